@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a bare machine ready for `deno task …`: Deno, a Vulkan driver, the locked packages.
-# Keeps what is there already, says what it does, can run any number of times, as root or with sudo.
+# Prepares a machine for `deno task …`: installs Deno, a Vulkan driver and the locked packages.
+# It keeps existing installations, prints its steps, and can run any number of times, as root or with sudo.
 # With --browser also Chromium, in which tests open the reports; with --cluster also SLURM, on which tests run jobs, and
 # two MPIs, with which they train in several processes.
 set -eu
@@ -16,8 +16,8 @@ for option; do
   esac
 done
 
-DENO_VERSION=2.9.6   # installed where there is none; 2.9 or later is used as it is
-ROOT=                # how to become root: empty (we are), sudo, or unset where neither
+DENO_VERSION=2.9.6   # installed if missing; an existing 2.9 or later is used
+ROOT=                # how to become root: empty (already root), sudo, or unset if neither
 if [ "$(id -u)" = 0 ]; then ROOT=; elif command -v sudo >/dev/null 2>&1; then ROOT=sudo; else unset ROOT; fi
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -65,7 +65,7 @@ install_deno_with_its_installer() {
     sh "$installer" -y "v$DENO_VERSION" >/dev/null 2>&1
   rm -f "$installer"
   [ -x "$HOME/.deno/bin/deno" ] || return 1
-  # The installer's folder is on no running shell's PATH: link Deno where PATH has it already.
+  # The installer's folder is not on the PATH of running shells, so link Deno into a folder that is.
   if can_root; then as_root ln -sf "$HOME/.deno/bin/deno" /usr/local/bin/deno
   else mkdir -p "$HOME/.local/bin" && ln -sf "$HOME/.deno/bin/deno" "$HOME/.local/bin/deno"; fi
 }
@@ -74,15 +74,15 @@ if deno_is_new_enough; then
   say "using $(deno --version | head -n 1)"
 else
   { has npm && install_deno_with_npm; } || install_deno_with_its_installer || install_deno_with_apts_npm ||
-    fail "Deno could not be installed: npm or curl, and root or sudo, were wanted; install Deno 2.9 or later (https://deno.com) and run this again"
+    fail "Deno could not be installed: expected npm or curl, and root or sudo; install Deno 2.9 or later (https://deno.com) and run this again"
   hash -r 2>/dev/null || true
   deno_is_new_enough ||
     fail "Deno was installed but is not on PATH; add $HOME/.local/bin or $HOME/.deno/bin to PATH and run this again"
   say "installed $(deno --version | head -n 1)"
 fi
 
-# Names the GPU driver. OpenGL in software does not count, as in lib/gpu/device.ts: it lies there without Vulkan where
-# a desktop's libraries do, and is too slow.
+# Names the GPU driver. OpenGL in software does not count, as in lib/gpu/device.ts: a desktop's
+# libraries include it without Vulkan, and it is too slow.
 adapter() {
   deno eval --no-lock 'const a = await navigator.gpu?.requestAdapter();
     if (!a || (a.info.isFallbackAdapter && a.limits.maxBindingsPerBindGroup === 2 ** 32 - 1)) Deno.exit(1);
@@ -101,15 +101,15 @@ install_lavapipe() {
         as_root tee /etc/apt/sources.list.d/bookworm-backports.list >/dev/null
     fi
     apt_install -t bookworm-backports mesa-vulkan-drivers libvulkan1 && return 0
-    say "bookworm-backports has no such package; taking Debian's own"
+    say "bookworm-backports has no such package; using Debian's own"
   fi
   apt_install mesa-vulkan-drivers libvulkan1
 }
 
 if found=$(adapter); then
-  say "using the GPU driver that is there: $found"
+  say "using the installed GPU driver: $found"
 elif [ "$(uname -s)" != Linux ]; then
-  fail "Deno finds no GPU; macOS and Windows bring a driver of their own: update the system"
+  fail "Deno finds no GPU; macOS and Windows include a driver: update the system"
 elif has apt-get && can_root; then
   say "no Vulkan driver found; installing Mesa's software driver (lavapipe)"
   install_lavapipe || fail "apt-get could not install mesa-vulkan-drivers; install it and run this again"
@@ -126,7 +126,7 @@ has_browser() {
 
 if [ -n "$wants_browser" ]; then
   if has_browser; then
-    say "using the browser that is there"
+    say "using the installed browser"
   elif has apt-get && can_root; then
     say "installing Chromium, for tests"
     apt_install chromium || fail "apt-get could not install chromium; install it and run this again"
@@ -138,10 +138,10 @@ fi
 if [ -n "$wants_cluster" ]; then
   if has sbatch && has munged && has shellcheck && has mpirun.openmpi && has mpirun.mpich &&
     ldconfig -p | grep -q 'libpmix\.so '; then
-    say "using the SLURM and the MPIs that are there"
+    say "using the installed SLURM and MPIs"
   elif has apt-get && can_root; then
     say "installing SLURM, Open MPI and MPICH, for tests"
-    # srun --mpi=pmix looks for libpmix.so, which Debian has in the package for developers.
+    # srun --mpi=pmix looks for libpmix.so, which Debian has in the development package.
     apt_install slurm-wlm munge shellcheck openmpi-bin libpmix-dev mpich ||
       fail "apt-get could not install slurm-wlm, openmpi-bin, mpich; install them and run this again"
   else

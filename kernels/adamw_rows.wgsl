@@ -1,4 +1,4 @@
-// One step of AdamW for some rows of a table, the others are left as they are. For slot s < slot_rows[0], of row
+// One step of AdamW for some rows of a table, the others do not change. For slot s < slot_rows[0], of row
 //   r = slot_rows[1 + s], with t = num_updates[r] + 1: g = clip gradient[s, :]; m += (1 - beta1) (g - m);
 //   v += (1 - beta2) (g^2 - v); p = p (1 - lr decay) - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon);
 //   num_updates[r] = t. Nothing changes if clip == 0.

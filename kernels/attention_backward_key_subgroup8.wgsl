@@ -41,10 +41,10 @@ fn spread_starts(x: u32) -> vec4u {
   return vec4u(subgroupBroadcast(x, 0u), subgroupBroadcast(x, 1u), subgroupBroadcast(x, 2u), subgroupBroadcast(x, 3u));
 }
 
-// Of the tile's queries.
+// Values of the tile's queries.
 struct Queries { t: vec4u, start: vec4u, log2_sum: vec4f, delta: vec4f }
 
-// Of the lane's key n: turns the scores into weights, and the gradients of the weights into those of the scores,
+// For the lane's key n: turns the scores into weights, and the gradients of the weights into those of the scores,
 // without the factor 1 / sqrt(D).
 fn gradients(n: u32, key: u32, queries: Queries, s: ptr<function, Scores>, dp: ptr<function, Scores>) {
   if (n * SLICES >= 4u) { return; }

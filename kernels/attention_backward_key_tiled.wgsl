@@ -24,7 +24,7 @@ override KEYS: u32 = THREADS / SLICES;
 
 const LOG2_E = 1.4426950408889634f;
 
-// Of each query of the tile; past the sequence's end, a start that no key reaches.
+// The segment start of each query of the tile; past the sequence's end, a start that no key reaches.
 var<workgroup> tile_start: array<u32, 16>;
 var<workgroup> tile_log2_sum: array<f32, 16>;
 var<workgroup> tile_delta: array<f32, 16>;

@@ -2,11 +2,11 @@
 // its prompt (shared by all rows that continue the prompt, stored once) and to those of its own suffix so far.
 // Source: as attention_forward_subgroup8.wgsl; the shared prefix as in Juravsky et al., Hydragen: High-Throughput LLM
 // Inference with Shared Prefixes, 2024. For adapters whose subgroups have exactly 8 lanes (lavapipe): each lane owns whole
-// rows; the prompt's keys come in tiles of 4 (attention_slots_subgroup8.wgsl, attention_softmax_subgroup8.wgsl), a row's
-// own keys one by one.
+// rows; the prompt's keys are processed in tiles of 4 (attention_slots_subgroup8.wgsl,
+// attention_softmax_subgroup8.wgsl), a row's own keys one by one.
 // Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (M, H, D) read: keys that rows
-//   appended; suffix_rows (S, N) read: which of these is each row's at each step, the newest last; tiles (x) read: rows
-//   of one prompt as (first key, end of the keys, first row, end of the rows), the ends outside; out (N, H, D) write.
+//   appended; suffix_rows (S, N) read: the index of each row's key at each step, the newest last; tiles (x) read: rows
+//   of one prompt as (first key, end of the keys, first row, end of the rows), the ends excluded; out (N, H, D) write.
 // Grid: x = tiles, y = H; one subgroup a tile; row n of lane l is 8 n + l of the tile; a tile without rows is skipped.
 // Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
 // Limits: D is 32, 64 or 128; a tile has at most 1024 / D rows and at least one key; S >= num_steps.

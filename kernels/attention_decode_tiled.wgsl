@@ -2,10 +2,10 @@
 // its prompt (shared by all rows that continue the prompt, stored once) and to those of its own suffix so far.
 // Source: as attention_forward_tiled.wgsl; the shared prefix as in Juravsky et al., Hydragen: High-Throughput LLM
 // Inference with Shared Prefixes, 2024. For any adapter; slices and tiles of the prompt's keys are in
-// attention_slices_tiled.wgsl, a row's own keys come one by one.
+// attention_slices_tiled.wgsl, a row's own keys are processed one by one.
 // Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (M, H, D) read: keys that rows
-//   appended; suffix_rows (S, N) read: which of these is each row's at each step, the newest last; tiles (x) read: rows
-//   of one prompt as (first key, end of the keys, first row, end of the rows), the ends outside; out (N, H, D) write.
+//   appended; suffix_rows (S, N) read: the index of each row's key at each step, the newest last; tiles (x) read: rows
+//   of one prompt as (first key, end of the keys, first row, end of the rows), the ends excluded; out (N, H, D) write.
 // Grid: x = tiles, y = H; 64 threads a tile; a tile without rows is skipped.
 // Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
 // Limits: D is 32, 64 or 128; a tile has at most 2048 / D rows and at least one key; S >= num_steps.

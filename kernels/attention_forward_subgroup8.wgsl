@@ -23,7 +23,7 @@ override QUERIES: u32 = 32u / SLICES;
 
 const LN_2 = 0.6931471805599453f;
 
-// Which of the 4 keys from first_key on the query at t of a segment sees.
+// For each of the 4 keys from first_key on, whether the query at t of a segment sees it.
 fn visible(first_key: u32, start: u32, t: u32) -> vec4<bool> {
   let keys = first_key + vec4u(0u, 1u, 2u, 3u);
   return (keys >= vec4u(start)) & (keys <= vec4u(t));

@@ -1,8 +1,9 @@
-// What the attention kernels for any adapter share; lib/gpu/kernels.ts appends it to each of them.
+// The shared part of the attention kernels for any adapter; lib/gpu/kernels.ts appends it to each of them.
 // A workgroup has 64 threads; a thread owns a slice of 32 dims of one row (query, or key): thread i slice i % SLICES of row
-// i / SLICES, where D = 32 SLICES. The other side comes in tiles of 512 / D rows of two matrices (keys and values, or
-// queries and the gradients of outputs) in workgroup memory, where the parts of dot products meet too.
-// Loops have bounds from params (slice_parts is always 8): Mesa would unroll them, and compile for a minute.
+// i / SLICES, where D = 32 SLICES. The other side is processed in tiles of 512 / D rows of two matrices (keys and
+// values, or queries and the gradients of outputs) in workgroup memory, where the parts of dot products are also
+// combined.
+// Loops have bounds from params (slice_parts is always 8): otherwise Mesa would unroll them and compile for a minute.
 // Limits: D is 32, 64 or 128; 12 KiB of workgroup memory.
 override HEAD_DIM: u32 = 32u;
 override SLICES: u32 = HEAD_DIM / 32u;
@@ -15,7 +16,7 @@ struct Slice { part: array<vec4f, 8> }
 
 // Matrix m, row r, dims 4 d to 4 d + 3 at TILE_PARTS m + r D / 4 + d.
 var<workgroup> tile: array<vec4f, 256>;
-// Of row r of the tile and thread i, at 64 r + i: the dot product of its slices with those of the first matrix …
+// For row r of the tile and thread i, at 64 r + i: the dot product of its slices with those of the first matrix …
 var<workgroup> first_dots: array<f32, 1024>;
 // … and with those of the second.
 var<workgroup> second_dots: array<f32, 1024>;
@@ -41,7 +42,7 @@ fn add_slice(sum: ptr<function, Slice>, weight: f32, at: u32) {
   (*sum).part[7] = fma(vec4f(weight), tile[at + 7u], (*sum).part[7]);
 }
 
-// The dot product of whole rows: of the thread's with the tile's row `row` of the first matrix.
+// The dot product of whole rows: the thread's row and the tile's row `row` of the first matrix.
 fn first_dot(row: u32, thread: u32) -> f32 {
   let at = row * THREADS + thread / SLICES * SLICES;
   var sum = first_dots[at];

@@ -1,8 +1,8 @@
-// What the attention kernels for subgroups of 8 lanes share; lib/gpu/kernels.ts appends it to each of them.
+// The shared part of the attention kernels for subgroups of 8 lanes; lib/gpu/kernels.ts appends it to each of them.
 // A lane owns whole rows (queries, or keys) in 4 slots of 32 dims: slot i is slice i % SLICES of row i / SLICES, so it
-// owns 4, 2 or 1 rows of D = 32, 64 or 128. The other side comes in tiles of 4 rows, loaded half a row a lane, and is
-// spread by subgroupBroadcast, about as cheap on lavapipe as one vector fma, where a load costs 40. Everything is
-// unrolled by hand: Mesa unrolls no loop of this size, and an array indexed by a variable is 10 times slower.
+// owns 4, 2 or 1 rows of D = 32, 64 or 128. The other side is loaded in tiles of 4 rows, half a row per lane, and
+// distributed by subgroupBroadcast, about as cheap on lavapipe as one vector fma, while a load costs 40. Everything is
+// unrolled by hand: Mesa does not unroll loops of this size, and an array indexed by a variable is 10 times slower.
 // Limits: D is 32, 64 or 128.
 override HEAD_DIM: u32 = 32u;
 override SLICES: u32 = HEAD_DIM / 32u;
@@ -13,7 +13,7 @@ struct Slots { part: array<vec4f, 32> }
 // A tile of 4 rows: lane l holds of row l % 4 the first (l < 4) or second half of each slice of 32 dims.
 struct Tile { slice: array<mat4x4f, 4> }
 
-// For each of the lane's rows: a number for each of the tile's rows.
+// For each of the lane's rows, a number for each of the tile's rows.
 struct Scores { row: array<vec4f, 4> }
 
 // Columns x, y, z, w of 4 lanes: 0 to 3 for the first half of a slice, 4 to 7 for the second.

@@ -1,12 +1,13 @@
-// What the forward attention kernels for subgroups of 8 lanes share besides attention_slots_subgroup8.wgsl: loads of tiles
-// of the bindings k and v, and the running softmax of a lane's rows; lib/gpu/kernels.ts appends it to each of them.
+// The shared part of the forward attention kernels for subgroups of 8 lanes, besides attention_slots_subgroup8.wgsl:
+// loads of tiles of the bindings k and v, and the running softmax of a lane's rows; lib/gpu/kernels.ts appends it to
+// each of them.
 // Source: Milakov and Gimelshein, Online normalizer calculation for softmax, 2018.
 // Limits: D is 32, 64 or 128.
 const LOG2_E = 1.4426950408889634f;
 // Below every score, and finite, so that the difference of two is not NaN.
 const MASKED = -1e30f;
 
-// Of each of the lane's rows: the largest score so far, the sum of 2^(score - largest).
+// For each of the lane's rows: the largest score so far, the sum of 2^(score - largest).
 struct Softmax { largest: array<f32, 4>, sum: array<f32, 4> }
 
 fn load_k(at: u32) -> mat4x4f { return mat4x4f(k[at], k[at + 1u], k[at + 2u], k[at + 3u]); }

@@ -1,13 +1,13 @@
-// From the sum of squares of all gradients, what the optimizer does with this step:
-//   out[0] = min(1, max_norm / norm), or 0 if the norm is not finite: the step is to be skipped;
-//   out[1] = norm = sqrt(sum_of_squares); out[2] += 1 if skipped; out[3] = skipped steps in a row up to now.
+// The optimizer's treatment of this step, from the sum of squares of all gradients:
+//   out[0] = min(1, max_norm / norm), or 0 if the norm is not finite: the step is then skipped;
+//   out[1] = norm = sqrt(sum_of_squares); out[2] += 1 if skipped; out[3] = consecutive skipped steps up to now.
 // If SCALED, the gradients are loss_scale[0] times too large: norm and out[0] are divided by it. A skipped step halves
-// it, down to min_scale; growth_steps steps in a row that are not skipped double it, up to max_scale. While it is larger
-// than min_scale, skipped steps are not counted in out[3]: the next one has another scale.
+// it, down to min_scale; growth_steps consecutive steps that are not skipped double it, up to max_scale. While it is
+// larger than min_scale, skipped steps are not counted in out[3], since the next step has another scale.
 // Source: Pascanu et al., On the difficulty of training recurrent neural networks, ICML 2013, algorithm 1; Micikevicius
 //   et al., Mixed Precision Training, ICLR 2018, section 3.2 (loss scaling).
 // Bindings: sum_of_squares (1) read; out (4) read and write; loss_scale (2) read and write if SCALED: the scale, a power
-//   of 2, and how many steps in a row were not skipped since it was set.
+//   of 2, and the number of consecutive steps not skipped since it was set.
 // Grid: one thread. Numerics: finiteness is read from the exponent bits, since WGSL may assume that there is no NaN.
 struct Params { max_norm: f32, min_scale: f32, max_scale: f32, growth_steps: f32 }
 

@@ -1,4 +1,4 @@
-// y = x, between tensors that are stored differently: the f16 copies of weights.
+// y = x, between tensors of different storage formats, such as f16 copies of weights.
 // Bindings: x (length) read; y (length) write.
 // Grid: workgroups of 64 threads over length / 4 vec4, BATCH of them a thread, 64 apart. Numerics: a copy.
 // Limits: length % 4 == 0.

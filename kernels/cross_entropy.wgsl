@@ -2,13 +2,13 @@
 // else z = logits; and if GRADIENT, d_logits[r, :] = weight[0] * the gradient of losses[r], times loss_scale[0] if SCALED.
 // Columns from vocab_size on are padding: they are not read into the softmax and their gradient is 0. Probabilities are
 // not stored.
-// Where loss_mask[r] is 2 or 3, d_logits is marked_weight times that; the loss that is written is not.
-// If TAUGHT, where loss_mask[r] is 2 or 3, the gradient is (1 - teacher_weight) times that of the data, the term below
-// included, plus teacher_weight times that of the cross-entropy to q = softmax(z of teacher_logits[r, :]), whose s is
-// teacher_softcap, 0 for none.
+// Where loss_mask[r] is 2 or 3, d_logits is multiplied by marked_weight; the written loss is not.
+// If TAUGHT, where loss_mask[r] is 2 or 3, the gradient is (1 - teacher_weight) times that of the data, including the
+//   term below, plus teacher_weight times that of the cross-entropy to q = softmax(z of teacher_logits[r, :]), whose s
+//   is teacher_softcap, 0 for none.
 // Where loss_mask[r] is 2 or 3 and ordinal_2 or ordinal_3 is not 0, d_logits also has ordinal_i times the gradient of
 // sum_j q_j |j - target| / 255, q the softmax over the 256 columns from first_byte on: the Wasserstein-1 distance between
-// q and the target's point mass. The loss that is written stays the cross-entropy.
+// q and the target's point mass. The written loss is still the cross-entropy.
 // Source: Gemma Team, Gemma 2, 2024, section 2 (softcap); Milakov and Gimelshein, Online normalizer calculation for
 // softmax, 2018; Hou, Yu and Samaras, Squared earth mover's distance-based loss, 2016, section 3 (distance of ordered classes);
 //   Hinton, Vinyals and Dean, Distilling the Knowledge in a Neural Network, 2015 (teacher, at temperature 1).
@@ -133,7 +133,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
       mass += dot(kept, vec4f(1f));
       moment += dot(kept, distance(columns, target_column));
     }
-    // All bytes together can be less than a float32 knows; the term is 0 then.
+    // The probability of all bytes can underflow float32; the term is then 0.
     mass = max(lane_sum(mass, lane), 1e-30f);
     scale = ordinal / mass;
     offset = scale * lane_sum(moment, lane) / mass;

@@ -1,8 +1,8 @@
 // d_table[v, :] += sum over the rows r with tokens[r] == v of dx[r, :]
-// Bindings: token_rows (V + 1 + rows) read: the rows in the order of their tokens, those of token v at the places
+// Bindings: token_rows (V + 1 + rows) read: the rows in the order of their tokens, those of token v at the indexes
 //   token_rows[v] .. token_rows[v + 1] - 1; dx (rows, width) read; d_table (V, width) read and write.
 // Grid: x = V, y = ceil(width / (16 LANES)): a workgroup of LANES lanes has one token and 4 vec4 columns a lane.
-// Numerics: f32, rows ascending; no atomics, so the same bits at every run.
+// Numerics: f32, rows ascending; no atomics, so results are bit-identical in every run.
 // Limits: width % 4 == 0.
 struct Params { width: u32 }
 

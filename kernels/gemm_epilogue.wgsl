@@ -1,5 +1,5 @@
-// What becomes of a matrix product p on its way out: STORE c = p; ACCUMULATE c += p; ADD c = d + p; ACTIVATE c = f(p);
-// ACTIVATE_KEEP e = p too; SLOPE c = p f'(d); with f relu(x)^2 (ACTIVATION 0), GELU by its tanh form (1), SiLU
+// The epilogue of a matrix product p: STORE c = p; ACCUMULATE c += p; ADD c = d + p; ACTIVATE c = f(p);
+// ACTIVATE_KEEP also e = p; SLOPE c = p f'(d); with f relu(x)^2 (ACTIVATION 0), GELU by its tanh form (1), SiLU
 // x / (1 + exp(-x)) (2); POLYNOMIAL c = 3.4445 I - 4.7750 d + 2.0315 p, Muon's polynomial of a Gram matrix d where p is
 // its square. Part of gemm_subgroup8 and gemm_tiled, whose bindings and parameters it uses.
 // Sources: So et al., Primer, NeurIPS 2021 (relu^2); Hendrycks and Gimpel, Gaussian Error Linear Units, arXiv
@@ -45,7 +45,7 @@ const ACTIVATE_KEEP = 4u;
 const SLOPE = 5u;
 const POLYNOMIAL = 6u;
 
-// 4 columns of a row of the matrix that starts at c[first]; nothing where the matrix has ended.
+// 4 columns of a row of the matrix that starts at c[first]; nothing past the end of the matrix.
 fn store(first: u32, row: u32, column4: u32, value: vec4f) {
   if (row >= params.m || column4 >= params.n / 4u) { return; }
   let at = first + row * (params.n / 4u) + column4;
@@ -62,11 +62,11 @@ fn store(first: u32, row: u32, column4: u32, value: vec4f) {
     result = activation(value);
     if (params.epilogue == ACTIVATE_KEEP) { e[at] = value; }
   }
-  // One store for all: each takes the compiler of lavapipe a tenth of a second.
+  // One store for all epilogues: each store costs lavapipe's compiler a tenth of a second.
   c[at] = result;
 }
 
-// Of a symmetric product, whose tiles above the diagonal are left out: on how many sides of it a tile is stored.
+// For a symmetric product, whose tiles above the diagonal are skipped: the number of sides on which a tile is stored.
 fn num_sides(group: vec3u) -> u32 {
   return select(1u, 2u, params.symmetric == 1u && group.x < group.y);
 }

@@ -1,16 +1,18 @@
-// C = op(A) op(B), added to something or through an activation on its way out, where op transposes or not; for any adapter.
-// A tile of C a workgroup: 16 steps of k of A and B go through workgroup memory, each thread owns 8 x 8 elements of C.
+// C = op(A) op(B) with an epilogue such as a sum or an activation, where op transposes or not; for any adapter.
+// One tile of C per workgroup: 16 steps of k of A and B go through workgroup memory, each thread owns 8 x 8 elements of
+// C.
 // Source: the register-blocked SGEMM of Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 2008.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
 //   d (m, n) read, used by ADD and SLOPE; c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
 //   batch, matrix z of each starts z times its stride (in vec4) after the first.
-// Epilogues: see gemm_epilogue.wgsl, which stands before this text.
+// Epilogues: see gemm_epilogue.wgsl, which precedes this text.
 // Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = splits of the matrices of the batch, where split s
 //   of matrix i is z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c; (TILE / 8)^2 threads; thread (tx, ty) owns the
 //   rows 8 ty .. 8 ty + 7 and the columns 4 tx .. 4 tx + 3 and TILE / 2 + 4 tx ..: neighbours read neighbouring words.
-// Numerics: f32, fma, k ascending. Loads are clamped into the matrix, those beyond k are multiplied by 0; what lies
-//   beyond m and n is not stored. The next 16 steps of k are fetched while the present ones are multiplied.
-//   If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above left out.
+// Numerics: f32, fma, k ascending. Loads are clamped into the matrix, those beyond k are multiplied by 0; values
+//   beyond m and n are not stored. The next 16 steps of k are fetched while the present ones are multiplied.
+//   If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above are
+//   skipped.
 // Limits: split_k % 16 == 0; n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; TILE is 64 or 128;
 //   m == n if symmetric.
 struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, splits: u32, split_k: u32,
@@ -76,7 +78,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   let ty = thread / THREADS_X;
   let row = group.y * TILE;
   let column = group.x * TILE;
-  // The TILE x 16 elements of each matrix are TILE4 x 4 blocks, of which each thread carries at most one.
+  // The TILE x 16 elements of each matrix are TILE4 x 4 blocks, of which each thread loads at most one.
   let carries = thread < TILE4 * 4u;
   let a_at = vec2u(thread / 4u, thread % 4u);
   let b_at = vec2u(thread % TILE4, min(thread / TILE4, 3u));

@@ -1,6 +1,6 @@
-// Prelude of the row kernels where the adapter has subgroups: a workgroup is exactly one subgroup of LANES lanes.
+// Prelude of the row kernels for adapters with subgroups: a workgroup is exactly one subgroup of LANES lanes.
 //   lane_sum(x, lane) = sum of x over the workgroup's lanes, the same value in every lane; lane_max likewise.
-// LANES is written before this text by the registry. Calls must be in uniform control flow.
+// The registry puts LANES before this text. Calls must be in uniform control flow.
 fn lane_sum(x: f32, lane: u32) -> f32 {
   return subgroupAdd(x);
 }

@@ -1,6 +1,6 @@
-// Prelude of the row kernels where the adapter has no subgroups: a tree in workgroup memory, a fixed order.
+// Prelude of the row kernels for adapters without subgroups: a tree in workgroup memory, a fixed order.
 //   lane_sum(x, lane) = sum of x over the workgroup's lanes, the same value in every lane; lane_max likewise.
-// LANES (a power of two) is written before this text by the registry. Calls must be in uniform control flow.
+// The registry puts LANES (a power of two) before this text. Calls must be in uniform control flow.
 var<workgroup> lane_scratch: array<f32, LANES>;
 
 fn lane_sum(x: f32, lane: u32) -> f32 {

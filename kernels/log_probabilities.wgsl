@@ -1,5 +1,5 @@
 // out[i, :] = log softmax(z[r, :]), r = row_index[i], with z = s tanh(logits / s) if SOFTCAP, else z = logits; columns from
-// vocab_size on are padding and left out.
+// vocab_size on are padding and ignored.
 // Source: as cross_entropy.wgsl, whose losses these are.
 // Bindings: logits (rows, stride) read; row_index (n) read; out (n, vocab_size) write.
 // Grid: one workgroup of LANES lanes per chosen row.

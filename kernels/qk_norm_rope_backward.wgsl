@@ -1,4 +1,5 @@
-// dx of y = rope(norm(x)) for each head, given dy: dz is dy turned back, dx = s (dz - x s^2 mean(x dz)), or dz if not NORM.
+// dx of y = rope(norm(x)) for each head, given dy: dz is dy with the inverse rotation, dx = s (dz - x s^2 mean(x dz)),
+// or dz if not NORM.
 // Source: the derivative of qk_norm_rope_forward.wgsl; a rotation's transpose is its inverse.
 // Bindings: x, dy (rows, H, D) read; rotation (T, D / 8, 2, 4) read: 4 cosines, 4 sines; scale (rows, H) read if NORM: s
 //   of the forward pass; dx (rows, H, D) write.
@@ -26,7 +27,7 @@ fn x_pair(at: u32) -> Pair {
   return Pair(x[at], x[at + params.head_dim / 8u]);
 }
 
-// The gradient by the normalised x.
+// The gradient with respect to the normalised x.
 fn dz_pair(at: u32, table: u32) -> Pair {
   let d1 = dy[at];
   let d2 = dy[at + params.head_dim / 8u];

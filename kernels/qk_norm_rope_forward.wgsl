@@ -1,7 +1,7 @@
 // y = rope(norm(x)) of each head: norm(x) = s x with s = 1 / sqrt(mean(x^2) + eps) over its D dims, or s = 1 if not NORM;
 // rope turns each pair (x[i], x[i + D / 2]) by the angle t * 10000^(-2 i / D), t = row % sequence_length.
-// Source: Su et al., RoFormer, 2021, equation 34, with halves in the place of neighbours as in GPT-NeoX; Henry et al.,
-// Query-Key Normalization for Transformers, 2020, with rmsNorm.
+// Source: Su et al., RoFormer, 2021, equation 34, with pairs from the two halves instead of neighbours, as in GPT-NeoX;
+//   Henry et al., Query-Key Normalization for Transformers, 2020, with rmsNorm.
 // Bindings: x (rows, H, D) read; rotation (T, D / 8, 2, 4) read: 4 cosines, 4 sines; y (rows, H, D) write;
 //   scale (rows, H) write if NORM: s, for the backward pass.
 // Grid: ceil(rows * H / 64) workgroups of 64 threads over x and y, a thread per head of a row.

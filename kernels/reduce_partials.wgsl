@@ -1,10 +1,10 @@
 // partials[first + g] = the sum of x (or of x^2 if SQUARE) over the g-th of num_partials equal parts of x.
 // First of two passes: parts by workgroups, then their sum by a second dispatch of this kernel with one workgroup.
-// Of a batch, row z of x is summed alike, its partials following those of row z - 1.
+// In a batch, row z of x is summed in the same way; its partials follow those of row z - 1.
 // Bindings: x (batch, length) read; partials write, from `first` on num_partials a row, added to if accumulate == 1.
 // Grid: num_partials workgroups of LANES lanes, by gridOf, times z = batch. Numerics: f32; per lane, then over lanes: a fixed order.
-// Limits: x has room for a multiple of 4 elements (every tensor has); what is beyond length is not counted.
-//   Of a batch of several rows, length % 4 == 0.
+// Limits: x is allocated for a multiple of 4 elements (like every tensor); elements beyond length are ignored.
+//   In a batch of several rows, length % 4 == 0.
 struct Params { length: u32, first: u32, num_partials: u32, accumulate: u32 }
 
 override SQUARE: bool = false;

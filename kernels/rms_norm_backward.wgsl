@@ -14,7 +14,8 @@ struct Params { rows: u32, width: u32, accumulate: u32 }
 @group(0) @binding(4) var<uniform> params: Params;
 
 const ROWS_PER_GROUP = 4u;
-// Columns / 4 of a lane that stay in registers between the sum and the result; those beyond are read twice.
+// The number of vec4 columns of a lane that stay in registers between the sum and the result; those beyond are read
+// twice.
 const NUM_KEPT = 4u;
 
 fn store_dx(i: u32, of_x: vec4f, of_dy: vec4f, s: f32, slope: f32) {

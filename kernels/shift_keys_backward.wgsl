@@ -1,4 +1,4 @@
-// dx of y = shift_keys(x, x): a row's shifted quarters went to the rows that it is the previous one of, itself or the next.
+// dx of y = shift_keys(x, x): a row's shifted quarters went to the rows whose `previous` it is: itself or the next.
 // Source: the derivative of shift_keys_forward.wgsl.
 // Bindings: dy (rows, H, D) read; previous (rows) read: r or r - 1; dx (rows, H, D) write.
 // Grid: workgroups of 64 threads over the vec4, BATCH of them a thread, 64 apart. Numerics: f32, a sum of two at most.

@@ -1,7 +1,7 @@
-// y = x, but for the 2nd and the 4th quarter of each head, which come from another token:
+// y = x, except for the 2nd and the 4th quarter of each head, which come from another token:
 // y[r, h, d] = earlier[previous[r], h, d] there.
 // Source: the "partial key offset" of modded-nanogpt (github.com/KellerJordan/modded-nanogpt, records of 2025): a key
-//   that holds some of the token before it lets one block look up what followed a token (Olsson et al., In-context
+//   that contains a part of the token before it lets one block find the successor of a token (Olsson et al., In-context
 //   Learning and Induction Heads, 2022, "smeared keys").
 // Bindings: x (rows, H, D) read; earlier (any, H, D) read, may be x; previous (rows) read; y (rows, H, D) write.
 // Grid: workgroups of 64 threads over the vec4, BATCH of them a thread, 64 apart. Numerics: a copy.

@@ -1,7 +1,7 @@
 // c = the sum of the splits of a matrix product, or c += it, for products whose steps of k are divided over workgroups.
 // Bindings: partials (splits, length) read; c (length) write, also read if accumulate == 1.
 // Grid: workgroups of 64 threads over length / 4 vec4, BATCH of them a thread, 64 apart.
-// Numerics: f32, splits ascending, so the same bits at every run.
+// Numerics: f32, splits ascending, so results are bit-identical in every run.
 // Limits: length % 4 == 0.
 struct Params { length: u32, splits: u32, accumulate: u32 }
 

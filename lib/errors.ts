@@ -2,15 +2,15 @@
  * The error classes of the whole program.
  *
  * A user's mistake (a missing file, a wrong flag, damaged bytes) is a {@link UserError}: the command line
- * prints its message as one line and exits, without a stack trace. Everything else is a bug of ours.
- * Messages follow `Cannot <action>: <what was found>, <what was wanted>; <next command or fix>`.
+ * prints its message as one line and exits, without a stack trace. Every other error is a bug in this program.
+ * Messages follow `Cannot <action>: <what was found>, expected <what>; <next command or fix>`.
  *
  * @module
  */
 
-/** A mistake the user can mend; its message is one line. */
+/** A mistake that the user can correct; its message is one line. */
 export class UserError extends Error {
-  /** Stands before the message in logs and stack traces. */
+  /** The prefix of the message in logs and stack traces. */
   override name = "UserError";
   /** The exit code of a command that ends with this error. */
   readonly exitCode: number = 1;
@@ -18,25 +18,25 @@ export class UserError extends Error {
 
 /** A wrong command line: unknown option, value of a wrong type, missing option. */
 export class UsageError extends UserError {
-  /** Stands before the message in logs and stack traces. */
+  /** The prefix of the message in logs and stack traces. */
   override name = "UsageError";
   /** 2, as shells have it for a wrong command line. */
   override readonly exitCode: number = 2;
 }
 
-/** Bytes or rows of a file that are not what its format says. */
+/** Bytes or rows of a file that its format does not allow. */
 export class FormatError extends UserError {
-  /** Stands before the message in logs and stack traces. */
+  /** The prefix of the message in logs and stack traces. */
   override name = "FormatError";
   /** The file at fault. */
   readonly path: string;
-  /** Where in the file, in bytes from its start, if known. */
+  /** The offset in the file, in bytes, if known. */
   readonly offsetBytes: number | undefined;
 
   /**
    * Puts the path and the place in the file before the message.
    *
-   * @param message What was found and what was wanted; the path and offset are put before it.
+   * @param message The found value and the expected one; the path and offset are put before it.
    * @param where The file and the offset in bytes (or any other place, such as `row 17`).
    */
   constructor(
@@ -52,7 +52,7 @@ export class FormatError extends UserError {
 
 /** A value of a configuration that cannot be used. */
 export class ConfigError extends UsageError {
-  /** Stands before the message in logs and stack traces. */
+  /** The prefix of the message in logs and stack traces. */
   override name = "ConfigError";
   /** The dotted path of the key, such as `model.numLayers`. */
   readonly keyPath: string;
@@ -61,7 +61,7 @@ export class ConfigError extends UsageError {
    * Puts the key before the message.
    *
    * @param keyPath The dotted path of the key.
-   * @param message What was found and what was wanted.
+   * @param message The found value and the expected one.
    */
   constructor(keyPath: string, message: string, options?: ErrorOptions) {
     super(`Cannot use config key ${keyPath}: ${message}`, options);
@@ -71,7 +71,7 @@ export class ConfigError extends UsageError {
 
 /** A WGSL kernel that does not compile or is used wrongly. */
 export class KernelError extends Error {
-  /** Stands before the message in logs and stack traces. */
+  /** The prefix of the message in logs and stack traces. */
   override name = "KernelError";
   /** The kernel's registered name. */
   readonly kernel: string;
@@ -84,7 +84,7 @@ export class KernelError extends Error {
    * Puts the kernel and the line before the message.
    *
    * @param kernel The kernel's registered name.
-   * @param message What is wrong.
+   * @param message The fault.
    * @param line The line in the file, 1-based, if known.
    * @param file The file without its ending, where it is one that several kernels share.
    */
@@ -97,43 +97,43 @@ export class KernelError extends Error {
   }
 }
 
-/** Ends a run at the user's or the system's wish, with everything saved. */
+/** Ends a run that the user or the system stopped, after everything is saved. */
 export class InterruptedError extends UserError {
-  /** Stands before the message in logs and stack traces. */
+  /** The prefix of the message in logs and stack traces. */
   override name = "InterruptedError";
   /** 130 after SIGINT, as shells have it; else 75, EX_TEMPFAIL of sysexits.h: worth another try. */
   override readonly exitCode: number;
 
   /**
-   * Tells the user how to go on.
+   * Tells the user how to continue.
    *
    * @param signal The name of the signal that was received, such as `SIGINT`.
    */
   constructor(readonly signal: string) {
-    super(`stopped by ${signal}; run the same command again to go on`);
+    super(`stopped by ${signal}; run the same command again to continue`);
     this.exitCode = signal === "SIGINT" ? 130 : 75;
   }
 }
 
 /**
- * States a fact that only a bug of ours can break.
+ * Asserts a fact that only a bug in this program can make false.
  *
- * @param condition What must hold.
- * @param message What does not hold, for the bug report.
+ * @param condition The condition that must hold.
+ * @param message The fact that is false, for the bug report.
  * @throws {Error} If the condition does not hold.
  */
 export function ensure(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`Internal error: ${message}`);
 }
 
-/** What has a name that something must have. @throws {Error} If there is nothing of that name. */
+/** The entry of a name that must exist. @throws {Error} If it does not. */
 export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
   const found = all.get(name);
   ensure(found !== undefined, `there is no ${name}`);
   return found;
 }
 
-/** The start of a piece of input that a message shows: at most that many characters, `…` for the rest. */
+/** Input as a message shows it: at most `maxLength` characters, the rest replaced by `…`. */
 export function shortened(text: string, maxLength = 80): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;
 }

@@ -43,7 +43,7 @@ export const adaptStage: Stage = defineStage({
   name: "adapt",
   purpose:
     "fits the rows and coordinates of addresses that a model does not know to a few measurements. Answers about other " +
-    "addresses, neighbours in the same network included, stay the same to the last bit. If an address is adapted again, only the new measurements give its coordinates.",
+    "addresses, including neighbours in the same network, stay bit-identical. If an address is adapted again, only the new measurements determine its coordinates.",
   example: "--checkpoint runs/demo/train --input data/new.parquet --output runs/adapted",
   flags: {
     checkpoint: flag.requiredText("a run directory, one of its checkpoints or an adapted one", {
@@ -56,10 +56,10 @@ export const adaptStage: Stage = defineStage({
     ),
     output: flag.requiredText("the folder of the adapted checkpoint", { placeholder: "DIR" }),
     addresses: flag.optionalText(
-      "fit these addresses only (default: all that training did not know)",
+      "fit only these addresses (default: all that were not in the training data)",
       { placeholder: "A,B,…" },
     ),
-    steps: flag.integer("steps, each over some 900 of the measurements in turn, or all of fewer", {
+    steps: flag.integer("steps; each uses some 900 of the measurements in turn, or all if there are fewer", {
       default: ADAPT_DEFAULTS.steps,
       min: 1,
       max: 10_000,
@@ -83,7 +83,7 @@ export const adaptStage: Stage = defineStage({
       "write a whole checkpoint, which does not need its base, instead of the changed rows",
     ),
     follow: flag.boolean(
-      "read JSON lines from standard input as they come, and publish the checkpoint after each group of them",
+      "read JSON lines from standard input as they arrive, and publish the checkpoint after each group of them",
     ),
     everyLines: flag.integer("with --follow: publish after this many measurements", { default: 100, min: 1 }),
     everySeconds: flag.number("with --follow: or this many seconds after the first new one", {
@@ -130,7 +130,7 @@ export const adaptStage: Stage = defineStage({
     const { counts, outputs } = staged.manifest;
     return {
       text: wasComplete
-        ? `${output} is complete already, from the same inputs and options`
+        ? `${output} is already complete, from the same inputs and options`
         : `Wrote ${output} in ${formatSeconds(seconds)}: ${describeCounts(counts)}`,
       json: {
         stage: "adapt",
@@ -199,7 +199,7 @@ function addressesOf(text: string | undefined): string[] | undefined {
   const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
   if (parts.length === 0) {
     throw new UsageError(
-      `Cannot use --addresses ${shortened(text)}: addresses separated by commas were wanted`,
+      `Cannot use --addresses ${shortened(text)}: expected addresses separated by commas`,
     );
   }
   return parts.map((part) => formatAddress(addressOf("addresses", part))).sort();

@@ -1,8 +1,8 @@
 /**
- * `adapt --follow`: keeps an adapted checkpoint current with the measurements that come on standard input.
+ * `adapt --follow`: keeps an adapted checkpoint up to date with the measurements on standard input.
  *
- * A published checkpoint stays whole until the next one replaces it. A killed run loses the measurements that came after
- * the last publication; the same command continues from there.
+ * A published checkpoint is kept until the next one replaces it. A killed run loses the measurements after the last
+ * publication; the same command continues from there.
  *
  * @module
  */
@@ -23,10 +23,10 @@ import type { TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
 import { DELTA_FILE, isAdapted } from "../lib/train/adapted_checkpoint.ts";
 import { countsOf, noteAdaptation } from "./adapt_text.ts";
 
-/** The most unusable lines that are logged one by one. */
+/** The largest number of unusable lines that are logged one by one. */
 const MAX_SHOWN_LINES = 20;
 
-/** What `adapt --follow` is called with. */
+/** The arguments of `adapt --follow`. */
 export interface FollowOptions {
   output: string;
   everyLines: number;
@@ -89,9 +89,9 @@ export async function followLines(
 
 /** The measurements of standard input. */
 class Arrivals {
-  /** How many measurements were handed on. */
+  /** The number of measurements passed on. */
   numTaken = 0;
-  /** How many lines could not be used. */
+  /** The number of unusable lines. */
   numBad = 0;
   #numLines = 0;
 
@@ -100,7 +100,10 @@ class Arrivals {
     readonly stage: StageContext,
   ) {}
 
-  /** Groups of `everyLines` measurements, or of those that came within `everySeconds`. Reads one line ahead at most. */
+  /**
+   * Groups of `everyLines` measurements, or of those that arrived within `everySeconds`. Reads at most one line
+   * ahead.
+   */
   async *groups(): AsyncGenerator<TokenMeasurement[]> {
     const { everyLines, everySeconds } = this.options;
     const { signal } = this.stage;

@@ -5,15 +5,15 @@ import { formatSeconds } from "../lib/text/quantities.ts";
 import type { Adaptation, AdaptOptions } from "../lib/adapt/adapt.ts";
 import type { AdaptedCheckpoint } from "../lib/adapt/checkpoint.ts";
 
-/** The most addresses that a line names. */
+/** The largest number of addresses named in a line. */
 const MAX_NAMED = 3;
 
-/** About how many measurements a step takes a second, on two cores. */
+/** The approximate number of measurements per second of a step, on two cores. */
 const MEASUREMENTS_PER_SECOND = 900;
-/** The most that a step takes, see `fitFreeRows`. */
+/** The largest number of measurements of a step, see `fitFreeRows`. */
 const MAX_STEP_MEASUREMENTS = 900;
 
-/** Logs how long a fit may take, if it is more than a few seconds. */
+/** Logs the estimated time of a fit, if it is more than a few seconds. */
 export function noteEstimate(numMeasurements: number, steps: number, log: (line: string) => void): void {
   const perStep = Math.min(numMeasurements, MAX_STEP_MEASUREMENTS);
   const seconds = (steps + 2) * perStep / MEASUREMENTS_PER_SECOND;
@@ -25,7 +25,7 @@ export function noteEstimate(numMeasurements: number, steps: number, log: (line:
   );
 }
 
-/** Shows how many addresses are located, then how many steps are done. */
+/** Shows the progress: located addresses, then finished steps. */
 export function adaptProgress(
   stage: StageContext,
   numSteps: number,
@@ -63,7 +63,7 @@ export function countsOf(
   };
 }
 
-/** The same as text. */
+/** The counts of a fit as text. */
 export function describeCounts(
   { addresses, measurements, rows, lossBefore, lossAfter }: Record<string, unknown>,
 ): string {
@@ -73,17 +73,17 @@ export function describeCounts(
   return `${addresses} addresses fitted to ${measurements} measurements, ${rows} rows differ from the base${loss}`;
 }
 
-/** Logs which addresses could not be fitted, and if there were none to fit. */
+/** Logs the addresses that could not be fitted, and whether there were any to fit. */
 export function noteAdaptation(
   { addresses, withoutRow, numFailed }: Adaptation,
   log: (line: string) => void,
 ): void {
   if (withoutRow.length > 0) {
     const named = withoutRow.slice(0, MAX_NAMED).join(", ") + (withoutRow.length > MAX_NAMED ? ", …" : "");
-    log(`${withoutRow.length} addresses have no row, since the model's table is full: ${named}`);
+    log(`${withoutRow.length} addresses have no row, because the model's table is full: ${named}`);
   }
-  if (numFailed > 0) log(`${numFailed} measurements without a reply were left out`);
+  if (numFailed > 0) log(`${numFailed} measurements without a reply were skipped`);
   if (addresses.length === 0) {
-    log("no address was fitted: training knew all of the measurements; name known ones with --addresses");
+    log("no address was fitted: all of them were in the training data; name known ones with --addresses");
   }
 }

@@ -1,6 +1,6 @@
 /**
  * `eval --all-splits`: makes nested splits, trains one model, evaluates it on each split and writes a page of all.
- * Each step calls a stage as a user would.
+ * Each step calls a stage like a user.
  *
  * @module
  */
@@ -39,9 +39,9 @@ import { shardStage } from "./shard.ts";
 export const DEFAULT_CONFIG = "campaign";
 /** The word of `--adapt` for no adaptation. */
 export const NO_ADAPT = "none";
-/** The default of `--adapt` where addresses are held out. */
+/** The default of `--adapt` if addresses are held out. */
 const DEFAULT_ADAPT = "0,2,8,24";
-/** Files of each split: few, since the next split reads each of them whole. */
+/** Number of files of each split: few, since the next split reads all of them. */
 const SHARDS = ["--train-shards", "16", "--val-shards", "2", "--test-shards", "2"];
 
 /** The options of `eval --all-splits`. */
@@ -78,12 +78,12 @@ interface Chain {
   isReplacing: boolean;
   /** `--seed` and perhaps `--verify`, which every stage takes. */
   common: string[];
-  /** The same with `--workers` and perhaps `--overwrite`, which every stage but training takes. */
+  /** The same with `--workers` and perhaps `--overwrite`, which all stages except training take. */
   shared: string[];
 }
 
 /**
- * Runs the chain, or the rest of it.
+ * Runs the chain, or the remaining part of it.
  *
  * @param evalStage The stage that evaluates one split.
  */
@@ -138,7 +138,7 @@ async function writeReport(
   writeJsonAtomic(jsonPath, report);
   writeFileAtomic(htmlPath, await allSplitsPage(report, details));
   if (state.replaces) {
-    // Everything is replaced. From here on other options are refused again.
+    // Everything is replaced. From now on other options are refused again.
     delete state.replaces;
     saveChain(folder, state);
   }
@@ -176,7 +176,7 @@ async function lookAt(inputs: readonly string[], context: StageContext): Promise
   return await surveyMeasurements(inputs, { signal: context.signal, onProgress: progress.update });
 }
 
-/** Holds out one split after the other, each from the measurements that the one before left. */
+/** Holds out one split after the other, each from the measurements that the previous one left. */
 async function makeSplits(
   { options, context, shared }: Chain,
   splits: readonly PlannedSplit[],
@@ -202,7 +202,7 @@ async function makeSplits(
     if (counts.train === 0) {
       throw new UserError(
         `Cannot train: splitting by ${split.mode} left none of ${counts.val + counts.test} measurements, ` +
-          "some were wanted; hold out less with --splits, or give more measurements",
+          "expected at least one; hold out less with --splits, or give more measurements",
       );
     }
     await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...alike]);
@@ -223,7 +223,7 @@ async function trainModel(chain: Chain, rows: string): Promise<string> {
   return run;
 }
 
-/** Refuses a model that may have learned from measurements that the splits hold out. */
+/** Refuses a model whose training data may contain held-out measurements. */
 async function requireTrainedOn(rows: string, checkpoint: string): Promise<void> {
   const found = readState(checkpoint).dataFingerprint;
   const wanted = await dataFingerprint(rows);
@@ -234,7 +234,7 @@ async function requireTrainedOn(rows: string, checkpoint: string): Promise<void>
   );
 }
 
-/** The `--adapt` of splits that hold out addresses. Logs where there is nothing to adapt. */
+/** The `--adapt` of splits that hold out addresses. Logs if there is nothing to adapt. */
 function adaptOf({ options, context }: Chain, splits: readonly PlannedSplit[], model: string): string {
   const { adapt } = options;
   const holdsOut = splits.some(({ mode }) => ADAPTABLE_SPLITS.includes(mode));

@@ -31,7 +31,7 @@ const kernelsStage = defineStage({
   purpose: "the speed of each GPU kernel at the sizes of the presets",
   example: "--seconds 0.5 --only gemm",
   flags: {
-    seconds: flag.number("how long to time each kernel, in seconds", { default: 0.5, min: 0.01, max: 60 }),
+    seconds: flag.number("time per kernel, in seconds", { default: 0.5, min: 0.01, max: 60 }),
     only: flag.text("time only the kernels whose names contain this", { default: "" }),
     compare: flag.optionalText("an earlier --json output; adds its medians and the ratios to them", {
       placeholder: "FILE",
@@ -86,11 +86,11 @@ const format = (value: number) => value.toPrecision(3);
 
 const trainStage = defineStage({
   name: "bench train",
-  purpose: "the speed of training a preset, on made-up batches, and where its time goes",
+  purpose: "the speed of training a preset, on made-up batches, and its time profile",
   example: "--config demo --seconds 20",
   flags: {
     ...configFlags,
-    seconds: flag.number("how long to time, in seconds", { default: 10, min: 0.1, max: 3600 }),
+    seconds: flag.number("measuring time, in seconds", { default: 10, min: 0.1, max: 3600 }),
   },
   async run(options, context) {
     const config = loadConfig(options.config, options.set);

@@ -1,5 +1,5 @@
 /**
- * `bench anomalies`: how well `score` tells anomalies from unchanged measurements.
+ * `bench anomalies`: how well `score` distinguishes anomalies from unchanged measurements.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export const anomaliesBench: Stage = defineStage({
       min: 0,
       max: 1,
     }),
-    context: flag.integer("most earlier measurements in the context of each", {
+    context: flag.integer("largest number of earlier measurements in the context of each", {
       default: 20,
       min: 0,
       max: 1000,

@@ -1,5 +1,5 @@
 /**
- * `bench child`: one piece of another bench in a process of its own, which prints its result and usage.
+ * `bench child`: one part of another bench in a separate process, which prints its result and usage.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { Stage, StageContext } from "../lib/cli/stage.ts";
 import { type LoaderPassOptions, passLoader } from "../lib/bench/loader_pass.ts";
 import { measureUsage } from "../lib/bench/usage.ts";
 
-/** The stages that can run so. */
+/** The stages that can run in this way. */
 const STAGES: Record<string, () => Promise<Stage>> = {
   "synth": async () => (await import("./synth.ts")).synthStage,
   "import": async () => (await import("./import.ts")).importStage,
@@ -19,18 +19,18 @@ const STAGES: Record<string, () => Promise<Stage>> = {
 };
 
 const HELP =
-  "bench child STAGE [options] or bench child loader JSON: one piece of the other benches, which start it.";
+  "bench child STAGE [options] or bench child loader JSON: one part of the other benches, which start it.";
 
 /** The stage `bench child`. */
 export const childStage: Stage = {
   name: "bench child",
-  purpose: "one piece of the others, in a process of its own (for their use)",
+  purpose: "one part of the others, in a separate process (for their use)",
   help: () => HELP,
   check: () => {},
   async run([name, ...rest], within) {
     if (name === "--help") return { help: HELP };
     const { result, usage } = await measureUsage(() => runPiece(name, rest, within));
-    // One line in any case: it is read by a program.
+    // Always one line, because a program reads it.
     const json = { usage, result };
     return { text: JSON.stringify(json), json };
   },
@@ -40,7 +40,7 @@ async function runPiece(name: string, args: string[], within?: Partial<StageCont
   if (name === "loader") return await passLoader(JSON.parse(args[0]) as LoaderPassOptions);
   if (!Object.hasOwn(STAGES, name)) {
     throw new UsageError(
-      `Cannot run bench child ${name}: loader or one of ${Object.keys(STAGES).join(", ")} was wanted`,
+      `Cannot run bench child ${name}: expected loader or one of ${Object.keys(STAGES).join(", ")}`,
     );
   }
   const outcome = await (await STAGES[name]()).run(args, within);
@@ -48,10 +48,10 @@ async function runPiece(name: string, args: string[], within?: Partial<StageCont
 }
 
 /**
- * Runs this program in a process of its own.
+ * Runs this program in a separate process.
  *
  * @param args Its arguments, with those that make it print JSON.
- * @param options As for {@link runChild}.
+ * @param options See {@link runChild}.
  */
 export async function runProgram(
   args: readonly string[],
@@ -59,6 +59,6 @@ export async function runProgram(
 ): Promise<unknown> {
   if (Deno.build.standalone) return await runChild(args, options);
   const main = fromFileUrl(new URL("./main.ts", import.meta.url));
-  // The kernel's count of the largest memory can be read with all permissions only.
+  // The kernel's peak memory can only be read with all permissions.
   return await runChild(["run", "--no-prompt", "--allow-all", main, ...args], options);
 }

@@ -1,5 +1,5 @@
 /**
- * `bench curves`: how fast configurations learn, by the clock: trains each in turns and compares validation curves.
+ * `bench curves`: how fast configurations learn in time: trains them in turns and compares validation curves.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import { readMetrics } from "../lib/train/metrics.ts";
 import { VERSION } from "../lib/version.ts";
 import { runProgram } from "./bench_child.ts";
 
-/** Times at which the table compares. */
+/** The number of times in the table. */
 const NUM_TIMES = 5;
 const JSON_NAME = "curves.json";
 const PAGE_NAME = "curves.html";
@@ -47,7 +47,7 @@ export const curvesBench: Stage = defineStage({
   flags: {
     data: flag.requiredText("folder of probe rows with train and val", { placeholder: "DIR" }),
     output: flag.requiredText(
-      `folder of ${JSON_NAME} and ${PAGE_NAME}; an unfinished comparison there goes on`,
+      `folder of ${JSON_NAME} and ${PAGE_NAME}; an unfinished comparison there is continued`,
       {
         placeholder: "DIR",
       },
@@ -86,7 +86,7 @@ export const curvesBench: Stage = defineStage({
       const runs: CurveRun[] = [];
       using progress = context.progress("training", { total: seeds * variants.length, unit: "runs" });
       for (let i = 0; i < seeds; i++) {
-        // Every other seed has the reverse order, so that a machine that grows slower favours none.
+        // Every second seed has the reverse order, so that a machine that becomes slower favours no configuration.
         for (const variant of i % 2 === 0 ? variants : variants.toReversed()) {
           progress.update(runs.length, `${variant.label}, seed ${seed + i}`);
           runs.push(
@@ -123,7 +123,7 @@ function variantsOf(
 const labelAt = (variants: readonly Variant[], run: CurveRun) =>
   variants.findIndex(({ label }) => label === run.variant);
 
-/** Trains once in a process of its own, unless that was done before. */
+/** Trains once in a separate process, unless that was done before. */
 async function trainOne(
   { label, config, settings, tokensPerStep }: Variant,
   { data, seed, maxTime }: { data: string; seed: number; maxTime: string | undefined },

@@ -1,5 +1,5 @@
 /**
- * `bench preprocess` and `bench loader`: how fast the stages that pass over data are, beside DuckDB.
+ * `bench preprocess` and `bench loader`: the speed of the stages that pass over data, compared with DuckDB.
  *
  * @module
  */
@@ -24,19 +24,19 @@ import { runProgram } from "./bench_child.ts";
 const MIN_ROWS = 1000;
 const MAX_ROWS = 2 ** 40;
 const MAX_LOADER_WORKERS = 64;
-/** Share of the rows that are imported: results as text are large and take longer to make than to import. */
+/** The share of the rows to import: results as text are large and take longer to make than to import. */
 const IMPORT_SHARE = 0.1;
 
 const sharedFlags = {
   probes: flag.integer("sources", { default: 500, min: 2, max: 100_000 }),
   destinations: flag.integer("destinations", { default: 200, min: 2, max: 100_000 }),
   folder: flag.optionalText(
-    "where to make a folder for the files, some 150 bytes per row, removed in the end",
+    "parent folder of the temporary files, some 150 bytes per row, removed at the end",
     {
       placeholder: "DIR",
     },
   ),
-  duckdb: flag.choice(["auto", "off"], "whether DuckDB runs beside, where it can be had", {
+  duckdb: flag.choice(["auto", "off"], "whether DuckDB runs for comparison, if it is available", {
     default: "auto",
   }),
   memoryLimitGb: dataFlags.memoryLimitGb,
@@ -57,10 +57,10 @@ export const preprocessBench: Stage = defineStage({
     }),
     ...sharedFlags,
     importRows: flag.optionalInteger(
-      "results to import, at most (default: a tenth of the rows); a result has some 500 bytes",
+      "largest number of results to import (default: a tenth of the rows); a result has some 500 bytes",
       { min: 1 },
     ),
-    repeats: flag.integer("how often each stage is run; the median counts", { default: 1, min: 1, max: 100 }),
+    repeats: flag.integer("runs of each stage; the median is reported", { default: 1, min: 1, max: 100 }),
   },
   async run(options, context): Promise<StageResult> {
     const range = { min: MIN_ROWS, max: MAX_ROWS, example: "1_000_000,10_000_000" };
@@ -99,7 +99,7 @@ export const loaderBench: Stage = defineStage({
       default: "0,1,2,4",
       placeholder: "N,N",
     }),
-    seconds: flag.number("how long to load after the first epoch", { default: 1, min: 0.1, max: 3600 }),
+    seconds: flag.number("seconds to load after the first epoch", { default: 1, min: 0.1, max: 3600 }),
   },
   async run(options, context): Promise<StageResult> {
     const { sequenceLength, batchSize, seconds, seed, rows } = options;
@@ -149,7 +149,7 @@ function runnerOf({ signal }: StageContext): StageRunner {
 }
 
 /**
- * The different numbers of a flag, in their order.
+ * The distinct numbers of a flag, in their order.
  *
  * @throws {UsageError} If one is not a whole number in the range.
  */
@@ -161,7 +161,7 @@ function parseNumbers(
   const numbers = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part.replaceAll("_", "")));
   if (numbers.some((number) => !Number.isInteger(number) || number < min || number > max)) {
     throw new UsageError(
-      `Cannot use --${name} ${text}: numbers in ${min}..${max} were wanted, such as ${example}`,
+      `Cannot use --${name} ${text}: expected numbers in ${min}..${max}, such as ${example}`,
     );
   }
   return [...new Set(numbers)];

@@ -1,5 +1,5 @@
 /**
- * `bench gpu`: a survey of an adapter that answers which constants to set otherwise on it.
+ * `bench gpu`: a survey of an adapter that recommends values of constants for it.
  *
  * @module
  */
@@ -30,7 +30,7 @@ const JSON_NAME = "gpu.json";
 const PAGE_NAME = "gpu.html";
 /** The orders in which the fields of a measurement are written. */
 const NUM_ORDERS = 24;
-/** The most unmeasured steps in the notes; the page has all. */
+/** The largest number of unmeasured steps in the notes; the page has all. */
 const MAX_SHOWN = 5;
 
 const QUERIES: readonly [DecodedQuery, DecodedQuery] = [
@@ -46,18 +46,21 @@ const QUERIES: readonly [DecodedQuery, DecodedQuery] = [
 /** The stage `bench gpu`. */
 export const gpuBench: Stage = defineStage({
   name: "bench gpu",
-  purpose: "which constants to set otherwise on this GPU: its products, training, decoding and start-up",
+  purpose: "recommended constants for this GPU, from its products, training, decoding and start-up",
   example: "--output runs/gpu",
   flags: {
     output: flag.requiredText(`folder of ${JSON_NAME} and ${PAGE_NAME}`, { placeholder: "DIR" }),
     scale: flag.choice(["auto", "full", "small"], "sizes; auto: small on a software adapter, else full", {
       default: "auto",
     }),
-    config: flag.optionalText("what is trained: a preset or a JSON file (95m; of scale small: demo)", {
-      placeholder: "NAME|FILE",
-    }),
+    config: flag.optionalText(
+      "configuration to train: a preset or a JSON file (95m; with scale small: demo)",
+      {
+        placeholder: "NAME|FILE",
+      },
+    ),
     set: configFlags.set,
-    maxTime: flag.text("leaves out what has not begun after this long", {
+    maxTime: flag.text("skips steps that have not begun after this time", {
       default: "20m",
       placeholder: "TIME",
     }),
@@ -79,7 +82,7 @@ export const gpuBench: Stage = defineStage({
       options: settings,
       overwrite: options.overwrite,
     });
-    // Speeds are measured anew each time.
+    // Speeds are measured again each time.
     if (output.isComplete) output.begin();
     context.log(`adapter: ${adapter.name}; scale ${scale}`);
     const rows = emptyRows();
@@ -96,7 +99,9 @@ export const gpuBench: Stage = defineStage({
     const numWrong = rows.checks.filter(({ error, allowedError }) => !(error <= allowedError)).length;
     const unmeasured = ends.filter(({ reason }) => reason !== undefined);
     const peak = peakOf(rows.products);
-    const notes = scale === "small" ? ["Small sizes show that the survey works, not what to set."] : [];
+    const notes = scale === "small"
+      ? ["Small sizes only show that the survey works; they do not justify settings."]
+      : [];
     notes.push(`${numWrong} of ${rows.checks.length} checks are wrong.`);
     notes.push(`The best matrix product makes ${peak.toPrecision(3)} GFLOP/s.`);
     notes.push(...rows.training.map((row) => describeTraining(preset, row, peak)));

@@ -1,5 +1,5 @@
 /**
- * `bench peers`: this program beside jax-js on the same adapter and PyTorch on the processor, in the same run.
+ * `bench peers`: compares this program with jax-js on the same adapter and PyTorch on the processor, in the same run.
  *
  * @module
  */
@@ -20,11 +20,11 @@ const STEP_NOTE =
 /** The stage `bench peers`. */
 export const peersBench: Stage = defineStage({
   name: "bench peers",
-  purpose: "the speed of training beside jax-js and, where python3 has torch, PyTorch, in turns",
+  purpose: "the speed of training compared with jax-js and, if python3 has torch, PyTorch, in turns",
   example: "--config demo --seconds 60",
   flags: {
     ...configFlags,
-    seconds: flag.number("how long to train in turns with each, in seconds", {
+    seconds: flag.number("time to train in turns with each, in seconds", {
       default: 60,
       min: 0.1,
       max: 3600,

@@ -1,6 +1,6 @@
 /**
- * A chain of stages that one command runs, and that goes on where it was when the command is given again: each stage
- * sees to its own folder, and a file remembers what the chain is of and what it chose.
+ * A chain of stages that one command runs and, when repeated, continues: each stage manages its own folder, and a file
+ * stores the chain's options and choices.
  *
  * @module
  */
@@ -13,31 +13,31 @@ import { exists, readText } from "../lib/files/inputs.ts";
 import { hasCheckpoints } from "../lib/train/checkpoint.ts";
 import { trainStage } from "./train.ts";
 
-/** What a chain remembers between interrupted calls. */
+/** The state of a chain between interrupted calls. */
 export interface ChainState<Options> {
-  /** What its results depend on. */
+  /** The options that its results depend on. */
   options: Options;
   tokensPerSecond?: number;
-  /** Whether it replaces what a chain with other options wrote. */
+  /** Whether it replaces the output of a chain with other options. */
   replaces?: boolean;
 }
 
-/** Where a chain writes. */
+/** The output folder of a chain. */
 export interface ChainFolder {
   output: string;
   /** The file of its state, in the folder. */
   fileName: string;
-  /** What it is, as in `a demo`. */
+  /** The kind of chain, such as `a demo`. */
   what: string;
-  /** Names of options that nothing but the training and what follows it depends on. */
+  /** Names of options on which only the training and the later steps depend. */
   trainOptions?: readonly string[];
 }
 
 /**
- * Opens the folder of a chain: fresh, or that of the same chain, which then goes on.
+ * Opens the folder of a chain: empty, or that of the same chain, which is then continued.
  *
- * @param folder A folder that is there.
- * @param options What the results depend on. @param overwrite Whether those of other options are replaced.
+ * @param folder An existing folder.
+ * @param options The options that the results depend on. @param overwrite Whether those of other options are replaced.
  * @throws {UserError} If it holds other files, or those of a chain with other options.
  */
 export function openChain<Options>(
@@ -62,21 +62,21 @@ export function openChain<Options>(
     state.replaces = true;
   } else if (namesIn(folder).length > 0) {
     throw new UserError(
-      `Cannot use ${output}: it holds other files, an empty folder was wanted; choose another --output`,
+      `Cannot use ${output}: it holds other files, expected an empty folder; choose another --output`,
     );
   }
   saveChain(folder, state);
   return state;
 }
 
-/** What a folder holds besides the chain's own state. */
+/** The entries of a folder besides the chain's own state. */
 function namesIn({ output, fileName }: ChainFolder): string[] {
   return [...Deno.readDirSync(output)].map(({ name }) => name).filter((name) =>
     name !== WORK && name !== fileName
   );
 }
 
-/** Whether options differ in those of the training only, and nothing that depends on these is there. */
+/** Whether options differ only in those of the training, and no output that depends on these exists. */
 function isBeforeTraining<Options>(folder: ChainFolder, earlier: Options, options: Options): boolean {
   const { output, trainOptions = [] } = folder;
   const others = (of: Options) =>
@@ -85,7 +85,7 @@ function isBeforeTraining<Options>(folder: ChainFolder, earlier: Options, option
     !hasCheckpoints(join(output, "train", "checkpoints"));
 }
 
-/** Remembers the state of a chain. */
+/** Saves the state of a chain. */
 export function saveChain<Options>(folder: ChainFolder, state: ChainState<Options>): void {
   writeJsonAtomic(statePath(folder), state);
 }
@@ -100,11 +100,11 @@ function readState<Options>(folder: ChainFolder): ChainState<Options> {
     return JSON.parse(readText(path));
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
-    throw new FormatError(`it is no state of ${folder.what}; choose another --output`, { path, cause });
+    throw new FormatError(`it is not a state of ${folder.what}; choose another --output`, { path, cause });
   }
 }
 
-/** Runs a stage as a part of a chain, showing the command a user would type and its result. */
+/** Runs a stage as a part of a chain, and shows the equivalent command and its result. */
 export async function step(
   context: StageContext,
   stage: Stage,
@@ -123,7 +123,7 @@ function shorten(args: string[]): string {
   return text.length <= 200 ? text : `${text.slice(0, 200)}…`;
 }
 
-/** Trains as a part of a chain. @param replaces Whether a run with other options gives way to this one. */
+/** Trains as a part of a chain. @param replaces Whether this run replaces one with other options. */
 export async function trainStep(
   context: StageContext,
   args: string[],

@@ -28,7 +28,7 @@ const PROGRAM: Program = {
   main: "tasks/main.ts",
   stages: Object.keys(STAGES).map((name) => `tasks/${basename(moduleOf(name).pathname)}`),
 };
-/** What `uname -sm` says of a build of Deno. */
+/** The output of `uname -sm` for builds of Deno. */
 const SYSTEMS: Record<string, string> = {
   "x86_64-unknown-linux-gnu": "Linux x86_64",
   "aarch64-unknown-linux-gnu": "Linux aarch64",
@@ -40,7 +40,7 @@ const SYSTEMS: Record<string, string> = {
 export const compileStage: Stage = defineStage({
   name: "compile",
   purpose:
-    "makes one executable file of the program, its packages and Deno, which needs none of them where it runs",
+    "makes one executable file of the program, its packages and Deno, which runs without any of them installed",
   example: "--output dist/ping-llm",
   flags: {
     output: flag.text("the file to write", { default: "dist/ping-llm", placeholder: "FILE" }),
@@ -48,15 +48,15 @@ export const compileStage: Stage = defineStage({
       ["auto", "compiled", "launcher"],
       "compiled: by deno compile, which fetches Deno's runtime stub;\n" +
         "launcher: a file that unpacks itself once into a cache folder;\n" +
-        "auto: compiled, or a launcher where the stub cannot be had",
+        "auto: compiled, or a launcher if the stub is not available",
       { default: "auto" },
     ),
-    overwrite: flag.boolean("replace an output file that this stage wrote of other code or in another form"),
+    overwrite: flag.boolean("replace an output file that this stage made from other code or in another form"),
   },
   async run({ output, form, overwrite }, context): Promise<StageResult> {
     if (Deno.build.standalone || !exists(join(PROGRAM.root, "deno.lock"))) {
       throw new UserError(
-        "Cannot compile: this program is the one file already, a checkout was wanted; run deno task compile in one",
+        "Cannot compile: this program is already the one file, expected a checkout; run deno task compile in one",
       );
     }
     const startMs = performance.now();
@@ -79,7 +79,7 @@ export const compileStage: Stage = defineStage({
     const [{ sizeBytes }] = manifest.outputs;
     const json = { stage: "compile", ...manifest.counts, sizeBytes, seconds, doneAlready, outputs: [output] };
     const text = doneAlready
-      ? `${output} is there already, made of the same code: ${manifest.counts.form}, ${
+      ? `${output} exists already, made from the same code: ${manifest.counts.form}, ${
         formatBytes(sizeBytes)
       }`
       : `Wrote ${output} (${manifest.counts.form}, ${formatBytes(sizeBytes)}) in ${formatSeconds(seconds)}`;
@@ -87,7 +87,7 @@ export const compileStage: Stage = defineStage({
   },
 });
 
-/** Makes the file in the first form that is wanted and can be had. */
+/** Makes the file in the first requested form that is available. */
 async function make(
   path: string,
   { form, work, context }: { form: "auto" | "compiled" | "launcher"; work: string; context: StageContext },
@@ -95,10 +95,10 @@ async function make(
   const { signal } = context;
   if (form !== "launcher") {
     if (await writeCompiled(path, PROGRAM, signal)) return { form: "compiled" };
-    const missing = "Deno's runtime stub (denort) could not be had";
+    const missing = "Deno's runtime stub (denort) is not available";
     if (form === "compiled") {
       throw new UserError(
-        `Cannot compile: ${missing}, a network or DENORT_BIN was wanted; use --form launcher, which needs neither`,
+        `Cannot compile: ${missing}, expected a network or DENORT_BIN; use --form launcher, which needs neither`,
       );
     }
     context.log(`${missing}: making a launcher`);

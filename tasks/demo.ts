@@ -1,6 +1,6 @@
 /**
  * `demo`: the whole chain, small, end to end: measurements -> shard -> probe-rows -> train -> eval -> query. Each step
- * is the stage of that name, called as a user would call it.
+ * is the stage of that name, called like by a user.
  *
  * @module
  */
@@ -26,10 +26,10 @@ import { synthStage } from "./synth.ts";
 
 const CONFIG = "demo";
 const MOST_STEPS = 1_000_000;
-/** Measurements that are predicted: enough to tell the median error to some tenths of a millisecond. */
+/** Number of predicted measurements: enough to estimate the median error to some tenths of a millisecond. */
 const NUM_PREDICTED = 2000;
 
-/** The synthetic Internet of the demo: small enough to be learned in minutes on two cores. */
+/** The synthetic Internet of the demo: small enough to learn in minutes on two cores. */
 const SYNTH = ["--rows", "40000", "--probes", "40", "--destinations", "24", "--ipv6-share", "0.25"];
 const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
 
@@ -38,7 +38,7 @@ const FLAGS = {
   input: flag.texts("RIPE Atlas results or measurements Parquet (default: a synthetic Internet)", {
     placeholder: "P",
   }),
-  minutes: flag.number("how long to train, in minutes", { default: 3, min: 0.05, max: 100_000 }),
+  minutes: flag.number("training time, in minutes", { default: 3, min: 0.05, max: 100_000 }),
   overwrite: flag.boolean("replace what an earlier demo with other options wrote"),
 };
 
@@ -66,7 +66,7 @@ export const demoStage = defineStage({
     await step(context, shardStage, ["--input", ...measurements, ...splitting]);
     await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded, ...replacing]);
     const run = join(output, "train");
-    // The passes over the data and the time say how many steps there are.
+    // The passes over the data and the time determine the number of steps.
     const length = ["--set", `train.steps=${MOST_STEPS}`, "--max-time", `${60 * minutes}s`];
     const training = ["--data", rows, "--run", run, "--config", CONFIG, ...length, ...seeded];
     const trained = await trainStep(context, training, demo.replaces ?? false);
@@ -116,17 +116,17 @@ function listDemoInputs(input: readonly string[]): string[] {
   const numParquet = files.filter((file) => file.endsWith(".parquet")).length;
   if (numParquet === 0 || numParquet === files.length) return files;
   throw new UserError(
-    `Cannot use --input: found ${numParquet} Parquet files among ${files.length}, one kind was wanted; give either kind`,
+    `Cannot use --input: found ${numParquet} Parquet files among ${files.length}, expected one kind; give either kind`,
   );
 }
 
-/** The Parquet files to learn from: made, imported, or those given. */
+/** The Parquet files to learn from: synthetic, imported, or given. */
 async function makeMeasurements(
   { output, input, seed }: DemoOptions,
   { inputs, replacing, context }: { inputs: string[]; replacing: string[]; context: StageContext },
 ): Promise<string[]> {
   if (inputs.some((file) => file.endsWith(".parquet"))) return input;
-  // Two names, since no stage replaces what another one wrote.
+  // Two names, since no stage replaces another stage's output.
   const [parquet, stage, args] = input.length === 0
     ? [join(output, "measurements.parquet"), synthStage, [...SYNTH, "--seed", String(seed)]]
     : [join(output, "imported.parquet"), importStage, ["--input", ...input]];

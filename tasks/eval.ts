@@ -1,5 +1,5 @@
 /**
- * `eval`: how well a model predicts held-out measurements, beside methods without a model.
+ * `eval`: how well a model predicts held-out measurements, compared with methods without a model.
  *
  * @module
  */
@@ -28,7 +28,7 @@ const MAX_COUNT = 10_000;
 
 const FLAGS = {
   checkpoint: flag.optionalText(
-    "a run directory or one of its checkpoints; with --all-splits it may be left out",
+    "a run directory or one of its checkpoints; optional with --all-splits",
     { placeholder: "DIR" },
   ),
   data: flag.optionalText("folder of probe rows with the split to predict", { placeholder: "DIR" }),
@@ -40,7 +40,7 @@ const FLAGS = {
   split: flag.choice(["test", "val"], "which split to predict", { default: "test" }),
   history: flag.choice(
     ["default", ...HISTORY_MODES],
-    "earlier measurements that may be known: all, or only those of the training (default: train if split by pair, destination, node)",
+    "earlier measurements that are available as context: all, or only those of the training (default: train if split by pair, destination, node)",
     { default: "default" },
   ),
   maxMeasurements: flag.integer("measurements to predict, drawn at random", { default: 2000, min: 1 }),
@@ -50,7 +50,7 @@ const FLAGS = {
   }),
   everyContext: flag.boolean("predict each measurement with each number instead of one of them in rotation"),
   adapt: flag.optionalText(
-    "where addresses were held out (destination, node, probe): also adapt the model to K measurements of each new\n" +
+    "if addresses were held out (destination, node, probe): also adapt the model to K measurements of each new\n" +
       "address and predict others; or none (default: none; with --all-splits 0,2,8,24)",
     { placeholder: "K,K,…" },
   ),
@@ -71,7 +71,7 @@ const FLAGS = {
     placeholder: "NAME|FILE",
   }),
   set: flag.texts("change one key of it; repeatable", { placeholder: "KEY=VALUE" }),
-  maxTime: flag.optionalText("train at most as many steps as fit this time, such as 30m or 2h", {
+  maxTime: flag.optionalText("train at most as many steps as fit in this time, such as 30m or 2h", {
     placeholder: "TIME",
   }),
   verify: verifyFlag,
@@ -102,7 +102,7 @@ export const evalStage: Stage = defineStage({
     const dataDir = required(options.data, "--data");
     requireProbeRows(dataDir, "evaluate on");
     const evaluation = {
-      // Settled here: a run that goes on makes others its latest.
+      // Resolved here, because a run in progress may publish a newer checkpoint.
       checkpoint: checkpointDirectory(required(options.checkpoint, "--checkpoint")),
       dataDir,
       trainDir: options.train,
@@ -141,7 +141,7 @@ function required(value: string | undefined, option: string): string {
 
 type EvalOptions = Values<typeof FLAGS>;
 
-/** Refuses options that do not go with others. @param context The others, in words. */
+/** Refuses options that exclude each other. @param context The other options, as text. */
 function refuseOptions(options: EvalOptions, names: readonly (keyof EvalOptions)[], context: string): void {
   const isGiven = (name: keyof EvalOptions) =>
     JSON.stringify(options[name]) !== JSON.stringify(FLAGS[name].defaultValue);
@@ -162,12 +162,12 @@ function evaluationOf({ maxMeasurements, contexts, everyContext, baselines }: Ev
   return everyContext ? [...args, "--every-context"] : args;
 }
 
-/** Ascending numbers, each once. @throws {UsageError} If it is no list of counts. */
+/** Ascending distinct numbers. @throws {UsageError} If it is not a list of counts. */
 function countsOf(option: string, text: string): number[] {
   const counts = text.split(",").map((part) => /^\s*\d+\s*$/.test(part) ? Number(part) : NaN);
   if (counts.every((count) => count <= MAX_COUNT)) return [...new Set(counts)].sort((a, b) => a - b);
   throw new UsageError(
-    `Cannot use ${option} ${text}: counts from 0 to ${MAX_COUNT} separated by commas were wanted`,
+    `Cannot use ${option} ${text}: expected counts from 0 to ${MAX_COUNT} separated by commas`,
   );
 }
 

@@ -28,9 +28,13 @@ export const exportStage: Stage = defineStage({
       placeholder: "DIR",
     }),
     output: flag.requiredText("the folder to write", { placeholder: "DIR" }),
-    dtype: flag.choice(SITE_DTYPES, "how parameters are stored: f16 is half as large and less exact", {
-      default: "f32",
-    }),
+    dtype: flag.choice(
+      SITE_DTYPES,
+      "storage format of parameters: f16 has half the size and is less precise",
+      {
+        default: "f32",
+      },
+    ),
     calibration: calibrationFlag,
     report: reportFlag,
     overwrite: flag.boolean(
@@ -58,7 +62,7 @@ export const exportStage: Stage = defineStage({
     const sizeBytes = outputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     return {
       text: wasComplete
-        ? `${output} is complete already, from the same inputs and options`
+        ? `${output} is already complete, from the same inputs and options`
         : `Wrote ${output}: ${outputs.length} files, ${
           formatBytes(sizeBytes)
         }; put them on a web server, with https`,

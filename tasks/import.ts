@@ -35,7 +35,7 @@ export const importStage: Stage = defineStage({
       placeholder: "P",
       required: true,
     }),
-    output: flag.requiredText("the Parquet file to write; an import that was stopped begins anew", {
+    output: flag.requiredText("the Parquet file to write; a stopped import starts again from the beginning", {
       placeholder: "F.parquet",
     }),
     columns: flag.optionalText(
@@ -44,11 +44,11 @@ export const importStage: Stage = defineStage({
         "  src, dst: addresses; rtt: ms; empty, -1 or * is no reply",
         "  time: ISO 8601 or Unix seconds; or time_ms, time_us: Unix milliseconds, microseconds",
         "  perhaps msm_id, prb_id, size, packet_error_count: integers",
-        "  files *.csv need it only where the names are not these or those of measurements Parquet",
+        "  files *.csv need it only if the names are neither these nor those of measurements Parquet",
       ].join("\n"),
       { placeholder: "KEY=NAME,…" },
     ),
-    source: flag.choice(SOURCE_CHOICES, "source address: auto is `from` where it is public, else src_addr", {
+    source: flag.choice(SOURCE_CHOICES, "source address: auto is `from` if it is public, else src_addr", {
       default: "auto",
     }),
     rtt: flag.choice(RTT_CHOICES, "RTT of the replies to one result; each makes a row of every packet", {
@@ -109,11 +109,11 @@ function areCsv(paths: readonly string[]): boolean {
   if (csv === undefined || other === undefined) return csv !== undefined;
   throw new UsageError(
     `Cannot use --input ${csv} with ${other}: one is CSV by its name and the other is not; ` +
-      "import them one by one, or say with --columns that all are CSV",
+      "import them separately, or give --columns if all are CSV",
   );
 }
 
-/** @throws {UsageError} If an option is given that says how results of several packets are read. */
+/** @throws {UsageError} If an option for results of several packets is given. */
 function refuseAtlasOptions(options: { source: string; rtt: string }): void {
   for (const [name, usual] of [["source", "auto"], ["rtt", "mean"]] as const) {
     if (options[name] === usual) continue;
@@ -148,11 +148,11 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
   const reasons = Object.entries(rejected).map(([reason, count]) => `, ${reason} ${count}`).join("");
   const text = [
     isDone
-      ? `${output} is there already, made of the same inputs with the same options:`
+      ? `${output} exists already, made from the same inputs with the same options:`
       : `Wrote ${output}:`,
     `  ${counts.rows} rows, ${failedPercent} % without reply, ${counts.sources} sources, ` +
     `${counts.destinations} destinations`,
-    `  left out: ${counts.duplicates} duplicate results (same measurement, probe and time), ${skipped} of ` +
+    `  skipped: ${counts.duplicates} duplicate results (same measurement, probe and time), ${skipped} of ` +
     `other types; ${sum(rejected)} rejected${reasons}`,
     ...(json.firstTime ? [`  ${json.firstTime} to ${json.lastTime}`] : []),
     ...(isDone ? [] : [`  in ${formatSeconds(seconds)}`]),

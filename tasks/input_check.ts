@@ -1,5 +1,5 @@
 /**
- * What the stages that read data of other stages have in common: `--verify`.
+ * The common option of the stages that read other stages' data: `--verify`.
  *
  * @module
  */
@@ -16,12 +16,12 @@ export const verifyFlag = flag.boolean(
 );
 
 /**
- * Checks the inputs of a stage against their manifests; says which links are followed.
+ * Checks the inputs of a stage against their manifests; logs the links that are followed.
  *
  * @param paths Files, folders and globs.
- * @param options The stage's, as {@link checkOutputs} takes them.
- * @param context The stage's.
- * @throws {UserError} If something is missing, changed or too much.
+ * @param options The stage's options for {@link checkOutputs}.
+ * @param context The stage's context.
+ * @throws {UserError} If a file is missing, changed or not listed.
  */
 export async function checkInputs(
   paths: readonly string[],
@@ -39,22 +39,22 @@ export async function checkInputs(
   });
 }
 
-/** Refuses measurements where probe rows are expected. @param action Such as `train on`. @throws {UserError} If they are. */
+/** Refuses measurements instead of probe rows. @param action Such as `train on`. @throws {UserError} If it finds them. */
 export function requireProbeRows(path: string, action: string): void {
   if (holds(path, ".arrayrecord") || !holds(path, ".parquet")) return;
   throw new UserError(
-    `Cannot ${action} ${path}: found measurements Parquet, a folder of probe rows was expected; make probe rows first: ` +
+    `Cannot ${action} ${path}: found measurements Parquet, expected a folder of probe rows; make probe rows first: ` +
       `deno task probe-rows --input ${path} --output data/rows`,
   );
 }
 
-/** Refuses probe rows where measurements are expected. @param action Such as `shard`. @throws {UserError} If they are. */
+/** Refuses probe rows instead of measurements. @param action Such as `shard`. @throws {UserError} If it finds them. */
 export function requireMeasurements(paths: readonly string[], action: string): void {
   for (const path of paths) {
     if (holds(path, ".parquet") || !holds(path, ".arrayrecord")) continue;
     throw new UserError(
-      `Cannot ${action} ${path}: found probe rows, measurements Parquet was expected; give the Parquet files that ` +
-        "the probe rows were made of",
+      `Cannot ${action} ${path}: found probe rows, expected measurements Parquet; give the Parquet files from ` +
+        "which the probe rows were made",
     );
   }
 }

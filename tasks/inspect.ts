@@ -37,7 +37,7 @@ export const inspectStage = defineStage({
     }),
     onCorrupt: flag.choice(
       ["error", "skip"],
-      "error: a damaged ArrayRecord chunk is an error; skip: it is left out",
+      "error: a damaged ArrayRecord chunk is an error; skip: it is skipped",
       {
         default: "error",
       },
@@ -47,7 +47,7 @@ export const inspectStage = defineStage({
   async run(options, context, paths) {
     const { plot } = options;
     if (plot !== undefined && !/\.svg$/i.test(plot)) {
-      throw new UsageError(`Cannot use --plot ${plot}: a name that ends with .svg was wanted`);
+      throw new UsageError(`Cannot use --plot ${plot}: expected a name that ends with .svg`);
     }
     await checkInputs(paths, options, context);
     using progress = context.progress("inspecting", { unit: "rows" });

@@ -1,11 +1,11 @@
 /**
- * JSON lines for a file, which appears whole or not at all, or for standard output.
+ * Writes JSON lines to a file, which appears complete or not at all, or to standard output.
  *
  * @module
  */
 import { OutputFile, type OutputFileOptions, writeAll } from "../lib/files/output_file.ts";
 
-/** Takes values one by one. */
+/** Writes values one by one. */
 export class JsonLinesOutput {
   readonly #encoder = new TextEncoder();
   readonly #file: OutputFile | undefined;
@@ -14,7 +14,7 @@ export class JsonLinesOutput {
    * Opens the output.
    *
    * @param path The file, or undefined for standard output.
-   * @param options Who writes it, and what that reads.
+   * @param options The writing stage, and its inputs.
    * @throws {UserError} If the file cannot be made.
    */
   constructor(path: string | undefined, options: OutputFileOptions) {
@@ -24,7 +24,7 @@ export class JsonLinesOutput {
   /**
    * Writes a value as one line.
    *
-   * @throws {UserError} If the disk is full or nobody reads the output any more.
+   * @throws {UserError} If the disk is full or the output's reader has gone.
    */
   write(value: unknown): void {
     const bytes = this.#encoder.encode(JSON.stringify(value) + "\n");

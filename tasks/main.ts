@@ -1,6 +1,6 @@
 /**
- * The whole program as one command, `ping-llm STAGE [options]`: what the tasks and the compiled binary run. A stage runs
- * in a thread that may do no more than its options ask for.
+ * The whole program as one command, `ping-llm STAGE [options]`: the entry point of the tasks and the compiled binary.
+ * A stage runs in a thread with only the permissions that its options require.
  *
  * @module
  */

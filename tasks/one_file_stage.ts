@@ -1,5 +1,5 @@
 /**
- * What the stages that write one file have in common: `import` and `synth`.
+ * The common part of the stages that write one file: `import` and `synth`.
  *
  * @module
  */
@@ -9,30 +9,30 @@ import type { Manifest } from "../lib/files/manifest.ts";
 import { placeOfFile } from "../lib/files/output_place.ts";
 import { type OutputStart, StagedOutput } from "../lib/files/staged_output.ts";
 
-/** What was written: the counts for the manifest. */
+/** The counts of the output for the manifest. */
 export interface WrittenFile extends Pick<Manifest, "counts"> {
   /** Rows of the output file. */
   rows: number;
-  /** How many rows were rejected, by reason; none by default. */
+  /** Numbers of rejected rows by reason; none by default. */
   rejected?: Manifest["rejected"];
 }
 
-/** A file that is there now. */
+/** A finished file. */
 export interface FileRun {
   /** Its manifest, complete. */
   manifest: Manifest;
-  /** What the work took; 0 if it was done before. */
+  /** The duration of the work; 0 if it was done before. */
   seconds: number;
   /** Whether an earlier run with the same inputs and options had made it. */
   isDone: boolean;
 }
 
 /**
- * Makes an output file and its manifest, unless the same run has made it before.
+ * Makes an output file and its manifest, unless a run with the same inputs and options has made them before.
  *
  * @param output The file.
- * @param start What the run depends on, whether the file of another run may be replaced, and `besides`: the further
- *   files that the stage may write beside a file.
+ * @param start The inputs and options of the run, whether the file of another run may be replaced, and `besides`: the
+ *   further files that the stage may write beside it.
  * @param make Writes the file to `path` in the work folder, further files beside it, and temporary ones to `workPath`.
  * @throws {UserError} If one of the files is another run's, or another process writes them.
  */

@@ -33,11 +33,11 @@ const flags = {
     min: MAX_MEASUREMENT_TOKENS,
     max: 0xffff,
   }),
-  epoch: flag.integer("v2: which epoch of the loader's contexts", { default: 0, min: 0, max: 2 ** 32 - 1 }),
-  onCorrupt: flag.choice(["error", "skip"], "v2: what a damaged chunk of probe rows means", {
+  epoch: flag.integer("v2: epoch of the loader's contexts", { default: 0, min: 0, max: 2 ** 32 - 1 }),
+  onCorrupt: flag.choice(["error", "skip"], "v2: effect of a damaged chunk of probe rows", {
     default: "error",
   }),
-  rttEncoding: flag.choice<RttEncodingName>(RTT_ENCODING_NAMES, "v1: how RTTs are written", {
+  rttEncoding: flag.choice<RttEncodingName>(RTT_ENCODING_NAMES, "v1: encoding of RTTs", {
     default: "float64",
   }),
   rttClipQuantile: flag.number("v1, clipped: the quantile of the input's RTTs to clip at", {
@@ -60,7 +60,7 @@ const flags = {
   }),
   verify: verifyFlag,
   overwrite: flag.boolean("replace what this stage wrote to the output folder with other inputs or options"),
-  // A row group of tokens, a batch of rows and addresses: 0.36 GB with 100 M rows, so the least limit is kept too.
+  // A row group of tokens, a batch of rows and addresses: 0.36 GB with 100 M rows, so even the smallest limit is kept.
   memoryLimitGb: flag.number(`${dataFlags.memoryLimitGb.description}; some 0.4 are used for any input`, {
     default: 2,
     min: 0.5,
@@ -77,7 +77,7 @@ export const pretokenizeStage: Stage = defineStage({
     const { vocab, rttEncoding, rttClipMs, rttClipQuantile } = options;
     if (vocab === "v2" && rttEncoding !== "float64") {
       throw new UsageError(
-        `Cannot use --rtt-encoding ${rttEncoding} with vocabulary v2: it has one encoding; leave it ` +
+        `Cannot use --rtt-encoding ${rttEncoding} with vocabulary v2: it has only one encoding; leave it ` +
           "out, or add --vocab v1",
       );
     }
@@ -97,7 +97,7 @@ export const pretokenizeStage: Stage = defineStage({
   },
 });
 
-/** Says what to do when a file of the other vocabulary's kind is named. */
+/** Refuses files of the other vocabulary's kind, with advice. */
 function checkKind(inputs: readonly string[], vocab: "v1" | "v2"): void {
   const named = (extension: string) =>
     inputs.find((path) => path.endsWith(extension) && !(exists(path) && Deno.statSync(path).isDirectory));
@@ -105,14 +105,14 @@ function checkKind(inputs: readonly string[], vocab: "v1" | "v2"): void {
   const records = named(".arrayrecord");
   if (vocab === "v2" && parquet !== undefined) {
     throw new UsageError(
-      `Cannot use --input ${parquet} with vocabulary v2: probe rows were wanted; ` +
+      `Cannot use --input ${parquet} with vocabulary v2: expected probe rows; ` +
         `make them with probe-rows, or add --vocab v1`,
     );
   }
   if (vocab === "v1" && records !== undefined) {
     throw new UsageError(
-      `Cannot use --input ${records} with vocabulary v1: measurements Parquet was wanted, probe rows ` +
-        "have no msm_id; give the Parquet that they were made of, or add --vocab v2",
+      `Cannot use --input ${records} with vocabulary v1: expected measurements Parquet, probe rows ` +
+        "have no msm_id; give the Parquet from which they were made, or add --vocab v2",
     );
   }
 }
@@ -125,7 +125,7 @@ function describe(output: string, result: PretokenizeSummary): string {
   );
   const reasons = Object.entries(rejected).map(([reason, count]) => `${reason} ${count}`).join(", ");
   return [
-    wasComplete ? `${output} is complete already` : `wrote ${output}`,
+    wasComplete ? `${output} is already complete` : `wrote ${output}`,
     ...lines,
     ...(reasons ? [`rejected: ${reasons}`] : []),
     `${formatCount(inputRows)} rows read in ${formatSeconds(seconds)}, peak memory ` +

@@ -24,14 +24,14 @@ export const probeRowsStage: Stage = defineStage({
   example: "--input data/shards --output data/rows",
   flags: {
     input: flag.texts(
-      "Parquet files, globs or folders; a folder with train, val, test in it is split already",
+      "Parquet files, globs or folders; a folder with train, val, test in it is already split",
       {
         placeholder: "PATH",
         required: true,
       },
     ),
     output: flag.requiredText("folder to write", { placeholder: "DIR" }),
-    splitBy: splitByFlag("how input that is not split is split, that is what stays together"),
+    splitBy: splitByFlag("how to split unsplit input, that is, what stays together"),
     maxRowSizeMb: flag.number("largest record in MB (10^6 bytes); longer histories are cut", {
       default: 8,
       min: 0,

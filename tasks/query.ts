@@ -1,5 +1,5 @@
 /**
- * `query`: asks a trained model; one kind of question in each `query_KIND.ts`.
+ * `query`: queries a trained model; each `query_KIND.ts` has one kind of query.
  *
  * @module
  */

@@ -29,11 +29,11 @@ const FLAGS = {
   src: flag.requiredText("source address; the destinations have the same IP version", {
     placeholder: "ADDRESS",
   }),
-  rtt: flag.requiredText("RTT in ms, to the 0.05 % of an RTT code; or the least and the greatest", {
+  rtt: flag.requiredText("RTT in ms, to the 0.05 % of an RTT code; or the smallest and the largest", {
     placeholder: "MS[..MS]",
   }),
   time: timeFlag,
-  top: flag.integer("how many destinations to list", { default: 20, min: 1, max: 100_000 }),
+  top: flag.integer("number of destinations to list", { default: 20, min: 1, max: 100_000 }),
   prefixLength: flag.optionalInteger("list prefixes of this many bits (default: whole addresses)", {
     min: 0,
     max: 128,
@@ -43,14 +43,17 @@ const FLAGS = {
     max: 2 ** 20,
   }),
   candidates: flag.optionalInteger(
-    "instead of searching, rank this many likely destinations of the source by how probable they make the RTT or range",
+    "instead of searching, rank this many likely destinations of the source by the probability of the RTT or range",
     { min: 1, max: 1024 },
   ),
-  maxCodes: flag.integer("most RTT codes to compute for a range; a wider range is sampled at this many", {
-    default: 32,
-    min: 1,
-    max: 1024,
-  }),
+  maxCodes: flag.integer(
+    "largest number of RTT codes to compute for a range; a wider range is sampled at this many",
+    {
+      default: 32,
+      min: 1,
+      max: 1024,
+    },
+  ),
   maxExpansions: flag.integer(
     "end the search after this many prefixes, with or without proof; each takes 2 kB for each RTT code, 2 GB at most",
     { default: 4096, min: 1, max: 2 ** 22 },
@@ -90,7 +93,7 @@ export const destinationsStage = defineStage({
     }));
     if (trainingData?.known.isTruncated) {
       below.push(
-        "the model lists the most measured addresses and pairs only: others count as never measured",
+        "the model lists only the most measured addresses and pairs: others count as never measured",
       );
     }
     const destinations = listed.map(jsonOf);
@@ -108,7 +111,7 @@ export const destinationsStage = defineStage({
   },
 });
 
-/** What every way to answer gives; each adds its own numbers for `--json`. */
+/** The common part of all ways to answer; each adds its own numbers for `--json`. */
 interface Answer {
   destinations: readonly LikelyDestination[];
   unlistedProbability: number;
@@ -160,7 +163,7 @@ function requireOneWay({ candidates, samples }: Asked): void {
   throw new UsageError("Cannot use --candidates with --samples: one of the two is expected");
 }
 
-/** A destination, and how often the source measured it; undefined if the model does not say. */
+/** A destination, and how often the source measured it; undefined if unknown. */
 type ListedDestination = LikelyDestination & { measured: Measured | undefined };
 
 function tableOf(destinations: readonly ListedDestination[]): string {
@@ -181,7 +184,7 @@ function tableOf(destinations: readonly ListedDestination[]): string {
   return formatTable([head, ...rows], { left: isKnown ? [0, head.length - 1] : [0] });
 }
 
-/** What the search knows of the destinations that it does not list. */
+/** The search's knowledge about destinations that it does not list. */
 function proofOf(answer: LikelyDestinations): string[] {
   const { unlistedProbability, unlistedAtMost, isProven, numExpanded, codes } = answer;
   const bound = isProven
@@ -219,6 +222,6 @@ function rttRangeOf(text: string): readonly [number, number] {
   throw new UsageError(
     `Cannot use --rtt ${
       shortened(text)
-    }: an RTT in ms of 0 or more, or two as in 20..25, the lesser first, were wanted`,
+    }: expected an RTT in ms of at least 0, or two as in 20..25, the lesser first`,
   );
 }

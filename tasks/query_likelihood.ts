@@ -19,7 +19,7 @@ import { checkInputs } from "./input_check.ts";
 import { contextOf, logContext, openLines, queryFlags } from "./query_options.ts";
 
 const FIELDS: readonly Field[] = ["source", "destination", "time", "result"];
-/** Measurements that are computed at once: 6,144 sequences in all orders. */
+/** Number of measurements computed at once: 6,144 sequences in all orders. */
 const ROWS_PER_PART = 256;
 
 interface Row {
@@ -62,8 +62,8 @@ export const likelihoodStage = defineStage({
     using model = await loadModel(options.checkpoint, { anyVocabulary: true });
     if (options.context !== undefined && model.config.vocabulary === "v1") {
       throw new UsageError(
-        `Cannot use --context ${options.context}: the model has vocabulary v1, in which measurements stand by ` +
-          "themselves; leave it out",
+        `Cannot use --context ${options.context}: the model has vocabulary v1, in which measurements have ` +
+          "no context; leave it out",
       );
     }
     using lines = openLines("query likelihood", { ...options, input: paths }, "rows");
@@ -197,5 +197,5 @@ function orderOf(text: string): readonly Field[] {
     names.indexOf(a) - names.indexOf(b)
   );
   if (names.length === FIELDS.length && order.length === FIELDS.length) return order;
-  throw new UsageError(`Cannot use --order ${text}: ${FIELDS.join()} in any order were wanted`);
+  throw new UsageError(`Cannot use --order ${text}: expected ${FIELDS.join()} in any order`);
 }

@@ -18,18 +18,18 @@ import { JsonLinesOutput } from "./json_lines_output.ts";
 export const queryFlags = {
   checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
   context: flag.optionalText(
-    "recent measurements, Parquet or JSON lines; used are the newest that fit and are not after the asked time",
+    "recent measurements, Parquet or JSON lines; the newest that fit and are not after the query's time are used",
     { placeholder: "FILE" },
   ),
 };
 
-/** `--calibration` of what answers with distributions of RTTs. */
+/** `--calibration` of the stages that answer with distributions of RTTs. */
 export const calibrationFlag = flag.optionalText(
   "report.json of an eval: correct the distributions by the measurements of its validation split",
   { placeholder: "FILE" },
 );
 
-/** `--report` of what shows a model. */
+/** `--report` of the stages that show a model. */
 export const reportFlag = flag.optionalText(
   "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of this model)",
   { placeholder: "FILE" },
@@ -41,18 +41,18 @@ export const timeFlag = flag.optionalText(
   { placeholder: "TIME" },
 );
 
-/** The bytes of an address given as `--option`. @throws {UsageError} If it is none. */
+/** The bytes of an address given as `--option`. @throws {UsageError} If it is not an address. */
 export function addressOf(option: string, text: string): Uint8Array {
   const bytes = parseAddress(text);
   if (bytes) return bytes;
   throw new UsageError(
-    `Cannot use --${option} ${shortened(text)}: it is no address, an IPv4 or IPv6 address was wanted${
+    `Cannot use --${option} ${shortened(text)}: it is not an address, expected an IPv4 or IPv6 address${
       adviceOnName(text)
     }`,
   );
 }
 
-/** Unix seconds of `--time`, null where it is not given. @throws {UsageError} If it is no time. */
+/** Unix seconds of `--time`, null if not given. @throws {UsageError} If it is not a time. */
 export function timeOf(text: string | undefined): number | null {
   if (text === undefined) return null;
   const parsed = parseTimeS(text);
@@ -61,10 +61,10 @@ export function timeOf(text: string | undefined): number | null {
 }
 
 /**
- * The measurements of `--context`, none where it is not given. Logs if they had to be sorted, or are left out because
- * they are after the asked time.
+ * The measurements of `--context`, empty if not given. Logs if they had to be sorted, or if some are skipped because
+ * they are after the query's time.
  *
- * @param timeS The asked time; null for any time.
+ * @param timeS The query's time; null for any time.
  */
 export async function contextOf(
   path: string | undefined,
@@ -74,11 +74,11 @@ export async function contextOf(
   if (path === undefined) return [];
   const { measurements, isSorted, numLater } = await readContext(path, timeS);
   if (!isSorted) stage.log(`${path} is not in order of time: its measurements were sorted`);
-  if (numLater > 0) stage.log(`${numLater} measurements of ${path} are after --time and left out`);
+  if (numLater > 0) stage.log(`${numLater} measurements of ${path} are after --time and were skipped`);
   return measurements;
 }
 
-/** The files and folders that a query reads; its output may replace none of them. */
+/** The files and folders that a query reads; its output must not replace any of them. */
 export function readBy(
   options: {
     checkpoint: string;
@@ -107,7 +107,7 @@ export function openLines(
   what: string,
 ): JsonLinesOutput {
   if (options.json && options.output === undefined) {
-    throw new UsageError(`Cannot use --json: the ${what} take standard output; add --output FILE`);
+    throw new UsageError(`Cannot use --json: the ${what} use standard output; add --output FILE`);
   }
   return new JsonLinesOutput(options.output, { stage, inputs: readBy(options) });
 }

@@ -38,9 +38,9 @@ import {
 import { describeAnswer } from "./query_rtt_text.ts";
 
 const JSON_BARS = 64;
-/** The most bad lines that are logged one by one. */
+/** The largest number of bad lines that are logged one by one. */
 const MAX_SHOWN_LINES = 20;
-/** The most measurements of `--adapt` that are fitted. */
+/** The largest number of measurements of `--adapt` that are fitted. */
 const MAX_ADAPT_MEASUREMENTS = 10_000;
 
 const FLAGS = {
@@ -55,7 +55,7 @@ const FLAGS = {
     { placeholder: "ADDRESS|PREFIX" },
   ),
   time: timeFlag,
-  draws: flag.integer("how many addresses, or pairs of them, to draw from prefixes; 1 kB for each", {
+  draws: flag.integer("number of addresses, or pairs of them, to draw from prefixes; 1 kB for each", {
     default: DEFAULT_NUM_DRAWS,
     min: 2,
     max: 2 ** 17,
@@ -71,8 +71,8 @@ const FLAGS = {
     placeholder: "FILE",
   }),
   adapt: flag.optionalText(
-    "measurements, Parquet or JSON lines: fit the rows of the asked addresses to them first; with --queries the rows " +
-      "of all addresses that training did not know",
+    "measurements, Parquet or JSON lines: first fit the rows of the queried addresses to them; with --queries the rows " +
+      "of all addresses that were not in the training data",
     { placeholder: "FILE" },
   ),
   quantiles: flag.text("quantiles to report, 0 to 1", {
@@ -176,7 +176,7 @@ async function answerOne(
 /**
  * Answers a file of queries.
  *
- * @throws {UserError} After all others are answered, if a line cannot be and `keepGoing` is not asked for.
+ * @throws {UserError} After all others are answered, if a line cannot be answered and `keepGoing` is not set.
  */
 async function answerFile(
   options: Options & { queries: string },
@@ -186,7 +186,7 @@ async function answerFile(
   const { queries, output, draws: numDraws, seed } = options;
   for (const name of ["src", "dst", "time"] as const) {
     if (options[name] !== undefined) {
-      throw new UsageError(`Cannot use --${name} ${options[name]}: with --queries it stands in the file`);
+      throw new UsageError(`Cannot use --${name} ${options[name]}: with --queries it is in the file`);
     }
   }
   if (options.plot !== undefined) {
@@ -254,9 +254,9 @@ function lineOf(
 }
 
 /**
- * The model of `--checkpoint`, corrected by `--calibration` and fitted to `--adapt` where these are given.
+ * The model of `--checkpoint`, corrected by `--calibration` and fitted to `--adapt` if these are given.
  *
- * @param addresses Whose rows may change (default: those that training did not know).
+ * @param addresses The addresses whose rows may change (default: those that were not in the training data).
  */
 async function askedModel(
   { checkpoint, calibration, adapt }: Options,
@@ -296,6 +296,6 @@ function numbersOf(option: string, text: string, [least, greatest]: readonly [nu
   if (numbers.every((number) => number >= least && number <= greatest)) return numbers;
   const wanted = greatest === 1 ? `numbers from ${least} to 1` : `numbers of at least ${least}`;
   throw new UsageError(
-    `Cannot use --${option} ${shortened(text)}: ${wanted} separated by commas were wanted`,
+    `Cannot use --${option} ${shortened(text)}: expected ${wanted} separated by commas`,
   );
 }

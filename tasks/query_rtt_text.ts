@@ -1,5 +1,5 @@
 /**
- * An answer of `query rtt` in words.
+ * An answer of `query rtt` as text.
  *
  * @module
  */
@@ -10,7 +10,12 @@ import type { DrawnSummary, RttLikelihood, RttSummary } from "../lib/query/rtt/r
 const TEXT_BARS = 16;
 const LABEL_WIDTH = 12;
 
-/** Describes an answer. @param options `title`: between what; `distribution`: drawn on a terminal; `basis`: what it rests on. */
+/**
+ * Describes an answer.
+ *
+ * @param options `title`: source and destination; `distribution`: drawn on a terminal; `basis`: the basis of the
+ *   answer.
+ */
 export function describeAnswer(
   summary: RttSummary,
   options: { title: string; quantiles: readonly number[]; distribution: RttDistribution; basis: string },

@@ -27,7 +27,7 @@ export const sampleStage = defineStage({
   example: "--checkpoint runs/demo/train --count 10 --src 192.0.2.1",
   flags: {
     ...queryFlags,
-    count: flag.integer("how many measurements", { default: 10, min: 1, max: 2 ** 32 - 1 }),
+    count: flag.integer("number of measurements", { default: 10, min: 1, max: 2 ** 32 - 1 }),
     temperature: flag.number("divides log-probabilities; below 1 draws likelier measurements", {
       default: 1,
       min: 1e-6,
@@ -65,7 +65,7 @@ export const sampleStage = defineStage({
   },
 });
 
-/** `rttMs` is null where no reply came; `order` is that of the fields as they were drawn. */
+/** `rttMs` is null without a reply; `order` is the order in which the fields were drawn. */
 function lineOf({ source, destination, timeS, rttCode, order }: DecodedMeasurement) {
   const rttMs = rttCode === null ? null : decodeRttCode(rttCode);
   return { src: formatAddress(source), dst: formatAddress(destination), timeS, rttMs, order: order.join() };

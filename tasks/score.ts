@@ -44,17 +44,19 @@ export const scoreStage: Stage = defineStage({
     output: flag.requiredText("the Parquet file to write", { placeholder: "F.parquet" }),
     report: flag.optionalText("write a page with pictures of the scores there", { placeholder: "F.html" }),
     context: flag.integer(
-      "earlier measurements of the same source that the model is given for each row, at most",
+      "largest number of earlier measurements of the same source in the context of each row",
       {
         default: 20,
         min: 0,
         max: 1000,
       },
     ),
-    history: flag.texts("further measurements Parquet, for contexts only", {
+    history: flag.texts("further measurements Parquet, only for contexts", {
       placeholder: "P",
     }),
-    groupBy: flag.choice(GROUP_KEYS, "what tells sources apart; as in probe-rows", { default: "src_addr" }),
+    groupBy: flag.choice(GROUP_KEYS, "column that identifies a source, as in probe-rows", {
+      default: "src_addr",
+    }),
     maxRejectRatio: flag.number("largest share of the rows that may be rejected", {
       default: 0.05,
       min: 0,
@@ -108,7 +110,7 @@ export const scoreStage: Stage = defineStage({
   },
 });
 
-/** Refuses files that lack a column, before anything is written; says which columns are left out. */
+/** Refuses files that lack a column, before anything is written; logs the columns that are not copied. */
 async function checkColumns(
   inputs: readonly string[],
   history: readonly string[],
@@ -121,11 +123,11 @@ async function checkColumns(
     const kept = new Set([...MEASUREMENT_COLUMNS, ...SCORE_COLUMNS, rtt]);
     const others = file.columnNames.filter((name) => !kept.has(name));
     if (others.length === 0) continue;
-    stage.log(`${input}: columns ${others.join(", ")} are no columns of measurements and are left out`);
+    stage.log(`${input}: columns ${others.join(", ")} are not columns of measurements and are not copied`);
   }
 }
 
-/** The result in words, with the page if it is asked for. */
+/** The result as text, with the page if requested. */
 async function resultOf(
   { output, report, inputs }: { output: string; report: string | undefined; inputs: readonly string[] },
   { manifest, seconds, isDone }: FileRun,
@@ -154,7 +156,7 @@ async function resultOf(
   };
   const numRejected = Object.values(rejected).reduce((sum, count) => sum + count, 0);
   const made = isDone
-    ? `${output} is there already, made of the same inputs with the same options:`
+    ? `${output} exists already, made from the same inputs with the same options:`
     : `Wrote ${output} in ${formatSeconds(seconds)}:`;
   const head = `${made} ${rows} rows, ${numRejected} rejected, ${meanBits.toFixed(2)} bits a result`;
   const text = `${head}\n\n${describeFindings(findings)}`;

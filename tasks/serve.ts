@@ -1,5 +1,5 @@
 /**
- * `serve`: answers questions to a trained model over HTTP, with a page for people.
+ * `serve`: answers queries to a trained model over HTTP, with a page for people.
  *
  * @module
  */
@@ -25,42 +25,48 @@ const FLAGS = {
   checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
   calibration: calibrationFlag,
   report: reportFlag,
-  host: flag.text("the address to listen at; 0.0.0.0 for all of this machine", {
+  host: flag.text("the address to listen on; 0.0.0.0 for all of this machine", {
     default: SERVED_AT.host,
     placeholder: "ADDRESS",
   }),
-  port: flag.integer("the port to listen at; 0 for any that is free", {
+  port: flag.integer("the port to listen on; 0 for any free one", {
     default: Number(SERVED_AT.port),
     min: 0,
     max: 65_535,
   }),
-  watch: flag.boolean("serve newer checkpoints of the run as they come"),
-  watchS: flag.number("seconds between two looks for a newer checkpoint", { default: 5, min: 0.1 }),
-  allowOrigin: flag.texts("pages of this origin may ask too, such as https://example.org; * for all (none)", {
-    placeholder: "ORIGIN",
-  }),
-  maxBodyBytes: flag.integer("bytes of a JSON body, and of each line of JSON lines", {
+  watch: flag.boolean("serve newer checkpoints of the run as they appear"),
+  watchS: flag.number("seconds between two checks for a newer checkpoint", { default: 5, min: 0.1 }),
+  allowOrigin: flag.texts(
+    "pages of this origin may also send queries, such as https://example.org; * for all (none)",
+    {
+      placeholder: "ORIGIN",
+    },
+  ),
+  maxBodyBytes: flag.integer("largest number of bytes of a JSON body, and of each line of JSON lines", {
     default: 2 ** 20,
     min: 1024,
     max: 2 ** 28,
   }),
   maxBatch: flag.integer("questions that the GPU answers at once", { default: 62, min: 1, max: 4096 }),
-  maxWaitMs: flag.integer("milliseconds that a question waits for others, to be answered with them", {
+  maxWaitMs: flag.integer("milliseconds that a question waits for others to share a batch", {
     default: 10,
     min: 0,
     max: 10_000,
   }),
-  maxQueue: flag.integer("requests that wait; further ones get status 429", { default: 1024, min: 1 }),
-  maxRequestS: flag.number("seconds that a request may take; of JSON lines, each answer", {
+  maxQueue: flag.integer("largest number of waiting requests; further ones get status 429", {
+    default: 1024,
+    min: 1,
+  }),
+  maxRequestS: flag.number("seconds that a request may take; for JSON lines, each answer", {
     default: 60,
     min: 0.1,
     max: 86_400,
   }),
-  maxConnections: flag.integer("connections at the same time; further ones get /healthz and /metrics only", {
+  maxConnections: flag.integer("connections at the same time; further ones get only /healthz and /metrics", {
     default: 256,
     min: 1,
   }),
-  maxClientConnections: flag.integer("of these, connections from one address, such as that of a proxy", {
+  maxClientConnections: flag.integer("the limit per client address, such as that of a proxy", {
     default: 128,
     min: 1,
   }),
@@ -107,14 +113,14 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   const watched = options.watch
     ? watchCheckpoint(models, { checkpoint, files, everyS: options.watchS, load, signal, log })
     : Promise.resolve();
-  // A signal may have come while the server began to listen.
+  // A signal may have arrived while the server began to listen.
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
   await server.stop(maxRequestS);
   await watched;
   throw signal.reason;
 }
 
-/** Loads the newest checkpoint with what belongs to it. */
+/** Loads the newest checkpoint with its calibration and report. */
 async function loadServed(
   options: Options,
   metrics: ServerMetrics,
@@ -140,7 +146,7 @@ function requireHost(host: string): void {
   throw new UsageError(
     `Cannot use --host ${
       shortened(host)
-    }: it is no address, an IPv4 or IPv6 address such as 127.0.0.1 was wanted`,
+    }: it is not an address, expected an IPv4 or IPv6 address such as 127.0.0.1`,
   );
 }
 
@@ -152,7 +158,7 @@ function requireOrigins(origins: readonly string[]): void {
   throw new UsageError(
     `Cannot use --allow-origin ${
       shortened(wrong)
-    }: it is no origin, one such as https://example.org was wanted`,
+    }: it is not an origin, expected one such as https://example.org`,
   );
 }
 

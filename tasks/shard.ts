@@ -16,7 +16,7 @@ import { limitsOf, splitByFlag, splitStageFlags, splitStageResult } from "./spli
 /** The stage. */
 export const shardStage: Stage = defineStage({
   name: "shard",
-  purpose: "divide measurements Parquet into train, val and test shards; every source lies in one shard",
+  purpose: "divide measurements Parquet into train, val and test shards; every source is in one shard",
   example: "--input measurements.parquet --output data/shards --split-by probe",
   flags: {
     input: flag.texts("Parquet files, folders or globs", { placeholder: "PATH", required: true }),

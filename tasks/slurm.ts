@@ -52,7 +52,7 @@ export const slurmStage: Stage = defineStage({
   example: "--input data/measurements --output runs/first --config cluster.json --submit",
   flags: {
     input: flag.texts(
-      "measurements: Parquet files, folders or globs, which the nodes see by the same paths",
+      "measurements: Parquet files, folders or globs, which the nodes see under the same paths",
       {
         placeholder: "PATH",
         required: true,
@@ -64,12 +64,12 @@ export const slurmStage: Stage = defineStage({
         placeholder: "DIR",
       },
     ),
-    splitBy: flag.text("what shard splits by; of several, each has a chain in a folder of its name", {
+    splitBy: flag.text("how shard splits; with several ways, each has a chain in a folder of its name", {
       default: "probe",
       placeholder: "MODE,…",
     }),
     ratios: flag.text("shares of train, val, test", { default: "80,10,10", placeholder: "A,B,C" }),
-    config: flag.optionalText("what the cluster gives, and options of stages (lib/cluster/README.md)", {
+    config: flag.optionalText("configuration of the cluster, and options of stages (lib/cluster/README.md)", {
       placeholder: "FILE",
     }),
     set: flag.texts("change one key of it, such as train.time=2-00:00:00; repeatable", {
@@ -77,11 +77,13 @@ export const slurmStage: Stage = defineStage({
     }),
     partition: flag.optionalText("partition of the jobs", { placeholder: "NAME" }),
     account: flag.optionalText("account of the jobs", { placeholder: "NAME" }),
-    time: flag.optionalText("time limit of each job, as sbatch takes it; train goes on after it", {
+    time: flag.optionalText("time limit of each job, in sbatch's notation; train continues after it", {
       placeholder: "D-HH:MM:SS",
     }),
-    memoryGb: flag.optionalInteger("memory of each job in GB (default: 4, of train and eval 16)", { min: 1 }),
-    cpus: flag.optionalInteger("processors of each job (default: 2, of train and eval 4)", { min: 1 }),
+    memoryGb: flag.optionalInteger("memory of each job in GB (default: 4, for train and eval 16)", {
+      min: 1,
+    }),
+    cpus: flag.optionalInteger("processors of each job (default: 2, for train and eval 4)", { min: 1 }),
     gpus: flag.optionalInteger("GPUs of train and eval (default: 1)", { min: 0 }),
     shardTasks: flag.optionalInteger("jobs that share shard (default: 4)", { min: 1 }),
     rowTasks: flag.optionalInteger("jobs that share probe-rows (default: 4)", { min: 1 }),
@@ -89,7 +91,7 @@ export const slurmStage: Stage = defineStage({
     container: flag.optionalText("shell words before the program, such as `apptainer exec --nv image.sif`", {
       placeholder: "LINE",
     }),
-    program: flag.optionalText("the program where the jobs run (default: this one)", {
+    program: flag.optionalText("the program on the nodes (default: this one)", {
       placeholder: "PROGRAM",
     }),
     submit: flag.boolean("submit the jobs with sbatch"),
@@ -139,7 +141,7 @@ export const slurmStage: Stage = defineStage({
       text: [
         ...jobs.map(({ path }, i) => `${path}${ids.length > 0 ? `  job ${ids[i]}` : ""}`),
         ...(options.submit
-          ? ["squeue --me and `status` say how far they are; submit again to go on after a failure"]
+          ? ["squeue --me and `status` show their progress; submit again to continue after a failure"]
           : ["submit them with --submit, or by hand:", ...submitCommands(jobs).map((line) => `  ${line}`)]),
       ].join("\n"),
       json: { ...json, jobs: ids },
@@ -152,13 +154,11 @@ function splitModes(text: string): SplitMode[] {
   const isMode = (mode: string): mode is SplitMode => (SPLIT_MODES as readonly string[]).includes(mode);
   if (modes.every(isMode) && new Set(modes).size === modes.length) return modes;
   throw new UsageError(
-    `Cannot use --split-by ${text}: different ones of ${
-      SPLIT_MODES.join(", ")
-    } were wanted, such as probe,time`,
+    `Cannot use --split-by ${text}: expected different ones of ${SPLIT_MODES.join(", ")}, such as probe,time`,
   );
 }
 
-/** Refuses what a stage would refuse, before it waits in a queue. */
+/** Refuses options that a stage would refuse, before it waits in a queue. */
 function checkArguments({ stage, args }: ChainJob): void {
   try {
     CHAIN[stage].check(args);
@@ -173,11 +173,11 @@ async function checkFooters(files: readonly string[], jobs: readonly ChainJob[])
   const given = [...splitArguments(args, () => "many")].findLast(({ option }) => option === "group-by");
   const groupBy = given?.values[0] === "prb_id" ? "prb_id" : "src_addr";
   const options = { groupBy, seed: 0, splitMode: undefined, columns: [], rejects: new RejectLog() } as const;
-  // All footers are looked at before the first row, and there is none to read.
+  // All footers are checked before the first row; no rows are read.
   await readKeyed(files, { ...options, rowRange: [0, 0] }).next();
 }
 
-/** How jobs start the program: as the one file where this is it, else as tasks of this checkout. */
+/** The command with which jobs start the program: the one file if this is it, else tasks of this checkout. */
 function programOf(given: string | undefined): string[] {
   if (given !== undefined) return [given];
   if (Deno.build.standalone) return [Deno.execPath()];

@@ -1,5 +1,5 @@
 /**
- * What the stages that divide measurements into splits have in common: `shard` and `probe-rows`.
+ * The common part of the stages that divide measurements into splits: `shard` and `probe-rows`.
  *
  * @module
  */
@@ -21,35 +21,38 @@ const MODE_PURPOSES: Record<SplitMode, string> = {
   node: "by addresses: a measurement is test if either end is, else val if either is, else train",
 };
 
-/** The option that says how rows are split. @param purpose The first line of its description. */
+/** The option for the way of splitting. @param purpose The first line of its description. */
 export function splitByFlag(purpose: string): Flag<SplitMode> {
   const modes = Object.entries(MODE_PURPOSES).map(([mode, meaning]) => `  ${mode}: ${meaning}`);
   return flag.choice(SPLIT_MODES, [purpose, ...modes].join("\n"), { default: "probe" });
 }
 
-/** Their options on rows and memory. */
+/** Their options for rows and memory. */
 export const splitStageFlags = {
-  ratios: flag.text("shares of train, val, test, of addresses if by node; 0,0,100 makes all test", {
+  ratios: flag.text("shares of train, val, test, of addresses if by node; 0,0,100 puts everything in test", {
     default: "80,10,10",
     placeholder: "A,B,C",
   }),
-  groupBy: flag.choice(GROUP_KEYS, "what a source is", { default: "src_addr" }),
+  groupBy: flag.choice(GROUP_KEYS, "column that identifies a source", { default: "src_addr" }),
   maxRejectRatio: flag.number("fail when a larger share of the rows is rejected", {
     default: 0.05,
     min: 0,
     max: 1,
   }),
-  task: flag.text("which of how many tasks this is that share the work and the output folder, such as 2/4", {
-    default: "1/1",
-    placeholder: "I/N",
-  }),
+  task: flag.text(
+    "this task and the number of tasks that share the work and the output folder, such as 2/4",
+    {
+      default: "1/1",
+      placeholder: "I/N",
+    },
+  ),
   overwrite: flag.boolean("replace what this stage wrote to the output folder with other inputs or options"),
-  // The runtime and one row group of the input take 0.3 GB already.
+  // The runtime and one row group of the input already take 0.3 GB.
   memoryLimitGb: flag.number(dataFlags.memoryLimitGb.description, { default: 2, min: 0.5 }),
 };
 
 /**
- * The options as the stages in lib take them.
+ * The options in the form of the stages in lib.
  *
  * @param largestRecordBytes The largest record that a thread makes.
  */
@@ -63,9 +66,9 @@ export function limitsOf(
 }
 
 /**
- * What became of a run.
+ * The result of a run.
  *
- * @param options Those of the stage.
+ * @param options The options of the stage.
  * @param describe Describes the counts of a split.
  */
 export function splitStageResult(
@@ -79,7 +82,7 @@ export function splitStageResult(
     return `${split.padEnd(6)}${describe(result.splits[split])}, ${shards} shards, ${formatBytes(bytes)}`;
   });
   const text = [
-    result.wasComplete ? `${output} is complete already` : `wrote ${output}`,
+    result.wasComplete ? `${output} is already complete` : `wrote ${output}`,
     ...lines,
     `${formatCount(result.inputRows)} rows read in ${formatSeconds(result.seconds)}, ` +
     `peak memory ${formatBytes(result.peakMemoryBytes)}`,

@@ -1,5 +1,5 @@
 /**
- * The stages, before any is loaded: what each is for, where it is, and what it may read, write and start.
+ * The stages, before any is loaded: their purposes, modules, and the permissions to read, write and start programs.
  *
  * @module
  */
@@ -18,10 +18,10 @@ import {
 import type { StageNeeds } from "../lib/cli/stage_permissions.ts";
 import { LAUNCH_VARIABLES } from "../lib/mpi/launch.ts";
 
-/** Where `serve` listens unless told otherwise. */
+/** The default address of `serve`. */
 export const SERVED_AT = { host: "127.0.0.1", port: "8080" };
 
-/** What each stage is for, in the order of the chain. */
+/** The purpose of each stage, in the order of the chain. */
 export const STAGES: Record<string, string> = {
   "synth": "make measurements of a synthetic Internet whose truth is known",
   "import": "turn RIPE Atlas ping results or CSV into measurements Parquet",
@@ -54,7 +54,7 @@ const dataBench: StageNeeds = {
   startsProcesses: true,
 };
 
-/** What the stages need, those with several kinds by kind. What is not here needs nothing. */
+/** The permissions that stages need, by kind for stages with several kinds. Stages that are not listed need none. */
 export const NEEDS: Record<string, StageNeeds> = {
   "synth": { paths: { output: outputFile(".truth.json") } },
   "import": { paths: { input: inputs, output: outputFile(".rejects.jsonl") } },
@@ -135,7 +135,7 @@ export const NEEDS: Record<string, StageNeeds> = {
     paths: { data: input, config: { ...config, arity: "many" }, output: outputFolder },
     startsProcesses: true,
   },
-  // The kernel's count of the largest memory can be read with all permissions only.
+  // The kernel's peak memory can only be read with all permissions.
   "bench child": { everything: true },
   "bench anomalies": { paths: { checkpoint: run, input: inputs } },
   "compile": {
@@ -147,7 +147,7 @@ export const NEEDS: Record<string, StageNeeds> = {
 };
 
 /**
- * What a stage needs, or the kind of it that the arguments begin with.
+ * The permissions of a stage, or of the kind with which the arguments begin.
  *
  * @param name A stage.
  * @param args The arguments after its name.
@@ -163,14 +163,14 @@ export function needsOf(
     : { needs: NEEDS[name] ?? {}, rest: args };
 }
 
-/** What the one file is made of. */
+/** The inputs of the one file. */
 function programFiles(): (string | URL)[] {
   const names = ["configs", "deno.json", "deno.lock", "kernels", "lib", "LICENSE", "tasks"];
   const deno = Deno.execPath();
   return [...names.map((name) => new URL(`../${name}`, import.meta.url)), deno, Deno.realPathSync(deno)];
 }
 
-/** Where the system has temporary files. */
+/** The system's folders for temporary files. */
 function temporaryFolder(): string {
   const folder = Deno.makeTempDirSync();
   Deno.removeSync(folder);

@@ -11,7 +11,7 @@ export const statusStage = defineStage({
   name: "status",
   purpose: [
     "shows the progress of runs and outputs, or of all in a folder; writes and locks nothing.",
-    "Exit code: 0 all is done, 1 something is broken or cannot be read, 3 something is still to be done.",
+    "Exit code: 0 everything is done, 1 something is broken or cannot be read, 3 something remains to be done.",
   ].join("\n"),
   example: "runs data/shards",
   positionals: { placeholder: "PATH…", min: 1 },

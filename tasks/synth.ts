@@ -54,7 +54,7 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
     outputs: outputPaths(output, manifest),
   };
   const text = isDone
-    ? `${output} is there already, made with the same options: ${counts.rows} rows`
+    ? `${output} exists already, made with the same options: ${counts.rows} rows`
     : `Wrote ${output} (${counts.rows} rows, ${counts.failed} without reply) and ` +
       `${truthPathBeside(output)} in ${formatSeconds(seconds)}`;
   return { text, json };

@@ -18,66 +18,69 @@ import { checkInputs, requireProbeRows, verifyFlag } from "./input_check.ts";
 
 const FLAGS = {
   data: flag.requiredText("folder of probe rows", { placeholder: "DIR" }),
-  run: flag.requiredText("folder of the run; a run that is there goes on", { placeholder: "DIR" }),
+  run: flag.requiredText("folder of the run; an existing run is continued", { placeholder: "DIR" }),
   teacher: flag.optionalText(
-    "learn RTTs also from this trained model, by train.teacherWeight (knowledge distillation)",
+    "also learn RTTs from this trained model, with train.teacherWeight (knowledge distillation)",
     { placeholder: "DIR" },
   ),
   ...configFlags,
   steps: flag.optionalInteger("optimizer steps of the whole run (default: the configuration's)", {
     min: 1,
   }),
-  tokens: flag.optionalInteger("as many steps as see so many tokens, padding included", { min: 1 }),
+  tokens: flag.optionalInteger("as many steps as process this many tokens, including padding", { min: 1 }),
   syncEverySteps: flag.optionalInteger(
-    "of several ranks: train by itself for so many steps, then follow their mean (DiLoCo), for slow networks",
+    "with several ranks: train locally for this many steps, then move towards their mean (DiLoCo), for slow networks",
     { min: 1 },
   ),
-  outerLearningRate: flag.optionalNumber("how far to follow the mean of the ranks (default: 0.7)", {
+  outerLearningRate: flag.optionalNumber("learning rate towards the mean of the ranks (default: 0.7)", {
     min: 0,
     max: 10,
   }),
-  outerMomentum: flag.optionalNumber("Nesterov momentum of that (default: 0.6)", { min: 0, max: 0.999999 }),
+  outerMomentum: flag.optionalNumber("Nesterov momentum of these moves (default: 0.6)", {
+    min: 0,
+    max: 0.999999,
+  }),
   exchangeDtype: flag.optionalText(
-    "how numbers travel between ranks (default: f32); i8 with --sync-every-steps only",
+    "format of numbers sent between ranks (default: f32); i8 only with --sync-every-steps",
     { placeholder: "f32|f16|i8" },
   ),
   mpiLibrary: flag.optionalText("the MPI library of the launcher (default: found by its usual names)", {
     placeholder: "FILE",
   }),
   maxTime: flag.optionalText(
-    "train at most as many steps as fill this time, such as 90s, 30m, 1h30m; a run that goes on keeps its steps. With " +
+    "train at most as many steps as fit in this time, such as 90s, 30m, 1h30m; a continued run keeps its steps. With " +
       "--steps or --tokens, or several ranks: stop after this time with everything saved",
     { placeholder: "TIME" },
   ),
   resumeFrom: flag.optionalText(
-    "go on from this checkpoint, of this or another run, with all its state; later settings of train and optim may differ",
+    "continue from this checkpoint, of this or another run, with all its state; settings of train and optim may differ",
     { placeholder: "DIR" },
   ),
   initFrom: flag.optionalText("start a new run with the weights of this checkpoint or run", {
     placeholder: "DIR",
   }),
-  checkpointActivations: flag.boolean("keep less on the GPU and compute it again, a third more work"),
+  checkpointActivations: flag.boolean("keep less on the GPU and recompute it, a third more work"),
   onCorrupt: flag.choice(["error", "skip"], "what to do with damaged chunks of probe rows", {
     default: "error",
   }),
   verify: verifyFlag,
-  workers: flag.integer("threads that make batches ahead of training; no result depends on it", {
+  workers: flag.integer("threads that make batches ahead of training; results do not depend on it", {
     default: 0,
     min: 0,
     max: 1024,
   }),
   noAutotune: flag.boolean(
-    "use the usual kernels, where others give the same bits and may be faster on this GPU",
+    "use the default kernels, even if bit-identical ones may be faster on this GPU",
   ),
   autotuneCache: flag.optionalText(
-    "file that remembers which kernels are fastest, for several runs (default: autotune.json of the run)",
+    "file that stores the fastest kernels, for several runs (default: autotune.json of the run)",
     { placeholder: "FILE" },
   ),
   profile: flag.boolean(
-    "show where the time of an early step goes and write it to profile.txt of the run; that step is slower",
+    "show the time profile of an early step and write it to profile.txt of the run; that step is slower",
   ),
   fresh: flag.boolean(
-    "start over; the run that is in the folder is deleted when the new one has a checkpoint",
+    "start over; the existing run in the folder is deleted when the new one has a checkpoint",
   ),
 };
 type TrainFlags = Values<typeof FLAGS & typeof commonFlags>;
@@ -93,10 +96,10 @@ export const trainStage = defineStage({
     const launch = launchOf(variable);
     if (!launch) return await trainOn(undefined, options, context);
     if (options.profile) {
-      throw new UsageError("Cannot use --profile with several ranks: one process was wanted; leave it out");
+      throw new UsageError("Cannot use --profile with several ranks: expected one process; leave it out");
     }
     const { rank, numRanks } = launch;
-    // The first rank speaks for all.
+    // The first rank logs for all.
     const heard = rank === 0 ? context : silent(context);
     const ranks = Communicator.open(launch, options.mpiLibrary);
     try {
@@ -177,13 +180,13 @@ function configOf(options: TrainFlags): RunConfig {
   return options.tokens === undefined ? config : withTotalTokens(config, options.tokens);
 }
 
-/** A variable of the environment, where it may be read. */
+/** A variable of the environment, if it may be read. */
 function variable(name: string): string | undefined {
   const { state } = Deno.permissions.querySync({ name: "env", variable: name });
   return state === "granted" ? Deno.env.get(name) : undefined;
 }
 
-/** A context in which nothing is shown. */
+/** A context that shows nothing. */
 function silent({ signal }: StageContext): StageContext {
   const progress: StageContext["progress"] = (label, options) =>
     new Progress(label, { ...options, quiet: true });
@@ -228,7 +231,7 @@ function describe(result: TrainResult): string {
       ? `trained ${steps} steps`
       : status === "already done"
       ? `the run is complete: ${step} of ${steps} steps were done before; --fresh starts over`
-      : `stopped by --max-time after ${step} of ${steps} steps; run the same command again to go on`,
+      : `stopped by --max-time after ${step} of ${steps} steps; run the same command again to continue`,
     `  training loss    ${perToken(result.trainLoss)}`,
     `  validation loss  ${perToken(result.evalLoss)}`,
     ...(result.tokensPerSecond === null

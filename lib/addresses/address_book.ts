@@ -1,6 +1,6 @@
 /**
- * Facts about addresses by their text, found once per distinct text: results of ping measurements name the same probes
- * and targets again and again.
+ * Facts about addresses by their text, computed once per distinct text: ping results repeat the same probes
+ * and targets.
  *
  * @module
  */
@@ -11,31 +11,31 @@ import { isPublicAddress } from "../addresses/address_scope.ts";
 const MAX_ADDRESS_BYTES = 64;
 const MAX_ADDRESSES = 1 << 16;
 
-/** An address as text, which may be no address. */
+/** The facts about a text that may be an address. */
 export interface Address {
-  /** As it was found. */
+  /** The text as it was found. */
   readonly text: string;
-  /** 4 or 16 bytes; undefined if the text is no address. */
+  /** 4 or 16 bytes; undefined if the text is not an address. */
   readonly bytes: Uint8Array | undefined;
-  /** As RFC 5952 writes it; empty if the text is no address. */
+  /** In the form of RFC 5952; empty if the text is not an address. */
   readonly canonical: string;
-  /** Whether it is reachable from the whole Internet. */
+  /** Whether it is globally reachable. */
   readonly isPublic: boolean;
 }
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The addresses read last, at most {@link MAX_ADDRESSES}: about 20 MB. */
+/** The most recently read addresses, at most {@link MAX_ADDRESSES}: about 20 MB. */
 const known = new Map<string, Address>();
 
-/** The facts about an address, or about a text that is none. */
+/** The facts about a text, whether it is an address or not. */
 export function readAddress(text: string): Address {
   const found = known.get(text);
   if (found) return found;
   const bytes = parseAddress(text);
   const canonical = bytes ? formatAddress(bytes) : "";
-  // The text may be a slice of one that is far longer, and would hold all of it.
+  // The text may be a slice of a far longer one, and would keep all of it in memory.
   const copy = decoder.decode(encoder.encode(text));
   const address = { text: copy, bytes, canonical, isPublic: bytes !== undefined && isPublicAddress(bytes) };
   if (text.length > MAX_ADDRESS_BYTES) return address;

@@ -1,5 +1,5 @@
 /**
- * Whether an address can be reached from the whole Internet.
+ * Whether an address is globally reachable.
  *
  * Sources: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890; state of 2025-10), the multicast
  * ranges (RFC 5771, RFC 4291) and, for IPv6, that global unicast is allocated from 2000::/3 only.

@@ -2,7 +2,7 @@
  * IP addresses as text and as bytes.
  *
  * Read strictly, as `inet_pton` does (RFC 4291, section 2.2; IPv4 parts without leading zeros), because a
- * loosely read address would silently be another host's. Written as RFC 5952 recommends.
+ * lenient parser could silently read another host's address. Written as RFC 5952 recommends.
  *
  * @module
  */
@@ -16,13 +16,13 @@ const NUM_GROUPS = 8;
  * Parses an IPv4 or IPv6 address.
  *
  * @param text Such as `192.0.2.1`, `2001:db8::1` or `::ffff:192.0.2.1`; zone ids are refused.
- * @returns 4 or 16 bytes in network order, or undefined if the text is no address.
+ * @returns 4 or 16 bytes in network order, or undefined if the text is not an address.
  */
 export function parseAddress(text: string): Uint8Array | undefined {
   return text.includes(":") ? parseIpv6(text) : parseIpv4(text, 0);
 }
 
-/** The bytes of an address that an earlier stage has checked: another text is a mistake of ours. */
+/** The bytes of an address that an earlier stage has checked: any other text is a bug in this program. */
 export function addressBytes(text: string): Uint8Array {
   const bytes = parseAddress(text);
   ensure(bytes, `${text} is an address`);
@@ -39,7 +39,7 @@ export function addressBytes(text: string): Uint8Array {
 export function formatAddress(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join(".");
   if (bytes.length !== 16) {
-    throw new RangeError(`Cannot write an address: found ${bytes.length} bytes, 4 or 16 were wanted`);
+    throw new RangeError(`Cannot write an address: found ${bytes.length} bytes, expected 4 or 16`);
   }
   if (isIpv4Mapped(bytes)) return `::ffff:${bytes.subarray(12).join(".")}`;
   const groups = Array.from({ length: NUM_GROUPS }, (_, i) => bytes[2 * i] << 8 | bytes[2 * i + 1]);
@@ -101,7 +101,7 @@ function parseIpv6(text: string): Uint8Array | undefined {
   return expandGap(bytes, numGroups, gap);
 }
 
-/** Index of the first character from `start` on that is no hexadecimal digit. */
+/** Index of the first character from `start` on that is not a hexadecimal digit. */
 function endOfGroup(text: string, start: number): number {
   let at = start;
   for (; at < text.length; at++) {

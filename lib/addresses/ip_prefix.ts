@@ -1,5 +1,5 @@
 /**
- * IP prefixes: the addresses that begin with the same bits (RFC 4632, RFC 4291 section 2.3), and which values each
+ * IP prefixes: the addresses that begin with the same bits (RFC 4632, RFC 4291 section 2.3), and the values that each
  * byte of such an address can have.
  *
  * @module
@@ -7,35 +7,36 @@
 import { UserError } from "../errors.ts";
 import { formatAddress, parseAddress } from "./ip.ts";
 
-/** A prefix of any length; an address is one as long as itself. */
+/** A prefix of any length; an address is a prefix of full length. */
 export interface IpPrefix {
-  /** The first address of it, 4 or 16 bytes: the bits after the prefix are 0. */
+  /** Its first address, 4 or 16 bytes: the bits after the prefix are 0. */
   readonly bytes: Uint8Array;
-  /** How many bits are the same in all its addresses, 0 to 32 or 128. */
+  /** The number of bits that all its addresses share, 0 to 32 or 128. */
   readonly length: number;
 }
 
-/** The values that a byte can have: they lie beside each other. */
+/** The values that a byte can have, a contiguous range. */
 export interface ByteRange {
-  /** The least. */
+  /** The smallest value. */
   readonly first: number;
-  /** The greatest, at least `first`. */
+  /** The largest value, at least `first`. */
   readonly last: number;
 }
 
 /**
  * Reads a prefix, such as `10.2.0.0/16`, `2001:db8::/33` or an address.
  *
- * Bits after the prefix are cleared, as routers do: `10.2.3.4/16` is `10.2.0.0/16`; {@link hasHostBits} tells.
+ * Bits after the prefix are cleared, as routers do: `10.2.3.4/16` is `10.2.0.0/16`; {@link hasHostBits} detects such
+ * bits.
  *
- * @throws {UserError} If the address is none, or the length is none or longer than the address.
+ * @throws {UserError} If the address or the length is invalid, or the length is larger than the address.
  */
 export function parsePrefix(text: string): IpPrefix {
   const { bytes, length } = splitPrefix(text);
   return prefixOfAddress(bytes, length);
 }
 
-/** What is wrong with a prefix as text, undefined if nothing is. */
+/** The fault in a prefix as text; undefined for a valid one. */
 export function faultOfPrefix(text: string): string | undefined {
   const split = trySplitPrefix(text);
   return "fault" in split ? split.fault : undefined;
@@ -47,24 +48,29 @@ export function hasHostBits(text: string): boolean {
   return bytes.some((byte, i) => (byte & ~maskOf(length, i)) !== 0);
 }
 
-/** The prefix that an address lies in. @param bytes 4 or 16 bytes. @param length Its bits (all: the address alone). */
+/**
+ * The prefix that an address lies in.
+ *
+ * @param bytes 4 or 16 bytes.
+ * @param length Its bits (default: all bits of the address).
+ */
 export function prefixOfAddress(bytes: Uint8Array, length: number = bytes.length * 8): IpPrefix {
   return { bytes: bytes.map((byte, i) => byte & maskOf(length, i)), length };
 }
 
-/** Whether a prefix is one address alone. */
+/** Whether a prefix is a single address. */
 export function isAddress({ bytes, length }: IpPrefix): boolean {
   return length === bytes.length * 8;
 }
 
-/** Writes a prefix, the address as RFC 5952 does; one address alone without its length. */
+/** Writes a prefix, the address as RFC 5952 does; a single address without its length. */
 export function formatPrefix(prefix: IpPrefix): string {
   const address = formatAddress(prefix.bytes);
   return isAddress(prefix) ? address : `${address}/${prefix.length}`;
 }
 
 /**
- * The values that byte `index` has in the addresses of a prefix: one, or some of the 256, or all.
+ * The values of byte `index` in the addresses of a prefix: one, some of the 256, or all.
  *
  * @param index 0 for the first byte.
  */
@@ -86,11 +92,11 @@ function maskOf(length: number, index: number): number {
   return 255 << (8 - numBits) & 255;
 }
 
-/** What to do with a host name or an AS number that stands where an address was wanted; empty for another text. */
+/** Advice about a host name or an AS number given instead of an address; empty for any other text. */
 export function adviceOnName(text: string): string {
   if (/^AS\d+$/i.test(text)) return "; this is an AS number: give one of its prefixes";
   const isName = /^(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(text);
-  return isName ? "; this looks like a host name: resolve it first and give its address" : "";
+  return isName ? "; this looks like a host name: resolve it and give its address" : "";
 }
 
 function splitPrefix(text: string): IpPrefix {
@@ -102,11 +108,11 @@ function splitPrefix(text: string): IpPrefix {
 function trySplitPrefix(text: string): IpPrefix | { fault: string } {
   const slash = text.indexOf("/");
   const bytes = parseAddress(slash < 0 ? text : text.slice(0, slash));
-  if (!bytes) return { fault: `an IPv4 or IPv6 address or prefix was wanted${adviceOnName(text)}` };
+  if (!bytes) return { fault: `expected an IPv4 or IPv6 address or prefix${adviceOnName(text)}` };
   const numBits = bytes.length * 8;
   if (slash < 0) return { bytes, length: numBits };
   const digits = text.slice(slash + 1);
   const length = /^(0|[1-9]\d{0,2})$/.test(digits) ? Number(digits) : NaN;
   if (length <= numBits) return { bytes, length };
-  return { fault: `found length ${digits || "none"}, 0 to ${numBits} was wanted` };
+  return { fault: `found length ${digits || "none"}, expected 0 to ${numBits}` };
 }

@@ -1,33 +1,33 @@
 /**
- * What training data and adaptations have of addresses: how often each was measured as source and as destination, how
- * often each pair was, and when last. And what an answer for two addresses rests on.
+ * The addresses in training data and adaptations: how often each was measured as source and as destination, how
+ * often each pair was, and when last. Also the basis of an answer for two addresses.
  *
  * The table is exact up to {@link MAX_ADDRESSES} addresses and {@link MAX_PAIRS} pairs; beyond these it keeps the most
- * measured ones and says that it is truncated. Addresses are sorted, IPv4 first, so that a binary search finds them.
+ * measured ones and is marked as truncated. Addresses are sorted, IPv4 first, so that a binary search finds them.
  *
  * @module
  */
 import { ensure } from "../errors.ts";
 import { formatPrefix, type IpPrefix, isAddress, prefixOfAddress } from "./ip_prefix.ts";
 
-/** The most addresses of a table; one has 64 bytes in a file at most. */
+/** The largest number of addresses of a table; one takes at most 64 bytes in a file. */
 export const MAX_ADDRESSES = 2 ** 18;
-/** The most pairs of a table; one has 32 bytes in a file. */
+/** The largest number of pairs of a table; one takes 32 bytes in a file. */
 export const MAX_PAIRS = 2 ** 20;
-/** While data are read, so many addresses and pairs are counted; later ones are left out. */
+/** The number of addresses and pairs that are counted while data are read; further ones are ignored. */
 const MAX_COUNTED = 2 ** 21;
 
-/** How often something was measured, and when last. */
+/** The number of measurements of something, and the time of the last one. */
 export interface Seen {
-  /** How often. */
+  /** The number of measurements. */
   readonly measurements: number;
   /** Unix seconds; null if never, or without a known time. */
   readonly lastS: number | null;
 }
 
-/** How often something was measured in training and in an adaptation together, and when last. */
+/** The number of measurements in training and an adaptation together, and the time of the last one. */
 export interface Measured extends Seen {
-  /** How many of the measurements the model was adapted to; training did not have these. */
+  /** Number of these measurements that are from the adaptation and not from training. */
   readonly inAdaptation: number;
 }
 
@@ -35,23 +35,23 @@ export interface Measured extends Seen {
 export interface KnownAddress {
   /** 4 or 16 bytes. */
   readonly bytes: Uint8Array;
-  /** Measurements that it made. */
+  /** Measurements from it. */
   readonly asSource: Seen;
-  /** Measurements of it. */
+  /** Measurements to it. */
   readonly asDestination: Seen;
 }
 
-/** What the whole training split has. */
+/** A summary of the whole training split. */
 export interface DataSummary {
-  /** What the measurements are, such as names of files; empty if that is not known. */
+  /** The origin of the measurements, such as names of files; empty if unknown. */
   readonly origin: string;
-  /** Whether they were made by `synth`; null if that is not known. */
+  /** Whether they were made by `synth`; null if unknown. */
   readonly isSynthetic: boolean | null;
   /** Unix seconds of the first measurement; null without measurements or their times. */
   readonly startS: number | null;
   /** Unix seconds of the last measurement; likewise. */
   readonly endS: number | null;
-  /** How many, answered or not. */
+  /** Number of measurements, answered or not. */
   readonly measurements: number;
   /** Distinct source addresses. */
   readonly sources: number;
@@ -65,9 +65,9 @@ export interface KnownColumns {
   readonly v4: Uint32Array;
   /** IPv6 addresses, ascending, four words each. */
   readonly v6: Uint32Array;
-  /** Four words an address: measurements as source, last of them (Unix s), the same as destination. */
+  /** Four words per address: measurements as source, time of the last one (Unix s), the same as destination. */
   readonly seen: Uint32Array;
-  /** Four words a pair: numbers of source and destination address, measurements, last of them; by source, destination. */
+  /** Four words per pair, sorted: indexes of source and destination, measurements, time of the last one. */
   readonly pairs: Uint32Array;
 }
 
@@ -78,7 +78,11 @@ const WORDS = 4;
 export class KnownAddresses {
   readonly #numV4: number;
 
-  /** Takes the columns as they are. @param isTruncated Whether the data had more addresses or pairs than the table. */
+  /**
+   * Uses the columns without copying them.
+   *
+   * @param isTruncated Whether the data had more addresses or pairs than the table.
+   */
   constructor(readonly columns: KnownColumns, readonly isTruncated: boolean) {
     const { v4, v6, seen, pairs } = columns;
     this.#numV4 = v4.length;
@@ -88,28 +92,28 @@ export class KnownAddresses {
     );
   }
 
-  /** How many addresses the table has. */
+  /** Number of addresses in the table. */
   get numAddresses(): number {
     return this.columns.seen.length / WORDS;
   }
 
-  /** How many pairs the table has. */
+  /** Number of pairs in the table. */
   get numPairs(): number {
     return this.columns.pairs.length / WORDS;
   }
 
-  /** A known address, undefined if it is none. @param bytes 4 or 16 bytes. */
+  /** A known address; undefined if the table does not have it. @param bytes 4 or 16 bytes. */
   address(bytes: Uint8Array): KnownAddress | undefined {
     const index = this.#indexOf(bytes);
     return index < 0 ? undefined : this.#at(index);
   }
 
-  /** How often one address measured another. */
+  /** The measurements from one address to another. */
   pair(source: Uint8Array, destination: Uint8Array): Seen {
     return this.measuredIn(source, { bytes: destination, length: 8 * destination.length });
   }
 
-  /** How often an address measured any of a prefix. */
+  /** The measurements from an address to any address of a prefix. */
   measuredIn(source: Uint8Array, destinations: IpPrefix): Seen {
     const a = this.#indexOf(source);
     if (a < 0) return NEVER;
@@ -147,13 +151,13 @@ export class KnownAddresses {
     }
   }
 
-  /** How many known addresses lie in a prefix. */
+  /** The number of known addresses in a prefix. */
   countIn(prefix: IpPrefix): number {
     const [first, end] = this.#rangeOf(prefix);
     return end - first;
   }
 
-  /** The longest prefix of whole steps around an address that has known addresses; undefined if there is none. */
+  /** The longest prefix around an address, in whole steps, that has known addresses; undefined if no prefix has. */
   prefixAround(bytes: Uint8Array): { prefix: IpPrefix; numKnown: number } | undefined {
     for (const length of bytes.length === 4 ? [24, 16, 8] : [64, 48, 32]) {
       const prefix = prefixOfAddress(bytes, length);
@@ -168,13 +172,13 @@ export class KnownAddresses {
     return end > index ? index : -1;
   }
 
-  /** The numbers of the first known address in a prefix and of the first after it. */
+  /** The indexes of the first known address in a prefix and of the first after it. */
   #rangeOf({ bytes, length }: IpPrefix): [first: number, end: number] {
     const last = bytes.map((byte, i) => byte | 255 >> Math.min(8, Math.max(0, length - 8 * i)));
     return [this.#lowerBound(bytes, false), this.#lowerBound(last, true)];
   }
 
-  /** The number of the first address at or (`isAfter`) after some bytes, of their IP version. */
+  /** The index of the first address at or (`isAfter`) after some bytes, of their IP version. */
   #lowerBound(bytes: Uint8Array, isAfter: boolean): number {
     const { v4, v6 } = this.columns;
     const words = wordsOf(bytes);
@@ -230,7 +234,7 @@ function compare(keys: Uint32Array, at: number, words: Uint32Array): number {
 export class AddressCounts {
   readonly #ids = new Map<string, number>();
   readonly #words: Uint32Array[] = [];
-  /** As in {@link KnownColumns}, by the address's number in order of appearance. */
+  /** As in {@link KnownColumns}, by the address's index in order of appearance. */
   readonly #seen: number[] = [];
   readonly #pairIds = new Map<number, number>();
   /** Measurements and last time, by pair. */
@@ -240,7 +244,7 @@ export class AddressCounts {
   #startS = Infinity;
   #endS = -Infinity;
 
-  /** Goes on from what was counted before, as far as the table has it. */
+  /** Continues from earlier counts, as far as a table has them. */
   static of({ known: { columns, isTruncated }, summary }: MeasuredData): AddressCounts {
     const counts = new AddressCounts();
     const { v4, v6, seen, pairs } = columns;
@@ -258,7 +262,7 @@ export class AddressCounts {
     return counts;
   }
 
-  /** The number of an address for {@link add}; -1 if there are too many. @param bytes 4 or 16 bytes. */
+  /** The index of an address for {@link add}; -1 if there are too many. @param bytes 4 or 16 bytes. */
   id(bytes: Uint8Array): number {
     return this.#idOf(wordsOf(bytes));
   }
@@ -278,7 +282,7 @@ export class AddressCounts {
     return id;
   }
 
-  /** Counts a measurement, answered or not. @param timeS Unix seconds; null if it is not known. */
+  /** Counts a measurement, answered or not. @param timeS Unix seconds; null if unknown. */
   add(source: number, destination: number, timeS: number | null): void {
     this.#measurements++;
     if (timeS !== null) {
@@ -302,7 +306,7 @@ export class AddressCounts {
     count(this.#pairSeen, 2 * pair, timeS);
   }
 
-  /** What the data have in all. @param origin Where they come from. */
+  /** The summary of the data. @param origin Their origin. */
   summary(origin: Pick<DataSummary, "origin" | "isSynthetic">): DataSummary {
     const numWith = (offset: number) =>
       this.#words.filter((_, i) => this.#seen[WORDS * i + offset] > 0).length;
@@ -318,7 +322,7 @@ export class AddressCounts {
     };
   }
 
-  /** Makes the table, of the most measured addresses and pairs if there are too many. */
+  /** Makes the table; if there are too many addresses or pairs, it has the most measured ones. */
   table(maxAddresses = MAX_ADDRESSES, maxPairs = MAX_PAIRS): KnownAddresses {
     const seen = this.#seen;
     const total = (id: number) => seen[WORDS * id] + seen[WORDS * id + 2];
@@ -355,39 +359,39 @@ function count(seen: number[], at: number, timeS: number | null): void {
   seen[at + 1] = Math.max(seen[at + 1], timeS ?? 0);
 }
 
-/** At most so many items, those of the greatest weight. */
+/** At most `limit` items, those of the largest weight. */
 function most<T>(items: T[], limit: number, weight: (item: T) => number): T[] {
   return items.length <= limit ? items : items.toSorted((a, b) => weight(b) - weight(a)).slice(0, limit);
 }
 
-/** What measurements have in all, and their addresses and pairs. */
+/** The summary of measurements, and their addresses and pairs. */
 export interface MeasuredData {
-  /** Of all of the data. */
+  /** The summary of all data. */
   readonly summary: DataSummary;
   /** Its addresses and pairs. */
   readonly known: KnownAddresses;
 }
 
-/** What a model was trained on. */
+/** The data of a model. */
 export interface TrainingData extends MeasuredData {
   /** The measurements that it was adapted to afterwards, if any. */
   readonly adaptation?: MeasuredData | undefined;
 }
 
-/** What an answer for a source and a destination rests on. */
+/** The basis of an answer for a source and a destination: their measurements in the data. */
 export interface Basis {
-  /** The pair was measured, both addresses were, one of them, or none. */
+  /** Whether the pair, both addresses, one of them or none were measured. */
   readonly kind: "pair" | "addresses" | "source" | "destination" | "network";
-  /** For people. */
+  /** Text for people. */
   readonly text: string;
-  /** How often the address was measured, as source or destination: the model does not tell these apart. */
+  /** The measurements of the address, as source or destination: the model does not distinguish these. */
   readonly src: Measured;
   readonly dst: Measured;
-  /** How often the source measured the destination. */
+  /** The measurements from the source to the destination. */
   readonly pair: Measured;
 }
 
-/** The sum of what training and an adaptation have. */
+/** The sum of the counts of training and an adaptation. */
 function together(trained: Seen, adapted: Seen = NEVER): Measured {
   const { measurements, lastS } = seenOf(
     trained.measurements + adapted.measurements,
@@ -396,7 +400,7 @@ function together(trained: Seen, adapted: Seen = NEVER): Measured {
   return { measurements, inAdaptation: adapted.measurements, lastS };
 }
 
-/** How often an address measured any of a prefix. */
+/** The measurements from an address to any address of a prefix. */
 export function measuredBy(
   { known, adaptation }: TrainingData,
   source: Uint8Array,
@@ -409,10 +413,10 @@ export function measuredBy(
 }
 
 /**
- * Says what an answer rests on.
+ * Describes the basis of an answer.
  *
- * @param data From the checkpoint; undefined if it does not say what it was trained on.
- * @param source An address or a prefix; of a prefix no measurements are counted.
+ * @param data From the checkpoint; undefined if it has no table of the training data.
+ * @param source An address or a prefix; the measurements of a prefix are not counted.
  */
 export function basisOf(data: TrainingData | undefined, source: IpPrefix, destination: IpPrefix): Basis {
   if (!data) {
@@ -487,30 +491,30 @@ export function times({ measurements, inAdaptation, lastS }: Measured): string {
   return lastS === null ? of : `${of}, last on ${new Date(lastS * 1000).toISOString().slice(0, 10)}`;
 }
 
-/** How often something was measured, in JSON. */
+/** The number of measurements of something, in JSON. */
 export interface SeenJson {
   measurements: number;
-  /** How many of them the model was adapted to. */
+  /** Number of these that are from the adaptation. */
   in_adaptation: number;
   /** ISO 8601; null if never, or without a known time. */
   last_seen: string | null;
 }
 
-/** A basis as JSON of stages and the API has it. */
+/** A basis in the JSON of stages and the API. */
 export function basisJson(
   { kind, text, src, dst, pair }: Basis,
 ): Pick<Basis, "kind" | "text"> & { src: SeenJson; dst: SeenJson; pair: SeenJson } {
   return { kind, text, src: seenJson(src), dst: seenJson(dst), pair: seenJson(pair) };
 }
 
-/** How often something was measured, as JSON of stages and the API has it. */
+/** The number of measurements of something, in the JSON of stages and the API. */
 export function seenJson({ measurements, inAdaptation, lastS }: Measured): SeenJson {
   return { measurements, in_adaptation: inAdaptation, last_seen: isoTime(lastS) };
 }
 
-/** What measurements have in all, in JSON. */
+/** The summary of measurements, in JSON. */
 export interface CountsJson {
-  /** ISO 8601; null if it is not known. */
+  /** ISO 8601; null if unknown. */
   start: string | null;
   end: string | null;
   measurements: number;
@@ -518,7 +522,7 @@ export interface CountsJson {
   destinations: number;
 }
 
-/** A model's data as JSON of stages and the API has it. */
+/** A model's data in the JSON of stages and the API. */
 export function dataJson({ summary, adaptation }: Pick<TrainingData, "summary" | "adaptation">):
   & Pick<DataSummary, "origin">
   & CountsJson

@@ -1,5 +1,5 @@
 /**
- * The chunks of a Riegeli file: reads the one at a position, every checksum verified.
+ * Reads the chunks of a Riegeli file by position and verifies every checksum.
  *
  * @module
  */
@@ -26,12 +26,12 @@ import { isSameHash, type RiegeliHash } from "./riegeli_hash.ts";
 
 /** Bytes of the signature, the first chunk of every Riegeli file. */
 export const SIGNATURE_SIZE_BYTES = 64;
-/** What to do about a file that is not whole. */
+/** The advice for a damaged file. */
 export const WRITE_AGAIN = "the file is damaged or truncated; write it again";
-// A chunk longer than this costs a second read; a forged index must not make us read without bound.
+// A chunk longer than this costs a second read; the limit bounds the work for a forged index.
 const FIRST_READ_BYTES = 1 << 20;
 
-/** A chunk whose checksums are right. */
+/** A chunk with verified checksums. */
 export interface Chunk extends ChunkHeader {
   data: Uint8Array;
   endOffsetBytes: number;
@@ -70,14 +70,14 @@ export class ChunkFile implements Disposable {
     const wanted = layOutChunk(this.#hash, 0, SIGNATURE_SIZE_BYTES, [header]);
     const found = this.#file.read(0, Math.min(SIGNATURE_SIZE_BYTES, this.sizeBytes));
     if (this.sizeBytes === 0) {
-      throw this.error("it is empty, an ArrayRecord file was wanted; write it again", 0);
+      throw this.error("it is empty, expected an ArrayRecord file; write it again", 0);
     }
     if (!wanted.every((byte, i) => found[i] === byte)) {
-      throw this.error("it does not begin as an ArrayRecord file does; check the path", 0);
+      throw this.error("it does not begin like an ArrayRecord file; check the path", 0);
     }
     if (this.sizeBytes < 2 * BLOCK_SIZE_BYTES || this.sizeBytes % BLOCK_SIZE_BYTES !== 0) {
       throw this.error(
-        `its size of ${this.sizeBytes} bytes is no multiple of ${BLOCK_SIZE_BYTES} from two on; ${WRITE_AGAIN}`,
+        `its size of ${this.sizeBytes} bytes is not a multiple of ${BLOCK_SIZE_BYTES} from two on; ${WRITE_AGAIN}`,
         this.sizeBytes,
       );
     }
@@ -88,7 +88,7 @@ export class ChunkFile implements Disposable {
     while (begin < end) {
       const chunk = this.chunkAt(begin, end, WRITE_AGAIN);
       if (chunk.type !== CHUNK_TYPES.padding) {
-        throw this.error(`a padding chunk was wanted; ${WRITE_AGAIN}`, begin);
+        throw this.error(`expected a padding chunk; ${WRITE_AGAIN}`, begin);
       }
       begin = chunk.endOffsetBytes;
     }
@@ -101,12 +101,12 @@ export class ChunkFile implements Disposable {
     };
     if (!isPossibleChunkBoundary(begin)) fail("no chunk can begin here", begin);
     const headerEnd = addWithOverhead(begin, CHUNK_HEADER_SIZE_BYTES);
-    if (headerEnd > limit) fail("a chunk reaches past its place", begin);
-    // Mostly the chunk fills the stretch up to the limit: then this is the only read.
+    if (headerEnd > limit) fail("a chunk is longer than its space", begin);
+    // Usually the chunk extends up to the limit: then this is the only read.
     const stretch = this.#file.read(begin, Math.min(limit - begin, FIRST_READ_BYTES));
     const header = this.#header(stretch.subarray(0, headerEnd - begin), begin, fail);
     const end = chunkEnd(begin, header.dataSizeBytes, header.numRecords);
-    if (end > limit) fail("a chunk reaches past its place", begin);
+    if (end > limit) fail("a chunk is longer than its space", begin);
     const raw = this.#file.read(begin, end - begin);
     const content = stripBlockHeaders(this.#hash, raw, { position: begin, begin, end }, fail);
     const dataEnd = CHUNK_HEADER_SIZE_BYTES + header.dataSizeBytes;
@@ -138,13 +138,13 @@ export class ChunkFile implements Disposable {
   recordsOf(chunk: Chunk, offsetBytes: number, remedy: string): Uint8Array[] {
     if (chunk.type === CHUNK_TYPES.transposed) {
       throw this.error(
-        "its chunks are transposed, which is not read; write it with transpose:false",
+        "its chunks are transposed, which is not supported; write it with transpose:false",
         offsetBytes,
       );
     }
     if (chunk.type !== CHUNK_TYPES.simple) {
       throw this.error(
-        `a chunk of type ${chunk.type} was found, records were wanted; ${remedy}`,
+        `found a chunk of type ${chunk.type}, expected records; ${remedy}`,
         offsetBytes,
       );
     }
@@ -156,12 +156,12 @@ export class ChunkFile implements Disposable {
     }
   }
 
-  /** What is wrong with the file, and where. */
+  /** An error that names the file and the position. */
   error(message: string, offsetBytes: number, cause?: unknown): FormatError {
     return new FormatError(message, { path: this.path, offsetBytes, cause });
   }
 
-  /** A chunk's header as it stands in the file; nothing is verified. */
+  /** A chunk's header, unverified. */
   rawHeader(begin: number): Uint8Array {
     return this.#file.read(begin, addWithOverhead(begin, CHUNK_HEADER_SIZE_BYTES) - begin);
   }

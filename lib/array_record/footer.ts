@@ -16,9 +16,9 @@ const LAYOUT_VERSION = 1;
 /** The postscript is written three times. */
 const POSTSCRIPT_COPIES = 3;
 
-/** What the footer says of one data chunk. */
+/** The footer's entry for a data chunk. */
 export interface ChunkEntry {
-  /** Where the chunk begins. */
+  /** The offset of the chunk. */
   offsetBytes: number;
   /** Sum of the lengths of its records. */
   decodedSizeBytes: number;
@@ -54,7 +54,7 @@ export function encodeFooter(footer: ArrayRecordFooter): Uint8Array[] {
 /**
  * Decodes the records of the footer chunk.
  *
- * @throws {Error} If they are none, or contradict each other.
+ * @throws {Error} If they cannot be decoded, or contradict each other.
  */
 export function decodeFooter(records: readonly Uint8Array[]): ArrayRecordFooter {
   const outer = readFields(records[0] ?? new Uint8Array(0));
@@ -76,12 +76,12 @@ export function decodeFooter(records: readonly Uint8Array[]): ArrayRecordFooter 
   };
   const sum = chunks.reduce((total, chunk) => total + chunk.numRecords, 0);
   if (chunks.length !== numberField(metadata, 2) || sum !== footer.numRecords) {
-    throw new Error(`${footer.numRecords} records are said and ${sum} listed`);
+    throw new Error(`${footer.numRecords} records are stated and ${sum} listed`);
   }
   return footer;
 }
 
-/** Encodes the records of the postscript. @param footerOffsetBytes Where the footer chunk begins. */
+/** Encodes the records of the postscript. @param footerOffsetBytes The offset of the footer chunk. */
 export function encodePostscript(footerOffsetBytes: number): Uint8Array[] {
   const record = new BinaryWriter()
     .tag(1, WireType.Varint).uint64(footerOffsetBytes)
@@ -93,8 +93,8 @@ export function encodePostscript(footerOffsetBytes: number): Uint8Array[] {
 /**
  * Decodes the records of the postscript.
  *
- * @returns Where the footer chunk begins.
- * @throws {Error} If they are none.
+ * @returns The offset of the footer chunk.
+ * @throws {Error} If they cannot be decoded.
  */
 export function decodePostscript(records: readonly Uint8Array[]): number {
   const fields = readFields(records[0] ?? new Uint8Array(0));
@@ -118,7 +118,7 @@ function readFields(bytes: Uint8Array): Fields {
 
 function numberField(fields: Fields, number: number): number {
   const value = fields.get(number) ?? 0n;
-  if (typeof value !== "bigint") throw new Error(`field ${number} is no number`);
+  if (typeof value !== "bigint") throw new Error(`field ${number} is not a number`);
   return Number(value);
 }
 

@@ -1,5 +1,5 @@
 /**
- * Reads ArrayRecord files: any record by its index, or all in order, every checksum verified.
+ * Reads ArrayRecord files: any record by its index, or all in order; every checksum is verified.
  *
  * Opening reads the index at the end; records are then read with one seek a chunk. Format: see
  * writer.ts. Files of Google's `array_record` are read with any group size and compression
@@ -15,9 +15,9 @@ import { type ArrayRecordFooter, decodeFooter, decodePostscript } from "./footer
 import { addWithOverhead, BLOCK_SIZE_BYTES, CHUNK_HEADER_SIZE_BYTES } from "./riegeli_blocks.ts";
 import { loadRiegeliHash } from "./riegeli_hash.ts";
 
-/** Choices of a reader. */
+/** Options of a reader. */
 export interface ArrayRecordReaderOptions {
-  /** What a damaged data chunk means: an error (the default), or its records are left out and counted. */
+  /** The effect of a damaged data chunk: an error (the default), or its records are skipped and counted. */
   onCorrupt?: "error" | "skip";
 }
 
@@ -31,7 +31,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
   readonly #onCorrupt: "error" | "skip";
   readonly #footer: ArrayRecordFooter;
   readonly #footerOffsetBytes: number;
-  /** Number of records before each chunk, and in all. */
+  /** Number of records before each chunk, and in total. */
   readonly #firstRecord: Float64Array;
   readonly #corruptChunks = new Set<number>();
   #lastChunk = -1;
@@ -53,7 +53,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
   /**
    * Opens a file and reads its index.
    *
-   * @throws {FormatError} If it is no ArrayRecord file or its index is damaged.
+   * @throws {FormatError} If it is not an ArrayRecord file or its index is damaged.
    * @throws {UserError} If it cannot be opened.
    */
   static async open(path: string, options: ArrayRecordReaderOptions = {}): Promise<ArrayRecordReader> {
@@ -77,7 +77,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     return this.#footer.chunks.length;
   }
 
-  /** The options that the writer noted, such as `group_size:1,…,zstd:3`. */
+  /** The options that the writer recorded, such as `group_size:1,…,zstd:3`. */
   get writerOptions(): string {
     return this.#footer.writerOptions;
   }
@@ -87,7 +87,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     return this.#footer.chunks.reduce((sum, chunk) => sum + chunk.decodedSizeBytes, 0);
   }
 
-  /** Number of chunks that turned out damaged so far (with `onCorrupt: "skip"`). */
+  /** Number of damaged chunks found so far (with `onCorrupt: "skip"`). */
   get numCorruptChunks(): number {
     return this.#corruptChunks.size;
   }
@@ -96,8 +96,8 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
    * Reads a record.
    *
    * @param index 0 to {@link numRecords} - 1.
-   * @returns The record; it stays valid, nothing else writes to it.
-   * @throws {FormatError} If its chunk is damaged, whatever `onCorrupt` says.
+   * @returns The record; it stays valid.
+   * @throws {FormatError} If its chunk is damaged, whatever `onCorrupt` is.
    */
   read(index: number): Uint8Array {
     const chunk = this.#findChunk(index);
@@ -123,10 +123,11 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
   }
 
   /**
-   * Chunk headers as they stand in the file. Each has a checksum of its chunk's data, so they tell files apart for a
-   * small part of what it costs to read these. Nothing is verified.
+   * Chunk headers, unverified. Each has a checksum of its chunk's data, so they tell files apart at a small part of
+   * the cost of reading the data.
    *
-   * @param maxChunks The most data chunks. Of a file with more, an even spread with the first and the last.
+   * @param maxChunks The largest number of data chunks; of a file with more, evenly spread ones with the first and
+   *   the last.
    * @returns First the header of the index, then those of data chunks.
    */
   *chunkHeaders(maxChunks: number): Generator<Uint8Array> {
@@ -172,10 +173,10 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     if (index === this.#lastChunk) return this.#lastRecords;
     const entry = this.#footer.chunks[index];
     const next = this.#footer.chunks[index + 1]?.offsetBytes ?? this.#footerOffsetBytes;
-    const remedy = "the file is damaged; write it again, or leave the chunk out with --on-corrupt skip";
+    const remedy = "the file is damaged; write it again, or skip the chunk with --on-corrupt skip";
     const chunk = this.#file.chunkAt(entry.offsetBytes, next, remedy);
     if (chunk.numRecords !== entry.numRecords || chunk.decodedSizeBytes !== entry.decodedSizeBytes) {
-      throw this.#file.error(`a chunk has other sizes than the index says; ${remedy}`, entry.offsetBytes);
+      throw this.#file.error(`a chunk's sizes differ from the index; ${remedy}`, entry.offsetBytes);
     }
     const records = this.#file.recordsOf(chunk, entry.offsetBytes, remedy);
     this.#lastChunk = index;
@@ -183,7 +184,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     return records;
   }
 
-  /** Reads the postscript in the last block. @returns Where the footer chunk begins. */
+  /** Reads the postscript in the last block. @returns The offset of the footer chunk. */
   #readPostscript(): number {
     const offset = this.sizeBytes - BLOCK_SIZE_BYTES;
     const remedy = `it does not end with an ArrayRecord postscript: ${WRITE_AGAIN}`;

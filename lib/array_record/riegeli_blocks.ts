@@ -1,5 +1,5 @@
 /**
- * Block arithmetic of Riegeli files: every 64 KiB a 24-byte block header interrupts whatever chunk is there,
+ * Block arithmetic of Riegeli files: every 64 KiB a 24-byte block header interrupts the chunk there,
  * so that a reader can find the next chunk from anywhere.
  *
  * Names and formulas follow Riegeli's `records/block.h` and
@@ -17,10 +17,10 @@ export const BLOCK_HEADER_SIZE_BYTES = 24;
 /** Length of a chunk header. */
 export const CHUNK_HEADER_SIZE_BYTES = 40;
 
-/** What a block holds besides its header. */
+/** The content of a block, bytes. */
 export const USABLE_BLOCK_SIZE_BYTES = BLOCK_SIZE_BYTES - BLOCK_HEADER_SIZE_BYTES;
 
-/** Whether a block header stands at the position. */
+/** Whether a block header is at the position. */
 export function isBlockBoundary(position: number): boolean {
   return position % BLOCK_SIZE_BYTES === 0;
 }
@@ -42,7 +42,7 @@ export function overheadBlocks(position: number, sizeBytes: number): number {
   );
 }
 
-/** Where `sizeBytes` of content end when they are laid out from `position` on, block headers included. */
+/** The end of `sizeBytes` of content when they are laid out from `position` on, block headers included. */
 export function addWithOverhead(position: number, sizeBytes: number): number {
   return position + sizeBytes + overheadBlocks(position, sizeBytes) * BLOCK_HEADER_SIZE_BYTES;
 }
@@ -52,7 +52,7 @@ export function roundUpToPossibleChunkBoundary(position: number): number {
   return position + Math.max(0, remainingInBlock(position) - (USABLE_BLOCK_SIZE_BYTES - 1));
 }
 
-/** Where a chunk ends: a chunk takes at least one byte per record, so that positions can name records. */
+/** The end of a chunk: a chunk takes at least one byte per record, so that positions can identify records. */
 export function chunkEnd(begin: number, dataSizeBytes: number, numRecords: number): number {
   return Math.max(
     addWithOverhead(begin, CHUNK_HEADER_SIZE_BYTES + dataSizeBytes),
@@ -74,11 +74,11 @@ export function readU64(bytes: Uint8Array, offsetBytes: number): number {
 }
 
 /**
- * Lays out the content of a chunk as the file's bytes: with a block header wherever a block begins and zeros
+ * Lays out the content of a chunk as the file's bytes: with a block header at the beginning of each block and zeros
  * up to the chunk's end.
  *
- * @param begin Where the chunk begins.
- * @param end Where it ends, by {@link chunkEnd}.
+ * @param begin The chunk's offset.
+ * @param end Its end, by {@link chunkEnd}.
  * @param content The chunk's header and data.
  * @returns The bytes from `begin` to `end`.
  */
@@ -114,12 +114,12 @@ export function layOutChunk(
 }
 
 /**
- * Takes the block headers out of a stretch of a chunk and checks each.
+ * Removes the block headers from a part of a chunk and checks each.
  *
  * @param raw The file's bytes from `position` on.
- * @param at `position` of the first byte; the chunk's `begin` and `end`, the latter if it is known already.
- * @param onError Called with what is wrong and the position of the block header at fault; must throw.
- * @returns The content without block headers; a view of `raw` where there are none.
+ * @param at `position` of the first byte; the chunk's `begin` and `end`, the latter if it is known.
+ * @param onError Called with the fault and the position of the block header; must throw.
+ * @returns The content without block headers; a view of `raw` if it has none.
  */
 export function stripBlockHeaders(
   hash: RiegeliHash,
@@ -136,7 +136,7 @@ export function stripBlockHeaders(
   for (let i = first; i < raw.length; i += BLOCK_SIZE_BYTES) {
     const header = raw.subarray(i, i + BLOCK_HEADER_SIZE_BYTES);
     const boundary = position + i;
-    if (header.length < BLOCK_HEADER_SIZE_BYTES) onError("a block header is cut off", boundary);
+    if (header.length < BLOCK_HEADER_SIZE_BYTES) onError("a block header is truncated", boundary);
     if (!isSameHash(header, 0, hash(header.subarray(8)))) {
       onError("a block header has a wrong checksum", boundary);
     }

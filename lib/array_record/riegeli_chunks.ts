@@ -15,7 +15,7 @@ import { CHUNK_HEADER_SIZE_BYTES, readU64, writeU64 } from "./riegeli_blocks.ts"
 import { isSameHash, type RiegeliHash } from "./riegeli_hash.ts";
 import { decompressZstdFrame } from "../compression/zstd_decoder.ts";
 
-/** How a writer can compress. */
+/** The compressions of a writer. */
 export type Compression = "zstd" | "brotli" | "none";
 
 /** Kinds of chunk, by the character in their header. */
@@ -27,7 +27,7 @@ export const CHUNK_TYPES = {
   metadata: 0x6d,
 } as const;
 
-/** What a chunk's header says. */
+/** The fields of a chunk's header. */
 export interface ChunkHeader {
   /** One of {@link CHUNK_TYPES}. */
   type: number;
@@ -40,7 +40,7 @@ export interface ChunkHeader {
   decodedSizeBytes: number;
 }
 
-/** Data of a chunk that is not what the format says; the reader adds the file and the place. */
+/** Data of a chunk that violate the format; the reader adds the file and the offset. */
 export class ChunkError extends Error {
   override name = "ChunkError";
 }
@@ -51,13 +51,13 @@ const SNAPPY = 0x73;
 const ZSTD_LEVEL = 3;
 const ZSTD_WINDOW_LOG = 20;
 const BROTLI_QUALITY = 6;
-// ASSUMPTION: no honest chunk is larger; a forged header must not make us allocate without bound.
+// ASSUMPTION: no valid chunk is larger; the limit bounds the allocation for a forged header.
 const MAX_DECODED_BYTES = 2 ** 30;
-const MAX_RECORDS = 2 ** 23; // each takes some 100 bytes besides its own
-/** Encoded sizes of lone records that are remembered, about 200 bytes each. */
+const MAX_RECORDS = 2 ** 23; // each takes some 100 bytes besides its content
+/** The number of cached encoded sizes of single records, about 200 bytes each. */
 const MAX_LONE_SIZES = 4096;
 
-/** What array_record's writer calls a compression in its options string. */
+/** The name of a compression in the options string of array_record's writer. */
 export const COMPRESSION_OPTION: Record<Compression, string> = {
   none: "uncompressed",
   zstd: `zstd:${ZSTD_LEVEL},window_log:${ZSTD_WINDOW_LOG}`,
@@ -83,10 +83,10 @@ export function encodeChunkHeader(
 /**
  * Decodes a chunk header.
  *
- * @throws {ChunkError} If its checksum is wrong or its sizes are beyond every bound.
+ * @throws {ChunkError} If its checksum is wrong or its sizes exceed the limits.
  */
 export function decodeChunkHeader(hash: RiegeliHash, header: Uint8Array): ChunkHeader {
-  if (header.length < CHUNK_HEADER_SIZE_BYTES) throw new ChunkError("a chunk header is cut off");
+  if (header.length < CHUNK_HEADER_SIZE_BYTES) throw new ChunkError("a chunk header is truncated");
   if (!isSameHash(header, 0, hash(header.subarray(8, CHUNK_HEADER_SIZE_BYTES)))) {
     throw new ChunkError("a chunk header has a wrong checksum");
   }
@@ -102,8 +102,8 @@ export function decodeChunkHeader(hash: RiegeliHash, header: Uint8Array): ChunkH
   };
   if (chunk.decodedSizeBytes > MAX_DECODED_BYTES || chunk.numRecords > MAX_RECORDS) {
     throw new ChunkError(
-      `a chunk says that it holds ${chunk.numRecords} records of ${chunk.decodedSizeBytes} bytes, ` +
-        `at most ${MAX_RECORDS} of ${MAX_DECODED_BYTES} are read`,
+      `a chunk states ${chunk.numRecords} records of ${chunk.decodedSizeBytes} bytes, ` +
+        `expected at most ${MAX_RECORDS} of ${MAX_DECODED_BYTES}`,
     );
   }
   return chunk;
@@ -118,7 +118,7 @@ export function encodeSimpleChunk(records: readonly Uint8Array[], compression: C
   return concatenate([sizes, ...values]);
 }
 
-/** The compression's letter, and the compressed sizes of the records with their own size before them. */
+/** The compression's letter, the size of the compressed record sizes, and these sizes. */
 function encodeSizes(sizesBytes: readonly number[], compression: Compression): Uint8Array {
   const sizes = new BinaryWriter();
   for (const sizeBytes of sizesBytes) sizes.uint32(sizeBytes);
@@ -129,7 +129,7 @@ function encodeSizes(sizesBytes: readonly number[], compression: Compression): U
 
 const loneSizes = new Map<string, Uint8Array>();
 
-/** As {@link encodeSizes}, remembered: to compress two bytes takes as long as to compress a small record. */
+/** {@link encodeSizes} with a cache: compressing two bytes takes as long as compressing a small record. */
 function loneSize(sizeBytes: number, compression: Compression): Uint8Array {
   const key = `${compression} ${sizeBytes}`;
   let encoded = loneSizes.get(key);
@@ -147,7 +147,7 @@ function loneSize(sizeBytes: number, compression: Compression): Uint8Array {
  * @param data The data, its checksum verified.
  * @param header The chunk's header.
  * @returns The records, views of one array.
- * @throws {ChunkError} If the data are not what the header and the format say.
+ * @throws {ChunkError} If the data violate the header or the format.
  */
 export function decodeSimpleChunk(
   data: Uint8Array,
@@ -158,14 +158,14 @@ export function decodeSimpleChunk(
   const reader = new BinaryReader(data.subarray(1));
   const sizesLength = readVarint(reader);
   const sizesBegin = 1 + reader.pos;
-  if (sizesLength > data.length - sizesBegin) throw new ChunkError("the sizes of the records are cut off");
+  if (sizesLength > data.length - sizesBegin) throw new ChunkError("the sizes of the records are truncated");
   const values = decompress(data.subarray(sizesBegin + sizesLength), letter, header.decodedSizeBytes);
   if (values.length !== header.decodedSizeBytes) {
     throw new ChunkError(
-      `a chunk has ${values.length} bytes of records, ${header.decodedSizeBytes} are said`,
+      `a chunk has ${values.length} bytes of records, expected ${header.decodedSizeBytes}`,
     );
   }
-  // The size of a lone record is known already; to decompress it would take as long as the record.
+  // The size of a single record is already known; decompressing it would take as long as the record.
   if (header.numRecords === 1 && letter !== LETTER.none) return [values];
   // A size takes at most 10 bytes, the longest varint.
   const sizes = new BinaryReader(
@@ -203,9 +203,9 @@ function encodeVarint(value: number): Uint8Array {
 
 function zstdOptions(lengthBytes: number) {
   return {
-    // With the size known beforehand the frame states it, as in the files of Google's writer.
+    // With the size given beforehand the frame states it, as in the files of Google's writer.
     pledgedSrcSize: lengthBytes,
-    // Above ZSTD_compressBound: with less room Deno 2.9 calls zstd once too often, and an empty second frame
+    // Above ZSTD_compressBound: with a smaller buffer Deno 2.9 calls zstd once too often, and an empty second frame
     // follows the first, which Riegeli's readers refuse.
     chunkSize: lengthBytes + (lengthBytes >> 7) + 1024,
     params: {
@@ -220,7 +220,7 @@ function decompress(bytes: Uint8Array, letter: number, maxBytes: number): Uint8A
   const reader = new BinaryReader(bytes);
   const length = readVarint(reader);
   if (length > maxBytes) {
-    throw new ChunkError(`a compressed part says ${length} bytes, at most ${maxBytes} were wanted`);
+    throw new ChunkError(`a compressed part states ${length} bytes, expected at most ${maxBytes}`);
   }
   const body = bytes.subarray(reader.pos);
   let decoded: Uint8Array;
@@ -231,14 +231,14 @@ function decompress(bytes: Uint8Array, letter: number, maxBytes: number): Uint8A
     throw new ChunkError("a compressed part cannot be decompressed", { cause });
   }
   if (decoded.length !== length) {
-    throw new ChunkError(`a compressed part has ${decoded.length} bytes, ${length} are said`);
+    throw new ChunkError(`a compressed part has ${decoded.length} bytes, expected ${length}`);
   }
   return decoded;
 }
 
 function decompressBody(body: Uint8Array, letter: number, length: number): Uint8Array {
   if (letter === LETTER.zstd) return decompressZstdFrame(body, length);
-  // One output buffer of the right size; node:zlib wants at least 64 bytes of it.
+  // One output buffer of the right size; node:zlib needs at least 64 bytes.
   const options = { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length) };
   if (letter === LETTER.brotli) return plainBytes(brotliDecompressSync(body, options));
   if (letter !== SNAPPY) {
@@ -246,7 +246,7 @@ function decompressBody(body: Uint8Array, letter: number, length: number): Uint8
       `a chunk is compressed with ${JSON.stringify(String.fromCharCode(letter))}, which is unknown`,
     );
   }
-  if (readVarint(new BinaryReader(body)) !== length) throw new ChunkError("Snappy data has another length");
+  if (readVarint(new BinaryReader(body)) !== length) throw new ChunkError("Snappy data has a wrong length");
   ensure(compressors.SNAPPY, "hyparquet-compressors has Snappy");
   return compressors.SNAPPY(body, length); // one WebAssembly instance for all chunks
 }
@@ -260,7 +260,7 @@ function readVarint(reader: BinaryReader): number {
   try {
     return reader.uint32();
   } catch (cause) {
-    throw new ChunkError("a size is cut off", { cause });
+    throw new ChunkError("a size is truncated", { cause });
   }
 }
 

@@ -11,7 +11,7 @@ import { WasmHighwayHash } from "highwayhasher";
 
 const KEY = new TextEncoder().encode("Riegeli/records\nRiegeli/records\n");
 
-/** Computes the 8 bytes of the checksum as they stand in files. */
+/** Computes the 8 bytes of the checksum as files store them. */
 export type RiegeliHash = (bytes: Uint8Array) => Uint8Array;
 
 /** Loads the hash function; must come before the first read or write of a file. */

@@ -3,8 +3,8 @@
  * `array_record` (and so Grain) reads them.
  *
  * Layout: 64 bytes of signature, data chunks, a footer chunk with the index, padding to a block boundary, and
- * one block with the postscript that says where the footer is. Uncompressed files are byte for byte those of
- * Google's writer. References: riegeli_blocks.ts, riegeli_chunks.ts, footer.ts.
+ * one block with the postscript, which holds the footer's offset. Uncompressed files equal those of Google's writer
+ * byte for byte. References: riegeli_blocks.ts, riegeli_chunks.ts, footer.ts.
  *
  * @module
  */
@@ -28,20 +28,20 @@ import {
 } from "./riegeli_chunks.ts";
 import { loadRiegeliHash, type RiegeliHash } from "./riegeli_hash.ts";
 
-// Small chunks are collected up to this size before they go to the disk.
+// Small chunks are collected up to this size before they are written.
 const WRITE_BUFFER_BYTES = 1 << 20;
 /** The largest record: Riegeli's readers take chunks up to 2 GiB; decoders here up to 1 GiB. */
 const MAX_RECORD_BYTES = 2 ** 30;
 
-/** Choices of a writer. */
+/** Options of a writer. */
 export interface ArrayRecordWriterOptions {
-  /** How chunks are compressed; zstd by default. */
+  /** The compression of chunks; zstd by default. */
   compression?: Compression;
   /** Records per chunk; 1 by default, so that each record is readable alone. */
   groupSize?: number;
 }
 
-/** Writes one file; nothing is at its path until {@link ArrayRecordWriter.close}. */
+/** Writes one file; its path does not exist until {@link ArrayRecordWriter.close}. */
 export class ArrayRecordWriter {
   /** Records written so far. */
   numRecords = 0;
@@ -53,7 +53,7 @@ export class ArrayRecordWriter {
   #group: Uint8Array[] = [];
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
-  /** Where the next chunk begins. */
+  /** The offset of the next chunk. */
   #position = 0;
 
   private constructor(file: AtomicFile, hash: RiegeliHash, options: ArrayRecordWriterOptions) {
@@ -61,7 +61,7 @@ export class ArrayRecordWriter {
     this.#hash = hash;
     this.#compression = options.compression ?? "zstd";
     this.#groupSize = options.groupSize ?? 1;
-    ensure(this.#groupSize >= 1 && Number.isInteger(this.#groupSize), "groupSize is no positive integer");
+    ensure(this.#groupSize >= 1 && Number.isInteger(this.#groupSize), "groupSize is not a positive integer");
     this.#writeChunk(CHUNK_TYPES.signature, new Uint8Array(0), { numRecords: 0, decodedSizeBytes: 0 });
   }
 
@@ -79,7 +79,7 @@ export class ArrayRecordWriter {
   /**
    * Appends a record. The array may be used again afterwards.
    *
-   * @throws {UserError} If the disk is full; the temporary file is then gone.
+   * @throws {UserError} If the disk is full; the temporary file is then deleted.
    */
   write(record: Uint8Array): void {
     ensure(record.length <= MAX_RECORD_BYTES, `a record of ${record.length} bytes is too large`);
@@ -91,8 +91,8 @@ export class ArrayRecordWriter {
   /**
    * Writes the index and gives the file its name.
    *
-   * @returns Records and bytes of the file.
-   * @throws {UserError} If the disk is full; the temporary file is then gone.
+   * @returns Number of records and size in bytes of the file.
+   * @throws {UserError} If the disk is full; the temporary file is then deleted.
    */
   close(): { numRecords: number; numBytes: number } {
     this.#flushGroup();

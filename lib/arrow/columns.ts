@@ -1,6 +1,6 @@
 /**
- * The columns of an Arrow IPC stream as typed arrays, checked: present, of a usable type, without nulls, as
- * long as the batch says.
+ * The columns of an Arrow IPC stream as typed arrays, checked: present, of a usable type, without nulls, and as
+ * long as the batch.
  *
  * @module
  */
@@ -54,23 +54,26 @@ export class ArrowColumns {
    *
    * @param bytes An Arrow IPC stream.
    * @param where The file and place, for error messages.
-   * @throws {FormatError} If it is none.
+   * @throws {FormatError} If it is not such a stream.
    */
   static decode(bytes: Uint8Array, where: Where): ArrowColumns {
     try {
       return new ArrowColumns(readArrowStream(bytes), where);
     } catch (cause) {
       if (cause instanceof ArrowError) {
-        throw new FormatError(`${cause.message}; its records are no probe rows, or damaged`, {
+        throw new FormatError(`${cause.message}; its records are not probe rows, or damaged`, {
           ...where,
           cause,
         });
       }
       if (!(cause instanceof RangeError)) throw cause;
-      throw new FormatError("its bytes are no Arrow IPC stream; its records are no probe rows, or damaged", {
-        ...where,
-        cause,
-      });
+      throw new FormatError(
+        "its bytes are not an Arrow IPC stream; its records are not probe rows, or damaged",
+        {
+          ...where,
+          cause,
+        },
+      );
     }
   }
 
@@ -79,7 +82,7 @@ export class ArrowColumns {
     return this.#stream.numRows;
   }
 
-  /** Timestamps of any unit as microseconds since 1970. @throws {FormatError} If the column is none. */
+  /** Timestamps of any unit as microseconds since 1970. @throws {FormatError} If the column has another type. */
   timesUs(name: string): Float64Array {
     const column = this.#column(name);
     const { type, timeUnit } = column.field;
@@ -98,7 +101,7 @@ export class ArrowColumns {
     return timesUs;
   }
 
-  /** Strings, dictionary-encoded or plain. @throws {FormatError} If the column is none. */
+  /** Strings, dictionary-encoded or plain. @throws {FormatError} If the column has another type. */
   strings(name: string): { values: string[]; index: Int32Array } {
     const column = this.#column(name);
     const { type, dictionaryId } = column.field;
@@ -115,14 +118,14 @@ export class ArrowColumns {
     return { values, index };
   }
 
-  /** An integer column as int8. @throws {FormatError} If it is none. */
+  /** An integer column as int8. @throws {FormatError} If it has another type. */
   int8(name: string): Int8Array {
     const column = this.#column(name);
     if (column.field.type !== ARROW_TYPES.int) throw this.#wrongType(column, "int8");
     return this.#integers(column, Int8Array);
   }
 
-  /** A floating-point column as float32. @throws {FormatError} If it is none. */
+  /** A floating-point column as float32. @throws {FormatError} If it has another type. */
   float32(name: string): Float32Array {
     const column = this.#column(name);
     const { type, bitWidth } = column.field;
@@ -133,7 +136,7 @@ export class ArrowColumns {
     throw this.#wrongType(column, "float32");
   }
 
-  /** The first value of a number column. @throws {FormatError} If it is none. */
+  /** The first value of a number column. @throws {FormatError} If it has another type. */
   number(name: string): number {
     const column = this.#column(name);
     const { type, bitWidth } = column.field;
@@ -142,14 +145,14 @@ export class ArrowColumns {
     return this.#view(column, Float64Array, 1)[0];
   }
 
-  /** The first value of an integer column. @throws {FormatError} If it is none. */
+  /** The first value of an integer column. @throws {FormatError} If it has another type. */
   bigint(name: string): bigint {
     const column = this.#column(name);
     if (column.field.type !== ARROW_TYPES.int) throw this.#wrongType(column, "int64");
     return BigInt(this.#rawIntegers(column)[0]);
   }
 
-  /** The first value of a binary column, a view. @throws {FormatError} If it is none. */
+  /** The first value of a binary column, a view. @throws {FormatError} If it has another type. */
   binary(name: string): Uint8Array {
     const column = this.#column(name);
     if (column.field.type !== ARROW_TYPES.binary) throw this.#wrongType(column, "binary");
@@ -216,7 +219,7 @@ export class ArrowColumns {
   #view<T>(column: ArrowColumn, type: ArrayType<T>, length: number): T {
     const { values } = column;
     const sizeBytes = length * type.BYTES_PER_ELEMENT;
-    if (values.length < sizeBytes) throw this.#error(`its column ${column.field.name} is cut off`);
+    if (values.length < sizeBytes) throw this.#error(`its column ${column.field.name} is truncated`);
     if (values.byteOffset % type.BYTES_PER_ELEMENT === 0) {
       return new type(values.buffer, values.byteOffset, length);
     }
@@ -225,14 +228,14 @@ export class ArrowColumns {
 
   #column(name: string): ArrowColumn {
     const column = this.#stream.columns.find((candidate) => candidate.field.name === name);
-    if (!column) throw this.#error(`it has no column ${name}; its records are no probe rows`);
+    if (!column) throw this.#error(`it has no column ${name}; its records are not probe rows`);
     if (column.numNulls > 0) throw this.#error(`its column ${name} has nulls`);
     return column;
   }
 
   #wrongType(column: ArrowColumn, wanted: string): FormatError {
     return this.#error(
-      `its column ${column.field.name} is ${arrowTypeName(column.field)}, ${wanted} was wanted`,
+      `its column ${column.field.name} is ${arrowTypeName(column.field)}, expected ${wanted}`,
     );
   }
 

@@ -1,5 +1,5 @@
 /**
- * Reads tables of FlatBuffers, the encoding of Arrow's metadata, with every access inside the bytes.
+ * Reads tables of FlatBuffers, the encoding of Arrow's metadata, with bounds checks on every access.
  *
  * Arrow's own library trusts the lengths of vectors, so a few damaged bytes make it allocate without limit.
  * Format: https://flatbuffers.dev/internals/.
@@ -8,7 +8,7 @@
  */
 
 const decoder = new TextDecoder();
-/** The longest text. Many fields can point to the same one, so that together they could be far longer than the buffer. */
+/** The longest text. Many fields can point to one text, so without a limit their sum could far exceed the buffer. */
 const MAX_TEXT_BYTES = 2 ** 16;
 
 /** A table; fields are named by their position in the schema. Reads past the end throw RangeError. */
@@ -60,7 +60,7 @@ export class FlatTable {
     return at === 0 ? undefined : new FlatTable(this.#view, this.#follow(at));
   }
 
-  /** A text; empty if the field is absent. @throws {RangeError} If it passes the end or is longer than a name can be. */
+  /** A text; empty if the field is absent. @throws {RangeError} If it passes the end or is too long. */
   text(field: number): string {
     const vector = this.vectorPosition(field, 1);
     if (vector.length > MAX_TEXT_BYTES) throw new RangeError(`a text of ${vector.length} bytes`);
@@ -74,12 +74,12 @@ export class FlatTable {
     return Array.from({ length }, (_, i) => new FlatTable(this.#view, this.#follow(at + 4 * i)));
   }
 
-  /** A 64-bit integer at a place in the buffer that {@link vectorPosition} gave, rounded above 2^53. */
+  /** A 64-bit integer at a position of {@link vectorPosition}, rounded above 2^53. */
   int64At(at: number): number {
     return readInt64(this.#view, at);
   }
 
-  /** Where a field's value stands in the buffer; 0 if the field is absent. */
+  /** The position of a field's value in the buffer; 0 if the field is absent. */
   positionOf(field: number): number {
     const entry = 4 + 2 * field;
     if (entry >= this.#vtableSizeBytes) return 0;
@@ -91,7 +91,7 @@ export class FlatTable {
     return at + this.#view.getUint32(at, true);
   }
 
-  /** Where the elements of a vector begin in the buffer, which holds all of them. @throws {RangeError} If it passes the end. */
+  /** The position of a vector's first element in the buffer. @throws {RangeError} If the vector passes the end. */
   vectorPosition(field: number, elementBytes: number): { at: number; length: number } {
     const slot = this.positionOf(field);
     if (slot === 0) return { at: 0, length: 0 };

@@ -1,6 +1,6 @@
 /**
- * Arrow IPC messages of a fixed schema, written by filling in the numbers of a message that was encoded once:
- * the metadata of two batches of one schema differ in their lengths and offsets alone.
+ * Writes Arrow IPC messages of a fixed schema by filling numbers into a message that was encoded once:
+ * the metadata of two batches of one schema differ only in lengths and offsets.
  *
  * Format: https://arrow.apache.org/docs/format/Columnar.html#encapsulated-message-format; fields as in
  * Message.fbs.
@@ -23,7 +23,7 @@ export function paddedBytes(numBytes: number): number {
   return (numBytes + 7) & ~7;
 }
 
-/** The parts of an Arrow IPC stream: each message's metadata with its prefix, bodies left out. */
+/** The parts of an Arrow IPC stream: each message's metadata with its prefix, without bodies. */
 export function splitStream(stream: Uint8Array): Uint8Array[] {
   const view = new DataView(stream.buffer, stream.byteOffset, stream.byteLength);
   const messages: Uint8Array[] = [];
@@ -62,7 +62,7 @@ export class BatchTemplate {
     ensure(batch, "an Arrow message has no batch");
     this.#lengthAt = batch.positionOf(RECORD_BATCH.length);
     this.#bodyLengthAt = root.positionOf(MESSAGE.bodyLength);
-    ensure(this.#lengthAt > 0 && this.#bodyLengthAt > 0, "an Arrow message leaves out a length");
+    ensure(this.#lengthAt > 0 && this.#bodyLengthAt > 0, "an Arrow message omits a length");
     this.#nodes = batch.vectorPosition(RECORD_BATCH.nodes, PAIR_BYTES);
     this.#buffers = batch.vectorPosition(RECORD_BATCH.buffers, PAIR_BYTES);
   }
@@ -72,10 +72,10 @@ export class BatchTemplate {
    *
    * @param length Rows of the batch, and of each of its columns; at least 1.
    * @param bufferBytes Bytes of each buffer of the body, without padding; not all 0.
-   * @param out Where the metadata goes, from `at` on; the body is to follow.
+   * @param out Takes the metadata, from `at` on; the body must follow.
    */
   write(length: number, bufferBytes: readonly number[], out: Uint8Array, at: number): void {
-    ensure(length > 0 && bufferBytes.length === this.#buffers.length, "a batch is not of its schema");
+    ensure(length > 0 && bufferBytes.length === this.#buffers.length, "a batch does not match its schema");
     this.#put(this.#lengthAt, length);
     for (let i = 0; i < this.#nodes.length; i++) this.#put(this.#nodes.at + PAIR_BYTES * i, length);
     let bodyBytes = 0;

@@ -24,7 +24,7 @@ const FLOAT_BITS = [16, 32, 64];
 /** A FieldNode is (length, null_count), a Buffer (offset, length): two 64-bit integers each. */
 const PAIR_BYTES = 16;
 const NONE = new Uint8Array(0);
-// ASSUMPTION: no valid stream has more. A forged one must not make the reader work without limit.
+// ASSUMPTION: no valid stream has more. The limit bounds the work for a forged one.
 const MAX_COLUMNS = 1000;
 
 /** Thrown for a stream that breaks the format; the caller adds the file and the place. */
@@ -32,12 +32,12 @@ export class ArrowError extends Error {
   override name = "ArrowError";
 }
 
-/** A column as the schema has it. */
+/** A column of the schema. */
 export interface ArrowField {
   name: string;
-  /** One of {@link ARROW_TYPES} or another number of Schema.fbs; of the values if dictionary-encoded. */
+  /** One of {@link ARROW_TYPES} or another number of Schema.fbs; the values' type if dictionary-encoded. */
   type: number;
-  /** Width of a number; of the index if dictionary-encoded. */
+  /** Width of a number; the index's width if dictionary-encoded. */
   bitWidth: number;
   isSigned: boolean;
   /** TimeUnit of Schema.fbs: 0 s, 1 ms, 2 µs, 3 ns. */
@@ -74,7 +74,7 @@ interface Message {
   body: Uint8Array;
 }
 
-/** How a type is called in error messages. */
+/** The name of a type in error messages. */
 export function arrowTypeName(field: ArrowField): string {
   const name = TYPE_NAMES[field.type] ?? `type ${field.type}`;
   return field.type === ARROW_TYPES.int || field.type === ARROW_TYPES.float
@@ -87,7 +87,7 @@ export function arrowTypeName(field: ArrowField): string {
 /**
  * Reads a stream of at most one non-empty record batch.
  *
- * @throws {ArrowError} If it is none.
+ * @throws {ArrowError} If it is not a stream of that form.
  * @throws {RangeError} If metadata point outside the bytes.
  */
 export function readArrowStream(bytes: Uint8Array): ArrowStream {
@@ -99,11 +99,11 @@ export function readArrowStream(bytes: Uint8Array): ArrowStream {
       stream.fields = knownSchema(metadata) ?? remember(metadata, readSchema(header));
       hasSchema = true;
     } else if (!hasSchema) {
-      throw new ArrowError("its first Arrow message is no schema");
+      throw new ArrowError("its first Arrow message is not a schema");
     } else if (type === MESSAGE.dictionaryBatch) {
       readDictionary(stream, header, body);
     } else if (type === MESSAGE.recordBatch && header.int64(0) > 0) {
-      if (++numBatches > 1) throw new ArrowError("its Arrow stream has several batches, 1 was wanted");
+      if (++numBatches > 1) throw new ArrowError("its Arrow stream has several batches, expected 1");
       stream.numRows = header.int64(0);
       stream.columns = readBatch(header, body, stream.fields);
     }
@@ -116,7 +116,7 @@ function* readMessages(bytes: Uint8Array): Generator<Message> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
   while (at + 4 <= bytes.length) {
-    // Since Arrow 0.15 a continuation marker stands before the length.
+    // Since Arrow 0.15 a continuation marker precedes the length.
     if (view.getInt32(at, true) === -1) at += 4;
     const metadataLength = view.getUint32(at, true);
     at += 4;
@@ -164,12 +164,12 @@ function readSchema(schema: FlatTable): ArrowField[] {
   const numColumns = schema.vectorPosition(1, 4).length;
   if (numColumns > MAX_COLUMNS) throw new ArrowError(`it has ${numColumns} columns`);
   const fields = schema.tables(1);
-  if (schema.int16(0) !== 0) throw new ArrowError("its Arrow stream is big-endian, which is not read");
+  if (schema.int16(0) !== 0) throw new ArrowError("its Arrow stream is big-endian, which is not supported");
   return fields.map((field) => {
     const type = field.uint8(2);
     const detail = field.table(3);
     const dictionary = field.table(4);
-    // The index of a dictionary is a signed int32 unless said otherwise.
+    // The index of a dictionary is a signed int32 by default.
     const integer = dictionary ? dictionary.table(1) : type === ARROW_TYPES.int ? detail : undefined;
     const bitWidth = integer?.int32(0) ??
       (dictionary ? 32 : type === ARROW_TYPES.float ? FLOAT_BITS[detail?.int16(0) ?? 0] ?? 0 : 64);
@@ -195,7 +195,7 @@ function readDictionary(stream: ArrowStream, header: FlatTable, body: Uint8Array
 }
 
 function readBatch(batch: FlatTable, body: Uint8Array, fields: readonly ArrowField[]): ArrowColumn[] {
-  if (batch.table(3)) throw new ArrowError("its Arrow buffers are compressed, which is not read");
+  if (batch.table(3)) throw new ArrowError("its Arrow buffers are compressed, which is not supported");
   const nodes = batch.vectorPosition(1, PAIR_BYTES);
   const buffers = batch.vectorPosition(2, PAIR_BYTES);
   const numRows = batch.int64(0);
@@ -219,10 +219,10 @@ function readBatch(batch: FlatTable, body: Uint8Array, fields: readonly ArrowFie
     const isFixed = field.dictionaryId !== undefined || FIXED_WIDTH.has(field.type);
     if (!isFixed && field.type !== ARROW_TYPES.utf8 && field.type !== ARROW_TYPES.binary) {
       throw new ArrowError(
-        `its column ${shortened(field.name)} is ${arrowTypeName(field)}, which is not read`,
+        `its column ${shortened(field.name)} is ${arrowTypeName(field)}, which is not supported`,
       );
     }
-    takeBuffer(); // validity: whoever asks for a column with nulls refuses it
+    takeBuffer(); // validity: a column with nulls is refused when it is read
     const offsets = isFixed ? NONE : takeBuffer();
     return { field, length, numNulls, offsets, values: takeBuffer() };
   });

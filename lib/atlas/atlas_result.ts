@@ -1,8 +1,8 @@
 /**
- * One RIPE Atlas ping result turned into a measurement.
+ * Converts a RIPE Atlas ping result to a measurement.
  *
- * Fields: https://atlas.ripe.net/docs/apis/result-format/ . Firmware from 2011 on is read: numbers as text, `addr`
- * for `dst_addr`, no list of replies, no `af`, no `from`.
+ * Fields: https://atlas.ripe.net/docs/apis/result-format/ . Firmware from 2011 on is supported: numbers as text,
+ * `addr` for `dst_addr`, no list of replies, no `af`, no `from`.
  *
  * @module
  */
@@ -12,12 +12,12 @@ import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "../measurement/b
 import { type AtlasObject, fieldsOfObject, isReply, type PingFields } from "./ping_fields.ts";
 import type { RejectReason } from "../measurement/rejects.ts";
 
-/** Which address is the source: `auto` is `from` if that is public, else `src_addr`. */
+/** The choice of the source address: `auto` is `from` if that is public, else `src_addr`. */
 export type SourceChoice = "auto" | "from" | "src_addr";
 /** Every {@link SourceChoice}. */
 export const SOURCE_CHOICES: readonly SourceChoice[] = ["auto", "from", "src_addr"];
 
-/** How the RTTs of a result's replies become one; `each` makes a row of every packet instead. */
+/** The choice of one RTT from those of a result's replies; `each` makes a row of every packet instead. */
 export type RttChoice = "mean" | "min" | "median" | "each";
 /** Every {@link RttChoice}. */
 export const RTT_CHOICES: readonly RttChoice[] = ["mean", "min", "median", "each"];
@@ -40,16 +40,16 @@ export interface PingRow {
   numLost: number[];
 }
 
-/** Why a result gives no row. */
+/** The reason for which a result gives no row. */
 export interface Rejection {
   reason: RejectReason;
   detail: string;
 }
 
 /**
- * What kind of result an object is.
+ * The type of a result.
  *
- * @returns Its `type` (or `ping` where it has none but a ping's fields), or undefined if it is no result.
+ * @returns Its `type` (or `ping` where it has none but a ping's fields), or undefined if the object is not a result.
  */
 export function resultType(object: AtlasObject): string | undefined {
   const { type, result } = object;
@@ -63,7 +63,7 @@ export function resultType(object: AtlasObject): string | undefined {
   return isPing ? "ping" : "unknown";
 }
 
-/** How a result becomes rows: which source address and which RTT is taken. */
+/** The options of a conversion: the choices of source address and RTT. */
 export interface ConvertOptions {
   source: SourceChoice;
   rtt: RttChoice;
@@ -73,7 +73,7 @@ export interface ConvertOptions {
  * Converts a parsed ping result.
  *
  * @param result An object for which {@link resultType} is `ping`.
- * @param options Which source address and which RTT to take.
+ * @param options The choices of source address and RTT.
  */
 export function convertPing(result: AtlasObject, options: ConvertOptions): PingRow | Rejection {
   const fields = fieldsOfObject(result);
@@ -149,7 +149,7 @@ function textOf(address: Address | undefined): string {
   return shortened(address?.text ?? "none");
 }
 
-/** The RTTs and losses of the rows that the result makes. */
+/** The RTTs and losses of the result's rows. */
 function summariseReplies(
   fields: PingFields,
   choice: RttChoice,
@@ -157,7 +157,7 @@ function summariseReplies(
   const { rttsMs: inTimeMs, numEntries, wrongRttMs, rcvd, sent } = fields;
   if (wrongRttMs !== undefined) return { reason: "invalidRtt", detail: `rtt ${wrongRttMs}` };
   if (numEntries === 0 && Number.isNaN(rcvd)) {
-    return { reason: "incompleteResult", detail: "neither replies nor rcvd are there" };
+    return { reason: "incompleteResult", detail: "replies and rcvd are missing" };
   }
   if (choice === "each" && inTimeMs.length > 0) {
     const rttsMs = inTimeMs.map((rttMs) => Number.isNaN(rttMs) ? FAILED_RTT_MS : rttMs);
@@ -172,7 +172,7 @@ function summariseReplies(
   const rttMs = replies.length > 0 ? summarise(replies, choice) : statedMs;
   if (isRtt(rttMs)) return { rttsMs: [rttMs], numLost };
   if (!Number.isNaN(rttMs)) return { reason: "invalidRtt", detail: `rtt ${rttMs}` };
-  return { reason: "incompleteResult", detail: `rcvd is ${rcvd} and there is no RTT` };
+  return { reason: "incompleteResult", detail: `rcvd is ${rcvd} and the RTT is missing` };
 }
 
 function summarise(rttsMs: number[], choice: RttChoice): number {

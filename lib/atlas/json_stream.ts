@@ -1,9 +1,9 @@
 /**
- * Objects cut out of JSON of any size and shape: one array, JSON lines, several texts one after another, or lists
+ * Extracts objects from JSON of any size and shape: one array, JSON lines, several texts one after another, or lists
  * nested in objects.
  *
- * A scanner looks for balanced `{…}` and parses each by itself, so memory does not grow with the file. An object
- * longer than {@link MAX_OBJECT_BYTES} is treated as a container: the objects inside it are cut out instead.
+ * A scanner finds balanced `{…}` and parses each separately, so memory does not grow with the file. An object
+ * longer than {@link MAX_OBJECT_BYTES} is treated as a container: the objects inside it are extracted instead.
  * Grammar: RFC 8259.
  *
  * @module
@@ -22,7 +22,7 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** Bytes that may stand between objects besides brackets and strings: white space, `,:`, numbers, literals, BOM. */
+/** Bytes that may occur between objects besides brackets and strings: white space, `,:`, numbers, literals, BOM. */
 const MAY_STAND_BETWEEN = new Uint8Array(256);
 for (const byte of new TextEncoder().encode(" \t\r\n,:+-.0123456789Etruefalsn\u{feff}NaInfinity")) {
   MAY_STAND_BETWEEN[byte] = 1;
@@ -34,26 +34,26 @@ for (const byte of [QUOTE, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET]
 
 /** One object of the stream. */
 export interface CutObject {
-  /** Where it begins, in bytes of the (decompressed) text. */
+  /** Its offset in the (decompressed) text, bytes. */
   offsetBytes: number;
-  /** The parsed object, or undefined if it is no valid JSON. */
+  /** The parsed object, or undefined if it is not valid JSON. */
   value: Record<string, unknown> | undefined;
 }
 
 /** Called at the begin and the end of a container. */
 export type ContainerListener = (event: "begin" | "end", offsetBytes: number) => void;
 
-/** Cuts objects out of a stream of JSON bytes. */
+/** Extracts objects from a stream of JSON bytes. */
 export class JsonObjectScanner {
   readonly #where: (offsetBytes: number) => { path: string; place: string };
   readonly #onContainer: ContainerListener | undefined;
   readonly #decoder = new TextDecoder();
   readonly #containers: { opener: number; offsetBytes: number }[] = [];
-  /** Bytes that were pushed and are not consumed. */
+  /** Bytes that were pushed and are not yet consumed. */
   #bytes = new Uint8Array(0);
   /** Offset in the text of the first of these bytes. */
   #baseBytes = 0;
-  /** Index of the next byte between objects, or of the brace of an object that is not all there. */
+  /** Index of the next byte between objects, or of the brace of an incomplete object. */
   #at = 0;
   /** State between objects: inside a string, after a backslash, in a damaged line that is skipped. */
   #inString = false;
@@ -63,7 +63,7 @@ export class JsonObjectScanner {
 
   /**
    * @param path The file, for errors.
-   * @param options `isCompressed`: errors then say that offsets are those of the decompressed text.
+   * @param options `isCompressed`: errors then state that offsets are those of the decompressed text.
    *   `onContainer`: called where an object that is too long to be parsed begins and ends; the objects between are
    *   those inside it.
    */
@@ -77,7 +77,7 @@ export class JsonObjectScanner {
    * Takes the next bytes.
    *
    * @returns The objects that are complete now.
-   * @throws {FormatError} If the text is no JSON or is nested too deeply.
+   * @throws {FormatError} If the text is not JSON or is nested too deeply.
    */
   *push(chunk: Uint8Array): Generator<CutObject> {
     const bytes = new Uint8Array(this.#bytes.length - this.#at + chunk.length);
@@ -106,7 +106,7 @@ export class JsonObjectScanner {
     }
   }
 
-  /** Checks that the text ended where it may. @throws {FormatError} If it ended inside an object or a list. */
+  /** Checks that the text ended between objects. @throws {FormatError} If it ended inside an object or a list. */
   end(): void {
     const isInObject = this.#at < this.#bytes.length;
     const open = this.#containers.at(-1);
@@ -121,7 +121,7 @@ export class JsonObjectScanner {
     );
   }
 
-  /** Moves over bytes between objects; false where they are no JSON. */
+  /** Moves over bytes between objects; false if they are not JSON. */
   #step(): boolean {
     const byte = this.#bytes[this.#at];
     if (this.#isSkipping) {
@@ -143,7 +143,7 @@ export class JsonObjectScanner {
     return true;
   }
 
-  /** Moves behind the string's closing quote, or to the end of the bytes; false where the string is damaged. */
+  /** Moves past the string's closing quote, or to the end of the bytes; false if the string is damaged. */
   #scanString(): boolean {
     const bytes = this.#bytes;
     for (; this.#inString && this.#at < bytes.length; this.#at++) {
@@ -195,7 +195,7 @@ export class JsonObjectScanner {
     if (!isLines) {
       const found = JSON.stringify(this.#decoder.decode(this.#bytes.subarray(this.#at, this.#at + 12)));
       throw new FormatError(
-        `it is no JSON (found ${found}), RIPE Atlas results were wanted; check the file`,
+        `it is not JSON (found ${found}), expected RIPE Atlas results; check the file`,
         this.#where(offsetBytes),
       );
     }
@@ -206,7 +206,7 @@ export class JsonObjectScanner {
   }
 }
 
-/** Finds the brace that closes an object: where it ends, where it is damaged, or where there are no more bytes. */
+/** Finds the brace that closes an object: the object's end, the first damaged byte, or the end of the bytes. */
 function scanObject(
   bytes: Uint8Array,
   start: number,
@@ -225,7 +225,7 @@ function scanObject(
   return { end: limit, state: "unfinished" };
 }
 
-/** Where a string's closing quote is, or a newline, or an index of `limit` or more. */
+/** The index of a string's closing quote or of a newline, or an index of `limit` or more. */
 function scanText(bytes: Uint8Array, from: number, limit: number): number {
   for (let at = from; at < limit; at++) {
     const byte = bytes[at];

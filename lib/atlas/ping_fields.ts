@@ -1,5 +1,5 @@
 /**
- * The fields of a RIPE Atlas ping result that a measurement is made of.
+ * The fields of a RIPE Atlas ping result that make up a measurement.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { isRtt } from "../measurement/batch.ts";
 /** A JSON object that may be a result. */
 export type AtlasObject = Record<string, unknown>;
 
-/** The fields of a ping result. NaN stands for a number that is missing or is none. */
+/** The fields of a ping result. NaN stands for a missing or invalid number. */
 export interface PingFields {
   timestampS: number;
   msmId: number;
@@ -18,16 +18,16 @@ export interface PingFields {
   sizeBytes: number;
   sent: number;
   rcvd: number;
-  /** The oldest firmware has this instead of the list of replies. */
+  /** The oldest firmware gives this instead of the list of replies. */
   minMs: number;
   avgMs: number;
   /** The addresses; undefined if missing or empty. */
   from: Address | undefined;
   srcAddr: Address | undefined;
   dstAddr: Address | undefined;
-  /** Number of entries in the list of replies, duplicates and late ones too. */
+  /** Number of entries in the list of replies, including duplicates and late ones. */
   numEntries: number;
-  /** RTT per entry that is neither a duplicate nor late; NaN if there was no reply. */
+  /** RTTs of the entries that are neither duplicates nor late; NaN for no reply. */
   rttsMs: number[];
   /** The first of these RTTs that is impossible, if any. */
   wrongRttMs: number | undefined;

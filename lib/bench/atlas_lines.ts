@@ -2,7 +2,7 @@
  * Writes measurements as RIPE Atlas results, one JSON object per line, to time the import of files of any size.
  *
  * Fields and their order are those of a ping result of firmware 5 (https://atlas.ripe.net/docs/apis/result-format/)
- * of three packets. Values differ from result to result as real ones do.
+ * of three packets. Values vary between results like real ones.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { RejectLog } from "../measurement/rejects.ts";
 
 const PACKETS = 3;
 const NO_REPLY = { x: "*" };
-/** The most decimals of real replies. */
+/** The largest number of decimals of real replies. */
 const RTT_DECIMALS = 6;
 const MEAN_DECIMALS = 10;
 /** RTTs of a result differ by up to a tenth. */
@@ -24,7 +24,7 @@ const MOST_APART = 1000;
  *
  * @param input Parquet of `synth`, which has all the columns.
  * @param output The file of lines.
- * @param maxRows The most rows, from the beginning.
+ * @param maxRows Largest number of rows, from the beginning.
  * @returns Rows and bytes written.
  */
 export async function writeAtlasLines(
@@ -48,7 +48,7 @@ export async function writeAtlasLines(
   return { numRows, numBytes };
 }
 
-/** A result that import turns into this row: RTTs around its RTT, and for IPv4 a probe behind NAT. */
+/** A result that `import` converts to this row: RTTs around its RTT, and for IPv4 a probe behind NAT. */
 function atlasResult(batch: MeasurementBatch, row: number): Record<string, unknown> {
   const timestamp = Math.floor(batch.eventTimeUs[row] / 1e6);
   const srcAddr = batch.srcAddr[row];

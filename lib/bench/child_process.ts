@@ -1,7 +1,7 @@
 /**
  * Work in a child process, which prints a JSON object with its results as its last line.
  *
- * A child process has its own peak memory, starts with cold caches as a user's run does, and can be stopped.
+ * A child process has its own peak memory, starts with cold caches like a user's run, and can be stopped.
  *
  * @module
  */

@@ -46,7 +46,7 @@ export interface VariantCurve {
   readonly variant: string;
   /** At each of the times, by measure. */
   readonly values: Partial<Record<Measure, Spread[]>>;
-  /** Seconds until the loss was reached, of the runs that did; absent unless asked for. */
+  /** Seconds until the loss was reached, of the runs that reached it; absent unless requested. */
   readonly until?: Spread & { readonly reached: number; readonly of: number };
 }
 
@@ -54,14 +54,14 @@ export interface VariantCurve {
  * The evaluations of a run.
  *
  * @param records Its metrics, in order.
- * @param tokensPerStep Positions of a step.
+ * @param tokensPerStep Number of positions of a step.
  */
 export function pointsOf(records: readonly MetricsRecord[], tokensPerStep: number): CurvePoint[] {
   let seconds = 0;
   let lastStep = 0;
   return records.flatMap((record) => {
     const { step, "train/tokens_per_second": rate } = record;
-    // A logged step also counts for the steps before it that were not logged.
+    // A logged step also counts for the unlogged steps before it.
     seconds += (step - lastStep) * tokensPerStep / (rate ?? NaN);
     lastStep = step;
     const found = (Object.keys(MEASURES) as Measure[]).filter((name) => typeof record[name] === "number");
@@ -70,7 +70,7 @@ export function pointsOf(records: readonly MetricsRecord[], tokensPerStep: numbe
   });
 }
 
-/** Evenly spaced times in seconds, the last when the shortest run had its last evaluation. */
+/** Evenly spaced times in seconds, the last at the last evaluation of the shortest run. */
 export function timesOf(runs: readonly CurveRun[], count: number): number[] {
   const end = Math.min(...runs.map(({ points }) => points.at(-1)?.seconds ?? 0));
   return Array.from({ length: count }, (_, i) => end * (i + 1) / count);
@@ -146,7 +146,7 @@ function tablesOf(curves: readonly VariantCurve[], times: readonly number[]) {
     });
 }
 
-/** Median (least to most). */
+/** Median (smallest to largest). */
 function format(spread: Spread | undefined, digits: number): string {
   // A time before the first evaluation of a seed has no number; JSON knows it as null.
   if (!spread || !Number.isFinite(spread.least)) return "";

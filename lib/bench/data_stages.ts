@@ -1,5 +1,5 @@
 /**
- * Times the stages that pass over data, each in a process of its own, beside DuckDB on the same file.
+ * Times the stages that pass over data, each in a separate process, and DuckDB on the same file.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export interface DataBenchOptions {
   seed: number;
   workers: number;
   memoryLimitGb: number;
-  /** How often each stage runs. */
+  /** Number of runs of each stage. */
   repeats: number;
   runStage: StageRunner;
   /** Called with lines for the user. */
@@ -41,7 +41,7 @@ export class DataBench {
   readonly rows: Throughput[] = [];
   /** The measurements that failed. */
   readonly failed: FailedMeasure[] = [];
-  /** Measurements that all stages read. */
+  /** The measurements that all stages read. */
   readonly parquet: string;
   /** Probe rows made from them, after {@link probeRows}. */
   readonly probeRowsFolder: string;
@@ -82,7 +82,7 @@ export class DataBench {
     Deno.removeSync(output, { recursive: true });
   }
 
-  /** Makes probe rows of the unsharded measurements. */
+  /** Makes probe rows from the unsharded measurements. */
   async probeRows(): Promise<void> {
     await this.#stage("probe-rows", this.probeRowsFolder, this.#inputArgs());
   }
@@ -133,7 +133,7 @@ export class DataBench {
     return row;
   }
 
-  /** Runs `run` as often as wanted and adds a row; adds none and stops when it gives no usage. */
+  /** Runs `run` the requested number of times and adds a row; stops without a row when it returns no usage. */
   async #measure(
     name: string,
     output: string,
@@ -159,7 +159,7 @@ export class DataBench {
   }
 }
 
-/** Runs a job of DuckDB in a process of its own. @returns Its usage, or why there is none. */
+/** Runs a job of DuckDB in a separate process. @returns Its usage, or the reason for its absence. */
 async function runDuckDb(
   job: DuckDbJob,
   signal: AbortSignal,

@@ -1,8 +1,8 @@
 /**
- * DuckDB (https://duckdb.org) doing the main work of `shard` and `probe-rows`, for comparison. This is a program of its
- * own, which {@link file://./data_stages.ts} starts, since nothing else needs DuckDB.
+ * DuckDB (https://duckdb.org) doing the main work of `shard` and `probe-rows`, for comparison. This is a separate
+ * program, which {@link file://./data_stages.ts} starts, since nothing else needs DuckDB.
  *
- * The name of the package is put together at run time, so that neither `deno install` nor `deno check` fetches it.
+ * The name of the package is built at run time, so that neither `deno install` nor `deno check` fetches it.
  * `duckdb.lock` fixes its version. The argument is a {@link DuckDbJob} as JSON. The output is `{usage}`, or
  * `{unavailable}` with the reason if DuckDB is not available or fails, for example for lack of memory.
  *

@@ -1,5 +1,5 @@
 /**
- * `bench gpu`: advice for each constant that was chosen without a GPU: a new value, or that it stays.
+ * `bench gpu`: advice for each constant that was chosen without a GPU: a new value, or no change.
  *
  * @module
  */
@@ -19,7 +19,7 @@ export interface Finding {
   why: string;
 }
 
-/** The limits of queries, which this room may not import. */
+/** The limits of queries, which this folder may not import. */
 export interface QueryConstants {
   MAX_ROWS: number;
   MAX_CONTINUATIONS: number;
@@ -30,7 +30,7 @@ type Judgement = { best: unknown; why: string } | undefined;
 
 /** A constant is changed only if the new value is faster by this factor. */
 const WORTH_A_CHANGE = 1.03;
-/** A timed run of the autotuner should take as long as this many submits. */
+/** The length of a timed run of the autotuner, in submits. */
 const SUBMITS_PER_RUN = 20;
 /** The values tried for each part of the rule of splits. */
 const SPLIT_CHOICES: Record<keyof SplitRule, readonly number[]> = {
@@ -43,7 +43,7 @@ const SPLIT_CHOICES: Record<keyof SplitRule, readonly number[]> = {
 export function findingsOf(rows: SurveyRows, adapter: AdapterRow, query: QueryConstants): Finding[] {
   const { submits: [submit], products, training, decoding } = rows;
   const timer = "the call waits";
-  const dispatches = "each dispatch by itself";
+  const dispatches = "each dispatch separately";
   const fallback = "FALLBACK_LANES";
   const lanes = adapter.subgroupSize ? `subgroups of ${adapter.subgroupSize}` : fallback;
   const oneStep = decoding.filter(({ kind }) => kind === "one step");
@@ -73,7 +73,7 @@ export function findingsOf(rows: SurveyRows, adapter: AdapterRow, query: QueryCo
     file: file.endsWith(".ts") ? file : `lib/gpu/${file}.ts`,
     present: String(present),
     advice: !judged ? "not measured" : judged.best === present ? "stays" : `set to ${judged.best}`,
-    why: judged?.why ?? "its steps were left out or failed",
+    why: judged?.why ?? "its steps were skipped or failed",
   }));
 }
 
@@ -84,12 +84,12 @@ export function describeFinding({ constant, file, present, advice, why }: Findin
   return `${constant} (${file}, ${present}): ${advice}; ${why}`;
 }
 
-/** The best rate of the products, in GFLOP/s; 0 of none. */
+/** The best rate of the products, in GFLOP/s; 0 without products. */
 export function peakOf(products: readonly ProductRow[]): number {
   return Math.max(0, ...products.map(({ gigaflopsPerS }) => gigaflopsPerS));
 }
 
-/** The first candidate that costs about as little as the cheapest. @param candidates The present one first. */
+/** The first candidate that costs about as much as the cheapest. @param candidates The present one first. */
 function firstOfBest<T>(candidates: readonly T[], costOf: (candidate: T) => number): T {
   const costs = candidates.map(costOf);
   const limit = WORTH_A_CHANGE * Math.min(...costs);
@@ -139,11 +139,11 @@ function judgeTiles(products: readonly ProductRow[]): Judgement {
   const ratios = sizes.map(({ tiles, ratio }) => `${ratio.toFixed(2)} x at ${tiles}`);
   return {
     best: firstOfBest([ENOUGH_TILES, ...sizes.map(({ tiles }) => tiles), Infinity], costOf),
-    why: `speed of tiles of 128 beside tiles of 64, by number of tiles: ${ratios.join(", ")}`,
+    why: `speed of tiles of 128 relative to tiles of 64, by number of tiles: ${ratios.join(", ")}`,
   };
 }
 
-/** The rule of splits with the fastest gradients of the presets; of equal ones the one that changes least. */
+/** The rule of splits with the fastest gradients of the presets; of equal ones the one with the fewest changes. */
 function judgeSplits(products: readonly ProductRow[]): { best: SplitRule; why: string } | undefined {
   const rows = products.filter(({ part }) => part === "splits");
   const shapes = [...Map.groupBy(rows, ({ m, n, k }) => `${m} x ${n} x ${k}`).values()];
@@ -196,7 +196,10 @@ function judgeLanes(kernels: SurveyRows["kernels"], present: string, fallback: s
   };
 }
 
-/** The fewest rows that are about as fast as any. A limit above all measured numbers counts as the largest of them. */
+/**
+ * The smallest number of rows that is about as fast as any other. A limit above all measured numbers counts as the
+ * largest of them.
+ */
 function judgeRows(measured: readonly DecodingRow[], present: number): Judgement {
   if (measured.length === 0) return undefined;
   const rateOf = (limit: number) => measured.findLast(({ rows }) => rows <= limit)?.tokensPerS ?? 0;

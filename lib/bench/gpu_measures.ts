@@ -1,9 +1,9 @@
 /**
- * The measures of `bench gpu`: checks within seconds that an adapter computes what it should (`deno test tests/gpu`
+ * The measures of `bench gpu`: quick checks that an adapter computes correctly (`deno test tests/gpu`
  * checks every kernel), the time of submits, the start-up and speed of training on made-up batches, and the speed of
  * queries by the number of rows decoded together.
  *
- * Training and decoding open devices of their own, whose memory is free afterwards.
+ * Training and decoding open separate devices, whose memory is freed afterwards.
  *
  * @module
  */
@@ -67,14 +67,14 @@ async function productError(
   return largestDifference(found, wanted) / largestDifference(wanted, new Float64Array(m * n));
 }
 
-/** The largest difference; Infinity if a result is no number. */
+/** The largest difference; Infinity if a result is not a number. */
 function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   const differences = Float64Array.from(a, (x, i) => Math.abs(x - b[i]));
   const largest = differences.reduce((most, x) => Math.max(most, x), 0);
   return Number.isNaN(largest) ? Infinity : largest;
 }
 
-/** By how much the loss falls along the gradient in the check of the gradient, nats. */
+/** The decrease of the loss along the gradient in the check of the gradient, nats. */
 const LOSS_CHANGE = 0.02;
 
 /** Checks a small model: its gradient against differences of its loss, its decoder against its forward pass. */
@@ -115,11 +115,11 @@ export async function checkModel(registry: KernelRegistry): Promise<CheckRow[]> 
   const error = largestDifference(decoded, whole);
   return [
     { name: "slope of a model's loss along its gradient", error: Math.abs(slope - 1), allowedError: 1e-2 },
-    { name: "decoder beside the forward pass, nats", error, allowedError: 1e-4 },
+    { name: "decoder against the forward pass, nats", error, allowedError: 1e-4 },
   ];
 }
 
-/** The least time of much work. */
+/** The smallest time of the large work. */
 const LONG_S = 0.1;
 
 /** Times submits. */
@@ -167,7 +167,7 @@ export async function timeTraining(config: RunConfig, seconds: number): Promise<
   };
 }
 
-/** The fewest repetitions, and the time for more. */
+/** The smallest number of repetitions, and the time for more. */
 const MIN_REPETITIONS = 3;
 const TIMED_S = 0.5;
 
@@ -175,7 +175,7 @@ const TIMED_S = 0.5;
  * Decodes rows together.
  *
  * @param rows A multiple of the query's `rowsPerPrompt` is used.
- * @throws {UserError} If the decoder does not fit the adapter, or the prompt the model.
+ * @throws {UserError} If the decoder does not fit the adapter, or the prompt does not fit the model.
  */
 export async function timeDecoding(
   model: { config: ModelConfig; weights: Map<string, Float32Array> },
@@ -198,10 +198,10 @@ export async function timeDecoding(
     memoryLimitBytes: Infinity,
   });
   const times: number[] = [];
-  // The first repetition compiles and does not count.
+  // The first repetition compiles and is not timed.
   while (times.length <= MIN_REPETITIONS || times.slice(1).reduce((sum, each) => sum + each) < TIMED_S) {
     const startMs = performance.now();
-    // All is submitted before the first result is awaited, as queries do.
+    // Everything is submitted before the first result is awaited, as in queries.
     const results = [decoder.prefill(prompts)];
     decoder.fork(prompts.map(() => rowsPerPrompt));
     for (let step = 0; step < steps; step++) results.push(decoder.step(next));

@@ -9,7 +9,7 @@ import { FULL_WIDTH } from "../report/theme.ts";
 import { describeFinding, type Finding, peakOf } from "./gpu_findings.ts";
 import type { AdapterRow, ProductRow, StepEnd, SurveyRows } from "./gpu_survey.ts";
 
-/** The page. @param notes What the reader should know first. */
+/** The page. @param notes Notes for the reader at the top. */
 export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: {
   adapter: AdapterRow;
   findings: readonly Finding[];
@@ -36,9 +36,9 @@ export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: {
   const about = Object.entries({ ...known, features: features.join(", "), ...limits });
   return await pageOf(`Survey of ${adapter.name}`, [
     ...notes.map((note) => element("p", note)),
-    "<h2>What to set</h2>",
+    "<h2>Advice</h2>",
     listOf(lines),
-    "<h2>Whether it is right</h2>",
+    "<h2>Correctness</h2>",
     tableOfRows(rows.checks),
     "<p>deno task test compares every kernel with float64.</p>",
     "<h2>Training</h2>",

@@ -113,7 +113,7 @@ export function surveySteps(plan: SurveyPlan, rows: SurveyRows): SurveyStep[] {
     }
   }
   addProducts(layers);
-  // A device without subgroups has other kernels.
+  // A device without subgroups uses other kernels.
   for (const subgroups of [true, false]) {
     for (const benchCase of kernelsOf(configs, scale)) {
       add(`${benchCase.name}, ${subgroups ? "with" : "without"} subgroups`, async () => {

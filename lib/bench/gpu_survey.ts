@@ -1,6 +1,6 @@
 /**
  * `bench gpu`: the steps of a survey run one by one. A step that fails is reported, and the others continue. Steps
- * that are left when the time is over are reported, too.
+ * that remain when the time is over are also reported.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { GemmKind } from "../gpu/ops/gemm.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
 import type { DType } from "../gpu/tensor.ts";
 
-/** The largest difference between what an adapter computes and what it should. */
+/** The largest error of an adapter's results. */
 export interface CheckRow {
   name: string;
   error: number;
@@ -56,7 +56,7 @@ export interface TrainingRow {
   plannedMemoryBytes: number;
 }
 
-/** A kind of query as a decoder sees it. */
+/** A kind of query, in terms of decoding. */
 export interface DecodedQuery {
   /** `one step`: distributions of RTTs; `many steps`: whole measurements. */
   kind: "one step" | "many steps";
@@ -75,7 +75,7 @@ export interface DecodingRow extends DecodedQuery {
   tokensPerS: number;
 }
 
-/** Everything that was measured. */
+/** All measurements. */
 export interface SurveyRows {
   checks: CheckRow[];
   submits: SubmitRow[];
@@ -102,7 +102,7 @@ export interface SurveyStep {
 export interface StepEnd {
   name: string;
   seconds: number;
-  /** Why nothing was measured; absent on success. */
+  /** The reason if nothing was measured; absent on success. */
   reason?: string;
 }
 
@@ -152,7 +152,7 @@ export async function runSurvey(steps: readonly SurveyStep[], options: {
     try {
       await run();
     } catch (error) {
-      // A failure of an unknown adapter or driver is a result, too.
+      // A failure of an unknown adapter or driver is also a result.
       end.reason = String(error);
       device[Symbol.dispose]();
     }

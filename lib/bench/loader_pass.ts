@@ -7,7 +7,7 @@ import { BatchLoader } from "../loader/batches.ts";
 import { openProbeRows } from "../loader/row_source.ts";
 import { measureUsage, type Usage } from "./usage.ts";
 
-/** The data and how it is loaded. */
+/** The data and the options of loading it. */
 export interface LoaderPassOptions {
   /** The output folder of `probe-rows`. */
   data: string;
@@ -17,7 +17,7 @@ export interface LoaderPassOptions {
   batchSize: number;
   /** Threads that make batches, 0 for none. */
   numWorkers: number;
-  /** The least seconds of the passes after the first; the first ends with its epoch. */
+  /** The least duration of the passes after the first, seconds; the first ends with its epoch. */
   seconds: number;
 }
 

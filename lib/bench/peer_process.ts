@@ -19,17 +19,17 @@ export const PEERS = ["jax-js", "PyTorch", "torch.compile"] as const;
 /** One of {@link PEERS}. */
 export type PeerName = typeof PEERS[number];
 
-/** How a peer is started. */
+/** The options of starting a peer. */
 export interface PeerOptions {
   /** Stops it. */
   signal?: AbortSignal;
-  /** Whether jax-js uses only packages that were fetched before. */
+  /** Whether jax-js may use only cached packages. */
   cachedOnly?: boolean;
   /** Further environment variables. */
   env?: Record<string, string>;
 }
 
-/** A peer in a process of its own. */
+/** A peer in a separate process. */
 export class PeerProcess implements Peer, Disposable {
   readonly #child: Deno.ChildProcess;
   readonly #requests: WritableStreamDefaultWriter<Uint8Array>;
@@ -54,7 +54,7 @@ export class PeerProcess implements Peer, Disposable {
   static async start(name: PeerName, options: PeerOptions = {}): Promise<PeerProcess> {
     if (Deno.build.standalone) {
       throw new UserError(
-        `Cannot compare with ${name}: this is the compiled program, a checkout was wanted; run bench from one`,
+        `Cannot compare with ${name}: this is the compiled program, expected a checkout; run bench from one`,
       );
     }
     let peer: PeerProcess;
@@ -62,7 +62,7 @@ export class PeerProcess implements Peer, Disposable {
       peer = new PeerProcess(name, options);
     } catch (cause) {
       if (!(cause instanceof Deno.errors.NotFound)) throw cause;
-      throw new UserError(`Cannot compare with ${name}: there is no python3, one with torch was wanted`, {
+      throw new UserError(`Cannot compare with ${name}: there is no python3, expected one with torch`, {
         cause,
       });
     }
@@ -75,7 +75,7 @@ export class PeerProcess implements Peer, Disposable {
   /**
    * Sends a request. The next one may be sent after the reply.
    *
-   * @throws {UserError} If the process ended; the message says why.
+   * @throws {UserError} If the process ended; the message has the reason.
    */
   async ask(request: PeerRequest): Promise<PeerReply> {
     // If the process has ended, the missing reply is reported.
@@ -102,7 +102,7 @@ export class PeerProcess implements Peer, Disposable {
     try {
       this.#child.kill("SIGTERM");
     } catch {
-      // It has ended already.
+      // It has already ended.
     }
   }
 }

@@ -1,8 +1,8 @@
 /**
- * This program beside others, see {@link PeerName}: both train the same model from the same weights on the same batch,
- * in turns within one run.
+ * Compares this program with a peer, see {@link PeerName}: both train the same model from the same weights on the
+ * same batch, in turns within one run.
  *
- * Both first train a few steps that are not timed, and whose losses must agree.
+ * Both first train a few untimed steps, and their losses must agree.
  *
  * @module
  */
@@ -47,9 +47,9 @@ export interface TrainingComparison {
 /**
  * Trains with both, a step of one micro-batch at a time.
  *
- * @param registry Of the adapter.
+ * @param registry The kernels of the adapter.
  * @param peer The other program.
- * @param options `config`: what is trained; `seconds`: how long both train together after the checked steps.
+ * @param options `config`: the configuration; `seconds`: the total training time of both after the checked steps.
  * @throws {UserError} If the losses differ.
  */
 export async function compareTraining(
@@ -74,8 +74,8 @@ export async function compareTraining(
     lossDifference = Math.max(lossDifference, Math.abs((theirs.loss ?? NaN) - loss) / Math.abs(loss));
     if (!(lossDifference <= MAX_LOSS_DIFFERENCE)) {
       throw new UserError(
-        `Cannot compare with ${peer.name}: found a loss of ${theirs.loss} in step ${step}, ${loss} was wanted; ` +
-          "it does other work",
+        `Cannot compare with ${peer.name}: found a loss of ${theirs.loss} in step ${step}, expected ${loss}; ` +
+          "it does different work",
       );
     }
     startMs = performance.now();
@@ -114,7 +114,7 @@ async function startTraining(registry: KernelRegistry, peer: Peer, config: RunCo
     const [[lossSum]] = await registry.gpu.read(model.lossSum);
     return { result: lossSum / numTokens, times };
   };
-  /** The numbers of a step as the optimizer applies them. */
+  /** The hyperparameters of a step as the optimizer applies them. */
   const numbersOf = (stepIndex: number) => {
     const rateFactor = optimizer.learningRateFactor(stepIndex) * widthFactor(modelConfig.width);
     const decayFactor = weightDecayFactor(stepIndex, totalSteps);
@@ -162,7 +162,7 @@ async function sendModel(
   }
 }
 
-/** A configuration without what the peers' models lack: learned rows, shifted keys, weights of the loss, f16. */
+/** A configuration without the options that peers do not have: learned rows, shifted keys, weights of the loss, f16. */
 export function comparableConfig(config: RunConfig): RunConfig {
   const { model, train } = config;
   return {

@@ -1,8 +1,8 @@
 /**
- * jax-js (https://jax-js.com) training the same model, for comparison. This is a program of its own, which
+ * jax-js (https://jax-js.com) training the same model, for comparison. This is a separate program, which
  * {@link file://./peer_process.ts} starts, since nothing else needs jax-js.
  *
- * The name of the package is put together at run time, so that neither `deno install` nor `deno check` fetches it.
+ * The name of the package is built at run time, so that neither `deno install` nor `deno check` fetches it.
  * `peers.lock` fixes its version. Standard input has a {@link PeerRequest} as JSON per line; each is answered with one
  * line of JSON.
  *
@@ -25,13 +25,13 @@ import { timed } from "./usage.ts";
 
 const PACKAGE = ["npm:@jax-js/jax", "0.1.25"].join("@");
 
-/** The numbers of a step, by group of parameters. */
+/** The hyperparameters of a step, by group of parameters. */
 type StepNumbers = Record<string, JaxStepNumbers>;
 
 /** A model and its training. */
 export interface PeerModel {
   config: JaxModelConfig;
-  /** How each parameter is updated, by its name. */
+  /** The update rule of each parameter, by its name. */
   rules: Record<string, JaxRule>;
   maxGradientNorm: number;
   /** File of all weights, f32 in the machine's order, one parameter after the other in the order of `rules`. */
@@ -55,7 +55,7 @@ export interface PeerReply {
   loss?: number;
 }
 
-/** The jitted training step. It changes parameters and state. */
+/** The jitted training step. It updates parameters and state. */
 function createTraining(jax: Jax, model: PeerModel): (numbers: StepNumbers) => Promise<PeerReply> {
   const { config, rules, maxGradientNorm } = model;
   const { numpy: np, tree } = jax;
@@ -109,7 +109,7 @@ function readParameters(jax: Jax, { rules, weightsPath }: PeerModel): JaxArrays 
 async function loadJax(): Promise<Jax | string> {
   try {
     const jax = await import(PACKAGE) as Jax;
-    if (!(await jax.init("webgpu")).includes("webgpu")) return "it finds no WebGPU adapter";
+    if (!(await jax.init("webgpu")).includes("webgpu")) return "it found no WebGPU adapter";
     jax.defaultDevice("webgpu");
     return jax;
   } catch (error) {

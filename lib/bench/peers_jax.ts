@@ -3,7 +3,7 @@
  * https://jax-js.com), and the part of jax-js that they use, as types. Only {@link file://./peers_child.ts} loads the
  * package, at run time.
  *
- * Every function of jax-js takes over its arrays: an array that is used again is passed as `x.ref`.
+ * Every function of jax-js consumes its arguments: an array that is used again is passed as `x.ref`.
  *
  * The embedding is a product with one-hot rows, since the gradient of `take` in jax-js 0.1.25 does not compile on
  * Deno's WebGPU (a pointer to an atomic as an argument). The loss picks its logit in the same way.
@@ -13,7 +13,7 @@
 
 /** An array on jax-js's device. */
 export interface JaxArray {
-  /** The same array, for one more use. */
+  /** The same array, for another use. */
   readonly ref: JaxArray;
   add(other: JaxArray | number): JaxArray;
   sub(other: JaxArray | number): JaxArray;
@@ -77,7 +77,7 @@ export interface JaxModelConfig {
   batchSize: number;
 }
 
-/** float32 epsilon, as rmsNorm has it. */
+/** float32 epsilon, as in rmsNorm. */
 const EPSILON = 1.1920929e-7;
 const ROTATION_BASE = 10000;
 
@@ -149,7 +149,7 @@ export function jaxLoss(
   };
 }
 
-/** How one parameter is updated. */
+/** The update rule of a parameter. */
 export interface JaxRule {
   kind: "adamw" | "muon";
   /** The key of its {@link JaxStepNumbers}. */
@@ -162,7 +162,7 @@ export interface JaxRule {
   epsilon: number;
 }
 
-/** The numbers of one step for a group of parameters; rates are as applied. */
+/** The hyperparameters of one step for a group of parameters; rates include all factors. */
 export type JaxStepNumbers = {
   learningRate: number;
   weightDecay: number;
@@ -190,7 +190,7 @@ export function jaxOptimizerState(jax: Jax, rules: Record<string, JaxRule>): Jax
   return state;
 }
 
-/** A parameter before a step, and the numbers of the step as arrays of one element, which stay. */
+/** A parameter before a step, and the hyperparameters of the step as arrays of one element, which are kept. */
 interface UpdateInput {
   parameter: JaxArray;
   gradient: JaxArray;
@@ -199,7 +199,7 @@ interface UpdateInput {
 }
 
 /**
- * Makes the function of an optimizer step as lib/optim has it: clipping at the global norm, then Muon or AdamW.
+ * Makes the function of an optimizer step as in lib/optim: clipping at the global norm, then Muon or AdamW.
  *
  * @returns (parameters, gradients, state, numbers of each group) -> parameters and state after the step.
  */

@@ -1,5 +1,5 @@
 /**
- * Made-up probe rows of sizes that are hard on a loader; rows of `synth` have about the same size.
+ * Made-up probe rows of sizes that are difficult for a loader; rows of `synth` have about the same size.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export type RowMix = "short rows" | "mixed rows";
 
 /** Mean measurements of a short row. ASSUMPTION; rows of menog-2019-05 have a median of 23 and a mean of 288. */
 const MEAN_SHORT = 60;
-/** Measurements of a huge row; fewer if there are few in all. */
+/** Measurements of a huge row; fewer if the total is small. */
 const MAX_HUGE = 200_000;
 const NUM_HUGE = 4;
 const NUM_ADDRESSES = 8;
@@ -22,9 +22,9 @@ const FIRST_TIME_S = 1_750_000_000;
 /**
  * Writes a train split of made-up rows.
  *
- * @param folder The folder of the split's folder.
+ * @param folder The folder that contains the split's folder.
  * @param mix The sizes of the rows.
- * @param options `numMeasurements`: of all rows, approximately; `seed`.
+ * @param options `numMeasurements`: the approximate total; `seed`.
  * @returns The number of rows.
  */
 export async function writeRowMix(

@@ -12,10 +12,10 @@ import type { Usage } from "./usage.ts";
 /** A measurement of a stage. */
 export interface Throughput {
   readonly name: string;
-  /** Measurements of the data set, where a stage is measured with several. A stage may pass over fewer. */
+  /** Number of measurements of the data set, if a stage is measured with several data sets. A stage may read fewer. */
   readonly dataRows?: number;
   readonly unit: "rows/s" | "tokens/s";
-  /** The speed by time: median, least and largest of the repetitions. */
+  /** The speed by time: median, smallest and largest of the repetitions. */
   readonly median: number;
   readonly slowest: number;
   readonly fastest: number;
@@ -31,7 +31,7 @@ export interface Throughput {
   readonly peakMemoryBytes: number;
   /** Size of all output files of a repetition; absent if nothing is written. */
   readonly bytesWritten?: number;
-  /** Share of the tokens that are padding; of loaders only. */
+  /** Share of the tokens that are padding; only for loaders. */
   readonly padding?: number;
 }
 
@@ -115,7 +115,7 @@ export function describeThroughputs(
  * Reads the medians of an earlier `bench --json`, by name.
  *
  * @throws {UserError} If the file cannot be read.
- * @throws {FormatError} If it is no such output.
+ * @throws {FormatError} If it is not such an output.
  */
 export function readEarlierRun(path: string): Map<string, number> {
   const text = readText(path);
@@ -123,7 +123,7 @@ export function readEarlierRun(path: string): Map<string, number> {
     const { rows } = JSON.parse(text) as { rows: { name: string; dataRows?: number; median: number }[] };
     return new Map(rows.map((row) => [keyOf(row), row.median]));
   } catch (cause) {
-    throw new FormatError("the output of bench --json was wanted", { path, cause });
+    throw new FormatError("expected the output of bench --json", { path, cause });
   }
 }
 
@@ -165,7 +165,7 @@ export function describeScaling(scalings: readonly Scaling[]): string {
   return formatTable([["stage", "rows", "speed", "per core", "peak memory"], ...lines], { left: [0] });
 }
 
-/** The median; NaN of none. */
+/** The median; NaN without values. */
 export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;

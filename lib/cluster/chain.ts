@@ -1,6 +1,6 @@
 /**
  * The jobs of the chain: measurements to shards, to probe rows, to a model, to its evaluation. Each way of splitting has a
- * chain with folders of its own.
+ * separate chain with its own folders.
  *
  * @module
  */
@@ -21,7 +21,7 @@ export interface ChainJob {
   splitBy: string;
   /** The arguments of the stage, without the task of a job array. */
   args: string[];
-  /** Where its script goes. */
+  /** The path of its script. */
   path: string;
   /** The text of the script. */
   script: string;
@@ -29,17 +29,17 @@ export interface ChainJob {
 
 /** Options of {@link chainJobs}. */
 export interface ChainOptions {
-  /** Measurements, as `shard` takes them. */
+  /** Measurements, the input of `shard`. */
   inputs: readonly string[];
-  /** The folder of all outputs, absolute. With several ways of splitting each has a folder in it. */
+  /** The folder of all outputs, absolute. With several ways of splitting, each has a subfolder. */
   output: string;
   /** Ways of splitting, see lib/preprocess/splits.ts. */
   splitBy: readonly string[];
   ratios: string;
   seed: number;
-  /** How the program is started, before the name of a stage. */
+  /** The command that starts the program, before the name of a stage. */
   program: readonly string[];
-  /** The folder that relative paths refer to. */
+  /** The base folder of relative paths. */
   folder: string;
 }
 
@@ -50,13 +50,16 @@ const PURPOSES: Record<ChainStage, string> = {
   "eval": "evaluates the model",
 };
 
-/** The share of a job's memory that the stage's --memory-limit-gb gets; the rest is for what that does not count. */
+/**
+ * The share of a job's memory for the stage's --memory-limit-gb; the rest is for memory that the limit does not
+ * count.
+ */
 const MEMORY_SHARE = 0.75;
 
 /** Options that connect the jobs of a chain. */
 const LINKS = ["--input", "--output", "--split-by", "--task", "--data", "--run", "--checkpoint"];
 
-/** Makes the jobs of all chains, each after those that it waits for. */
+/** Makes the jobs of all chains, each after the jobs that it waits for. */
 export function chainJobs(options: ChainOptions, cluster: ClusterConfig): ChainJob[] {
   return options.splitBy.flatMap((splitBy) => {
     const isOnly = options.splitBy.length === 1;

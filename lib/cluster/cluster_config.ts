@@ -1,5 +1,5 @@
 /**
- * A cluster's configuration: what the jobs of the chain ask for, from a small JSON file or from single keys.
+ * A cluster's configuration: the resources of the chain's jobs, from a small JSON file or from single keys.
  *
  * @module
  */
@@ -12,17 +12,17 @@ export const CHAIN_STAGES = ["shard", "probe-rows", "train", "eval"] as const;
 /** One of them. */
 export type ChainStage = typeof CHAIN_STAGES[number];
 
-/** A text; a number is taken as text, since `--set` reads `time=90` as one. */
+/** A text; a number is accepted as text, since `--set` reads `time=90` as a number. */
 const text = (pattern: RegExp, wanted: string) =>
   z.preprocess(
     (value) => typeof value === "number" ? String(value) : value,
-    z.string().regex(pattern, `${wanted} was wanted`),
+    z.string().regex(pattern, `expected ${wanted}`),
   );
 const word = text(/^[\w.,:+-]+$/, "a word of letters, digits and . , : + -");
 const line = text(/^[^\n\r]+$/, "one line");
 const count = (min: number) => z.int().min(min);
 
-/** What SLURM is asked for. */
+/** The resources requested from SLURM. */
 const demands = {
   partition: word.optional(),
   account: word.optional(),
@@ -31,14 +31,14 @@ const demands = {
   cpus: count(1).optional(),
   gpus: z.union(
     [count(0), text(/^[\w.-]+:\d+$/, "such as a100:1")],
-    "a number or a text such as a100:1 was wanted",
+    "expected a number or a text such as a100:1",
   )
     .optional(),
   options: z.array(text(/^--[a-z][^\n\r]*$/, "an option of sbatch such as --qos=long")).optional(),
 };
 const args = z.array(line).default([]);
 const stage = z.strictObject({ ...demands, args }).prefault({});
-/** As `srun --mpi=list` names them. */
+/** The names of `srun --mpi=list`. */
 const mpi = word.default("pmix");
 const trainStage = z.strictObject({ ...demands, args, ranks: count(1).max(100_000).default(1), mpi })
   .prefault({});
@@ -58,25 +58,25 @@ const schema = z.strictObject({
   "eval": stage,
 });
 
-/** What all jobs ask for, and what each stage asks for instead. */
+/** The resources of all jobs, and those of single stages. */
 export type ClusterConfig = z.output<typeof schema>;
 
-/** What a job asks for, and the options of its stage. */
+/** The resources of a job, and the options of its stage. */
 export interface JobDemands {
   partition?: string | undefined;
   account?: string | undefined;
-  /** As SLURM's `--time` takes it; by default the partition's. */
+  /** In the notation of SLURM's `--time`; by default the partition's limit. */
   time?: string | undefined;
   memoryGb: number;
   cpus: number;
-  /** A number, or a type and a number; 0 for none. As memory and processors, it is for each rank. */
+  /** A number, or a type and a number; 0 for none. Like memory and processors, it is per rank. */
   gpus: number | string;
   /** Further options of `sbatch`. */
   options: string[];
   args: string[];
   /** Tasks of its job array; 1 for a plain job. */
   tasks: number;
-  /** Processes that `srun` starts together; 1 for a job that starts its own. */
+  /** Processes that `srun` starts together; 1 for a single process. */
   ranks: number;
   /** The MPI interface by which `srun` connects them. */
   mpi: string;
@@ -92,10 +92,10 @@ const DEFAULTS: Record<ChainStage, Pick<JobDemands, "memoryGb" | "cpus" | "gpus"
 /**
  * Reads a cluster's configuration.
  *
- * @param file A JSON file, if there is one.
+ * @param file A JSON file, if given.
  * @param given Keys that options set; undefined values and empty lists change nothing.
  * @param sets `KEY=VALUE` texts, applied last.
- * @throws {ConfigError} If a key is unknown or of a wrong value.
+ * @throws {ConfigError} If a key is unknown or has an invalid value.
  * @throws {UserError} If the file cannot be read.
  */
 export function loadClusterConfig(
@@ -112,7 +112,7 @@ export function loadClusterConfig(
   return parseConfig(schema, raw);
 }
 
-/** What the job of a stage asks for. */
+/** The resources of a stage's job. */
 export function demandsOf(cluster: ClusterConfig, name: ChainStage): JobDemands {
   const [byDefault, own] = [DEFAULTS[name], cluster[name]];
   return {
@@ -121,7 +121,7 @@ export function demandsOf(cluster: ClusterConfig, name: ChainStage): JobDemands 
     time: own.time ?? cluster.time,
     memoryGb: own.memoryGb ?? cluster.memoryGb ?? byDefault.memoryGb,
     cpus: own.cpus ?? cluster.cpus ?? byDefault.cpus,
-    // A stage that uses no GPU by default gets one only by its own key.
+    // A stage without a GPU by default gets one only by its own key.
     gpus: own.gpus ?? (byDefault.gpus === 0 ? 0 : cluster.gpus ?? byDefault.gpus),
     options: [...cluster.options ?? [], ...own.options ?? []],
     args: own.args,

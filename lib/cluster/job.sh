@@ -2,15 +2,15 @@
 # Written by ping-llm slurm: @PURPOSE@
 # Submit: sbatch @DEPENDENCY@@FILE@    By hand, without SLURM: bash @FILE@
 @DIRECTIVES@
-# SLURM starts the job again after a node has failed or others had precedence; the log goes on.
+# SLURM starts the job again after a node failure or a preemption; the log continues.
 #SBATCH --requeue
 #SBATCH --open-mode=append
-# SIGUSR2 to this shell so many seconds before the time limit.
+# SIGUSR2 to this shell, this many seconds before the time limit.
 #SBATCH --signal=B:USR2@@SIGNAL_SECONDS@
 # A job that waits for one that failed is cancelled.
 #SBATCH --kill-on-invalid-dep=yes
 
-# A job that is stopped more often than this gets nowhere.
+# The largest number of restarts: a job that needs more makes no progress.
 max_restarts=@MAX_RESTARTS@
 restart=${SLURM_RESTART_COUNT:-0}
 child=
@@ -18,7 +18,7 @@ child=
 say() { printf '%s: %s\n' "$(date -u +%FT%TZ)" "$1"; }
 fail() { printf 'error: %s\n' "$1" >&2; exit "$2"; }
 
-# What this job runs.
+# The command of this job.
 stage() {
 @COMMAND@
 }
@@ -43,17 +43,17 @@ run() {
   child=
   case $code in
     0) say "done" ;;
-    # The latter two by a signal that came before the stage could listen, and had done anything.
+    # The latter two by a signal that came before the stage had started to handle signals.
     75 | 140 | 143) stopped ;;
-    137) fail "the stage was killed, as happens with more memory than --mem=@MEMORY@; raise memoryGb and submit again to go on" 137 ;;
+    137) fail "the stage was killed, as happens with more memory than --mem=@MEMORY@; raise memoryGb and submit again to continue" 137 ;;
     *) exit "$code" ;;
   esac
 }
 
-# Everything is saved: back into the queue, unless SLURM is ending the job already, as after scancel.
+# Everything is saved: back into the queue, unless SLURM is already ending the job, as after scancel.
 stopped() {
   if [ -z "${SLURM_JOB_ID-}" ]; then
-    say "stopped; run this script again to go on"
+    say "stopped; run this script again to continue"
   elif [ "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T)" = RUNNING ]; then
     say "stopped with everything saved; requeueing job $SLURM_JOB_ID after restart $restart"
     scontrol requeue "$SLURM_JOB_ID"
@@ -73,5 +73,5 @@ cd @FOLDER@ || exit 1
 set -u
 say "${SLURM_JOB_ID:+job $SLURM_JOB_ID, }restart $restart of at most $max_restarts, on $(uname -n)"
 [ "$restart" -le "$max_restarts" ] ||
-  fail "the job was started again $restart times, at most $max_restarts were wanted; look into this log, and submit again to go on" 1
+  fail "the job was started again $restart times, expected at most $max_restarts; look into this log, and submit again to continue" 1
 @RUN@

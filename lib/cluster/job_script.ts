@@ -8,18 +8,18 @@ import { nameOf } from "../files/real_path.ts";
 import type { ClusterConfig, JobDemands } from "./cluster_config.ts";
 import JOB from "./job.sh" with { type: "text" };
 
-/** What a script is made from. */
+/** The content of a script. */
 export interface Job {
-  /** What `squeue` shows. */
+  /** The job's name in `squeue`. */
   name: string;
-  /** The script's path, absolute; its log lies beside it. */
+  /** The script's path, absolute; its log is beside it. */
   path: string;
-  /** What it does, for its first lines. */
+  /** The purpose, for its first lines. */
   purpose: string;
-  /** The name of the script that must be done before, if there is one. */
+  /** The name of the script that must finish before, if there is one. */
   after: string | undefined;
   demands: JobDemands;
-  /** The program and its arguments: first the program and the stage, then for each option its words. */
+  /** The program and its arguments: first the program and the stage, then the words of each option. */
   command: readonly (readonly string[])[];
   /** The folder that it runs in. */
   folder: string;
@@ -33,7 +33,7 @@ export function quoted(word: string): string {
 /**
  * The text of a script.
  *
- * @throws {UsageError} If its path has a line break, which a line for `sbatch` cannot hold.
+ * @throws {UsageError} If its path has a line break, which a line for `sbatch` cannot contain.
  */
 export function jobScript(job: Job, cluster: ClusterConfig): string {
   const { tasks, memoryGb } = job.demands;
@@ -50,7 +50,7 @@ export function jobScript(job: Job, cluster: ClusterConfig): string {
     FOLDER: quoted(job.folder),
     SETUP: cluster.setup.join("\n"),
     RUN: tasks === 1 ? "run" : [
-      "# In SLURM one task of the array, by hand all of them, one after the other.",
+      "# In SLURM one task of the array, by hand all tasks, one after the other.",
       `for task in \${SLURM_ARRAY_TASK_ID:-$(seq ${tasks})}; do`,
       "  run",
       "done",
@@ -68,7 +68,7 @@ function directives({ name, path, demands }: Job): string[] {
     throw new UsageError(
       `Cannot write ${
         JSON.stringify(path)
-      }: its name has a line break, one without was wanted; choose another --output`,
+      }: its name has a line break, expected none; choose another --output`,
     );
   }
   const [number, arrayed] = tasks === 1 ? ["%j", []] : ["%A_%a", [`--array=1-${tasks}`]];
@@ -82,7 +82,7 @@ function directives({ name, path, demands }: Job): string[] {
     ...(time === undefined ? [] : [`--time=${time}`]),
     `--ntasks=${ranks}`,
     `--cpus-per-task=${cpus}`,
-    // --mem is for a node, and the number of ranks on a node is unknown.
+    // --mem is per node, and the number of ranks on a node is unknown.
     ranks === 1 ? `--mem=${memoryGb}G` : `--mem-per-cpu=${Math.ceil(memoryGb * 1024 / cpus)}M`,
     ...(gpus === 0 ? [] : [ranks === 1 ? `--gres=gpu:${gpus}` : `--gpus-per-task=${gpus}`]),
     ...options,
@@ -93,7 +93,7 @@ function directives({ name, path, demands }: Job): string[] {
 function commandLines({ command, demands }: Job, container: string | undefined): string {
   const lines = command.map((words) => words.map(quoted).join(" "));
   const task = demands.tasks === 1 ? [] : [`--task "$task/${demands.tasks}"`];
-  // Without --kill-on-bad-exit the other ranks would wait for one that is gone.
+  // Without --kill-on-bad-exit the other ranks would wait for one that has exited.
   const srun = demands.ranks === 1 ? [] : [`srun --mpi=${demands.mpi} --kill-on-bad-exit=1`];
   const [first, ...rest] = [...srun, ...(container === undefined ? [] : [container]), ...lines, ...task];
   return [`  exec ${first}`, ...rest.map((each) => `    ${each}`)].join(" \\\n");

@@ -9,19 +9,19 @@ import { quoted } from "./job_script.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import { exists, readText } from "../files/inputs.ts";
 
-/** A job that SLURM has. */
+/** A submitted job. */
 export interface SubmittedJob extends ChainJob {
-  /** Its number. */
+  /** Its SLURM job number. */
   id: number;
 }
 
 /**
- * Submits jobs. Each job of a chain waits for the one before.
+ * Submits jobs. Each job of a chain waits for the previous one.
  *
- * @param jobs The jobs; their scripts are written already.
+ * @param jobs The jobs; their scripts are already written.
  * @param onSubmit Called with each submitted job.
  * @param signal Stops between two jobs.
- * @throws {UserError} If `sbatch` is not there or refuses a script.
+ * @throws {UserError} If `sbatch` is missing or refuses a script.
  */
 export async function submitJobs(
   jobs: readonly ChainJob[],
@@ -34,9 +34,9 @@ export async function submitJobs(
     const { id, error } = await sbatch(job.path, before?.id);
     if (id === undefined) {
       const ids = submitted.map(({ id }) => id);
-      const undo = ids.length === 0 ? "" : `, and end those that wait: scancel ${ids.join(" ")}`;
+      const undo = ids.length === 0 ? "" : `, and cancel the waiting jobs: scancel ${ids.join(" ")}`;
       throw new UserError(
-        `Cannot submit ${job.path}: sbatch said \`${error}\`, a job number was wanted; mend it${undo}`,
+        `Cannot submit ${job.path}: sbatch said \`${error}\`, expected a job number; correct that${undo}`,
       );
     }
     submitted.push({ ...job, id });
@@ -68,18 +68,18 @@ async function start(args: string[]): Promise<Deno.CommandOutput> {
   } catch (cause) {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
     throw new UserError(
-      "Cannot submit: there is no sbatch on PATH, SLURM's commands were wanted; go to a login node, " +
+      "Cannot submit: there is no sbatch on PATH, expected SLURM's commands; go to a login node, " +
         "or submit by hand what slurm prints without --submit",
       { cause },
     );
   }
 }
 
-/** Marks the scripts that slurm wrote. */
+/** The mark of scripts that slurm wrote. */
 const SIGN = "# Written by ping-llm slurm";
 
 /**
- * Writes scripts. Existing files with the same text are left alone.
+ * Writes scripts. Existing files with the same text are not changed.
  *
  * @param jobs The jobs.
  * @param overwrite Whether to replace scripts of slurm with other options or with changes by hand.
@@ -92,12 +92,12 @@ export function writeScripts(jobs: readonly ChainJob[], overwrite: boolean): voi
     if (found === script) return false;
     if (!found.includes(SIGN)) {
       throw new UserError(
-        `Cannot write ${path}: a file that slurm did not write is there, none was wanted; choose another --output`,
+        `Cannot write ${path}: a file that slurm did not write exists already; choose another --output`,
       );
     }
     if (overwrite) return true;
     throw new UserError(
-      `Cannot write ${path}: it was made with other options or changed by hand, the same was wanted; ` +
+      `Cannot write ${path}: it was made with other options or changed by hand, expected no difference; ` +
         "submit it with sbatch as it is, or add --overwrite",
     );
   });

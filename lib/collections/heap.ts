@@ -1,6 +1,6 @@
 /** A binary heap (Knuth, TAOCP 3, 5.2.3). @module */
 
-/** Items of which the first in an order is at hand. */
+/** A priority queue: the first item of an order is always available. */
 export class Heap<T> {
   readonly #items: T[] = [];
   readonly #isBefore: (a: T, b: T) => boolean;
@@ -10,7 +10,7 @@ export class Heap<T> {
     this.#isBefore = isBefore;
   }
 
-  /** The item that none comes before; undefined if there is none. */
+  /** The first item of the order; undefined if the heap is empty. */
   get first(): T | undefined {
     return this.#items[0];
   }
@@ -28,7 +28,7 @@ export class Heap<T> {
     items[at] = item;
   }
 
-  /** Takes the first item away. */
+  /** Removes the first item. */
   removeFirst(): void {
     const last = this.#items.pop();
     if (last === undefined || this.#items.length === 0) return;
@@ -36,7 +36,7 @@ export class Heap<T> {
     this.sinkFirst();
   }
 
-  /** Puts the first item in its place after it has changed so that others may come before it. */
+  /** Restores the order after the first item has changed so that others may come before it. */
   sinkFirst(): void {
     const items = this.#items;
     const item = items[0];

@@ -1,10 +1,10 @@
 /** Binary search. @module */
 
 /**
- * Where a list falls into two parts.
+ * The index at which a list falls into two parts.
  *
- * @param length Of the list.
- * @param isAfter Whether an index is in the second part; if it holds for one, then for all later ones.
+ * @param length The length of the list.
+ * @param isAfter Whether an index is in the second part; if one index is, all later ones are.
  * @returns The first index of the second part; `length` if that is empty.
  */
 export function partitionPoint(length: number, isAfter: (index: number) => boolean): number {

@@ -6,18 +6,18 @@
 import { UserError } from "../errors.ts";
 import { flagsOfStages, type Program, runDeno, threadModules } from "./program.ts";
 
-/** In Deno's message if its runtime stub cannot be fetched. */
+/** Part of Deno's message if its runtime stub cannot be fetched. */
 const NO_STUB = /denort|base binary/;
 
 /** The files of the page, which no module imports. */
 const PAGE = "lib/page/bundle";
 
 /**
- * Runs `deno compile`. One process runs all stages, so it has the permissions of all of them. Each stage is narrowed in its
- * thread, as in a checkout.
+ * Runs `deno compile`. One process runs all stages, so it has the permissions of all of them. Each stage's
+ * permissions are reduced in its thread, as in a checkout.
  *
  * @param path The file to write.
- * @param program What it runs.
+ * @param program The program.
  * @param signal Stops it.
  * @returns Whether the file was made: false if Deno's runtime stub cannot be fetched.
  * @throws {UserError} If it fails for any other reason.
@@ -27,7 +27,7 @@ export async function writeCompiled(path: string, program: Program, signal: Abor
   const { success, stderr } = await runDeno(args, { cwd: program.root, signal });
   if (success) return true;
   if (NO_STUB.test(stderr)) return false;
-  const why = /^error: (.*)$/m.exec(stderr)?.[1] ?? "it said nothing";
+  const why = /^error: (.*)$/m.exec(stderr)?.[1] ?? "it printed no error";
   throw new UserError(`Cannot compile: deno compile failed: ${why}; try --form launcher`);
 }
 

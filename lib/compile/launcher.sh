@@ -1,7 +1,7 @@
 #!/bin/sh
-# ping-llm @VERSION@ for @SYSTEM@: this script and, behind it, a gzipped tar archive of Deno, the program and its
-# packages. The first start unpacks the archive into a cache folder, every start runs what is there, without network.
-# Needed are sh, tail, gzip, tar and the usual file commands.
+# ping-llm @VERSION@ for @SYSTEM@: this script, followed by a gzipped tar archive of Deno, the program and its
+# packages. The first start unpacks the archive into a cache folder, every start runs the unpacked files, without
+# network. It needs sh, tail, gzip, tar and the usual file commands.
 set -u
 hash=@HASH@
 offset_bytes=@OFFSET_BYTES@
@@ -17,11 +17,11 @@ fail() {
 
 # Mode and owner of a folder, such as `drwx------ 1000`.
 describe() {
-  # shellcheck disable=SC2012  # ls has both, wherever it comes from; names are not read
+  # shellcheck disable=SC2012  # every ls shows both; names are not read
   ls -ldn "$1" 2>/dev/null | { read -r mode _ owner _ && echo "$mode $owner"; }
 }
 
-# A folder for temporary files that is this user's alone, whatever others made of its name before; or nothing.
+# A folder for temporary files that only this user can access, even if others used its name before; or nothing.
 private_folder() {
   folder=${TMPDIR:-/tmp}/ping-llm-$uid
   mkdir -m 700 "$folder" 2>/dev/null
@@ -35,13 +35,13 @@ is_safe() {
   case $found in d????-??-* | d????????[tT]*) ;; *) return 1 ;; esac
 }
 
-# Takes what another start has unpacked, unless others than this user and root can have changed it, or it changed since.
+# Uses the files unpacked by another start, unless others than this user and root can have changed them, or they changed.
 find_in() {
   [ -x "$1/$hash/deno" ] && { read -r found <"$1/$hash/whole"; } 2>/dev/null && [ "$found" = "$hash" ] || return
   is_safe "$1" && is_safe "$1/$hash" || return
   [ -z "$(find "$1/$hash" \( ! -user "$uid" ! -user 0 \) -o \( ! -type l \( -perm -020 -o -perm -002 \) \) -o \
     \( -type f -newer "$1/$hash/whole" \) 2>&1)" ] || return
-  # Where temporary files are, some may have been cleared away.
+  # In a folder of temporary files, some may have been deleted.
   case $1 in "$private"/*) [ "$(find "$1/$hash" -type f | wc -l)" -eq "$num_files" ] || return ;; esac
   root=$1/$hash
 }
@@ -53,7 +53,7 @@ find_unpacked() {
   return 1
 }
 
-# Unpacks under a name of its own and renames that, so that no other start sees a part, on whichever machine it is.
+# Unpacks under a unique name and renames it, so that no other start, on any machine, sees a part.
 unpack_in() {
   tried="$tried${tried:+, }$1"
   is_there=
@@ -67,17 +67,17 @@ unpack_in() {
   trap 'rm -rf "$work"' EXIT
   trap 'exit 130' INT
   trap 'exit 75' TERM USR2
-  # What was there before it was looked at, and is not whole, never will be.
+  # A folder that existed before and is incomplete will never be completed.
   [ -n "$is_there" ] && mv "$1/$hash" "$work.broken" && rm -rf "$work.broken"
-  # What starts that were killed have left.
+  # Files that killed starts have left.
   find "$1" -maxdepth 1 -type d -name '.*.??????' -mtime +0 -exec rm -rf {} + 2>/dev/null
   if { tail -c "+$((offset_bytes + 1))" "$self" | gzip -dc && : >"$work/whole"; } 2>/dev/null |
     tar -xmf - -C "$work" 2>/dev/null && [ -e "$work/whole" ] && why=$("$work/deno" --version 2>&1 >/dev/null)
   then
-    # Later than all other files, by which those that are changed are told.
+    # Later than all other files, so that changed files are recognised.
     echo "$hash" >"$work/whole"
     sync -f "$work" 2>/dev/null || sync
-    # Where another start was first, this moves into its folder or fails; either is undone.
+    # If another start was first, this moves into its folder or fails; either is undone.
     [ -d "$1/$hash" ] || mv "$work" "$1/$hash" 2>/dev/null
     rm -rf "$1/${hash:?}/${work##*/}"
   fi
@@ -87,10 +87,10 @@ unpack_in() {
 }
 
 unpack() {
-  [ -r "$self" ] || fail "Cannot unpack ping-llm: $self cannot be read, the file itself was wanted; start it by its path"
+  [ -r "$self" ] || fail "Cannot unpack ping-llm: $self cannot be read, expected the file itself; start it by its path"
   found_bytes=$(($(wc -c <"$self")))
   [ "$found_bytes" = "$size_bytes" ] ||
-    fail "Cannot unpack $self: it has $found_bytes bytes, $size_bytes were wanted; copy it again"
+    fail "Cannot unpack $self: it has $found_bytes bytes, expected $size_bytes; copy it again"
   mask=$(umask)
   umask 022
   for cache in "$own_cache" "$home_cache" "${private:+$private/unpacked}"; do
@@ -98,8 +98,8 @@ unpack() {
   done
   tail -c "+$((offset_bytes + 1))" "$self" | gzip -t 2>/dev/null ||
     fail "Cannot unpack $self: its bytes are damaged; copy it again"
-  fail "Cannot unpack ping-llm in $tried: ${why:-it could not be written}, a folder with $unpacked_mb MB free that \
-lets programs run was wanted; set XDG_CACHE_HOME to one"
+  fail "Cannot unpack ping-llm in $tried: ${why:-it could not be written}, expected a folder with $unpacked_mb MB free \
+that lets programs run; set XDG_CACHE_HOME to one"
 }
 
 main() {
@@ -115,13 +115,13 @@ main() {
   case ${XDG_CACHE_HOME-} in /*) own_cache=$XDG_CACHE_HOME/ping-llm ;; esac
   case ${HOME-} in /*) home_cache=$HOME/.cache/ping-llm ;; esac
   find_unpacked || unpack
-  # What the runtime notes for faster starts: databases, which network file systems are no place for.
+  # The runtime's caches for faster starts: databases, which do not work well on network file systems.
   export DENO_DIR="${private:-$root}/deno" DENO_NO_UPDATE_CHECK=1
   case ${1-} in
 @FLAGS@
     *) flags= ;;
   esac
-  # Jobs on other machines are to start this file, which the program does not know.
+  # Jobs on other machines must start this file, whose path the program does not know.
   case "${1-} $*" in
     *' --program'[\ =]*) ;;
     'slurm '*)

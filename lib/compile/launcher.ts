@@ -1,7 +1,7 @@
 /**
  * Makes the one file as a launcher: a shell script followed by an archive, which it unpacks once and runs.
  *
- * The archive is compressed by gzip, which the base of every Linux distribution can read. With zstd it would have 39 MB
+ * The archive is compressed by gzip, which every Linux distribution can read. With zstd it would have 39 MB
  * instead of 47 and unpack 1.1 s sooner, with xz 38 MB and 3 s later (Deno 2.9.6, two busy cores).
  *
  * @module
@@ -22,15 +22,15 @@ export interface LauncherParts {
   system: string;
 }
 
-/** What was written. */
+/** The facts about the written file. */
 export interface WrittenLauncher {
   sizeBytes: number;
-  /** The name of what is unpacked. */
+  /** The name of the unpacked folder. */
   hash: string;
 }
 
 const HASH_DIGITS = 20;
-/** Numbers that depend on the script's own length are padded to one. */
+/** The width to which numbers that depend on the script's own length are padded. */
 const NUMBER_WIDTH = 12;
 
 /**
@@ -78,7 +78,7 @@ export async function writeLauncher(
  * The script in front of the archive.
  *
  * @param parts The parts of the file.
- * @param archive Its hash, its size, and the size of what it unpacks to.
+ * @param archive Its hash, its size, and its unpacked size.
  */
 export function launcherScript(
   { entries, flags, version, system }: LauncherParts,
@@ -92,7 +92,7 @@ export function launcherScript(
     SYSTEM: system,
     HASH: hash,
     UNPACKED_MB: String(Math.ceil(unpackedBytes / 1e6)),
-    // One more file marks that all of the archive is unpacked.
+    // An additional file marks that the whole archive is unpacked.
     NUM_FILES: String(entries.length + 1),
     FLAGS: cases.join("\n"),
   };

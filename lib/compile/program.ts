@@ -1,5 +1,5 @@
 /**
- * What the one file holds: the code, the packages that it imports, and how its stages are started.
+ * The content of the one file: the code, the packages that it imports, and the flags that start its stages.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export interface Program {
 /** The files and folders of a checkout that the program is loaded from. */
 const CODE = ["configs", "kernels", "lib", "tasks"];
 const LICENSE = "LICENSE";
-/** The names of modules that threads start with. */
+/** The names of threads' entry modules. */
 const THREAD_MODULE = /_worker\.ts$/;
 /** The files that packages are loaded from; other files are types, sources and documentation. */
 const LOADED = /\.(?:js|mjs|cjs|json|wasm)$/;
@@ -39,7 +39,7 @@ export function codeFiles({ root }: Program): string[] {
   return [...CODE.flatMap((folder) => filesIn(root, folder)), "deno.json", LICENSE].sort();
 }
 
-/** The modules that threads start with, from the root. */
+/** The entry modules of threads, from the root. */
 export function threadModules(program: Program): string[] {
   return codeFiles(program).filter((name) => THREAD_MODULE.test(name));
 }
@@ -93,7 +93,7 @@ export async function collectProgram(
   // A hoisted layout needs no links and has fewer files.
   const layout = ["--node-modules-dir=manual", "--node-modules-linker=hoisted"];
   await requireDeno(["install", "--quiet", "--frozen", ...layout], { cwd: workFolder, signal });
-  // Its own workspace, so that no deno.json above the cache folder counts.
+  // Its own workspace, so that a deno.json above the cache folder has no effect.
   const own = { lock: false, nodeModulesDir: "manual", workspace: [] };
   const config = { ...JSON.parse(readText(join(root, "deno.json"))), ...own };
   Deno.writeTextFileSync(join(workFolder, "deno.json"), JSON.stringify(config, null, 2));
@@ -120,7 +120,7 @@ async function namesOfPackages(
   const { stdout } = await requireDeno(["info", "--json", module], { cwd: root, signal });
   const { modules, npmPackages } = graphSchema.parse(JSON.parse(stdout));
   const reached = new Set(modules.flatMap(({ npmPackage }) => npmPackage ?? []));
-  // The iteration of a set includes what is added meanwhile.
+  // The iteration of a set includes elements added meanwhile.
   for (const id of reached) npmPackages[id].dependencies.forEach((next) => reached.add(next));
   return new Set([...reached].map((id) => npmPackages[id].name));
 }
@@ -137,7 +137,7 @@ async function requireDeno(
 ): Promise<{ stdout: string }> {
   const output = await runDeno(args, where);
   if (output.success) return output;
-  const why = /^error: (.*)$/m.exec(output.stderr)?.[1] ?? "it said nothing";
+  const why = /^error: (.*)$/m.exec(output.stderr)?.[1] ?? "it printed no error";
   throw new UserError(
     `Cannot compile: deno ${args[0]} failed: ${why}; run sh setup.sh, which fetches packages`,
   );
@@ -152,7 +152,7 @@ function filesIn(root: string, folder: string): string[] {
   return found.sort();
 }
 
-/** What Deno printed. */
+/** Deno's output. */
 export interface RuntimeOutput {
   success: boolean;
   stdout: string;

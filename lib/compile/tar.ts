@@ -1,5 +1,5 @@
 /**
- * Tar archives, in the form that every `tar` reads (POSIX.1-1988, ustar), the same bytes for the same files.
+ * Tar archives, in the format that every `tar` reads (POSIX.1-1988, ustar), with the same bytes for the same files.
  *
  * @module
  */
@@ -23,7 +23,7 @@ const END_BYTES = 2 * BLOCK_BYTES;
  * The bytes of an archive, in the order of the entries.
  *
  * @param entries Regular files. Owner and time are not kept.
- * @throws {UserError} If a file cannot be read, or changes meanwhile.
+ * @throws {UserError} If a file cannot be read, or changes during reading.
  */
 export async function* tarOf(entries: Iterable<TarEntry>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   for (const { name, path, isExecutable = false } of entries) {

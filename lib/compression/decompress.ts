@@ -1,5 +1,5 @@
 /**
- * Input files as streams of bytes, decompressed by what their first bytes say: gzip (RFC 1952), bzip2, Zstandard
+ * Input files as streams of bytes, decompressed according to their first bytes: gzip (RFC 1952), bzip2, Zstandard
  * (RFC 8878), or none. Archives of several members or frames are read to their end.
  *
  * @module
@@ -17,13 +17,13 @@ const CHUNK_BYTES = 1 << 18;
 /** The name that stands for standard input. */
 export const STANDARD_INPUT = "-";
 
-/** How the bytes of a file are compressed. */
+/** The compression of a file. */
 export type Compression = "none" | "gzip" | "bzip2" | "zstd";
 
 /** A file opened as a stream. */
 export interface InputStream {
   compression: Compression;
-  /** The decompressed bytes. Each chunk belongs to the taker. */
+  /** The decompressed bytes. Each chunk belongs to the consumer. */
   chunks: AsyncGenerator<Uint8Array>;
 }
 

@@ -10,26 +10,26 @@ import { ZstdDecoder } from "../runtime/zstd_decoder.ts";
 const OUTPUT_BYTES = 1 << 17;
 const LAST_BYTE = 7;
 
-/** One a thread, made when the first frame comes; null where there is none. */
+/** One per thread, made at the first frame; null if the runtime has none. */
 let decoder: ZstdDecoder | null | undefined;
 
 /**
  * Decompresses a frame.
  *
  * @param frame The compressed bytes.
- * @param sizeBytes How many bytes it is said to give.
- * @returns The bytes, in a buffer of their own; fewer than said where the frame has fewer or is cut off.
- * @throws {Error} If the frame cannot be decoded or gives more.
+ * @param sizeBytes The stated size of the decompressed frame.
+ * @returns The bytes, in a buffer of their own; fewer than stated if the frame has fewer or is truncated.
+ * @throws {Error} If the frame cannot be decoded or has more bytes than stated.
  */
 export function decompressZstdFrame(frame: Uint8Array, sizeBytes: number): Uint8Array {
   decoder ??= ZstdDecoder.open() ?? null;
-  // Whatever is wrong, the public call says what it is.
+  // The public call reports the fault.
   return (decoder && tryDecoder(decoder, frame, sizeBytes)) ?? decompressPublicly(frame, sizeBytes);
 }
 
 function tryDecoder(decoder: ZstdDecoder, frame: Uint8Array, sizeBytes: number): Uint8Array | undefined {
   const output = new Uint8Array(sizeBytes);
-  // A frame that was cut off leaves the decoder inside of it.
+  // A truncated frame leaves the decoder inside the frame.
   decoder.reset();
   try {
     const { inputLeft, outputLeft } = decoder.decode(frame, output);
@@ -40,7 +40,7 @@ function tryDecoder(decoder: ZstdDecoder, frame: Uint8Array, sizeBytes: number):
 }
 
 function decompressPublicly(frame: Uint8Array, sizeBytes: number): Uint8Array {
-  // One output buffer of the right size; node:zlib wants at least 64 bytes of it.
+  // One output buffer of the right size; node:zlib needs at least 64 bytes.
   const options = { maxOutputLength: Math.max(1, sizeBytes), chunkSize: Math.max(64, sizeBytes) };
   const { buffer, byteOffset, byteLength } = zstdDecompressSync(frame, options);
   // A plain array: `slice` of a Buffer would not copy.
@@ -61,7 +61,7 @@ export async function* decompressZstd(
   const decoder = ZstdDecoder.open();
   if (!decoder) {
     throw new UserError(
-      `Cannot read ${path}: this Deno has no Zstandard decoder for streams, one as in Deno 2.9 was wanted; ` +
+      `Cannot read ${path}: this Deno has no Zstandard decoder for streams, expected one as in Deno 2.9; ` +
         "decompress the file with zstd -d",
     );
   }
@@ -100,7 +100,7 @@ function decode(
   }
 }
 
-/** Whether the last frame is whole: only then does the decoder read another one. */
+/** Whether the last frame is complete: only then does the decoder read another one. */
 function isBetweenFrames(decoder: ZstdDecoder): boolean {
   const output = new Uint8Array(2);
   try {

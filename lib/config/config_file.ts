@@ -1,8 +1,8 @@
 /**
  * Checks a configuration against its zod schema, with a one-line error.
  *
- * Each section of the run configuration has its schema in the room that uses it (lib/model/model_config.ts, …). All are checked
- * here, so that unknown keys and wrong values are reported in the same way.
+ * Each section of the run configuration has its schema in the folder that uses it (lib/model/model_config.ts, …). All
+ * are checked here, so that unknown keys and wrong values are reported in the same way.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { ConfigError, UsageError } from "../errors.ts";
  * @param value Parsed JSON.
  * @param keyPath The dotted path of the section, put before the key in errors; empty for a whole configuration.
  * @returns The value with the schema's defaults filled in.
- * @throws {ConfigError} If a key is unknown (the nearest known one is named), missing or of a wrong value.
+ * @throws {ConfigError} If a key is unknown (the nearest known one is named), missing, or has an invalid value.
  */
 export function parseConfig<T>(schema: z.ZodType<T>, value: unknown, keyPath = ""): T {
   const result = schema.safeParse(value);
@@ -38,14 +38,14 @@ export function parseConfig<T>(schema: z.ZodType<T>, value: unknown, keyPath = "
  * Changes one key of an unchecked configuration.
  *
  * @param raw The configuration.
- * @param text `KEY=VALUE`; the value is JSON or else a text.
+ * @param text `KEY=VALUE`; a value that is not valid JSON is taken as text.
  * @throws {UsageError} If the text has no `=`.
  * @throws {ConfigError} If a part of the key has a value instead of keys.
  */
 export function applySet(raw: Record<string, unknown>, text: string): void {
   const equals = text.indexOf("=");
   if (equals < 1) {
-    throw new UsageError(`Cannot use --set ${text}: KEY=VALUE was wanted, such as train.steps=100`);
+    throw new UsageError(`Cannot use --set ${text}: expected KEY=VALUE, such as train.steps=100`);
   }
   const keyPath = text.slice(0, equals).trim();
   const keys = keyPath.split(".");
@@ -54,7 +54,7 @@ export function applySet(raw: Record<string, unknown>, text: string): void {
   for (const key of keys) {
     if (!Object.hasOwn(at, key)) Object.defineProperty(at, key, { value: {}, ...PLAIN });
     const inner = at[key];
-    if (!isObject(inner)) throw new ConfigError(keyPath, `${key} is a value, it has no keys`);
+    if (!isObject(inner)) throw new ConfigError(keyPath, `${key} is a value and has no keys`);
     at = inner;
   }
   Object.defineProperty(at, last, { value: parseValue(text.slice(equals + 1).trim()), ...PLAIN });
@@ -75,19 +75,19 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What zod wanted, such as `an integer of at least 1 was wanted`. Messages of our own checks are kept. */
+/** What zod expected, such as `expected at least 1`. Messages of our own checks are kept. */
 function wanted(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "custom":
       return issue.message;
     case "invalid_type":
-      return `${article(issue.expected === "int" ? "integer" : issue.expected)} was wanted`;
+      return `expected ${article(issue.expected === "int" ? "integer" : issue.expected)}`;
     case "too_small":
-      return `${issue.inclusive ? "at least" : "more than"} ${issue.minimum} was wanted`;
+      return `expected ${issue.inclusive ? "at least" : "more than"} ${issue.minimum}`;
     case "too_big":
-      return `${issue.inclusive ? "at most" : "less than"} ${issue.maximum} was wanted`;
+      return `expected ${issue.inclusive ? "at most" : "less than"} ${issue.maximum}`;
     case "invalid_value":
-      return `${issue.values.map(String).join(" or ")} was wanted`;
+      return `expected ${issue.values.map(String).join(" or ")}`;
     default:
       return issue.message;
   }

@@ -1,8 +1,9 @@
 /**
- * Estimates of RTTs by coordinates of nodes. A model learns how wrong they are: stacking (Wolpert, "Stacked
- * Generalization", Neural Networks 5, 1992). An estimate to learn from must not know the RTT that it estimates. So the
- * known pairs are divided into folds, and each fold has a factorisation that is fitted without it (Chernozhukov et al.,
- * "Double/debiased machine learning", Econometrics Journal 21, 2018). One more is fitted to all pairs.
+ * Estimates of RTTs by coordinates of nodes. A model learns their errors: stacking (Wolpert, "Stacked
+ * Generalization", Neural Networks 5, 1992). An estimate to learn from must not depend on the RTT that it estimates.
+ * So the known pairs are divided into folds, and each fold has a factorisation that is fitted without it
+ * (Chernozhukov et al., "Double/debiased machine learning", Econometrics Journal 21, 2018). One more is fitted to all
+ * pairs.
  *
  * @module
  */
@@ -13,7 +14,7 @@ import { logOfRtt } from "./rtt_scale.ts";
 
 /** The scales whose estimates are averaged, see `toScale`. */
 export const POWERS: readonly number[] = [0, 0.5, 1];
-/** What is saved of a factorisation besides its vectors: its range, how it was fitted, and the usual error. */
+/** The number of saved values of a factorisation besides its vectors: its range, settings, and usual error. */
 const NUM_NUMBERS = 6;
 
 /** The error if all scales agree, as a share of the nodes' error (ASSUMPTION). */
@@ -23,15 +24,15 @@ const LEAST_SHARE = 0.2;
 export interface CoordinateEstimate {
   readonly rttMs: number;
   /**
-   * How far it may be off: about the median of |log(estimate / RTT)| of such pairs. It follows from the errors of both
-   * nodes' other pairs and from how far the scales' estimates of this pair lie apart.
+   * Its expected error: about the median of |log(estimate / RTT)| of such pairs. It follows from the errors of both
+   * nodes' other pairs and from the spread of the scales' estimates of this pair.
    */
   readonly error: number;
 }
 
 /** A node that was not fitted. */
 export interface NewNode {
-  /** Its place in each factorisation. */
+  /** Its coordinates in each factorisation. */
   readonly places: readonly LocatedPlace[];
 }
 
@@ -42,7 +43,7 @@ export interface CoordinateSize {
   readonly rank: number;
 }
 
-/** Coordinates as a checkpoint has them. */
+/** Coordinates in the form of checkpoints. */
 export interface SavedCoordinates {
   /** (folds + 1, nodes, scales, 1 + rank). */
   readonly vectors: Float32Array;
@@ -62,7 +63,7 @@ export function coordinateShapes(size: CoordinateSize): Record<keyof SavedCoordi
   };
 }
 
-/** Where the values of a node lie in {@link SavedCoordinates}, always in the same order. */
+/** The positions of a node's values in {@link SavedCoordinates}, always in the same order. */
 export function numbersOfNode(
   { numNodes, numFolds, rank }: CoordinateSize,
   node: number,
@@ -75,7 +76,7 @@ export function numbersOfNode(
   ]).flat();
 }
 
-/** A factorisation, and how far its estimates are off. */
+/** A factorisation, and the errors of its estimates. */
 export interface Fit {
   readonly factorisation: Factorisation;
   /** For each node the smoothed median of |log(estimate / RTT)| of its pairs. */
@@ -101,7 +102,7 @@ export class Coordinates {
   /**
    * The estimate of a pair, the same in both directions.
    *
-   * @param a A node's number, or a node from {@link locate}.
+   * @param a A node's index, or a node from {@link locate}.
    * @param fold Uses the factorisation without this fold (default: the one of all pairs).
    * @returns Undefined if one of the nodes has no known pair in the factorisation.
    */
@@ -122,7 +123,7 @@ export class Coordinates {
   }
 
   /**
-   * Finds the place of a node that was not fitted.
+   * Finds the coordinates of a node that was not fitted.
    *
    * @param known Nodes and their RTTs to it in ms.
    * @param without Nodes that it is not compared with; none of them is in `known`.
@@ -139,19 +140,19 @@ export class Coordinates {
     };
   }
 
-  /** Stands for a node of which nothing is known: as far from others as nodes typically are. */
+  /** Stands for an unknown node: its distances to others are typical ones. */
   get typical(): NewNode {
     return this.#typical ??= {
       places: this.fits.map(({ factorisation, usualError }) => factorisation.typicalPlace(usualError)),
     };
   }
 
-  /** Whether a node's RTTs can be estimated. @param fold As for {@link estimate}. */
+  /** Whether a node's RTTs can be estimated. @param fold See {@link estimate}. */
   hasPlace(node: number, fold = this.size.numFolds): boolean {
     return this.fits[fold].factorisation.placeOf(node).component !== UNKNOWN;
   }
 
-  /** Gives a node the place that {@link locate} found. */
+  /** Gives a node the coordinates found by {@link locate}. */
   put(node: number, { places }: NewNode): void {
     places.forEach((place, i) => {
       const { factorisation, errors } = this.fits[i];
@@ -182,7 +183,7 @@ export class Coordinates {
     };
   }
 
-  /** Makes coordinates of what {@link save} returned; they keep its arrays. */
+  /** Makes coordinates from the values of {@link save}; they keep the arrays. */
   static load(size: CoordinateSize, saved: SavedCoordinates): Coordinates {
     const { numNodes, numFolds, rank } = size;
     for (const [name, shape] of Object.entries(coordinateShapes(size))) {

@@ -1,6 +1,6 @@
 /**
  * One factorisation of RTTs: vectors of nodes on three scales, from milliseconds to the logarithm. Their estimates are
- * averaged, since they err in different ways: on the logarithm relative errors count, in milliseconds absolute ones.
+ * averaged, since their errors differ: the logarithm minimises relative errors, milliseconds absolute ones.
  *
  * @module
  */
@@ -16,9 +16,9 @@ import {
 import { firstVectors, fitVectors, NodeSolver, valueOf, type VectorOptions } from "./node_vectors.ts";
 import { fromScale, toScale } from "./rtt_scale.ts";
 
-/** First sweeps, in which all errors count by their squares: they only show how far off the initial values are. */
+/** First sweeps, in which all errors count by their squares: they only show the errors of the initial values. */
 const NUM_PLAIN_SWEEPS = 2;
-/** The next scale starts from the vectors of the one before, which saves this share of the sweeps. */
+/** Each scale starts from the vectors of the previous one, which saves this share of the sweeps. */
 const SAVED_SHARE = 2 / 3;
 /** Sweeps that solve for one node. */
 const NUM_LOCATING_SWEEPS = 5;
@@ -26,18 +26,18 @@ const NUM_LOCATING_SWEEPS = 5;
 /** Factor on the errors of nodes that were not fitted, see {@link errorOfPlace}. */
 const CLOSER_SCALES = 2;
 
-/** Minus the component of a node that was located and not fitted: all below {@link UNKNOWN}. */
+/** Stored minus the component of a node that was located and not fitted: all values are below {@link UNKNOWN}. */
 const LOCATED = UNKNOWN - 1;
 
 /** The estimate of a pair. */
 export interface LogEstimate {
   /** Natural logarithm of the RTT in ms. */
   readonly log: number;
-  /** How far the scales' estimates lie apart: half the range of their logarithms. */
+  /** The spread of the scales' estimates: half the range of their logarithms. */
   readonly spread: number;
 }
 
-/** Where a node is. */
+/** The coordinates of a node. */
 export interface Place {
   /** (scales, 1 + rank): a bias and a vector for each scale. */
   readonly vectors: Float32Array;
@@ -45,23 +45,23 @@ export interface Place {
   readonly component: number;
 }
 
-/** Where a node is that was not fitted. */
+/** The coordinates of a node that was not fitted. */
 export interface LocatedPlace extends Place {
-  /** How far its estimates may be off, see `Fit.errors`. */
+  /** The expected error of its estimates, see `Fit.errors`. */
   readonly error: number;
 }
 
-/** What a factorisation is made of. */
+/** The content of a factorisation. */
 export interface Factors {
   /** The scales' powers, see {@link toScale}. */
   readonly powers: readonly number[];
-  /** How nodes are fitted. */
+  /** The settings of fitting nodes. */
   readonly options: VectorOptions;
   /** (nodes, scales, 1 + rank). */
   readonly vectors: Float32Array;
   /** (nodes,), see {@link componentsOf}; of nodes that were not fitted see {@link Factorisation.put}. */
   readonly components: Float32Array;
-  /** (3,): logarithms of the typical, the least and the greatest RTT. */
+  /** (3,): logarithms of the typical, the smallest and the largest RTT. */
   readonly range: Float32Array;
 }
 
@@ -77,7 +77,8 @@ export class Factorisation {
   /**
    * Fits factors to known pairs.
    *
-   * @param options See {@link VectorOptions} and {@link Factors}; `numSweeps`: how often all nodes are solved for;
+   * @param options See {@link VectorOptions} and {@link Factors}; `numSweeps`: the number of times that all nodes are
+   *   solved for;
    *   `without`: folds that the result does not depend on; `seed`: seed of the initial values.
    */
   static fit(
@@ -115,7 +116,7 @@ export class Factorisation {
     });
   }
 
-  /** The place of a node. */
+  /** The coordinates of a node. */
   placeOf(node: number): Place {
     const { powers, vectors, components } = this.factors;
     const length = powers.length * this.#width;
@@ -127,8 +128,8 @@ export class Factorisation {
   }
 
   /**
-   * Gives a node that was not fitted a place. Its component is stored as {@link LOCATED} minus the component. So it has
-   * estimates of its own, but neither {@link typicalPlace} nor places that are located later depend on it.
+   * Gives coordinates to a node that was not fitted. Its component is stored as {@link LOCATED} minus the component. So
+   * it has its own estimates, but neither {@link typicalPlace} nor coordinates that are located later depend on it.
    */
   put(node: number, { vectors, component }: Place): void {
     this.placeOf(node).vectors.set(vectors);
@@ -139,7 +140,7 @@ export class Factorisation {
   estimate(a: Place, b: Place): LogEstimate | undefined {
     if (a.component === UNKNOWN || b.component === UNKNOWN) return undefined;
     const { powers, options, range: [typical, least, greatest] } = this.factors;
-    // Vectors of different components have nothing to do with each other.
+    // Vectors of different components are unrelated.
     const rank = a.component === b.component ? options.rank : 0;
     let sum = 0;
     let low = Infinity;
@@ -155,7 +156,7 @@ export class Factorisation {
   }
 
   /**
-   * Finds the place of a node that was not fitted, in the component of most of the known nodes.
+   * Finds the coordinates of a node that was not fitted, in the component of most of the known nodes.
    *
    * @param known Nodes and the logarithms of their RTTs to it.
    * @param options `usualError`: the usual error of estimates, as a logarithm; `without`: nodes that it is not
@@ -195,8 +196,8 @@ export class Factorisation {
   }
 
   /**
-   * The place of an unknown node: the mean of the fitted nodes of the largest component. Its error is how far its estimates lie
-   * from those of other nodes.
+   * The coordinates of an unknown node: the mean of the fitted nodes of the largest component. Its error is the
+   * distance of its estimates from those of other nodes.
    */
   typicalPlace(usualError: number): LocatedPlace {
     const { powers, components } = this.factors;
@@ -243,22 +244,22 @@ export class Factorisation {
 }
 
 /**
- * The error that is stored for a node that was not fitted. The error of a pair is the geometric mean of both nodes' errors;
- * a large one is raised so that the pair's error is about this node's own. It also makes up for the scales' estimates,
- * which lie closer together since they share a prior.
+ * The stored error of a node that was not fitted. The error of a pair is the geometric mean of both nodes' errors;
+ * a large one is raised so that the pair's error is about this node's own. That also compensates for the scales'
+ * estimates, which are closer together since they share a prior.
  */
 function errorOfPlace(error: number, usualError: number): number {
   return Math.fround(CLOSER_SCALES * error * Math.max(1, error / usualError));
 }
 
-/** The most frequent value, the least of several; undefined if there is none. */
+/** The most frequent value, the smallest of several; undefined without values. */
 function mostFrequent(values: ArrayLike<number> & Iterable<number>): number | undefined {
   const counts = new Map<number, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return [...counts].sort(([a, countA], [b, countB]) => countB - countA || a - b)[0]?.[0];
 }
 
-/** The mean, the least and the greatest logarithm. */
+/** The mean, the smallest and the largest logarithm. */
 function rangeOf({ logs, folds, weights }: Neighbours, without: FoldSet): Float32Array {
   let sum = 0;
   let weight = 0;

@@ -1,9 +1,9 @@
 /**
  * Fits coordinates to known pairs, and chooses the settings of the fit.
  *
- * Nothing about a fold's factorisation may come from that fold, neither its settings nor the nodes' errors. So folds are in
- * couples. Trial factorisations are fitted without both folds of a couple, with each of the settings. Their errors on one
- * fold decide the settings and the errors of the other fold's factorisation.
+ * A fold's factorisation must not depend on that fold, neither in its settings nor in the nodes' errors. So folds are
+ * paired into couples. Trial factorisations are fitted without both folds of a couple, with each of the settings.
+ * Their errors on one fold decide the settings and the errors of the other fold's factorisation.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import type { VectorOptions } from "./node_vectors.ts";
 /** Settings that are chosen by trial. */
 export type CoordinateSettings = Pick<VectorOptions, "knee" | "regularisation">;
 
-/** The first suits most data; the others meshes, campaigns with few pairs a node, and noisy RTTs. */
+/** The first suits most data; the others suit meshes, campaigns with few pairs per node, and noisy RTTs. */
 const SETTINGS: readonly CoordinateSettings[] = [
   { knee: 0.025, regularisation: 0.12 },
   { knee: 0.01, regularisation: 0.06 },
@@ -27,33 +27,33 @@ const SETTINGS: readonly CoordinateSettings[] = [
 const TRIED_POWERS = [0.5];
 /** The weight of the usual error, in pairs, when a node's own error is smoothed. */
 const NUM_USUAL_ERRORS = 5;
-/** The error if there is nothing to learn it from: a factor of e. */
+/** The error without data to learn it from: a factor of e. */
 const UNKNOWN_ERROR = 1;
-/** The least error: that of an RTT's code. */
+/** The smallest error: that of an RTT's code. */
 const LEAST_ERROR = 5e-4;
 const BYTES_PER_NUMBER = 4;
 
-/** How coordinates are fitted. */
+/** The options of fitting coordinates. */
 export interface FitOptions {
   /** Seed of the vectors' first values (default 0). */
   seed?: number | undefined;
-  /** How many factorisations leave out a part of the pairs each, an even number from 4 to 30 (default 4). */
+  /** The number of factorisations that each leave out a part of the pairs, an even number from 4 to 30 (default 4). */
   numFolds?: number | undefined;
-  /** Length of the vectors (default 24), less where `maxBytes` asks for it. */
+  /** Length of the vectors (default 24), reduced if `maxBytes` requires it. */
   rank?: number | undefined;
-  /** How often each node is solved for on the first scale (default 30). */
+  /** Number of times that each node is solved for on the first scale (default 30). */
   numSweeps?: number | undefined;
-  /** How many bytes all vectors take at most (default 2^29). */
+  /** Largest number of bytes of all vectors (default 2^29). */
   maxBytes?: number | undefined;
   /** The settings to choose from (default: those of the source). */
   settings?: readonly CoordinateSettings[] | undefined;
 }
 
 /**
- * Fits coordinates, in time that grows with pairs + nodes. Besides the vectors it takes about 60 bytes a pair and
- * 8 (1 + rank) a node, at most.
+ * Fits coordinates, in time that grows with pairs + nodes. Besides the vectors it takes at most about 60 bytes per
+ * pair and 8 (1 + rank) per node.
  *
- * @param pairs Those that are known.
+ * @param pairs The known pairs.
  * @param options See {@link FitOptions}.
  */
 export function fitCoordinates(pairs: KnownPairs, options: FitOptions = {}): Coordinates {
@@ -80,7 +80,7 @@ export function fitCoordinates(pairs: KnownPairs, options: FitOptions = {}): Coo
   return new Coordinates({ numNodes: pairs.numNodes, numFolds, rank }, fits);
 }
 
-/** The settings as float32, as a checkpoint has them. */
+/** The settings as float32, in the form of checkpoints. */
 function rounded({ knee, regularisation }: CoordinateSettings): CoordinateSettings {
   return { knee: Math.fround(knee), regularisation: Math.fround(regularisation) };
 }
@@ -116,7 +116,7 @@ function isIn(folds: FoldSet, fold: number): boolean {
   return (folds >> fold & 1) === 1;
 }
 
-/** The mean of the errors' square roots, which weighs both usual and large errors. */
+/** The mean of the errors' square roots, which takes both usual and large errors into account. */
 function meanError({ folds }: Neighbours, errors: Float32Array, judges: FoldSet): number {
   let sum = 0;
   let count = 0;

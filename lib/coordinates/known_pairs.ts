@@ -1,26 +1,26 @@
-/** The RTTs of pairs of nodes, as a factorisation reads them: by node. @module */
+/** The RTTs of pairs of nodes, indexed by node for a factorisation. @module */
 import { ensure } from "../errors.ts";
 import { mix } from "../random/mix.ts";
 import { logOfRtt } from "./rtt_scale.ts";
 
 /** Pairs of nodes whose RTT is known; each pair occurs once, in either order. */
 export interface KnownPairs {
-  /** Nodes are numbered from 0 to below it. */
+  /** Nodes have indexes from 0 to `numNodes - 1`. */
   readonly numNodes: number;
   /** One node of each pair, and the other. */
   readonly a: Uint32Array;
   readonly b: Uint32Array;
   /** The pairs' typical RTTs, such as the medians of their measurements. */
   readonly rttMs: Float64Array;
-  /** How much each pair counts; 1 by default. */
+  /** The weight of each pair; 1 by default. */
   readonly weights?: Float32Array | undefined;
 }
 
 /**
  * The fold of a pair, the same in both directions.
  *
- * @param numFolds How many folds there are.
- * @returns 0 to below `numFolds`.
+ * @param numFolds Number of folds.
+ * @returns 0 to `numFolds - 1`.
  */
 export function foldOfPair(a: number, b: number, numFolds: number): number {
   const [low, high] = a < b ? [a, b] : [b, a];
@@ -73,7 +73,7 @@ export class Neighbours {
     }
   }
 
-  /** How many nodes there are. */
+  /** Number of nodes. */
   get numNodes(): number {
     return this.pairs.numNodes;
   }

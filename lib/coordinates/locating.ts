@@ -1,5 +1,5 @@
 /**
- * The place of a node that was not fitted.
+ * Finds the coordinates of a node that was not fitted.
  *
  * A few RTTs cannot determine two dozen numbers, but they show which nodes the new one resembles: those with similar
  * estimates to the same others (compare GNP, Ng and Zhang, INFOCOM 2002, and nearest neighbours, Cover and Hart, IEEE Trans.
@@ -8,13 +8,13 @@
  * @module
  */
 
-/** Factor on the regularisation of a new node's vectors, since similar nodes show where they are. */
+/** Factor on the regularisation of a new node's vectors, since similar nodes determine them. */
 export const PRIOR_STRENGTH = 5;
-/** Degrees of freedom of Student's t, in which a few outlying RTTs count little against a node. */
+/** Degrees of freedom of Student's t, with which a few outlying RTTs reduce a node's weight only little. */
 const DEGREES = 3;
-/** The most nodes that are compared, evenly spread, so that the time does not grow with the network. */
+/** The largest number of nodes that are compared, evenly spread, so that the time does not grow with the network. */
 export const MAX_CANDIDATES = 2048;
-/** The most RTTs by which they are compared. */
+/** The largest number of RTTs by which they are compared. */
 export const MAX_COMPARED = 64;
 /** Nodes of a smaller weight, relative to the largest one, do not count. */
 const LEAST_WEIGHT = 1e-6;
@@ -26,16 +26,17 @@ const EXPECTED_OF_ONE = 2;
 export interface SimilarNodes {
   /** Nodes and weights; the weights sum to 1. */
   readonly nodes: readonly { readonly node: number; readonly weight: number }[];
-  /** How far estimates are off: how far each RTT lies from what the others predict, smoothed. */
+  /** The error of estimates: the smoothed difference of each RTT from the prediction by the others. */
   readonly error: number;
 }
 
 /**
  * Finds the nodes that a new one resembles.
  *
- * @param candidates Nodes and their places.
- * @param known Places of nodes and the logarithms of their RTTs to the new one; at least one.
- * @param options `estimate`: the logarithm of the RTT of two places; `usualError`: the usual error of such estimates.
+ * @param candidates Nodes and their coordinates.
+ * @param known Coordinates of nodes and the logarithms of their RTTs to the new one; at least one.
+ * @param options `estimate`: the logarithm of the RTT for two nodes' coordinates; `usualError`: the usual error of
+ *   such estimates.
  */
 export function similarNodes<P>(
   candidates: readonly { node: number; place: P }[],

@@ -1,13 +1,13 @@
 /**
- * Factorisation of a symmetric matrix of RTTs. On a scale, an RTT is the sum of both nodes' biases and of the products of
+ * Factorises a symmetric matrix of RTTs. On a scale, an RTT is the sum of both nodes' biases and of the products of
  * their vectors' parts. A quarter of the products count positively, the rest negatively. Squared distances have this form,
  * |x - y|^2 = |x|^2 + |y|^2 - 2 x.y (Torgerson, "Multidimensional scaling", Psychometrika 17, 1952); the positive parts
  * allow violations of the triangle inequality. A node has one vector for both directions, half the numbers of a source and
  * a destination vector.
  *
  * Alternating least squares solves for one node after the other. Errors count by the loss of Huber ("Robust Estimation of
- * a Location Parameter", Ann. Math. Statist. 35, 1964), with weights from the errors before. So a few outlying RTTs, as of
- * detours and queues, do not move a node.
+ * a Location Parameter", Ann. Math. Statist. 35, 1964), with weights from the previous errors. So a few outlying
+ * RTTs, such as from detours and queues, do not move a node.
  *
  * @module
  */
@@ -15,13 +15,13 @@ import { RandomStream } from "../random/philox.ts";
 import type { FoldSet, Neighbours } from "./known_pairs.ts";
 import { RidgeSum } from "./ridge.ts";
 
-/** Standard deviation of the first values of the vectors: small beside the biases. */
+/** Standard deviation of the first values of the vectors: small compared with the biases. */
 const INITIAL_SCALE = 0.1;
 const POSITIVE_SHARE = 0.25;
-/** Factor on the regularisation of biases; it gives the least errors on campaigns, where many nodes have few pairs. */
+/** Factor on the regularisation of biases; it gives the smallest errors on campaigns, where many nodes have few pairs. */
 const BIAS_REGULARISATION = 3;
 
-/** How vectors are fitted. */
+/** The options of fitting vectors. */
 export interface VectorOptions {
   /** Length of the vectors, without the bias. */
   readonly rank: number;
@@ -61,7 +61,7 @@ export class NodeSolver {
   /**
    * Adds a known RTT between the node and another.
    *
-   * @param known The RTT on the scale, and how much it counts.
+   * @param known The RTT on the scale, and its weight.
    * @param others The other's bias and vector, which begin at `at`.
    * @param own The node's present bias and vector, which begin at `ownAt`; the RTT counts less if their error is large.
    */
@@ -91,9 +91,9 @@ export class NodeSolver {
   }
 
   /**
-   * The node's bias and vector, (1 + rank,). Clears what was added.
+   * The node's bias and vector, (1 + rank,). Clears the added RTTs.
    *
-   * @param prior What they are regularised towards; zeros by default.
+   * @param prior The values to regularise towards; zeros by default.
    */
   solve(prior?: Float64Array): Float64Array {
     this.#weights.fill(0, this.#numRows);
@@ -129,8 +129,9 @@ export function firstVectors(numNodes: number, rank: number, seed: number): Floa
  *
  * @param vectors (nodes, 1 + rank), biases first: initial values, which the fit replaces.
  * @param known The known pairs, and their RTTs on the scale, one for each entry.
- * @param options See {@link VectorOptions}; `numSweeps`: how often each node is solved for; `numPlainSweeps`: in how many
- *   first sweeps all errors count by their squares; `without`: folds that are ignored.
+ * @param options See {@link VectorOptions}; `numSweeps`: the number of times that each node is solved for;
+ *   `numPlainSweeps`: the number of first sweeps in which all errors count by their squares; `without`: folds that
+ *   are ignored.
  */
 export function fitVectors(
   vectors: Float64Array,
@@ -161,8 +162,8 @@ export function fitVectors(
 /**
  * The sum of both biases and the product of both vectors.
  *
- * @param at Where both begin.
- * @param rank How long the vectors are; 0 for the biases alone.
+ * @param at The index at which both begin.
+ * @param rank Length of the vectors; 0 for the biases alone.
  */
 export function valueOf(a: Float32Array, b: Float32Array, at: number, rank: number): number {
   let value = a[at] + b[at];

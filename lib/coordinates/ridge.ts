@@ -14,13 +14,13 @@ export class RidgeSum {
     this.#factor = new Float64Array(numFeatures ** 2);
   }
 
-  /** Forgets all rows. */
+  /** Removes all rows. */
   clear(): void {
     this.#products.fill(0);
     this.#targets.fill(0);
   }
 
-  /** Adds a row. @param target What the features should give. */
+  /** Adds a row. @param target The value that the features should predict. */
   add(features: Float64Array, target: number): void {
     const n = this.numFeatures;
     for (let i = 0; i < n; i++) {
@@ -54,7 +54,7 @@ export class RidgeSum {
   }
 
   /**
-   * The weights w of least sum of (features . w - target)^2 + sum of penalty_i (w_i - prior_i)^2, by Cholesky.
+   * The weights w that minimise the sum of (features . w - target)^2 + sum of penalty_i (w_i - prior_i)^2, by Cholesky.
    *
    * @param penalty Above 0, one for each weight or the same for all.
    * @param prior Zeros by default.

@@ -1,14 +1,15 @@
 /**
- * The logarithm of RTTs, on which their errors are alike, and scales between it and milliseconds: Box and Cox, "An Analysis of Transformations", J. R. Statist. Soc. B
- * 26 (1964). Near the typical RTT a step is the same relative step on every scale.
+ * The logarithm of RTTs, on which their errors are similar, and scales between it and milliseconds: Box and Cox,
+ * "An Analysis of Transformations", J. R. Statist. Soc. B 26 (1964). Near the typical RTT, a step is the same relative
+ * step on every scale.
  *
  * @module
  */
 
-/** RTTs are at least this before the logarithm is taken, in ms; far below what a network card can do. */
+/** The lower bound of RTTs before the logarithm is taken, in ms; far below the delay of a network card. */
 const MIN_RTT_MS = 1e-3;
 
-/** The natural logarithm of an RTT in ms, of 0 too. */
+/** The natural logarithm of an RTT in ms, also defined for 0. */
 export function logOfRtt(rttMs: number): number {
   return Math.log(Math.max(rttMs, MIN_RTT_MS));
 }

@@ -20,7 +20,7 @@ export class KeyTable {
   words: Uint32Array = new Uint32Array(4 * FIRST_CAPACITY);
   /** The kind of key per id. */
   kinds: Uint8Array = new Uint8Array(FIRST_CAPACITY);
-  /** Another number after each {@link clear}. */
+  /** Changes with each {@link clear}. */
   generation = 0;
   /** Id + 1, or 0 for a free slot. */
   #slots: Uint32Array = new Uint32Array(2 * FIRST_CAPACITY);
@@ -28,7 +28,7 @@ export class KeyTable {
   /**
    * The id of a key.
    *
-   * @param words Where the four words stand, from `at` on.
+   * @param words Holds the four words, from `at` on.
    * @param kind The kind of key, u8.
    */
   idOf(words: Uint32Array, at: number, kind: number): number {
@@ -52,7 +52,7 @@ export class KeyTable {
     return this.#add(w0, w1, w2, w3, kind, slot);
   }
 
-  /** Forgets all keys; the memory is kept. */
+  /** Removes all keys; the memory is kept. */
   clear(): void {
     this.size = 0;
     this.generation++;
@@ -100,9 +100,9 @@ export function grown<A extends Int32Array | Uint32Array | Uint8Array>(values: A
   return copy;
 }
 
-/** A number for some of the ids of a table; all are forgotten at once. */
+/** A map from a table's ids to numbers that is cleared in constant time. */
 export class IdNumbers {
-  /** By id: its number, if `#stamps` says that it was set since the last {@link clear}. */
+  /** By id: its number, valid if `#stamps` shows that it was set since the last {@link clear}. */
   #numbers = new Int32Array(1024);
   #stamps = new Uint32Array(1024);
   #stamp = 1;
@@ -112,7 +112,7 @@ export class IdNumbers {
     return this.#stamps[id] === this.#stamp ? this.#numbers[id] : -1;
   }
 
-  /** Gives an id a number, 0 or more. */
+  /** Sets the number of an id, 0 or more. */
   set(id: number, number: number): number {
     if (id >= this.#stamps.length) {
       this.#numbers = grown(this.#numbers, 2 * id);
@@ -122,13 +122,13 @@ export class IdNumbers {
     return this.#numbers[id] = number;
   }
 
-  /** Forgets all numbers. */
+  /** Removes all numbers. */
   clear(): void {
     this.#stamp++;
   }
 }
 
-/** The ids in one table of the keys of another, each looked up once. */
+/** Translates ids of one table to those of another, with one look-up per key. */
 export class KeyTranslation {
   #from: KeyTable | undefined;
   #fromGeneration = -1;
@@ -137,12 +137,12 @@ export class KeyTranslation {
   /** By id in `#from`: the id in `#to`. */
   readonly #ids = new IdNumbers();
 
-  /** @param to The table whose ids are given. */
+  /** @param to The table of the resulting ids. */
   constructor(to: KeyTable) {
     this.#to = to;
   }
 
-  /** The id of the key that has this id in `from`. What is remembered is of one table, until it is cleared. */
+  /** The id of the key that has this id in `from`. The cache is for one table, until that is cleared. */
   idOf(from: KeyTable, id: number): number {
     if (
       from !== this.#from || from.generation !== this.#fromGeneration ||

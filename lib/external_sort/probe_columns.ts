@@ -1,6 +1,5 @@
 /**
- * The rows of `probe-rows` as they lie in spill files and in memory, with the ids of addresses, and the order in
- * which groups come.
+ * The rows of `probe-rows` in spill files and in memory, with ids of addresses, and the order of groups.
  *
  * @module
  */
@@ -8,7 +7,7 @@ import type { KeyTable } from "./key_table.ts";
 import { hashKey } from "./source_key.ts";
 import type { ColumnData, SpillColumn } from "./spill_block.ts";
 
-/** What makes measurements one source. */
+/** The columns by which measurements are grouped into sources. */
 export const GROUP_KEYS = ["src_addr", "prb_id"] as const;
 /** One of {@link GROUP_KEYS}. */
 export type GroupKey = typeof GROUP_KEYS[number];
@@ -43,7 +42,7 @@ export interface ProbeColumns {
   further: readonly ColumnData[];
 }
 
-/** Names the columns of a block of {@link probeSchema}, which further columns may follow where there is a group. */
+/** The named columns of a block of {@link probeSchema}, which may have further columns if there is a group. */
 export function nameColumns(columns: readonly ColumnData[], keys: KeyTable): ProbeColumns {
   const [timeUs, rttMs, src, dst, group, ...further] = columns;
   return {
@@ -61,7 +60,7 @@ export function nameColumns(columns: readonly ColumnData[], keys: KeyTable): Pro
 export interface Group {
   words: readonly [number, number, number, number];
   kind: number;
-  /** See {@link hashKey}: groups come in the order of their hashes. */
+  /** See {@link hashKey}: groups are in the order of their hashes. */
   hash: Uint32Array;
 }
 
@@ -73,7 +72,7 @@ export function makeGroup({ words, kinds }: KeyTable, id: number, seed: number):
 }
 
 /**
- * The order of groups in the output: by hash, which is as good as random, then by kind. The hash is a bijection
+ * The order of groups in the output: by hash, which is pseudo-random, then by kind. The hash is a bijection
  * of the words, so different groups never tie.
  */
 export function compareGroups(a: Group, b: Group): number {

@@ -1,10 +1,10 @@
 /**
- * The rows of a partition by group and time: in memory where they fit, else by an external merge sort (Knuth,
- * TAOCP 3, 5.4): sorted runs on disk, merged row by row.
+ * Sorts the rows of a partition by group and time: in memory if they fit, else by an external merge sort (Knuth,
+ * TAOCP 3, 5.4) with sorted runs on disk.
  *
- * Both give the same order, (group hash, group kind, time, order in the input), so the memory limit never shows
- * in the output. The merge also serves a single source that is larger than memory. It holds one block of every
- * run: with a budget of R rows per run and 64 rows per block it reaches R / 64 runs, R^2 / 64 rows (for the
+ * Both give the same order, (group hash, group kind, time, order in the input), so the output does not
+ * depend on the memory limit. The merge also handles a single source that is larger than memory. It holds one block
+ * of every run: with a budget of R rows per run and 64 rows per block it reaches R / 64 runs, R^2 / 64 rows (for the
  * default limit, 6 M rows a run, more than 10^11 rows in one partition).
  *
  * @module
@@ -16,33 +16,33 @@ import { bucketRows, SpillReader, SpillWriter, type StoredBlock } from "./spill.
 import { type ColumnData, makeColumn, rowBytes } from "./spill_block.ts";
 import { TimeSorter } from "./time_sort.ts";
 
-/** Bytes per row beside its columns: row order, a slot of its keys, and the time sort's scratch. */
+/** Bytes per row besides its columns: row order, slots of its keys, and the time sort's scratch. */
 const SORT_BYTES_PER_ROW = 4 + 4 + 4 + 8 + 8 + 4;
 
-/** What receives the rows in order. */
+/** Receives the rows in order. */
 export interface RowSink {
-  /** The rows from now on are of this group; never twice the same. */
+  /** Starts a group; the following rows belong to it. No group is started twice. */
   beginGroup(group: Group): void;
-  /** Takes a row; the columns may change after the call. */
+  /** Receives a row; the columns may change after the call. */
   push(columns: ProbeColumns, row: number): void;
 }
 
-/** How many rows of the schema can be sorted at a time within a budget. */
+/** The number of rows of the schema that can be sorted at a time within a budget. */
 export function rowsWithin(memoryBytes: number, rowSizeBytes: number): number {
   return Math.max(1024, Math.floor(memoryBytes / (rowSizeBytes + SORT_BYTES_PER_ROW)));
 }
 
-/** How {@link PartitionSorter} sorts. */
+/** Options of {@link PartitionSorter}. */
 export interface SortOptions {
-  /** Of the hash. */
+  /** The seed of the hash. */
   seed: number;
-  /** For the rows and the sort. */
+  /** Memory for the rows and the sort. */
   memoryBytes: number;
   /** The file for sorted runs of a partition that does not fit; it is removed after use. */
   runsPath: string;
 }
 
-/** Sorts partition after partition of a spill file; keeps its arrays. */
+/** Sorts partition after partition of a spill file, and reuses its arrays. */
 export class PartitionSorter {
   readonly #spill: SpillReader;
   readonly #options: SortOptions;
@@ -52,7 +52,7 @@ export class PartitionSorter {
   #columns: ColumnData[] = [];
   #capacity = 0;
 
-  /** @param spill Where the rows are. */
+  /** @param spill Holds the rows. */
   constructor(spill: SpillReader, options: SortOptions) {
     this.#spill = spill;
     this.#options = options;
@@ -60,9 +60,9 @@ export class PartitionSorter {
   }
 
   /**
-   * Hands the rows of a partition to the sink in order.
+   * Passes the rows of a partition to the sink in order.
    *
-   * @param onStep Called now and then, to let the process breathe.
+   * @param onStep Called now and then, so that the caller can yield to the event loop.
    * @throws {UserError} If the disk is full.
    */
   async sort(partition: number, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
@@ -155,7 +155,7 @@ export class PartitionSorter {
   }
 }
 
-/** Divides blocks into runs of no more rows than that, or of one block. */
+/** Divides blocks into runs of at most that many rows, or of one block. */
 function divideBlocks(blocks: readonly StoredBlock[], maxRows: number): StoredBlock[][] {
   const runs: StoredBlock[][] = [];
   let numRows = Infinity;
@@ -174,7 +174,7 @@ function sumRows(blocks: readonly StoredBlock[]): number {
   return blocks.reduce((sum, { numRows }) => sum + numRows, 0);
 }
 
-/** A place in a sorted run. */
+/** A position in a sorted run. */
 class RunCursor {
   columns: ProbeColumns;
   row = -1;
@@ -186,13 +186,13 @@ class RunCursor {
   #numRows = 0;
 
   constructor(readonly run: number, readonly runs: SpillReader, readonly seed: number) {
-    // The first at the end.
+    // The first one is at the end.
     this.#blocks = runs.blocks(run).reverse();
     this.columns = nameColumns(runs.schema.map((column) => makeColumn(column, 0)), this.#keys);
     this.group = { words: [0, 0, 0, 0], kind: -1, hash: new Uint32Array(4) };
   }
 
-  /** Goes to the next row; returns whether there is one. */
+  /** Moves to the next row; returns whether there is one. */
   next(): boolean {
     if (++this.row === this.#numRows && !this.#readNext()) return false;
     const { columns, row } = this;

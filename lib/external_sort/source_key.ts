@@ -1,10 +1,10 @@
 /**
  * Keys and hashes of addresses and probes: text becomes four u32 words once per distinct value, and each key has
- * a hash that decides its split, shard, partition and place in the output.
+ * a hash that decides its split, shard, partition and position in the output.
  *
  * The hash is one block of Philox4x32-10 (Salmon et al., SC 2011), a bijection of the 128-bit key, keyed by the
- * seed and the kind of key: it depends on nothing but the value, never on order, worker or memory limit. Its
- * first 64 bits place a key (shard, order), its last 64 decide the split, so the two are independent.
+ * seed and the kind of key: it depends only on the value, not on order, worker or memory limit. Its
+ * first 64 bits give a key's position (shard, order), its last 64 its split, so the two are independent.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { philox4x32 } from "../random/philox.ts";
 import { formatAddress, parseAddress } from "../addresses/ip.ts";
 import { grown, KeyTable } from "./key_table.ts";
 
-/** What a key is made of; part of the hash, so that equal words of different kinds do not go together. */
+/** The kind of a key; part of the hash, so that equal words of different kinds have different hashes. */
 export const KeyKind = { PROBE: 0, PAIR: 1, ROW: 2, IPV4: 4, IPV6: 6 } as const;
 
 const TWO_32 = 2 ** 32;
@@ -24,7 +24,7 @@ const TWO_32 = 2 ** 32;
  * @param words Four u32.
  * @param kind One of {@link KeyKind}.
  * @param seed The run's seed, u32.
- * @returns Four u32: two that place the key, two that choose its split.
+ * @returns Four u32: two for the key's position, two for its split.
  */
 export function hashKey(
   words: readonly [number, number, number, number],
@@ -38,7 +38,7 @@ export function hashKey(
  * Writes the words of an address: an IPv4 address is the last word, an IPv6 address all four, big-endian.
  *
  * @param bytes 4 or 16 bytes.
- * @param out Where the four words go, from `at` on.
+ * @param out Takes the four words, from `at` on.
  */
 export function addressToWords(bytes: Uint8Array, out: Uint32Array, at: number): void {
   out.fill(0, at, at + 4);
@@ -48,7 +48,7 @@ export function addressToWords(bytes: Uint8Array, out: Uint32Array, at: number):
   }
 }
 
-/** The text (RFC 5952) of the address whose words stand at `at`. @param version 4 or 6. */
+/** The text (RFC 5952) of the address whose words begin at `at`. @param version 4 or 6. */
 export function wordsToAddress(words: Uint32Array, at: number, version: number): string {
   const bytes = new Uint8Array(version === 4 ? 4 : 16);
   const first = version === 4 ? at + 3 : at;
@@ -59,7 +59,7 @@ export function wordsToAddress(words: Uint32Array, at: number, version: number):
 /**
  * Writes the words of a 53-bit integer, such as a probe id or microseconds since 1970.
  *
- * @param out Where the two words go, the upper first.
+ * @param out Takes the two words, the upper first.
  */
 export function integerToWords(value: number, out: Uint32Array, at: number): void {
   out[at] = Math.floor(value / TWO_32);
@@ -82,7 +82,7 @@ export class SourceKeys extends KeyTable {
   /** The id of an address, whatever its spelling; valid until the next {@link trim}. */
   idOfAddress(text: string): number {
     const bytes = parseAddress(text);
-    ensure(bytes, `the reader let the address ${JSON.stringify(text)} pass`);
+    ensure(bytes, `the reader accepted the address ${JSON.stringify(text)}`);
     addressToWords(bytes, this.#key, 0);
     return this.#hashedId(bytes.length === 4 ? KeyKind.IPV4 : KeyKind.IPV6);
   }
@@ -95,8 +95,8 @@ export class SourceKeys extends KeyTable {
   }
 
   /**
-   * Forgets everything when more than `maxKeys` are known; says whether it did. Who holds `words` and `kinds` of
-   * before keeps what the ids meant.
+   * Removes all keys if there are more than `maxKeys`; returns whether it did. Earlier `words` and `kinds` stay valid
+   * for the earlier ids.
    */
   trim(maxKeys: number): boolean {
     if (this.size <= maxKeys) return false;

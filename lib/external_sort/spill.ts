@@ -1,10 +1,10 @@
 /**
- * Rows divided over partitions on disk: the map side of the group-by.
+ * Divides rows over partitions on disk: the map side of the group-by.
  *
- * A file of blocks (spill_block.ts); a block holds rows of one partition, in the order in which they came. A
+ * A file of blocks (spill_block.ts); a block holds rows of one partition, in the order of arrival. A
  * block begins with the offset of its partition's previous block, so the index is one offset and one count per
  * partition, whatever the number of rows. Spill files are temporary: they are read by the machine that wrote them.
- * Threads write files side by side, which are read as one.
+ * Threads write separate files, which are read as one.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import {
 export interface SpillRows {
   numRows: number;
   columns: readonly ColumnData[];
-  /** What the ids of key columns mean. */
+  /** The keys of the ids in key columns. */
   keys: SpillKeys;
 }
 
@@ -36,7 +36,7 @@ export interface StoredBlock {
   read(to: BlockTarget): void;
 }
 
-/** What a reader needs beside the file: plain data, kept as JSON. */
+/** The data that a reader needs besides the file, plain and kept as JSON. */
 export interface SpillIndex {
   /** Offset of each partition's last block in bytes, -1 if it has none. */
   lastOffsets: number[];
@@ -46,7 +46,7 @@ export interface SpillIndex {
   sizeBytes: number;
 }
 
-/** A block is worth a disk access: at least this many rows are buffered per partition. */
+/** The least number of rows buffered per partition, so that a block is worth a disk access. */
 const MIN_BUFFER_ROWS = 64;
 const MAX_BUFFER_ROWS = 4096;
 
@@ -58,12 +58,12 @@ export class SpillWriter {
   readonly #index: SpillIndex;
   readonly #bufferRows: number;
   readonly #format: BlockFormat;
-  /** Of the buffered rows. */
+  /** The keys of the buffered rows. */
   #keys: SpillKeys | undefined;
   #isOpen = true;
 
   /**
-   * Makes the file, over an older one of the same name.
+   * Makes the file; replaces an older one of the same name.
    *
    * @param path The spill file.
    * @param schema The columns.
@@ -91,8 +91,8 @@ export class SpillWriter {
   /**
    * Appends rows.
    *
-   * @param rows The rows. Once the generation of their keys changed, `words` and `kinds` must be other arrays.
-   * @param partitionOf The partition of each row, or the number of partitions for a row to leave out.
+   * @param rows The rows. If the generation of their keys has changed, `words` and `kinds` must be new arrays.
+   * @param partitionOf The partition of each row, or the number of partitions for a row to skip.
    * @throws {UserError} If the disk is full.
    */
   append(rows: SpillRows, partitionOf: Uint32Array): void {
@@ -106,9 +106,9 @@ export class SpillWriter {
   /**
    * Appends rows to one partition.
    *
-   * @param partition Which one.
-   * @param rows Where the rows are; see {@link append}.
-   * @param order Which rows, in the order in which they are to be written.
+   * @param partition The partition.
+   * @param rows Holds the rows; see {@link append}.
+   * @param order The indexes of the rows, in the order of writing.
    * @throws {UserError} If the disk is full.
    */
   appendTo(partition: number, { columns, keys }: Omit<SpillRows, "numRows">, order: Uint32Array): void {
@@ -125,7 +125,7 @@ export class SpillWriter {
   }
 
   /**
-   * Writes what is buffered, flushes to the disk and closes.
+   * Writes the buffered rows, flushes to the disk and closes.
    *
    * @throws {UserError} If the disk is full.
    */
@@ -155,7 +155,7 @@ export class SpillWriter {
 
   #useKeys({ words, kinds, generation }: SpillKeys): void {
     if (this.#keys && this.#keys.generation !== generation) this.#flushAll();
-    // The arrays as they are now: their owner may begin others.
+    // The present arrays: their owner may replace them.
     this.#keys = { words, kinds, generation };
   }
 
@@ -164,7 +164,7 @@ export class SpillWriter {
   }
 
   /**
-   * Writes what is buffered of a partition.
+   * Writes the buffered rows of a partition.
    *
    * @throws {UserError} If the disk is full.
    */
@@ -189,7 +189,7 @@ export interface SpillPart {
   index: SpillIndex;
 }
 
-/** Reads the partitions of spill files that were written side by side. */
+/** Reads the partitions of spill files that threads wrote. */
 export class SpillReader implements Disposable {
   /** Rows of each partition. */
   readonly numRows: readonly number[];
@@ -200,7 +200,7 @@ export class SpillReader implements Disposable {
    * Opens the files.
    *
    * @param parts In the order of their rows.
-   * @throws {UserError} If a file does not exist or has another size than its index says.
+   * @throws {UserError} If a file does not exist or its size differs from its index.
    */
   constructor(readonly parts: readonly SpillPart[], readonly schema: readonly SpillColumn[]) {
     this.#format = new BlockFormat(schema);
@@ -213,7 +213,7 @@ export class SpillReader implements Disposable {
         const sizeBytes = this.#files[this.#files.length - 1].sizeBytes;
         if (sizeBytes === index.sizeBytes) continue;
         throw new FormatError(
-          `it has ${sizeBytes} bytes, ${index.sizeBytes} were wanted; run with --overwrite`,
+          `it has ${sizeBytes} bytes, expected ${index.sizeBytes}; run with --overwrite`,
           { path },
         );
       }
@@ -259,7 +259,7 @@ export class SpillReader implements Disposable {
  * The rows of each bucket, in their order (a counting sort).
  *
  * @param bucketOf The bucket of each row.
- * @returns `order`: row numbers, bucket after bucket; `starts`: where each bucket begins in it, and the end.
+ * @returns `order`: row numbers, bucket after bucket; `starts`: the begin of each bucket in it, and the end.
  */
 export function bucketRows(
   bucketOf: Uint32Array,

@@ -3,11 +3,11 @@
  *
  * Keys (of addresses or probes) are ids into a table while rows wait to be written. On disk a block has a
  * dictionary of its own: 2 bytes per row and 17 per distinct key instead of 17 per row, so rows of few sources to
- * the same destinations take less than half of the room, and a reader looks each key up once per block.
+ * the same destinations take less than half the space, and a reader looks each key up once per block.
  *
  * Block: f64 offset of the partition's previous block (-1: none), f64 number of rows, f64 number of distinct keys;
  * then the columns, each padded to 8 bytes, those of keys as u16 indexes; then four u32 words per key and a u8 kind
- * per key. All is in this machine's byte order.
+ * per key. All values are in this machine's byte order.
  *
  * @module
  */
@@ -22,30 +22,30 @@ export interface SpillColumn {
 /** The values of a column. */
 export type ColumnData = Float64Array | Float32Array | Uint32Array;
 
-/** What ids mean. */
+/** The keys of ids. */
 export interface SpillKeys {
   /** Four u32 per id. */
   readonly words: Uint32Array;
   /** The kind of key per id. */
   readonly kinds: Uint8Array;
-  /** Another number once ids mean something else. */
+  /** Changes when ids get other keys. */
   readonly generation: number;
 }
 
-/** What stands before a block's columns. */
+/** The header before a block's columns. */
 export interface BlockHeader {
-  /** Where the partition's previous block begins, or -1. */
+  /** The offset of the partition's previous block, or -1. */
   previousOffset: number;
   numRows: number;
   /** Distinct keys. */
   numKeys: number;
 }
 
-/** Where the rows of a block go. */
+/** The destination of a block's rows. */
 export interface BlockTarget {
-  /** Columns with room for them. */
+  /** Columns with enough space. */
   into: ColumnData[];
-  /** The row of `into` where they begin. */
+  /** The first row of `into` to write. */
   at: number;
   /** Gives the ids of key columns. */
   keys: KeyTable;
@@ -70,7 +70,7 @@ export function columnBytes(schema: readonly SpillColumn[]): number {
   return schema.reduce((sum, { type }) => sum + CONSTRUCTORS[type].BYTES_PER_ELEMENT, 0);
 }
 
-/** Bytes of a row in memory at most: with keys that no other row has. */
+/** The largest number of bytes of a row in memory, if no other row has its keys. */
 export function rowBytes(schema: readonly SpillColumn[]): number {
   return columnBytes(schema) + KEY_BYTES * numKeyColumns(schema);
 }
@@ -83,7 +83,7 @@ function storedBytes({ type }: SpillColumn, numRows: number): number {
   return Math.ceil(STORED_BYTES[type] * numRows / 8) * 8;
 }
 
-/** Encodes and decodes blocks of a schema; keeps its buffer. */
+/** Encodes and decodes blocks of a schema, and reuses its buffer. */
 export class BlockFormat {
   readonly #numKeyColumns: number;
   readonly #dictionary = new BlockDictionary();
@@ -97,9 +97,9 @@ export class BlockFormat {
    * The bytes of a block.
    *
    * @param columns The rows; ids in key columns.
-   * @param header Where it goes, and how many rows it has: so many that keys have u16 indexes.
-   * @param keys What the ids mean.
-   * @returns A view that changes with the next call.
+   * @param header Its header; the number of rows must be such that keys have u16 indexes.
+   * @param keys The keys of the ids.
+   * @returns A view, valid until the next call.
    */
   encode(
     columns: readonly ColumnData[],
@@ -133,13 +133,13 @@ export class BlockFormat {
     return new Uint8Array(buffer, 0, HEADER_BYTES + this.#bodyBytes({ numRows, numKeys }));
   }
 
-  /** What a block's header says. @param bytes {@link HEADER_BYTES} of them. */
+  /** Decodes a block's header. @param bytes {@link HEADER_BYTES} of them. */
   decodeHeader(bytes: Uint8Array<ArrayBuffer>): BlockHeader {
     const [previousOffset, numRows, numKeys] = new Float64Array(bytes.buffer, 0, 3);
     return { previousOffset, numRows, numKeys };
   }
 
-  /** Room for the bytes of a block after its header; they change with the next call. */
+  /** Space for the bytes of a block after its header, valid until the next call. */
   reserveBody(header: BlockHeader): Uint8Array<ArrayBuffer> {
     const sizeBytes = this.#bodyBytes(header);
     return new Uint8Array(this.#reserve(sizeBytes), 0, sizeBytes);
@@ -176,12 +176,12 @@ export class BlockFormat {
 
 /** Numbers the distinct ids of a block. */
 class BlockDictionary {
-  /** The distinct ids, in the order in which they come. */
+  /** The distinct ids, in the order of appearance. */
   ids = new Uint32Array(0);
   numKeys = 0;
   readonly #numbers = new IdNumbers();
 
-  /** Begins another block. */
+  /** Starts a new block. */
   begin(maxKeys: number): void {
     this.#numbers.clear();
     this.numKeys = 0;

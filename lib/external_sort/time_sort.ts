@@ -1,14 +1,14 @@
 /**
- * A stable sort of rows by time in typed arrays: natural merge sort (Knuth, TAOCP 3, 5.2.4), which is one pass
- * over the many sources that are in order already. Rows of equal time keep the order in which they came.
+ * A stable sort of rows by time in typed arrays: natural merge sort (Knuth, TAOCP 3, 5.2.4), which takes one
+ * pass for the many sources that are already in order. Rows of equal time keep their order.
  *
  * @module
  */
 
-/** Shorter ascending runs are made this long by insertion before they are merged. */
+/** Shorter ascending runs are extended to this length by insertion before they are merged. */
 const MIN_RUN_ROWS = 24;
 
-/** Sorts slices of row numbers; keeps its scratch arrays from slice to slice. */
+/** Sorts slices of row numbers, and reuses its scratch arrays. */
 export class TimeSorter {
   #keys = new Float64Array(0);
   #spareKeys = new Float64Array(0);
@@ -47,7 +47,7 @@ function isSorted(rows: Uint32Array, timesUs: Float64Array): boolean {
   return true;
 }
 
-/** Where ascending runs begin, and the end; short ones are first lengthened by insertion. */
+/** The begins of ascending runs, and the end; short runs are first extended by insertion. */
 function findRuns(keys: Float64Array, rows: Uint32Array): number[] {
   const n = rows.length;
   const starts = [0];
@@ -79,7 +79,7 @@ interface Keyed {
   rows: Uint32Array;
 }
 
-/** Merges each two neighbouring runs; returns where the new runs begin, and the end. */
+/** Merges pairs of neighbouring runs; returns the begins of the new runs, and the end. */
 function mergePairs(from: Keyed, to: Keyed, runs: number[]): number[] {
   const starts = [0];
   for (let r = 0; r + 1 < runs.length; r += 2) {

@@ -1,12 +1,12 @@
 /**
  * `--task I/N`: a stage's work divided over N runs, which may run at the same time on machines that share a file
- * system. The name is that of SLURM's job arrays (https://slurm.schedmd.com/job_array.html).
+ * system. The name comes from SLURM's job arrays (https://slurm.schedmd.com/job_array.html).
  *
  * @module
  */
 import { UsageError } from "../errors.ts";
 
-/** Which of how many runs. */
+/** A run's number, and how many runs there are. */
 export interface ArrayTask {
   /** 1..count. */
   readonly index: number;
@@ -16,9 +16,9 @@ export interface ArrayTask {
 /** A run that does all the work. */
 export const ONLY_TASK: ArrayTask = { index: 1, count: 1 };
 
-/** What the name of a work folder begins with, see staged_output.ts. */
+/** The prefix of a work folder's name, see staged_output.ts. */
 export const WORK = ".work";
-/** What is in a folder of a task that has begun, and of one that is done. */
+/** Names that show that a task has begun or is done. */
 export const TRACE = /^(?:\.work|manifest(?=.*\.json$))(?:-(\d{5})-of-(\d{5}))?(?:\.json)?$/;
 
 /** File names have five digits. */
@@ -27,13 +27,13 @@ const MAX_TASKS = 99_999;
 /**
  * Parses `2/4`.
  *
- * @throws {UsageError} If it is no such thing.
+ * @throws {UsageError} If the text has another form.
  */
 export function parseArrayTask(text: string): ArrayTask {
   const [index, count] = (/^(\d{1,5})\/(\d{1,5})$/.exec(text)?.slice(1) ?? []).map(Number);
   if (index >= 1 && index <= count) return { index, count };
   throw new UsageError(
-    `Cannot use --task ${text}: I/N with I from 1 to N and N up to ${MAX_TASKS} was wanted, such as 2/4`,
+    `Cannot use --task ${text}: expected I/N with I from 1 to N and N up to ${MAX_TASKS}, such as 2/4`,
   );
 }
 
@@ -42,7 +42,7 @@ export function formatArrayTask({ index, count }: ArrayTask): string {
   return `${index}/${count}`;
 }
 
-/** What file names of a task carry: `-00002-of-00004`, or nothing if it is the only one. */
+/** The suffix of a task's file names: `-00002-of-00004`, or nothing if it is the only task. */
 export function taskSuffix({ index, count }: ArrayTask): string {
   return count === 1 ? "" : `-${padded(index)}-of-${padded(count)}`;
 }
@@ -59,9 +59,9 @@ export function formatIndexes(indexes: readonly number[]): string {
 }
 
 /**
- * The task's share of things in a row: the shares of all tasks follow each other and are equal up to one.
+ * The task's share of a sequence. The tasks' shares follow each other, and their sizes differ by at most one.
  *
- * @returns The first of 0..total - 1, and the first that is no longer of the share.
+ * @returns The share's first index, in 0..total - 1, and the index after its last one.
  */
 export function shareOf({ index, count }: ArrayTask, total: number): [first: number, end: number] {
   return [Math.floor(total * (index - 1) / count), Math.floor(total * index / count)];

@@ -1,9 +1,9 @@
 /**
- * Files that appear whole or not at all.
+ * Files that appear complete or not at all.
  *
  * Output is written under a temporary name in the same folder, flushed to the disk and renamed. Temporary names
- * are random, so that processes with equal numbers (in containers) do not share one. After a kill -9 only a
- * temporary name can be left; whoever holds the lock of the folder deletes it, see {@link removeStaleTemporaries}.
+ * are random, so that processes with equal ids (in containers) do not share one. After a kill -9 only a
+ * temporary file can be left; the next holder of the folder's lock deletes it, see {@link removeStaleTemporaries}.
  *
  * @module
  */
@@ -11,22 +11,22 @@ import { dirname, join } from "@std/path";
 import { explainFileError } from "./file_errors.ts";
 import { writeWhole } from "./byte_file.ts";
 
-/** What {@link temporaryName} makes: no name that a user would choose. */
+/** Matches names made by {@link temporaryName}, which no user would choose. */
 const TEMPORARY = /\.[0-9a-f]{16}\.tmp$/;
 
-/** A name beside `path` that nobody else has. */
+/** A unique name beside `path`. */
 export function temporaryName(path: string): string {
   return `${path}.${crypto.getRandomValues(new BigUint64Array(1))[0].toString(16).padStart(16, "0")}.tmp`;
 }
 
-/** Whether a killed process may have left a file or folder of that name. */
+/** Whether a name is one that a killed process may have left. */
 export function isTemporary(name: string): boolean {
   return TEMPORARY.test(name);
 }
 
-/** A file under a temporary name, which takes its own name when committed. */
+/** A file under a temporary name, renamed to its own name when committed. */
 export class AtomicFile {
-  /** How many bytes were written so far. */
+  /** The number of bytes written so far. */
   offsetBytes = 0;
   #file: Deno.FsFile | undefined;
 
@@ -57,7 +57,7 @@ export class AtomicFile {
   /**
    * Appends all the bytes.
    *
-   * @throws {UserError} If the disk is full; the temporary file is then gone.
+   * @throws {UserError} If the disk is full; the temporary file is then deleted.
    */
   writeSync(bytes: Uint8Array): void {
     const file = this.#open();
@@ -70,7 +70,7 @@ export class AtomicFile {
     this.offsetBytes += bytes.length;
   }
 
-  /** Flushes to the disk and gives the file its name. @param path Another name than was said first. */
+  /** Flushes to the disk and gives the file its name. @param path The name, if it is not the one given first. */
   commit(path: string = this.path): void {
     const file = this.#open();
     try {
@@ -125,7 +125,7 @@ export function writeJsonAtomic(path: string, value: unknown): void {
   writeFileAtomic(path, JSON.stringify(value, null, 2) + "\n");
 }
 
-/** Makes the names in a folder durable (a no-op where the system cannot sync a folder). */
+/** Makes the names in a folder durable; does nothing where the system cannot sync a folder. */
 export function syncDirectory(path: string): void {
   try {
     using folder = Deno.openSync(path);
@@ -134,7 +134,7 @@ export function syncDirectory(path: string): void {
 }
 
 /**
- * Deletes what a killed process left under temporary names. Only whoever holds the folder's lock may do so.
+ * Deletes files that a killed process left under temporary names. The caller must hold the folder's lock.
  *
  * @param folder The folder; it may not exist.
  */

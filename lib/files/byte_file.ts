@@ -1,5 +1,5 @@
 /**
- * Open files whose bytes are read and written in whole: Deno's calls may take a part of what they are given.
+ * Open files with complete reads and writes: Deno's own calls may transfer only a part of the bytes.
  *
  * Only regular files are opened for reading: a named pipe without a writer blocks for ever, a device has no end.
  *
@@ -12,7 +12,7 @@ import { explainFileError } from "./file_errors.ts";
 const CHUNK_BYTES = 1 << 20;
 /** Largest part of one call: the system takes no more than 2 GiB at a time. */
 const MAX_CALL_BYTES = 1 << 24;
-// ASSUMPTION: a window large enough to make system calls rare, small against every memory limit.
+// ASSUMPTION: large enough to make system calls rare, and small compared with every memory limit.
 const READ_AHEAD_BYTES = 1 << 18;
 
 /** A file open for reading or writing; errors name it and the byte. */
@@ -27,8 +27,8 @@ export class ByteFile implements Disposable {
   /**
    * Opens a regular file for reading.
    *
-   * @param action What is tried, for errors; `read PATH` by default.
-   * @throws {UserError} If there is none that can be read.
+   * @param action The action, for errors; `read PATH` by default.
+   * @throws {UserError} If it cannot be read or is not a regular file.
    */
   static open(path: string, action?: string): ByteFile {
     return new ByteFile(path, openRegularFile(path, action));
@@ -37,7 +37,7 @@ export class ByteFile implements Disposable {
   /**
    * Opens a file for writing; it and its folder are made if needed.
    *
-   * @param mode `new`: without what it held; `append`: at its end; `update`: anywhere in it, and for reading too.
+   * @param mode `new`: empty; `append`: at its end; `update`: anywhere in it, and for reading too.
    * @throws {UserError} If it cannot be written.
    */
   static write(path: string, mode: "new" | "append" | "update"): ByteFile {
@@ -71,7 +71,7 @@ export class ByteFile implements Disposable {
     });
   }
 
-  /** As {@link readAt}, as far as there are bytes. @returns How many there are. */
+  /** {@link readAt}, up to the end of the file. @returns The number of bytes read. */
   readAvailable(offsetBytes: number, into: Uint8Array): number {
     return explained(`read ${this.path}`, () => {
       this.#file.seekSync(offsetBytes, Deno.SeekMode.Start);
@@ -85,7 +85,7 @@ export class ByteFile implements Disposable {
     });
   }
 
-  /** All bytes from the beginning, in pieces; a piece changes with the next one. */
+  /** All bytes from the beginning, in pieces; a piece is valid until the next one. */
   *chunks(): Generator<Uint8Array> {
     const chunk = new Uint8Array(CHUNK_BYTES);
     let offsetBytes = 0;
@@ -94,7 +94,7 @@ export class ByteFile implements Disposable {
     }
   }
 
-  /** Writes all the bytes behind those written last. @throws {UserError} If the disk is full. */
+  /** Writes all the bytes after those written last. @throws {UserError} If the disk is full. */
   write(bytes: Uint8Array): void {
     explained(`write ${this.path}`, () => writeWhole(this.#file, bytes));
   }
@@ -107,12 +107,12 @@ export class ByteFile implements Disposable {
     });
   }
 
-  /** Cuts the file off. @param sizeBytes What is left, at most the present size. */
+  /** Truncates the file. @param sizeBytes Its new size, at most the present one. */
   truncate(sizeBytes: number): void {
     explained(`write ${this.path}`, () => this.#file.truncateSync(sizeBytes));
   }
 
-  /** Makes what was written durable. */
+  /** Makes the written bytes durable. */
   flush(): void {
     explained(`write ${this.path}`, () => this.#file.syncSync());
   }
@@ -181,8 +181,8 @@ export class FileWindow implements Disposable {
  * Opens a regular file for reading.
  *
  * @param path The file.
- * @param action What is tried, for errors; `read PATH` by default.
- * @throws {UserError} If there is none that can be read.
+ * @param action The action, for errors; `read PATH` by default.
+ * @throws {UserError} If it cannot be read or is not a regular file.
  */
 export function openRegularFile(path: string, action = `read ${path}`): Deno.FsFile {
   try {
@@ -193,14 +193,19 @@ export function openRegularFile(path: string, action = `read ${path}`): Deno.FsF
   }
 }
 
-/** Refuses what is no regular file. @param action What is tried. @throws {UserError} If it is another thing. */
+/** Refuses anything but a regular file. @param action The action, for errors. @throws {UserError} If it is not one. */
 export function requireRegular(info: Deno.FileInfo, action: string): void {
   if (info.isFile) return;
   const advice = info.isDirectory ? "name a file" : "name a regular file";
-  throw new UserError(`Cannot ${action}: it is ${kindOf(info)}, a file was wanted; ${advice}`);
+  throw new UserError(`Cannot ${action}: it is ${kindOf(info)}, expected a file; ${advice}`);
 }
 
-/** Refuses a link where the program makes none. @param action What is tried. @throws {UserError} If there is one. */
+/**
+ * Refuses a link where the program makes none.
+ *
+ * @param action The action, for errors.
+ * @throws {UserError} If it is one.
+ */
 export function refuseLink(path: string, action: string): void {
   let target: string | undefined;
   try {
@@ -211,12 +216,12 @@ export function refuseLink(path: string, action: string): void {
     if (!(error instanceof Deno.errors.NotFound)) throw explainFileError(error, action);
     if (target === undefined) return;
     throw new UserError(
-      `Cannot ${action}: ${path} is a link to ${target}, where nothing is; make that folder, or delete the link`,
+      `Cannot ${action}: ${path} is a link to ${target}, which does not exist; make that folder, or delete the link`,
     );
   }
   throw new UserError(
     `Cannot ${action}: ${path} is a link to ${target}, and links in output folders are not followed; ` +
-      "move what it leads to there, or choose another --output",
+      "move its target there, or choose another --output",
   );
 }
 
@@ -226,7 +231,7 @@ function kindOf({ isDirectory, isFifo, isSocket }: Deno.FileInfo): string {
   return isSocket ? "a socket" : "a device";
 }
 
-/** Writes all the bytes to what takes them in pieces. */
+/** Writes all the bytes to a writer that may take them in pieces. */
 export function writeWhole(writer: { writeSync(bytes: Uint8Array): number }, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length;) done += writer.writeSync(bytes.subarray(done));
 }

@@ -3,7 +3,7 @@
  * without an error.
  *
  * A named folder is checked as a whole, with the splits that the stage does not read: a copy that lacks one of them
- * often lacks more. A named file, or the folder of one split, is checked alone. Files without a manifest pass.
+ * often lacks more. A named file, or the folder of one split, is checked alone. Files without a manifest are accepted.
  *
  * @module
  */
@@ -16,35 +16,35 @@ import { hashOfEnds } from "./manifest.ts";
 import { findListedOutputs, type ListedOutput, type OutputSearch, Places } from "./listed_outputs.ts";
 
 /**
- * Inputs of at most so many bytes are always compared by SHA-256, which takes 12 ms (1.4 GB/s on one core); of larger
- * ones the ends of each file.
+ * Inputs of at most this many bytes are compared by SHA-256, which takes 12 ms (1.4 GB/s on one core). Of larger
+ * inputs only the ends of each file are compared.
  */
 const SMALL_BYTES = 1 << 24;
-/** Signals are handled at least this often. */
+/** The longest time between two checks for signals. */
 const HOLD_MS = 50;
-/** A shorter comparison shows no progress. */
+/** A comparison that takes less shows no progress. */
 const SHOW_AFTER_MS = 2000;
 
-/** How {@link checkOutputs} works, and what it calls. */
+/** Options and callbacks of {@link checkOutputs}. */
 export interface OutputCheck extends OutputSearch {
   /** Whether all bytes of all files are compared; by default those of small inputs, and the ends of other files. */
   verify?: boolean | undefined;
-  /** With "skip", a damaged input passes unless `verify` is set. */
+  /** With "skip", a damaged input is accepted unless `verify` is set. */
   onCorrupt?: "error" | "skip" | undefined;
-  /** The check ends with the signal's reason soon after it is aborted. */
+  /** Ends the check with its reason soon after it is aborted. */
   signal?: AbortSignal;
   /** Called with the bytes compared and their total, if the comparison takes long. */
   onProgress?: (phase: string, done: number, total: number) => void;
 }
 
-/** What the manifests say of files that were checked. */
+/** The manifests' facts about the files that were checked. */
 export class CheckedOutputs {
   /** The files that were checked, sorted. */
   readonly paths: readonly string[];
   readonly #listed: ReadonlyMap<string, ListedOutput>;
   readonly #places = new Places();
 
-  /** Keeps what the manifests say. @param listed All outputs, by place. @param inputs The checked ones. */
+  /** Stores the manifests' facts. @param listed All outputs, by place. @param inputs The checked ones. */
   constructor(listed: ReadonlyMap<string, ListedOutput>, inputs: readonly ListedOutput[]) {
     this.#listed = listed;
     this.paths = inputs.map(({ path }) => path).sort();
@@ -55,7 +55,7 @@ export class CheckedOutputs {
     const listed = this.#listed.get(this.#places.of(path));
     const wanted = listed?.output.counts?.records;
     if (!listed || wanted === undefined || wanted === numRecords) return;
-    throw changed(listed, `has ${numRecords} records, ${wanted} were wanted`);
+    throw changed(listed, `has ${numRecords} records, expected ${wanted}`);
   }
 }
 
@@ -64,7 +64,7 @@ export class CheckedOutputs {
  * are small, or with `verify`; else of their ends), and that no other data file lies among them.
  *
  * @param paths Files, folders and globs, as `listInputs` takes them.
- * @throws {UserError} If something is missing, changed or too much, or a run or task did not finish.
+ * @throws {UserError} If a file is missing, changed or not listed, or a run or task did not finish.
  */
 export async function checkOutputs(
   paths: readonly string[],
@@ -75,8 +75,8 @@ export async function checkOutputs(
   if (strangers.length > 0) {
     const [{ path, folder, stage }, ...others] = strangers;
     throw new UserError(
-      `Cannot read ${folder}: no manifest lists ${path}${more(others.length)}, only files of ${stage} were ` +
-        `wanted; move it to another folder or delete it`,
+      `Cannot read ${folder}: no manifest lists ${path}${more(others.length)}, expected only files of ` +
+        `${stage}; move it to another folder or delete it`,
     );
   }
   const sizeBytes = inputs.reduce((sum, { output }) => sum + output.sizeBytes, 0);
@@ -94,7 +94,7 @@ function requireThere(inputs: readonly ListedOutput[]): void {
     try {
       const { size } = Deno.statSync(input.path);
       const { sizeBytes } = input.output;
-      if (size !== sizeBytes) throw changed(input, `has ${size} bytes, ${sizeBytes} were wanted`);
+      if (size !== sizeBytes) throw changed(input, `has ${size} bytes, expected ${sizeBytes}`);
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw explainFileError(error, `read ${input.path}`);
       missing.push(input);
@@ -103,13 +103,15 @@ function requireThere(inputs: readonly ListedOutput[]): void {
   if (missing.length === 0) return;
   const [{ output, stage, folder, manifestPath }, ...others] = missing;
   throw new UserError(
-    `Cannot read ${folder ?? manifestPath}: ${output.path} is missing${more(others.length)}, all that ` +
-      `${basename(manifestPath)} lists was wanted; copy it again, run ${stage} again with the same ` +
-      "options, which makes missing files anew, or delete the manifest to use what is there",
+    `Cannot read ${folder ?? manifestPath}: ${output.path} is missing${
+      more(others.length)
+    }, expected all that ` +
+      `${basename(manifestPath)} lists; copy it again, run ${stage} again with the same ` +
+      "options, which makes missing files again, or delete the manifest to use the existing files",
   );
 }
 
-/** Tells files of one run from those of another one, whatever their size: an interrupted copy mixes them. */
+/** Detects files of another run, whatever their size: an interrupted copy mixes files of two runs. */
 async function compareEnds(
   inputs: readonly ListedOutput[],
   totalBytes: number,
@@ -119,7 +121,7 @@ async function compareEnds(
   for (const input of inputs) {
     const { endsSha256, sizeBytes } = input.output;
     if (endsSha256 !== undefined && hashOfEnds(input.path) !== endsSha256) {
-      throw changed(input, "has other bytes at its ends than were written, the same content was expected");
+      throw changed(input, "has other bytes at its ends than were written, expected the same content");
     }
     await comparison.advance(sizeBytes);
   }
@@ -139,12 +141,12 @@ async function compareHashes(
       await comparison.advance(chunk.length);
     }
     if (hash.digest("hex") !== input.output.sha256) {
-      throw changed(input, "has another SHA-256 than was written, the same content was wanted");
+      throw changed(input, "has another SHA-256 than was written, expected the same content");
     }
   }
 }
 
-/** Shows how far a comparison is, and lets signals be handled during it. */
+/** Shows the progress of a comparison, and lets signals be handled during it. */
 class Comparison {
   readonly #startMs = performance.now();
   #lastMs = this.#startMs;
@@ -152,7 +154,7 @@ class Comparison {
 
   constructor(readonly title: string, readonly totalBytes: number, readonly check: OutputCheck) {}
 
-  /** Counts what was compared; pauses and shows it if it is time to. @throws The reason of the signal. */
+  /** Counts compared bytes; now and then shows the progress and yields to signals. @throws The reason of the signal. */
   async advance(numBytes: number): Promise<void> {
     this.#doneBytes += numBytes;
     if (performance.now() - this.#lastMs < HOLD_MS) return;

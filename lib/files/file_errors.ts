@@ -1,16 +1,16 @@
 /**
- * What the operating system says of a file, for people.
+ * The operating system's file errors as messages for people.
  *
  * @module
  */
 import { UserError } from "../errors.ts";
 
 /**
- * Turns what the operating system says of a file into a one-line error that names the file.
+ * Turns an operating system's file error into a one-line error that names the file.
  *
- * @param error What a Deno file call threw.
- * @param action What was tried, such as `write runs/demo/a.parquet`.
- * @returns A {@link UserError} for the known causes, else the error itself.
+ * @param error The error that a Deno file call threw.
+ * @param action The action that failed, such as `write runs/demo/a.parquet`.
+ * @returns A {@link UserError} for known causes, else the error itself.
  */
 export function explainFileError(error: unknown, action: string): unknown {
   if (error instanceof UserError || !(error instanceof Error)) return error;
@@ -22,14 +22,14 @@ export function explainFileError(error: unknown, action: string): unknown {
     return new UserError(`Cannot ${action}: permission denied; check the owner and mode of the path`, cause);
   }
   if (error instanceof Deno.errors.IsADirectory) {
-    return new UserError(`Cannot ${action}: it is a directory, a file was wanted; name a file`, cause);
+    return new UserError(`Cannot ${action}: it is a directory, expected a file; name a file`, cause);
   }
   if (error instanceof Deno.errors.NotADirectory || error instanceof Deno.errors.AlreadyExists) {
     return new UserError(`Cannot ${action}: a part of the path is not a directory; check the path`, cause);
   }
   if (error instanceof Deno.errors.FilesystemLoop || /os error 40\b|ELOOP/.test(error.message)) {
     return new UserError(
-      `Cannot ${action}: too many links follow each other; delete the link that leads to itself`,
+      `Cannot ${action}: too many links in a chain; delete the link that leads to itself`,
       cause,
     );
   }
@@ -51,7 +51,7 @@ export function explainFileError(error: unknown, action: string): unknown {
   return error;
 }
 
-/** Whether the file system refuses a path since a name in it is too long. */
+/** Whether the file system refuses a path because a name in it is too long. */
 export function isNameTooLong(error: unknown): boolean {
   return error instanceof Error && /os error 36\b|ENAMETOOLONG|name too long/i.test(error.message);
 }

@@ -8,7 +8,7 @@ import { FormatError, UserError } from "../errors.ts";
 import { requireRegular } from "./byte_file.ts";
 import { explainFileError, isNameTooLong } from "./file_errors.ts";
 
-/** What an input file was when a stage read it; kept in manifests to tell a rerun from another run. */
+/** An input file's state when a stage read it; kept in manifests to tell a rerun from another run. */
 export interface InputFingerprint {
   /** The path as given. */
   path: string;
@@ -18,7 +18,7 @@ export interface InputFingerprint {
   mtimeMs: number;
 }
 
-/** Whether a file or folder counts, by its path as given; others are not looked at. */
+/** Whether a file or folder counts, by its path as given; others are ignored. */
 export type IsRead = (path: string) => boolean;
 
 /** Called with a line for the user, such as `following data/a -> /store/b`. */
@@ -29,8 +29,8 @@ export type OnLink = (line: string) => void;
  *
  * @param paths Files, directories (searched recursively, as the links in them are) and globs.
  * @param options `extensions`: which files of a directory count, such as `[".parquet"]`; a file named
- *   by itself always counts. `wanted`: what the error message asks for, such as `a Parquet file`. `isRead`: what
- *   counts of directories, which may then have none. `onLink`: called with the links that are followed.
+ *   by itself always counts. `wanted`: what the error message says is expected, such as `a Parquet file`. `isRead`:
+ *   what counts of directories, which may then have none. `onLink`: called with the links that are followed.
  * @throws {UserError} If a path does not exist, is neither a file nor a directory, or a directory or glob has no
  *   such file.
  */
@@ -48,8 +48,8 @@ export function listInputs(
     const files = findFiles(path, options);
     if (files.size === 0 && !options.isRead) {
       throw new UserError(
-        `Cannot read ${path}: no ${options.extensions.join(" or ")} file in it, ${options.wanted} was ` +
-          "wanted; check the path",
+        `Cannot read ${path}: no ${options.extensions.join(" or ")} file in it, expected ` +
+          `${options.wanted}; check the path`,
       );
     }
     for (const [real, file] of files) if (!found.has(real)) found.set(real, file);
@@ -111,8 +111,8 @@ export function readText(path: string): string {
  * The object in a JSON file.
  *
  * @param path The file.
- * @param wanted What it is, for errors, such as `a run configuration`.
- * @throws {FormatError} If it is no JSON object.
+ * @param wanted The expected content, for errors, such as `a run configuration`.
+ * @throws {FormatError} If it is not a JSON object.
  * @throws {UserError} If it cannot be read.
  */
 export function readJsonObject(path: string, wanted: string): Record<string, unknown> {
@@ -123,9 +123,9 @@ export function readJsonObject(path: string, wanted: string): Record<string, unk
       return value as Record<string, unknown>;
     }
   } catch (cause) {
-    throw new FormatError(`it is no JSON, ${wanted} was wanted`, { path, cause });
+    throw new FormatError(`it is not JSON, expected ${wanted}`, { path, cause });
   }
-  throw new FormatError(`it is no JSON object, ${wanted} was wanted`, { path });
+  throw new FormatError(`it is not a JSON object, expected ${wanted}`, { path });
 }
 
 /** Whether the path exists. */
@@ -168,7 +168,7 @@ interface WalkOptions {
   onLink: OnLink;
 }
 
-/** Goes through a folder, and through those that links in it lead to, each once. */
+/** Walks a folder, and the folders that links in it lead to, each once. */
 function walk(root: string, options: WalkOptions): Map<string, string> {
   const { isWanted, mayEnter, onLink } = options;
   const files = new Map<string, string>();
@@ -199,7 +199,7 @@ function walk(root: string, options: WalkOptions): Map<string, string> {
       if (!target) continue;
       const { real, isDirectory } = target;
       if (entered.has(real) || files.has(real)) {
-        onLink(`leaving out ${link} -> ${real}, which is read already`);
+        onLink(`leaving out ${link} -> ${real}, which was already read`);
       } else if (isDirectory) {
         onLink(`following ${link} -> ${real}`);
         enter(link, real);
@@ -214,7 +214,7 @@ function walk(root: string, options: WalkOptions): Map<string, string> {
   return files;
 }
 
-/** Where a link leads to, if that is wanted. @throws {UserError} If it leads nowhere. */
+/** The target of a link, if it counts. @throws {UserError} If it leads nowhere. */
 function targetOf(
   link: string,
   { isWanted, mayEnter }: WalkOptions,
@@ -227,8 +227,10 @@ function targetOf(
     const { NotFound, NotADirectory, FilesystemLoop } = Deno.errors;
     if (![NotFound, NotADirectory, FilesystemLoop].some((kind) => cause instanceof kind)) throw cause;
     throw new UserError(
-      `Cannot read ${link}: it is a link to ${Deno.readLinkSync(link)}, where nothing is, a file or ` +
-        "folder was wanted; mount or copy that, or delete the link",
+      `Cannot read ${link}: it is a link to ${
+        Deno.readLinkSync(link)
+      }, which does not exist, expected a file ` +
+        "or folder; mount or copy that, or delete the link",
       { cause },
     );
   }

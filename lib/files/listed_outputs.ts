@@ -1,7 +1,7 @@
 /**
- * What manifests list of the inputs of a stage, and which data files lie there that no manifest lists.
+ * Finds the outputs that manifests list among a stage's inputs, and the data files there that no manifest lists.
  *
- * Files are compared by their places, paths without links, so that all names of a folder mean the same one.
+ * Files are compared by their places, paths without links, so that different names of one folder are equal.
  *
  * @module
  */
@@ -24,7 +24,7 @@ const BESIDE = ".manifest.json";
 
 /** An output of a manifest. */
 export interface ListedOutput {
-  /** Where it should be. */
+  /** Its expected path. */
   path: string;
   output: ManifestOutput;
   stage: string;
@@ -33,25 +33,25 @@ export interface ListedOutput {
   folder?: string;
 }
 
-/** How {@link findListedOutputs} looks. */
+/** Options of {@link findListedOutputs}. */
 export interface OutputSearch {
-  /** Which files of folders count, by path; all by default. */
+  /** Whether a file of a folder counts, by path; all by default. */
   isRead?: IsRead | undefined;
   /** Called with the links that are followed. */
   onLink?: OnLink | undefined;
 }
 
-/** What {@link findListedOutputs} finds. */
+/** The result of {@link findListedOutputs}. */
 interface FoundOutputs {
   /** All outputs of the manifests, by place. */
   listed: ReadonlyMap<string, ListedOutput>;
-  /** Those of them that the arguments name. */
+  /** The outputs that the arguments name. */
   inputs: ListedOutput[];
   /** Data files that no manifest lists, among files that the stage wrote to the folder. */
   strangers: { path: string; folder: string; stage: string }[];
 }
 
-/** What arguments name. */
+/** The files and folders that arguments name. */
 interface Scope {
   /** Places of folders. */
   folders: Set<string>;
@@ -61,7 +61,7 @@ interface Scope {
   dataFiles: Map<string, string>;
   /** Folders that may have manifests, by place. */
   writtenFolders: Map<string, string>;
-  /** Manifests that lie beside their files. */
+  /** Manifests beside their files. */
   besides: Set<string>;
 }
 
@@ -100,7 +100,7 @@ export function findListedOutputs(paths: readonly string[], search: OutputSearch
   const scope = findScope(paths, places, search);
   const { isRead } = search;
   const folders = [...scope.writtenFolders].flatMap(([place, folder]) =>
-    // Of a run that has not finished there may be nothing but its work folder.
+    // An unfinished run may have left only its work folder.
     readFolder(place, folder, scope.folders.has(place) ? requireFinished : readManifests, isRead)
   );
   const outputs = [...[...scope.besides].flatMap(readBeside), ...folders.flatMap(({ outputs }) => outputs)];
@@ -111,7 +111,7 @@ export function findListedOutputs(paths: readonly string[], search: OutputSearch
     const files = filesOf.get(folder.place) ?? [];
     const data = folder.outputs.filter(({ path }) => isData(path));
     const isNamed = files.length > 0 || data.some(({ path }) => isWithin(scope.folders, places.of(path)));
-    // A folder of another stage, such as a run of `train`, may have data in it that were put there later.
+    // A folder of another stage, such as a run of `train`, may hold data that were put there later.
     if (!isNamed || data.length === 0 && !scope.folders.has(folder.place)) return [];
     if (!scope.folders.has(folder.place)) requireFinished(folder.folder);
     const unlisted = files.filter((place) => !listed.has(place) && isAmongData(place, folder, data));
@@ -178,13 +178,13 @@ function readFolder(
   return [{ place, folder, manifests, outputs }];
 }
 
-/** What a manifest lists that lies beside its file. @throws {UserError} If the file is not finished. */
+/** The output that a manifest beside its file lists. @throws {UserError} If the file is not finished. */
 function readBeside(manifestPath: string): ListedOutput[] {
   const manifest = unlessForeign(() => readManifest(manifestPath));
   if (!manifest) return [];
   if (manifest.complete) return listOutputs(manifest, { manifestPath });
   throw new UserError(
-    `Cannot read what ${manifestPath} speaks of: ${manifest.stage} did not finish it, a whole file was wanted; ` +
+    `Cannot read the output of ${manifestPath}: ${manifest.stage} did not finish it, expected a whole file; ` +
       `run ${manifest.stage} again with the same options, or delete the manifest`,
   );
 }
@@ -237,13 +237,13 @@ function isWithin(folders: ReadonlySet<string>, place: string): boolean {
   return false;
 }
 
-/** Whether a file lies where the data of a folder do: in the same folders of it, or anywhere if some are in none. */
+/** Whether a file is where a folder's data are: in the same subfolders, or anywhere if some data are in no subfolder. */
 function isAmongData(place: string, folder: WrittenFolder, data: readonly ListedOutput[]): boolean {
   const top = topFolder(place.slice(folder.place.length + 1));
   return data.some(({ output }) => ["", top].includes(topFolder(output.path)));
 }
 
-/** The folder of a relative path that it begins with, or nothing. */
+/** The first folder of a relative path; empty if it has none. */
 function topFolder(path: string): string {
   return /^(.*?)[\\/]/.exec(path)?.[1] ?? "";
 }

@@ -1,6 +1,6 @@
 /**
- * `manifest.json`, which every stage leaves beside its output: what it read, how, and what it wrote. A rerun with the
- * same inputs and options finds it and does not do the work again (staged_output.ts).
+ * `manifest.json`, which every stage writes beside its output: its inputs, options and outputs. A rerun with the
+ * same inputs and options finds it and does not repeat the work (staged_output.ts).
  *
  * @module
  */
@@ -15,20 +15,19 @@ import { ByteFile } from "./byte_file.ts";
 import { explainFileError } from "./file_errors.ts";
 import { type InputFingerprint, isMissing } from "./inputs.ts";
 
-/** What {@link hashOfEnds} reads at the beginning of a file. */
+/** The bytes that {@link hashOfEnds} reads at the beginning of a file. */
 const FIRST_BYTES = 1 << 16;
-/** What it reads at the end: two blocks of an ArrayRecord file. */
+/** The bytes that it reads at the end: two blocks of an ArrayRecord file. */
 const LAST_BYTES = 1 << 17;
 
 const inputsSchema = z.array(z.object({ path: z.string(), sizeBytes: z.number(), mtimeMs: z.number() }));
 const outputSchema = z.object({
   path: z.string().refine(isWithinFolder, {
-    error: ({ input }) =>
-      `it lists ${JSON.stringify(input)} as output, names within its folder were expected`,
+    error: ({ input }) => `it lists ${JSON.stringify(input)} as output, expected names within its folder`,
   }),
   sizeBytes: z.number(),
   sha256: z.string(),
-  /** The SHA-256 of {@link hashOfEnds}; missing in manifests of older versions. */
+  /** The SHA-256 of {@link hashOfEnds}; absent in manifests of older versions. */
   endsSha256: z.string().optional(),
   counts: z.record(z.string(), z.number()).optional(),
 });
@@ -37,7 +36,7 @@ const manifestSchema = z.object({
   stage: z.string(),
   version: z.string(),
   inputs: inputsSchema,
-  /** Manifests of all that tasks divide, where each has other `inputs`. */
+  /** The manifests of all inputs, where tasks divide them and each task has other `inputs`. */
   inputManifests: inputsSchema.optional(),
   options: z.record(z.string(), z.unknown()),
   counts: z.record(z.string(), z.unknown()),
@@ -46,16 +45,16 @@ const manifestSchema = z.object({
   complete: z.boolean(),
 });
 
-/** What a stage read, with which options, and what it wrote. Paths of outputs are relative to the folder. */
+/** A stage's inputs, options and outputs. Paths of outputs are relative to the folder. */
 export type Manifest = z.infer<typeof manifestSchema>;
-/** What a {@link Manifest} starts with. */
+/** The fields that are known when a {@link Manifest} is started. */
 export type ManifestStart = Pick<Manifest, "stage" | "inputs" | "inputManifests" | "options">;
 /** One output file of a {@link Manifest}. */
 export type ManifestOutput = z.infer<typeof outputSchema>;
 
 /** Starts the manifest of a stage with the current software version. */
 export function newManifest({ stage, inputs, inputManifests, options }: ManifestStart): Manifest {
-  // In the order of the schema, which is that of a manifest that was read.
+  // In the order of the schema, as in a manifest that was read.
   return {
     stage,
     version: VERSION,
@@ -72,8 +71,8 @@ export function newManifest({ stage, inputs, inputManifests, options }: Manifest
 /**
  * The manifest at `path`.
  *
- * @returns The manifest, or undefined if there is none.
- * @throws {FormatError} If the file is no manifest.
+ * @returns The manifest, or undefined if the file does not exist.
+ * @throws {FormatError} If the file is not a manifest.
  */
 export function readManifest(path: string): Manifest | undefined {
   let text: string;
@@ -88,7 +87,7 @@ export function readManifest(path: string): Manifest | undefined {
   } catch (cause) {
     const custom = cause instanceof z.ZodError && cause.issues.find(({ code }) => code === "custom")?.message;
     throw new FormatError(
-      `${custom || "it is no manifest of this program"}; delete it or choose another output folder`,
+      `${custom || "it is not a manifest of this program"}; delete it or choose another output folder`,
       { path, cause },
     );
   }
@@ -106,7 +105,7 @@ export function writeManifest(path: string, manifest: Manifest): void {
   writeJsonAtomic(path, manifest);
 }
 
-/** Whether two manifests stand for work that belongs together: stage, version, options, and what is divided. */
+/** Whether two manifests are of the same run: stage, version, options, and the inputs that tasks divide. */
 export function isSameRun(a: Manifest, b: Manifest): boolean {
   const identity = ({ stage, version, options }: Manifest) =>
     JSON.stringify([stage, version, Object.entries(options).sort()]);
@@ -114,12 +113,12 @@ export function isSameRun(a: Manifest, b: Manifest): boolean {
   return identity(a) === identity(b) && areSameFiles(divided(a), divided(b));
 }
 
-/** Whether two manifests stand for the same work: that of {@link isSameRun}, with the same inputs. */
+/** Whether two manifests are of the same run, see {@link isSameRun}, and have the same inputs. */
 export function isSameWork(a: Manifest, b: Manifest): boolean {
   return isSameRun(a, b) && areSameFiles(a.inputs, b.inputs);
 }
 
-/** Whether two lists say the same of the same files. */
+/** Whether two lists have equal entries for the same files. */
 export function areSameFiles(a: readonly InputFingerprint[], b: readonly InputFingerprint[]): boolean {
   const isSame = (file: InputFingerprint, other: InputFingerprint) =>
     file.path === other.path && file.sizeBytes === other.sizeBytes && file.mtimeMs === other.mtimeMs;
@@ -128,8 +127,8 @@ export function areSameFiles(a: readonly InputFingerprint[], b: readonly InputFi
 
 /**
  * The SHA-256 of a file's first 64 KiB and last 128 KiB, or of all bytes of a smaller file. These are quick to read
- * whatever the size, and tell files of the same size with other records apart: an ArrayRecord file ends with its index
- * and one block of 64 KiB behind it, a Parquet file with its statistics.
+ * whatever the size, and differ between files of one size with different records: an ArrayRecord file ends with its
+ * index and one block of 64 KiB, a Parquet file with its statistics.
  *
  * @throws {UserError} If the file cannot be read.
  */

@@ -1,8 +1,8 @@
 /**
  * A file that a command writes without a manifest: answers, a picture, a cache.
  *
- * A regular file is replaced when the new one is whole, and a link's target instead of the link. What is no regular
- * file, such as a pipe or /dev/null, is written to as it is.
+ * A regular file is replaced when the new one is complete; of a link, the target is replaced. Other files, such as
+ * a pipe or /dev/null, are written to directly.
  *
  * @module
  */
@@ -16,11 +16,11 @@ import { isMissing } from "./inputs.ts";
 import { OutputLock } from "./output_lock.ts";
 import { placeOfFile } from "./output_place.ts";
 
-/** What is to be known of the command that writes a file. */
+/** The command that writes a file. */
 export interface OutputFileOptions {
   /** Its name, for the messages of others that want to write the file. */
   stage: string;
-  /** Files and folders that it reads; the output may be none of them. */
+  /** Files and folders that it reads; the output must not be one of them. */
   inputs: readonly string[];
 }
 
@@ -46,13 +46,13 @@ export class OutputFile implements Disposable {
     }
     const { path: target, work } = placeOfFile(path);
     const lock = this.#opened.use(OutputLock.acquire(work, { output: path, stage }));
-    lock.clearFolder(); // of what a killed process left
+    lock.clearFolder(); // deletes files that a killed process left
     const file = this.#opened.use(AtomicFile.create(join(work, basename(target))));
     this.#write = (bytes) => file.writeSync(bytes);
     this.#commit = () => file.commit(target);
   }
 
-  /** Appends all the bytes. @throws {UserError} If the disk is full or nobody reads the pipe any more. */
+  /** Appends all the bytes. @throws {UserError} If the disk is full or the pipe's reader has gone. */
   writeSync(bytes: Uint8Array): void {
     this.#write(bytes);
   }
@@ -67,7 +67,7 @@ export class OutputFile implements Disposable {
   }
 }
 
-/** Writes a whole file as {@link OutputFile} does. @param content Text (written as UTF-8). */
+/** Writes a whole file through an {@link OutputFile}. @param content Text (written as UTF-8). */
 export function writeOutputFile(path: string, content: string, options: OutputFileOptions): void {
   using file = new OutputFile(path, options);
   file.writeSync(new TextEncoder().encode(content));
@@ -75,10 +75,10 @@ export function writeOutputFile(path: string, content: string, options: OutputFi
 }
 
 /**
- * Writes all the bytes to what takes them in pieces.
+ * Writes all the bytes to a writer that may take them in pieces.
  *
- * @param path What it is called in errors.
- * @throws {UserError} If the disk is full or nobody reads the pipe any more.
+ * @param path Its name in errors.
+ * @throws {UserError} If the disk is full or the pipe's reader has gone.
  */
 export function writeAll(
   writer: { writeSync(bytes: Uint8Array): number },
@@ -95,7 +95,7 @@ export function writeAll(
   }
 }
 
-/** Opens a pipe or device; undefined for a regular file or one that is to be made. */
+/** Opens a pipe or device; undefined for a regular file or one that does not exist yet. */
 function openSpecial(path: string): Deno.FsFile | undefined {
   try {
     const { isFile, isDirectory } = Deno.statSync(path);

@@ -1,5 +1,5 @@
 /**
- * Refuses an output that would replace, delete or mix with what the same command reads.
+ * Refuses an output that would replace, delete or mix with the inputs of the same command.
  *
  * @module
  */
@@ -9,11 +9,11 @@ import { folderOf, realPath } from "./real_path.ts";
 /**
  * Refuses an output that is an input, lies in an input folder, or has an input within it.
  *
- * Paths are compared as the file system sees them: links are followed, and a path is another one's if both name the
- * same file, whatever their spelling.
+ * Paths are compared as the file system sees them: links are followed, and two paths are equal if they name the same
+ * file, whatever their spelling.
  *
  * @param output The file or folder to be written; it may not exist.
- * @param inputs Files and folders that are read; those that do not exist do not matter.
+ * @param inputs Files and folders that are read; those that do not exist are ignored.
  * @throws {UsageError} If they overlap.
  */
 export function refuseOverlap(output: string, inputs: readonly string[]): void {
@@ -28,12 +28,12 @@ export function refuseOverlap(output: string, inputs: readonly string[]): void {
       : undefined;
     if (fault === undefined) continue;
     throw new UsageError(
-      `Cannot write to ${output}: ${fault}, a place apart from the inputs was wanted; choose another one`,
+      `Cannot write to ${output}: ${fault}, expected a path apart from the inputs; choose another one`,
     );
   }
 }
 
-/** Compares paths by what they name; remembers what the file system said. */
+/** Compares paths by the files that they name, and caches the file system's answers. */
 class Ancestors {
   readonly #identities = new Map<string, string>();
   readonly #realPaths = new Map<string, string>();
@@ -56,7 +56,7 @@ class Ancestors {
     return real;
   }
 
-  /** Device and inode where there are such and they may be read, else the path. */
+  /** Device and inode if the system has them and they may be read, else the path. */
   #identity(path: string): string {
     const known = this.#identities.get(path);
     if (known !== undefined) return known;

@@ -1,5 +1,5 @@
 /**
- * A lock on an output, so that one process at a time writes it.
+ * A lock on an output, so that only one process at a time writes it.
  *
  * It is a lock of the kernel (flock) on a file that stays open while the output is written. So it ends with its
  * process, and works through links and on network file systems that support locks.
@@ -14,7 +14,7 @@ import { exists } from "./inputs.ts";
 
 /** The name of the lock's file. */
 export const LOCK = "lock";
-/** The last holder may remove the folder between two steps of the next one, but not so often. */
+/** The last holder may remove the folder between two steps of the next one, but not this often. */
 const MAX_ATTEMPTS = 100;
 
 /** Another process holds the lock. */
@@ -34,7 +34,7 @@ export class OutputLock implements Disposable {
    * Takes the lock.
    *
    * @param folder The folder of the lock's file; it is made if needed.
-   * @param options `output`: what is locked, as the user named it; `stage`: who locks it, for others' messages.
+   * @param options `output`: the locked path as the user named it; `stage`: the holder, for others' messages.
    * @throws {UserError} If another process, or another part of this one, holds it.
    */
   static acquire(folder: string, { output, stage }: { output: string; stage: string }): OutputLock {
@@ -54,7 +54,7 @@ export class OutputLock implements Disposable {
           try {
             writeHolder(file, stage);
           } catch (error) {
-            file.close(); // a lock that nobody can release would stay
+            file.close(); // else a lock would stay that nobody can release
             throw error;
           }
           return new OutputLock(folder, file);
@@ -64,7 +64,7 @@ export class OutputLock implements Disposable {
     } catch (error) {
       throw explainFileError(error, `lock ${output}`);
     }
-    throw new UserError(`Cannot lock ${output}: ${folder} is removed again and again; run again`);
+    throw new UserError(`Cannot lock ${output}: ${folder} was removed repeatedly; run again`);
   }
 
   /** Deletes everything in the folder but the lock. */
@@ -82,16 +82,16 @@ export class OutputLock implements Disposable {
     this.#file.close();
     try {
       Deno.removeSync(this.folder);
-    } catch { /* it holds work to go on with, or is another's already */ }
+    } catch { /* it holds unfinished work, or already belongs to another process */ }
   }
 }
 
 /**
- * What the file of a lock says, without taking the lock. The file goes with its holder, unless that is killed.
+ * The content of a lock's file, without taking the lock. The holder deletes the file, unless it is killed.
  *
  * @param folder The folder of the lock's file.
- * @returns `holder`: such as `shard, process 71, since …`, or nothing where it has not said so yet; `sinceMs`: when it
- *   took the lock, milliseconds since 1970. Undefined if there is no such file.
+ * @returns `holder`: such as `shard, process 71, since …`, or nothing if it is not written yet; `sinceMs`: when it
+ *   took the lock, milliseconds since 1970. Undefined if the file does not exist.
  * @throws {UserError} If it cannot be read.
  */
 export function readLock(folder: string): { holder: string; sinceMs: number } | undefined {
@@ -104,24 +104,24 @@ export function readLock(folder: string): { holder: string; sinceMs: number } | 
   }
 }
 
-/** Undefined where the folder was removed in between. */
+/** Undefined if the folder was removed in between. */
 function openLock(folder: string): Deno.FsFile | undefined {
   for (const path of [dirname(folder), folder, join(folder, LOCK)]) {
-    // The output folder may be a link, but not to nothing.
+    // The output folder may be a link, but its target must exist.
     if (path !== dirname(folder) || !exists(path)) refuseLink(path, `lock ${path}`);
   }
   try {
     Deno.mkdirSync(folder, { recursive: true });
     return Deno.openSync(join(folder, LOCK), { read: true, write: true, create: true });
   } catch (error) {
-    // The second: it was there when it was to be made, and is gone since.
+    // The second error: the folder existed when it was to be made, and was removed since.
     const isGone = error instanceof Deno.errors.NotFound || error instanceof Deno.errors.AlreadyExists;
     if (isGone) return undefined;
     throw error;
   }
 }
 
-/** Whether the locked file is the one that others will open: the holder before may have deleted it. */
+/** Whether the locked file is still the one at its path: the previous holder may have deleted it. */
 function isStillThere(folder: string, file: Deno.FsFile): boolean {
   try {
     const named = Deno.statSync(join(folder, LOCK));
@@ -140,7 +140,7 @@ function writeHolder(file: Deno.FsFile, stage: string): void {
   );
 }
 
-/** `shard, process 71, since …`, or nothing where the holder has not written it yet. */
+/** `shard, process 71, since …`, or nothing if the holder has not written it yet. */
 function readText(file: Deno.FsFile): string {
   const bytes = new Uint8Array(200);
   return new TextDecoder().decode(bytes.subarray(0, file.readSync(bytes) ?? 0)).trim();

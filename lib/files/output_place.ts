@@ -1,6 +1,6 @@
 /**
- * Where outputs go, what they may not replace there, and how they are moved there: another run's result is replaced
- * with --overwrite only, another stage's or a user's file never.
+ * Moves outputs to their final paths, and decides what they may replace there: another run's result only with
+ * --overwrite, another stage's or a user's file never.
  *
  * @module
  */
@@ -19,23 +19,23 @@ export const NEXT = "next";
 export const MANIFEST = "manifest.json";
 /** The manifest of the outputs that are being replaced, within the work folder. */
 const REPLACED = "replaced.json";
-/** Bytes of the longest name of a file: NAME_MAX of Linux, less what a temporary name adds to it. */
+/** Bytes of the longest name of a file: NAME_MAX of Linux, less the length that a temporary name adds. */
 const MAX_NAME_BYTES = 255 - temporaryName("").length;
 
-/** Where an output goes. */
+/** The paths of an output. */
 export interface Place {
   /** As the user named it. */
   output: string;
   /** The folder that names in the manifest are relative to. */
   root: string;
-  /** The folder of everything unfinished, within `root`. */
+  /** The folder of unfinished work, within `root`. */
   work: string;
-  /** The manifest of what is in its place. */
+  /** The manifest of the published output. */
   manifestPath: string;
 }
 
 /**
- * The file that a path stands for, whose place it takes when it is whole, and the folder of work on it.
+ * The paths of an output file: the file that is replaced when the new one is complete, and its work folder.
  *
  * @throws {UserError} If its name is too long.
  */
@@ -50,12 +50,12 @@ function requireShortName(path: string): void {
   const numBytes = new TextEncoder().encode(basename(path)).length;
   if (numBytes <= MAX_NAME_BYTES) return;
   throw new UserError(
-    `Cannot write ${path}: its name has ${numBytes} bytes, at most ${MAX_NAME_BYTES} were expected; ` +
+    `Cannot write ${path}: its name has ${numBytes} bytes, expected at most ${MAX_NAME_BYTES}; ` +
       "choose a shorter one",
   );
 }
 
-/** Where a link points to, perhaps to nothing yet; any other path itself. */
+/** The target of a link, which need not exist yet; any other path unchanged. */
 function targetOf(file: string): string {
   try {
     exists(file); // a link to itself is refused
@@ -68,12 +68,12 @@ function targetOf(file: string): string {
 }
 
 /**
- * Moves the outputs of finished work to their places, and deletes what they replace, if there is such work. After a
- * kill on the way the next call goes on.
+ * Moves the outputs of finished work, if there is any, to their final paths and deletes the outputs that they
+ * replace. After a kill in between, the next call continues.
  *
- * The manifest of what is replaced goes first and the new one comes last, so none speaks of a mixture.
+ * The old manifest is removed first and the new one is put in place last, so no manifest describes a mixture.
  *
- * @throws {UserError} If a file cannot be moved, or a link is on the way to its place; nothing is changed then.
+ * @throws {UserError} If a file cannot be moved, or its path leads through a link; nothing is changed then.
  */
 export function finishMoving({ root, work, manifestPath }: Place): void {
   const manifest = readManifest(join(work, MANIFEST));
@@ -98,7 +98,7 @@ export function finishMoving({ root, work, manifestPath }: Place): void {
       const from = join(work, NEXT, name);
       if (!exists(from)) continue;
       const to = join(root, name);
-      // The place of a file is there, and this process may not be allowed to make it.
+      // The folder of a file exists, and this process may not be allowed to make it.
       if (!folders.has(dirname(to))) Deno.mkdirSync(dirname(to), { recursive: true });
       folders.add(dirname(to));
       Deno.renameSync(from, to);
@@ -118,7 +118,7 @@ export function refuseLinksTo(root: string, name: string): void {
   }
 }
 
-/** Deletes a file, and the folders on the way to it that are empty then. */
+/** Deletes a file, and then the folders on its path that have become empty. */
 function removeOutput(root: string, name: string): void {
   try {
     // A run that was killed here may have deleted the file but not its folders.
@@ -129,18 +129,18 @@ function removeOutput(root: string, name: string): void {
   } catch { /* it is gone already, or the folder holds more */ }
 }
 
-/** What is at an output's place before a run. */
+/** The state of an output's path before a run. */
 export interface Found {
   wanted: Manifest;
-  /** The manifest of the outputs that are in their places. */
+  /** The manifest of the published outputs. */
   published: Manifest | undefined;
-  /** Whether that is of the wanted run. */
+  /** Whether it is of the requested run. */
   isPublished: boolean;
   /** Whether there is unfinished work of another run. */
   hasBegunOther: boolean;
 }
 
-/** Refuses a folder that holds other files or another run's. @throws {UserError} If it does. */
+/** Refuses a folder that holds other files or another run's output. @throws {UserError} If it does. */
 export function refuseOthersFolder({ output, root }: Place, found: Found, overwrite: boolean): void {
   const { wanted: { stage }, published, isPublished, hasBegunOther } = found;
   if (isPublished) return;
@@ -155,17 +155,17 @@ export function refuseOthersFolder({ output, root }: Place, found: Found, overwr
   if (published?.stage === stage) {
     if (overwrite) return;
     throw new UserError(
-      `Cannot write to ${output}: ${stage} with other inputs or options wrote to it, an empty folder was wanted; ` +
+      `Cannot write to ${output}: ${stage} with other inputs or options wrote to it, expected an empty folder; ` +
         "choose another --output or add --overwrite",
     );
   }
   throw new UserError(
     `Cannot write to ${output}: ${published ? `${published.stage} wrote to it` : "it holds other files"}, ` +
-      `an empty folder or one of ${stage} was wanted; choose another --output, or delete the folder by hand`,
+      `expected an empty folder or one of ${stage}; choose another --output, or delete the folder by hand`,
   );
 }
 
-/** Refuses names of what is no regular file. @throws {UserError} If there is one. */
+/** Refuses paths that are not regular files. @throws {UserError} If there is one. */
 export function requireRegularPlaces({ root }: Place, names: readonly string[]): void {
   for (const name of names) {
     const path = join(root, name);
@@ -174,7 +174,7 @@ export function requireRegularPlaces({ root }: Place, names: readonly string[]):
   }
 }
 
-/** Refuses to replace files that another run or nobody known wrote. @throws {UserError} If there is one. */
+/** Refuses to replace files that another run or an unknown program wrote. @throws {UserError} If there is one. */
 export function refuseOthersFiles(
   { root }: Place,
   names: readonly string[],
@@ -189,7 +189,7 @@ export function refuseOthersFiles(
     if (!own.has(name)) {
       const writer = published ? `${published.stage} wrote it` : "no manifest says who wrote it";
       throw new UserError(
-        `Cannot write ${path}: it is there already, and ${writer}; choose another --output, or delete it by hand`,
+        `Cannot write ${path}: it exists already, and ${writer}; choose another --output, or delete it by hand`,
       );
     }
     if (isPublished || overwrite) continue;

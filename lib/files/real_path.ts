@@ -1,5 +1,5 @@
 /**
- * Paths as the file system sees them. Without any module of others: the program reads this at every start, before it
+ * Paths as the file system sees them. This module imports no other: the program loads it at every start, before it
  * loads a stage.
  *
  * @module
@@ -8,7 +8,7 @@
 const [SEPARATORS, ROOT] = Deno.build.os === "windows" ? [/[/\\]+/, /^([A-Za-z]:)?[/\\]/] : [/\/+/, /^\//];
 
 /**
- * The path without links; of what does not exist, or may not be read, the part that does and may.
+ * The path without links. Parts that do not exist or may not be read are kept as they are.
  *
  * @param path An absolute path, or one of the current folder.
  */
@@ -27,7 +27,7 @@ export function realPath(path: string): string {
   }
 }
 
-/** A path without `.` and `..`. @param folder What a relative one is relative to. */
+/** A path without `.` and `..`. @param folder The base folder of a relative path. */
 export function absolutePath(path: string, folder: string = Deno.cwd()): string {
   const names: string[] = [];
   for (const name of (ROOT.test(path) ? path : `${folder}/${path}`).split(SEPARATORS)) {
@@ -37,7 +37,7 @@ export function absolutePath(path: string, folder: string = Deno.cwd()): string 
   return names.length > 1 ? names.join("/") : `${names[0]}/`;
 }
 
-/** The folder that an absolute path is in; of the root the root. */
+/** The folder of an absolute path; the root's folder is the root. */
 export function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/")) || "/";
 }

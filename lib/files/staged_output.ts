@@ -1,13 +1,13 @@
 /**
- * The output of a stage: locked and built in a work folder, moved to its place when it is complete.
+ * The output of a stage: locked and built in a work folder, moved to its final path when it is complete.
  *
  * The work folder is `DIR/.work/` in an output folder, `DIR/.work-00002-of-00004/` for one of several tasks, and
  * `.F.parquet.work/` beside an output file. It holds the lock, the manifest so far and, in `next/`, the outputs; the
  * program may delete all of it. Elsewhere the program deletes only files that a manifest of the same stage lists, and
  * an error leaves the result of an earlier run as it was.
  *
- * Once the manifest in the work folder has `complete: true`, the outputs are moved to their places, by this run or,
- * after a kill, by the next one.
+ * Once the manifest in the work folder has `complete: true`, the outputs are moved to their final paths, by this run
+ * or, after a kill, by the next one.
  *
  * @module
  */
@@ -43,7 +43,7 @@ import {
 } from "./output_place.ts";
 import { manifestName, refuseOtherDivision, refuseOtherTasks, workName } from "./task_manifests.ts";
 
-/** What a run starts with. */
+/** The inputs and options that an output depends on. */
 export interface OutputStart extends ManifestStart {
   /** Whether the result of another run of the same stage is replaced instead of refused. */
   overwrite: boolean;
@@ -51,7 +51,7 @@ export interface OutputStart extends ManifestStart {
 
 /** An output that this process alone writes, until it is disposed of. */
 export class StagedOutput implements Disposable {
-  /** What was read, how, and what was written so far. */
+  /** The inputs, the options, and the outputs written so far. */
   readonly manifest: Manifest;
   readonly #place: Place;
   readonly #lock: OutputLock;
@@ -63,12 +63,12 @@ export class StagedOutput implements Disposable {
   }
 
   /**
-   * Opens an output folder: fresh, or with what an earlier run of the same work left.
+   * Opens an output folder: empty, or with the work that an earlier run of the same inputs and options left.
    *
    * @param folder The folder; it may not exist.
-   * @param start What the run depends on.
-   * @param task Which of several runs that write to the folder this is.
-   * @throws {UserError} If it holds other files or another run's, or another process writes to it.
+   * @param start The inputs and options of the run.
+   * @param task This run's task among those that write to the folder.
+   * @throws {UserError} If it holds other files or another run's output, or another process writes to it.
    */
   static openFolder(folder: string, start: OutputStart, task: ArrayTask = ONLY_TASK): StagedOutput {
     requireFolderOrNothing(folder);
@@ -92,7 +92,7 @@ export class StagedOutput implements Disposable {
     };
     const output = StagedOutput.#open(place, start, refuse);
     try {
-      // Of two runs that start together each checks after it began, so at least one sees the other.
+      // If two runs start together, each checks after it has begun, so at least one sees the other.
       refuseOtherDivision(folder, task);
     } catch (error) {
       output.discard();
@@ -106,7 +106,7 @@ export class StagedOutput implements Disposable {
    * Opens an output file, whose manifest lies beside it.
    *
    * @param file The file, of {@link placeOfFile} if it may be a link.
-   * @param start What the run depends on, and `besides`: the further files in the same folder that the stage may write.
+   * @param start The inputs and options of the run, and `besides`: the further files in the same folder that the stage may write.
    * @throws {UserError} If one of the files is another run's, or another process writes them.
    */
   static openFile(file: string, start: OutputStart & { besides: readonly string[] }): StagedOutput {
@@ -130,7 +130,7 @@ export class StagedOutput implements Disposable {
       refuseLinksIn(place.work, `write to ${place.output}`);
       finishMoving(place);
       const begun = readManifest(join(place.work, MANIFEST));
-      // A run that ended while it cleared away left the rest.
+      // A run that was killed while it cleared the folder left the rest.
       if (!begun) lock.clearFolder();
       const published = readManifest(place.manifestPath);
       const isSame = (manifest: Manifest | undefined) => manifest && isSameWork(manifest, wanted);
@@ -151,12 +151,12 @@ export class StagedOutput implements Disposable {
     }
   }
 
-  /** Whether all is done and in its place. */
+  /** Whether the work is complete and published. */
   get isComplete(): boolean {
     return this.manifest.complete;
   }
 
-  /** The folder to write outputs to, under the names that they will have in theirs. */
+  /** The folder to write outputs to, under their final names. */
   get folder(): string {
     return join(this.#place.work, NEXT);
   }
@@ -166,7 +166,7 @@ export class StagedOutput implements Disposable {
     return join(this.#place.work, name);
   }
 
-  /** What is recorded of an output, if it is finished. */
+  /** The record of an output, if it is finished. */
   finished(name: string): ManifestOutput | undefined {
     return this.manifest.outputs.find(({ path }) => path === name);
   }
@@ -176,7 +176,7 @@ export class StagedOutput implements Disposable {
     this.add(await describeOutput(this.folder, name, counts));
   }
 
-  /** As {@link record}, of an output that is described already. */
+  /** {@link record} for an output that is already described. */
   add(output: ManifestOutput): void {
     this.manifest.outputs = [...this.manifest.outputs.filter(({ path }) => path !== output.path), output];
   }
@@ -187,9 +187,9 @@ export class StagedOutput implements Disposable {
   }
 
   /**
-   * Puts all recorded outputs in their places, and deletes those of the run that they replace.
+   * Publishes all recorded outputs, and deletes those of the run that they replace.
    *
-   * @throws {UserError} If a file of somebody else is in such a place; nothing is changed then.
+   * @throws {UserError} If another program's file has an output's path; nothing is changed then.
    */
   publish(): void {
     const { root, manifestPath } = this.#place;
@@ -199,7 +199,9 @@ export class StagedOutput implements Disposable {
       refuseLinksTo(root, path);
       if (!exists(join(this.folder, path)) || replaced.has(path) || !exists(join(root, path))) continue;
       throw new UserError(
-        `Cannot write ${join(root, path)}: a file that ${this.manifest.stage} did not write is there; ` +
+        `Cannot write ${
+          join(root, path)
+        }: a file that ${this.manifest.stage} did not write exists already; ` +
           "move it away and run again",
       );
     }
@@ -209,7 +211,7 @@ export class StagedOutput implements Disposable {
     this.discard();
   }
 
-  /** Begins new outputs; the published ones stay until the new ones are published. */
+  /** Begins new outputs; the published ones are kept until the new ones are published. */
   begin(): void {
     Object.assign(this.manifest, { outputs: [], complete: false });
     this.#begin();
@@ -220,7 +222,7 @@ export class StagedOutput implements Disposable {
     this.#lock.clearFolder();
   }
 
-  /** Releases the lock; unfinished work stays for the next run. */
+  /** Releases the lock; unfinished work is kept for the next run. */
   [Symbol.dispose](): void {
     // The next run moves the outputs that a complete manifest lists.
     try {
@@ -252,7 +254,7 @@ export class StagedOutput implements Disposable {
     this.save();
   }
 
-  /** Whether an output is in the work folder or in its place. */
+  /** Whether an output is in the work folder or published. */
   #has({ path, sizeBytes }: ManifestOutput): boolean {
     return [this.folder, this.#place.root].some((folder) => {
       const full = join(folder, path);
@@ -261,12 +263,12 @@ export class StagedOutput implements Disposable {
   }
 }
 
-/** Refuses what cannot be an output folder. @throws {UserError} If it is a file, or a link that leads nowhere. */
+/** Refuses a path that cannot be an output folder. @throws {UserError} If it is a file or a dangling link. */
 function requireFolderOrNothing(folder: string): void {
   if (!exists(folder)) return refuseLink(folder, `write to ${folder}`);
   if (Deno.statSync(folder).isDirectory) return;
   throw new UserError(
-    `Cannot write to ${folder}: it is a file, a folder was expected; choose another --output`,
+    `Cannot write to ${folder}: it is a file, expected a folder; choose another --output`,
   );
 }
 
@@ -279,7 +281,7 @@ function refuseLinksIn(folder: string, action: string): void {
   }
 }
 
-/** The files of a folder, within it, those of its folders too. */
+/** The files of a folder and of its subfolders, by paths relative to it. */
 function filesIn(folder: string, within = ""): string[] {
   return [...Deno.readDirSync(join(folder, within))].flatMap(({ name, isDirectory }) => {
     const path = within === "" ? name : `${within}/${name}`;

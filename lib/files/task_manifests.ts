@@ -1,8 +1,8 @@
 /**
  * The manifests of a folder that one run wrote (`manifest.json`) or several tasks (`manifest-00002-of-00004.json`).
  *
- * Every task has a manifest, a work folder and a lock of its own, and writes no other file than its own. A folder is
- * of one division: of one run, or of N tasks with the same inputs and options.
+ * Every task has a manifest, a work folder and a lock of its own, and writes only its own files. A folder holds
+ * one division of the work: one run, or N tasks with the same inputs and options.
  *
  * @module
  */
@@ -30,9 +30,9 @@ export interface TaskManifest {
 }
 
 /**
- * The manifests of a folder's finished runs, in the order of the tasks; none if it is no folder.
+ * The manifests of a folder's finished runs, in the order of the tasks; empty if it is not a folder.
  *
- * @param isRead Which outputs are kept in them; all by default.
+ * @param isRead Whether an output is kept in them; all by default.
  */
 export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
   let inputs: Manifest["inputs"] = [];
@@ -40,7 +40,7 @@ export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
     const manifest = readManifest(join(folder, manifestName(task)));
     if (!manifest) return [];
     if (isRead) manifest.outputs = manifest.outputs.filter(({ path }) => isRead(join(folder, path)));
-    // Mostly the same in all tasks, and held once.
+    // Mostly the same in all tasks, so it is held once.
     if (areSameFiles(manifest.inputs, inputs)) manifest.inputs = inputs;
     inputs = manifest.inputs;
     return [{ task, manifest }];
@@ -48,11 +48,11 @@ export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
 }
 
 /**
- * Checks that all runs that write to a folder are done. A folder without manifests passes.
+ * Checks that all runs that write to a folder are done. A folder without manifests is accepted.
  *
- * @param isRead Which outputs are kept in the manifests; all by default.
+ * @param isRead Whether an output is kept in the manifests; all by default.
  * @returns The manifests in the order of the tasks.
- * @throws {UserError} If a task is missing or not finished, or tasks do not belong together.
+ * @throws {UserError} If a task is missing or not finished, or tasks are of different runs.
  */
 export function requireFinished(folder: string, isRead?: IsRead): TaskManifest[] {
   const begun = listTasks(folder);
@@ -64,7 +64,7 @@ export function requireFinished(folder: string, isRead?: IsRead): TaskManifest[]
   if (stray) {
     throw new UserError(
       `Cannot read ${folder}: ${manifestName(stray.task)} is not of the same run as ` +
-        `${manifestName(begun[0])}; make the folder anew with the same --input, options and N for all tasks`,
+        `${manifestName(begun[0])}; make the folder again with the same --input, options and N for all tasks`,
     );
   }
   const { stage } = first;
@@ -84,7 +84,7 @@ export function requireFinished(folder: string, isRead?: IsRead): TaskManifest[]
 }
 
 /**
- * Refuses a folder of which a run ended while it put outputs in their places: those of two runs may lie there.
+ * Refuses a folder where a run ended while it published its outputs: it may hold outputs of two runs.
  *
  * @throws {UserError} If there is such a run.
  */
@@ -94,7 +94,7 @@ export function refuseHalfMoved(folder: string): void {
     if (!begun?.complete) continue;
     const options = task.count > 1 ? ` --task ${formatArrayTask(task)}` : "";
     throw new UserError(
-      `Cannot read ${folder}: ${begun.stage} did not finish putting its files there, those of one run were expected; ` +
+      `Cannot read ${folder}: ${begun.stage} did not finish putting its files there, expected those of one run; ` +
         `run \`${begun.stage}${options}\` again with the same options`,
     );
   }
@@ -112,7 +112,7 @@ export function refuseOtherDivision(folder: string, task: ArrayTask): void {
   throw new UserError(
     `Cannot write to ${folder}: it is ${isWhole ? "not divided" : `divided over ${other.count} tasks`} ` +
       `(${manifestName(other)}), this run is task ${formatArrayTask(task)}; ` +
-      `${isWhole ? "leave out --task" : `go on with --task I/${other.count}`}, ` +
+      `${isWhole ? "leave out --task" : `continue with --task I/${other.count}`}, ` +
       `choose another --output or delete the folder`,
   );
 }
@@ -120,8 +120,8 @@ export function refuseOtherDivision(folder: string, task: ArrayTask): void {
 /**
  * Refuses an output folder to one of several tasks, which may all start at the same time.
  *
- * @param found What the folder has of this task, and the manifest that it starts with.
- * @throws {UserError} If the folder holds files of another run, of this stage or of none.
+ * @param found The task's state in the folder, and the manifest that it starts with.
+ * @throws {UserError} If the folder holds files of another run, of this stage or of no stage.
  */
 export function refuseOtherTasks(folder: string, found: Found): void {
   const { wanted, published, isPublished, hasBegunOther } = found;
@@ -131,33 +131,33 @@ export function refuseOtherTasks(folder: string, found: Found): void {
   const isOther = published && !isPublished || hasBegunOther;
   if (sibling && (isOther || !isSameRun(sibling, wanted))) {
     throw new UserError(
-      `Cannot write to ${folder}: ${sibling.stage} with other inputs or options wrote to it, the same were wanted ` +
+      `Cannot write to ${folder}: ${sibling.stage} with other inputs or options wrote to it, expected the same ` +
         `in all tasks; choose another --output or delete the folder`,
     );
   }
   if (!sibling && names.some((name) => !TRACE.test(name))) {
     throw new UserError(
-      `Cannot write to ${folder}: it holds other files, an empty folder was wanted; choose another --output`,
+      `Cannot write to ${folder}: it holds other files, expected an empty folder; choose another --output`,
     );
   }
 }
 
-/** One manifest describes the folder: each task compared itself with one when it started. */
+/** One manifest is enough: each task compared itself with one when it started. */
 function firstManifest(folder: string): Manifest | undefined {
   for (const task of listTasks(folder)) {
-    // In this order: a run that ends moves its manifest from the one place to the other.
+    // In this order, because a run that ends moves its manifest from the one path to the other.
     const manifest = readBegun(folder, task) ?? readManifest(join(folder, manifestName(task)));
     if (manifest) return manifest;
   }
   return undefined;
 }
 
-/** The manifest of a task's work so far, if it has begun and is not done. @throws {FormatError} If it is none. */
+/** The manifest of a task's work so far, if it has begun and is not done. @throws {FormatError} If it is damaged. */
 function readBegun(folder: string, task: ArrayTask): Manifest | undefined {
   return readManifest(join(folder, workName(task), "manifest.json"));
 }
 
-/** The tasks that have begun or are done; none if it is no folder. */
+/** The tasks that have begun or are done; empty if it is not a folder. */
 export function listTasks(folder: string): ArrayTask[] {
   if (!exists(folder) || !Deno.statSync(folder).isDirectory) return [];
   const tasks = new Map<string, ArrayTask>();
@@ -165,7 +165,7 @@ export function listTasks(folder: string): ArrayTask[] {
     const match = TRACE.exec(name);
     if (!match) continue;
     const task = match[1] ? { index: Number(match[1]), count: Number(match[2]) } : ONLY_TASK;
-    // A folder with only a lock is of a run that has not begun.
+    // A folder with only a lock belongs to a run that has not begun.
     if (!name.startsWith(WORK) || exists(join(folder, name, "manifest.json"))) {
       tasks.set(taskSuffix(task), task);
     }

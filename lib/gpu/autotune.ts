@@ -3,7 +3,7 @@
  * bound tensors and keeps the fastest.
  *
  * Choices are kept in a JSON file, by adapter, runtime, WGSL text and the dispatch's key. No result depends on a choice, so
- * a damaged file, or one of another machine, costs only the time to measure again.
+ * a damaged file, or one of another machine, only costs the time to measure again.
  *
  * @module
  */
@@ -15,15 +15,15 @@ import { repeatedProgram } from "./bench.ts";
 import type { Dispatch, Launch, Program } from "./program.ts";
 import type { KernelRegistry } from "./registry.ts";
 
-/** Timed runs of each launch; the median counts. */
+/** Timed runs of each launch; the median is used. */
 const NUM_RUNS = 3;
 /** A timed run repeats the dispatch for about this time: 20 times the cost of a submit (lib/gpu/README.md). */
 export const RUN_S = 0.002;
 const MAX_REPETITIONS = 200;
 
-/** Where choices are kept, and how they are made. */
+/** The storage of choices, and the way of measuring. */
 export interface AutotunerOptions {
-  /** The file of choices; undefined: they are forgotten with the process. */
+  /** The file of choices; if undefined, they are lost with the process. */
   path?: string | undefined;
   /** Called with lines for the user. */
   onLog?: ((line: string) => void) | undefined;
@@ -44,7 +44,7 @@ export class Autotuner {
    * Reads earlier choices, if there are any.
    *
    * @param registry Compiles the kernels.
-   * @param options Where choices are kept.
+   * @param options The storage of choices.
    */
   constructor(registry: KernelRegistry, options: AutotunerOptions = {}) {
     const { path, onLog = () => {} } = options;
@@ -55,16 +55,16 @@ export class Autotuner {
     this.#choices = path === undefined ? new Map() : readChoices(path, onLog);
   }
 
-  /** How many dispatches were measured since the tuner was made. */
+  /** The number of dispatches measured since the tuner was made. */
   get numMeasured(): number {
     return this.#numMeasured;
   }
 
   /**
    * Chooses the fastest launch for each dispatch of a program that has several. Without an earlier choice the dispatch is
-   * run several times: its outputs change, and what it adds is added several times.
+   * run several times: its outputs change, and sums are added several times.
    *
-   * @param program It has not been run.
+   * @param program A program that has not been run.
    */
   async tune(program: Program): Promise<void> {
     for (const [index, dispatch] of program.dispatches.entries()) {

@@ -1,9 +1,9 @@
 /**
- * Times programs of dispatches: how fast a kernel is on this adapter, and how sure that is.
+ * Times programs of dispatches: the speed of a kernel on this adapter, and its spread.
  *
  * A case is repeated in batches of one submit each. The median of the batches is reported with the slowest and the fastest
- * one. A software adapter shares the processor with other programs: there the speed by processor time is the surer number,
- * and fewer busy cores than the machine has show that others run.
+ * one. A software adapter shares the processor with other programs: there the speed by processor time is more reliable,
+ * and fewer busy cores than the machine has show that other programs run.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { Program } from "./program.ts";
 import type { KernelRegistry } from "./registry.ts";
 import { type DType, type Tensor, tensorLength } from "./tensor.ts";
 
-/** Something to time. */
+/** A case to time. */
 export interface BenchCase {
   readonly name: string;
   /** `GFLOP/s`: work counts floating-point operations, more is better; `ns/element`: it counts elements. */
@@ -31,17 +31,17 @@ export interface BenchRow {
   readonly median: number;
   readonly slowest: number;
   readonly fastest: number;
-  /** Repetitions timed. */
+  /** Number of timed repetitions. */
   readonly repetitions: number;
-  /** At the median time, the tensors of each dispatch counted once. */
+  /** Memory traffic at the median time, with the tensors of each dispatch counted once. */
   readonly gigabytesPerSecond: number;
   /** Processor seconds used per second while timing. */
   readonly coresBusy: number;
-  /** As `median`, by processor time; on a software adapter it does not depend on other programs. */
+  /** `median` by processor time, which on a software adapter does not depend on other programs. */
   readonly perCore: number;
 }
 
-/** After so many elements the values repeat: computing each one would take longer than timing the kernels. */
+/** After this many elements the values repeat: computing each one would take longer than timing the kernels. */
 const PATTERN_LENGTH = 2 ** 16;
 
 /** Tensors of one case, freed after it. */
@@ -55,7 +55,7 @@ export class BenchMemory {
     return this.floats(label, shape, "f32");
   }
 
-  /** As {@link float32}, of any dtype. @param shape For f16 of an even number of elements. */
+  /** {@link float32} for any dtype. @param shape For f16, an even number of elements. */
   floats(label: string, shape: readonly number[], dtype: DType): Tensor {
     const tensor = this.#keep(this.gpu.tensor(label, shape, dtype));
     const data = new (dtype === "f16" ? Float16Array : Float32Array)(tensorLength(tensor));
@@ -88,7 +88,7 @@ export class BenchMemory {
   }
 }
 
-/** Batches per case; the median wants an odd number. */
+/** Batches per case; odd, because of the median. */
 const NUM_BATCHES = 7;
 /** Bounds the dispatches of one submit. */
 const MAX_REPETITIONS = 1000;
@@ -97,7 +97,7 @@ const MAX_REPETITIONS = 1000;
  * Times a case.
  *
  * @param registry Compiles the kernels; the compilation is not timed.
- * @param options `seconds`: about how long to measure.
+ * @param options `seconds`: the approximate time to measure.
  */
 export async function measureCase(
   registry: KernelRegistry,

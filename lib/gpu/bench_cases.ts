@@ -1,5 +1,5 @@
 /**
- * What `bench kernels` times: the kernels at the sizes of the demo preset and of larger models.
+ * The cases of `bench kernels`: the kernels at the sizes of the demo preset and of larger models.
  *
  * @module
  */
@@ -27,10 +27,10 @@ import type { DType, Tensor } from "./tensor.ts";
 /** Rows of a micro-batch of the demo preset: 8 sequences of 256 tokens. */
 const ROWS = 2048;
 
-/** Inputs and outputs of the linear layers: squares, then the demo preset's MLP, its way back, and its head. */
+/** Inputs and outputs of the linear layers: squares, then the demo preset's MLP up and down, and its head. */
 const LAYERS = [[256, 256], [512, 512], [1024, 1024], [128, 128], [128, 512], [512, 128], [128, 268]];
 
-/** The cases of all kernels, each as it is chosen for the adapter, in the order of the table. */
+/** The cases of all kernels, in the variant chosen for the adapter, in the order of the table. */
 export function kernelCases(): BenchCase[] {
   return [
     ...layerProducts().map((product) => gemmCase(...product)),
@@ -83,7 +83,7 @@ function activationCases(rows: number, mlpWidth: number, width: number): BenchCa
 /**
  * A product.
  *
- * @param special What differs from a plain f32 product, and the name of that: the variant (`how`), the dtype, or the
+ * @param special The difference from a plain f32 product, and its name: the variant (`how`), the dtype, or the
  *   epilogue, which gets a matrix of the product's shape.
  */
 export function gemmCase(

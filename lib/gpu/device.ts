@@ -1,7 +1,7 @@
 /**
- * The GPU: adapter, device, and the few ways data goes to and from it.
+ * The GPU: adapter, device, and the transfer of data to and from it.
  *
- * Works on any WebGPU adapter, a software one included. Large limits and optional features are asked for by
+ * Works on any WebGPU adapter, including software ones. Large limits and optional features are requested by
  * name, since a device otherwise has WebGPU's defaults (W3C WebGPU, section 3.6.2).
  *
  * @module
@@ -10,15 +10,15 @@ import { secondsUntilIdle } from "../runtime/queue_idle.ts";
 import { ensure, UserError } from "../errors.ts";
 import { allocationSizeBytes, type DType, type Tensor, tensorSizeBytes } from "./tensor.ts";
 
-/** What an adapter is and can do, as far as kernels choose by it. */
+/** The properties of an adapter by which kernels are chosen. */
 export interface GpuInfo {
   /** Human-readable name, such as `llvmpipe (LLVM 15.0.6, 256 bits)`. */
   readonly name: string;
-  /** As the driver names it, such as `nvidia`, or a PCI id; may be empty. */
+  /** The driver's name of the vendor, such as `nvidia`, or a PCI id; may be empty. */
   readonly vendor: string;
   /** Lanes that run in lockstep, if the adapter has subgroups of one fixed size; else undefined. */
   readonly subgroupSize: number | undefined;
-  /** Whether WGSL must say `enable subgroups;`, as the standard wants; Deno's compiler (naga) refuses that line. */
+  /** Whether WGSL needs `enable subgroups;`, as in the standard; Deno's compiler (naga) refuses that line. */
   readonly enablesSubgroups: boolean;
   /** Whether the adapter is a software one. */
   readonly isSoftware: boolean;
@@ -56,25 +56,25 @@ export class Gpu {
   /**
    * Opens the default adapter.
    *
-   * @param options `subgroups`: false leaves subgroup operations unused, as on an adapter without them.
+   * @param options `subgroups`: false disables subgroup operations, as on an adapter without them.
    * @throws {UserError} If there is no WebGPU adapter, or only Mesa's software OpenGL.
    */
   static async open(options: { subgroups?: boolean } = {}): Promise<Gpu> {
     const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
     if (!adapter) {
       throw new UserError(
-        "Cannot use WebGPU: no adapter was found, a GPU or software driver was wanted; run sh setup.sh to install one",
+        "Cannot use WebGPU: no adapter was found, expected a GPU or software driver; run sh setup.sh to install one",
       );
     }
     if (isSoftwareOpenGl(adapter)) {
       throw new UserError(
-        `Cannot use WebGPU: no adapter was found besides OpenGL in software (${adapter.info.description}), a Vulkan driver ` +
-          "was wanted; run sh setup.sh to install one",
+        `Cannot use WebGPU: no adapter was found besides OpenGL in software (${adapter.info.description}), expected a Vulkan ` +
+          "driver; run sh setup.sh to install one",
       );
     }
     const requiredLimits: Record<string, number> = {};
     for (const limit of WANTED_LIMITS) requiredLimits[limit] = adapter.limits[limit];
-    // Deno 2.9 does not list "subgroups" among an adapter's features even where a device can have them.
+    // Deno 2.9 does not list "subgroups" among an adapter's features even if a device can have them.
     const device = (options.subgroups ?? true)
       ? await requestDevice(adapter, requiredLimits, ["subgroups"]) ??
         await requestDevice(adapter, requiredLimits, [])
@@ -87,13 +87,13 @@ export class Gpu {
     const hasSubgroups = device.features.has("subgroups" as GPUFeatureName);
     const info: GPUAdapterInfo & { subgroupMinSize?: number; subgroupMaxSize?: number } = adapter.info;
     const { description, vendor, subgroupMinSize, subgroupMaxSize } = info;
-    // Browsers tell pages no more than vendor and architecture, such as `nvidia ampere`.
+    // Browsers give pages only vendor and architecture, such as `nvidia ampere`.
     const name = description || info.device || `${vendor} ${info.architecture}`.trim() || "unnamed adapter";
     return new Gpu(device, {
       name,
       vendor,
       subgroupSize: hasSubgroups && subgroupMinSize === subgroupMaxSize ? subgroupMinSize : undefined,
-      // An adapter that lists the feature is the standard's.
+      // An adapter that lists the feature follows the standard.
       enablesSubgroups: hasSubgroups && adapter.features.has("subgroups" as GPUFeatureName),
       isSoftware: SOFTWARE.test(`${name} ${description} ${vendor}`),
     });
@@ -104,7 +104,7 @@ export class Gpu {
    *
    * @param label Its name in errors and profiles.
    * @param shape Its extents, outermost first; at least one element is allocated.
-   * @param dtype How its elements are stored.
+   * @param dtype The storage format of its elements.
    */
   tensor(label: string, shape: readonly number[], dtype: DType = "f32"): Tensor {
     const size = allocationSizeBytes(shape, dtype);
@@ -122,21 +122,21 @@ export class Gpu {
     return this.#allocatedBytes;
   }
 
-  /** Makes a tensor with the given 4-byte elements in it. */
+  /** Makes a tensor from the given 4-byte elements. */
   tensorFrom(label: string, shape: readonly number[], data: Float32Array | Uint32Array | Int32Array): Tensor {
     const tensor = this.tensor(label, shape);
     this.write(tensor, data);
     return tensor;
   }
 
-  /** Copies 4-byte elements into a tensor from its start; two f16 are one of them. */
+  /** Copies 4-byte elements into a tensor from its start; two f16 make one element. */
   write(tensor: Tensor, data: Float32Array | Uint32Array | Int32Array): void {
     ensure(data.byteLength <= tensorSizeBytes(tensor), `${data.byteLength} bytes do not fit ${tensor.label}`);
     this.device.queue.writeBuffer(tensor.buffer, tensor.offsetBytes, data as Float32Array<ArrayBuffer>);
   }
 
   /**
-   * Reads tensors back as float32, f16 ones too, after everything submitted before; one wait for all of them.
+   * Reads tensors back as float32, including f16 ones, after everything submitted before; waits once for all of them.
    *
    * @throws {Error} If a command since the last read failed on the device.
    */
@@ -151,13 +151,13 @@ export class Gpu {
     return new Uint32Array((await this.#readBytes([tensor]))[0]);
   }
 
-  /** Waits until everything submitted is done; throws what went wrong since the last check. */
+  /** Waits until everything submitted is done; throws the errors since the last check. */
   async finish(): Promise<void> {
     await this.device.queue.onSubmittedWorkDone();
     this.check();
   }
 
-  /** What went wrong with the device since it was opened; undefined if nothing did. */
+  /** The device's fault since it was opened; undefined without a fault. */
   get fault(): string | undefined {
     if (this.#lost) return `the GPU device was lost (${this.#lost})`;
     return this.#error && `WebGPU: ${this.#error}`;
@@ -165,11 +165,11 @@ export class Gpu {
 
   /** Throws the first error that the device reported since it was opened. */
   check(): void {
-    if (this.#lost) throw new UserError(`Cannot go on: ${this.fault}; run again`);
+    if (this.#lost) throw new UserError(`Cannot continue: ${this.fault}; run again`);
     if (this.#error) throw new Error(`Internal error: ${this.fault}`);
   }
 
-  /** Times what `submit` submits. @returns Seconds until the device is idle. */
+  /** Times the commands that `submit` submits. @returns Seconds until the device is idle. */
   async timeS(submit: () => void): Promise<number> {
     const startMs = performance.now();
     submit();
@@ -182,7 +182,7 @@ export class Gpu {
     this.device.destroy();
   }
 
-  /** Waits in all devices of this thread that were not closed, before it ends. */
+  /** Waits for all devices of this thread that were not closed, before it ends. */
   static blockUntilIdle(): void {
     for (const reference of opened) {
       const gpu = reference.deref();
@@ -229,7 +229,7 @@ export class Gpu {
         )
       );
       this.device.queue.submit([encoder.finish()]);
-      // Of a lost device it says no more than that it failed.
+      // For a lost device the error only says that it failed.
       await staging.mapAsync(GPUMapMode.READ).catch(async (error) => {
         await this.finish();
         throw error;
@@ -245,11 +245,11 @@ export class Gpu {
 }
 
 /**
- * Whether the adapter is Mesa's OpenGL on the processor, which Deno falls back to where no Vulkan driver is
+ * Whether the adapter is Mesa's OpenGL on the processor, which Deno falls back to if no Vulkan driver is
  * installed: the tiled matrix product does not compile there within minutes (Mesa 25.0, two cores).
  */
 function isSoftwareOpenGl(adapter: GPUAdapter): boolean {
-  // wgpu does not name the backend; its OpenGL one alone reports no bound here (wgpu 29, adapter limits).
+  // wgpu does not name the backend; only its OpenGL backend reports no bound here (wgpu 29, adapter limits).
   const isOpenGl = adapter.limits.maxBindingsPerBindGroup === 2 ** 32 - 1;
   return isOpenGl && SOFTWARE.test(`${adapter.info.description} ${adapter.info.vendor}`);
 }

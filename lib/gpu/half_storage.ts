@@ -1,5 +1,5 @@
 /**
- * 16-bit storage: changes a kernel's text so that some of its arrays hold f16, two to a 32-bit word.
+ * 16-bit storage: changes a kernel's text so that some of its arrays hold f16, two per 32-bit word.
  *
  * Kernels are written once, for f32. They use their large arrays, whose elements are vec4, only as `x[i]`,
  * `x[i] = value` and `x[i] += value`. Here these become calls of two functions around the built-ins `unpack2x16float`
@@ -39,7 +39,7 @@ fn pack_half(x: vec4f) -> vec2u {
  * @param kernel The kernel's name, for errors.
  * @param source Its WGSL.
  * @param names The bindings' WGSL variables; without any the text is returned unchanged.
- * @throws {KernelError} If a binding is no array of vec4f or is used in another way than above.
+ * @throws {KernelError} If a binding is not an array of vec4f or is used in another way than above.
  */
 export function withHalfStorage(kernel: string, source: string, names: readonly string[]): string {
   if (names.length === 0) return source;
@@ -53,7 +53,7 @@ export function withHalfStorage(kernel: string, source: string, names: readonly 
 function changeDeclaration(kernel: string, code: string, name: string): string {
   const declaration = new RegExp(`(var<storage[^>]*>\\s*${name}\\s*:\\s*)array<vec4f>`);
   if (!declaration.test(code)) {
-    throw new KernelError(kernel, `${name} is no array of vec4f, it cannot be bound to an f16 tensor`);
+    throw new KernelError(kernel, `${name} is not an array of vec4f and cannot be bound to an f16 tensor`);
   }
   return code.replace(declaration, "$1array<vec2u>");
 }
@@ -67,7 +67,7 @@ function changeAccesses(kernel: string, code: string, name: string, before = "")
     const open = match.index + name.length;
     if (code[open] !== "[") {
       const read = before + code.slice(0, open);
-      const fault = `${name} is used in another way than ${name}[i], it cannot be f16`;
+      const fault = `${name} is used in another way than ${name}[i] and cannot be f16`;
       throw errorAt(kernel, read, read.split("\n").length, fault);
     }
     const close = endOf(code, open + 1, "]");

@@ -19,7 +19,7 @@ export interface Binding {
 
 /** A scalar of the uniform struct `Params`, in order; each takes 4 bytes. */
 export interface ParamField {
-  /** As in the WGSL struct. */
+  /** Its name in the WGSL struct. */
   readonly name: string;
   /** Its scalar type. */
   readonly type: "u32" | "i32" | "f32";
@@ -39,10 +39,10 @@ export interface KernelInterface {
   readonly usesSubgroups: boolean;
 }
 
-/** Begins the line before a file's text, in kernels that are assembled from several files. */
+/** The prefix of the line before a file's text, in kernels that are assembled from several files. */
 const FILE_MARK = "//! ";
 
-/** The text of a file of kernels/, marked with its name, so that {@link errorAt} knows its lines. */
+/** The text of a file of kernels/, marked with its name, so that {@link errorAt} can find its lines. */
 export function markedSource(file: string, text: string): string {
   return `${FILE_MARK}${file}\n${text}`;
 }
@@ -53,12 +53,12 @@ export function withoutComments(source: string): string {
 }
 
 /**
- * An error with the file and line of a place in a compiled text.
+ * An error with the file and line of a position in a compiled text.
  *
  * @param kernel The kernel's name; also the file's name before the first {@link markedSource}.
  * @param source The compiled text.
  * @param line The line in that text, from 1.
- * @param message What is wrong.
+ * @param message The fault.
  */
 export function errorAt(kernel: string, source: string, line: number, message: string): KernelError {
   const linesBefore = source.split("\n").slice(0, line - 1);
@@ -79,7 +79,7 @@ export function parseKernel(name: string, source: string): KernelInterface {
   const bindings = [...code.matchAll(/@group\((\d+)\)\s*@binding\((\d+)\)\s*var<([^>]*)>\s*(\w+)/g)].map(
     ([, group, index, kind, variable]): Binding => {
       if (group !== "0") {
-        throw new KernelError(name, `binding ${variable} is in group ${group}, 0 was wanted`);
+        throw new KernelError(name, `binding ${variable} is in group ${group}, expected 0`);
       }
       const [space, access = "read"] = kind.split(",").map((part) => part.trim());
       return {

@@ -58,7 +58,7 @@ import attention_softmax_subgroup8 from "../../kernels/attention_softmax_subgrou
 
 /** `lane_sum` and `lane_max` by subgroups. */
 export const LANES_SUBGROUP: string = markedSource("lanes_subgroup", lanes_subgroup);
-/** The same without subgroups. */
+/** `lane_sum` and `lane_max` without subgroups. */
 export const LANES_WORKGROUP: string = markedSource("lanes_workgroup", lanes_workgroup);
 
 const GEMM_EPILOGUE = markedSource("gemm_epilogue", gemm_epilogue);
@@ -80,7 +80,7 @@ export const KERNEL_SOURCES = {
   copy,
   embedding_backward,
   embedding_forward,
-  // The epilogue stands first: Deno's naga panics where an override follows an array of a computed length.
+  // The epilogue is first: Deno's naga panics if an override follows an array of a computed length.
   gemm_subgroup8: GEMM_EPILOGUE + markedSource("gemm_subgroup8", gemm_subgroup8),
   gemm_tiled: GEMM_EPILOGUE + markedSource("gemm_tiled", gemm_tiled),
   limit_rows,

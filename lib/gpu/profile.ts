@@ -1,14 +1,14 @@
 /**
- * Where the time of a step goes: merges and shows the profiles of its programs.
+ * The time profile of a step: merges and shows the profiles of its programs.
  *
  * @module
  */
 import { formatTable } from "../text/table.ts";
 import type { ProfileRow } from "./program.ts";
 
-/** What the numbers of {@link describeProfile} mean, for the user. */
+/** The explanation of {@link describeProfile}'s numbers, for the user. */
 export const PROFILE_NOTES =
-  "each dispatch ran by itself, from submit to idle; GB/s counts each bound tensor once";
+  "each dispatch ran separately, from submit to idle; GB/s counts each bound tensor once";
 
 /** Adds up the rows of one label in several profiles; the slowest label comes first. */
 export function mergeProfiles(profiles: readonly (readonly ProfileRow[])[]): ProfileRow[] {

@@ -1,6 +1,6 @@
 /**
- * A fixed sequence of dispatches, built once and run many times: bind groups and uniforms are made at the
- * build, a run is one encoder, one pass, one submit.
+ * A fixed sequence of dispatches, built once and run many times: bind groups and uniforms are made
+ * once, a run is one encoder, one pass, one submit.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export interface Launch {
 
 /** Ways to launch a dispatch that give the same result to the last bit, for the autotuner to choose from. */
 export interface Tuning {
-  /** What the speed depends on: dispatches of one kernel and key are tuned alike. */
+  /** The properties that determine the speed: dispatches of one kernel and key are tuned alike. */
   readonly key: string;
   /** Two or more; the first is the dispatch's own. */
   readonly launches: readonly Launch[];
@@ -29,10 +29,10 @@ export interface Tuning {
 /** One kernel with everything it needs. */
 export interface Dispatch {
   readonly kernel: KernelName;
-  /** What it does here, for profiles; the kernel's name if absent. */
+  /** Its name in profiles; the kernel's name if absent. */
   readonly label?: string;
   readonly overrides?: Record<string, number>;
-  /** A tensor for every binding but `params`, by the WGSL variable's name; f16 ones for arrays of vec4f only. */
+  /** A tensor for every binding but `params`, by the WGSL variable's name; f16 tensors for arrays of vec4f only. */
   readonly bindings: Record<string, Tensor>;
   /** A value for each field of `Params`. */
   readonly params?: Record<string, number>;
@@ -47,13 +47,13 @@ export interface Dispatch {
 export interface ProfileRow {
   /** The dispatches' label, or their kernel's name. */
   label: string;
-  /** How many dispatches. */
+  /** Number of dispatches. */
   calls: number;
   /** Host time from submit until the device was idle, summed over the calls. */
   seconds: number;
-  /** Useful floating-point operations of all of them; 0 where none are declared. */
+  /** Useful floating-point operations of all of them; 0 if none are declared. */
   flops: number;
-  /** Sizes of the bound tensors, each counted once a dispatch: what they move at least. */
+  /** Sizes of the bound tensors, each counted once per dispatch: the least memory traffic. */
   bytes: number;
 }
 
@@ -89,11 +89,11 @@ export class Program {
   /**
    * Appends a dispatch.
    *
-   * @throws {KernelError} If a binding or parameter is missing or unknown, a tensor's dtype is not for its binding,
+   * @throws {KernelError} If a binding or parameter is missing or unknown, a tensor's dtype does not fit its binding,
    *   or the grid is empty or too large.
    */
   add(dispatch: Dispatch): this {
-    ensure(!this.#built, `program ${this.label} is built already`);
+    ensure(!this.#built, `program ${this.label} is already built`);
     const kernel = this.#kernelOf(dispatch);
     this.#steps.push({ dispatch, kernel, paramsOffsetBytes: this.#paramsSizeBytes });
     if (kernel.interface.params.length > 0) {
@@ -109,13 +109,13 @@ export class Program {
   }
 
   /**
-   * Memory for what one dispatch hands to the next. All callers share it. It is allocated when the program is built, with
-   * the largest length that was asked for.
+   * Memory for data between two consecutive dispatches, shared by all callers. It is allocated when the program is
+   * built, with the largest requested length.
    *
    * @param length f32 elements.
    */
   scratch(length: number): Tensor {
-    ensure(!this.#scratchBuffer, `scratch memory of program ${this.label} is allocated already`);
+    ensure(!this.#scratchBuffer, `scratch memory of program ${this.label} is already allocated`);
     this.#scratchLength = Math.max(this.#scratchLength, length);
     const allocate = () => this.#gpu.tensor(`${this.label} scratch`, [this.#scratchLength]).buffer;
     const bufferOf = () => this.#scratchBuffer ??= allocate();
@@ -134,9 +134,9 @@ export class Program {
     return this.#steps.map(({ dispatch }) => dispatch);
   }
 
-  /** Launches a dispatch as one of its tuning's launches says. @param index Its place in {@link dispatches}. */
+  /** Chooses a launch of a dispatch. @param index Its index in {@link dispatches}. */
   choose(index: number, { overrides, grid }: Launch): void {
-    ensure(!this.#built, `program ${this.label} is built already`);
+    ensure(!this.#built, `program ${this.label} is already built`);
     const { dispatch, paramsOffsetBytes } = this.#steps[index];
     const chosen = { ...dispatch, overrides, grid };
     this.#steps[index] = { dispatch: chosen, kernel: this.#kernelOf(chosen), paramsOffsetBytes };
@@ -147,7 +147,7 @@ export class Program {
     return this.#steps.length;
   }
 
-  /** Sizes of the bound tensors, each counted once a dispatch. */
+  /** Sizes of the bound tensors, each counted once per dispatch. */
   get bytes(): number {
     return this.#steps.reduce((sum, { dispatch }) => sum + boundBytes(dispatch), 0);
   }
@@ -159,7 +159,11 @@ export class Program {
     this.#gpu.device.queue.submit([encoder.finish()]);
   }
 
-  /** As {@link run}, a submit for each part. @param afterPart Adds to a part's commands, such as copies of its results. */
+  /**
+   * {@link run} with a submit for each part.
+   *
+   * @param afterPart Adds to a part's commands, such as copies of its results.
+   */
   runInParts(afterPart: (label: string, encoder: GPUCommandEncoder) => void): void {
     let start = 0;
     for (const { label, end } of [...this.#marks, { label: "", end: this.#steps.length }]) {
@@ -179,7 +183,11 @@ export class Program {
     pass.end();
   }
 
-  /** Runs and times each dispatch by itself, which is slower than {@link run}. @returns A row for each dispatch, in order. */
+  /**
+   * Runs and times each dispatch separately, which is slower than {@link run}.
+   *
+   * @returns A row for each dispatch, in order.
+   */
   async profile(): Promise<ProfileRow[]> {
     const { device } = this.#gpu;
     const rows: ProfileRow[] = [];
@@ -246,7 +254,7 @@ function bindGroup(device: GPUDevice, step: Step, uniforms: GPUBuffer): GPUBindG
   });
 }
 
-/** The sizes of all bound tensors; one that is bound twice, such as a stand-in, counts once. */
+/** The sizes of all bound tensors; a tensor that is bound twice, such as a stand-in, counts once. */
 function boundBytes({ bindings }: Dispatch): number {
   const tensors = Object.values(bindings);
   const isFirst = ({ buffer, offsetBytes }: Tensor, i: number) =>
@@ -282,7 +290,7 @@ function checkDispatch(kernel: Kernel, dispatch: Dispatch): void {
     if (extent !== undefined && !(extent >= 1 && extent <= MAX_GROUPS && Number.isInteger(extent))) {
       throw new KernelError(
         kernel.name,
-        `the grid [${dispatch.grid}] is not of 1 to ${MAX_GROUPS} workgroups`,
+        `the grid is [${dispatch.grid}], expected 1 to ${MAX_GROUPS} workgroups`,
       );
     }
   }

@@ -25,7 +25,7 @@ export interface Kernel {
   readonly layout: GPUBindGroupLayout;
 }
 
-/** Compiles kernels for one device and keeps them. */
+/** Compiles kernels for one device and caches them. */
 export class KernelRegistry {
   readonly #kernels = new Map<string, Kernel>();
   readonly #pending: Promise<void>[] = [];
@@ -36,7 +36,7 @@ export class KernelRegistry {
    * Makes a registry; nothing is compiled yet.
    *
    * @param gpu The device of all its kernels.
-   * @param options `sources`: WGSL that replaces registered texts, by kernel name, to try out a kernel.
+   * @param options `sources`: WGSL that replaces registered texts, by kernel name, for experiments.
    */
   constructor(readonly gpu: Gpu, options: { sources?: Partial<Record<KernelName, string>> } = {}) {
     this.#sources = new Map(Object.entries({ ...KERNEL_SOURCES, ...options.sources }));
@@ -52,7 +52,7 @@ export class KernelRegistry {
     return this.#unusedOutput ??= this.gpu.tensor("unused output", [4]);
   }
 
-  /** How many pipelines were compiled so far. */
+  /** The number of pipelines compiled so far. */
   get numPipelines(): number {
     return this.#kernels.size;
   }
@@ -64,7 +64,7 @@ export class KernelRegistry {
    * @param overrides A value for each override constant that has no default.
    * @param halfBindings Names of the bindings whose tensors are f16.
    * @throws {KernelError} If the kernel or an override is unknown, it needs subgroups and the device has none, or
-   *   such a binding cannot be f16.
+   *   a binding cannot be f16.
    */
   get(name: string, overrides: Record<string, number> = {}, halfBindings: readonly string[] = []): Kernel {
     const key = `${name} ${JSON.stringify([Object.entries(overrides).sort(), [...halfBindings].sort()])}`;
@@ -98,7 +98,10 @@ export class KernelRegistry {
       }
     }
     if (parsed.usesSubgroups && this.gpu.info.subgroupSize === undefined) {
-      throw new KernelError(name, "it needs subgroups, the adapter has none; use its fallback kernel");
+      throw new KernelError(
+        name,
+        "it needs subgroups, which the adapter does not have; use its fallback kernel",
+      );
     }
     const { device } = this.gpu;
     const code = this.#prelude(parsed) + markedSource(name, withHalfStorage(name, source, halfBindings));

@@ -1,6 +1,6 @@
 /** A named, shaped range of a GPU buffer. @module */
 
-/** How elements are stored: in 4 bytes (f32, or u32 or i32 as the kernel reads them), or as f16. */
+/** The storage format of elements: 4 bytes (f32, u32 or i32, as the kernel reads them), or f16. */
 export type DType = "f32" | "f16";
 
 /** Elements in a GPU buffer, row-major. */

@@ -1,9 +1,9 @@
 /**
- * RIPE Atlas ping results read from JSON files and written as one Parquet file.
+ * Reads RIPE Atlas ping results from JSON files and writes them as one Parquet file.
  *
  * Files are read one after another as streams; memory holds one row group, the distinct addresses and as many keys of
- * results as it has room for, whatever the size of the files. Rows go to a file of their own first: where memory did not
- * suffice to find all duplicates on the way, they are copied without the rest of these.
+ * results as fit, whatever the size of the files. Rows first go to a separate file. If memory did not suffice to find
+ * all duplicates while reading, the rows are copied without the remaining duplicates.
  *
  * @module
  */
@@ -26,47 +26,47 @@ import { RejectLog } from "../measurement/rejects.ts";
 import { type RowCounts, RowSink } from "./row_sink.ts";
 import { moveUniqueRows } from "./unique_rows.ts";
 
-/** Which files of a directory are read. */
+/** The extensions of the files that are read from a directory. */
 export const ATLAS_EXTENSIONS: string[] = [".json", ".jsonl", ".ndjson", ".txt"]
   .flatMap((extension) => ["", ".gz", ".bz2", ".zst"].map((suffix) => extension + suffix));
 
-/** Resident memory without keys, measured with some GB of results. */
+/** Resident memory without keys, measured with several GB of results. */
 const RUNTIME_BYTES = 200e6;
-/** Shares for keys: of what is left of the memory limit, and of the limit itself at least. */
+/** The keys' share of the remaining memory limit, and their smallest share of the limit itself. */
 const KEYS_SHARE = 0.7;
 const LEAST_KEYS_SHARE = 0.1;
-/** How many types of objects are counted apart: they are texts of the input, of any length and number. */
+/** The number of types of objects that are counted separately: the input may have any number of them. */
 const MAX_COUNTED_TYPES = 100;
-/** Stands for the types that are counted together. */
+/** The name for all further types. */
 const OTHER_TYPES = "other";
 const MAX_TYPE_LENGTH = 80;
 const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as const;
 
-/** How {@link importAtlas} reads. */
+/** Options of {@link importAtlas}. */
 export interface ImportOptions {
-  /** Which address stands for the source. */
+  /** The choice of the source address. */
   source: SourceChoice;
-  /** What becomes the RTT of a result's replies. */
+  /** The choice of one RTT from a result's replies. */
   rtt: RttChoice;
   /** The largest share of the ping results that may be rejected, 0 to 1. */
   maxRejectRatio: number;
   /** Bound on the memory, in bytes. */
   memoryLimitBytes: number;
-  /** Where the rejected results are listed, if there are any. */
+  /** The path of the list of rejected results, written if there are any. */
   rejectsPath: string;
   /** Ends the import when it is aborted. */
   signal?: AbortSignal;
-  /** Called now and then: how many (compressed) bytes were read, how many rows there are. */
+  /** Called now and then with the number of (compressed) bytes read and of rows. */
   onProgress?: (done: { bytes: number; rows: number }) => void;
 }
 
-/** What was read and written. */
+/** The counts of an import. */
 export interface ImportSummary extends RowCounts {
-  /** Results that were there before (same measurement, probe and time). */
+  /** Repeated results (same measurement, probe and time). */
   duplicates: number;
-  /** Objects that are no ping results, by their type. */
+  /** Objects other than ping results, by their type. */
   skippedByType: Record<string, number>;
-  /** Ping results that could not be used, by reason. */
+  /** Rejected ping results, by reason. */
   rejected: Record<string, number>;
 }
 
@@ -79,8 +79,8 @@ export function inputFingerprint(path: string): InputFingerprint {
  * Imports ping results.
  *
  * @param paths The files, `-` for standard input.
- * @param outputPath The Parquet file to write; another file is needed beside it on the way.
- * @throws {FormatError} If a file is no JSON, is truncated or its compressed data is damaged.
+ * @param outputPath The Parquet file to write; a temporary file is made beside it.
+ * @throws {FormatError} If a file is not JSON, is truncated or its compressed data is damaged.
  * @throws {UserError} If too many results are rejected, the memory is too small or the disk is full.
  */
 export async function importAtlas(
@@ -127,11 +127,11 @@ function memoryForKeys(limitBytes: number): number {
   return Math.max(KEYS_SHARE * (limitBytes - RUNTIME_BYTES), LEAST_KEYS_SHARE * limitBytes);
 }
 
-/** Takes objects, hands rows to the sink and counts the rest. */
+/** Receives objects, passes rows to the sink and counts the others. */
 class Importer {
   readonly #rejects = new RejectLog();
   readonly #skipped = new TypeCounts();
-  /** For each container that is open, how many results there were before it. */
+  /** For each open container, the number of results before it. */
   readonly #resultsBefore: number[] = [];
   #numResults = 0;
   #path = "";
@@ -153,7 +153,7 @@ class Importer {
     this.#index = 0;
   }
 
-  /** Takes an object of the file: a result, a container of results, or undefined for damaged JSON. */
+  /** Receives an object of the file: a result, a container of results, or undefined for damaged JSON. */
   add(object: AtlasObject | undefined, offsetBytes: number): void {
     if (object === undefined) {
       this.#addDamaged("invalidJson", `at byte ${offsetBytes}`);
@@ -170,7 +170,7 @@ class Importer {
     if (this.#numResults === numBefore) this.#skipped.add("notAResult");
   }
 
-  /** Counts an object that is too long to be parsed, unless there are results inside it: then it is a container. */
+  /** Counts an object that is too long to be parsed, unless it contains results: then it is a container. */
   markContainer(event: "begin" | "end", offsetBytes: number): void {
     if (event === "begin") this.#resultsBefore.push(this.#numResults);
     else if (this.#resultsBefore.pop() === this.#numResults) {
@@ -179,10 +179,10 @@ class Importer {
   }
 
   /**
-   * What was taken; the rows are then with the writer.
+   * Returns the counts, after all rows have gone to the writer.
    *
    * @param paths The files, for errors.
-   * @throws {UserError} If there was no ping result, or too many were rejected.
+   * @throws {UserError} If there were no ping results, or too many were rejected.
    */
   finish(paths: readonly string[]): ImportSummary {
     const { maxRejectRatio, rejectsPath } = this.options;
@@ -202,7 +202,7 @@ class Importer {
     this.#rejects.add(reason, this.#path, this.#index++, detail);
   }
 
-  /** Takes a ping result, or what is wrong with it. */
+  /** Receives a ping result, or the reason to reject it. */
   #addPing(row: PingRow | Rejection): void {
     this.#numPings++;
     this.#numResults++;
@@ -253,7 +253,7 @@ function noPings(paths: readonly string[], skipped: Record<string, number>): Use
   const found = Object.entries(skipped).map(([type, count]) => `${type} ${count}`).join(", ");
   return new UserError(
     `Cannot import ${paths[0]}${others}: found no ping result ` +
-      `(${shortened(found || "no object at all", 200)}), ping results of RIPE Atlas were wanted; check ` +
+      `(${shortened(found || "no object at all", 200)}), expected ping results of RIPE Atlas; check ` +
       "--input",
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Which columns of a CSV file are what of a measurement: as the user says, or as their names in the header do.
+ * Maps the columns of a CSV file to the fields of a measurement, by the user's option or by the names in the header.
  *
  * @module
  */
@@ -15,14 +15,14 @@ const TIME_UNITS: Record<string, TimeUnit> = {
 };
 const TIME_KEYS = Object.keys(TIME_UNITS);
 const OPTIONAL_KEYS = OPTIONAL_COLUMNS.map(({ name }) => name);
-/** Keys with their names in measurements Parquet, where these are others. */
+/** Keys with their names in measurements Parquet, if these differ. */
 const OTHER_NAMES: Record<string, string> = { src: "src_addr", dst: "dst_addr", time: "event_time" };
 const KEYS = ["src", "dst", ...TIME_KEYS, "rtt", ...OPTIONAL_KEYS];
 
 /** The names of columns by key: `src`, `dst`, one of the times, `rtt`, perhaps optional columns of measurements. */
 export type CsvColumns = ReadonlyMap<string, string>;
 
-/** Where in a record the fields of a measurement are, counted from 0. */
+/** The indexes of a measurement's fields in a record, from 0. */
 export interface CsvLayout {
   /** The names of all columns. */
   names: readonly string[];
@@ -60,8 +60,8 @@ export function parseColumns(text: string): CsvColumns {
 
 function wrongColumns(text: string, fault: string): UsageError {
   return new UsageError(
-    `Cannot use --columns ${shortened(text)}: ${fault}, KEY=NAME of src, dst, rtt, one of ` +
-      `${TIME_KEYS.join(" ")} and perhaps ${OPTIONAL_KEYS.join(" ")} was wanted; separate them by commas`,
+    `Cannot use --columns ${shortened(text)}: ${fault}, expected KEY=NAME of src, dst, rtt, one of ` +
+      `${TIME_KEYS.join(" ")} and perhaps ${OPTIONAL_KEYS.join(" ")}; separate them by commas`,
   );
 }
 
@@ -73,7 +73,7 @@ function faultOf(columns: CsvColumns): string | undefined {
 }
 
 /**
- * The columns of a header that are named like the keys, or as in measurements Parquet.
+ * The columns of a header whose names are the keys, or their names in measurements Parquet.
  *
  * @throws {FormatError} If some are missing.
  */
@@ -87,7 +87,7 @@ export function columnsNamedIn(names: readonly string[], path: string): CsvColum
   if (!fault) return columns;
   throw wrongHeader(
     names,
-    "src, dst, time and rtt were wanted; name them, such as --columns src=FROM,dst=TO,time=WHEN,rtt=MS",
+    "expected src, dst, time and rtt; name them, such as --columns src=FROM,dst=TO,time=WHEN,rtt=MS",
     path,
   );
 }
@@ -97,14 +97,14 @@ export function columnsNamedIn(names: readonly string[], path: string): CsvColum
  *
  * @param names The header.
  * @param path The file, for errors.
- * @throws {FormatError} If one is not there once.
+ * @throws {FormatError} If one is missing or not unique.
  */
 export function locateColumns(columns: CsvColumns, names: readonly string[], path: string): CsvLayout {
   const fieldOf = (key: string): number => {
     const name = columns.get(key) ?? "";
     const field = names.indexOf(name);
     if (field >= 0 && names.lastIndexOf(name) === field) return field;
-    const wanted = `one ${shortened(name)} for ${key} was wanted`;
+    const wanted = `expected one ${shortened(name)} for ${key}`;
     throw wrongHeader(names, `${wanted}; correct --columns or the header`, path);
   };
   const timeKey = TIME_KEYS.find((key) => columns.has(key)) ?? "time";

@@ -1,5 +1,5 @@
 /**
- * Measurements read from CSV files and written as one Parquet file: a row for each record, in the files' order.
+ * Reads measurements from CSV files and writes them as one Parquet file: a row for each record, in the files' order.
  *
  * Files are read one after another as streams; memory holds one row group and the distinct addresses, whatever the
  * size of the files.
@@ -25,13 +25,13 @@ import { RejectLog } from "../measurement/rejects.ts";
 import { type MeasurementRow, RowSink } from "./row_sink.ts";
 import { parseTimeUs } from "../measurement/time_text.ts";
 
-/** Which names are taken for those of CSV files. */
+/** The extensions of CSV files. */
 export const CSV_EXTENSIONS: string[] = ["", ".gz", ".bz2", ".zst"].map((suffix) => `.csv${suffix}`);
 
-/** What stands for the RTT where there was no reply, besides nothing and -1. */
+/** Texts for the RTT of a measurement without a reply, besides nothing and -1. */
 const NO_REPLY = "*";
 
-/** How {@link importCsv} reads. */
+/** Options of {@link importCsv}. */
 export interface CsvImportOptions
   extends Pick<ImportOptions, "maxRejectRatio" | "rejectsPath" | "signal" | "onProgress"> {
   /** The columns; by default those of the first file's header. */
@@ -39,7 +39,7 @@ export interface CsvImportOptions
 }
 
 /**
- * Imports measurements. Rows that are there twice stay.
+ * Imports measurements. Repeated rows are kept.
  *
  * @param paths The files, `-` for standard input, which needs `columns`.
  * @param outputPath The Parquet file to write.
@@ -79,7 +79,7 @@ export async function importCsv(
   }
   if (numRead === 0) {
     throw new UserError(
-      `Cannot import ${paths[0]}: found no row below the header, some were wanted; check --input`,
+      `Cannot import ${paths[0]}: found no row below the header, expected some; check --input`,
     );
   }
   rejects.write(options.rejectsPath);
@@ -107,14 +107,14 @@ async function readHeader(path: string): Promise<string[]> {
 
 function namesOf(record: CsvRecord, path: string): string[] {
   if (record.fault === undefined) return record.fields;
-  throw new FormatError(`found ${record.fault}, the names of columns were wanted; check the file`, {
+  throw new FormatError(`found ${record.fault}, expected the names of columns; check the file`, {
     path,
     place: "its header",
   });
 }
 
 function noHeader(path: string): FormatError {
-  return new FormatError("it is empty, a header with the names of columns was wanted; check the file", {
+  return new FormatError("it is empty, expected a header with the names of columns; check the file", {
     path,
   });
 }

@@ -1,36 +1,37 @@
 /**
- * Records cut out of CSV (RFC 4180) of any size, in memory that no record makes grow.
+ * Extracts records from CSV (RFC 4180) of any size, in bounded memory.
  *
- * A record that cannot be read is reported and reading goes on with the line after its first one, so that a quote
- * that does not close costs a line and not the rest of the file. Blanks around fields and empty lines do not count.
+ * An invalid record is reported, and reading continues with the line after its first one, so that an unclosed quote
+ * costs a line and not the rest of the file. Blanks around fields and empty lines are ignored.
  *
  * @module
  */
 
-/** The longest record, in UTF-16 characters; those of measurements have some hundred. */
+/** The longest record, in UTF-16 characters; a measurement has some hundred. */
 export const MAX_RECORD_CHARACTERS = 1 << 16;
 
-/** A field, in quotes or not, and what ends it: a comma, a newline or the end of the text. */
+/** A field, in quotes or not, and its end: a comma, a newline or the end of the text. */
 const FIELD = / *"((?:[^"]|"")*)"[^\S\n]*(,|\n|$)|(?! *")([^,\n]*)(,|\n|$)/y;
 const QUOTED = / *"(?:[^"]|"")*"(?!")/y;
 
-/** The fields of a record, or why it cannot be read, for people. */
+/** The fields of a record, or its fault, for people. */
 export type CsvRecord = { fields: string[]; fault?: never } | { fault: string };
 
-/** Cuts records out of a stream of bytes. */
+/** Extracts records from a stream of bytes. */
 export class CsvScanner {
   readonly #decoder = new TextDecoder();
-  /** What is not done with. */
+  /** The unprocessed text. */
   #text = "";
-  /** Where the next record begins. */
+  /** The index of the next record. */
   #at = 0;
-  /** Whether the rest of the line is stepped over. */
+  /** Whether the rest of the line is skipped. */
   #isSkipping = false;
 
   /**
    * Takes the next bytes, or the end.
    *
-   * @returns The records that are complete now. Their fields may hold the whole text; copy what is kept.
+   * @returns The records that are complete now. Their fields may keep the whole text in memory; copy those that are
+   * kept.
    */
   *push(chunk?: Uint8Array): Generator<CsvRecord> {
     const isLast = chunk === undefined;
@@ -50,7 +51,7 @@ export class CsvScanner {
     }
   }
 
-  /** Reads a record; undefined where it is not all there. */
+  /** Reads a record; undefined if it is incomplete. */
   #scan(isLast: boolean): CsvRecord | undefined {
     const text = this.#text.slice(this.#at, this.#at + MAX_RECORD_CHARACTERS);
     const isTooLong = text.length === MAX_RECORD_CHARACTERS;

@@ -1,8 +1,8 @@
 /**
  * Finds duplicate results (same measurement, probe and time), exactly and in bounded memory.
  *
- * A hash table holds the keys. When it is full it is cleared; the duplicates that it misses are found afterwards in the
- * file of rows (unique_rows.ts).
+ * A hash table holds the keys. It is cleared when it is full; duplicates that it then misses are found afterwards in
+ * the file of rows (unique_rows.ts).
  *
  * @module
  */
@@ -16,7 +16,7 @@ const MAX_LOAD = 0.8;
 
 /** The key of a result: no other result has the same three numbers. */
 export interface ResultKey {
-  /** A non-negative safe integer, as is {@link prbId}. */
+  /** A non-negative safe integer, like {@link prbId}. */
   msmId: number;
   prbId: number;
   /** Microseconds since 1970; in 1990..2100. */
@@ -28,9 +28,9 @@ export function isSameResult(a: ResultKey, b: ResultKey): boolean {
   return a.msmId === b.msmId && a.prbId === b.prbId && a.eventTimeUs === b.eventTimeUs;
 }
 
-/** The keys of results; open addressing, keys are compared and not hashes. */
+/** The keys of results; open addressing, which compares whole keys. */
 export class DuplicateSet {
-  /** How often all keys were forgotten; if 0, {@link add} has found all duplicates. */
+  /** Number of times that the set was cleared; if 0, {@link add} has found all duplicates. */
   numForgets = 0;
   readonly #maxBytes: number;
   #capacity = FIRST_CAPACITY;
@@ -38,7 +38,7 @@ export class DuplicateSet {
   #size = 0;
   #last: ResultKey | undefined;
 
-  /** @param options `maxBytes`: memory of the set; it has room for 51 keys at least. */
+  /** @param options `maxBytes`: memory of the set; at least 51 keys fit. */
   constructor(options: { maxBytes: number }) {
     this.#maxBytes = options.maxBytes;
   }
@@ -46,7 +46,7 @@ export class DuplicateSet {
   /**
    * Adds the key of a result.
    *
-   * @returns Whether it is new since all were forgotten, and another than the last one.
+   * @returns Whether it is new since the last clearing, and differs from the last key.
    */
   add(key: ResultKey): boolean {
     if (this.#size >= MAX_LOAD * this.#capacity) {
@@ -83,7 +83,7 @@ export class DuplicateSet {
     }
   }
 
-  /** Forgets all keys but the last one: rows of two results with one key never follow each other. */
+  /** Removes all keys but the last one, because rows of two results with one key must not be adjacent. */
   #forget(): void {
     this.#slots.fill(0);
     this.#size = 0;
@@ -92,19 +92,19 @@ export class DuplicateSet {
   }
 }
 
-/** How many keys a set with so much memory holds. */
+/** The number of keys that a set of this memory holds. */
 export function maxKeys(maxBytes: number): number {
   let capacity = FIRST_CAPACITY;
   while (canGrow(capacity, maxBytes)) capacity *= 2;
   return Math.floor(MAX_LOAD * capacity);
 }
 
-/** Whether the slots and twice as many, to which they are copied, fit the memory. */
+/** Whether the slots and the copy with twice as many fit the memory. */
 function canGrow(capacity: number, maxBytes: number): boolean {
   return 3 * capacity * SLOT_BYTES <= maxBytes;
 }
 
-/** Part of {@link numParts} that a key belongs to, from 0. */
+/** The part, of {@link numParts}, that a key belongs to, from 0. */
 export function partOfKey({ msmId, prbId, eventTimeUs }: ResultKey, numParts: number): number {
   return Math.floor(hashKey(msmId, prbId, eventTimeUs) / 2 ** 32 * numParts);
 }

@@ -1,5 +1,5 @@
 /**
- * Takes measurements one by one, hands them to a Parquet writer in batches and counts what they hold.
+ * Collects single measurements, passes them to a Parquet writer in batches and counts their contents.
  *
  * @module
  */
@@ -11,7 +11,7 @@ const MAX_COUNTED_ADDRESSES = 1_000_000;
 
 const BATCH_ROWS = 8192;
 
-/** A measurement; NaN stands for an optional number that is not known. */
+/** A measurement; NaN stands for an unknown optional number. */
 export interface MeasurementRow {
   eventTimeUs: number;
   srcAddr: string;
@@ -24,7 +24,7 @@ export interface MeasurementRow {
   packetErrorCount: number;
 }
 
-/** What rows hold. */
+/** Counts of rows. */
 export interface RowCounts {
   /** Number of rows. */
   rows: number;
@@ -34,7 +34,7 @@ export interface RowCounts {
   sources: number;
   /** Distinct destination addresses, likewise. */
   destinations: number;
-  /** Earliest time of a row, seconds since 1970; absent if there is no row. */
+  /** Earliest time of a row, seconds since 1970; absent without rows. */
   firstTimeS?: number;
   /** Latest time of a row, likewise. */
   lastTimeS?: number;
@@ -52,7 +52,7 @@ export class RowSink {
   #firstTimeUs = Infinity;
   #lastTimeUs = -Infinity;
 
-  /** @param writer Where to; it must be closed after {@link finish}. */
+  /** @param writer Takes the rows; it must be closed after {@link finish}. */
   constructor(writer: MeasurementParquetWriter) {
     this.#writer = writer;
   }
@@ -74,7 +74,7 @@ export class RowSink {
     if (batch.numRows === BATCH_ROWS) this.#flush();
   }
 
-  /** Hands all rows to the writer. */
+  /** Passes all rows to the writer. */
   finish(): RowCounts {
     this.#flush();
     const toSeconds = (timeUs: number) => Math.floor(timeUs / 1e6);

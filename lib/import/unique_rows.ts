@@ -1,8 +1,8 @@
 /**
  * Copies the rows of a measurements file without those of duplicate results.
  *
- * The columns of the key are read in several passes, each for as many keys as memory holds: 100 M rows take five passes
- * of some 10 s with 2 GB.
+ * The columns of the key are read in several passes, each for as many keys as memory holds: 100 M rows take five
+ * passes of some 10 s with 2 GB.
  *
  * @module
  */
@@ -25,9 +25,9 @@ const MAX_MARKS = 2 ** 32;
 /** Parts of the keys differ in size. */
 const ROOM_FOR_UNEVEN_PARTS = 1.25;
 
-/** What {@link moveUniqueRows} left out, and what the rows hold if that is not all that they held before. */
+/** The results that {@link moveUniqueRows} left out, and the new counts of the rows if there are any. */
 export interface UniqueRows {
-  /** Results that were left out. */
+  /** Number of results left out. */
   numLeftOut: number;
   counts?: RowCounts;
 }
@@ -35,7 +35,7 @@ export interface UniqueRows {
 /**
  * Moves rows.
  *
- * @param fromPath A file that has all the optional columns; it is gone afterwards.
+ * @param fromPath A file that has all the optional columns; it is deleted.
  * @param toPath The file to make.
  * @param options `isUnique`: no result is repeated. `maxBytes`: memory for keys.
  * @throws {UserError} If the disk is full.
@@ -84,7 +84,7 @@ async function copyUniqueRows(
       at++;
     }
   }
-  ensure(rejects.total === 0, "rows that were written can be read");
+  ensure(rejects.total === 0, "written rows were rejected");
   const counts = sink.finish();
   writer.close();
   Deno.removeSync(fromPath);
@@ -100,7 +100,7 @@ class RepeatedRows {
     this.#bits = new Uint8Array(Math.ceil((end - from) / 8));
   }
 
-  /** Finds those from a row on. */
+  /** Finds those from a given row on. */
   static async find(path: string, from: number, maxBytes: number): Promise<RepeatedRows> {
     using file = await ParquetFile.open(path);
     const { numRows } = file;

@@ -1,5 +1,5 @@
 /**
- * Inspects ArrayRecord files: probe rows in full, the container of all others.
+ * Inspects ArrayRecord files: probe rows in full, of other files only the container.
  *
  * @module
  */
@@ -25,7 +25,7 @@ const MAX_OPTIONS_LENGTH = 1000;
 /**
  * Reads all records of the files, so that every checksum is verified.
  *
- * @throws {FormatError} If a file is damaged (unless damaged chunks are to be skipped).
+ * @throws {FormatError} If a file is damaged (unless damaged chunks are skipped).
  */
 export async function inspectArrayRecords({ path, files }: Target, options: InspectOptions): Promise<Report> {
   const readers: ArrayRecordReader[] = [];
@@ -83,13 +83,13 @@ function containerFacts(readers: readonly ArrayRecordReader[]): Fact[] {
   const decodedBytes = sum((reader) => reader.decodedSizeBytes);
   const corruptChunks = sum((reader) => reader.numCorruptChunks);
   const writerOptions = [...new Set(readers.map((reader) => reader.writerOptions))];
-  const written = shortened(writerOptions.join(" | "), MAX_OPTIONS_LENGTH) || "no options noted";
+  const written = shortened(writerOptions.join(" | "), MAX_OPTIONS_LENGTH) || "no options recorded";
   const found = `${records} in ${chunks} chunks, ${formatFiles(files)}, every checksum verified`;
   return [
     ["records", found, { files, records, chunks }],
     ["size", `${formatBytes(bytes)}, ${formatBytes(decodedBytes)} of records`, { bytes, decodedBytes }],
     ["written with", written, { writerOptions }],
-    ["damaged chunks", corruptChunks > 0 ? `${corruptChunks}, left out` : undefined, { corruptChunks }],
+    ["damaged chunks", corruptChunks > 0 ? `${corruptChunks}, skipped` : undefined, { corruptChunks }],
   ];
 }
 

@@ -24,13 +24,13 @@ import {
   type Target,
 } from "./report.ts";
 
-/** The number of last losses shown. */
+/** The number of shown last losses. */
 const SHOWN_LOSSES = 5;
 
 /**
  * Reads a checkpoint's state and the headers of its tensors.
  *
- * @throws {FormatError} If a file is damaged, or has another size than the state says.
+ * @throws {FormatError} If a file is damaged, or its size differs from the state.
  */
 export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
   const { files } = readState(folder);
@@ -53,7 +53,7 @@ export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
   return { kind: "checkpoint", path, facts, sections: [tensorSection(model)] };
 }
 
-/** What the checkpoint was trained on. */
+/** The training data of the checkpoint. */
 function dataFact(folder: string): Fact {
   const data = readTrainingData(folder);
   if (!data) return ["training data", "not recorded", { data: null }];
@@ -83,7 +83,7 @@ export function inspectSafetensors({ path, files: [file] }: Target): Report {
   };
 }
 
-/** Reads a `state.json` by itself. @throws {FormatError} If it is damaged. */
+/** Reads a single `state.json`. @throws {FormatError} If it is damaged. */
 export function inspectState({ path, files: [file] }: Target): Report {
   return { kind: "checkpoint state", path, facts: stateFacts(dirname(file)) };
 }
@@ -122,7 +122,7 @@ function readTensorFile(path: string, wantedBytes?: number): TensorFile {
   const { sizeBytes } = fingerprint(path);
   if (wantedBytes !== undefined && sizeBytes !== wantedBytes) {
     throw new FormatError(
-      `it has ${sizeBytes} bytes and state.json says ${wantedBytes}; use another checkpoint of the run`,
+      `it has ${sizeBytes} bytes, state.json states ${wantedBytes}; use another checkpoint of the run`,
       { path },
     );
   }
@@ -164,7 +164,7 @@ export function inspectRun({ path, files: [folder] }: Target): Report {
   return { kind: "run", path, facts };
 }
 
-/** Reads a metrics file by itself. @throws {FormatError} If a line is no metrics record. */
+/** Reads a single metrics file. @throws {FormatError} If a line is not a metrics record. */
 export function inspectMetrics({ path, files: [file] }: Target): Report {
   return { kind: "metrics", path, facts: metricsFacts(file) };
 }

@@ -1,5 +1,5 @@
 /**
- * Tells what a file or folder of the chain is from its content; names do not count.
+ * Detects the kind of a file or folder of the chain from its content; names are ignored.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { Json, Target } from "./report.ts";
 // The first bytes of every Riegeli file, riegeli_records_file_format.md, "File signature".
 const ARRAY_RECORD_MAGIC = [0x83, 0xaf, 0x70, 0xd1, 0x0d, 0x88, 0x4a, 0x3f];
 
-/** Kinds of files, by how they begin. */
+/** Kinds of files, by their first bytes. */
 const BINARY = {
   // "PAR1"
   parquet: startsWith([0x50, 0x41, 0x52, 0x31]),
@@ -25,7 +25,7 @@ const BINARY = {
     head[8] === 0x7b && head.subarray(4, 8).every((byte) => byte === 0) && head[0] !== 0x7b,
 };
 
-/** Kinds of JSON documents and JSON lines, by the first value; the first that fits counts. */
+/** Kinds of JSON documents and JSON lines, by the first value; the first kind that matches is used. */
 const JSON_KINDS = {
   manifest: (value: Json) => "stage" in value && "outputs" in value,
   truth: ({ format }: Json) => typeof format === "string" && format.includes("synthetic truth"),
@@ -37,7 +37,7 @@ const JSON_KINDS = {
 /** Kinds of file and folder that can be inspected. */
 export type Kind = keyof typeof BINARY | keyof typeof JSON_KINDS | "checkpoint" | "run";
 
-/** Whether files of a kind are summed up together; of these a folder may hold many. */
+/** Whether files of a kind are summarised together; a folder may hold many of these. */
 export function isSummed(kind: Kind | undefined): boolean {
   return kind === "parquet" || kind === "arrayRecord";
 }
@@ -51,11 +51,11 @@ const MAX_JSON_BYTES = 1 << 28;
 const KNOWN = "a measurements Parquet, an ArrayRecord, a checkpoint, a run or another output of this program";
 
 /**
- * Finds what a path stands for.
+ * Finds the targets of a path.
  *
  * @param path A file or folder.
  * @returns One target, or several if a folder holds data of several kinds.
- * @throws {UserError} If it does not exist, is nothing that is known, or is a folder of splits that a run or a task
+ * @throws {UserError} If it does not exist, is of no known kind, or is a folder of splits that a run or a task
  *   has not finished.
  */
 export function detectTargets(path: string): (Target & { kind: Kind })[] {
@@ -69,14 +69,14 @@ export function detectTargets(path: string): (Target & { kind: Kind })[] {
   return detectData(path);
 }
 
-/** Reads a whole JSON document. @throws {FormatError} If it is none, or too large. */
+/** Reads a whole JSON document. @throws {FormatError} If it is not JSON, or too large. */
 function readJson(path: string): unknown {
   checkJsonSize(path);
   const text = readText(path);
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new FormatError("it is no JSON; it is damaged or cut short, make it again", { path, cause });
+    throw new FormatError("it is not JSON; it is damaged or truncated, make it again", { path, cause });
   }
 }
 
@@ -84,7 +84,7 @@ function checkJsonSize(path: string): void {
   const { sizeBytes } = fingerprint(path);
   if (sizeBytes <= MAX_JSON_BYTES) return;
   throw new FormatError(
-    `it has ${sizeBytes} bytes, a JSON file of at most ${MAX_JSON_BYTES} was wanted; check the path`,
+    `it has ${sizeBytes} bytes, expected a JSON file of at most ${MAX_JSON_BYTES}; check the path`,
     { path },
   );
 }
@@ -109,7 +109,7 @@ function detectData(path: string): ReturnType<typeof detectTargets> {
   const manifest = join(path, "manifest.json");
   if (exists(manifest)) return [{ kind: detectFile(manifest), path: manifest, files: [manifest] }];
   throw new UserError(
-    `Cannot inspect ${path}: none of its ${files.length} files is known, ${KNOWN} was wanted; check the path`,
+    `Cannot inspect ${path}: none of its ${files.length} files is known, expected ${KNOWN}; check the path`,
   );
 }
 
@@ -117,8 +117,8 @@ function detectFile(path: string): Kind {
   const head = readHead(path, HEAD_BYTES);
   const kind = kindOf(BINARY, head) ?? kindOfText(path, head);
   if (kind) return kind;
-  const found = head.length === 0 ? "it is empty" : "its content is of no known kind";
-  throw new UserError(`Cannot inspect ${path}: ${found}, ${KNOWN} was wanted; check the path`);
+  const found = head.length === 0 ? "it is empty" : "its content is of an unknown kind";
+  throw new UserError(`Cannot inspect ${path}: ${found}, expected ${KNOWN}; check the path`);
 }
 
 function startsWith(magic: readonly number[]): (head: Uint8Array) => boolean {
@@ -137,7 +137,7 @@ function kindOfText(path: string, head: Uint8Array): Kind | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if ("msm_id" in value || "prb_id" in value || "fw" in value) {
     throw new UserError(
-      `Cannot inspect ${path}: it holds RIPE Atlas results, an output of this program was wanted; convert ` +
+      `Cannot inspect ${path}: it holds RIPE Atlas results, expected an output of this program; convert ` +
         `it with deno task import --input ${path} --output F.parquet`,
     );
   }
@@ -146,7 +146,7 @@ function kindOfText(path: string, head: Uint8Array): Kind | undefined {
   return kind;
 }
 
-/** The value of a line that is a document by itself. */
+/** The value of a line that is a complete document. */
 function parseLine(line: string): unknown {
   try {
     return JSON.parse(line);

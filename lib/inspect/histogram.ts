@@ -28,15 +28,15 @@ export interface Histogram {
 
 const DROPPED_BITS = 13;
 const NUM_BUCKETS = 1 << (31 - DROPPED_BITS);
-/** The most bins of {@link ValueHistogram.logBins}, in all and from 1 to 10. */
+/** The largest number of bins of {@link ValueHistogram.logBins}, in total and from 1 to 10. */
 const MAX_LOG_BINS = 60;
 const MAX_BINS_PER_DECADE = 32;
 
 /**
  * A histogram of values of 0 or more.
  *
- * A value's bucket is its float32 form without the last 13 bits of the mantissa: buckets are ordered as the
- * values are and 0.1 % wide, so that a quantile is off by at most 0.05 %. Minimum, maximum and mean are exact.
+ * A value's bucket is its float32 form without the last 13 bits of the mantissa: buckets are ordered like the
+ * values and 0.1 % wide, so that the error of a quantile is at most 0.05 %. Minimum, maximum and mean are exact.
  */
 export class ValueHistogram {
   readonly #counts = new Float64Array(NUM_BUCKETS);
@@ -46,17 +46,17 @@ export class ValueHistogram {
   #isIntegral = true;
   /** Number of values. */
   count = 0;
-  /** The least value; Infinity if there is none. */
+  /** The smallest value; Infinity without values. */
   min = Infinity;
-  /** The greatest value; -Infinity if there is none. */
+  /** The largest value; -Infinity without values. */
   max = -Infinity;
 
-  /** The mean of the values; NaN if there is none. */
+  /** The mean of the values; NaN without values. */
   get mean(): number {
     return this.#sum / this.count;
   }
 
-  /** Adds a value. Values below 0 or too large for a 32-bit float are left out. */
+  /** Adds a value. Values below 0 or too large for a 32-bit float are ignored. */
   add(value: number): void {
     this.#float[0] = value;
     if (!(value >= 0 && this.#float[0] < Infinity)) return;
@@ -69,7 +69,7 @@ export class ValueHistogram {
   }
 
   /**
-   * Bins of equal width on a logarithmic axis, from the least value above 0 to the greatest. Whole powers of ten are
+   * Bins of equal width on a logarithmic axis, from the smallest value above 0 to the largest. Whole powers of ten are
    * bounds of bins, unless there are more powers than bins.
    *
    * @returns Values of 0 (below 1e-41) are in the first bin. None if all values are 0.
@@ -101,8 +101,8 @@ export class ValueHistogram {
    * The value that a share of all values does not exceed.
    *
    * @param q 0 to 1.
-   * @returns The middle of its bucket, within the least and the greatest value, whole if all values are; NaN if
-   *   there is none.
+   * @returns The middle of its bucket, limited to the smallest and the largest value, an integer if all values are; NaN
+   *   without values.
    */
   quantile(q: number): number {
     if (this.count === 0) return NaN;
@@ -115,7 +115,7 @@ export class ValueHistogram {
   }
 }
 
-/** The most bins. After a join, at least half as many are between the first and the last time. */
+/** The largest number of bins. After a join, at least half as many are between the first and the last time. */
 const MAX_TIME_BINS = 96;
 
 /**
@@ -127,7 +127,7 @@ const MAX_TIME_BINS = 96;
 export class TimeHistogram {
   /** The bins by their numbers: a bin begins at `number` widths since 1970. */
   #bins = new Map<number, { number: number; count: number }>();
-  /** The bin of the last time, in which the next one often is. */
+  /** The bin of the last time, which often also contains the next one. */
   #recent = { number: NaN, count: 0 };
   #widthMs = 1000;
   #first = Infinity;
@@ -193,8 +193,8 @@ export async function plotHistograms(
   })).filter(({ concat }) => concat.length > 0);
   if (vconcat.length === 0) {
     throw new UserError(
-      `Cannot plot ${path}: nothing that was inspected has histograms, measurements or probe rows were ` +
-        "wanted; leave out --plot",
+      `Cannot plot ${path}: the inspected files have no histograms, expected measurements or probe ` +
+        "rows; leave out --plot",
     );
   }
   const resolve = { scale: { x: "independent", y: "independent" } };

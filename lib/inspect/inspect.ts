@@ -32,10 +32,10 @@ const INSPECTORS: Record<Kind, Inspector> = {
 };
 
 /**
- * Inspects files and folders; data files of one kind are summed up in one report.
+ * Inspects files and folders; data files of one kind are summarised in one report.
  *
- * @param paths What to inspect.
- * @returns A report for each, in the order in which they were named.
+ * @param paths The files and folders.
+ * @returns A report for each, in the order of the paths.
  * @throws {UserError} If a path does not exist or is of no known kind.
  * @throws {FormatError} If a file is damaged.
  */

@@ -20,10 +20,10 @@ import {
 
 const SHOWN_INPUTS = 3;
 
-/** Reads a manifest. @throws {FormatError} If it is none. */
+/** Reads a manifest. @throws {FormatError} If it is not a manifest. */
 export function inspectManifest({ path, files: [file] }: Target): Report {
   const manifest = readManifest(file);
-  if (!manifest) throw new FormatError("it is gone; run the stage again", { path: file });
+  if (!manifest) throw new FormatError("it is missing; run the stage again", { path: file });
   const { stage, version, inputs, options, counts, rejected, outputs, complete } = manifest;
   const outputBytes = outputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const shown = inputs.slice(0, SHOWN_INPUTS).map(({ path }) => path);
@@ -44,7 +44,7 @@ export function inspectManifest({ path, files: [file] }: Target): Report {
   };
 }
 
-/** Reads a truth file of `synth`. @throws {FormatError} If it is none. */
+/** Reads a truth file of `synth`. @throws {FormatError} If it is not one. */
 export function inspectTruth({ path, files: [file] }: Target): Report {
   const { options, hosts, systems, routes } = SyntheticTruth.load(file).world;
   const probes = hosts.filter(({ role }) => role === "probe");
@@ -67,7 +67,7 @@ export function inspectTruth({ path, files: [file] }: Target): Report {
   };
 }
 
-/** Reads a list of rejected rows. @throws {FormatError} If a line is none. */
+/** Reads a list of rejected rows. @throws {FormatError} If a line is not a rejected row. */
 export function inspectRejects({ path, files: [file] }: Target, { samples }: InspectOptions): Report {
   const lines = readText(file).split("\n").filter((line) => line !== "");
   const listed: Record<string, number> = {};
@@ -75,7 +75,7 @@ export function inspectRejects({ path, files: [file] }: Target, { samples }: Ins
     const reason = reasonOf(line);
     if (reason === undefined) {
       const place = `line ${i + 1}`;
-      throw new FormatError("it is no rejected row; run the stage again", { path: file, place });
+      throw new FormatError("it is not a rejected row; run the stage again", { path: file, place });
     }
     listed[reason] = (listed[reason] ?? 0) + 1;
   });

@@ -18,7 +18,7 @@ const MAX_DISTINCT = 1_000_000;
 export class DistinctCount {
   readonly #seen = new Set<string | bigint>();
 
-  /** @param maxDistinct The most values that are kept. */
+  /** @param maxDistinct The largest number of values that are kept. */
   constructor(readonly maxDistinct: number = MAX_DISTINCT) {}
 
   /** Adds a value. @returns Whether it is known to have been added before. */
@@ -44,7 +44,7 @@ export class DistinctCount {
   }
 }
 
-/** What is counted over all measurements. */
+/** Counts over all measurements. */
 export class MeasurementTally {
   readonly sources = new DistinctCount();
   readonly destinations = new DistinctCount();
@@ -109,7 +109,7 @@ export class MeasurementSet {
     return this.#keys.size;
   }
 
-  /** Adds a measurement. @param src, dst Numbers that stand for the addresses. */
+  /** Adds a measurement. @param src, dst Codes of the addresses. */
   add(timeUs: number, rttMs: number, src: number, dst: number, msmId = 0): void {
     const words = this.#words;
     this.#numbers[0] = timeUs;
@@ -120,13 +120,13 @@ export class MeasurementSet {
     this.#keys.idOf(words, 0, 0);
   }
 
-  /** Removes all. */
+  /** Removes all measurements. */
   clear(): void {
     this.#keys.clear();
   }
 }
 
-/** The number of times that are earlier than the time before them. */
+/** The number of times that are earlier than the previous time. */
 export function countStepsBack(timesUs: Float64Array): number {
   let count = 0;
   for (let i = 1; i < timesUs.length; i++) if (timesUs[i] < timesUs[i - 1]) count++;

@@ -1,5 +1,5 @@
 /**
- * Inspects measurements Parquet: counts, ranges, RTT quantiles, and rows that could not be used.
+ * Inspects measurements Parquet: counts, ranges, RTT quantiles, and rejected rows.
  *
  * @module
  */
@@ -92,7 +92,7 @@ export async function inspectMeasurements({ path, files }: Target, options: Insp
   };
 }
 
-/** The columns that `score` adds, where files have them. */
+/** The columns that `score` adds, if files have them. */
 async function tallyScores(
   files: readonly string[],
 ): Promise<{ facts: Fact[]; histograms: Histogram[] }> {
@@ -127,7 +127,7 @@ function listOf(counts: Record<string, number>): string {
   return Object.entries(counts).map(([name, count]) => `${name} ${count}`).join(", ");
 }
 
-/** The most rows compared: 50 MB. */
+/** The largest number of compared rows: 50 MB. */
 const MAX_COMPARED_ROWS = 1 << 21;
 
 /** Counts rows that are equal to an earlier one, among the first rows. */
@@ -138,7 +138,7 @@ class DuplicateRows {
 
   add({ numRows, eventTimeUs, rttMs, msmId, srcCode, dstCode, pool }: SourcedBatch): void {
     for (let row = 0; row < numRows; row++) {
-      // Codes of addresses hold within a generation.
+      // Codes of addresses are valid within a generation.
       this.#isWhole &&= this.#numRows < MAX_COMPARED_ROWS && pool.generation === 0;
       if (!this.#isWhole) return;
       this.#rows.add(eventTimeUs[row], rttMs[row], srcCode[row], dstCode[row], msmId?.[row]);

@@ -26,10 +26,10 @@ import {
 /** The longest list of tasks as text; JSON has the whole list. */
 const SHOWN_LIST = 400;
 
-/** The name for outputs that are in no folder of their own. */
+/** The name for outputs without a subfolder. */
 const WHOLE = "all";
 
-/** The progress of one of the runs that write an output. */
+/** The progress of one of an output's runs or tasks. */
 interface Part {
   index: number;
   /** Undefined for a task that has not begun. */
@@ -43,7 +43,7 @@ interface Part {
  *
  * @param folder The folder, which has a manifest or a work folder.
  * @param nowMs The time, milliseconds since 1970.
- * @throws {FormatError} If a manifest is none.
+ * @throws {FormatError} If a manifest is damaged.
  * @throws {UserError} If a file cannot be read.
  */
 export function folderStatus(folder: string, nowMs: number): StatusReport {
@@ -56,7 +56,7 @@ export function folderStatus(folder: string, nowMs: number): StatusReport {
   return describe(folder, parts);
 }
 
-/** As {@link folderStatus}, of an output file, whose manifest lies beside it. */
+/** {@link folderStatus} for an output file, whose manifest is beside it. */
 export function fileStatus(file: string, nowMs: number): StatusReport {
   const { path, work } = placeOfFile(file);
   const part = stateOfPart(dirname(path), { manifestPath: manifestPathBeside(path), work }, nowMs);
@@ -75,7 +75,7 @@ function stateOfPart(
   { manifestPath, work }: { manifestPath: string; work: string },
   nowMs: number,
 ): Omit<Part, "index"> {
-  // In this order: a run that ends moves its manifest from the one place to the other.
+  // In this order, because a run that ends moves its manifest from the one path to the other.
   const begun = readManifest(join(work, MANIFEST));
   const published = readManifest(manifestPath);
   const manifest = begun ?? published;
@@ -138,7 +138,7 @@ function stateOfAll(parts: readonly Part[], manifests: readonly Manifest[]): Pro
     return { state: "broken", why: named(broken[0]) + others };
   }
   if (manifests.some((manifest) => !isSameRun(manifest, manifests[0]))) {
-    return { state: "broken", why: "its manifests are of runs with other inputs or options; make it anew" };
+    return { state: "broken", why: "its manifests are of runs with other inputs or options; make it again" };
   }
   const working = parts.find(({ state }) => state === "working");
   if (working) return { state: "working", why: named(working) };
@@ -147,7 +147,7 @@ function stateOfAll(parts: readonly Part[], manifests: readonly Manifest[]): Pro
   return { state: "stopped", why: stopped ? named(stopped) : "the missing tasks have not begun" };
 }
 
-/** Rows of the outputs so far, by the folder that they are in, such as `train`; `all` of those in none. */
+/** Rows of the outputs so far, by their subfolder, such as `train`; `all` for those without. */
 function rowsOf(manifests: readonly Manifest[]): Record<string, number> {
   const rows: Record<string, number> = {};
   for (const { path, counts } of manifests.flatMap(({ outputs }) => outputs)) {

@@ -30,7 +30,7 @@ const TYPICAL_MEASUREMENT_TOKENS = 16;
  *
  * @param path The inspected path.
  * @param readers Its files, open.
- * @throws {FormatError} If a record is no probe row.
+ * @throws {FormatError} If a record is not a probe row.
  */
 export async function inspectProbeRows(
   path: string,
@@ -49,7 +49,7 @@ export async function inspectProbeRows(
     }
   }
   const packing = tally.measurements.count === 0
-    ? { numSequences: 0, paddingShare: null, problem: "there are no measurements", samples: [] }
+    ? { numSequences: 0, paddingShare: null, problem: "found no measurements", samples: [] }
     : await tryPacking(path, readers, options);
   return tally.report(path, packing);
 }
@@ -205,7 +205,7 @@ class ProbeRowTally {
   }
 }
 
-/** The most sequences packed; enough to know the padding within a tenth of a percent. */
+/** The largest number of packed sequences; enough to determine the padding within a tenth of a percent. */
 const MAX_SEQUENCES = 256;
 
 /** The result of packing rows as the trainer does. */
@@ -213,7 +213,7 @@ interface PackingTrial {
   numSequences: number;
   /** Share of positions that are padding, 0 to 1; null if nothing was packed. */
   paddingShare: number | null;
-  /** Why nothing was packed. */
+  /** The reason if nothing was packed. */
   problem?: string;
   /** The first measurements of the first sequence. */
   samples: TokenSample[];
@@ -249,7 +249,7 @@ async function tryPacking(
   }
 }
 
-/** The first measurements; the last may end inside. */
+/** The first measurements; the last one may be incomplete. */
 function samplesOf(tokens: Uint16Array, numSamples: number): TokenSample[] {
   const starts = [...tokens.keys()].filter((at) => tokens[at] === MEASUREMENT_START);
   return starts.slice(0, numSamples).map((start, i) =>

@@ -9,13 +9,13 @@ import type { Histogram, ValueHistogram } from "./histogram.ts";
 export interface InspectOptions {
   /** The number of samples to show. */
   samples: number;
-  /** T: the length of sequences for which packing is tried, tokens. */
+  /** T: the length of sequences for which packing is computed, tokens. */
   sequenceLength: number;
   /** Vocabulary of the token samples of measurements; none by default. Probe rows are shown in v2. */
   vocabulary?: "v1" | "v2";
   /** Seed of the packing. */
   seed: number;
-  /** Whether a damaged ArrayRecord chunk is an error, or is left out and counted. */
+  /** Whether a damaged ArrayRecord chunk is an error, or is skipped and counted. */
   onCorrupt: "error" | "skip";
   /** Aborts the inspection. */
   signal?: AbortSignal;
@@ -109,7 +109,7 @@ export function formatValue(value: number): string {
     : String(Number(value.toPrecision(4)));
 }
 
-/** The quantiles that are shown and reported. */
+/** The shown and reported quantiles. */
 const QUANTILES = [0.5, 0.9, 0.99] as const;
 
 /** A distribution of values as a fact. @param json Its key in JSON; the value is null if there are no values. */

@@ -26,10 +26,10 @@ import {
 
 /** The speed is the median of this many newest metrics lines. */
 const SPEED_RECORDS = 10;
-/** A process may rest for this many times the usual time between two of its metrics lines. */
+/** The largest pause of a working process, as a multiple of the usual time between two of its metrics lines. */
 const PATIENCE_RECORDS = 3;
 
-/** The traces of a run in its folder. */
+/** The files of a run in its folder. */
 interface RunTraces {
   manifest: Manifest | undefined;
   config: RunConfig | undefined;
@@ -45,7 +45,7 @@ interface RunTraces {
  *
  * @param folder The run's folder.
  * @param nowMs The time, milliseconds since 1970.
- * @throws {FormatError} If its manifest is none.
+ * @throws {FormatError} If its manifest is damaged.
  * @throws {UserError} If a file cannot be read.
  */
 export function runStatus(folder: string, nowMs: number): StatusReport {
@@ -61,7 +61,7 @@ export function runStatus(folder: string, nowMs: number): StatusReport {
   const state = stateOfRun(folder, traces, { secondsPerStep: secondsPerStep ?? 0, nowMs });
   let secondsLeft: number | null = null;
   if (state.state !== "done" && wantedSteps !== null && secondsPerStep !== null) {
-    // A run that stopped goes on from its checkpoint.
+    // A stopped run continues from its checkpoint.
     const doneSteps = state.state === "working" ? steps : savedStep;
     secondsLeft = (wantedSteps - doneSteps) * secondsPerStep;
   }
@@ -121,7 +121,7 @@ function readTraces(folder: string): RunTraces {
   const records = attempt(() => readLastMetrics(metricsPath)) ?? [];
   const config = attempt(() => manifest && configOf(manifest));
   const traces = { manifest, config, records, metricsMs, checkpoint: undefined, faults };
-  // The checkpoints of another version are not read.
+  // Checkpoints of another version are not read.
   if ((manifest && !config) || !hasCheckpoints(checkpoints)) return traces;
   if (!manifest) faults.push("manifest.json is missing");
   const checkpoint = attempt(() => readCheckpoint(checkpointDirectory(checkpoints), faults));
@@ -150,7 +150,7 @@ function readCheckpoint(directory: string, faults: string[]): RunTraces["checkpo
   return { state, savedMs: changedMsOf(join(directory, "state.json")) };
 }
 
-/** The median of the newest lines' tokens per second; null where there are none. */
+/** The median of the newest lines' tokens per second; null without lines. */
 function speedOf(records: readonly MetricsRecord[]): number | null {
   const speeds = records.slice(-SPEED_RECORDS).map((record) => record["train/tokens_per_second"])
     .filter((speed) => typeof speed === "number").sort((a, b) => a - b);

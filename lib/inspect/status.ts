@@ -18,7 +18,7 @@ import { describeReports, type Json, reportAsJson } from "./report.ts";
 import { runStatus } from "./run_status.ts";
 import { infoOf, type StatusReport, statusReport, type WorkState } from "./work_state.ts";
 
-/** The most reports shown with all facts; more reports have a line each. */
+/** The largest number of reports shown with all facts; more reports have a line each. */
 const SHOWN_WHOLE = 5;
 const SHOWN_LINES = 40;
 const MAX_PATH = 60;
@@ -32,7 +32,7 @@ const ORDER: readonly WorkState[] = ["broken", "stopped", "working", "done"];
  * @param paths Runs, output folders, output files, or folders that hold several of these.
  * @param nowMs The time, milliseconds since 1970.
  * @returns A report for each, in their order. An output that cannot be read is broken.
- * @throws {UserError} If a path is none of these.
+ * @throws {UserError} If a path is something else.
  */
 export function statusOf(paths: readonly string[], nowMs: number = Date.now()): StatusReport[] {
   return paths.flatMap((path) => {
@@ -41,13 +41,13 @@ export function statusOf(paths: readonly string[], nowMs: number = Date.now()): 
     const members = membersOf(path).flatMap((member) => statusOfOne(member, nowMs) ?? []);
     if (members.length > 0) return members;
     throw new UserError(
-      `Cannot tell the status of ${path}: it has no manifest, a run, an output of a stage or a folder of ` +
-        "these was wanted; check the path",
+      `Cannot tell the status of ${path}: it has no manifest, expected a run, an output of a stage or a folder ` +
+        "of these; check the path",
     );
   });
 }
 
-/** 0: all is done; 1: something is broken; 3: something is still to be done. */
+/** 0: everything is done; 1: something is broken; 3: something remains to be done. */
 export function exitCodeOf(reports: readonly StatusReport[]): number {
   if (reports.some(({ state }) => state === "broken")) return 1;
   return reports.every(({ state }) => state === "done") ? 0 : 3;
@@ -74,7 +74,7 @@ export function statusAsJson(reports: readonly StatusReport[]): Json {
   return { stage: "status", state, exitCode: exitCodeOf(reports), reports: reports.map(reportAsJson) };
 }
 
-/** The status of a path; undefined if it is no run and no output by itself. */
+/** The status of a path; undefined if it is neither a run nor an output. */
 function statusOfOne(path: string, nowMs: number): StatusReport | undefined {
   try {
     return readStatus(path, nowMs);
@@ -90,7 +90,7 @@ function statusOfOne(path: string, nowMs: number): StatusReport | undefined {
   }
 }
 
-/** As {@link statusOfOne}; a file that cannot be read is an error. */
+/** {@link statusOfOne}, but a file that cannot be read is an error. */
 function readStatus(path: string, nowMs: number): StatusReport | undefined {
   if (!isFolder(path)) {
     const name = basename(path);
@@ -112,7 +112,7 @@ function readStatus(path: string, nowMs: number): StatusReport | undefined {
   return !isForeign && (lock || listTasks(path).length > 0) ? folderStatus(path, nowMs) : undefined;
 }
 
-/** The paths in a folder that may be runs or outputs, also those of output files that are not finished. */
+/** The paths in a folder that may be runs or outputs, including those of unfinished output files. */
 function membersOf(path: string): string[] {
   if (!isFolder(path)) {
     if (exists(path)) return [];

@@ -1,6 +1,6 @@
 /**
  * Inspects the token files of `pretokenize`: the numbers of sequences and tokens, their lengths, and the first
- * sequences in words.
+ * sequences as token names.
  *
  * The footer of such a file names its vocabulary; that of measurements Parquet does not.
  *
@@ -51,7 +51,7 @@ async function inspectTokenFiles(
   for (const name of files) {
     using file = await ParquetFile.open(name);
     if (JSON.stringify(metadataOf(file)) !== JSON.stringify(metadata)) {
-      throw new FormatError("it is not of the same kind as the first file; inspect them one by one", {
+      throw new FormatError("it is not of the same kind as the first file; inspect them separately", {
         path: name,
       });
     }
@@ -80,7 +80,7 @@ async function inspectTokenFiles(
   return { kind: "tokens", path, facts, sections: [["first sequences", samples, { samples }]] };
 }
 
-/** What the footer says of the tokens; empty for other files. */
+/** The footer's metadata about the tokens; empty for other files. */
 function metadataOf(file: ParquetFile): Record<string, string> {
   const entries = (file.metadata.key_value_metadata ?? []).filter(({ key }) =>
     key.startsWith(METADATA_PREFIX)
@@ -90,7 +90,7 @@ function metadataOf(file: ParquetFile): Record<string, string> {
   );
 }
 
-/** The first sequences in words. */
+/** The first sequences as token names. */
 async function readSamples(file: ParquetFile, rowEnd: number, vocabulary: string): Promise<string[]> {
   const { source } = file;
   const rows = await parquetReadObjects({

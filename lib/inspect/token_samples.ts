@@ -1,5 +1,5 @@
 /**
- * Measurements as lines of text, and their tokens beside what these say once decoded.
+ * Measurements as lines of text, and their tokens beside the decoded measurements.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import * as v1 from "../tokens/vocab_v1.ts";
 import * as v2 from "../tokens/vocab_v2.ts";
 import { formatTime, type Section } from "./report.ts";
 
-/** A measurement's tokens, and the measurement that they stand for; empty where they are not whole. */
+/** A measurement's tokens, and the decoded measurement; empty if they are incomplete. */
 export interface TokenSample {
   tokens: string;
   decoded: string;
@@ -39,7 +39,7 @@ export function wordsOf(tokens: ArrayLike<number>, vocabulary: string): string {
   return Array.from(tokens, (token) => tokenName(token).replace(/^byte /, "")).join(" ");
 }
 
-/** Samples as a section. @param ifNone What is said where there are none. */
+/** Samples as a section. @param ifNone The text without samples. */
 export function tokenSection(
   heading: string,
   samples: readonly TokenSample[],
@@ -54,10 +54,10 @@ export function tokenSection(
 }
 
 /**
- * Encodes a row and decodes it again, as a context or sequence of its own.
+ * Encodes a row and decodes it again, as a separate context or sequence.
  *
  * @param batch The rows.
- * @param row Which.
+ * @param row The index of the row.
  * @param vocabulary v1 with RTTs as float64, or v2 with its blocks in the order source, destination, result, time.
  * @returns Undefined if the row has no tokens of v1: a column is missing or a value too large.
  */
@@ -110,10 +110,10 @@ function decodeV1(tokens: Uint16Array): TokenSample {
 }
 
 /**
- * A measurement as v2 has it.
+ * A measurement in v2.
  *
- * @param tokens Of the measurement.
- * @param before Tokens of the same context that stand before it.
+ * @param tokens The tokens of the measurement.
+ * @param before The tokens before it in the same context.
  */
 export function decodeV2(tokens: Uint16Array, before: Uint16Array = new Uint16Array()): TokenSample {
   const words = wordsOf(tokens, "v2");

@@ -35,11 +35,11 @@ export function statusReport(
   return { kind, path, state, progress, facts: [first, ...facts] };
 }
 
-/** A process without a sign of work for longer counts as stopped. */
+/** A process without a sign of work for longer than this counts as stopped. */
 export const PATIENCE_MS = 60_000;
 
 /**
- * Decides whether a process works. It looks at signs only: to try a lock is to take it, and that would stop others.
+ * Decides whether a process works. It only looks at signs, because trying the lock would take it and stop others.
  *
  * @param work The work folder, which has the lock's file.
  * @param sign `what`: the file that grows during the work; `changedMs`: its last change, milliseconds since 1970;
@@ -56,25 +56,27 @@ export function stateOfWork(
   },
 ): Progress {
   const lock = readLock(work);
-  if (!lock) return { state: "stopped", why: "no process works on it; run the same command again to go on" };
+  if (!lock) {
+    return { state: "stopped", why: "no process works on it; run the same command again to continue" };
+  }
   const { holder, sinceMs } = lock;
   const who = holder === "" ? "a process" : holder;
   const restMs = Math.max(0, nowMs - Math.max(changedMs, sinceMs));
   const rest = formatSeconds(restMs / 1000);
   if (restMs > patienceMs) {
-    const found = `no sign of work for ${rest}: ${who}, was killed, or is busy without a sign`;
-    return { state: "stopped", why: `${found}; run the same command again to go on` };
+    const found = `no sign of work for ${rest}: ${who}, was killed, or works without a sign`;
+    return { state: "stopped", why: `${found}; run the same command again to continue` };
   }
   const sign = changedMs > sinceMs ? `${what} grew ${rest} ago` : `it took the lock ${rest} ago`;
   return { state: "working", why: `${sign} (${who})` };
 }
 
-/** The last change of a file, milliseconds since 1970; 0 if there is none. @throws {UserError} If access fails. */
+/** The last change of a file, milliseconds since 1970; 0 if it does not exist. @throws {UserError} If access fails. */
 export function changedMsOf(path: string): number {
   return infoOf(path)?.mtime?.getTime() ?? 0;
 }
 
-/** The last change of any file in a folder, as {@link changedMsOf}. */
+/** The last change of any file in a folder, see {@link changedMsOf}. */
 export function newestChangeMs(folder: string): number {
   try {
     return [...Deno.readDirSync(folder)].reduce((newestMs, { name, isDirectory }) => {
@@ -88,7 +90,7 @@ export function newestChangeMs(folder: string): number {
   }
 }
 
-/** The entry at a path, if there is one. @throws {UserError} If access fails. */
+/** The entry at a path, if it exists. @throws {UserError} If access fails. */
 export function infoOf(path: string): Deno.FileInfo | undefined {
   try {
     return Deno.statSync(path);
@@ -99,9 +101,9 @@ export function infoOf(path: string): Deno.FileInfo | undefined {
 }
 
 /**
- * Finds files that are missing or have another size.
+ * Finds files that are missing or have a wrong size.
  *
- * @param folders The folders in which they may be.
+ * @param folders The folders to search.
  * @param files Their paths and sizes.
  * @returns Texts such as `train/a.parquet is missing`: the first few, and the number of the others.
  */
@@ -113,7 +115,7 @@ export function faultsOfSizes(
   for (const { path, sizeBytes } of files) {
     const sizes = folders.flatMap((folder) => infoOf(join(folder, path))?.size ?? []);
     if (sizes.includes(sizeBytes)) continue;
-    const found = sizes.length === 0 ? "is missing" : `has ${sizes[0]} bytes, ${sizeBytes} were wanted`;
+    const found = sizes.length === 0 ? "is missing" : `has ${sizes[0]} bytes, expected ${sizeBytes}`;
     faults.push(`${path} ${found}`);
   }
   const rest = faults.splice(SHOWN_FAULTS);

@@ -1,9 +1,9 @@
 /**
- * The arrays of a batch, and how sequences become them.
+ * The arrays of a batch, and their making from sequences.
  *
- * Sequences are written as arrays once, a whole block at a time ({@link SequenceBlock}). A block lies in shared
- * memory, so that a worker can hand it over: Deno 2.9 takes 1.7 ms to transfer an ArrayBuffer of 8 MB, and 0.1 ms for
- * shared memory. A batch has copies of rows of blocks.
+ * Sequences are written as arrays once, a whole block at a time ({@link SequenceBlock}). A block is in shared
+ * memory, so that a worker can pass it on cheaply: Deno 2.9 takes 1.7 ms to transfer an ArrayBuffer of 8 MB, and 0.1
+ * ms for shared memory. A batch copies rows of blocks.
  *
  * @module
  */
@@ -15,13 +15,13 @@ import type { Sequence } from "./packing.ts";
 export interface SequenceArrays<Buffer extends ArrayBufferLike> {
   /** (N, T) input tokens; 0 on padding. */
   tokens: Uint16Array<Buffer>;
-  /** (N, T) the token after each input token; 0 where there is none. */
+  /** (N, T) the token after each input token; 0 without a next token. */
   targets: Uint16Array<Buffer>;
-  /** (N, T) 1 where the target is to be learned: 0 on padding and where the target opens the next context. */
+  /** (N, T) 1 where the target counts in the loss: 0 on padding and where the target opens the next context. */
   lossMask: Uint8Array<Buffer>;
-  /** (N, T) first position that each position may attend to: where its context starts; itself on padding. */
+  /** (N, T) first position that each position may attend to: the start of its context; itself on padding. */
   segmentStart: Uint16Array<Buffer>;
-  /** (N, T, 2) where the input token is RttStart, what is recalled of its pair, see `packRecall`; 0 for nothing. */
+  /** (N, T, 2) at RttStart, the history features of its pair, see `packRecall`; 0 elsewhere or without features. */
   recalls: Uint32Array<Buffer>;
 }
 
@@ -31,9 +31,9 @@ export interface Batch extends SequenceArrays<ArrayBuffer> {
   batchSize: number;
   /** T. */
   sequenceLength: number;
-  /** How many positions are padding. */
+  /** Number of padding positions. */
   numPaddingTokens: number;
-  /** How many positions have lossMask 1. */
+  /** Number of positions with lossMask 1. */
   numTargets: number;
 }
 
@@ -43,18 +43,18 @@ export interface SequenceBlock extends SequenceArrays<SharedArrayBuffer> {
   numSequences: number;
   /** T. */
   sequenceLength: number;
-  /** (N) how many positions of a sequence are not padding. */
+  /** (N) number of positions of a sequence that are not padding. */
   numInputs: Uint32Array;
-  /** (N) how many positions of a sequence have lossMask 1. */
+  /** (N) number of positions of a sequence with lossMask 1. */
   numTargets: Uint32Array;
-  /** What the arrays are views of. */
+  /** The buffer of the arrays. */
   buffer: SharedArrayBuffer;
 }
 
 const BYTES_PER_SEQUENCE = 4 + 4;
 const BYTES_PER_POSITION = 4 * PACKED_RECALL + 2 + 2 + 2 + 1;
 
-/** A block of N sequences of T zeros, in the buffer that is used up if that is large enough. */
+/** A block of N sequences of T zeros, in the reusable buffer if that is large enough. */
 function emptyBlock(N: number, T: number, spent?: SharedArrayBuffer): SequenceBlock {
   const size = N * T;
   const sizeBytes = N * (BYTES_PER_SEQUENCE + T * BYTES_PER_POSITION);
@@ -80,7 +80,7 @@ function emptyBlock(N: number, T: number, spent?: SharedArrayBuffer): SequenceBl
 /**
  * Writes a context as tokens.
  *
- * @param out Where they go. @param start Index of the first. @param recalls (tokens, 2), zeros, gets the recalls.
+ * @param out Takes them. @param start Index of the first. @param recalls (tokens, 2), zeros, takes the features.
  * @returns Index after the last.
  */
 export type ContextWriter = (
@@ -95,7 +95,7 @@ export type ContextWriter = (
  *
  * @param sequences Each of at most T + 1 tokens; the last of T + 1 is a target only.
  * @param sequenceLength T.
- * @param options `spent`: a buffer whose block is used up, for the new one.
+ * @param options `spent`: a buffer whose block is no longer used, for the new one.
  */
 export function writeSequences(
   sequences: readonly Sequence[],
@@ -168,9 +168,9 @@ export function paddingBatch(batchSize: number, sequenceLength: number): Batch {
 }
 
 /**
- * Puts a sequence of a block into a row of padding.
+ * Copies a sequence of a block to a row of padding.
  *
- * @param batch What {@link paddingBatch} gave.
+ * @param batch A batch of {@link paddingBatch}.
  * @param row 0..B - 1.
  * @param from The block, of the batch's T, and the sequence in it.
  */
@@ -189,7 +189,7 @@ export function copySequence(
   batch.numPaddingTokens -= block.numInputs[index];
 }
 
-/** Lets every position attend to itself only. */
+/** Makes every position attend only to itself. */
 function fillWithSelf(segmentStart: Uint16Array, sequenceLength: number): void {
   const first = segmentStart.subarray(0, sequenceLength);
   for (let t = 0; t < first.length; t++) first[t] = t;

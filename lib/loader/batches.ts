@@ -2,8 +2,8 @@
  * Batches for the trainer.
  *
  * Sequences come from blocks of rows, epoch after epoch, without end. Their order does not depend on the batch size.
- * All ranks of a training take the same batches, and each trains on its share of them (`shareOf`). A checkpoint keeps
- * the place in the stream, a {@link DataPosition}.
+ * All ranks of a training read the same batches, and each trains on its share of them (`shareOf`). A checkpoint keeps
+ * the position in the stream, a {@link DataPosition}.
  *
  * @module
  */
@@ -30,7 +30,7 @@ import { DEFAULT_SAMPLING, heldOutSampling, type SamplingConfig } from "./sampli
 export type { Batch, SequenceArrays } from "./batch.ts";
 export type { DataPosition, LoaderOptions } from "./blocks.ts";
 
-/** Small data are decoded once, and large data do not profit: they come by again after an epoch. */
+/** Memory for decoded rows: small data are decoded once; large data do not profit, since rows repeat after an epoch. */
 const DEFAULT_CACHE_BYTES = 100e6;
 const MAX_SEQUENCE_LENGTH = 0xffff;
 const MAX_WORKERS = 1024;
@@ -54,7 +54,7 @@ export class BatchLoader implements Disposable {
    * @param source The rows.
    * @param options Seed, sizes and position.
    * @throws {ConfigError} If an option is out of range.
-   * @throws {UserError} If the source has no rows or the position is not one of it.
+   * @throws {UserError} If the source has no rows or the position is not in the source.
    */
   static open(source: ProbeRowSource, options: LoaderOptions): BatchLoader {
     checkOptions(options);
@@ -62,15 +62,15 @@ export class BatchLoader implements Disposable {
   }
 
   /**
-   * Opens a loader whose batches are made ahead by worker threads; they are the same as without workers.
+   * Opens a loader whose batches worker threads make ahead; they are the same as without workers.
    *
-   * Blocks depend on (seed, epoch, block) alone, so the workers take them in turn. They read the files on their own,
-   * and look ahead by two blocks each, some 8 MB in all. The loader has to be disposed of.
+   * Blocks depend only on (seed, epoch, block), so the workers make them in turn. They read the files themselves,
+   * and make two blocks ahead each, some 8 MB in all. The caller must dispose of the loader.
    *
    * @param source The rows; it stays open.
    * @param options As for {@link open}; `numWorkers`: threads, 0 for none.
    * @throws {ConfigError} If an option is out of range.
-   * @throws {UserError} If the source has no rows, the position is not one of it, or a file cannot be read.
+   * @throws {UserError} If the source has no rows, the position is not in the source, or a file cannot be read.
    */
   static async openWithWorkers(
     source: ArrayRecordRowSource,
@@ -98,12 +98,12 @@ export class BatchLoader implements Disposable {
     return new BatchLoader({ path, blockRows, numBlocks, blocks, spent }, loaderOptions, pool);
   }
 
-  /** Rows of a block, as chosen; positions hold for one value only. */
+  /** The chosen number of rows of a block; positions are valid for one value only. */
   get blockRows(): number {
     return this.#cursor.stream.blockRows;
   }
 
-  /** Where the next batch starts. */
+  /** The position of the next batch. */
   get position(): DataPosition {
     return this.#cursor.position;
   }
@@ -129,7 +129,7 @@ export class BatchLoader implements Disposable {
  * whatever the batch size; positions beyond the last sequence are padding. The sampling is {@link heldOutSampling}'s.
  *
  * @param source The validation rows.
- * @param options `numSequences` in all, `batchSize` in each batch; `seed` is not the run's, 0 by default.
+ * @param options `numSequences`: total number; `batchSize`: number per batch; `seed`: 0 by default, not the run's.
  * @throws {ConfigError} If an option is out of range.
  * @throws {UserError} If the source has no rows or no measurements.
  */
@@ -166,7 +166,7 @@ async function takeBatch(
   return batch;
 }
 
-/** The blocks from the first position's on, each made when it is asked for. */
+/** The blocks from the first position's on, each made on demand. */
 function streamHere(source: ProbeRowSource, options: LoaderOptions): BlockStream {
   const maker = new BlockMaker(source, blockOptions(options));
   const { blockRows, numBlocks } = maker;
@@ -198,5 +198,5 @@ function checkOptions(options: LoaderOptions): void {
 
 function checkInteger(key: string, value: number, { low, high }: { low: number; high: number }): void {
   if (Number.isSafeInteger(value) && value >= low && value <= high) return;
-  throw new ConfigError(key, `found ${value}, an integer in ${low}..${high} was wanted`);
+  throw new ConfigError(key, `found ${value}, expected an integer in ${low}..${high}`);
 }

@@ -9,11 +9,11 @@ import { serveJobs } from "../threads/worker_pool.ts";
 import { type BlockJob, BlockMaker, type BlockOptions } from "./blocks.ts";
 import { openRowFiles, type RowFiles } from "./row_source.ts";
 
-/** What the blocks of a worker are made from. */
+/** The setup of a worker. */
 export interface BlockWorkerSetup {
-  /** Where rows are read from. */
+  /** The source of rows. */
   files: RowFiles;
-  /** What blocks depend on; `blockRows` is chosen. */
+  /** The options that blocks depend on, with a chosen `blockRows`. */
   options: BlockOptions;
 }
 

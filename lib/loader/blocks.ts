@@ -1,9 +1,9 @@
 /**
- * Blocks of rows made into sequences, and the endless stream of these: block after block, epoch after epoch.
+ * Makes blocks of sequences from rows, and the endless stream of these: block after block, epoch after epoch.
  *
- * An epoch visits every row once, in a pseudo-random order that is cut into blocks of rows. A block is what is
- * held in memory at once: its contexts, packed into sequences and shuffled. What a block holds depends on
- * (seed, epoch, block) alone, so any block can be made at any time, by any worker.
+ * An epoch visits every row once, in a pseudo-random order that is cut into blocks of rows. Memory holds one
+ * block at a time: its contexts, packed into sequences and shuffled. A block depends only on
+ * (seed, epoch, block), so any worker can make any block at any time.
  *
  * @module
  */
@@ -19,16 +19,16 @@ import { PreparedRowCache } from "./prepared_row.ts";
 import type { ProbeRowSource } from "./row_source.ts";
 import type { SamplingConfig } from "./sampling_config.ts";
 
-/** Contexts of a block together have about so many tokens: some 500 sequences, which pack well, in 5 MB. */
+/** The approximate number of tokens in a block: some 500 sequences, which pack well, in 5 MB. */
 const TOKENS_PER_BLOCK = 2 ** 19;
 const MIN_ROWS_PER_BLOCK = 16;
 const MAX_ROWS_PER_BLOCK = 4096;
-/** Rows looked at to guess how many tokens a row yields. */
+/** Number of rows read to estimate the tokens that a row yields. */
 const NUM_PROBED_ROWS = 64;
-/** Tokens of an IPv4 measurement with a short gap; good enough for a guess. */
+/** Tokens of an IPv4 measurement with a short gap; good enough for an estimate. */
 const TYPICAL_MEASUREMENT_TOKENS = 16;
 
-/** What a loader is opened with. */
+/** Options of a loader. */
 export interface LoaderOptions {
   /** The run's seed, 0..2^53 - 1. */
   seed: number;
@@ -36,28 +36,28 @@ export interface LoaderOptions {
   sequenceLength: number;
   /** B, sequences of a batch. */
   batchSize: number;
-  /** Where to start; the beginning of epoch 0 by default. */
+  /** The first position; by default the beginning of epoch 0. */
   position?: DataPosition;
-  /** How contexts are drawn. */
+  /** The settings of drawing contexts. */
   sampling?: SamplingConfig;
-  /** How RTTs are written in vocabulary v1; v2 is written without it. */
+  /** The encoding of RTTs in vocabulary v1; undefined for v2. */
   rttEncoding?: RttEncodingChoice | undefined;
-  /** Rows of a block; chosen from the sizes of the rows by default. Positions hold for one value only. */
+  /** Rows of a block; chosen from the sizes of the rows by default. Positions are valid for one value only. */
   blockRows?: number;
-  /** Bound on the memory of the decoded rows that are kept, bytes; 10^8 by default. */
+  /** Bound on the memory of cached decoded rows, bytes; 10^8 by default. */
   cacheBytes?: number;
 }
 
-/** What blocks depend on; plain JSON. */
+/** The options that blocks depend on; plain JSON. */
 export interface BlockOptions
   extends Pick<LoaderOptions, "seed" | "sequenceLength" | "rttEncoding" | "blockRows"> {
-  /** How contexts are drawn. */
+  /** The settings of drawing contexts. */
   sampling: SamplingConfig;
-  /** Bound on the memory of the prepared rows that are kept; no block depends on it. */
+  /** Bound on the memory of cached prepared rows; no block depends on it. */
   cacheBytes: number;
 }
 
-/** A place in the stream of sequences; plain JSON. */
+/** A position in the stream of sequences; plain JSON. */
 export interface DataPosition {
   /** Passes over all rows, from 0. */
   epoch: number;
@@ -70,19 +70,23 @@ export interface DataPosition {
 /** The stream's beginning. */
 export const STREAM_START: Readonly<DataPosition> = { epoch: 0, block: 0, sequence: 0 };
 
-/** A block to be made. */
+/** The request for a block. */
 export interface BlockJob extends Omit<DataPosition, "sequence"> {
-  /** The buffer of a block that is used up, for the new one if it is large enough. */
+  /** The buffer of a block that is no longer used, for the new one if it is large enough. */
   spent: SharedArrayBuffer | undefined;
 }
 
-/** The place of the first sequence of the next block, in this epoch or the next. */
+/** The position of the first sequence of the next block, in this epoch or the next. */
 function blockAfter({ epoch, block }: DataPosition, numBlocks: number): DataPosition {
   const isLast = block + 1 === numBlocks;
   return { epoch: isLast ? epoch + 1 : epoch, block: isLast ? 0 : block + 1, sequence: 0 };
 }
 
-/** The blocks from a place on, epoch after epoch, without end. @param spent Gives its buffers away. */
+/**
+ * The blocks from a position on, epoch after epoch, without end.
+ *
+ * @param spent Buffers to reuse; they are taken from it.
+ */
 export function* blocksFrom(
   position: DataPosition,
   numBlocks: number,
@@ -93,7 +97,7 @@ export function* blocksFrom(
   }
 }
 
-/** Makes the blocks of a source when they are asked for, in any order. */
+/** Makes the blocks of a source on demand, in any order. */
 export class BlockMaker {
   /** Rows of a block. */
   readonly blockRows: number;
@@ -106,13 +110,13 @@ export class BlockMaker {
 
   /**
    * @param source The rows.
-   * @param options What the blocks depend on.
+   * @param options The options that blocks depend on.
    * @throws {UserError} If there are no rows.
    */
   constructor(readonly source: ProbeRowSource, readonly options: BlockOptions) {
     if (source.numRows === 0) {
       throw new UserError(
-        `Cannot read ${source.path}: no probe rows in it, at least one was wanted; check the split`,
+        `Cannot read ${source.path}: no probe rows in it, expected at least one; check the split`,
       );
     }
     this.blockRows = options.blockRows ?? guessBlockRows(source, options);
@@ -172,7 +176,7 @@ export class BlockMaker {
 /** Rows of a block that together yield about {@link TOKENS_PER_BLOCK} tokens, from the sizes of some rows. */
 function guessBlockRows(source: ProbeRowSource, { sequenceLength, sampling }: BlockOptions): number {
   const numProbed = Math.min(NUM_PROBED_ROWS, source.numRows);
-  // A fixed seed: the size of a block must not depend on the run's.
+  // A fixed seed, because the size of a block must not depend on the run's seed.
   const order = new Permutation(source.numRows, 0, "loader/block-rows");
   let numTokens = 0;
   for (let i = 0; i < numProbed; i++) {
@@ -184,7 +188,7 @@ function guessBlockRows(source: ProbeRowSource, { sequenceLength, sampling }: Bl
   return Math.max(MIN_ROWS_PER_BLOCK, Math.min(rows, MAX_ROWS_PER_BLOCK));
 }
 
-/** Where blocks come from. */
+/** A source of blocks. */
 export interface BlockStream {
   /** The file or folder that rows come from, for error messages. */
   path: string;
@@ -192,20 +196,20 @@ export interface BlockStream {
   blockRows: number;
   /** Blocks of an epoch; the last can have fewer rows. */
   numBlocks: number;
-  /** The blocks, without end, from that of the first position on. */
+  /** The endless blocks from the first position on. */
   blocks: Iterator<SequenceBlock> | AsyncIterator<SequenceBlock>;
-  /** Buffers of blocks that are used up; further blocks are made in them. */
+  /** Buffers of blocks that are no longer used; further blocks are made in them. */
   spent: SharedArrayBuffer[];
 }
 
-/** Walks over the sequences of blocks and epochs. */
+/** Iterates over the sequences of blocks and epochs. */
 export class SequenceCursor {
   #position: DataPosition;
   #current: SequenceBlock | undefined;
 
   /**
-   * @param stream Gives the blocks.
-   * @param position Where to start.
+   * @param stream The source of blocks.
+   * @param position The first position.
    * @throws {UserError} If the source has no such position.
    */
   constructor(readonly stream: BlockStream, position: DataPosition) {
@@ -215,7 +219,7 @@ export class SequenceCursor {
     this.#position = { epoch, block, sequence };
   }
 
-  /** The place of the next sequence. */
+  /** The position of the next sequence. */
   get position(): DataPosition {
     return { ...this.#position };
   }
@@ -235,7 +239,7 @@ export class SequenceCursor {
     while (this.#position.sequence >= this.#current.numSequences) {
       if (this.#current.numSequences === 0 && ++numEmptyBlocks > this.stream.numBlocks) {
         throw new UserError(
-          `Cannot read ${this.stream.path}: no measurement in its rows; make the probe rows again`,
+          `Cannot read ${this.stream.path}: its rows have no measurements; make the probe rows again`,
         );
       }
       this.#position = blockAfter(this.#position, this.stream.numBlocks);
@@ -253,7 +257,7 @@ export class SequenceCursor {
 
   #noSuchPosition(position: DataPosition): UserError {
     return new UserError(
-      `Cannot resume at data position ${JSON.stringify(position)}: not a place in ${this.stream.path}; ` +
+      `Cannot resume at data position ${JSON.stringify(position)}: it is not in ${this.stream.path}; ` +
         "resume with the data and loader options that the checkpoint was made with",
     );
   }

@@ -1,8 +1,8 @@
 /**
- * The contexts that were drawn, in the vocabulary of a model.
+ * The form of drawn contexts in the vocabulary of a model.
  *
- * Vocabulary v2 writes a context as it is. In v1 each of its measurements is a context of its own, which nothing before
- * it is seen from: the same measurements are learned, with the same times and orders of their fields.
+ * Vocabulary v2 writes a context unchanged. In v1 each of its measurements is a separate context that does not see the
+ * earlier ones: the same measurements are learned, with the same times and orders of their fields.
  *
  * @module
  */
@@ -13,17 +13,17 @@ import { RTT_START, TokenWriter } from "../tokens/vocab_v2.ts";
 import type { ContextWriter } from "./batch.ts";
 import { type Context, MAX_MEASUREMENT_TOKENS } from "./contexts.ts";
 
-/** How contexts are divided and written. */
+/** The division and the writing of contexts. */
 export interface ContextForm {
   /** Tokens of the longest measurement: IPv6 with an absolute time. */
   readonly maxMeasurementTokens: number;
-  /** The contexts that one which was drawn becomes, at least one. */
+  /** Divides a drawn context into at least one context. */
   divide(drawn: Context): Context[];
-  /** Writes one of them. */
+  /** Writes one of these contexts. */
   readonly write: ContextWriter;
 }
 
-/** The form of a vocabulary. @param rttEncoding How v1 writes RTTs; undefined for v2. */
+/** The form of a vocabulary. @param rttEncoding The encoding of RTTs in v1; undefined for v2. */
 export function contextForm(rttEncoding: RttEncodingChoice | undefined): ContextForm {
   return rttEncoding ? formV1(rttEncoding) : FORM_V2;
 }

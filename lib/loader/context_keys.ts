@@ -1,5 +1,5 @@
 /**
- * Which measurements of a row make a context: drawn from a window, as many as fit the room.
+ * Chooses the measurements of a context: drawn from a window of a row, as many as fit.
  *
  * @module
  */
@@ -12,15 +12,15 @@ import type { PreparedRow } from "./prepared_row.ts";
 /** Tokens of the shortest measurement: IPv4, failed, without a time. */
 export const MIN_MEASUREMENT_TOKENS = 12;
 
-// A measurement that was drawn is a key: 2 * its index in the row + 1 if it carries its time, else + 0. Keys
-// sort by time, and one array of small integers holds a draw.
+// A drawn measurement is a key: 2 * its index in the row, + 1 if it has its time. Keys sort by time, and one array of
+// small integers holds a draw.
 const toKey = (index: number, isTimed: boolean) => 2 * index + (isTimed ? 1 : 0);
-/** Which measurement of the row a key is. */
+/** The index in the row of a key's measurement. */
 export const indexOfKey = (key: number) => key >> 1;
-/** Whether the measurement carries its time. */
+/** Whether the measurement has its time. */
 export const isTimedKey = (key: number) => (key & 1) === 1;
 
-/** Whether a draw falls into a share of all; a share of 0 takes no draw. */
+/** True with the probability of a share; a share of 0 takes no draw. */
 export function isDrawn(share: number, random: RandomStream): boolean {
   return share > 0 && random.float64() < share;
 }
@@ -44,8 +44,8 @@ export function drawWhole(
 }
 
 /**
- * The measurements that a window is laid over: all, or with probability `fewDestinationsShare` those of a few
- * destinations. The first of these is that of a uniform measurement; one more is added as often as a coin shows heads.
+ * The measurements from which a window is taken: all, or with probability `fewDestinationsShare` those of a few
+ * destinations. The first destination is that of a uniform measurement; with probability 1/2 each, more are added.
  *
  * @returns Indices in time order, or undefined for all.
  */
@@ -69,10 +69,10 @@ function logUniform(n: number, random: RandomStream): number {
 }
 
 /**
- * As many measurements of a random window as fit. The window's size is log-uniform, its place uniform, the
- * sample uniform without replacement; or, if dense, the newest ones up to a uniform one.
+ * As many measurements of a random window as fit. The window's size is log-uniform, its position uniform, the
+ * sample uniform without replacement; or, if dense, the newest measurements up to a uniform one.
  *
- * @param candidates Indices of the measurements that it is laid over, in time order; undefined for all.
+ * @param candidates Indices of the measurements to take it from, in time order; undefined for all.
  * @returns Keys in time order.
  */
 export function drawWindow(
@@ -90,7 +90,7 @@ export function drawWindow(
   const windowSize = isDense ? 1 + random.below(numMeasurements) : logUniform(numMeasurements, random);
   const offset = isDense ? 0 : random.below(numMeasurements - windowSize + 1);
   const numDraws = Math.min(windowSize, maxCount, Math.floor(maxTokens / MIN_MEASUREMENT_TOKENS));
-  // In the order in which they may take the room.
+  // In the order in which they are added.
   const keys = isDense
     ? Int32Array.from({ length: numDraws }, (_, i) => windowSize - 1 - i)
     : drawDistinct(windowSize, numDraws, random);
@@ -102,7 +102,7 @@ export function drawWindow(
 }
 
 /**
- * How many of the drawn measurements fit, taken in the order of drawing. The length of the first k grows with
+ * The number of drawn measurements that fit, in the order of drawing. The length of the first k grows with
  * k (a measurement of 12 tokens or more can shorten the gap after it by 3 at most), so a binary search between
  * bounds from the shortest and the longest times finds the last k that fits.
  */

@@ -1,9 +1,9 @@
 /**
- * Contexts drawn from probe rows: the units that are learned from and that attention stays within.
+ * Draws contexts from probe rows: the units of training, within which attention stays.
  *
  * A context is a sample of a row's measurements over a random window of time, so that every time scale from
- * seconds to weeks is seen equally often; some contexts carry all their times, some a part, some none, so that
- * the model can be asked with and without a time.
+ * seconds to weeks is equally frequent. Some contexts have all their times, some a part, some none, so that
+ * the model can be queried with and without a time.
  *
  * @module
  */
@@ -34,22 +34,22 @@ export const MAX_MEASUREMENT_TOKENS = 47;
 /** In a partially timed context the share of measurements that lose their time is uniform between these. */
 const MIN_UNTIMED_SHARE = 0.1;
 const MAX_UNTIMED_SHARE = 0.9;
-/** Of the number of RTTs that are not known, log2. */
+/** The largest log2 of the number of unknown RTTs. */
 const MAX_LOG_UNKNOWN = 7;
 
-/** Which measurements of a context carry a time: all, some, none. */
+/** The measurements of a context that have a time: all, some, none. */
 export type TimestampMode = "full" | "partial" | "none";
 
 /** A measurement of a context, with the order of its blocks. */
 export interface ContextMeasurement extends TokenMeasurement {
   order: readonly Field[];
-  /** What `rttCode` is the code of, milliseconds; null if there was no reply. */
+  /** The RTT of `rttCode`, milliseconds; null if there was no reply. */
   rttMs: number | null;
-  /** What the row says of its pair's RTTs before. */
+  /** The history features of its pair's earlier RTTs in the row. */
   recall: RttRecall | undefined;
 }
 
-/** Measurements in the order in which they are written. */
+/** Measurements in the order of writing. */
 export interface Context {
   mode: TimestampMode;
   measurements: ContextMeasurement[];
@@ -57,7 +57,10 @@ export interface Context {
   numTokens: number;
 }
 
-/** How many contexts a row yields per epoch: clamp(ceil(n / measurementsPerContext), 1, maximum); 0 if empty. */
+/**
+ * The number of contexts that a row yields per epoch: clamp(ceil(n / measurementsPerContext), 1, maximum); 0 if
+ * empty.
+ */
 export function numContextsOfRow(numMeasurements: number, config: SamplingConfig): number {
   return Math.min(Math.ceil(numMeasurements / config.measurementsPerContext), config.maxContextsPerRow);
 }
@@ -66,7 +69,7 @@ export function numContextsOfRow(numMeasurements: number, config: SamplingConfig
  * Draws one context.
  *
  * @param row The row, of at least one measurement.
- * @param maxTokens Room in tokens, at least {@link MAX_MEASUREMENT_TOKENS}.
+ * @param maxTokens Largest length in tokens, at least {@link MAX_MEASUREMENT_TOKENS}.
  * @param random Source of every choice.
  * @param config Shares of the timestamp modes.
  */
@@ -97,12 +100,12 @@ export function sampleContext(
   return { mode, measurements, numTokens };
 }
 
-/** How many of a pair's newest RTTs are not known in a context: in a share of contexts 1 to 127, few as often as many. */
+/** The number of a pair's newest RTTs that are unknown in a context: in a share of contexts 1 to 127, log-uniform. */
 function drawUnknown(share: number, random: RandomStream): number {
   return isDrawn(share, random) ? Math.floor(2 ** (MAX_LOG_UNKNOWN * random.float64())) : 0;
 }
 
-/** What is recalled of a measurement's pair. @param numUnknown How many of the newest RTTs before it are not known. */
+/** The history features of a measurement's pair. @param numUnknown Number of the newest RTTs before it that are unknown. */
 function recallOf(row: PreparedRow, key: number, numUnknown: number): RttRecall | undefined {
   const index = indexOfKey(key);
   let earlier = row.previous[index];
@@ -116,11 +119,11 @@ function recallOf(row: PreparedRow, key: number, numUnknown: number): RttRecall 
   return recallRtts(RECALLED_CODES, count, ageS);
 }
 
-/** Written anew by each call of {@link recallOf}, of which there are millions. */
+/** Overwritten by each call of {@link recallOf}, of which there are millions. */
 const RECALLED_CODES = new Uint16Array(NUM_RECALLED);
 
 /**
- * Number of tokens of a context's first measurements, by their number.
+ * The lengths of a context's prefixes, in tokens.
  *
  * @returns `lengths[k]` is the length of the first k, k = 0..number of measurements.
  */
@@ -135,10 +138,10 @@ export function prefixLengths(measurements: readonly TokenMeasurement[]): Uint32
 }
 
 /**
- * Cuts a context in two at a measurement boundary. The first time of the second part becomes an absolute one.
+ * Cuts a context in two between measurements. The first time of the second part becomes absolute.
  *
  * @param context The context, of more than `numFirst` measurements.
- * @param numFirst How many measurements go to the first part, 1 or more.
+ * @param numFirst Number of measurements in the first part, 1 or more.
  */
 export function cutContext(context: Context, numFirst: number): [Context, Context] {
   const part = (measurements: ContextMeasurement[]): Context => ({
@@ -161,7 +164,7 @@ function drawTimedShare(mode: TimestampMode, random: RandomStream): number {
   return 1 - (MIN_UNTIMED_SHARE + random.float64() * (MAX_UNTIMED_SHARE - MIN_UNTIMED_SHARE));
 }
 
-/** The order of writing: timed measurements in time order, the others shuffled, every interleaving as likely. */
+/** The order of writing: timed measurements in time order, the others shuffled, every interleaving equally likely. */
 function arrange(keys: Int32Array, random: RandomStream): Int32Array {
   let numTimed = 0;
   for (let i = 0; i < keys.length; i++) if (isTimedKey(keys[i])) numTimed++;
@@ -185,8 +188,8 @@ function arrange(keys: Int32Array, random: RandomStream): Int32Array {
 }
 
 /**
- * A row's source addresses; with probability `unknownShare` random ones, that have the first bytes of the row's: as many,
- * for each, as a uniform draw says, from none to all but one.
+ * A row's source addresses; with probability `unknownShare` random ones, which keep a uniformly drawn number of the
+ * first bytes of each address, from none to all but one.
  */
 function drawSources(sources: Uint8Array[], unknownShare: number, random: RandomStream): Uint8Array[] {
   if (!isDrawn(unknownShare, random)) return sources;

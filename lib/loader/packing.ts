@@ -1,11 +1,11 @@
 /**
- * Contexts packed into sequences of a fixed length, with less than 1 % padding.
+ * Packs contexts into sequences of a fixed length, with less than 1 % padding.
  *
  * Most rows are far shorter than a sequence: with one context each, four fifths of a sequence would be padding. So
- * contexts share sequences: the longest goes first into the first sequence that has room (first-fit decreasing:
+ * contexts share sequences: the longest goes first into the first sequence where it fits (first-fit decreasing:
  * Johnson, "Near-Optimal Bin Packing Algorithms", MIT 1973). The gap at the end is filled by cutting a waiting context
  * between two measurements; the last placed context may give up a few measurements for that. The rest of a cut context
- * waits as a context of its own, so no measurement is lost.
+ * waits as a separate context, so no measurement is lost.
  *
  * @module
  */
@@ -14,16 +14,16 @@ import { ensure } from "../errors.ts";
 import { MIN_MEASUREMENT_TOKENS } from "./context_keys.ts";
 import { type Context, cutContext, prefixLengths } from "./contexts.ts";
 
-/** A gap of so small a share of the sequence is left alone: half the goal of 1 % padding. */
+/** A gap of at most this share of the sequence is accepted: half the goal of 1 % padding. */
 const TOLERATED_SHARE = 0.005;
-/** How many measurements the last context may give up to make the rest fit. ASSUMPTION. */
+/** The largest number of measurements that the last context may give up to make others fit. ASSUMPTION. */
 const MAX_GIVEN_UP = 8;
-/** How many waiting contexts are tried for a cut. ASSUMPTION. */
+/** The number of waiting contexts tried for a cut. ASSUMPTION. */
 const MAX_CANDIDATES = 16;
-/** How often a gap is tried to be narrowed, and how many extra contexts in a row may fail to narrow it. */
+/** The number of attempts to narrow a gap, and of consecutive extra contexts that may fail to narrow it. */
 const MAX_ATTEMPTS = 4;
 
-/** Contexts one after another, and how many tokens they have together. */
+/** Consecutive contexts, and their total number of tokens. */
 export interface Sequence {
   contexts: Context[];
   numTokens: number;
@@ -33,8 +33,8 @@ export interface Sequence {
  * Places contexts into sequences.
  *
  * @param contexts The contexts, each of at most `maxTokens` tokens.
- * @param maxTokens Room of a sequence.
- * @param drawExtra Draws one more context, for the last sequence when the others have run out; undefined for none.
+ * @param maxTokens Length of a sequence.
+ * @param drawExtra Draws one more context for the last sequence, when no others are left; undefined for none.
  * @returns The sequences; the order of contexts and sequences carries no randomness.
  */
 export function packContexts(
@@ -78,7 +78,7 @@ class SequenceFiller {
     }
   }
 
-  /** Goes on filling with contexts drawn for the purpose; parts of them that do not fit are dropped. */
+  /** Fills the rest with contexts drawn for that; parts of them that do not fit are dropped. */
   fillWith(drawExtra: () => Context | undefined): void {
     let numFailed = 0;
     while (this.gap >= MIN_MEASUREMENT_TOKENS && this.gap > this.#toleratedTokens) {
@@ -137,7 +137,7 @@ class SequenceFiller {
   }
 
   #make(cut: Cut, context: Context): void {
-    // Taken before the parts cut off come back: one of them could have the same length.
+    // Taken before the cut parts return: one of them could have the same length.
     this.pool.take(context);
     this.#giveUp(cut.givenUp);
     if (cut.numFirst === context.measurements.length) {
@@ -149,7 +149,7 @@ class SequenceFiller {
     this.pool.add(tail);
   }
 
-  /** Sends the last measurements of the last context back to the pool. */
+  /** Returns the last measurements of the last context to the pool. */
   #giveUp(givenUp: number): void {
     const last = this.sequence.contexts.at(-1);
     if (givenUp === 0 || !last) return;
@@ -162,13 +162,13 @@ class SequenceFiller {
 
 /** A way to narrow a gap. */
 interface Cut {
-  /** What remains of the gap, tokens. */
+  /** The remaining gap, tokens. */
   gap: number;
-  /** How many measurements the last context placed gives up. */
+  /** Number of measurements that the last placed context gives up. */
   givenUp: number;
-  /** The waiting context to be placed. */
+  /** The waiting context to place. */
   context: Context | undefined;
-  /** How many of its measurements. */
+  /** Number of its measurements to place. */
   numFirst: number;
 }
 
@@ -179,10 +179,10 @@ function numThatFit(lengths: Uint32Array, room: number): number {
 
 /** Waiting contexts by their length in tokens; of one length, the last added comes first. */
 class ContextPool {
-  /** How many contexts wait. */
+  /** Number of waiting contexts. */
   size = 0;
   readonly #byLength: Context[][];
-  /** Prefix lengths of waiting contexts that were asked for: a context is a candidate many times. */
+  /** A cache of the prefix lengths of waiting contexts: a context is a candidate many times. */
   readonly #prefixLengths = new Map<Context, Uint32Array>();
 
   constructor(maxTokens: number) {
@@ -213,11 +213,11 @@ class ContextPool {
     return found;
   }
 
-  /** As {@link prefixLengths} of a waiting context. */
+  /** {@link prefixLengths} of a waiting context. */
   prefixLengthsOf(context: Context): Uint32Array {
     let lengths = this.#prefixLengths.get(context);
     if (!lengths) {
-      // One measurement is not cut, whatever vocabulary its length is in.
+      // A single measurement is not cut, whatever the vocabulary.
       lengths = context.measurements.length === 1
         ? Uint32Array.of(0, context.numTokens)
         : prefixLengths(context.measurements);
@@ -226,10 +226,10 @@ class ContextPool {
     return lengths;
   }
 
-  /** Takes out a context that {@link largest} or {@link someLongerThan} gave. */
+  /** Removes a context that {@link largest} or {@link someLongerThan} returned. */
   take(context: Context): void {
     const taken = this.#byLength[context.numTokens].pop();
-    ensure(taken === context, "the pool changed between the choice of a context and its taking");
+    ensure(taken === context, "the pool changed between choosing and removing a context");
     this.#prefixLengths.delete(context);
     this.size--;
   }

@@ -1,9 +1,9 @@
 /**
- * A pseudo-random order of 0..n-1 without a table: where row `rank` of an epoch's visiting order lies is computed
- * from the rank, so the order takes no memory and any place in it can be resumed at.
+ * A pseudo-random order of 0..n-1 without a table: the row at a rank of an epoch's order is computed from
+ * the rank, so the order takes no memory and can be resumed anywhere.
  *
- * A balanced Feistel network over the least even number of bits that holds n, with Philox as round function;
- * values of n or more are sent through again until they fall below n ("cycle walking").
+ * A balanced Feistel network over the smallest even number of bits that holds n, with Philox as round function;
+ * values of n or more are permuted again until they fall below n ("cycle walking").
  * Luby and Rackoff, SIAM J. Comput. 17(2), 1988; Black and Rogaway, "Ciphers with Arbitrary Finite Domains",
  * CT-RSA 2002, method 2.
  *
@@ -18,14 +18,14 @@ const NUM_ROUNDS = 8;
 export class Permutation {
   readonly #halfBits: number;
   readonly #key: [number, number];
-  /** What the round function gave last. */
+  /** The last output of the round function. */
   readonly #words = new Uint32Array(4);
 
   /**
-   * @param length How many values, 0..2^32.
+   * @param length Number of values, 0..2^32.
    * @param seed The run's seed.
-   * @param stream What is permuted, such as `loader/rows`.
-   * @param index Tells apart the permutations of one name, such as the epoch.
+   * @param stream The name of the permutation, such as `loader/rows`.
+   * @param index Distinguishes permutations of one name, such as the epoch.
    */
   constructor(readonly length: number, seed: number, stream: string, index = 0) {
     this.#halfBits = Math.max(1, Math.ceil(Math.log2(Math.max(1, length)) / 2));
@@ -41,7 +41,7 @@ export class Permutation {
    */
   at(rank: number): number {
     if (!(rank >= 0 && rank < this.length) || !Number.isInteger(rank)) {
-      throw new RangeError(`Cannot permute ${rank}: an integer in 0..${this.length - 1} was wanted`);
+      throw new RangeError(`Cannot permute ${rank}: expected an integer in 0..${this.length - 1}`);
     }
     let value = this.#encrypt(rank);
     while (value >= this.length) value = this.#encrypt(value);

@@ -1,5 +1,5 @@
 /**
- * Probe rows as the sampler wants them, and a bounded cache of them.
+ * Probe rows prepared for sampling, and a bounded cache of them.
  *
  * Addresses are parsed once per dictionary entry and token lengths counted once per row, so that drawing a
  * context touches typed arrays only.
@@ -14,8 +14,8 @@ import type { ProbeRowSource } from "./row_source.ts";
 
 const US_PER_S = 1e6;
 
-// What a prepared row takes, bytes: its typed arrays' contents for a measurement, and what V8 15 needs for a
-// short Uint8Array and for a row's objects and entry in the cache. Measured with rows of 1 to 100 measurements.
+// The memory of a prepared row, bytes: the typed arrays' contents per measurement, and V8 15's overhead of a
+// short Uint8Array and of a row's objects and entry in the cache. Measured with rows of 1 to 100 measurements.
 const BYTES_PER_MEASUREMENT = 25;
 const BYTES_PER_ADDRESS = 210;
 const BYTES_PER_ROW = 1300;
@@ -34,16 +34,16 @@ export interface PreparedRow {
   timeS: Float64Array;
   /** Number of tokens of each measurement without its time. */
   untimedLength: Uint8Array;
-  /** Index of the measurement before it, of the same source and destination, that has an RTT; -1 for none. */
+  /** Index of the previous measurement of the same source and destination with an RTT; -1 for none. */
   previous: Int32Array;
 }
 
 /**
- * Checks a row and computes what sampling needs.
+ * Checks a row and prepares it for sampling.
  *
  * @param row The row.
  * @param where Its file and index, for the error message.
- * @throws {FormatError} If an address cannot be parsed, an RTT or a time is none, or times are not ascending.
+ * @throws {FormatError} If an address, an RTT or a time is invalid, or times are not ascending.
  */
 export function prepareRow(row: ProbeRow, where: { path: string; index: number }): PreparedRow {
   const fail = (message: string) =>
@@ -53,7 +53,7 @@ export function prepareRow(row: ProbeRow, where: { path: string; index: number }
     });
   const parse = (text: string) => {
     const bytes = parseAddress(text);
-    if (!bytes) throw fail(`found the address ${JSON.stringify(text)}, IPv4 or IPv6 was wanted`);
+    if (!bytes) throw fail(`found the address ${JSON.stringify(text)}, expected IPv4 or IPv6`);
     return bytes;
   };
   const prepared: PreparedRow = {
@@ -71,11 +71,11 @@ export function prepareRow(row: ProbeRow, where: { path: string; index: number }
   let previousTimeS = 0;
   for (let i = 0; i < rttMs.length; i++) {
     if (!(timeS[i] >= previousTimeS)) {
-      throw fail(`found the time ${timeS[i]} s after ${previousTimeS} s, ascending times were wanted`);
+      throw fail(`found the time ${timeS[i]} s after ${previousTimeS} s, expected ascending times`);
     }
     previousTimeS = timeS[i];
     if (!(rttMs[i] >= 0 && rttMs[i] < Infinity) && rttMs[i] !== -1) {
-      throw fail(`found the RTT ${rttMs[i]}, 0 or more or -1 was wanted`);
+      throw fail(`found the RTT ${rttMs[i]}, expected 0 or more or -1`);
     }
     prepared.untimedLength[i] = untimedLength(
       prepared.sources[srcIndex[i]].length,
@@ -89,20 +89,20 @@ export function prepareRow(row: ProbeRow, where: { path: string; index: number }
   return prepared;
 }
 
-/** The array itself if it is all of its buffer, else a copy: a row that is kept must not keep its record. */
+/** The array itself if it fills its buffer, else a copy: a cached row must not keep its record in memory. */
 function alone<A extends Int32Array | Float32Array>(array: A): A {
   return array.byteLength === array.buffer.byteLength ? array : array.slice() as A;
 }
 
-/** About how much memory a prepared row takes, bytes. */
+/** The approximate memory of a prepared row, bytes. */
 export function preparedRowBytes({ timeS, sources, destinations }: PreparedRow): number {
   return BYTES_PER_ROW + BYTES_PER_ADDRESS * (sources.length + destinations.length) +
     BYTES_PER_MEASUREMENT * timeS.length;
 }
 
-/** Prepared rows, the most recently used ones kept up to a bound on their memory. */
+/** A cache of the most recently used prepared rows, with a bound on their memory. */
 export class PreparedRowCache {
-  /** How much is held, at most the bound. */
+  /** The memory of the cached rows, at most the bound. */
   sizeBytes = 0;
   readonly #rows = new Map<number, PreparedRow>();
 
@@ -132,7 +132,7 @@ export class PreparedRowCache {
     return row;
   }
 
-  /** Drops the least recently used rows (a Map keeps the order of insertion) until so much is held at most. */
+  /** Drops the least recently used rows (a Map keeps the order of insertion) until at most `maxBytes` are held. */
   #evict(maxBytes: number): void {
     for (const [index, row] of this.#rows) {
       if (this.sizeBytes <= maxBytes) return;

@@ -1,5 +1,5 @@
 /**
- * Where the loader gets probe rows from.
+ * The sources of probe rows for the loader.
  *
  * @module
  */
@@ -30,7 +30,7 @@ export interface ProbeRowSource {
   numMeasurements(index: number): number;
 }
 
-/** Rows that are in memory already. */
+/** Rows in memory. */
 export class MemoryRowSource implements ProbeRowSource {
   readonly path = "memory";
 
@@ -50,13 +50,13 @@ export class MemoryRowSource implements ProbeRowSource {
   }
 }
 
-/** Which files rows are read from, and how: what another thread needs to read them too. */
+/** The files of rows and the options of reading them, from which another thread can read the same rows. */
 export interface RowFiles {
   /** The file or folder, for error messages. */
   path: string;
   /** ArrayRecord files in their order. */
   files: string[];
-  /** What a damaged chunk means: an error, or rows to leave out. */
+  /** The effect of a damaged chunk: an error, or skipped rows. */
   onCorrupt: "error" | "skip";
 }
 
@@ -66,7 +66,7 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
   readonly numRows: number;
   readonly #readers: readonly ArrayRecordReader[];
   readonly #onCorrupt: "error" | "skip";
-  /** Number of rows before each file, and in all. */
+  /** Number of rows before each file, and in total. */
   readonly #firstRow: number[] = [0];
 
   /**
@@ -74,7 +74,7 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
    *
    * @param path The folder, for error messages.
    * @param readers The open files; closed by {@link close}.
-   * @param options `onCorrupt`: how the files were opened, an error by default.
+   * @param options `onCorrupt`: the option with which the files were opened, an error by default.
    */
   constructor(
     readonly path: string,
@@ -89,12 +89,12 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
     this.numRows = this.#firstRow[readers.length];
   }
 
-  /** The files, to tell a run's data from others. */
+  /** The files, to distinguish a run's data from others. */
   get files(): InputFingerprint[] {
     return this.#readers.map((reader) => fingerprint(reader.path));
   }
 
-  /** What {@link openRowFiles} needs to open the same rows once more. */
+  /** The arguments of {@link openRowFiles} to open the same rows again. */
   get rowFiles(): RowFiles {
     return { path: this.path, files: this.#readers.map((reader) => reader.path), onCorrupt: this.#onCorrupt };
   }
@@ -105,16 +105,16 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
   }
 
   /**
-   * Reads a row; one in a damaged chunk is empty if damaged chunks are to be skipped.
+   * Reads a row; a row in a damaged chunk is empty if damaged chunks are skipped.
    *
-   * @throws {FormatError} If the record is damaged or no probe row.
+   * @throws {FormatError} If the record is damaged or not a probe row.
    */
   row(index: number): ProbeRow {
     const { bytes, where } = this.#read(index);
     return bytes ? decodeProbeRow(bytes, where) : EMPTY_ROW;
   }
 
-  /** Number of measurements of a row, from its record's header; 0 for a row to be skipped. */
+  /** Number of measurements of a row, from its record's header; 0 for a skipped row. */
   numMeasurements(index: number): number {
     const { bytes, where } = this.#read(index);
     return bytes ? decodeProbeRowHeader(bytes, where).numMeasurements : 0;
@@ -141,12 +141,12 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
 /**
  * Opens the probe rows of a split.
  *
- * @param folder What `probe-rows` wrote: a folder with one folder per split.
+ * @param folder The output of `probe-rows`: a folder with one folder per split.
  * @param split `train`, `val` or `test`.
- * @param options `onCorrupt`: what a damaged chunk means, an error (the default) or rows to leave out. `checked`: what
- *   the folder's manifests say, found out by default.
- * @throws {UserError} If there are no such rows, or what the folder's manifests list is not all there.
- * @throws {FormatError} If a file is no ArrayRecord file.
+ * @param options `onCorrupt`: the effect of a damaged chunk, an error (the default) or skipped rows. `checked`: the
+ *   facts in the folder's manifests, read by default.
+ * @throws {UserError} If there are no such rows, or files that the folder's manifests list are missing.
+ * @throws {FormatError} If a file is not an ArrayRecord file.
  */
 export async function openProbeRows(
   folder: string,
@@ -165,9 +165,9 @@ export async function openProbeRows(
  * Opens the rows of ArrayRecord files.
  *
  * @param rowFiles The files, and how to read them.
- * @param checked What manifests say of them.
- * @throws {UserError} If a file cannot be opened or has not as many records as its manifest says.
- * @throws {FormatError} If a file is no ArrayRecord file.
+ * @param checked The manifests' facts about them.
+ * @throws {UserError} If a file cannot be opened or its number of records differs from its manifest.
+ * @throws {FormatError} If a file is not an ArrayRecord file.
  */
 export async function openRowFiles(
   { path, files, onCorrupt }: RowFiles,

@@ -1,5 +1,5 @@
 /**
- * The part of a run's configuration that says how contexts are drawn from probe rows.
+ * The section of a run's configuration for drawing contexts from probe rows.
  *
  * @module
  */
@@ -7,28 +7,28 @@ import * as z from "zod";
 
 const share = z.number().min(0).max(1);
 
-/** How contexts are drawn, with every default filled in. */
+/** The settings of drawing contexts, with all defaults filled in. */
 export interface SamplingConfig {
   /** A row of n measurements yields ceil(n / this) contexts an epoch, at least 1; 1..1,000,000. */
   measurementsPerContext: number;
-  /** At most so many contexts a row and epoch, however long the row; 1..1024. */
+  /** The largest number of contexts per row and epoch, however long the row; 1..1024. */
   maxContextsPerRow: number;
   /** Shares of contexts with all times, some times and no times; they add up to 1. */
   timestampModes: { full: number; partial: number; none: number };
   /**
-   * Share of contexts with few destinations, of rows that do not fit whole: half of them have one destination, a
-   * quarter two, and so on. So more of their measurements are of the same pair.
+   * Share of contexts with few destinations, among rows that do not fit completely: half of them have one
+   * destination, a quarter two, and so on. So more of their measurements are of the same pair.
    */
   fewDestinationsShare: number;
-  /** Share of contexts with the newest measurements up to some moment instead of a sample, of rows that do not fit. */
+  /** Share of contexts with the newest measurements up to some moment instead of a sample, among rows that do not fit. */
   denseWindowShare: number;
-  /** At most so many measurements a context, 1..65,535; null for as many as fit. */
+  /** The largest number of measurements of a context, 1..65,535; null for as many as fit. */
   maxMeasurements: number | null;
   /** Share of contexts whose measurements all have the field order of queries: source, destination, time, result. */
   queryOrderShare: number;
-  /** Share of contexts in which random bytes replace the end of each source address: sources that nobody has seen. */
+  /** Share of contexts in which random bytes replace the end of each source address, which makes the source unknown. */
   unknownSourceShare: number;
-  /** Share of contexts in which the newest RTTs of each pair are not recalled, only older ones. */
+  /** Share of contexts in which history features come only from older RTTs of each pair. */
   staleRecallShare: number;
 }
 
@@ -54,7 +54,7 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
 /** The defaults. */
 export const DEFAULT_SAMPLING: SamplingConfig = samplingSchema.parse({});
 
-/** The sampling for what a model is measured on: sources have their own addresses, however they were trained on. */
+/** The sampling for validation: sources keep their own addresses, whatever the settings of training. */
 export function heldOutSampling(sampling: SamplingConfig = DEFAULT_SAMPLING): SamplingConfig {
   return { ...sampling, unknownSourceShare: 0 };
 }

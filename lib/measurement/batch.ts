@@ -1,15 +1,15 @@
 /**
- * The measurement row, in columns: what Parquet readers, importers and the synthetic Internet hand on.
+ * The measurement row, in columns: the output of Parquet readers, importers and the synthetic Internet.
  *
- * Column names in files are those of the RIPE Atlas data set (`src_addr`, `event_time`); inside, names carry
- * their units.
+ * Column names in files are those of the RIPE Atlas data set (`src_addr`, `event_time`); in the
+ * program, names end in their units.
  *
  * @module
  */
 
 import { END_RTT_MS } from "../tokens/rtt_code.ts";
 
-/** RTT of a measurement that got no reply, as it stands in files. */
+/** The RTT of a measurement without a reply in files. */
 export const FAILED_RTT_MS: number = -1;
 
 /** Earliest time that is accepted: 1990-01-01, in microseconds since 1970. */
@@ -17,7 +17,7 @@ export const MIN_TIME_US: number = Date.UTC(1990, 0, 1) * 1000;
 /** First time that is too late: 2100-01-01, in microseconds since 1970. */
 export const END_TIME_US: number = Date.UTC(2100, 0, 1) * 1000;
 
-/** Whether a reply may have taken so long: shorter than the longest RTT that has a code. */
+/** Whether an RTT is possible: not negative, and shorter than the longest RTT that has a code. */
 export function isRtt(rttMs: number): boolean {
   return rttMs >= 0 && rttMs < END_RTT_MS;
 }

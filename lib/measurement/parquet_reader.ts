@@ -3,8 +3,8 @@
  * needed column, whatever the size of the row groups.
  *
  * Accepts what other tools write: `event_time` as timestamp in ms, µs or ns, with or without zone, as INT96 or
- * as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns. A file that is no Parquet, is damaged
- * or lacks a needed column fails at once; rows that cannot be used are counted in a {@link RejectLog}.
+ * as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns. A file that is not Parquet, is damaged
+ * or lacks a needed column fails at once; unusable rows are counted in a {@link RejectLog}.
  *
  * @module
  */
@@ -23,34 +23,34 @@ export type { CodedBatch } from "./row_selection.ts";
 const DEFAULT_BATCH_ROWS = 65_536;
 const MAX_CACHED_ADDRESSES = 1_000_000;
 
-/** How {@link readMeasurements} reads. */
+/** Options of {@link readMeasurements}. */
 export interface ReadOptions {
-  /** Where rejected rows are counted. */
+  /** Counts rejected rows. */
   rejects: RejectLog;
-  /** Which optional columns are read where a file has them (default: all). */
+  /** The optional columns that are read if a file has them (default: all). */
   columns?: readonly OptionalColumn[];
-  /** Which of them every file must have. */
+  /** The optional columns that every file must have. */
   required?: readonly OptionalColumn[];
   /** Rows without a value in one of these are rejected, where a file has the column; none by default. */
   neverNull?: readonly OptionalColumn[];
-  /** What the user is to do where a file lacks one that is required. */
+  /** Advice to the user if a file lacks a required one. */
   ifMissing?: string;
   /** Largest number of rows of a batch (default 65,536). */
   batchRows?: number;
   /**
-   * Only the row groups whose first row, counted over all files, is from `first` on and before `end`. Ranges that
-   * follow each other share out all rows.
+   * Reads only the row groups whose first row, counted over all files, is in [`first`, `end`). Adjacent ranges together
+   * cover all rows.
    */
   rowRange?: readonly [first: number, end: number] | undefined;
 }
 
-/** A batch of good rows and where in the file they came from. */
+/** A batch of usable rows and their origin in the file. */
 export interface SourcedBatch extends CodedBatch {
   /** The file. */
   path: string;
-  /** The first row of the file, from 0, that this batch was made of; rejected rows leave no gap in the arrays. */
+  /** The first row of the file, from 0, in this batch; rejected rows leave no gap in the arrays. */
   firstRow: number;
-  /** How many rows of the file the batch was made of, rejected ones included. */
+  /** Number of the file's rows in this batch, rejected ones included. */
   numRowsRead: number;
 }
 
@@ -58,8 +58,8 @@ export interface SourcedBatch extends CodedBatch {
  * Reads the measurements of Parquet files, in the files' order.
  *
  * @param paths The files.
- * @param options What to read and where to count rejected rows.
- * @throws {FormatError} If a file is no Parquet, is damaged or lacks a needed column; no batch is yielded before
+ * @param options The columns and rows to read, and the log of rejected rows.
+ * @throws {FormatError} If a file is not Parquet, is damaged or lacks a needed column; no batch is yielded before
  *   the footers of all files were checked.
  */
 export async function* readMeasurements(
@@ -98,7 +98,7 @@ export async function* readMeasurements(
   }
 }
 
-/** What the footers of Parquet files say. */
+/** The facts in the footers of Parquet files. */
 export interface InputSurvey {
   numRows: number;
   /** Optional columns that at least one file has. */
@@ -106,9 +106,9 @@ export interface InputSurvey {
 }
 
 /**
- * Counts the rows of Parquet files and looks which columns they have, by their footers alone.
+ * Counts the rows of Parquet files and finds their columns, from the footers alone.
  *
- * @throws {FormatError} If a file is no Parquet or its footer is damaged.
+ * @throws {FormatError} If a file is not Parquet or its footer is damaged.
  */
 export async function surveyInputs(paths: readonly string[]): Promise<InputSurvey> {
   let numRows = 0;
@@ -122,9 +122,9 @@ export async function surveyInputs(paths: readonly string[]): Promise<InputSurve
 }
 
 /**
- * The column of times and what its numbers are.
+ * The column of times and the meaning of its numbers.
  *
- * @throws {FormatError} If there is none.
+ * @throws {FormatError} If it is missing.
  */
 export function timeColumn(file: ParquetFile): { name: string; kind: NumberKind } {
   const name = needColumn(file, ["event_time"], isTime, "a timestamp or integer epoch seconds");
@@ -174,7 +174,7 @@ function needColumn(
   }
   if (isType(element)) return name;
   const found = element.logical_type?.type ?? element.converted_type ?? element.type;
-  throw new FormatError(`column ${name} is of type ${found}, ${wanted} was wanted; convert the column`, {
+  throw new FormatError(`column ${name} is of type ${found}, expected ${wanted}; convert the column`, {
     path: file.path,
   });
 }

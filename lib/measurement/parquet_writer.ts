@@ -1,5 +1,5 @@
 /**
- * Measurements written as Parquet. The columns: README.md.
+ * Writes measurements as Parquet. The columns: README.md.
  *
  * @module
  */
@@ -55,9 +55,9 @@ export interface MeasurementColumns extends Partial<Record<OptionalColumn, Index
   numbers?: readonly NumberColumn[];
 }
 
-/** A column of numbers that is no part of a measurement. */
+/** A column of numbers that is not part of a measurement. */
 export interface NumberColumn {
-  /** In the file. */
+  /** Its name in the file. */
   name: string;
   values: Float64Array;
 }
@@ -65,8 +65,8 @@ export interface NumberColumn {
 /**
  * Encodes a row group; {@link MeasurementParquetWriter.appendRowGroup} writes it.
  *
- * @param columns Its rows, at most {@link ROW_GROUP_ROWS}.
- * @param optional Which optional columns the file has.
+ * @param columns The rows, at most {@link ROW_GROUP_ROWS}.
+ * @param optional The optional columns of the file.
  */
 export function encodeRowGroup(
   columns: MeasurementColumns,
@@ -99,9 +99,9 @@ function chunkSources(columns: MeasurementColumns, optional: readonly OptionalCo
   );
 }
 
-/** Which columns a file has beside those of every measurement. */
+/** The columns of a file besides those of every measurement. */
 export interface WriterOptions {
-  /** Of the optional ones (default: those of the first batch). */
+  /** The optional columns (default: those of the first batch). */
   optionalColumns?: readonly OptionalColumn[];
   /** Names of further columns of numbers, whose values are given with each batch; none by default. */
   numberColumns?: readonly string[];
@@ -150,7 +150,7 @@ export class MeasurementParquetWriter {
   }
 
   /**
-   * Appends a row group after all rows so far, as its own; it has the file's optional columns.
+   * Appends a separate row group after all rows so far; it has the file's optional columns.
    *
    * @internal
    * @throws {UserError} If the disk is full.
@@ -162,7 +162,7 @@ export class MeasurementParquetWriter {
   }
 
   /**
-   * Writes what is left and the footer, flushes to the disk and gives the file its name.
+   * Writes the remaining rows and the footer, flushes to the disk and gives the file its name.
    *
    * @returns The number of rows and the size of the file in bytes.
    * @throws {UserError} If the disk is full.
@@ -269,7 +269,7 @@ class RowGroup {
     let column = this.#optional.get(key);
     if (!column) {
       column = new DictionaryColumn<number>(ROW_GROUP_ROWS);
-      column.indexes.fill(NULL_INDEX); // for the rows before
+      column.indexes.fill(NULL_INDEX); // for the earlier rows
       this.#optional.set(key, column);
     }
     return column;

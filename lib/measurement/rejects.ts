@@ -1,7 +1,7 @@
 /**
- * Rows that could not be used: counted by reason, the first of each reason kept for `rejects.jsonl`.
+ * Rejected rows: counted by reason, the first of each reason kept for `rejects.jsonl`.
  *
- * Nothing is lost silently: every stage that drops a row adds it here, says the counts in its manifest and
+ * Nothing is lost silently: every stage that drops a row adds it here, records the counts in its manifest and
  * fails when too many rows are dropped.
  *
  * @module
@@ -9,11 +9,11 @@
 import { shortened, UserError } from "../errors.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 
-/** How many rows of each reason are listed in `rejects.jsonl`. */
+/** The number of rows of each reason listed in `rejects.jsonl`. */
 export const MAX_LISTED_PER_REASON = 1000;
 const MAX_DETAIL_LENGTH = 300;
 
-/** Why a row was rejected. */
+/** The reason for which a row was rejected. */
 export type RejectReason =
   | "unparseableAddress"
   | "versionMismatch"
@@ -29,19 +29,19 @@ export type RejectReason =
   | "invalidTime"
   | "invalidCsv";
 
-/** One rejected row, as it stands in `rejects.jsonl`. */
+/** One rejected row, in the form of `rejects.jsonl`. */
 export interface RejectedRow {
-  /** Why. */
+  /** The reason. */
   reason: RejectReason;
   /** The file the row came from. */
   path: string;
   /** The row's (or result's) number in the file, from 0. */
   row: number;
-  /** What was found. */
+  /** The found value. */
   detail?: string;
 }
 
-/** What a worker hands to its parent: see {@link RejectLog.merge}. */
+/** A worker's result for its parent: see {@link RejectLog.merge}. */
 export interface RejectSnapshot {
   /** Rejected rows by reason. */
   counts: Record<string, number>;
@@ -58,10 +58,10 @@ export class RejectLog {
   /**
    * Counts a row.
    *
-   * @param reason Why it cannot be used.
+   * @param reason The reason to reject it.
    * @param path The file.
    * @param row Its number in the file, from 0.
-   * @param detail What was found, in a few words.
+   * @param detail The found value, in a few words.
    */
   add(reason: RejectReason, path: string, row: number, detail?: string): void {
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
@@ -73,12 +73,12 @@ export class RejectLog {
     });
   }
 
-  /** How many rows were rejected, by reason, in alphabetical order of the reasons. */
+  /** Numbers of rejected rows by reason, in alphabetical order of the reasons. */
   get counts(): Record<string, number> {
     return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** How many rows were rejected. */
+  /** Number of rejected rows. */
   get total(): number {
     let total = 0;
     for (const count of this.#counts.values()) total += count;
@@ -90,7 +90,7 @@ export class RejectLog {
     return { counts: this.counts, rows: [...this.#rows.values()].flat() };
   }
 
-  /** Adds what another log counted and listed. */
+  /** Adds the counts and listed rows of another log. */
   merge(other: RejectSnapshot): void {
     for (const [reason, count] of Object.entries(other.counts) as [RejectReason, number][]) {
       this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + count);
@@ -101,9 +101,9 @@ export class RejectLog {
   /**
    * Ends the run when too many rows were rejected.
    *
-   * @param numRows How many rows were read, rejected ones included.
+   * @param numRows Number of rows read, rejected ones included.
    * @param maxRejectRatio The largest share that may be rejected, 0 to 1.
-   * @param advice What to do (default: to mend the input or raise the option --max-reject-ratio).
+   * @param advice Advice to the user (default: correct the input or raise the option --max-reject-ratio).
    * @throws {UserError} If more than that share was rejected.
    */
   check(numRows: number, maxRejectRatio: number, advice?: string): void {
@@ -116,9 +116,9 @@ export class RejectLog {
       : "";
     throw new UserError(
       `Cannot use the input: ${total} of ${numRows} rows were rejected (${reasons}${example}), ` +
-        `at most ${+(maxRejectRatio * 100).toPrecision(6)} % was wanted; ` +
+        `expected at most ${+(maxRejectRatio * 100).toPrecision(6)} %; ` +
         (advice ??
-          `mend the input${
+          `correct the input${
             this.#listPath ? ` (${this.#listPath} lists the rows)` : ""
           } or raise --max-reject-ratio`),
     );
@@ -127,7 +127,7 @@ export class RejectLog {
   /**
    * Writes the listed rows as JSON lines, atomically, if any row was rejected.
    *
-   * @param path Where to, such as `DIR/rejects.jsonl`.
+   * @param path The file, such as `DIR/rejects.jsonl`.
    * @returns Whether the file was written.
    * @throws {UserError} If the file cannot be written.
    */
@@ -146,7 +146,7 @@ export class RejectLog {
   }
 }
 
-/** The place of the list of rejected rows of a stage that writes one file: `F.rejects.jsonl` beside `F.parquet`. */
+/** The path of the list of rejected rows of a stage that writes one file: `F.rejects.jsonl` beside `F.parquet`. */
 export function rejectsPathBeside(file: string): string {
   return file.replace(/(\.[^./\\]+)?$/, ".rejects.jsonl");
 }

@@ -1,6 +1,6 @@
 /**
- * Which rows of a Parquet file can be used: those whose time, addresses, RTT and numbers are what a measurement has.
- * The others are counted, each with its reason.
+ * Selects the usable rows of a Parquet file: those with a valid time, addresses, RTT and numbers. The others are
+ * counted, each with its reason.
  *
  * @module
  */
@@ -15,9 +15,9 @@ import { PerText, type TextPool } from "../parquet/text_pool.ts";
 
 const MICROSECONDS = 1e6;
 
-/** A batch whose addresses have numbers, equal ones of equal texts. */
+/** A batch whose addresses are codes; equal texts have equal codes. */
 export interface CodedBatch extends MeasurementBatch {
-  /** Gives the codes their texts; codes are void when its generation changes. */
+  /** The pool of the codes' texts; codes become invalid when its generation changes. */
   pool: TextPool;
   /** The code of each source address. */
   srcCode: Int32Array;
@@ -35,16 +35,16 @@ export interface RowPieces {
   optional: { key: OptionalColumn; values: Float64Array }[];
 }
 
-/** What {@link selectRows} needs beside the rows. */
+/** The inputs of {@link selectRows} besides the rows. */
 export interface Selection {
   versions: AddressVersions;
-  /** Where the other rows are counted. */
+  /** Counts the other rows. */
   rejects: RejectLog;
-  /** Optional columns that have a value in every row that can be used. */
+  /** Optional columns that must have a value in every usable row. */
   neverNull: readonly OptionalColumn[];
 }
 
-/** Keeps the rows that can be used. */
+/** Selects the usable rows. */
 export function selectRows(
   pieces: RowPieces,
   { path, firstRow, numRowsRead }: { path: string; firstRow: number; numRowsRead: number },
@@ -94,7 +94,7 @@ export function selectRows(
   return numKept === numRowsRead ? batch : compact(batch, numKept);
 }
 
-/** 1 for rows with a fault in an optional column; undefined if there is none. */
+/** 1 for rows with a fault in an optional column; undefined if no row has one. */
 function findFaulty(
   { optional }: RowPieces,
   neverNull: readonly OptionalColumn[],
@@ -111,7 +111,7 @@ function findFaulty(
   return faulty;
 }
 
-/** Whether a number is no integer, or too large to be told from its neighbours; NaN stands for null. */
+/** Whether a number is not a safe integer; NaN stands for null. */
 function isFault(value: number, mayBeNull: boolean): boolean {
   return value === value ? !Number.isSafeInteger(value) : !mayBeNull;
 }
@@ -179,7 +179,7 @@ function explainReject(
     : { reason: "invalidInteger", detail: `${name} ${value}` };
 }
 
-/** The IP version of addresses, remembered: a file has few addresses and many rows. 0 is no address. */
+/** A cache of addresses' IP versions: a file has few addresses and many rows. 0 is not an address. */
 export class AddressVersions {
   readonly #perText = new PerText((length) => new Uint8Array(length), versionOfText);
 

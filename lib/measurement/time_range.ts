@@ -1,8 +1,8 @@
 /**
- * The first and last time of measurements in Parquet, which a split by time divides.
+ * The first and last time of measurements in Parquet, the range that a split by time divides.
  *
- * Row groups whose footer has statistics of `event_time` are not read; of others that column alone is. Times that
- * are null or out of 1990..2100 do not count; rows that are rejected for another reason do.
+ * Row groups whose footer has statistics of `event_time` are not read; of others only that column is read. Times that
+ * are null or outside 1990..2100 do not count; rows that are rejected for another reason do.
  *
  * @module
  */
@@ -21,9 +21,9 @@ export type TimeRangeUs = [firstUs: number, lastUs: number];
  * Finds the range of event_time over all files.
  *
  * @param paths The files.
- * @param onStep Called now and then, to let the process breathe.
- * @returns The range, or undefined if there is no time.
- * @throws {FormatError} If a file is no Parquet, is damaged or lacks the column.
+ * @param onStep Called now and then, so that the caller can yield to the event loop.
+ * @returns The range, or undefined if there are no times.
+ * @throws {FormatError} If a file is not Parquet, is damaged or lacks the column.
  */
 export async function readTimeRangeUs(
   paths: readonly string[],
@@ -40,7 +40,7 @@ export async function readTimeRangeUs(
   return range;
 }
 
-/** What the footer says of a row group, if that holds for its usable times. */
+/** The footer's range of a row group, if it is valid for the usable times. */
 function statedRangeUs(file: ParquetFile, group: RowGroupRange): TimeRangeUs | undefined {
   const { name, kind } = timeColumn(file);
   const stated = file.integerRange(name, group);
@@ -68,7 +68,7 @@ async function scannedRangeUs(
   return range;
 }
 
-/** Converts as the values of the column are converted, see parquet/values.ts. */
+/** Converts like the values of the column, see parquet/values.ts. */
 function toMicros(value: bigint, kind: NumberKind): number {
   if (kind === "nanos") return Number(value / 1000n);
   return Number(value) * (kind === "seconds" ? 1e6 : kind === "millis" ? 1e3 : 1);

@@ -1,6 +1,6 @@
 /**
- * The learned rows of a model: which rows the prefixes of addresses and the pairs of addresses have, and what is known of
- * a pair's RTT. lib/model/README.md says which tokens have which rows; row_cursor.ts follows the tokens.
+ * The learned rows of a model: the rows of prefixes and of pairs of addresses, and the known data about a pair's RTT.
+ * lib/model/README.md describes which tokens have which rows; row_cursor.ts follows the tokens.
  *
  * @module
  */
@@ -22,18 +22,21 @@ import { PairHistory, recallTimed, type SequenceMemory, type TimedRtt } from "./
 import { NodeCoordinates } from "./node_coordinates.ts";
 import type { RttEstimate } from "./selected_rows.ts";
 
-/** The most rows that a token has. */
+/** The largest number of rows of a token. */
 export const ROWS_PER_TOKEN = 9;
 
-/** How rows are looked up: in training, each context hides a share of the keys of each kind. */
+/** Options of looking up rows: in training, each context hides a share of the keys of each kind. */
 export interface RowUse {
   /** Whether shares of the keys are hidden. */
   readonly isTraining: boolean;
   /** A number that differs between contexts. */
   readonly context: number;
-  /** What is recalled where an RTT comes next; null: nothing; undefined: what follows from {@link recent}. The same for all tokens of a sequence. */
+  /**
+   * The history features where an RTT comes next; null: none; undefined: those of {@link recent}. The same for all
+   * tokens of a sequence.
+   */
   readonly recall?: RttRecall | null | undefined;
-  /** The newest RTTs of the pair, oldest first (default: those that the model remembers, then those of the sequence). */
+  /** The newest RTTs of the pair, oldest first (default: those stored in the model, then those of the sequence). */
   readonly recent?: readonly TimedRtt[] | undefined;
 }
 
@@ -75,7 +78,7 @@ export class AddressRows {
   }
 
   /**
-   * Gives rows to the prefixes of two addresses and to their pair, as long as there are free ones.
+   * Gives free rows, if there are any, to the prefixes of two addresses and to their pair.
    *
    * @returns The pair, for {@link remember}; `NO_ROW` if it has no row.
    */
@@ -94,12 +97,12 @@ export class AddressRows {
     return (this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0) + index;
   }
 
-  /** How many prefixes have rows. */
+  /** The number of prefixes with rows. */
   get numPrefixes(): number {
     return this.#prefixes?.numOwned ?? 0;
   }
 
-  /** How many pairs have rows. */
+  /** The number of pairs with rows. */
   get numPairs(): number {
     return this.#pairs?.numOwned ?? 0;
   }
@@ -121,7 +124,7 @@ export class AddressRows {
   /**
    * The row of a whole address, or {@link NO_ROW}.
    *
-   * @param options `claims`: whether it gets a free one if it has none. Its shorter prefixes get none.
+   * @param options `claims`: whether it gets a free one if it has none. Its shorter prefixes get no rows.
    */
   rowOfAddress(address: Uint8Array, { claims = false } = {}): number {
     const { hash1, hash2 } = this.#walk(address);
@@ -149,7 +152,7 @@ export class AddressRows {
   prefixRow(state: AddressState, { isTraining, context }: RowUse): number {
     const { prefixVectors } = this.config;
     if (!this.#prefixes || !prefixVectors) return NO_ROW;
-    // Each prefix is equally likely to be the first hidden one. Together they are hidden as often as the share says.
+    // Each prefix is equally likely to be the first hidden one. Prefixes are hidden with the probability of the share.
     const share = 1 - (1 - prefixVectors.dropShare) ** (1 / state.length);
     if (isTraining && isChosen(state.hash2, context, share)) state.isDropped = true;
     return state.isDropped ? NO_ROW : this.#prefixes.row(state.hash1, state.hash2);
@@ -159,7 +162,7 @@ export class AddressRows {
   pairOf(source: AddressState, destination: AddressState, { isTraining, context }: RowUse): PairState {
     const { hash1, hash2 } = this.#pairHashes(source, destination);
     const share = this.config.pairVectors?.dropShare ?? 0;
-    // One share of the contexts hides all of the pair, another one its row only.
+    // One share of the contexts hides all data of the pair, another one only its row.
     const [isUnknown, isRowDropped] = [hash1, hash2].map((hash) =>
       isTraining && isChosen(hash, context, share)
     );
@@ -168,7 +171,7 @@ export class AddressRows {
     return { hash1, hash2, source, destination, row, isUnknown };
   }
 
-  /** @internal What is recalled of a pair. */
+  /** @internal The history features of a pair. */
   recallOf(
     { hash1, row, isUnknown }: PairState,
     { recall, recent }: RowUse,

@@ -14,7 +14,7 @@ export type MakeTensor = (label: string, shape: readonly number[], dtype?: DType
 /** Returned for a tensor while sizes are only counted. */
 const UNALLOCATED = {} as Tensor;
 
-/** As `make`, with `prefix` before each label. */
+/** `make` with `prefix` before each label. */
 export function labelled(make: MakeTensor, prefix: string): MakeTensor {
   return (label, shape, dtype) => make(prefix + label, shape, dtype);
 }
@@ -46,7 +46,7 @@ export function bufferLimitBytes({ limits }: Pick<GPUDevice, "limits">): number 
 /**
  * Allocates the tensors that `build` makes, zero-filled.
  *
- * @param options For the error: `what` they are for, and what to do if they do not fit (`remedy`).
+ * @param options For the error: the purpose (`what`), and the advice if they do not fit (`remedy`).
  * @throws {UserError} If one of them is larger than the adapter's buffers can be, or memory runs out.
  */
 export async function allocateTensors<T>(
@@ -78,5 +78,5 @@ function tooLarge(
   wanted: string,
   { what, remedy }: { what: string; remedy: string },
 ): UserError {
-  return new UserError(`Cannot allocate ${what}: ${found}, at most ${wanted} was wanted; ${remedy}`);
+  return new UserError(`Cannot allocate ${what}: ${found}, expected at most ${wanted}; ${remedy}`);
 }

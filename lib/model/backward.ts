@@ -1,6 +1,6 @@
 /**
  * The backward pass as dispatches: the chain rule of lib/model/forward.ts, last operation first. Gradients of
- * parameters are added to what their tensors hold.
+ * parameters are added to the values in their tensors.
  *
  * @module
  */
@@ -19,8 +19,8 @@ import { vocabSize } from "./model_config.ts";
 import { addBlockActivations, attentionShape, type Pass, ropeShape } from "./forward.ts";
 
 /**
- * Adds everything from `dLogits` to the gradients, of all parameters or of the free rows only. A part of the program ends
- * where a group of gradients is complete. Its label is the start of their names.
+ * Adds all operations from `dLogits` to the gradients, of all parameters or only of the free rows. A part of the
+ * program ends where a group of gradients is complete. Its label is the start of their names.
  */
 export function addBackward(program: Program, pass: Pass): void {
   const { config, extent, tensors } = pass;

@@ -1,6 +1,6 @@
 /**
- * Batches: a rank's share of one, the places where RTT codes are predicted, the learned rows of its tokens, and the slots
- * that gather the gradients of a step's rows. A step touches few rows of a table, whatever the table's size.
+ * Batches: a rank's share, the positions where RTT codes are predicted, the learned rows of tokens, and the slots
+ * that gather the gradients of a step's rows. A step uses few rows of a table, whatever the table's size.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { RTT_START } from "../tokens/vocab_v2.ts";
 import { RowCursor } from "./row_cursor.ts";
 import { NO_ROW } from "./row_table.ts";
 
-/** Sequences as the loader packs them, (B, T) each. */
+/** Sequences packed by the loader, (B, T) each. */
 export interface ModelBatch {
   /** The input tokens. */
   readonly tokens: Uint16Array;
@@ -24,13 +24,13 @@ export interface ModelBatch {
   /** First position of the sequence that a position may attend to. */
   readonly segmentStart: Uint16Array;
   /**
-   * (B, T, 2): where an RTT comes next, what is recalled of its pair, see `packRecall`; 0 for nothing. If absent, nothing
-   * is recalled in training, and what the model remembers otherwise.
+   * (B, T, 2): where an RTT comes next, the history features of its pair, see `packRecall`; 0 for none. If absent,
+   * training uses none, and otherwise those stored in the model are used.
    */
   readonly recalls?: Uint32Array;
 }
 
-/** The most rows that a step can touch: a measurement has fewer different rows than tokens. */
+/** The largest number of rows that a step can use: a measurement has fewer different rows than tokens. */
 export function numRowSlots(
   config: ModelConfig,
   { batchSize, sequenceLength, sequencesPerStep = batchSize, freeRows }: ModelExtent,
@@ -38,7 +38,10 @@ export function numRowSlots(
   return freeRows ?? Math.min(numAddressRows(config), sequencesPerStep * sequenceLength);
 }
 
-/** The most rows of all tokens of a batch: two a token, since the 14 tokens of a measurement have at most 24. */
+/**
+ * The largest number of rows of all tokens of a batch: two per token, since a measurement of 14 tokens has at most
+ * 24.
+ */
 export function numRowUses({ batchSize, sequenceLength }: ModelExtent): number {
   return batchSize * 2 * sequenceLength;
 }
@@ -82,23 +85,23 @@ function contextNumber(
   return hash;
 }
 
-/** What a model with learned rows needs to know about a batch. */
+/** The data about a batch that a model with learned rows needs. */
 export interface BatchRows {
-  /** Of {@link rowsOfBatch}. */
+  /** See {@link rowsOfBatch}. */
   readonly ofTokens: Uint32Array<ArrayBuffer>;
-  /** Of {@link RowSlots.places}; only for gradients. */
+  /** See {@link RowSlots.places}; only for gradients. */
   readonly places?: Uint32Array<ArrayBuffer>;
-  /** Of {@link RowSlots.rows}; only for gradients. */
+  /** See {@link RowSlots.rows}; only for gradients. */
   readonly ofSlots?: Uint32Array<ArrayBuffer>;
 }
 
-/** The slots of one step's rows. Rows get slots in the order in which they are met, or fixed ones. */
+/** The slots of one step's rows. Rows get slots in the order of first use, or fixed ones. */
 export class RowSlots {
   readonly #slots = new Map<number, number>();
 
   /**
-   * @param numSlots How many slots there are.
-   * @param numUses The most rows of all tokens of a batch.
+   * @param numSlots Number of slots.
+   * @param numUses Largest number of rows of all tokens of a batch.
    * @param isFixed Whether row i has slot i, and rows from `numSlots` on have none.
    */
   constructor(readonly numSlots: number, readonly numUses: number, readonly isFixed = false) {
@@ -112,7 +115,7 @@ export class RowSlots {
     for (let row = 0; row < this.numSlots; row++) this.#slots.set(row, row);
   }
 
-  /** (1 + numSlots): how many slots are in use, then the row of each slot. */
+  /** (1 + numSlots): the number of slots in use, then the row of each slot. */
   get rows(): Uint32Array<ArrayBuffer> {
     const rows = new Uint32Array(1 + this.numSlots);
     rows[0] = this.#slots.size;
@@ -120,7 +123,7 @@ export class RowSlots {
     return rows;
   }
 
-  /** How many slots are in use. */
+  /** The number of slots in use. */
   get size(): number {
     return this.#slots.size;
   }
@@ -150,7 +153,7 @@ export class RowSlots {
 export interface Share {
   /** From 0. */
   readonly rank: number;
-  /** How many ranks there are; divides the sequences of a batch. */
+  /** Number of ranks; it divides the number of sequences of a batch. */
   readonly size: number;
 }
 

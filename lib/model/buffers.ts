@@ -1,5 +1,5 @@
 /**
- * The tensors of a model: which ones a forward or backward pass needs, and their shapes.
+ * The tensors of a model: those that a forward or backward pass needs, and their shapes.
  *
  * All are f32 (inputs u32), row-major; rows = B * T. With dtype f16 activations, their gradients and the operands of
  * matrix products are f16. Two things stay f32: the residual stream and its gradient, since each block adds to them and a
@@ -21,7 +21,7 @@ export interface LayerTensors {
   xNorm: Tensor;
   /** (rows). */
   xScale: Tensor;
-  /** (rows, H * D), as are k, v, qRotated, kRotated, attention. */
+  /** (rows, H * D), like k, v, qRotated, kRotated, attention. */
   q: Tensor;
   k: Tensor;
   v: Tensor;
@@ -62,8 +62,8 @@ export interface HeadTensors {
 }
 
 /**
- * What the backward pass writes besides the parameters' gradients. One set serves all blocks. With dtype f16 all but dx
- * and delta are f16.
+ * The outputs of the backward pass besides the parameters' gradients. One set serves all blocks. With dtype f16 all
+ * but dx and delta are f16.
  */
 export interface BackwardTensors {
   /** (rows, padded V). */
@@ -74,7 +74,7 @@ export interface BackwardTensors {
   dNorm: Tensor;
   /** (rows, M): gradient of the activation's argument. */
   dHidden: Tensor;
-  /** (rows, H * D), as are all below but delta. */
+  /** (rows, H * D), like all below but delta. */
   dAttention: Tensor;
   dqRotated: Tensor;
   dkRotated: Tensor;
@@ -91,7 +91,10 @@ export interface BackwardTensors {
 export interface ModelTensors {
   /** Parameter name -> weights; the head's rows are padded, see {@link paddedVocabSize}. */
   parameters: Map<string, Tensor>;
-  /** Parameter name -> what operations read: the parameter itself, or a copy in f16, see `addOperandCopies`. */
+  /**
+   * Parameter name -> the tensor that operations read: the parameter itself, or a copy in f16, see
+   * `addOperandCopies`.
+   */
   operands: Map<string, Tensor>;
   /**
    * Parameter name -> gradient, of the parameter's shape, times the loss scale; empty without training. The gradient of
@@ -222,7 +225,7 @@ function layerTensors(
   };
 }
 
-/** How a block's activations are laid out. */
+/** The layout of a block's activations. */
 interface BlockLayout {
   readonly rows: number;
   readonly training: boolean;

@@ -1,6 +1,6 @@
 /**
- * Which keys the rows of a decoder see: those of their prompt, and those appended since, by themselves or by the rows that
- * they branched off. The keys themselves are on the GPU.
+ * The keys that the rows of a decoder see: those of their prompt, and those appended since, by themselves or by the
+ * rows that they branched off. The keys themselves are on the GPU.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export interface PromptKeys {
 /** Rows that continue prompts, in the order of the prompts. */
 export class DecodedRows {
   #prompts: readonly PromptKeys[] = [];
-  /** How many of each prompt's last tokens its rows do not see. */
+  /** The number of each prompt's last tokens that its rows do not see. */
   #numDropped = 0;
   #children: DecodeTile[] = [];
   #numRows = 0;
@@ -28,12 +28,12 @@ export class DecodedRows {
     return this.#children;
   }
 
-  /** How many rows there are. */
+  /** The number of rows. */
   get numRows(): number {
     return this.#numRows;
   }
 
-  /** How many tokens were appended to every row. */
+  /** The number of tokens appended to every row. */
   get numSteps(): number {
     return this.#suffixRows.length;
   }
@@ -48,8 +48,8 @@ export class DecodedRows {
   /**
    * Gives every prompt rows with nothing appended.
    *
-   * @param numChildren How many rows each prompt gets.
-   * @param numDropped How many of a prompt's last tokens its rows do not see; fewer than any prompt has.
+   * @param numChildren The number of rows of each prompt.
+   * @param numDropped The number of a prompt's last tokens that its rows do not see; fewer than any prompt has.
    */
   fork(numChildren: readonly number[], numDropped: number): void {
     ensure(numChildren.length === this.#prompts.length, `${numChildren.length} numbers of children`);
@@ -69,7 +69,7 @@ export class DecodedRows {
     this.#suffixRows = this.#suffixRows.map((appended) => parents.map((parent) => appended[parent]));
   }
 
-  /** The position of the next token of each row. @param length Of the result, the rest of it 0. */
+  /** The position of the next token of each row. @param length Length of the result, which is padded with 0. */
   nextPositions(length: number): Uint32Array {
     const positions = new Uint32Array(length);
     for (const { firstKey, endKey, firstRow, endRow } of this.#children) {
@@ -81,7 +81,7 @@ export class DecodedRows {
   /**
    * The key before the next one of each row: before the first step its prompt's last, else the last it appended.
    *
-   * @param length Of the result, the rest of it 0.
+   * @param length Length of the result, which is padded with 0.
    */
   previousKeys(length: number): Uint32Array {
     const previous = new Uint32Array(length);
@@ -94,7 +94,7 @@ export class DecodedRows {
     return previous;
   }
 
-  /** Notes that every row appended a key. @param firstKey The first row's; the others follow. */
+  /** Records that every row appended a key. @param firstKey The first row's; the others follow. */
   append(firstKey: number): void {
     this.#suffixRows.push(Uint32Array.from({ length: this.#numRows }, (_, row) => firstKey + row));
   }

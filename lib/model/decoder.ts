@@ -59,8 +59,8 @@ export class Decoder {
    * Allocates a decoder.
    *
    * @param weights name -> values of the shapes of `parameterShapes`.
-   * @param options The extent, and `memoryLimitBytes`: what it may take besides the weights.
-   * @throws {UserError} If the weights are another model's, or memory or its limit does not suffice.
+   * @param options The extent, and `memoryLimitBytes`: the limit of its memory besides the weights.
+   * @throws {UserError} If the weights are those of another model, or memory or its limit does not suffice.
    */
   static async create(
     registry: KernelRegistry,
@@ -71,9 +71,9 @@ export class Decoder {
     const sizeBytes = decoderSizeBytes(config, extent);
     if (sizeBytes > memoryLimitBytes) {
       throw new UserError(
-        `Cannot allocate the decoder: it takes ${mib(sizeBytes)} besides the weights, at most ${
+        `Cannot allocate the decoder: it takes ${mib(sizeBytes)} besides the weights, expected at most ${
           mib(memoryLimitBytes)
-        } was wanted; ${REMEDY}, or raise its memory limit`,
+        }; ${REMEDY}, or raise its memory limit`,
       );
     }
     const { gpu } = registry;
@@ -90,7 +90,7 @@ export class Decoder {
    * Sets all weights. Prompts that were read before have to be read again.
    *
    * @param weights name -> values of the shapes of `checkpointShapes`.
-   * @throws {UserError} If the weights are another model's.
+   * @throws {UserError} If the weights are those of another model.
    */
   load(weights: Map<string, Float32Array>): void {
     const { parameters } = this.#tensors;
@@ -99,15 +99,16 @@ export class Decoder {
   }
 
   /**
-   * Reads prompts, which replace those before; they have no rows until {@link fork}.
+   * Reads prompts, which replace the earlier ones; they have no rows until {@link fork}.
    *
    * The work is submitted before the call returns, so that a step may be asked for before the promise is awaited.
    *
    * @param prompts Token sequences of at least one token, at most `maxPromptTokens` together.
-   * @param options `numLast`: how many of each prompt's last positions the result has (1; Infinity: all). `recents`: for
-   *   each prompt that ends where an RTT comes next, the newest RTTs of the pair, in place of those in the prompt.
-   *   `ends`: for each prompt, ascending, how many of its tokens each of the prompts has that it stands for, the last one
-   *   all; each of them has `numLast` positions in the result and rows of its own (the whole prompt alone).
+   * @param options `numLast`: the number of each prompt's last positions in the result (1; Infinity: all). `recents`:
+   *   for each prompt that ends where an RTT comes next, the newest RTTs of the pair, in place of those in the
+   *   prompt.
+   *   `ends`: a prompt may stand for several prompts that are prefixes of it: their numbers of tokens, ascending, the
+   *   last one all. Each has `numLast` positions in the result and its own rows (default: only the whole prompt).
    * @returns log P(next token), nats, (positions, V): a prompt's rows in order of position.
    * @throws {UserError} If a prompt has more tokens than the model's sequence, or the result is not finite.
    */
@@ -175,8 +176,8 @@ export class Decoder {
   /**
    * Gives every prompt new rows, with nothing appended yet.
    *
-   * @param numChildren How many rows each prompt gets, 0 or more; at most `maxRows` together.
-   * @param options `numDropped`: how many of each prompt's last tokens the rows replace (0).
+   * @param numChildren The number of rows of each prompt, 0 or more; at most `maxRows` together.
+   * @param options `numDropped`: the number of each prompt's last tokens that the rows replace (0).
    */
   fork(numChildren: readonly number[], options: { numDropped?: number } = {}): void {
     const numRows = numChildren.reduce((sum, count) => sum + count, 0);
@@ -188,7 +189,7 @@ export class Decoder {
   }
 
   /**
-   * Appends a token to every row. Submitted before the call returns, as {@link prefill}.
+   * Appends a token to every row. Submitted before the call returns, like {@link prefill}.
    *
    * @param tokens One per row, the first prompt's rows first.
    * @param parents For each token the row that it continues, ascending. A row may continue as several rows or as none
@@ -227,7 +228,7 @@ export class Decoder {
     return await this.#logProbabilities(numRows);
   }
 
-  /** Which rows see which prompt, in tiles of as many rows as a workgroup takes. */
+  /** The tiles of rows and their prompts; a tile has as many rows as a workgroup processes. */
   #rowTiles(): DecodeTile[] {
     return decodeTiles(this.#rows.children, decodeTileRows(this.registry.gpu.info, this.config.headDim));
   }
@@ -240,7 +241,7 @@ export class Decoder {
     gpu.write(this.#tensors.tiles, words);
   }
 
-  /** Writes where shifted keys come from, if the model has any. */
+  /** Writes the sources of shifted keys, if the model has any. */
   #writePrevious(previous: () => Uint32Array): void {
     const tensor = this.#tensors.inputs.previous;
     if (tensor) this.registry.gpu.write(tensor, previous());
@@ -293,16 +294,16 @@ export class Decoder {
     const { sequenceLength } = this.config;
     if (position < sequenceLength) return;
     throw new UserError(
-      `Cannot decode: position ${position} was asked for, at most ${
+      `Cannot decode: position ${position} was asked for, expected at most ${
         sequenceLength - 1
-      } was wanted; shorten the prompt or use a model with longer sequences`,
+      }; shorten the prompt or use a model with longer sequences`,
     );
   }
 
   #requireRoom(what: string, found: number, limit: number): void {
     if (found <= limit) return;
     throw new RangeError(
-      `Cannot decode: ${found} ${what} were asked for, at most ${limit} was planned; create a larger decoder`,
+      `Cannot decode: ${found} ${what} were asked for, expected at most ${limit}; create a larger decoder`,
     );
   }
 }

@@ -2,8 +2,8 @@
  * The tensors of a decoder, and the programs of its prefill and steps. These are the model's own passes
  * ({@link addHiddenStates}) with other positions and attention.
  *
- * There are two caches of keys and values for each block: (P, H, D) of the prompts' tokens, each prompt once, however many
- * rows continue it; and (S, N, H, D) of the tokens that rows appended.
+ * There are two caches of keys and values for each block: (P, H, D) of the prompts' tokens, each prompt once,
+ * whatever the number of rows that continue it; and (S, N, H, D) of the tokens that rows appended.
  *
  * @module
  */
@@ -70,7 +70,7 @@ export function decoderSizeBytes(config: ModelConfig, extent: DecoderExtent): nu
     plannedSizeBytes((make) => parameterTensors(config, make));
 }
 
-/** What a decoder may take of a GPU. */
+/** The limits of a decoder's GPU memory. */
 export interface DecoderMemory {
   /** All tensors together besides the weights, in bytes. */
   readonly limitBytes: number;
@@ -145,8 +145,8 @@ interface DecoderPass {
 /**
  * Adds the pass over prompts.
  *
- * @param args `numWanted`: compute the hidden states of only so many rows, those of `chosen.positions`, each in its own
- *   tile; undefined for all rows.
+ * @param args `numWanted`: compute the hidden states of only that many rows, those of `chosen.positions`, each in its
+ *   own tile; undefined for all rows.
  */
 export function addPrefill(program: Program, args: DecoderPass & { numWanted: number | undefined }): void {
   const { tensors, numWanted } = args;
@@ -180,7 +180,7 @@ export function addStep(program: Program, args: DecoderPass & { step: number; nu
   });
 }
 
-/** Adds the rotations of the rows' positions. @returns What {@link addHiddenStates} needs. */
+/** Adds the rotations of the rows' positions. @returns The arguments of {@link addHiddenStates}. */
 function passOf(
   program: Program,
   { config, tensors, rows }: DecoderPass,
@@ -199,7 +199,7 @@ function wantedRows(args: DecoderPass, rows: number): WantedRows {
   return {
     rows,
     index: chosen.positions,
-    // Both are unused from the choice of rows to its last reader.
+    // Both are unused between the choice of rows and its last reader.
     x: chosen.picked,
     xNorm: promptLayers[layer].xMiddleNorm,
     rotation: chosenRotation,

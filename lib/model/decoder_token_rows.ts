@@ -1,5 +1,5 @@
 /**
- * The learned rows of the tokens that a decoder reads: those of its prompts, and those of what rows append.
+ * The learned rows of the tokens that a decoder reads: those of its prompts, and those of appended tokens.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { TimedRtt } from "./pair_history.ts";
 import { RowCursor } from "./row_cursor.ts";
 import { NO_ROW } from "./row_table.ts";
 
-/** For each prompt the newest RTTs of its pair, where they are given. */
+/** For each prompt the newest RTTs of its pair, if given. */
 type Recents = readonly (readonly TimedRtt[] | undefined)[];
 
 /** Finds the learned rows of tokens and uploads them. */
@@ -24,7 +24,7 @@ export class DecoderTokenRows {
   /** For each row the cursor after its last token. */
   #cursors: RowCursor[] = [];
 
-  /** @param tensor What is uploaded to, (rows, ROWS_PER_TOKEN) u32. */
+  /** @param tensor The target of uploads, (rows, ROWS_PER_TOKEN) u32. */
   constructor(gpu: Gpu, addressRows: AddressRows, tensor: Tensor) {
     this.#gpu = gpu;
     this.#addressRows = addressRows;
@@ -82,7 +82,7 @@ export class DecoderTokenRows {
     this.#gpu.write(this.#tensor, rows);
   }
 
-  /** How a token of a prompt is read: the given RTTs hold for the last one. */
+  /** The options of reading a prompt's token: the given RTTs are for the last one. */
   #useAt(index: number, at: number): RowUse | undefined {
     const recent = this.#recents[index];
     const isEnd = at === this.#prompts[index].length - 1;

@@ -1,5 +1,5 @@
 /**
- * Whether numbers are finite: what overflowed in float32, or was damaged, must not pass for an answer.
+ * Checks that numbers are finite: overflowed or damaged values must not become an answer.
  *
  * @module
  */
@@ -14,23 +14,23 @@ export const WEIGHT_LIMIT = 2 ** 48;
 /**
  * The first number that is too large, infinite or NaN.
  *
- * Measured on one core (Xeon, Deno 2.9, 2026-11-22): 1 ns a number, a tenth of what reading a checkpoint takes.
+ * Measured on one core (Xeon, Deno 2.9, 2026-11-22): 1 ns a number, a tenth of the time to read a checkpoint.
  *
- * @param limit What magnitudes must be below (Infinity: all finite numbers are).
- * @returns Its index; -1 if there is none.
+ * @param limit The exclusive bound on magnitudes (Infinity: all finite numbers are valid).
+ * @returns Its index; -1 if all numbers are valid.
  */
 function indexOfNotBelow(values: Float32Array, limit = Infinity): number {
-  // Written so that NaN, which compares as false, is found too.
+  // Written so that NaN, which compares as false, is also found.
   for (let i = 0; i < values.length; i++) if (!(Math.abs(values[i]) < limit)) return i;
   return -1;
 }
 
 /**
- * What is wrong with the numbers of tensors.
+ * The fault in the numbers of tensors.
  *
  * @param tensors By name.
- * @param limit As for {@link indexOfNotBelow}.
- * @returns The first number at fault, for people; undefined if there is none.
+ * @param limit See {@link indexOfNotBelow}.
+ * @returns The first invalid number, for people; undefined if all are valid.
  */
 export function faultOfTensors(
   tensors: ReadonlyMap<string, Float32Array>,
@@ -40,13 +40,13 @@ export function faultOfTensors(
     const index = indexOfNotBelow(values, limit);
     if (index < 0) continue;
     const wanted = limit === Infinity ? "a finite number" : `a magnitude below ${limit.toExponential(1)}`;
-    return `element ${index} of tensor ${name} is ${values[index]}, ${wanted} was wanted`;
+    return `element ${index} of tensor ${name} is ${values[index]}, expected ${wanted}`;
   }
   return undefined;
 }
 
 /**
- * Checks that nothing overflowed on the way to log-probabilities.
+ * Checks that nothing overflowed in the computation of log-probabilities.
  *
  * @param scales One over the root mean square of each last hidden state. It is 0 where the squares overflowed, although
  *   the log-probabilities are then finite.
@@ -60,7 +60,7 @@ export function requireNoOverflow(logProbabilities: Float32Array, scales: readon
     ? `a hidden state of scale ${scale}`
     : `a log-probability of ${logProbabilities[index]}`;
   throw new UserError(
-    `Cannot use the model: found ${found}, as where weights are too large for float32, finite numbers were wanted; use ` +
+    `Cannot use the model: found ${found}, as when weights are too large for float32, expected finite numbers; use ` +
       "an earlier checkpoint or another run",
   );
 }

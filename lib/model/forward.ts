@@ -21,25 +21,25 @@ import { ROWS_PER_TOKEN } from "./address_rows.ts";
 import { type ModelConfig, type ModelExtent, numAddressRows } from "./model_config.ts";
 import type { InputTensors } from "./inputs.ts";
 
-/** What {@link addHiddenStates} works on. */
+/** The arguments of {@link addHiddenStates}. */
 export interface HiddenPass {
   readonly config: ModelConfig;
   readonly extent: ModelExtent;
   readonly tensors: HiddenTensors;
-  /** (rows, D): the rotation of each row, if it does not follow from the row's place in the batch, as in decoding. */
+  /** (rows, D): the rotation of each row, if it does not follow from the row's position in the batch, as in decoding. */
   readonly rotation?: Tensor;
   /** Adds a block's attention, `attention` from `qRotated`, if it is not over the batch's own keys. */
   readonly addAttention?: (program: Program, layer: number) => void;
   /** With keyShift: the unshifted keys of a block that `inputs.previous` points into, if not the batch's own. */
   readonly earlierKeys?: (layer: number) => Tensor;
-  /** The rows whose hidden states are wanted, if not all. For other rows the last block computes only keys and values. */
+  /** The rows whose hidden states are needed, if not all. For other rows the last block computes only keys and values. */
   readonly wanted?: WantedRows;
 }
 
 /** The n rows that the last block continues with after keys and values. */
 export interface WantedRows {
   readonly rows: number;
-  /** (n) u32: their numbers. */
+  /** (n) u32: their indexes. */
   readonly index: Tensor;
   /** (n, C): gets their rows of the block's input. */
   readonly x: Tensor;
@@ -57,7 +57,10 @@ export interface HiddenTensors extends Pick<ModelTensors, "operands" | "layers">
   readonly head: Pick<HeadTensors, "xLast" | "xLastNorm" | "xLastScale">;
 }
 
-/** Another model on the same device, whose distributions of the two bytes of RTT codes are learned besides the data. */
+/**
+ * A teacher: another model on the same device, whose distributions of RTT codes' two bytes are learned besides the
+ * data.
+ */
 export interface Teacher extends SoftTargets {
   /** Starts its forward pass; returns at once. */
   forward(batch: ModelBatch): void;
@@ -65,13 +68,13 @@ export interface Teacher extends SoftTargets {
   profile(): Promise<ProfileRow[]>;
 }
 
-/** What the passes with a loss work on. */
+/** The arguments of passes with a loss. */
 export interface Pass extends HiddenPass {
   readonly tensors: ModelTensors;
   readonly teacher?: Teacher | undefined;
 }
 
-/** Adds y = x W^T for all rows, through an epilogue. @param args `name`: that of W. */
+/** Adds y = x W^T for all rows, through an epilogue. @param args `name`: the name of W. */
 export function addLinear(
   program: Program,
   { extent, tensors }: Pick<HiddenPass, "extent"> & { tensors: Pick<HiddenTensors, "operands"> },

@@ -1,5 +1,5 @@
 /**
- * What follows the last block: logits, losses with their gradient, log-probabilities.
+ * The part after the last block: logits, losses with their gradient, log-probabilities.
  *
  * @module
  */
@@ -40,7 +40,7 @@ function logitsShape(config: ModelConfig): LogitsShape {
 
 const LM_HEAD = { name: "lm_head.weight", label: "lm_head" };
 
-/** What {@link addChosenLogProbabilities} reads and writes besides the hidden states; tensors may be larger. */
+/** The tensors of {@link addChosenLogProbabilities} besides the hidden states; they may be larger. */
 export interface ChosenRowTensors {
   /** (n) u32: indices of rows of the hidden states. */
   readonly positions: Tensor;

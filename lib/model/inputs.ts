@@ -1,5 +1,5 @@
 /**
- * The tensors that batches are uploaded to.
+ * The input tensors of batches.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The GPU memory of a model, planned before anything is allocated: how many bytes its tensors take, and whether the
- * adapter can have them.
+ * The GPU memory of a model, planned before anything is allocated: the bytes of its tensors, and whether the
+ * adapter can hold them.
  *
  * @module
  */
@@ -21,7 +21,7 @@ export interface ModelMemory {
   /** Parameters and their f16 copies. */
   parametersBytes: number;
   gradientsBytes: number;
-  /** What grows with the batch: inputs, activations, their gradients. */
+  /** Tensors that grow with the batch: inputs, activations, their gradients. */
   activationsBytes: number;
 }
 
@@ -44,7 +44,7 @@ export function planModelMemory(config: ModelConfig, extent: ModelExtent): Model
  * Finds the largest batch that fits.
  *
  * @param batchSize A batch that does not fit.
- * @param fits Whether a batch of so many sequences fits; if one does, all smaller ones do.
+ * @param fits Whether a batch of that many sequences fits; if one does, all smaller ones do.
  * @returns 0 if not even one sequence fits.
  */
 export function largestBatchSize(batchSize: number, fits: (batchSize: number) => boolean): number {
@@ -80,7 +80,7 @@ export async function allocate(gpu: Gpu, config: ModelConfig, extent: ModelExten
   });
 }
 
-/** Tensors that operations make for themselves: rotations, the partial sums of the loss, an unused output. */
+/** Tensors that operations make internally: rotations, the partial sums of the loss, an unused output. */
 function operationShapes({ headDim }: ModelConfig, extent: ModelExtent): (readonly number[])[] {
   const rotations = [extent.sequenceLength, headDim];
   const numPartials = numPartialSums(extent.batchSize * extent.sequenceLength);

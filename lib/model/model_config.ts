@@ -1,6 +1,6 @@
 /**
- * The section `model` of the run configuration, the names, shapes and counts of parameters that follow from it, and how
- * a model is to run. See lib/model/README.md.
+ * The section `model` of the run configuration, the names, shapes and counts of parameters that follow from it, and the
+ * options of running a model. See lib/model/README.md.
  *
  * @module
  */
@@ -16,10 +16,10 @@ import { NUM_SELECTED_ROWS } from "./selected_rows.ts";
 /** Number of tokens of each vocabulary. */
 const VOCABULARY_SIZES = { v1: 266, v2: 267 } as const;
 
-/** An extent. The bound is above that of any trained model, and keeps computed sizes exact. */
+/** An extent. The bound is above the extents of trained models, and keeps computed sizes exact. */
 const extent = (most: number) => z.int().min(1).max(most);
 
-/** The most parameters: 256 GiB of f32. */
+/** The largest number of parameters: 256 GiB of f32. */
 const MAX_PARAMETERS = 2 ** 36;
 
 /** The section `model` of the run configuration. */
@@ -30,29 +30,29 @@ export interface ModelConfig {
   width: number;
   /** Attention heads, H: 1 to 1,024. */
   numHeads: number;
-  /** Width of one head, D; the attention kernels are written for these. */
+  /** Width of one head, D; the attention kernels support only these. */
   headDim: 32 | 64 | 128;
   /** Width of the hidden layer of the MLP, M: a multiple of 4, up to 262,144. */
   mlpWidth: number;
   /** Longest sequence, T, in tokens: 1 to 65,535, since positions are u16 in a batch. */
   sequenceLength: number;
-  /** Which tokens: `v2` (267) or `v1` (266). */
+  /** The vocabulary: `v2` (267 tokens) or `v1` (266). */
   vocabulary: "v1" | "v2";
-  /** How vocabulary v1 writes RTTs, see lib/tokens/rtt_encoding.ts; null for float64 and in v2. */
+  /** The encoding of RTTs in vocabulary v1, see lib/tokens/rtt_encoding.ts; null for float64 and in v2. */
   rttEncoding: RttEncodingName | null;
-  /** Where the encoding `clipped` clips, milliseconds. */
+  /** The clip of the encoding `clipped`, milliseconds. */
   rttClipMs: number;
   /** Nonlinearity of the MLP; relu2 is relu squared. */
   activation: "relu2" | "gelu" | "silu";
-  /** s of the logits' soft cap s * tanh(z / s), 0.001 to 1,000,000; null leaves the logits as they are. */
+  /** s of the logits' soft cap s * tanh(z / s), 0.001 to 1,000,000; null for no cap. */
   softcap: number | null;
   /** Whether each head of q and k is normalised before the rotation. */
   qkNorm: boolean;
   /** Whether half of each key is taken from the token before, see lib/gpu/ops/shift_keys.ts. */
   keyShift: boolean;
   /**
-   * The initial vectors of the 256 bytes, in the embedding and in the head: `random`, or `ordinal`, which are close for
-   * close bytes, so that what is learned about one RTT or time holds for its neighbours.
+   * The initial vectors of the 256 bytes, in the embedding and in the head: `random`, or `ordinal`, which are similar
+   * for close bytes, so that learning about one RTT or time extends to its neighbours.
    */
   byteVectors: "random" | "ordinal";
   /** Learned rows for the prefixes of addresses, see lib/model/README.md; null for none. */
@@ -63,47 +63,47 @@ export interface ModelConfig {
   coordinates: CoordinatesConfig | null;
 }
 
-/** How a model is to run. */
+/** The options of running a model. */
 export interface ModelExtent {
   /** Sequences of a batch, B. */
   readonly batchSize: number;
   /** Tokens of a sequence, T; at most the configuration's. */
   readonly sequenceLength: number;
-  /** Whether gradients and everything that the backward pass needs are kept. */
+  /** Whether gradients and the activations for the backward pass are kept. */
   readonly training: boolean;
-  /** Sequences of one optimizer step (default: batchSize); it decides how many slots learned rows have. */
+  /** Sequences of one optimizer step (default: batchSize); it determines the number of slots of learned rows. */
   readonly sequencesPerStep?: number;
-  /** If given, only so many of the first learned rows have gradients. */
+  /** If given, only this many of the first learned rows have gradients. */
   readonly freeRows?: number;
   /**
    * Whether training keeps only each block's input and recomputes the rest in the backward pass: about a third more work,
    * and the activations of one block instead of all (Chen et al., arXiv 1604.06174, section 3.1).
    */
   readonly checkpointActivations?: boolean;
-  /** How activations, their gradients and the weights of matrix products are stored (default: f32). */
+  /** The storage format of activations, their gradients and the weights of matrix products (default: f32). */
   readonly dtype?: DType;
   /**
    * Weights of the distance between predicted and true RTT in the gradient, at the first and the second byte of its
    * code; none if absent.
    */
   readonly rttDistanceWeights?: readonly [number, number];
-  /** Weight of the two bytes of an RTT code in the gradient, others having 1 (the default). */
+  /** Weight of the two bytes of an RTT code in the gradient; other tokens have 1 (the default). */
   readonly rttByteWeight?: number;
 }
 
 /** A table of learned rows. */
 export interface RowsConfig {
-  /** How many rows it has, 16 to 16,777,216; further keys have none. */
+  /** Number of rows, 16 to 16,777,216; further keys have none. */
   rows: number;
-  /** Seed of the hashes that place keys in the table. */
+  /** Seed of the hashes of keys. */
   seed: number;
-  /** Share of the addresses or pairs, 0 to 0.95, that training hides; each context hides others. */
+  /** Share of the addresses or pairs, 0 to 0.95, that training hides; each context hides different ones. */
   dropShare: number;
 }
 
 /** The table of rows of pairs. */
 export interface PairRowsConfig extends RowsConfig {
-  /** Whether the newest RTTs of a pair are recalled, see lib/tokens/rtt_recall.ts. */
+  /** Whether the newest RTTs of a pair are input features, see lib/tokens/rtt_recall.ts. */
   history: boolean;
 }
 
@@ -144,7 +144,7 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
 });
 
 /**
- * Checks the section `model`: the schema, and what the kernels need of its extents.
+ * Checks the section `model`: the schema, and the kernels' requirements on its extents.
  *
  * @throws {ConfigError} Naming the key.
  */
@@ -155,34 +155,34 @@ export function parseModelConfig(value: unknown): ModelConfig {
 }
 
 /**
- * Checks what the schema cannot: widths are multiples of 4, options fit the vocabulary, and the size is possible.
+ * Checks rules beyond the schema: widths are multiples of 4, options fit the vocabulary, and the size is possible.
  *
  * @throws {ConfigError} Naming the key.
  */
 export function checkModelConfig(config: ModelConfig): void {
   for (const key of ["width", "mlpWidth"] as const) {
     if (config[key] % 4 !== 0) {
-      throw new ConfigError(`model.${key}`, `found ${config[key]}, a multiple of 4 was wanted`);
+      throw new ConfigError(`model.${key}`, `found ${config[key]}, expected a multiple of 4`);
     }
   }
   for (const key of ["prefixVectors", "pairVectors", "coordinates"] as const) {
     if (config[key] && config.vocabulary !== "v2") {
       throw new ConfigError(
         `model.${key}`,
-        `vocabulary ${config.vocabulary} has none, v2 or null was wanted`,
+        `vocabulary ${config.vocabulary} does not support it, expected v2 or null`,
       );
     }
   }
   if (config.rttEncoding !== null && config.vocabulary !== "v1") {
-    throw new ConfigError("model.rttEncoding", "vocabulary v2 has one of its own, v1 or null was wanted");
+    throw new ConfigError("model.rttEncoding", "vocabulary v2 has its own encoding, expected v1 or null");
   }
   const count = numParameters(config);
   if (count > MAX_PARAMETERS) {
-    throw new ConfigError("model", `found ${count} parameters, at most ${MAX_PARAMETERS} were wanted`);
+    throw new ConfigError("model", `found ${count} parameters, expected at most ${MAX_PARAMETERS}`);
   }
 }
 
-/** How RTTs are written in vocabulary v1; undefined in v2. */
+/** The encoding of RTTs in vocabulary v1; undefined in v2. */
 export function rttEncodingChoice(
   { vocabulary, rttEncoding, rttClipMs }: ModelConfig,
 ): RttEncodingChoice | undefined {
@@ -195,7 +195,7 @@ export function numAddressRows(config: ModelConfig): number {
   return (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0) + numSelectedRows(config);
 }
 
-/** How many of them RTT codes select, see lib/model/selected_rows.ts. */
+/** The number of learned rows that RTT codes select, see lib/model/selected_rows.ts. */
 export function numSelectedRows({ pairVectors, coordinates }: ModelConfig): number {
   return pairVectors?.history || coordinates ? NUM_SELECTED_ROWS : 0;
 }
@@ -230,7 +230,10 @@ export function parameterShapes(config: ModelConfig): Map<string, number[]> {
   return shapes;
 }
 
-/** What a checkpoint holds: the parameters, and what has no gradient: keys of learned rows, RTTs of pairs, coordinates. */
+/**
+ * The entries of a checkpoint: parameters, and entries without gradient: keys of learned rows, RTTs of pairs,
+ * coordinates.
+ */
 export function checkpointShapes(config: ModelConfig): Map<string, number[]> {
   const shapes = parameterShapes(config);
   const { prefixVectors, pairVectors } = config;

@@ -18,20 +18,20 @@ import type { RttEstimate } from "./selected_rows.ts";
 
 /** The key `model.coordinates` of the configuration. */
 export interface CoordinatesConfig {
-  /** How many addresses have coordinates, 16 to 16,777,216; further ones have none. */
+  /** Number of addresses with coordinates, 16 to 16,777,216; further ones have none. */
   nodes: number;
   /** Length of an address's vectors, 1 to 64. */
   rank: number;
-  /** Folds of the pairs, each with coordinates that are fitted without it: an even number from 4 to 30. */
+  /** Number of folds of the pairs, each with coordinates that are fitted without it: an even number from 4 to 30. */
   folds: number;
-  /** Share of the pairs, 0 to 0.95, of which training hides one end; each context hides others. */
+  /** Share of the pairs, 0 to 0.95, of which training hides one end; each context hides different ones. */
   dropShare: number;
 }
 
-/** The place of an address that was not fitted. */
+/** The coordinates of an address that was not fitted. */
 export type NodePlace = NewNode;
 
-/** The name of the entry of keys in a checkpoint. */
+/** The name of the keys' entry in a checkpoint. */
 export const COORDINATE_KEYS = "coordinates.keys";
 /** The name of the entry of a part of `SavedCoordinates`. */
 export function nameOfCoordinates(part: string): string {
@@ -63,7 +63,7 @@ export class NodeCoordinates {
     this.#nodes = new RowTable(0, config.nodes);
   }
 
-  /** Reads what {@link save} wrote; zeros stand for no coordinates. */
+  /** Reads the entries of {@link save}; zeros stand for no coordinates. */
   load(weights: ReadonlyMap<string, Float32Array>): void {
     this.#nodes.load(named(weights, COORDINATE_KEYS));
     const parts = Object.keys(coordinateShapes(sizeOfCoordinates(this.config)));
@@ -84,7 +84,7 @@ export class NodeCoordinates {
     }
   }
 
-  /** How many addresses have a node. */
+  /** The number of addresses with a node. */
   get numNodes(): number {
     return this.#nodes.numOwned;
   }
@@ -107,11 +107,11 @@ export class NodeCoordinates {
   }
 
   /**
-   * Finds the place of another address from its RTTs to nodes.
+   * Estimates the coordinates of another address from its RTTs to nodes.
    *
    * @param known Nodes, or `NO_ROW`, and their RTTs to the address in ms.
    * @param without Nodes that are ignored.
-   * @returns Undefined if none of the nodes has a place.
+   * @returns Undefined if none of the nodes has coordinates.
    */
   locate(
     known: readonly { node: number; rttMs: number }[],
@@ -121,7 +121,7 @@ export class NodeCoordinates {
     return usable.length === 0 ? undefined : this.#coordinates?.locate(usable, without);
   }
 
-  /** Gives nodes places that {@link locate} found. The loaded weights do not change. */
+  /** Gives nodes the coordinates found by {@link locate}. The loaded weights do not change. */
   put(places: ReadonlyMap<number, NodePlace>): void {
     if (!this.#coordinates || places.size === 0) return;
     this.#coordinates = Coordinates.load(this.#coordinates.size, this.#coordinates.save());
@@ -129,10 +129,10 @@ export class NodeCoordinates {
   }
 
   /**
-   * Estimates the RTT of a pair of nodes. A node without a place, or `NO_ROW`, counts as a typical one.
+   * Estimates the RTT of a pair of nodes. A node without coordinates, or `NO_ROW`, counts as a typical one.
    *
-   * @param options `isTraining`: whether the estimate must not know the pair's own RTT; `hidden`: which of the two nodes
-   *   counts as typical in any case.
+   * @param options `isTraining`: whether the estimate must exclude the pair's own RTT; `hidden`: the node of the two
+   *   that counts as typical in any case.
    * @returns Undefined without coordinates.
    */
   estimate(

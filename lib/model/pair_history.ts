@@ -1,5 +1,5 @@
 /**
- * The newest RTTs of pairs: those that a model knows, and those of the sequence that is read.
+ * The newest RTTs of pairs: those stored in a model, and those of the sequence being read.
  *
  * @module
  */
@@ -25,7 +25,7 @@ export interface TimedRtt {
   readonly timeS: number | null;
 }
 
-/** What is recalled from some RTTs. @param rtts Oldest first. @param timeS The time of the RTT that is predicted. */
+/** The history features of some RTTs. @param rtts Oldest first. @param timeS The time of the predicted RTT. */
 export function recallTimed(rtts: readonly TimedRtt[], timeS: number | null): RttRecall | undefined {
   const newest = rtts.slice(-NUM_RECALLED).reverse();
   return recallRtts(
@@ -35,7 +35,7 @@ export function recallTimed(rtts: readonly TimedRtt[], timeS: number | null): Rt
   );
 }
 
-/** How far apart two times are. A later measurement counts as one that was as long before. */
+/** The distance of two times. A later measurement counts like one that is equally long before. */
 function gapS(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : Math.abs(a - b);
 }
@@ -61,9 +61,9 @@ export class PairHistory {
   }
 
   /**
-   * What is recalled of a pair.
+   * The history features of a pair.
    *
-   * @param options `timeS`: the time of the RTT that is predicted; `newer`: further RTTs, oldest first. Those that are not
+   * @param options `timeS`: the time of the predicted RTT; `newer`: further RTTs, oldest first. Those that are not
    *   later than the history are ignored.
    * @returns Undefined if no RTT is known.
    */
@@ -79,7 +79,7 @@ export class PairHistory {
     return recallRtts(codes, codes.length, gapS(timeS, newestS));
   }
 
-  /** The history as a checkpoint has it, (pairs, {@link HISTORY_LENGTH}), 0 for none. */
+  /** The history in the form of checkpoints, (pairs, {@link HISTORY_LENGTH}), 0 for none. */
   save(): Float32Array {
     const numPairs = this.#timesS.length;
     const saved = new Float32Array(numPairs * HISTORY_LENGTH);
@@ -91,7 +91,7 @@ export class PairHistory {
     return saved;
   }
 
-  /** Reads what {@link save} wrote. */
+  /** Reads the values of {@link save}. */
   load(saved: Float32Array): void {
     const numPairs = this.#timesS.length;
     ensure(saved.length === numPairs * HISTORY_LENGTH, `${saved.length} numbers of pairs`);
@@ -104,7 +104,7 @@ export class PairHistory {
   }
 }
 
-/** Bytes of the number after a role token. */
+/** Number of bytes after a role token. */
 const NUM_BYTES: Record<number, number> = {
   [TIMESTAMP_ABS]: 8,
   [TIMESTAMP_DELTA1]: 1,
@@ -114,7 +114,7 @@ const NUM_BYTES: Record<number, number> = {
 
 /** Reads the numbers of a sequence of vocabulary v2. */
 export class SequenceMemory {
-  /** The time of the present measurement, Unix seconds; null as long as it has none. */
+  /** The time of the present measurement, Unix seconds; null if it has none so far. */
   timeS: number | null = null;
   #previousTimeS = 0;
   #rttCode = 0;

@@ -1,5 +1,5 @@
 /**
- * Moves tensors with the layout of a model's parameters between GPU and host. On the GPU the head has padding rows.
+ * Transfers tensors with the layout of a model's parameters between GPU and host. On the GPU the head has padding rows.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { checkpointShapes, type ModelConfig, vocabSize } from "./model_config.ts
  * Sets all parameters.
  *
  * @param values `parameters`: name -> tensor; `weights`: name -> values of the shapes of `checkpointShapes`.
- * @throws {UserError} If a weight is missing, unknown or of another size.
+ * @throws {UserError} If a weight is missing, unknown or of a wrong size.
  */
 export function writeParameters(
   gpu: Gpu,
@@ -35,7 +35,7 @@ export function writeParameters(
 }
 
 /**
- * Reads tensors that are laid out as the parameters, without the head's padding rows.
+ * Reads tensors with the layout of the parameters, without the head's padding rows.
  *
  * @param tensors Any names that start with a parameter's name, such as `wte.weight.exp_avg`.
  */
@@ -55,6 +55,6 @@ export async function readParameterLike(
 
 function wrongWeights(found: string, wanted: string): UserError {
   return new UserError(
-    `Cannot load the weights: found ${found}, wanted ${wanted}; use the configuration they were trained with`,
+    `Cannot load the weights: found ${found}, expected ${wanted}; use the configuration they were trained with`,
   );
 }

@@ -20,8 +20,8 @@ import { byteOfSelectedRow } from "./selected_rows.ts";
 const INITIAL_DEVIATION = 0.02;
 
 /**
- * Draws the initial weights. Each parameter has its own random stream, named after it, so a weight depends on
- * (seed, parameter name, place) alone.
+ * Draws the initial weights. Each parameter has its own random stream, named after it, so a weight depends only
+ * on (seed, parameter name, position).
  *
  * With `byteVectors: "ordinal"` the vectors of bytes, in the embedding and the head, are the sum of {@link byteFeatures}
  * and a random part. The embedding then has deviation 1: its learning rate is so high that a small initial value would be
@@ -73,17 +73,17 @@ function firstByteToken({ vocabulary }: ModelConfig): number {
   return vocabulary === "v1" ? BYTE_BASE_V1 : BYTE_BASE_V2;
 }
 
-/** Share of the variance of a byte's vector that is similar to its neighbours'; the rest is random. */
+/** Share of the variance of a byte's vector that it has in common with neighbours; the rest is random. */
 const ORDINAL_SHARE = 0.7;
-/** The most frequencies of the features. */
+/** Largest number of frequencies of the features. */
 const MAX_FREQUENCIES = 32;
-/** Features of higher frequencies fade, so that near bytes are alike. */
+/** Scale of the decay with frequency, by which vectors of near bytes are similar. */
 const FADING_FREQUENCY = 8;
 
 /**
- * Vectors of the bytes whose products depend on the bytes' distance alone, around the circle of 256: the cosines and
- * sines of 2 pi k b / 256, k = 1, 2, …, along random orthogonal directions. On a circle, since byte 2 of an RTT code
- * that grows goes from 255 to 0.
+ * Vectors of the bytes whose products depend only on the bytes' distance on a circle of 256: the cosines and
+ * sines of 2 pi k b / 256, k = 1, 2, …, along random orthogonal directions. On a circle, since byte 2 of a growing
+ * RTT code goes from 255 to 0.
  *
  * Source: Rahimi and Recht, Random features for large-scale kernel machines, 2007, section 3.
  *

@@ -19,17 +19,17 @@ import { SequenceMemory } from "./pair_history.ts";
 import { type KnownRtt, rowsBeforeFirstByte, rowsBeforeSecondByte } from "./selected_rows.ts";
 
 const INFERENCE: RowUse = { isTraining: false, context: 0 };
-/** The first places of a token are for rows of addresses and of their pair, the rest for selected rows. */
+/** The first row slots of a token are for rows of addresses and of their pair, the others for selected rows. */
 const NUM_OF_ADDRESSES = 3;
 
-/** Reads the tokens of a sequence and gives the rows of each. */
+/** Reads the tokens of a sequence and finds the rows of each. */
 export class RowCursor {
   readonly #rows: AddressRows;
   #source: AddressState | undefined;
   #destination: AddressState | undefined;
   /** The address whose bytes come next. */
   #open: AddressState | undefined;
-  /** The pair, once both addresses are whole. */
+  /** The pair, once both addresses are complete. */
   #pair: PairState | undefined;
   /** Whether the next token is the first byte of an RTT code. */
   #isFirstRttByte = false;
@@ -41,7 +41,7 @@ export class RowCursor {
     this.#rows = rows;
   }
 
-  /** A copy that continues from here. Whole addresses do not change and are shared. */
+  /** A copy that continues from here. Complete addresses do not change and are shared. */
   clone(): RowCursor {
     const copy = new RowCursor(this.#rows);
     copy.#open = this.#open && { ...this.#open };
@@ -57,12 +57,12 @@ export class RowCursor {
   /**
    * Reads a token.
    *
-   * @param rows Gets the token's {@link ROWS_PER_TOKEN} rows from `at` on, {@link NO_ROW} for none.
+   * @param rows Takes the token's {@link ROWS_PER_TOKEN} rows from `at` on, {@link NO_ROW} for none.
    */
   read(token: number, rows: Uint32Array, at: number, use: RowUse = INFERENCE): void {
     rows.fill(NO_ROW, at, at + ROWS_PER_TOKEN);
     const isByte = token >= BYTE_BASE && token < VOCAB_SIZE;
-    // A given recall does not depend on the sequence.
+    // Given history features do not depend on the sequence.
     if (use.recall === undefined) this.#memory.read(token);
     if (isByte && this.#isFirstRttByte) {
       this.#readResult(rows, at);
@@ -118,14 +118,14 @@ export class RowCursor {
   #readResult(rows: Uint32Array, at: number): void {
     const [source, destination] = [this.#source, this.#destination];
     rows[at + 2] = this.#pair?.row ?? NO_ROW;
-    // What is known of the pair says more than its ends do. Their rows then learn from other pairs only.
+    // The pair's own data are more informative than its ends. So the ends' rows learn only from other pairs.
     if (rows[at + 2] !== NO_ROW || (this.#known && !isRough(this.#known))) return;
     if (source?.isWhole) rows[at] = source.row;
     if (destination?.isWhole) rows[at + 1] = destination.row;
   }
 }
 
-/** Whether it is an estimate that knows only one end. */
+/** Whether it is an estimate from only one known end. */
 function isRough(known: KnownRtt): boolean {
   return "isOfBoth" in known && !known.isOfBoth;
 }

@@ -14,7 +14,7 @@ export const ROW_VALUES = "wpe.weight";
 
 /** Some learned rows of a model with their keys and values, and some nodes of its coordinates. */
 export interface RowDelta {
-  /** Their numbers, ascending. */
+  /** Their indexes, ascending. */
   readonly rows: Uint32Array;
   /** (rows, 2): see `AddressRows.save`. */
   readonly keys: Float32Array;
@@ -28,7 +28,7 @@ export interface RowDelta {
 
 /** Some nodes of a model's coordinates, with their keys and values. */
 export interface NodeDelta {
-  /** Their numbers, ascending. */
+  /** Their indexes, ascending. */
   readonly nodes: Uint32Array;
   /** (nodes, 2): see `RowTable.save`. */
   readonly keys: Float32Array;
@@ -57,9 +57,9 @@ export function historyShape(
 }
 
 /**
- * The weights with some rows and coordinates replaced; all else is shared with those given.
+ * The weights with some rows and coordinates replaced; everything else is shared with the given weights.
  *
- * @param weights Of a model with learned rows.
+ * @param weights The weights of a model with learned rows.
  */
 export function withRowDelta(
   config: ModelConfig,
@@ -75,7 +75,7 @@ export function withRowDelta(
   return new Map([...weights, ...copies]);
 }
 
-/** Some rows and coordinates of weights, as a delta. @param rows Their numbers, ascending. @param nodes Likewise. */
+/** Some rows and coordinates of weights, as a delta. @param rows Their indexes, ascending. @param nodes Likewise. */
 export function rowDeltaOf(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
@@ -99,7 +99,7 @@ export function rowDeltaOf(
   return delta;
 }
 
-/** Some numbers of a row or node: where they are in the weights, and where in the delta. */
+/** Some numbers of a row or node: their positions in the weights and in the delta. */
 interface Piece {
   /** The entry of the weights. */
   readonly name: string;

@@ -1,25 +1,24 @@
 /**
- * The keys of learned rows, which are hashes of prefixes and of pairs of addresses, and which row belongs to which key: a
- * hash table with open addressing. The keys of the training data claim rows. So other keys have none, and no two keys share
- * one.
+ * A hash table with open addressing from keys to learned rows. Keys are hashes of prefixes and of pairs of addresses.
+ * The keys of the training data claim rows, so other keys have none, and no two keys share one.
  *
  * @module
  */
 import { ensure } from "../errors.ts";
 import { mix } from "../random/mix.ts";
 
-/** The row of a key without a row. */
+/** Stands for the row of a key without one. */
 export const NO_ROW = 0xffffffff;
 
-/** How many rows a key tries: with four fifths of the rows in use, one key in a thousand finds none free. */
+/** The number of rows a key tries: with four fifths of the rows in use, one key in a thousand finds no free one. */
 const MAX_PROBES = 64;
 
 /** The rows of one kind of key. */
 export class RowTable {
-  /** For each row its key's second hash; 0: the row is free. */
+  /** For each row its key's second hash; 0 for a free row. */
   readonly #owners: Uint32Array;
 
-  /** @param firstRow The table's first row in the tensor. @param numRows How many it has. */
+  /** @param firstRow The table's first row in the tensor. @param numRows Number of rows. */
   constructor(readonly firstRow: number, readonly numRows: number) {
     this.#owners = new Uint32Array(numRows);
   }
@@ -27,7 +26,7 @@ export class RowTable {
   /**
    * The row of a key.
    *
-   * @param hash1 Says where the search begins.
+   * @param hash1 Determines where the search begins.
    * @param hash2 Identifies the key. A key shares its row with one of n others with a probability of MAX_PROBES n / 2^32 or
    *   less.
    * @param claims Whether a key without a row gets a free one, if the search finds any.
@@ -50,17 +49,17 @@ export class RowTable {
     return NO_ROW;
   }
 
-  /** How many rows have a key. */
+  /** The number of rows with a key. */
   get numOwned(): number {
     return this.#owners.reduce((count, owner) => owner === 0 ? count : count + 1, 0);
   }
 
-  /** Writes the owners as {@link halvesOf}, from `firstRow` on. */
+  /** Writes the owners in the form of {@link halvesOf}, from `firstRow` on. */
   save(keys: Float32Array): void {
     halvesOf(this.#owners, keys.subarray(2 * this.firstRow));
   }
 
-  /** Reads the owners that {@link save} wrote. */
+  /** Reads the owners of {@link save}. */
   load(keys: Float32Array): void {
     ensure(keys.length >= 2 * (this.firstRow + this.numRows), `${keys.length} numbers of keys`);
     ofHalves(keys.subarray(2 * this.firstRow), this.#owners);
@@ -79,7 +78,7 @@ export function halvesOf(
   return halves;
 }
 
-/** The inverse of {@link halvesOf}. @param numbers Gets as many numbers as it is long (default: all). */
+/** The inverse of {@link halvesOf}. @param numbers Takes the numbers; its length is their number (default: all). */
 export function ofHalves(
   halves: Float32Array,
   numbers: Uint32Array = new Uint32Array(halves.length / 2),
@@ -94,25 +93,25 @@ export interface Hashes {
   hash2: number;
 }
 
-/** An address as far as its bytes are read. */
+/** An address of which some bytes have been read. */
 export interface AddressState extends Hashes {
   readonly length: 4 | 16;
   /** The row of its longest prefix that has one. */
   row: number;
   /** Whether training hides its rows in this context, from the present byte on. */
   isDropped: boolean;
-  /** How many of its bytes are read. */
+  /** The number of bytes read. */
   numBytes: number;
   isWhole: boolean;
 }
 
-/** Two whole addresses. */
+/** A pair of complete addresses. */
 export interface PairState extends Hashes {
   readonly source: AddressState;
   readonly destination: AddressState;
   /** The pair's row, or `NO_ROW`. */
   readonly row: number;
-  /** Whether training hides all that is known of the pair in this context. */
+  /** Whether training hides all data of the pair in this context. */
   readonly isUnknown: boolean;
 }
 
@@ -143,7 +142,7 @@ export function pairHashes(a: Hashes, b: Hashes, seed = 0): Hashes {
   return { hash1: both(a.hash1, b.hash1), hash2: both(a.hash2, b.hash2) };
 }
 
-/** Whether a key is in a random share of all keys; each context has another share. */
+/** Whether a key is in a random share of all keys, which differs between contexts. */
 export function isChosen(hash: number, context: number, share: number): boolean {
   return share > 0 && mix(hash ^ context) < share * 2 ** 32;
 }

@@ -1,13 +1,14 @@
 /**
- * The learned rows that RTT codes select by their bytes. The codes are those of the recall of the pair's newest RTTs, or
- * else of an estimate by coordinates. So the model learns once, for all pairs, how an RTT follows from what is known.
+ * The learned rows that RTT codes select by their bytes. The codes come from the history features of the pair's newest
+ * RTTs, or else from an estimate by coordinates. So the model learns once for all pairs how to predict an RTT from
+ * these.
  *
  * @module
  */
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 import { NUM_AGES, NUM_SPREADS, type RttRecall } from "../tokens/rtt_recall.ts";
 
-/** An RTT estimated by coordinates, and how far its logarithm may be off. */
+/** An RTT estimated by coordinates, and the error of its logarithm. */
 export interface RttEstimate {
   readonly rttMs: number;
   readonly error: number;
@@ -15,10 +16,10 @@ export interface RttEstimate {
   readonly isOfBoth: boolean;
 }
 
-/** What is known of an RTT that is to be predicted. */
+/** The known data about an RTT to predict. */
 export type KnownRtt = RttRecall | RttEstimate;
 
-// The rows of one code: where each group of them starts.
+// The first row of each group of the rows of one code.
 const FIRST_BYTE = 0;
 const SECOND_BYTE = 256;
 const SECOND_BYTE_IN_BIN = 512;
@@ -32,7 +33,7 @@ const ESTIMATE = 2 * ROWS_OF_CODE;
 const SPREADS = 3 * ROWS_OF_CODE;
 const AGES = SPREADS + NUM_SPREADS;
 const ERRORS = AGES + NUM_AGES;
-/** Errors are divided into half octaves, from this one on. */
+/** The end of the first class of errors; the following classes are half octaves. */
 const LEAST_ERROR = 2 ** -10;
 const NUM_ERRORS = 22;
 
@@ -70,8 +71,8 @@ function rowsOf(known: KnownRtt, ofCode: (code: number) => number[]): readonly n
 }
 
 /**
- * The byte that a row stands for, and the table that the row is in; undefined for rows without a byte. The row starts as
- * the byte's vector: the one of the head if that byte is likely to come next (`isNext`).
+ * The byte of a row, and the row's table; undefined for rows without a byte. The row is initialised with the byte's
+ * vector: the one of the head if that byte is likely to come next (`isNext`).
  */
 export function byteOfSelectedRow(
   row: number,

@@ -34,11 +34,11 @@ import { writeInputs } from "./inputs.ts";
 import { allocate } from "./memory_plan.ts";
 import { readParameterLike, writeParameters } from "./parameter_tensors.ts";
 
-/** What a batch is uploaded for. */
+/** The options of uploading a batch. */
 interface BatchUse {
   /** Whether shares of the learned rows are hidden. */
   isTraining?: boolean;
-  /** As in {@link Transformer.accumulate}. */
+  /** See {@link Transformer.accumulate}. */
   ofTokens?: Uint32Array<ArrayBuffer> | undefined;
 }
 
@@ -50,7 +50,7 @@ export class Transformer {
   readonly #evaluation: Program;
   readonly #training: Program | undefined;
   readonly #addressRows: AddressRows | undefined;
-  /** The slots of the rows that the present step has met. */
+  /** The slots of the rows used by the present step so far. */
   readonly #rowSlots: RowSlots;
 
   private constructor(
@@ -78,8 +78,8 @@ export class Transformer {
   /**
    * Allocates a model with weights of zero and compiles its kernels.
    *
-   * @param options As {@link ModelExtent}; `sequenceLength` is the configuration's by default.
-   * @param teacher From {@link asTeacher} of a model without training.
+   * @param options See {@link ModelExtent}; `sequenceLength` is the configuration's by default.
+   * @param teacher A teacher from {@link asTeacher} of a model without training.
    * @throws {UserError} If the adapter cannot hold the model.
    */
   static async create(
@@ -135,8 +135,8 @@ export class Transformer {
   }
 
   /**
-   * Parameter name -> what operations read: the parameter itself, or a copy in f16. `addOperandCopies` has to renew the
-   * copies after every change of {@link parameters} on the GPU.
+   * Parameter name -> the tensor that operations read: the parameter itself, or a copy in f16. `addOperandCopies` has
+   * to renew the copies after every change of {@link parameters} on the GPU.
    */
   get operands(): Map<string, Tensor> {
     return this.#pass.tensors.operands;
@@ -185,10 +185,10 @@ export class Transformer {
   }
 
   /**
-   * As {@link accumulate}, for one rank's share of a batch. The rows of the whole batch get slots, so that slots are the
+   * {@link accumulate} for one rank's share of a batch. The rows of the whole batch get slots, so that slots are the
    * same on every rank.
    *
-   * @param batch Of as many times this model's sequences as there are ranks.
+   * @param batch A batch of the number of ranks times this model's number of sequences.
    * @param afterPart Called with each part of the commands, see `addBackward` and `Program.runInParts`.
    */
   accumulateShare(
@@ -209,12 +209,12 @@ export class Transformer {
     this.#training.runInParts(afterPart);
   }
 
-  /** How many rows of a gradient's tensor are in use: all, or for learned rows the slots that this step has used. */
+  /** The number of used rows of a gradient's tensor: all, or for learned rows the slots used by this step. */
   usedRows(name: string): number {
     return name === "wpe.weight" ? this.#rowSlots.size : named(this.gradients, name).shape[0];
   }
 
-  /** As {@link accumulate}, but waits for each dispatch and times it. */
+  /** {@link accumulate} that waits for each dispatch and times it. */
   async profile(batch: ModelBatch, weight: number): Promise<ProfileRow[]> {
     ensure(this.#training, "a model without training cannot accumulate gradients");
     this.#write(batch, weight, { isTraining: true });
@@ -249,13 +249,13 @@ export class Transformer {
     return await readLogProbabilities(this.registry, { config, logits: tensors.head.logits, positions });
   }
 
-  /** What another model on this device learns from this one. @param weight Its share of the other's gradient. */
+  /** This model as the teacher of another model on this device. @param weight Its share of the other's gradient. */
   asTeacher(weight: number): Teacher {
     return {
       logits: this.#pass.tensors.head.logits,
       softcap: this.config.softcap,
       weight,
-      // Rows are hidden as in its own training: what it learned by heart of a pair is no news to a student.
+      // Rows are hidden as in its own training: a student should not learn what the teacher memorised about a pair.
       forward: (batch) => this.#forward(batch, { isTraining: true }),
       profile: () => this.#evaluation.profile(),
     };

@@ -1,7 +1,7 @@
 /**
  * The communication of a run's ranks: one call at a time, in the same order on all ranks.
  *
- * Calls wait in a thread of the runtime, so that signals and the GPU are served meanwhile.
+ * Calls wait in a thread of the runtime, so that signals and the GPU are handled meanwhile.
  *
  * @module
  */
@@ -25,9 +25,9 @@ export class Communicator {
   /**
    * Joins the ranks.
    *
-   * @param launch How this process was started.
+   * @param launch The facts about this process's launch.
    * @param path The library (default: found by `launch`).
-   * @throws {UserError} If there is no library, or it finds another number of ranks than were started.
+   * @throws {UserError} If there is no library, or its number of ranks differs from the started ones.
    */
   static open(launch: Launch, path?: string): Communicator {
     const { variable, numRanks } = launch;
@@ -59,12 +59,20 @@ export class Communicator {
     return this.#mpi.version;
   }
 
-  /** The fewest bytes that this rank can have sent to others: a sum over n ranks sends 2 (n - 1) / n times its size. */
+  /**
+   * The least number of bytes that this rank has sent to others: a sum over n ranks sends 2 (n - 1) / n times its
+   * size.
+   */
   get numSentBytes(): number {
     return this.#numSentBytes;
   }
 
-  /** Sums numbers over all ranks. @param from This rank's numbers. @param to Gets the sums; same type, other memory. */
+  /**
+   * Sums numbers over all ranks.
+   *
+   * @param from This rank's numbers.
+   * @param to Takes the sums; same type, different memory.
+   */
   async sum<T extends Float32Array | Float64Array>(from: T, to: T): Promise<T> {
     const { float32, float64 } = this.#mpi.handles;
     this.#count(2 * from.byteLength / this.size);
@@ -79,12 +87,12 @@ export class Communicator {
   }
 
   /**
-   * Sends a part to each rank, and the answer to what was received to all ranks, as one call.
+   * Sends a part to each rank, and the answer to the received parts to all ranks, as one call.
    *
    * @param parts (size, n) bytes: a part for each rank.
-   * @param received (size, n) bytes: gets a part from each rank.
-   * @param between Computes this rank's answer, (n) bytes, from what was received.
-   * @param answers (size, n) bytes: gets the answers of all ranks.
+   * @param received (size, n) bytes: takes a part from each rank.
+   * @param between Computes this rank's answer, (n) bytes, from the received parts.
+   * @param answers (size, n) bytes: takes the answers of all ranks.
    */
   async exchange(
     parts: Uint8Array,
@@ -109,12 +117,12 @@ export class Communicator {
     return JSON.parse(new TextDecoder().decode(text));
   }
 
-  /** Ends the processes of all ranks, for errors that only one rank meets. */
+  /** Ends the processes of all ranks, for errors that only one rank has. */
   abort(exitCode: number): void {
     this.#mpi.abort(exitCode);
   }
 
-  /** Leaves MPI when all ranks do: a launcher ends the others when one is gone. */
+  /** Leaves MPI when all ranks do: a launcher ends the others when one has exited. */
   async close(): Promise<void> {
     await this.#inTurn(() => this.#mpi.barrier());
     this.#mpi.finalize();

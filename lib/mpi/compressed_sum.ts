@@ -2,8 +2,8 @@
  * Sums over ranks in fewer bytes: numbers are sent as f16 or as 8-bit integers, each block of them with a scale. Each rank
  * sums one part of the numbers, in float32.
  *
- * Rounding errors may be kept and added the next time (error feedback: Seide et al., 1-bit stochastic gradient descent,
- * Interspeech 2014; for values and for sums, as in Tang et al., 1-bit Adam, ICML 2021).
+ * Rounding errors may be kept and added in the next sum (error feedback: Seide et al., 1-bit stochastic gradient
+ * descent, Interspeech 2014; for values and for sums, as in Tang et al., 1-bit Adam, ICML 2021).
  *
  * @module
  */
@@ -17,11 +17,11 @@ const BLOCK = 1024;
 /** The largest code. */
 const LARGEST = { f16: 2 ** 15, i8: 127 } as const;
 
-/** How an array is divided among ranks. */
+/** The division of an array among ranks. */
 interface Layout {
   /** Numbers of a rank's part. */
   partLength: number;
-  /** Bytes of a part as it is sent. */
+  /** Bytes of a part when sent. */
   partBytes: number;
 }
 
@@ -36,7 +36,7 @@ export class CompressedSum {
   readonly errors: { own: Float32Array<ArrayBuffer>; ofSums: Float32Array<ArrayBuffer> } | undefined;
 
   /**
-   * @param maxLength The most numbers of an array.
+   * @param maxLength Largest length of an array.
    * @param options `keepsErrors`: whether rounding errors are kept; all arrays must then have `maxLength` numbers of the
    *   same parameters.
    */
@@ -60,7 +60,7 @@ export class CompressedSum {
    * Sums numbers over all ranks, with the same bits on each. A number that is not finite makes its whole block NaN.
    *
    * @param values This rank's numbers.
-   * @param sums Gets the sums.
+   * @param sums Takes the sums.
    */
   async sum(values: Float32Array, sums: Float32Array): Promise<void> {
     const { size } = this.#ranks;
@@ -111,7 +111,11 @@ export class CompressedSum {
     };
   }
 
-  /** Encodes numbers, with zeros up to the part's length. @param errors Added to the numbers; get the rounding errors. */
+  /**
+   * Encodes numbers, with zeros up to the part's length.
+   *
+   * @param errors Are added to the numbers, and take the new rounding errors.
+   */
   #encode(values: Float32Array, { scales, codes }: Codes, errors: Float32Array | undefined): void {
     const isInteger = this.#format === "i8";
     const largest = LARGEST[this.#format];
@@ -139,14 +143,14 @@ export class CompressedSum {
   }
 }
 
-/** A part as it is sent. */
+/** A part when sent. */
 interface Codes {
   /** One for each block; NaN if one of its numbers is not finite. */
   scales: Float32Array;
   codes: Float16Array | Int8Array;
 }
 
-/** The scale of a block's codes; for f16 a power of 2, which rounds nothing. */
+/** The scale of a block's codes; for f16 a power of 2, so scaling is exact. */
 function scaleOf(max: number, largest: number, isInteger: boolean): number {
   if (!Number.isFinite(max)) return NaN;
   if (max === 0) return 0;

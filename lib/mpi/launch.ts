@@ -1,17 +1,17 @@
 /**
- * Reads from the environment how many ranks a launcher (`mpirun`, `mpiexec`, `srun`) started.
+ * Reads from the environment the number of ranks that a launcher (`mpirun`, `mpiexec`, `srun`) started.
  *
  * @module
  */
 import { UserError } from "../errors.ts";
 
-/** How this process was started. */
+/** The facts about this process's launch. */
 export interface Launch {
-  /** How many processes were started together, 2 or more. */
+  /** Number of processes started together, 2 or more. */
   numRanks: number;
-  /** The number of this one, from 0. */
+  /** The rank of this process, from 0. */
   rank: number;
-  /** The variable with their number. */
+  /** The variable with the number of processes. */
   variable: string;
   /** The MPI that the launcher belongs to; undefined if unknown. */
   mpi: "Open MPI" | "MPICH" | undefined;
@@ -35,11 +35,11 @@ export const LAUNCH_VARIABLES: readonly string[] = [
 ];
 
 /**
- * How this process was started.
+ * Reads how this process was launched.
  *
  * @param env Reads a variable of the environment.
- * @returns undefined for a single process.
- * @throws {UserError} If a variable is no number.
+ * @returns Undefined for a single process.
+ * @throws {UserError} If a variable is not a number.
  */
 export function launchOf(env: (name: string) => string | undefined): Launch | undefined {
   const launcher = LAUNCHERS.find(({ size }) => env(size) !== undefined);
@@ -59,6 +59,6 @@ function numberIn(env: (name: string) => string | undefined, name: string): numb
   const text = env(name) ?? "nothing";
   if (/^\d{1,7}$/.test(text)) return Number(text);
   throw new UserError(
-    `Cannot tell the ranks: ${name} is ${text}, a number was wanted; start with mpirun or srun, or unset ${name}`,
+    `Cannot tell the ranks: ${name} is ${text}, expected a number; start with mpirun or srun, or unset ${name}`,
   );
 }

@@ -55,7 +55,7 @@ export interface MpiLibrary {
  * Loads the library.
  *
  * @param path Its file (default: the usual names of the launcher's MPI).
- * @throws {UserError} If there is none, or it is no MPI library.
+ * @throws {UserError} If there is no such file, or it is not an MPI library.
  */
 export function loadMpi(path: string | undefined, { mpi }: Pick<Launch, "mpi">): MpiLibrary {
   const order: MpiAbi[] = mpi === "MPICH" ? ["MPICH", "Open MPI"] : ["Open MPI", "MPICH"];
@@ -76,8 +76,8 @@ export function loadMpi(path: string | undefined, { mpi }: Pick<Launch, "mpi">):
   throw new UserError(
     `Cannot load an MPI library: ${reason}; ` +
       (path === undefined
-        ? `${mpi ?? "Open MPI or MPICH"} was wanted; load its module or give its file as --mpi-library`
-        : "a file such as libmpi.so.40 or libmpich.so.12 was wanted; correct --mpi-library"),
+        ? `expected ${mpi ?? "Open MPI or MPICH"}; load its module or give its file as --mpi-library`
+        : "expected a file such as libmpi.so.40 or libmpich.so.12; correct --mpi-library"),
   );
 }
 
@@ -201,5 +201,7 @@ function libraryOf(symbols: Symbols, handles: Handles, version: string): MpiLibr
 }
 
 function check(code: number): void {
-  if (code !== 0) throw new UserError(`Cannot go on: MPI gave error ${code}; run the same command again`);
+  if (code !== 0) {
+    throw new UserError(`Cannot continue: MPI returned error ${code}; run the same command again`);
+  }
 }

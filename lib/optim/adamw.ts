@@ -16,10 +16,10 @@ import { addAdamWRows } from "../gpu/ops/address_rows.ts";
 /** The rule `adamw`. */
 export class AdamWRule implements UpdateRule {
   readonly state = new Map<string, Tensor>();
-  /** The numbers of a step, which {@link prepare} uploads. */
+  /** The hyperparameters of a step, which {@link prepare} uploads. */
   protected readonly hyper: Tensor;
 
-  /** @param config Its numbers. @param members The parameters it updates. */
+  /** @param config Its hyperparameters. @param members The parameters it updates. */
   constructor(
     readonly gpu: Gpu,
     readonly config: AdamWConfig,
@@ -62,10 +62,10 @@ export class AdamWRule implements UpdateRule {
   }
 }
 
-/** The rule of `wpe.weight`, whose gradient lies in slots. */
+/** The rule of `wpe.weight`, whose gradient is in slots. */
 export class AdamWRowsRule extends AdamWRule {
   /**
-   * @param config Its numbers.
+   * @param config Its hyperparameters.
    * @param members The tables, one or none.
    * @param slotRows The row of each slot of the gradient, see `addAdamWRows`.
    */
@@ -99,7 +99,7 @@ export class AdamWRowsRule extends AdamWRule {
     }
   }
 
-  /** Prepares the numbers of a first step, since rows count their own. */
+  /** Prepares the hyperparameters of a first step, since rows count their own steps. */
   override prepare(_stepIndex: number, factors: StepFactors): void {
     super.prepare(0, factors);
   }

@@ -24,7 +24,7 @@ export function optimizerTensors(
     (sum, [rows, columns]) => sum + numPartialSums(rows * columns),
     0,
   );
-  // Of the gradient's norm: clip factor, sum of squares, partial sums.
+  // For the gradient's norm: clip factor, sum of squares, partial sums.
   const norm = [[4], [1], [numPartials]];
   const groups = (Object.keys(config.groups) as GroupName[]).map((group) => {
     const members = [...shapes].filter(([name]) => groupOf(name) === group).map(([, shape]) => shape);
@@ -34,7 +34,7 @@ export function optimizerTensors(
   for (const shape of [...norm, ...groups.flat()]) make("of the optimizer", shape);
 }
 
-/** The 4-byte numbers of the optimizer's state in a checkpoint. @param shapes As {@link optimizerTensors}. */
+/** The 4-byte numbers of the optimizer's state in a checkpoint. @param shapes See {@link optimizerTensors}. */
 export function numStateValues(
   shapes: ReadonlyMap<string, readonly number[]>,
   config: OptimConfig,

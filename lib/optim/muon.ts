@@ -19,7 +19,7 @@ import { type Tensor, tensorSizeBytes } from "../gpu/tensor.ts";
 import type { MuonConfig } from "./optim_config.ts";
 import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
 
-/** The most bytes of a stack of matrices: enough work for a dispatch, and half of what lavapipe can bind. */
+/** The largest size of a stack of matrices, bytes: enough work for a dispatch, and half of lavapipe's limit. */
 const MAX_STACK_BYTES = 64 * 2 ** 20;
 
 /** mu of a step: rises linearly from the initial momentum over the warm-up, then stays. @param stepIndex From 0. */
@@ -42,7 +42,7 @@ export class MuonRule implements UpdateRule {
   readonly #hyper: Tensor;
 
   /**
-   * @param config Its numbers.
+   * @param config Its hyperparameters.
    * @param members The matrices it updates.
    * @param maxStackBytes Matrices of one shape are stacked up to this size.
    */

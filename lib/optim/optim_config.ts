@@ -11,15 +11,15 @@ import { parseConfig } from "../config/config_file.ts";
 import type { ScheduleShape } from "./schedule.ts";
 
 const share = z.number().min(0).max(1);
-/** The bound keeps 1 - momentum exact enough in float32. */
+/** The bound keeps 1 - momentum precise enough in float32. */
 const momentum = z.number().min(0).max(0.999999);
-/** No training ends well with a larger one. */
+/** Training diverges with larger ones. */
 const learningRate = z.number().positive().max(1000);
 const weightDecay = z.number().min(0).max(100);
 
 /** AdamW: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019. */
 export interface AdamWConfig {
-  /** Tells the rules apart. */
+  /** Distinguishes the rules. */
   kind: "adamw";
   /** Learning rate at width 768, before the schedule; at most 1,000. */
   learningRate: number;
@@ -27,7 +27,7 @@ export interface AdamWConfig {
   beta1: number;
   /** Decay of the second moment, 0 to 0.999999. */
   beta2: number;
-  /** Added to the root of the second moment: 1e-30 to 1, so that it is no 0 in float32. */
+  /** Added to the root of the second moment: 1e-30 to 1, so that it is not 0 in float32. */
   epsilon: number;
   /** Decoupled weight decay at the start, 0 to 100; it falls linearly to 0 over the run. */
   weightDecay: number;
@@ -35,7 +35,7 @@ export interface AdamWConfig {
 
 /** Muon, for matrices only: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024. */
 export interface MuonConfig {
-  /** Tells the rules apart. */
+  /** Distinguishes the rules. */
   kind: "muon";
   /** Learning rate at width 768, before the schedule; at most 1,000. */
   learningRate: number;

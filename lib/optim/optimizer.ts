@@ -30,11 +30,11 @@ export const LOSS_SCALE_STATE = "loss_scale";
 
 /** Updates the parameters of one model. */
 export class Optimizer {
-  /** (1) f32: global norm of the gradient before clipping; not finite if the step was skipped. To be read only. */
+  /** (1) f32: global norm of the gradient before clipping; not finite if the step was skipped. Read-only. */
   readonly gradNorm: Tensor;
-  /** (1) f32: the loss scale of the next step; undefined without one. To be read only. */
+  /** (1) f32: the loss scale of the next step; undefined without one. Read-only. */
   readonly lossScale: Tensor | undefined;
-  /** What is kept between steps: checkpoint name -> tensor. */
+  /** The state between steps: checkpoint name -> tensor. */
   readonly state = new Map<string, Tensor>();
   readonly #gpu: Gpu;
   readonly #modelConfig: ModelConfig;
@@ -122,7 +122,7 @@ export class Optimizer {
     this.#program.run();
   }
 
-  /** As {@link step}, but waits for each dispatch and times it. */
+  /** {@link step} that waits for each dispatch and times it. */
   async profile(stepIndex: number): Promise<ProfileRow[]> {
     this.#prepare(stepIndex);
     return await this.#program.profile();
@@ -142,10 +142,10 @@ export class Optimizer {
   }
 
   /**
-   * Sets the whole state. A loss scale is ignored if gradients are f32. It keeps its value if the state has none, as from a
-   * run with f32 gradients.
+   * Sets the whole state. A loss scale is ignored if gradients are f32. It keeps its value if the state has none,
+   * such as that of a run with f32 gradients.
    *
-   * @throws {UserError} If an entry is missing, unknown or of another size.
+   * @throws {UserError} If an entry is missing, unknown or of a wrong size.
    */
   loadState(values: Map<string, Float32Array>): void {
     for (const name of values.keys()) {
@@ -200,6 +200,6 @@ function elementOf(tensor: Tensor, index: number): Tensor {
 
 function wrongState(found: string, wanted: string): UserError {
   return new UserError(
-    `Cannot load the optimizer's state: found ${found}, wanted ${wanted}; use the configuration it was saved with`,
+    `Cannot load the optimizer's state: found ${found}, expected ${wanted}; use the configuration it was saved with`,
   );
 }

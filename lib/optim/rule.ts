@@ -1,4 +1,4 @@
-/** What every kind of update rule offers to the optimizer. @module */
+/** The interface between update rules and the optimizer. @module */
 import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 
@@ -15,16 +15,16 @@ export interface StepFactors {
   readonly weightDecay: number;
 }
 
-/** How a group of parameters is updated. */
+/** The update rule of a group of parameters. */
 export interface UpdateRule {
-  /** What is kept between steps; names are those of checkpoints (lib/optim/README.md). */
+  /** The state between steps; names are those of checkpoints (lib/optim/README.md). */
   readonly state: Map<string, Tensor>;
   /**
    * Adds one step to a program, once, at the start of a run.
    *
-   * @param clip (4) f32 of addClipFactor: its factor scales the gradient; where 0 nothing may be changed.
+   * @param clip (4) f32 of addClipFactor: its factor scales the gradient; if it is 0, nothing may be changed.
    */
   add(program: Program, clip: Tensor): void;
-  /** Uploads the numbers of a step. @param stepIndex From 0. */
+  /** Uploads the hyperparameters of a step. @param stepIndex From 0. */
   prepare(stepIndex: number, factors: StepFactors): void;
 }

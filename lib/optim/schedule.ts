@@ -1,23 +1,23 @@
 /**
- * How learning rate and weight decay change over a run: WSD, warm-up, stable, decay (Hu et al., MiniCPM, 2024,
+ * The schedule of learning rate and weight decay over a run: WSD, warm-up, stable, decay (Hu et al., MiniCPM, 2024,
  * section 4), or warm-up and half a cosine (Loshchilov and Hutter, SGDR, 2017, equation 5, without restarts);
  * and the scaling of learning rates with the model's width.
  *
  * @module
  */
 
-/** The width at which the learning rates of a configuration hold. */
+/** The width for which the learning rates of a configuration are given. */
 const REFERENCE_WIDTH = 768;
 
 /** The shape of the learning rate over a run. */
 export interface ScheduleShape {
-  /** What follows the warm-up: constant, then linear decay; or half a cosine from the first step to the last. */
+  /** The phase after the warm-up: constant, then linear decay; or half a cosine from the first step to the last. */
   readonly schedule: "wsd" | "cosine";
   /** Share of the steps over which the learning rate rises linearly. */
   readonly warmupShare: number;
-  /** Share of the steps, at the end, of the decay of `wsd`; `cosine` decays over all that follow the warm-up. */
+  /** Share of the steps, at the end, of the decay of `wsd`; `cosine` decays over all steps after the warm-up. */
   readonly decayShare: number;
-  /** What the decay falls to, as a ratio to the highest learning rate. */
+  /** The end of the decay, as a ratio to the highest learning rate. */
   readonly finalRatio: number;
 }
 
@@ -25,7 +25,7 @@ export interface ScheduleShape {
  * The factor on every learning rate in a step.
  *
  * The first step of the warm-up has 1 / n, not 0, and the decay would reach its end in the step after the last:
- * no step is without effect.
+ * every step has an effect.
  *
  * @param stepIndex The step, from 0.
  * @param totalSteps The number of steps of the run.

@@ -1,10 +1,10 @@
 /**
- * Parquet column chunks, written from typed arrays: one page of data each, after a page with the dictionary where
- * that is smaller.
+ * Writes Parquet column chunks from typed arrays. A chunk is one page of data, after a page with a dictionary if that
+ * makes it smaller.
  *
- * `hyparquet-writer`, which writes the schema and the footer, takes a value at a time through arrays of bigint and
- * string and tells them apart again by their types: 1.1 µs more of processor time a row (synth, 2 x86 cores, 2026-11).
- * Here rows come as numbers and dictionary indexes and leave as bytes.
+ * `hyparquet-writer`, which writes the schema and the footer, takes single values in arrays of bigint and string and
+ * inspects the type of each: 1.1 µs more of processor time a row (synth, 2 x86 cores, 2026-11). Here rows of numbers
+ * and dictionary indexes are encoded directly.
  *
  * @module
  */
@@ -25,7 +25,7 @@ const MAX_BYTES_PER_UNIT = 3;
 export interface IndexedValues {
   /** The different values. */
   values: readonly string[] | readonly number[];
-  /** Per row: place in `values`, or {@link NULL_INDEX}. */
+  /** Per row: index into `values`, or {@link NULL_INDEX}. */
   indexes: Int32Array;
 }
 
@@ -37,16 +37,16 @@ export interface ChunkSource {
   isOptional: boolean;
   /** Numbers as they are, or texts or integers by their dictionary. */
   data: Float64Array | IndexedValues;
-  /** Repetition levels of a column of lists, none of them null or empty: 0 for the first element of a row, else 1. */
+  /** Repetition levels of a column of lists that are neither null nor empty: 0 for the first element of a row, else 1. */
   repetition?: Int32Array;
 }
 
 /**
  * Writes a column chunk.
  *
- * @param sink Where to.
+ * @param sink Takes the bytes.
  * @param source The column.
- * @param numRows How many of its rows.
+ * @param numRows The number of rows to write.
  * @returns The chunk's entry in the footer.
  */
 export function writeColumnChunk(sink: PageSink, source: ChunkSource, numRows: number): ColumnChunk {
@@ -177,7 +177,7 @@ function hybrid(values: Int32Array, bitWidth: number, head: readonly number[] = 
 /** Values in the PLAIN encoding. */
 interface PlainValues {
   bytes: Uint8Array;
-  /** Where each value ends. */
+  /** The end of each value. */
   ends: Int32Array;
   statistics(numNulls: number): Statistics;
 }

@@ -22,10 +22,10 @@ const DECOMPRESS: Partial<Record<CompressionCodec, Decompress>> = {
   LZ4_RAW: decompressLz4Raw,
 };
 
-/** With the one WebAssembly instance of all pages: one each would use up the mappings that a process may have. */
+/** All pages share one WebAssembly instance: one per page would use up the mappings that a process may have. */
 function decompressSnappy(page: Uint8Array, numBytes: number): Uint8Array {
   const stated = new CompactReader(page).varint(); // Snappy's lengths are LEB128 numbers as Thrift's are
-  if (stated !== numBytes) throw new EncodingError(`a page of ${stated} bytes, ${numBytes} were stated`);
+  if (stated !== numBytes) throw new EncodingError(`a page of ${stated} bytes, expected ${numBytes}`);
   ensure(compressors.SNAPPY, "hyparquet-compressors has Snappy");
   return compressors.SNAPPY(page, numBytes);
 }
@@ -35,8 +35,8 @@ function decompressSnappy(page: Uint8Array, numBytes: number): Uint8Array {
  *
  * @param codec The column chunk's compression.
  * @param page The compressed bytes.
- * @param numBytes How many bytes must come out.
- * @throws {Error} If the bytes are damaged or the codec is not known.
+ * @param numBytes The expected size of the page.
+ * @throws {Error} If the bytes are damaged or the codec is unknown.
  */
 export function decompressPage(codec: CompressionCodec, page: Uint8Array, numBytes: number): Uint8Array {
   const decompress = DECOMPRESS[codec];
@@ -44,7 +44,7 @@ export function decompressPage(codec: CompressionCodec, page: Uint8Array, numByt
   if (numBytes === 0) return new Uint8Array(0);
   const bytes = decompress(page, numBytes);
   if (bytes.length !== numBytes) {
-    throw new EncodingError(`a page of ${bytes.length} bytes, ${numBytes} were stated`);
+    throw new EncodingError(`a page of ${bytes.length} bytes, expected ${numBytes}`);
   }
   return bytes;
 }

@@ -1,6 +1,6 @@
 /**
- * Columns of numbers, times and texts that are not nested, in every encoding and compression that current writers
- * use, read in pieces of any size.
+ * Reads columns of numbers, times and texts that are not nested, in pieces of any size and in every encoding and
+ * compression that current writers use.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { type ByteSource, type ColumnChunkRange, ColumnCursor, type Piece } from
 import { decodeNumbers, ENCODING, findTexts, type NumberKind } from "./values.ts";
 import { TextPool } from "./text_pool.ts";
 
-/** Longer texts are cut; an address is shorter. */
+/** Longer texts are truncated; an address is shorter. */
 const MAX_TEXT_BYTES = 64;
 
 /** A piece of a column of texts. */
@@ -76,7 +76,7 @@ export class NumberCursor extends ColumnCursor<Float64Array> {
 export class TextCursor extends ColumnCursor<Int32Array> {
   readonly #pool: TextPool;
   #dictionary: ByteArrays = { bytes: new Uint8Array(0), bounds: new Uint32Array(0) };
-  /** The codes of the dictionary's texts in the pool, and the pool's generation that they belong to. */
+  /** The codes of the dictionary's texts in the pool, and the pool's generation for which they are valid. */
   #codes = new Int32Array(0);
   #generation = -1;
   /** The texts of the current page, if it has no dictionary. */
@@ -88,7 +88,7 @@ export class TextCursor extends ColumnCursor<Int32Array> {
   }
 
   /**
-   * The next rows; an empty text stands for null, the first {@link MAX_TEXT_BYTES} for longer ones.
+   * The next rows; an empty text stands for null, a longer text is cut to {@link MAX_TEXT_BYTES}.
    *
    * @throws {FormatError} If the column is damaged.
    */

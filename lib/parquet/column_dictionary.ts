@@ -12,13 +12,13 @@ export const NULL_INDEX = -1;
 export class DictionaryColumn<T extends string | number> {
   /** The distinct values in order of their first row. */
   values: T[] = [];
-  /** Per row: place in {@link values}, or {@link NULL_INDEX}. */
+  /** Per row: index into {@link values}, or {@link NULL_INDEX}. */
   readonly indexes: Int32Array;
   readonly #indexOf = new Map<T, number>();
   #lastValue: T | undefined;
   #lastIndex = 0;
 
-  /** @param maxRows The most rows there will be. */
+  /** @param maxRows The largest number of rows. */
   constructor(maxRows: number) {
     this.indexes = new Int32Array(maxRows);
   }
@@ -26,7 +26,7 @@ export class DictionaryColumn<T extends string | number> {
   /**
    * Sets rows; NaN stands for no value.
    *
-   * @param values Their values are those from `from` to `end - 1`.
+   * @param values The elements from `from` to `end - 1` are set.
    * @param at The first row to set.
    */
   set(values: ArrayLike<T>, { from, end, at }: { from: number; end: number; at: number }): void {

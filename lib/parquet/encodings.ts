@@ -1,18 +1,18 @@
 /**
  * Decoders of Parquet's encodings (https://parquet.apache.org/docs/file-format/data-pages/encodings/), for columns
- * that are not nested. All of them stop at the end of their bytes and write only as many values as were asked for,
- * whatever the bytes say.
+ * that are not nested. All of them stop at the end of their bytes and write only as many values as requested, even if
+ * the bytes are damaged.
  *
  * @module
  */
 
-/** Thrown for bytes that are not what the encoding says. */
+/** Thrown for bytes that violate their encoding. */
 export class EncodingError extends Error {
   override name = "EncodingError";
 }
 
 const MINIBLOCK_MULTIPLE = 32;
-/** The most bytes that the byte arrays of a page have together; writers' pages have 1 MB. */
+/** The largest total size of a page's byte arrays; writers' pages have 1 MB. */
 const MAX_JOINED_BYTES = 2 ** 26;
 
 /**
@@ -67,7 +67,7 @@ function unpackBits(bytes: Uint8Array, bitWidth: number, out: Int32Array, from: 
   }
 }
 
-/** `width` bits from a bit on, 1 to 32. */
+/** Reads `width` bits, 1 to 32, from a bit position. */
 function wideBitsAt(bytes: Uint8Array, firstBit: number, width: number): number {
   const first = Math.floor(firstBit / 8);
   const last = Math.floor((firstBit + width - 1) / 8);
@@ -79,9 +79,9 @@ function wideBitsAt(bytes: Uint8Array, firstBit: number, width: number): number 
 /**
  * Decodes DELTA_BINARY_PACKED integers.
  *
- * @param bytes The encoded values and whatever follows them.
- * @param numValues How many values there are.
- * @returns The values and how many bytes they took.
+ * @param bytes The encoded values, perhaps followed by other bytes.
+ * @param numValues Number of values.
+ * @returns The values and the number of bytes read.
  * @throws {EncodingError} If there are fewer values or the block sizes are impossible.
  */
 export function decodeDelta(
@@ -134,7 +134,7 @@ function bitsAt(bytes: Uint8Array, i: number, width: number): bigint {
 /** Byte arrays within one buffer. */
 export interface ByteArrays {
   bytes: Uint8Array;
-  /** The begin and the end of each, one after the other. */
+  /** The begin and the end of each array, interleaved. */
   bounds: Uint32Array;
 }
 
@@ -142,7 +142,7 @@ export interface ByteArrays {
  * Finds PLAIN byte arrays.
  *
  * @param bytes The encoded values.
- * @param numValues How many there are.
+ * @param numValues Number of values.
  * @throws {EncodingError} If they pass the end of the bytes.
  */
 export function findPlainByteArrays(bytes: Uint8Array, numValues: number): ByteArrays {
@@ -177,8 +177,8 @@ export function findDeltaLengthByteArrays(bytes: Uint8Array, numValues: number):
  * Joins DELTA_BYTE_ARRAY prefixes and suffixes.
  *
  * @param bytes The encoded values.
- * @param numValues How many there are.
- * @param maxLength How many bytes of each value are kept.
+ * @param numValues Number of values.
+ * @param maxLength Number of bytes of each value that are kept.
  * @throws {EncodingError} If they pass the end of the bytes.
  */
 export function joinDeltaByteArrays(bytes: Uint8Array, numValues: number, maxLength: number): ByteArrays {
@@ -224,11 +224,11 @@ export function decodeByteStreamSplit(bytes: Uint8Array, numValues: number, widt
 }
 
 function checkCount(numValues: number, most: number): number {
-  if (numValues > most) throw new EncodingError(`${numValues} values in the room of ${Math.floor(most)}`);
+  if (numValues > most) throw new EncodingError(`${numValues} values where ${Math.floor(most)} fit`);
   return numValues;
 }
 
-/** Moves through bytes and never past their end. */
+/** A cursor that never moves past the end of its bytes. */
 class ByteCursor {
   #at = 0;
 

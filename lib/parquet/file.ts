@@ -1,6 +1,6 @@
 /**
- * A Parquet file opened for reading: its footer, and where the columns of its row groups lie. Every fault of its
- * bytes becomes a {@link FormatError} that names the file.
+ * A Parquet file opened for reading: its footer, and the offsets of the columns of its row groups. Every fault in
+ * its bytes is a {@link FormatError} that names the file.
  *
  * Format: https://parquet.apache.org/docs/file-format/ ; the footer is read by hyparquet.
  *
@@ -26,7 +26,7 @@ const FOOTER_END_BYTES = 8;
 // of 20,000 row groups are read.
 const MAX_FOOTER_VALUES = 2 ** 23;
 const MAX_FOOTER_BYTES = 2 ** 26;
-/** Leaves the statistics of time columns as stored integers: a Date would drop the microseconds. */
+/** Keeps the statistics of time columns as stored integers: a Date would drop the microseconds. */
 const STORED_TIMES = {
   timestampFromMilliseconds: (value: bigint) => value,
   timestampFromMicroseconds: (value: bigint) => value,
@@ -61,7 +61,7 @@ export class ParquetFile {
     }).filter(({ numRows }) => numRows > 0);
     if (firstRow !== this.numRows) {
       throw new FormatError(
-        `its row groups have ${firstRow} rows and the footer says ${this.numRows}; make it again`,
+        `its row groups have ${firstRow} rows, its footer states ${this.numRows}; make it again`,
         { path },
       );
     }
@@ -70,7 +70,7 @@ export class ParquetFile {
   /**
    * Opens a file and reads its footer.
    *
-   * @throws {FormatError} If it is no Parquet file, is truncated or its footer is damaged.
+   * @throws {FormatError} If it is not a Parquet file, is truncated, or its footer is damaged.
    * @throws {UserError} If it cannot be read.
    */
   static async open(path: string): Promise<ParquetFile> {
@@ -88,7 +88,7 @@ export class ParquetFile {
     }
   }
 
-  /** The number of rows, as the footer says. */
+  /** The number of rows, according to the footer. */
   get numRows(): number {
     return Number(this.metadata.num_rows);
   }
@@ -104,9 +104,9 @@ export class ParquetFile {
   }
 
   /**
-   * Where a column of a row group lies.
+   * The range and the encoding of a column of a row group.
    *
-   * @throws {FormatError} If the footer does not say it.
+   * @throws {FormatError} If the footer does not give it.
    */
   chunk(name: string, { index, numRows }: RowGroupRange): ColumnChunkRange {
     const element = this.#columns.get(name);
@@ -114,14 +114,17 @@ export class ParquetFile {
     const metaData = found?.file_path ? undefined : found?.meta_data;
     const range = metaData && chunkBytes(metaData);
     if (!element || !metaData || !range || range.startBytes < 4 || range.endBytes > this.source.sizeBytes) {
-      throw new FormatError(`the footer does not say where column ${name} is; fetch or make the file again`, {
-        path: this.path,
-      });
+      throw new FormatError(
+        `the footer does not give the offset of column ${name}; fetch or make the file again`,
+        {
+          path: this.path,
+        },
+      );
     }
     return { name, element, ...range, codec: metaData.codec, numRows };
   }
 
-  /** The least and the greatest value of an integer column of a row group, if the footer says them. */
+  /** The least and the greatest value of an integer column of a row group, if the footer gives them. */
   integerRange(name: string, { index }: RowGroupRange): [least: bigint, greatest: bigint] | undefined {
     const { min_value, max_value } = this.#columnOf(name, index)?.meta_data?.statistics ?? {};
     const isInteger = (value: unknown) => typeof value === "bigint" || Number.isSafeInteger(value);
@@ -148,7 +151,7 @@ function checkMagic(file: FileWindow): void {
   };
   if (sizeBytes < SMALLEST_FILE_BYTES || !isMagicAt(0)) {
     throw new FormatError(
-      `it is no Parquet file (it does not start with PAR1), a Parquet file was wanted; ` +
+      `it does not start with PAR1, expected a Parquet file; ` +
         `convert Atlas results with import first`,
       { path, offsetBytes: 0 },
     );
@@ -168,15 +171,18 @@ function readFooter(file: FileWindow): ArrayBuffer {
   const end = file.read(offsetBytes, FOOTER_END_BYTES).slice();
   const sizeBytes = new DataView(end.buffer).getUint32(0, true);
   const tooLarge = (found: string, wanted: string) =>
-    new FormatError(`its footer has ${found}, at most ${wanted} are read; write it with fewer row groups`, {
+    new FormatError(`its footer has ${found}, expected at most ${wanted}; write it with fewer row groups`, {
       path,
       offsetBytes,
     });
   if (sizeBytes > offsetBytes) {
-    throw new FormatError(`its footer is damaged (it says ${sizeBytes} bytes); fetch or make it again`, {
-      path,
-      offsetBytes,
-    });
+    throw new FormatError(
+      `its footer is damaged (it states a size of ${sizeBytes} bytes); fetch or make it again`,
+      {
+        path,
+        offsetBytes,
+      },
+    );
   }
   if (sizeBytes > MAX_FOOTER_BYTES) throw tooLarge(`${sizeBytes} bytes`, `${MAX_FOOTER_BYTES}`);
   const bytes = file.read(offsetBytes - sizeBytes, sizeBytes + FOOTER_END_BYTES).slice();
@@ -188,7 +194,7 @@ function readFooter(file: FileWindow): ArrayBuffer {
   return bytes.buffer;
 }
 
-/** Where a column chunk begins and ends, or undefined if the footer gives no valid range. */
+/** The byte range of a column chunk, or undefined if the footer gives no valid one. */
 function chunkBytes(metaData: ColumnMetaData): { startBytes: number; endBytes: number } | undefined {
   const dictionaryBytes = Number(metaData.dictionary_page_offset ?? 0);
   const dataBytes = Number(metaData.data_page_offset);

@@ -1,6 +1,6 @@
 /**
- * Parquet's hybrid of run-length encoding and bit packing, written: what dictionary indexes and definition levels are
- * stored as (https://parquet.apache.org/docs/file-format/data-pages/encodings/, "Run Length Encoding / Bit-Packing
+ * Writes Parquet's hybrid of run-length encoding and bit packing, in which dictionary indexes and definition levels
+ * are stored (https://parquet.apache.org/docs/file-format/data-pages/encodings/, "Run Length Encoding / Bit-Packing
  * Hybrid").
  *
  * @module
@@ -9,7 +9,7 @@
 /** Values that are packed together; a packed run has a multiple of this. */
 const GROUP = 8;
 
-/** The most bytes that {@link encodeHybrid} needs. */
+/** The largest number of bytes that {@link encodeHybrid} writes. */
 export function maxHybridBytes(numValues: number, bitWidth: number): number {
   // The values of a run of 8 or more take no more bytes than if they were packed; its header has up to 5 bytes.
   return Math.ceil(numValues / GROUP) * (bitWidth + 10) + 16;
@@ -19,11 +19,11 @@ export function maxHybridBytes(numValues: number, bitWidth: number): number {
  * Encodes values.
  *
  * @param values The values, each below 2^bitWidth.
- * @param numValues How many of them.
+ * @param numValues The number of values to encode.
  * @param bitWidth Bits of a value, 1..24.
  * @param out Takes the bytes; {@link maxHybridBytes} of them must fit.
- * @param at Where in `out` to begin.
- * @returns Where the bytes end.
+ * @param at The index in `out` to begin at.
+ * @returns The end of the bytes.
  */
 export function encodeHybrid(
   values: Int32Array,
@@ -79,9 +79,9 @@ function packRun(
  * Writes an unsigned LEB128 number.
  *
  * @param out Takes the bytes.
- * @param at Where to begin.
+ * @param at The index to begin at.
  * @param value 0..2^31 - 1.
- * @returns Where the bytes end.
+ * @returns The end of the bytes.
  */
 export function writeVarint(out: Uint8Array, at: number, value: number): number {
   while (value >= 128) {

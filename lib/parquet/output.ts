@@ -2,7 +2,7 @@
  * Writes a Parquet file: each row group leaves memory when it is written, and the file gets its name only when it is
  * complete.
  *
- * Schema and footer are `hyparquet-writer`'s, the column chunks our own (chunk_writer.ts says why).
+ * Schema and footer are `hyparquet-writer`'s, the column chunks are our own (chunk_writer.ts gives the reason).
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { AtomicFile } from "../files/atomic.ts";
 import { VERSION } from "../version.ts";
 import { type ChunkSource, writeColumnChunk } from "./chunk_writer.ts";
 
-/** A row group as it lies in a file; plain data, so that a worker can make it. */
+/** An encoded row group; plain data, so that a worker can make it. */
 export interface EncodedRowGroup {
   numRows: number;
   bytes: Uint8Array<ArrayBuffer>;

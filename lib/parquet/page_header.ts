@@ -13,7 +13,7 @@ export interface PageHeader {
   kind: PageKind;
   uncompressedBytes: number;
   compressedBytes: number;
-  /** CRC-32 of the page as stored, if the writer gave it. */
+  /** CRC-32 of the page as stored, if the writer stored it. */
   crc: number | undefined;
   numValues: number;
   /** Number of nulls of a version 2 data page; undefined for other pages. */
@@ -35,7 +35,7 @@ const KINDS: readonly PageKind[] = ["data", "index", "dictionary", "dataV2"];
  *
  * @param bytes The bytes that begin with it.
  * @returns The header and its own length in bytes.
- * @throws {ThriftError} If the bytes are none, or end inside it.
+ * @throws {ThriftError} If the bytes are not a page header, or end inside it.
  */
 export function readPageHeader(bytes: Uint8Array): { header: PageHeader; headerBytes: number } {
   const reader = new CompactReader(bytes);

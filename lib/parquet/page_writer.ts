@@ -1,6 +1,6 @@
 /**
- * Parquet pages, written: a Thrift header in the compact protocol, then the page's bytes in a zstd frame with its
- * checksum, so that a reader notices a flipped bit.
+ * Writes Parquet pages: a Thrift header in the compact protocol, then the page's bytes in a zstd frame with a
+ * checksum, so that a reader detects a flipped bit.
  *
  * Formats: https://parquet.apache.org/docs/file-format/data-pages/ and
  * https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md .
@@ -13,7 +13,7 @@ import { writeVarint } from "./hybrid_writer.ts";
 /** The encodings we write, with their numbers in the format's Encoding enum. */
 const WRITTEN_ENCODING = { PLAIN: 0, RLE_DICTIONARY: 8 } as const;
 
-/** The number of each kind in the format's PageType enum, and the field of PageHeader that has its own struct. */
+/** The number of each kind in the format's PageType enum, and the field of PageHeader that holds its struct. */
 const DICTIONARY_PAGE = { type: 2, field: 7 } as const;
 const DATA_PAGE_V2 = { type: 3, field: 8 } as const;
 const COMPACT_I32 = 5;
@@ -48,7 +48,7 @@ export interface DataPage {
  * Writes the page of a dictionary.
  *
  * @param bytes The values, PLAIN.
- * @param numValues How many there are.
+ * @param numValues Number of values.
  * @returns Size with header before compression, bytes.
  */
 export function writeDictionaryPage(sink: PageSink, bytes: Uint8Array, numValues: number): number {
@@ -81,7 +81,11 @@ const ZSTD_OPTIONS = {
   params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL, [constants.ZSTD_c_checksumFlag]: 1 },
 };
 
-/** Writes a page. @param content `levels`: stored as they are; `numbers`: of the kind's own struct in the header. */
+/**
+ * Writes a page.
+ *
+ * @param content `levels`: stored uncompressed; `numbers`: the fields of the kind's struct in the header.
+ */
 function writePage(
   sink: PageSink,
   { type, field }: { type: number; field: number },

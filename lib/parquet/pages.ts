@@ -1,5 +1,5 @@
 /**
- * The pages of one column of one row group, read front to back; memory holds one page, however large the row group.
+ * Reads the pages of one column of one row group, front to back; memory holds one page, however large the row group.
  *
  * (hyparquet decodes whole column chunks, and a damaged run length makes it fill the memory.)
  *
@@ -25,7 +25,7 @@ const MAX_DICTIONARY_VALUES = 2 ** 20;
 /** The bytes of a file. */
 export type ByteSource = Pick<FileWindow, "path" | "read">;
 
-/** Where a column chunk lies and what is in it. */
+/** The range and the type of a column chunk. */
 export interface ColumnChunkRange {
   name: string;
   element: SchemaElement;
@@ -36,13 +36,13 @@ export interface ColumnChunkRange {
   numRows: number;
 }
 
-/** A piece of a column: values, and which of them are null (absent: none). */
+/** A piece of a column: values, and which of them are null (absent if there are no nulls). */
 export interface Piece<T> {
   values: T;
   isNull: Uint8Array | undefined;
 }
 
-/** Reads a column chunk front to back; a page's array has one element per row, and at a null any value. */
+/** Reads a column chunk front to back; a page's array has one element per row, of any value at a null. */
 export abstract class ColumnCursor<A extends Float64Array | Int32Array> {
   readonly #source: ByteSource;
   readonly #chunk: ColumnChunkRange;
@@ -62,7 +62,7 @@ export abstract class ColumnCursor<A extends Float64Array | Int32Array> {
 
   /** Takes the values of the dictionary page. */
   protected abstract setDictionary(bytes: Uint8Array, header: PageHeader, chunk: ColumnChunkRange): void;
-  /** Decodes a data page's values, nulls left out. */
+  /** Decodes a data page's values, without nulls. */
   protected abstract decode(
     bytes: Uint8Array,
     numValues: number,
@@ -122,7 +122,7 @@ export abstract class ColumnCursor<A extends Float64Array | Int32Array> {
     const { kind, compressedBytes, uncompressedBytes, numValues } = header;
     if (compressedBytes > this.#chunk.endBytes - this.#atBytes) {
       throw new EncodingError(
-        `a page of ${compressedBytes} bytes, ${this.#chunk.endBytes - this.#atBytes} are left`,
+        `a page of ${compressedBytes} bytes where ${this.#chunk.endBytes - this.#atBytes} are left`,
       );
     }
     checkPageSize(header);
@@ -153,7 +153,7 @@ export abstract class ColumnCursor<A extends Float64Array | Int32Array> {
     let numNulls = 0;
     if (isNull) { for (const flag of isNull) numNulls += flag; }
     if (numNulls !== (header.numNulls ?? numNulls)) {
-      throw new EncodingError(`${numNulls} nulls, ${header.numNulls} were stated`);
+      throw new EncodingError(`${numNulls} nulls, expected ${header.numNulls}`);
     }
     if (!isNull) return { values: this.decode(bytes, numValues, encoding, this.#chunk), isNull };
     const values = this.decode(bytes, numValues - numNulls, encoding, this.#chunk);
@@ -207,11 +207,11 @@ function checkPageSize({ kind, compressedBytes, uncompressedBytes, numValues }: 
   const maxValues = kind === "dictionary" ? MAX_DICTIONARY_VALUES : MAX_PAGE_VALUES;
   if (numBytes <= MAX_PAGE_BYTES && numValues <= maxValues) return;
   throw new EncodingError(
-    `a page of ${numBytes} bytes and ${numValues} values, at most ${MAX_PAGE_BYTES} and ${maxValues} are read`,
+    `a page of ${numBytes} bytes and ${numValues} values, expected at most ${MAX_PAGE_BYTES} and ${maxValues}`,
   );
 }
 
-/** Version 1 pages: definition levels with their length before them, then the values. */
+/** Version 1 pages: the length of the definition levels, the levels, then the values. */
 function splitV1(page: Uint8Array, isOptional: boolean): { levels: Uint8Array; bytes: Uint8Array } {
   if (!isOptional) return { levels: new Uint8Array(0), bytes: page };
   if (page.length < 4) throw new EncodingError("the levels end too early");
@@ -220,7 +220,7 @@ function splitV1(page: Uint8Array, isOptional: boolean): { levels: Uint8Array; b
   return { levels: page.subarray(4, 4 + numBytes), bytes: page.subarray(4 + numBytes) };
 }
 
-/** Which rows are null, from definition levels of 0 and 1; undefined if none is. */
+/** Marks the rows that are null, from definition levels of 0 and 1; undefined if no row is null. */
 function readNulls(levels: Uint8Array, numValues: number): Uint8Array | undefined {
   const present = new Int32Array(numValues);
   decodeHybrid(levels, 1, present);

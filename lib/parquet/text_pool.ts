@@ -1,5 +1,5 @@
 /**
- * Numbers for the distinct texts of text columns, so that what depends on a text alone is found once per distinct
+ * Codes for the distinct texts of text columns, so that a function of the text alone is computed once per distinct
  * text and not once per row.
  *
  * @module
@@ -24,7 +24,7 @@ export class TextPool {
     return code;
   }
 
-  /** The code of the text that stands in the bytes as UTF-8. */
+  /** The code of the text that the bytes hold as UTF-8. */
   codeOfUtf8(bytes: Uint8Array, from: number, end: number): number {
     return this.codeOf(decodeUtf8(bytes.subarray(from, end)));
   }
@@ -49,7 +49,7 @@ export class PerText<A extends Uint8Array | Int32Array> {
 
   /**
    * @param make Makes an array.
-   * @param find Finds the value of a text.
+   * @param find Computes the value of a text.
    */
   constructor(make: (length: number) => A, find: (text: string) => number) {
     this.#make = make;

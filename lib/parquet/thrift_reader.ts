@@ -1,7 +1,7 @@
 /**
  * Reads structs of Thrift's compact protocol, in which Parquet's footer and page headers are written.
  *
- * Every size is checked against the bytes that are there, so that damaged ones end in an error and not in a huge
+ * Every size is checked against the available bytes, so that damaged ones cause an error and not a huge
  * allocation. Format: https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md .
  *
  * @module
@@ -9,7 +9,7 @@
 
 const MAX_DEPTH = 8;
 
-/** Thrown for bytes that are no struct. */
+/** Thrown for bytes that are not a struct. */
 export class ThriftError extends Error {
   override name = "ThriftError";
 }
@@ -18,17 +18,17 @@ type Field = number | boolean | ThriftStruct | undefined;
 /** A struct's fields by their numbers; strings and lists are undefined. */
 export type ThriftStruct = Map<number, Field>;
 
-/** Reads structs; strings and lists are skipped, since page headers have none that are needed. */
+/** Reads structs; strings and lists are skipped, because none of those in page headers are needed. */
 export class CompactReader {
   /** Index of the next byte. */
   at = 0;
   /** Number of fields and of elements of lists that were read. */
   numValues = 0;
 
-  /** @param bytes Begin with the struct. */
+  /** @param bytes The bytes, beginning with the struct. */
   constructor(readonly bytes: Uint8Array) {}
 
-  /** Reads a struct. @throws {ThriftError} If the bytes are none, or end inside it. */
+  /** Reads a struct. @throws {ThriftError} If the bytes are not a struct, or end inside it. */
   struct(depth = 0): ThriftStruct {
     const fields: ThriftStruct = new Map();
     for (let id = 0;;) {
@@ -40,7 +40,7 @@ export class CompactReader {
     }
   }
 
-  /** An unsigned LEB128 number; exact below 2^53. @throws {ThriftError} If there is none. */
+  /** An unsigned LEB128 number; exact below 2^53. @throws {ThriftError} If the bytes are not one. */
   varint(): number {
     let value = 0;
     for (let scale = 1; scale < 2 ** 70; scale *= 128) {

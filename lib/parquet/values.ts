@@ -14,7 +14,7 @@ import {
   joinDeltaByteArrays,
 } from "./encodings.ts";
 
-/** What the integers of a column mean; all kinds but `number` are converted to microseconds since 1970. */
+/** The meaning of a column's integers; all kinds but `number` are converted to microseconds since 1970. */
 export type NumberKind = "number" | "seconds" | "millis" | "micros" | "nanos";
 
 /** The numbers of the format's Encoding enum. */
@@ -33,7 +33,7 @@ const JULIAN_DAY_1970 = 2_440_588;
 const TWO_32 = 2 ** 32;
 const DAY_US = 86_400e6;
 
-/** The unit of a time column's values, or undefined if the column holds no time. */
+/** The unit of a time column's values, or undefined if the column holds no times. */
 export function timeKind({ type, logical_type, converted_type }: SchemaElement): NumberKind | undefined {
   if (logical_type?.type === "TIMESTAMP") {
     return logical_type.unit === "MILLIS" ? "millis" : logical_type.unit === "MICROS" ? "micros" : "nanos";
@@ -49,10 +49,10 @@ function isUnsigned({ logical_type, converted_type }: SchemaElement): boolean {
 }
 
 /**
- * Decodes the numbers of a page; integers of 2^53 and more become numbers that are no safe integers.
+ * Decodes the numbers of a page; integers of 2^53 and more become unsafe integers.
  *
  * @param bytes The encoded values.
- * @param numValues How many there are, nulls left out.
+ * @param numValues Number of values, without nulls.
  * @param how `element`: the column; `encoding`: of the page; `kind`: what the numbers are.
  * @throws {EncodingError} If the bytes are damaged or the encoding does not fit the type.
  */
@@ -91,8 +91,8 @@ export function decodeNumbers(
 /**
  * Finds the texts of a page, as UTF-8.
  *
- * @param maxLength How many bytes of each are needed; there may be more.
- * @throws {EncodingError} If the bytes are damaged or the encoding is none of byte arrays.
+ * @param maxLength Number of bytes of each that are needed; there may be more.
+ * @throws {EncodingError} If the bytes are damaged or the encoding is not for byte arrays.
  */
 export function findTexts(
   bytes: Uint8Array,
@@ -133,7 +133,7 @@ function int96Us(view: DataView, at: number): number {
 
 const decoder = new TextDecoder();
 
-/** UTF-8 to text; short ASCII, which addresses are, without the cost of a call into the decoder. */
+/** UTF-8 to text; short ASCII, such as addresses, without the cost of a call into the decoder. */
 export function decodeUtf8(bytes: Uint8Array): string {
   if (bytes.length > 64) return decoder.decode(bytes);
   for (let i = 0; i < bytes.length; i++) if (bytes[i] > 127) return decoder.decode(bytes);

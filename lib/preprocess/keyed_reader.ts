@@ -1,5 +1,5 @@
 /**
- * Measurements from Parquet with their addresses turned into keys, once per distinct value.
+ * Reads measurements from Parquet and turns their addresses into keys, once per distinct value.
  *
  * @module
  */
@@ -11,17 +11,17 @@ import type { GroupKey } from "../external_sort/probe_columns.ts";
 import { SourceKeys } from "../external_sort/source_key.ts";
 import type { KeyedBatch, SplitMode } from "./splits.ts";
 
-/** Keys remembered between batches, about 100 bytes each. */
+/** The number of keys cached between batches, about 100 bytes each. */
 const MAX_KNOWN_KEYS = 500_000;
 
-/** How {@link readKeyed} reads. */
+/** Options of {@link readKeyed}. */
 export interface KeyedReadOptions {
   groupBy: GroupKey;
-  /** Of the hash, u32. */
+  /** Seed of the hash, u32. */
   seed: number;
   /** Mode `row` needs msm_id in every row of a file that has the column. */
   splitMode: SplitMode | undefined;
-  /** Further optional columns to read where a file has them. */
+  /** Further optional columns to read if a file has them. */
   columns: readonly OptionalColumn[];
   /** See {@link readMeasurements}. */
   rowRange?: readonly [first: number, end: number];
@@ -36,7 +36,8 @@ export interface SourcedKeyedBatch extends KeyedBatch {
 /**
  * Reads the measurements of Parquet files, in the files' order, with keys.
  *
- * @throws {FormatError} If a file is no Parquet, is damaged or lacks a needed column: prb_id, if rows are grouped by it.
+ * @throws {FormatError} If a file is not Parquet, is damaged or lacks a needed column: prb_id, if rows are grouped by
+ * it.
  */
 export async function* readKeyed(
   paths: readonly string[],

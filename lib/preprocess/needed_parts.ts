@@ -1,6 +1,6 @@
 /**
- * Which parts of shards a task of `probe-rows` reads. It looks at no others: all tasks together would look at each
- * part as often as there are tasks.
+ * Finds the parts of shards that a task of `probe-rows` reads. The task checks no others: otherwise every task would
+ * check all parts.
  *
  * @module
  */
@@ -14,31 +14,31 @@ import { listTasks, manifestName } from "../files/task_manifests.ts";
 import { shardOfParquetName, shardRangeOf, shardsWithin } from "./shard_layout.ts";
 import { SPLIT_NAMES } from "./splits.ts";
 
-/** Of the options of `shard`, those that place sources. */
+/** The options of `shard` that decide the shard of a source. */
 const placingSchema = z.object({
   groupBy: z.string(),
   seed: z.number(),
   numShards: z.array(z.number()).length(SPLIT_NAMES.length),
 });
 
-/** What a task of `probe-rows` makes. */
+/** The output of a task of `probe-rows`. */
 interface WantedRecords {
   task: ArrayTask;
   /** ArrayRecord files of train, val and test, of all tasks. */
   numShards: readonly number[];
   groupBy: string;
-  /** Of the hash that places sources, u32. */
+  /** Seed of the hash of sources, u32. */
   seed: number;
 }
 
 /**
- * Finds out which parts a task needs. Whether they are there, and all tasks of `shard` done, `checkOutputs()` says.
+ * Finds the parts that a task needs. `checkOutputs()` checks that they exist and that all tasks of `shard` are done.
  *
  * @param paths The inputs.
- * @returns `isRead`: false for parts that hold no rows for the task; `manifests`: those of all parts, also of those
- *   that are not read. Undefined if the task has to read everything: there is but one, or not all inputs are folders of `shard`
- *   that place sources as the task does.
- * @throws {FormatError} If a manifest is none.
+ * @returns `isRead`: false for parts that hold no rows for the task; `manifests`: those of all parts, including
+ *   that are not read. Undefined if the task has to read everything: it is the only one, or not all are folders of
+ *   `shard` with the same options for sources.
+ * @throws {FormatError} If a manifest is damaged.
  */
 export function neededParts(
   paths: readonly string[],
@@ -71,7 +71,7 @@ export function neededParts(
   return { isRead, manifests };
 }
 
-/** Of each shard in the folder of a split, whether it can hold rows of the task. */
+/** For each shard in the folder of a split, whether it can hold rows of the task. */
 function neededShards(
   folder: string,
   ofFolders: readonly number[],
@@ -80,7 +80,7 @@ function neededShards(
   const at = SPLIT_NAMES.findIndex((name) => name === folder);
   if (at < 0) return [];
   const own = shardsWithin(numShards, shardRangeOf(task, numShards)).filter(({ split }) => split === folder);
-  // The i-th of n shards has the part i / n to (i + 1) / n of all hashes.
+  // The i-th of n shards has the hashes from i / n to (i + 1) / n of the range.
   const n = ofFolders[at];
   const m = numShards[at];
   const overlaps = (i: number, j: number) => i * m < (j + 1) * n && j * n < (i + 1) * m;

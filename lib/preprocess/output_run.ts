@@ -17,20 +17,20 @@ import { StagedOutput } from "../files/staged_output.ts";
 import type { SpillIndex } from "../external_sort/spill.ts";
 import { SPLIT_NAMES } from "./splits.ts";
 
-/** Rewriting the manifest after each shard may take at most this share of the time, whatever its size. */
+/** The largest share of the time for rewriting the manifest after each shard, whatever its size. */
 const MANIFEST_TIME_SHARE = 0.05;
 
-/** What stands in `spill/index.json` beside the index itself. */
+/** The content of `spill/index.json` besides the indexes. */
 export interface SpillState {
-  /** Of each thread's spill file, in the order of their rows. */
+  /** The index of each thread's spill file, in the order of their rows. */
   indexes: SpillIndex[];
   /** Partitions of a shard; depends on the memory limit of the run that wrote the spill files. */
   subdivisions: number;
-  /** Names of further columns that were found. */
+  /** Names of the further columns found. */
   columns: string[];
 }
 
-/** What {@link OutputRun} needs. */
+/** Options of {@link OutputRun}. */
 interface OutputRunStart {
   stage: string;
   /** Input files. */
@@ -41,21 +41,21 @@ interface OutputRunStart {
   options: Record<string, unknown>;
   /** Whether another run's files are replaced instead of refused. */
   overwrite: boolean;
-  /** Which of several runs that write to the folder this is; the only one by default. */
+  /** This run's task among those that write to the folder; by default it is the only one. */
   task?: ArrayTask;
 }
 
-/** The state of one run's output folder. */
+/** The state of a run's output folder. */
 export class OutputRun implements Disposable {
   #nextWriteMs = 0;
   /** The folder and its manifest. */
   readonly output: StagedOutput;
   readonly #task: ArrayTask;
-  /** Where the task lists rejected rows, within the folder. */
+  /** The path of the task's list of rejected rows, within the folder. */
   readonly rejectsName: string;
 
   /**
-   * Opens the folder: fresh, or with what an earlier run of the same work left.
+   * Opens the folder: empty, or with the work that an earlier run of the same inputs and options left.
    *
    * @throws {UserError} If it holds another run's files, or an input does not exist.
    */
@@ -78,7 +78,7 @@ export class OutputRun implements Disposable {
     return join(this.#spill, `runs-${thread}.bin`);
   }
 
-  /** The spill files of an earlier run of the same work, if they are whole. */
+  /** The spill files of an earlier run of the same work, if they are complete. */
   earlierSpill(): SpillState | undefined {
     const path = join(this.#spill, "index.json");
     if (!exists(path)) return undefined;
@@ -94,13 +94,13 @@ export class OutputRun implements Disposable {
     }
   }
 
-  /** Makes the spill folder anew. */
+  /** Makes an empty spill folder. */
   beginSpill(): void {
     this.#removeSpill();
     Deno.mkdirSync(this.#spill, { recursive: true });
   }
 
-  /** Records that all rows are divided: from now on a rerun does not read the input again. */
+  /** Records that all rows are divided: a rerun then does not read the input again. */
   finishSpill(
     state: SpillState,
     found: { counts: Record<string, unknown>; rejected: Record<string, number> },
@@ -111,7 +111,7 @@ export class OutputRun implements Disposable {
     writeJsonAtomic(join(this.#spill, "index.json"), state);
   }
 
-  /** Deletes the work of a run that failed before there was anything worth keeping. */
+  /** Deletes the work of a run that failed before it had a result worth keeping. */
   discardIfUseless(): void {
     if (this.earlierSpill()) return;
     this.#removeSpill();
@@ -123,7 +123,7 @@ export class OutputRun implements Disposable {
     this.add(await describeOutput(this.output.folder, name, counts));
   }
 
-  /** As {@link record}, of an output that is described already; saves the manifest if that takes little of the time. */
+  /** {@link record} for an output that is already described; saves the manifest if that takes little of the time. */
   add(output: ManifestOutput): void {
     this.output.add(output);
     const startMs = performance.now();
@@ -134,7 +134,7 @@ export class OutputRun implements Disposable {
   }
 
   /**
-   * Checks that no input changed since the start.
+   * Checks that no input has changed since the start.
    *
    * @throws {UserError} If one did.
    */
@@ -144,7 +144,7 @@ export class OutputRun implements Disposable {
       if (now.sizeBytes === sizeBytes && now.mtimeMs === mtimeMs) continue;
       throw new UserError(
         `Cannot use ${path}: it changed while it was read (${sizeBytes} bytes at the start, ${now.sizeBytes} now), ` +
-          `an unchanging file was wanted; when it is complete, ` +
+          `expected an unchanging file; when it is complete, ` +
           (this.#task.count === 1
             ? "run again with --overwrite"
             : "delete the output and run all tasks again"),
@@ -155,9 +155,9 @@ export class OutputRun implements Disposable {
   /**
    * The sums of the outputs' counts by split, `all` for outputs in no split.
    *
-   * @param files What the number of outputs is called.
-   * @param counted What is counted of an output.
-   * @param splits Those that are there even without outputs.
+   * @param files The name of the number of outputs.
+   * @param counted The counts of an output to sum.
+   * @param splits The splits that are present even without outputs.
    */
   sumBySplit(
     files: string,
@@ -177,9 +177,9 @@ export class OutputRun implements Disposable {
   }
 
   /**
-   * Puts the outputs in their places.
+   * Publishes the outputs.
    *
-   * @param splits Of {@link sumBySplit}, for the manifest.
+   * @param splits The sums of {@link sumBySplit}, for the manifest.
    * @throws {UserError} If an input changed since the start.
    */
   finish(splits: Record<string, Record<string, number>>): void {
@@ -188,7 +188,7 @@ export class OutputRun implements Disposable {
     this.output.publish();
   }
 
-  /** Gives the folder free; unfinished work stays. */
+  /** Releases the folder; unfinished work is kept. */
   [Symbol.dispose](): void {
     this.output[Symbol.dispose]();
   }
@@ -198,7 +198,7 @@ export class OutputRun implements Disposable {
   }
 
   #removeSpill(): void {
-    // The index first: what it describes is not whole any more.
+    // The index first, because the files that it describes are no longer complete.
     for (const path of [join(this.#spill, "index.json"), this.#spill]) {
       if (exists(path)) Deno.removeSync(path, { recursive: true });
     }

@@ -1,6 +1,6 @@
 /**
- * The map side of the group-by for a share of the rows: every usable row of the share read once and put into a
- * spill file with the rows of its partition, rejects counted and listed.
+ * The map side of the group-by for a share of the rows: every usable row of the share is read once and put into
+ * a spill file with the rows of its partition; rejected rows are counted and listed.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 
 /** One thread's part of the work: plain data. */
 export interface PartitionShare {
-  /** The rows, counted over all inputs, from the first to before the last. */
+  /** The range of rows, counted over all inputs; the end is excluded. */
   rowRange: readonly [first: number, end: number];
   spillPath: string;
   /** Partitions of a shard. */
@@ -25,7 +25,7 @@ export interface PartitionShare {
   timeRangeUs: [number, number] | undefined;
 }
 
-/** What became of a share: plain data. */
+/** The result of a share: plain data. */
 export interface ShareResult {
   index: SpillIndex;
   /** Rows by split. */

@@ -1,13 +1,13 @@
 /**
  * `probe-rows`: measurements grouped by source, each group in time order, as ArrayRecord files of probe rows.
  *
- * Rows are divided over partitions on disk by ranges of the source's hash, so many that one fits in memory; each
- * partition is sorted by (group, time) and cut into records. Records of a shard come in the order of the source's
- * hash; rows of equal time in the order of the input. Neither the memory limit nor the number of partitions shows
- * in the output.
+ * Rows are divided by ranges of the source's hash over so many partitions on disk that each fits in memory; each
+ * partition is sorted by (group, time) and cut into records. Records of a shard are in the order of the source's
+ * hash; rows of equal time are in the order of the input. The output depends neither on the memory limit nor on the
+ * number of partitions.
  *
- * Several tasks may divide the work: each makes a run of consecutive shards and reads of a folder that `shard` wrote
- * only files that can hold rows of these.
+ * Several tasks may divide the work: each makes consecutive shards, and of a folder that `shard` wrote it reads
+ * only files that can hold their rows.
  *
  * @module
  */
@@ -27,24 +27,25 @@ import type { StageHooks } from "../threads/stage_hooks.ts";
 
 /** Share of the memory limit for the rows of a partition and their sort. */
 const SORT_MEMORY_SHARE = 1 / 4;
-/** Partitions are planned for this share of the rows that fit, since sources are not equally large. */
+/** The planned size of a partition, as a share of the rows that fit, since sources are not equally large. */
 const PARTITION_FILL = 0.6;
-/** Partitions are no more than this; larger ones are sorted on disk. */
+/** The largest number of partitions; larger partitions are sorted on disk. */
 const MAX_PARTITIONS = 4096;
 /**
- * Rows are taken from a partition in the order of the sort, which is faster while it is in the processor's cache:
- * 10 M rows took 6.8 s of processor time in partitions of 0.5 M rows, 5.8 s in these (two cores of a shared server).
+ * Rows are taken from a partition in the order of the sort, which is faster if the partition fits in the processor's
+ * cache: 10 M rows took 6.8 s of processor time in partitions of 0.5 M rows, 5.8 s in these (two cores of a shared
+ * server).
  */
 const CACHED_ROWS = 32768;
-/** More partitions for the cache's sake would make their blocks small. */
+/** The largest number of partitions made for the cache's sake: with more, their blocks would be small. */
 const MAX_CACHED_PARTITIONS = 1024;
-/** A record is held about three times while it is built, encoded and compressed; the rest is room for others. */
+/** A record is held about three times while it is built, encoded and compressed; the rest is for other data. */
 const RECORD_MEMORY_SHARE = 1 / 8;
 
-/** What {@link buildProbeRows} does; a task makes a share of the output's shards. */
+/** Options of {@link buildProbeRows}; a task makes a share of the output's shards. */
 export interface ProbeRowsOptions extends ShardedStageOptions {
   splits: SplitSource;
-  /** No record is larger, in bytes. */
+  /** The largest size of a record, bytes. */
   maxRowSizeBytes: number;
   compression: "zstd" | "brotli" | "none";
 }
@@ -53,7 +54,7 @@ export interface ProbeRowsOptions extends ShardedStageOptions {
  * Runs the stage.
  *
  * @returns Per split `records`, `measurements`, `sources`, `shards`, `bytes`.
- * @throws {UserError} If the input or output cannot be used; a rerun goes on where this run ended.
+ * @throws {UserError} If the input or output cannot be used; a rerun continues where this run ended.
  */
 export async function buildProbeRows(
   options: ProbeRowsOptions,
@@ -63,7 +64,7 @@ export async function buildProbeRows(
   return await runShardedStage(probeRowsStage(options), hooks);
 }
 
-/** What the stage does, for whichever thread does it. */
+/** The definition of the stage, for all its threads. */
 export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
   const { splits, groupBy, numShards, maxRowSizeBytes, compression, seed, inputManifests } = options;
   const { workers = 1, task = ONLY_TASK } = options;
@@ -112,8 +113,8 @@ function checkRowSize({ maxRowSizeBytes, memoryLimitBytes }: ProbeRowsOptions): 
   const smallest = 2 * RECORD_OVERHEAD_BYTES;
   if (maxRowSizeBytes >= smallest && maxRowSizeBytes <= largest) return;
   throw new UsageError(
-    `Cannot use --max-row-size-mb ${maxRowSizeBytes / 1e6}: ${smallest / 1e6} to ${largest / 1e6} was ` +
-      "wanted (an eighth of the memory limit); change it or raise --memory-limit-gb",
+    `Cannot use --max-row-size-mb ${maxRowSizeBytes / 1e6}: expected ${smallest / 1e6} to ${largest / 1e6} ` +
+      "(an eighth of the memory limit); change it or raise --memory-limit-gb",
   );
 }
 

@@ -1,5 +1,5 @@
 /**
- * Sorted measurements cut into probe rows: a new row begins with each group, and where the record would exceed the
+ * Cuts sorted measurements into probe rows: a new row begins with each group, and when the record would exceed the
  * size limit.
  *
  * An upper bound of the size is computed from the widths of the columns and the texts of the dictionaries, so a row is
@@ -19,14 +19,14 @@ const BYTES_PER_MEASUREMENT = 21;
 /** An offset per dictionary entry. */
 const BYTES_PER_ENTRY = 4;
 /**
- * Bytes of a record beside measurements and dictionaries: two schemas, five messages, padding of each buffer;
+ * Bytes of a record besides measurements and dictionaries: two schemas, five messages, padding of each buffer;
  * measured 2,100 to 2,190 with apache-arrow 21.2 (tests/preprocess/row_cutter_test.ts).
  */
 export const RECORD_OVERHEAD_BYTES = 4096;
-/** The address texts kept from row to row. */
+/** The number of address texts kept from row to row. */
 const MAX_TEXTS = 1 << 18;
 
-/** A dictionary that grows with a row: texts, and the place of each address among them. */
+/** The growing dictionary of a row: texts, and the index of each address among them. */
 class RowDictionary {
   texts: string[] = [];
   /** By address id: the index in `texts`. */
@@ -42,7 +42,7 @@ class RowDictionary {
   }
 }
 
-/** Receives rows in order and hands on probe rows. */
+/** Receives rows in order and emits probe rows. */
 export class RowCutter implements RowSink {
   readonly #maxRecordBytes: number;
   readonly #emit: (row: ProbeRow) => void;
@@ -62,8 +62,8 @@ export class RowCutter implements RowSink {
   #rttMs = new Float32Array(1024);
 
   /**
-   * @param maxRecordBytes No record is larger; at least twice {@link RECORD_OVERHEAD_BYTES}.
-   * @param emit Takes each finished row; its arrays are views that change after the call.
+   * @param maxRecordBytes The largest size of a record; at least twice {@link RECORD_OVERHEAD_BYTES}.
+   * @param emit Receives each finished row; its arrays are views that change after the call.
    */
   constructor(maxRecordBytes: number, emit: (row: ProbeRow) => void) {
     ensure(maxRecordBytes >= 2 * RECORD_OVERHEAD_BYTES, "the size limit of a probe row is too small");
@@ -72,13 +72,13 @@ export class RowCutter implements RowSink {
     this.#emit = emit;
   }
 
-  /** Begins another source. */
+  /** Begins a new source. */
   beginGroup(group: Group): void {
     this.flush();
     this.#group = group;
   }
 
-  /** Takes the group's next measurement. */
+  /** Adds the group's next measurement. */
   push(columns: ProbeColumns, row: number): void {
     const { keys } = columns;
     const src = this.#translation.idOf(keys, columns.src[row]);
@@ -99,7 +99,7 @@ export class RowCutter implements RowSink {
     this.#rttMs[at] = columns.rttMs[row];
   }
 
-  /** Hands on what is left. */
+  /** Emits the remaining measurements. */
   flush(): void {
     const n = this.#numRows;
     if (n === 0) return;

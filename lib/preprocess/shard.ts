@@ -2,10 +2,10 @@
  * `shard`: measurements Parquet divided into train, val and test, each into shards by hash of the source.
  *
  * Rows are first divided over one spill file, in which every shard is a partition, then each shard is written
- * from its partition: one Parquet writer at a time, whatever the number of shards. Rows keep the order of the
- * input. Addresses are written as RFC 5952 does, so that a source has one spelling.
+ * from its partition. So there is one Parquet writer at a time, whatever the number of shards. Rows keep the order of
+ * the input. Addresses are written in the form of RFC 5952, so that a source has one spelling.
  *
- * Several tasks may divide the work: each reads a run of consecutive row groups and writes its part of every
+ * Several tasks may divide the work: each reads consecutive row groups and writes its part of every
  * shard. The names of a shard's parts sort in the order of the input.
  *
  * @module
@@ -30,10 +30,10 @@ const SCHEMA: readonly SpillColumn[] = [
   { name: "dst", type: "key" },
   ...OPTIONAL_COLUMNS.map(({ name }): SpillColumn => ({ name, type: "f64" })),
 ];
-/** The address texts kept from block to block. */
+/** The number of address texts kept from block to block. */
 const MAX_TEXTS = 1 << 18;
 
-/** What {@link shardMeasurements} does; a task reads a share of the input and makes a part of each shard. */
+/** Options of {@link shardMeasurements}; a task reads a share of the input and makes a part of each shard. */
 export interface ShardOptions extends ShardedStageOptions {
   splitBy: SplitMode;
   ratios: SplitRatios;
@@ -43,7 +43,7 @@ export interface ShardOptions extends ShardedStageOptions {
  * Runs the stage.
  *
  * @returns Per split `rows`, `sources`, `shards`, `bytes`.
- * @throws {UserError} If the input or output cannot be used; a rerun goes on where this run ended.
+ * @throws {UserError} If the input or output cannot be used; a rerun continues where this run ended.
  */
 export async function shardMeasurements(
   options: ShardOptions,
@@ -52,7 +52,7 @@ export async function shardMeasurements(
   return await runShardedStage(shardStage(options), hooks);
 }
 
-/** What the stage does, for whichever thread does it. */
+/** The definition of the stage, for all its threads. */
 export function shardStage(options: ShardOptions): ShardedStage {
   const { splitBy, ratios, groupBy, numShards, seed, task = ONLY_TASK } = options;
   return {

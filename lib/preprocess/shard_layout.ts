@@ -1,7 +1,7 @@
 /**
- * Which shard a source goes to, which partition of the spill file, and what the shards are called.
+ * The shard and the spill file's partition of a source, and the names of shards.
  *
- * Shards and partitions are ranges of the source's hash, one after the other, so the records of a shard are in
+ * Shards and partitions are consecutive ranges of the source's hash, so the records of a shard are in
  * the order of the hash whatever the number of partitions.
  *
  * @module
@@ -11,16 +11,16 @@ import { SPLIT_NAMES, type SplitName } from "./splits.ts";
 
 const TWO_32 = 2 ** 32;
 
-/** Which shards a run makes: those of train, then of val, then of test are counted through. */
+/** The range of shards that a run makes; shards are numbered through train, val and test. */
 export type ShardRange = readonly [first: number, end: number];
 
-/** A shard and its place among those of its split. */
+/** A shard and its index among those of its split. */
 export interface Shard {
   split: SplitName;
   shard: number;
 }
 
-/** Ranges of the hash: splits, their shards, and partitions within a shard; a run may make some of the shards. */
+/** Ranges of the hash: splits, their shards, and partitions within a shard; a run may make only some of the shards. */
 export class ShardLayout {
   /** Partitions of the run's shards. */
   readonly numPartitions: number;
@@ -29,7 +29,7 @@ export class ShardLayout {
   /**
    * @param numShards Shards of train, val and test.
    * @param subdivisions Partitions of a shard.
-   * @param own Which of the shards the run makes.
+   * @param own The shards that the run makes.
    */
   constructor(
     readonly numShards: readonly number[],
@@ -49,7 +49,7 @@ export class ShardLayout {
    *
    * @param split Index into {@link SPLIT_NAMES}.
    * @param hash The first word of its hash, u32.
-   * @returns 0..numPartitions - 1, or numPartitions if its shard is none of the run's.
+   * @returns 0..numPartitions - 1, or numPartitions if the run does not make its shard.
    */
   partitionOf(split: number, hash: number): number {
     const count = this.#firstPartition[split + 1] - this.#firstPartition[split];
@@ -85,7 +85,7 @@ export function parquetShardName({ split, shard }: Shard, task: ArrayTask): stri
   return `${split}/shard-${padded(shard)}${part}.parquet`;
 }
 
-/** The number of the shard in a name of {@link parquetShardName}, or undefined if it is no such name. */
+/** The index of the shard in a name of {@link parquetShardName}, or undefined for other names. */
 export function shardOfParquetName(path: string): number | undefined {
   const match = /(?:^|[\\/])shard-(\d{5})(?:-part-\d{5}-of-\d{5})?\.parquet$/.exec(path);
   return match ? Number(match[1]) : undefined;

@@ -1,6 +1,6 @@
 /**
- * What `shard` and `probe-rows` have in common: rows divided over a spill file, then shard after shard written
- * from it, with a manifest from which an interrupted run goes on.
+ * The common part of `shard` and `probe-rows`: rows are divided over a spill file, then shard after shard is written
+ * from it, with a manifest from which an interrupted run continues.
  *
  * @module
  */
@@ -17,12 +17,12 @@ import { SPLIT_NAMES } from "./splits.ts";
 import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 import { type ShardQueue, StageThreads } from "./stage_threads.ts";
 
-/** A thread takes 0.1 s to start, in which another reads this many rows. */
+/** The rows that a thread reads in the 0.1 s that another thread needs to start. */
 const MIN_ROWS_PER_THREAD = 50_000;
 /** Share of the memory limit for rows waiting to be written, over all threads. */
 const SPILL_BUFFER_SHARE = 1 / 8;
 
-/** What a run did; `splits` has the sums of the shards' counts with `shards` and `bytes`. */
+/** The result of a run; `splits` has the sums of the shards' counts with `shards` and `bytes`. */
 export interface StageSummary {
   splits: Record<string, Record<string, number>>;
   rejected: Record<string, number>;
@@ -30,7 +30,7 @@ export interface StageSummary {
   seconds: number;
   rowsPerSecond: number;
   peakMemoryBytes: number;
-  /** Whether all was there already; `rowsPerSecond` is then 0. */
+  /** Whether all outputs already existed; `rowsPerSecond` is then 0. */
   wasComplete: boolean;
 }
 
@@ -102,7 +102,7 @@ async function writeShards(stage: ShardedStage, run: OutputRun, hooks: StageHook
   }, hooks);
 }
 
-/** Divides the rows of the task over spill files; each thread reads a run of rows into a file of its own. */
+/** Divides the rows of the task over spill files; each thread reads consecutive rows into its own file. */
 async function partitionRows(
   stage: ShardedStage,
   run: OutputRun,

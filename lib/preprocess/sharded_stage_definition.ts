@@ -1,5 +1,5 @@
 /**
- * What `shard` and `probe-rows` have in common, and what distinguishes them.
+ * The common options of `shard` and `probe-rows`, and the definition that distinguishes them.
  *
  * @module
  */
@@ -16,12 +16,12 @@ import type { KeyedBatch, SplitName, SplitPlan } from "./splits.ts";
 export interface ShardedStageOptions {
   /** Parquet files, sorted. */
   inputs: readonly string[];
-  /** If `inputs` are only those that the task reads: the manifests of all, as `neededParts()` finds them. */
+  /** The manifests of all inputs, from `neededParts()`, if `inputs` are only those that the task reads. */
   inputManifests?: readonly string[] | undefined;
   /** The output folder. */
   output: string;
   overwrite: boolean;
-  /** What a source is. */
+  /** The column that identifies a source. */
   groupBy: GroupKey;
   /** Seed of the hash, u32. */
   seed: number;
@@ -30,18 +30,18 @@ export interface ShardedStageOptions {
   /** Largest share of rows that may be rejected. */
   maxRejectRatio: number;
   memoryLimitBytes: number;
-  /** Threads at most (default 1); the output does not depend on it. */
+  /** Largest number of threads (default 1); the output does not depend on it. */
   workers?: number;
-  /** Which task of several this run is; the only one by default. */
+  /** The task of this run; by default it is the only one. */
   task?: ArrayTask;
 }
 
-/** Where the split of a row comes from: a plan, or the folder of its file. */
+/** The source of a row's split: a plan, or the folder of its file. */
 export type SplitSource =
   | { plan: Omit<SplitPlan, "timeRangeUs"> }
   | { splitOfFile: ReadonlyMap<string, SplitName> };
 
-/** Where a shard's rows are and where the shard goes. */
+/** A shard's rows and its file. */
 export interface ShardJob {
   spill: SpillReader;
   /** Optional columns that the input had. */
@@ -58,26 +58,26 @@ export interface ShardJob {
 /** A stage that writes one file per shard. */
 export interface ShardedStage extends ShardedStageOptions {
   stage: "shard" | "probe-rows";
-  /** What another thread makes the same definition from: plain data. */
+  /** Plain data from which another thread makes the same definition. */
   options: unknown;
   /** The options that decide the output's bytes. */
   identity: Record<string, unknown>;
   splits: SplitSource;
-  /** Which share of the input's rows is read. */
+  /** The share of the input's rows to read. */
   rowShare: ArrayTask;
-  /** Rows of other shards are left out. */
+  /** The shards to make; rows of other shards are skipped. */
   ownShards: ShardRange;
   /** The spill file's columns. */
   schema: readonly SpillColumn[];
-  /** Optional columns to read where a file has them. */
+  /** Optional columns to read if a file has them. */
   columns: readonly OptionalColumn[];
   /** Fills the spill file's columns from a batch. */
   fill(keyed: KeyedBatch, into: ColumnData[]): void;
-  /** How many partitions a shard has, from the number of rows. */
+  /** The number of partitions of a shard, from the number of rows. */
   subdivisions(numRows: number): number;
   /** The shard's file within the output folder. */
   shardName(shard: Shard): string;
-  /** What is counted of a shard, in order. */
+  /** The names of a shard's counts, in order. */
   counted: readonly string[];
   /** Writes a shard's file and returns its counts. */
   writeShard(job: ShardJob): Promise<Record<string, number>>;

@@ -1,5 +1,5 @@
 /**
- * Inputs whose splits are decided already: folders with `train`, `val` and `test` in them, as `shard` writes.
+ * Inputs that are already split: folders with `train`, `val` and `test` in them, as `shard` writes.
  *
  * @module
  */
@@ -10,27 +10,27 @@ import { SPLIT_NAMES, type SplitName } from "./splits.ts";
 
 const PARQUET: InputKind = { extensions: [".parquet"], wanted: "a Parquet file" };
 
-/** Input files, with their splits where folders decide. */
+/** Input files, with their splits if folders decide them. */
 export interface SplitInputs {
   files: string[];
-  /** The split of each file; absent where rows are split by a rule. */
+  /** The split of each file; absent if rows are split by a rule. */
   splitOfFile?: ReadonlyMap<string, SplitName>;
 }
 
-/** Which files of a folder count, and what an error message calls them. */
+/** The files of a folder that count, and their name in error messages. */
 export interface InputKind {
   extensions: string[];
   wanted: string;
 }
 
 /**
- * Lists inputs and finds out whether they are split.
+ * Lists inputs and determines whether they are split.
  *
  * @param paths Files, folders, globs.
- * @param kind Of the files; Parquet by default.
- * @param isRead What counts of the inputs, if these are known to be split, such as `neededParts()` says; by default
- *   all.
- * @throws {UserError} If there is nothing there, or only some of the paths are split folders.
+ * @param kind The kind of the files; Parquet by default.
+ * @param isRead The inputs that count, if these are known to be split, such as by `neededParts()`; by default
+ *   all inputs.
+ * @throws {UserError} If there are no files, or only some of the paths are split folders.
  */
 export function listSplitInputs(
   paths: readonly string[],
@@ -43,8 +43,8 @@ export function listSplitInputs(
   if (split.length < paths.length) {
     const other = paths.find((path) => !split.includes(path));
     throw new UsageError(
-      `Cannot use --input ${other} with ${split[0]}: one has no folders train, val, test and the other ` +
-        "has; give them to runs of their own",
+      `Cannot use --input ${other} with ${split[0]}: only one of them has folders train, val, test; ` +
+        "use separate runs for them",
     );
   }
   const files = listInputs([...folders.values()].flat(), { ...kind, isRead });

@@ -1,13 +1,13 @@
 /**
- * Which of train, val and test a measurement belongs to.
+ * Assigns measurements to train, val and test.
  *
  * Modes: `probe` by hash of the source (src_addr, or prb_id when rows are grouped by it): sources unseen in
  * training; `time`: the end of the time span is test, the part before it val; `row` by hash of (msm_id,
  * event_time), or of (src_addr, dst_addr, event_time) in files without msm_id; `pair` by hash of the unordered pair
- * of addresses, since the way back would give the answer away; `destination` by hash of dst_addr; `node` by the
+ * of addresses, because the reverse direction would reveal the answer; `destination` by hash of dst_addr; `node` by the
  * hashes of both addresses: test if either is, else val if either is. An address has the same hash as source, as
  * destination and as node. A row's split depends on the row, the seed and, for `time`, the range of event_time over
- * all rows, which takes a first pass over that column; never on the order of the rows.
+ * all rows, which takes a first pass over that column. It never depends on the order of the rows.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import type { MeasurementBatch } from "../measurement/batch.ts";
 import { fillPhiloxBlock } from "../random/philox.ts";
 import { integerToWords, KeyKind, type SourceKeys } from "../external_sort/source_key.ts";
 
-/** The splits, in the order in which all arrays and files have them. */
+/** The splits, in the order used in all arrays and files. */
 export const SPLIT_NAMES = ["train", "val", "test"] as const;
 /** One of {@link SPLIT_NAMES}. */
 export type SplitName = typeof SPLIT_NAMES[number];
@@ -29,14 +29,14 @@ export type SplitMode = typeof SPLIT_MODES[number];
 /** The shares of train, val and test; they sum to 1. */
 export type SplitRatios = readonly [train: number, val: number, test: number];
 
-/** Of each of the numbers that {@link parseRatios} takes, so that their sum is finite and loses none of them. */
+/** The largest number that {@link parseRatios} accepts: sums are then finite and no share is lost by rounding. */
 const MAX_RATIO = 1e6;
 
-/** How to split. */
+/** The way of splitting. */
 export interface SplitPlan {
   mode: SplitMode;
   ratios: SplitRatios;
-  /** u32; another seed gives another random split. */
+  /** u32; it changes the random split. */
   seed: number;
   /** The first and last event_time, µs since 1970; needed by mode `time`. */
   timeRangeUs?: readonly [firstUs: number, lastUs: number];
@@ -45,13 +45,13 @@ export interface SplitPlan {
 /** A batch with the ids of its sources and destinations. */
 export interface KeyedBatch {
   batch: MeasurementBatch;
-  /** What the ids mean. */
+  /** The keys of the ids. */
   keys: SourceKeys;
   /** The source's address, per row. */
   srcId: Uint32Array;
   /** The destination's address, per row. */
   dstId: Uint32Array;
-  /** What rows are grouped by, per row: the source's address or the probe. */
+  /** The group's key per row: the source's address or the probe. */
   groupId: Uint32Array;
 }
 
@@ -59,15 +59,15 @@ export interface KeyedBatch {
  * Parses `80,10,10`.
  *
  * @param text Three numbers from 0 to 1,000,000, not all 0; they need not sum to 100.
- * @throws {UsageError} If it is anything else.
+ * @throws {UsageError} If the text is anything else.
  */
 export function parseRatios(text: string): SplitRatios {
   const parts = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
   const isInRange = parts.length === 3 && parts.every((part) => part >= 0 && part <= MAX_RATIO);
   if (!isInRange || parts.every((part) => part === 0)) {
     throw new UsageError(
-      `Cannot use --ratios ${shortened(text)}: three numbers train,val,test from 0 to ${MAX_RATIO}, not ` +
-        "all 0, were wanted, such as 80,10,10",
+      `Cannot use --ratios ${shortened(text)}: expected three numbers train,val,test from 0 to ` +
+        `${MAX_RATIO}, not all 0, such as 80,10,10`,
     );
   }
   const total = parts[0] + parts[1] + parts[2];
@@ -85,14 +85,14 @@ export class SplitAssigner {
   readonly #valEnd: number;
 
   /**
-   * @param plan How to split.
+   * @param plan The way of splitting.
    * @throws {UserError} If mode `time` has several splits and no time to divide.
    */
   constructor(plan: SplitPlan) {
     this.#plan = plan;
     this.#only = plan.ratios.indexOf(1);
     this.#trainEnd = plan.ratios[0];
-    // A last share of exactly 0 must stay empty whatever the rounding of the sum.
+    // A last share of exactly 0 must stay empty, whatever the rounding of the sum.
     this.#valEnd = plan.ratios[2] === 0 ? 2 : plan.ratios[0] + plan.ratios[1];
     if (plan.mode === "time" && this.#only < 0) checkTimeRange(plan.timeRangeUs);
   }
@@ -100,7 +100,7 @@ export class SplitAssigner {
   /**
    * The split of each row.
    *
-   * @param keyed The batch; mode `row` takes its msm_id where it has one.
+   * @param keyed The batch; mode `row` uses its msm_id if it has one.
    * @returns An index into {@link SPLIT_NAMES} per row.
    */
   assign(keyed: KeyedBatch): Uint8Array {
@@ -137,8 +137,8 @@ function checkTimeRange(range: SplitPlan["timeRangeUs"]): void {
   if (range && range[0] < range[1]) return;
   const found = range && range[0] === range[1]
     ? `every row has the time ${new Date(range[0] / 1000).toISOString()}`
-    : "there are no rows";
-  throw new UserError(`Cannot split by time: ${found}, a time span was wanted; use --split-by probe`);
+    : "found no rows";
+  throw new UserError(`Cannot split by time: ${found}, expected a time span; use --split-by probe`);
 }
 
 function keyFractions({ hashes }: SourceKeys, id: Uint32Array, numRows: number): Float64Array {
@@ -147,7 +147,10 @@ function keyFractions({ hashes }: SourceKeys, id: Uint32Array, numRows: number):
   return fractions;
 }
 
-/** Since train, val and test follow each other in [0, 1), the larger fraction is that of the end held out more. */
+/**
+ * Since train, val and test follow each other in [0, 1), the larger fraction is that of the end that is held out
+ * more.
+ */
 function nodeFractions({ batch, keys, srcId, dstId }: KeyedBatch): Float64Array {
   const fractions = keyFractions(keys, srcId, batch.numRows);
   const ofDst = keyFractions(keys, dstId, batch.numRows);
@@ -174,12 +177,12 @@ function rowFractions({ batch, keys, srcId, dstId }: KeyedBatch, seed: number): 
   for (let row = 0; row < numRows; row++) {
     if (msmId) integerToWords(msmId[row], words, 0);
     else {
-      // Unlike a sum, these words tell the two directions of a pair apart.
+      // Unlike a sum, these words distinguish the two directions of a pair.
       words[0] = hashes[4 * srcId[row] + 2] + hashes[4 * dstId[row]];
       words[1] = hashes[4 * srcId[row] + 3] + hashes[4 * dstId[row] + 1];
     }
     integerToWords(eventTimeUs[row], words, 2);
-    // As hashKey() does, without its arrays.
+    // hashKey() without its arrays.
     fillPhiloxBlock(hash, words[0], words[1], words[2], words[3], seed, KeyKind.ROW);
     fractions[row] = splitFraction(hash, 0);
   }

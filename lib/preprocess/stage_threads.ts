@@ -1,8 +1,8 @@
 /**
- * The threads of a stage: this one, which works too, and workers. With one thread there are no workers.
+ * The threads of a stage: this one, which also works, and workers. With one thread there are no workers.
  *
- * A failure in one thread stops all threads. It is thrown when every thread has closed its files, so nothing is
- * written afterwards.
+ * A failure in one thread stops all threads. The error is thrown after every thread has closed its files, so nothing
+ * is written afterwards.
  *
  * @module
  */
@@ -17,11 +17,11 @@ import type { ShardedStage } from "./sharded_stage_definition.ts";
 
 /** A thread has its own runtime, caches and buffers: 270 MB measured with 10 M rows and a limit of 2 GB. */
 const THREAD_BYTES = 270e6;
-/** Records that a thread's memory must hold beside what it is made of: its columns, bytes, compressed bytes. */
+/** The number of copies of a record that a thread's memory must hold: columns, bytes, compressed bytes. */
 const RECORDS_PER_THREAD = 8;
 const WORKER = new URL("./stage_worker.ts", import.meta.url);
 
-/** The shards that are not finished: plain data, the same for all threads. */
+/** The unfinished shards: plain data, the same for all threads. */
 export interface ShardQueue {
   /** The output folder. */
   folder: string;
@@ -29,7 +29,7 @@ export interface ShardQueue {
   /** Optional columns that the input had. */
   columns: string[];
   shards: (Shard & { partitions: number[] })[];
-  /** One i32: the number of shards that were taken. */
+  /** One i32: the number of shards that threads have taken. */
   numTaken: SharedArrayBuffer;
 }
 
@@ -38,17 +38,17 @@ export type StageWork =
   | { kind: "partition"; share: PartitionShare }
   | { kind: "write"; queue: ShardQueue; runsPath: string };
 
-/** What a thread reports on the way: how many rows of its work are done, or a shard that it finished. */
+/** A thread's events: the number of rows done, or a finished shard. */
 export type StageEvent = { rows: number } | { shard: ManifestOutput };
 
-/** What a piece of work gives: of the rows that were divided. */
+/** The result of a piece of work: that of dividing rows. */
 export type StageResult = ShareResult | undefined;
 
 /**
- * How many threads fit in memory.
+ * The number of threads that fit in memory.
  *
- * @param wanted Threads at most.
- * @param memoryLimitBytes For all threads together.
+ * @param wanted Largest number of threads.
+ * @param memoryLimitBytes The limit for all threads together.
  * @param largestRecordBytes The largest record that a thread makes.
  * @returns At least 1.
  */
@@ -93,19 +93,19 @@ async function writeFromQueue(
   }
 }
 
-/** What all threads do at a time. */
+/** A round of work for all threads. */
 interface StageRound {
   /** A piece of work for each thread, this one's first. */
   work: StageWork[];
-  /** Called with the shards that are finished. */
+  /** Called with finished shards. */
   onShard?(output: ManifestOutput): void;
   /** For progress. */
   phase: string;
-  /** Rows in all. */
+  /** Total number of rows. */
   total: number;
 }
 
-/** Runs rounds of work; to be disposed of. */
+/** Runs rounds of work; the caller must dispose of it. */
 export class StageThreads implements Disposable {
   readonly #pool: WorkerPool<StageWork, StageResult, StageEvent>;
   readonly #stage: ShardedStage;
@@ -114,7 +114,7 @@ export class StageThreads implements Disposable {
    * Starts the workers.
    *
    * @param numThreads This thread included.
-   * @param stage What is to be done.
+   * @param stage The work.
    * @param module The workers' module.
    */
   constructor(readonly numThreads: number, stage: ShardedStage, module: URL = WORKER) {
@@ -127,7 +127,7 @@ export class StageThreads implements Disposable {
    * Does a round of work.
    *
    * @returns The results, this thread's first.
-   * @throws What the first thread to fail threw.
+   * @throws The error of the first thread that failed.
    */
   async run({ work, onShard, phase, total }: StageRound, hooks: StageHooks): Promise<StageResult[]> {
     const failed = new AbortController();

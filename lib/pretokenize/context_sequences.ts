@@ -1,8 +1,8 @@
 /**
  * Sequences of vocabulary v2: the contexts of one epoch, as the loader draws them, one a sequence.
  *
- * Contexts are not packed: which of several contexts in a row of tokens a position may attend to is a matter of
- * the trainer, and trainers that pack do it with lengths. Rows come in the order of the files, each with all its
+ * Contexts are not packed: masks for several contexts in a row of tokens depend on
+ * the trainer, and trainers that pack use lengths. Rows are in the order of the files, each with all its
  * contexts; the loader shuffles, and so should other trainers. A context has up to T + 1 tokens, T inputs and the
  * last one's target.
  *
@@ -16,7 +16,7 @@ import { RandomStream } from "../random/philox.ts";
 import { TokenWriter } from "../tokens/vocab_v2.ts";
 import type { TokenShards } from "./token_shards.ts";
 
-/** How contexts are drawn; the same as the loader's with the same values. */
+/** The options of drawing contexts; with the loader's values the contexts are the same. */
 export interface ContextSequenceOptions {
   /** The seed, 0..2^53 - 1. */
   seed: number;

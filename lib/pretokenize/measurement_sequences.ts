@@ -21,11 +21,11 @@ import type { TokenShards } from "./token_shards.ts";
 const US_PER_S = 1e6;
 const US_PER_MS = 1000;
 const MAX_TOKENS = 69;
-/** Some 300 bytes each, so 60 MB. */
+/** Cached addresses, some 300 bytes each, so 60 MB. */
 const MAX_CACHED_ADDRESSES = 200_000;
 const NEEDED: readonly OptionalColumn[] = ["msmId", "sizeBytes", "packetErrorCount"];
 
-/** How rows are read. */
+/** The options of reading rows. */
 export interface MeasurementSequenceOptions {
   rejects: RejectLog;
   /** Called after each batch with the rows read since the last call. */
@@ -37,7 +37,7 @@ export interface MeasurementSequenceOptions {
  *
  * @param files Parquet files, in their order.
  * @param shards Takes the sequences.
- * @param options `rttEncoding`: how RTTs are written.
+ * @param options `rttEncoding`: the encoding of RTTs.
  * @throws {FormatError} If a file is damaged or lacks a column.
  * @throws {UserError} If the disk is full.
  */
@@ -54,7 +54,7 @@ export async function writeMeasurementSequences(
       if (fault) reject(rejects, batch, row, fault);
       else if (!shards.isWanted) await shards.skip();
       else {
-        // Awaited at the end of a file only: a row takes less time than a turn of the event loop.
+        // Awaited only at the end of a file: a row takes less time than a turn of the event loop.
         const finishing = shards.append(encoder.encode(batch, row));
         if (finishing) await finishing;
       }
@@ -68,8 +68,8 @@ export async function writeMeasurementSequences(
  *
  * @param files Parquet files.
  * @param quantile 0 to 1.
- * @param options Where rejected rows are counted.
- * @returns At least 1; 1 if there is no reply in the files.
+ * @param options The log that counts rejected rows.
+ * @returns At least 1; 1 if the files have no replies.
  * @throws {FormatError} If a file is damaged or lacks a column.
  */
 export async function rttQuantileUs(
@@ -92,7 +92,7 @@ interface Fault {
   detail: string;
 }
 
-/** Why a row has no tokens, if so: nothing is wrapped or cut. */
+/** The reason for which a row has no tokens, if it has none: values are never wrapped or cut. */
 function faultOfRow(batch: SourcedBatch, row: number, { maxRttMs }: RttEncoding): Fault | undefined {
   for (const key of NEEDED) {
     const value = batch[key]?.[row] ?? NaN;
@@ -112,7 +112,7 @@ function faultOfRow(batch: SourcedBatch, row: number, { maxRttMs }: RttEncoding)
   return undefined;
 }
 
-/** A batch does not say which of its rows the reader left out; then the place is that of the batch. */
+/** If the reader rejected rows of a batch, their indexes are unknown, so the place is that of the whole batch. */
 function reject(rejects: RejectLog, batch: SourcedBatch, row: number, { reason, detail }: Fault): void {
   const isExact = batch.numRowsRead === batch.numRows;
   const place = isExact ? "" : `, in the ${batch.numRowsRead} rows from ${batch.firstRow} on`;
@@ -151,7 +151,7 @@ class RowEncoder {
     let bytes = this.#addresses.get(text);
     if (!bytes) {
       bytes = parseAddress(text);
-      ensure(bytes, `the reader let ${text} pass as an address`);
+      ensure(bytes, `the reader accepted the address ${text}`);
       if (this.#addresses.size >= MAX_CACHED_ADDRESSES) this.#addresses.clear();
       this.#addresses.set(text, bytes);
     }

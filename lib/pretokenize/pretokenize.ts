@@ -1,5 +1,5 @@
 /**
- * `pretokenize`: the tokens that this program trains on, written as Parquet for other trainers.
+ * `pretokenize`: writes the tokens that this program trains on as Parquet, for other trainers.
  *
  * Vocabulary v1 makes a sequence of each measurement, v2 of each context of one epoch. Input folders with
  * `train`, `val`, `test` in them keep their splits. A rerun of interrupted work keeps the finished files.
@@ -33,11 +33,11 @@ const PROBE_ROWS = {
   wanted: "an ArrayRecord file of probe rows (probe-rows makes them of Parquet)",
 };
 
-/** What both vocabularies need. */
+/** The common options of both vocabularies. */
 interface CommonOptions {
   /** Files, folders and globs. */
   inputs: readonly string[];
-  /** What the inputs' manifests say; found out by default. */
+  /** The facts in the inputs' manifests; read by default. */
   checked?: CheckedOutputs;
   /** The output folder. */
   output: string;
@@ -46,7 +46,7 @@ interface CommonOptions {
   overwrite: boolean;
 }
 
-/** What {@link pretokenize} does of measurements Parquet. */
+/** Options of {@link pretokenize} for measurements Parquet. */
 export interface V1Options extends CommonOptions {
   vocabulary: "v1";
   rttEncoding: RttEncodingName;
@@ -56,42 +56,42 @@ export interface V1Options extends CommonOptions {
   maxRejectRatio: number;
 }
 
-/** What {@link pretokenize} does of probe rows. */
+/** Options of {@link pretokenize} for probe rows. */
 export interface V2Options extends CommonOptions {
   vocabulary: "v2";
-  /** Of the contexts; those of a loader with the same seed. */
+  /** Seed of the contexts; a loader with the same seed draws the same ones. */
   seed: number;
-  /** Which epoch of the loader, from 0. */
+  /** The epoch of the loader, from 0. */
   epoch: number;
   /** T: a context has up to T + 1 tokens. */
   sequenceLength: number;
-  /** What a damaged chunk means. */
+  /** The effect of a damaged chunk. */
   onCorrupt: "error" | "skip";
 }
 
-/** What a run did. */
+/** The result of a run. */
 export interface PretokenizeSummary {
   sequences: number;
   tokens: number;
   /** Rows read: measurements, or probe rows. */
   inputRows: number;
   rejected: Record<string, number>;
-  /** Sums by split; `all` where the input has no splits. */
+  /** Sums by split; `all` if the input has no splits. */
   splits: Record<string, Record<string, number>>;
-  /** Further figures of the run: the clip of RTTs in microseconds, damaged chunks left out. */
+  /** Further figures of the run: the clip of RTTs in microseconds, the number of skipped damaged chunks. */
   further: Record<string, number>;
   /** Output files, relative to the folder. */
   outputs: string[];
   seconds: number;
   peakMemoryBytes: number;
-  /** Whether all was there already. */
+  /** Whether all outputs already existed. */
   wasComplete: boolean;
 }
 
 /**
  * Runs the stage.
  *
- * @throws {UserError} If the input or output cannot be used; a rerun goes on where this run ended.
+ * @throws {UserError} If the input or output cannot be used; a rerun continues where this run ended.
  */
 export async function pretokenize(
   options: V1Options | V2Options,
@@ -151,7 +151,7 @@ function identityOf(options: V1Options | V2Options): Record<string, unknown> {
   return { vocabulary, sequencesPerFile, rttEncoding, ...(rttEncoding === "clipped" ? { rttClip } : {}) };
 }
 
-/** The work of one run: its input, its output, and whom to tell. */
+/** The work of one run: its input, its output, and its callbacks. */
 class Work {
   readonly #breather: Breather;
 
@@ -209,7 +209,7 @@ class Work {
     if ("ms" in rttClip) return chosenRttEncoding({ name, clipMs: rttClip.ms });
     if (name !== "clipped") return chosenRttEncoding({ name, clipMs: Infinity });
     const onRows = this.#counter("finding the clip of RTTs", totalRows);
-    // Rejected rows are counted by the pass that writes.
+    // The pass that writes counts rejected rows.
     const reading = { rejects: new RejectLog(), onRows };
     return clippedRtt(await rttQuantileUs(this.inputs.files, rttClip.quantile, reading));
   }
@@ -240,7 +240,7 @@ class Work {
     });
   }
 
-  /** Shows progress and lets signals in. */
+  /** Shows progress and yields to signals. */
   #counter(phase: string, totalRows: number): (numRows: number) => Promise<void> {
     let numRowsDone = 0;
     return (numRows) => {

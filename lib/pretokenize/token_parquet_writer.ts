@@ -1,10 +1,10 @@
 /**
- * Token sequences written as Parquet, for other trainers: `tokens` list<uint16>, and `length`, how many a row has.
+ * Writes token sequences as Parquet, for other trainers: `tokens` list<uint16>, and `length`, the number of tokens.
  *
- * Tokens are dictionary indexes already: the dictionary is the vocabulary, 0, 1, 2, …, and a token takes 9 bits
+ * Tokens are already dictionary indexes: the dictionary is the vocabulary, 0, 1, 2, …, and a token takes 9 bits
  * before zstd. (`hyparquet-writer` writes lists, value by value, at 3.5 M tokens/s on 2 shared x86 cores in 2026,
  * this writer at more than 12 M.) The element has the converted type UINT_16 and no logical type, because
- * hyparquet-writer 0.17.0 writes the bit width of INTEGER as a number of another size, and Arrow's reader then refuses
+ * hyparquet-writer 0.17.0 writes the bit width of INTEGER as a number of a wrong size, and Arrow's reader then refuses
  * the file. Lists: https://github.com/apache/parquet-format/blob/master/LogicalTypes.md .
  *
  * @module
@@ -14,7 +14,7 @@ import { ensure } from "../errors.ts";
 import type { ChunkSource } from "../parquet/chunk_writer.ts";
 import { encodeChunks, ParquetOutput } from "../parquet/output.ts";
 
-/** Tokens of a row group: some 2 MB as a reader holds them. */
+/** Tokens of a row group: some 2 MB in a reader's memory. */
 const ROW_GROUP_TOKENS = 1 << 20;
 
 const SCHEMA: SchemaElement[] = [
@@ -27,24 +27,24 @@ const SCHEMA: SchemaElement[] = [
     logical_type: { type: "LIST" },
   },
   { name: "list", repetition_type: "REPEATED", num_children: 1 },
-  // Optional, though none is missing: list<uint16> in Arrow has elements that may be.
+  // Optional, though no element is missing: elements of Arrow's list<uint16> may be missing.
   { name: "element", repetition_type: "OPTIONAL", type: "INT32", converted_type: "UINT_16" },
   { name: "length", repetition_type: "REQUIRED", type: "INT64" },
 ];
 
-/** What {@link TokenParquetWriter} needs. */
+/** Options of {@link TokenParquetWriter}. */
 export interface TokenParquetOptions {
-  /** Tokens of the vocabulary. */
+  /** Number of tokens of the vocabulary. */
   vocabSize: number;
   /** Texts for the file's footer, by key. */
   metadata: Record<string, string>;
 }
 
-/** Writes sequences of tokens to one Parquet file, which appears when it is whole. */
+/** Writes sequences of tokens to one Parquet file, which appears when it is complete. */
 export class TokenParquetWriter {
-  /** Sequences so far. */
+  /** Number of sequences so far. */
   numSequences = 0;
-  /** Tokens so far. */
+  /** Number of tokens so far. */
   numTokens = 0;
   readonly #output: ParquetOutput;
   readonly #vocabulary: number[];
@@ -85,9 +85,9 @@ export class TokenParquetWriter {
   }
 
   /**
-   * Writes what is left and the footer, flushes to the disk and gives the file its name.
+   * Writes the remaining rows and the footer, flushes to the disk and gives the file its name.
    *
-   * @returns What the file has.
+   * @returns The counts of the file.
    * @throws {UserError} If the disk is full.
    */
   close(): { sequences: number; tokens: number } {

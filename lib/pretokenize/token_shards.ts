@@ -1,8 +1,8 @@
 /**
- * A run of numbered sequences divided over Parquet files of equal numbers of sequences.
+ * Divides numbered sequences over Parquet files of equal numbers of sequences.
  *
- * Which file a sequence goes to depends on its number alone. So a rerun counts past the sequences of finished
- * files without making their tokens, and writes the others as an undisturbed run would.
+ * The file of a sequence depends only on the sequence's number. So a rerun skips the sequences of finished files
+ * without making their tokens, and writes the others like an undisturbed run.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { join } from "@std/path";
 import type { OutputRun } from "../preprocess/output_run.ts";
 import { type TokenParquetOptions, TokenParquetWriter } from "./token_parquet_writer.ts";
 
-/** Where the sequences go. */
+/** The destination of the sequences. */
 export interface TokenShardsOptions extends TokenParquetOptions {
   /** Folder within the output folder; none for files at its top. */
   split: string | undefined;
@@ -18,7 +18,7 @@ export interface TokenShardsOptions extends TokenParquetOptions {
   sequencesPerFile: number;
 }
 
-/** Takes sequences one after another. */
+/** Receives sequences one after another. */
 export class TokenShards implements Disposable {
   readonly #run: OutputRun;
   readonly #options: TokenShardsOptions;
@@ -27,19 +27,19 @@ export class TokenShards implements Disposable {
   #isFinished: boolean;
   #writer: TokenParquetWriter | undefined;
 
-  /** @param run The output folder. @param options Where the sequences go. */
+  /** @param run The output folder. @param options The destination of the sequences. */
   constructor(run: OutputRun, options: TokenShardsOptions) {
     this.#run = run;
     this.#options = options;
     this.#isFinished = this.#isFileFinished();
   }
 
-  /** Whether the next sequence is to be made; if not, {@link skip} it. */
+  /** Whether the next sequence has to be made; if not, {@link skip} it. */
   get isWanted(): boolean {
     return !this.#isFinished;
   }
 
-  /** Counts a sequence whose file is finished already. */
+  /** Counts a sequence whose file is already finished. */
   skip(): Promise<void> | undefined {
     return this.#count();
   }
@@ -55,7 +55,7 @@ export class TokenShards implements Disposable {
     return this.#count();
   }
 
-  /** Deletes what is not finished. */
+  /** Deletes the unfinished file. */
   [Symbol.dispose](): void {
     this.#writer?.[Symbol.dispose]();
   }
@@ -70,7 +70,7 @@ export class TokenShards implements Disposable {
     return this.#run.output.finished(this.#name) !== undefined;
   }
 
-  /** A promise at the end of a file only: there are millions of sequences. */
+  /** Returns a promise only at the end of a file, because there are millions of sequences. */
   #count(): Promise<void> | undefined {
     if (++this.#numInFile < this.#options.sequencesPerFile) return undefined;
     return this.close();

@@ -1,6 +1,6 @@
 /**
- * The probe row: the history of one source as one record, an Arrow IPC stream that holds one row whose
- * `measurements` column is an Arrow IPC stream of its own.
+ * The probe row: the history of one source as one record, an Arrow IPC stream of one row whose
+ * `measurements` column is itself an Arrow IPC stream.
  *
  * The nesting lets a reader know a row's size and time range without decoding its measurements. Addresses are
  * dictionary-encoded: a probe has few destinations, so each address is parsed once.
@@ -16,7 +16,7 @@ import type { ProbeRow } from "./probe_row_columns.ts";
 export type { ProbeRow } from "./probe_row_columns.ts";
 export { encodeProbeRow } from "./probe_row_encoder.ts";
 
-/** What a row says of its measurements without their being decoded. */
+/** The facts about a row that are known without decoding its measurements. */
 export interface ProbeRowHeader {
   srcId: bigint;
   numMeasurements: number;
@@ -28,20 +28,20 @@ export interface ProbeRowHeader {
 }
 
 /**
- * Decodes a record. Accepts what other Arrow libraries write of the same columns: any index width, plain
+ * Decodes a record. Accepts the columns as other Arrow libraries write them: any index width, plain
  * strings instead of dictionaries, timestamps of any unit, further columns (which are ignored).
  *
  * @param bytes The record.
  * @param where The file and place, for error messages.
  * @returns The row; its arrays are views of `bytes` where the alignment allows.
- * @throws {FormatError} If the bytes are no probe row.
+ * @throws {FormatError} If the bytes are not a probe row.
  */
 export function decodeProbeRow(bytes: Uint8Array, where: { path: string; place?: string }): ProbeRow {
   const header = decodeProbeRowHeader(bytes, where);
   const inner = ArrowColumns.decode(header.measurements, where);
   if (inner.numRows !== header.numMeasurements) {
     throw new FormatError(
-      `its row has ${inner.numRows} measurements and says n_measurements ${header.numMeasurements}; write it again`,
+      `its row has ${inner.numRows} measurements, its n_measurements is ${header.numMeasurements}; write it again`,
       where,
     );
   }
@@ -60,9 +60,9 @@ export function decodeProbeRow(bytes: Uint8Array, where: { path: string; place?:
 }
 
 /**
- * Decodes only what a row says of itself.
+ * Decodes only the facts about a row.
  *
- * @throws {FormatError} If the bytes are no probe row.
+ * @throws {FormatError} If the bytes are not a probe row.
  */
 export function decodeProbeRowHeader(
   bytes: Uint8Array,
@@ -70,7 +70,7 @@ export function decodeProbeRowHeader(
 ): ProbeRowHeader {
   const outer = ArrowColumns.decode(bytes, where);
   if (outer.numRows !== 1) {
-    throw new FormatError(`its Arrow stream has ${outer.numRows} rows, 1 was wanted; write it again`, where);
+    throw new FormatError(`its Arrow stream has ${outer.numRows} rows, expected 1; write it again`, where);
   }
   return {
     srcId: outer.bigint("src_id"),

@@ -1,12 +1,12 @@
 /**
- * A probe row in memory: what probe_row_encoder.ts writes and probe_row.ts reads.
+ * A probe row in memory, which probe_row_encoder.ts writes and probe_row.ts reads.
  *
  * @module
  */
 
 /** The measurements of one source in time order, one array per column, all of the same length. */
 export interface ProbeRow {
-  /** Names the group: `probeRowSrcId()` of the source's text, or the probe's id. */
+  /** The id of the group: `probeRowSrcId()` of the source's text, or the probe's id. */
   srcId: bigint;
   /** When, microseconds since 1970-01-01T00:00:00Z (exact: below 2^53), ascending. */
   eventTimeUs: Float64Array;

@@ -1,6 +1,6 @@
 /**
- * Encodes probe rows straight into the bytes of their two nested Arrow IPC streams, the same that apache-arrow
- * writes: the numbers of a record that it wrote are filled in.
+ * Encodes probe rows directly into the bytes of their two nested Arrow IPC streams. The bytes equal apache-arrow's:
+ * numbers are filled into a record that it wrote.
  *
  * apache-arrow's writer takes 0.1 ms and 2 MB of garbage for a row of 26 measurements, most of it for metadata.
  * Format: https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format.
@@ -19,7 +19,7 @@ const END_OF_STREAM = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 /** src_id, offsets and values of measurements, n_measurements, time_span_seconds, first and last timestamp. */
 const OUTER_FIXED_BYTES = 8 + 8 + 8 + 8 + 8 + 8;
 
-/** The parts of a record that are the same for all. */
+/** The parts that are the same in all records. */
 interface Templates {
   innerSchema: Uint8Array;
   srcDictionary: BatchTemplate;
@@ -179,7 +179,7 @@ class ArrowBytes {
   }
 
   finish(): Uint8Array<ArrayBuffer> {
-    ensure(this.#at === this.#bytes.length, "a record has another size than was reckoned");
+    ensure(this.#at === this.#bytes.length, "a record's size differs from the computed one");
     return this.#bytes;
   }
 

@@ -11,7 +11,7 @@ import { QuantileCalibration } from "../query/rtt/quantile_calibration.ts";
  *
  * @param path The file.
  * @throws {UserError} If it cannot be read.
- * @throws {FormatError} As `QuantileCalibration.parse`.
+ * @throws {FormatError} See `QuantileCalibration.parse`.
  */
 export function readCalibration(path: string): QuantileCalibration {
   return QuantileCalibration.parse(readText(path), path);

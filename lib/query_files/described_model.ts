@@ -1,5 +1,5 @@
 /**
- * A model from disk with all that is said of it: what a server and an exported site begin with.
+ * A model from disk with its description, as a server and an exported site need it.
  *
  * @module
  */
@@ -11,9 +11,9 @@ import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
 import { readCalibration } from "./calibration_file.ts";
 import { modelInfo, readEvaluation } from "./model_info.ts";
 
-/** Where it lies. */
+/** The path of the checkpoint. */
 export interface ModelFiles {
-  /** As for `loadModel`. */
+  /** See `loadModel`. */
   checkpoint: string;
   /** See `readCalibration`; none if absent. */
   calibration?: string | undefined;
@@ -29,9 +29,9 @@ export interface DescribedModel {
 }
 
 /**
- * Reads a model. What can be wrong with its files is found here, before a GPU is opened.
+ * Reads a model. All faults of its files are found here, before a GPU is opened.
  *
- * @param onNote As for `loadCheckpoint`.
+ * @param onNote See `loadCheckpoint`.
  * @throws {UserError} If a file cannot be read, is of another model, or the model cannot answer.
  */
 export function readDescribedModel(files: ModelFiles, onNote: (line: string) => void): DescribedModel {

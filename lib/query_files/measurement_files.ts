@@ -22,15 +22,15 @@ const WANTED = {
 };
 
 const WANTED_LINE =
-  "a line with src, dst, rtt and perhaps time, or a RIPE Atlas ping result was wanted; turn other files into Parquet " +
+  "expected a line with src, dst, rtt and perhaps time, or a RIPE Atlas ping result; turn other files into Parquet " +
   "with deno task import";
-/** More than fit any preset's sequence. */
+/** More than fit in any preset's sequence. */
 const MAX_CONTEXT_MEASUREMENTS = 4096;
 
 /**
  * The measurement of a line: `{"src": …, "dst": …, "time": …, "rtt": ms or null}`, or a RIPE Atlas ping result.
  *
- * @returns Undefined for an empty line, and for a result of Atlas that is of another type.
+ * @returns Undefined for an empty line, and for an Atlas result of another type.
  * @throws {UserError} If it is neither.
  */
 export function measurementOfLine({ text, fault }: TextLine): TokenMeasurement | undefined {
@@ -41,7 +41,7 @@ export function measurementOfLine({ text, fault }: TextLine): TokenMeasurement |
   if (type === undefined) return parseMeasurement(value);
   if (type !== "ping") return undefined;
   const row = convertPing(value, { source: "auto", rtt: "mean" });
-  if ("reason" in row) throw new UserError(`found a ping result without use: ${row.reason}, ${row.detail}`);
+  if ("reason" in row) throw new UserError(`found an unusable ping result: ${row.reason}, ${row.detail}`);
   return tokenMeasurement({
     source: addressBytes(row.srcAddr),
     destination: addressBytes(row.dstAddr),
@@ -55,11 +55,11 @@ export function listMeasurementFiles(paths: readonly string[]): string[] {
   return listInputs(paths, WANTED);
 }
 
-/** What {@link readMeasurementFiles} found. */
+/** The result of {@link readMeasurementFiles}. */
 export interface FileMeasurements {
   /** The newest, in order of time; those without a time are the oldest, in the order of the files. */
   measurements: TokenMeasurement[];
-  /** How many there are in all. */
+  /** Their total number. */
   numRead: number;
 }
 
@@ -67,9 +67,10 @@ export interface FileMeasurements {
  * Reads the newest measurements of files.
  *
  * @param paths Parquet files, JSON lines, folders of them, globs.
- * @param options `most`: how many are kept; `isWanted`: which ones count (all), asked in the order of the files;
- *   `maxRejectRatio`: what share of the rows may be unusable (0.05).
- * @throws {UserError} If a file cannot be read or too many rows cannot be used.
+ * @param options `most`: the number to keep; `isWanted`: whether a measurement counts (all), called in the order of
+ *   the files;
+ *   `maxRejectRatio`: the share of the rows that may be unusable (0.05).
+ * @throws {UserError} If a file cannot be read or too many rows are unusable.
  */
 export async function readMeasurementFiles(
   paths: readonly string[],
@@ -116,13 +117,13 @@ export async function readMeasurementFiles(
   return { measurements: trim(), numRead };
 }
 
-/** What {@link readContext} found. */
+/** The result of {@link readContext}. */
 export interface FileContext {
   /** At most 4,096, oldest first. */
   measurements: TokenMeasurement[];
   /** Whether the file has them in that order. */
   isSorted: boolean;
-  /** How many measurements of the file are later and left out. */
+  /** The number of measurements of the file that are later and were skipped. */
   numLater: number;
 }
 
@@ -130,7 +131,7 @@ export interface FileContext {
  * Reads the `--context` of a query: the newest measurements of a file.
  *
  * @param path Measurements in any order.
- * @param untilS The last time of those that are read, Unix seconds; null for any time.
+ * @param untilS The last time to read, Unix seconds; null for any time.
  * @throws {UserError} If it cannot be read or a row is unusable.
  */
 export async function readContext(path: string, untilS: number | null = null): Promise<FileContext> {

@@ -1,5 +1,5 @@
 /**
- * What is said of a model to those who ask it: the checkpoint, the training curve, an evaluation.
+ * The description of a model: the checkpoint, the training curve, an evaluation.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { VERSION } from "../version.ts";
 /** Points of each of the two training curves: more than a page has pixels for. */
 const MAX_POINTS = 100;
 
-/** What the checkpoint does not say. */
+/** The facts that the checkpoint does not contain. */
 export interface ModelInfoOptions {
   isCalibrated: boolean;
   /** See {@link readEvaluation}. */
@@ -64,7 +64,7 @@ function trainingCurve(records: readonly MetricsRecord[]): ModelInfo["training_c
   return points.filter((point) => shown.has(point));
 }
 
-/** At most {@link MAX_POINTS} of all, the first and the last among them. */
+/** At most {@link MAX_POINTS} of all, including the first and the last. */
 function evenly<T>(all: readonly T[]): readonly T[] {
   if (all.length <= MAX_POINTS) return all;
   return Array.from(
@@ -90,11 +90,11 @@ const reportSchema = z.object({
 /**
  * The evaluation of a model.
  *
- * @param named A `report.json`, if one was named; else that in the run or beside it, if it is of this model.
+ * @param named A `report.json`, if named; else the one in the run or beside it, if it is of this model.
  * @param checkpoint The model.
- * @returns null if there is none of it.
+ * @returns Null if there is no evaluation of it.
  * @throws {UserError} If the named one cannot be read.
- * @throws {FormatError} If it is no report of an evaluation, or that of another model.
+ * @throws {FormatError} If it is not a report of an evaluation, or is of another model.
  */
 export function readEvaluation(
   named: string | undefined,
@@ -104,7 +104,7 @@ export function readEvaluation(
   const evaluation = path === undefined ? null : evaluationOf(path, checkpoint);
   if (evaluation !== undefined) return evaluation;
   if (named === undefined) return null;
-  const wanted = `one of ${checkpoint.directory} was wanted; run eval on that one`;
+  const wanted = `expected one of ${checkpoint.directory}; run eval on that one`;
   throw new FormatError(`it is of another model, ${wanted}`, { path: named });
 }
 
@@ -135,19 +135,20 @@ function readReport(path: string): z.infer<typeof reportSchema> {
   try {
     return reportSchema.parse(JSON.parse(text));
   } catch (cause) {
-    const message = "it is no report of an evaluation, the report.json of an eval was wanted; run eval again";
+    const message =
+      "it is not a report of an evaluation, expected the report.json of an eval; run eval again";
     throw new FormatError(message, { path, cause });
   }
 }
 
-/** Where the evaluation of a model lies if nobody says it: in its run, or beside it as `demo` has it. */
+/** The default paths of a model's evaluation: in its run, or beside it as in `demo`. */
 function evaluationPath(checkpoint: LoadedCheckpoint): string | undefined {
   const run = runFolderOf(checkpoint);
   if (run === undefined) return undefined;
   return [run, dirname(run)].map((folder) => join(folder, "eval", "report.json")).find(exists);
 }
 
-/** The run of a checkpoint, or of its base; undefined for one that lies by itself. */
+/** The run of a checkpoint, or of its base; undefined for one outside of a run. */
 function runFolderOf({ directory, adapted }: LoadedCheckpoint): string | undefined {
   const checkpoints = dirname(adapted?.base ?? directory);
   return basename(checkpoints) === "checkpoints" ? dirname(checkpoints) : undefined;

@@ -7,10 +7,10 @@ import type { RandomStream } from "./philox.ts";
 
 /**
  * Different integers below n in random order: every choice and order is equally likely. Fisher and Yates on an
- * array 0..n-1 of which only what moved is stored, so n can be large.
+ * array 0..n-1 of which only the moved elements are stored, so n can be large.
  *
- * @param n How many values there are, 1..2^31.
- * @param count How many to draw, 0..n.
+ * @param n Number of values, 1..2^31.
+ * @param count Number of values to draw, 0..n.
  * @param random Source of the draws.
  */
 export function drawDistinct(n: number, count: number, random: RandomStream): Int32Array {

@@ -1,5 +1,5 @@
 /**
- * The one random generator of this program: Philox4x32-10, which is a function of a key and a counter.
+ * The random generator of this program: Philox4x32-10, a function of a key and a counter.
  *
  * A number depends on (seed, stream name, index) alone, never on what was drawn elsewhere; so any number of
  * workers draws the same numbers, and a run resumes from its step number without saved generator state.
@@ -50,16 +50,16 @@ export class RandomStream {
    * Begins the stream; streams of different seeds, names or indexes are independent of each other.
    *
    * @param seed The run's seed, an integer in 0..2^53 - 1.
-   * @param stream What the numbers are for, such as `loader/context`; another name gives other numbers.
+   * @param stream The purpose of the numbers, such as `loader/context`; another name gives other numbers.
    * @param index Up to three u32 that tell apart the streams of one name, such as epoch and row.
    * @throws {RangeError} If the seed or an index is out of range.
    */
   constructor(seed: number, stream: string, ...index: number[]) {
     if (!Number.isSafeInteger(seed) || seed < 0) {
-      throw new RangeError(`Cannot seed a random stream: found ${seed}, an integer in 0..2^53-1 was wanted`);
+      throw new RangeError(`Cannot seed a random stream: found ${seed}, expected an integer in 0..2^53-1`);
     }
     if (index.length > 3 || index.some((value) => value >>> 0 !== value)) {
-      throw new RangeError(`Cannot index a random stream: found [${index}], up to three u32 were wanted`);
+      throw new RangeError(`Cannot index a random stream: found [${index}], expected up to three u32`);
     }
     const [nameLow, nameHigh] = hashName(stream);
     fillPhiloxBlock(this.#words, nameLow, nameHigh, 0, 0, seed >>> 0, Math.floor(seed / TWO_32));
@@ -71,8 +71,8 @@ export class RandomStream {
   }
 
   /**
-   * Goes on with the beginning of the stream of the same seed and name and these indexes: what a new stream would
-   * give, at a third of the cost for the few numbers that one item of many needs.
+   * Restarts as the stream of the same seed and name with other indexes. It gives the numbers of a new stream at a
+   * third of the cost, which matters where each of many items needs few numbers.
    *
    * @param index0 The first index, a u32.
    * @param index1 The second.
@@ -103,13 +103,13 @@ export class RandomStream {
    * An integer, uniform in 0..n - 1, without bias: Lemire, "Fast Random Integer Generation in an Interval",
    * ACM TOMACS 29 (2019), algorithm 5.
    *
-   * @param n How many values, 1..2^32.
+   * @param n Number of values, 1..2^32.
    * @throws {RangeError} If n is out of range.
    */
   below(n: number): number {
     if (n === TWO_32) return this.uint32();
     if (n === 0 || n >>> 0 !== n) {
-      throw new RangeError(`Cannot draw an integer below ${n}: 1..2^32 was wanted`);
+      throw new RangeError(`Cannot draw an integer below ${n}: expected 1..2^32`);
     }
     let word = this.uint32();
     if (Math.imul(word, n) >>> 0 < n) {
@@ -130,7 +130,7 @@ export class RandomStream {
     return -Math.log(1 - this.float64());
   }
 
-  /** Puts the elements into a uniformly random order, in place (Fisher and Yates). */
+  /** Shuffles the elements uniformly, in place (Fisher and Yates). */
   shuffle<T>(elements: { readonly length: number; [index: number]: T }): void {
     for (let last = elements.length - 1; last > 0; last--) {
       const chosen = this.below(last + 1);
@@ -155,7 +155,7 @@ export class RandomStream {
   }
 }
 
-/** As {@link philox4x32}, into an array that is there already: for one block per row of a file. */
+/** {@link philox4x32} into an existing array, for one block per row of a file. */
 export function fillPhiloxBlock(
   out: Uint32Array,
   counter0: number,

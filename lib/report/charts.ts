@@ -8,13 +8,13 @@ import { FAINT, INK, MUTED, PAPER, RANKED } from "./theme.ts";
 
 /** An axis. */
 export interface ChartAxis {
-  /** What it shows, with its unit. */
+  /** The quantity with its unit. */
   title: string;
   /** `ordinal`: the values that occur, evenly spaced; `utc`: times in ms since 1970; linear by default. */
   scale?: "linear" | "log" | "ordinal" | "utc";
   /** A d3 format of its numbers or times, such as `.0%`; `~r` by default. */
   format?: string;
-  /** The ends; those of the data where absent. */
+  /** The ends; by default those of the data. */
   domain?: readonly [number, number];
   /** Whether a linear axis without a domain begins at 0, which it does by default. */
   hasZero?: boolean;
@@ -35,7 +35,7 @@ export interface ChartCurve {
   /** Its name in the legend. */
   label: string;
   points: readonly ChartPoint[];
-  /** How it stands out: 0 most, 3 least of the coloured; grey by default. */
+  /** Its prominence: 0 is the most, 3 the least prominent colour; grey by default. */
   rank?: 0 | 1 | 2 | 3 | undefined;
   /** `marked`: a line with its points. A line by default. */
   style?: "line" | "dashed" | "marked" | "points";
@@ -46,16 +46,16 @@ export interface LineChart {
   curves: readonly ChartCurve[];
   x: ChartAxis;
   y: ChartAxis;
-  /** Of the plot without its axes and its legend, in pixels; 340 and 240 by default. */
+  /** The size of the plot without axes and legend, in pixels; 340 and 240 by default. */
   width?: number;
   height?: number;
-  /** Whether the curves have their names beside them; by default if there are several. */
+  /** Whether a legend names the curves; by default if there are several. */
   hasLegend?: boolean;
 }
 
-/** More names than this stand one below the other at the right of a plot, fewer above it. */
+/** More names than this are listed at the right of a plot, fewer above it. */
 const MAX_NAMES_ABOVE = 5;
-/** Names of at most so many letters stand in two columns above a plot. */
+/** Names of at most this many letters are in two columns above a plot. */
 const MAX_SHORT_NAME = 24;
 
 /** The rank of the n-th of several curves; undefined for those that are grey. */
@@ -63,7 +63,7 @@ export function rankOf(n: number): ChartCurve["rank"] {
   return n >= 0 && n < RANKED.length ? n as 0 | 1 | 2 | 3 : undefined;
 }
 
-/** Draws curves; points that a logarithmic axis cannot show are left out, and curves without points. */
+/** Draws curves; points that a logarithmic axis cannot show are omitted, and so are curves without points. */
 export function lineChart(chart: LineChart): Chart {
   const { curves, x, y, width = 340, height = 240, hasLegend = curves.length > 1 } = chart;
   const isFit = ({ scale }: ChartAxis, value: number | null) =>
@@ -84,7 +84,7 @@ export function lineChart(chart: LineChart): Chart {
     mark: { type: "rule", strokeWidth: 1.25 },
     encoding: { y: { ...encoding.y, field: "low" }, y2: { field: "high" } },
   };
-  // Drawn from the last to the first, so that what stands out lies above the rest.
+  // Drawn from the last to the first, so that prominent curves are on top.
   const layer = shown.toReversed().map(({ label, points, rank, style = "line" }) => ({
     data: { values: points },
     encoding: { color: { datum: label, ...color } },
@@ -106,7 +106,7 @@ export function lineChart(chart: LineChart): Chart {
 function legendOf(labels: readonly string[]): Chart {
   if (labels.length > MAX_NAMES_ABOVE) return { orient: "right" };
   const columns = labels.every(({ length }) => length <= MAX_SHORT_NAME) ? 2 : 1;
-  // The title of the vertical axis stands between the plot and the names.
+  // The title of the vertical axis is between the plot and the names.
   return { orient: "top", columns, offset: 28 };
 }
 
@@ -142,7 +142,7 @@ export interface HistogramChart {
   lines?: readonly ({ x: number; label: string } | { y: number; isDashed: boolean })[];
 }
 
-/** Draws a histogram; names of lines, which ascend, stand as flags, one below the other, so that none is crossed. */
+/** Draws a histogram; names of lines, which ascend, are flags at different heights, so that no name is crossed. */
 export function histogramChart(chart: HistogramChart): Chart {
   const { bins, x, y, width = 340, height = 240, lines = [] } = chart;
   return {
@@ -190,9 +190,9 @@ const ROW_PX = 22;
 
 /** Values by name. */
 export interface RowChart {
-  /** From the top; `text` stands at the end of a row. */
+  /** From the top; `text` is at the end of a row. */
   rows: readonly { label: string; values: readonly number[]; text: string }[];
-  /** What the values are, with their unit. */
+  /** The quantity of the values, with its unit. */
   title: string;
   /** In pixels, without names. */
   width: number;

@@ -1,22 +1,22 @@
 /**
- * Pages that need nothing but themselves: reports as one HTML file with its style and its pictures inside, light or
- * dark as the reader's system is, and fit to print.
+ * Self-contained pages: reports as one HTML file that includes its style and pictures, light or dark like the reader's
+ * system, and printable.
  *
  * @module
  */
 import { type Chart, renderSvg } from "./svg.ts";
 import { COLOR_VARIABLES } from "./theme.ts";
 
-/** A picture with what it shows above it. */
+/** A picture with its caption above it. */
 export interface Figure {
-  /** Of letters, digits and dashes, its own on its page. */
+  /** Of letters, digits and dashes, unique on its page. */
   name: string;
   /** Text; none if empty. */
   caption: string;
   chart: Chart;
 }
 
-/** A part of a page: HTML, a picture, or parts side by side where the window is wide enough. */
+/** A part of a page: HTML, a picture, or parts side by side if the window is wide enough. */
 export type Block = string | Figure | { beside: readonly Block[] };
 
 /** Text as HTML shows it. */
@@ -32,7 +32,7 @@ export function element(name: "h2" | "h3" | "p", text: string): string {
   return `<${name}>${escapeHtml(text)}</${name}>`;
 }
 
-/** A list of texts, each after a mark that shows how good it is. */
+/** A list of texts, each after a mark for good or bad. */
 export function listOf(items: readonly { text: string; mark?: string; kind?: CellKind }[]): string {
   const lines = items.map(({ text, mark, kind = "same" }) =>
     `<li>${mark ? `<span class="${kind}">${escapeHtml(mark)}</span> ` : ""}${escapeHtml(text)}</li>`
@@ -40,19 +40,19 @@ export function listOf(items: readonly { text: string; mark?: string; kind?: Cel
   return `<ul>\n${lines.join("\n")}\n</ul>`;
 }
 
-/** A table's numbers stand at the right of their columns, its texts at the left. */
+/** The alignment of a table: numbers at the right of their columns, texts at the left. */
 type TableKind = "texts" | "numbers" | "compared";
 type CellKind = "wins" | "loses" | "same";
 
-/** A cell: its text, or a text with a note below it and perhaps a judgement. */
+/** A cell: its text, or a text with a note below it and perhaps a rating. */
 export type TableCell = string | { text: string; note?: string; kind?: CellKind };
 
 /**
  * A table; one that is wider than the page can be scrolled.
  *
- * @param headings Of the columns; no heading is shown if all are empty.
+ * @param headings The columns' headings; none is shown if all are empty.
  * @param rows Their cells.
- * @param kind `numbers`: all columns at the right; `compared`: all but the first, whose first row stands out.
+ * @param kind `numbers`: all columns at the right; `compared`: all but the first, and the first row is highlighted.
  */
 export function tableOf(
   headings: readonly string[],
@@ -109,7 +109,7 @@ async function htmlOf(block: Block): Promise<string> {
     return `<div class="beside">\n${parts.join("\n")}\n</div>`;
   }
   const { name, caption, chart } = block;
-  // Each picture counts its clips and gradients from 0, and the page is one document.
+  // Each picture numbers its clips and gradients from 0, but ids must be unique on the page.
   const svg = (await renderSvg(chart)).replace(
     /(\bid="|url\(#)((?:clip|gradient)[\w-]*)/g,
     (_, before, id) => `${before}${name}-${id}`,

@@ -1,7 +1,7 @@
 /**
  * Pictures as SVG, drawn by Vega-Lite (https://vega.github.io/vega-lite/docs/).
  *
- * Vega is loaded when a picture is asked for and not before: nothing else of the program needs it.
+ * Vega is loaded only when a picture is drawn, because nothing else needs it.
  *
  * @module
  */
@@ -14,15 +14,15 @@ export type Chart = Readonly<Record<string, unknown>>;
 /**
  * Draws a picture for a page, whose CSS variables are its colours.
  *
- * @param chart What to draw.
+ * @param chart The chart.
  * @returns One `svg` element and a newline; the same text for the same chart.
  */
 export async function renderSvg(chart: Chart): Promise<string> {
   const [vega, { compile }] = await Promise.all([import("vega"), import("vega-lite")]);
-  // Without a canvas Vega takes letters for wider than they are, and leaves room for them.
+  // Without a canvas Vega overestimates the width of letters and reserves too much space.
   const { textMetrics } = vega as unknown as { textMetrics: { width: typeof widthPx } };
   textMetrics.width = widthPx;
-  // Ids count on from picture to picture otherwise.
+  // Otherwise ids continue from picture to picture.
   vega.resetSVGDefIds();
   const spec = { $schema: "https://vega.github.io/schema/vega-lite/v6.json", config: CONFIG, ...chart };
   const view = new vega.View(vega.parse(compile(spec as unknown as TopLevelSpec).spec), { renderer: "none" });
@@ -33,12 +33,12 @@ export async function renderSvg(chart: Chart): Promise<string> {
   }
 }
 
-/** About how wide a text is in the fonts of pages; on the safe side. */
+/** An upper estimate of a text's width in the fonts of pages. */
 function widthPx({ fontSize = 11 }: { fontSize?: number }, text: unknown): number {
   return 0.64 * fontSize * String(text ?? "").trim().length;
 }
 
-/** Draws a picture for a file of its own, on white. @param chart What to draw. */
+/** Draws a picture for a separate file, on white. @param chart The chart. */
 export async function renderPicture(chart: Chart): Promise<string> {
   return onWhite(await renderSvg({ background: "white", padding: 12, ...chart }));
 }

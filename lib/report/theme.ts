@@ -1,7 +1,7 @@
 /**
- * How pictures look: their colours are the page's CSS variables, so that they are light or dark with it.
+ * The style of pictures: their colours are the page's CSS variables, so that they are light or dark with it.
  *
- * The colours are those of Okabe and Ito, which people with any kind of colour vision tell apart
+ * The colours are those of Okabe and Ito, which people with any kind of colour vision can distinguish
  * (https://jfly.uni-koeln.de/color/), the orange ones darker on white and the blue one lighter on black.
  *
  * @module
@@ -37,17 +37,17 @@ export function onWhite(svg: string): string {
   );
 }
 
-/** Text and what stands out most. */
+/** Text and the most prominent lines. */
 export const INK = "var(--ink)";
 /** Text and lines of the second rank. */
 export const MUTED = "var(--muted)";
 /** Thin lines. */
 const RULE = "var(--rule)";
-/** Curves that are there to be compared with, not to be read. */
+/** Curves for comparison. */
 export const FAINT = "var(--faint)";
-/** The paper, to set marks off from one another. */
+/** The background, as an outline that separates marks. */
 export const PAPER = "var(--paper)";
-/** What a picture is about, what it is compared with, a third and a fourth kind. */
+/** The main series, the one to compare with, a third and a fourth one. */
 export const RANKED = ["var(--accent)", "var(--contrast)", "var(--third)", "var(--fourth)"] as const;
 
 /** Width in pixels of a chart that fills the page. */
@@ -57,7 +57,7 @@ export const FULL_WIDTH = 800;
 export const CONFIG: Config = {
   background: "transparent",
   padding: 4,
-  // A picture has its caption; a description of each of hundreds of marks tells nobody more.
+  // A picture has its caption; a description of each of hundreds of marks would not help.
   aria: false,
   view: { stroke: "transparent" },
   axis: {
@@ -74,7 +74,7 @@ export const CONFIG: Config = {
     tickSize: 4,
   },
   axisX: { grid: false, labelAngle: 0 },
-  // The title of a vertical axis stands above it, to be read without turning one's head.
+  // The title of a vertical axis is horizontal above it, so that it is easy to read.
   axisY: {
     domain: false,
     ticks: false,

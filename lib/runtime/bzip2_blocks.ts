@@ -2,8 +2,8 @@
  * bzip2 decompression of a stream of any length, one block at a time
  * (https://en.wikipedia.org/wiki/Bzip2#File_format; there is no specification but the source of bzip2 1.0.8).
  *
- * unbzip2-stream decodes the blocks. Its own stream decodes all blocks of its input at once, of which a few hundred
- * bytes can hold gigabytes; here memory holds one block and the text in it, at most 46 MB.
+ * unbzip2-stream decodes the blocks. Its own stream decodes all blocks of its input at once, and a few hundred bytes
+ * can hold gigabytes; here memory holds one block and its text, at most 46 MB.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import blockDecoder from "unbzip2-stream/lib/bzip2.js";
 import { FormatError } from "../errors.ts";
 
 const BLOCK_BYTES_PER_LEVEL = 100_000;
-/** A block's text is at most that much larger than its content: 255 repeats of a byte are coded in 5 bytes. */
+/** The largest ratio of a block's text to its content: 255 repeats of a byte are coded in 5 bytes. */
 const FIRST_TEXT_BYTES = 1 << 20;
 const PIECE_BYTES = 1 << 18;
 // Bytes that hold any block: at most 900,000 symbols of 20 bits (bzip2.c), selectors and code tables.
@@ -47,7 +47,7 @@ export async function* decompressBzip2(
   }
 }
 
-/** Compressed bytes, of which there are enough for any block before one is decoded. */
+/** Compressed bytes, filled with enough bytes for any block before one is decoded. */
 class BlockInput {
   readonly #chunks: AsyncGenerator<Uint8Array>;
   readonly #queue: Uint8Array[] = [];
@@ -58,12 +58,12 @@ class BlockInput {
 
   constructor(chunks: AsyncGenerator<Uint8Array>, readonly path: string) {
     this.#chunks = chunks;
-    // Its first buffer is asked for at once, before there is one.
+    // The bit reader asks for its first buffer at once, before there is one.
     this.#queue.push(new Uint8Array(0));
     this.#bits = bitReader(() => this.#nextBuffer());
   }
 
-  /** Reads on. @returns Whether there are bytes left. @throws Whatever reading throws. */
+  /** Reads more bytes. @returns Whether there are bytes left. @throws The errors of the reader. */
   async fill(): Promise<boolean> {
     while (!this.#isAtEnd && this.#numBytes - this.#bits.bytesRead < LONGEST_BLOCK_BYTES) {
       const { done, value } = await this.#chunks.next();
@@ -97,7 +97,7 @@ class BlockInput {
   }
 }
 
-/** What the decoder found; its own messages are jokes. */
+/** The decoder's fault in plain words; its own messages are jokes. */
 function reasonOf(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : "";
   if (/crc32/.test(message)) return "a block has a wrong checksum";
@@ -105,7 +105,7 @@ function reasonOf(cause: unknown): string {
   return "a block cannot be decoded";
 }
 
-/** Bytes that are put one by one; used again for each block. */
+/** A buffer filled byte by byte and reused for each block. */
 class Text {
   length = 0;
   #bytes = new Uint8Array(FIRST_TEXT_BYTES);
@@ -119,7 +119,7 @@ class Text {
     this.#bytes[this.length++] = byte;
   };
 
-  /** Copies, piece by piece. */
+  /** Copies of the bytes, in pieces. */
   *pieces(): Generator<Uint8Array> {
     for (let from = 0; from < this.length; from += PIECE_BYTES) {
       yield this.#bytes.slice(from, Math.min(this.length, from + PIECE_BYTES));

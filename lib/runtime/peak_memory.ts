@@ -1,8 +1,8 @@
 /**
  * The largest resident memory of this process.
  *
- * The kernel's own high-water mark (VmHWM of /proc/self/status, proc(5)) can be read with --allow-all only, as the
- * compiled binary has it; with less, samples must do.
+ * The kernel's own high-water mark (VmHWM of /proc/self/status, proc(5)) can only be read with --allow-all, which the
+ * compiled binary has. With fewer permissions, the resident memory is sampled.
  *
  * @module
  */
@@ -19,7 +19,7 @@ export class PeakMemory {
     this.#timer = setInterval(() => this.sample(), SAMPLE_MS);
   }
 
-  /** Takes a sample now; the timer cannot while the thread is busy. */
+  /** Takes a sample now; the timer cannot run while the thread is busy. */
   sample(): void {
     this.#peakBytes = Math.max(this.#peakBytes, Deno.memoryUsage().rss);
   }
@@ -37,7 +37,7 @@ export class PeakMemory {
 
 function highWaterMarkBytes(): number | undefined {
   const path = "/proc/self/status";
-  // Asked first, because a read without permission would prompt on a terminal.
+  // Checked first, because a read without permission would prompt on a terminal.
   const isAllowed = Deno.permissions.querySync({ name: "read", path }).state === "granted";
   if (Deno.build.os !== "linux" || !isAllowed) return undefined;
   try {

@@ -1,5 +1,5 @@
 /**
- * When a GPU becomes idle.
+ * Waits for a GPU to become idle.
  *
  * @module
  */
@@ -8,9 +8,9 @@
  * Waits until all submitted commands are done.
  *
  * On Deno's WebGPU the call itself blocks until then, and its promise settles 11 ms later or more. Elsewhere (Dawn,
- * browsers) the call returns at once and the promise tells.
+ * browsers) the call returns at once, and the promise settles when the queue is idle.
  *
- * @param startMs When the time began, of `performance.now()`.
+ * @param startMs The start time, of `performance.now()`.
  * @returns The seconds until the queue was idle.
  */
 export async function secondsUntilIdle(queue: GPUQueue, startMs: number): Promise<number> {

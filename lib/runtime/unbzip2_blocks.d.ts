@@ -9,15 +9,20 @@ export interface BitReader {
 
 /** The block decoder (`lib/bzip2.js`); it has one state for all streams, reset by each `header`. */
 export interface BlockDecoder {
-  /** Reads a stream's header. @returns The level: blocks are up to 100,000 times so large. @throws If it is none. */
+  /**
+   * Reads a stream's header.
+   *
+   * @returns The level: a block has up to `100000 * level` bytes.
+   * @throws If it is no header.
+   */
   header(bits: BitReader): number;
   /**
    * Decodes a block.
    *
    * @param put Takes each decoded byte.
-   * @param buffer Of `100000 * level` numbers; they may be anything.
+   * @param buffer Has `100000 * level` numbers of any values.
    * @param checksum Of the stream's blocks so far.
-   * @returns The new checksum; null if this was no block but the stream's end.
+   * @returns The new checksum; null if this was the stream's end instead of a block.
    * @throws If it is damaged.
    */
   decompress(

@@ -2,7 +2,7 @@
  * A Zstandard decoder that is called again and again, for input and output in pieces of any size.
  *
  * `node:zlib` has no such call, so this one uses the handle under its stream, as Node's own synchronous calls do.
- * Deno's stream stops after the first of several frames without a word, takes a truncated frame for whole, and throws
+ * Deno's stream silently stops after the first of several frames, accepts a truncated frame as complete, and throws
  * errors where nobody can catch them. `zstdDecompressSync` makes a decoder for every call: 20 µs for a record of 2 kB, of
  * which 4 µs are the decompression (Deno 2.9, processor time).
  *
@@ -27,7 +27,7 @@ interface Handle {
 /** Decodes frames one after another; skippable ones are skipped. */
 export class ZstdDecoder {
   readonly #handle: Handle;
-  /** Bytes of output and input that the last call left over. */
+  /** Bytes of output and input left over by the last call. */
   readonly #left: Uint32Array;
 
   private constructor(handle: Handle, left: Uint32Array) {
@@ -35,7 +35,7 @@ export class ZstdDecoder {
     this.#left = left;
   }
 
-  /** Makes a decoder; undefined where the runtime has no handle of that form. */
+  /** Makes a decoder; undefined if the runtime has no handle of that form. */
   static open(): ZstdDecoder | undefined {
     const { _handle: handle, _writeState: left } = createZstdDecompress() as unknown as {
       _handle?: Partial<Handle>;
@@ -45,7 +45,7 @@ export class ZstdDecoder {
     return isKnown && left instanceof Uint32Array ? new ZstdDecoder(handle as Handle, left) : undefined;
   }
 
-  /** Forgets what a damaged or truncated frame left. */
+  /** Clears the state that a damaged or truncated frame left. */
   reset(): void {
     this.#handle.reset();
   }
@@ -53,7 +53,7 @@ export class ZstdDecoder {
   /**
    * Decodes until the input is used up or the output is full.
    *
-   * @returns How many bytes of the input and of the output are left over.
+   * @returns The number of bytes of the input and of the output that are left over.
    * @throws {Error} If the input is damaged.
    */
   decode(input: Uint8Array, output: Uint8Array): { inputLeft: number; outputLeft: number } {

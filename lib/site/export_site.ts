@@ -16,22 +16,22 @@ import { PAGE } from "./page_bundle.ts";
 import { type Site, SITE_FILE } from "./site_file.ts";
 
 const WEIGHTS = "model.safetensors";
-/** Half of the distance from the largest float16 to the next power of two above it: what rounds to infinity. */
+/** The smallest magnitude that rounds to infinity: halfway from the largest float16 to the next power of two. */
 const HALF_LIMIT = 65_520;
-/** Says to the page that the model is beside it. */
+/** Tells the page that the model is beside it. */
 const META = `<meta name="ping-llm-site" content="${SITE_FILE}">`;
 
-/** What a site is made of. */
+/** The content of a site. */
 export interface SiteContent {
   readonly checkpoint: LoadedCheckpoint;
-  /** What the page shows of the model. */
+  /** The page's information about the model. */
   readonly info: ModelInfo;
   /** See {@link Site}. */
   readonly calibration: readonly number[] | null;
   readonly dtype: Site["dtype"];
 }
 
-/** SHA-256 of all that a site is made of but its weights, hexadecimal. */
+/** SHA-256 of the site's content except its weights, hexadecimal. */
 export function digestOfSite(content: SiteContent, page: ReadonlyMap<string, Uint8Array>): string {
   const hash = createHash("sha256").update(JSON.stringify(describe(content, [])));
   for (const [name, bytes] of [...page].sort(([a], [b]) => a < b ? -1 : 1)) hash.update(name).update(bytes);
@@ -41,7 +41,7 @@ export function digestOfSite(content: SiteContent, page: ReadonlyMap<string, Uin
 /**
  * Writes the files of a site.
  *
- * @param folder Where to.
+ * @param folder The output folder.
  * @param page See `readPage`.
  * @returns Their names.
  * @throws {UserError} If the weights do not fit float16, or the disk is full.
@@ -70,7 +70,7 @@ function describe(
   return { model, calibration: calibration && [...calibration], dtype, weights };
 }
 
-/** What is no parameter, such as keys and coordinates of addresses, has more digits than float16. */
+/** Entries other than parameters, such as keys and coordinates of addresses, have more digits than float16. */
 function writeWeights(path: string, { checkpoint: { config, weights: tensors }, dtype }: SiteContent) {
   const shapes = checkpointShapes(config.model);
   const halves = new Set(dtype === "f16" ? parameterShapes(config.model).keys() : []);

@@ -1,12 +1,12 @@
 /**
- * The files of the page as `deno task bundle` makes them.
+ * The files of the page, made by `deno task bundle`.
  *
  * @module
  */
 import { UserError } from "../errors.ts";
 import { explainFileError } from "../files/file_errors.ts";
 
-/** Where `deno task bundle` puts them. */
+/** The output folder of `deno task bundle`. */
 const BUNDLE = new URL("../page/bundle/", import.meta.url);
 /** The file that a browser opens. */
 export const PAGE = "index.html";
@@ -14,9 +14,9 @@ export const PAGE = "index.html";
 /**
  * Reads the files of the page.
  *
- * @param folder Where they lie.
+ * @param folder Their folder.
  * @returns The bytes of each by its name.
- * @throws {UserError} If there are none.
+ * @throws {UserError} If they are missing.
  */
 export function readPage(folder: URL = BUNDLE): Map<string, Uint8Array<ArrayBuffer>> {
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
@@ -33,7 +33,7 @@ export function readPage(folder: URL = BUNDLE): Map<string, Uint8Array<ArrayBuff
   return files;
 }
 
-/** The files of the page for an exported site: without the description of the HTTP API, which a site has not. */
+/** The files of the page for an exported site: without the description of the HTTP API, which a site does not have. */
 export function readSitePage(): Map<string, Uint8Array<ArrayBuffer>> {
   return new Map([...readPage()].filter(([name]) => !name.startsWith("docs.")));
 }

@@ -1,5 +1,5 @@
 /**
- * `site.json`: what an exported site says of its model, for the page that loads it.
+ * `site.json`: the description of an exported site's model, for the page that loads it.
  *
  * @module
  */
@@ -9,11 +9,11 @@ import { FormatError } from "../errors.ts";
 
 /** The name of the file, beside `index.html`. */
 export const SITE_FILE = "site.json";
-/** How parameters are stored. */
+/** The storage formats of parameters. */
 export const SITE_DTYPES = ["f32", "f16"] as const;
 
 const siteSchema = z.object({
-  /** What the page shows of the model; the GPU is the reader's own. */
+  /** The page's information about the model; the GPU is the reader's. */
   model: modelInfoSchema,
   /** Corrects distributions: see `QuantileCalibration`; null for none. */
   calibration: z.array(z.number()).nullable(),
@@ -36,7 +36,7 @@ export type WeightFile = Site["weights"][number];
  *
  * @param text Its text.
  * @param path Its name, for errors.
- * @throws {FormatError} If it is none.
+ * @throws {FormatError} If it is not a `site.json` of this version.
  */
 export function parseSite(text: string, path: string): Site {
   try {

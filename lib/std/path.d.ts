@@ -1,6 +1,6 @@
 /** Types of the @std/path functions in use (https://jsr.io/@std/path), written for the untyped npm copy. */
 
-/** The last part of a path, without `suffix` if it ends so. */
+/** The last part of a path, without `suffix` if it ends with that. */
 export function basename(path: string, suffix?: string): string;
 /** The path without its last part. */
 export function dirname(path: string): string;

@@ -1,9 +1,9 @@
 /**
- * A measurement campaign in a synthetic Internet, as arrays of numbers: what rows are made of, in the form that
- * costs the least memory and time a row, and that threads share.
+ * A measurement campaign in a synthetic Internet, as arrays of numbers from which rows are made. Threads share the
+ * arrays, and a row costs little memory and time.
  *
- * A pair of a probe and a destination takes 56 bytes. There are about sqrt(rows x probes) / 2 of them, and never more
- * than pairs of hosts; nothing else grows with the number of rows.
+ * A pair of a probe and a destination takes 56 bytes. There are about sqrt(rows x probes) / 2 of them, and at most
+ * one per pair of hosts; nothing else grows with the number of rows.
  *
  * @module
  */
@@ -11,16 +11,16 @@ import { makeSchedule } from "./schedule.ts";
 import { pairLaw } from "./truth.ts";
 import type { World } from "./world.ts";
 
-/** A campaign: plain data, which can be posted to another thread; the large arrays lie in shared memory. */
+/** A campaign: plain data, which can be posted to another thread; the large arrays are in shared memory. */
 export interface Campaign {
-  /** What the rows are drawn from. */
+  /** Seed of the rows. */
   seed: number;
-  /** Rows in all. */
+  /** Total number of rows. */
   numRows: number;
   /** Beginning and end, seconds since 1970. */
   startTimeS: number;
   endTimeS: number;
-  /** Addresses of the hosts, written as RFC 5952 says. */
+  /** Addresses of the hosts, in the form of RFC 5952. */
   addresses: string[];
   /** Numbers of the hosts. */
   hosts: {
@@ -38,15 +38,15 @@ export interface Campaign {
     /** Indexes of the hosts. */
     src: Int32Array;
     dst: Int32Array;
-    /** When the route changes, seconds since 1970; Infinity for never. */
+    /** Time of the route's change, seconds since 1970; Infinity for never. */
     changeTimeS: Float64Array;
-    /** The path's law before the change (`PathNumbers` of law.ts). */
+    /** The path's parameters before the change (`PathNumbers` of law.ts). */
     baseMs: Float64Array;
     jitterMs: Float64Array;
-    /** The same after it. */
+    /** The parameters after the change. */
     changedBaseMs: Float64Array;
     changedJitterMs: Float64Array;
-    /** At any time. */
+    /** Parameters that do not change. */
     loss: Float64Array;
   };
 }
@@ -54,8 +54,8 @@ export interface Campaign {
 /**
  * Plans a campaign.
  *
- * @param world Where.
- * @param numRows Measurements in all.
+ * @param world The synthetic Internet.
+ * @param numRows Total number of measurements.
  */
 export function makeCampaign(world: World, numRows: number): Campaign {
   const { hosts, options } = world;

@@ -1,8 +1,8 @@
 /**
- * Where hosts of the synthetic Internet may be: metropolitan areas with how many measuring hosts each attracts.
+ * The locations of hosts in the synthetic Internet: metropolitan areas with weights for the number of hosts.
  *
  * Coordinates are those of the cities, rounded to 0.1 degrees; weights are an ASSUMPTION after the public map of
- * RIPE Atlas probes and anchors, which lie mostly in Europe.
+ * RIPE Atlas probes and anchors, which are mostly in Europe.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export interface City {
   longitude: number;
   /** Relative number of hosts. */
   weight: number;
-  /** Whether networks that do not meet anywhere nearer exchange traffic here. */
+  /** Whether networks without a nearer exchange point exchange traffic here. */
   isHub: boolean;
 }
 

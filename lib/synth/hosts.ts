@@ -1,5 +1,5 @@
 /**
- * The hosts of a synthetic Internet: their addresses, places and kinds of access.
+ * The hosts of a synthetic Internet: their addresses, locations and kinds of access.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { PlacedSystem } from "./systems.ts";
 
 /** A host of the world. */
 export interface WorldHost extends HostLaw {
-  /** Its address, written as RFC 5952 says. */
+  /** Its address, in the form of RFC 5952. */
   address: string;
   /** Whether it measures or is measured. */
   role: "probe" | "destination";
@@ -24,19 +24,19 @@ export interface WorldHost extends HostLaw {
 
 const SUBNETS_PER_POP = 16; // so that a point of presence is a /20
 const USED_SUBNETS = 4; // of them have hosts, so that hosts have neighbours
-/** Kinds of access: share of subnets of it and those before, median delay, queueing at the busiest hour. ASSUMPTION: fibre, cable, DSL. */
+/** Kinds of access: cumulative share of subnets, median delay, queueing at the busiest hour. ASSUMPTION. */
 const ACCESS = [
   { upTo: 0.45, medianMs: 1.5, diurnalMs: 0.3 },
   { upTo: 0.45 + 0.35, medianMs: 7, diurnalMs: 4 },
   { upTo: 1, medianMs: 17, diurnalMs: 9 },
 ] as const;
 
-/** What hosts of one role are made of. */
+/** Options of the hosts of one role. */
 export interface HostOptions {
   seed: number;
   role: WorldHost["role"];
   numHosts: number;
-  /** The share that have IPv6 addresses, 0 to 1. */
+  /** The share with IPv6 addresses, 0 to 1. */
   ipv6Share: number;
 }
 
@@ -71,7 +71,7 @@ export function makeHosts(systems: readonly PlacedSystem[], options: HostOptions
   });
 }
 
-/** How many of the hosts have IPv6 addresses; of each version that is wanted there is at least one. */
+/** The number of hosts with IPv6 addresses; each requested version has at least one host. */
 function countIpv6(numHosts: number, share: number): number {
   return Math.max(
     share > 0 ? 1 : 0,
@@ -98,7 +98,7 @@ function makeAddress(
   return bytes;
 }
 
-/** What the hosts of one /24 or /48 have in common. */
+/** The common properties of the hosts of one /24 or /48. */
 function makeSubnet(
   { pops }: PlacedSystem,
   index: [number, number, number],
@@ -131,7 +131,7 @@ function makeSubnet(
   };
 }
 
-/** One host of a subnet: its own share of the delays and, for a few destinations, a filter that answers rarely. */
+/** One host of a subnet: its own share of the delays and, for a few destinations, a filter that drops most packets. */
 function vary(subnet: HostLaw, role: WorldHost["role"], random: RandomStream): HostLaw {
   const isFiltered = role === "destination" && random.float64() < 0.03;
   return {

@@ -1,5 +1,5 @@
 /**
- * The law of the synthetic Internet: what the RTT between two hosts at a time is, as a distribution.
+ * The latency model of the synthetic Internet: the distribution of the RTT between two hosts at a time.
  *
  * With d the length of the route in km (great circles, by way of the route's hub if it has one), h(x) the local
  * hour at host x and busy(h) = ((1 + cos(2 pi (h - 21) / 24)) / 2)^2, which is 1 at 21 h and 0 at 9 h:
@@ -17,18 +17,18 @@
  *
  *     P(RTT <= x) = 0.97 Phi((ln y - ln m) / 0.7) + 0.03 (1 - (1 + y / (2 + 10 m))^-1.5),   y = x - base - queue.
  *
- * The Lomax law (Pareto of the second kind) has a tail as heavy as that of real ping results, whose maxima are
- * minutes; stretch and access delays follow the ranges of Krajsa and Fojtova (2011) and of Bozkurt et al., "Why
- * Is the Internet so Slow?!", PAM 2017, roughly.
+ * The Lomax distribution (Pareto of the second kind) has a tail as heavy as that of real ping results, whose maxima
+ * are minutes. Stretch and access delays roughly follow the ranges of Krajsa and Fojtova (2011) and of Bozkurt et al.,
+ * "Why Is the Internet so Slow?!", PAM 2017.
  *
  * @module
  */
 import type { RandomStream } from "../random/philox.ts";
 
-/** Kilometres that light in fibre makes in a millisecond: 2/3 of 299,792 km/s. */
+/** Kilometres that light travels in fibre in a millisecond: 2/3 of 299,792 km/s. */
 const FIBRE_KM_PER_MS = 199.86;
 
-/** The numbers of the law; they are written into truth files too. */
+/** The constants of the latency model; truth files have them too. */
 export const LAW = {
   busiestHour: 21,
   jitterSigma: 0.7,
@@ -42,7 +42,7 @@ export const LAW = {
 
 const EARTH_RADIUS_KM = 6371;
 
-/** A place on the globe, in degrees. */
+/** A location on the globe, in degrees. */
 export interface Place {
   /** Degrees north. */
   latitude: number;
@@ -50,7 +50,7 @@ export interface Place {
   longitude: number;
 }
 
-/** What of a host enters the law. */
+/** The latency parameters of a host. */
 export interface HostLaw extends Place {
   /** Delay between the host and its network, there and back. */
   accessMs: number;
@@ -62,13 +62,13 @@ export interface HostLaw extends Place {
   loss: number;
 }
 
-/** What of a pair of autonomous systems enters the law. */
+/** The latency parameters of a pair of autonomous systems. */
 export interface RouteLaw {
-  /** Length of the route by that of the great circles, at least 1. */
+  /** Ratio of the route's length to that of the great circles, at least 1. */
   stretch: number;
-  /** Where the traffic is exchanged, or undefined if on the way. */
+  /** The location where traffic is exchanged; undefined if it is on the direct way. */
   hub: Place | undefined;
-  /** The route's share of the jitter's median, by the propagation delay. */
+  /** The route's share of the jitter's median, as a fraction of the propagation delay. */
   jitterFraction: number;
   /** The route's share of the probability of no reply. */
   loss: number;
@@ -77,10 +77,10 @@ export interface RouteLaw {
 /** The distribution of the RTT of one pair of hosts at one time. */
 export class RttLaw {
   /**
-   * Takes the three numbers that the law of a pair and time comes down to.
+   * Makes the distribution from the three parameters of a pair and a time.
    *
    * @param pFailed Probability of no reply.
-   * @param offsetMs The least RTT: base and queue.
+   * @param offsetMs The smallest RTT: base and queue.
    * @param jitterMs Median of the common jitter (m above).
    */
   constructor(readonly pFailed: number, readonly offsetMs: number, readonly jitterMs: number) {}
@@ -93,8 +93,8 @@ export class RttLaw {
   }
 
   /**
-   * P(lowMs <= RTT < highMs) given that there is a reply, with nearly all its digits also far out in the tail, where
-   * the difference of two values of {@link cdf} has few: there the Lomax law is all that counts.
+   * P(lowMs <= RTT < highMs) given that there is a reply. It is precise also far out in the tail, where the difference
+   * of two values of {@link cdf} is not: there only the Lomax term contributes.
    *
    * @param highMs Infinity for no end.
    */
@@ -108,7 +108,7 @@ export class RttLaw {
   }
 
   /**
-   * The RTT that is not exceeded with probability q, given that there is a reply, in milliseconds.
+   * The q-quantile of the RTT, given that there is a reply, in milliseconds.
    *
    * @param q In [0, 1).
    */
@@ -152,7 +152,7 @@ export class RttLaw {
   }
 }
 
-/** What of a path does not change with the hour. */
+/** The parameters of a path that do not change with the hour. */
 export interface PathNumbers {
   /** Propagation and access, there and back. */
   baseMs: number;
@@ -162,7 +162,7 @@ export interface PathNumbers {
   loss: number;
 }
 
-/** The law of a pair of hosts without its clock. */
+/** The latency model of a pair of hosts, for any time. */
 export class PathLaw implements PathNumbers {
   readonly baseMs: number;
   readonly jitterMs: number;
@@ -190,8 +190,8 @@ export class PathLaw implements PathNumbers {
 /**
  * The distribution of a path at some hour.
  *
- * @param path What does not change with the hour.
- * @param load How busy the source's place is, 0 to 1, and how long both hosts queue.
+ * @param path The parameters that do not change with the hour.
+ * @param load The diurnal load at the source, 0 to 1, and the queueing delay of both hosts.
  */
 export function lawUnderLoad(
   { baseMs, jitterMs, loss }: PathNumbers,
@@ -202,7 +202,7 @@ export function lawUnderLoad(
 }
 
 /**
- * How busy a place is at a time, 0 to 1.
+ * The diurnal load at a location and time, 0 to 1.
  *
  * @param timeS Seconds since 1970.
  * @param longitude Degrees east.

@@ -1,6 +1,6 @@
 /**
- * Row groups of a campaign, ready for the Parquet file. They come out of this thread or, with several, of workers,
- * in the order of the file and with the same bytes for any number of them.
+ * Row groups of a campaign, encoded for the Parquet file. This thread or, with several threads, workers make them, in
+ * the order of the file and with the same bytes for any number of threads.
  *
  * @module
  */
@@ -14,12 +14,12 @@ import { RowGenerator, type SynthRows } from "./rows.ts";
 
 const WORKER = new URL("./row_group_worker.ts", import.meta.url);
 const PACKET_BYTES = 64;
-/** Above IP versions and packets of a measurement. */
+/** An upper bound of IP versions and of packets per measurement. */
 const SMALL_INTEGERS_END = 8;
 /** The optional columns of the file. */
 export const SYNTH_COLUMNS: readonly OptionalColumn[] = ["msmId", "prbId", "sizeBytes", "packetErrorCount"];
 
-/** A row group, and how many of its rows have no reply. */
+/** A row group, and its number of rows without a reply. */
 export interface MadeRowGroup {
   group: EncodedRowGroup;
   numFailed: number;
@@ -42,7 +42,7 @@ export class RowGroupMaker {
     this.#dst = new IntegerDictionary(campaign.addresses.length);
   }
 
-  /** Makes a row group by its place in the file. */
+  /** Makes a row group by its index in the file. */
   make(index: number): MadeRowGroup {
     const from = index * ROW_GROUP_ROWS;
     const rows = this.#generator.rows(from, Math.min(from + ROW_GROUP_ROWS, this.#campaign.numRows));
@@ -73,9 +73,9 @@ export class RowGroupMaker {
 }
 
 /**
- * Makes all row groups of a campaign. Memory holds two groups of a worker, some 3 MB each.
+ * Makes all row groups of a campaign. Memory holds two groups per worker, some 3 MB each.
  *
- * @param options `numThreads`: 1 for this thread; more are workers, while this one only takes what they made.
+ * @param options `numThreads`: 1 for this thread; more are workers, and this thread only takes their results.
  *   `signal`: ends the work when it is aborted.
  * @throws {Error} If a worker dies.
  */
@@ -93,18 +93,18 @@ export async function* makeRowGroups(
   }
   const maker = new RowGroupMaker(campaign);
   for (const index of places) {
-    await new Promise((resolve) => setTimeout(resolve, 0)); // so that signals are heard
+    await new Promise((resolve) => setTimeout(resolve, 0)); // so that signals are handled
     signal?.throwIfAborted();
     yield maker.make(index);
   }
 }
 
-/** Numbers the different values of a column of small integers in the order in which they come. */
+/** Numbers the distinct values of a column of small integers in the order of appearance. */
 class IntegerDictionary {
   readonly #indexOf: Int32Array;
   readonly #indexes = new Int32Array(ROW_GROUP_ROWS);
 
-  /** @param end All values are below it, and none below 0. */
+  /** @param end All values are from 0 to `end - 1`. */
   constructor(end: number) {
     this.#indexOf = new Int32Array(end);
   }

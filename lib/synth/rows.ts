@@ -1,8 +1,8 @@
 /**
- * The measurements of a synthetic Internet, in order of time: like Atlas' built-in measurements, every probe measures
- * the same destinations again and again.
+ * The measurements of a synthetic Internet, in order of time: like Atlas' built-in measurements, every probe
+ * measures the same destinations repeatedly.
  *
- * The rounds of a campaign repeat. Row i is made from i alone, so any thread makes any rows.
+ * The rounds of a campaign repeat. Row i depends only on i, so any thread can make any rows.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { busyness, lawUnderLoad, type RttLaw } from "./law.ts";
 
 const PACKETS = 3; // of one measurement, as Atlas sends them
 
-/** Rows, one array per column; only the first `numRows` values count. */
+/** Rows, one array per column; only the first `numRows` values are valid. */
 export interface SynthRows {
   numRows: number;
   /** Indexes of the hosts. */

@@ -1,8 +1,8 @@
 /**
- * The law of a synthetic Internet over the RTT codes that models predict: how probable each code is, exactly.
+ * The exact probabilities of the RTT codes that models predict, in a synthetic Internet.
  *
  * P(code | reply) = P(low <= RTT < high) with the code's bounds, so the probabilities of all codes add up to 1 and
- * the mean of -log2 P over the generator's draws is the least that any model can reach, the conditional entropy.
+ * the mean of -log2 P over the generator's draws is the conditional entropy, the smallest loss of any model.
  *
  * @module
  */

@@ -1,21 +1,21 @@
 /**
- * Who measures whom in a synthetic Internet: each probe has its destinations, and each (probe, destination) pair its
- * place in a round, as Atlas' built-in measurements repeat.
+ * The schedule of measurements in a synthetic Internet: each probe has its destinations, and each (probe, destination)
+ * pair its position in a round. Rounds repeat like Atlas' built-in measurements.
  *
  * @module
  */
 import { RandomStream } from "../random/philox.ts";
 import type { World } from "./world.ts";
 
-/** How much likelier a destination of the probe's own region is; set so that the median RTT is about 50 ms. */
+/** The weight of a destination in the probe's own region; set so that the median RTT is about 50 ms. */
 const SAME_REGION_WEIGHT = 6;
 
 /**
  * Chooses the destinations of every probe.
  *
  * @param world The world.
- * @param numRows How many rows there will be: the more of them, the more destinations a probe has.
- * @returns The hosts of the probe and of the destination per place of a round, by index, in shared memory.
+ * @param numRows The number of rows: the more there are, the more destinations a probe has.
+ * @returns The host indexes of the probe and the destination per position of a round, in shared memory.
  */
 export function makeSchedule(world: World, numRows: number): { src: Int32Array; dst: Int32Array } {
   const { hosts, options } = world;
@@ -51,7 +51,7 @@ function candidatesOf({ hosts, systems }: World, ipVersion: 4 | 6): { hosts: num
   return { hosts: indexes, regions: indexes.map((index) => systems[hosts[index].system].region) };
 }
 
-/** Draws the destinations of a probe, those of its own region the more likely. */
+/** Draws the destinations of a probe; those of its own region are likelier. */
 function chooseDestinations(
   { hosts, systems, options }: World,
   probe: number,

@@ -1,5 +1,5 @@
 /**
- * A synthetic Internet made and measured: the Parquet file and its truth.
+ * Makes and measures a synthetic Internet: writes the Parquet file and its truth.
  *
  * @module
  */
@@ -15,13 +15,13 @@ const DAY_S = 86_400;
 /** Start of the synthetic measurements: 2025-06-24T00:00:00Z, that of the reference data set, in s since 1970. */
 const SYNTH_START_S = Date.UTC(2025, 5, 24) / 1000;
 
-/** What {@link synthesize} makes. */
+/** Options of {@link synthesize}. */
 export interface SynthOptions extends Omit<WorldOptions, "startTimeS" | "endTimeS"> {
   /** Number of measurements. */
   rows: number;
   /** Length of the campaign. */
   days: number;
-  /** Threads, 1 by default; they change no byte. */
+  /** Number of threads, 1 by default; the bytes do not depend on it. */
   workers?: number;
   /** Ends the work when it is aborted. */
   signal?: AbortSignal;
@@ -32,7 +32,7 @@ export interface SynthOptions extends Omit<WorldOptions, "startTimeS" | "endTime
 /**
  * Writes `output` (measurements Parquet) and its truth beside it.
  *
- * @returns How many rows there are, and how many of them failed.
+ * @returns The number of rows, and how many of them have no reply.
  * @throws {UserError} If there are too few hosts for both IP versions, or a file cannot be written.
  */
 export async function synthesize(
@@ -42,8 +42,8 @@ export async function synthesize(
   const { seed, probes, destinations, ipv6Share, rows, days } = options;
   if (ipv6Share > 0 && ipv6Share < 1 && Math.min(probes, destinations) < 2) {
     throw new UserError(
-      `Cannot make a synthetic Internet: found ${probes} probes and ${destinations} destinations, at least 2 of each ` +
-        `were wanted for both IP versions; raise them or use --ipv6-share 0`,
+      `Cannot make a synthetic Internet: found ${probes} probes and ${destinations} destinations, expected at ` +
+        `least 2 of each for both IP versions; raise them or use --ipv6-share 0`,
     );
   }
   const endTimeS = SYNTH_START_S + Math.round(days * DAY_S);

@@ -13,7 +13,7 @@ export interface WorldSystem {
   asn: number;
   /** `access` systems have probes, `hosting` systems destinations. */
   kind: "access" | "hosting";
-  /** Whose addresses it has. */
+  /** The registry of its addresses. */
   region: Region;
   /** Its IPv4 prefix, a /16. */
   prefix4: string;
@@ -33,10 +33,10 @@ const BLOCKS: Record<
   AFRINIC: { octets: [41, 102, 105, 154, 196, 197], groups: [0x2c00, 0x2c10] },
 };
 
-const FIRST_ASN = 64512; // private use (RFC 6996): no real network's number
+const FIRST_ASN = 64512; // private use (RFC 6996): not a real network's number
 const MAX_POPS = 6;
 
-/** An autonomous system, and where its hosts are. */
+/** An autonomous system, and the locations of its hosts. */
 export interface PlacedSystem extends WorldSystem {
   /** The cities of its points of presence. */
   pops: City[];
@@ -46,7 +46,7 @@ export interface PlacedSystem extends WorldSystem {
   groups6: [number, number];
 }
 
-/** Makes the systems of so many hosts. */
+/** Makes the systems for a number of hosts. */
 export function makeSystems(seed: number, numHosts: number): PlacedSystem[] {
   const numSystems = Math.min(400, Math.max(8, Math.round(3 * Math.sqrt(numHosts))));
   const taken = new Set<string>();

@@ -1,9 +1,9 @@
 /**
- * The truth of a synthetic Internet, as it lies in `F.truth.json` beside `F.parquet`: the distribution of the RTT
- * between any of its hosts at any time, exactly.
+ * The truth of a synthetic Internet, in `F.truth.json` beside `F.parquet`: the exact distribution of the RTT between
+ * any of its hosts at any time.
  *
- * The file holds every number of the law (`law.ts` says the formulas, and so does the file), so that a program that
- * knows nothing of this one can compute the same.
+ * The file holds every number and the formulas of the latency model (as in `law.ts`), so that an independent program
+ * can compute the same.
  *
  * @module
  */
@@ -72,9 +72,9 @@ const truthSchema = z.object({
   }))),
 });
 
-/** The law of a pair of hosts at any time: one before its route changes, one from then on. */
+/** The latency model of a pair of hosts at any time: one before its route changes, one from then on. */
 class PairLaw {
-  /** @param changeTimeS When the route changes, seconds since 1970; Infinity for never. */
+  /** @param changeTimeS Time of the route's change, seconds since 1970; Infinity for never. */
   constructor(readonly before: PathLaw, readonly after: PathLaw, readonly changeTimeS: number) {}
 
   /** The distribution at a time, in seconds since 1970. */
@@ -97,7 +97,7 @@ export class SyntheticTruth {
    * Reads a truth file.
    *
    * @param path `F.truth.json`.
-   * @throws {FormatError} If the file is none.
+   * @throws {FormatError} If the file is not a truth file.
    * @throws {UserError} If it cannot be read.
    */
   static load(path: string): SyntheticTruth {
@@ -106,7 +106,7 @@ export class SyntheticTruth {
       const { hubs, systems, hosts, routes, options } = truthSchema.parse(JSON.parse(text));
       return new SyntheticTruth({ hubs, systems, hosts, routes: routes as World["routes"], options });
     } catch (cause) {
-      throw new FormatError("it is no truth file of synth; make it again with synth", { path, cause });
+      throw new FormatError("it is not a truth file of synth; make it again with synth", { path, cause });
     }
   }
 
@@ -126,10 +126,10 @@ export class SyntheticTruth {
   /**
    * The whole distribution of the RTT of a pair at a time.
    *
-   * @param src Source address, written as RFC 5952 says.
+   * @param src Source address, in the form of RFC 5952.
    * @param dst Destination address.
    * @param timeS Seconds since 1970.
-   * @throws {RangeError} If an address is no host of this world.
+   * @throws {RangeError} If an address is not a host of this world.
    */
   law(src: string, dst: string, timeS: number): RttLaw {
     const key = `${src} ${dst}`;
@@ -141,13 +141,15 @@ export class SyntheticTruth {
   #host(address: string): WorldHost {
     const host = this.#hosts.get(address);
     if (!host) {
-      throw new RangeError(`Cannot tell the truth of ${address}: it is no host of this synthetic Internet`);
+      throw new RangeError(
+        `Cannot tell the truth of ${address}: it is not a host of this synthetic Internet`,
+      );
     }
     return host;
   }
 }
 
-/** The law of a pair of hosts of a world, for many times. */
+/** The latency model of a pair of hosts of a world, for many times. */
 export function pairLaw({ routes, hubs }: World, src: WorldHost, dst: WorldHost): PairLaw {
   const a = Math.min(src.system, dst.system);
   const route = routes[a][Math.max(src.system, dst.system) - a];
@@ -158,7 +160,7 @@ export function pairLaw({ routes, hubs }: World, src: WorldHost, dst: WorldHost)
   return new PairLaw(before, after, route.changeTimeS ?? Infinity);
 }
 
-/** The truth file's place: `F.truth.json` beside `F.parquet`. */
+/** The truth file's path: `F.truth.json` beside `F.parquet`. */
 export function truthPathBeside(file: string): string {
   return file.replace(/(\.[^./\\]+)?$/, ".truth.json");
 }

@@ -1,8 +1,8 @@
 /**
- * The making of a synthetic Internet: autonomous systems with prefixes and points of presence, hosts in them, and
- * the routes between systems. {@link makeWorld} gives everything that `law.ts` needs, from a seed.
+ * Makes a synthetic Internet: autonomous systems with prefixes and points of presence, hosts in them, and
+ * the routes between systems. {@link makeWorld} gives everything that the latency model (`law.ts`) needs, from a seed.
  *
- * Addresses carry information, as real ones do. The first bits tell the registry's region, the first 16 (IPv4) or
+ * Addresses carry information, like real ones. The first bits tell the registry's region, the first 16 (IPv4) or
  * 32 (IPv6) the system; inside it every point of presence has the next 4 (8) bits, so that neighbouring /24 (/48)
  * are in one city; the hosts of a /24 (/48) share place and kind of access.
  *
@@ -14,9 +14,9 @@ import { makeHosts, type WorldHost } from "./hosts.ts";
 import type { Place } from "./law.ts";
 import { makeSystems, type PlacedSystem, type WorldSystem } from "./systems.ts";
 
-/** How large a world is. */
+/** Options of a world. */
 export interface WorldOptions {
-  /** What everything is drawn from. */
+  /** Seed of all random choices. */
   seed: number;
   /** Number of sources. */
   probes: number;
@@ -32,15 +32,15 @@ export interface WorldOptions {
 
 /** The route between two autonomous systems. */
 export interface WorldRoute {
-  /** Length of the route by that of the great circles. */
+  /** Ratio of the route's length to that of the great circles. */
   stretch: number;
   /** Index of the hub, or -1 if the systems meet on the way. */
   hub: number;
-  /** Share of the jitter's median, by the propagation delay. */
+  /** Share of the jitter's median, as a fraction of the propagation delay. */
   jitterFraction: number;
   /** Share of the probability of no reply. */
   loss: number;
-  /** From when on the route is another; absent for most. */
+  /** Time of the route's change; absent for most. */
   changeTimeS?: number;
   /** Stretch after the change. */
   changedStretch?: number;
@@ -50,9 +50,9 @@ export interface WorldRoute {
 
 /** A whole synthetic Internet. */
 export interface World {
-  /** What it was made of. */
+  /** Its options. */
   options: WorldOptions;
-  /** Where traffic is exchanged. */
+  /** The locations where traffic is exchanged. */
   hubs: (Place & { name: string })[];
   /** The autonomous systems. */
   systems: WorldSystem[];
@@ -99,7 +99,7 @@ function makeRoute(
   return { ...route, changeTimeS, changedStretch: drawStretch(), changedHub: drawHub() };
 }
 
-/** A hub that is not far out of the way for the systems' homes; it may be for their other cities. */
+/** A hub without a long detour for the systems' home cities; for their other cities there may be one. */
 function chooseHub(a: PlacedSystem, b: PlacedSystem, random: RandomStream): number {
   const near = [...HUBS.keys()].filter((index) => [a.region, b.region].includes(HUBS[index].region));
   return near.length > 0 ? near[random.below(near.length)] : random.below(HUBS.length);

@@ -1,9 +1,9 @@
 /**
- * safetensors files of float32 and float16 tensors: what checkpoints are made of, so that PyTorch opens them as they are.
+ * safetensors files of float32 and float16 tensors, the format of checkpoints, which PyTorch can open directly.
  *
  * Layout: u64 little-endian length N of the header; N bytes of JSON that start with `{` and may end in spaces,
  * name -> {dtype, shape, data_offsets [begin, end)} relative to byte 8 + N, and `__metadata__` (text to text);
- * then the tensors, little-endian, row-major, without holes.
+ * then the tensors, little-endian, row-major, without gaps.
  * https://github.com/huggingface/safetensors#format
  *
  * @module
@@ -33,7 +33,7 @@ export interface SafetensorsContent {
   metadata: Record<string, string>;
 }
 
-/** What a finished file is. */
+/** The facts of a finished file. */
 export interface SafetensorsFile {
   /** Length of the whole file, header included. */
   sizeBytes: number;
@@ -41,13 +41,13 @@ export interface SafetensorsFile {
   sha256: string;
 }
 
-/** How a file is written. */
+/** Options of writing a file. */
 interface SafetensorsOptions {
   metadata?: Record<string, string>;
   halves?: ReadonlySet<string>;
 }
 
-/** How much is hashed and written in one call. */
+/** The number of bytes hashed and written in one call. */
 const CHUNK_BYTES = 1 << 24;
 
 /**
@@ -61,7 +61,7 @@ export class SafetensorsWriter {
   readonly #hash: Hash = createHash("sha256");
   readonly #shapes: Map<string, readonly number[]>;
   readonly #halves: ReadonlySet<string>;
-  /** The names in the order in which they are to be written. */
+  /** The names in the order of writing. */
   readonly names: readonly string[];
   #numWritten = 0;
 
@@ -99,7 +99,7 @@ export class SafetensorsWriter {
    * Appends the next tensor; the calls follow {@link names}.
    *
    * @param name Its name.
-   * @param data Its elements, row-major, as many as its shape says.
+   * @param data Its elements, row-major, as many as its shape has.
    * @throws {UserError} If the disk is full.
    */
   write(name: string, data: Float32Array): void {
@@ -157,7 +157,7 @@ export function writeSafetensors(
 }
 
 /**
- * Reads a whole file, checking all that the format promises.
+ * Reads a whole file and checks all rules of the format.
  *
  * @param path The file.
  * @throws {UserError} If it cannot be opened.

@@ -1,6 +1,6 @@
 /**
- * The header of a safetensors file: names, shapes and places of its tensors, as bytes and back, checked; and a whole file
- * in memory. See safetensors.ts for the format.
+ * Encodes and decodes the header of a safetensors file (names, shapes and ranges of its tensors) with checks; and
+ * decodes a whole file in memory. See safetensors.ts for the format.
  *
  * @module
  */
@@ -20,12 +20,12 @@ const entrySchema = z.object({
 });
 const metadataSchema = z.record(z.string(), z.string());
 
-/** How the elements of a tensor are stored, and the bytes of one. */
+/** The element types of tensors, and their sizes in bytes. */
 const ELEMENT_BYTES = { F32: 4, F16: 2 } as const;
 /** See {@link ELEMENT_BYTES}. */
 export type ElementType = keyof typeof ELEMENT_BYTES;
 
-/** A tensor's shape and place. */
+/** A tensor's shape and range. */
 export interface Entry {
   shape: number[];
   dtype: ElementType;
@@ -34,9 +34,9 @@ export interface Entry {
   end: number;
 }
 
-/** What a header says. */
+/** The content of a header. */
 export interface SafetensorsHeader {
-  /** Tensors by name, in the order of their places. */
+  /** Tensors by name, in the order of their ranges. */
   entries: Map<string, Entry>;
   metadata: Record<string, string>;
 }
@@ -76,29 +76,29 @@ export function encodeHeader(
   return bytes;
 }
 
-/** What a file is, for errors and to check its header against. */
+/** The facts about a file that errors and checks of its header need. */
 export interface TensorFile {
   path: string;
   sizeBytes: number;
 }
 
-/** The length of the header. @param start The first bytes of the file. @throws {FormatError} If it cannot be one. */
+/** The length of the header. @param start The first bytes of the file. @throws {FormatError} If it is invalid. */
 export function headerLengthBytes(start: Uint8Array, { path, sizeBytes }: TensorFile): number {
   if (sizeBytes < LENGTH_BYTES) {
-    throw new FormatError(`the file ends, ${LENGTH_BYTES} bytes of header length were wanted`, {
+    throw new FormatError(`the file ends, expected ${LENGTH_BYTES} bytes of header length`, {
       path,
       offsetBytes: sizeBytes,
     });
   }
   const length = new DataView(start.buffer, start.byteOffset).getBigUint64(0, true);
   if (length > BigInt(Math.min(MAX_HEADER_BYTES, sizeBytes - LENGTH_BYTES))) {
-    const found = `the header is said to have ${length} bytes, the file has ${sizeBytes}`;
-    throw new FormatError(`${found}; it is truncated or no safetensors file`, { path, offsetBytes: 0 });
+    const found = `the header's stated size is ${length} bytes, the file has ${sizeBytes}`;
+    throw new FormatError(`${found}; it is truncated or not a safetensors file`, { path, offsetBytes: 0 });
   }
   return Number(length);
 }
 
-/** The elements of a tensor as float32. @param bytes From the start of a buffer, or aligned to its elements. */
+/** The elements of a tensor as float32. @param bytes Begin at the start of a buffer, or are aligned to the elements. */
 export function elementsOf(bytes: Uint8Array, dtype: ElementType): Float32Array {
   const { buffer, byteOffset, byteLength } = bytes;
   const length = byteLength / ELEMENT_BYTES[dtype];
@@ -109,7 +109,7 @@ export function elementsOf(bytes: Uint8Array, dtype: ElementType): Float32Array 
 /**
  * Decodes a whole file in memory. Tensors of float32 share its memory where they are aligned.
  *
- * @param bytes From the start of their buffer.
+ * @param bytes Begin at the start of their buffer.
  * @param path The file's name, for errors.
  * @returns Tensors by name, each a flat row-major array.
  * @throws {FormatError} As {@link decodeHeader}.
@@ -132,7 +132,7 @@ export function decodeTensors(bytes: Uint8Array, path: string): Map<string, Floa
  *
  * @param text The header without its length.
  * @param file The file's path and size in bytes.
- * @throws {FormatError} If it is no header, or a tensor is not of floats, overlaps another, or leaves a hole.
+ * @throws {FormatError} If it is not a header, or a tensor is not of floats, overlaps another, or leaves a gap.
  */
 export function decodeHeader(text: Uint8Array, file: TensorFile): SafetensorsHeader {
   const header = parseHeader(text, file.path);
@@ -146,10 +146,13 @@ function parseHeader(text: Uint8Array, path: string): SafetensorsHeader {
   try {
     header = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(text));
   } catch (cause) {
-    throw new FormatError("the header is no JSON; it is damaged or no safetensors file", { ...at, cause });
+    throw new FormatError("the header is not JSON; it is damaged or not a safetensors file", {
+      ...at,
+      cause,
+    });
   }
   if (text[0] !== 0x7b || typeof header !== "object" || header === null) {
-    throw new FormatError("the header does not start with {, a JSON object was wanted", at);
+    throw new FormatError("the header does not start with {, expected a JSON object", at);
   }
   const { [METADATA_KEY]: rawMetadata = {}, ...rest } = header as Record<string, unknown>;
   const metadata = metadataSchema.safeParse(rawMetadata);
@@ -165,21 +168,21 @@ function parseHeader(text: Uint8Array, path: string): SafetensorsHeader {
 function parseEntry(name: string, value: unknown, at: { path: string; offsetBytes: number }): Entry {
   const parsed = entrySchema.safeParse(value);
   if (!parsed.success) {
-    throw new FormatError(`tensor ${name} lacks a valid dtype, shape or data_offsets`, at);
+    throw new FormatError(`tensor ${name} has an invalid or missing dtype, shape or data_offsets`, at);
   }
   const { dtype, shape, data_offsets: [begin, end] } = parsed.data;
   if (dtype !== "F32" && dtype !== "F16") {
-    throw new FormatError(`tensor ${name} is ${dtype}, F32 or F16 was wanted; convert it`, at);
+    throw new FormatError(`tensor ${name} is ${dtype}, expected F32 or F16; convert it`, at);
   }
   const wanted = ELEMENT_BYTES[dtype] * numElements(shape);
   if (end - begin !== wanted) {
     const found = `tensor ${name} of shape [${shape}] has ${end - begin} bytes`;
-    throw new FormatError(`${found}, ${wanted} were wanted`, at);
+    throw new FormatError(`${found}, expected ${wanted}`, at);
   }
   return { shape, dtype, begin, end };
 }
 
-/** The ranges cover the data from its first to its last byte, without overlap or hole. */
+/** Checks that the ranges cover the data from its first to its last byte, without overlap or gap. */
 function checkRanges(
   entries: Map<string, Entry>,
   { path, dataOffsetBytes, sizeBytes }: { path: string; dataOffsetBytes: number; sizeBytes: number },
@@ -187,7 +190,7 @@ function checkRanges(
   let covered = 0;
   for (const [name, { begin, end }] of entries) {
     if (begin !== covered) {
-      const found = begin < covered ? "overlaps the tensor before it" : "leaves a hole before it";
+      const found = begin < covered ? "overlaps the tensor before it" : "leaves a gap before it";
       throw new FormatError(`tensor ${name} ${found}`, { path, offsetBytes: dataOffsetBytes + begin });
     }
     covered = end;
@@ -195,7 +198,7 @@ function checkRanges(
   if (dataOffsetBytes + covered !== sizeBytes) {
     const wanted = dataOffsetBytes + covered;
     const reason = wanted > sizeBytes ? "it is truncated" : "it has bytes that no tensor owns";
-    throw new FormatError(`the file has ${sizeBytes} bytes, ${wanted} were wanted; ${reason}`, {
+    throw new FormatError(`the file has ${sizeBytes} bytes, expected ${wanted}; ${reason}`, {
       path,
       offsetBytes: Math.min(wanted, sizeBytes),
     });

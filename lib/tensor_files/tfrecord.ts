@@ -15,7 +15,7 @@ const FOOTER_BYTES = 4;
 /** One record of a file. */
 export interface TfRecord {
   data: Uint8Array;
-  /** Where the record ends in the file. */
+  /** The end of the record in the file. */
   endBytes: number;
 }
 
@@ -30,7 +30,7 @@ export function encodeTfRecord(data: Uint8Array): Uint8Array<ArrayBuffer> {
   return record;
 }
 
-/** The records of a file from its begin; ends before the first that is torn or damaged. */
+/** The records of a file from its beginning, up to the first that is truncated or damaged. */
 export function* decodeTfRecords(bytes: Uint8Array): Generator<TfRecord> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let at = 0; at + HEADER_BYTES + FOOTER_BYTES <= bytes.length;) {

@@ -8,7 +8,7 @@
  * Aligns cells in columns.
  *
  * @param lines The lines, the head first; a line may be shorter than the head.
- * @param options `left`: the columns whose cells stand at the left; the others stand at the right.
+ * @param options `left`: the columns that are left-aligned; the others are right-aligned.
  */
 export function formatTable(
   lines: readonly (readonly string[])[],

@@ -1,26 +1,26 @@
 /**
- * The threads that share a stage's work.
+ * Threads that share a stage's work.
  *
- * A stage runs in a thread itself (lib/cli/stage_thread.ts), and what such a thread starts waits half a second before
- * it begins: 519 ms for an empty module, 20 ms from the program's first thread (Deno 2.9.6, two cores). So a stage has
- * the first thread start its threads, with the stage's permissions, and is connected with each by a port.
+ * A stage runs in a thread itself (lib/cli/stage_thread.ts), and a thread started from such a thread needs half a
+ * second: 519 ms for an empty module, 20 ms from the program's first thread (Deno 2.9.6, two cores). So the first
+ * thread starts the stage's threads, with the stage's permissions, and connects each with the stage by a port.
  *
  * @module
  */
 
-/** A thread, from the side of whoever started it: what is used of a Worker. */
+/** A thread as its starter sees it: the part of Worker in use. */
 export interface Thread {
-  /** Called with what the thread says. */
+  /** Called with each message of the thread. */
   onmessage: ((event: MessageEvent) => void) | null;
   /** Called when it dies. */
   onerror: ((event: Pick<ErrorEvent, "message" | "preventDefault">) => void) | null;
-  /** Says something to it. */
+  /** Sends it a message. */
   postMessage(message: unknown, transfer?: Transferable[]): void;
-  /** Ends it, whatever it is at. */
+  /** Ends it at once, whatever it is doing. */
   terminate(): void;
 }
 
-/** To a thread that was started for another one: the port to that one. */
+/** The message that gives a thread the port to the thread it works for. */
 export interface Introduction {
   threadPort: MessagePort;
 }
@@ -32,16 +32,16 @@ export function startThread(module: URL): Thread {
   return start(module);
 }
 
-/** Has threads started in another way from now on. */
+/** Replaces the way in which threads are started from now on. */
 export function startThreadsWith(starter: (module: URL) => Thread): void {
   start = starter;
 }
 
 /**
- * Takes what the thread that wanted this one says.
+ * Receives the messages of the thread that asked for this one.
  *
  * @param take Called with each message.
- * @returns Answers.
+ * @returns Sends an answer.
  */
 export function serveThread<T>(
   take: (message: T) => void,

@@ -1,16 +1,16 @@
 /**
- * Worker threads that do jobs, and what they and their pool say to each other.
+ * Worker threads that do jobs, and the messages between them and their pool.
  *
- * A worker is first given what its jobs have in common, then jobs, which it does one after another and answers in
- * their order. What a job throws comes out where its result is awaited: a user's mistake as that, anything else as a
- * bug, with its stack trace.
+ * A worker first gets a setup for all its jobs, then jobs, which it does one after another and answers in
+ * their order. A job's error is thrown where its result is awaited: a user's mistake as a UserError, any other error
+ * as a bug, with its stack trace.
  *
  * @module
  */
 import { UserError } from "../errors.ts";
 import { serveThread, startThread, type Thread } from "./thread.ts";
 
-/** One that is being done and one that waits: a worker is idle only while all its results wait to be taken. */
+/** One running and one waiting: a worker is idle only while all its results wait to be taken. */
 const JOBS_PER_WORKER = 2;
 
 /** To a worker; `open` comes first. Both `open` and `job` are answered once. */
@@ -22,11 +22,11 @@ type Reply =
   | { kind: "done"; result: unknown }
   | { kind: "failed"; message: string; isUsers: boolean };
 
-/** What a job in a worker gets. */
+/** The context of a job in a worker. */
 export interface JobContext<Event> {
   /** Aborted when the pool wants its workers to stop. */
   signal: AbortSignal;
-  /** Sends the pool an event while the job is under way. */
+  /** Sends the pool an event while the job runs. */
   report(event: Event): void;
 }
 
@@ -39,8 +39,8 @@ export type JobHandler<Job, Result, Event> = (
 /**
  * Does the jobs of a pool in this thread: a worker's module calls it once.
  *
- * @param open Makes what does the jobs from the pool's `setup`.
- * @param transferOf What of a result is handed over instead of copied.
+ * @param open Makes the function that does the jobs from the pool's `setup`.
+ * @param transferOf The parts of a result that are transferred instead of copied.
  */
 export function serveJobs<Setup, Job, Result, Event = never>(
   open: (setup: Setup) => JobHandler<Job, Result, Event> | Promise<JobHandler<Job, Result, Event>>,
@@ -78,14 +78,14 @@ function failureOf(error: unknown): Reply {
   return { kind: "failed", message: isUsers ? error.message : text, isUsers };
 }
 
-/** How a {@link WorkerPool} works. */
+/** Options of a {@link WorkerPool}. */
 export interface PoolOptions {
-  /** What the workers are called in errors, such as `loader`. */
+  /** The workers' name in errors, such as `loader`. */
   name: string;
   /** Their module, which calls {@link serveJobs}. */
   module: URL;
   numWorkers: number;
-  /** Fails all jobs when it is aborted. */
+  /** Makes all jobs fail when it is aborted. */
   signal?: AbortSignal | undefined;
 }
 
@@ -99,7 +99,7 @@ export class WorkerPool<Job, Result, Event = never> implements Disposable {
   /**
    * Starts the workers.
    *
-   * @param setup What all jobs have in common.
+   * @param setup The setup of all jobs.
    */
   constructor(setup: unknown, { name, module, numWorkers, signal }: PoolOptions) {
     this.#workers = Array.from(
@@ -119,7 +119,7 @@ export class WorkerPool<Job, Result, Event = never> implements Disposable {
    * Gives a job to a worker.
    *
    * @param worker 0..numWorkers - 1.
-   * @param onEvent Called with what the job reports.
+   * @param onEvent Called with the events of the job.
    * @returns The result.
    * @throws {UserError} If the job does.
    */
@@ -130,7 +130,7 @@ export class WorkerPool<Job, Result, Event = never> implements Disposable {
   }
 
   /**
-   * Gives jobs to the workers in turn, from now on, two to each ahead of what is taken.
+   * Gives jobs to the workers in turn, starting now, with two jobs per worker ahead of the taken results.
    *
    * @returns The results in the order of the jobs, whatever the number of workers.
    */
@@ -156,12 +156,12 @@ export class WorkerPool<Job, Result, Event = never> implements Disposable {
     })();
   }
 
-  /** Aborts the signal that the jobs under way have. */
+  /** Aborts the signal of the running jobs. */
   stop(): void {
     for (const worker of this.#workers) worker.post({ kind: "stop" });
   }
 
-  /** Ends the workers, whatever they are at. */
+  /** Ends the workers at once, whatever they are doing. */
   [Symbol.dispose](): void {
     this.#started.dispose();
   }
@@ -190,13 +190,13 @@ class PoolWorker implements Disposable {
   ask(request: Request, onEvent?: (event: unknown) => void): Promise<unknown> {
     if (this.#failure) return Promise.reject(this.#failure);
     const asked = { ...Promise.withResolvers<unknown>(), onEvent };
-    asked.promise.catch(() => {}); // whoever awaits it sees the failure; after another failure nobody does
+    asked.promise.catch(() => {}); // the awaiting caller sees the failure; after another failure nobody awaits it
     this.#asked.push(asked);
     this.post(request);
     return asked.promise;
   }
 
-  /** Fails what is asked now and later. */
+  /** Makes present and future requests fail. */
   fail(failure: Error): void {
     this.#failure = failure;
     for (const { reject } of this.#asked.splice(0)) reject(failure);

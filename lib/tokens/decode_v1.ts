@@ -1,7 +1,7 @@
 /**
  * Reads vocabulary v1 back into measurements.
  *
- * The reader takes exactly what the writer makes with the same RTT encoding; anything else is an error with its
+ * The reader accepts exactly the writer's output with the same RTT encoding; anything else is an error with its
  * position. Roles and lengths: grammar_v1.ts.
  *
  * @module
@@ -21,21 +21,21 @@ const BLOCK_OF_ROLE: Readonly<Record<number, v1.Block>> = {
   [v1.MSM_ID_START]: "msmId",
 };
 
-/** A measurement with the order of its blocks and its place in the stream. */
+/** A measurement with the order of its blocks and its position in the stream. */
 export interface DecodedWholeMeasurement extends v1.WholeMeasurement {
-  /** The blocks as they stood. */
+  /** The blocks in their order. */
   order: readonly v1.Block[];
   /** Index of its MeasurementStart. */
   position: number;
 }
 
 /**
- * Reads measurements that stand one after another.
+ * Reads consecutive measurements.
  *
  * @param tokens From a MeasurementStart to the end of a measurement; may be empty.
- * @param rttEncoding How RTTs were written.
- * @returns The measurements; an RTT is off by no more than its encoding says.
- * @throws {TokenError} If the tokens are not what a writer makes, with the position.
+ * @param rttEncoding The encoding of the RTTs.
+ * @returns The measurements; the error of an RTT is at most that of its encoding.
+ * @throws {TokenError} If the tokens are not a writer's output, with the position.
  */
 export function decodeWholeMeasurements(
   tokens: Uint16Array,
@@ -120,7 +120,7 @@ class WholeMeasurementReader extends TokenCursor {
     const bytes = Array.from(this.tokens.subarray(position, this.at), (token) => token - v1.BYTE_BASE);
     throw new TokenError(
       position,
-      `found the bytes ${bytes.join(" ")}, an RTT of the encoding ${this.rttEncoding.name} was wanted`,
+      `found the bytes ${bytes.join(" ")}, expected an RTT of the encoding ${this.rttEncoding.name}`,
     );
   }
 
@@ -129,10 +129,10 @@ class WholeMeasurementReader extends TokenCursor {
     const number = this.#readNumber(8);
     const value = number.getInt32(0) * TWO_32 + number.getUint32(4);
     if (Number.isSafeInteger(value)) return value;
-    throw new TokenError(position, `found a ${name} of ${value}, one of at most 53 bits was wanted`);
+    throw new TokenError(position, `found a ${name} of ${value}, expected one of at most 53 bits`);
   }
 
-  /** The next bytes, at the start of a view that the next call overwrites. */
+  /** The next bytes, in a view that the next call overwrites. */
   #readNumber(numBytes: number): DataView {
     for (let i = 0; i < numBytes; i++) this.#number.setUint8(i, this.readByte());
     return this.#number;

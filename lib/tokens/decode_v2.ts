@@ -1,9 +1,9 @@
 /**
  * Reads vocabulary v2 back into measurements.
  *
- * The reader takes exactly what the writer makes: writing what was read gives the same tokens. So an RTT code
+ * The reader accepts exactly the writer's output: writing the measurements again gives the same tokens. So an RTT code
  * that is not canonical, a second absolute time, or a 4-byte gap that fits one byte is an error with its
- * position, as is any token that the grammar does not allow. Roles and lengths: grammar_v2.ts.
+ * position, like any token that the grammar does not allow. Roles and lengths: grammar_v2.ts.
  *
  * @module
  */
@@ -11,9 +11,9 @@ import * as v2 from "./grammar_v2.ts";
 import { isCanonicalRttCode } from "./rtt_code.ts";
 import { TokenCursor, TokenError } from "./token_cursor.ts";
 
-/** A measurement with the order of its blocks and its place in the stream. */
+/** A measurement with the order of its blocks and its position in the stream. */
 export interface DecodedMeasurement extends v2.TokenMeasurement {
-  /** The blocks as they stood, `time` only if there was one. */
+  /** The blocks in their order, `time` only if there was one. */
   order: readonly v2.Field[];
   /** Index of its MeasurementStart. */
   position: number;
@@ -24,7 +24,7 @@ export interface DecodedMeasurement extends v2.TokenMeasurement {
  *
  * @param tokens The whole context, from a MeasurementStart to the end of a measurement; may be empty.
  * @returns Its measurements.
- * @throws {TokenError} If the tokens are not what a writer makes, with the position.
+ * @throws {TokenError} If the tokens are not a writer's output, with the position.
  */
 export function decodeTokens(tokens: Uint16Array): DecodedMeasurement[] {
   const reader = new TokenReader(tokens);
@@ -74,7 +74,7 @@ class TokenReader extends TokenCursor {
     const position = this.at;
     const code = this.#readNumber(2);
     if (!isCanonicalRttCode(code)) {
-      throw new TokenError(position, `found RTT code ${code}, a canonical code was wanted`);
+      throw new TokenError(position, `found RTT code ${code}, expected a canonical code`);
     }
     return code;
   }
@@ -84,16 +84,16 @@ class TokenReader extends TokenCursor {
     const role = this.tokens[this.at++];
     if ((role === v2.TIMESTAMP_ABS) !== (this.#previousTimeS === null)) {
       const wanted = role === v2.TIMESTAMP_ABS ? "a gap after the first time" : "an absolute first time";
-      throw new TokenError(position, `found ${v2.tokenName(role)}, ${wanted} was wanted`);
+      throw new TokenError(position, `found ${v2.tokenName(role)}, expected ${wanted}`);
     }
     const numBytes = role === v2.TIMESTAMP_ABS ? 8 : role === v2.TIMESTAMP_DELTA1 ? 1 : 4;
     const value = this.#readNumber(numBytes);
     if (role === v2.TIMESTAMP_DELTA4 && value <= 255) {
-      throw new TokenError(position, `found a gap of ${value} s in 4 bytes, 1 byte was wanted`);
+      throw new TokenError(position, `found a gap of ${value} s in 4 bytes, expected 1 byte`);
     }
     const timeS = (this.#previousTimeS ?? 0) + value;
     if (!Number.isSafeInteger(timeS)) {
-      throw new TokenError(position, `found a time of ${timeS} s, at most 2^53-1 s were wanted`);
+      throw new TokenError(position, `found a time of ${timeS} s, expected at most 2^53-1 s`);
     }
     this.#previousTimeS = timeS;
     return timeS;

@@ -12,8 +12,8 @@ import { RTT_BYTES, type RttEncoding } from "./rtt_encoding.ts";
 const TWO_32 = 2 ** 32;
 
 /**
- * The order in which a measurement's blocks are written: a uniformly random one that depends on the measurement
- * alone, so any part of the data can be made again by itself.
+ * The order in which a measurement's blocks are written: a uniformly random one that depends only on the
+ * measurement, so any part of the data can be made again separately.
  *
  * @param msmId Measurement id, an integer of at most 53 bits.
  * @param eventTimeUs When, whole microseconds since 1970.
@@ -39,21 +39,21 @@ export class WholeMeasurementWriter {
   readonly #number = new DataView(new ArrayBuffer(RTT_BYTES));
 
   /**
-   * Begins at the start of the array.
+   * Starts at the beginning of the array.
    *
-   * @param out Where the tokens go; nothing is written beyond its end.
-   * @param rttEncoding How RTTs are written.
+   * @param out Takes the tokens; nothing is written beyond its end.
+   * @param rttEncoding The encoding of RTTs.
    */
   constructor(readonly out: Uint16Array, readonly rttEncoding: RttEncoding) {}
 
   /**
-   * Writes a measurement of probe rows, which has no size, error count and id, and perhaps no time. RTTs beyond what the
-   * encoding can say are written as the largest that it can.
+   * Writes a measurement of probe rows, which has no size, error count and id, and perhaps no time. RTTs beyond the
+   * encoding's range are written as its largest one.
    *
-   * @param measurement The measurement; its RTT is rounded to what probe rows hold, f32.
+   * @param measurement The measurement; its RTT is rounded to f32, as in probe rows.
    * @param order Its fields, as in vocabulary v2.
    * @returns Number of tokens written.
-   * @throws {RangeError} As {@link write}.
+   * @throws {RangeError} See {@link write}.
    */
   writeFields(measurement: v1.FieldMeasurement, order: readonly Field[]): number {
     const { source, destination, timeS } = measurement;
@@ -74,9 +74,9 @@ export class WholeMeasurementWriter {
    *
    * @param measurement The measurement.
    * @param order Its blocks, each once, such as {@link blockOrder} gives.
-   * @param length Tokens of these blocks, of all seven by default.
+   * @param length Number of tokens of these blocks; by default that of all seven.
    * @returns Number of tokens written.
-   * @throws {RangeError} If the array is full or a value has no tokens; nothing counts as written then.
+   * @throws {RangeError} If the array is full or a value has no tokens; nothing is written then.
    */
   write(
     measurement: v1.WholeMeasurement,
@@ -86,7 +86,7 @@ export class WholeMeasurementWriter {
     const start = this.at;
     if (start + length > this.out.length) {
       throw new RangeError(
-        `Cannot write a measurement of ${length} tokens: found room for ${this.out.length - start}`,
+        `Cannot write a measurement of ${length} tokens: found space for ${this.out.length - start}`,
       );
     }
     try {
@@ -96,7 +96,7 @@ export class WholeMeasurementWriter {
       this.at = start;
       throw error;
     }
-    // The message is made only where it is needed: to make one takes longer than to write a measurement.
+    // The message is built only when needed: building it takes longer than writing a measurement.
     if (this.at - start !== length) {
       ensure(false, `the order ${order} gave ${this.at - start} of ${length} tokens`);
     }
@@ -129,7 +129,7 @@ export class WholeMeasurementWriter {
 
   #writeAddress(role: number, bytes: Uint8Array): void {
     if (bytes.length !== 4 && bytes.length !== 16) {
-      throw new RangeError(`Cannot write an address: found ${bytes.length} bytes, 4 or 16 were wanted`);
+      throw new RangeError(`Cannot write an address: found ${bytes.length} bytes, expected 4 or 16`);
     }
     this.out[this.at++] = role;
     this.out[this.at++] = bytes.length === 4 ? v1.IPV4_START : v1.IPV6_START;
@@ -153,5 +153,5 @@ export class WholeMeasurementWriter {
 
 function requireInteger(name: string, value: number, low: number, high: number): void {
   if (Number.isInteger(value) && value >= low && value <= high) return;
-  throw new RangeError(`Cannot write the ${name} ${value}: an integer in ${low}..${high} was wanted`);
+  throw new RangeError(`Cannot write the ${name} ${value}: expected an integer in ${low}..${high}`);
 }

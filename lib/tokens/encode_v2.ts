@@ -11,14 +11,14 @@ import { isCanonicalRttCode } from "./rtt_code.ts";
 export class TokenWriter {
   /** Index of the next token in the array. */
   at: number;
-  /** The last time written, as a reader will read it, seconds; null at the start of a context. */
+  /** The last written time, as a reader decodes it, seconds; null at the start of a context. */
   previousTimeS: number | null = null;
   readonly #out: Uint16Array;
 
   /**
    * Begins a context.
    *
-   * @param out Where the tokens go; nothing is written beyond its end.
+   * @param out Takes the tokens; nothing is written beyond its end.
    * @param at Index of the first one.
    */
   constructor(out: Uint16Array, at = 0) {
@@ -27,10 +27,10 @@ export class TokenWriter {
   }
 
   /**
-   * Writes a measurement. A time before the last one is written as a gap of 0 s, and reads as the last one.
+   * Writes a measurement. A time before the last one is written as a gap of 0 s, so it is read as the last one.
    *
    * @param measurement The measurement.
-   * @param order Its blocks, each once; `time` may stand there without a time and is then passed over.
+   * @param order Its blocks, each once; `time` is skipped if the measurement has no time.
    * @returns Number of tokens written.
    * @throws {RangeError} If the array is full or a value has no tokens.
    */
@@ -39,7 +39,7 @@ export class TokenWriter {
     const length = v2.measurementLength(measurement, this.previousTimeS);
     if (start + length > this.#out.length) {
       throw new RangeError(
-        `Cannot write a measurement of ${length} tokens: found room for ${this.#out.length - start}`,
+        `Cannot write a measurement of ${length} tokens: found space for ${this.#out.length - start}`,
       );
     }
     this.#out[this.at++] = v2.MEASUREMENT_START;
@@ -49,7 +49,7 @@ export class TokenWriter {
       else if (field === "result") this.#writeResult(measurement.rttCode);
       else if (measurement.timeS !== null) this.#writeTime(measurement.timeS);
     }
-    // The message is made only where it is needed: to make one takes longer than to write a measurement.
+    // The message is built only when needed: building it takes longer than writing a measurement.
     if (this.at - start !== length) {
       ensure(false, `the order ${order} gave ${this.at - start} of ${length} tokens`);
     }
@@ -58,7 +58,7 @@ export class TokenWriter {
 
   #writeAddress(ipv4Role: number, bytes: Uint8Array): void {
     if (bytes.length !== 4 && bytes.length !== 16) {
-      throw new RangeError(`Cannot write an address: found ${bytes.length} bytes, 4 or 16 were wanted`);
+      throw new RangeError(`Cannot write an address: found ${bytes.length} bytes, expected 4 or 16`);
     }
     this.#out[this.at++] = bytes.length === 4 ? ipv4Role : ipv4Role + 1;
     for (let i = 0; i < bytes.length; i++) this.#out[this.at++] = v2.BYTE_BASE + bytes[i];
@@ -70,7 +70,7 @@ export class TokenWriter {
       return;
     }
     if (!isCanonicalRttCode(rttCode)) {
-      throw new RangeError(`Cannot write RTT code ${rttCode}: a canonical code was wanted`);
+      throw new RangeError(`Cannot write RTT code ${rttCode}: expected a canonical code`);
     }
     this.#out[this.at++] = v2.RTT_START;
     this.#writeNumber(rttCode, 2);
@@ -78,7 +78,7 @@ export class TokenWriter {
 
   #writeTime(timeS: number): void {
     if (!Number.isSafeInteger(timeS) || timeS < 0) {
-      throw new RangeError(`Cannot write the time ${timeS}: whole seconds in 0..2^53-1 were wanted`);
+      throw new RangeError(`Cannot write the time ${timeS}: expected whole seconds in 0..2^53-1`);
     }
     if (this.previousTimeS === null) {
       this.#out[this.at++] = v2.TIMESTAMP_ABS;
@@ -88,7 +88,7 @@ export class TokenWriter {
     }
     const gapS = Math.max(0, timeS - this.previousTimeS);
     if (gapS > 0xffffffff) {
-      throw new RangeError(`Cannot write a gap of ${gapS} s: at most 2^32-1 s were wanted`);
+      throw new RangeError(`Cannot write a gap of ${gapS} s: expected at most 2^32-1 s`);
     }
     this.#out[this.at++] = gapS <= 255 ? v2.TIMESTAMP_DELTA1 : v2.TIMESTAMP_DELTA4;
     this.#writeNumber(gapS, gapS <= 255 ? 1 : 4);

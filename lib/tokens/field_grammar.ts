@@ -1,24 +1,24 @@
 /**
- * How the fields of a measurement are told apart in its tokens, in either vocabulary.
+ * The fields of a measurement in its tokens, for either vocabulary.
  *
  * @module
  */
 import * as v1 from "./grammar_v1.ts";
 import * as v2 from "./grammar_v2.ts";
 
-/** What the role tokens of a vocabulary say of fields. MeasurementStart is token 0 and opens a measurement. */
+/** The role tokens of a vocabulary and their fields. MeasurementStart is token 0 and opens a measurement. */
 export interface FieldGrammar {
   /** The token of byte 0; tokens below are roles. */
   readonly byteBase: number;
   /** Names of the roles. */
   readonly roleNames: readonly string[];
-  /** Whether a token opens a field or a measurement, and does not go on with one. */
+  /** Whether a token opens a field or a measurement instead of continuing one. */
   opens(token: number): boolean;
   /** The field that a role opens. */
   fieldOf(role: number): v2.Field;
 }
 
-/** Of each vocabulary. */
+/** The field grammar of each vocabulary. */
 export const FIELD_GRAMMARS: Readonly<Record<"v1" | "v2", FieldGrammar>> = {
   v1: {
     byteBase: v1.BYTE_BASE,

@@ -1,5 +1,5 @@
 /**
- * The grammar of vocabulary v1: measurements as tokens, 10 roles and 256 bytes, each measurement by itself.
+ * The grammar of vocabulary v1: measurements as tokens, 10 roles and 256 bytes; each measurement is self-contained.
  *
  *     measurement := MeasurementStart, then seven blocks in any order:
  *     source      := SrcIpStart address       destination := DestIpStart address
@@ -74,7 +74,7 @@ export const BLOCKS: readonly Block[] = [
   "msmId",
 ];
 
-/** A measurement as the vocabulary sees it. */
+/** The content of a measurement in this vocabulary. */
 export interface WholeMeasurement {
   /** Source address, 4 or 16 bytes. */
   source: Uint8Array;
@@ -92,7 +92,7 @@ export interface WholeMeasurement {
   msmId: number;
 }
 
-/** A token in words: the role's name or `byte 17`. */
+/** The name of a token: the role's name or `byte 17`. */
 export function tokenName(token: number): string {
   if (token >= BYTE_BASE && token < VOCAB_SIZE) return `byte ${token - BYTE_BASE}`;
   return ROLE_NAMES[token] ?? `unknown token ${token}`;
@@ -110,7 +110,7 @@ export function measurementLength(measurement: Pick<WholeMeasurement, "source" |
   return TOKENS_BESIDE_ADDRESSES + measurement.source.length + measurement.destination.length;
 }
 
-/** What probe rows say of a measurement. */
+/** The content of a measurement in probe rows. */
 export type FieldMeasurement = Pick<WholeMeasurement, "source" | "destination" | "rttMs"> & {
   /** Whole seconds since 1970; null when the measurement carries no time. */
   timeS: number | null;

@@ -8,7 +8,7 @@
  *     time        := TimestampAbs 8 bytes (Unix seconds) for the first time of a context
  *                  | TimestampDelta1 1 byte | TimestampDelta4 4 bytes: seconds since the time before it
  *
- * Numbers are big-endian. A context is the unit of meaning: its first time is absolute, later ones are gaps to
+ * Numbers are big-endian. Tokens are interpreted per context: its first time is absolute, later ones are gaps to
  * the timestamped measurement before.
  *
  * @module
@@ -58,7 +58,7 @@ export const ROLE_NAMES: readonly string[] = [
 /** One of the blocks of a measurement. */
 export type Field = "source" | "destination" | "result" | "time";
 
-/** The 24 orders in which the blocks of a measurement can stand; without a time, the others keep theirs. */
+/** The 24 orders of the blocks of a measurement; without a time, the other blocks keep their order. */
 export const FIELD_ORDERS: readonly (readonly Field[])[] = permutations([
   "source",
   "destination",
@@ -69,7 +69,7 @@ export const FIELD_ORDERS: readonly (readonly Field[])[] = permutations([
 /** The order in which queries and their context are written; one of {@link FIELD_ORDERS}. */
 export const QUERY_ORDER: readonly Field[] = ["source", "destination", "time", "result"];
 
-/** A measurement as the vocabulary sees it. */
+/** The content of a measurement in this vocabulary. */
 export interface TokenMeasurement {
   /** Source address, 4 or 16 bytes. */
   source: Uint8Array;
@@ -81,7 +81,7 @@ export interface TokenMeasurement {
   timeS: number | null;
 }
 
-/** A token in words: the role's name or `byte 17`. */
+/** The name of a token: the role's name or `byte 17`. */
 export function tokenName(token: number): string {
   if (token >= BYTE_BASE && token < VOCAB_SIZE) return `byte ${token - BYTE_BASE}`;
   return ROLE_NAMES[token] ?? `unknown token ${token}`;

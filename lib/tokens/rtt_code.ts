@@ -1,11 +1,11 @@
 /**
  * RTTs as two bytes: a small floating-point number of microseconds, 5 bits of exponent e, 11 of mantissa m.
  *
- * A Transformer predicts one of 256 bytes twice, so an RTT has to fit two bytes; a logarithmic grid gives every
- * RTT the same relative error, at most 0.049 % from 2.048 ms on. Below that (e = 0) buckets are 1 µs wide.
+ * A Transformer predicts one of 256 bytes twice, so an RTT has to fit two bytes. A logarithmic grid bounds the
+ * relative error by 0.049 % from 2.048 ms on. Below that (e = 0) buckets are 1 µs wide.
  *
  * code = e << 11 | m, which is byte1 << 8 | byte2 of the vocabulary and is monotone in the RTT. Canonical codes
- * are e = 0 with m in 1..2047 and e > 0 with m in 1024..2047; the encoder makes no others.
+ * are e = 0 with m in 1..2047 and e > 0 with m in 1024..2047; the encoder writes no others.
  *
  * @module
  */
@@ -16,19 +16,19 @@ const MIN_NORMAL_MANTISSA = 1024;
 const MAX_EXPONENT = 31;
 const US_PER_MS = 1000;
 
-/** The first RTT in milliseconds that is too long to be told from longer ones: 2^42 µs, 51 days. */
+/** The end of the codes' range in milliseconds, 2^42 µs (51 days): longer RTTs share the last code. */
 export const END_RTT_MS: number = (MAX_MANTISSA + 1) * 2 ** MAX_EXPONENT / US_PER_MS;
 
 /**
  * The code of an RTT.
  *
- * @param rttMs Milliseconds, 0 or more; below 1 µs counts as 1 µs, from 2^42 µs (51 days) on as the last code.
+ * @param rttMs Milliseconds, 0 or more; below 1 µs the code is that of 1 µs, from 2^42 µs (51 days) on the last one.
  * @returns A canonical code, 1..65535.
  * @throws {RangeError} If the RTT is negative or not finite.
  */
 export function encodeRttCode(rttMs: number): number {
   if (!(rttMs >= 0 && rttMs < Infinity)) {
-    throw new RangeError(`Cannot encode an RTT of ${rttMs} ms: a finite number of 0 or more was wanted`);
+    throw new RangeError(`Cannot encode an RTT of ${rttMs} ms: expected a finite number of 0 or more`);
   }
   let us = Math.max(1, rttMs * US_PER_MS);
   let exponent = 0;
@@ -40,7 +40,7 @@ export function encodeRttCode(rttMs: number): number {
 }
 
 /**
- * The RTT that a code stands for: the middle of its bucket, or for e = 0 its lower end, m µs.
+ * The RTT of a code: the middle of its bucket, or for e = 0 its lower end, m µs.
  *
  * @param code A canonical code.
  * @returns Milliseconds; encoding them gives the same code.
@@ -68,7 +68,7 @@ export function rttCodeBounds(code: number): { lowMs: number; highMs: number } {
   };
 }
 
-/** Whether the encoder can make this code. */
+/** Whether a code is canonical. */
 export function isCanonicalRttCode(code: number): boolean {
   if (code >>> 0 !== code || code > 0xffff) return false;
   const mantissa = code & MAX_MANTISSA;
@@ -81,8 +81,8 @@ export const CANONICAL_RTT_CODES: Uint16Array = Uint16Array.from(
 );
 
 /**
- * The least RTT in milliseconds that the encoder turns into `us` microseconds or more. 1.001 * 1000 is below
- * 1001 in floating point; one unit in the last place more is not.
+ * The smallest RTT in milliseconds that the encoder turns into at least `us` microseconds. 1.001 * 1000 is below
+ * 1001 in floating point; adding one unit in the last place corrects that.
  */
 function lowestMs(us: number): number {
   const rttMs = us / US_PER_MS;
@@ -91,7 +91,7 @@ function lowestMs(us: number): number {
 
 function splitCode(code: number): { exponent: number; mantissa: number } {
   if (!isCanonicalRttCode(code)) {
-    throw new RangeError(`Cannot decode RTT code ${code}: a canonical code was wanted`);
+    throw new RangeError(`Cannot decode RTT code ${code}: expected a canonical code`);
   }
   return { exponent: code >> MANTISSA_BITS, mantissa: code & MAX_MANTISSA };
 }

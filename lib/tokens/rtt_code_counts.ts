@@ -1,5 +1,5 @@
 /**
- * Quantiles of any number of RTTs in bounded memory: how often each RTT code occurred.
+ * Quantiles of any number of RTTs in bounded memory, from counts of the RTT codes.
  *
  * @module
  */

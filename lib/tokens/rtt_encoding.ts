@@ -1,5 +1,5 @@
 /**
- * The four ways in which vocabulary v1 writes an RTT into its block of 8 bytes, big-endian.
+ * The four encodings of an RTT in vocabulary v1, 8 bytes, big-endian.
  *
  * | name      | the 8 bytes                                                | no reply    | error                 |
  * | --------- | ---------------------------------------------------------- | ----------- | --------------------- |
@@ -8,8 +8,8 @@
  * | `log`     | u16: one of 65,535 buckets, log-spaced from 1 µs to 1000 s | code 65,535 | 0.016 % within these  |
  * | `clipped` | as `fixed`, at most the given clip                         | all bits 1  | 0.5 µs up to the clip |
  *
- * All keep the width, so a measurement's length does not depend on the encoding. An encoder makes one form for
- * each value and a decoder takes no other.
+ * All have the same width, so a measurement's length does not depend on the encoding. An encoder writes one form of
+ * each value, and a decoder accepts no other.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export type RttEncodingName = "float64" | "fixed" | "log" | "clipped";
 /** Bytes of an RTT. */
 export const RTT_BYTES = 8;
 
-/** Turns RTTs into 8 bytes and back. */
+/** Encodes RTTs as 8 bytes and decodes them. */
 export interface RttEncoding {
   /** Its name. */
   readonly name: RttEncodingName;
@@ -39,10 +39,10 @@ export interface RttEncoding {
    */
   encode(rttMs: number | null, out: DataView): void;
   /**
-   * Reads what {@link encode} wrote.
+   * Decodes the bytes of {@link encode}.
    *
    * @param bytes 8 bytes.
-   * @returns Milliseconds, null for no reply, or undefined if no encoder writes this.
+   * @returns Milliseconds, null for no reply, or undefined if no encoder writes these bytes.
    */
   decode(bytes: DataView): number | null | undefined;
 }
@@ -53,9 +53,9 @@ const ALL_ONES = 0xffffffff;
 /** Integers are exact up to here: 285 years in microseconds. */
 const MAX_US = Number.MAX_SAFE_INTEGER;
 
-/** Lower end of the first bucket of `log`: 1 µs, the resolution of RIPE Atlas; less counts as in it. */
+/** Lower end of the first bucket of `log`: 1 µs, the resolution of RIPE Atlas; smaller values count as in it. */
 export const LOG_LOW_MS = 0.001;
-/** Upper end of the last bucket of `log`: 1000 s, three times the largest of 100 M RTTs; more counts as in it. */
+/** Upper end of the last bucket of `log`: 1000 s, three times the largest of 100 M RTTs; larger values count as in it. */
 export const LOG_HIGH_MS = 1e6;
 /** Number of buckets of `log`. */
 const LOG_NUM_BUCKETS = 65_535;
@@ -71,7 +71,7 @@ export const FLOAT64_RTT: RttEncoding = {
   maxRttMs: Number.MAX_VALUE,
   encode(rttMs, out) {
     if (rttMs !== null) requireRtt(rttMs, Number.MAX_VALUE);
-    out.setFloat64(0, rttMs === null ? -1 : rttMs + 0); // + 0 makes -0 one zero with 0
+    out.setFloat64(0, rttMs === null ? -1 : rttMs + 0); // + 0 turns -0 into 0
   },
   decode(bytes) {
     const rttMs = bytes.getFloat64(0);
@@ -80,7 +80,7 @@ export const FLOAT64_RTT: RttEncoding = {
   },
 };
 
-/** The RTT in whole microseconds: off by 0.5 µs at most. */
+/** The RTT in whole microseconds, with an error of at most 0.5 µs. */
 export const FIXED_RTT: RttEncoding = {
   name: "fixed",
   maxRttMs: MAX_US / US_PER_MS,
@@ -111,12 +111,12 @@ export const LOG_RTT: RttEncoding = {
 /**
  * The RTT in whole microseconds, larger ones as the clip.
  *
- * @param clipUs The clip, a positive integer: such as a quantile of the data.
- * @throws {RangeError} If the clip is no such integer.
+ * @param clipUs The clip, a positive integer, such as a quantile of the data.
+ * @throws {RangeError} If the clip is not such an integer.
  */
 export function clippedRtt(clipUs: number): RttEncoding {
   if (!Number.isSafeInteger(clipUs) || clipUs < 1) {
-    throw new RangeError(`Cannot clip RTTs at ${clipUs} µs: an integer in 1..2^53-1 was wanted`);
+    throw new RangeError(`Cannot clip RTTs at ${clipUs} µs: expected an integer in 1..2^53-1`);
   }
   return {
     name: "clipped",
@@ -132,15 +132,15 @@ export function clippedRtt(clipUs: number): RttEncoding {
   };
 }
 
-/** Which encoding, as configurations say it; plain JSON. */
+/** The choice of an encoding in configurations; plain JSON. */
 export interface RttEncodingChoice {
-  /** Which. */
+  /** The name of the encoding. */
   name: RttEncodingName;
-  /** Where `clipped` clips, milliseconds; at least 1 µs is taken. */
+  /** The clip of `clipped`, milliseconds; values below 1 µs count as 1 µs. */
   clipMs: number;
 }
 
-/** The encoding that was chosen. */
+/** The encoding of a choice. */
 export function chosenRttEncoding({ name, clipMs }: RttEncodingChoice): RttEncoding {
   if (name === "clipped") return clippedRtt(Math.max(1, Math.round(clipMs * US_PER_MS)));
   return { float64: FLOAT64_RTT, fixed: FIXED_RTT, log: LOG_RTT }[name];
@@ -148,7 +148,7 @@ export function chosenRttEncoding({ name, clipMs }: RttEncodingChoice): RttEncod
 
 function requireRtt(rttMs: number, maxRttMs: number): void {
   if (rttMs >= 0 && rttMs <= maxRttMs) return;
-  throw new RangeError(`Cannot encode an RTT of ${rttMs} ms: a number in 0..${maxRttMs} was wanted`);
+  throw new RangeError(`Cannot encode an RTT of ${rttMs} ms: expected a number in 0..${maxRttMs}`);
 }
 
 function logBucket(rttMs: number): number {

@@ -1,44 +1,44 @@
 /**
- * What the newest RTTs of a pair say about its next one: what a model would have to learn by heart is recalled, as in
- * k-nearest-neighbour language models (Khandelwal et al., ICLR 2020).
+ * Features of the newest RTTs of a pair, which predict its next one: the model looks up values instead of memorising
+ * them, as in k-nearest-neighbour language models (Khandelwal et al., ICLR 2020).
  *
  * @module
  */
 
-/** How many of a pair's RTTs are recalled at most, the newest ones. */
+/** The largest number of a pair's RTTs that are used, the newest ones. */
 export const NUM_RECALLED = 9;
-/** Of how many of them, the newest, the median is typical: of real pairs nearer to the next RTT than that of 3, 9 or 20. */
+/** The number of newest RTTs whose median is the typical value: on real pairs better than 3, 9 or 20. */
 const NUM_TYPICAL = 5;
 
 const NUM_COUNTS = 4;
 const NUM_WIDTHS = 12;
-/** How many spreads are told apart. */
+/** Number of classes of spread. */
 export const NUM_SPREADS = NUM_COUNTS * NUM_WIDTHS;
-/** How many ages are told apart: unknown, and powers of two of seconds, up to half a year. */
+/** Number of classes of age: unknown, and powers of two of seconds, up to half a year. */
 export const NUM_AGES = 26;
 
-/** What is recalled of a pair. */
+/** The features of a pair. */
 export interface RttRecall {
-  /** The median of the newest RTTs' codes, the lower one of two. */
+  /** The median of the newest RTTs' codes; of two middle ones the lower. */
   readonly typicalCode: number;
   /** The code of the newest RTT. */
   readonly newestCode: number;
-  /** How many RTTs there are and how far they lie from each other, 0..{@link NUM_SPREADS} - 1. */
+  /** The class of the number of RTTs and their spread, 0..{@link NUM_SPREADS} - 1. */
   readonly spread: number;
-  /** How old the newest one is, 0 if that is not known, ..{@link NUM_AGES} - 1. */
+  /** The class of the newest RTT's age, 0..{@link NUM_AGES} - 1; 0 is unknown. */
   readonly age: number;
 }
 
-/** Written anew by each call of {@link recallRtts}, which every measurement of the training takes. */
+/** Overwritten by each call of {@link recallRtts}, which runs for every measurement in training. */
 const SORTED_CODES = new Uint16Array(NUM_RECALLED);
 
 /**
- * What is recalled of RTTs.
+ * The history features of RTTs.
  *
  * @param codes RTT codes, the newest first.
- * @param count How many of `codes` there are; of more than {@link NUM_RECALLED} the older ones do not count.
- * @param ageS How long before the RTT that is asked for the newest one was measured; null if that is not known.
- * @returns Undefined without an RTT.
+ * @param count Number of `codes`; beyond {@link NUM_RECALLED} the older ones are ignored.
+ * @param ageS Seconds between the newest RTT and the one to predict; null if unknown.
+ * @returns Undefined without RTTs.
  */
 export function recallRtts(
   codes: ArrayLike<number>,
@@ -56,7 +56,7 @@ export function recallRtts(
     sorted[at] = code;
     if (size <= NUM_TYPICAL) typicalCode = sorted[(size - 1) >> 1];
   }
-  // The middle half's width: in codes, which are steps of 0.1 % at most.
+  // The width of the middle half, in codes, which are steps of 0.1 % at most.
   const width = sorted[Math.floor((3 * size - 1) / 4)] - sorted[Math.floor(size / 4)];
   const spread = Math.min(NUM_WIDTHS - 1, Math.ceil(Math.log2(1 + Math.max(0, width))));
   const age = ageS === null ? 0 : Math.min(NUM_AGES - 1, 1 + Math.floor(Math.log2(1 + Math.max(0, ageS))));
@@ -64,10 +64,10 @@ export function recallRtts(
   return { typicalCode, newestCode: codes[0], spread: countClass * NUM_WIDTHS + spread, age };
 }
 
-/** Numbers of a packed recall. */
+/** The number of numbers of packed features. */
 export const PACKED_RECALL = 2;
 
-/** Writes a recall as {@link PACKED_RECALL} numbers, which are not all 0. */
+/** Packs features into {@link PACKED_RECALL} numbers, which are not all 0. */
 export function packRecall(
   { typicalCode, newestCode, spread, age }: RttRecall,
   packed: Uint32Array,
@@ -77,7 +77,7 @@ export function packRecall(
   packed[at + 1] = spread << 16 | age;
 }
 
-/** Reads what {@link packRecall} wrote; undefined where there are zeros. */
+/** Unpacks the numbers of {@link packRecall}; undefined if all are zero. */
 export function unpackRecall(packed: Uint32Array, at: number): RttRecall | undefined {
   const [codes, classes] = [packed[at], packed[at + 1]];
   if (codes === 0) return undefined;

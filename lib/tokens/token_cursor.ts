@@ -1,5 +1,5 @@
 /**
- * A place in a token stream, and the steps that the readers of both vocabularies take from it.
+ * A position in a token stream, and the reading steps that both vocabularies share.
  *
  * @module
  */
@@ -13,15 +13,15 @@ export class TokenError extends UserError {
   /**
    * Puts the position before the message.
    *
-   * @param position Index of the wrong token in the stream; the stream's length when it ends too early.
-   * @param message What was found and what was wanted.
+   * @param position Index of the wrong token in the stream; the stream's length if it ends too early.
+   * @param message The found tokens and the expected ones.
    */
   constructor(readonly position: number, message: string) {
     super(`Cannot decode tokens at position ${position}: ${message}`);
   }
 }
 
-/** What the cursor needs of a vocabulary: its module. Tokens from BYTE_BASE on are bytes. */
+/** The part of a vocabulary's module that the cursor needs. Tokens from BYTE_BASE on are bytes. */
 interface Grammar {
   readonly MEASUREMENT_START: number;
   readonly BYTE_BASE: number;
@@ -36,14 +36,14 @@ export class TokenCursor {
 
   constructor(readonly tokens: Uint16Array, readonly grammar: Grammar) {}
 
-  /** Reads the token that opens a measurement. @throws {TokenError} If the next token is another one. */
+  /** Reads the token that opens a measurement. @throws {TokenError} If the next token is a different one. */
   readStart(): void {
     const { MEASUREMENT_START, tokenName } = this.grammar;
     if (this.tokens[this.at] !== MEASUREMENT_START) throw this.unexpected(tokenName(MEASUREMENT_START));
     this.at++;
   }
 
-  /** Reads a byte. @throws {TokenError} If the next token is none. */
+  /** Reads a byte. @throws {TokenError} If the next token is not a byte. */
   readByte(): number {
     const token = this.tokens[this.at];
     const { BYTE_BASE, VOCAB_SIZE } = this.grammar;
@@ -53,17 +53,17 @@ export class TokenCursor {
     return token - BYTE_BASE;
   }
 
-  /** Reads some bytes. @throws {TokenError} If one of the next tokens is none. */
+  /** Reads some bytes. @throws {TokenError} If one of the next tokens is not a byte. */
   readBytes(count: number): Uint8Array {
     const bytes = new Uint8Array(count);
     for (let i = 0; i < count; i++) bytes[i] = this.readByte();
     return bytes;
   }
 
-  /** The error for a next token that is not what was wanted. */
+  /** The error for an unexpected next token. */
   unexpected(wanted: string): TokenError {
     const atEnd = this.at >= this.tokens.length;
     const found = atEnd ? "the end of the tokens" : this.grammar.tokenName(this.tokens[this.at]);
-    return new TokenError(this.at, `found ${found}, ${wanted} was wanted`);
+    return new TokenError(this.at, `found ${found}, expected ${wanted}`);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Vocabulary v1, whole: its grammar, its RTT encodings, its writer and its reader. Each measurement stands by
- * itself and carries its id, size and error count, for the per-measurement scheme of other trainers.
+ * All of vocabulary v1: grammar, RTT encodings, writer and reader. Each measurement is self-contained and has its
+ * id, size and error count, for trainers that take one measurement per sequence.
  *
  * @module
  */

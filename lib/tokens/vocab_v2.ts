@@ -1,5 +1,5 @@
 /**
- * Vocabulary v2, whole: its grammar, its writer and its reader. The default vocabulary of every stage.
+ * All of vocabulary v2: grammar, writer and reader. The default vocabulary of every stage.
  *
  * @module
  */

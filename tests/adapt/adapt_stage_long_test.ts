@@ -186,8 +186,8 @@ Deno.test("adapt refuses what it cannot use with one line", () =>
     await refused(command(at, "run", ...input), 2, "Cannot write to");
     await refused(command(at, "out", "--input", at("bad.jsonl")), 1, "2 of 2 rows were rejected");
     const { stderr } = await runStageProcess(command(at, "out", "--input", at("bad.jsonl")));
-    assertMatch(stderr, /at most 5 % was wanted; correct or remove them\n$/);
-    await refused(command(at, "out", ...input, "--addresses", "nowhere"), 2, "it is no address");
+    assertMatch(stderr, /expected at most 5 %; correct or remove them\n$/);
+    await refused(command(at, "out", ...input, "--addresses", "nowhere"), 2, "it is not an address");
   }));
 
 Deno.test("query rtt says which asked addresses have no row, and only those", () =>

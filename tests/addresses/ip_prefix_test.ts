@@ -49,10 +49,10 @@ Deno.test("parsePrefix() refuses what is no address and lengths that are none or
     "10.2.0.0/1e1",
     "10.2.0.0/8/8",
   ];
-  for (const text of wrong) assertThrows(() => parsePrefix(text), UserError, "was wanted");
-  assertThrows(() => parsePrefix("10.2.0.0/33"), UserError, "found length 33, 0 to 32 was wanted");
+  for (const text of wrong) assertThrows(() => parsePrefix(text), UserError, "expected ");
+  assertThrows(() => parsePrefix("10.2.0.0/33"), UserError, "found length 33, expected 0 to 32");
   for (const text of ["", "10.2/16", "example.org", "/16", "fe80::1%eth0/64"]) {
-    assertThrows(() => parsePrefix(text), UserError, "address or prefix was wanted");
+    assertThrows(() => parsePrefix(text), UserError, "expected an IPv4 or IPv6 address or prefix");
   }
 });
 
@@ -86,7 +86,7 @@ Deno.test("byteRange() and prefixContains() hold what shares the prefix's bits, 
 
 Deno.test("parsePrefix() says what to do with a host name or an AS number", () => {
   for (const name of ["example.com", "a-b.example.org.", "localhost"]) {
-    assertThrows(() => parsePrefix(name), UserError, "host name: resolve it first");
+    assertThrows(() => parsePrefix(name), UserError, "host name: resolve it and give its address");
   }
   assertThrows(() => parsePrefix("AS3333"), UserError, "AS number: give one of its prefixes");
   for (const text of ["", "1.2.3", "1.2.3.256", "2001:db8::g", "10.0.0.0/x"]) {

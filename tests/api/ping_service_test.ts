@@ -158,8 +158,8 @@ Deno.test("rttBatch() gives an answer or an error for each question", () =>
     assertEquals(lineErrorSchema.parse(second), {
       line: 2,
       error:
-        'src: Cannot read "nowhere": an IPv4 or IPv6 address or prefix was wanted; this looks like a host name: ' +
-        "resolve it first and give its address",
+        'src: Cannot read "nowhere": expected an IPv4 or IPv6 address or prefix; this looks like a host name: ' +
+        "resolve it and give its address",
     });
     assert(!("error" in first) && !("error" in third));
     assertEquals("line" in first, false);

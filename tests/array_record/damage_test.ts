@@ -164,16 +164,22 @@ Deno.test("ArrayRecordReader refuses files whose checksums are right and whose c
     assertEquals((await readAll(path)).found, [one]);
 
     const cases: [string, Parameters<typeof forge>[1]][] = [
-      ["2 records are said and 1 listed", [simple([one]), footer(2, chunk), pad, end, pad]],
+      ["2 records are stated and 1 listed", [simple([one]), footer(2, chunk), pad, end, pad]],
       ["an offset is wrong", [simple([one]), footer(1, { ...chunk, offsetBytes: 2 ** 50 }), pad, end, pad]],
       ["an offset is wrong", [simple([one]), footer(2, chunk, chunk), pad, end, pad]],
       ["wrong checksum", [simple([one]), footer(1, { ...chunk, offsetBytes: 65 }), pad, end, pad]],
-      ["other sizes", [simple([one]), footer(1, { ...chunk, decodedSizeBytes: 2 ** 40 }), pad, end, pad]],
+      ["a chunk's sizes differ from the index", [
+        simple([one]),
+        footer(1, { ...chunk, decodedSizeBytes: 2 ** 40 }),
+        pad,
+        end,
+        pad,
+      ]],
       ["layout version", [simple([one]), simple([Uint8Array.of(10, 2, 8, 9)]), pad, end, pad]],
       ["cannot be used", [simple([one]), simple([Uint8Array.of(10, 200, 1)]), pad, end, pad]],
       ["no ArrayRecord postscript", [simple([one]), footer(1, chunk), pad, simple([one]), pad]],
       ["postscript", [simple([one]), footer(1, chunk), pad, simple(encodePostscript(2 ** 52)), pad]],
-      ["padding chunk was wanted", [simple([one]), footer(1, chunk), simple([one]), pad, end, pad]],
+      ["expected a padding chunk", [simple([one]), footer(1, chunk), simple([one]), pad, end, pad]],
       ["transposed", [{ ...simple([one]), type: CHUNK_TYPES.transposed }, footer(1, chunk), pad, end, pad]],
       ["chunk of type 115", [
         { ...simple([one]), type: CHUNK_TYPES.signature },
@@ -212,7 +218,7 @@ Deno.test("ArrayRecordReader refuses a chunk at an impossible place or with some
     const chunk = { offsetBytes: 64, decodedSizeBytes: 0, numRecords: 100 };
     const index = simple(encodeFooter({ numRecords: 100, writerOptions: "", chunks: [chunk] }));
     await forge(path, [empty, index, pad, simple(encodePostscript(164)), pad]);
-    await assertRejects(() => readAll(path), FormatError, "a size is cut off");
+    await assertRejects(() => readAll(path), FormatError, "a size is truncated");
     const bytes = Deno.readFileSync(path);
     bytes[160] = 1;
     Deno.writeFileSync(path, bytes);

@@ -137,7 +137,7 @@ Deno.test("stripBlockHeaders() reads a stretch that begins or ends at a block bo
   assertEquals(readU64(raw, 16), end - BLOCK_SIZE_BYTES);
   const at = { position: BLOCK_SIZE_BYTES, begin: BLOCK_SIZE_BYTES, end };
   assertEquals(stripBlockHeaders(hash, raw, at, fail), content);
-  assertThrows(() => stripBlockHeaders(hash, raw.subarray(0, 20), at, fail), Error, "cut off");
+  assertThrows(() => stripBlockHeaders(hash, raw.subarray(0, 20), at, fail), Error, "truncated");
   assertEquals(stripBlockHeaders(hash, new Uint8Array(0), at, fail).length, 0);
 });
 

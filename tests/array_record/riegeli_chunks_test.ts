@@ -71,13 +71,13 @@ Deno.test("decodeChunkHeader() refuses a header with any bit flipped, cut off or
     damaged[bit >> 3] ^= 1 << (bit & 7);
     assertThrows(() => decodeChunkHeader(hash, damaged), ChunkError, "checksum");
   }
-  assertThrows(() => decodeChunkHeader(hash, header.subarray(0, 39)), ChunkError, "cut off");
+  assertThrows(() => decodeChunkHeader(hash, header.subarray(0, 39)), ChunkError, "truncated");
   for (const [numRecords, decodedSizeBytes] of [[2 ** 40, 2 ** 45], [2 ** 23 + 1, 0], [0, 2 ** 30 + 1]]) {
     const absurd = { type: CHUNK_TYPES.simple, numRecords, decodedSizeBytes };
     assertThrows(
       () => decodeChunkHeader(hash, encodeChunkHeader(hash, new Uint8Array(0), absurd)),
       ChunkError,
-      `holds ${numRecords} records of ${decodedSizeBytes} bytes, at most 8388608 of 1073741824 are read`,
+      `states ${numRecords} records of ${decodedSizeBytes} bytes, expected at most 8388608 of 1073741824`,
     );
   }
 });
@@ -148,5 +148,5 @@ Deno.test("decodeSimpleChunk() refuses an unknown compression and a compressed p
   data[0] = 0x58;
   assertThrows(() => decodeSimpleChunk(data, wanted), ChunkError, '"X"');
   const bomb = encodeSimpleChunk([new Uint8Array(1 << 20)], "zstd");
-  assertThrows(() => decodeSimpleChunk(bomb, wanted), ChunkError, "at most 3 were wanted");
+  assertThrows(() => decodeSimpleChunk(bomb, wanted), ChunkError, "expected at most 3");
 });

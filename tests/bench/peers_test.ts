@@ -56,7 +56,7 @@ Deno.test("compareTraining() refuses a peer whose losses differ or are missing",
   for (const loss of [{ loss: 1 }, {}]) {
     const peer: Peer = { name: "jax-js", ask: () => Promise.resolve({ seconds: 1, cpuSeconds: 1, ...loss }) };
     const compare = () => compareTraining(registry, peer, { config: tinyRun(), seconds: 0.1 });
-    await assertRejects(compare, UserError, "it does other work");
+    await assertRejects(compare, UserError, "it does different work");
   }
 });
 

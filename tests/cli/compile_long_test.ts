@@ -186,7 +186,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
     }
     const { code, stderr } = await machine.run(["compile", "--output", "again"]);
     assertEquals(code, 1);
-    assertMatch(stderr, /^error: Cannot compile: [^\n]* a checkout was wanted; [^\n]*\n$/);
+    assertMatch(stderr, /^error: Cannot compile: [^\n]*, expected a checkout; [^\n]*\n$/);
   });
 
   await test.step("takes signals itself", async () => {
@@ -313,7 +313,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
       assertEquals(namesIn(cacheOf("damaged")), []);
       return stderr;
     };
-    assertMatch(await tryCopy(bytes.subarray(0, bytes.length >> 1)), /it has \d+ bytes, \d+ were wanted/);
+    assertMatch(await tryCopy(bytes.subarray(0, bytes.length >> 1)), /it has \d+ bytes, expected \d+;/);
     bytes[bytes.length - 6] ^= 1; // the checksum of all
     assertMatch(await tryCopy(bytes), /its bytes are damaged/);
   });

@@ -17,7 +17,7 @@ for (const [name, exitCode] of [["SIGINT", 130], ["SIGTERM", 75], ["SIGUSR2", 75
     for (const place of ["before the thread", "while the thread is loaded"]) {
       const { code, stderr } = await runSignalled(place, name);
       assertEquals(code, exitCode, `${place}: ${stderr}`);
-      assertEquals(stderr, `error: stopped by ${name}; run the same command again to go on\n`);
+      assertEquals(stderr, `error: stopped by ${name}; run the same command again to continue\n`);
     }
     const stopped = await runSignalled("in the stage", name);
     assertEquals(
@@ -88,7 +88,7 @@ Deno.test("a stage that SIGTERM meets at any moment ends with 75, and never by a
     if (how === "before it listened") assert(!exists(folder.at(`${delayMs}`)), "it had begun to write");
     if (how === "done" || how === "before it listened") continue;
     assertEquals(code, 75, `after ${delayMs} ms: ${stderr}`);
-    assertMatch(stderr, /^error: stopped by SIGTERM; run the same command again to go on$/m);
+    assertMatch(stderr, /^error: stopped by SIGTERM; run the same command again to continue$/m);
   }
   assert((seen.get("before the stage") ?? 0) > 0, `met ${JSON.stringify([...seen])}`);
 });

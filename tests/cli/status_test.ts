@@ -92,7 +92,10 @@ Deno.test("status lists the tasks that are missing, and those that stopped, unti
   Deno.truncateSync(shown, 100);
   const changed = await status(folder.path, shards);
   assertEquals([changed.code, changed.json.state, changed.json.missing], [1, "broken", "4"]);
-  assertMatch(changed.text, /task 4: train\/shard-00001-part-00004-of-00006.parquet has 100 bytes, \d+ were/);
+  assertMatch(
+    changed.text,
+    /task 4: train\/shard-00001-part-00004-of-00006.parquet has 100 bytes, expected \d+/,
+  );
 });
 
 Deno.test("status tells of output files and single runs, whole, unfinished, lost and damaged", async () => {
@@ -130,7 +133,7 @@ Deno.test("status tells of output files and single runs, whole, unfinished, lost
   Deno.writeTextFileSync(join(rows, "manifest.json"), '{"stage": "probe-rows", "ver');
   const damaged = await status(folder.path, rows);
   assertEquals(damaged.code, 1);
-  assertMatch(damaged.text, /state +broken: Cannot read .*rows\/manifest\.json: it is no manifest/);
+  assertMatch(damaged.text, /state +broken: Cannot read .*rows\/manifest\.json: it is not a manifest/);
 });
 
 Deno.test("status tells of a run that was killed, has ended, and is damaged", async () => {
@@ -184,7 +187,10 @@ Deno.test("status tells a run that saved at a signal from a working one at once,
   assertEquals((await runs.signalAtStep(path, 3, { signals: ["SIGTERM"] })).code, 75);
   const stopped = await status(folder.path, path);
   assertEquals([stopped.code, stopped.json.state], [3, "stopped"]);
-  assertStringIncludes(stopped.text, "stopped: no process works on it; run the same command again to go on");
+  assertStringIncludes(
+    stopped.text,
+    "stopped: no process works on it; run the same command again to continue",
+  );
   {
     using _lock = OutputLock.acquire(join(path, ".work"), { output: path, stage: "train" });
     const working = await status(folder.path, path);

@@ -25,7 +25,11 @@ Deno.test("stages refuse the input of another stage with one line that says what
     const cases: [Stage, string[], string][] = [
       [trainStage, ["--data", at("x.parquet"), "--run", at("run"), "--config", "demo"], makeRows],
       [evalStage, ["--checkpoint", at("run"), "--data", at("x.parquet"), "--output", at("out")], makeRows],
-      [shardStage, ["--input", at("rows.parquet"), "--output", at("out")], "found probe rows, measurements"],
+      [
+        shardStage,
+        ["--input", at("rows.parquet"), "--output", at("out")],
+        "found probe rows, expected measurements",
+      ],
       [pretokenizeStage, ["--input", at("rows.parquet"), "--output", at("out")], "a.arrayrecord"],
     ];
     for (const [stage, args, message] of cases) {

@@ -5,7 +5,7 @@
 #     deno task compile --output dist/ping-llm && bash tests/cluster/bare_root.sh dist/ping-llm
 set -euo pipefail
 
-program=${1:?the one file was wanted}
+program=${1:?missing the path of the one file}
 root=$(mktemp -d)
 chmod 755 "$root"
 trap 'rm -rf "$root"' EXIT

@@ -103,7 +103,7 @@ Deno.test("slurm leaves scripts that it did not write or that were changed, and 
   const foreign = await runStageProcess(["slurm", ...args, "--partition", "gpu", "--overwrite"]);
   assertMatch(
     foreign.stderr,
-    /^error: Cannot write .*04-eval.sbatch: a file that slurm did not write is there/,
+    /^error: Cannot write .*04-eval.sbatch: a file that slurm did not write exists already/,
   );
   assertEquals(foreign.code, 1);
   Deno.removeSync(jobsOf(output)[3]);
@@ -142,7 +142,7 @@ Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => 
     [1, /Cannot read .*none.json: no such file/, "--config", folder.at("none.json")],
     [
       1,
-      /Cannot read .*broken.json: it is no JSON, a cluster's configuration was wanted/,
+      /Cannot read .*broken.json: it is not JSON, expected a cluster's configuration/,
       "--config",
       folder.at("broken.json"),
     ],
@@ -174,7 +174,7 @@ Deno.test("slurm refuses inputs as shard would, before it writes a script", asyn
   writer.append(sampleBatch({ numRows: 9 }));
   writer.close();
   const wrong: [RegExp, string, string[]][] = [
-    [/it is no Parquet/, text, []],
+    [/it does not start with PAR1/, text, []],
     [/as m.parquet.manifest.json says/, cut, []],
     [/src_addr/, other, []],
     [/prb_id/, plain, ["--group-by", "prb_id"]],
@@ -202,7 +202,7 @@ Deno.test("slurm's scripts call a stage stopped that a signal ended before it co
     Deno.writeTextFileSync(program, `#!/bin/sh\nkill -s ${signal} $$\n`, { mode: 0o755 });
     const { code, stdout } = await outputOf(bash(jobsOf(folder.at("out"))[2]));
     assertEquals(code, 75);
-    assertMatch(stdout, /: stopped; run this script again to go on$/m);
+    assertMatch(stdout, /: stopped; run this script again to continue$/m);
   }
 });
 
@@ -269,7 +269,7 @@ Deno.test("slurm's scripts run by hand in order; a stopped training goes on, a k
     stopped.kill(signal);
     const { code, stdout, stderr } = await outputOf(stopped);
     assertEquals(code, 75, stderr);
-    assertMatch(stdout, /: stopped; run this script again to go on$/m);
+    assertMatch(stdout, /: stopped; run this script again to continue$/m);
     Deno.removeSync(join(run, "metrics.jsonl"));
   }
   const killed = bash(train);

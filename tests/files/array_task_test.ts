@@ -9,7 +9,7 @@ Deno.test("parseArrayTask() takes I/N with I from 1 to N and nothing else", () =
   for (
     const text of ["0/4", "5/4", "a/b", "", "2", "1/", "/4", "1/4/2", "-1/4", "1.5/4", "1/100000", " 1/4"]
   ) {
-    assertThrows(() => parseArrayTask(text), UsageError, `Cannot use --task ${text}: I/N`);
+    assertThrows(() => parseArrayTask(text), UsageError, `Cannot use --task ${text}: expected I/N`);
   }
 });
 

@@ -74,9 +74,9 @@ Deno.test("checkOutputs() names what is missing, by whatever path the folder is 
   using folder = new TemporaryFolder();
   writeSplits(folder);
   Deno.removeSync(folder.at("out/train/b.parquet"));
-  const message = "Cannot read @/out: train/b.parquet is missing, all that manifest.json lists was wanted; " +
-    "copy it again, run shard again with the same options, which makes missing files anew, or delete the " +
-    "manifest to use what is there";
+  const message = "Cannot read @/out: train/b.parquet is missing, expected all that manifest.json lists; " +
+    "copy it again, run shard again with the same options, which makes missing files again, or delete the " +
+    "manifest to use the existing files";
   assertEquals(await refusal(folder, ["out"]), message);
   assertEquals(await refusal(folder, ["out/train"]), message);
   assertEquals(await refusal(folder, ["."]), message);
@@ -100,7 +100,7 @@ Deno.test("checkOutputs() names what has another size, content or number of reco
     () => Promise.try(() => checked.requireRecords(path, 19)),
     UserError,
   );
-  assertMatch(error.message, /train\/b.parquet has 19 records, 20 were wanted as manifest.json says/);
+  assertMatch(error.message, /train\/b.parquet has 19 records, expected 20 as manifest.json says/);
   Deno.copyFileSync(folder.at("out/train/a.parquet"), path);
   const changed =
     /^Cannot read @\/out: train\/b.parquet has another SHA-256 than .* delete it and run shard again/;
@@ -113,7 +113,7 @@ Deno.test("checkOutputs() names what has another size, content or number of reco
   Deno.writeTextFileSync(path, "short");
   assertMatch(
     await refusal(folder, ["out"]),
-    /train\/b.parquet has 5 bytes, 20 were wanted as manifest.json/,
+    /train\/b.parquet has 5 bytes, expected 20 as manifest.json/,
   );
 });
 
@@ -123,8 +123,8 @@ Deno.test("checkOutputs() names a data file among the outputs that no manifest l
   Deno.mkdirSync(folder.at("out/train/old"));
   Deno.writeTextFileSync(folder.at("out/train/old/stale.arrayrecord"), "stale");
   const message =
-    "Cannot read @/out: no manifest lists @/out/train/old/stale.arrayrecord, only files of shard " +
-    "were wanted; move it to another folder or delete it";
+    "Cannot read @/out: no manifest lists @/out/train/old/stale.arrayrecord, expected only files of " +
+    "shard; move it to another folder or delete it";
   assertEquals(await refusal(folder, ["out"]), message);
   assertEquals(await refusal(folder, ["out/train"]), message);
   await check(folder, "out/val", "out/train/old/stale.arrayrecord");
@@ -141,7 +141,10 @@ Deno.test("checkOutputs() checks single files by the manifests beside them", asy
   await check(folder, "in");
   Deno.removeSync(folder.at("in/a.rejects.jsonl"));
   await check(folder, "in/a.parquet");
-  assertMatch(await refusal(folder, ["in"]), /a.rejects.jsonl is missing, all that a.*manifest.json lists/);
+  assertMatch(
+    await refusal(folder, ["in"]),
+    /a.rejects.jsonl is missing, expected all that a.*manifest.json lists/,
+  );
   Deno.writeTextFileSync(folder.at("in/a.parquet"), "xyz");
   assertMatch(
     await refusal(folder, ["in/a.parquet"]),

@@ -72,10 +72,10 @@ Deno.test("listInputs() follows links to folders and files, each of these once, 
   ]);
   assertEquals(lines, [
     "following in/again -> store/deep",
-    "leaving out in/alias -> in/own, which is read already",
-    "leaving out in/e.parquet -> d.parquet, which is read already",
+    "leaving out in/alias -> in/own, which was already read",
+    "leaving out in/e.parquet -> d.parquet, which was already read",
     "following in/linked -> store",
-    "leaving out in/linked/back -> in, which is read already",
+    "leaving out in/linked/back -> in, which was already read",
     "following in/d.parquet -> d.parquet",
   ]);
   lines.length = 0;
@@ -92,15 +92,18 @@ Deno.test("listInputs() refuses links that lead nowhere, pipes and devices at on
   const refused = (path: string, message: string) =>
     assertThrows(() => listInputs([path], WANTED), UserError, message);
   Deno.symlinkSync("/nowhere/data", folder.at("away"));
-  refused(folder.path, `Cannot read ${folder.at("away")}: it is a link to /nowhere/data, where nothing is`);
+  refused(
+    folder.path,
+    `Cannot read ${folder.at("away")}: it is a link to /nowhere/data, which does not exist`,
+  );
   Deno.removeSync(folder.at("away"));
   Deno.symlinkSync("round", folder.at("round"));
-  refused(folder.path, `Cannot read ${folder.at("round")}: it is a link to round, where nothing is`);
+  refused(folder.path, `Cannot read ${folder.at("round")}: it is a link to round, which does not exist`);
   Deno.removeSync(folder.at("round"));
   const { success } = await new Deno.Command("mkfifo", { args: [folder.at("pipe.parquet")] }).output();
   assert(success);
   for (const path of [folder.path, folder.at("pipe.parquet"), folder.at("*.parquet")]) {
-    refused(path, `Cannot read ${folder.at("pipe.parquet")}: it is a named pipe, a file was wanted`);
+    refused(path, `Cannot read ${folder.at("pipe.parquet")}: it is a named pipe, expected a file`);
   }
-  refused("/dev/zero", "it is a device, a file was wanted");
+  refused("/dev/zero", "it is a device, expected a file");
 });

@@ -23,7 +23,7 @@ Deno.test("readManifest() returns what writeManifest() wrote and refuses other J
   writeManifest(path, start(1));
   assertEquals(readManifest(path), start(1));
   Deno.writeTextFileSync(path, "{}");
-  assertThrows(() => readManifest(path), FormatError, "no manifest");
+  assertThrows(() => readManifest(path), FormatError, "not a manifest");
 });
 
 Deno.test("describeOutput() gives size and SHA-256", async () => {

@@ -13,13 +13,13 @@ Deno.test("openRegularFile() opens a file and refuses what is none, in one line 
     }
     const cases: [string, string][] = [
       [`${folder}/none`, "no such file or directory; check the path"],
-      [folder, "it is a directory, a file was wanted; name a file"],
+      [folder, "it is a directory, expected a file; name a file"],
     ];
     if (Deno.build.os !== "windows") {
       const pipe = `${folder}/pipe`;
       assert(new Deno.Command("mkfifo", { args: [pipe] }).outputSync().success);
-      cases.push([pipe, "it is a named pipe, a file was wanted; name a regular file"]);
-      cases.push(["/dev/null", "it is a device, a file was wanted; name a regular file"]);
+      cases.push([pipe, "it is a named pipe, expected a file; name a regular file"]);
+      cases.push(["/dev/null", "it is a device, expected a file; name a regular file"]);
     }
     for (const [found, message] of cases) {
       const error = assertThrows(() => openRegularFile(found), UserError);

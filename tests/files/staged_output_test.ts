@@ -108,7 +108,7 @@ Deno.test("StagedOutput never touches a folder that is not its own, nor a file w
   Deno.writeTextFileSync(join(path, "d"), "mine");
   using output = StagedOutput.openFolder(path, startOf({ rows: 2, overwrite: true }));
   await write(output, NEW);
-  assertThrows(() => output.publish(), UserError, "shard did not write is there");
+  assertThrows(() => output.publish(), UserError, "shard did not write exists already");
   assertEquals(Deno.readTextFileSync(join(path, "d")), "mine");
   assertEquals(Deno.readTextFileSync(join(path, "train/a")), "old a");
 });
@@ -188,9 +188,9 @@ Deno.test("StagedOutput.openFile() refuses files that nobody knows and what is n
       UserError,
       "no manifest says who wrote it",
     );
-    assertThrows(() => openFile(folder.at("b"), { overwrite }), UserError, "b.rejects: it is there already");
-    assertThrows(() => openFile(folder.at("folder"), { overwrite }), UserError, "a file was wanted");
+    assertThrows(() => openFile(folder.at("b"), { overwrite }), UserError, "b.rejects: it exists already");
+    assertThrows(() => openFile(folder.at("folder"), { overwrite }), UserError, "expected a file");
   }
-  assertThrows(() => openFile("/dev/null"), UserError, "a file was wanted");
+  assertThrows(() => openFile("/dev/null"), UserError, "expected a file");
   assertEquals(contentOf(folder.path), { "raw.json": "years of measurements", "b.rejects": "mine" });
 });

@@ -174,13 +174,13 @@ Deno.test("links that lead nowhere, and names that are too long, are refused in 
   assertThrows(
     () => open(temporary.at("dangling"), 1),
     UserError,
-    "dangling is a link to missing, where nothing is",
+    "dangling is a link to missing, which does not exist",
   );
   assertThrows(() => open(temporary.at("loop"), 1), UserError, "too many links");
   const start = { stage: "shard", inputs: [], options: {}, overwrite: false };
   for (const numBytes of [235, 243, 247, 251, 255, 300]) {
     const path = temporary.at("é".repeat(numBytes >> 1) + "x".repeat(numBytes & 1));
-    const found = `${numBytes} bytes, at most 234 were expected`;
+    const found = `${numBytes} bytes, expected at most 234`;
     assertThrows(() => StagedOutput.openFile(path, { ...start, besides: [] }), UserError, found);
     assertThrows(() => new OutputFile(path, { stage: "query", inputs: [] }), UserError, found);
   }

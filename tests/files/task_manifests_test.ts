@@ -35,7 +35,7 @@ Deno.test("StagedOutput.openFolder() refuses a task of other options or number, 
   begin(path, { index: 1, count: 3 });
   assertThrows(() => begin(path, { index: 1, count: 3 }, 1), UserError, "other inputs or options");
   assertThrows(() => begin(path, { index: 2, count: 3 }, 1), UserError, "delete the folder");
-  assertThrows(() => begin(path, { index: 2, count: 4 }), UserError, "go on with --task I/3");
+  assertThrows(() => begin(path, { index: 2, count: 4 }), UserError, "continue with --task I/3");
   begin(folder.at("whole"), { index: 1, count: 1 });
   assertThrows(() => begin(folder.at("whole"), { index: 1, count: 2 }), UserError, "leave out --task");
   Deno.mkdirSync(folder.at("foreign"));

@@ -91,7 +91,7 @@ testOnEachDevice("addGemm() refuses tensors that do not fit its activation", (be
       message,
     );
   refuse({ activation: "relu2", before: small }, "small");
-  refuse({ activation: "relu2", slopeAt: small }, "64 elements were wanted");
+  refuse({ activation: "relu2", slopeAt: small }, "expected 64 elements");
   refuse({ activation: "relu2", before: c }, "in the buffer of c");
   return Promise.resolve();
 });

@@ -179,12 +179,12 @@ testOnEachDevice(
     assertThrows(
       () => addAttentionDecode(program, { ...args, headDim: 48 }),
       KernelError,
-      "headDim is 48, one of 32, 64, 128 was wanted",
+      "headDim is 48, expected one of 32, 64, 128",
     );
     assertThrows(
       () => addAttentionDecode(program, { ...args, headDim: 32 }),
       KernelError,
-      "q (tensor small) has the shape [64], 128 elements were wanted",
+      "q (tensor small) has the shape [64], expected 128 elements",
     );
     return Promise.resolve();
   },

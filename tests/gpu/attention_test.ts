@@ -196,12 +196,12 @@ testOnEachDevice("addAttention() refuses a head of another size and tensors that
   assertThrows(
     () => addAttention(program, { ...args, ...shape, headDim: 48 }),
     KernelError,
-    "headDim is 48, one of 32, 64, 128 was wanted",
+    "headDim is 48, expected one of 32, 64, 128",
   );
   assertThrows(
     () => addAttention(program, { ...args, ...shape, headDim: 32 }),
     KernelError,
-    "q (tensor small) has the shape [64], 128 elements were wanted",
+    "q (tensor small) has the shape [64], expected 128 elements",
   );
   return Promise.resolve();
 });

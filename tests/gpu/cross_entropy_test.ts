@@ -234,9 +234,9 @@ testOnEachDevice("addCrossEntropy() refuses a layout or cap that cannot be", (be
   const tensors = { logits: tensor, targets: tensor, lossMask: tensor, losses: tensor, weight: tensor };
   const refuses = (shape: LogitsShape, message: string) =>
     assertThrows(() => addCrossEntropy(program, { ...tensors, rows: 1, ...shape }), KernelError, message);
-  refuses({ vocabSize: 5, stride: 6, softcap: null }, "stride is 6, a positive multiple of 4 was wanted");
-  refuses({ vocabSize: 9, stride: 8, softcap: null }, "vocabSize is 9, at most the stride 8 was wanted");
-  refuses({ vocabSize: 8, stride: 8, softcap: 0 }, "softcap is 0, a positive number or null was wanted");
+  refuses({ vocabSize: 5, stride: 6, softcap: null }, "stride is 6, expected a positive multiple of 4");
+  refuses({ vocabSize: 9, stride: 8, softcap: null }, "vocabSize is 9, expected at most the stride 8");
+  refuses({ vocabSize: 8, stride: 8, softcap: 0 }, "softcap is 0, expected a positive number or null");
   return Promise.resolve();
 });
 

@@ -306,11 +306,11 @@ testOnEachDevice("addGemm() refuses sizes and tensors that do not fit", (bench) 
   const [a, b, c] = ["a", "b", "c"].map((label) => bench.gpu.tensor(label, [8, 8]));
   const refuse = (kind: GemmKind, m: number, n: number, k: number, message: string) =>
     assertThrows(() => addGemm(program, { kind, m, n, k, a, b, c }), KernelError, message);
-  refuse("NN", 8, 6, 8, "n is 6, a positive multiple of 4");
+  refuse("NN", 8, 6, 8, "n is 6, expected a positive multiple of 4");
   refuse("NT", 8, 8, 6, "k is 6");
   refuse("TN", 6, 8, 8, "m is 6");
-  refuse("NN", 0, 8, 8, "0 elements");
-  refuse("NN", 12, 8, 8, "a (tensor a) has the shape [8,8], 96 elements were wanted");
+  refuse("NN", 0, 8, 8, "the length is 0, expected at least 1");
+  refuse("NN", 12, 8, 8, "a (tensor a) has the shape [8,8], expected 96 elements");
   for (const splits of [2, 9]) {
     const variant = gemmVariants(bench.gpu.info)[splits === 2 ? 0 : 1];
     assertThrows(

@@ -51,9 +51,9 @@ Deno.test("withHalfStorage() refuses other arrays, names and uses, with the line
   refuse(
     DECLARATIONS.replace("vec4f", "f32"),
     "x",
-    "x is no array of vec4f, it cannot be bound to an f16 tensor",
+    "x is not an array of vec4f and cannot be bound to an f16 tensor",
   );
-  refuse(DECLARATIONS, "z", "z is no array of vec4f");
+  refuse(DECLARATIONS, "z", "z is not an array of vec4f");
   refuse(`${DECLARATIONS}fn f() {\n  let x = 1f;\n}`, "x", "x is used in another way than x[i]", 4);
   refuse(`${DECLARATIONS}fn f() { return arrayLength(&y); }`, "y", "y is used in another way than y[i]", 3);
 });
@@ -134,7 +134,7 @@ testOnEachDevice(
     assertThrows(
       () => addSum(new Program(registry, "refused"), { x, length: 8, out }),
       KernelError,
-      "kernel reduce_partials: partials is no array of vec4f, it cannot be bound to an f16 tensor",
+      "kernel reduce_partials: partials is not an array of vec4f and cannot be bound to an f16 tensor",
     );
     return Promise.resolve();
   },

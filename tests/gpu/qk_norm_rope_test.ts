@@ -103,7 +103,7 @@ testOnEachDevice("addQkNormRope() refuses heads whose halves are not whole vec4s
   assertThrows(
     () => addQkNormRope(new Program(bench.registry, "refused"), { ...shape, x, y, scale }),
     KernelError,
-    "headDim is 12, a positive multiple of 8 was wanted",
+    "headDim is 12, expected a positive multiple of 8",
   );
   return Promise.resolve();
 });

@@ -162,8 +162,8 @@ testOnEachDevice("Program.add() names what is missing, unknown or too large", ({
   refuse({ bindings: { x, y } }, "binding scale is missing");
   refuse({ bindings: { x, y, scale, z: x } }, "binding z is unknown; known are x, y, scale");
   refuse({ params: { rows: 1 } }, "parameter width is missing");
-  refuse({ grid: [0] }, "the grid [0] is not of 1 to 65535 workgroups");
-  refuse({ grid: [1, 65536] }, "the grid [1,65536]");
+  refuse({ grid: [0] }, "the grid is [0], expected 1 to 65535 workgroups");
+  refuse({ grid: [1, 65536] }, "the grid is [1,65536]");
   assertEquals(program.length, 0);
   return Promise.resolve();
 });

@@ -87,7 +87,7 @@ testOnEachDevice("addRmsNorm() refuses a width that is no multiple of 4", (bench
   assertThrows(
     () => addRmsNorm(program, { x, y, scale, rows: 1, width: 6 }),
     KernelError,
-    "width is 6, a positive multiple of 4 was wanted",
+    "width is 6, expected a positive multiple of 4",
   );
   return Promise.resolve();
 });

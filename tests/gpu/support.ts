@@ -161,7 +161,7 @@ export function assertClose(
   });
   assert(
     worst < 0,
-    `${what}[${worst}] is ${actual[worst]}, ${expected[worst]} was wanted: ${
+    `${what}[${worst}] is ${actual[worst]}, expected ${expected[worst]}: ${
       worstRatio.toPrecision(3)
     } times the tolerance`,
   );

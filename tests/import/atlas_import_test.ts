@@ -211,7 +211,7 @@ Deno.test("importAtlas() refuses inputs without any ping result, says what they 
           assertEquals(
             error.message,
             `Cannot import ${named}: found no ping result (${found}), ` +
-              `ping results of RIPE Atlas were wanted; check --input`,
+              `expected ping results of RIPE Atlas; check --input`,
           );
         } else assertStringIncludes(error.message, `Cannot import ${named}: found no ping result`);
       }

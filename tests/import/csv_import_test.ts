@@ -101,7 +101,7 @@ Deno.test("importCsv() counts every row that it cannot use by its reason", () =>
       .map((line) => JSON.parse(line)).sort((a, b) => a.row - b.row);
     assertEquals(listed.map(({ reason, row }) => [reason, row]), bad.map(([reason], i) => [reason, i + 1]));
     assertEquals(listed[2].detail, "time");
-    assertStringIncludes(listed[1].detail, "time soon: it is no time");
+    assertStringIncludes(listed[1].detail, "time soon: it is not a time");
     const error = await assertRejects(() => importInto(folder, [`${folder}/in.csv`]), UserError);
     assertStringIncludes(error.message, "12 of 14 rows were rejected");
   }));
@@ -198,9 +198,9 @@ Deno.test("import takes CSV by name or by --columns, also from standard input, a
     }
     assertEquals(Deno.readFileSync(`${folder}/1.parquet`), Deno.readFileSync(`${folder}/0.parquet`));
     const cases: [string[], number, string][] = [
-      [["other.csv"], 1, "at its header: found the columns t, a, b, r, src, dst, time and rtt were wanted"],
-      [["in.csv", ...columns], 1, "found the columns time, src, dst, rtt, one a for src was wanted"],
-      [["twice.csv", ...columns], 1, "found the columns r, a, b, r, one t for time was wanted"],
+      [["other.csv"], 1, "at its header: found the columns t, a, b, r, expected src, dst, time and rtt"],
+      [["in.csv", ...columns], 1, "found the columns time, src, dst, rtt, expected one a for src"],
+      [["twice.csv", ...columns], 1, "found the columns r, a, b, r, expected one t for time"],
       [["empty.csv"], 1, "it is empty"],
       [["header.csv"], 1, "found no row below the header"],
       [["in.csv", `${folder}/in.json`], 2, "one is CSV by its name and the other is not"],

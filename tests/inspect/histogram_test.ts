@@ -120,6 +120,6 @@ Deno.test("inspect --plot draws measurements, with the permissions of its task, 
   assertStringIncludes(Deno.readTextFileSync(plot), "RTT, ms");
   const png = await runStageProcess(["inspect", folder.at("in.parquet"), "--plot", folder.at("p.png")]);
   assertEquals(png.code, 2);
-  assertStringIncludes(png.stderr, "a name that ends with .svg was wanted");
+  assertStringIncludes(png.stderr, "expected a name that ends with .svg");
   await assertRejects(() => plotHistograms(folder.at("q.svg"), [], WRITER), UserError, "leave out --plot");
 });

@@ -248,7 +248,7 @@ Deno.test("inspect() leaves out a damaged chunk only when told to", async () => 
     await assertRejects(() => look(path), FormatError, "--on-corrupt skip");
     const { json, text } = await look(path, { onCorrupt: "skip" });
     assertEquals([json.corruptChunks, json.records, json.measurements], [1, 3, 4]);
-    assertStringIncludes(text, "damaged chunks      1, left out");
+    assertStringIncludes(text, "damaged chunks      1, skipped");
   });
 });
 
@@ -367,10 +367,10 @@ Deno.test("inspect() says in one line what it does not know", async () => {
     const path = join(folder, "x");
     const cases: [string, string][] = [
       ["", "it is empty"],
-      ["hello", "no known kind"],
-      ['{"a": 1}', "no known kind"],
-      ["[1, 2]", "no known kind"],
-      ['{"a": ', "no JSON"],
+      ["hello", "of an unknown kind"],
+      ['{"a": 1}', "of an unknown kind"],
+      ["[1, 2]", "of an unknown kind"],
+      ['{"a": ', "not JSON"],
       ["PAR1 and no more", "PAR1"],
       ['[{"type":"ping","msm_id":1,"prb_id":2}]', "deno task import"],
       ['{"type":"ping","msm_id":1}\n{"type":"ping","msm_id":1}\n', "deno task import"],

@@ -41,7 +41,7 @@ Deno.test("import counts results, inspect counts rows: two probes behind one add
   assertEquals(imported.code, 0, imported.stderr);
   assertStringIncludes(
     imported.stdout,
-    "  left out: 1 duplicate results (same measurement, probe and time), 0 of other types; 0 rejected\n",
+    "  skipped: 1 duplicate results (same measurement, probe and time), 0 of other types; 0 rejected\n",
   );
   const inspected = await runStageProcess(["inspect", output]);
   assertEquals(inspected.code, 0, inspected.stderr);
@@ -57,7 +57,7 @@ Deno.test("inspect refuses a named pipe at once", { ignore: Deno.build.os === "w
   assert(new Deno.Command("mkfifo", { args: [pipe] }).outputSync().success);
   const { code, stderr } = await runStageProcess(["inspect", pipe]);
   assertEquals(code, 1);
-  assertMatch(stderr, /^error: Cannot read [^\n]+a\.parquet: it is a named pipe, a file was wanted[^\n]+\n$/);
+  assertMatch(stderr, /^error: Cannot read [^\n]+a\.parquet: it is a named pipe, expected a file[^\n]+\n$/);
 });
 
 Deno.test("inspect says what to do when it may not open so many files", {

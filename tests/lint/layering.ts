@@ -157,7 +157,7 @@ export function importsLine(room: string): string {
   const named = (isAnswer ? allowed.filter((name) => !BELOW.includes(name)) : allowed).sort();
   const names = named.map((name) => `\`${name}\``);
   if (isAnswer) names.unshift("all rooms below the answers");
-  return names.length === 0 ? "May import no other room." : `May import: ${names.join(", ")}.`;
+  return names.length === 0 ? "May import no other folder." : `May import: ${names.join(", ")}.`;
 }
 
 const WGSL_IMPORTER = "lib/gpu/kernels.ts";

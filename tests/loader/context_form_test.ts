@@ -140,6 +140,6 @@ Deno.test("validationBatches() has vocabulary v1 too, with the sources' own addr
 
 Deno.test("a loader of vocabulary v1 refuses sequences that an IPv6 measurement may not fit", async () => {
   const open = (sequenceLength: number) => () => BatchLoader.open(SOURCE, { ...OPTIONS, sequenceLength });
-  assertThrows(open(54), ConfigError, "sequenceLength: found 54, an integer in 55..65535 was wanted");
+  assertThrows(open(54), ConfigError, "sequenceLength: found 54, expected an integer in 55..65535");
   await open(55)().next();
 });

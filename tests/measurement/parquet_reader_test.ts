@@ -164,7 +164,7 @@ Deno.test("readMeasurements() names the file and the column when one is missing 
     }
     const path = writeForeign(folder, columns({ rtt: { data: ["1", "2"], schema: text } }));
     const error = await assertRejects(() => readAll([path]), FormatError);
-    assertStringIncludes(error.message, "column rtt is of type UTF8, a number was wanted");
+    assertStringIncludes(error.message, "column rtt is of type UTF8, expected a number");
   }));
 
 Deno.test("readMeasurements() checks every file before it yields the first batch", () =>
@@ -181,7 +181,11 @@ Deno.test("readMeasurements() refuses what is no Parquet or is truncated anywher
     const path = `${folder}/f.parquet`;
     await assertRejects(() => readAll([path]), UserError, "no such file");
     Deno.writeTextFileSync(path, `{"not": "Parquet"}`);
-    await assertRejects(() => readAll([path]), FormatError, "it is no Parquet file");
+    await assertRejects(
+      () => readAll([path]),
+      FormatError,
+      "it does not start with PAR1, expected a Parquet file",
+    );
     writeParquet(path, [makeBatch(500)]);
     const whole = Deno.readFileSync(path);
     for (let size = 0; size < whole.length; size += 97) {

@@ -52,7 +52,7 @@ Deno.test("RejectLog.check() throws only above the ratio, and says why and where
   assertEquals(
     error.message,
     "Cannot use the input: 5 of 99 rows were rejected (invalidRtt 5, first f.parquet row 0 (rtt -7)), " +
-      "at most 5 % was wanted; mend the input or raise --max-reject-ratio",
+      "expected at most 5 %; correct the input or raise --max-reject-ratio",
   );
 });
 

@@ -63,11 +63,11 @@ Deno.test("import fails with one line for every bad input", () =>
     assert(new Deno.Command("mkfifo", { args: [pipe] }).outputSync().success);
     const cases: [string[], number, string][] = [
       [["--input", `${folder}/none.jsonl`], 1, "found no ping result (no object at all)"],
-      [["--input", pipe], 1, "it is a named pipe, a file was wanted"],
+      [["--input", pipe], 1, "it is a named pipe, expected a file"],
       [["--input", `${folder}/none.json`], 1, "no such file"],
-      [["--input", `${folder}/empty`], 1, "a file of RIPE Atlas results was wanted"],
+      [["--input", `${folder}/empty`], 1, "expected a file of RIPE Atlas results"],
       [["--input", `${folder}/cut.json`], 1, `Cannot read ${folder}/cut.json at byte 16`],
-      [["--input", `${folder}/page.json`], 1, "it is no JSON"],
+      [["--input", `${folder}/page.json`], 1, "it is not JSON"],
       [["--input", `${folder}/cut.json`, "--rtt", "fastest"], 2, "mean | min | median | each was wanted"],
       [["--inptu", "x"], 2, "did you mean input?"],
       [[], 2, "--input P is missing"],

@@ -28,15 +28,15 @@ Deno.test("parseTimeUs() says which unit a number of another unit is in", () => 
     [
       "1700000000",
       "milliseconds",
-      "these look like seconds, Unix milliseconds were wanted, such as 1700000000000",
+      "these look like seconds, expected Unix milliseconds, such as 1700000000000",
     ],
     [
       "1700000000123",
       "seconds",
-      "these look like milliseconds, Unix seconds were wanted, such as 1700000000",
+      "these look like milliseconds, expected Unix seconds, such as 1700000000",
     ],
-    ["yesterday", "microseconds", "it is no time, a time as ISO 8601 or Unix microseconds was wanted"],
-    ["1700000000.", "seconds", "it is no time"],
+    ["yesterday", "microseconds", "it is not a time, expected a time as ISO 8601 or Unix microseconds"],
+    ["1700000000.", "seconds", "it is not a time"],
   ];
   for (const [text, unit, fault] of faults) {
     const parsed = parseTimeUs(text, unit);

@@ -44,19 +44,19 @@ Deno.test("parseModelConfig() refuses an unknown key with the nearest known one"
   assertConfigError({ numLayer: 3 }, "model.numLayer", "the key is unknown; did you mean numLayers?");
 });
 
-Deno.test("parseModelConfig() refuses wrong values, with what was wanted", () => {
-  assertConfigError({ numLayers: 0 }, "model.numLayers", "found 0, at least 1 was wanted");
-  assertConfigError({ numLayers: 1.5 }, "model.numLayers", "found 1.5, an integer was wanted");
-  assertConfigError({ width: "64" }, "model.width", 'found "64", a number was wanted');
-  assertConfigError({ width: 30 }, "model.width", "found 30, a multiple of 4 was wanted");
-  assertConfigError({ headDim: 48 }, "model.headDim", "found 48, 32 or 64 or 128 was wanted");
-  assertConfigError({ activation: "relu" }, "model.activation", "relu2 or gelu or silu was wanted");
-  assertConfigError({ mlpWidth: undefined }, "model.mlpWidth", "found nothing, a number was wanted");
-  assertConfigError({ sequenceLength: 65536 }, "model.sequenceLength", "at most 65535 was wanted");
+Deno.test("parseModelConfig() refuses wrong values and says what it expected", () => {
+  assertConfigError({ numLayers: 0 }, "model.numLayers", "found 0, expected at least 1");
+  assertConfigError({ numLayers: 1.5 }, "model.numLayers", "found 1.5, expected an integer");
+  assertConfigError({ width: "64" }, "model.width", 'found "64", expected a number');
+  assertConfigError({ width: 30 }, "model.width", "found 30, expected a multiple of 4");
+  assertConfigError({ headDim: 48 }, "model.headDim", "found 48, expected 32 or 64 or 128");
+  assertConfigError({ activation: "relu" }, "model.activation", "expected relu2 or gelu or silu");
+  assertConfigError({ mlpWidth: undefined }, "model.mlpWidth", "found nothing, expected a number");
+  assertConfigError({ sequenceLength: 65536 }, "model.sequenceLength", "expected at most 65535");
 });
 
 Deno.test("parseModelConfig() refuses a value that is no object", () => {
-  assertThrows(() => parseModelConfig(3), ConfigError, "found 3, an object was wanted");
+  assertThrows(() => parseModelConfig(3), ConfigError, "found 3, expected an object");
 });
 
 Deno.test("initialParameters() has deviation 0.02, less by sqrt(2 L) where the residual is written", () => {

@@ -84,6 +84,6 @@ Deno.test("launchOf() tells ranks by the variables of launchers", () => {
   assertThrows(
     () => of({ PMI_SIZE: "two", PMI_RANK: "0" }),
     UserError,
-    "PMI_SIZE is two, a number was wanted",
+    "PMI_SIZE is two, expected a number",
   );
 });

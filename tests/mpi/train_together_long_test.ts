@@ -107,7 +107,7 @@ for (const launcher of FOUND) {
       target: () => pidOfRank(launcher, 1, run),
     });
     assertEquals(stopped.code, 75, stopped.stderr);
-    assertMatch(stopped.stderr, /^error: stopped by SIGTERM; run the same command again to go on$/m);
+    assertMatch(stopped.stderr, /^error: stopped by SIGTERM; run the same command again to continue$/m);
     assertLess(metricsOf(run).length, STEPS);
     const resumed = await trainTogether(run, { launcher });
     assertEquals(resumed.code, 0, resumed.stderr);

@@ -39,16 +39,16 @@ Deno.test("parseOptimConfig() refuses wrong keys and values by their dotted path
     "optim.groups.head.kind",
     '"sgd"',
   );
-  assertConfigError({ groups: GROUPS, decayShare: 2 }, "optim.decayShare", "found 2, at most 1 was wanted");
+  assertConfigError({ groups: GROUPS, decayShare: 2 }, "optim.decayShare", "found 2, expected at most 1");
   assertConfigError(
     { groups: { ...GROUPS, head: { ...GROUP, beta1: 1 } } },
     "optim.groups.head.beta1",
-    "found 1, at most 0.999999 was wanted",
+    "found 1, expected at most 0.999999",
   );
   assertConfigError(
     { groups: { ...GROUPS, head: { ...GROUP, learningRate: -1 } } },
     "optim.groups.head.learningRate",
-    "found -1, more than 0 was wanted",
+    "found -1, expected more than 0",
   );
 });
 
@@ -62,7 +62,7 @@ Deno.test("parseOptimConfig() takes Muon for the matrices only", () => {
     momentumWarmupSteps: 300,
     weightDecay: 0.1,
   });
-  assertConfigError({ groups: { ...GROUPS, head: muon } }, "optim.groups.head.kind", "adamw was wanted");
+  assertConfigError({ groups: { ...GROUPS, head: muon } }, "optim.groups.head.kind", "expected adamw");
   assertConfigError(
     { groups: { ...GROUPS, matrices: { ...muon, beta1: 0.5 } } },
     "optim.groups.matrices.beta1",

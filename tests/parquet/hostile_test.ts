@@ -198,7 +198,7 @@ Deno.test("a page that says it is larger than any writer's is refused before any
     assertEquals(
       error.message,
       `Cannot read bomb.parquet at byte 0: column x is damaged (a page of ${sizes.uncompressedBytes} bytes and ` +
-        `${sizes.numValues} values, at most 67108864 and ${most} are read); fetch or make the file again`,
+        `${sizes.numValues} values, expected at most 67108864 and ${most}); fetch or make the file again`,
     );
   }
 });
@@ -214,7 +214,7 @@ Deno.test("Snappy data that state another length than the page's header are refu
   } as const;
   const { source, chunk } = chunkOf(sizes, page, 2, { type: "DOUBLE" });
   const cursor = new NumberCursor(source, { ...chunk, codec: "SNAPPY" }, "number");
-  assertThrows(() => cursor.read(2), FormatError, "a page of 1048576 bytes, 16 were stated");
+  assertThrows(() => cursor.read(2), FormatError, "a page of 1048576 bytes, expected 16");
 });
 
 /** DELTA_BINARY_PACKED: `first` and `numValues - 1` times `delta` more. */
@@ -267,12 +267,12 @@ Deno.test("ParquetFile.open() checks the sizes in a footer before it believes th
       assertStringIncludes(error.message, `Cannot read ${path}: its footer is damaged (`);
     }
     write([0], 2 ** 31);
-    await assertRejects(() => readAll([path]), FormatError, "it says 2147483648 bytes");
+    await assertRejects(() => readAll([path]), FormatError, "it states a size of 2147483648 bytes");
     const numValues = 9_000_000;
     write([0x19, 0xf3, ...varint(numValues), ...new Uint8Array(numValues), 0]);
     await assertRejects(
       () => readAll([path]),
       FormatError,
-      `its footer has ${numValues + 1} values, at most`,
+      `its footer has ${numValues + 1} values, expected at most`,
     );
   }));

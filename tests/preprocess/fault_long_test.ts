@@ -39,7 +39,10 @@ Deno.test("shard and probe-rows end with one line and an exit code when the inpu
   await Promise.all([
     assertFails([...input("none.parquet"), ...out], { code: 1, message: "none.parquet: no such file" }),
     assertFails([...input("empty"), ...out], { code: 1, message: "no .parquet file in it" }),
-    assertFails([...input("text.parquet"), ...out], { code: 1, message: "it is no Parquet file" }),
+    assertFails([...input("text.parquet"), ...out], {
+      code: 1,
+      message: "it does not start with PAR1, expected a Parquet file",
+    }),
   ]);
   await assertFails([...input("cut.parquet"), ...out], {
     code: 1,

@@ -55,10 +55,10 @@ Deno.test("a task of probe-rows does without parts of shards that it does not re
     [
       "link",
       () => Deno.symlinkSync("nowhere", other),
-      /shard-00006.* is a link to nowhere, where nothing is/,
+      /shard-00006.* is a link to nowhere, which does not exist/,
     ],
     ["folder", () => Deno.mkdirSync(`${other}/deep.parquet`, { recursive: true }), /shard-00006.* bytes, /],
-    ["nothing", () => {}, /shard-00006-part-00002-of-00004.parquet is missing, all that/],
+    ["nothing", () => {}, /shard-00006-part-00002-of-00004.parquet is missing, expected all that/],
   ];
   for (const [name, breaking, message] of breaks) {
     Deno.removeSync(other, { recursive: true });
@@ -86,7 +86,7 @@ Deno.test("a task of probe-rows refuses what is broken of the shards that it rea
   const bytes = Deno.readFileSync(needed);
   Deno.removeSync(needed);
   const missing =
-    /Cannot read [^ ]*shards: train\/shard-00005-part-00002-of-00004.parquet is missing, all that manifest-00002-of-00004.json lists was wanted; copy it again/;
+    /Cannot read [^ ]*shards: train\/shard-00005-part-00002-of-00004.parquet is missing, expected all that manifest-00002-of-00004.json lists; copy it again/;
   await assertRefused(args, missing);
   Deno.writeFileSync(needed, bytes.map((byte, i) => i === 100 ? byte ^ 1 : byte));
   await assertRefused(args, /shard-00005-part-00002.* has another SHA-256 than was written/);
@@ -95,7 +95,7 @@ Deno.test("a task of probe-rows refuses what is broken of the shards that it rea
   Deno.writeFileSync(stale, bytes);
   await assertRefused(
     args,
-    /no manifest lists .*shard-00005-part-00002-of-00005.parquet, only files of shard/,
+    /no manifest lists .*shard-00005-part-00002-of-00005.parquet, expected only files of shard/,
   );
   Deno.removeSync(stale);
   const manifest = `${shards}/manifest-00004-of-00004.json`;
@@ -106,8 +106,7 @@ Deno.test("a task of probe-rows refuses what is broken of the shards that it rea
   await succeed(...args);
   Deno.utimeSync(`${shards}/${OTHER}.parquet`, 1, 1);
   assertEquals(JSON.parse(await succeed(...args, "--json")).wasComplete, true);
-  const other =
-    /Cannot write to .*: probe-rows with other inputs or options wrote to it, the same were wanted/;
+  const other = /Cannot write to .*: probe-rows with other inputs or options wrote to it, expected the same/;
   Deno.utimeSync(needed, 1, 1);
   await assertRefused(args, other);
   // What was put in the place of a part that another task reads changes the manifests.

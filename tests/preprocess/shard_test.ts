@@ -186,7 +186,7 @@ Deno.test("listSplitInputs() takes splits from the folders train, val and test a
   assertThrows(
     () => listSplitInputs([folder.at("split"), folder.at("plain")]),
     UsageError,
-    "runs of their own",
+    "use separate runs for them",
   );
   assertThrows(() => listSplitInputs([folder.at("none")]), UserError, "no such file");
 });

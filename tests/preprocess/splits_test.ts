@@ -191,7 +191,7 @@ Deno.test("SplitAssigner.assign() keeps two spellings of an address together", (
 
 Deno.test("SplitAssigner() throws when the mode is time and there is no span", () => {
   const plan = { mode: "time", ratios: RATIOS, seed: 0 } as const;
-  assertThrows(() => new SplitAssigner(plan), UserError, "there are no rows");
+  assertThrows(() => new SplitAssigner(plan), UserError, "found no rows");
   assertThrows(() => new SplitAssigner({ ...plan, timeRangeUs: [5, 5] }), UserError, "1970-01-01");
   const splits = new SplitAssigner({ ...plan, ratios: [0, 1, 0], timeRangeUs: [5, 5] }).assign(keyOf(ROWS));
   assertEquals(new Set(splits), new Set([1]));

@@ -212,7 +212,7 @@ Deno.test("a task resumes by itself and leaves other tasks' files alone", async 
   await shardMeasurements({ ...options, task: { index: 2, count: 2 } });
   assert(Deno.statSync(begun).isFile, "task 2 deleted what task 1 was writing");
   const task = { index: 1, count: 3 };
-  await assertRejects(() => shardMeasurements({ ...options, task }), UserError, "go on with --task I/2");
+  await assertRejects(() => shardMeasurements({ ...options, task }), UserError, "continue with --task I/2");
   await assertRejects(
     () => shardMeasurements({ ...options, overwrite: true }),
     UserError,

@@ -328,7 +328,7 @@ Deno.test("pretokenize() refuses inputs of which only some are split, and unfini
   await writeRows(folder.at("rows/train/a.arrayrecord"), rows);
   await writeRows(folder.at("b.arrayrecord"), rows);
   const mixed = v2([folder.at("rows"), folder.at("b.arrayrecord")], folder.at("out"));
-  await assertRejects(() => pretokenize(mixed), UsageError, "has no folders train, val, test");
+  await assertRejects(() => pretokenize(mixed), UsageError, "only one of them has folders train, val, test");
   const one = await pretokenize(v2([folder.at("b.arrayrecord")], folder.at("one")));
   assertEquals(one.outputs, ["tokens-00000.parquet"]);
   const manifest = {

@@ -47,7 +47,7 @@ Deno.test("pretokenize prints its counts as one JSON object", async () => {
   assert(seconds > 0);
   const again = await runStageProcess(["pretokenize", ...args]);
   assertEquals(again.code, 0);
-  assertStringIncludes(again.stdout, "is complete already");
+  assertStringIncludes(again.stdout, "is already complete");
   await assertFails([...args, "--rtt-encoding", "log"], { code: 1, message: "--overwrite" });
   assertEquals((await runStageProcess(["pretokenize", ...args, "--overwrite"])).code, 0);
 });
@@ -66,13 +66,16 @@ Deno.test("pretokenize ends with 1 on bad input and with 2 on a wrong command li
   ];
   const v1 = ["--vocab", "v1"];
   await assertFails(args("none.parquet", ...v1), { code: 1, message: "none.parquet: no such file" });
-  await assertFails(args("text.parquet", ...v1), { code: 1, message: "it is no Parquet file" });
+  await assertFails(args("text.parquet", ...v1), {
+    code: 1,
+    message: "it does not start with PAR1, expected a Parquet file",
+  });
   await assertFails(args("text.arrayrecord"), { code: 1, message: "text.arrayrecord" });
   await assertFails(args("in.parquet", ...v1), { code: 1, message: "50 of 100 rows were rejected" });
   const wrong: [string[], string][] = [
     [args("in.parquet"), "make them with probe-rows, or add --vocab v1"],
     [args("rows.arrayrecord", ...v1), "probe rows have no msm_id"],
-    [args("rows.arrayrecord", "--rtt-encoding", "log"), "vocabulary v2: it has one encoding"],
+    [args("rows.arrayrecord", "--rtt-encoding", "log"), "vocabulary v2: it has only one encoding"],
     [args("in.parquet", "--vocab", "v3"), "v1 | v2 was wanted"],
     [args("in.parquet", ...v1, "--rtt-encoding", "logs"), "float64 | fixed | log | clipped was wanted"],
     [args("rows.arrayrecord", "--sequence-length", "10"), "47 to 65535 was wanted"],

@@ -151,9 +151,9 @@ Deno.test("decodeProbeRow() refuses bytes that are no probe row, naming the file
     [new TextEncoder().encode("an image"), "Arrow message passes the end"],
     [noRow, "no column src_id"],
     [twoRows, "2 rows"],
-    [withInner({ event_time: makeVector(Int32Array.of(1, 2)) }), "2 measurements and says n_measurements 3"],
+    [withInner({ event_time: makeVector(Int32Array.of(1, 2)) }), "2 measurements, its n_measurements is 3"],
     [withInner({ event_time: TIMES }), "no column src_addr"],
-    [withInner({ event_time: TIMES, src_addr: makeVector(Int32Array.of(1, 2, 3)) }), "utf8 was wanted"],
+    [withInner({ event_time: TIMES, src_addr: makeVector(Int32Array.of(1, 2, 3)) }), "expected utf8"],
   ];
   for (const [bytes, message] of cases) {
     const error = assertThrows(() => decodeProbeRow(bytes, WHERE), FormatError, message);
@@ -204,9 +204,9 @@ Deno.test("decodeProbeRow() refuses lengths below zero", () => {
 
 Deno.test("decodeProbeRow() shows no more than the start of a column's name, and reads no endless one", () => {
   for (
-    const [length, message] of [[5000, "is list, which is not read"], [
+    const [length, message] of [[5000, "is list, which is not supported"], [
       100_000,
-      "no Arrow IPC stream",
+      "not an Arrow IPC stream",
     ]] as const
   ) {
     const name = "x".repeat(length);

@@ -164,7 +164,7 @@ Deno.test("a memory limit that one query does not fit is said so", () =>
       memoryLimitBytes: 1e5,
     });
     const error = await assertRejects(() => small.rttDistribution(QUERIES[0]), UserError);
-    assert(/Cannot allocate the decoder: .* at most 1 MiB was wanted/.test(error.message), error.message);
+    assert(/Cannot allocate the decoder: .* expected at most 1 MiB;/.test(error.message), error.message);
   }));
 
 Deno.test("a model with a calibration gives corrected distributions, whole or in part", () =>

@@ -54,7 +54,7 @@ Deno.test("queries refuse times that are none, and leave out context after the a
         context,
       ]);
       assertEquals(code, 0, stderr);
-      assertStringIncludes(stderr, `10 measurements of ${context} are after --time and left out`);
+      assertStringIncludes(stderr, `10 measurements of ${context} are after --time and were skipped`);
     }
     const likelihood = [
       "query",
@@ -207,7 +207,7 @@ Deno.test("query destinations refuses what is no question in one line", () =>
   withCheckpoint(async (_, checkpoint) => {
     const good = { checkpoint, src: "192.0.2.1", rtt: "20" };
     const wrong: [Record<string, string>, number, string][] = [
-      [{ src: "192.0.2.256" }, 2, "no address"],
+      [{ src: "192.0.2.256" }, 2, "not an address"],
       [{ rtt: "-5" }, 2, "--rtt -5"],
       [{ rtt: "30..20" }, 2, "--rtt 30..20"],
       [{ rtt: "1..2..3" }, 2, "--rtt 1..2..3"],

@@ -181,9 +181,13 @@ Deno.test("serve answers every route", (test) =>
       const { stderr } = await runStageProcess([
         ...["query", "rtt", "--checkpoint", checkpoint, "--src", "nobody", "--dst", "192.0.2.1"],
       ]);
-      assertStringIncludes(stderr, "address or prefix was wanted");
+      assertStringIncludes(stderr, "expected an IPv4 or IPv6 address or prefix");
       const nobody = server.fetch("/v1/rtt?src=nobody&dst=192.0.2.1");
-      await requireProblem(nobody, 400, /^Cannot answer: .*nobody.*address or prefix was wanted/);
+      await requireProblem(
+        nobody,
+        400,
+        /^Cannot answer: .*nobody.*expected an IPv4 or IPv6 address or prefix/,
+      );
       await requireProblem(server.fetch("/v1/rtt"), 400, /src_addr/);
       await requireProblem(server.fetch(`/v1/rtt?${PAIR_QUERY}&src_addr=::1`), 400, /src_addr twice/);
       await requireProblem(server.fetch(`/v1/rtt?${PAIR_QUERY}&quantiles=0.5,2`), 400, /quantiles\[1\] 2/);
@@ -258,7 +262,7 @@ Deno.test("serve answers every route", (test) =>
       );
       const report = join(folder, "report.json");
       Deno.writeTextFileSync(report, "{}");
-      assertStringIncludes((await serve("--report", report)).stderr, "it is no report of an evaluation");
+      assertStringIncludes((await serve("--report", report)).stderr, "it is not a report of an evaluation");
       const run = { modelSha256: "0", numMeasurements: 1, split: "test" };
       Deno.writeTextFileSync(report, JSON.stringify({ run }));
       assertStringIncludes((await serve("--report", report)).stderr, "it is of another model");

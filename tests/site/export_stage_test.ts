@@ -48,10 +48,10 @@ Deno.test("export writes the page, and weights whose size and SHA-256 the site n
     assertEquals(file.sha256, createHash("sha256").update(bytes).digest("hex"));
     assertEquals(readSafetensors(at("site/model.safetensors")).tensors, checkpoint.weights);
     const changedMs = Deno.statSync(at("site/site.json")).mtime?.getTime();
-    assertStringIncludes(await exported(at, "site"), "complete already");
+    assertStringIncludes(await exported(at, "site"), "already complete");
     for (const part of ["run/checkpoints", "run/checkpoints/step-00000003"]) {
       const args = ["export", "--checkpoint", at(part), "--output", at("site")];
-      assertStringIncludes((await runStageProcess(args)).stdout, "complete already");
+      assertStringIncludes((await runStageProcess(args)).stdout, "already complete");
     }
     assertEquals(Deno.statSync(at("site/site.json")).mtime?.getTime(), changedMs);
     await refused(

@@ -135,10 +135,14 @@ Deno.test("SyntheticTruth keeps its numbers through the file and knows its hosts
     assertThrows(
       () => loaded.law("192.0.2.1", dst, timeS).cdf(1),
       RangeError,
-      "no host of this synthetic Internet",
+      "not a host of this synthetic Internet",
     );
     Deno.writeTextFileSync(`${folder}/x.json`, "{}");
-    assertThrows(() => SyntheticTruth.load(`${folder}/x.json`), FormatError, "it is no truth file of synth");
+    assertThrows(
+      () => SyntheticTruth.load(`${folder}/x.json`),
+      FormatError,
+      "it is not a truth file of synth",
+    );
   }));
 
 Deno.test("a route change moves the truth at its time, and only then", () => {

@@ -153,22 +153,22 @@ Deno.test("readSafetensors() refuses a file cut at any byte, naming the file", (
 Deno.test("readSafetensors() refuses headers that break the format", () => {
   const two = (a: unknown, b: unknown) => JSON.stringify({ a, b });
   const cases: [string, number, string][] = [
-    ["not json", 0, "no JSON"],
+    ["not json", 0, "not JSON"],
     [' {"a":1}', 0, "does not start with {"],
     ["[]", 0, "does not start with {"],
-    ['{"a":1}', 0, "tensor a lacks"],
+    ['{"a":1}', 0, "tensor a has an invalid or missing dtype"],
     ['{"__metadata__":{"a":1}}', 0, "not text to text"],
     [two(entry(0, 8, [2]), entry(4, 12, [2])), 12, "b overlaps"],
-    [two(entry(0, 8, [2]), entry(12, 16, [1])), 16, "b leaves a hole"],
-    [JSON.stringify({ a: entry(4, 8, [1]) }), 8, "a leaves a hole"],
-    [JSON.stringify({ a: entry(0, 8, [3]) }), 8, "has 8 bytes, 12 were wanted"],
-    [JSON.stringify({ a: entry(8, 0, [2]) }), 8, "were wanted"],
-    [JSON.stringify({ a: entry(0, 4, [2], "BF16") }), 4, "BF16, F32 or F16 was wanted"],
-    [JSON.stringify({ a: entry(0, 8, [2], "F16") }), 8, "has 8 bytes, 4 were wanted"],
+    [two(entry(0, 8, [2]), entry(12, 16, [1])), 16, "b leaves a gap"],
+    [JSON.stringify({ a: entry(4, 8, [1]) }), 8, "a leaves a gap"],
+    [JSON.stringify({ a: entry(0, 8, [3]) }), 8, "has 8 bytes, expected 12"],
+    [JSON.stringify({ a: entry(8, 0, [2]) }), 8, "expected "],
+    [JSON.stringify({ a: entry(0, 4, [2], "BF16") }), 4, "BF16, expected F32 or F16"],
+    [JSON.stringify({ a: entry(0, 8, [2], "F16") }), 8, "has 8 bytes, expected 4"],
     [JSON.stringify({ a: entry(0, 8, [2]) }), 12, "bytes that no tensor owns"],
     [JSON.stringify({ a: entry(0, 8, [2]) }), 4, "truncated"],
-    [JSON.stringify({ a: entry(0, 8, [-2]) }), 8, "tensor a lacks"],
-    [JSON.stringify({ a: entry(0, 6, [1.5]) }), 6, "tensor a lacks"],
+    [JSON.stringify({ a: entry(0, 8, [-2]) }), 8, "tensor a has an invalid or missing dtype"],
+    [JSON.stringify({ a: entry(0, 6, [1.5]) }), 6, "tensor a has an invalid or missing dtype"],
   ];
   inFolder((folder) => {
     const path = join(folder, "bad.safetensors");

@@ -162,22 +162,27 @@ Deno.test("decodeWholeMeasurements() refuses every cut and, where it cannot be a
   }));
 });
 
-Deno.test("decodeWholeMeasurements() names the position and what was wanted", () => {
+Deno.test("decodeWholeMeasurements() names the position and what it expected", () => {
   const fails = (at: number, token: number, position: number, message: string, encoding = FLOAT64_RTT) => {
     const tokens = encode([measurement()], encoding);
     tokens[at] = token;
     const error = assertThrows(() => decodeWholeMeasurements(tokens, encoding), TokenError, message);
     assertEquals(error.position, position);
   };
-  fails(0, 1, 0, "position 0: found SrcIpStart, MeasurementStart was wanted");
-  fails(1, DEST_IP_START, 7, "found DestIpStart, no second destination was wanted");
-  fails(1, IPV6_START, 1, "found Ipv6Start, a block (source, destination, rtt, size");
-  fails(2, 40, 2, "found byte 30, Ipv4Start or Ipv6Start was wanted");
-  fails(3, MSM_ID_START, 3, "found MsmIdStart, a byte was wanted");
-  fails(3, 266, 3, "found unknown token 266, a byte was wanted");
-  fails(14, BYTE_BASE + 255, 14, "found the bytes 255 73 0 0 0 0 0 0, an RTT of the encoding float64");
-  fails(14, BYTE_BASE + 1, 14, "an RTT of the encoding log was wanted", LOG_RTT);
-  fails(28, BYTE_BASE + 1, 28, "found a time of 72057595787927940, one of at most 53 bits was wanted");
+  fails(0, 1, 0, "position 0: found SrcIpStart, expected MeasurementStart");
+  fails(1, DEST_IP_START, 7, "found DestIpStart, expected no second destination");
+  fails(1, IPV6_START, 1, "found Ipv6Start, expected a block (source, destination, rtt, size");
+  fails(2, 40, 2, "found byte 30, expected Ipv4Start or Ipv6Start");
+  fails(3, MSM_ID_START, 3, "found MsmIdStart, expected a byte");
+  fails(3, 266, 3, "found unknown token 266, expected a byte");
+  fails(
+    14,
+    BYTE_BASE + 255,
+    14,
+    "found the bytes 255 73 0 0 0 0 0 0, expected an RTT of the encoding float64",
+  );
+  fails(14, BYTE_BASE + 1, 14, "expected an RTT of the encoding log", LOG_RTT);
+  fails(28, BYTE_BASE + 1, 28, "found a time of 72057595787927940, expected one of at most 53 bits");
 });
 
 Deno.test("WholeMeasurementWriter refuses values without tokens and leaves no trace of them", () => {
@@ -198,7 +203,7 @@ Deno.test("WholeMeasurementWriter refuses values without tokens and leaves no tr
     assertEquals(writer.at, 0);
   }
   assertEquals(writer.write(measurement({ sizeBytes: 65_535, packetErrorCount: 255 }), BLOCKS), 45);
-  assertThrows(() => writer.write(measurement(), BLOCKS), RangeError, "found room for 15");
+  assertThrows(() => writer.write(measurement(), BLOCKS), RangeError, "found space for 15");
   assertThrows(() => new WholeMeasurementWriter(new Uint16Array(60), FLOAT64_RTT).write(measurement(), []));
 });
 

@@ -205,20 +205,20 @@ Deno.test("decodeTokens() names the first offending token", () => {
   const good = [...encode([measurement()])];
   const timed = [...encode([measurement({ timeS: NOW_S })])];
   const cases: [string, number[], number, string][] = [
-    ["no start", good.slice(1), 0, "SrcIpv4, MeasurementStart was wanted"],
-    ["byte as block", [0, 20], 1, "byte 9, a block was wanted"],
-    ["reserved role", [0, THROUGHPUT_START], 1, "ThroughputStart, a block was wanted"],
-    ["unknown token", [0, 999], 1, "unknown token 999, a block was wanted"],
-    ["second source", [...good, SRC_IPV4], 14, "SrcIpv4, no second source was wanted"],
-    ["start alone", [0], 1, "the end of the tokens, a source was wanted"],
-    ["no source", [0, ...good.slice(6)], 9, "a source was wanted"],
-    ["no destination", [...good.slice(0, 6), 0], 6, "MeasurementStart, a destination was wanted"],
-    ["no result", good.slice(0, 11), 11, "a result was wanted"],
-    ["cut address", good.slice(0, 4), 4, "the end of the tokens, a byte was wanted"],
-    ["code 0", [...good.slice(0, 12), 11, 11], 12, "RTT code 0, a canonical code was wanted"],
-    ["low mantissa", [...good.slice(0, 12), 11 + 8, 11], 12, "RTT code 2048, a canonical code was wanted"],
-    ["gap first", [...good, TIMESTAMP_DELTA1, 11], 14, "an absolute first time was wanted"],
-    ["second absolute", [...timed, ...timed], timed.length + 14, "a gap after the first time was wanted"],
+    ["no start", good.slice(1), 0, "SrcIpv4, expected MeasurementStart"],
+    ["byte as block", [0, 20], 1, "byte 9, expected a block"],
+    ["reserved role", [0, THROUGHPUT_START], 1, "ThroughputStart, expected a block"],
+    ["unknown token", [0, 999], 1, "unknown token 999, expected a block"],
+    ["second source", [...good, SRC_IPV4], 14, "SrcIpv4, expected no second source"],
+    ["start alone", [0], 1, "the end of the tokens, expected a source"],
+    ["no source", [0, ...good.slice(6)], 9, "expected a source"],
+    ["no destination", [...good.slice(0, 6), 0], 6, "MeasurementStart, expected a destination"],
+    ["no result", good.slice(0, 11), 11, "expected a result"],
+    ["cut address", good.slice(0, 4), 4, "the end of the tokens, expected a byte"],
+    ["code 0", [...good.slice(0, 12), 11, 11], 12, "RTT code 0, expected a canonical code"],
+    ["low mantissa", [...good.slice(0, 12), 11 + 8, 11], 12, "RTT code 2048, expected a canonical code"],
+    ["gap first", [...good, TIMESTAMP_DELTA1, 11], 14, "expected an absolute first time"],
+    ["second absolute", [...timed, ...timed], timed.length + 14, "expected a gap after the first time"],
     ["wide gap", [...timed, ...good, TIMESTAMP_DELTA4, 11, 11, 11, 266], 37, "255 s in 4 bytes"],
     ["time beyond 2^53", [...good, TIMESTAMP_ABS, ...Array(8).fill(266)], 14, "at most 2^53-1 s"],
   ];
@@ -259,6 +259,6 @@ Deno.test("TokenWriter refuses what has no tokens, and a full array", () => {
     { timeS: 2 ** 53 },
   ];
   for (const change of refused) assertThrows(() => encode([measurement(change)]), RangeError);
-  assertThrows(() => new TokenWriter(new Uint16Array(13)).write(measurement(), ORDER), RangeError, "room");
+  assertThrows(() => new TokenWriter(new Uint16Array(13)).write(measurement(), ORDER), RangeError, "space");
   assertThrows(() => encode([measurement()], () => ["source", "result"]), Error, "order");
 });

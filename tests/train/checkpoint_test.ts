@@ -242,7 +242,7 @@ Deno.test("a checkpoint of a model with 10,000,000 layers is refused by its file
     writeState(folder, { ...state, config });
     const { message } = assertThrows(() => loadCheckpoint(folder), FormatError);
     assertStringIncludes(message, join(folder, "state.json"));
-    assertStringIncludes(message, "model.numLayers: found 10000000, at most 1024 was wanted");
+    assertStringIncludes(message, "model.numLayers: found 10000000, expected at most 1024");
   });
 });
 

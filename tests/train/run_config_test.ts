@@ -159,19 +159,19 @@ Deno.test("loadConfig() refuses unknown keys and wrong values, naming the key pa
     ["trian.steps=3", "trian", "did you mean train?"],
     ["model.numLayer=3", "model.numLayer", "did you mean numLayers?"],
     ["train.steps=many", "train.steps", '"many"'],
-    ["train.steps=1.5", "train.steps", "an integer was wanted"],
+    ["train.steps=1.5", "train.steps", "expected an integer"],
     ["train.steps=0", "train.steps", "at least 1"],
-    ["train.rttByteWeight=0", "train.rttByteWeight", "at least 0.000001 was wanted"],
-    ["data.maxMeasurements=0", "data.maxMeasurements", "at least 1 was wanted"],
-    ["model.byteVectors=near", "model.byteVectors", "random or ordinal was wanted"],
-    ["model.rttEncoding=log", "model.rttEncoding", "v1 or null was wanted"],
-    ["model.rttEncoding=int", "model.rttEncoding", "log or clipped was wanted"],
-    ["train.steps.x=3", "train.steps.x", "it has no keys"],
+    ["train.rttByteWeight=0", "train.rttByteWeight", "expected at least 0.000001"],
+    ["data.maxMeasurements=0", "data.maxMeasurements", "expected at least 1"],
+    ["model.byteVectors=near", "model.byteVectors", "expected random or ordinal"],
+    ["model.rttEncoding=log", "model.rttEncoding", "expected v1 or null"],
+    ["model.rttEncoding=int", "model.rttEncoding", "expected float64 or fixed or log or clipped"],
+    ["train.steps.x=3", "train.steps.x", "is a value and has no keys"],
     ["train.microBatchSize=3", "train.batchSize", "a multiple of train.microBatchSize (3)"],
     ["model.width=130", "model.width", "a multiple of 4"],
     ["__proto__.x=1", "__proto__", "unknown"],
     ["data.timestampModes.full=0.9", "data.timestampModes", "the shares must add up to 1"],
-    ["optim.schedule=cosin", "optim.schedule", "wsd or cosine was wanted"],
+    ["optim.schedule=cosin", "optim.schedule", "expected wsd or cosine"],
     ["optim.groups.matrices.momentun=0.9", "optim.groups.matrices.momentun", "did you mean momentum?"],
   ];
   for (const [set, keyPath, message] of cases) {
@@ -204,7 +204,7 @@ Deno.test("loadConfig() refuses sizes that only together are too large, and numb
     [
       ["model.numLayers=1024", "model.width=65536", "model.mlpWidth=262144"],
       "model",
-      "parameters, at most 68719476736 were wanted",
+      "parameters, expected at most 68719476736",
     ],
     [["optim.groups.head.epsilon=1e-50"], "optim.groups.head.epsilon", "at least 1e-30"],
     [["optim.groups.head.beta2=0.9999999999"], "optim.groups.head.beta2", "at most 0.999999"],
@@ -230,9 +230,9 @@ Deno.test("loadConfig() reads a file and says what is wrong with it", () => {
     const path = join(folder, "mine.json");
     assertThrows(() => loadConfig(path), UserError, "no such file");
     Deno.writeTextFileSync(path, "{");
-    assertThrows(() => loadConfig(path), FormatError, "no JSON");
+    assertThrows(() => loadConfig(path), FormatError, "not JSON");
     Deno.writeTextFileSync(path, "[]");
-    assertThrows(() => loadConfig(path), FormatError, "no JSON object");
+    assertThrows(() => loadConfig(path), FormatError, "not a JSON object");
     Deno.writeTextFileSync(path, JSON.stringify(PRESETS.get("demo")));
     assertEquals(loadConfig(path, ["train.steps=3"]), loadConfig("demo", ["train.steps=3"]));
   } finally {

@@ -182,7 +182,7 @@ Deno.test("train saves at SIGUSR2 and exits with 75", async () => {
   const run = folder.at("requeued");
   const { code, stderr } = await runs.signalAtStep(run, 3, { signals: ["SIGUSR2"], more: LENGTH });
   assertEquals(code, 75, stderr);
-  assertMatch(stderr, /^error: stopped by SIGUSR2; run the same command again to go on$/m);
+  assertMatch(stderr, /^error: stopped by SIGUSR2; run the same command again to continue$/m);
   assert(exists(join(run, "checkpoints", "latest")));
 });
 

@@ -172,7 +172,7 @@ Deno.test("train saves at SIGINT and SIGTERM, exits with 130 and 75, and goes on
   const run = join(folder, "interrupted");
   const interrupted = await runs.signalAtStep(run, 5, { signals: ["SIGINT"] });
   assertEquals(interrupted.code, 130, interrupted.stderr);
-  assertMatch(interrupted.stderr, /^error: stopped by SIGINT; run the same command again to go on$/m);
+  assertMatch(interrupted.stderr, /^error: stopped by SIGINT; run the same command again to continue$/m);
   const [first] = listCheckpoints(join(run, "checkpoints")).slice(-1);
   assert(first.step >= 5 && first.step < STEPS, `saved step ${first.step}`);
   assertStringIncludes(Deno.readTextFileSync(join(run, "report.html")), `<td>${first.step} of ${STEPS}</td>`);
@@ -285,7 +285,7 @@ Deno.test("train refuses data and folders that it cannot use, in one line", asyn
   const cases: [string[], number, string][] = [
     [runs.arguments(occupied), 1, "it holds other files"],
     [["train", "--data", join(folder, "none"), "--run", join(folder, "x")], 1, "no such file"],
-    [["train", "--data", occupied, "--run", join(folder, "x")], 1, "probe rows was wanted"],
+    [["train", "--data", occupied, "--run", join(folder, "x")], 1, "expected probe rows"],
     [["train", "--data", runs.data], 2, "--run DIR is missing"],
     [runs.arguments(join(folder, "x"), {}, "--steps", "3", "--tokens", "5"), 2, "--steps and --tokens"],
     [runs.arguments(join(folder, "x"), { "train.stepz": 1 }), 2, "did you mean steps?"],

@@ -109,7 +109,7 @@ Deno.test("what needs vocabulary v2 refuses a model of v1 in one line", async ()
       ],
       [
         runs.arguments(folder.at("short"), { "model.sequenceLength": 54 }, ...LENGTH),
-        "found 54, an integer in 55..65535 was wanted",
+        "found 54, expected an integer in 55..65535",
       ],
       [runs.arguments(run, { "model.rttEncoding": "log" }, ...LENGTH), "model.rttEncoding"],
     ] as const

@@ -11,7 +11,7 @@ import type { Tensor } from "../tensor.ts";
 import { elementwiseGrid } from "./elementwise.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
-/** What AdamW needs to know of a step. */
+/** The hyperparameters of AdamW for a step. */
 export interface AdamWStep {
   learningRate: number;
   beta1: number;
@@ -45,7 +45,7 @@ export function adamWHyper(at: AdamWStep): Float32Array<ArrayBuffer> {
  *
  * @param args `parameter`, `expAvg`, `expAvgSq` (updated) and `gradient`: `length` f32, a multiple of 4, each
  *   in a buffer of its own; `hyper`: (8) f32 of {@link adamWHyper}; `clip`: (4) f32 of addClipFactor, whose
- *   factor scales the gradient, and where 0 nothing is changed.
+ *   factor scales the gradient, and if 0 nothing is changed.
  * @throws {KernelError} If a tensor is too small or `length` is not a multiple of 4.
  */
 export function addAdamW(

@@ -1,5 +1,5 @@
 /**
- * Learned rows: a large table of which a step uses few rows. They are added to the vectors of tokens, and only they are
+ * Learned rows: a large table of which a step uses few rows. Only these are added to the vectors of tokens and
  * updated.
  *
  * @module
@@ -47,8 +47,9 @@ export function addRows(
 /**
  * Adds one step of AdamW to a program, for the rows of a table that have a slot. Each row counts its own updates.
  *
- * @param args `slotRows`: (1 + slots) u32, how many slots are in use, then the row of each, no row twice; `gradient`:
- *   (slots, width) f32; `parameter`, `expAvg`, `expAvgSq` (updated): (R, width) f32; `numUpdates` (updated): (R) f32;
+ * @param args `slotRows`: (1 + slots) u32, the number of used slots, then the row of each slot, all different;
+ *   `gradient`: (slots, width) f32; `parameter`, `expAvg`, `expAvgSq` (updated): (R, width) f32; `numUpdates`
+ *   (updated): (R) f32;
  *   `hyper`, `clip`: as in `addAdamW`; `width` is a multiple of 4.
  * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
  */

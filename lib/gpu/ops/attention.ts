@@ -42,7 +42,7 @@ interface AttentionTensors {
 }
 
 const HEAD_DIMS = [32, 64, 128];
-/** Dims, of one or more rows, that a workgroup of each kind owns: 8 lanes of 128, or 64 threads of 32. */
+/** The number of dims, of one or more rows, that a workgroup of each kind owns: 8 lanes of 128, or 64 threads of 32. */
 export const DIMS_PER_GROUP = { subgroup8: 1024, tiled: 2048 };
 
 /**
@@ -67,7 +67,7 @@ export function addAttention(program: Program, args: AttentionShape & AttentionT
 /**
  * Adds dq, dk, dv = d(loss)/d(q, k, v) of out = attention(q, k, v), given dOut, to a program.
  *
- * @param args As for {@link addAttention}, which wrote `out` and `logSumExp`; `dOut`, `dq`, `dk`, `dv`:
+ * @param args Those of {@link addAttention}, which wrote `out` and `logSumExp`; `dOut`, `dq`, `dk`, `dv`:
  *   (B, T, H, D) f32; `delta`: (B, T, H) f32, written between the two dispatches: sum(dOut * out) per head.
  *   No tensor that is written shares its buffer with one that is read.
  * @throws {KernelError} If a tensor is too small or `headDim` is not 32, 64 or 128.
@@ -115,7 +115,7 @@ export function attentionVariant(info: Pick<GpuInfo, "subgroupSize">): Attention
 /** Checks that the kernels support the width of heads. @throws {KernelError} If not. */
 export function requireHeadDim(kernel: string, headDim: number): void {
   if (!HEAD_DIMS.includes(headDim)) {
-    throw new KernelError(kernel, `headDim is ${headDim}, one of ${HEAD_DIMS.join(", ")} was wanted`);
+    throw new KernelError(kernel, `headDim is ${headDim}, expected one of ${HEAD_DIMS.join(", ")}`);
   }
 }
 

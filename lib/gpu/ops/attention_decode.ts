@@ -1,7 +1,7 @@
 /**
  * Attention of rows that continue prompts. Each row attends to the keys of its prompt, which are stored once for all rows
- * of the prompt, and to the keys of its own suffix, the newest included. Rows that branched off one row share its suffix up
- * to there.
+ * of the prompt, and to the keys of its own suffix, including the newest. Rows that branched off one row share its
+ * suffix up to that point.
  *
  * Two kernels, as for {@link addAttention}: for subgroups of 8 lanes (Mesa's lavapipe), and for every other adapter.
  *
@@ -28,7 +28,7 @@ export interface DecodeShape {
   readonly headDim: number;
 }
 
-/** Rows that continue one prompt. */
+/** A tile: rows that continue one prompt. */
 export interface DecodeTile {
   /** The prompt's first key. */
   readonly firstKey: number;
@@ -39,7 +39,7 @@ export interface DecodeTile {
   readonly endRow: number;
 }
 
-/** The most rows that a tile may have on an adapter. */
+/** The largest number of rows of a tile on an adapter. */
 export function decodeTileRows(info: Pick<GpuInfo, "subgroupSize">, headDim: number): number {
   return DIMS_PER_GROUP[attentionVariant(info)] / headDim;
 }
@@ -48,7 +48,7 @@ export function decodeTileRows(info: Pick<GpuInfo, "subgroupSize">, headDim: num
  * Cuts the rows of prompts into tiles.
  *
  * @param prompts Each prompt's keys and rows, as one tile of any number of rows.
- * @param tileRows What {@link decodeTileRows} says.
+ * @param tileRows The result of {@link decodeTileRows}.
  */
 export function decodeTiles(prompts: readonly DecodeTile[], tileRows: number): DecodeTile[] {
   return prompts.flatMap((prompt) => {
@@ -64,10 +64,10 @@ export function decodeTiles(prompts: readonly DecodeTile[], tileRows: number): D
  * Adds out = attention(q, keys of the row's prompt and suffix) to a program.
  *
  * @param args `q`, `out`: (N, H, D) f32; `promptK`, `promptV`: (P, H, D) f32, every prompt's keys one after the
- *   other; `suffixK`, `suffixV`: (M, H, D) f32, keys that rows appended; `suffixRows`: (S, N) u32, which of
- *   those is each row's at each step, below M; `tiles`: (numTiles, 4) u32, the fields of {@link DecodeTile} in order,
+ *   other; `suffixK`, `suffixV`: (M, H, D) f32, keys that rows appended; `suffixRows`: (S, N) u32, the index
+ *   of each row's key at each step, below M; `tiles`: (numTiles, 4) u32, the fields of {@link DecodeTile} in order,
  *   at most P and N, with at least one key each; tiles without rows (zeros) are skipped. `out` shares no buffer
- *   with the others; rows in no tile are left as they are.
+ *   with the others; rows in no tile are unchanged.
  * @throws {KernelError} If a tensor is too small or `headDim` is not 32, 64 or 128.
  */
 export function addAttentionDecode(

@@ -1,7 +1,7 @@
 /**
  * The cross-entropy of logits with its gradient, and log-probabilities of chosen rows.
  *
- * Logits may be capped softly first, z = s tanh(logit / s). Probabilities are never stored: the gradient is
+ * Logits may first be soft-capped, z = s tanh(logit / s). Probabilities are never stored: the gradient is
  * written in the same dispatch as the loss.
  *
  * Source: Gemma Team, Gemma 2, 2024, section 2 (softcap).
@@ -13,9 +13,9 @@ import { gridOf, type Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
-/** How logits are laid out and capped. */
+/** The layout and the cap of logits. */
 export interface LogitsShape {
-  /** V, the columns that count; the others are padding. */
+  /** V, the columns in use; the others are padding. */
   readonly vocabSize: number;
   /** Elements from one row to the next, a multiple of 4, at least V. */
   readonly stride: number;
@@ -31,9 +31,9 @@ export interface OrdinalTerm {
   readonly weights: readonly [number, number];
 }
 
-/** Distributions that a softmax learns from, besides its targets, in rows whose `lossMask` is 2 and 3. */
+/** Distributions from which a softmax learns besides its targets, in rows whose `lossMask` is 2 and 3. */
 export interface SoftTargets {
-  /** (rows, stride) f32: the logits of another model at the same places; their columns mean the same. */
+  /** (rows, stride) f32: the logits of another model at the same positions and with the same columns. */
   readonly logits: Tensor;
   /** Their cap, as in {@link LogitsShape}. */
   readonly softcap: number | null;
@@ -51,7 +51,7 @@ export interface SoftTargets {
  *   one, where `lossMask` is 2 or 3 (1); `ordinal`: adds the gradient of the Wasserstein-1 distance, in units of 255
  *   bytes, between the distribution over bytes and the target byte; `teacher`: mixes in the gradient of the cross-entropy to
  *   another model's distributions; the loss contains neither.
- * @throws {KernelError} If a tensor is too small or the shape is not as said.
+ * @throws {KernelError} If a tensor is too small or the shape is invalid.
  */
 export function addCrossEntropy(
   program: Program,
@@ -118,7 +118,7 @@ export function addCrossEntropy(
  * Adds out[i, :] = log softmax(z[rowIndex[i], :]) to a program.
  *
  * @param args `logits`: (rows, stride) f32; `rowIndex`: (numRows) u32 below rows; `out`: (numRows, V) f32, nats.
- * @throws {KernelError} If a tensor is too small or the shape is not as said.
+ * @throws {KernelError} If a tensor is too small or the shape is invalid.
  */
 export function addLogProbabilities(
   program: Program,
@@ -143,9 +143,9 @@ function requireLayout(kernel: string, { vocabSize, stride, softcap }: LogitsSha
   requireMultiple(kernel, { stride }, 4);
   requireMultiple(kernel, { vocabSize }, 1);
   if (vocabSize > stride) {
-    throw new KernelError(kernel, `vocabSize is ${vocabSize}, at most the stride ${stride} was wanted`);
+    throw new KernelError(kernel, `vocabSize is ${vocabSize}, expected at most the stride ${stride}`);
   }
   if (softcap !== null && !(softcap > 0)) {
-    throw new KernelError(kernel, `softcap is ${softcap}, a positive number or null was wanted`);
+    throw new KernelError(kernel, `softcap is ${softcap}, expected a positive number or null`);
   }
 }

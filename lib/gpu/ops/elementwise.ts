@@ -10,13 +10,13 @@ import { requireLength, requireMultiple } from "./require.ts";
 /** Elements that one workgroup of an elementwise kernel handles: 64 threads, BATCH = 8 vec4 each. */
 const ELEMENTS_PER_WORKGROUP = 64 * 8 * 4;
 
-/** The grid for so many elements. */
+/** The grid for a number of elements. */
 export function elementwiseGrid(length: number): [number, number] {
   return gridOf(Math.ceil(length / ELEMENTS_PER_WORKGROUP));
 }
 
 /**
- * Adds y = x to a program, each of its own dtype; an f16 y has NaN where x is beyond its range.
+ * Adds y = x to a program; their dtypes may differ; an f16 y has NaN where x is beyond its range.
  *
  * @param args `x`, `y`: `length` elements, a multiple of 4, in different buffers.
  * @throws {KernelError} If a tensor is too small or `length` is not a multiple of 4.

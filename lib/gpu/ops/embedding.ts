@@ -37,8 +37,8 @@ export function numTokenRows(rows: number, vocabSize: number): number {
 /**
  * The rows sorted by their tokens, as {@link addEmbeddingBackward} reads them.
  *
- * @param tokens (rows, perRow); what is not below `vocabSize` is left out.
- * @param options `perRow`: tokens of a row (1). `numUses`: how many tokens there is room for (all).
+ * @param tokens (rows, perRow); values of `vocabSize` or more are skipped.
+ * @param options `perRow`: tokens of a row (1). `numUses`: the space for tokens (all).
  * @returns (vocabSize + 1 + numUses): the rows of token v are the elements from element v to before element v + 1, ascending.
  */
 export function tokenRows(
@@ -47,7 +47,8 @@ export function tokenRows(
   { perRow = 1, numUses = tokens.length } = {},
 ): Uint32Array<ArrayBuffer> {
   const places = new Uint32Array(numTokenRows(numUses, vocabSize));
-  // Counting sort: element v + 1 first counts the rows of token v, then is where the next one goes, at last their end.
+  // Counting sort: element v + 1 first counts the rows of token v, then is the index of the next one, finally their
+  // end.
   for (let i = 0; i < tokens.length; i++) if (tokens[i] < vocabSize) places[tokens[i] + 1]++;
   let start = places[0] = vocabSize + 1;
   for (let token = 0; token < vocabSize; token++) {
@@ -63,7 +64,7 @@ export function tokenRows(
 
 /**
  * Adds dTable[v, :] += sum of dx[r, :] over the rows with tokens[r] = v to a program. Rows are added in ascending order,
- * so that the result is the same at every run.
+ * so that the result is the same in every run.
  *
  * @param args `tokenRows`: (vocabSize + 1 + rows) u32 from {@link tokenRows}, or other lists of rows with `numUses`
  *   entries together; `dTable`: (vocabSize, width) f32; the others as in {@link addEmbedding}.

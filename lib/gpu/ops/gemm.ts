@@ -14,16 +14,16 @@ import { type Tensor, tensorLength, tensorSizeBytes } from "../tensor.ts";
 import { elementwiseGrid } from "./elementwise.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
-/** Which operand is stored transposed: none, B, or A. */
+/** The operand that is stored transposed: none, B, or A. */
 export type GemmKind = "NN" | "NT" | "TN";
 
 /** relu(x)^2; GELU in its tanh form (torch: `approximate="tanh"`); x sigmoid(x). */
 export type ActivationKind = "relu2" | "gelu" | "silu";
 
 /**
- * What becomes of the product, in this order: C = AB; C += AB; C = AB + `add`; C = a I + b `gram` + c AB, Muon's
- * polynomial of a Gram matrix, with AB its square; C = f(AB), with AB itself stored in `before` if that is given;
- * C = AB f'(`slopeAt`), the backward pass of f.
+ * The epilogue of the product; the kinds, in this order: C = AB; C += AB; C = AB + `add`; C = a I + b `gram` + c AB,
+ * Muon's polynomial of a Gram matrix, with AB its square; C = f(AB), with AB itself stored in `before` if that is
+ * given; C = AB f'(`slopeAt`), the backward pass of f.
  */
 export type GemmEpilogue =
   | "store"
@@ -46,7 +46,7 @@ const SUBGROUP8: GemmVariant = { kernel: "gemm_subgroup8", overrides: {}, tile: 
 const TILED_64: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 64 }, tile: 64 };
 const TILED_128: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 128 }, tile: 128 };
 
-/** How many tiles of 128 x 128 fill a GPU. ASSUMPTION, which `bench gpu` tests (an H200 has 132 processors). */
+/** The number of tiles of 128 x 128 that fill a GPU. ASSUMPTION, which `bench gpu` tests (an H200 has 132 processors). */
 export const ENOUGH_TILES = 256;
 
 /** Steps of k that gemm_tiled computes at a time. */
@@ -94,13 +94,13 @@ export function gemmCandidates(
   return [first, ...others];
 }
 
-/** The rule of {@link splitsOf}. */
+/** The parameters of {@link splitsOf}. */
 export interface SplitRule {
-  /** How many workgroups fill a GPU. */
+  /** The number of workgroups that fill a GPU. */
   readonly enoughWorkgroups: number;
   /** The fewest steps of k of a split. */
   readonly minSplitK: number;
-  /** The most splits: each one writes and reads another C. */
+  /** The largest number of splits: each one writes and reads a separate C. */
   readonly maxSplits: number;
 }
 
@@ -108,7 +108,7 @@ export interface SplitRule {
 export const SPLIT_RULE: SplitRule = { enoughWorkgroups: 256, minSplitK: 512, maxSplits: 16 };
 
 /**
- * How many splits the steps of k are divided into, each summed by its own workgroups. Gradients of small weights need it:
+ * The number of splits of the steps of k, each summed by its own workgroups. Gradients of small weights need it:
  * they have few tiles and a long k. It depends on the shape only, never on a measurement, since another number of splits
  * rounds differently.
  *
@@ -123,12 +123,12 @@ export function gemmSplits(
   return info.isSoftware || kernel !== "gemm_tiled" || shape.kind !== "TN" ? 1 : splitsOf(shape);
 }
 
-/** The splits of a product by a rule, on an adapter and for a kind that are split. */
+/** The splits of a product by a rule, for an adapter and kind with splits. */
 export function splitsOf(
   { m, n, k }: { m: number; n: number; k: number },
   { enoughWorkgroups, minSplitK, maxSplits }: SplitRule = SPLIT_RULE,
 ): number {
-  // In the smaller tiles, whatever tile is used: products with larger tiles have enough of both.
+  // In units of the smaller tile, whatever tile is used: products with larger tiles have enough tiles and steps.
   const numTiles = Math.ceil(m / TILED_64.tile) * Math.ceil(n / TILED_64.tile);
   return Math.max(1, Math.min(Math.floor(enoughWorkgroups / numTiles), Math.floor(k / minSplitK), maxSplits));
 }
@@ -138,7 +138,7 @@ export function splitsOf(
  *
  * @param args `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all row-major. C (m, n)
  *   shares no buffer with A, B and the tensors of the epilogue. `n` is a multiple of 4, so is `k` for NN and NT, and `m`
- *   for TN. `batch`: how many products of one shape (1), their matrices stacked. `label`: the name in profiles.
+ *   for TN. `batch`: the number of products of one shape (1), with stacked matrices. `label`: the name in profiles.
  *   `variant`: by default one of {@link gemmCandidates}, which the autotuner may choose. `splits`: by default
  *   {@link gemmSplits}, or 1 with a given variant; more than 1 is possible for gemm_tiled, one product and "store" or
  *   "accumulate", if each split has a step of k. `symmetric`: C is known to be symmetric (no), which saves almost half of
@@ -186,7 +186,7 @@ export function addGemm(
   const splits = args.splits ?? (canSplit && !args.variant ? gemmSplits(info, args) : 1);
   const splitK = Math.ceil(k / splits / TILE_K) * TILE_K;
   if (splits > 1 && !(canSplit && kernel === "gemm_tiled" && splitK * (splits - 1) < k)) {
-    throw new KernelError(kernel, `it cannot divide k into ${splits} splits here`);
+    throw new KernelError(kernel, `cannot divide k into ${splits} splits here`);
   }
   const product = splits > 1 ? program.scratch(splits * m * n) : c;
   const label = args.label ?? `gemm ${kind}`;
@@ -198,7 +198,7 @@ export function addGemm(
     kernel,
     label,
     overrides,
-    // Bindings that are not used get another tensor. It is declared to have the dtype of c, so that few variants are
+    // Unused bindings get some other tensor. It is declared with the dtype of c, so that few variants are
     // compiled.
     bindings: {
       a,
@@ -232,7 +232,7 @@ export function addGemm(
   });
 }
 
-/** How each variant is launched. @param shape `depth`: the number of products times their splits. */
+/** The launch of each variant. @param shape `depth`: the number of products times their splits. */
 function launchesOf(
   variants: readonly GemmVariant[],
   shape: { kind: GemmKind; m: number; n: number; depth: number; activation: number },
@@ -250,7 +250,10 @@ function launchesOf(
   }));
 }
 
-/** An epilogue for the kernels: its number, what it reads (d) and writes (e) besides C, and the activation. */
+/**
+ * An epilogue for the kernels: its number, the tensors that it reads (d) and writes (e) besides C, and the
+ * activation.
+ */
 function epilogueParts(
   epilogue: GemmEpilogue,
 ): { code: number; read?: Tensor; written?: Tensor; activation: number } {

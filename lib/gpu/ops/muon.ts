@@ -4,9 +4,9 @@
  *
  * Source: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024, in the form of
  * torch.optim.Muon. A matrix with more rows than columns counts as its transpose: the sides of the products are exchanged
- * and no data move. Only the Gram matrix goes through the steps. The product of their polynomials is applied once at the
- * end. All factors are symmetric and commute, so about half of each product is computed. At 128 x 512 that is 0.38 of the
- * operations of the plain steps, at 128 x 128 0.82.
+ * and no data are moved. Only the Gram matrix goes through the steps. The product of their polynomials is applied
+ * once at the end. All factors are symmetric and commute, so about half of each product is computed. At 128 x 512
+ * that is 0.38 of the operations of the plain steps, at 128 x 128 0.82.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export const NEWTON_SCHULZ_STEPS = 5;
 /** The number of f32 in the tensor of hyperparameters. */
 export const NUM_MUON_HYPER = 4;
 
-/** What Muon needs to know of a step. */
+/** The hyperparameters of Muon for a step. */
 export interface MuonStep {
   /** mu. */
   momentum: number;
@@ -44,7 +44,7 @@ export interface MuonMatrix {
   readonly momentum: Tensor;
 }
 
-/** How many matrices, and their extents. */
+/** The number of matrices, and their extents. */
 export interface StackShape {
   count: number;
   rows: number;
@@ -84,8 +84,8 @@ export function makeMuonScratch(program: Program, stack: StackShape): MuonScratc
  * Adds one step of Muon for matrices of one shape to a program.
  *
  * @param args `matrices`: at least one, extents multiples of 4; `hyper`: (4) f32 of {@link muonHyper}; `clip`:
- *   (4) f32 of addClipFactor, whose factor scales the gradient, and where 0 nothing is changed; `scratch`: for at
- *   least so many matrices of this shape.
+ *   (4) f32 of addClipFactor, whose factor scales the gradient, and if 0 nothing is changed; `scratch`: for at
+ *   least that many matrices of this shape.
  * @throws {KernelError} If a tensor is too small or an extent is not a multiple of 4.
  */
 export function addMuon(
@@ -160,7 +160,7 @@ function addNewtonSchulz(
     addGemm(program, { ...square, a: p, b: gram, c: half });
     addGemm(program, { ...square, a: half, b: p, c: gram });
   }
-  // The product of all P is symmetric, so for the transpose it stands on the right.
+  // The product of all P is symmetric, so for the transpose it is on the right.
   const [a, b] = isTall ? [first, product] : [product, first];
   addGemm(program, { ...shared, kind: "NN", m: rows, n: columns, k: size, a, b, c: last });
   return last;

@@ -1,5 +1,5 @@
 /**
- * Sums of tensors, in two passes and a fixed order, so that the bits are the same at every run.
+ * Sums of tensors, in two passes and a fixed order, so that results are bit-identical in every run.
  *
  * @module
  */
@@ -7,14 +7,14 @@ import { gridOf, type Program } from "../program.ts";
 import { type Tensor, tensorLength } from "../tensor.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
-/** The fewest elements that are worth a workgroup. */
+/** The smallest number of elements that is worth a workgroup. */
 const MIN_ELEMENTS_PER_PART = 4096;
 /** Bounds the second pass, which is one workgroup. */
 const MAX_PARTS = 256;
 
 const KERNEL = "reduce_partials";
 
-/** How many partial sums {@link addSum} and {@link addSumOfSquares} make of a tensor of this many elements. */
+/** The number of partial sums of {@link addSum} and {@link addSumOfSquares} for a tensor of this many elements. */
 export function numPartialSums(length: number): number {
   return Math.min(MAX_PARTS, Math.ceil(length / MIN_ELEMENTS_PER_PART));
 }
@@ -74,7 +74,7 @@ export function addSumOfSquaresOfRows(
 /**
  * Adds out[0] (+)= sum of the first `length` elements of x to a program.
  *
- * @param args `x`: f32; `out`: 1 f32; `accumulate`: add to what `out` holds (default: no).
+ * @param args `x`: f32; `out`: 1 f32; `accumulate`: whether to add to the value in `out` (default: no).
  * @throws {KernelError} If `x` is too small.
  */
 export function addSum(
@@ -101,7 +101,7 @@ function addTotal(
 /**
  * Adds a pass that writes `numPartials` sums of each of `count` rows.
  *
- * @param args `isSum`: sums the elements, not their squares; `first`: where the sums start in `out`.
+ * @param args `isSum`: sums the elements, not their squares; `first`: the index of the first sum in `out`.
  */
 function addPass(
   program: Program,

@@ -1,5 +1,5 @@
 /**
- * The checks of arguments that every operation makes before it adds a dispatch.
+ * Argument checks that every operation makes before it adds a dispatch.
  *
  * @module
  */
@@ -14,25 +14,25 @@ import { type Tensor, tensorLength } from "../tensor.ts";
 export function requireMultiple(kernel: string, sizes: Record<string, number>, factor: number): void {
   for (const [name, size] of Object.entries(sizes)) {
     if (!(size > 0 && size % factor === 0)) {
-      throw new KernelError(kernel, `${name} is ${size}, a positive multiple of ${factor} was wanted`);
+      throw new KernelError(kernel, `${name} is ${size}, expected a positive multiple of ${factor}`);
     }
   }
 }
 
 /**
- * Checks that every given tensor has at least so many elements; scratch memory may be larger.
+ * Checks that every given tensor has at least `length` elements; scratch memory may be larger.
  *
  * @throws {KernelError} Naming the tensor that is too small.
  */
 export function requireLength(kernel: string, length: number, tensors: Record<string, Tensor>): void {
   if (!(length > 0 && Number.isInteger(length))) {
-    throw new KernelError(kernel, `${length} elements were asked for, at least one was wanted`);
+    throw new KernelError(kernel, `the length is ${length}, expected at least 1`);
   }
   for (const [name, tensor] of Object.entries(tensors)) {
     if (tensorLength(tensor) < length) {
       throw new KernelError(
         kernel,
-        `${name} (tensor ${tensor.label}) has the shape [${tensor.shape}], ${length} elements were wanted`,
+        `${name} (tensor ${tensor.label}) has the shape [${tensor.shape}], expected ${length} elements`,
       );
     }
   }

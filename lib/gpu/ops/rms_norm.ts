@@ -34,7 +34,7 @@ export function addRmsNorm(
 /**
  * Adds dx = d(loss)/dx of y = rmsNorm(x), given dy, to a program.
  *
- * @param args `scale` as {@link addRmsNorm} wrote it; `accumulate`: add to what `dx` holds; `dx` shares no
+ * @param args `scale` as {@link addRmsNorm} wrote it; `accumulate`: whether to add to `dx`; `dx` shares no
  *   buffer with `x` and `dy`.
  * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
  */

@@ -1,7 +1,8 @@
 /**
  * Shifted keys and their gradient: a part of each key is taken from the token before. With them one attention head can
- * look for what followed a token like the present one, which otherwise takes two blocks (Olsson et al., In-context Learning
- * and Induction Heads, 2022). The part is the 2nd and the 4th quarter of each head, the slower half of its rotations.
+ * find the successor of an earlier token like the present one, which otherwise takes two blocks (Olsson et al.,
+ * In-context Learning and Induction Heads, 2022). The part is the 2nd and the 4th quarter of each head, the slower
+ * half of its rotations.
  *
  * @module
  */
@@ -22,7 +23,7 @@ export interface KeysShape {
  * Adds y = x with the shifted quarters of `earlier` to a program.
  *
  * @param args `x`, `y`: (rows, H, D), in different buffers; `earlier`: (any, H, D), may be `x`; `previous`: (rows)
- *   u32, the row of `earlier` that each row takes them from.
+ *   u32, the row of `earlier` from which each row takes them.
  * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 16.
  */
 export function addShiftKeys(

@@ -58,7 +58,7 @@ Deno.test("readQueries() tells bad lines with number and reason and goes on", as
   const errors = lines.map((line) => "error" in line ? line.error.split(",")[0] : "");
   assertEquals(errors, [
     "",
-    'src: Cannot read "192.0.2": an IPv4 or IPv6 address or prefix was wanted',
+    'src: Cannot read "192.0.2": expected an IPv4 or IPv6 address or prefix',
     "found no dst",
     "found no JSON object",
     "found tiem",

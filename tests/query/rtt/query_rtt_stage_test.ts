@@ -45,12 +45,12 @@ Deno.test("query rtt refuses what is no prefix, RTT or number of draws in one li
     const args = ["query", "rtt", "--checkpoint", checkpoint, "--src", "10.2.3.4"];
     for (
       const [wrong, message] of [
-        [["--dst", "10.0.0.0/33"], "found length 33, 0 to 32 was wanted"],
-        [["--dst", "example.org"], "address or prefix was wanted"],
+        [["--dst", "10.0.0.0/33"], "found length 33, expected 0 to 32"],
+        [["--dst", "example.org"], "expected an IPv4 or IPv6 address or prefix"],
         [["--dst", "10.0.0.1", "--at", "5,-1"], "numbers of at least 0"],
         [["--dst", "10.0.0.1", "--draws", "1"], "--draws 1"],
         [["--dst", "10.0.0.1", "--draws", "131073"], "--draws 131073"],
-        [["--dst", "1".repeat(400)], "1…: an IPv4 or IPv6 address or prefix was wanted"],
+        [["--dst", "1".repeat(400)], "1…: expected an IPv4 or IPv6 address or prefix"],
       ] as const
     ) {
       const { code, stderr } = await runStageProcess([...args, ...wrong]);

@@ -17,21 +17,21 @@ Deno.test("parseTimeS() takes ISO 8601 and Unix seconds of the years of measurem
 
 Deno.test("parseTimeS() says what is wrong: no time, no date, another year, another unit", () => {
   const faults = {
-    "": "it is no time, a time as ISO 8601 or Unix seconds was wanted",
-    x: "it is no time",
-    "-1": "it is no time",
+    "": "it is not a time, expected a time as ISO 8601 or Unix seconds",
+    x: "it is not a time",
+    "-1": "it is not a time",
     "2025-02-30": "there is no such date",
     "2023-02-29T12:00Z": "there is no such date",
     "2025-13-01": "there is no such date",
     "2025-01-01T25:00": "no such date or time",
-    "0": "a time from 1990 to 2099 was wanted",
+    "0": "expected a time from 1990 to 2099",
     "631151999": "from 1990 to 2099",
     "4102444800": "from 1990 to 2099",
     "1989-12-31T23:59:59Z": "from 1990 to 2099",
     "9999-01-01": "from 1990 to 2099",
     "1990-01-01T00:59:59+01:00": "from 1990 to 2099",
     ["9".repeat(400)]: "from 1990 to 2099",
-    "1700000000123": "look like milliseconds, Unix seconds were wanted, such as 1700000000",
+    "1700000000123": "look like milliseconds, expected Unix seconds, such as 1700000000",
     "1700000000123456": "look like microseconds",
     "1700000000123456789": "look like nanoseconds",
   };

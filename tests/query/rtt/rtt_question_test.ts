@@ -48,7 +48,7 @@ Deno.test("parseQuestion() names what is wrong with a context", () => {
       [{ ...measurement, time: 1.7e12 }],
       "context[0]: found time 1700000000000, these look like milliseconds",
     ],
-    [[{ ...measurement, time: [3] }], "context[0]: found time an array, it is no time"],
+    [[{ ...measurement, time: [3] }], "context[0]: found time an array, it is not a time"],
   ];
   for (const [context, message] of cases) {
     assertThrows(() => parseQuestion({ ...PAIR, context }), UserError, message);
