@@ -154,9 +154,11 @@ function comparedIn(comparison: RttComparison, where: string, numCases: number):
   return { verdict, text, terms: TERMS_OF[metric] ?? [] };
 }
 
-/** How many cases would show a difference. */
+/** How many cases would show a difference, see {@link casesToShow}. */
 function moreText(numCases: number | null): string {
-  return numCases === null ? "" : `, about ${countText(numCases)} cases would show it if it is real`;
+  return numCases === null
+    ? ""
+    : `, about ${countText(numCases)} cases would show it four times in five, if it is real`;
 }
 
 /** One item for each metric and verdict, with the counts at which it holds. */
