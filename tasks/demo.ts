@@ -25,6 +25,9 @@ import { SERVED_AT } from "./stages.ts";
 import { synthStage } from "./synth.ts";
 
 const CONFIG = "demo";
+/** Of the synthetic Internet: what two cores make in the default time, so that all of them learn and report the same. */
+const SYNTH_STEPS = 500;
+/** Of other data: the passes over them and the time say how many steps there are. */
 const MOST_STEPS = 1_000_000;
 /** Measurements that are predicted: enough to tell the median error to some tenths of a millisecond. */
 const NUM_PREDICTED = 2000;
@@ -38,7 +41,11 @@ const FLAGS = {
   input: flag.texts("RIPE Atlas results or measurements Parquet (default: a synthetic Internet)", {
     placeholder: "P",
   }),
-  minutes: flag.number("how long to train, in minutes", { default: 3, min: 0.05, max: 100_000 }),
+  steps: flag.optionalInteger(
+    `how many steps to train at most (default: ${SYNTH_STEPS}; of --input as many as its passes take)`,
+    { min: 1, max: MOST_STEPS },
+  ),
+  minutes: flag.number("how long to train at most, in minutes", { default: 3, min: 0.05, max: 100_000 }),
   overwrite: flag.boolean("replace what an earlier demo with other options wrote"),
 };
 
@@ -56,7 +63,8 @@ export const demoStage = defineStage({
     using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "demo" });
     const folder = { output, fileName: "demo.json", what: "a demo" };
     const { input, minutes } = options;
-    const demo = openChain(folder, { input, minutes, seed }, options.overwrite);
+    const steps = options.steps ?? (input.length === 0 ? SYNTH_STEPS : MOST_STEPS);
+    const demo = openChain(folder, { input, minutes, steps, seed }, options.overwrite);
     const replacing = demo.replaces ? ["--overwrite"] : [];
     const measurements = await makeMeasurements(options, { inputs, replacing, context });
     const rows = join(output, "rows");
@@ -66,8 +74,7 @@ export const demoStage = defineStage({
     await step(context, shardStage, ["--input", ...measurements, ...splitting]);
     await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded, ...replacing]);
     const run = join(output, "train");
-    // The passes over the data and the time say how many steps there are.
-    const length = ["--set", `train.steps=${MOST_STEPS}`, "--max-time", `${60 * minutes}s`];
+    const length = ["--set", `train.steps=${steps}`, "--max-time", `${60 * minutes}s`];
     const training = ["--data", rows, "--run", run, "--config", CONFIG, ...length, ...seeded];
     const trained = await trainStep(context, training, demo.replaces ?? false);
     if (trained["tokensPerSecond"] !== null) {
