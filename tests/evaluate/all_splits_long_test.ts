@@ -147,7 +147,7 @@ Deno.test({
 Deno.test("eval --all-splits refuses options of one split, others' results and other models in one line", async () => {
   const [run, other] = [join(output, "train"), folder.at("refused")];
   const cases: [string[], number, string][] = [
-    [allOf(output, ...TRAINING, "--seed", "3"), 1, "with other options wrote to it"],
+    [allOf(output, ...TRAINING, "--seed", "3"), 1, "with other options (seed) wrote to it"],
     [allOf(other, "--data", run), 2, "--data with --all-splits"],
     [allOf(other, "--history", "all"), 2, "--history with --all-splits"],
     [allOf(other, "--checkpoint", run, "--max-time", "3m"), 2, "--max-time with --checkpoint"],
