@@ -8,6 +8,7 @@ import { basename, dirname, fromFileUrl, join } from "@std/path";
 import { VERSION } from "../../lib/version.ts";
 import { moduleOf, STAGES } from "../../tasks/stages.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { untilAtWork } from "../until.ts";
 import { outputOf, type ProcessResult, runDeno, runStageProcess } from "./process.ts";
 import { loadStage } from "./stage_in_process.ts";
 
@@ -198,9 +199,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
     for (const [signal, code] of [["SIGTERM", 75], ["SIGUSR2", 75], ["SIGINT", 130]] as const) {
       const child = machine.spawn(["synth", "--rows", "1_000_000_000", "--output", "endless.parquet"]);
       // The signal goes to the process that was started, which must be the one that works.
-      while (!namesIn(at(".endless.parquet.work")).includes("next")) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+      await untilAtWork(child, "its output", () => namesIn(at(".endless.parquet.work")).includes("next"));
       child.kill(signal);
       assertEquals((await outputOf(child)).code, code, signal);
     }

@@ -7,6 +7,7 @@ import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../report/browser.ts";
 import { smallSettings } from "../train/small_settings.ts";
+import { untilAtWork } from "../until.ts";
 
 const TRAINING = ["--config", "demo", ...smallSettings({ "train.steps": 3 })];
 const SPLITS = ["probe", "destination", "pair", "time"];
@@ -35,7 +36,7 @@ function readReport(of: string): AllSplitsReport {
 async function killAt(path: string, args: string[]): Promise<void> {
   const child = spawnStage(args);
   const ended = outputOf(child);
-  while (!exists(path)) await new Promise((resolve) => setTimeout(resolve, 5));
+  await untilAtWork(child, path, () => exists(path));
   child.kill("SIGKILL");
   assertEquals((await ended).code, 137);
 }

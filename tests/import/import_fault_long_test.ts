@@ -4,6 +4,7 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { exists } from "../../lib/files/inputs.ts";
 import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
 import { SmallDisk } from "../files/small_disk.ts";
+import { untilAtWork } from "../until.ts";
 import { withFolder } from "../measurement/batches.ts";
 import { ping } from "../atlas/ping_result.ts";
 
@@ -77,9 +78,7 @@ Deno.test(
         Deno.writeTextFileSync(input, text);
         const child = spawnStage([...importArguments(input, folder), "--overwrite", "--json"]);
         const output = outputOf(child);
-        while (!exists(`${folder}/.out.parquet.work/next`)) {
-          await new Promise((resolve) => setTimeout(resolve, 1));
-        }
+        await untilAtWork(child, "its output", () => exists(`${folder}/.out.parquet.work/next`));
         if (change === "cut") Deno.truncateSync(input, 1000);
         else {Deno.writeTextFileSync(input, `\n${lines(1).replace("1600000000", "1700000000")}`, {
             append: true,
