@@ -5,6 +5,7 @@
  * @module
  */
 import { join } from "@std/path";
+import { kebab } from "../lib/cli/flags.ts";
 import type { Stage, StageContext } from "../lib/cli/stage.ts";
 import { ConfigError, ensure, FormatError, UserError } from "../lib/errors.ts";
 import { WORK } from "../lib/files/array_task.ts";
@@ -40,7 +41,7 @@ export interface ChainFolder {
  * @param options The options that the results depend on. @param overwrite Whether those of other options are replaced.
  * @throws {UserError} If it holds other files, or those of a chain with other options.
  */
-export function openChain<Options>(
+export function openChain<Options extends object>(
   folder: ChainFolder,
   options: Options,
   overwrite: boolean,
@@ -55,8 +56,9 @@ export function openChain<Options>(
       return state;
     }
     if (!overwrite && !isBeforeTraining(folder, earlier.options, options)) {
+      const names = namesOfDifferent(earlier.options, options);
       throw new UserError(
-        `Cannot use ${output}: ${what} with other options wrote to it; choose another --output or add --overwrite`,
+        `Cannot use ${output}: ${what} with other options (${names}) wrote to it; choose another --output or add --overwrite`,
       );
     }
     state.replaces = true;
@@ -67,6 +69,15 @@ export function openChain<Options>(
   }
   saveChain(folder, state);
   return state;
+}
+
+/** The options that differ, as users write them. */
+function namesOfDifferent(earlier: object, options: object): string {
+  const textsOf = (of: object) =>
+    new Map(Object.entries(of).map(([name, value]) => [name, JSON.stringify(value)]));
+  const [before, now] = [textsOf(earlier), textsOf(options)];
+  const names = [...new Set([...before.keys(), ...now.keys()])];
+  return names.filter((name) => before.get(name) !== now.get(name)).map(kebab).join(", ");
 }
 
 /** The entries of a folder besides the chain's own state. */

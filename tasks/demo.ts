@@ -25,6 +25,9 @@ import { SERVED_AT } from "./stages.ts";
 import { synthStage } from "./synth.ts";
 
 const CONFIG = "demo";
+/** Steps on the synthetic Internet: as many as two cores make in the default time, so that every run reports the same. */
+const SYNTH_STEPS = 500;
+/** Steps on other data: the passes over the data and the time decide. */
 const MOST_STEPS = 1_000_000;
 /** Number of predicted measurements: enough to estimate the median error to some tenths of a millisecond. */
 const NUM_PREDICTED = 2000;
@@ -38,7 +41,11 @@ const FLAGS = {
   input: flag.texts("RIPE Atlas results or measurements Parquet (default: a synthetic Internet)", {
     placeholder: "P",
   }),
-  minutes: flag.number("training time, in minutes", { default: 3, min: 0.05, max: 100_000 }),
+  steps: flag.optionalInteger(
+    `steps to train at most (default: ${SYNTH_STEPS}; with --input as many as its passes take)`,
+    { min: 1, max: MOST_STEPS },
+  ),
+  minutes: flag.number("training time at most, in minutes", { default: 3, min: 0.05, max: 100_000 }),
   overwrite: flag.boolean("replace what an earlier demo with other options wrote"),
 };
 
@@ -56,7 +63,8 @@ export const demoStage = defineStage({
     using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "demo" });
     const folder = { output, fileName: "demo.json", what: "a demo" };
     const { input, minutes } = options;
-    const demo = openChain(folder, { input, minutes, seed }, options.overwrite);
+    const steps = options.steps ?? (input.length === 0 ? SYNTH_STEPS : MOST_STEPS);
+    const demo = openChain(folder, { input, minutes, steps, seed }, options.overwrite);
     const replacing = demo.replaces ? ["--overwrite"] : [];
     const measurements = await makeMeasurements(options, { inputs, replacing, context });
     const rows = join(output, "rows");
@@ -66,8 +74,7 @@ export const demoStage = defineStage({
     await step(context, shardStage, ["--input", ...measurements, ...splitting]);
     await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded, ...replacing]);
     const run = join(output, "train");
-    // The passes over the data and the time determine the number of steps.
-    const length = ["--set", `train.steps=${MOST_STEPS}`, "--max-time", `${60 * minutes}s`];
+    const length = ["--set", `train.steps=${steps}`, "--max-time", `${60 * minutes}s`];
     const training = ["--data", rows, "--run", run, "--config", CONFIG, ...length, ...seeded];
     const trained = await trainStep(context, training, demo.replaces ?? false);
     if (trained["tokensPerSecond"] !== null) {

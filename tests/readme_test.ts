@@ -37,3 +37,27 @@ Deno.test("README.md's presets are those of configs/", () => {
   const line = /preset of `configs\/` \(([^)]*)\)/.exec(readme)?.[1] ?? "";
   assertEquals([...line.matchAll(/`([^`]+)`/g)].map((match) => match[1]).sort(), presets);
 });
+
+Deno.test("README.md says of the demo what its report says", () => {
+  const golden = new URL("golden/demo/", import.meta.url);
+  const { demo } = JSON.parse(Deno.readTextFileSync(new URL("figures.json", golden)));
+  const [low, high] = demo.medianErrorIntervalMs.map((ms: number) => ms.toFixed(2));
+  const isShown = demo.verdict === "none" ? "no difference from" : "a difference from";
+  const text = readme.replace(/\s+/g, " ");
+  for (
+    const claim of [
+      `it trains ${demo.steps} steps to a validation loss of ${
+        demo.validationBits.toFixed(1)
+      } bits per token`,
+      `the tokens' unigram entropy is ${demo.unigramBits.toFixed(1)}`,
+      `are off by ${demo.medianErrorMs.toFixed(2)} ms at most (95 % interval ${low} to ${high} ms, ` +
+      `${demo.numMeasurements.toLocaleString("en")} measurements); ` +
+      `${isShown} the best method without a model is shown (${demo.bestErrorMs.toFixed(2)} ms)`,
+      `Each source's median is off by ${demo.sourceErrorMs.toFixed(0)} ms`,
+    ]
+  ) assert(text.includes(claim), `README.md does not say: ${claim}`);
+  const answer = Deno.readTextFileSync(new URL("query_rtt.txt", golden));
+  const [, src, dst] = /^RTT (\S+) -> (\S+)$/m.exec(answer) ?? [];
+  const question = `$ deno task query rtt --checkpoint runs/demo/train --src ${src} --dst ${dst}`;
+  assert(readme.includes(`${question}\n${answer}`), "README.md shows another answer of query rtt");
+});

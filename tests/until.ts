@@ -13,3 +13,23 @@ export async function until(
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
+
+/**
+ * Waits until something holds while a process is at work.
+ *
+ * @param child The process.
+ * @param what For the error.
+ * @throws If the process ends before.
+ */
+export async function untilAtWork(
+  child: Pick<Deno.ChildProcess, "status">,
+  what: string,
+  holds: () => boolean,
+): Promise<void> {
+  let isOver = false;
+  void child.status.then(() => isOver = true);
+  while (!holds()) {
+    if (isOver) throw new Error(`the process ended before ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}

@@ -63,7 +63,9 @@ export function permissionsOf(needs: StageNeeds, args: readonly string[]): Deno.
     write: allowed("write"),
     run: started.filter((command) => isGranted({ name: "run", command })),
     sys: sys.filter((kind) => isGranted({ name: "sys", kind })),
-    net: (listens ? [placeOf(listens, needs, args)] : []).filter((host) => isGranted({ name: "net", host })),
+    net: (listens ? [placeOf(listens, needs, args)] : []).filter((host) =>
+      isAddress(host) && isGranted({ name: "net", host })
+    ),
     env: launchVariables.filter((variable) => isGranted({ name: "env", variable })),
     ffi: launchVariables.some((name) => isGranted({ name: "env", variable: name }) && Deno.env.has(name)) &&
       isGranted({ name: "ffi" }),
@@ -97,6 +99,11 @@ function placeOf(
   const [host = defaults.host] = named.get("host") ?? [];
   const [port = defaults.port] = named.get("port") ?? [];
   return `${urlHost(host)}:${port}`;
+}
+
+/** Whether it is an address and a port; of anything else Deno makes no permission, and the stage reports an error. */
+function isAddress(place: string): boolean {
+  return /^(?:\[.*\]|\d+(?:\.\d+){3})$/.test(URL.parse(`http://${place}`)?.hostname ?? "");
 }
 
 /** The options with paths, and their values. */

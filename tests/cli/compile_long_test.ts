@@ -1,12 +1,14 @@
 /**
  * The one file, made once and run as on a machine that has nothing of this program: without the checkout's folder, the
- * environment, Deno or a network. Which form it has depends on whether Deno's runtime stub can be had here.
+ * environment, Deno or a network. Which form it has depends on whether Deno's runtime stub can be had here; a launcher
+ * is tried in any case.
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { basename, dirname, fromFileUrl, join } from "@std/path";
 import { VERSION } from "../../lib/version.ts";
 import { moduleOf, STAGES } from "../../tasks/stages.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { untilAtWork } from "../until.ts";
 import { outputOf, type ProcessResult, runDeno, runStageProcess } from "./process.ts";
 import { loadStage } from "./stage_in_process.ts";
 
@@ -105,14 +107,18 @@ function namesIn(folder: string): string[] {
   }
 }
 
+/** Makes the one file; what is in it, of a launcher. */
+async function compileTo(made: string, ...form: string[]): Promise<string | undefined> {
+  const args = [MAIN, "compile", "--output", made, "--json", ...form];
+  const { code, stdout, stderr } = await runDeno(["--allow-read", "--allow-write", "--allow-run", ...args]);
+  assertEquals(code, 0, stderr);
+  return JSON.parse(stdout).hash;
+}
+
 Deno.test("compile makes one file that runs the stages as a checkout does", async (test) => {
   using folder = new TemporaryFolder();
   const made = folder.at("made/ping-llm");
-  const compile = await runDeno(
-    ["--allow-read", "--allow-write", "--allow-run", MAIN, "compile", "--output", made, "--json"],
-  );
-  assertEquals(compile.code, 0, compile.stderr);
-  const { form, hash } = JSON.parse(compile.stdout);
+  await compileTo(made);
   using elsewhere = new TemporaryFolder();
   const machine = new Machine(elsewhere, made);
   const at = (name: string) => join(dirname(machine.program), name);
@@ -193,15 +199,21 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
     for (const [signal, code] of [["SIGTERM", 75], ["SIGUSR2", 75], ["SIGINT", 130]] as const) {
       const child = machine.spawn(["synth", "--rows", "1_000_000_000", "--output", "endless.parquet"]);
       // The signal goes to the process that was started, which must be the one that works.
-      while (!namesIn(at(".endless.parquet.work")).includes("next")) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+      await untilAtWork(child, "its output", () => namesIn(at(".endless.parquet.work")).includes("next"));
       child.kill(signal);
       assertEquals((await outputOf(child)).code, code, signal);
     }
   });
+});
 
-  if (form !== "launcher") return;
+Deno.test("the launcher of compile unpacks what nobody else can have changed", async (test) => {
+  using folder = new TemporaryFolder();
+  const made = folder.at("made/ping-llm");
+  const hash = await compileTo(made, "--form", "launcher");
+  assert(hash);
+  using elsewhere = new TemporaryFolder();
+  const machine = new Machine(elsewhere, made);
+  await machine.done(["--version"]);
   const cacheOf = (name: string) => elsewhere.at(`${name}/ping-llm`);
 
   await test.step("unpacks once, however many start at the same time", async () => {
@@ -277,14 +289,23 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
       await start();
       assertEquals(Deno.statSync(stage).ino, ino, "not unpacked again");
     }
-    if (Deno.uid() !== 0) return;
-    Deno.chownSync(cacheOf("poisoned"), 12345, 12345);
-    const { code, stderr } = await machine.run(["--version"], { env });
-    assertEquals(code, 1);
-    assertMatch(
-      stderr,
-      /^error: Cannot unpack ping-llm in [^\n]*: others can write to [^\n]*; set XDG_CACHE_HOME to one\n$/,
-    );
+  });
+
+  // Only root can give a folder to somebody else.
+  await test.step({
+    name: "does not unpack in another user's folder",
+    ignore: Deno.uid() !== 0,
+    async fn() {
+      const env = { XDG_CACHE_HOME: elsewhere.at("foreign"), HOME: NOWHERE, TMPDIR: NOWHERE };
+      await machine.done(["--version"], { env });
+      Deno.chownSync(cacheOf("foreign"), 12345, 12345);
+      const { code, stderr } = await machine.run(["--version"], { env });
+      assertEquals(code, 1);
+      assertMatch(
+        stderr,
+        /^error: Cannot unpack ping-llm in [^\n]*: others can write to [^\n]*; set XDG_CACHE_HOME to one\n$/,
+      );
+    },
   });
 
   await test.step("unpacks nowhere that others may write", async () => {

@@ -69,7 +69,8 @@ Deno.test("a stage that SIGTERM meets at any moment ends with 75, and never by a
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20_000, numBad: 0 }));
   const seen = new Map<string, number>();
-  for (let delayMs = 0; delayMs <= 400; delayMs += 40) {
+  // From the start of the process until it is met at its work, which takes longer on a slow machine.
+  for (let delayMs = 0; delayMs <= 400 || !(seen.has("in the stage") || seen.has("done")); delayMs += 40) {
     const args = ["--input", folder.at("in.parquet"), "--vocab", "v1", "--output", folder.at(`${delayMs}`)];
     const child = spawnStage(["pretokenize", ...args, "--sequences-per-file", "500"]);
     await new Promise((resolve) => setTimeout(resolve, delayMs));

@@ -21,13 +21,14 @@ class ObservedListener extends SignalListener {
 }
 const signals = new ObservedListener();
 
-/** Two signals of one kind that come at once are one, so they are sent apart. */
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
+/** Sends the signals. Two of one kind that come at once are one, so each is sent when the one before has come. */
 async function sendAll(): Promise<void> {
-  for (const name of names) {
-    Deno.kill(Deno.pid, name as Deno.Signal);
-    await pause(50);
+  for (const name of names as Deno.Signal[]) {
+    const { promise: hasCome, resolve } = Promise.withResolvers<void>();
+    Deno.addSignalListener(name, resolve);
+    Deno.kill(Deno.pid, name);
+    await hasCome;
+    Deno.removeSignalListener(name, resolve);
   }
 }
 
@@ -48,10 +49,8 @@ if (place === "before the thread") {
   await sendAll();
 } else if (place === "in the stage") {
   runCode(`
-    let signal = "none";
-    onmessage = ({ data }) => {
-      if (data.kind === "run") setTimeout(() => {${end("75", `"stage saw " + signal`)}}, 300);
-      else signal = data.signal;
+    onmessage = ({ data: { signal } }) => {
+      if (signal) setTimeout(() => {${end("75", `"stage saw " + signal`)}}, 300);
     };
     ${ready}`);
   await signals.begun;

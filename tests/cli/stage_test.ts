@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import { VERSION } from "../../lib/version.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
@@ -65,5 +65,20 @@ Deno.test("a stage says in one line why it cannot start a program where the envi
         "put `env -u LD_LIBRARY_PATH` before the command\n",
     );
     assertEquals(code, 1);
+  }
+});
+
+Deno.test("serve refuses ports and hosts that are none in one line", async () => {
+  for (
+    const [option, value] of [["--port", "99999"], ["--port", "8080x"], ["--host", "a b"], ["--host", ""], [
+      "--host",
+      ".",
+    ]]
+  ) {
+    const { code, stderr } = await runStageProcess(["serve", "--checkpoint", "run", option, value], {
+      flags: ["--allow-net"],
+    });
+    assertMatch(stderr, new RegExp(`^error: Cannot use ${option}[^\\n]*\\n$`), value);
+    assertEquals(code, 2, value);
   }
 });

@@ -77,9 +77,15 @@ Deno.test("slurm's scripts are what bash and shellcheck take, whatever the paths
     const escaped = join(output, "jobs", SCRIPTS[i]).replaceAll("%", "%%").replace(/["\\]/g, "\\$&");
     assertEquals(log, `${escaped}-${number}.log`);
   }
-  if (!new Deno.Command("which", { args: ["shellcheck"] }).outputSync().success) {
-    return console.log("shellcheck was left out: it is not installed");
-  }
+});
+
+const hasShellcheck = new Deno.Command("which", { args: ["shellcheck"] }).outputSync().success;
+if (!hasShellcheck) console.log("shellcheck is left out: it is not installed (Debian: shellcheck)");
+
+Deno.test("slurm's scripts satisfy shellcheck", { ignore: !hasShellcheck }, async () => {
+  using folder = await prepared();
+  const output = folder.at(`it's "50 %" of $HOME \\`);
+  await succeed("slurm", ...slurmArguments(folder, output));
   // SC2016: the path has a $ that is no variable.
   const checked = new Deno.Command("shellcheck", { args: ["--exclude=SC2016", ...jobsOf(output)] })
     .outputSync();
@@ -288,9 +294,9 @@ Deno.test("slurm's scripts run by hand in order; a stopped training goes on, a k
   assertEquals(status.code, 0, status.stdout);
 });
 
-Deno.test("a chain under SLURM ends as one by hand, though its training is signalled and requeued", async () => {
-  const reason = slurmIsMissing();
-  if (reason !== undefined) return console.log(`the test of a real SLURM was left out: ${reason}`);
+Deno.test("a chain under SLURM ends as one by hand, though its training is signalled and requeued", {
+  ignore: slurmIsMissing() !== undefined,
+}, async () => {
   assert(undisturbed !== undefined, "the run by hand comes first");
   const { folder, output: byHand } = undisturbed;
   await using slurm = await SlurmCluster.start();

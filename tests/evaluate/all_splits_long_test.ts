@@ -7,6 +7,7 @@ import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../report/browser.ts";
 import { smallSettings } from "../train/small_settings.ts";
+import { untilAtWork } from "../until.ts";
 
 const TRAINING = ["--config", "demo", ...smallSettings({ "train.steps": 3 })];
 const SPLITS = ["probe", "destination", "pair", "time"];
@@ -35,7 +36,7 @@ function readReport(of: string): AllSplitsReport {
 async function killAt(path: string, args: string[]): Promise<void> {
   const child = spawnStage(args);
   const ended = outputOf(child);
-  while (!exists(path)) await new Promise((resolve) => setTimeout(resolve, 5));
+  await untilAtWork(child, path, () => exists(path));
   child.kill("SIGKILL");
   assertEquals((await ended).code, 137);
 }
@@ -147,7 +148,7 @@ Deno.test({
 Deno.test("eval --all-splits refuses options of one split, others' results and other models in one line", async () => {
   const [run, other] = [join(output, "train"), folder.at("refused")];
   const cases: [string[], number, string][] = [
-    [allOf(output, ...TRAINING, "--seed", "3"), 1, "with other options wrote to it"],
+    [allOf(output, ...TRAINING, "--seed", "3"), 1, "with other options (seed) wrote to it"],
     [allOf(other, "--data", run), 2, "--data with --all-splits"],
     [allOf(other, "--history", "all"), 2, "--history with --all-splits"],
     [allOf(other, "--checkpoint", run, "--max-time", "3m"), 2, "--max-time with --checkpoint"],

@@ -8,7 +8,7 @@ import { TemporaryFolder } from "../files/temporary_folder.ts";
 const OPTIONS = { input: "a", minutes: 3 };
 const OTHER = { ...OPTIONS, minutes: 4 };
 const OTHER_INPUT = { ...OPTIONS, input: "b" };
-const MESSAGE = "a test with other options wrote to it";
+const MESSAGE = "a test with other options (minutes) wrote to it";
 
 function opened(test: (open: (options: typeof OPTIONS) => unknown, output: string) => void): void {
   using temporary = new TemporaryFolder();
@@ -30,7 +30,8 @@ Deno.test("openChain() takes other options of training until there is a checkpoi
   opened((open, output) => {
     open(OPTIONS);
     Deno.mkdirSync(join(output, "rows"));
-    assertThrows(() => open(OTHER_INPUT), UserError, MESSAGE);
+    assertThrows(() => open(OTHER_INPUT), UserError, "a test with other options (input) wrote to it");
+    assertThrows(() => open({ ...OTHER, input: "b" }), UserError, "(input, minutes)");
     assertEquals(open(OTHER), { options: OTHER, replaces: true });
     Deno.mkdirSync(join(output, "train", "checkpoints", "step-00000002"), { recursive: true });
     assertThrows(() => open(OPTIONS), UserError, MESSAGE);

@@ -7,6 +7,7 @@ import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cl
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../report/browser.ts";
 import { smallSettings } from "../train/small_settings.ts";
+import { untilAtWork } from "../until.ts";
 
 const SETTINGS = smallSettings({
   "model.numLayers": 2,
@@ -212,9 +213,7 @@ Deno.test("eval interrupted leaves no report, and the same command then makes it
   const args = evalOf(output, "--every-context", ...SHORT);
   const child = spawnStage(args);
   const ended = outputOf(child);
-  while (!exists(join(output, ".work", "manifest.json"))) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await untilAtWork(child, "its manifest", () => exists(join(output, ".work", "manifest.json")));
   child.kill("SIGINT");
   const { code, stderr } = await ended;
   assertEquals(code, 130, stderr);

@@ -1,22 +1,34 @@
 /** A disk of a few hundred kilobytes, so that it is full soon. @module */
+import { TemporaryFolder } from "./temporary_folder.ts";
 
 /** A tmpfs that is mounted until it is disposed of. */
 export class SmallDisk implements AsyncDisposable {
   private constructor(readonly path: string) {}
 
+  /** Whether the system allows it; says so in a line where it does not. */
+  static async isPossible(): Promise<boolean> {
+    if (Deno.build.os === "linux" && Deno.uid() === 0) {
+      using folder = new TemporaryFolder();
+      const disk = new SmallDisk(folder.path);
+      const isMounted = await disk.#mount("size=100k");
+      await disk[Symbol.asyncDispose]();
+      if (isMounted) return true;
+    }
+    console.log("left out: a full disk needs a small tmpfs, which only root on Linux can mount");
+    return false;
+  }
+
   /**
-   * Mounts a disk where the system allows it; says in a line where it does not.
+   * Mounts a disk.
    *
    * @param path An empty folder.
    * @param size As in `700k`.
    */
-  static async mount(path: string, size: string): Promise<SmallDisk | undefined> {
-    const isRoot = Deno.build.os === "linux" && Deno.uid() === 0;
+  static async mount(path: string, size: string): Promise<SmallDisk> {
     Deno.mkdirSync(path, { recursive: true });
     const disk = new SmallDisk(path);
-    if (isRoot && await disk.#mount(`size=${size}`)) return disk;
-    console.log("not run: a full disk needs a small tmpfs, which only root on Linux can mount");
-    return undefined;
+    if (!await disk.#mount(`size=${size}`)) throw new Error(`no disk of ${size} can be mounted`);
+    return disk;
   }
 
   /** Changes the size; what is there stays. */

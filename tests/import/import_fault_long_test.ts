@@ -3,6 +3,8 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { exists } from "../../lib/files/inputs.ts";
 import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
+import { SmallDisk } from "../files/small_disk.ts";
+import { untilAtWork } from "../until.ts";
 import { withFolder } from "../measurement/batches.ts";
 import { ping } from "../atlas/ping_result.ts";
 
@@ -50,63 +52,62 @@ Deno.test("import ends with one line and no output when an input cannot be read 
     await assertFails(`${folder}/cut.jsonl.zst`, folder, "cut.jsonl.zst at byte");
     await assertFails(`${folder}/empty.json`, folder, "expected a file of RIPE Atlas results");
     await assertFails(`${folder}/link.json`, folder, "link.json: no such file");
-    if (Deno.build.os === "windows" || Deno.uid() === 0) return; // permissions do not hold root back
-    write("closed.json", bytes);
+  }));
+
+const isWindows = Deno.build.os === "windows";
+
+// Permissions do not hold root back.
+Deno.test("import ends with one line when it may not read its input", {
+  ignore: isWindows || Deno.uid() === 0,
+}, () =>
+  withFolder(async (folder) => {
+    Deno.writeTextFileSync(`${folder}/closed.json`, lines(1));
     Deno.chmodSync(`${folder}/closed.json`, 0);
     await assertFails(`${folder}/closed.json`, folder, "closed.json: permission denied");
   }));
 
-Deno.test("import reads what is there when its input is cut or grows meanwhile", () =>
-  withFolder(async (folder) => {
-    if (Deno.build.os === "windows") return; // another process's open file cannot be cut there
-    const text = lines(400_000);
-    const input = `${folder}/in.jsonl`;
-    for (const change of ["cut", "grow"]) {
-      Deno.writeTextFileSync(input, text);
-      const child = spawnStage([...importArguments(input, folder), "--overwrite", "--json"]);
-      const output = outputOf(child);
-      while (!exists(`${folder}/.out.parquet.work/next`)) {
-        await new Promise((resolve) => setTimeout(resolve, 1));
+// On Windows another process's open file cannot be cut.
+Deno.test(
+  "import reads what is there when its input is cut or grows meanwhile",
+  { ignore: isWindows },
+  () =>
+    withFolder(async (folder) => {
+      const text = lines(400_000);
+      const input = `${folder}/in.jsonl`;
+      for (const change of ["cut", "grow"]) {
+        Deno.writeTextFileSync(input, text);
+        const child = spawnStage([...importArguments(input, folder), "--overwrite", "--json"]);
+        const output = outputOf(child);
+        await untilAtWork(child, "its output", () => exists(`${folder}/.out.parquet.work/next`));
+        if (change === "cut") Deno.truncateSync(input, 1000);
+        else {Deno.writeTextFileSync(input, `\n${lines(1).replace("1600000000", "1700000000")}`, {
+            append: true,
+          });}
+        const { code, stdout, stderr } = await output;
+        if (change === "grow") {
+          assertEquals([code, stderr], [0, ""]);
+          assertEquals(JSON.parse(stdout).rows, 400_001);
+        } else {
+          assertMatch(stderr, /^error: Cannot read [^\n]*in.jsonl at byte [^\n]*truncated[^\n]*\n$/);
+          assertEquals([code, names(folder)], [1, []]);
+        }
       }
-      if (change === "cut") Deno.truncateSync(input, 1000);
-      else {Deno.writeTextFileSync(input, `\n${lines(1).replace("1600000000", "1700000000")}`, {
-          append: true,
-        });}
-      const { code, stdout, stderr } = await output;
-      if (change === "grow") {
-        assertEquals([code, stderr], [0, ""]);
-        assertEquals(JSON.parse(stdout).rows, 400_001);
-      } else {
-        assertMatch(stderr, /^error: Cannot read [^\n]*in.jsonl at byte [^\n]*truncated[^\n]*\n$/);
-        assertEquals([code, names(folder)], [1, []]);
-      }
-    }
-  }));
+    }),
+);
 
-Deno.test("import says what a full disk means and does the work when there is room", () =>
+Deno.test("import says what a full disk means and does the work when there is room", {
+  ignore: !await SmallDisk.isPossible(),
+}, () =>
   withFolder(async (folder) => {
-    const small = `${folder}/small`;
-    Deno.mkdirSync(small);
-    const mount = (options: string) =>
-      new Deno.Command("mount", { args: ["-t", "tmpfs", "-o", options, "tmpfs", small], stderr: "null" })
-        .output();
-    const isRoot = Deno.build.os === "linux" && Deno.uid() === 0;
-    if (!isRoot || !(await mount("size=400k")).success) {
-      console.log("not run: a full disk needs a small tmpfs, which only root on Linux can mount");
-      return;
+    await using disk = await SmallDisk.mount(`${folder}/small`, "400k");
+    Deno.writeTextFileSync(`${folder}/in.jsonl`, lines(150_000));
+    await assertFails(`${folder}/in.jsonl`, disk.path, "no space left");
+    await disk.resize("64m");
+    for (const place of [disk.path, folder]) {
+      assertEquals((await runStageProcess(importArguments(`${folder}/in.jsonl`, place))).code, 0);
+      assertEquals(names(place), ["out.parquet", "out.parquet.manifest.json"]);
     }
-    try {
-      Deno.writeTextFileSync(`${folder}/in.jsonl`, lines(150_000));
-      await assertFails(`${folder}/in.jsonl`, small, "no space left");
-      await mount("remount,size=64m");
-      for (const place of [small, folder]) {
-        assertEquals((await runStageProcess(importArguments(`${folder}/in.jsonl`, place))).code, 0);
-        assertEquals(names(place), ["out.parquet", "out.parquet.manifest.json"]);
-      }
-      assertEquals(Deno.readFileSync(`${small}/out.parquet`), Deno.readFileSync(`${folder}/out.parquet`));
-    } finally {
-      await new Deno.Command("umount", { args: [small] }).output();
-    }
+    assertEquals(Deno.readFileSync(`${disk.path}/out.parquet`), Deno.readFileSync(`${folder}/out.parquet`));
   }));
 
 Deno.test("import --overwrite leaves no list of rejects of an earlier run", () =>

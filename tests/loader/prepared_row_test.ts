@@ -110,7 +110,8 @@ Deno.test("PreparedRowCache counts rows and addresses, not only measurements", (
   for (; numKept < 2000; numKept++) {
     try {
       cache.get(1999 - numKept);
-    } catch {
+    } catch (error) {
+      assertEquals((error as Error).message, "read again");
       break;
     }
   }

@@ -4,10 +4,11 @@
  *
  * @module
  */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { exists } from "../../lib/files/inputs.ts";
 import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { untilAtWork } from "../until.ts";
 import { folderHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
 
@@ -31,12 +32,7 @@ for (const [stage, { args, firstFile }] of Object.entries(STAGES)) {
     const output = folder.at("out");
     const child = spawnStage([...command, output]);
     const ended = outputOf(child);
-    let isOver = false;
-    ended.then(() => isOver = true);
-    while (!isOver && !exists(`${output}/${firstFile}`)) {
-      await new Promise((resolve) => setTimeout(resolve, 0));
-    }
-    assert(!isOver, `${stage} ended before it wrote ${firstFile}`);
+    await untilAtWork(child, firstFile, () => exists(`${output}/${firstFile}`));
     Deno.renameSync(other, input);
     const { code, stdout, stderr } = await ended;
     assertMatch(stderr, /^error: [^\n]+\n$/);

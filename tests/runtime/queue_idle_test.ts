@@ -33,7 +33,9 @@ Deno.test("secondsUntilIdle() measures the work, whether the call blocks until t
     return seconds;
   };
   await run(1);
-  const short = await run(1);
+  // The least of some: other programs may hold up any one.
+  let short = Infinity;
+  for (let i = 0; i < 5; i++) short = Math.min(short, await run(1));
   const long = await run(NUM_VALUES / 64);
   assert(long > 3 * short, `${long} s and ${short} s`);
   buffer.destroy();

@@ -83,11 +83,15 @@ export function verdictOf(interval: Interval | null): Verdict {
 
 /** More cases than this are no advice. */
 const MOST_CASES = 1e7;
+/** Standard errors between a true difference and 0 for the 95 % interval to exclude 0, in half and in 80 % of samples. */
+const [EVEN_POWER_ERRORS, USUAL_POWER_ERRORS] = [1.96, 1.96 + 0.8416];
 
 /**
- * About how many cases would show a difference that so many do not, if its true size is the present one: the interval
- * shrinks with the square root of the cases, and must not reach 0. That is so where the new cases are of as many more
- * clusters. Rounded up to two digits; null where the difference is shown already, is 0, or would take over 10 million.
+ * About how many cases would show a difference that so many do not, if its true size is the present one: with 80 % power,
+ * so that four of five samples of that size have an interval without 0 (normal approximation; J. Cohen, Statistical Power
+ * Analysis for the Behavioral Sciences, 1988). The interval shrinks with the square root of the cases, where the new
+ * ones are of as many more clusters. Rounded up to two digits; null where the difference is shown already, is 0, or
+ * would take over 10 million.
  *
  * @param comparison `model` minus `baseline` and the 95 % interval of that difference, in one unit.
  * @param numCases The cases that the interval is of.
@@ -100,7 +104,8 @@ export function casesToShow(
   const difference = model - baseline;
   // The half of the interval towards 0: 1.96 standard errors of the paired difference.
   const reach = difference > 0 ? difference - differenceInterval[0] : differenceInterval[1] - difference;
-  const cases = numCases * (reach / Math.abs(difference)) ** 2;
+  const power = USUAL_POWER_ERRORS / EVEN_POWER_ERRORS;
+  const cases = numCases * (power * reach / Math.abs(difference)) ** 2;
   if (!(cases <= MOST_CASES)) return null;
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(cases)) - 1);
   return Math.ceil(cases / unit) * unit;

@@ -87,6 +87,8 @@ const TERMS = {
   relative: "relative error: the absolute error as a share of the measured RTT",
   crps: "CRPS: the error of the whole predicted distribution, in ms; for a single number the absolute error",
   brier: "Brier score: the mean squared error of the probability that no reply comes",
+  cases:
+    "cases that would show a difference: so many show one of this size, if it is real, four times in five",
 } as const;
 
 const TERMS_OF: Partial<Record<ComparedMetric, readonly (keyof typeof TERMS)[]>> = {
@@ -138,7 +140,7 @@ function comparedOf({ rtt, adapted, failures }: EvalReport): Compared[] {
     const difference = { model: brier, baseline: trainingShareBrier ?? NaN, differenceInterval: interval };
     const more = verdict === "none" ? moreText(casesToShow(difference, numMeasurements)) : "";
     const text = `${value} (${rival}; difference${intervalText(interval, scoreText)}${more})`;
-    compared.push({ verdict, text, terms: ["brier"] });
+    compared.push({ verdict, text, terms: more ? ["brier", "cases"] : ["brier"] });
   }
   return compared;
 }
@@ -151,12 +153,12 @@ function comparedIn(comparison: RttComparison, where: string, numCases: number):
   const more = verdict === "none" ? moreText(casesToShow(comparison, numCases)) : "";
   const text = `${METRIC_NAMES[metric]}${where} ${metricText(metric, model)}${size} ` +
     `(${bestBaseline} ${metricText(metric, baseline)}${difference}${more})`;
-  return { verdict, text, terms: TERMS_OF[metric] ?? [] };
+  return { verdict, text, terms: [...TERMS_OF[metric] ?? [], ...more ? ["cases" as const] : []] };
 }
 
-/** How many cases would show a difference. */
+/** How many cases would show a difference, see {@link casesToShow}. */
 function moreText(numCases: number | null): string {
-  return numCases === null ? "" : `, about ${countText(numCases)} cases would show it if it is real`;
+  return numCases === null ? "" : `, about ${countText(numCases)} cases would show it`;
 }
 
 /** One item for each metric and verdict, with the counts at which it holds. */

@@ -174,20 +174,31 @@ Deno.test("quantileOfSample() is the smallest value that the share does not exce
   assert(Number.isNaN(quantileOfSample([], 0.5)));
 });
 
-Deno.test("casesToShow() is how many cases move the end of the interval to 0, if the difference stays", () => {
+Deno.test("casesToShow() is how many cases show a true difference four times in five", () => {
   const level = (model: number, differenceInterval: [number, number] | null) => ({
     model,
     baseline: 10,
     differenceInterval,
   });
-  // The interval reaches 4 from the difference of 2, so it must be half as wide: four times the cases.
-  assertEquals(casesToShow(level(12, [-2, 6]), 150), 600);
-  assertEquals(casesToShow(level(8, [-6, 2]), 150), 600);
+  // Reach 4 and difference 2: the interval of 600 cases would end at 0. (1.960 + 0.842) ^ 2 / 1.960 ^ 2 times as many.
+  assertEquals(casesToShow(level(12, [-2, 6]), 150), 1300);
+  assertEquals(casesToShow(level(8, [-6, 2]), 150), 1300);
   // Of an interval that is not symmetrical, the half towards 0 counts; rounded up to two digits.
-  assertEquals(casesToShow(level(11, [-2, 2]), 1234), 12_000);
+  assertEquals(casesToShow(level(11, [-2, 2]), 1234), 23_000);
   // Shown, nothing to show, too far away, unknown.
   assertEquals(casesToShow(level(12, [1, 3]), 150), null);
   assertEquals(casesToShow(level(10, [-1, 1]), 150), null);
   assertEquals(casesToShow(level(10.001, [-1, 1]), 150), null);
   assertEquals(casesToShow(level(12, null), 150), null);
+  // Difference 1 with standard deviation 5: the share of draws of so many cases whose interval is above 0.
+  const numCases = casesToShow(level(11, [-0.96, 2.96]), 25) ?? NaN;
+  const random = new RandomStream(0, "test/power");
+  const numDraws = 4000;
+  let numShown = 0;
+  for (let i = 0; i < numDraws; i++) {
+    const errorOfMean = 5 / Math.sqrt(numCases);
+    if (1 + errorOfMean * random.normal() - 1.96 * errorOfMean > 0) numShown++;
+  }
+  // Three standard errors of the share, and what rounding the cases up adds.
+  assertAlmostEquals(numShown / numDraws, 0.8, 3 * Math.sqrt(0.8 * 0.2 / numDraws) + 0.01);
 });

@@ -1,0 +1,101 @@
+/**
+ * What README.md says of the demo, taken from the demo's own result. As a program it writes `tests/golden/demo/`, see
+ * PROVENANCE.md there.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { join } from "@std/path";
+import { checkOutputs } from "../../lib/files/checked_outputs.ts";
+import { loadConfig } from "../../lib/train/run_config.ts";
+import { openRows, openValidation } from "../../lib/train/run_data.ts";
+import { runStageProcess } from "../cli/process.ts";
+
+/** The runs with figures: README.md's, and a shorter one for a test. Their time limit is no limit on a busy machine. */
+export const FIGURE_RUNS = {
+  demo: ["--minutes", "30"],
+  short: ["--minutes", "30", "--steps", "100"],
+} as const;
+
+/** Where the figures of {@link FIGURE_RUNS} lie, and the answer of `query rtt` that README.md shows. */
+export const GOLDEN = new URL("../golden/demo/", import.meta.url);
+
+/** Numbers of one run of the demo. */
+export interface DemoFigures {
+  steps: number;
+  adapter: string;
+  /** Mean over the tokens of the validation sequences, and the entropy of these tokens taken one by one; bits. */
+  validationBits: number;
+  unigramBits: number;
+  numMeasurements: number;
+  /** Median absolute error of the RTTs that the model predicts, with its 95 % interval; ms. */
+  medianErrorMs: number;
+  medianErrorIntervalMs: [number, number];
+  /** The same of the best method without a model, what the comparison says, and that of each source's median. */
+  bestErrorMs: number;
+  verdict: string;
+  sourceErrorMs: number;
+}
+
+/** The figures of a demo by the JSON that it printed and the rows in its folder. */
+export async function figuresOf(demo: string, result: DemoResult): Promise<DemoFigures> {
+  const { rtt, run } = JSON.parse(Deno.readTextFileSync(join(demo, "eval", "report.json")));
+  const { medianAbsoluteMs, intervals } = rtt.model.overall;
+  const comparison = rtt.comparisons.find((each: { metric: string; numContext: number | null }) =>
+    each.metric === "medianAbsoluteMs" && each.numContext === null
+  );
+  const sourceMedian = rtt.baselines.find((each: { name: string }) => each.name === "source median");
+  return {
+    steps: result.steps,
+    adapter: run.adapter,
+    validationBits: result.evalLoss / Math.LN2,
+    unigramBits: await unigramBits(join(demo, "rows")),
+    numMeasurements: run.numMeasurements,
+    medianErrorMs: medianAbsoluteMs,
+    medianErrorIntervalMs: intervals.medianAbsoluteMs,
+    bestErrorMs: comparison.baseline,
+    verdict: comparison.verdict,
+    sourceErrorMs: sourceMedian.overall.medianAbsoluteMs,
+  };
+}
+
+interface DemoResult {
+  steps: number;
+  evalLoss: number;
+}
+
+/** The entropy of the tokens that the validation loss is of: the loss of who knows how often each occurs and no more. */
+async function unigramBits(dataDir: string): Promise<number> {
+  const options = {
+    config: loadConfig("demo"),
+    seed: 0,
+    dataDir,
+    checked: await checkOutputs([dataDir], {}),
+  };
+  using rows = await openRows(options);
+  const counts = new Map<number, number>();
+  let total = 0;
+  for (const { targets, lossMask } of await openValidation(rows, options)) {
+    for (const [i, target] of targets.entries()) {
+      if (lossMask[i] === 0) continue;
+      counts.set(target, (counts.get(target) ?? 0) + 1);
+      total++;
+    }
+  }
+  return -[...counts.values()].reduce((sum, count) => sum + count / total * Math.log2(count / total), 0);
+}
+
+if (import.meta.main) {
+  const [folder] = Deno.args;
+  assert(folder, "a folder for the runs is expected");
+  const figures: Record<string, DemoFigures> = {};
+  for (const [name, args] of Object.entries(FIGURE_RUNS)) {
+    const demo = join(folder, name);
+    const { code, stdout, stderr } = await runStageProcess(["demo", "--output", demo, "--json", ...args]);
+    assertEquals(code, 0, stderr);
+    figures[name] = await figuresOf(demo, JSON.parse(stdout));
+    const [, answer] = /\n(RTT [^]*?)\nlearned /.exec(`${stderr}learned `) ?? [];
+    if (name === "demo") Deno.writeTextFileSync(new URL("query_rtt.txt", GOLDEN), `${answer}\n`);
+  }
+  Deno.writeTextFileSync(new URL("figures.json", GOLDEN), `${JSON.stringify(figures, undefined, 2)}\n`);
+}
