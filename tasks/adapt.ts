@@ -17,6 +17,7 @@ import {
   type StageResult,
 } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/errors.ts";
+import { CHECKPOINTS } from "../lib/files/checkpoint_folder.ts";
 import { fingerprint } from "../lib/files/inputs.ts";
 import { refuseOverlap } from "../lib/files/output_guard.ts";
 import { StagedOutput } from "../lib/files/staged_output.ts";
@@ -188,7 +189,7 @@ async function saveMerged(model: AdaptedCheckpoint, checkpoint: string, staged: 
   const { state: { files: _, ...kept } } = loadCheckpoint(checkpoint);
   const { weights, trainingData } = model;
   const content = { state: { ...state, ...kept }, weights, optimizer, trainingData };
-  const folder = saveCheckpoint(join(staged.folder, "checkpoints"), content, { keep: 1 });
+  const folder = saveCheckpoint(join(staged.folder, CHECKPOINTS), content, { keep: 1 });
   for (const path of [...checkpointFiles(folder), join(folder, "../latest")]) {
     await staged.record(relative(staged.folder, path));
   }

@@ -6,9 +6,10 @@
 import { dirname, join } from "@std/path";
 import { formatBytes, formatCount } from "../text/quantities.ts";
 import { FormatError } from "../errors.ts";
+import { CHECKPOINTS, stepName } from "../files/checkpoint_folder.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
 import { readManifest } from "../files/manifest.ts";
-import { listCheckpoints, stepName } from "../train/checkpoint.ts";
+import { listCheckpoints } from "../train/checkpoint.ts";
 import { dataJson } from "../addresses/known_addresses.ts";
 import { readTrainingData } from "../train/checkpoint_files.ts";
 import { readState } from "../train/checkpoint_files.ts";
@@ -145,7 +146,7 @@ function tensorSection({ shapes }: TensorFile): Section {
  * @throws {FormatError} If its manifest or metrics are damaged.
  */
 export function inspectRun({ path, files: [folder] }: Target): Report {
-  const nested = join(folder, "checkpoints");
+  const nested = join(folder, CHECKPOINTS);
   const states = listCheckpoints(exists(nested) ? nested : folder);
   const checkpoints = states.map(({ step }) => stepName(step));
   const manifest = readManifest(join(folder, "manifest.json"));

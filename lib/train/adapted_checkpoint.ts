@@ -8,6 +8,7 @@ import { join } from "@std/path";
 import type { MeasuredData } from "../addresses/known_addresses.ts";
 import { FormatError, UserError } from "../errors.ts";
 import { explainFileError } from "../files/file_errors.ts";
+import { hasState } from "../files/checkpoint_folder.ts";
 import { exists, fingerprint, isMissing } from "../files/inputs.ts";
 import { isClosed } from "../files/listed_outputs.ts";
 import { absolutePath } from "../files/real_path.ts";
@@ -118,7 +119,7 @@ function faultOfBase(base: string): string | undefined {
   if (absolutePath(base, "/") !== base || base.includes("\0")) return "the path is not as adapt writes it";
   try {
     if (Deno.lstatSync(base).isSymlink) return "it is a link";
-    return exists(join(base, "state.json")) ? undefined : "it holds no checkpoint";
+    return hasState(base) ? undefined : "it holds no checkpoint";
   } catch (error) {
     // A stage may read the base that the manifest names, if it is a checkpoint.
     if (isMissing(error) || isClosed(error)) return "it is not there or may not be read";
