@@ -159,6 +159,12 @@ export class Program {
     this.#gpu.device.queue.submit([encoder.finish()]);
   }
 
+  /** Frees its own buffers, after what was submitted. It cannot be run any more. */
+  destroy(): void {
+    this.#built?.uniforms.destroy();
+    this.#scratchBuffer?.destroy();
+  }
+
   /** As {@link run}, a submit for each part. @param afterPart Adds to a part's commands, such as copies of its results. */
   runInParts(afterPart: (label: string, encoder: GPUCommandEncoder) => void): void {
     let start = 0;

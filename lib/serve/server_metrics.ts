@@ -53,6 +53,7 @@ export class ServerMetrics {
       gauge("ping_llm_model_step", "Optimizer steps of the served model.", () => models.current.step),
       new Reading("ping_llm_model_swaps_total", "Newer models served.", "counter", () => models.numSwaps),
       gauge("process_resident_memory_bytes", "Resident memory.", () => Deno.memoryUsage().rss),
+      gauge("ping_llm_heap_bytes", "Used memory of the JavaScript heap.", () => Deno.memoryUsage().heapUsed),
     ]);
   }
 }
