@@ -10,6 +10,7 @@ import { CHECKPOINTS, isCheckpointFolder, stepOfName } from "../files/checkpoint
 import { exists, fingerprint, listInputs, readText } from "../files/inputs.ts";
 import { ByteFile } from "../files/byte_file.ts";
 import { requireFinished } from "../files/task_manifests.ts";
+import { isAdapted } from "../train/adapted_checkpoint.ts";
 import { SPLIT_NAMES } from "../preprocess/splits.ts";
 import type { Json, Target } from "./report.ts";
 
@@ -36,7 +37,7 @@ const JSON_KINDS = {
 };
 
 /** Kinds of file and folder that can be inspected. */
-export type Kind = keyof typeof BINARY | keyof typeof JSON_KINDS | "checkpoint" | "run";
+export type Kind = keyof typeof BINARY | keyof typeof JSON_KINDS | "checkpoint" | "adapted" | "run";
 
 /** Whether files of a kind are summed up together; of these a folder may hold many. */
 export function isSummed(kind: Kind | undefined): boolean {
@@ -91,6 +92,7 @@ function checkJsonSize(path: string): void {
 
 function detectFolder(path: string): Kind | undefined {
   if (isCheckpointFolder(path)) return "checkpoint";
+  if (isAdapted(path)) return "adapted";
   if (exists(join(path, "metrics.jsonl")) || exists(join(path, CHECKPOINTS))) return "run";
   return [...Deno.readDirSync(path)].some(({ name }) => stepOfName(name) !== undefined) ? "run" : undefined;
 }

@@ -83,14 +83,7 @@ export function writeDelta(
  * @throws {FormatError} If the file is damaged.
  */
 export function loadAdapted(folder: string, load: (path: string) => LoadedCheckpoint): LoadedCheckpoint {
-  const path = join(folder, DELTA_FILE);
-  const content = readSafetensors(path);
-  const { tensors, metadata: { base, base_sha256: baseSha256, sha256 } } = content;
-  if (base === undefined || baseSha256 === undefined || sha256 !== sha256OfTensors(tensors)) {
-    throw new FormatError("it is no adapted checkpoint or was damaged; run adapt again", {
-      path,
-    });
-  }
+  const { path, content, base, baseSha256, sha256, adaptation } = readDelta(folder);
   const fault = faultOfBase(base);
   if (fault !== undefined) throw wrongBase(folder, { base, found: fault });
   const checkpoint = load(base);
@@ -100,7 +93,6 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
     throw wrongBase(folder, { base, found: `its model has SHA-256 ${found.slice(0, 12)}…`, baseSha256 });
   }
   const delta = deltaOf(content, { path, config: model });
-  const adaptation = decodeAdaptation(content, path);
   const file = { sizeBytes: fingerprint(path).sizeBytes, sha256 };
   return {
     ...checkpoint,
@@ -110,6 +102,40 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
     // A checkpoint of an older version does not say what it was adapted to.
     trainingData: checkpoint.trainingData && adaptation && { ...checkpoint.trainingData, adaptation },
     adapted: { base, baseSha256, rows: new Set(delta.rows), nodes: new Set(delta.coordinates.nodes) },
+  };
+}
+
+/** What the file of an adapted checkpoint says. */
+export interface DeltaFile extends AdaptedFrom {
+  readonly path: string;
+  readonly content: SafetensorsContent;
+  /** Of all tensors. */
+  readonly sha256: string;
+  /** How many rows, and how many nodes of coordinates, differ from the base. */
+  readonly numRows: number;
+  readonly numNodes: number;
+  /** What the model was adapted to; undefined in a file of an older version. */
+  readonly adaptation: MeasuredData | undefined;
+}
+
+/** Reads that file, not its base. @param folder Where it is. @throws {FormatError} If it is damaged. */
+export function readDelta(folder: string): DeltaFile {
+  const path = join(folder, DELTA_FILE);
+  const content = readSafetensors(path);
+  const { tensors, shapes, metadata: { base, base_sha256: baseSha256, sha256 } } = content;
+  if (base === undefined || baseSha256 === undefined || sha256 !== sha256OfTensors(tensors)) {
+    throw new FormatError("it is no adapted checkpoint or was damaged; run adapt again", { path });
+  }
+  const [numRows = 0, numNodes = 0] = [ROW_NUMBERS, NODE_NUMBERS].map((name) => shapes.get(name)?.[0]);
+  return {
+    path,
+    content,
+    base,
+    baseSha256,
+    sha256,
+    numRows,
+    numNodes,
+    adaptation: decodeAdaptation(content, path),
   };
 }
 
