@@ -6,6 +6,7 @@
 import { join, relative } from "@std/path";
 import { ADAPT_DEFAULTS, type AdaptOptions } from "../lib/adapt/adapt.ts";
 import { AdaptedCheckpoint } from "../lib/adapt/checkpoint.ts";
+import { MAX_STEP_MEASUREMENTS } from "../lib/adapt/fit.ts";
 import { usesAddress } from "../lib/adapt/free_rows.ts";
 import { flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/text/quantities.ts";
@@ -60,11 +61,14 @@ export const adaptStage: Stage = defineStage({
       "fit these addresses only (default: all that training did not know)",
       { placeholder: "A,B,…" },
     ),
-    steps: flag.integer("steps, each over some 900 of the measurements in turn, or all of fewer", {
-      default: ADAPT_DEFAULTS.steps,
-      min: 1,
-      max: 10_000,
-    }),
+    steps: flag.integer(
+      `steps, each over some ${MAX_STEP_MEASUREMENTS} of the measurements in turn, or all of fewer`,
+      {
+        default: ADAPT_DEFAULTS.steps,
+        min: 1,
+        max: 10_000,
+      },
+    ),
     learningRate: flag.number("learning rate at the start", {
       default: ADAPT_DEFAULTS.learningRate,
       min: 1e-6,
