@@ -6,6 +6,7 @@
 import { join, relative } from "@std/path";
 import { ADAPT_DEFAULTS, type AdaptOptions } from "../lib/adapt/adapt.ts";
 import { AdaptedCheckpoint } from "../lib/adapt/checkpoint.ts";
+import { MAX_STEP_MEASUREMENTS } from "../lib/adapt/fit.ts";
 import { usesAddress } from "../lib/adapt/free_rows.ts";
 import { flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/text/quantities.ts";
@@ -17,6 +18,7 @@ import {
   type StageResult,
 } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/errors.ts";
+import { CHECKPOINTS } from "../lib/files/checkpoint_folder.ts";
 import { fingerprint } from "../lib/files/inputs.ts";
 import { refuseOverlap } from "../lib/files/output_guard.ts";
 import { StagedOutput } from "../lib/files/staged_output.ts";
@@ -59,11 +61,14 @@ export const adaptStage: Stage = defineStage({
       "fit only these addresses (default: all that were not in the training data)",
       { placeholder: "A,B,…" },
     ),
-    steps: flag.integer("steps; each uses some 900 of the measurements in turn, or all if there are fewer", {
-      default: ADAPT_DEFAULTS.steps,
-      min: 1,
-      max: 10_000,
-    }),
+    steps: flag.integer(
+      `steps; each uses some ${MAX_STEP_MEASUREMENTS} of the measurements in turn, or all if there are fewer`,
+      {
+        default: ADAPT_DEFAULTS.steps,
+        min: 1,
+        max: 10_000,
+      },
+    ),
     learningRate: flag.number("learning rate at the start", {
       default: ADAPT_DEFAULTS.learningRate,
       min: 1e-6,
@@ -188,7 +193,7 @@ async function saveMerged(model: AdaptedCheckpoint, checkpoint: string, staged: 
   const { state: { files: _, ...kept } } = loadCheckpoint(checkpoint);
   const { weights, trainingData } = model;
   const content = { state: { ...state, ...kept }, weights, optimizer, trainingData };
-  const folder = saveCheckpoint(join(staged.folder, "checkpoints"), content, { keep: 1 });
+  const folder = saveCheckpoint(join(staged.folder, CHECKPOINTS), content, { keep: 1 });
   for (const path of [...checkpointFiles(folder), join(folder, "../latest")]) {
     await staged.record(relative(staged.folder, path));
   }

@@ -3,6 +3,7 @@ import { PhaseProgress } from "../lib/cli/progress.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { formatSeconds } from "../lib/text/quantities.ts";
 import type { Adaptation, AdaptOptions } from "../lib/adapt/adapt.ts";
+import { MAX_STEP_MEASUREMENTS } from "../lib/adapt/fit.ts";
 import type { AdaptedCheckpoint } from "../lib/adapt/checkpoint.ts";
 
 /** The largest number of addresses named in a line. */
@@ -10,8 +11,6 @@ const MAX_NAMED = 3;
 
 /** The approximate number of measurements per second of a step, on two cores. */
 const MEASUREMENTS_PER_SECOND = 900;
-/** The largest number of measurements of a step, see `fitFreeRows`. */
-const MAX_STEP_MEASUREMENTS = 900;
 
 /** Logs the estimated time of a fit, if it is more than a few seconds. */
 export function noteEstimate(numMeasurements: number, steps: number, log: (line: string) => void): void {

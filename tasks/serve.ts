@@ -16,7 +16,7 @@ import { readPageFiles } from "../lib/serve/page_files.ts";
 import { type ServedModel, ServedModels } from "../lib/serve/served_models.ts";
 import { HttpServer } from "../lib/serve/server.ts";
 import { ServerMetrics } from "../lib/serve/server_metrics.ts";
-import { watchCheckpoint } from "../lib/serve/watch.ts";
+import { stateOf, watchCheckpoint } from "../lib/serve/watch.ts";
 import { VERSION } from "../lib/version.ts";
 import { calibrationFlag, reportFlag } from "./query_options.ts";
 import { SERVED_AT } from "./stages.ts";
@@ -89,6 +89,8 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   requireOrigins(options.allowOrigin);
   const metrics = new ServerMetrics();
   const load = () => loadServed(options, metrics, stage.log);
+  const files = [calibration, report].filter((path) => path !== undefined);
+  const seen = stateOf({ checkpoint, files });
   using models = new ServedModels(await load());
   const app = makeApp({
     models,
@@ -109,9 +111,8 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   });
   console.log(asJson ? JSON.stringify({ stage: "serve", url: server.url }) : `Listening at ${server.url}`);
   const { signal, log } = stage;
-  const files = [calibration, report].filter((path) => path !== undefined);
   const watched = options.watch
-    ? watchCheckpoint(models, { checkpoint, files, everyS: options.watchS, load, signal, log })
+    ? watchCheckpoint(models, { checkpoint, files, seen, everyS: options.watchS, load, signal, log })
     : Promise.resolve();
   // A signal may have arrived while the server began to listen.
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));

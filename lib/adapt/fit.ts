@@ -48,10 +48,12 @@ export interface FittedRows {
 const ADAMW = { kind: "adamw", beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0 } as const;
 const SCHEDULE: ScheduleShape = { schedule: "wsd", warmupShare: 0, decayShare: 1, finalRatio: 0.1 };
 /**
- * The most batches of a step, of about 220 IPv4 measurements each. So the time of the fit does not grow with the number of
- * measurements: some 25 s for a model of 1 M parameters on two cores.
+ * The most batches of a step. So the time of the fit does not grow with the number of measurements: some 20 s for a model
+ * of 1 M parameters on two cores.
  */
-const MAX_STEP_BATCHES = 4;
+const MAX_STEP_BATCHES = 3;
+/** About how many IPv4 measurements a step takes at most: 7 fit a sequence of a batch of 32. */
+export const MAX_STEP_MEASUREMENTS = 7 * 32 * MAX_STEP_BATCHES;
 /** The limit for rows that training did not know. */
 const NO_LIMIT = 1e30;
 

@@ -536,7 +536,8 @@ export function dataJson({ summary, adaptation }: Pick<TrainingData, "summary" |
   };
 }
 
-function countsJson({ startS, endS, measurements, sources, destinations }: DataSummary): CountsJson {
+/** What measurements have in all, as JSON of stages and the API has it. */
+export function countsJson({ startS, endS, measurements, sources, destinations }: DataSummary): CountsJson {
   return { start: isoTime(startS), end: isoTime(endS), measurements, sources, destinations };
 }
 

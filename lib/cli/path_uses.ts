@@ -6,6 +6,7 @@
  * @module
  */
 import { TRACE } from "../files/array_task.ts";
+import { hasState, runOfCheckpoint } from "../files/checkpoint_folder.ts";
 import { absolutePath, folderOf, nameOf, realPath } from "../files/real_path.ts";
 import type { Arity } from "./arguments.ts";
 
@@ -59,10 +60,7 @@ export const run: PathUse = {
   // Outputs may lie beside checkpoints.
   role: "other",
   accessTo: (paths) => {
-    const runs = withReal([...paths, ...paths.flatMap(basesOf)]).map((path) => {
-      const checkpoints = [path, folderOf(path)].find((folder) => nameOf(folder) === "checkpoints");
-      return checkpoints === undefined ? path : folderOf(checkpoints);
-    });
+    const runs = withReal([...paths, ...paths.flatMap(basesOf)]).map((path) => runOfCheckpoint(path) ?? path);
     return reading([...runs, ...runs.flatMap((path) => linkTargets(path))]);
   },
 };
@@ -230,7 +228,7 @@ function inputsOf(folder: string): string[] {
 function basesOf(folder: string): string[] {
   return inManifests(folder, ({ stage, options: { base } }) => {
     if (stage !== "adapt" || typeof base !== "string") return [];
-    return exists(`${base}/state.json`) ? [absolutePath(base)] : [];
+    return hasState(base) ? [absolutePath(base)] : [];
   });
 }
 

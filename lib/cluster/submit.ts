@@ -3,11 +3,14 @@
  *
  * @module
  */
+import { dirname, join } from "@std/path";
 import { UserError } from "../errors.ts";
 import type { ChainJob } from "./chain.ts";
 import { quoted } from "./job_script.ts";
-import { writeFileAtomic } from "../files/atomic.ts";
+import { WORK } from "../files/array_task.ts";
+import { removeStaleTemporaries, writeFileAtomic } from "../files/atomic.ts";
 import { exists, readText } from "../files/inputs.ts";
+import { OutputLock } from "../files/output_lock.ts";
 
 /** A submitted job. */
 export interface SubmittedJob extends ChainJob {
@@ -101,5 +104,9 @@ export function writeScripts(jobs: readonly ChainJob[], overwrite: boolean): voi
         "submit it with sbatch as it is, or add --overwrite",
     );
   });
-  for (const { path, script } of changed) writeFileAtomic(path, script);
+  for (const folder of new Set(jobs.map(({ path }) => dirname(path)))) {
+    using _lock = OutputLock.acquire(join(folder, WORK), { output: folder, stage: "slurm" });
+    removeStaleTemporaries(folder);
+    for (const { path, script } of changed) if (dirname(path) === folder) writeFileAtomic(path, script);
+  }
 }

@@ -143,22 +143,25 @@ export function hashOfEnds(path: string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Describes a finished output file for the manifest: name, size, SHA-256 of its bytes and of its ends. */
+/** Describes a finished output file for the manifest: name, size, SHA-256 of its bytes and of its ends. Reads it once. */
 export async function describeOutput(
   folder: string,
   name: string,
   counts?: Record<string, number>,
 ): Promise<ManifestOutput> {
   const path = join(folder, name);
-  const hash = createHash("sha256");
-  let sizeBytes = 0;
+  const [all, ends] = [createHash("sha256"), createHash("sha256")];
   const file = await Deno.open(path);
+  const lastAt = Math.max(FIRST_BYTES, (await file.stat()).size - LAST_BYTES);
+  let sizeBytes = 0;
   for await (const chunk of file.readable) {
-    hash.update(chunk);
+    all.update(chunk);
+    ends.update(chunk.subarray(0, Math.max(0, FIRST_BYTES - sizeBytes)));
+    ends.update(chunk.subarray(Math.max(0, lastAt - sizeBytes)));
     sizeBytes += chunk.length;
   }
-  const sha256 = hash.digest("hex");
-  return { path: name, sizeBytes, sha256, endsSha256: hashOfEnds(path), ...(counts ? { counts } : {}) };
+  const [sha256, endsSha256] = [all, ends].map((hash) => hash.digest("hex"));
+  return { path: name, sizeBytes, sha256, endsSha256, ...(counts ? { counts } : {}) };
 }
 
 /** The manifest's place for a stage that writes one file: `F.parquet.manifest.json` beside `F.parquet`. */

@@ -159,6 +159,12 @@ export class Program {
     this.#gpu.device.queue.submit([encoder.finish()]);
   }
 
+  /** Frees its own buffers, after what was submitted. It cannot be run any more. */
+  destroy(): void {
+    this.#built?.uniforms.destroy();
+    this.#scratchBuffer?.destroy();
+  }
+
   /**
    * {@link run} with a submit for each part.
    *

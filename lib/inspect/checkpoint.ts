@@ -6,14 +6,17 @@
 import { dirname, join } from "@std/path";
 import { formatBytes, formatCount } from "../text/quantities.ts";
 import { FormatError } from "../errors.ts";
+import { CHECKPOINTS, stepName } from "../files/checkpoint_folder.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
 import { readManifest } from "../files/manifest.ts";
-import { listCheckpoints, stepName } from "../train/checkpoint.ts";
-import { dataJson } from "../addresses/known_addresses.ts";
+import { listCheckpoints } from "../train/checkpoint.ts";
+import { type CountsJson, countsJson, dataJson } from "../addresses/known_addresses.ts";
+import { readDelta } from "../train/adapted_checkpoint.ts";
 import { readTrainingData } from "../train/checkpoint_files.ts";
 import { readState } from "../train/checkpoint_files.ts";
 import { readMetrics } from "../train/metrics.ts";
 import { readSafetensorsHeader } from "../tensor_files/safetensors.ts";
+import { inspectManifest } from "./json_files.ts";
 import {
   type Fact,
   formatPairs,
@@ -53,17 +56,45 @@ export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
   return { kind: "checkpoint", path, facts, sections: [tensorSection(model)] };
 }
 
-/** The training data of the checkpoint. */
+/** The data that the checkpoint was trained on, and adapted to. */
 function dataFact(folder: string): Fact {
   const data = readTrainingData(folder);
   if (!data) return ["training data", "not recorded", { data: null }];
   const json = dataJson(data);
-  const { origin, is_synthetic: isSynthetic, start, end, measurements, sources, destinations } = json;
+  const { origin, is_synthetic: isSynthetic, adaptation } = json;
   const kind = isSynthetic ? "synthetic, " : isSynthetic === false ? "real, " : "";
+  const adapted = adaptation ? `; adapted to ${describeCounts(adaptation)}` : "";
+  const text = `${kind}${origin || "origin not known"}: ${describeCounts(json)}${adapted}`;
+  return ["training data", text, { data: json }];
+}
+
+function describeCounts({ start, end, measurements, sources, destinations }: CountsJson): string {
+  const of = (count: number, what: string) => `${formatCount(count)} ${what}${count === 1 ? "" : "s"}`;
   const period = start && end ? `, ${start.slice(0, 10)} to ${end.slice(0, 10)}` : "";
-  const counts = `${formatCount(measurements)} measurements of ${formatCount(sources)} sources to ` +
-    `${formatCount(destinations)} destinations`;
-  return ["training data", `${kind}${origin || "origin not known"}: ${counts}${period}`, { data: json }];
+  return `${of(measurements, "measurement")} of ${of(sources, "source")} to ${
+    of(destinations, "destination")
+  }${period}`;
+}
+
+/**
+ * Reads what differs from the base of an adapted checkpoint, which is not read.
+ *
+ * @throws {FormatError} If it is damaged.
+ */
+export function inspectAdapted({ path, files: [folder] }: Target): Report {
+  const { base, baseSha256, numRows, numNodes, adaptation } = readDelta(folder);
+  const counts = adaptation && countsJson(adaptation.summary);
+  const manifest = join(folder, "manifest.json");
+  return {
+    kind: "adapted checkpoint",
+    path,
+    facts: [
+      ["base", base, { base, baseSha256 }],
+      ["adapted to", counts ? describeCounts(counts) : "not recorded", { adaptation: counts ?? null }],
+      ["changed", `${numRows} rows, ${numNodes} nodes of coordinates`, { rows: numRows, nodes: numNodes }],
+      ...(exists(manifest) ? inspectManifest({ path, files: [manifest] }).facts : []),
+    ],
+  };
 }
 
 /** Reads the header of a safetensors file. @throws {FormatError} If it is damaged. */
@@ -140,13 +171,14 @@ function tensorSection({ shapes }: TensorFile): Section {
 }
 
 /**
- * Reads a run's manifest, metrics and the states of its checkpoints.
+ * Reads a run's manifest, metrics, the states of its checkpoints and what the last one was trained on.
  *
- * @throws {FormatError} If its manifest or metrics are damaged.
+ * @throws {FormatError} If its manifest, metrics or that table are damaged.
  */
 export function inspectRun({ path, files: [folder] }: Target): Report {
-  const nested = join(folder, "checkpoints");
-  const states = listCheckpoints(exists(nested) ? nested : folder);
+  const nested = join(folder, CHECKPOINTS);
+  const checkpointsDir = exists(nested) ? nested : folder;
+  const states = listCheckpoints(checkpointsDir);
   const checkpoints = states.map(({ step }) => stepName(step));
   const manifest = readManifest(join(folder, "manifest.json"));
   const complete = manifest?.complete ?? null;
@@ -160,6 +192,8 @@ export function inspectRun({ path, files: [folder] }: Target): Report {
     ["checkpoints", checkpoints.join(", ") || "none", { checkpoints }],
     ["best checkpoint", bestText, { bestCheckpoint }],
   ];
+  const latest = states.at(-1);
+  if (latest) facts.push(dataFact(join(checkpointsDir, stepName(latest.step))));
   if (exists(metricsPath)) facts.push(...metricsFacts(metricsPath));
   return { kind: "run", path, facts };
 }

@@ -3,12 +3,14 @@
  *
  * @module
  */
-import { basename, join } from "@std/path";
+import { join } from "@std/path";
 import { FormatError, UserError } from "../errors.ts";
 import { explainFileError } from "../files/file_errors.ts";
+import { CHECKPOINTS, isCheckpointFolder, stepOfName } from "../files/checkpoint_folder.ts";
 import { exists, fingerprint, listInputs, readText } from "../files/inputs.ts";
 import { ByteFile } from "../files/byte_file.ts";
 import { requireFinished } from "../files/task_manifests.ts";
+import { isAdapted } from "../train/adapted_checkpoint.ts";
 import { SPLIT_NAMES } from "../preprocess/splits.ts";
 import type { Json, Target } from "./report.ts";
 
@@ -35,14 +37,13 @@ const JSON_KINDS = {
 };
 
 /** Kinds of file and folder that can be inspected. */
-export type Kind = keyof typeof BINARY | keyof typeof JSON_KINDS | "checkpoint" | "run";
+export type Kind = keyof typeof BINARY | keyof typeof JSON_KINDS | "checkpoint" | "adapted" | "run";
 
 /** Whether files of a kind are summarised together; a folder may hold many of these. */
 export function isSummed(kind: Kind | undefined): boolean {
   return kind === "parquet" || kind === "arrayRecord";
 }
 
-const STEP_FOLDER = /^step-\d+$/;
 const TEMPORARY = /\.tmp$/;
 const HEAD_BYTES = 1 << 16;
 const SMALL_HEAD_BYTES = 16;
@@ -90,9 +91,10 @@ function checkJsonSize(path: string): void {
 }
 
 function detectFolder(path: string): Kind | undefined {
-  if (exists(join(path, "state.json")) || STEP_FOLDER.test(basename(path))) return "checkpoint";
-  if (exists(join(path, "metrics.jsonl")) || exists(join(path, "checkpoints"))) return "run";
-  return [...Deno.readDirSync(path)].some(({ name }) => STEP_FOLDER.test(name)) ? "run" : undefined;
+  if (isCheckpointFolder(path)) return "checkpoint";
+  if (isAdapted(path)) return "adapted";
+  if (exists(join(path, "metrics.jsonl")) || exists(join(path, CHECKPOINTS))) return "run";
+  return [...Deno.readDirSync(path)].some(({ name }) => stepOfName(name) !== undefined) ? "run" : undefined;
 }
 
 /** The data files of a folder, by kind; a folder of one other file is that file. */

@@ -5,6 +5,7 @@
  */
 import { inspectArrayRecords } from "./array_records.ts";
 import {
+  inspectAdapted,
   inspectCheckpoint,
   inspectMetrics,
   inspectRun,
@@ -23,6 +24,7 @@ const INSPECTORS: Record<Kind, Inspector> = {
   arrayRecord: inspectArrayRecords,
   safetensors: inspectSafetensors,
   checkpoint: inspectCheckpoint,
+  adapted: inspectAdapted,
   run: inspectRun,
   manifest: inspectManifest,
   truth: inspectTruth,

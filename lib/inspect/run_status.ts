@@ -6,6 +6,7 @@
 import { basename, join } from "@std/path";
 import { formatCount, formatSeconds } from "../text/quantities.ts";
 import { ConfigError, UserError } from "../errors.ts";
+import { CHECKPOINTS, STATE_FILE } from "../files/checkpoint_folder.ts";
 import { WORK } from "../files/array_task.ts";
 import { type Manifest, readManifest } from "../files/manifest.ts";
 import { checkpointDirectory, hasCheckpoints } from "../train/checkpoint.ts";
@@ -106,7 +107,7 @@ function stateOfRun(
 function readTraces(folder: string): RunTraces {
   const manifest = readManifest(join(folder, "manifest.json"));
   const metricsPath = join(folder, "metrics.jsonl");
-  const checkpoints = join(folder, "checkpoints");
+  const checkpoints = join(folder, CHECKPOINTS);
   const metricsMs = changedMsOf(metricsPath);
   const faults = manifest?.complete ? faultsOfSizes([folder], manifest.outputs) : [];
   const attempt = <T>(read: () => T): T | undefined => {
@@ -147,7 +148,7 @@ function readCheckpoint(directory: string, faults: string[]): RunTraces["checkpo
     ...(trainingData ? [{ path: TRAINING_DATA_FILE, sizeBytes: trainingData.sizeBytes }] : []),
   ];
   for (const fault of faultsOfSizes([directory], files)) faults.push(`${basename(directory)}: ${fault}`);
-  return { state, savedMs: changedMsOf(join(directory, "state.json")) };
+  return { state, savedMs: changedMsOf(join(directory, STATE_FILE)) };
 }
 
 /** The median of the newest lines' tokens per second; null without lines. */

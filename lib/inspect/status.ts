@@ -8,6 +8,7 @@ import { formatTable } from "../text/table.ts";
 import { shortened, UserError } from "../errors.ts";
 import { explainFileError } from "../files/file_errors.ts";
 import { WORK } from "../files/array_task.ts";
+import { CHECKPOINTS } from "../files/checkpoint_folder.ts";
 import { exists } from "../files/inputs.ts";
 import { unlessForeign } from "../files/listed_outputs.ts";
 import { readManifest } from "../files/manifest.ts";
@@ -103,7 +104,7 @@ function readStatus(path: string, nowMs: number): StatusReport | undefined {
   const manifestPath = join(path, "manifest.json");
   const manifest = unlessForeign(() => readManifest(manifestPath));
   const lock = readLock(join(path, WORK));
-  const isTrained = exists(join(path, "checkpoints")) && exists(join(path, "metrics.jsonl"));
+  const isTrained = exists(join(path, CHECKPOINTS)) && exists(join(path, "metrics.jsonl"));
   if (manifest?.stage === "train" || lock?.holder.startsWith("train,") || !manifest && isTrained) {
     return runStatus(path, nowMs);
   }

@@ -30,6 +30,11 @@ import {
 import { addChosenLogProbabilities } from "./head.ts";
 import { writeParameters } from "./parameter_tensors.ts";
 
+/**
+ * The most programs that a decoder keeps; of more the one that was not used for longest goes. Their sizes depend on what
+ * is asked, and each takes some 0.2 MB.
+ */
+export const MAX_PROGRAMS = 128;
 const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
 
 /** A model that continues prompts. */
@@ -281,11 +286,16 @@ export class Decoder {
   }
 
   #program(name: string, add: (program: Program) => void): Program {
-    let program = this.#programs.get(name);
-    if (!program) {
-      program = new Program(this.registry, name);
-      add(program);
-      this.#programs.set(name, program);
+    const found = this.#programs.get(name);
+    const program = found ?? new Program(this.registry, name);
+    if (!found) add(program);
+    // A map has the order in which its entries were set.
+    this.#programs.delete(name);
+    this.#programs.set(name, program);
+    if (this.#programs.size > MAX_PROGRAMS) {
+      const [[oldest, unused]] = this.#programs;
+      this.#programs.delete(oldest);
+      unused.destroy();
     }
     return program;
   }

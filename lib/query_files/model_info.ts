@@ -3,11 +3,12 @@
  *
  * @module
  */
-import { basename, dirname, join } from "@std/path";
+import { dirname, join } from "@std/path";
 import * as z from "zod";
 import { dataJson } from "../addresses/known_addresses.ts";
 import type { ModelInfo } from "../api/schemas.ts";
 import { FormatError } from "../errors.ts";
+import { runOfCheckpoint } from "../files/checkpoint_folder.ts";
 import { exists, readText } from "../files/inputs.ts";
 import { numParameters } from "../model/model_config.ts";
 import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
@@ -150,6 +151,5 @@ function evaluationPath(checkpoint: LoadedCheckpoint): string | undefined {
 
 /** The run of a checkpoint, or of its base; undefined for one outside of a run. */
 function runFolderOf({ directory, adapted }: LoadedCheckpoint): string | undefined {
-  const checkpoints = dirname(adapted?.base ?? directory);
-  return basename(checkpoints) === "checkpoints" ? dirname(checkpoints) : undefined;
+  return runOfCheckpoint(adapted?.base ?? directory);
 }

@@ -28,6 +28,8 @@ export class ServedModels implements Disposable {
   #current: Shared;
   /** How often the model was replaced. */
   numSwaps = 0;
+  /** How often a newer model could not be loaded. */
+  numFailedLoads = 0;
 
   /** Begins with a model. */
   constructor(first: ServedModel) {

@@ -44,6 +44,8 @@ export class ServerMetrics {
   /** All of it as text. */
   text(models: ServedModels): string {
     const gauge = (name: string, help: string, read: () => number) => new Reading(name, help, "gauge", read);
+    const total = (name: string, help: string, read: () => number) =>
+      new Reading(name, help, "counter", read);
     return exposition([
       this.#requests,
       this.#seconds,
@@ -51,8 +53,14 @@ export class ServerMetrics {
       gauge("ping_llm_requests_in_flight", "Requests being answered.", () => this.#numInFlight),
       gauge("ping_llm_queue_length", "Questions that wait.", () => models.current.service.queueLength),
       gauge("ping_llm_model_step", "Optimizer steps of the served model.", () => models.current.step),
-      new Reading("ping_llm_model_swaps_total", "Newer models served.", "counter", () => models.numSwaps),
+      total("ping_llm_model_swaps_total", "Newer models served.", () => models.numSwaps),
+      total(
+        "ping_llm_model_load_failures_total",
+        "Attempts to load a newer model that failed.",
+        () => models.numFailedLoads,
+      ),
       gauge("process_resident_memory_bytes", "Resident memory.", () => Deno.memoryUsage().rss),
+      gauge("ping_llm_heap_bytes", "Used memory of the JavaScript heap.", () => Deno.memoryUsage().heapUsed),
     ]);
   }
 }

@@ -7,12 +7,18 @@ import { UserError } from "../errors.ts";
 import { modelFileOf } from "../train/checkpoint.ts";
 import type { ServedModel, ServedModels } from "./served_models.ts";
 
-/** What is watched. */
-export interface WatchOptions {
+/** What a model is loaded from. */
+export interface WatchedFiles {
   /** A run, or a folder of an adapted checkpoint. */
   checkpoint: string;
   /** Further files that a model is loaded with. */
   files: readonly string[];
+}
+
+/** What is watched. */
+export interface WatchOptions extends WatchedFiles {
+  /** The {@link stateOf} the files before the served model was loaded, so that nothing is missed. */
+  seen: string;
   /** Seconds between two looks. */
   everyS: number;
   /** Loads the newest checkpoint. */
@@ -26,7 +32,7 @@ export interface WatchOptions {
 /** Replaces the served model by each newer one, until the signal. One that cannot be loaded is logged once. */
 export async function watchCheckpoint(models: ServedModels, options: WatchOptions): Promise<void> {
   const { everyS, load, signal, log } = options;
-  let seen = stateOf(options);
+  let { seen } = options;
   let lastFault: string | undefined;
   while (await pause(everyS, signal)) {
     const state = stateOf(options);
@@ -42,6 +48,7 @@ export async function watchCheckpoint(models: ServedModels, options: WatchOption
       lastFault = undefined;
     } catch (error) {
       // It may be whole at the next look.
+      models.numFailedLoads++;
       const fault = error instanceof UserError ? error.message : String(error);
       if (fault !== lastFault) log(`${fault}; step ${models.current.step} is still served`);
       lastFault = fault;
@@ -50,7 +57,7 @@ export async function watchCheckpoint(models: ServedModels, options: WatchOption
 }
 
 /** Which checkpoint is the newest, and when its files were written. */
-function stateOf({ checkpoint, files }: WatchOptions): string {
+export function stateOf({ checkpoint, files }: WatchedFiles): string {
   try {
     const paths = [modelFileOf(checkpoint), ...files];
     return paths.map((path) => `${path} ${Deno.statSync(path).mtime?.getTime()}`).join("\n");

@@ -8,6 +8,7 @@ import { join } from "@std/path";
 import type { MeasuredData } from "../addresses/known_addresses.ts";
 import { FormatError, UserError } from "../errors.ts";
 import { explainFileError } from "../files/file_errors.ts";
+import { hasState } from "../files/checkpoint_folder.ts";
 import { exists, fingerprint, isMissing } from "../files/inputs.ts";
 import { isClosed } from "../files/listed_outputs.ts";
 import { absolutePath } from "../files/real_path.ts";
@@ -82,14 +83,7 @@ export function writeDelta(
  * @throws {FormatError} If the file is damaged.
  */
 export function loadAdapted(folder: string, load: (path: string) => LoadedCheckpoint): LoadedCheckpoint {
-  const path = join(folder, DELTA_FILE);
-  const content = readSafetensors(path);
-  const { tensors, metadata: { base, base_sha256: baseSha256, sha256 } } = content;
-  if (base === undefined || baseSha256 === undefined || sha256 !== sha256OfTensors(tensors)) {
-    throw new FormatError("it is no adapted checkpoint or was damaged; run adapt again", {
-      path,
-    });
-  }
+  const { path, content, base, baseSha256, sha256, adaptation } = readDelta(folder);
   const fault = faultOfBase(base);
   if (fault !== undefined) throw wrongBase(folder, { base, found: fault });
   const checkpoint = load(base);
@@ -99,7 +93,6 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
     throw wrongBase(folder, { base, found: `its model has SHA-256 ${found.slice(0, 12)}…`, baseSha256 });
   }
   const delta = deltaOf(content, { path, config: model });
-  const adaptation = decodeAdaptation(content, path);
   const file = { sizeBytes: fingerprint(path).sizeBytes, sha256 };
   return {
     ...checkpoint,
@@ -112,13 +105,47 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
   };
 }
 
+/** What the file of an adapted checkpoint says. */
+export interface DeltaFile extends AdaptedFrom {
+  readonly path: string;
+  readonly content: SafetensorsContent;
+  /** Of all tensors. */
+  readonly sha256: string;
+  /** How many rows, and how many nodes of coordinates, differ from the base. */
+  readonly numRows: number;
+  readonly numNodes: number;
+  /** What the model was adapted to; undefined in a file of an older version. */
+  readonly adaptation: MeasuredData | undefined;
+}
+
+/** Reads that file, not its base. @param folder Where it is. @throws {FormatError} If it is damaged. */
+export function readDelta(folder: string): DeltaFile {
+  const path = join(folder, DELTA_FILE);
+  const content = readSafetensors(path);
+  const { tensors, shapes, metadata: { base, base_sha256: baseSha256, sha256 } } = content;
+  if (base === undefined || baseSha256 === undefined || sha256 !== sha256OfTensors(tensors)) {
+    throw new FormatError("it is no adapted checkpoint or was damaged; run adapt again", { path });
+  }
+  const [numRows = 0, numNodes = 0] = [ROW_NUMBERS, NODE_NUMBERS].map((name) => shapes.get(name)?.[0]);
+  return {
+    path,
+    content,
+    base,
+    baseSha256,
+    sha256,
+    numRows,
+    numNodes,
+    adaptation: decodeAdaptation(content, path),
+  };
+}
+
 /** What is wrong with the path of a base; undefined if a checkpoint is there. */
 function faultOfBase(base: string): string | undefined {
   // Adapt writes a real path; another one was forged.
   if (absolutePath(base, "/") !== base || base.includes("\0")) return "the path is not as adapt writes it";
   try {
     if (Deno.lstatSync(base).isSymlink) return "it is a link";
-    return exists(join(base, "state.json")) ? undefined : "it holds no checkpoint";
+    return hasState(base) ? undefined : "it holds no checkpoint";
   } catch (error) {
     // A stage may read the base that the manifest names, if it is a checkpoint.
     if (isMissing(error) || isClosed(error)) return "it is not there or may not be read";

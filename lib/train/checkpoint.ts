@@ -11,7 +11,16 @@ import { basename, dirname, join } from "@std/path";
 import { FormatError, UserError } from "../errors.ts";
 import { explainFileError } from "../files/file_errors.ts";
 import { removeStaleTemporaries, syncDirectory, temporaryName, writeFileAtomic } from "../files/atomic.ts";
+import {
+  CHECKPOINTS,
+  isCheckpointFolder,
+  runOfCheckpoint,
+  stepName,
+  stepOfName,
+} from "../files/checkpoint_folder.ts";
 import { exists } from "../files/inputs.ts";
+import { WORK } from "../files/array_task.ts";
+import { refuseHalfMoved } from "../files/task_manifests.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { DELTA_FILE, isAdapted, loadAdapted } from "./adapted_checkpoint.ts";
 import {
@@ -25,13 +34,7 @@ import {
   writeCheckpoint,
 } from "./checkpoint_files.ts";
 
-const STEP_NAME = /^step-(\d{8,})$/;
 const LATEST = "latest";
-
-/** The folder name of a step's checkpoint. */
-export function stepName(step: number): string {
-  return `step-${String(step).padStart(8, "0")}`;
-}
 
 /**
  * Saves a checkpoint and makes it the latest. Older ones are deleted, except for the last ones and the best.
@@ -87,7 +90,10 @@ export function loadCheckpoint(
   path: string,
   options: { which?: "latest" | "best"; onNote?: (line: string) => void } = {},
 ): LoadedCheckpoint {
-  return isAdapted(path) ? loadAdapted(path, readCheckpoint) : loadFrom(path, readCheckpoint, options);
+  return orHalfMoved(
+    path,
+    () => isAdapted(path) ? loadAdapted(path, readCheckpoint) : loadFrom(path, readCheckpoint, options),
+  );
 }
 
 /**
@@ -107,7 +113,7 @@ export function loadResumable(
       `Cannot resume from ${path}: it holds changed rows only, a checkpoint of a run was wanted; use --init-from`,
     );
   }
-  return loadFrom(path, readResumable, options);
+  return orHalfMoved(path, () => loadFrom(path, readResumable, options));
 }
 
 /**
@@ -163,15 +169,27 @@ export function listCheckpoints(checkpointsDir: string): CheckpointState[] {
  */
 export function checkpointDirectory(path: string): string {
   if (isAdapted(path)) return path;
-  const { folders } = candidates(path, "latest");
-  if (folders.length === 0) throw noCheckpoint(path);
-  return folders[0];
+  return orHalfMoved(path, () => {
+    const { folders } = candidates(path, "latest");
+    if (folders.length === 0) throw noCheckpoint(path);
+    return folders[0];
+  });
 }
 
 /** The file whose content identifies a checkpoint. @throws {UserError} As {@link checkpointDirectory}. */
 export function modelFileOf(path: string): string {
   const folder = checkpointDirectory(path);
   return join(folder, isAdapted(folder) ? DELTA_FILE : "model.safetensors");
+}
+
+/** Reads; where that fails because a run ended, or is, in the middle of replacing the checkpoint, says so. */
+function orHalfMoved<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UserError) refuseHalfMoved(runOfCheckpoint(path) ?? path);
+    throw error;
+  }
 }
 
 function loadFrom<T>(
@@ -184,11 +202,21 @@ function loadFrom<T>(
   return isSingle ? read(folders[0]) : firstWhole(folders, read, options.onNote);
 }
 
+/** In its work folder, where a run waits while another one takes its place, and where it is moved from and to. */
+export const SET_ASIDE = ["replaced", "moving"] as const;
+
+/** Whether a run ended while it started over: the run before it waits to be put back. */
+export function isSetAside(run: string): boolean {
+  return SET_ASIDE.some((name) => exists(join(run, WORK, name)));
+}
+
 /** Says what a path holds instead of a checkpoint. */
 function noCheckpoint(path: string): UserError {
   const wanted = "a run directory was expected";
   const train = join(path, "train");
-  const [found, advice] = hasCheckpoints(join(train, "checkpoints"))
+  const [found, advice] = isSetAside(runOfCheckpoint(path) ?? path)
+    ? [`train did not finish starting over, ${wanted}`, "run `train` again with the same options"]
+    : hasCheckpoints(join(train, CHECKPOINTS))
     ? [`found a folder with a run in it, ${wanted}`, `use ${train}`]
     : [path, train].some(holdsRows)
     ? [`found probe rows, ${wanted}`, `train a model: deno task train --data ${path} --run runs/first`]
@@ -211,10 +239,8 @@ function candidates(path: string, which: "latest" | "best"): { folders: string[]
       `Cannot read a checkpoint from ${path}: found a file, a run directory was expected; give the run's folder`,
     );
   }
-  if (exists(join(path, "state.json")) || STEP_NAME.test(basename(path))) {
-    return { folders: [path], isSingle: true };
-  }
-  const nested = join(path, "checkpoints");
+  if (isCheckpointFolder(path)) return { folders: [path], isSingle: true };
+  const nested = join(path, CHECKPOINTS);
   const checkpointsDir = exists(nested) ? nested : path;
   const folders = newestFirst(checkpointsDir);
   const best = which === "best" ? bestStep(listCheckpoints(checkpointsDir)) : undefined;
@@ -226,8 +252,7 @@ function candidates(path: string, which: "latest" | "best"): { folders: string[]
 function newestFirst(checkpointsDir: string): string[] {
   const steps = stepsIn(checkpointsDir).reverse();
   const path = join(checkpointsDir, LATEST);
-  const named = exists(path) ? STEP_NAME.exec(Deno.readTextFileSync(path).trim())?.[1] : undefined;
-  const latest = named === undefined ? Infinity : Number(named);
+  const latest = (exists(path) ? stepOfName(Deno.readTextFileSync(path).trim()) : undefined) ?? Infinity;
   const order = [...steps.filter((step) => step <= latest), ...steps.filter((step) => step > latest)];
   return order.map((step) => join(checkpointsDir, stepName(step)));
 }
@@ -279,8 +304,8 @@ function stepsIn(checkpointsDir: string): number[] {
   const steps: number[] = [];
   try {
     for (const entry of Deno.readDirSync(checkpointsDir)) {
-      const match = STEP_NAME.exec(entry.name);
-      if (match && entry.isDirectory) steps.push(Number(match[1]));
+      const step = stepOfName(entry.name);
+      if (step !== undefined && entry.isDirectory) steps.push(step);
     }
   } catch (error) {
     throw explainFileError(error, `read ${checkpointsDir}`);

@@ -18,6 +18,7 @@ import {
   writeSafetensors,
 } from "../tensor_files/safetensors.ts";
 import * as z from "zod";
+import { STATE_FILE } from "../files/checkpoint_folder.ts";
 import { exists, readText } from "../files/inputs.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
 import type { DataPosition } from "../loader/batches.ts";
@@ -67,7 +68,7 @@ export function writeCheckpoint(
 
 /** The paths of the files that a checkpoint has; one of an older version has no table of its training data. */
 export function checkpointFiles(folder: string): string[] {
-  return ["model.safetensors", "optimizer.safetensors", TRAINING_DATA_FILE, "state.json"]
+  return ["model.safetensors", "optimizer.safetensors", TRAINING_DATA_FILE, STATE_FILE]
     .map((name) => join(folder, name)).filter(exists);
 }
 
@@ -212,7 +213,7 @@ const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown
 
 /** Writes `state.json` into a folder. */
 export function writeState(folder: string, state: CheckpointState): void {
-  writeJsonAtomic(join(folder, "state.json"), { sha256: stateSha256(state), ...state });
+  writeJsonAtomic(join(folder, STATE_FILE), { sha256: stateSha256(state), ...state });
 }
 
 /**
@@ -222,7 +223,7 @@ export function writeState(folder: string, state: CheckpointState): void {
  * @throws {FormatError} If it is damaged, or this version of the program does not know its configuration.
  */
 export function readState(folder: string): CheckpointState {
-  const path = join(folder, "state.json");
+  const path = join(folder, STATE_FILE);
   const text = readText(path);
   const { sha256, state } = parseState(text, path);
   if (sha256 !== stateSha256(state)) {

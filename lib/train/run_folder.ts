@@ -10,18 +10,17 @@ import { dirname, join, relative } from "@std/path";
 import { UserError } from "../errors.ts";
 import { explainFileError } from "../files/file_errors.ts";
 import { isTemporary, removeStaleTemporaries } from "../files/atomic.ts";
+import { CHECKPOINTS } from "../files/checkpoint_folder.ts";
 import { exists } from "../files/inputs.ts";
 import { type Manifest, newManifest, readManifest, writeManifest } from "../files/manifest.ts";
 import { OutputLock } from "../files/output_lock.ts";
 import { WORK } from "../files/array_task.ts";
-import { checkpointPaths, hasCheckpoints } from "./checkpoint.ts";
+import { checkpointPaths, hasCheckpoints, isSetAside, SET_ASIDE } from "./checkpoint.ts";
 import { EVENT_FILE, EventLog } from "./event_log.ts";
 import { MetricsLog, type ScalarLog } from "./metrics.ts";
 
 const STAGE = "train";
 const AUTOTUNE = "autotune.json";
-/** The name of the folder of checkpoints. */
-export const CHECKPOINTS = "checkpoints";
 const TENSORBOARD = "tensorboard";
 const METRICS = "metrics.jsonl";
 const PROFILE = "profile.txt";
@@ -56,8 +55,7 @@ export class RunFolder {
     this.autotunePath = join(path, AUTOTUNE);
     this.manifestPath = join(path, MANIFEST);
     this.#lock = lock;
-    this.#replaced = join(path, WORK, "replaced");
-    this.#moving = join(path, WORK, "moving");
+    [this.#replaced, this.#moving] = SET_ASIDE.map((name) => join(path, WORK, name));
   }
 
   /**
@@ -138,8 +136,11 @@ export class RunFolder {
   }
 
   [Symbol.dispose](): void {
-    this.#settleReplaced();
-    this.#lock[Symbol.dispose]();
+    try {
+      this.#settleReplaced();
+    } finally {
+      this.#lock[Symbol.dispose]();
+    }
   }
 
   /** Deletes the run that was set aside if the new one has a checkpoint, else puts it back. */
@@ -183,7 +184,7 @@ function checkOwn(path: string): void {
   try {
     const isOwn = (name: string) => name === WORK || name === AUTOTUNE || isTemporary(name);
     if ([...Deno.readDirSync(path)].every(({ name }) => isOwn(name))) return;
-    if (["replaced", "moving"].some((name) => exists(join(path, WORK, name)))) return;
+    if (isSetAside(path)) return;
   } catch (error) {
     throw explainFileError(error, `write to ${path}`);
   }

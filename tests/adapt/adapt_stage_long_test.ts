@@ -9,6 +9,7 @@ import { DELTA_FILE } from "../../lib/train/adapted_checkpoint.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
 import { folderHashes } from "../preprocess/folder_hashes.ts";
+import { until } from "../until.ts";
 import { withRowCheckpoint } from "./row_checkpoint.ts";
 import { estimateOf, KNOWN, measured, NEW_ADDRESS, newMeasurements, tinyLocatedModel } from "./tiny_rows.ts";
 
@@ -51,14 +52,11 @@ Deno.test("adapt writes changed rows that queries read, and the same bytes after
     const again = await succeed(command(at, "adapted", ...input));
     assertEquals([again.doneAlready, again.rows], [true, first.rows]);
     const child = spawnStage(command(at, "killed", ...input, "--steps", "2000"));
-    let isOver = false;
-    const status = child.status.then(() => isOver = true);
-    while (!isOver && !exists(at("killed/.work/manifest.json"))) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    assert(!isOver, "the run ended before it was killed");
+    const ended = outputOf(child);
+    const isOver = ended.then(({ stderr }) => assert(false, `the run ended before it was killed: ${stderr}`));
+    await Promise.race([until("it began", () => exists(at("killed/.work/manifest.json"))), isOver]);
     child.kill("SIGKILL");
-    await Promise.all([status, outputOf(child)]);
+    await isOver.catch(() => {});
     const refused = await runStageProcess(command(at, "killed", ...input));
     assertEquals(refused.code, 1);
     assertStringIncludes(refused.stderr, "a run with other inputs or options did not finish there");
@@ -141,18 +139,24 @@ Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SI
     assertEquals(ended.numPublished, 4, "at first, and after two lines each");
     const before = loadCheckpoint(at("adapted"));
     assert((before.adapted?.rows.size ?? 0) > 1);
-    const child = spawnStage(command(at, "adapted", ...follow), { stdin: new Uint8Array() });
+    const patient = ["--follow", "--every-lines", "2", "--every-seconds", "600"];
+    const child = spawnStage(command(at, "adapted", ...patient), { stdin: new Uint8Array() });
     const writer = child.stdin.getWriter();
-    await writer.write(new TextEncoder().encode(jsonLines([measured("10.1.2.3", KNOWN[0], 70)])));
+    const write = (text: string) => writer.write(new TextEncoder().encode(text));
+    let log = "";
+    const logged = child.stderr.pipeThrough(new TextDecoderStream())
+      .pipeTo(new WritableStream({ write: (text) => void (log += text) }));
     const hashOf = () => folderHashes(at("adapted"))[DELTA_FILE];
     const published = hashOf();
-    for (let i = 0; hashOf() === published && i < 400; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    await writer.write(new TextEncoder().encode(jsonLines([measured("10.9.9.9", KNOWN[0], 70)])));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const stranger = measured("10.1.2.3", KNOWN[0], 70);
+    await write(jsonLines([stranger, stranger]));
+    await until("two lines are published", () => hashOf() !== published);
+    // A line that is none is told of, after those before it were read.
+    await write(`${jsonLines([measured("10.9.9.9", KNOWN[0], 70)])}no measurement\n`);
+    await until("the third line is read, and kept", () => log.includes("line 4:"));
     child.kill("SIGTERM");
-    const { code } = await outputOf(child);
+    const { code } = await child.status;
+    await Promise.all([logged, child.stdout.cancel()]);
     await writer.close().catch(() => {});
     assertEquals(code, 75);
     const after = loadCheckpoint(at("adapted"));
@@ -163,7 +167,7 @@ Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SI
     const numFitted = [before, after].map(({ trainingData }) =>
       trainingData?.adaptation?.summary.measurements
     );
-    assertEquals(numFitted, [5, 7], "each reply once, however often it was fitted");
+    assertEquals(numFitted, [5, 8], "each reply once, however often it was fitted");
     const pair = [NEW_ADDRESS, KNOWN[1]] as const;
     const [was, is] = [before, after].map(({ config, weights }) =>
       estimateOf({ config: config.model, weights }, pair)

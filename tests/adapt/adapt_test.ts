@@ -5,6 +5,7 @@ import { Gpu } from "../../lib/gpu/device.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { AddressRows } from "../../lib/model/address_rows.ts";
 import { PAIR_HISTORY, ROW_KEYS } from "../../lib/model/model_config.ts";
+import { Transformer } from "../../lib/model/transformer.ts";
 import { ROW_VALUES, withRowDelta } from "../../lib/model/row_delta.ts";
 import { HISTORY_LENGTH } from "../../lib/model/pair_history.ts";
 import { NUM_RECALLED } from "../../lib/tokens/rtt_recall.ts";
@@ -228,7 +229,17 @@ Deno.test("PingModel.adapt() leaves all answers for other addresses as they were
 
 Deno.test("adapt() takes parts of many measurements in turn, so that a step is no longer, and fits all of them", async () => {
   const many = Array.from({ length: 2000 }, (_, i) => measured(KNOWN[i % 4], NEW_ADDRESS, 12 + 20 * (i % 4)));
+  const { accumulate } = Transformer.prototype;
+  let numBatches = 0;
+  Transformer.prototype.accumulate = function (...args) {
+    numBatches++;
+    accumulate.apply(this, args);
+  };
+  using restored = new DisposableStack();
+  restored.defer(() => Transformer.prototype.accumulate = accumulate);
   const { result } = await adapted(many, { ...QUICK, steps: 12 });
+  // The loss before and after the fit takes as much as a step.
+  assert(numBatches > 24 && numBatches <= 3 * (12 + 2), `${numBatches} batches`);
   const again = await adapted(many, { ...QUICK, steps: 12 });
   assertEquals(result.numMeasurements, 2000);
   const { lossBefore, lossAfter } = result;

@@ -8,11 +8,13 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../lib/errors.ts";
 import { checkOutputs } from "../../lib/files/checked_outputs.ts";
-import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
+import { stepName } from "../../lib/files/checkpoint_folder.ts";
+import { listCheckpoints, loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { writeRowCheckpoint } from "../adapt/row_checkpoint.ts";
 import { copyFolder } from "../files/copy_folder.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { runUntilChange } from "../files/until_change.ts";
+import { TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
 import { loadStage } from "./stage_in_process.ts";
 
 /** The last change at which a stage is ended one by one; later ones are alike. */
@@ -23,12 +25,22 @@ interface Replacement {
   args(out: string, which: "old" | "new"): string[];
   /** What a reader makes of the output. @throws {UserError} If it is not whole. */
   read(out: string): Promise<unknown>;
+  /** Further contents that a reader may find, such as earlier checkpoints of the new run. @param out Its output. */
+  readSteps?(out: string): Promise<unknown[]>;
+  /** What standard input gives. */
+  input?: Record<"old" | "new", string>;
   /** Every how many changes it is ended; 1 by default. */
   stride?: number;
 }
 
-async function run([name, ...args]: string[]): Promise<void> {
-  await (await loadStage(name)).run(args, { log: () => {} });
+async function run([name, ...args]: string[], input = ""): Promise<void> {
+  const stdin = Object.getOwnPropertyDescriptor(Deno, "stdin") ?? {};
+  Object.defineProperty(Deno, "stdin", { ...stdin, value: { readable: new Blob([input]).stream() } });
+  try {
+    await (await loadStage(name)).run(args, { log: () => {} });
+  } finally {
+    Object.defineProperty(Deno, "stdin", stdin);
+  }
 }
 
 /** The names of all files and folders. */
@@ -42,32 +54,38 @@ function namesIn(folder: string, within = ""): string[] {
 /** Ends the new run at its changes, in a copy of the old run's folder each. @returns How often readers refused. */
 async function killEverywhere(
   folder: TemporaryFolder,
-  { args, read, stride = 1 }: Replacement,
+  { args, read, readSteps = () => Promise.resolve([]), input, stride = 1 }: Replacement,
 ): Promise<number> {
   const [oldPlace, newPlace] = ["old", "new"].map((name) => folder.at(name));
   const place = folder.at("killed");
   const out = (root: string) => join(root, "out");
   for (const root of [oldPlace, newPlace]) Deno.mkdirSync(root);
-  await run(args(out(oldPlace), "old"));
+  await run(args(out(oldPlace), "old"), input?.old);
   copyFolder(oldPlace, newPlace);
-  await run(args(out(newPlace), "new"));
+  const runNew = (root: string) => run(args(out(root), "new"), input?.new);
+  await runNew(newPlace);
   const [oldContent, newContent] = [await read(out(oldPlace)), await read(out(newPlace))];
+  const whole = [oldContent, newContent, ...await readSteps(out(newPlace))].map((each) =>
+    JSON.stringify(each)
+  );
   assert(JSON.stringify(oldContent) !== JSON.stringify(newContent), "both runs wrote the same");
   let numRefused = 0;
   let numStops = 0;
   for (let n = 1, isDone = false; !isDone; n += stride, numStops++) {
     copyFolder(oldPlace, place);
-    isDone = await runUntilChange(n, () => run(args(out(place), "new")));
+    isDone = await runUntilChange(n, () => runNew(place));
     try {
       const content = JSON.stringify(await read(out(place)));
-      const isWhole = [oldContent, newContent].some((whole) => JSON.stringify(whole) === content);
-      assert(isWhole, `what is read after ${n} changes is neither of both: ${content.slice(0, 500)}`);
+      assert(
+        whole.includes(content),
+        `what is read after ${n} changes is neither of both: ${content.slice(0, 500)}`,
+      );
     } catch (error) {
       assert(error instanceof UserError, `after ${n} changes: ${error}`);
       assertMatch(error.message, /^Cannot [^\n]*(run |again)[^\n]*$/, `after ${n} changes`);
       numRefused++;
     }
-    await run(args(out(place), "new"));
+    await runNew(place);
     assertEquals(await read(out(place)), newContent, `after ${n} changes and a rerun`);
     assertEquals(namesIn(place), namesIn(newPlace), `after ${n} changes and a rerun`);
     Deno.removeSync(place, { recursive: true });
@@ -128,25 +146,92 @@ Deno.test("export --overwrite, ended at any change", async () => {
   assert(numRefused > 0);
 });
 
-Deno.test("adapt --overwrite, ended at any change", async () => {
-  using folder = new TemporaryFolder();
+/** Writes a checkpoint, and measurements for two runs of `adapt`. @returns The arguments of `adapt`. */
+function adaptation(folder: TemporaryFolder): (out: string, ...more: string[]) => string[] {
   writeRowCheckpoint(folder.at("run"));
-  Deno.writeTextFileSync(folder.at("old.jsonl"), line(10));
-  Deno.writeTextFileSync(folder.at("new.jsonl"), line(70));
+  for (const [name, text] of Object.entries(MEASURED)) {
+    Deno.writeTextFileSync(folder.at(`${name}.jsonl`), text);
+  }
+  return (out, ...more) => [
+    ...["adapt", "--checkpoint", folder.at("run"), "--output", out, "--steps", "2", "--overwrite"],
+    ...more,
+  ];
+}
+
+const MEASURED = { old: line(10), new: line(70) };
+
+for (
+  const [name, flags] of Object.entries({
+    "adapt": { old: [], new: [] },
+    "adapt --merge": { old: ["--merge"], new: ["--merge"] },
+    "adapt --merge of what adapt wrote": { old: [], new: ["--merge"] },
+    "adapt of what adapt --merge wrote": { old: ["--merge"], new: [] },
+  })
+) {
+  Deno.test(`${name} --overwrite, ended at any change`, async () => {
+    using folder = new TemporaryFolder();
+    const args = adaptation(folder);
+    await killEverywhere(folder, {
+      args: (out, which) => args(out, "--input", folder.at(`${which}.jsonl`), ...flags[which]),
+      read: readWeights,
+    });
+  });
+}
+
+Deno.test("adapt --follow, ended at any change", async () => {
+  using folder = new TemporaryFolder();
+  const args = adaptation(folder);
+  await killEverywhere(folder, {
+    args: (out) => args(out, "--follow"),
+    input: MEASURED,
+    read: readWeights,
+    readSteps: async () => {
+      await run(args(folder.at("empty"), "--follow"));
+      return [await readWeights(folder.at("empty"))];
+    },
+  });
+});
+
+Deno.test("train --fresh, ended at any change", async () => {
+  using folder = new TemporaryFolder();
+  await writeTrainingRows(folder.at("rows"));
+  const settings = { "train.checkpointEverySteps": 1, "train.keepCheckpoints": 9, "train.evalEverySteps": 2 };
+  const runs = new TrainingRuns(folder.path);
+  const numRefused = await killEverywhere(folder, {
+    args: (out, which) => {
+      const seed = which === "old" ? "1" : "2";
+      return runs.arguments(out, settings, "--steps", "2", "--workers", "0", "--seed", seed, "--fresh");
+    },
+    read: readWeights,
+    readSteps: (out) =>
+      Promise.all(
+        listCheckpoints(join(out, "checkpoints")).map(({ step }) =>
+          readWeights(join(out, "checkpoints", stepName(step)))
+        ),
+      ),
+    stride: 3,
+  });
+  assert(numRefused > 0);
+});
+
+Deno.test("slurm --overwrite, ended at any change: each script is an old or a new one", async () => {
+  using folder = new TemporaryFolder();
+  Deno.writeTextFileSync(folder.at("data.csv"), "src,dst,time,rtt\n10.0.0.1,10.0.0.2,1700000000,10\n");
+  await run(["import", "--input", folder.at("data.csv"), "--output", folder.at("data.parquet")]);
+  const scripts = (out: string) => {
+    const jobs = join(out, "jobs");
+    return [...Deno.readDirSync(jobs)].map(({ name }) => name).filter((name) => name.endsWith(".sbatch"))
+      .sort()
+      .map((name) => Deno.readTextFileSync(join(jobs, name)).replaceAll(/killed|old|new/g, ""));
+  };
+  const timeOf = (script: string) => /--time=(\S+)/.exec(script)?.[1];
   await killEverywhere(folder, {
     args: (out, which) => [
-      ...[
-        "adapt",
-        "--checkpoint",
-        folder.at("run"),
-        "--output",
-        out,
-        "--steps",
-        "2",
-        "--overwrite",
-      ],
-      ...["--input", folder.at(`${which}.jsonl`)],
+      ...["slurm", "--input", folder.at("data.parquet"), "--output", out, "--overwrite"],
+      ...["--time", which === "old" ? "1:00:00" : "2:00:00"],
     ],
-    read: readWeights,
+    // The scripts are files of their own.
+    read: (out) => Promise.resolve([...new Set(scripts(out).map(timeOf))].sort()),
+    readSteps: () => Promise.resolve([["1:00:00", "2:00:00"]]),
   });
 });

@@ -3,6 +3,7 @@ import { join } from "@std/path";
 import { FormatError } from "../../lib/errors.ts";
 import {
   describeOutput,
+  hashOfEnds,
   manifestPathBeside,
   newManifest,
   readManifest,
@@ -24,6 +25,19 @@ Deno.test("readManifest() returns what writeManifest() wrote and refuses other J
   assertEquals(readManifest(path), start(1));
   Deno.writeTextFileSync(path, "{}");
   assertThrows(() => readManifest(path), FormatError, "not a manifest");
+});
+
+Deno.test("describeOutput() hashes the ends as hashOfEnds() does, whatever the size", async () => {
+  const folder = Deno.makeTempDirSync();
+  const path = join(folder, "a");
+  const [first, last] = [1 << 16, 1 << 17];
+  for (
+    const size of [0, 1, first - 1, first, first + 1, first + last - 1, first + last, first + last + 1, 5e5]
+  ) {
+    Deno.writeFileSync(path, Uint8Array.from({ length: size }, (_, i) => i % 251));
+    const { sizeBytes, endsSha256 } = await describeOutput(folder, "a");
+    assertEquals([sizeBytes, endsSha256], [size, hashOfEnds(path)]);
+  }
 });
 
 Deno.test("describeOutput() gives size and SHA-256", async () => {

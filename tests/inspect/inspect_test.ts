@@ -9,8 +9,18 @@ import { synthesize } from "../../lib/synth/synthesize.ts";
 import { parameterShapes } from "../../lib/model/model_config.ts";
 import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../lib/probe_rows/probe_row.ts";
-import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
+import { AdaptedCheckpoint } from "../../lib/adapt/checkpoint.ts";
+import { AddressCounts } from "../../lib/addresses/known_addresses.ts";
+import { DELTA_FILE } from "../../lib/train/adapted_checkpoint.ts";
+import {
+  checkpointDirectory,
+  loadCheckpoint,
+  loadResumable,
+  saveCheckpoint,
+} from "../../lib/train/checkpoint.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
+import { writeRowCheckpoint } from "../adapt/row_checkpoint.ts";
+import { knownData, newMeasurements } from "../adapt/tiny_rows.ts";
 import { SMALL_RUN } from "../train/small_run.ts";
 
 const OPTIONS: InspectOptions = { samples: 2, sequenceLength: 64, seed: 0, onCorrupt: "error" };
@@ -325,6 +335,46 @@ Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", 
     await assertRejects(() => look(checkpoint), FormatError, "model.safetensors");
     Deno.removeSync(join(checkpoint, "model.safetensors"));
     await assertRejects(() => look(checkpoint), UserError, "no such file");
+  });
+});
+
+Deno.test("inspect() says of runs and adapted checkpoints what they learned from, in text as in JSON", async () => {
+  await inFolder(async (folder) => {
+    const at = (name: string) => join(folder, name);
+    writeRowCheckpoint(at("run"));
+    const data = "16 measurements of 4 sources to 4 destinations";
+    const run = await look(at("run"));
+    assertStringIncludes(run.text, data);
+    assertEquals((run.json.data as Record<string, unknown>).measurements, 16);
+
+    const model = new AdaptedCheckpoint(loadCheckpoint(at("run")));
+    const [measurement] = newMeasurements();
+    const counts = new AddressCounts();
+    counts.add(counts.id(measurement.source), counts.id(measurement.destination), measurement.timeS);
+    model.adaptation = { summary: counts.summary({ origin: "", isSynthetic: null }), known: counts.table() };
+    Deno.mkdirSync(at("adapted"));
+    model.write(join(at("adapted"), DELTA_FILE));
+    const { text, json } = await look(at("adapted"));
+    const adapted = "1 measurement of 1 source to 1 destination";
+    assertStringIncludes(text, adapted);
+    assertStringIncludes(text, model.base.base);
+    assertEquals([json.kind, json.base, (json.adaptation as Record<string, unknown>).measurements], [
+      "adapted checkpoint",
+      model.base.base,
+      1,
+    ]);
+
+    const { state, weights, optimizer } = loadResumable(at("run"));
+    const trainingData = { ...knownData(), adaptation: model.adaptation };
+    saveCheckpoint(join(at("merged"), "checkpoints"), { state, weights, optimizer, trainingData }, {
+      keep: 1,
+    });
+    for (const path of [at("merged"), checkpointDirectory(at("merged"))]) {
+      assertStringIncludes(
+        (await look(path)).text,
+        `${data}, 2023-11-14 to 2023-11-14; adapted to ${adapted}`,
+      );
+    }
   });
 });
 

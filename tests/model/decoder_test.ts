@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { UserError } from "../../lib/errors.ts";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { type ModelConfig, vocabSize } from "../../lib/model/model_config.ts";
-import { Decoder } from "../../lib/model/decoder.ts";
+import { Decoder, MAX_PROGRAMS } from "../../lib/model/decoder.ts";
 import { type DecoderExtent, decoderSizeBytes, programRows } from "../../lib/model/decoder_buffers.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
@@ -330,3 +330,36 @@ Deno.test("programRows() rounds up by at most an eighth, or to 32, and never pas
     assert(rows <= programRows(numRows + 1));
   }
 });
+
+testOnEachDevice(
+  "a decoder keeps a bounded number of programs, and answers the same without the others",
+  async ({
+    registry,
+  }) => {
+    const { device } = registry.gpu;
+    const decoder = await decoderOf(registry, CONFIG);
+    const createBuffer = device.createBuffer.bind(device);
+    const live = new Set<GPUBuffer>();
+    device.createBuffer = (descriptor) => {
+      const buffer = createBuffer(descriptor);
+      if (!descriptor.label?.endsWith(" params")) return buffer;
+      live.add(buffer);
+      const destroy = buffer.destroy.bind(buffer);
+      return Object.assign(buffer, { destroy: () => void (live.delete(buffer), destroy()) });
+    };
+    const results: Float32Array[] = [];
+    for (const round of [0, 1]) {
+      let index = 0;
+      for (const numRows of [1, 33]) {
+        await decoder.prefill([randomTokens("prompt", 3)]);
+        decoder.fork([numRows]);
+        for (let step = 0; step < 70; step++) {
+          const ends = await decoder.step(new Uint16Array(numRows).fill(step));
+          if (round === 0) results.push(ends);
+          else assertSameBits(ends, results[index++], `${numRows} rows, step ${step}`);
+        }
+      }
+      assert(live.size <= MAX_PROGRAMS, `${live.size} programs`);
+    }
+  },
+);

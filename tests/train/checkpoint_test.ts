@@ -10,8 +10,8 @@ import {
   loadForResume,
   loadResumable,
   saveCheckpoint,
-  stepName,
 } from "../../lib/train/checkpoint.ts";
+import { stepName } from "../../lib/files/checkpoint_folder.ts";
 import { type CheckpointContent, readState, writeState } from "../../lib/train/checkpoint_files.ts";
 import { addressBytes } from "../../lib/addresses/ip.ts";
 import { AddressCounts } from "../../lib/addresses/known_addresses.ts";

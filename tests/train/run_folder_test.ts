@@ -4,7 +4,7 @@ import { UserError } from "../../lib/errors.ts";
 import { temporaryName } from "../../lib/files/atomic.ts";
 import { exists } from "../../lib/files/inputs.ts";
 import { newManifest, readManifest, writeManifest } from "../../lib/files/manifest.ts";
-import { stepName } from "../../lib/train/checkpoint.ts";
+import { stepName } from "../../lib/files/checkpoint_folder.ts";
 import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../../lib/probe_rows/probe_row.ts";
 import { dataFingerprint } from "../../lib/train/run_data.ts";
