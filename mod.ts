@@ -177,23 +177,13 @@ export { type Launch, launchOf } from "./lib/mpi/launch.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 
 export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/rtt/answer_queries.ts";
-export type { DestinationQuery } from "./lib/query/destinations/destination_prompt.ts";
+export type { DestinationQuery } from "./lib/query/destinations/destination_query.ts";
 export {
+  type LikelyDestination,
   rankDestinations,
   type RankedDestinations,
   type RankOptions,
 } from "./lib/query/destinations/destination_ranking.ts";
-export {
-  type DestinationSampleOptions,
-  type SampledDestinations,
-  sampleDestinations,
-} from "./lib/query/destinations/destination_samples.ts";
-export {
-  type DestinationOptions,
-  type LikelyDestination,
-  type LikelyDestinations,
-  likelyDestinations,
-} from "./lib/query/destinations/destinations.ts";
 export {
   type BlockBits,
   fieldOrders,

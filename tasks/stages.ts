@@ -100,7 +100,9 @@ export const NEEDS: Record<string, StageNeeds> = {
       plot: outputFile(),
     },
   },
-  "query destinations": { paths: { checkpoint: run, context: input, output: outputFile() } },
+  "query destinations": {
+    paths: { checkpoint: run, context: input, calibration: input, output: outputFile() },
+  },
   "query likelihood": { paths: { checkpoint: run, context: input, input: inputs, output: outputFile() } },
   "query sample": { paths: { checkpoint: run, context: input, output: outputFile() } },
   "score": {

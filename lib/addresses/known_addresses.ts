@@ -144,6 +144,19 @@ export class KnownAddresses {
     return found;
   }
 
+  /**
+   * What absolute discounting takes off the count of each pair in favour of pairs that were never measured: near 1 where
+   * most pairs were measured once, near 0 where hardly any was (Ney, Essen, Kneser, Computer Speech and Language 8, 1994,
+   * with one pair more of each kind, so that it is neither 0 nor 1).
+   */
+  get pairDiscount(): number {
+    const numWith = [0, 0, 0];
+    for (let at = 2; at < this.columns.pairs.length; at += WORDS) {
+      if (this.columns.pairs[at] <= 2) numWith[this.columns.pairs[at]]++;
+    }
+    return (numWith[1] + 1) / (numWith[1] + 2 * numWith[2] + 3);
+  }
+
   /** All addresses that were measured as destinations, in their order. */
   *destinations(): Generator<KnownAddress> {
     for (let i = 0; i < this.numAddresses; i++) {

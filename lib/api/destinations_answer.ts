@@ -1,21 +1,16 @@
-/** Questions for destinations: searched, or ranked among candidates. @module */
+/** Questions for destinations. @module */
 import { formatPrefix } from "../addresses/ip_prefix.ts";
 import { measuredBy, seenJson } from "../addresses/known_addresses.ts";
-import { codesOf, type DestinationQuery } from "../query/destinations/destination_prompt.ts";
-import { rankDestinations } from "../query/destinations/destination_ranking.ts";
 import {
-  type LikelyDestinations,
-  likelyDestinations,
+  codeRangeOf,
+  type DestinationQuery,
   prefixLengthOf,
-} from "../query/destinations/destinations.ts";
+} from "../query/destinations/destination_query.ts";
+import { rankDestinations } from "../query/destinations/destination_ranking.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import { contextThatFits } from "../query/query_tokens.ts";
 import { readFields, readSource } from "./read_question.ts";
 import { type DestinationsApiAnswer, destinationsQuestionSchema } from "./schemas.ts";
-import { snakeKeys } from "./snake_case.ts";
-
-/** What `query destinations` has where nothing else is said. */
-const [DEFAULT_TOP, DEFAULT_CODES, DEFAULT_EXPANSIONS] = [20, 32, 4096];
 
 /**
  * Reads a question for destinations.
@@ -27,10 +22,10 @@ export function readDestinationsQuestion(
   model: PingModel,
   value: unknown,
 ): (signal?: AbortSignal) => Promise<DestinationsApiAnswer> {
-  const { rtt, prefix_length, candidates, ...question } = readFields(destinationsQuestionSchema, value);
-  const { src_addr, timestamp, context } = question;
+  const { rtt, prefix_length, ...question } = readFields(destinationsQuestionSchema, value);
+  const { src_addr, timestamp, context, top, candidates, max_expansions } = question;
   const query: DestinationQuery = { ...readSource({ src_addr, timestamp, context }), rttMs: rtt };
-  codesOf(query);
+  codeRangeOf(rtt);
   const prefixLength = prefixLengthOf(query, prefix_length);
   const fitting = contextThatFits({ ...query, destination: query.source }, model.config.sequenceLength);
   const asked = {
@@ -40,32 +35,26 @@ export function readDestinationsQuestion(
     prefix_length: prefixLength,
     context_measurements: fitting.length,
   };
-  const {
-    top = DEFAULT_TOP,
-    max_codes: maxCodes = DEFAULT_CODES,
-    max_expansions: maxExpansions = DEFAULT_EXPANSIONS,
-  } = question;
   return async (signal) => {
-    const options = { top, maxExpansions, signal };
+    const [ranked] = await rankDestinations(model, [query], {
+      ...(top !== undefined && { top }),
+      ...(candidates !== undefined && { numCandidates: candidates }),
+      ...(max_expansions !== undefined && { maxExpansions: max_expansions }),
+      prefixLength,
+      signal,
+    });
     const { trainingData } = model;
-    const listOf = (found: Pick<LikelyDestinations, "destinations" | "unlistedProbability">) => ({
-      destinations: found.destinations.map(({ prefix, ...numbers }) => ({
+    return {
+      ...asked,
+      destinations: ranked.destinations.map(({ prefix, probability }) => ({
         prefix: formatPrefix(prefix),
-        ...snakeKeys(numbers),
+        probability,
         measured: trainingData ? seenJson(measuredBy(trainingData, query.source, prefix)) : null,
       })),
-      unlisted_probability: found.unlistedProbability,
-    });
-    if (candidates !== undefined) {
-      const [ranked] = await rankDestinations(model, [query], {
-        ...options,
-        numCandidates: candidates,
-        prefixLength,
-      });
-      return { ...asked, ...listOf(ranked), step: model.step };
-    }
-    const found = await likelyDestinations(model, query, { ...options, maxCodes, prefixLength });
-    const { unlistedAtMost, isProven } = found;
-    return { ...asked, ...listOf(found), ...snakeKeys({ unlistedAtMost, isProven }), step: model.step };
+      unlisted_probability: ranked.unlistedProbability,
+      candidates: ranked.candidates,
+      prior_mass: ranked.priorMass,
+      step: model.step,
+    };
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Work that takes many groups of the GPU, one piece at a time, the callers in turn.
  *
- * An RTT between prefixes holds up to 62 MB of distributions, a search for destinations up to 2 GB of a tree: one at a
+ * An RTT between prefixes holds up to 62 MB of distributions, a search for destinations up to 0.2 GB of a tree: one at a
  * time bounds memory. Between the groups of such work come batches of questions, see `ModelDecoders`.
  *
  * @module

@@ -136,10 +136,13 @@ export const destinationsQuestionSchema = fields({
   top: z.int().min(1).max(1000).optional(),
   prefix_length: z.int().min(0).max(128).optional(),
   candidates: z.int().min(1).max(1024).optional(),
-  max_codes: z.int().min(1).max(1024).optional(),
   max_expansions: z.int().min(1).max(2 ** 16).optional(),
 });
-/** See {@link destinationsQuestionSchema}. `rtt`: the least and the greatest, ms; `top`: how many (20). */
+/**
+ * See {@link destinationsQuestionSchema}. `rtt`: the least and the greatest, ms; `top`: how many are listed (20);
+ * `candidates`: how many likely destinations are ranked besides those that the source is known to measure (256);
+ * `max_expansions`: after how many prefixes the search for these ends (512).
+ */
 export type DestinationsApiQuestion = z.input<typeof destinationsQuestionSchema>;
 
 /** The most probable destinations first. */
@@ -152,16 +155,17 @@ export const destinationsAnswerSchema = z.object({
   destinations: z.array(z.object({
     prefix: z.string(),
     probability: z.number(),
-    standard_error: z.number(),
     /** How often the training data have the source measuring it; null if the model does not say what it was trained on. */
     measured: seenSchema.nullable(),
   })),
   unlisted_probability: z.number(),
-  unlisted_at_most: z.number().optional(),
-  is_proven: z.boolean().optional(),
+  /** How many destinations were ranked. */
+  candidates: z.int(),
+  /** What probability these had together before the RTT was known; others cannot be listed. */
+  prior_mass: z.number(),
   step: z.int(),
 });
-/** See {@link destinationsAnswerSchema}; the last two but one only of a search, not of ranked candidates. */
+/** See {@link destinationsAnswerSchema}. */
 export type DestinationsApiAnswer = z.infer<typeof destinationsAnswerSchema>;
 
 /** Counts of measurements. Times are ISO 8601. */

@@ -2,18 +2,16 @@
 import type { DestinationsApiAnswer, DestinationsApiQuestion } from "../api/schemas.ts";
 import { AnswerState } from "./answer_state.tsx";
 import { type Faults, faultsOf, faultsOfError, Question, TextField, TimeField } from "./fields.tsx";
-import { formatMs, formatPercent, formatRange } from "./number_text.ts";
+import { formatPercent, formatRange } from "./number_text.ts";
 import type { PartProps } from "./part_props.ts";
-import { type PrefixNode, prefixTree, TREE_LENGTHS } from "./prefix_tree.ts";
+import { type PrefixNode, prefixSums, prefixTree, TREE_LENGTHS } from "./prefix_tree.ts";
 import { formatTime, questionTimeS } from "./question_time.ts";
 import { CsvButton, CurlButton, curlGet } from "./saved_files.tsx";
 import type { Fields } from "./url_state.ts";
 import { useAnswer } from "./use_answer.ts";
 
-/** How many prefixes of each length are asked for. */
-const TOP = 20;
-/** Steps of each search: what a person waits for. */
-const MAX_EXPANSIONS = 512;
+/** How many prefixes are asked for: all that are ranked, so that shorter ones are sums of them. */
+const TOP = 1000;
 /** Less probable prefixes are behind a line to open, if there are several. */
 const SMALL = 0.001;
 
@@ -31,10 +29,15 @@ function questionOf(fields: Fields, nowMs: number): { question: DestinationsApiQ
       rtt: [low, high],
       timestamp,
       top: TOP,
-      max_expansions: MAX_EXPANSIONS,
+      prefix_length: lengthsOf(fields.src ?? "").at(-1) as number,
     },
     faults,
   };
+}
+
+/** The lengths of prefixes that the tree of a source has. */
+function lengthsOf(source: string): readonly number[] {
+  return TREE_LENGTHS[source.includes(":") ? 6 : 4];
 }
 
 function rttOf(text: string | undefined): number {
@@ -48,19 +51,10 @@ export function FitsPart(part: PartProps) {
   const isAsked = fields.low !== undefined || fields.high !== undefined;
   const { question, faults } = questionOf(fields, askedAtMs);
   const isRight = isAsked && Object.keys(faults).length === 0;
-  const lengths = TREE_LENGTHS[question.src_addr.includes(":") ? 6 : 4];
-  const answer = useAnswer<DestinationsApiAnswer[]>(
+  const answer = useAnswer<DestinationsApiAnswer>(
     isRight ? JSON.stringify(["fits", question]) : null,
-    async (signal, report) => {
-      const answers: DestinationsApiAnswer[] = [];
-      for (const prefix_length of lengths) {
-        report([...answers]);
-        answers.push(await api.destinations({ ...question, prefix_length }, signal));
-      }
-      return answers;
-    },
+    (signal) => api.destinations(question, signal),
   );
-  const numDone = answer.isBusy ? answer.value?.length ?? 0 : 0;
   const errorFaults = faultsOfError(answer.error);
   const shown = isAsked ? { ...faults, ...errorFaults } : {};
   return (
@@ -89,69 +83,57 @@ export function FitsPart(part: PartProps) {
       </Question>
       <AnswerState
         answer={Object.keys(errorFaults).length > 0 ? { ...answer, error: undefined } : answer}
-        doing={`Searching prefixes of ${lengths[Math.min(numDone, lengths.length - 1)]} bits, ${
-          numDone + 1
-        } of ${lengths.length}`}
-        summary={(answers) => summaryOf(answers)}
+        doing="Ranking destinations"
+        summary={({ destinations }) =>
+          `The most probable: ${destinations[0].prefix} with ${formatPercent(destinations[0].probability)}.`}
       >
-        {(answers: DestinationsApiAnswer[]) =>
-          answers.length === 0 ? null : (
-            <>
-              <Tree answers={answers} />
-              <div class="tools">
-                <CsvButton
-                  name="destinations"
-                  columns={["prefix", "prefix_length", "probability", "standard_error"]}
-                  rows={() =>
-                    answers.flatMap(({ prefix_length, destinations }) =>
-                      destinations.map(({ prefix, probability, standard_error }) =>
-                        [prefix, prefix_length, probability, standard_error] as const
-                      )
-                    )}
-                />
-                {hasServer
-                  ? (
-                    <CurlButton
-                      command={() =>
-                        curlGet("v1/destinations", {
-                          src_addr: question.src_addr,
-                          rtt: question.rtt.join(".."),
-                          timestamp: question.timestamp as number | null,
-                        })}
-                    />
-                  )
-                  : null}
-              </div>
-            </>
-          )}
+        {(answered: DestinationsApiAnswer) => (
+          <>
+            <Tree answer={answered} />
+            <div class="tools">
+              <CsvButton
+                name="destinations"
+                columns={["prefix", "probability"]}
+                rows={() =>
+                  answered.destinations.map(({ prefix, probability }) => [prefix, probability] as const)}
+              />
+              {hasServer
+                ? (
+                  <CurlButton
+                    command={() =>
+                      curlGet("v1/destinations", {
+                        src_addr: question.src_addr,
+                        rtt: question.rtt.join(".."),
+                        timestamp: question.timestamp as number | null,
+                        prefix_length: question.prefix_length as number,
+                      })}
+                  />
+                )
+                : null}
+            </div>
+          </>
+        )}
       </AnswerState>
     </>
   );
 }
 FitsPart.heading = "Which destinations fit an RTT?";
 
-function summaryOf(answers: readonly DestinationsApiAnswer[]): string {
-  const best = answers.map(({ destinations }) => destinations[0]).filter((first) => first !== undefined);
-  const texts = best.map(({ prefix, probability }) => `${prefix} with ${formatPercent(probability)}`);
-  return `The most probable: ${texts.join(", ")}.`;
-}
-
-function Tree({ answers }: { answers: readonly DestinationsApiAnswer[] }) {
-  const tree = prefixTree(answers.map(({ destinations }) => destinations));
-  const [{ src_addr, rtt: [low, high], timestamp, unlisted_probability }] = answers;
+function Tree({ answer }: { answer: DestinationsApiAnswer }) {
+  const { src_addr, rtt: [low, high], timestamp, destinations, prior_mass } = answer;
+  const tree = prefixTree(lengthsOf(src_addr).map((length) => prefixSums(destinations, length)));
   return (
     <section aria-labelledby="fitting">
       <h2 id="fitting">Destinations at {formatRange(low, high)} from {src_addr}</h2>
       <p>
-        {formatTime(timestamp)}. Probabilities are shares of all destinations that the model thinks of for
-        {" "}
-        {low === high ? `an RTT of ${formatMs(low)}` : "these RTTs"}; {TOP} of each length at most.
+        {formatTime(timestamp)}. Probabilities are shares among {answer.candidates}{" "}
+        destinations: those that this source is known to measure, and likely ones. Before the RTT was known,
+        they had {formatPercent(prior_mass)} together; others cannot be listed.
       </p>
       <Branches
         nodes={tree}
-        rest={{ name: "all other prefixes", probability: unlisted_probability }}
+        rest={{ name: "all other prefixes", probability: answer.unlisted_probability }}
       />
-      <Proof answers={answers} />
     </section>
   );
 }
@@ -222,48 +204,12 @@ function Node({ node, isOpen }: { node: PrefixNode; isOpen: boolean }) {
   );
 }
 
-function Branch({ prefix, probability, standard_error = 0 }: {
-  prefix: string;
-  probability: number;
-  standard_error?: number;
-}) {
-  // Small errors are left out: they change the last digit at most by some.
-  const isSure = standard_error < probability / 20;
+function Branch({ prefix, probability }: { prefix: string; probability: number }) {
   return (
     <>
       <span class="prefix">{prefix}</span>
       <meter min={0} max={1} value={probability} aria-hidden="true" />
-      <span class="share">
-        {formatPercent(probability)}
-        {isSure ? null : <small>± {formatPercent(standard_error)}</small>}
-      </span>
-    </>
-  );
-}
-
-/** What is not listed, and whether something of it could be more probable. */
-function Proof({ answers }: { answers: readonly DestinationsApiAnswer[] }) {
-  const unproven = answers.filter(({ is_proven }) => is_proven === false);
-  return (
-    <>
-      {unproven.length === 0 ? null : (
-        <p class="notes">
-          The search ended before it was sure for{" "}
-          {unproven.map(({ prefix_length }) => `/${prefix_length}`).join(", ")}:{" "}
-          prefixes that are not listed may be more probable than some that are.
-        </p>
-      )}
-      <details>
-        <summary>What the lists leave out</summary>
-        <ul>
-          {answers.map(({ prefix_length, destinations, unlisted_probability, unlisted_at_most }) => (
-            <li key={prefix_length}>
-              /{prefix_length}: {destinations.length} listed, {formatPercent(unlisted_probability)} not listed
-              {unlisted_at_most === undefined ? "" : `, none of it above ${formatPercent(unlisted_at_most)}`}.
-            </li>
-          ))}
-        </ul>
-      </details>
+      <span class="share">{formatPercent(probability)}</span>
     </>
   );
 }

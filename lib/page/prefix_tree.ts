@@ -1,11 +1,16 @@
 /** Listed prefixes of several lengths as one tree. @module */
-import { type IpPrefix, parsePrefix, prefixContains } from "../addresses/ip_prefix.ts";
+import {
+  formatPrefix,
+  type IpPrefix,
+  parsePrefix,
+  prefixContains,
+  prefixOfAddress,
+} from "../addresses/ip_prefix.ts";
 
 /** A prefix and how probable it is that the destination lies in it. */
 export interface ListedPrefix {
   prefix: string;
   probability: number;
-  standard_error: number;
 }
 
 /** A prefix with the listed ones inside it, the most probable first. */
@@ -17,6 +22,17 @@ export interface PrefixNode extends ListedPrefix {
 
 /** The lengths of prefixes that a tree has: of IPv4 down to whole addresses, of IPv6 down to one network. */
 export const TREE_LENGTHS = { 4: [8, 16, 24, 32], 6: [16, 32, 48, 64] } as const;
+
+/** Adds up listed prefixes by a shorter length, the most probable first. */
+export function prefixSums(listed: readonly ListedPrefix[], length: number): ListedPrefix[] {
+  const sums = new Map<string, number>();
+  for (const { prefix, probability } of listed) {
+    const shorter = formatPrefix(prefixOfAddress(parsePrefix(prefix).bytes, length));
+    sums.set(shorter, (sums.get(shorter) ?? 0) + probability);
+  }
+  return Array.from(sums, ([prefix, probability]) => ({ prefix, probability }))
+    .sort((a, b) => b.probability - a.probability);
+}
 
 /**
  * Makes the tree. A prefix lies below the longest listed one that holds it, at the top if there is none.

@@ -13,7 +13,6 @@ import { vocabSize } from "../model/model_config.ts";
 import type { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
 import { branchRows, NO_TOKEN, rowOf } from "./decoder_rows.ts";
-import { restrictedLogProbability } from "./rtt/rtt_bytes.ts";
 
 /** A prompt and what may follow it. */
 export interface ContinuedPrompt {
@@ -30,37 +29,37 @@ export type AllowedTokens = (
 ) => readonly (readonly number[])[];
 
 /**
- * log P of each token of the continuations, given all tokens before it.
+ * Gets log P(next token) before a token of a continuation, (V) nats.
  *
- * @param allowed Renormalises each token over those that can stand in its place (default: over all tokens).
+ * @param continuation Its number among those of all prompts.
+ * @param depth Which of its tokens comes next.
+ */
+export type VisitRow = (logP: Float32Array, continuation: number, depth: number) => void;
+
+/**
+ * Visits the distribution of each token of the continuations, given all tokens before it.
+ *
  * @param decoder Holds them all at once, see {@link groupsOfContinuations}; as many steps as the longest has tokens.
- * @returns Nats of each token, for each continuation, those of the first prompt first.
+ * @param visit Gets the rows of one depth after those of the depth before.
  * @throws {UserError} If a prompt and a continuation have more tokens than the model's sequence and one.
  */
-export async function continuationLogProbabilities(
+export async function visitContinuations(
   decoder: Decoder,
   prompts: readonly ContinuedPrompt[],
-  allowed?: AllowedTokens,
-): Promise<Float32Array[]> {
+  visit: VisitRow,
+): Promise<void> {
   const V = vocabSize(decoder.config);
   const all = prompts.flatMap(({ continuations }) => [...continuations]);
-  const places = prompts.flatMap(({ prompt, continuations }) =>
-    continuations.map((tokens) => allowed?.(tokens, prompt))
-  );
-  const results = all.map(({ length }) => new Float32Array(length));
   let rows: Uint32Array = Uint32Array.from(
     prompts.flatMap(({ continuations }, i) => continuations.map(() => i)),
   );
-  const collect = (depth: number, rows: Uint32Array) => (logP: Float32Array) => {
+  const visitAll = (depth: number, rows: Uint32Array) => (logP: Float32Array) => {
     all.forEach((tokens, i) => {
-      if (depth >= tokens.length) return;
-      const row = rowOf(logP, rows[i], V);
-      const among = places[i]?.[depth];
-      results[i][depth] = among ? restrictedLogProbability(row, tokens[depth], among) : row[tokens[depth]];
+      if (depth < tokens.length) visit(rowOf(logP, rows[i], V), i, depth);
     });
   };
   // All steps are submitted before the first is awaited, so that the GPU waits for nothing.
-  const done = [decoder.prefill(prompts.map(({ prompt }) => prompt)).then(collect(0, rows))];
+  const done = [decoder.prefill(prompts.map(({ prompt }) => prompt)).then(visitAll(0, rows))];
   decoder.fork(prompts.map(() => 1));
   for (let depth = 1;; depth++) {
     // A token is continued where more follow it.
@@ -70,10 +69,9 @@ export async function continuationLogProbabilities(
     );
     if (next.tokens.length === 0) break;
     rows = next.rows;
-    done.push(decoder.step(next.tokens, next.parents).then(collect(depth, rows)));
+    done.push(decoder.step(next.tokens, next.parents).then(visitAll(depth, rows)));
   }
   await Promise.all(done);
-  return results;
 }
 
 /**

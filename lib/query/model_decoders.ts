@@ -13,11 +13,13 @@ import { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent, DecoderMemory } from "../model/decoder_buffers.ts";
 import {
   type AllowedTokens,
-  continuationLogProbabilities,
   type ContinuedPrompt,
   groupsOfContinuations,
+  visitContinuations,
+  type VisitRow,
 } from "./continuations.ts";
 import { continuationExtent, groupsOf, promptExtent } from "./decoder_extent.ts";
+import { restrictedLogProbability } from "./rtt/rtt_bytes.ts";
 
 /** What decoders need of a model. */
 export interface DecodedModel {
@@ -109,11 +111,28 @@ export class ModelDecoders {
   }
 
   /**
-   * log P of the tokens of continuations of prompts, each given all tokens before it, in nats. What continuations
-   * of one prompt share is computed once.
+   * Visits the distribution of each token of continuations of prompts, given all tokens before it. What continuations of
+   * one prompt share is computed once.
    *
    * @param prompts Each continuation has at most `maxContinuationTokens` tokens, and with its prompt at most one token
    *   more than the model's sequence.
+   * @param visit Gets continuations by their number, those of the first prompt first; each one's tokens in their order.
+   */
+  async visitContinuations(prompts: readonly ContinuedPrompt[], visit: VisitRow): Promise<void> {
+    let first = 0;
+    for (const group of groupsOfContinuations(prompts, this.continuationExtent)) {
+      const before = first;
+      await this.#continuer.run((decoder) =>
+        visitContinuations(decoder, group, (logP, i, depth) => visit(logP, before + i, depth))
+      );
+      for (const { continuations } of group) first += continuations.length;
+    }
+  }
+
+  /**
+   * log P of the tokens of continuations of prompts, each given all tokens before it, in nats.
+   *
+   * @param prompts As {@link visitContinuations} takes them.
    * @param allowed Renormalises each token over those that can stand in its place (default: over all tokens).
    * @returns One array per continuation, those of the first prompt first.
    */
@@ -121,12 +140,15 @@ export class ModelDecoders {
     prompts: readonly ContinuedPrompt[],
     allowed?: AllowedTokens,
   ): Promise<Float32Array[]> {
-    const results: Float32Array[] = [];
-    for (const group of groupsOfContinuations(prompts, this.continuationExtent)) {
-      results.push(
-        ...await this.#continuer.run((decoder) => continuationLogProbabilities(decoder, group, allowed)),
-      );
-    }
+    const all = prompts.flatMap(({ prompt, continuations }) =>
+      continuations.map((tokens) => ({ tokens, places: allowed?.(tokens, prompt) }))
+    );
+    const results = all.map(({ tokens }) => new Float32Array(tokens.length));
+    await this.visitContinuations(prompts, (logP, i, depth) => {
+      const { tokens, places } = all[i];
+      const among = places?.[depth];
+      results[i][depth] = among ? restrictedLogProbability(logP, tokens[depth], among) : logP[tokens[depth]];
+    });
     return results;
   }
 

@@ -32,7 +32,7 @@ export interface PingModelOptions {
   /** What distributions, and again what samples, may take of the GPU's memory besides weights, in bytes (1 GiB). */
   memoryLimitBytes?: number;
   /** Corrects every distribution of RTTs; likelihoods of tokens and samples stay the model's own. */
-  calibration?: QuantileCalibration;
+  calibration?: QuantileCalibration | undefined;
   /** Also take a model of vocabulary v1, which answers likelihoods only (false). */
   anyVocabulary?: boolean;
 }
@@ -70,7 +70,8 @@ export class PingModel {
    * @internal
    */
   readonly decoders: ModelDecoders;
-  readonly #calibration: QuantileCalibration | undefined;
+  /** Corrects every distribution of RTTs, if there is one. */
+  readonly calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
 
   private constructor(
@@ -84,7 +85,7 @@ export class PingModel {
       & { adapted?: AdaptedParts | undefined },
   ) {
     this.#adapted = new AdaptedModel(config, weights, { adapted, trainingData });
-    this.#calibration = calibration;
+    this.calibration = calibration;
     this.decoders = new ModelDecoders(this, memoryLimitBytes);
   }
 
@@ -174,7 +175,7 @@ export class PingModel {
       ),
     };
     const corrected = (raw: RttDistribution, index: number) =>
-      take(this.#calibration?.apply(raw) ?? raw, index);
+      take(this.calibration?.apply(raw) ?? raw, index);
     await rttDistributions(this.decoders, asked, corrected, options);
   }
 

@@ -18,7 +18,7 @@ const READ: Record<string, (text: string) => unknown> = {
 for (
   const name of [
     ...["cdf", "draws", "seed", "context"],
-    ...["top", "prefix_length", "candidates", "max_codes", "max_expansions"],
+    ...["top", "prefix_length", "candidates", "max_expansions"],
   ]
 ) READ[name] = numberOf;
 

@@ -214,7 +214,7 @@ function nearQuestions(): fc.Arbitrary<unknown> {
 
 Deno.test("whatever JSON is asked, there is an answer or a problem with status 400", () =>
   withService(async (service) => {
-    const limits = { max_expansions: 8, max_codes: 4 };
+    const limits = { max_expansions: 8, candidates: 4 };
     // The bounds keep searches and draws short; they are no fault of the value.
     const bounded = (value: unknown) =>
       typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value, ...limits } : value;

@@ -13,7 +13,6 @@ import {
 } from "../../lib/api/schemas.ts";
 import { formatPrefix } from "../../lib/addresses/ip_prefix.ts";
 import { rankDestinations } from "../../lib/query/destinations/destination_ranking.ts";
-import { likelyDestinations } from "../../lib/query/destinations/destinations.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { measurementBits } from "../../lib/query/likelihood/likelihood.ts";
 import { rttBetweenPrefixes } from "../../lib/query/rtt/prefix_query.ts";
@@ -228,20 +227,23 @@ Deno.test("destinations() says how often the source measured each, from the mode
     });
   }));
 
-Deno.test("destinations() gives those of likelyDestinations() and, with candidates, of rankDestinations()", () =>
+Deno.test("destinations() gives those of rankDestinations()", () =>
   withService(async (service, model) => {
     const query = { ...parseAddressQuestion(QUESTION), rttMs: [12.5, 12.5] as const };
     const { dst_addr: _, ...source } = API_QUESTION;
     const asked = { ...source, rtt: [12.5, 12.5] as [number, number], top: 4, max_expansions: 200 };
-    const answer = await service.destinations({ ...asked, prefix_length: 12, max_codes: 3 });
+    const answer = await service.destinations({ ...asked, prefix_length: 12, candidates: 30 });
     const options = { top: 4, maxExpansions: 200 };
-    const found = await likelyDestinations(model, query, { ...options, prefixLength: 12, maxCodes: 3 });
-    assertEquals(destinationsAnswerSchema.parse(answer), answer);
+    const [found] = await rankDestinations(model, [query], {
+      ...options,
+      prefixLength: 12,
+      numCandidates: 30,
+    });
+    assertEquals(destinationsAnswerSchema.strict().parse(answer), answer);
     const listOf = ({ destinations }: Pick<typeof found, "destinations">) =>
-      destinations.map(({ prefix, probability, standardError }) => ({
+      destinations.map(({ prefix, probability }) => ({
         prefix: formatPrefix(prefix),
         probability,
-        standard_error: standardError,
         measured: null,
       }));
     assertEquals(answer, {
@@ -252,21 +254,12 @@ Deno.test("destinations() gives those of likelyDestinations() and, with candidat
       context_measurements: 2,
       destinations: listOf(found),
       unlisted_probability: found.unlistedProbability,
-      unlisted_at_most: found.unlistedAtMost,
-      is_proven: found.isProven,
+      candidates: found.candidates,
+      prior_mass: found.priorMass,
       step: 0,
     });
-    const ranked = await service.destinations({ ...asked, candidates: 8 });
-    const [expected] = await rankDestinations(model, [query], { ...options, numCandidates: 8 });
-    assertEquals(ranked.destinations, listOf(expected));
-    assertEquals(ranked.unlisted_probability, expected.unlistedProbability);
-    assertEquals(ranked.is_proven, undefined);
-    const range = { ...asked, rtt: [12, 13] as [number, number], prefix_length: 12, candidates: 8 };
-    const [ofRange] = await rankDestinations(model, [{ ...query, rttMs: [12, 13] }], {
-      ...options,
-      numCandidates: 8,
-      prefixLength: 12,
-    });
+    const range = { ...asked, rtt: [12, 13] as [number, number] };
+    const [ofRange] = await rankDestinations(model, [{ ...query, rttMs: [12, 13] }], options);
     assertEquals((await service.destinations(range)).destinations, listOf(ofRange));
     const refusals = [
       { prefix_length: 33 },
@@ -274,8 +267,8 @@ Deno.test("destinations() gives those of likelyDestinations() and, with candidat
       { src_addr: "10.0.0.0/8" },
     ].map((wrong) => problemFrom(service.destinations({ ...asked, ...wrong })));
     assertEquals(await Promise.all(refusals), [
-      "Cannot ask for prefixes of 33 bits: 0 to 32 were wanted for the destinations of an IPv4 source",
-      "Cannot ask for destinations at an RTT of 2..1 ms: 0 or more, the lesser first, was wanted",
+      "Cannot ask for prefixes of 33 bits: expected 0 to 32 for the destinations of an IPv4 source",
+      "Cannot ask for destinations at an RTT of 2..1 ms: expected 0 or more, the lesser first",
       'Cannot answer: found src_addr "10.0.0.0/8", an IPv4 or IPv6 address was wanted',
     ]);
   }));

@@ -172,8 +172,8 @@ const TABLE: Row[] = [
     writes: FILE_WRITES,
   },
   {
-    command: "query destinations --checkpoint run --context in/b.parquet",
-    reads: ["in/b.parquet", ...TRAINED],
+    command: "query destinations --checkpoint run --context in/b.parquet --calibration dir/report.json",
+    reads: ["in/b.parquet", ...TRAINED, "dir/report.json"],
   },
   { command: "query likelihood --checkpoint run --input in/b.parquet", reads: ["in/b.parquet", ...TRAINED] },
   { command: "query sample --checkpoint run --count 3", reads: TRAINED },

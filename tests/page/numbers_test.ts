@@ -7,7 +7,7 @@ import { binsOf } from "../../lib/page/histogram.tsx";
 import { rangeOfHours } from "../../lib/page/hours_strip.tsx";
 import { shadesOf } from "../../lib/page/median_matrix.tsx";
 import { formatMs, formatPercent, formatPValue, formatRange } from "../../lib/page/number_text.ts";
-import { prefixTree } from "../../lib/page/prefix_tree.ts";
+import { prefixSums, prefixTree } from "../../lib/page/prefix_tree.ts";
 import { csvText, curlCommand } from "../../lib/page/saved_files.tsx";
 import { judge, type JudgedPing, sumUp } from "../../lib/page/surprise.ts";
 
@@ -115,7 +115,7 @@ Deno.test("CSV and commands of curl hold any text as a text", () => {
 });
 
 Deno.test("prefixTree() puts prefixes below the longest listed one that holds them", () => {
-  const listed = (prefix: string, probability: number) => ({ prefix, probability, standard_error: 0 });
+  const listed = (prefix: string, probability: number) => ({ prefix, probability });
   const tree = prefixTree([
     [listed("10.0.0.0/8", 0.3), listed("20.0.0.0/8", 0.6)],
     [listed("10.1.0.0/16", 0.2), listed("30.1.0.0/16", 0.05)],
@@ -133,6 +133,15 @@ Deno.test("prefixTree() puts prefixes below the longest listed one that holds th
     ["10.0.0.0/8", 0.1, ["10.1.0.0/16", 0, ["10.1.9.0/24", 0.25]]],
     ["30.1.0.0/16", 0.05],
   ]);
+});
+
+Deno.test("prefixSums() adds up prefixes of a shorter length, the most probable first", () => {
+  const listed = [["10.1.2.3", 0.25], ["20.0.0.1", 0.4], ["10.1.9.9", 0.25], ["10.2.0.0/16", 0.1]] as const;
+  const sumsOf = (length: number) =>
+    prefixSums(listed.map(([prefix, probability]) => ({ prefix, probability })), length)
+      .map(({ prefix, probability }) => [prefix, Number(probability.toFixed(9))]);
+  assertEquals(sumsOf(8), [["10.0.0.0/8", 0.6], ["20.0.0.0/8", 0.4]]);
+  assertEquals(sumsOf(16), [["10.1.0.0/16", 0.5], ["20.0.0.0/16", 0.4], ["10.2.0.0/16", 0.1]]);
 });
 
 Deno.test("shadesOf() go from the shortest to the longest RTT, and hardly differ where RTTs do", () => {

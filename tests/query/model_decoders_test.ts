@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { likelyDestinations } from "../../lib/query/destinations/destinations.ts";
+import { rankDestinations } from "../../lib/query/destinations/destination_ranking.ts";
 import { parseAddressQuestion } from "../../lib/query/rtt/rtt_question.ts";
 import { withTinyModel } from "./tiny_model.ts";
 
@@ -10,13 +10,13 @@ Deno.test("an RTT is answered while a search for destinations goes on, and neith
     const search = { ...QUERY, rttMs: [10, 11] as const };
     const alone = {
       rtt: await model.rttDistribution(QUERY),
-      destinations: await likelyDestinations(model, search, { maxExpansions: 256 }),
+      destinations: await rankDestinations(model, [search], { maxExpansions: 256 }),
     };
     const events: string[] = [];
     let asked: ReturnType<typeof model.rttDistribution> | undefined;
-    const destinations = await likelyDestinations(model, search, {
+    const destinations = await rankDestinations(model, [search], {
       maxExpansions: 256,
-      onProgress: () => asked ??= model.rttDistribution(QUERY).finally(() => events.push("rtt")),
+      onSearch: () => asked ??= model.rttDistribution(QUERY).finally(() => events.push("rtt")),
     });
     events.push("destinations");
     const rtt = await asked;

@@ -36,7 +36,7 @@ Deno.test("queries refuse times that are none, and leave out context after the a
     const timeS = measurements[29].timeS ?? 0;
     const rtt = ["query", "rtt", "--dst", "198.51.100.7"];
     const others = [
-      ["query", "destinations", "--rtt", "20", "--samples", "2"],
+      ["query", "destinations", "--rtt", "20", "--candidates", "2"],
       ["query", "sample", "--count", "2"],
     ];
     for (const command of [rtt, ...others]) {
@@ -147,33 +147,16 @@ Deno.test("query sample prints as many measurements as asked for, the same for t
     assertEquals([mixed.code, mixed.stderr.trim().split("\n").length], [1, 1], mixed.stderr);
   }));
 
-Deno.test("query destinations lists prefixes with their probabilities, searched or drawn", () =>
+Deno.test("query destinations lists addresses or prefixes with their probabilities, of an RTT or a range", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const output = join(folder, "destinations.jsonl");
-    const args = [
-      "query",
-      "destinations",
-      "--checkpoint",
-      checkpoint,
-      "--src",
-      "192.0.2.1",
-      "--prefix-length",
-      "9",
-    ];
-    const searched = await runStageProcess([
-      ...args,
-      "--rtt",
-      "20..21",
-      "--top",
-      "512",
-      "--json",
-      "--output",
-      output,
-    ]);
-    assertEquals(searched.code, 0, searched.stderr);
-    const answer = JSON.parse(searched.stdout);
-    assertEquals([answer.rttMs, answer.prefixLength, answer.isProven, answer.step], [[20, 21], 9, true, 3]);
-    assertEquals(answer.destinations.length, 512);
+    const args = ["query", "destinations", "--checkpoint", checkpoint, "--src", "192.0.2.1"];
+    const range = ["--rtt", "20..21", "--prefix-length", "9", "--top", "512"];
+    const ranked = await runStageProcess([...args, ...range, "--json", "--output", output]);
+    assertEquals(ranked.code, 0, ranked.stderr);
+    const answer = JSON.parse(ranked.stdout);
+    assertEquals([answer.rttMs, answer.prefixLength, answer.step], [[20, 21], 9, 3]);
+    for (const { prefix } of answer.destinations) assert(prefix.endsWith("/9"), prefix);
     const total = answer.destinations.reduce(
       (sum: number, { probability }: { probability: number }) => sum + probability,
       0,
@@ -181,26 +164,18 @@ Deno.test("query destinations lists prefixes with their probabilities, searched 
     assert(Math.abs(total + answer.unlistedProbability - 1) < 1e-9);
     const lines = Deno.readTextFileSync(output).trimEnd().split("\n").map((line) => JSON.parse(line));
     assertEquals(lines, answer.destinations);
-    const drawn = await runStageProcess([...args, "--rtt", "20", "--samples", "50", "--top", "3"]);
-    assertEquals(drawn.code, 0, drawn.stderr);
-    assertEquals(drawn.stdout.trimEnd().split("\n").length, 5, drawn.stdout);
-    assertStringIncludes(drawn.stdout, "/9 ");
-    const bothWays = ["--rtt", "20", "--candidates", "8", "--samples", "5"];
-    const refused = await runStageProcess([...args, ...bothWays]);
-    assertEquals(refused.code, 2, refused.stderr);
-    assertStringIncludes(refused.stderr, "Cannot use --candidates with --samples");
-    const prefixes = await runStageProcess([...args, "--rtt", "20..25", "--candidates", "8", "--json"]);
-    assertEquals(prefixes.code, 0, prefixes.stderr);
-    for (const { prefix } of JSON.parse(prefixes.stdout).destinations) assert(prefix.endsWith("/9"), prefix);
-    const rankedArgs = [...args.slice(0, -2), "--rtt", "20", "--candidates", "8", "--top", "3"];
-    const ranked = await runStageProcess([...rankedArgs, "--json"]);
-    assertEquals(ranked.code, 0, ranked.stderr);
-    const { candidates, destinations, priorMass } = JSON.parse(ranked.stdout);
+    const single = [...args, "--rtt", "20", "--candidates", "8", "--top", "3"];
+    const few = await runStageProcess([...single, "--json"]);
+    assertEquals(few.code, 0, few.stderr);
+    const { candidates, destinations, priorMass } = JSON.parse(few.stdout);
     assertEquals([candidates, destinations.length], [8, 3]);
     assert(priorMass > 0 && destinations[0].probability >= destinations[2].probability);
-    const text = await runStageProcess(rankedArgs);
-    assertStringIncludes(text.stdout, "probabilities among the 8 likeliest destinations of the source");
-    assertStringIncludes(drawn.stdout, "of 50 draws");
+    const text = await runStageProcess(single);
+    assertEquals(text.stdout.trimEnd().split("\n").length, 5, text.stdout);
+    assertStringIncludes(text.stdout, "probabilities among 8 destinations, which had ");
+    const uncalibrated = await runStageProcess([...single, "--calibration", output]);
+    assertEquals([uncalibrated.code, uncalibrated.stderr.trim().split("\n").length], [1, 1]);
+    assertStringIncludes(uncalibrated.stderr, "it holds no calibration");
   }));
 
 Deno.test("query destinations refuses what is no question in one line", () =>
@@ -211,12 +186,12 @@ Deno.test("query destinations refuses what is no question in one line", () =>
       [{ rtt: "-5" }, 2, "--rtt -5"],
       [{ rtt: "30..20" }, 2, "--rtt 30..20"],
       [{ rtt: "1..2..3" }, 2, "--rtt 1..2..3"],
-      [{ "prefix-length": "33" }, 1, "0 to 32 were wanted"],
+      [{ "prefix-length": "33" }, 1, "expected 0 to 32"],
       [{ src: "2001:db8::1", "prefix-length": "129" }, 2, "prefix-length"],
       [{ time: "yesterday" }, 2, "--time"],
       [{ top: "0" }, 2, "--top"],
-      [{ samples: "1048577" }, 2, "--samples"],
-      [{ "max-expansions": "4194305" }, 2, "--max-expansions"],
+      [{ candidates: "1025" }, 2, "--candidates"],
+      [{ "max-expansions": "65537" }, 2, "--max-expansions"],
       [{ time: "1".repeat(400) }, 2, "…: a time from 1990 to 2099"],
     ];
     for (const [options, code, message] of wrong) {

@@ -5,6 +5,7 @@
  */
 import type { AdaptSection } from "../sections/adapt_section.ts";
 import type { BitsSection } from "../sections/bits_section.ts";
+import type { DestinationScores } from "../sections/destination_section.ts";
 import type { Coverage } from "../metrics/calibration.ts";
 import type { FailureSection } from "../sections/failure_section.ts";
 import type { EvalReport } from "../report.ts";
@@ -13,6 +14,7 @@ import {
   type ComparedMetric,
   type RttComparison,
   type Verdict,
+  verdictOf,
 } from "../metrics/rtt_comparison.ts";
 import type { RttSection } from "../sections/rtt_section.ts";
 import { noneText } from "./adapt_part.ts";
@@ -87,6 +89,8 @@ const TERMS = {
   relative: "relative error: the absolute error as a share of the measured RTT",
   crps: "CRPS: the error of the whole predicted distribution, in ms; for a single number the absolute error",
   brier: "Brier score: the mean squared error of the probability that no reply comes",
+  firstGuess:
+    "first guess: how often the destination that is named first for a source, a time and an RTT is right",
   cases:
     "cases that would show a difference: so many show one of this size, if it is real, four times in five",
 } as const;
@@ -104,14 +108,17 @@ function termsOf(compared: readonly Compared[]): string {
   const words = (Object.keys(TERMS) as (keyof typeof TERMS)[]).filter((term) => used.has(term));
   return "In brackets: the best method without a model in that measure, and the 95 % interval of the model's value " +
     "minus that method's. No difference is shown where that interval contains 0: chance alone may make so much. " +
-    `Smaller is better everywhere. ${capital(words.map((term) => TERMS[term]).join("; "))}.`;
+    `Smaller is better everywhere but in first guesses. ${
+      capital(words.map((term) => TERMS[term]).join("; "))
+    }.`;
 }
 
 /**
  * Everything the model is compared in: each shown metric over all predictions; by the number of context measurements
- * only where a difference is shown that the whole does not show; addresses never seen; and missing replies.
+ * only where a difference is shown that the whole does not show; addresses never seen; missing replies; and guesses of
+ * destinations.
  */
-function comparedOf({ rtt, adapted, failures }: EvalReport): Compared[] {
+function comparedOf({ rtt, adapted, failures, destinations }: EvalReport): Compared[] {
   const compared: Compared[] = [];
   if (rtt && rtt.model.overall.numMeasurements > 0) {
     const { comparisons, model: { overall } } = rtt;
@@ -142,7 +149,24 @@ function comparedOf({ rtt, adapted, failures }: EvalReport): Compared[] {
     const text = `${value} (${rival}; difference${intervalText(interval, scoreText)}${more})`;
     compared.push({ verdict, text, terms: more ? ["brier", "cases"] : ["brier"] });
   }
-  return compared;
+  return [...compared, ...(destinations?.scores ?? []).flatMap(guessesOf)];
+}
+
+/** First guesses of destinations beside the best method without a model; a larger share is better. */
+function guessesOf(
+  { version, numContext, numCases, methods: [model, ...others] }: DestinationScores,
+): Compared[] {
+  const best = others.toSorted((a, b) => b.top1Exact - a.top1Exact).at(0);
+  if (!best) return [];
+  const interval = best.modelMinusThis?.top1Exact ?? null;
+  const verdict = ({ better: "worse", worse: "better", none: "none" } as const)[verdictOf(interval)];
+  const difference = { model: model.top1Exact, baseline: best.top1Exact, differenceInterval: interval };
+  const more = verdict === "none" ? moreText(casesToShow(difference, numCases)) : "";
+  const context = numContext === 0 ? "no" : `up to ${numContext}`;
+  const text = `first guess of IPv${version} destinations with ${context} context measurements ${
+    percentText(model.top1Exact)
+  } (${best.method} ${percentText(best.top1Exact)}, difference${percentIntervalText(interval)}${more})`;
+  return [{ verdict, text, terms: ["firstGuess"] }];
 }
 
 /** A comparison in words. @param numCases The predictions it rests on. */

@@ -1,8 +1,7 @@
 /**
  * The section on destinations: how well the model guesses the destination of a measurement from its source, RTT and
- * time, beside guesses from earlier measurements. The model ranks likely destinations by the result, as `query
- * destinations --candidates` does, since the models of the presets know that order of fields best: the first guess of
- * the demo's model is right in 57 % of the cases, that of the direct search in 5 %.
+ * time, beside guesses from earlier measurements. The model ranks destinations as `query destinations` does, with fewer
+ * candidates besides the known ones of the source.
  *
  * The context is the newest earlier measurements of the source. The other sections prefer measurements of the same
  * pair; these would give the destination away.
@@ -11,7 +10,7 @@
  */
 import type { ProbeRowSource } from "../../loader/row_source.ts";
 import type { SplitMode } from "../../preprocess/splits.ts";
-import type { DestinationQuery } from "../../query/destinations/destination_prompt.ts";
+import type { DestinationQuery } from "../../query/destinations/destination_query.ts";
 import { rankDestinations, type RankedDestinations } from "../../query/destinations/destination_ranking.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import type { TokenMeasurement } from "../../tokens/vocab_v2.ts";
@@ -57,7 +56,7 @@ export interface DestinationScores {
   numContext: number;
   meanContext: number;
   numCases: number;
-  /** The model first, which ranks {@link NUM_CANDIDATES} likely destinations. */
+  /** The model first. */
   methods: MethodScores[];
 }
 
@@ -88,7 +87,7 @@ export interface DestinationSectionOptions {
 const NUM_GUESSES = 5;
 /** Measurements of context. */
 const NUM_CONTEXT = 10;
-/** Destinations that are ranked by how probable they make the result; see destination_ranking.ts. */
+/** Likely destinations that are ranked besides the known ones of the source. */
 const NUM_CANDIDATES = 32;
 /** Prefixes that are expanded to find them: what the time of an evaluation allows. */
 const MAX_EXPANSIONS = 64;
@@ -133,6 +132,7 @@ export async function evaluateDestinations(
       const ranked = await rankDestinations(model, asked.map(({ query }) => query), {
         numCandidates: NUM_CANDIDATES,
         maxExpansions: MAX_EXPANSIONS,
+        top: NUM_GUESSES,
         signal,
         onProgress: (count) => onProgress?.(done + count, total),
       });

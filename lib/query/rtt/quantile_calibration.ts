@@ -126,6 +126,18 @@ export class QuantileCalibration {
     return interpolate(CALIBRATION_LEVELS, this.#shares, level);
   }
 
+  /** The corrected mass of a range of RTTs. @param range The masses of a distribution below it and in it. */
+  massOf({ below, within }: { below: number; within: number }): number {
+    const upTo = Math.min(1, below + within);
+    const next = CALIBRATION_LEVELS.findIndex((level, i) =>
+      level > below || i === CALIBRATION_LEVELS.length - 1
+    );
+    if (upTo > CALIBRATION_LEVELS[next]) return this.shareBelow(upTo) - this.shareBelow(below);
+    // R is straight here: so the mass of a range far too improbable for a difference is right, too.
+    const [low, high] = [CALIBRATION_LEVELS[next - 1], CALIBRATION_LEVELS[next]];
+    return within * (this.#shares[next] - this.#shares[next - 1]) / (high - low);
+  }
+
   /** The corrected distribution; whether a reply comes is as predicted. */
   apply({ pFailed, probabilities, canonicalMass, spreadMass }: RttDistribution): RttDistribution {
     const corrected = new Float64Array(probabilities.length);

@@ -98,6 +98,40 @@ export function resultLogProbability(
 }
 
 /**
+ * The mass of a range of codes given a reply: the same as in {@link distributionOf}, at the cost of the first bytes in
+ * which the range begins and ends.
+ *
+ * @param range The least and the greatest code, both included.
+ * @param given Log-probabilities after `RttStart`, and after it and byte 1 of either code, (V) each.
+ * @returns P(code below the range), and P(code in the range).
+ */
+export function rangeMass(
+  [low, high]: readonly [low: number, high: number],
+  { first, ofLow, ofHigh }: {
+    readonly first: Float32Array;
+    readonly ofLow: Float32Array;
+    readonly ofHigh: Float32Array;
+  },
+): { below: number; within: number } {
+  const mass = { below: 0, within: 0 };
+  const { probabilities } = restricted(first, FIRST_BYTES);
+  FIRST_BYTES.forEach((byte, i) => {
+    if (byte !== low >> 8 && byte !== high >> 8) {
+      if (byte < low >> 8) mass.below += probabilities[i];
+      else if (byte < high >> 8) mass.within += probabilities[i];
+      return;
+    }
+    const given = restricted(byte === low >> 8 ? ofLow : ofHigh, SECOND_BYTES[byte]).probabilities;
+    SECOND_BYTES[byte].forEach((second, j) => {
+      const code = byte << 8 | second;
+      if (code < low) mass.below += probabilities[i] * given[j];
+      else if (code <= high) mass.within += probabilities[i] * given[j];
+    });
+  });
+  return mass;
+}
+
+/**
  * ln P(token) among the tokens that can stand in its place, nats.
  *
  * @param logP Log-probabilities of all tokens, (V) nats.

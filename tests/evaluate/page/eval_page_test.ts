@@ -167,6 +167,44 @@ Deno.test("headlineLines() and the page call no difference better or worse that 
   assertMatch(await evalPage(same), /<span class="same">3\.00 ms \(−?\+?0\.0 %\)<\/span>/);
 });
 
+Deno.test("headlineLines() says how often first guesses of destinations are right, beside the best table, either way", () => {
+  const scoresOf = (modelShare: number, difference: [number, number] | null) => ({
+    version: 4 as const,
+    numContext: 10,
+    meanContext: 9,
+    numCases: 200,
+    methods: [["model", modelShare], ["most frequent of all", 0.1], [
+      "nearest median RTT of the source",
+      0.54,
+    ]].map((
+      [method, top1Exact],
+    ) => ({
+      method: method as string,
+      top1Exact: top1Exact as number,
+      top5Exact: 1,
+      top1Prefix: {},
+      intervals: { top1Exact: null, top5Exact: null },
+      ...(method !== "model" && { modelMinusThis: { top1Exact: difference, top5Exact: null } }),
+    })),
+  });
+  const linesOf = (modelShare: number, difference: [number, number] | null) =>
+    headlineLines({
+      run: RUN,
+      destinations: { numCases: 200, numMeasurements: 400, scores: [scoresOf(modelShare, difference)] },
+    });
+  const rival = "(nearest median RTT of the source 54.0 %, difference";
+  const guess = "first guess of IPv4 destinations with up to 10 context measurements";
+  const [better, terms] = linesOf(0.64, [0.05, 0.15]);
+  assertEquals(better, `Better at: ${guess} 64.0 % ${rival} [5.0, 15.0]).`);
+  assertStringIncludes(terms, "everywhere but in first guesses. First guess: how often the destination");
+  assertEquals(linesOf(0.3, [-0.3, -0.2])[0], `Worse at: ${guess} 30.0 % ${rival} [−30.0, −20.0]).`);
+  const [level] = linesOf(0.56, [-0.03, 0.07]);
+  assertMatch(
+    level,
+    /^Level at .*56\.0 % .* \[−3\.0, 7\.0\], about 1,300 cases would show it if it is real\)\.$/,
+  );
+});
+
 Deno.test("headlineLines() says where nothing is lost, and claims nothing without baselines", async () => {
   const lines = headlineLines(await reportOf([1, 1, 1, 1], [4, 4, 4, 4]));
   assertEquals(lines.filter((line) => /^(Worse|Level)/.test(line)), []);

@@ -1,82 +1,239 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
-import { prefixContains } from "../../../lib/addresses/ip_prefix.ts";
-import type { DestinationQuery } from "../../../lib/query/destinations/destination_prompt.ts";
+import { parseAddress } from "../../../lib/addresses/ip.ts";
+import { formatPrefix, prefixContains } from "../../../lib/addresses/ip_prefix.ts";
+import { AddressCounts, type MeasuredData } from "../../../lib/addresses/known_addresses.ts";
+import { UserError } from "../../../lib/errors.ts";
+import { walkOn } from "../../../lib/query/destinations/byte_walks.ts";
+import type { DestinationQuery } from "../../../lib/query/destinations/destination_query.ts";
 import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
+import { PrefixSearch } from "../../../lib/query/destinations/prefix_tree.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
-import { encodeMeasurement } from "../../../lib/query/query_tokens.ts";
+import { contextThatFits, encodeMeasurement } from "../../../lib/query/query_tokens.ts";
+import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
 import { BYTE_BASE, QUERY_ORDER, type TokenMeasurement } from "../../../lib/tokens/vocab_v2.ts";
-import { nextLogProbabilities, withTinyModel } from "../tiny_model.ts";
+import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "../tiny_model.ts";
 
-const SOURCE = Uint8Array.of(192, 0, 2, 1);
+function bytesOf(text: string): Uint8Array {
+  const bytes = parseAddress(text);
+  assert(bytes, text);
+  return bytes;
+}
+
+const SOURCE = bytesOf("192.0.2.1");
 const CONTEXT: TokenMeasurement[] = [0, 1, 2].map((i) => ({
   source: SOURCE,
-  destination: Uint8Array.of(198, 51, 100, i),
+  destination: bytesOf(`198.51.100.${i}`),
   rttCode: i === 1 ? null : encodeRttCode(10 + i),
   timeS: 1_700_000_000 + 400 * i,
 }));
+const PLAIN: DestinationQuery = { source: SOURCE, rttMs: [20, 20], timeS: null, context: [] };
 const QUERIES: DestinationQuery[] = [
-  { source: SOURCE, rttMs: [20, 20], timeS: null, context: [] },
-  { source: SOURCE, rttMs: [20, 20], timeS: 1_700_001_000, context: CONTEXT },
-  { source: SOURCE, rttMs: null, timeS: 1_700_001_000, context: CONTEXT },
+  PLAIN,
+  { ...PLAIN, rttMs: [20, 25], timeS: 1_700_001_500, context: CONTEXT },
+  { ...PLAIN, rttMs: [20, 20.03], timeS: 1_700_001_500 },
+  { ...PLAIN, rttMs: [3, 500], context: CONTEXT },
+  { ...PLAIN, rttMs: null, timeS: 1_700_001_500, context: CONTEXT },
 ];
 
-/** log P of the last tokens of a whole measurement, from its destination's bytes on, nats each. */
-async function tailLogP(
-  model: PingModel,
-  query: DestinationQuery,
-  destination: Uint8Array,
-): Promise<Float32Array> {
-  const { source, rttMs, timeS, context } = query;
-  const measurement = { source, destination, rttCode: rttMs ? encodeRttCode(rttMs[0]) : null, timeS };
+/** P(byte) after sequences, each read as a prompt of its own. */
+async function bytesAfter(model: PingModel, sequences: readonly Uint16Array[]): Promise<Float64Array[]> {
+  return (await nextLogProbabilities(model, sequences)).map((logP) => {
+    const values = Float64Array.from(logP.subarray(BYTE_BASE), (nats) => Math.exp(nats));
+    const total = values.reduce((sum, value) => sum + value, 0);
+    return values.map((value) => value / total);
+  });
+}
+
+/** The tokens of a question up to its destination's bytes. */
+function promptOf(model: PingModel, { source, timeS, context }: DestinationQuery): Uint16Array {
+  const measurement = { source, destination: source, rttCode: null, timeS };
   const { sequenceLength } = model.config;
   const whole = encodeMeasurement(measurement, { context, order: QUERY_ORDER, sequenceLength });
   const numTime = timeS === null ? 0 : context.length === 0 ? 9 : 5;
-  return (await model.decoders.tokenLogProbabilities([whole], 4 + numTime + (rttMs ? 3 : 1)))[0];
+  return whole.slice(0, whole.length - 1 - numTime - source.length);
 }
-
-Deno.test("rankDestinations() gives the shares of P(destination, time, result) that whole sequences have", () =>
-  withTinyModel(async (model) => {
-    const ranked = await rankDestinations(model, QUERIES, { numCandidates: 40 });
-    for (const [i, { destinations, priorMass }] of ranked.entries()) {
-      assertEquals(destinations.length, 40);
-      assertEquals(new Set(destinations.map(({ prefix }) => String(prefix.bytes))).size, 40);
-      const joint: number[] = [];
-      for (const { prefix } of destinations) {
-        joint.push(Math.exp((await tailLogP(model, QUERIES[i], prefix.bytes)).reduce((a, b) => a + b, 0)));
-      }
-      const total = joint.reduce((a, b) => a + b, 0);
-      destinations.forEach(({ probability }, place) => {
-        assertAlmostEquals(probability, joint[place] / total, 1e-4, `query ${i}, place ${place}`);
-        assert(place === 0 || probability <= destinations[place - 1].probability);
-      });
-      assert(priorMass > 0 && priorMass <= 1, `${priorMass}`);
-    }
-  }, 4));
 
 /** P(destination | source, context), of its bytes, one byte after another as prompts of their own. */
 async function priorOf(model: PingModel, query: DestinationQuery, destination: Uint8Array): Promise<number> {
-  const measurement = { source: query.source, destination, rttCode: null, timeS: null };
-  const { sequenceLength } = model.config;
-  const whole = encodeMeasurement(measurement, {
-    context: query.context,
-    order: QUERY_ORDER,
-    sequenceLength,
-  });
-  const end = whole.length - 1;
-  const prompts = [4, 3, 2, 1].map((numLeft) => whole.slice(0, end - numLeft));
-  const rows = await nextLogProbabilities(model, prompts);
-  return rows.reduce((p, logP, i) => {
-    const bytes = Array.from(logP.subarray(BYTE_BASE), Math.exp);
-    return p * bytes[destination[i]] / bytes.reduce((a, b) => a + b, 0);
-  }, 1);
+  const prompt = promptOf(model, query);
+  const tokens = Array.from(destination, (byte) => BYTE_BASE + byte);
+  const after = await bytesAfter(
+    model,
+    tokens.map((_, i) => Uint16Array.from([...prompt, ...tokens.slice(0, i)])),
+  );
+  return after.reduce((p, bytes, i) => p * bytes[destination[i]], 1);
 }
+
+/** P(the result of a question) of a destination as `query rtt` says it. */
+async function likelihoodOf(
+  model: PingModel,
+  query: DestinationQuery,
+  destination: Uint8Array,
+): Promise<number> {
+  const { source, rttMs, timeS, context } = query;
+  const rtts = await model.rttDistribution({ source, destination, timeS, context });
+  if (!rttMs) return rtts.pFailed;
+  const [low, high] = rttMs.map(encodeRttCode);
+  return CANONICAL_RTT_CODES.reduce(
+    (sum, code, i) => code >= low && code <= high ? sum + (1 - rtts.pFailed) * rtts.probabilities[i] : sum,
+    0,
+  );
+}
+
+/** Checks an answer against Bayes' rule, written out. @param priors P(destination | source, context) of each listed. */
+async function assertByBayes(
+  model: PingModel,
+  query: DestinationQuery,
+  { destinations }: Awaited<ReturnType<typeof rankDestinations>>[number],
+  priors: readonly number[],
+): Promise<void> {
+  const weights: number[] = [];
+  for (const [i, { prefix }] of destinations.entries()) {
+    weights.push(priors[i] * await likelihoodOf(model, query, prefix.bytes));
+  }
+  const total = weights.reduce((a, b) => a + b, 0);
+  destinations.forEach(({ probability, prefix }, i) => {
+    assertAlmostEquals(probability, weights[i] / total, 1e-4, formatPrefix(prefix));
+    assert(i === 0 || probability <= destinations[i - 1].probability);
+  });
+}
+
+Deno.test("rankDestinations() gives Bayes' rule over what query rtt says, for RTTs, ranges and no reply", () =>
+  withTinyModel(async (model) => {
+    for (const query of QUERIES) {
+      const [answer] = await rankDestinations(model, [query], { numCandidates: 12, top: 100 });
+      const { destinations, candidates, priorMass, unlistedProbability } = answer;
+      // The three of the context besides.
+      assertEquals([destinations.length, candidates], [query.context.length + 12, query.context.length + 12]);
+      assertEquals(new Set(destinations.map(({ prefix }) => formatPrefix(prefix))).size, candidates);
+      const priors: number[] = [];
+      for (const { prefix } of destinations) priors.push(await priorOf(model, query, prefix.bytes));
+      await assertByBayes(model, query, answer, priors);
+      assertAlmostEquals(priors.reduce((a, b) => a + b, 0) / priorMass, 1, 1e-4);
+      assertAlmostEquals(unlistedProbability, 0, 1e-9);
+    }
+  }, 4));
+
+Deno.test("rankDestinations() corrects the RTTs as query rtt does with a calibration", () =>
+  withTinyModel(async ({ config, registry, weights }) => {
+    const calibration = new QuantileCalibration(CALIBRATION_LEVELS.map((level) => level ** 3));
+    const model = PingModel.of(config, registry, { weights, calibration });
+    for (const query of QUERIES) {
+      const [answer] = await rankDestinations(model, [query], { numCandidates: 6 });
+      const priors: number[] = [];
+      for (const { prefix } of answer.destinations) priors.push(await priorOf(model, query, prefix.bytes));
+      await assertByBayes(model, query, answer, priors);
+    }
+  }, 4));
+
+Deno.test("rankDestinations() answers several questions as each by itself, in any memory", () =>
+  withTinyModel(async (model) => {
+    const weights = model.weights;
+    const small = PingModel.of(TINY_CONFIG, model.registry, { weights, memoryLimitBytes: 3e6 });
+    assert(small.decoders.continuationExtent.maxRows <= 64);
+    const options = { numCandidates: 100, top: 5 };
+    const together = await rankDestinations(model, QUERIES, options);
+    for (const [i, query] of QUERIES.entries()) {
+      for (const each of [model, small]) {
+        const [alone] = await rankDestinations(each, [query], options);
+        alone.destinations.forEach(({ prefix, probability }, place) => {
+          const expected = together[i].destinations[place];
+          assertEquals(formatPrefix(prefix), formatPrefix(expected.prefix));
+          assertAlmostEquals(probability / expected.probability, 1, 1e-4);
+        });
+      }
+    }
+  }, 4));
+
+/** Training data in which sources measured destinations so often. */
+function dataOf(measured: readonly [source: string, destination: string, count: number][]): MeasuredData {
+  const counts = new AddressCounts();
+  for (const [source, destination, count] of measured) {
+    for (let i = 0; i < count; i++) {
+      counts.add(counts.id(bytesOf(source)), counts.id(bytesOf(destination)), null);
+    }
+  }
+  return { summary: counts.summary({ origin: "a", isSynthetic: false }), known: counts.table() };
+}
+
+Deno.test("rankDestinations() ranks what training and adaptation have of the source, then of others, by their counts", () =>
+  withTinyModel(async ({ config, registry, weights }) => {
+    const trained = dataOf([
+      ["192.0.2.1", "203.0.113.1", 6],
+      ["192.0.2.1", "203.0.113.2", 1],
+      ["192.0.2.2", "203.0.113.3", 2],
+      ["2001:db8::1", "2001:db8::2", 9],
+    ]);
+    const adaptation = dataOf([["192.0.2.1", "203.0.113.4", 3], ["192.0.2.1", "203.0.113.2", 2]]);
+    const trainingData = { ...trained, adaptation };
+    const model = PingModel.of(config, registry, { weights, trainingData });
+    const [answer] = await rankDestinations(model, [PLAIN], { numCandidates: 5, top: 100 });
+    const names = answer.destinations.map(({ prefix }) => formatPrefix(prefix));
+    assertEquals(names.length, 8);
+    for (const last of [1, 2, 4]) assert(names.includes(`203.0.113.${last}`), `203.0.113.${last}`);
+    // One pair was measured once and one twice: D = 2 / (2 + 2 * 2). Of 12 measurements 3 destinations.
+    const D = 2 / 6;
+    assertEquals(trained.known.pairDiscount, D);
+    const counts: Record<string, number> = { "203.0.113.1": 6, "203.0.113.2": 3, "203.0.113.4": 3 };
+    const priors: number[] = [];
+    for (const [i, { prefix }] of answer.destinations.entries()) {
+      const ofModel = await priorOf(model, PLAIN, prefix.bytes);
+      priors.push((Math.max(0, (counts[names[i]] ?? 0) - D) + D * 3 * ofModel) / 12);
+    }
+    await assertByBayes(model, PLAIN, answer, priors);
+    assertAlmostEquals(answer.priorMass, priors.reduce((a, b) => a + b, 0), 1e-6);
+    assert(answer.priorMass > 1 - 3 * D / 12);
+    // A source that nobody knows has the prior of the model alone.
+    const other = { ...PLAIN, source: bytesOf("192.0.2.77") };
+    const [unknown] = await rankDestinations(model, [other], { numCandidates: 5, top: 100 });
+    assertEquals(unknown.candidates, 5);
+    const own: number[] = [];
+    for (const { prefix } of unknown.destinations) own.push(await priorOf(model, other, prefix.bytes));
+    await assertByBayes(model, other, unknown, own);
+  }, 4));
+
+Deno.test("rankDestinations() needs no other destinations where the known ones have nearly all of the prior", () =>
+  withTinyModel(async ({ config, registry, weights }) => {
+    const trainingData = dataOf([["192.0.2.1", "203.0.113.1", 2000], ["192.0.2.1", "203.0.113.2", 2000]]);
+    const model = PingModel.of(config, registry, { weights, trainingData });
+    const numExpanded: number[] = [];
+    const onSearch = (count: number) => numExpanded.push(count);
+    const [{ candidates, priorMass }] = await rankDestinations(model, [PLAIN], { onSearch });
+    assertEquals([candidates, numExpanded], [2, []]);
+    assert(priorMass > 0.999 && priorMass <= 1);
+  }, 4));
+
+Deno.test("the search for likely destinations finds those of greatest mass of the whole tree", () =>
+  withTinyModel(async (model) => {
+    for (const query of [QUERIES[0], QUERIES[1]]) {
+      const prompt = promptOf(model, query);
+      const [first] = await bytesAfter(model, [prompt]);
+      const children = Array.from(first, (_, byte) => Uint16Array.from([...prompt, BYTE_BASE + byte]));
+      const seconds = await bytesAfter(model, children);
+      const all = Array.from({ length: 65_536 }, (_, i) => ({
+        bytes: [i >> 8, i & 255],
+        mass: first[i >> 8] * seconds[i >> 8][i & 255],
+      })).sort((a, b) => b.mass - a.mass);
+      const search = new PrefixSearch({ numBytes: 2, top: 25 });
+      await model.decoders.continuePrompts([prompt], async (decoder, ends) => {
+        while (await walkOn({ decoder, ends }, [search], 16) > 0);
+      });
+      assert(search.isProven);
+      search.found.forEach(({ bytes, mass }, i) => {
+        assertAlmostEquals(mass / all[i].mass, 1, 1e-4, `number ${i}`);
+        // Where two have the same mass but for rounding, either may stand first.
+        const [a, b] = bytes;
+        assertAlmostEquals(mass / (first[a] * seconds[a][b]), 1, 1e-4, bytes.join("."));
+      });
+    }
+  }, 4));
 
 Deno.test("rankDestinations() ranks the destinations that are likeliest before the result is known", () =>
   withTinyModel(async (model) => {
-    for (const query of QUERIES.slice(0, 2)) {
+    for (const query of [QUERIES[0], QUERIES[2]]) {
       const [few, many] = await Promise.all(
-        [4, 24].map((numCandidates) => rankDestinations(model, [query], { numCandidates })),
+        [4, 24].map((numCandidates) => rankDestinations(model, [query], { numCandidates, top: 24 })),
       );
       const priors = async ([{ destinations }]: typeof few) => {
         const values: number[] = [];
@@ -85,61 +242,87 @@ Deno.test("rankDestinations() ranks the destinations that are likeliest before t
       };
       const [ofFew, ofMany] = [await priors(few), await priors(many)];
       ofFew.forEach((prior, i) => assertAlmostEquals(prior / ofMany[i], 1, 1e-4, `number ${i}`));
-      assertAlmostEquals(ofFew.reduce((a, b) => a + b, 0) / few[0].priorMass, 1, 1e-4);
       assert(many[0].priorMass > few[0].priorMass);
     }
   }));
 
-Deno.test("rankDestinations() weighs candidates of a range by the probability that query rtt gives to it", () =>
-  withTinyModel(async (model) => {
-    const query: DestinationQuery = { ...QUERIES[1], rttMs: [20, 25] };
-    const { source, timeS, context } = query;
-    const [{ destinations }] = await rankDestinations(model, [query], { numCandidates: 12 });
-    const weights: number[] = [];
-    for (const { prefix } of destinations) {
-      const rtts = await model.rttDistribution({ source, destination: prefix.bytes, timeS, context });
-      let inRange = 0;
-      CANONICAL_RTT_CODES.forEach((code, i) => {
-        if (code >= encodeRttCode(20) && code <= encodeRttCode(25)) inRange += rtts.probabilities[i];
-      });
-      const withoutResult = (await tailLogP(model, { ...query, rttMs: null }, prefix.bytes)).slice(0, -1);
-      weights.push(
-        Math.exp(withoutResult.reduce((a, b) => a + b, 0)) * (1 - rtts.pFailed) * inRange,
-      );
-    }
-    const total = weights.reduce((a, b) => a + b, 0);
-    destinations.forEach(({ probability }, i) => assertAlmostEquals(probability, weights[i] / total, 1e-4));
-  }));
-
 Deno.test("rankDestinations() adds up the candidates of a prefix", () =>
   withTinyModel(async (model) => {
-    for (const query of [QUERIES[0], { ...QUERIES[0], rttMs: [20, 25] as const }]) {
-      const [[addresses], [prefixes]] = await Promise.all(
-        [32, 3].map((prefixLength) => rankDestinations(model, [query], { numCandidates: 20, prefixLength })),
+    for (const query of [QUERIES[2], { ...PLAIN, source: bytesOf("2001:db8::1") }]) {
+      const numBits = 8 * query.source.length;
+      const [[addresses], ...shorter] = await Promise.all(
+        [numBits, 0, 3, 9, 29].map((prefixLength) =>
+          rankDestinations(model, [query], { numCandidates: 20, top: 100, maxExpansions: 64, prefixLength })
+        ),
       );
-      assert(prefixes.destinations.length <= 8 && addresses.destinations.length === 20);
-      for (const { prefix, probability } of prefixes.destinations) {
-        const within = addresses.destinations.filter((each) => prefixContains(prefix, each.prefix.bytes));
-        const sum = within.reduce((total, each) => total + each.probability, 0);
-        assertAlmostEquals(probability, sum, 1e-6);
-        assertEquals(prefix.bytes[0] & 31, 0);
+      assertEquals(addresses.destinations.length, 20);
+      for (const [{ destinations }] of shorter) {
+        for (const { prefix, probability } of destinations) {
+          const within = addresses.destinations.filter((each) => prefixContains(prefix, each.prefix.bytes));
+          assertAlmostEquals(probability, within.reduce((total, each) => total + each.probability, 0), 1e-6);
+          const bits = [...prefix.bytes].map((byte) => byte.toString(2).padStart(8, "0")).join("");
+          assert(!bits.slice(prefix.length).includes("1"), formatPrefix(prefix));
+        }
+        assertAlmostEquals(destinations.reduce((sum, { probability }) => sum + probability, 0), 1, 1e-6);
       }
+    }
+  }, 4));
+
+Deno.test("rankDestinations() lists the most probable, and says how probable all others are", () =>
+  withTinyModel(async (model) => {
+    const [all] = await rankDestinations(model, [PLAIN], { numCandidates: 40, top: 40 });
+    const [few] = await rankDestinations(model, [PLAIN], { numCandidates: 40, top: 3 });
+    assertEquals(few.destinations, all.destinations.slice(0, 3));
+    const listed = few.destinations.reduce((sum, { probability }) => sum + probability, 0);
+    assertAlmostEquals(few.unlistedProbability, 1 - listed, 1e-9);
+    assertEquals(few.candidates, 40);
+  }, 4));
+
+Deno.test("rankDestinations() refuses what is no question", () =>
+  withTinyModel(async (model) => {
+    for (const rttMs of [[-1, 5], [5, 4], [NaN, 4], [0, Infinity]] as [number, number][]) {
+      await assertRejects(() => rankDestinations(model, [{ ...PLAIN, rttMs }]), UserError, "at an RTT of");
+    }
+    for (const prefixLength of [33, -1, 1.5, NaN]) {
+      const asked = () => rankDestinations(model, [PLAIN], { prefixLength });
+      await assertRejects(asked, UserError, "expected 0 to 32");
     }
   }));
 
-Deno.test("rankDestinations() ends soon after its signal while it weighs a range", () =>
+Deno.test("rankDestinations() uses the newest measurements that fit", () =>
   withTinyModel(async (model) => {
-    const controller = new AbortController();
-    const aborting = Object.create(model, {
-      likelyRttDistributions: {
-        value: (...args: Parameters<PingModel["likelyRttDistributions"]>) => {
-          controller.abort(new Error("aborted while it weighs"));
-          return model.likelyRttDistributions(...args);
+    const context = Array.from(
+      { length: 30 },
+      (_, i) => ({ ...CONTEXT[i % 3], timeS: 1_700_000_000 + 60 * i }),
+    );
+    const query = { ...PLAIN, timeS: 1_700_009_000, context };
+    const fitting = contextThatFits({ ...query, destination: query.source }, model.config.sequenceLength);
+    assert(fitting.length >= 5 && fitting.length < 30);
+    const options = { numCandidates: 5 };
+    const [whole, cut] = [
+      await rankDestinations(model, [query], options),
+      await rankDestinations(model, [{ ...query, context: fitting }], options),
+    ];
+    assertEquals(cut, whole);
+  }));
+
+Deno.test("rankDestinations() ends soon after its signal, while it searches and while it weighs", () =>
+  withTinyModel(async (model) => {
+    const aborted = AbortSignal.abort(new UserError("stopped"));
+    await assertRejects(() => rankDestinations(model, [PLAIN], { signal: aborted }), UserError, "stopped");
+    let numChecks = 0;
+    let last = Infinity;
+    const signal = Object.create(AbortSignal.prototype, {
+      throwIfAborted: {
+        value: () => {
+          if (++numChecks === last) throw new Error("aborted while it weighs");
         },
       },
-    }) as PingModel;
-    const range: DestinationQuery = { ...QUERIES[0], rttMs: [20, 25] };
-    const options = { numCandidates: 5, signal: controller.signal };
-    await assertRejects(() => rankDestinations(aborting, [range], options), Error, "aborted while it weighs");
-    assertEquals((await rankDestinations(model, [range], { numCandidates: 5 }))[0].candidates, 5);
+    }) as AbortSignal;
+    const options = { numCandidates: 5, signal };
+    assertEquals((await rankDestinations(model, [PLAIN], options))[0].candidates, 5);
+    last = numChecks;
+    numChecks = 0;
+    await assertRejects(() => rankDestinations(model, [PLAIN], options), Error, "aborted while it weighs");
+    assertEquals((await rankDestinations(model, [PLAIN], options))[0].candidates, 5);
   }));

@@ -55,6 +55,22 @@ Deno.test("apply() gives R(F) as the distribution, of mass 1, and leaves the fai
   }
 });
 
+Deno.test("massOf() gives a range's mass in the corrected distribution, however small it is", () => {
+  const calibration = QuantileCalibration.of(pointsOf(500, (u) => u * u));
+  const predicted = uniformOver(9000, 777);
+  const corrected = calibration.apply(predicted);
+  const massOf = ({ probabilities }: RttDistribution, first: number, end: number) =>
+    probabilities.slice(first, end).reduce((sum, p) => sum + p, 0);
+  for (const [first, end] of [[8990, 9010], [9000, 9001], [9300, 9310], [9700, 9800], [0, 20_000]]) {
+    const mass = { below: massOf(predicted, 0, first), within: massOf(predicted, first, end) };
+    assertAlmostEquals(calibration.massOf(mass), massOf(corrected, first, end), 1e-12);
+  }
+  for (const below of [0, 0.3, 1]) {
+    const [one, two] = [1e-40, 2e-40].map((within) => calibration.massOf({ below, within }));
+    assertAlmostEquals(two / one, 2, 1e-9);
+  }
+});
+
 Deno.test("corrected intervals hold what they say of further measurements, raw ones do not", () => {
   const random = new RandomStream(0, "calibration");
   const predicted = uniformOver(9000, 1000);
