@@ -1,15 +1,15 @@
 /**
  * The destinations that a source may have measured, each with P(destination | source, context): those that it is known to
- * measure, and the most probable of those that others measure and of what the model itself holds for probable.
+ * measure, and the most probable others, from the most measured ones of all sources and from a search of the model.
  *
  * With n(d) measurements of a destination by this source among n in training (and an adaptation), of T destinations, the
  * probability is absolutely discounted and backs off to the model,
  *
  *     P(d) = (max(0, n(d) - D) + D T P_model(d)) / n,    P_model(d) where the source is not known,
  *
- * with the D of {@link KnownAddresses.pairDiscount} (Ney, Essen, Kneser, 1994): a source that measures the same
- * destinations again and again will do so again; where each pair is measured once, the next one is another. P_model is that
- * of the address's bytes, each among the 256 bytes. So all addresses have 1 together.
+ * with the D of {@link KnownAddresses.pairDiscount} (Ney, Essen, Kneser, 1994). So a source that measures the same
+ * destinations repeatedly is expected to continue, and one that measured each pair once to measure another. P_model is the
+ * product of the probabilities of the address's bytes, each among the 256 bytes, so it sums to 1 over all addresses.
  *
  * @module
  */
@@ -22,13 +22,13 @@ import { walkOn } from "./byte_walks.ts";
 import type { DestinationQuery } from "./destination_query.ts";
 import { PrefixSearch } from "./prefix_tree.ts";
 
-/** Nodes of a search that are looked into at once. */
+/** Nodes that a search expands at once. */
 export const NODES_AT_ONCE = 16;
 
-/** Candidates with so much of the prior need no more of them. */
+/** No candidates are added to those that have this much of the prior. */
 const ENOUGH_MASS = 0.999;
 
-/** The most destinations that a source is taken to know. */
+/** The largest number of known destinations of a source. */
 const MAX_KNOWN = 1024;
 
 const ANY_BYTE = byteTokens({ first: 0, last: 255 });

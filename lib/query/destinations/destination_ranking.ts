@@ -3,13 +3,13 @@
  *
  *     P(RTT in the range | source, destination, time, context) P(destination | source, context)
  *
- * and their weights sum to 1. The first factor is what `query rtt` says, with its quantile calibration: sums of the exact
- * distribution over all codes of the range at once, or P(no reply). The second is the model's probability of the
- * destination's bytes, each among the 256 bytes; so the sum over all addresses is 1, and the sum over the candidates says
- * how much of the prior the answer rests on. What is no candidate cannot be listed.
+ * and their weights sum to 1. The first factor is the answer of `query rtt`, with its quantile calibration: the sum of the
+ * exact distribution over all codes of the range, or P(no reply). The second is the prior of `candidates.ts`; it sums to 1
+ * over all addresses, so the sum over the candidates says how much of the prior the answer covers. An address that is not a
+ * candidate cannot be listed.
  *
- * All of it is asked in the order of queries, destination before RTT, which models are trained on most. The order RTT
- * before destination, in which a search would need no candidates, is not needed, and gets no share of the training.
+ * All of it is asked in the order of queries, destination before RTT, which models are trained on most. The order RTT before
+ * destination would need no candidates, but a small share of the training contexts has it, so its answers are worse.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import { codeRangeOf, type DestinationQuery, prefixLengthOf } from "./destinatio
 
 /** A prefix that destinations may have. */
 export interface LikelyDestination {
-  /** It; as long as the address where addresses were asked for. */
+  /** The prefix; a whole address without `prefixLength`. */
   readonly prefix: IpPrefix;
   /** P(destination in the prefix | source, RTT, time, context, the destination is a candidate). */
   readonly probability: number;
@@ -42,7 +42,7 @@ export interface RankedDestinations {
   readonly priorMass: number;
 }
 
-/** What a ranking may take. */
+/** Options of a ranking. */
 export interface RankOptions {
   /** How many destinations are ranked at most, besides the known ones of the source (256). */
   numCandidates?: number;
