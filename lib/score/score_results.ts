@@ -153,7 +153,10 @@ async function readResults(
   const V = vocabSize(decoder.config);
   const rows = await decoder.prefill(prompts, { numLast: 3, ends });
   const failed = part.flatMap(({ measurement }, prompt) => measurement.rttCode === null ? [prompt] : []);
-  const firsts = await append(decoder, part.length, { prompts: failed, steps: [failed.map(() => RTT_START)] });
+  const firsts = await append(decoder, part.length, {
+    prompts: failed,
+    steps: [failed.map(() => RTT_START)],
+  });
   let numFailed = 0;
   return part.map(({ measurement: { rttCode } }, i) => {
     const [a, b, c] = [0, 1, 2].map((j) => rowOf(rows, 3 * i + j, V));
@@ -179,7 +182,9 @@ function* stepsOf(
 ): Generator<NeededBytes> {
   for (const areFailed of [false, true]) {
     const all = surprises.flatMap(({ needed }, prompt) =>
-      (part[prompt].measurement.rttCode === null) === areFailed ? needed.map((index) => ({ prompt, index })) : []
+      (part[prompt].measurement.rttCode === null) === areFailed
+        ? needed.map((index) => ({ prompt, index }))
+        : []
     );
     for (let from = 0; from < all.length; from += maxRows) {
       yield { bytes: all.slice(from, from + maxRows), areFailed };
