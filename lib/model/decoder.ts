@@ -106,8 +106,8 @@ export class Decoder {
    * @param prompts Token sequences of at least one token, at most `maxPromptTokens` together.
    * @param options `numLast`: how many of each prompt's last positions the result has (1; Infinity: all). `recents`: for
    *   each prompt that ends where an RTT comes next, the newest RTTs of the pair, in place of those in the prompt.
-   *   `ends`: for each prompt, ascending, how many of its tokens each of the prompts has that it stands for, the last one
-   *   all; each of them has `numLast` positions in the result and rows of its own (the whole prompt alone).
+   *   `ends`: for each prompt, ascending, how many of its tokens each of the prompts has that it stands for; each of them
+   *   has `numLast` positions in the result and rows of its own (the whole prompt alone).
    * @returns log P(next token), nats, (positions, V): a prompt's rows in order of position.
    * @throws {UserError} If a prompt has more tokens than the model's sequence, or the result is not finite.
    */
@@ -148,10 +148,7 @@ export class Decoder {
         for (let row = from; row < unread; row++) chosen.push(row);
         keys.push({ firstKey, endKey: unread });
       }
-      ensure(
-        unread === endKey,
-        `the last of the ends ${ends[i]} is that of a prompt of ${prompt.length} tokens`,
-      );
+      ensure(unread <= endKey, `ends ${ends[i]} of a prompt of ${prompt.length} tokens`);
       firstKey = endKey;
     }
     this.#rows.begin(keys);

@@ -28,7 +28,7 @@ import { ScoreTable } from "./score_table.ts";
 export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value"];
 
 /** Rows of a chunk: a few seconds on two cores. Contexts of one pair in a chunk are read in one pass. */
-const CHUNK_ROWS = 4096;
+const CHUNK_ROWS = 2048;
 /** The least time between two saves. */
 const COMMIT_MS = 1000;
 

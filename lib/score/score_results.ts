@@ -45,12 +45,13 @@ export interface ScoreOptions {
   maxRelativeError?: number;
 }
 
+/** A multiple of the keys that an attention kernel takes at once, on any adapter. */
+const KEY_TILE = 16;
 /** Each index of a random stream has 32 bits. */
 const TWO_32 = 2 ** 32;
 
 /**
- * Scores measurements. A score depends on the case, the model and the seed, and in its last bits on which cases are
- * given together.
+ * Scores measurements. A score depends on the case, the model and the seed, not on which cases are given together.
  *
  * Cases whose context is that of an earlier one and its measurement are read with it in one pass.
  *
@@ -67,7 +68,7 @@ export async function scoreResults(
   let numExpanded = 0;
   let numTokens = 0;
   const sequences = sequencesOf(cases, model.config.sequenceLength);
-  const prompts = sequences.map(({ tokens }) => tokens);
+  const prompts = sequences.map(({ tokens }) => filledUp(tokens, model.config.sequenceLength));
   await model.decoders.withPrompts(prompts, 1, async (decoder, group, first) => {
     const read = sequences.slice(first, first + group.length);
     numTokens += group.reduce((sum, { length }) => sum + length, 0);
@@ -135,6 +136,16 @@ function sequencesOf(cases: readonly ScoreCase[], sequenceLength: number): Share
     open.set(keyOf(written), sequence);
   });
   return sequences;
+}
+
+/**
+ * Tokens with others after them, which they do not see. So every sequence of a group begins where a tile of keys does, and
+ * its sums are rounded alike whatever the sequences before it.
+ */
+function filledUp(tokens: Uint16Array, sequenceLength: number): Uint16Array {
+  const filled = new Uint16Array(Math.min(Math.ceil(tokens.length / KEY_TILE) * KEY_TILE, sequenceLength));
+  filled.set(tokens);
+  return filled;
 }
 
 function keyOf(tokens: Uint16Array): string {
