@@ -65,6 +65,7 @@ export async function scoreResults(
   options: ScoreOptions,
 ): Promise<{ scores: Score[]; numExpanded: number; numTokens: number }> {
   const scores: Score[] = [];
+  const groups: Promise<void>[] = [];
   let numExpanded = 0;
   let numTokens = 0;
   const sequences = sequencesOf(cases, model.config.sequenceLength);
@@ -79,25 +80,25 @@ export async function scoreResults(
       ends: read.map(({ ends }) => ends),
       ...options,
     });
-    for (const needed of stepsOf(surprises, part, decoder.extent.maxRows)) {
-      await addSecondBytes(decoder, surprises, needed);
+    // All is submitted, but not awaited: the GPU reads the next group while the second bytes of this one are added.
+    const added = stepsOf(surprises, part, decoder.extent.maxRows).map((needed) => {
       numExpanded += needed.bytes.length;
-    }
-    surprises.forEach((surprise, i) => {
-      const { number } = part[i];
-      const random = new RandomStream(
-        options.seed,
-        "score/p-value",
-        number % TWO_32,
-        Math.floor(number / TWO_32),
-      );
-      scores[numbers[i]] = {
-        logLikelihood: surprise.logLikelihood,
-        pValue: surprise.pValue(random.float64()),
-      };
+      return addSecondBytes(decoder, surprises, needed);
     });
+    const scored = Promise.all(added.toArray()).then(() =>
+      surprises.forEach((surprise, i) => scores[numbers[i]] = scoreOf(surprise, part[i].number, options.seed))
+    );
+    // A failure is thrown below.
+    scored.catch(() => {});
+    groups.push(scored);
   });
+  await Promise.all(groups);
   return { scores, numExpanded, numTokens };
+}
+
+function scoreOf(surprise: ResultSurprise, number: number, seed: number): Score {
+  const random = new RandomStream(seed, "score/p-value", number % TWO_32, Math.floor(number / TWO_32));
+  return { logLikelihood: surprise.logLikelihood, pValue: surprise.pValue(random.float64()) };
 }
 
 /** A sequence that holds the prompts of one case or of several, each of which begins with the one before. */
@@ -218,7 +219,7 @@ async function addSecondBytes(
 }
 
 /**
- * Appends tokens to prompts, in place of their last one.
+ * Appends tokens to prompts, in place of their last one. Submitted before the call returns.
  *
  * @param rows `prompts`: that of each row, ascending; `steps`: the next token of each row, step by step.
  * @returns log P(next token) of each row after the last step.
@@ -228,11 +229,9 @@ async function append(
   numPrompts: number,
   { prompts, steps }: { prompts: readonly number[]; steps: readonly (readonly number[])[] },
 ): Promise<Float32Array> {
-  let logP: Float32Array = new Float32Array();
-  if (prompts.length === 0) return logP;
+  if (prompts.length === 0) return new Float32Array();
   const numChildren = Array.from({ length: numPrompts }, () => 0);
   for (const prompt of prompts) numChildren[prompt]++;
   decoder.fork(numChildren, { numDropped: 1 });
-  for (const tokens of steps) logP = await decoder.step(tokens);
-  return logP;
+  return (await Promise.all(steps.map((tokens) => decoder.step(tokens))))[steps.length - 1];
 }
