@@ -28,7 +28,7 @@ export class SourceHistory {
   /** Oldest first, with some dropped ones. */
   #all: Kept[] = [];
   readonly #byPair = new Map<string, Kept[]>();
-  /** The last context that {@link growingContextOf} gave to each pair. */
+  /** The last context that {@link growingContextOf} gave to each pair, as long as a measurement of it is kept. */
   readonly #runs = new Map<string, { context: TokenMeasurement[]; endOrder: number }>();
   #numKept = 0;
   #numAdded = 0;
@@ -91,8 +91,8 @@ export class SourceHistory {
   }
 
   /**
-   * A context of a measurement that goes on where that of the one before of its pair ended, so that a model reads both
-   * in one pass: that context and the measurements of the pair since. Where it would be longer than `maxContext` or the
+   * A context of a measurement, which is added next. It goes on where that of the one before of its pair ended, so that a
+   * model reads both in one pass: that context and the measurements of the pair since. Where it would be longer than `maxContext` or the
    * model's sequence, it begins again with the newest of {@link contextOf} that fill at most half of either.
    *
    * @param timeUs As of {@link contextOf}.
@@ -109,8 +109,7 @@ export class SourceHistory {
       while (lengthOf(context) > this.sequenceLength / 2) context.shift();
     }
     const newest = this.#byPair.get(pair)?.at(-1);
-    // Only pairs of which a measurement is kept are remembered.
-    if (newest) this.#runs.set(pair, { context, endOrder: newest.order + 1 });
+    if (this.maxContext > 0) this.#runs.set(pair, { context, endOrder: (newest?.order ?? -1) + 1 });
     return context;
   }
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { SourceHistory } from "../../lib/context/source_history.ts";
+import { pairNameOf, SourceHistory } from "../../lib/context/source_history.ts";
 import { contextOf, drawCases } from "../../lib/evaluate/cases.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import { RejectLog } from "../../lib/measurement/rejects.ts";
@@ -51,6 +51,30 @@ Deno.test("contexts grow until the model's sequence is full, and begin again wit
     return context.length;
   });
   assertEquals(sizes, [0, 1, 2, 3, 4, 5, ...Array.from({ length: 24 }, (_, i) => 3 + i % 3)]);
+});
+
+Deno.test("a pair's second context goes on from its first, which has others only", () => {
+  const history = new SourceHistory(MAX_CONTEXT);
+  const next = (destination: number, timeS: number) => {
+    const measurement = {
+      source: Uint8Array.of(192, 0, 2, 1),
+      destination: Uint8Array.of(198, 51, 100, destination),
+      rttCode: 20_000,
+      timeS,
+    };
+    const pair = pairNameOf(measurement);
+    const times = history.growingContextOf(pair, timeS, measurement).map((each) => each.timeS);
+    history.add(pair, timeS, measurement);
+    return times;
+  };
+  for (const timeS of [1, 2, 3, 4]) next(1, timeS);
+  assertEquals([next(2, 5), next(2, 6), next(1, 7), next(2, 8)], [[2, 3, 4], [2, 3, 4, 5], [1, 2, 3, 4], [
+    2,
+    3,
+    4,
+    5,
+    6,
+  ]]);
 });
 
 /** The contexts that `score` gives, by the measurement. */

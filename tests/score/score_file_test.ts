@@ -93,8 +93,7 @@ async function expectedScores(
         lengthOf([...grown, ...known.filter((each) => each.pair === pair && each.timeUs === us)]) <=
           sequenceLength;
       const next = goesOn ? grown : half(us);
-      // A pair is remembered once a measurement of it is known.
-      context = ofPair.length > 0 ? next : undefined;
+      context = next;
       previousUs = us;
       if (us === timeUs) {
         return {
