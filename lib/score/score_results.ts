@@ -141,7 +141,7 @@ function sequencesOf(cases: readonly ScoreCase[], sequenceLength: number): Share
 
 /**
  * Tokens with others after them, which they do not see. So every sequence of a group begins where a tile of keys does, and
- * its sums are rounded alike whatever the sequences before it.
+ * its sums are rounded alike whatever the sequences before it; unless the model's sequence does not end with a whole tile.
  */
 function filledUp(tokens: Uint16Array, sequenceLength: number): Uint16Array {
   const filled = new Uint16Array(Math.min(Math.ceil(tokens.length / KEY_TILE) * KEY_TILE, sequenceLength));
@@ -163,12 +163,11 @@ async function readResults(
   },
 ): Promise<ResultSurprise[]> {
   const V = vocabSize(decoder.config);
-  const rows = await decoder.prefill(prompts, { numLast: 3, ends });
   const failed = part.flatMap(({ measurement }, prompt) => measurement.rttCode === null ? [prompt] : []);
-  const firsts = await append(decoder, part.length, {
-    prompts: failed,
-    steps: [failed.map(() => RTT_START)],
-  });
+  const [rows, firsts] = await Promise.all([
+    decoder.prefill(prompts, { numLast: 3, ends }),
+    append(decoder, part.length, { prompts: failed, steps: [failed.map(() => RTT_START)] }),
+  ]);
   let numFailed = 0;
   return part.map(({ measurement: { rttCode } }, i) => {
     const [a, b, c] = [0, 1, 2].map((j) => rowOf(rows, 3 * i + j, V));
