@@ -1,15 +1,16 @@
 // out[r] = sum_j p[r, j] v[j], p[r, :] = softmax(q[r] . k[j] / sqrt(D)) for each head, where row r attends to the keys of
-// its prompt (shared by all rows that continue the prompt, stored once) and to those of its own suffix so far.
+// its prompt up to a key of its own (the prompt's keys are stored once) and to those of its own suffix so far.
 // Source: as attention_forward_subgroup8.wgsl; the shared prefix as in Juravsky et al., Hydragen: High-Throughput LLM
 // Inference with Shared Prefixes, 2024. For adapters whose subgroups have exactly 8 lanes (lavapipe): each lane owns whole
 // rows; the prompt's keys are processed in tiles of 4 (attention_slots_subgroup8.wgsl,
 // attention_softmax_subgroup8.wgsl), a row's own keys one by one.
 // Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (M, H, D) read: keys that rows
-//   appended; suffix_rows (S, N) read: the index of each row's key at each step, the newest last; tiles (x) read: rows
-//   of one prompt as (first key, end of the keys, first row, end of the rows), the ends excluded; out (N, H, D) write.
+//   appended; row_keys (1 + S, N) read: the end of the prompt's keys for each row, excluded, then the index of the row's
+//   own key at each step, the newest last; tiles (x) read: rows of one prompt as (first key, end of the keys of all its
+//   rows, first row, end of the rows), the ends excluded; out (N, H, D) write.
 // Grid: x = tiles, y = H; one subgroup a tile; row n of lane l is 8 n + l of the tile; a tile without rows is skipped.
 // Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
-// Limits: D is 32, 64 or 128; a tile has at most 1024 / D rows and at least one key; S >= num_steps.
+// Limits: D is 32, 64 or 128; a tile has at most 1024 / D rows and each row sees at least one of its keys; S >= num_steps.
 struct Params { num_rows: u32, num_heads: u32, num_steps: u32, slot_parts: u32 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
@@ -17,7 +18,7 @@ struct Params { num_rows: u32, num_heads: u32, num_steps: u32, slot_parts: u32 }
 @group(0) @binding(2) var<storage, read> v: array<vec4f>;
 @group(0) @binding(3) var<storage, read> suffix_k: array<vec4f>;
 @group(0) @binding(4) var<storage, read> suffix_v: array<vec4f>;
-@group(0) @binding(5) var<storage, read> suffix_rows: array<u32>;
+@group(0) @binding(5) var<storage, read> row_keys: array<u32>;
 @group(0) @binding(6) var<storage, read> tiles: array<vec4u>;
 @group(0) @binding(7) var<storage, read_write> out: array<vec4f>;
 @group(0) @binding(8) var<uniform> params: Params;
@@ -31,6 +32,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   // The row of each slot; past the tile's end the last one again, which is not stored.
   let wanted = rows.z + lane + 8u * (vec4u(0u, 1u, 2u, 3u) / SLICES);
   let row = min(wanted, vec4u(rows.w - 1u));
+  let ends = vec4u(row_keys[row.x], row_keys[row.y], row_keys[row.z], row_keys[row.w]);
   let at = head0 + row * stride;
   let scale = LOG2_E * inverseSqrt(f32(HEAD_DIM));
   var own = Slots();
@@ -41,17 +43,17 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var softmax = Softmax(array(MASKED, MASKED, MASKED, MASKED), array(0f, 0f, 0f, 0f));
   for (var key = rows.x; key < rows.y; key += 4u) {
     let source = head0 + min(key + lane % 4u, rows.y - 1u) * stride + lane / 4u * 4u;
-    let visible = key + vec4u(0u, 1u, 2u, 3u) < vec4u(rows.y);
+    let keys = key + vec4u(0u, 1u, 2u, 3u);
     var tile = Tile();
     load_key(0u, source, &tile);
     load_key(1u, source, &tile);
     load_key(2u, source, &tile);
     load_key(3u, source, &tile);
     var s = score(&own, &tile);
-    weights(0u, visible, &s, &softmax, &sum);
-    weights(1u, visible, &s, &softmax, &sum);
-    weights(2u, visible, &s, &softmax, &sum);
-    weights(3u, visible, &s, &softmax, &sum);
+    weights(0u, keys < vec4u(ends.x), &s, &softmax, &sum);
+    weights(1u, keys < vec4u(ends[SLICES % 4u]), &s, &softmax, &sum);
+    weights(2u, keys < vec4u(ends[2u * SLICES % 4u]), &s, &softmax, &sum);
+    weights(3u, keys < vec4u(ends[3u * SLICES % 4u]), &s, &softmax, &sum);
     load_value(0u, source, &tile);
     load_value(1u, source, &tile);
     load_value(2u, source, &tile);
@@ -60,9 +62,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   }
   var result = sum;
   for (var step = 0u; step < params.num_steps; step++) {
-    let of_step = row + step * params.num_rows;
+    let of_step = row + (1u + step) * params.num_rows;
     let suffix = head0 + stride * vec4u(
-      suffix_rows[of_step.x], suffix_rows[of_step.y], suffix_rows[of_step.z], suffix_rows[of_step.w]);
+      row_keys[of_step.x], row_keys[of_step.y], row_keys[of_step.z], row_keys[of_step.w]);
     var scores = array<f32, 4>();
     for (var i = 0u; i < params.slot_parts; i++) {
       scores[i / (SLICES * 8u)] += dot(own.part[i], suffix_k[suffix[i / 8u] + i % (SLICES * 8u)]);

@@ -1,14 +1,15 @@
 // out[r] = sum_j p[r, j] v[j], p[r, :] = softmax(q[r] . k[j] / sqrt(D)) for each head, where row r attends to the keys of
-// its prompt (shared by all rows that continue the prompt, stored once) and to those of its own suffix so far.
+// its prompt up to a key of its own (the prompt's keys are stored once) and to those of its own suffix so far.
 // Source: as attention_forward_tiled.wgsl; the shared prefix as in Juravsky et al., Hydragen: High-Throughput LLM
 // Inference with Shared Prefixes, 2024. For any adapter; slices and tiles of the prompt's keys are in
 // attention_slices_tiled.wgsl, a row's own keys are processed one by one.
 // Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (M, H, D) read: keys that rows
-//   appended; suffix_rows (S, N) read: the index of each row's key at each step, the newest last; tiles (x) read: rows
-//   of one prompt as (first key, end of the keys, first row, end of the rows), the ends excluded; out (N, H, D) write.
+//   appended; row_keys (1 + S, N) read: the end of the prompt's keys for each row, excluded, then the index of the row's
+//   own key at each step, the newest last; tiles (x) read: rows of one prompt as (first key, end of the keys of all its
+//   rows, first row, end of the rows), the ends excluded; out (N, H, D) write.
 // Grid: x = tiles, y = H; 64 threads a tile; a tile without rows is skipped.
 // Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
-// Limits: D is 32, 64 or 128; a tile has at most 2048 / D rows and at least one key; S >= num_steps.
+// Limits: D is 32, 64 or 128; a tile has at most 2048 / D rows and each row sees at least one of its keys; S >= num_steps.
 struct Params { num_rows: u32, num_heads: u32, num_steps: u32, slice_parts: u32, tile_rows: u32 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
@@ -16,7 +17,7 @@ struct Params { num_rows: u32, num_heads: u32, num_steps: u32, slice_parts: u32,
 @group(0) @binding(2) var<storage, read> v: array<vec4f>;
 @group(0) @binding(3) var<storage, read> suffix_k: array<vec4f>;
 @group(0) @binding(4) var<storage, read> suffix_v: array<vec4f>;
-@group(0) @binding(5) var<storage, read> suffix_rows: array<u32>;
+@group(0) @binding(5) var<storage, read> row_keys: array<u32>;
 @group(0) @binding(6) var<storage, read> tiles: array<vec4u>;
 @group(0) @binding(7) var<storage, read_write> out: array<vec4f>;
 @group(0) @binding(8) var<uniform> params: Params;
@@ -44,6 +45,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   let wanted = rows.z + thread / SLICES;
   // Past the tile's end the last row again, which is not stored.
   let row = min(wanted, rows.w - 1u);
+  let end_key = row_keys[row];
   let at = head0 + row * stride + slice;
   let scale = LOG2_E * inverseSqrt(f32(HEAD_DIM));
   var query = Slice();
@@ -61,20 +63,20 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
     workgroupBarrier();
     var new_largest = largest;
     for (var j = 0u; j < params.tile_rows; j++) {
-      new_largest = max(new_largest, select(MASKED, first_dot(j, thread), key + j < rows.y));
+      new_largest = max(new_largest, select(MASKED, first_dot(j, thread), key + j < end_key));
     }
     let shrink = exp2(largest - new_largest);
     largest = new_largest;
     sum *= shrink;
     for (var i = 0u; i < params.slice_parts; i++) { weighted.part[i] *= shrink; }
     for (var j = 0u; j < params.tile_rows; j++) {
-      let weight = select(0f, exp2(first_dot(j, thread) - largest), key + j < rows.y);
+      let weight = select(0f, exp2(first_dot(j, thread) - largest), key + j < end_key);
       sum += weight;
       add_slice(&weighted, weight, TILE_PARTS + j * (HEAD_DIM / 4u) + slice);
     }
   }
   for (var step = 0u; step < params.num_steps; step++) {
-    let suffix = head0 + suffix_rows[step * params.num_rows + row] * stride + slice;
+    let suffix = head0 + row_keys[(1u + step) * params.num_rows + row] * stride + slice;
     var part = 0f;
     for (var i = 0u; i < params.slice_parts; i++) { part += dot(query.part[i], suffix_k[suffix + i]); }
     workgroupBarrier();

@@ -26,8 +26,12 @@ export class LineHistories {
   readonly #sources = new Map<string, Remembered>();
   #numKept = 0;
 
-  /** @param maxContext How many measurements a context has at most. @param maxKept For tests. */
-  constructor(readonly maxContext: number, readonly maxKept: number = MAX_REMEMBERED) {}
+  /** The arguments are those of {@link SourceHistory}; `maxKept` is for all sources. */
+  constructor(
+    readonly maxContext: number,
+    readonly sequenceLength: number = Infinity,
+    readonly maxKept: number = MAX_REMEMBERED,
+  ) {}
 
   /** How many measurements are remembered. */
   get numKept(): number {
@@ -43,7 +47,7 @@ export class LineHistories {
     const { source, timeS } = measurement;
     const key = `${source} ${timeS === null}`;
     const remembered = this.#sources.get(key) ??
-      { history: new SourceHistory(this.maxContext, this.maxKept / 2), newestUs: 0 };
+      { history: new SourceHistory(this.maxContext, this.sequenceLength, this.maxKept / 2), newestUs: 0 };
     const { history } = remembered;
     // Without times, a line is later than those before it.
     const ownUs = timeUsOf(timestamp) ?? remembered.newestUs + 1;
@@ -53,7 +57,7 @@ export class LineHistories {
     const context =
       (isLate
         ? history.contextOf(pair, remembered.newestUs)
-        : history.growingContextOf(pair, remembered.newestUs))
+        : history.growingContextOf(pair, remembered.newestUs, measurement))
         .filter((earlier) => (earlier.timeS ?? 0) <= (timeS ?? 0))
         .sort((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0));
     this.#sources.delete(key);

@@ -33,7 +33,7 @@ export async function* scoreMeasurements(
   lines: AsyncIterable<Line>,
   { context, seed, signal }: { context: number; seed: number; signal?: AbortSignal | undefined },
 ): AsyncGenerator<Answered<ScoreApiAnswer>> {
-  const histories = new LineHistories(context);
+  const histories = new LineHistories(context, model.config.sequenceLength);
   let part: (Entry | LineError)[] = [];
   for await (const line of lines) {
     const entry = entryOf(line, histories, model.config.sequenceLength);

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { measurementLength, type TokenMeasurement } from "../tokens/vocab_v2.ts";
 
 /**
  * The newest measurements of a source that are kept at most, about 10 MB. A source with more pairs than this divided by
@@ -28,15 +28,23 @@ export class SourceHistory {
   /** Oldest first, with some dropped ones. */
   #all: Kept[] = [];
   readonly #byPair = new Map<string, Kept[]>();
-  /** The last context that {@link growingContextOf} gave to each pair. */
+  /** The last context that {@link growingContextOf} gave to each pair, as long as a measurement of it is kept. */
   readonly #runs = new Map<string, { context: TokenMeasurement[]; endOrder: number }>();
   #numKept = 0;
   #numAdded = 0;
   /** Measurements of the newest time. None of them is earlier than another. */
   #waiting: Kept[] = [];
 
-  /** @param maxContext How many measurements a context has at most. @param maxKept For tests. */
-  constructor(readonly maxContext: number, readonly maxKept: number = MAX_KEPT) {}
+  /**
+   * @param maxContext How many measurements a context has at most.
+   * @param sequenceLength Tokens of the model's sequence, for {@link growingContextOf}.
+   * @param maxKept For tests.
+   */
+  constructor(
+    readonly maxContext: number,
+    readonly sequenceLength: number = Infinity,
+    readonly maxKept: number = MAX_KEPT,
+  ) {}
 
   /** How many measurements are remembered. */
   get numKept(): number {
@@ -83,24 +91,25 @@ export class SourceHistory {
   }
 
   /**
-   * A context of a measurement that goes on where that of the one before of its pair ended, so that a model reads both
-   * in one pass: that context and the measurements of the pair since. Where it would be longer than `maxContext`, it
-   * begins again with the half of {@link contextOf}.
+   * A context of a measurement, which is added next. It goes on where that of the one before of its pair ended, so that a
+   * model reads both in one pass: that context and the measurements of the pair since. Where it would be longer than `maxContext` or the
+   * model's sequence, it begins again with the newest of {@link contextOf} that fill at most half of either.
    *
    * @param timeUs As of {@link contextOf}.
+   * @param asked The measurement.
    * @returns At most `maxContext`, oldest first.
    */
-  growingContextOf(pair: string, timeUs: number): TokenMeasurement[] {
+  growingContextOf(pair: string, timeUs: number, asked: TokenMeasurement): TokenMeasurement[] {
     this.#advance(timeUs);
     const run = this.#runs.get(pair);
     const since = this.#byPair.get(pair)?.filter(({ order }) => order >= (run?.endOrder ?? 0)) ?? [];
-    const goesOn = run !== undefined && run.context.length + since.length <= this.maxContext;
-    const context = goesOn
-      ? [...run.context, ...since.map(({ measurement }) => measurement)]
-      : this.contextOf(pair, timeUs, Math.ceil(this.maxContext / 2));
+    let context = run ? [...run.context, ...since.map(({ measurement }) => measurement)] : [];
+    if (!run || context.length > this.maxContext || lengthOf([...context, asked]) > this.sequenceLength) {
+      context = this.contextOf(pair, timeUs, Math.ceil(this.maxContext / 2));
+      while (lengthOf(context) > this.sequenceLength / 2) context.shift();
+    }
     const newest = this.#byPair.get(pair)?.at(-1);
-    // Only pairs of which a measurement is kept are remembered.
-    if (newest) this.#runs.set(pair, { context, endOrder: newest.order + 1 });
+    if (this.maxContext > 0) this.#runs.set(pair, { context, endOrder: (newest?.order ?? -1) + 1 });
     return context;
   }
 
@@ -135,6 +144,16 @@ export class SourceHistory {
     oldest.isDropped = true;
     this.#numKept--;
   }
+}
+
+/** The tokens of measurements one after the other. */
+function lengthOf(measurements: readonly TokenMeasurement[]): number {
+  let previousTimeS: number | null = null;
+  return measurements.reduce((sum, measurement) => {
+    const length = measurementLength(measurement, previousTimeS);
+    previousTimeS = measurement.timeS ?? previousTimeS;
+    return sum + length;
+  }, 0);
 }
 
 /** The name of a measurement's pair of addresses. */

@@ -99,10 +99,11 @@ export class DecodedRows {
     this.#suffixRows.push(Uint32Array.from({ length: this.#numRows }, (_, row) => firstKey + row));
   }
 
-  /** The appended keys of each row, (steps, length), the rest of it 0. */
-  appendedKeys(length: number): Uint32Array {
-    const keys = new Uint32Array(this.numSteps * length);
-    this.#suffixRows.forEach((appended, step) => keys.set(appended, step * length));
+  /** The keys of each row as `addAttentionDecode` takes them, (1 + steps, length), the rest of it 0. */
+  rowKeys(length: number): Uint32Array {
+    const keys = new Uint32Array((1 + this.numSteps) * length);
+    for (const { endKey, firstRow, endRow } of this.#children) keys.fill(endKey, firstRow, endRow);
+    this.#suffixRows.forEach((appended, step) => keys.set(appended, (1 + step) * length));
     return keys;
   }
 
@@ -121,11 +122,11 @@ export class DecodedRows {
 }
 
 /**
- * One tile for each position, whose row sees its prompt up to that position.
+ * For each position a row that sees its prompt up to that position.
  *
  * @param positions Rows of a prefill, ascending.
  */
-export function tilesOfPositions(prompts: readonly PromptKeys[], positions: readonly number[]): DecodeTile[] {
+export function rowsOfPositions(prompts: readonly PromptKeys[], positions: readonly number[]): DecodeTile[] {
   let prompt = 0;
   return positions.map((position, row) => {
     while (position >= prompts[prompt].endKey) prompt++;

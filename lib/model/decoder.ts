@@ -15,7 +15,7 @@ import { allocateTensors, mib } from "./allocation.ts";
 import { AddressRows } from "./address_rows.ts";
 import type { TimedRtt } from "./pair_history.ts";
 import { type ModelConfig, vocabSize } from "./model_config.ts";
-import { DecodedRows, type PromptKeys, tilesOfPositions } from "./decoded_rows.ts";
+import { DecodedRows, type PromptKeys, rowsOfPositions } from "./decoded_rows.ts";
 import { DecoderTokenRows } from "./decoder_token_rows.ts";
 import { requireNoOverflow } from "./finite.ts";
 import {
@@ -154,10 +154,7 @@ export class Decoder {
         for (let row = from; row < unread; row++) chosen.push(row);
         keys.push({ firstKey, endKey: unread });
       }
-      ensure(
-        unread === endKey,
-        `the last of the ends ${ends[i]} is that of a prompt of ${prompt.length} tokens`,
-      );
+      ensure(unread <= endKey, `ends ${ends[i]} of a prompt of ${prompt.length} tokens`);
       firstKey = endKey;
     }
     this.#rows.begin(keys);
@@ -169,13 +166,18 @@ export class Decoder {
     this.#writePrevious(() => previousRows(starts, rows));
     gpu.write(tensors.chosen.positions, Uint32Array.from(chosen));
     const numWanted = programRows(chosen.length);
-    const isFew = numWanted <= Math.min(rows / 2, tensors.tiles.shape[0]);
-    if (isFew) this.#writeTiles(tilesOfPositions(keys, chosen));
+    // Which prompts are read together does not decide it: the ways round differently.
+    const areTiled = numWanted <= tensors.tiles.shape[0];
+    if (areTiled) {
+      this.#writeTiles(rowsOfPositions(keys, chosen), numWanted);
+      gpu.write(tensors.rowKeys, Uint32Array.from(chosen, (position) => position + 1));
+    }
     this.#program(
-      isFew ? `prefill ${rows} for ${numWanted}` : `prefill ${rows}`,
-      (program) => addPrefill(program, { config, tensors, rows, numWanted: isFew ? numWanted : undefined }),
+      areTiled ? `prefill ${rows} for ${numWanted}` : `prefill ${rows}`,
+      (program) =>
+        addPrefill(program, { config, tensors, rows, numWanted: areTiled ? numWanted : undefined }),
     ).run();
-    return await this.#logProbabilities(chosen.length, isFew ? undefined : chosen);
+    return await this.#logProbabilities(chosen.length, areTiled ? undefined : chosen);
   }
 
   /**
@@ -190,7 +192,7 @@ export class Decoder {
     const { numDropped = 0 } = options;
     this.#rows.fork(numChildren, numDropped);
     this.#tokenRows?.fork(numChildren, numDropped);
-    this.#writeTiles(this.#rowTiles());
+    this.#writeTiles(this.#rows.children);
   }
 
   /**
@@ -212,7 +214,7 @@ export class Decoder {
     if (parents) {
       this.#rows.branch(parents);
       this.#tokenRows?.branch(parents);
-      this.#writeTiles(this.#rowTiles());
+      this.#writeTiles(this.#rows.children);
     }
     const rows = programRows(numRows);
     const upload = new Uint32Array(rows);
@@ -224,9 +226,9 @@ export class Decoder {
     this.#writePrevious(() => this.#rows.previousKeys(rows));
     const { config } = this;
     const tensors = this.#tensors;
-    const { suffixRows } = tensors;
-    this.#rows.append(step * suffixRows.shape[1]);
-    this.registry.gpu.write(suffixRows, this.#rows.appendedKeys(rows));
+    const { rowKeys } = tensors;
+    this.#rows.append(step * rowKeys.shape[1]);
+    this.registry.gpu.write(rowKeys, this.#rows.rowKeys(rows));
     const numTiles = this.#numTiles;
     const name = `step ${step} of ${rows} rows in ${numTiles} tiles`;
     this.#program(name, (program) => addStep(program, { config, tensors, rows, step, numTiles })).run();
@@ -240,7 +242,8 @@ export class Decoder {
 
   #writeTiles(tiles: readonly DecodeTile[]): void {
     const { gpu } = this.registry;
-    this.#numTiles = Math.min(programRows(tiles.length), this.#tensors.tiles.shape[0]);
+    const tiles = decodeTiles(prompts, decodeTileRows(gpu.info, this.config.headDim));
+    this.#numTiles = numTiles ?? Math.min(programRows(tiles.length), this.#tensors.tiles.shape[0]);
     const words = new Uint32Array(this.#numTiles * 4);
     tiles.forEach((tile, i) => words.set([tile.firstKey, tile.endKey, tile.firstRow, tile.endRow], i * 4));
     gpu.write(this.#tensors.tiles, words);

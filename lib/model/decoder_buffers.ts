@@ -45,8 +45,8 @@ export interface DecoderTensors {
   chosenRotation: Tensor;
   /** (N, 4) u32: see `addAttentionDecode`. */
   tiles: Tensor;
-  /** (S, N) u32: see `addAttentionDecode`. */
-  suffixRows: Tensor;
+  /** (1 + S, N) u32: see `addAttentionDecode`. */
+  rowKeys: Tensor;
   /** For each block: the tensors that all blocks share, and the block's cache of the prompts, (P, H, D). */
   promptLayers: LayerTensors[];
   /** For each block: the caches of appended tokens, (S, N, H, D). */
@@ -104,7 +104,7 @@ export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: M
     rotation: make("rotation", [rows, headDim]),
     chosenRotation: make("chosen rotation", [rows, headDim]),
     tiles: make("tiles", [maxRows, 4]),
-    suffixRows: make("suffixRows", [extent.maxSteps, maxRows]),
+    rowKeys: make("keys of rows", [1 + extent.maxSteps, maxRows]),
     promptLayers: layers.map((makeLayer) => ({
       ...shared,
       kUnshifted: config.keyShift
@@ -158,9 +158,9 @@ export function addPrefill(program: Program, args: DecoderPass & { numWanted: nu
 /** Adds the pass over the newest token of each row. */
 export function addStep(program: Program, args: DecoderPass & { step: number; numTiles: number }): void {
   const { config, tensors, rows, step, numTiles } = args;
-  const { promptLayers, suffixes, suffixRows } = tensors;
+  const { promptLayers, suffixes, rowKeys } = tensors;
   const { numHeads, headDim } = config;
-  const offsetBytes = step * suffixRows.shape[1] * numHeads * headDim * 4;
+  const offsetBytes = step * rowKeys.shape[1] * numHeads * headDim * 4;
   const part = (cache: Tensor): Tensor => ({ ...cache, shape: [rows, numHeads, headDim], offsetBytes });
   const layers = promptLayers.map((layer, i) => ({
     ...layer,
@@ -214,7 +214,7 @@ function addCachedAttention(
   { config, tensors }: DecoderPass,
   { layer, ...sizes }: { layer: number; numRows: number; numTiles: number; numSteps: number },
 ): void {
-  const { promptLayers, suffixes, suffixRows, tiles } = tensors;
+  const { promptLayers, suffixes, rowKeys, tiles } = tensors;
   const { qRotated, kRotated, v, attention } = promptLayers[layer];
   addAttentionDecode(program, {
     q: qRotated,
@@ -223,7 +223,7 @@ function addCachedAttention(
     out: attention,
     suffixK: suffixes[layer].k,
     suffixV: suffixes[layer].v,
-    suffixRows,
+    rowKeys,
     tiles,
     numHeads: config.numHeads,
     headDim: config.headDim,

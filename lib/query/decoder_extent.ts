@@ -25,13 +25,13 @@ export function maxContinuationTokens(config: ModelConfig): number {
   return contextForm(rttEncodingChoice(config)).maxMeasurementTokens - 1;
 }
 
-/** For prompts and one step after them: the largest that fits, down to one query. */
+/** For prompts and two steps after them, `RttStart` and byte 1: the largest that fits, down to one query. */
 export function promptExtent(config: ModelConfig, memory: DecoderMemory): DecoderExtent {
   for (let rows = MAX_ROWS;; rows /= 2) {
     const extent = {
       maxPromptTokens: Math.max(rows, config.sequenceLength),
       maxRows: Math.max(rows, FIRST_BYTES.length),
-      maxSteps: 1,
+      maxSteps: 2,
     };
     const isSmallest = rows < FIRST_BYTES.length;
     if (isSmallest || decoderFits(config, extent, memory)) return extent;

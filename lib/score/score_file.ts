@@ -28,7 +28,7 @@ import { ScoreTable } from "./score_table.ts";
 export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value"];
 
 /** Rows of a chunk: a few seconds on two cores. Contexts of one pair in a chunk are read in one pass. */
-const CHUNK_ROWS = 1024;
+const CHUNK_ROWS = 2048;
 /** The least time between two saves. */
 const COMMIT_MS = 1000;
 
@@ -130,7 +130,7 @@ async function scoreOrdered(
   { folder, order, table }: { folder: string; order: Order; table: ScoreTable },
   { maxContext, seed, hooks }: { maxContext: number; seed: number; hooks: StageHooks },
 ): Promise<void> {
-  const history = new SourceHistory(maxContext);
+  const history = new SourceHistory(maxContext, model.config.sequenceLength);
   const breather = new Breather(hooks);
   let chunk: ScoreCase[] = [];
   let numSeen = 0;
@@ -151,7 +151,7 @@ async function scoreOrdered(
   for (const { number, isFirstOfSource, timeUs, pair, measurement } of readOrdered(folder, order.index)) {
     if (isFirstOfSource) history.clear();
     // Rows that are already scored have a context too: those after them go on with it.
-    const context = number === undefined ? [] : history.growingContextOf(pair, timeUs);
+    const context = number === undefined ? [] : history.growingContextOf(pair, timeUs, measurement);
     if (number !== undefined && numSeen++ >= numScored + chunk.length) {
       chunk.push({ measurement, context, number });
       if (chunk.length >= CHUNK_ROWS) await scoreChunk();

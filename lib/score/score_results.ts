@@ -45,12 +45,13 @@ export interface ScoreOptions {
   maxRelativeError?: number;
 }
 
+/** A multiple of the keys that an attention kernel takes at once, on any adapter. */
+const KEY_TILE = 16;
 /** Each index of a random stream has 32 bits. */
 const TWO_32 = 2 ** 32;
 
 /**
- * Scores measurements. A score depends on the case, the model and the seed, and in its last bits on which cases are
- * given together.
+ * Scores measurements. A score depends on the case, the model and the seed, not on which cases are given together.
  *
  * Cases whose context is that of an earlier one and its measurement are read with it in one pass.
  *
@@ -64,10 +65,11 @@ export async function scoreResults(
   options: ScoreOptions,
 ): Promise<{ scores: Score[]; numExpanded: number; numTokens: number }> {
   const scores: Score[] = [];
+  const groups: Promise<void>[] = [];
   let numExpanded = 0;
   let numTokens = 0;
   const sequences = sequencesOf(cases, model.config.sequenceLength);
-  const prompts = sequences.map(({ tokens }) => tokens);
+  const prompts = sequences.map(({ tokens }) => filledUp(tokens, model.config.sequenceLength));
   await model.decoders.withPrompts(prompts, 1, async (decoder, group, first) => {
     const read = sequences.slice(first, first + group.length);
     numTokens += group.reduce((sum, { length }) => sum + length, 0);
@@ -78,25 +80,25 @@ export async function scoreResults(
       ends: read.map(({ ends }) => ends),
       ...options,
     });
-    for (const rows of stepsOf(surprises, decoder.extent.maxRows)) {
-      await addSecondBytes(decoder, surprises, rows);
-      numExpanded += rows.length;
-    }
-    surprises.forEach((surprise, i) => {
-      const { number } = part[i];
-      const random = new RandomStream(
-        options.seed,
-        "score/p-value",
-        number % TWO_32,
-        Math.floor(number / TWO_32),
-      );
-      scores[numbers[i]] = {
-        logLikelihood: surprise.logLikelihood,
-        pValue: surprise.pValue(random.float64()),
-      };
+    // All is submitted, but not awaited: the GPU reads the next group while the second bytes of this one are added.
+    const added = stepsOf(surprises, part, decoder.extent.maxRows).map((needed) => {
+      numExpanded += needed.bytes.length;
+      return addSecondBytes(decoder, surprises, needed);
     });
+    const scored = Promise.all(added.toArray()).then(() =>
+      surprises.forEach((surprise, i) => scores[numbers[i]] = scoreOf(surprise, part[i].number, options.seed))
+    );
+    // A failure is thrown below.
+    scored.catch(() => {});
+    groups.push(scored);
   });
+  await Promise.all(groups);
   return { scores, numExpanded, numTokens };
+}
+
+function scoreOf(surprise: ResultSurprise, number: number, seed: number): Score {
+  const random = new RandomStream(seed, "score/p-value", number % TWO_32, Math.floor(number / TWO_32));
+  return { logLikelihood: surprise.logLikelihood, pValue: surprise.pValue(random.float64()) };
 }
 
 /** A sequence that holds the prompts of one case or of several, each of which begins with the one before. */
@@ -111,48 +113,47 @@ interface SharedSequence {
 
 /**
  * Puts prompts into as few sequences as their contexts allow: a case goes on where the context of it is that of an
- * earlier case and its measurement. A case without a reply has a sequence of its own, since the distribution of the
- * first byte is not in the other's.
+ * earlier case and its measurement.
  */
 function sequencesOf(cases: readonly ScoreCase[], sequenceLength: number): SharedSequence[] {
   const sequences: SharedSequence[] = [];
   /** By the tokens after which a case goes on. */
   const open = new Map<string, SharedSequence>();
-  cases.forEach((each, number) => {
-    const { rttCode } = each.measurement;
-    const query = encodeQuery({ ...each.measurement, context: each.context }, sequenceLength);
-    const prompt = promptOf(query, rttCode);
-    const context = keyOf(query.subarray(0, query.lastIndexOf(MEASUREMENT_START)));
-    let sequence = each.context.length > 0 ? open.get(context) : undefined;
-    open.delete(context);
-    if (rttCode === null || !sequence) {
-      const alone = { tokens: prompt, ends: [prompt.length], numbers: [number] };
-      sequences.push(alone);
-      if (rttCode !== null) sequence = alone;
-    } else {
-      sequence.tokens = prompt;
-      sequence.ends.push(prompt.length);
-      sequence.numbers.push(number);
-    }
-    if (!sequence) return;
+  cases.forEach(({ measurement, context }, number) => {
+    const { rttCode } = measurement;
+    const query = encodeQuery({ ...measurement, context }, sequenceLength);
     const result = rttCode === null
       ? [FAILED]
       : [RTT_START, BYTE_BASE + (rttCode >> 8), BYTE_BASE + (rttCode & 255)];
-    open.set(keyOf(Uint16Array.from([...query, ...result])), sequence);
+    const written = Uint16Array.from([...query, ...result]);
+    const before = keyOf(query.subarray(0, query.lastIndexOf(MEASUREMENT_START)));
+    let sequence = context.length > 0 ? open.get(before) : undefined;
+    open.delete(before);
+    if (!sequence) sequences.push(sequence = { tokens: written, ends: [], numbers: [] });
+    // The last token of the result is not continued.
+    sequence.tokens = written.subarray(0, query.length + Math.min(result.length, 2));
+    sequence.ends.push(sequence.tokens.length);
+    sequence.numbers.push(number);
+    open.set(keyOf(written), sequence);
   });
   return sequences;
+}
+
+/**
+ * Tokens with others after them, which they do not see. So every sequence of a group begins where a tile of keys does, and
+ * its sums are rounded alike whatever the sequences before it; unless the model's sequence does not end with a whole tile.
+ */
+function filledUp(tokens: Uint16Array, sequenceLength: number): Uint16Array {
+  const filled = new Uint16Array(Math.min(Math.ceil(tokens.length / KEY_TILE) * KEY_TILE, sequenceLength));
+  filled.set(tokens);
+  return filled;
 }
 
 function keyOf(tokens: Uint16Array): string {
   return String.fromCharCode(...tokens);
 }
 
-/** Ends in `RttStart` and byte 1, which are read but not continued; without a reply it is any byte. */
-function promptOf(query: Uint16Array, rttCode: number | null): Uint16Array {
-  const byte1 = rttCode === null ? FIRST_BYTES[0] : rttCode >> 8;
-  return Uint16Array.from([...query, RTT_START, BYTE_BASE + byte1]);
-}
-
+/** Reads what each result's own tokens say, and without a reply `RttStart` as well. */
 async function readResults(
   decoder: Decoder,
   prompts: readonly Uint16Array[],
@@ -162,34 +163,74 @@ async function readResults(
   },
 ): Promise<ResultSurprise[]> {
   const V = vocabSize(decoder.config);
-  const rows = await decoder.prefill(prompts, { numLast: 3, ends });
-  return part.map(({ measurement }, i) => {
-    const [outcome, first, second] = [0, 1, 2].map((j) => rowOf(rows, 3 * i + j, V));
-    return new ResultSurprise(measurement.rttCode, { outcome, first, second }, maxRelativeError);
+  const failed = part.flatMap(({ measurement }, prompt) => measurement.rttCode === null ? [prompt] : []);
+  const [rows, firsts] = await Promise.all([
+    decoder.prefill(prompts, { numLast: 3, ends }),
+    append(decoder, part.length, { prompts: failed, steps: [failed.map(() => RTT_START)] }),
+  ]);
+  let numFailed = 0;
+  return part.map(({ measurement: { rttCode } }, i) => {
+    const [a, b, c] = [0, 1, 2].map((j) => rowOf(rows, 3 * i + j, V));
+    const read = rttCode === null
+      ? { outcome: b, first: rowOf(firsts, numFailed++, V), second: c }
+      : { outcome: a, first: b, second: c };
+    return new ResultSurprise(rttCode, read, maxRelativeError);
   });
 }
 
-/** A first byte after a prompt: the prompt's number, the byte's place among `FIRST_BYTES`. */
-interface NeededByte {
-  readonly prompt: number;
-  readonly index: number;
+/** First bytes after prompts that have a reply, or that have none. */
+interface NeededBytes {
+  /** Of each the prompt's number, ascending, and the byte's place among `FIRST_BYTES`. */
+  readonly bytes: readonly { readonly prompt: number; readonly index: number }[];
+  readonly areFailed: boolean;
 }
 
-/** What all prompts need, in parts that the decoder can hold. */
-function* stepsOf(surprises: readonly ResultSurprise[], maxRows: number): Generator<NeededByte[]> {
-  const all = surprises.flatMap(({ needed }, prompt) => needed.map((index) => ({ prompt, index })));
-  for (let from = 0; from < all.length; from += maxRows) yield all.slice(from, from + maxRows);
+/** What prompts need, in parts that the decoder can hold. */
+function* stepsOf(
+  surprises: readonly ResultSurprise[],
+  part: readonly ScoreCase[],
+  maxRows: number,
+): Generator<NeededBytes> {
+  for (const areFailed of [false, true]) {
+    const all = surprises.flatMap(({ needed }, prompt) =>
+      (part[prompt].measurement.rttCode === null) === areFailed
+        ? needed.map((index) => ({ prompt, index }))
+        : []
+    );
+    for (let from = 0; from < all.length; from += maxRows) {
+      yield { bytes: all.slice(from, from + maxRows), areFailed };
+    }
+  }
 }
 
 async function addSecondBytes(
   decoder: Decoder,
   surprises: readonly ResultSurprise[],
-  rows: readonly NeededByte[],
+  { bytes, areFailed }: NeededBytes,
 ): Promise<void> {
   const V = vocabSize(decoder.config);
-  const numChildren = surprises.map(() => 0);
-  for (const { prompt } of rows) numChildren[prompt]++;
+  const starts = areFailed ? [bytes.map(() => RTT_START)] : [];
+  const seconds = await append(decoder, surprises.length, {
+    prompts: bytes.map(({ prompt }) => prompt),
+    steps: [...starts, bytes.map(({ index }) => BYTE_BASE + FIRST_BYTES[index])],
+  });
+  bytes.forEach(({ prompt, index }, row) => surprises[prompt].addSecondBytes(index, rowOf(seconds, row, V)));
+}
+
+/**
+ * Appends tokens to prompts, in place of their last one. Submitted before the call returns.
+ *
+ * @param rows `prompts`: that of each row, ascending; `steps`: the next token of each row, step by step.
+ * @returns log P(next token) of each row after the last step.
+ */
+async function append(
+  decoder: Decoder,
+  numPrompts: number,
+  { prompts, steps }: { prompts: readonly number[]; steps: readonly (readonly number[])[] },
+): Promise<Float32Array> {
+  if (prompts.length === 0) return new Float32Array();
+  const numChildren = Array.from({ length: numPrompts }, () => 0);
+  for (const prompt of prompts) numChildren[prompt]++;
   decoder.fork(numChildren, { numDropped: 1 });
-  const seconds = await decoder.step(rows.map(({ index }) => BYTE_BASE + FIRST_BYTES[index]));
-  rows.forEach(({ prompt, index }, row) => surprises[prompt].addSecondBytes(index, rowOf(seconds, row, V)));
+  return (await Promise.all(steps.map((tokens) => decoder.step(tokens))))[steps.length - 1];
 }

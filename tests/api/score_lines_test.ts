@@ -129,7 +129,7 @@ Deno.test("contexts hold earlier lines of the source that are not after the line
 });
 
 Deno.test("LineHistories remembers a bounded number of measurements, those of the newest sources", () => {
-  const histories = new LineHistories(4, 40);
+  const histories = new LineHistories(4, Infinity, 40);
   const contextOf = (source: number, time: number | null, dst = 1) => {
     const line = { ...lineOf(dst, time), src: `192.0.2.${source}` };
     return histories.contextOf(parseMeasurement(line), line.time).length;

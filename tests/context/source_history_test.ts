@@ -1,11 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
-import { SourceHistory } from "../../lib/context/source_history.ts";
+import { pairNameOf, SourceHistory } from "../../lib/context/source_history.ts";
 import { contextOf, drawCases } from "../../lib/evaluate/cases.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import { RejectLog } from "../../lib/measurement/rejects.ts";
 import type { ProbeRow } from "../../lib/probe_rows/probe_row.ts";
+import { encodeQuery } from "../../lib/query/query_tokens.ts";
 import { orderRows, readOrdered } from "../../lib/score/ordered_rows.ts";
-import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
+import { MEASUREMENT_START, type TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
 import type { MeasurementBatch } from "../../lib/measurement/batch.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { sampleRows, writeRows } from "../score/sample_rows.ts";
@@ -30,6 +31,50 @@ Deno.test("score and eval see the same history for the same measurement", async 
   for (const drawn of cases) {
     assertEquals(ofScore.get(nameOf(drawn.measurement)), contextOf(drawn, MAX_CONTEXT).map(nameOf));
   }
+});
+
+Deno.test("contexts grow until the model's sequence is full, and begin again with half of it", () => {
+  const [maxContext, sequenceLength] = [20, 128];
+  const history = new SourceHistory(maxContext, sequenceLength);
+  const sizes = Array.from({ length: 30 }, (_, i) => {
+    // With 4 bytes of time: 19 tokens, the first 4 more.
+    const measurement = {
+      source: Uint8Array.of(192, 0, 2, 1),
+      destination: Uint8Array.of(198, 51, 100, 1),
+      rttCode: 20_000,
+      timeS: 1_700_000_000 + 900 * i,
+    };
+    const context = history.growingContextOf("pair", i, measurement);
+    history.add("pair", i, measurement);
+    const query = encodeQuery({ ...measurement, context }, sequenceLength);
+    assertEquals(query.filter((token) => token === MEASUREMENT_START).length, context.length + 1);
+    return context.length;
+  });
+  assertEquals(sizes, [0, 1, 2, 3, 4, 5, ...Array.from({ length: 24 }, (_, i) => 3 + i % 3)]);
+});
+
+Deno.test("a pair's second context goes on from its first, which has others only", () => {
+  const history = new SourceHistory(MAX_CONTEXT);
+  const next = (destination: number, timeS: number) => {
+    const measurement = {
+      source: Uint8Array.of(192, 0, 2, 1),
+      destination: Uint8Array.of(198, 51, 100, destination),
+      rttCode: 20_000,
+      timeS,
+    };
+    const pair = pairNameOf(measurement);
+    const times = history.growingContextOf(pair, timeS, measurement).map((each) => each.timeS);
+    history.add(pair, timeS, measurement);
+    return times;
+  };
+  for (const timeS of [1, 2, 3, 4]) next(1, timeS);
+  assertEquals([next(2, 5), next(2, 6), next(1, 7), next(2, 8)], [[2, 3, 4], [2, 3, 4, 5], [1, 2, 3, 4], [
+    2,
+    3,
+    4,
+    5,
+    6,
+  ]]);
 });
 
 /** The contexts that `score` gives, by the measurement. */

@@ -20,12 +20,12 @@ import {
   testOnEachDevice,
 } from "./support.ts";
 
-/** A case: heads, head dim, steps, and for each prompt its number of keys and of rows. */
+/** A case: heads, head dim, steps, and for each prompt its number of keys and of rows, and whether it begins with the one before. */
 interface Case {
   numHeads: number;
   headDim: number;
   numSteps: number;
-  prompts: readonly [numKeys: number, numRows: number][];
+  prompts: readonly [numKeys: number, numRows: number, goesOn?: boolean][];
 }
 
 /** A tile has 32, 16, 8 rows of D = 32, 64, 128 (8 lanes), or 64, 32, 16 (64 threads); keys come 4, or 16, 8, 4 at once. */
@@ -37,15 +37,28 @@ const CASES: Case[] = [
   { numHeads: 4, headDim: 32, numSteps: 1, prompts: [[21, 132], [250, 132]] },
   { numHeads: 2, headDim: 64, numSteps: 2, prompts: [[7, 15], [8, 17], [9, 33]] },
   { numHeads: 2, headDim: 128, numSteps: 5, prompts: [[3, 7], [5, 9], [4, 17]] },
+  {
+    numHeads: 2,
+    headDim: 64,
+    numSteps: 1,
+    prompts: [[1, 2], [5, 3, true], [18, 40, true], [19, 1, true], [7, 2]],
+  },
+  {
+    numHeads: 1,
+    headDim: 32,
+    numSteps: 0,
+    prompts: [[2, 1], [3, 1, true], [40, 1, true], [6, 1], [9, 50, true]],
+  },
+  { numHeads: 1, headDim: 128, numSteps: 2, prompts: [[2, 3], [11, 3, true], [12, 9, true]] },
 ];
 
 function tilesOf({ prompts }: Case): DecodeTile[] {
   const tiles: DecodeTile[] = [];
-  let firstKey = 0;
   let firstRow = 0;
-  for (const [numKeys, numRows] of prompts) {
+  for (const [numKeys, numRows, goesOn] of prompts) {
+    const before = tiles.at(-1);
+    const firstKey = (goesOn ? before?.firstKey : before?.endKey) ?? 0;
     tiles.push({ firstKey, endKey: firstKey + numKeys, firstRow, endRow: firstRow + numRows });
-    firstKey += numKeys;
     firstRow += numRows;
   }
   return tiles;
@@ -78,6 +91,8 @@ function addProblem(
   const { numRows, numSteps, numHeads, headDim } = shape;
   const input = (label: Exclude<keyof DecodeInputs, "suffixRows">) =>
     bench.input(label, [inputs[label].length / (numHeads * headDim), numHeads, headDim], inputs[label]);
+  const ends = new Uint32Array(numRows);
+  for (const { endKey, firstRow, endRow } of tiles) ends.fill(endKey, firstRow, endRow);
   const cut = decodeTiles(tiles, decodeTileRows(bench.gpu.info, headDim));
   const words = cut.flatMap(({ firstKey, endKey, firstRow, endRow }) => [firstKey, endKey, firstRow, endRow]);
   const numTiles = cut.length + 1;
@@ -89,7 +104,7 @@ function addProblem(
     promptV: input("promptV"),
     suffixK: input("suffixK"),
     suffixV: input("suffixV"),
-    suffixRows: bench.inputUint32("suffixRows", [numSteps, numRows], [...inputs.suffixRows]),
+    rowKeys: bench.inputUint32("rowKeys", [1 + numSteps, numRows], [...ends, ...inputs.suffixRows]),
     tiles: bench.inputUint32("tiles", [numTiles, 4], [...words, 0, 0, 0, 0]),
     numTiles,
     out,
@@ -172,7 +187,7 @@ testOnEachDevice(
       promptV: small,
       suffixK: small,
       suffixV: small,
-      suffixRows: small,
+      rowKeys: small,
       tiles: small,
     };
     const args = { ...tensors, out: small, numRows: 4, numSteps: 1, numHeads: 1, numTiles: 1 };
@@ -190,7 +205,7 @@ testOnEachDevice(
   },
 );
 
-Deno.test("decodeTiles() cuts each prompt's rows by itself", () => {
+Deno.test("decodeTiles() cuts rows that begin at different keys apart", () => {
   const prompts = tilesOf({ numHeads: 1, headDim: 32, numSteps: 1, prompts: [[3, 5], [2, 0], [4, 2]] });
   assertEquals(
     decodeTiles(prompts, 2).map(({ firstKey, firstRow, endRow }) => [firstKey, firstRow, endRow]),
@@ -200,5 +215,17 @@ Deno.test("decodeTiles() cuts each prompt's rows by itself", () => {
       [0, 4, 5],
       [5, 5, 7],
     ],
+  );
+  const goingOn = tilesOf({
+    numHeads: 1,
+    headDim: 32,
+    numSteps: 1,
+    prompts: [[3, 1], [5, 4, true], [6, 0, true], [9, 1, true], [2, 1]],
+  });
+  assertEquals(
+    decodeTiles(goingOn, 4).map((
+      { firstKey, endKey, firstRow, endRow },
+    ) => [firstKey, endKey, firstRow, endRow]),
+    [[0, 5, 0, 4], [0, 9, 4, 6], [9, 11, 6, 7]],
   );
 });

@@ -11,7 +11,7 @@ import type { PingModel } from "../../lib/query/ping_model.ts";
 import { scoreFile, type ScoreFileOptions } from "../../lib/score/score_file.ts";
 import { type Score, scoreResults } from "../../lib/score/score_results.ts";
 import { parseAddress } from "../../lib/addresses/ip.ts";
-import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
+import { QUERY_ORDER, type TokenMeasurement, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { withTinyModel } from "../query/tiny_model.ts";
 import { sampleRows, writeRows } from "./sample_rows.ts";
@@ -43,12 +43,20 @@ function measurementOf(rows: MeasurementBatch, i: number): TokenMeasurement {
   return tokenMeasurement({ source, destination, rttMs: rows.rttMs[i], eventTimeUs: rows.eventTimeUs[i] });
 }
 
+/** The tokens of measurements one after the other. */
+function lengthOf(all: readonly { measurement: TokenMeasurement }[]): number {
+  const writer = new TokenWriter(new Uint16Array(512));
+  for (const { measurement } of all) writer.write(measurement, QUERY_ORDER);
+  return writer.at;
+}
+
 /** The scores of a file's rows, each context looked for among all rows. */
 async function expectedScores(
   model: PingModel,
   rows: MeasurementBatch,
   history: MeasurementBatch,
 ): Promise<Score[]> {
+  const { sequenceLength } = model.config;
   const known = [rows, history].flatMap((batch) =>
     batch.srcAddr.map((src, i) => ({
       src,
@@ -68,7 +76,8 @@ async function expectedScores(
       );
       const numOthers = Math.max(0, limit - ofPair.length);
       const chosen = new Set([...ofPair.slice(-limit), ...others.slice(-numOthers || Infinity)]);
-      return before(us).filter((each) => chosen.has(each));
+      const all = before(us).filter((each) => chosen.has(each));
+      return all.filter((_, i) => lengthOf(all.slice(i)) <= sequenceLength / 2);
     };
     // From the pair's first row on: each goes on with the context before it, or begins with half of one.
     const asked = rows.eventTimeUs.filter((us, i) =>
@@ -79,10 +88,12 @@ async function expectedScores(
     for (const us of asked) {
       const ofPair = before(us).filter((each) => each.pair === pair);
       const since = ofPair.filter((each) => each.timeUs >= previousUs);
-      const goesOn = context !== undefined && context.length + since.length <= MAX_CONTEXT;
-      const next = goesOn ? [...context ?? [], ...since] : half(us);
-      // A pair is remembered once a measurement of it is known.
-      context = ofPair.length > 0 ? next : undefined;
+      const grown = [...context ?? [], ...since];
+      const goesOn = context !== undefined && grown.length <= MAX_CONTEXT &&
+        lengthOf([...grown, ...known.filter((each) => each.pair === pair && each.timeUs === us)]) <=
+          sequenceLength;
+      const next = goesOn ? grown : half(us);
+      context = next;
       previousUs = us;
       if (us === timeUs) {
         return {
@@ -136,7 +147,7 @@ Deno.test("scoreFile() keeps rows, order and columns and adds the scores of each
 Deno.test("scoreFile() goes on after an interruption and ends with the bytes of an undisturbed run", () =>
   withTinyModel(async (model) => {
     using folder = new TemporaryFolder();
-    writeRows(folder.at("in.parquet"), sampleRows(1500));
+    writeRows(folder.at("in.parquet"), sampleRows(2500));
     const [whole, cut] = ["whole", "cut"].map((name) =>
       optionsOf(folder, { output: folder.at(`${name}.parquet`), workFolder: folder.at(name) })
     );
@@ -149,7 +160,7 @@ Deno.test("scoreFile() goes on after an interruption and ends with the bytes of 
     await assertRejects(() => interrupted, UserError);
     assert(!exists(cut.output));
     const { rowsResumed } = await scoreFile(model, cut);
-    assert(rowsResumed > 0 && rowsResumed < 1500, `${rowsResumed} rows were resumed`);
+    assert(rowsResumed > 0 && rowsResumed < 2500, `${rowsResumed} rows were resumed`);
     assertEquals(Deno.readFileSync(cut.output), Deno.readFileSync(whole.output));
   }));
 

@@ -116,25 +116,42 @@ Deno.test("log-likelihoods are those of query rtt's distributions and of query l
     });
   }));
 
-Deno.test("cases whose contexts grow are read in one pass and have the scores that each has alone", () =>
+/** Measurements of one pair, of which each has all before it as context. */
+function growingCases(rttsMs: readonly (number | null)[]): ScoreCase[] {
+  const all = rttsMs.map((rttMs, i) => measurement(1, rttMs, 1_700_000_000 + 60 * i));
+  return all.map((each, i) => ({ measurement: each, context: all.slice(0, i), number: i }));
+}
+
+Deno.test("cases whose contexts grow are read in one pass and have the scores that each has alone, to the last bit", () =>
   withTinyModel(async (model) => {
     const random = new RandomStream(0, "tests/score in one pass");
-    const all = [8, 9, null, 7, 8.5, 300].map((rttMs, i) => measurement(1, rttMs, 1_700_000_000 + 60 * i));
-    const other = contextOf(3, random);
-    const cases = all.map((each, i): ScoreCase => ({
-      measurement: each,
-      context: all.slice(0, i),
-      number: i,
-    }));
-    cases.splice(5, 0, { measurement: measurement(2, 7, 1_700_000_900), context: other, number: 50 });
-    const options = { seed: 3, maxRelativeError: 0 };
-    const together = await scoreResults(model, cases, options);
-    const alone = await Promise.all(cases.map((each) => scoreResults(model, [each], options)));
-    together.scores.forEach(({ logLikelihood, pValue }, i) => {
-      const [expected] = alone[i].scores;
-      assertAlmostEquals(logLikelihood, expected.logLikelihood, 1e-4);
-      assertAlmostEquals(pValue, expected.pValue, 2e-3);
+    const cases = growingCases([8, 9, null, 7, 8.5, 300]);
+    cases.splice(5, 0, {
+      measurement: measurement(2, 7, 1_700_000_900),
+      context: contextOf(3, random),
+      number: 50,
     });
-    const numTokens = alone.reduce((sum, each) => sum + each.numTokens, 0);
-    assert(together.numTokens < 0.7 * numTokens, `${together.numTokens} of ${numTokens} tokens`);
+    for (const maxRelativeError of [0, 0.01]) {
+      const options = { seed: 3, maxRelativeError };
+      const together = await scoreResults(model, cases, options);
+      const backwards = await scoreResults(model, cases.toReversed(), options);
+      const alone = await Promise.all(cases.map((each) => scoreResults(model, [each], options)));
+      assertEquals(together.scores, alone.map(({ scores }) => scores[0]));
+      assertEquals(together.scores, backwards.scores.toReversed());
+      const numTokens = alone.reduce((sum, each) => sum + each.numTokens, 0);
+      assert(together.numTokens < 0.7 * numTokens, `${together.numTokens} of ${numTokens} tokens`);
+    }
+  }));
+
+Deno.test("cases without a reply are read in the pass of the others", () =>
+  withTinyModel(async (model) => {
+    const [some, none] = [[8, null, 9, null, null, 7, null, 8], [8, 8, 9, 9, 8, 7, 8, 8]];
+    const [withFailed, without] = await Promise.all(
+      [some, none].map((rtts) => scoreResults(model, growingCases(rtts), { seed: 0 })),
+    );
+    assert(
+      withFailed.numTokens <= without.numTokens,
+      `${withFailed.numTokens} of ${without.numTokens} tokens`,
+    );
+    withFailed.scores.forEach(({ logLikelihood, pValue }) => assert(logLikelihood < 0 && pValue > 0));
   }));

@@ -21,12 +21,12 @@ async function killWhileScoring(args: string[], output: string): Promise<void> {
 Deno.test("score ends with the same bytes when it was killed on the way", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const [input, whole, killed] = ["in", "whole", "killed"].map((name) => join(folder, `${name}.parquet`));
-    writeRows(input, sampleRows(3000));
+    writeRows(input, sampleRows(5000));
     const args = ["score", "--checkpoint", checkpoint, "--input", input, "--context", "6", "--json"];
     const undisturbed = await runStageProcess([...args, "--output", whole]);
     assertEquals(undisturbed.code, 0, undisturbed.stderr);
     const { stage, rows, meanBits, seconds } = JSON.parse(undisturbed.stdout);
-    assertEquals([stage, rows], ["score", 3000]);
+    assertEquals([stage, rows], ["score", 5000]);
     assert(meanBits > 0 && seconds > 0);
     await killWhileScoring([...args, "--output", killed], killed);
     const rerun = await runStageProcess([...args, "--output", killed]);
@@ -38,9 +38,9 @@ Deno.test("score ends with the same bytes when it was killed on the way", () =>
     const again = await runStageProcess([...args, "--output", killed, "--report", report]);
     assertEquals(again.code, 0, again.stderr);
     const { doneAlready, rows: rowsAgain, findings } = JSON.parse(again.stdout);
-    assertEquals([findings.rows, findings.mostSurprising.length], [3000, 20]);
+    assertEquals([findings.rows, findings.mostSurprising.length], [5000, 20]);
     assertStringIncludes(Deno.readTextFileSync(report), "20 most surprising rows");
-    assertEquals([doneAlready, rowsAgain], [true, 3000]);
+    assertEquals([doneAlready, rowsAgain], [true, 5000]);
   }));
 
 Deno.test("score refuses bad input with one line and leaves nothing behind", () =>

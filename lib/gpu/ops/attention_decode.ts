@@ -1,7 +1,7 @@
 /**
  * Attention of rows that continue prompts. Each row attends to the keys of its prompt, which are stored once for all rows
  * of the prompt, and to the keys of its own suffix, including the newest. Rows that branched off one row share its
- * suffix up to that point.
+ * suffix up to that point. Rows that continue different parts of one prompt share its tiles; each row has its own end.
  *
  * Two kernels, as for {@link addAttention}: for subgroups of 8 lanes (Mesa's lavapipe), and for every other adapter.
  *
@@ -32,7 +32,7 @@ export interface DecodeShape {
 export interface DecodeTile {
   /** The prompt's first key. */
   readonly firstKey: number;
-  /** One past its last key. */
+  /** One past the last key that one of the rows sees. */
   readonly endKey: number;
   readonly firstRow: number;
   /** One past the last row; at most {@link decodeTileRows} rows after the first. */
@@ -45,29 +45,35 @@ export function decodeTileRows(info: Pick<GpuInfo, "subgroupSize">, headDim: num
 }
 
 /**
- * Cuts the rows of prompts into tiles.
+ * Cuts the rows of prompts into tiles. Consecutive prompts that begin at the same key share tiles.
  *
  * @param prompts Each prompt's keys and rows, as one tile of any number of rows.
  * @param tileRows The result of {@link decodeTileRows}.
  */
 export function decodeTiles(prompts: readonly DecodeTile[], tileRows: number): DecodeTile[] {
-  return prompts.flatMap((prompt) => {
-    const tiles: DecodeTile[] = [];
-    for (let firstRow = prompt.firstRow; firstRow < prompt.endRow; firstRow += tileRows) {
-      tiles.push({ ...prompt, firstRow, endRow: Math.min(firstRow + tileRows, prompt.endRow) });
+  const tiles: DecodeTile[] = [];
+  for (const prompt of prompts) {
+    for (let firstRow = prompt.firstRow; firstRow < prompt.endRow;) {
+      const open = tiles.at(-1);
+      const goesOn = open?.firstKey === prompt.firstKey && open.endRow - open.firstRow < tileRows;
+      const tile = goesOn ? open : { ...prompt, firstRow };
+      if (goesOn) tiles.pop();
+      const endRow = Math.min(tile.firstRow + tileRows, prompt.endRow);
+      tiles.push({ ...tile, endKey: Math.max(tile.endKey, prompt.endKey), endRow });
+      firstRow = endRow;
     }
-    return tiles;
-  });
+  }
+  return tiles;
 }
 
 /**
  * Adds out = attention(q, keys of the row's prompt and suffix) to a program.
  *
  * @param args `q`, `out`: (N, H, D) f32; `promptK`, `promptV`: (P, H, D) f32, every prompt's keys one after the
- *   other; `suffixK`, `suffixV`: (M, H, D) f32, keys that rows appended; `suffixRows`: (S, N) u32, the index
- *   of each row's key at each step, below M; `tiles`: (numTiles, 4) u32, the fields of {@link DecodeTile} in order,
- *   at most P and N, with at least one key each; tiles without rows (zeros) are skipped. `out` shares no buffer
- *   with the others; rows in no tile are unchanged.
+ *   other; `suffixK`, `suffixV`: (M, H, D) f32, keys that rows appended; `rowKeys`: (1 + S, N) u32, for each row the
+ *   end of the prompt's keys that it sees, at least one, then the index of its own key at each step, below M; `tiles`:
+ *   (numTiles, 4) u32, the fields of {@link DecodeTile} in order, at most P and N; tiles without rows (zeros) are
+ *   skipped. `out` shares no buffer with the others; rows in no tile are unchanged.
  * @throws {KernelError} If a tensor is too small or `headDim` is not 32, 64 or 128.
  */
 export function addAttentionDecode(
@@ -78,13 +84,13 @@ export function addAttentionDecode(
     promptV: Tensor;
     suffixK: Tensor;
     suffixV: Tensor;
-    suffixRows: Tensor;
+    rowKeys: Tensor;
     tiles: Tensor;
     numTiles: number;
     out: Tensor;
   },
 ): void {
-  const { q, promptK, promptV, suffixK, suffixV, suffixRows, tiles, out } = args;
+  const { q, promptK, promptV, suffixK, suffixV, rowKeys, tiles, out } = args;
   const { numRows, numSteps, numHeads, headDim, numTiles } = args;
   const variant = attentionVariant(program.registry.gpu.info);
   const kernel = `attention_decode_${variant}` as const;
@@ -92,7 +98,7 @@ export function addAttentionDecode(
   const rowLength = numHeads * headDim;
   requireLength(kernel, rowLength, { promptK, promptV, suffixK, suffixV });
   requireLength(kernel, numRows * rowLength, { q, out });
-  if (numSteps > 0) requireLength(kernel, numSteps * numRows, { suffixRows });
+  requireLength(kernel, (1 + numSteps) * numRows, { rowKeys });
   requireLength(kernel, numTiles * 4, { tiles });
   const sizes = { num_rows: numRows, num_heads: numHeads, num_steps: numSteps };
   program.add({
@@ -104,7 +110,7 @@ export function addAttentionDecode(
       v: promptV,
       suffix_k: suffixK,
       suffix_v: suffixV,
-      suffix_rows: suffixRows,
+      row_keys: rowKeys,
       tiles,
       out,
     },
