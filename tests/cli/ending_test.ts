@@ -65,7 +65,7 @@ for (
     assertEquals(code, exitCode, stderr);
     assertMatch(stderr, /running[^]*finished/);
     if (exitCode === 1 && how !== "a mistake") {
-      assertMatch(stderr, /^error: Uncaught.* TypeError: a bug\n[^]*    at /m);
+      assertMatch(stderr, /^error: Uncaught.* TypeError: a bug\n[^]*^ {4}at /m);
     }
   });
 }

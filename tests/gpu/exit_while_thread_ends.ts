@@ -7,6 +7,8 @@
  * corruption", "corrupted size vs. prev_size in fastbins") or 139. With `DENO_WEBGPU_BACKEND=vulkan` it is 0.
  * Here the thread sleeps before libEGL's destructor, and the process at its very end, so that they meet in every run.
  */
+import { until } from "../until.ts";
+
 const THREAD_S = 0.5;
 const EXIT_S = 1.5;
 
@@ -39,6 +41,7 @@ if (searchParams.has("key")) {
   libc.setvbuf(pipe, buffer, 0, BigInt(buffer.length));
   libc.fwrite(buffer.slice(1), 1n, BigInt(buffer.length - 1), pipe);
   worker.terminate();
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  const isOpen = () => Deno.readTextFileSync("/proc/self/maps").includes("libvulkan.so");
+  await until("WebGPU is closed", () => !isOpen(), 20);
   Deno.exit(buffer[0]);
 }

@@ -17,7 +17,7 @@ Deno.test(
     for (const name of ["test", "test:long"]) {
       const backends = /^DENO_WEBGPU_BACKEND=(\S+) /.exec(tasks[name].command)?.[1] ?? "vulkan,metal,dx12,gl";
       const env = { DENO_WEBGPU_BACKEND: backends };
-      const { code, stdout, stderr } = await runDeno(["--allow-ffi", "--allow-read", program], { env });
+      const { code, stdout, stderr } = await runDeno(["--allow-all", program], { env });
       assertEquals([code, stdout, stderr], [0, "opened an adapter\n", ""], `${name} with ${backends}`);
     }
   },
