@@ -147,21 +147,23 @@ export function serveStage(stage: Stage): void {
     threads.push(thread);
     return thread;
   });
+  const end = (outcome: Outcome) => {
+    finishDevices();
+    report({ kind: "end", outcome });
+  };
+  const endWithBug = (event: Event, error: unknown) => {
+    event.preventDefault();
+    console.error("error: Uncaught", error);
+    end({ exitCode: 1, text: "" });
+  };
+  // No error ends this thread: what it frees of a driver at its end, the exit of the process frees too, at the same time.
+  addEventListener("error", (event) => endWithBug(event, event.error));
+  addEventListener("unhandledrejection", (event) => endWithBug(event, event.reason));
   main.onmessage = async ({ data }: MessageEvent<StageCommand>) => {
     if (data.kind === "stop") return stopped.abort(new InterruptedError(data.signal));
     if (data.kind === "thread died") return threads[data.id].fail(data.message);
-    if (data.kind === "end now") {
-      finishDevices();
-      return report({ kind: "end", outcome: { exitCode: data.exitCode, text: "" } });
-    }
-    try {
-      const outcome = await outcomeOf(stage, data.args, stopped.signal);
-      finishDevices();
-      report({ kind: "end", outcome });
-    } catch (error) {
-      finishDevices();
-      throw error;
-    }
+    if (data.kind === "end now") return end({ exitCode: data.exitCode, text: "" });
+    end(await outcomeOf(stage, data.args, stopped.signal));
   };
   report({ kind: "ready" });
 }

@@ -41,7 +41,7 @@ export function runStageThread(
 ): void {
   const thread = new Worker(module, { type: "module", deno: { permissions } });
   const post = (command: StageCommand) => thread.postMessage(command);
-  // Its stack trace is on standard error already.
+  // Its module could not be loaded, as standard error says already; later errors it reports as its end (serveStage).
   thread.onerror = () => Deno.exit(1);
   const further = new Map<number, Worker>();
   const startFurther = (id: number, module: string, port: MessagePort) => {

@@ -194,10 +194,10 @@ export class Gpu {
   /**
    * On Deno's WebGPU the call blocks until the queue is idle. A process must not end before: Mesa's lavapipe compiles
    * shaders in its queue's thread, and `exit()` frees LLVM's tables under it, so that the process aborts or its
-   * memory is corrupted. `tests/gpu/exit_while_compiling.ts` shows it.
+   * memory is corrupted. `tests/gpu/exit_while_compiling.ts` shows it. The queue of a lost device works on as well.
    */
   #blockUntilIdle(): void {
-    if (!this.#lost) this.device.queue.onSubmittedWorkDone().catch(() => {});
+    this.device.queue.onSubmittedWorkDone().catch(() => {});
   }
 
   /** As {@link close}, for `using`. */

@@ -50,13 +50,23 @@ Deno.test("a bug of ours in a stage ends the process with 1 and its stack trace"
 });
 
 for (
-  const [how, exitCode] of [["done", 0], ["a mistake", 1], ["a bug", 1], ["SIGINT twice", 130]] as const
+  const [how, exitCode] of [
+    ["done", 0],
+    ["a mistake", 1],
+    ["a bug", 1],
+    ["a rejection that nothing awaits", 1],
+    ["an error in a timer", 1],
+    ["SIGINT twice", 130],
+  ] as const
 ) {
   Deno.test(`the thread of a stage finishes its work on devices before the process ends: ${how}`, async () => {
     const names = how === "SIGINT twice" ? ["SIGINT", "SIGINT"] : [];
     const { code, stderr } = await runSignalled("with work at its end", how, ...names);
     assertEquals(code, exitCode, stderr);
     assertMatch(stderr, /running[^]*finished/);
+    if (exitCode === 1 && how !== "a mistake") {
+      assertMatch(stderr, /^error: Uncaught.* TypeError: a bug\n[^]*^ {4}at /m);
+    }
   });
 }
 

@@ -67,13 +67,14 @@ if (place === "before the thread") {
     import { serveStage } from "${lib}cli/stage.ts";
     import { UserError } from "${lib}errors.ts";
     addEventListener("unload", () => console.error("finished"));
+    const how = ${JSON.stringify(how)};
     const run = () => {
       console.error("running");
-      if (${JSON.stringify(how)} === "a mistake") throw new UserError("a mistake");
-      if (${JSON.stringify(how)} === "a bug") throw new TypeError("a bug");
-      return ${
-    JSON.stringify(how)
-  } === "done" ? Promise.resolve({ text: "done", json: {} }) : new Promise(() => {});
+      if (how === "a mistake") throw new UserError("a mistake");
+      if (how === "a bug") throw new TypeError("a bug");
+      if (how === "a rejection that nothing awaits") Promise.reject(new TypeError("a bug"));
+      if (how === "an error in a timer") setTimeout(() => { throw new TypeError("a bug"); });
+      return how === "done" ? Promise.resolve({ text: "done", json: {} }) : new Promise(() => {});
     };
     serveStage({ name: "test", purpose: "", help: () => "", check: () => {}, run });`);
   if (names.length > 0) {

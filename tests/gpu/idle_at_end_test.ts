@@ -32,10 +32,16 @@ const isDawn = !(Symbol.for("Deno.privateCustomInspect") in navigator.gpu);
 if (isDawn) console.log("left out: waiting for the device at the end is for Deno's WebGPU, this is Dawn");
 
 // A process that ends while lavapipe's threads work aborts: see exit_while_compiling.ts.
+const endThread = () => globalThis.dispatchEvent(new Event("unload"));
 for (
   const [how, end] of [
     ["Gpu.close()", (gpu: Gpu) => gpu.close()],
-    ["the end of a thread", () => globalThis.dispatchEvent(new Event("unload"))],
+    ["the end of a thread", endThread],
+    ["the end of a thread that lost its device", async ({ device }: Gpu) => {
+      device.destroy();
+      await device.lost;
+      endThread();
+    }],
   ] as const
 ) {
   Deno.test(`${how} waits until the device is idle`, { ignore: isDawn }, async () => {
@@ -44,7 +50,7 @@ for (
     const wholeS = Math.min(await gpu.timeS(submit), await gpu.timeS(submit));
     const startMs = performance.now();
     submit();
-    end(gpu);
+    await end(gpu);
     const seconds = (performance.now() - startMs) / 1000;
     assert(seconds > wholeS / 4, `${seconds} s for ${wholeS} s of work`);
   });

@@ -266,9 +266,10 @@ Deno.test("train --fresh starts over; another seed gives other losses", async ()
 });
 
 Deno.test("train without a WebGPU adapter ends with one line and exit code 1", async () => {
-  // Without Vulkan drivers wgpu falls back to OpenGL, where there is one; the last name leaves only Vulkan.
+  // Without Vulkan drivers wgpu falls back to OpenGL, where there is one.
   const noDriver = { VK_DRIVER_FILES: "/nonexistent.json", VK_ICD_FILENAMES: "/nonexistent.json" };
-  for (const env of [noDriver, { ...noDriver, DENO_WEBGPU_BACKEND: "vulkan" }]) {
+  for (const backends of ["vulkan,gl", "vulkan"]) {
+    const env = { ...noDriver, DENO_WEBGPU_BACKEND: backends };
     const { code, stderr } = await runStageProcess(runs.arguments(join(folder, "no-gpu")), { env });
     assertEquals(code, 1, stderr);
     assertMatch(stderr, /^error: Cannot use WebGPU: no adapter was found.*run sh setup\.sh.*\n$/m);
