@@ -235,12 +235,8 @@ export class Decoder {
     return await this.#logProbabilities(numRows);
   }
 
-  /** The tiles of rows and their prompts; a tile has as many rows as a workgroup processes. */
-  #rowTiles(): DecodeTile[] {
-    return decodeTiles(this.#rows.children, decodeTileRows(this.registry.gpu.info, this.config.headDim));
-  }
-
-  #writeTiles(tiles: readonly DecodeTile[]): void {
+  /** Writes the prompt of each row, in tiles of as many rows as a workgroup processes. */
+  #writeTiles(prompts: readonly DecodeTile[], numTiles?: number): void {
     const { gpu } = this.registry;
     const tiles = decodeTiles(prompts, decodeTileRows(gpu.info, this.config.headDim));
     this.#numTiles = numTiles ?? Math.min(programRows(tiles.length), this.#tensors.tiles.shape[0]);
