@@ -30,11 +30,11 @@ export {
   KernelError,
   UsageError,
   UserError,
-} from "./lib/errors.ts";
+} from "./lib/base/errors.ts";
 
-export { RandomStream } from "./lib/random/philox.ts";
+export { RandomStream } from "./lib/base/random.ts";
 
-export { formatAddress, parseAddress } from "./lib/addresses/ip.ts";
+export { formatAddress, parseAddress } from "./lib/data/addresses/ip.ts";
 export type {
   DataSummary,
   KnownAddress,
@@ -43,7 +43,7 @@ export type {
   MeasuredData,
   Seen,
   TrainingData,
-} from "./lib/addresses/known_addresses.ts";
+} from "./lib/data/addresses/known_addresses.ts";
 export {
   formatPrefix,
   hasHostBits,
@@ -52,14 +52,14 @@ export {
   parsePrefix,
   prefixContains,
   prefixOfAddress,
-} from "./lib/addresses/ip_prefix.ts";
+} from "./lib/data/addresses/ip_prefix.ts";
 export {
   CANONICAL_RTT_CODES,
   decodeRttCode,
   encodeRttCode,
   isCanonicalRttCode,
   rttCodeBounds,
-} from "./lib/tokens/rtt_code.ts";
+} from "./lib/data/tokens/rtt_code.ts";
 export {
   type DecodedMeasurement,
   decodeTokens,
@@ -70,7 +70,7 @@ export {
   tokenName,
   TokenWriter,
   VOCAB_SIZE,
-} from "./lib/tokens/vocab_v2.ts";
+} from "./lib/data/tokens/vocab_v2.ts";
 
 export {
   type Block,
@@ -87,42 +87,47 @@ export {
   type RttEncodingName,
   type WholeMeasurement,
   WholeMeasurementWriter,
-} from "./lib/tokens/vocab_v1.ts";
+} from "./lib/data/tokens/vocab_v1.ts";
 
-export { ArrayRecordReader, type ArrayRecordReaderOptions } from "./lib/array_record/reader.ts";
-export { ArrayRecordWriter, type ArrayRecordWriterOptions } from "./lib/array_record/writer.ts";
-export type { Compression } from "./lib/array_record/riegeli_chunks.ts";
-export { decodeProbeRow, encodeProbeRow, type ProbeRow, probeRowSrcId } from "./lib/probe_rows/probe_row.ts";
+export { ArrayRecordReader, type ArrayRecordReaderOptions } from "./lib/io/array_record/reader.ts";
+export { ArrayRecordWriter, type ArrayRecordWriterOptions } from "./lib/io/array_record/writer.ts";
+export type { Compression } from "./lib/io/array_record/riegeli_chunks.ts";
+export {
+  decodeProbeRow,
+  encodeProbeRow,
+  type ProbeRow,
+  probeRowSrcId,
+} from "./lib/data/probe_rows/probe_row.ts";
 
-export { FAILED_RTT_MS, type MeasurementBatch } from "./lib/measurement/batch.ts";
-export { importAtlas, type ImportOptions, type ImportSummary } from "./lib/import/atlas_import.ts";
-export type { RttChoice, SourceChoice } from "./lib/atlas/atlas_result.ts";
-export type { RowCounts } from "./lib/import/row_sink.ts";
+export { FAILED_RTT_MS, type MeasurementBatch } from "./lib/data/measurement/batch.ts";
+export { importAtlas, type ImportOptions, type ImportSummary } from "./lib/data/import/atlas_import.ts";
+export type { RttChoice, SourceChoice } from "./lib/data/measurement/atlas_result.ts";
+export type { RowCounts } from "./lib/data/import/row_sink.ts";
 export {
   type CodedBatch,
   readMeasurements,
   type ReadOptions,
   type SourcedBatch,
-} from "./lib/measurement/parquet_reader.ts";
-export type { TextPool } from "./lib/parquet/text_pool.ts";
+} from "./lib/data/measurement_files/parquet_reader.ts";
+export type { TextPool } from "./lib/io/parquet/text_pool.ts";
 export {
   MeasurementParquetWriter,
   type OptionalColumn,
   type WriterOptions,
-} from "./lib/measurement/parquet_writer.ts";
+} from "./lib/data/measurement_files/parquet_writer.ts";
 export {
   type RejectedRow,
   RejectLog,
   type RejectReason,
   type RejectSnapshot,
-} from "./lib/measurement/rejects.ts";
-export { synthesize, type SynthOptions } from "./lib/synth/synthesize.ts";
-export { SyntheticTruth } from "./lib/synth/truth.ts";
-export type { Region } from "./lib/synth/cities.ts";
-export type { HostLaw, Place, RttLaw } from "./lib/synth/law.ts";
-export type { WorldHost } from "./lib/synth/hosts.ts";
-export type { WorldSystem } from "./lib/synth/systems.ts";
-export type { World, WorldOptions, WorldRoute } from "./lib/synth/world.ts";
+} from "./lib/data/measurement_files/rejects.ts";
+export { synthesize, type SynthOptions } from "./lib/data/synth/synthesize.ts";
+export { SyntheticTruth } from "./lib/data/synth/truth.ts";
+export type { Region } from "./lib/data/synth/cities.ts";
+export type { HostLaw, Place, RttLaw } from "./lib/data/synth/law.ts";
+export type { WorldHost } from "./lib/data/synth/hosts.ts";
+export type { WorldSystem } from "./lib/data/synth/systems.ts";
+export type { World, WorldOptions, WorldRoute } from "./lib/data/synth/world.ts";
 
 export {
   type Batch,
@@ -131,24 +136,24 @@ export {
   type LoaderOptions,
   type SequenceArrays,
   validationBatches,
-} from "./lib/loader/batches.ts";
+} from "./lib/data/loader/batches.ts";
 export {
   type ArrayRecordRowSource,
   openProbeRows,
   type ProbeRowSource,
   type RowFiles,
-} from "./lib/loader/row_source.ts";
-export type { SamplingConfig } from "./lib/loader/sampling_config.ts";
-export { type CheckedOutputs, checkOutputs, type OutputCheck } from "./lib/files/checked_outputs.ts";
-export type { OutputSearch } from "./lib/files/listed_outputs.ts";
-export type { InputFingerprint, IsRead, OnLink } from "./lib/files/inputs.ts";
+} from "./lib/data/loader/row_source.ts";
+export type { SamplingConfig } from "./lib/data/tokens/sampling_config.ts";
+export { type CheckedOutputs, checkOutputs, type OutputCheck } from "./lib/io/files/checked_outputs.ts";
+export type { OutputSearch } from "./lib/io/files/listed_outputs.ts";
+export type { InputFingerprint, IsRead, OnLink } from "./lib/io/files/inputs.ts";
 
-export { Gpu, type GpuInfo } from "./lib/gpu/device.ts";
-export type { Binding, KernelInterface, ParamField } from "./lib/gpu/kernel_source.ts";
-export type { ProfileRow } from "./lib/gpu/program.ts";
-export type { SoftTargets } from "./lib/gpu/ops/cross_entropy.ts";
-export { type Kernel, KernelRegistry } from "./lib/gpu/registry.ts";
-export type { DType, Tensor } from "./lib/gpu/tensor.ts";
+export { Gpu, type GpuInfo } from "./lib/tensor/device.ts";
+export type { Binding, KernelInterface, ParamField } from "./lib/tensor/kernel_source.ts";
+export type { ProfileRow } from "./lib/tensor/program.ts";
+export type { SoftTargets } from "./lib/tensor/ops/cross_entropy.ts";
+export { type Kernel, KernelRegistry } from "./lib/tensor/registry.ts";
+export type { DType, Tensor } from "./lib/tensor/tensor.ts";
 export type { DecoderExtent } from "./lib/model/decoder_buffers.ts";
 export {
   type ModelConfig,
@@ -157,23 +162,22 @@ export {
   type PairRowsConfig,
   type RowsConfig,
 } from "./lib/model/model_config.ts";
-export type { ModelBatch } from "./lib/model/batch_rows.ts";
-export type { Share } from "./lib/model/batch_rows.ts";
+export type { ModelBatch, Share } from "./lib/model/batch_rows.ts";
 export type { CoordinatesConfig } from "./lib/model/node_coordinates.ts";
 export type { Teacher } from "./lib/model/forward.ts";
 export { Transformer } from "./lib/model/transformer.ts";
-export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/optim/optim_config.ts";
-export type { ScheduleShape } from "./lib/optim/schedule.ts";
-export { Optimizer } from "./lib/optim/optimizer.ts";
+export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/train/optim/optim_config.ts";
+export type { ScheduleShape } from "./lib/train/optim/schedule.ts";
+export { Optimizer } from "./lib/train/optim/optimizer.ts";
 export { loadCheckpoint } from "./lib/train/checkpoint.ts";
 export type { AdaptedFrom, CheckpointState, LoadedCheckpoint } from "./lib/train/checkpoint_files.ts";
 export { loadConfig, type RunConfig } from "./lib/train/run_config.ts";
-export type { SafetensorsFile } from "./lib/tensor_files/safetensors.ts";
+export type { SafetensorsFile } from "./lib/io/tensor_files/safetensors.ts";
 export type { DataOptions } from "./lib/train/run_data.ts";
 export type { StartOptions } from "./lib/train/run_start.ts";
 export type { FitConfig, TrainConfig } from "./lib/train/schema.ts";
-export { Communicator } from "./lib/mpi/communicator.ts";
-export { type Launch, launchOf } from "./lib/mpi/launch.ts";
+export { Communicator } from "./lib/train/mpi/communicator.ts";
+export { type Launch, launchOf } from "./lib/train/mpi/launch.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 
 export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/rtt/answer_queries.ts";
@@ -192,14 +196,14 @@ export {
   type MeasurementInContext,
   type OrderBits,
 } from "./lib/query/likelihood/likelihood.ts";
-export type { ContinuedPrompt } from "./lib/query/continuations.ts";
-export type { Adaptation, AdaptOptions } from "./lib/adapt/adapt.ts";
-export type { FitOptions } from "./lib/adapt/fit.ts";
-export type { AdaptedParts } from "./lib/adapt/free_rows.ts";
+export type { ContinuedPrompt } from "./lib/query/model_decoders.ts";
+export type { Adaptation, AdaptOptions } from "./lib/query/adapt/adapt.ts";
+export type { FitOptions } from "./lib/query/adapt/fit.ts";
+export type { AdaptedParts } from "./lib/query/adapt/free_rows.ts";
 export type { NodeDelta, RowDelta } from "./lib/model/row_delta.ts";
-export { loadModel } from "./lib/query_files/load_model.ts";
-export { readCalibration } from "./lib/query_files/calibration_file.ts";
-export { readLines } from "./lib/query_files/read_lines.ts";
+export { loadModel } from "./lib/query/files/load_model.ts";
+export { readCalibration } from "./lib/query/files/calibration_file.ts";
+export { readLines } from "./lib/query/files/read_lines.ts";
 export { type ModelCheckpoint, PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
 export {
   CALIBRATION_LEVELS,
@@ -212,14 +216,12 @@ export {
   type AddressDraws,
   drawAddresses,
   type DrawnPair,
-} from "./lib/query/rtt/address_draws.ts";
-export {
   type PrefixAnswer,
   rttBetweenPrefixes,
+  type RttMixture,
   type RttMixtureOptions,
 } from "./lib/query/rtt/prefix_query.ts";
 export type { LikelyOptions } from "./lib/query/rtt/rtt_distributions.ts";
-export type { RttMixture } from "./lib/query/rtt/rtt_mixture.ts";
 export { plotRttDistribution, type RttPlotOptions } from "./lib/query/rtt/rtt_plot.ts";
 export {
   type DrawnSummary,
@@ -239,4 +241,4 @@ export {
 export type { PrefixQuery, RttQuery } from "./lib/query/query_tokens.ts";
 export { sampleMeasurements, type SampleOptions, type SampleQuery } from "./lib/query/likelihood/sample.ts";
 export { type HistogramBar, type LikeliestRtt, RttDistribution } from "./lib/query/rtt/rtt_distribution.ts";
-export { VERSION } from "./lib/version.ts";
+export { VERSION } from "./lib/base/version.ts";

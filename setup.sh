@@ -81,7 +81,7 @@ else
   say "installed $(deno --version | head -n 1)"
 fi
 
-# Names the GPU driver. OpenGL in software does not count, as in lib/gpu/device.ts: a desktop's
+# Names the GPU driver. OpenGL in software does not count, as in lib/tensor/device.ts: a desktop's
 # libraries include it without Vulkan, and it is too slow.
 adapter() {
   deno eval --no-lock 'const a = await navigator.gpu?.requestAdapter();

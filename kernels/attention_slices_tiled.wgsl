@@ -1,4 +1,4 @@
-// The shared part of the attention kernels for any adapter; lib/gpu/kernels.ts appends it to each of them.
+// The shared part of the attention kernels for any adapter; lib/tensor/kernels.ts appends it to each of them.
 // A workgroup has 64 threads; a thread owns a slice of 32 dims of one row (query, or key): thread i slice i % SLICES of row
 // i / SLICES, where D = 32 SLICES. The other side is processed in tiles of 512 / D rows of two matrices (keys and
 // values, or queries and the gradients of outputs) in workgroup memory, where the parts of dot products are also

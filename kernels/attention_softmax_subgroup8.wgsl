@@ -1,5 +1,5 @@
 // The shared part of the forward attention kernels for subgroups of 8 lanes, besides attention_slots_subgroup8.wgsl:
-// loads of tiles of the bindings k and v, and the running softmax of a lane's rows; lib/gpu/kernels.ts appends it to
+// loads of tiles of the bindings k and v, and the running softmax of a lane's rows; lib/tensor/kernels.ts appends it to
 // each of them.
 // Source: Milakov and Gimelshein, Online normalizer calculation for softmax, 2018.
 // Limits: D is 32, 64 or 128.

@@ -4,12 +4,12 @@
  * @module
  */
 import { join, relative } from "@std/path";
-import { ADAPT_DEFAULTS, type AdaptOptions } from "../lib/adapt/adapt.ts";
-import { AdaptedCheckpoint } from "../lib/adapt/checkpoint.ts";
-import { MAX_STEP_MEASUREMENTS } from "../lib/adapt/fit.ts";
-import { usesAddress } from "../lib/adapt/free_rows.ts";
+import { ADAPT_DEFAULTS, type AdaptOptions } from "../lib/query/adapt/adapt.ts";
+import { AdaptedCheckpoint } from "../lib/query/files/adapted_checkpoint.ts";
+import { MAX_STEP_MEASUREMENTS } from "../lib/query/adapt/fit.ts";
+import { usesAddress } from "../lib/query/adapt/free_rows.ts";
 import { flag } from "../lib/cli/flags.ts";
-import { formatSeconds } from "../lib/text/quantities.ts";
+import { formatSeconds } from "../lib/base/text.ts";
 import {
   defineStage,
   serveStage,
@@ -17,15 +17,15 @@ import {
   type StageContext,
   type StageResult,
 } from "../lib/cli/stage.ts";
-import { shortened, UsageError } from "../lib/errors.ts";
-import { CHECKPOINTS } from "../lib/files/checkpoint_folder.ts";
-import { fingerprint } from "../lib/files/inputs.ts";
-import { refuseOverlap } from "../lib/files/output_guard.ts";
-import { StagedOutput } from "../lib/files/staged_output.ts";
-import { Gpu } from "../lib/gpu/device.ts";
-import { KernelRegistry } from "../lib/gpu/registry.ts";
-import { listMeasurementFiles, readMeasurementFiles } from "../lib/query_files/measurement_files.ts";
-import { formatAddress } from "../lib/addresses/ip.ts";
+import { shortened, UsageError } from "../lib/base/errors.ts";
+import { CHECKPOINTS } from "../lib/io/files/checkpoint_folder.ts";
+import { fingerprint } from "../lib/io/files/inputs.ts";
+import { refuseOverlap } from "../lib/io/files/output_guard.ts";
+import { StagedOutput } from "../lib/io/files/staged_output.ts";
+import { Gpu } from "../lib/tensor/device.ts";
+import { KernelRegistry } from "../lib/tensor/registry.ts";
+import { listMeasurementFiles, readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
+import { formatAddress } from "../lib/data/addresses/ip.ts";
 import { DELTA_FILE, isAdapted } from "../lib/train/adapted_checkpoint.ts";
 import {
   checkpointDirectory,

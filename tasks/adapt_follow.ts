@@ -7,19 +7,19 @@
  * @module
  */
 import { join } from "@std/path";
-import type { AdaptOptions } from "../lib/adapt/adapt.ts";
-import type { AdaptedCheckpoint } from "../lib/adapt/checkpoint.ts";
-import { addressesOf, unknownAddresses } from "../lib/adapt/free_rows.ts";
+import type { AdaptOptions } from "../lib/query/adapt/adapt.ts";
+import type { AdaptedCheckpoint } from "../lib/query/files/adapted_checkpoint.ts";
+import { addressesOf, unknownAddresses } from "../lib/query/adapt/free_rows.ts";
 import type { StageContext, StageResult } from "../lib/cli/stage.ts";
-import { UserError } from "../lib/errors.ts";
-import type { StagedOutput } from "../lib/files/staged_output.ts";
-import { Gpu } from "../lib/gpu/device.ts";
-import { KernelRegistry } from "../lib/gpu/registry.ts";
-import { STANDARD_INPUT } from "../lib/compression/decompress.ts";
-import { measurementOfLine } from "../lib/query_files/measurement_files.ts";
+import { UserError } from "../lib/base/errors.ts";
+import type { StagedOutput } from "../lib/io/files/staged_output.ts";
+import { Gpu } from "../lib/tensor/device.ts";
+import { KernelRegistry } from "../lib/tensor/registry.ts";
+import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
+import { measurementOfLine } from "../lib/query/files/measurement_files.ts";
 import type { TextLine } from "../lib/query/text_lines.ts";
-import { readLines } from "../lib/query_files/read_lines.ts";
-import type { TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
+import { readLines } from "../lib/query/files/read_lines.ts";
+import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { DELTA_FILE, isAdapted } from "../lib/train/adapted_checkpoint.ts";
 import { countsOf, noteAdaptation } from "./adapt_text.ts";
 

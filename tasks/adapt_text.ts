@@ -1,10 +1,10 @@
 /** Messages and counts of `adapt`. @module */
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
-import { formatSeconds } from "../lib/text/quantities.ts";
-import type { Adaptation, AdaptOptions } from "../lib/adapt/adapt.ts";
-import { MAX_STEP_MEASUREMENTS } from "../lib/adapt/fit.ts";
-import type { AdaptedCheckpoint } from "../lib/adapt/checkpoint.ts";
+import { formatSeconds } from "../lib/base/text.ts";
+import type { Adaptation, AdaptOptions } from "../lib/query/adapt/adapt.ts";
+import { MAX_STEP_MEASUREMENTS } from "../lib/query/adapt/fit.ts";
+import type { AdaptedCheckpoint } from "../lib/query/files/adapted_checkpoint.ts";
 
 /** The largest number of addresses named in a line. */
 const MAX_NAMED = 3;

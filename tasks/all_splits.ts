@@ -5,14 +5,14 @@
  * @module
  */
 import { join } from "@std/path";
-import { parseDurationS } from "../lib/cli/duration.ts";
+import { parseDurationS } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import type { Stage, StageContext, StageResult } from "../lib/cli/stage.ts";
-import { UserError } from "../lib/errors.ts";
-import { ADAPTABLE_SPLITS, canAdapt, requireAdaptable } from "../lib/evaluate/sections/adapt_section.ts";
-import { type AllSplitsReport, type SplitCounts, splitResult } from "../lib/evaluate/all_splits.ts";
-import { allSplitsLines, allSplitsPage } from "../lib/evaluate/page/all_splits_page.ts";
-import type { EvalReport } from "../lib/evaluate/report.ts";
+import { UserError } from "../lib/base/errors.ts";
+import { ADAPTABLE_SPLITS, canAdapt, requireAdaptable } from "../lib/eval/sections/adapt_section.ts";
+import { type AllSplitsReport, type SplitCounts, splitResult } from "../lib/eval/all_splits.ts";
+import { allSplitsLines, allSplitsPage } from "../lib/eval/page/all_splits_page.ts";
+import type { EvalReport } from "../lib/eval/report.ts";
 import {
   type MeasurementSurvey,
   parseSplits,
@@ -20,12 +20,12 @@ import {
   ratiosOf,
   splitsFor,
   surveyMeasurements,
-} from "../lib/evaluate/split_plan.ts";
-import { WORK } from "../lib/files/array_task.ts";
-import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
-import { fingerprint, listInputs, readText } from "../lib/files/inputs.ts";
-import { refuseOverlap } from "../lib/files/output_guard.ts";
-import { OutputLock } from "../lib/files/output_lock.ts";
+} from "../lib/eval/split_plan.ts";
+import { WORK } from "../lib/io/files/array_task.ts";
+import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
+import { fingerprint, listInputs, readText } from "../lib/io/files/inputs.ts";
+import { refuseOverlap } from "../lib/io/files/output_guard.ts";
+import { OutputLock } from "../lib/io/files/output_lock.ts";
 import { requireQueryable } from "../lib/query/ping_model.ts";
 import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { readState } from "../lib/train/checkpoint_files.ts";

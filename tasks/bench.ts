@@ -5,20 +5,19 @@
  *
  * @module
  */
-import { readEarlierRun } from "../lib/bench/throughput.ts";
-import { formatTable } from "../lib/text/table.ts";
-import { UserError } from "../lib/errors.ts";
+import { readEarlierRun } from "../lib/cli/bench/throughput.ts";
+import { didYouMean, formatTable } from "../lib/base/text.ts";
+import { UserError } from "../lib/base/errors.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
-import { didYouMean } from "../lib/text/nearest.ts";
 import { defineStage, defineStageGroup, serveStage, type Stage } from "../lib/cli/stage.ts";
-import { type BenchRow, measureCase } from "../lib/gpu/bench.ts";
-import { kernelCases, otherVariantCases } from "../lib/gpu/bench_cases.ts";
-import { Gpu } from "../lib/gpu/device.ts";
-import { describeProfile, PROFILE_NOTES } from "../lib/gpu/profile.ts";
-import { KernelRegistry } from "../lib/gpu/registry.ts";
+import { type BenchRow, measureCase } from "../lib/tensor/tuning/bench.ts";
+import { kernelCases, otherVariantCases } from "../lib/tensor/tuning/bench_cases.ts";
+import { Gpu } from "../lib/tensor/device.ts";
+import { describeProfile, PROFILE_NOTES } from "../lib/tensor/profile.ts";
+import { KernelRegistry } from "../lib/tensor/registry.ts";
 import { timeSteps } from "../lib/train/step_timing.ts";
 import { deriveConfig, describeConfig, loadConfig } from "../lib/train/run_config.ts";
-import { VERSION } from "../lib/version.ts";
+import { VERSION } from "../lib/base/version.ts";
 import { anomaliesBench } from "./bench_anomalies.ts";
 import { childStage } from "./bench_child.ts";
 import { curvesBench } from "./bench_curves.ts";

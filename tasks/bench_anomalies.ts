@@ -5,10 +5,10 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, type Stage } from "../lib/cli/stage.ts";
-import { formatTable } from "../lib/text/table.ts";
-import { listInputs } from "../lib/files/inputs.ts";
-import { loadModel } from "../lib/query_files/load_model.ts";
-import { studyAnomalies } from "../lib/score/anomalies.ts";
+import { formatTable } from "../lib/base/text.ts";
+import { listInputs } from "../lib/io/files/inputs.ts";
+import { loadModel } from "../lib/query/files/load_model.ts";
+import { studyAnomalies } from "../lib/query/files/anomalies.ts";
 
 /** The stage `bench anomalies`. */
 export const anomaliesBench: Stage = defineStage({

@@ -4,11 +4,11 @@
  * @module
  */
 import { fromFileUrl } from "@std/path";
-import { runChild } from "../lib/bench/child_process.ts";
-import { UsageError } from "../lib/errors.ts";
+import { runChild } from "../lib/cli/bench/child_process.ts";
+import { UsageError } from "../lib/base/errors.ts";
 import type { Stage, StageContext } from "../lib/cli/stage.ts";
-import { type LoaderPassOptions, passLoader } from "../lib/bench/loader_pass.ts";
-import { measureUsage } from "../lib/bench/usage.ts";
+import { type LoaderPassOptions, passLoader } from "../lib/cli/bench/loader_pass.ts";
+import { measureUsage } from "../lib/cli/bench/usage.ts";
 
 /** The stages that can run in this way. */
 const STAGES: Record<string, () => Promise<Stage>> = {

@@ -11,17 +11,17 @@ import {
   pageOfCurves,
   pointsOf,
   timesOf,
-} from "../lib/bench/curves.ts";
+} from "../lib/cli/bench/curves.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
 import { defineStage, type Stage } from "../lib/cli/stage.ts";
-import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
-import { exists } from "../lib/files/inputs.ts";
-import { StagedOutput } from "../lib/files/staged_output.ts";
-import { openProbeRows } from "../lib/loader/row_source.ts";
+import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
+import { exists } from "../lib/io/files/inputs.ts";
+import { StagedOutput } from "../lib/io/files/staged_output.ts";
+import { openProbeRows } from "../lib/data/loader/row_source.ts";
 import { deriveConfig, loadConfig } from "../lib/train/run_config.ts";
 import { dataFingerprint } from "../lib/train/run_data.ts";
 import { readMetrics } from "../lib/train/metrics.ts";
-import { VERSION } from "../lib/version.ts";
+import { VERSION } from "../lib/base/version.ts";
 import { runProgram } from "./bench_child.ts";
 
 /** The number of times in the table. */

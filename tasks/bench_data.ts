@@ -4,9 +4,9 @@
  * @module
  */
 import { join } from "@std/path";
-import { DataBench, type StageRunner } from "../lib/bench/data_stages.ts";
-import type { LoaderPass, LoaderPassOptions } from "../lib/bench/loader_pass.ts";
-import { writeRowMix } from "../lib/bench/row_mixes.ts";
+import { DataBench, type StageRunner } from "../lib/cli/bench/data_stages.ts";
+import type { LoaderPass, LoaderPassOptions } from "../lib/cli/bench/loader_pass.ts";
+import { writeRowMix } from "../lib/cli/bench/row_mixes.ts";
 import {
   describeScaling,
   describeThroughputs,
@@ -14,11 +14,11 @@ import {
   scalingOf,
   type Throughput,
   throughputOf,
-} from "../lib/bench/throughput.ts";
+} from "../lib/cli/bench/throughput.ts";
 import { commonFlags, dataFlags, flag, type Values } from "../lib/cli/flags.ts";
 import { defineStage, type Stage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
-import { UsageError } from "../lib/errors.ts";
-import { VERSION } from "../lib/version.ts";
+import { UsageError } from "../lib/base/errors.ts";
+import { VERSION } from "../lib/base/version.ts";
 import { runProgram } from "./bench_child.ts";
 
 const MIN_ROWS = 1000;

@@ -4,9 +4,9 @@
  * @module
  */
 import { join } from "@std/path";
-import { describeFinding, findingsOf, peakOf } from "../lib/bench/gpu_findings.ts";
-import { pageOfSurvey } from "../lib/bench/gpu_page.ts";
-import { SURVEY_SCALES, surveySteps } from "../lib/bench/gpu_steps.ts";
+import { describeFinding, findingsOf, peakOf } from "../lib/cli/bench/gpu_findings.ts";
+import { pageOfSurvey } from "../lib/cli/bench/gpu_page.ts";
+import { SURVEY_SCALES, surveySteps } from "../lib/cli/bench/gpu_steps.ts";
 import {
   type DecodedQuery,
   describeAdapter,
@@ -14,17 +14,16 @@ import {
   runSurvey,
   SurveyDevice,
   type TrainingRow,
-} from "../lib/bench/gpu_survey.ts";
-import { parseDurationS } from "../lib/cli/duration.ts";
-import { configFlags, flag } from "../lib/cli/flags.ts";
-import { formatBytes, formatCount } from "../lib/text/quantities.ts";
+} from "../lib/cli/bench/gpu_survey.ts";
+import { configFlags, flag, parseDurationS } from "../lib/cli/flags.ts";
+import { formatBytes, formatCount } from "../lib/base/text.ts";
 import { defineStage, type Stage } from "../lib/cli/stage.ts";
-import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
-import { StagedOutput } from "../lib/files/staged_output.ts";
+import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
+import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { MAX_CONTINUATIONS, MAX_ROWS, PROMPT_TOKENS_PER_CONTINUATION } from "../lib/query/decoder_extent.ts";
 import { FIRST_BYTES } from "../lib/query/rtt/rtt_bytes.ts";
 import { loadConfig } from "../lib/train/run_config.ts";
-import { VERSION } from "../lib/version.ts";
+import { VERSION } from "../lib/base/version.ts";
 
 const JSON_NAME = "gpu.json";
 const PAGE_NAME = "gpu.html";

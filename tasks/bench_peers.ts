@@ -3,16 +3,16 @@
  *
  * @module
  */
-import { PeerProcess, PEERS } from "../lib/bench/peer_process.ts";
-import { comparableConfig, compareTraining, type TrainingComparison } from "../lib/bench/peers.ts";
-import { formatTable } from "../lib/text/table.ts";
+import { PeerProcess, PEERS } from "../lib/cli/bench/peer_process.ts";
+import { comparableConfig, compareTraining, type TrainingComparison } from "../lib/cli/bench/peers.ts";
+import { formatTable } from "../lib/base/text.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
-import { UserError } from "../lib/errors.ts";
+import { UserError } from "../lib/base/errors.ts";
 import { defineStage, type Stage } from "../lib/cli/stage.ts";
-import { Gpu } from "../lib/gpu/device.ts";
-import { KernelRegistry } from "../lib/gpu/registry.ts";
+import { Gpu } from "../lib/tensor/device.ts";
+import { KernelRegistry } from "../lib/tensor/registry.ts";
 import { loadConfig } from "../lib/train/run_config.ts";
-import { VERSION } from "../lib/version.ts";
+import { VERSION } from "../lib/base/version.ts";
 
 const STEP_NOTE =
   "A step: forward, backward, clipping and the preset's optimizers for one micro-batch; medians of steps in turns.";

@@ -7,10 +7,10 @@
 import { join } from "@std/path";
 import { kebab } from "../lib/cli/flags.ts";
 import type { Stage, StageContext } from "../lib/cli/stage.ts";
-import { ConfigError, ensure, FormatError, UserError } from "../lib/errors.ts";
-import { WORK } from "../lib/files/array_task.ts";
-import { writeJsonAtomic } from "../lib/files/atomic.ts";
-import { exists, readText } from "../lib/files/inputs.ts";
+import { ConfigError, ensure, FormatError, UserError } from "../lib/base/errors.ts";
+import { WORK } from "../lib/io/files/array_task.ts";
+import { writeJsonAtomic } from "../lib/io/files/atomic.ts";
+import { exists, readText } from "../lib/io/files/inputs.ts";
 import { hasCheckpoints } from "../lib/train/checkpoint.ts";
 import { trainStage } from "./train.ts";
 

@@ -5,7 +5,7 @@
  */
 import { basename, fromFileUrl, join } from "@std/path";
 import { flag } from "../lib/cli/flags.ts";
-import { formatBytes, formatSeconds } from "../lib/text/quantities.ts";
+import { formatBytes, formatSeconds } from "../lib/base/text.ts";
 import {
   defineStage,
   serveStage,
@@ -13,14 +13,14 @@ import {
   type StageContext,
   type StageResult,
 } from "../lib/cli/stage.ts";
-import { writeCompiled } from "../lib/compile/compiled.ts";
-import { writeLauncher } from "../lib/compile/launcher.ts";
-import { collectProgram, flagsOfStages, hashOfProgram, type Program } from "../lib/compile/program.ts";
-import { UserError } from "../lib/errors.ts";
-import { exists } from "../lib/files/inputs.ts";
-import { placeOfFile } from "../lib/files/output_place.ts";
-import { StagedOutput } from "../lib/files/staged_output.ts";
-import { VERSION } from "../lib/version.ts";
+import { writeCompiled } from "../lib/cli/compile/compiled.ts";
+import { writeLauncher } from "../lib/cli/compile/launcher.ts";
+import { collectProgram, flagsOfStages, hashOfProgram, type Program } from "../lib/cli/compile/program.ts";
+import { UserError } from "../lib/base/errors.ts";
+import { exists } from "../lib/io/files/inputs.ts";
+import { placeOfFile } from "../lib/io/files/output_place.ts";
+import { StagedOutput } from "../lib/io/files/staged_output.ts";
+import { VERSION } from "../lib/base/version.ts";
 import { moduleOf, STAGES } from "./stages.ts";
 
 const PROGRAM: Program = {

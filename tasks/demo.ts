@@ -6,15 +6,15 @@
  */
 import { join } from "@std/path";
 import { type commonFlags, flag, type Values } from "../lib/cli/flags.ts";
-import { formatCount, formatSeconds } from "../lib/text/quantities.ts";
+import { formatCount, formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
-import { UserError } from "../lib/errors.ts";
-import { listInputs } from "../lib/files/inputs.ts";
-import { refuseOverlap } from "../lib/files/output_guard.ts";
-import { OutputLock } from "../lib/files/output_lock.ts";
-import { WORK } from "../lib/files/array_task.ts";
-import { openProbeRows } from "../lib/loader/row_source.ts";
-import { ATLAS_EXTENSIONS } from "../lib/import/atlas_import.ts";
+import { UserError } from "../lib/base/errors.ts";
+import { listInputs } from "../lib/io/files/inputs.ts";
+import { refuseOverlap } from "../lib/io/files/output_guard.ts";
+import { OutputLock } from "../lib/io/files/output_lock.ts";
+import { WORK } from "../lib/io/files/array_task.ts";
+import { openProbeRows } from "../lib/data/loader/row_source.ts";
+import { ATLAS_EXTENSIONS } from "../lib/data/import/atlas_import.ts";
 import { openChain, saveChain, step, trainStep } from "./chain.ts";
 import { evalStage } from "./eval.ts";
 import { importStage } from "./import.ts";

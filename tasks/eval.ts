@@ -4,17 +4,17 @@
  * @module
  */
 import { flag, kebab, type Values } from "../lib/cli/flags.ts";
-import { didYouMean } from "../lib/text/nearest.ts";
+import { didYouMean } from "../lib/base/text.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
-import { UsageError } from "../lib/errors.ts";
-import { requireAdaptable } from "../lib/evaluate/sections/adapt_section.ts";
-import { standardBaselines } from "../lib/evaluate/baselines/standard.ts";
-import { EvalFolder } from "../lib/evaluate/eval_folder.ts";
-import { HISTORY_MODES, splitModeOf } from "../lib/evaluate/eval_rows.ts";
-import { evaluate } from "../lib/evaluate/evaluate.ts";
-import { headlineLines } from "../lib/evaluate/page/headline.ts";
-import type { EvalReport } from "../lib/evaluate/report.ts";
+import { UsageError } from "../lib/base/errors.ts";
+import { requireAdaptable } from "../lib/eval/sections/adapt_section.ts";
+import { standardBaselines } from "../lib/eval/baselines/standard.ts";
+import { EvalFolder } from "../lib/eval/eval_folder.ts";
+import { HISTORY_MODES, splitModeOf } from "../lib/eval/eval_rows.ts";
+import { evaluate } from "../lib/eval/evaluate.ts";
+import { headlineLines } from "../lib/eval/page/headline.ts";
+import type { EvalReport } from "../lib/eval/report.ts";
 import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { DEFAULT_CONFIG, evaluateAllSplits, NO_ADAPT } from "./all_splits.ts";
 import { checkInputs, requireProbeRows, verifyFlag } from "./input_check.ts";

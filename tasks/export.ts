@@ -5,14 +5,14 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
-import { fingerprint } from "../lib/files/inputs.ts";
-import { refuseOverlap } from "../lib/files/output_guard.ts";
-import { StagedOutput } from "../lib/files/staged_output.ts";
-import { readDescribedModel } from "../lib/query_files/described_model.ts";
-import { digestOfSite, type SiteContent, writeSite } from "../lib/site/export_site.ts";
-import { readSitePage } from "../lib/site/page_bundle.ts";
-import { SITE_DTYPES } from "../lib/site/site_file.ts";
-import { formatBytes } from "../lib/text/quantities.ts";
+import { fingerprint } from "../lib/io/files/inputs.ts";
+import { refuseOverlap } from "../lib/io/files/output_guard.ts";
+import { StagedOutput } from "../lib/io/files/staged_output.ts";
+import { readDescribedModel } from "../lib/serve/described_model.ts";
+import { digestOfSite, type SiteContent, writeSite } from "../lib/serve/site/export_site.ts";
+import { readSitePage } from "../lib/serve/site/page_bundle.ts";
+import { SITE_DTYPES } from "../lib/serve/page/site_file.ts";
+import { formatBytes } from "../lib/base/text.ts";
 import { checkpointDirectory, modelFileOf } from "../lib/train/checkpoint.ts";
 import { calibrationFlag, reportFlag } from "./query_options.ts";
 

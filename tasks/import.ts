@@ -4,21 +4,25 @@
  * @module
  */
 import { dataFlags, flag } from "../lib/cli/flags.ts";
-import { formatSeconds } from "../lib/text/quantities.ts";
+import { formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
-import { listInputs, type OnLink } from "../lib/files/inputs.ts";
-import { UsageError } from "../lib/errors.ts";
+import { listInputs, type OnLink } from "../lib/io/files/inputs.ts";
+import { UsageError } from "../lib/base/errors.ts";
 import {
   ATLAS_EXTENSIONS,
   importAtlas,
   type ImportSummary,
   inputFingerprint,
-} from "../lib/import/atlas_import.ts";
-import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/atlas/atlas_result.ts";
-import { parseColumns } from "../lib/import/csv_columns.ts";
-import { CSV_EXTENSIONS, type CsvImportOptions, importCsv } from "../lib/import/csv_import.ts";
-import { STANDARD_INPUT } from "../lib/compression/decompress.ts";
-import { rejectsPathBeside } from "../lib/measurement/rejects.ts";
+} from "../lib/data/import/atlas_import.ts";
+import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/data/measurement/atlas_result.ts";
+import {
+  CSV_EXTENSIONS,
+  type CsvImportOptions,
+  importCsv,
+  parseColumns,
+} from "../lib/data/import/csv_import.ts";
+import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
+import { rejectsPathBeside } from "../lib/data/measurement_files/rejects.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
 
 const ATLAS_FILES = { extensions: ATLAS_EXTENSIONS, wanted: "a file of RIPE Atlas results" };

@@ -6,9 +6,9 @@
 import { flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
-import { UserError } from "../lib/errors.ts";
-import { type CheckedOutputs, checkOutputs, type OutputCheck } from "../lib/files/checked_outputs.ts";
-import { exists, findFiles } from "../lib/files/inputs.ts";
+import { UserError } from "../lib/base/errors.ts";
+import { type CheckedOutputs, checkOutputs, type OutputCheck } from "../lib/io/files/checked_outputs.ts";
+import { exists, findFiles } from "../lib/io/files/inputs.ts";
 
 /** The option. */
 export const verifyFlag = flag.boolean(

@@ -5,10 +5,10 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
-import { UsageError } from "../lib/errors.ts";
-import { plotHistograms } from "../lib/inspect/histogram.ts";
-import { inspect } from "../lib/inspect/inspect.ts";
-import { describeReports, reportsAsJson } from "../lib/inspect/report.ts";
+import { UsageError } from "../lib/base/errors.ts";
+import { plotHistograms } from "../lib/cli/inspect/histogram.ts";
+import { inspect } from "../lib/cli/inspect/inspect.ts";
+import { describeReports, reportsAsJson } from "../lib/cli/inspect/report.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
 
 /** The stage `inspect`. */

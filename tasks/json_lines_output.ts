@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { OutputFile, type OutputFileOptions, writeAll } from "../lib/files/output_file.ts";
+import { OutputFile, type OutputFileOptions, writeAll } from "../lib/io/files/output_file.ts";
 
 /** Writes values one by one. */
 export class JsonLinesOutput {

@@ -5,11 +5,11 @@
  * @module
  */
 import { endProcess, SignalListener } from "../lib/cli/ending.ts";
-import { didYouMean } from "../lib/text/nearest.ts";
+import { didYouMean } from "../lib/base/text.ts";
 import { permissionsOf, refuseOverlaps } from "../lib/cli/stage_permissions.ts";
 import { runStageThread } from "../lib/cli/stage_thread.ts";
-import { UserError } from "../lib/errors.ts";
-import { VERSION } from "../lib/version.ts";
+import { UserError } from "../lib/base/errors.ts";
+import { VERSION } from "../lib/base/version.ts";
 import { moduleOf, needsOf, STAGES } from "./stages.ts";
 
 function help(): string {

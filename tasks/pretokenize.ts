@@ -5,18 +5,18 @@
  */
 import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
-import { formatBytes, formatCount, formatSeconds } from "../lib/text/quantities.ts";
+import { formatBytes, formatCount, formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
-import { UsageError } from "../lib/errors.ts";
-import { exists } from "../lib/files/inputs.ts";
-import { MAX_MEASUREMENT_TOKENS } from "../lib/loader/contexts.ts";
+import { UsageError } from "../lib/base/errors.ts";
+import { exists } from "../lib/io/files/inputs.ts";
+import { MAX_MEASUREMENT_TOKENS } from "../lib/data/tokens/contexts.ts";
 import {
   pretokenize,
   type PretokenizeSummary,
   type V1Options,
   type V2Options,
-} from "../lib/pretokenize/pretokenize.ts";
-import { RTT_ENCODING_NAMES, type RttEncodingName } from "../lib/tokens/rtt_encoding.ts";
+} from "../lib/data/loader/pretokenize/pretokenize.ts";
+import { RTT_ENCODING_NAMES, type RttEncodingName } from "../lib/data/tokens/vocab_v1.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
 
 const flags = {

@@ -5,12 +5,12 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
-import { formatCount } from "../lib/text/quantities.ts";
+import { formatCount } from "../lib/base/text.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
-import { neededParts } from "../lib/preprocess/needed_parts.ts";
-import { buildProbeRows } from "../lib/preprocess/probe_rows.ts";
-import { listSplitInputs } from "../lib/preprocess/split_folders.ts";
-import { parseRatios } from "../lib/preprocess/splits.ts";
+import { neededParts } from "../lib/data/probe_rows/needed_parts.ts";
+import { buildProbeRows } from "../lib/data/probe_rows/probe_rows.ts";
+import { listSplitInputs } from "../lib/data/probe_rows/split_folders.ts";
+import { parseRatios } from "../lib/data/probe_rows/splits.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
 import { limitsOf, splitByFlag, splitStageFlags, splitStageResult } from "./split_stage.ts";
 

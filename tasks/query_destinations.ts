@@ -5,15 +5,15 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage } from "../lib/cli/stage.ts";
-import { formatTable } from "../lib/text/table.ts";
-import { shortened, UsageError } from "../lib/errors.ts";
+import { formatTable } from "../lib/base/text.ts";
+import { shortened, UsageError } from "../lib/base/errors.ts";
 import { codeRangeOf, prefixLengthOf } from "../lib/query/destinations/destination_query.ts";
 import { type LikelyDestination, rankDestinations } from "../lib/query/destinations/destination_ranking.ts";
-import { readCalibration } from "../lib/query_files/calibration_file.ts";
-import { loadModel } from "../lib/query_files/load_model.ts";
+import { readCalibration } from "../lib/query/files/calibration_file.ts";
+import { loadModel } from "../lib/query/files/load_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
-import { formatPrefix } from "../lib/addresses/ip_prefix.ts";
-import { type Measured, measuredBy, seenJson, times } from "../lib/addresses/known_addresses.ts";
+import { formatPrefix } from "../lib/data/addresses/ip_prefix.ts";
+import { type Measured, measuredBy, seenJson, times } from "../lib/data/addresses/known_addresses.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
 import {
   addressOf,

@@ -5,16 +5,16 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage } from "../lib/cli/stage.ts";
-import { UsageError } from "../lib/errors.ts";
-import { listInputs } from "../lib/files/inputs.ts";
-import { FAILED_RTT_MS } from "../lib/measurement/batch.ts";
-import { readMeasurements } from "../lib/measurement/parquet_reader.ts";
-import { RejectLog } from "../lib/measurement/rejects.ts";
+import { UsageError } from "../lib/base/errors.ts";
+import { listInputs } from "../lib/io/files/inputs.ts";
+import { FAILED_RTT_MS } from "../lib/data/measurement/batch.ts";
+import { readMeasurements } from "../lib/data/measurement_files/parquet_reader.ts";
+import { RejectLog } from "../lib/data/measurement_files/rejects.ts";
 import { knownAt, tokenMeasurementAt } from "../lib/query/context.ts";
 import { type MeasurementBits, measurementBits, type OrderBits } from "../lib/query/likelihood/likelihood.ts";
-import { loadModel } from "../lib/query_files/load_model.ts";
+import { loadModel } from "../lib/query/files/load_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
-import type { Field, TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
+import type { Field, TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { checkInputs } from "./input_check.ts";
 import { contextOf, logContext, openLines, queryFlags } from "./query_options.ts";
 

@@ -3,15 +3,15 @@
  *
  * @module
  */
-import { adviceOnName } from "../lib/addresses/ip_prefix.ts";
+import { adviceOnName } from "../lib/data/addresses/ip_prefix.ts";
 import { flag } from "../lib/cli/flags.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
-import { shortened, UsageError } from "../lib/errors.ts";
-import { readContext } from "../lib/query_files/measurement_files.ts";
+import { shortened, UsageError } from "../lib/base/errors.ts";
+import { readContext } from "../lib/query/files/measurement_files.ts";
 import { checkpointDirectory } from "../lib/train/checkpoint.ts";
 import { parseTimeS } from "../lib/query/rtt/rtt_question.ts";
-import { parseAddress } from "../lib/addresses/ip.ts";
-import type { TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
+import { parseAddress } from "../lib/data/addresses/ip.ts";
+import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
 
 /** Options of every kind of query. */

@@ -3,19 +3,19 @@
  *
  * @module
  */
-import { ADAPT_DEFAULTS } from "../lib/adapt/adapt.ts";
-import { rowNotes, usesAddress } from "../lib/adapt/free_rows.ts";
-import { formatAddress, parseAddress } from "../lib/addresses/ip.ts";
-import { basisJson, basisOf } from "../lib/addresses/known_addresses.ts";
-import { faultOfPrefix, type IpPrefix, isAddress, parsePrefix } from "../lib/addresses/ip_prefix.ts";
+import { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
+import { rowNotes, usesAddress } from "../lib/query/adapt/free_rows.ts";
+import { formatAddress, parseAddress } from "../lib/data/addresses/ip.ts";
+import { basisJson, basisOf } from "../lib/data/addresses/known_addresses.ts";
+import { faultOfPrefix, type IpPrefix, isAddress, parsePrefix } from "../lib/data/addresses/ip_prefix.ts";
 import { type commonFlags, flag, type Values } from "../lib/cli/flags.ts";
 import { defineStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
-import { shortened, UsageError, UserError } from "../lib/errors.ts";
-import { writeOutputFile } from "../lib/files/output_file.ts";
-import { readCalibration } from "../lib/query_files/calibration_file.ts";
-import { loadModel } from "../lib/query_files/load_model.ts";
-import { readMeasurementFiles } from "../lib/query_files/measurement_files.ts";
-import { readLines } from "../lib/query_files/read_lines.ts";
+import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
+import { writeOutputFile } from "../lib/io/files/output_file.ts";
+import { readCalibration } from "../lib/query/files/calibration_file.ts";
+import { loadModel } from "../lib/query/files/load_model.ts";
+import { readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
+import { readLines } from "../lib/query/files/read_lines.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import { type AnsweredQuery, answerQueries, notesOn } from "../lib/query/rtt/answer_queries.ts";

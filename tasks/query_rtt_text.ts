@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { drawHistogram, formatMs } from "../lib/text/histogram.ts";
+import { drawHistogram, formatMs } from "../lib/base/text.ts";
 import type { RttDistribution } from "../lib/query/rtt/rtt_distribution.ts";
 import type { DrawnSummary, RttLikelihood, RttSummary } from "../lib/query/rtt/rtt_summary.ts";
 

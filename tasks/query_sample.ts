@@ -5,11 +5,11 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage } from "../lib/cli/stage.ts";
-import { loadModel } from "../lib/query_files/load_model.ts";
+import { loadModel } from "../lib/query/files/load_model.ts";
 import { sampleContextThatFits, sampleMeasurements } from "../lib/query/likelihood/sample.ts";
-import { formatAddress } from "../lib/addresses/ip.ts";
-import { decodeRttCode } from "../lib/tokens/rtt_code.ts";
-import type { DecodedMeasurement } from "../lib/tokens/vocab_v2.ts";
+import { formatAddress } from "../lib/data/addresses/ip.ts";
+import { decodeRttCode } from "../lib/data/tokens/rtt_code.ts";
+import type { DecodedMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import {
   addressOf,
   contextOf,

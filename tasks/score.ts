@@ -5,8 +5,8 @@
  */
 import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
-import { UsageError } from "../lib/errors.ts";
-import { formatSeconds } from "../lib/text/quantities.ts";
+import { UsageError } from "../lib/base/errors.ts";
+import { formatSeconds } from "../lib/base/text.ts";
 import {
   defineStage,
   serveStage,
@@ -14,16 +14,16 @@ import {
   type StageContext,
   type StageResult,
 } from "../lib/cli/stage.ts";
-import { writeOutputFile } from "../lib/files/output_file.ts";
-import { fingerprint, listInputs } from "../lib/files/inputs.ts";
-import { ParquetFile } from "../lib/parquet/file.ts";
-import { MEASUREMENT_COLUMNS } from "../lib/measurement/parquet_writer.ts";
-import { RejectLog, rejectsPathBeside } from "../lib/measurement/rejects.ts";
-import { GROUP_KEYS, type GroupKey } from "../lib/external_sort/probe_columns.ts";
+import { writeOutputFile } from "../lib/io/files/output_file.ts";
+import { fingerprint, listInputs } from "../lib/io/files/inputs.ts";
+import { ParquetFile } from "../lib/io/parquet/file.ts";
+import { MEASUREMENT_COLUMNS } from "../lib/data/measurement_files/parquet_writer.ts";
+import { RejectLog, rejectsPathBeside } from "../lib/data/measurement_files/rejects.ts";
+import { GROUP_KEYS, type GroupKey } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
 import { PingModel, requireQueryable } from "../lib/query/ping_model.ts";
-import { readRows } from "../lib/score/ordered_rows.ts";
-import { describeFindings, pageOfFindings, type ScoreFindings } from "../lib/score/score_findings.ts";
-import { digestOfModel, SCORE_COLUMNS, scoreFile } from "../lib/score/score_file.ts";
+import { readRows } from "../lib/query/files/ordered_rows.ts";
+import { describeFindings, pageOfFindings, type ScoreFindings } from "../lib/query/files/score_findings.ts";
+import { digestOfModel, SCORE_COLUMNS, scoreFile } from "../lib/query/files/score_file.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { checkInputs, requireMeasurements, verifyFlag } from "./input_check.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";

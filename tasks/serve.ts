@@ -3,21 +3,20 @@
  *
  * @module
  */
-import { parseAddress } from "../lib/addresses/ip.ts";
-import { PingService } from "../lib/api/ping_service.ts";
+import { parseAddress } from "../lib/data/addresses/ip.ts";
+import { PingService } from "../lib/serve/api/ping_service.ts";
 import { flag, type Values } from "../lib/cli/flags.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
-import { shortened, UsageError } from "../lib/errors.ts";
+import { shortened, UsageError } from "../lib/base/errors.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
-import { readDescribedModel } from "../lib/query_files/described_model.ts";
+import { readDescribedModel } from "../lib/serve/described_model.ts";
 import { hashOf } from "../lib/serve/answers.ts";
 import { makeApp } from "../lib/serve/app.ts";
 import { readPageFiles } from "../lib/serve/page_files.ts";
-import { type ServedModel, ServedModels } from "../lib/serve/served_models.ts";
+import { type ServedModel, ServedModels, stateOf, watchCheckpoint } from "../lib/serve/served_models.ts";
 import { HttpServer } from "../lib/serve/server.ts";
-import { ServerMetrics } from "../lib/serve/server_metrics.ts";
-import { stateOf, watchCheckpoint } from "../lib/serve/watch.ts";
-import { VERSION } from "../lib/version.ts";
+import { ServerMetrics } from "../lib/serve/metrics.ts";
+import { VERSION } from "../lib/base/version.ts";
 import { calibrationFlag, reportFlag } from "./query_options.ts";
 import { SERVED_AT } from "./stages.ts";
 

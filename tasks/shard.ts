@@ -5,11 +5,11 @@
  */
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { flag } from "../lib/cli/flags.ts";
-import { formatCount } from "../lib/text/quantities.ts";
+import { formatCount } from "../lib/base/text.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
-import { listInputs } from "../lib/files/inputs.ts";
-import { shardMeasurements } from "../lib/preprocess/shard.ts";
-import { parseRatios } from "../lib/preprocess/splits.ts";
+import { listInputs } from "../lib/io/files/inputs.ts";
+import { shardMeasurements } from "../lib/data/probe_rows/shard.ts";
+import { parseRatios } from "../lib/data/probe_rows/splits.ts";
 import { checkInputs, requireMeasurements, verifyFlag } from "./input_check.ts";
 import { limitsOf, splitByFlag, splitStageFlags, splitStageResult } from "./split_stage.ts";
 

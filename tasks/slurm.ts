@@ -4,19 +4,18 @@
  * @module
  */
 import { fromFileUrl } from "@std/path";
-import { splitArguments } from "../lib/cli/arguments.ts";
-import { flag } from "../lib/cli/flags.ts";
+import { flag, splitArguments } from "../lib/cli/flags.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
-import { type ChainJob, chainJobs } from "../lib/cluster/chain.ts";
-import { type ChainStage, loadClusterConfig } from "../lib/cluster/cluster_config.ts";
-import { submitCommands, submitJobs, writeScripts } from "../lib/cluster/submit.ts";
-import { UsageError } from "../lib/errors.ts";
-import { listInputs } from "../lib/files/inputs.ts";
-import { refuseOverlap } from "../lib/files/output_guard.ts";
-import { absolutePath } from "../lib/files/real_path.ts";
-import { RejectLog } from "../lib/measurement/rejects.ts";
-import { readKeyed } from "../lib/preprocess/keyed_reader.ts";
-import { parseRatios, SPLIT_MODES, type SplitMode } from "../lib/preprocess/splits.ts";
+import { type ChainJob, chainJobs } from "../lib/cli/cluster/chain.ts";
+import { type ChainStage, loadClusterConfig } from "../lib/cli/cluster/cluster_config.ts";
+import { submitCommands, submitJobs, writeScripts } from "../lib/cli/cluster/submit.ts";
+import { UsageError } from "../lib/base/errors.ts";
+import { listInputs } from "../lib/io/files/inputs.ts";
+import { refuseOverlap } from "../lib/io/files/output_guard.ts";
+import { absolutePath } from "../lib/io/files/real_path.ts";
+import { RejectLog } from "../lib/data/measurement_files/rejects.ts";
+import { readKeyed } from "../lib/data/probe_rows/keyed_reader.ts";
+import { parseRatios, SPLIT_MODES, type SplitMode } from "../lib/data/probe_rows/splits.ts";
 import { evalStage } from "./eval.ts";
 import { checkInputs } from "./input_check.ts";
 import { probeRowsStage } from "./probe_rows.ts";
@@ -69,9 +68,12 @@ export const slurmStage: Stage = defineStage({
       placeholder: "MODE,…",
     }),
     ratios: flag.text("shares of train, val, test", { default: "80,10,10", placeholder: "A,B,C" }),
-    config: flag.optionalText("configuration of the cluster, and options of stages (lib/cluster/README.md)", {
-      placeholder: "FILE",
-    }),
+    config: flag.optionalText(
+      "configuration of the cluster, and options of stages (lib/cli/cluster/README.md)",
+      {
+        placeholder: "FILE",
+      },
+    ),
     set: flag.texts("change one key of it, such as train.time=2-00:00:00; repeatable", {
       placeholder: "KEY=VALUE",
     }),

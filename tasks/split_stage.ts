@@ -5,12 +5,12 @@
  */
 import { dataFlags, type Flag, flag } from "../lib/cli/flags.ts";
 import type { StageResult } from "../lib/cli/stage.ts";
-import { type ArrayTask, parseArrayTask } from "../lib/files/array_task.ts";
-import { formatBytes, formatCount, formatSeconds } from "../lib/text/quantities.ts";
-import { GROUP_KEYS } from "../lib/external_sort/probe_columns.ts";
-import type { StageSummary } from "../lib/preprocess/sharded_stage.ts";
-import { SPLIT_MODES, SPLIT_NAMES, type SplitMode } from "../lib/preprocess/splits.ts";
-import { threadsWithin } from "../lib/preprocess/stage_threads.ts";
+import { type ArrayTask, parseArrayTask } from "../lib/io/files/array_task.ts";
+import { formatBytes, formatCount, formatSeconds } from "../lib/base/text.ts";
+import { GROUP_KEYS } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
+import type { StageSummary } from "../lib/data/probe_rows/sharded_stage.ts";
+import { SPLIT_MODES, SPLIT_NAMES, type SplitMode } from "../lib/data/probe_rows/splits.ts";
+import { threadsWithin } from "../lib/data/probe_rows/stage_threads.ts";
 
 const MODE_PURPOSES: Record<SplitMode, string> = {
   probe: "all measurements of a source together",

@@ -16,7 +16,7 @@ import {
   watched,
 } from "../lib/cli/path_uses.ts";
 import type { StageNeeds } from "../lib/cli/stage_permissions.ts";
-import { LAUNCH_VARIABLES } from "../lib/mpi/launch.ts";
+import { LAUNCH_VARIABLES } from "../lib/train/mpi/launch.ts";
 
 /** The default address of `serve`. */
 export const SERVED_AT = { host: "127.0.0.1", port: "8080" };

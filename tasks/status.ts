@@ -4,7 +4,7 @@
  * @module
  */
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
-import { describeStatus, exitCodeOf, statusAsJson, statusOf } from "../lib/inspect/status.ts";
+import { describeStatus, exitCodeOf, statusAsJson, statusOf } from "../lib/cli/inspect/status.ts";
 
 /** The stage `status`. */
 export const statusStage = defineStage({

@@ -4,10 +4,10 @@
  * @module
  */
 import { flag } from "../lib/cli/flags.ts";
-import { formatSeconds } from "../lib/text/quantities.ts";
+import { formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
-import { synthesize } from "../lib/synth/synthesize.ts";
-import { truthPathBeside } from "../lib/synth/truth.ts";
+import { synthesize } from "../lib/data/synth/synthesize.ts";
+import { truthPathBeside } from "../lib/data/synth/truth.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
 
 /** The stage `synth`. */

@@ -3,14 +3,13 @@
  *
  * @module
  */
-import { parseDurationS } from "../lib/cli/duration.ts";
-import { type commonFlags, configFlags, flag, type Values } from "../lib/cli/flags.ts";
+import { type commonFlags, configFlags, flag, parseDurationS, type Values } from "../lib/cli/flags.ts";
 import { Progress } from "../lib/cli/progress.ts";
-import { formatCount } from "../lib/text/quantities.ts";
+import { formatCount } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
-import { UsageError, UserError } from "../lib/errors.ts";
-import { Communicator } from "../lib/mpi/communicator.ts";
-import { launchOf } from "../lib/mpi/launch.ts";
+import { UsageError, UserError } from "../lib/base/errors.ts";
+import { Communicator } from "../lib/train/mpi/communicator.ts";
+import { launchOf } from "../lib/train/mpi/launch.ts";
 import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/run_config.ts";
 import { AgreedError } from "../lib/train/ranks.ts";
 import { train, type TrainProgress, type TrainResult } from "../lib/train/trainer.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { InterruptedError } from "../errors.ts";
+import { InterruptedError } from "../base/errors.ts";
 
 /** The end of a stage. */
 export interface Outcome {

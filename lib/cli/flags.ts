@@ -4,10 +4,78 @@
  *
  * @module
  */
+import { UsageError } from "../base/errors.ts";
 import * as z from "zod";
-import { UsageError } from "../errors.ts";
-import { type Arity, splitArguments } from "./arguments.ts";
-import { didYouMean } from "../text/nearest.ts";
+import { didYouMean } from "../base/text.ts";
+
+// Splits a command line into options and their values, without interpreting the values.
+
+/** How an option is given: `--quiet`, once with a value, or with one or more values. */
+export type Arity = "boolean" | "one" | "many";
+
+/** An option with its values, or an argument without option. */
+export interface Argument {
+  /** The option's name without `--`; undefined for an argument without option. */
+  option: string | undefined;
+  /** Empty if a value is missing; one entry if a boolean option has a value by mistake. */
+  values: string[];
+}
+
+/**
+ * Splits a command line.
+ *
+ * @param args The arguments.
+ * @param arityOf How an option is given; may throw.
+ */
+export function* splitArguments(
+  args: readonly string[],
+  arityOf: (option: string) => Arity,
+): Generator<Argument> {
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i];
+    if (arg === "--") {
+      for (const value of args.slice(i + 1)) yield { option: undefined, values: [value] };
+      return;
+    }
+    if (!arg.startsWith("--")) {
+      yield { option: undefined, values: [arg] };
+      continue;
+    }
+    const equals = arg.indexOf("=");
+    const option = arg.slice(2, equals < 0 ? undefined : equals);
+    const arity = arityOf(option);
+    const values = equals < 0 ? [] : [arg.slice(equals + 1)];
+    if (equals < 0 && arity !== "boolean") {
+      while (
+        i + 1 < args.length && !args[i + 1].startsWith("--") && (arity === "many" || values.length === 0)
+      ) {
+        values.push(args[++i]);
+      }
+    }
+    yield { option, values };
+  }
+}
+
+// Durations as options: `90`, `90s`, `1.5h`, `1h30m`. @module
+
+const SECONDS_OF_UNIT: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600, d: 86400 };
+
+/**
+ * Reads a duration.
+ *
+ * @param text A number of seconds, or numbers with the units d, h, m, s.
+ * @param option The option's name without dashes, for the error.
+ * @returns Seconds, more than 0.
+ * @throws {UsageError} If it is none.
+ */
+export function parseDurationS(text: string, option: string): number {
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)([dhms]|$)/g)];
+  const seconds = parts.reduce((sum, [, number, unit]) => sum + Number(number) * SECONDS_OF_UNIT[unit], 0);
+  if (parts.map(([part]) => part).join("") !== text || !(seconds > 0)) {
+    throw new UsageError(`Cannot use --${option} ${text}: a duration was wanted, such as 90s, 30m or 1h30m`);
+  }
+  return seconds;
+}
 
 /** One declared option. `T` is the type of its value after parsing. */
 export interface Flag<T> {

@@ -5,10 +5,10 @@
  *
  * @module
  */
-import { TRACE } from "../files/array_task.ts";
-import { hasState, runOfCheckpoint } from "../files/checkpoint_folder.ts";
-import { absolutePath, folderOf, nameOf, realPath } from "../files/real_path.ts";
-import type { Arity } from "./arguments.ts";
+import { TRACE } from "../io/files/array_task.ts";
+import { hasState, runOfCheckpoint } from "../io/files/checkpoint_folder.ts";
+import { absolutePath, folderOf, nameOf, realPath } from "../io/files/real_path.ts";
+import type { Arity } from "./flags.ts";
 
 /** Absolute paths that may be read and written, with everything below them. */
 export interface Access {

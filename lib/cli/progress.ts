@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { formatCount, formatSeconds } from "../text/quantities.ts";
+import { formatCount, formatSeconds } from "../base/text.ts";
 
 const REDRAW_MS = 100;
 const LINE_MS = 10_000;

@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { InterruptedError, UsageError, UserError } from "../errors.ts";
-import { VERSION } from "../version.ts";
+import { InterruptedError, UsageError, UserError } from "../base/errors.ts";
+import { VERSION } from "../base/version.ts";
 import { endProcess, type Outcome, SignalListener } from "./ending.ts";
 import { commonFlags, describeFlags, type Flags, parseFlags, type Values } from "./flags.ts";
-import { didYouMean } from "../text/nearest.ts";
-import { startThreadsWith } from "../threads/thread.ts";
+import { didYouMean } from "../base/text.ts";
+import { startThreadsWith } from "../io/threads/thread.ts";
 import { Progress } from "./progress.ts";
 import { RequestedThread, type StageCommand, type StageReport } from "./stage_thread.ts";
 
@@ -169,7 +169,7 @@ export function serveStage(stage: Stage): void {
 }
 
 /**
- * Has the devices of this thread finish their work, which they do at `unload` (lib/gpu/device.ts). The process must not
+ * Has the devices of this thread finish their work, which they do at `unload` (lib/tensor/device.ts). The process must not
  * exit before, and a thread is sent no such event when another one ends the process.
  */
 function finishDevices(): void {

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { refuseOverlap } from "../files/output_guard.ts";
-import { urlHost } from "../text/url_host.ts";
-import { splitArguments } from "./arguments.ts";
+import { refuseOverlap } from "../io/files/output_guard.ts";
+import { urlHost } from "../base/text.ts";
+import { splitArguments } from "./flags.ts";
 import { accessOf, namedInput, type PathUse } from "./path_uses.ts";
 
 /** What a stage needs besides its own code. */

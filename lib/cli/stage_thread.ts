@@ -2,11 +2,11 @@
  * Runs a stage in a thread that has only the permissions that the stage needs. This thread waits and takes signals.
  *
  * Only a new thread can have permissions narrowed to paths: a process can only give up a permission as a whole. The
- * stage's own threads, which this thread starts for it (lib/threads), have the same permissions.
+ * stage's own threads, which this thread starts for it (lib/io/threads), have the same permissions.
  *
  * @module
  */
-import type { Introduction, Thread } from "../threads/thread.ts";
+import type { Introduction, Thread } from "../io/threads/thread.ts";
 import { endProcess, type Outcome, type SignalListener } from "./ending.ts";
 
 /** How long a second signal waits for the thread to finish its work on devices. */
@@ -19,7 +19,7 @@ export type StageCommand =
   | { kind: "end now"; exitCode: number }
   | { kind: "thread died"; id: number; message: string };
 
-/** A message from the thread of a stage, which also asks for threads of its own, see lib/threads. */
+/** A message from the thread of a stage, which also asks for threads of its own, see lib/io/threads. */
 export type StageReport =
   | { kind: "ready" }
   | { kind: "start thread"; id: number; module: string; port: MessagePort }

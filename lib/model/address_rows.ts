@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { RttRecall } from "../tokens/rtt_recall.ts";
-import { named } from "../errors.ts";
+import type { RttRecall } from "../data/tokens/rtt_recall.ts";
+import { named } from "../base/errors.ts";
 import {
   type AddressState,
   advance,

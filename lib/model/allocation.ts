@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { UserError } from "../errors.ts";
-import type { Gpu } from "../gpu/device.ts";
-import { allocationSizeBytes, type DType, type Tensor } from "../gpu/tensor.ts";
+import { UserError } from "../base/errors.ts";
+import type { Gpu } from "../tensor/device.ts";
+import { allocationSizeBytes, type DType, type Tensor } from "../tensor/tensor.ts";
 
 /** Makes one tensor of a set; f32 by default. */
 export type MakeTensor = (label: string, shape: readonly number[], dtype?: DType) => Tensor;

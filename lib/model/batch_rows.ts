@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { tokenRows } from "../gpu/ops/embedding.ts";
-import { mix } from "../random/mix.ts";
+import { tokenRows } from "../tensor/ops/embedding.ts";
+import { mix } from "../base/random.ts";
 import { type AddressRows, ROWS_PER_TOKEN } from "./address_rows.ts";
 import { type ModelConfig, type ModelExtent, numAddressRows } from "./model_config.ts";
-import { PACKED_RECALL, unpackRecall } from "../tokens/rtt_recall.ts";
-import { RTT_START } from "../tokens/vocab_v2.ts";
+import { PACKED_RECALL, unpackRecall } from "../data/tokens/rtt_recall.ts";
+import { RTT_START } from "../data/tokens/vocab_v2.ts";
 import { RowCursor } from "./row_cursor.ts";
 import { NO_ROW } from "./row_table.ts";
 

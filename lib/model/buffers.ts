@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { DType, Tensor } from "../gpu/tensor.ts";
+import type { DType, Tensor } from "../tensor/tensor.ts";
 import { labelled, type MakeTensor } from "./allocation.ts";
 import { numRowSlots } from "./batch_rows.ts";
 import { type ModelConfig, type ModelExtent, parameterShapes, vocabSize } from "./model_config.ts";

@@ -7,18 +7,18 @@
  *
  * @module
  */
-import type { Tensor } from "../gpu/tensor.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { labelled, largestTensorBytes, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
 import { blockTensors, type LayerTensors, paddedVocabSize, parameterTensors } from "./buffers.ts";
 import { ROWS_PER_TOKEN } from "./address_rows.ts";
 import { type ModelConfig, numAddressRows, vocabSize } from "./model_config.ts";
 import { addHiddenStates, type HiddenPass, type HiddenTensors, type WantedRows } from "./forward.ts";
 import type { ChosenRowTensors } from "./head.ts";
-import { ensure } from "../errors.ts";
-import { addAttentionDecode } from "../gpu/ops/attention_decode.ts";
-import { addEmbedding } from "../gpu/ops/embedding.ts";
-import { rotationTable } from "../gpu/ops/qk_norm_rope.ts";
-import type { Program } from "../gpu/program.ts";
+import { ensure } from "../base/errors.ts";
+import { addAttentionDecode } from "../tensor/ops/attention_decode.ts";
+import { addEmbedding } from "../tensor/ops/embedding.ts";
+import { rotationTable } from "../tensor/ops/qk_norm_rope.ts";
+import type { Program } from "../tensor/program.ts";
 
 /** Numbers of rows are multiples of it: the tile of matrix products, which also aligns parts of caches. */
 const ROW_STEP = 32;

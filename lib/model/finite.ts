@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { UserError } from "../errors.ts";
+import { UserError } from "../base/errors.ts";
 
 /**
  * Weights must be below it. The sum of squares of 65,536 larger ones can overflow float32. Normalisation divides by it, so

@@ -3,18 +3,18 @@
  *
  * @module
  */
-import { named } from "../errors.ts";
-import { addAttention } from "../gpu/ops/attention.ts";
-import { addRows } from "../gpu/ops/address_rows.ts";
-import type { SoftTargets } from "../gpu/ops/cross_entropy.ts";
-import { addCopy } from "../gpu/ops/elementwise.ts";
-import { addEmbedding } from "../gpu/ops/embedding.ts";
-import { addGemm, type GemmEpilogue } from "../gpu/ops/gemm.ts";
-import { addQkNormRope } from "../gpu/ops/qk_norm_rope.ts";
-import { addRmsNorm } from "../gpu/ops/rms_norm.ts";
-import { addShiftKeys } from "../gpu/ops/shift_keys.ts";
-import type { ProfileRow, Program } from "../gpu/program.ts";
-import { type Tensor, tensorLength } from "../gpu/tensor.ts";
+import { named } from "../base/errors.ts";
+import { addAttention } from "../tensor/ops/attention.ts";
+import { addRows } from "../tensor/ops/address_rows.ts";
+import type { SoftTargets } from "../tensor/ops/cross_entropy.ts";
+import { addCopy } from "../tensor/ops/elementwise.ts";
+import { addEmbedding } from "../tensor/ops/embedding.ts";
+import { addGemm, type GemmEpilogue } from "../tensor/ops/gemm.ts";
+import { addQkNormRope } from "../tensor/ops/qk_norm_rope.ts";
+import { addRmsNorm } from "../tensor/ops/rms_norm.ts";
+import { addShiftKeys } from "../tensor/ops/shift_keys.ts";
+import type { ProfileRow, Program } from "../tensor/program.ts";
+import { type Tensor, tensorLength } from "../tensor/tensor.ts";
 import { type HeadTensors, type LayerTensors, type ModelTensors } from "./buffers.ts";
 import type { ModelBatch } from "./batch_rows.ts";
 import { ROWS_PER_TOKEN } from "./address_rows.ts";

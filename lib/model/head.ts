@@ -3,14 +3,14 @@
  *
  * @module
  */
-import { addCrossEntropy, addLogProbabilities, type LogitsShape } from "../gpu/ops/cross_entropy.ts";
-import { addEmbedding } from "../gpu/ops/embedding.ts";
-import { Program } from "../gpu/program.ts";
-import type { KernelRegistry } from "../gpu/registry.ts";
-import type { Tensor } from "../gpu/tensor.ts";
+import { addCrossEntropy, addLogProbabilities, type LogitsShape } from "../tensor/ops/cross_entropy.ts";
+import { addEmbedding } from "../tensor/ops/embedding.ts";
+import { Program } from "../tensor/program.ts";
+import type { KernelRegistry } from "../tensor/registry.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { paddedVocabSize } from "./buffers.ts";
 import { type ModelConfig, vocabSize } from "./model_config.ts";
-import { BYTE_BASE } from "../tokens/vocab_v2.ts";
+import { BYTE_BASE } from "../data/tokens/vocab_v2.ts";
 import { addLinear, type Pass } from "./forward.ts";
 
 /** Adds the logits and losses of all positions, and with `training` the gradient of the logits. */

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { ensure } from "../errors.ts";
-import type { Gpu } from "../gpu/device.ts";
-import { numTokenRows, tokenRows } from "../gpu/ops/embedding.ts";
-import { previousRows } from "../gpu/ops/shift_keys.ts";
-import type { Tensor } from "../gpu/tensor.ts";
+import { ensure } from "../base/errors.ts";
+import type { Gpu } from "../tensor/device.ts";
+import { numTokenRows, tokenRows } from "../tensor/ops/embedding.ts";
+import { previousRows } from "../tensor/ops/shift_keys.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import type { MakeTensor } from "./allocation.ts";
 import { ROWS_PER_TOKEN } from "./address_rows.ts";
 import { type BatchRows, markRttBytes, type ModelBatch, numRowSlots, numRowUses } from "./batch_rows.ts";

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { Gpu } from "../gpu/device.ts";
-import { numPartialSums } from "../gpu/ops/reduce.ts";
+import type { Gpu } from "../tensor/device.ts";
+import { numPartialSums } from "../tensor/ops/reduce.ts";
 import { allocateTensors, bufferLimitBytes, largestTensorBytes, plannedSizeBytes } from "./allocation.ts";
 import {
   gradientTensors,

@@ -5,10 +5,10 @@
  * @module
  */
 import * as z from "zod";
-import { parseConfig } from "../config/config_file.ts";
-import { ConfigError } from "../errors.ts";
-import type { DType } from "../gpu/tensor.ts";
-import { RTT_ENCODING_NAMES, type RttEncodingChoice, type RttEncodingName } from "../tokens/rtt_encoding.ts";
+import { parseConfig } from "../base/config_file.ts";
+import { ConfigError } from "../base/errors.ts";
+import type { DType } from "../tensor/tensor.ts";
+import { RTT_ENCODING_NAMES, type RttEncodingChoice, type RttEncodingName } from "../data/tokens/vocab_v1.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 import { coordinateEntries, type CoordinatesConfig } from "./node_coordinates.ts";
 import { NUM_SELECTED_ROWS } from "./selected_rows.ts";
@@ -38,7 +38,7 @@ export interface ModelConfig {
   sequenceLength: number;
   /** The vocabulary: `v2` (267 tokens) or `v1` (266). */
   vocabulary: "v1" | "v2";
-  /** The encoding of RTTs in vocabulary v1, see lib/tokens/rtt_encoding.ts; null for float64 and in v2. */
+  /** The encoding of RTTs in vocabulary v1, see lib/data/tokens/vocab_v1.ts; null for float64 and in v2. */
   rttEncoding: RttEncodingName | null;
   /** The clip of the encoding `clipped`, milliseconds. */
   rttClipMs: number;
@@ -48,7 +48,7 @@ export interface ModelConfig {
   softcap: number | null;
   /** Whether each head of q and k is normalised before the rotation. */
   qkNorm: boolean;
-  /** Whether half of each key is taken from the token before, see lib/gpu/ops/shift_keys.ts. */
+  /** Whether half of each key is taken from the token before, see lib/tensor/ops/shift_keys.ts. */
   keyShift: boolean;
   /**
    * The initial vectors of the 256 bytes, in the embedding and in the head: `random`, or `ordinal`, which are similar
@@ -103,7 +103,7 @@ export interface RowsConfig {
 
 /** The table of rows of pairs. */
 export interface PairRowsConfig extends RowsConfig {
-  /** Whether the newest RTTs of a pair are input features, see lib/tokens/rtt_recall.ts. */
+  /** Whether the newest RTTs of a pair are input features, see lib/data/tokens/rtt_recall.ts. */
   history: boolean;
 }
 

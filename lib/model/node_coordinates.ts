@@ -1,5 +1,5 @@
 /**
- * The coordinates of addresses, which estimate RTTs of pairs that were not measured; see lib/coordinates/README.md.
+ * The coordinates of addresses, which estimate RTTs of pairs that were not measured; see lib/model/coordinates/README.md.
  *
  * @module
  */
@@ -9,10 +9,10 @@ import {
   type CoordinateSize,
   type NewNode,
   type SavedCoordinates,
-} from "../coordinates/coordinates.ts";
-import { fitCoordinates } from "../coordinates/fit.ts";
-import type { KnownPairs } from "../coordinates/known_pairs.ts";
-import { named } from "../errors.ts";
+} from "./coordinates/coordinates.ts";
+import { fitCoordinates } from "./coordinates/fit.ts";
+import type { KnownPairs } from "./coordinates/known_pairs.ts";
+import { named } from "../base/errors.ts";
 import { NO_ROW, RowTable } from "./row_table.ts";
 import type { RttEstimate } from "./selected_rows.ts";
 

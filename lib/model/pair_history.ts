@@ -3,15 +3,15 @@
  *
  * @module
  */
-import { ensure } from "../errors.ts";
-import { NUM_RECALLED, recallRtts, type RttRecall } from "../tokens/rtt_recall.ts";
+import { ensure } from "../base/errors.ts";
+import { NUM_RECALLED, recallRtts, type RttRecall } from "../data/tokens/rtt_recall.ts";
 import {
   BYTE_BASE,
   RTT_START,
   TIMESTAMP_ABS,
   TIMESTAMP_DELTA1,
   TIMESTAMP_DELTA4,
-} from "../tokens/vocab_v2.ts";
+} from "../data/tokens/vocab_v2.ts";
 
 /** Values of a pair in a checkpoint: its RTT codes, oldest first, and the time of the newest in two parts. */
 export const HISTORY_LENGTH = NUM_RECALLED + 2;

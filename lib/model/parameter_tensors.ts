@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { UserError } from "../errors.ts";
-import type { Gpu } from "../gpu/device.ts";
-import { type Tensor, tensorLength } from "../gpu/tensor.ts";
+import { UserError } from "../base/errors.ts";
+import type { Gpu } from "../tensor/device.ts";
+import { type Tensor, tensorLength } from "../tensor/tensor.ts";
 import { checkpointShapes, type ModelConfig, vocabSize } from "./model_config.ts";
 
 /**

@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { RandomStream } from "../random/philox.ts";
-import { BYTE_BASE as BYTE_BASE_V1 } from "../tokens/vocab_v1.ts";
-import { BYTE_BASE as BYTE_BASE_V2 } from "../tokens/vocab_v2.ts";
+import { RandomStream } from "../base/random.ts";
+import { BYTE_BASE as BYTE_BASE_V1 } from "../data/tokens/vocab_v1.ts";
+import { BYTE_BASE as BYTE_BASE_V2 } from "../data/tokens/vocab_v2.ts";
 import {
   checkpointShapes,
   type ModelConfig,

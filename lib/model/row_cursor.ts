@@ -12,7 +12,7 @@ import {
   SRC_IPV4,
   SRC_IPV6,
   VOCAB_SIZE,
-} from "../tokens/vocab_v2.ts";
+} from "../data/tokens/vocab_v2.ts";
 import { type AddressState, advance, NO_ROW, type PairState } from "./row_table.ts";
 import { type AddressRows, ROWS_PER_TOKEN, type RowUse } from "./address_rows.ts";
 import { SequenceMemory } from "./pair_history.ts";

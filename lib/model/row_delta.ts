@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { numbersOfNode } from "../coordinates/coordinates.ts";
-import { ensure, named } from "../errors.ts";
+import { numbersOfNode } from "./coordinates/coordinates.ts";
+import { ensure, named } from "../base/errors.ts";
 import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "./model_config.ts";
 import { COORDINATE_KEYS, nameOfCoordinates, sizeOfCoordinates } from "./node_coordinates.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { ensure } from "../errors.ts";
-import { mix } from "../random/mix.ts";
+import { ensure } from "../base/errors.ts";
+import { mix } from "../base/random.ts";
 
 /** Stands for the row of a key without one. */
 export const NO_ROW = 0xffffffff;

@@ -5,8 +5,8 @@
  *
  * @module
  */
-import { encodeRttCode } from "../tokens/rtt_code.ts";
-import { NUM_AGES, NUM_SPREADS, type RttRecall } from "../tokens/rtt_recall.ts";
+import { encodeRttCode } from "../data/tokens/rtt_code.ts";
+import { NUM_AGES, NUM_SPREADS, type RttRecall } from "../data/tokens/rtt_recall.ts";
 
 /** An RTT estimated by coordinates, and the error of its logarithm. */
 export interface RttEstimate {

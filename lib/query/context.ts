@@ -1,8 +1,8 @@
 /** Measurements of files as tokens see them, and which of them are known at a time. @module */
-import { FAILED_RTT_MS, type MeasurementBatch } from "../measurement/batch.ts";
-import { addressBytes } from "../addresses/ip.ts";
-import { encodeRttCode } from "../tokens/rtt_code.ts";
-import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { FAILED_RTT_MS, type MeasurementBatch } from "../data/measurement/batch.ts";
+import { addressBytes } from "../data/addresses/ip.ts";
+import { encodeRttCode } from "../data/tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../data/tokens/vocab_v2.ts";
 
 /** A measurement as tokens see it, of what stands in files. */
 export function tokenMeasurement(

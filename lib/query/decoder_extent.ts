@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { contextForm } from "../loader/context_form.ts";
+import { contextForm } from "../data/tokens/context_form.ts";
 import { type ModelConfig, rttEncodingChoice } from "../model/model_config.ts";
 import { type DecoderExtent, decoderFits, type DecoderMemory } from "../model/decoder_buffers.ts";
 import { FIRST_BYTES } from "./rtt/rtt_bytes.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { VOCAB_SIZE } from "../tokens/vocab_v2.ts";
+import { VOCAB_SIZE } from "../data/tokens/vocab_v2.ts";
 
 /** One row of a (rows, width) matrix, a view. */
 export function rowOf(rows: Float32Array, index: number, width: number = VOCAB_SIZE): Float32Array {

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { ByteRange } from "../addresses/ip_prefix.ts";
-import type { RandomStream } from "../random/philox.ts";
-import { BYTE_BASE } from "../tokens/vocab_v2.ts";
+import type { ByteRange } from "../data/addresses/ip_prefix.ts";
+import type { RandomStream } from "../base/random.ts";
+import { BYTE_BASE } from "../data/tokens/vocab_v2.ts";
 import type { ModelDecoders } from "./model_decoders.ts";
 import { rowOf } from "./decoder_rows.ts";
 

@@ -3,15 +3,15 @@
  *
  * @module
  */
-import type { Adaptation, AdaptOptions } from "../adapt/adapt.ts";
-import { AdaptedModel } from "../adapt/adapted_model.ts";
-import type { AdaptedParts } from "../adapt/free_rows.ts";
-import type { TrainingData } from "../addresses/known_addresses.ts";
-import { FormatError } from "../errors.ts";
-import { Gpu } from "../gpu/device.ts";
-import { KernelRegistry } from "../gpu/registry.ts";
+import type { Adaptation, AdaptOptions } from "./adapt/adapt.ts";
+import { AdaptedModel } from "./adapt/adapted_model.ts";
+import type { AdaptedParts } from "./adapt/free_rows.ts";
+import type { TrainingData } from "../data/addresses/known_addresses.ts";
+import { FormatError } from "../base/errors.ts";
+import { Gpu } from "../tensor/device.ts";
+import { KernelRegistry } from "../tensor/registry.ts";
 import type { ModelConfig } from "../model/model_config.ts";
-import { RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { RTT_START, type TokenMeasurement } from "../data/tokens/vocab_v2.ts";
 import { ModelDecoders } from "./model_decoders.ts";
 import { encodeQuery, type RttQuery } from "./query_tokens.ts";
 import type { CheckpointIdentity, QuantileCalibration } from "./rtt/quantile_calibration.ts";

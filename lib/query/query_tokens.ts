@@ -3,15 +3,15 @@
  *
  * @module
  */
-import { UserError } from "../errors.ts";
-import type { IpPrefix } from "../addresses/ip_prefix.ts";
+import { UserError } from "../base/errors.ts";
+import type { IpPrefix } from "../data/addresses/ip_prefix.ts";
 import {
   type Field,
   measurementLength,
   QUERY_ORDER,
   type TokenMeasurement,
   TokenWriter,
-} from "../tokens/vocab_v2.ts";
+} from "../data/tokens/vocab_v2.ts";
 
 /** The longest gap between two times in vocabulary v2: 4 bytes. */
 const MAX_GAP_S = 2 ** 32 - 1;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { UserError } from "../errors.ts";
+import { UserError } from "../base/errors.ts";
 
 /** A query with the longest context, 6,000 measurements, is shorter. */
 export const MAX_LINE_BYTES = 16 * 2 ** 20;

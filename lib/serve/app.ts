@@ -3,18 +3,20 @@
  *
  * @module
  */
+import { ApiError, problemOf } from "./api/api_error.ts";
+import { shortened } from "../base/errors.ts";
+import { urlHost } from "../base/text.ts";
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { routePath } from "hono/route";
-import { ApiError, problemOf } from "../api/api_error.ts";
 import type {
   DestinationsApiQuestion,
   LikelihoodApiQuestion,
   RttApiQuestion,
   ScoreApiOptions,
-} from "../api/schemas.ts";
+} from "./api/schemas.ts";
 import {
   answerGet,
   answerLines,
@@ -24,16 +26,101 @@ import {
   isKnown,
   stoppingError,
 } from "./answers.ts";
-import { HostNames } from "./host_names.ts";
-import { METRICS_TYPE } from "./metrics.ts";
+import { METRICS_TYPE, type ServerMetrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
 import { ANSWER_POLICY, PAGE_POLICY, type PageFile } from "./page_files.ts";
 import { problemResponse } from "./problems.ts";
-import { queryFields } from "./query_fields.ts";
-import type { ServerMetrics } from "./server_metrics.ts";
+
+// Refuses requests that name another host (DNS rebinding).
+//
+// A page of any site can have its own name resolve to 127.0.0.1 and so ask a server that listens there, with itself as
+// the origin. A server that listens on the loopback interface answers requests for names of this machine only. One that
+// others can reach anyway answers all names.
+
+/** With the final dot of a fully qualified name, which some clients send (RFC 1034, section 3.1). */
+const LOOPBACK = /^(?:localhost\.?|.*\.localhost\.?|127(?:\.\d+){3}|\[::1\])$/;
+
+/** The hosts that a server answers for. */
+class HostNames {
+  readonly #isAny: boolean;
+  readonly #names: ReadonlySet<string>;
+
+  /**
+   * Takes the place of a server.
+   *
+   * @param host The address that it listens at.
+   * @param allowOrigins Their hosts are taken too: the server may be behind a proxy that passes names on.
+   */
+  constructor(host: string, allowOrigins: readonly string[]) {
+    this.#isAny = !LOOPBACK.test(urlHost(host)) || allowOrigins.includes("*");
+    this.#names = new Set(
+      allowOrigins.filter((origin) => origin !== "*").map((origin) => new URL(origin).hostname),
+    );
+  }
+
+  /** @throws {ApiError} 421 if a URL names another host, 400 if it names what cannot be one. */
+  require(url: string): void {
+    const hostname = URL.parse(url)?.hostname;
+    if (hostname === undefined) {
+      throw new ApiError(400, `Cannot read the request: ${shortened(url)} is no URL; expected a path`);
+    }
+    if (this.#isAny || LOOPBACK.test(hostname) || this.#names.has(hostname)) return;
+    throw new ApiError(
+      421,
+      `Cannot answer for the host ${
+        shortened(hostname)
+      }: a name of this machine such as localhost was wanted; ` +
+        "start the server with --allow-origin and the origin that people use",
+    );
+  }
+}
+
+// The query of a URL as the fields of a question.
+
+/** How the texts of fields are read; what is not here is a text. */
+const READ: Record<string, (text: string) => unknown> = {
+  quantiles: listOf,
+  at: listOf,
+  rtt: (text) => {
+    const ends = text.split("..");
+    return (ends.length === 1 ? [text, text] : ends).map(numberOf);
+  },
+};
+for (
+  const name of [
+    ...["cdf", "draws", "seed", "context"],
+    ...["top", "prefix_length", "candidates", "max_expansions"],
+  ]
+) READ[name] = numberOf;
+
+/**
+ * Reads a query. What it says is checked where the question is answered.
+ *
+ * @throws {ApiError} If a field is given twice.
+ */
+function queryFields(url: string): Record<string, unknown> {
+  const fields = new Map<string, unknown>();
+  for (const [name, text] of new URL(url).searchParams) {
+    if (fields.has(name)) {
+      throw new ApiError(400, `Cannot answer: found ${shortened(name)} twice, it was wanted once`);
+    }
+    fields.set(name, Object.hasOwn(READ, name) ? READ[name](text) : text);
+  }
+  return Object.fromEntries(fields);
+}
+
+function listOf(text: string): unknown[] {
+  return text.split(",").map(numberOf);
+}
+
+/** A number; another text as it is, for the message. */
+function numberOf(text: string): number | string {
+  const number = text.trim() === "" ? NaN : Number(text);
+  return Number.isFinite(number) ? number : text;
+}
 
 /** What an app is made of. */
-export interface AppOptions extends AnswerOptions {
+interface AppOptions extends AnswerOptions {
   readonly metrics: ServerMetrics;
   /** The address that it listens at. */
   readonly host: string;

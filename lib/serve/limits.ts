@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ApiError } from "../api/api_error.ts";
+import { ApiError } from "./api/api_error.ts";
 
 /** The limits of a server. */
 export interface Limits {

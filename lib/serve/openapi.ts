@@ -6,7 +6,7 @@
  * @module
  */
 import * as z from "zod";
-import { PROBLEM_TITLES, type ProblemStatus } from "../api/api_error.ts";
+import { PROBLEM_TITLES, type ProblemStatus } from "./api/api_error.ts";
 import {
   destinationsAnswerSchema,
   destinationsQuestionSchema,
@@ -19,9 +19,9 @@ import {
   rttAnswerSchema,
   rttQuestionSchema,
   scoreAnswerSchema,
-} from "../api/schemas.ts";
-import { ensure } from "../errors.ts";
-import { VERSION } from "../version.ts";
+} from "./api/schemas.ts";
+import { ensure } from "../base/errors.ts";
+import { VERSION } from "../base/version.ts";
 import { PROBLEM_TYPE } from "./problems.ts";
 
 const SCHEMAS = {

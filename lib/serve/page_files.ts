@@ -4,8 +4,8 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { ensure } from "../errors.ts";
-import { PAGE, readPage } from "../site/page_bundle.ts";
+import { ensure } from "../base/errors.ts";
+import { PAGE, readPage } from "./site/page_bundle.ts";
 
 /**
  * What the page may load: files of its own server. The page says the same itself, for exported sites; frames only a

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { ApiError, type ProblemStatus } from "../api/api_error.ts";
-import type { Problem } from "../api/schemas.ts";
+import { ApiError, type ProblemStatus } from "./api/api_error.ts";
+import type { Problem } from "./api/schemas.ts";
 
 /** The media type of problems. */
 export const PROBLEM_TYPE = "application/problem+json";

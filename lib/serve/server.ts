@@ -9,9 +9,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { ApiError, type ProblemStatus } from "../api/api_error.ts";
-import { UserError } from "../errors.ts";
-import { urlHost } from "../text/url_host.ts";
+import { ApiError, type ProblemStatus } from "./api/api_error.ts";
+import { UserError } from "../base/errors.ts";
+import { urlHost } from "../base/text.ts";
 import type { Limits } from "./limits.ts";
 import { problemResponse, rawProblem } from "./problems.ts";
 

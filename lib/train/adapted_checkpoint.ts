@@ -5,13 +5,13 @@
  * @module
  */
 import { join } from "@std/path";
-import type { MeasuredData } from "../addresses/known_addresses.ts";
-import { FormatError, UserError } from "../errors.ts";
-import { explainFileError } from "../files/file_errors.ts";
-import { hasState } from "../files/checkpoint_folder.ts";
-import { exists, fingerprint, isMissing } from "../files/inputs.ts";
-import { isClosed } from "../files/listed_outputs.ts";
-import { absolutePath } from "../files/real_path.ts";
+import type { MeasuredData } from "../data/addresses/known_addresses.ts";
+import { FormatError, UserError } from "../base/errors.ts";
+import { explainFileError } from "../io/files/file_errors.ts";
+import { hasState } from "../io/files/checkpoint_folder.ts";
+import { exists, fingerprint, isMissing } from "../io/files/inputs.ts";
+import { isClosed } from "../io/files/listed_outputs.ts";
+import { absolutePath } from "../io/files/real_path.ts";
 import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "../model/model_config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
@@ -31,7 +31,7 @@ import {
   type SafetensorsContent,
   sha256OfTensors,
   writeSafetensors,
-} from "../tensor_files/safetensors.ts";
+} from "../io/tensor_files/safetensors.ts";
 
 /** The file's name in its folder. */
 export const DELTA_FILE = "rows.safetensors";

@@ -8,19 +8,19 @@
  * @module
  */
 import { basename, dirname, join } from "@std/path";
-import { FormatError, UserError } from "../errors.ts";
-import { explainFileError } from "../files/file_errors.ts";
-import { removeStaleTemporaries, syncDirectory, temporaryName, writeFileAtomic } from "../files/atomic.ts";
+import { FormatError, UserError } from "../base/errors.ts";
+import { explainFileError } from "../io/files/file_errors.ts";
+import { removeStaleTemporaries, syncDirectory, temporaryName, writeFileAtomic } from "../io/files/atomic.ts";
 import {
   CHECKPOINTS,
   isCheckpointFolder,
   runOfCheckpoint,
   stepName,
   stepOfName,
-} from "../files/checkpoint_folder.ts";
-import { exists } from "../files/inputs.ts";
-import { WORK } from "../files/array_task.ts";
-import { refuseHalfMoved } from "../files/task_manifests.ts";
+} from "../io/files/checkpoint_folder.ts";
+import { exists } from "../io/files/inputs.ts";
+import { WORK } from "../io/files/array_task.ts";
+import { refuseHalfMoved } from "../io/files/task_manifests.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { DELTA_FILE, isAdapted, loadAdapted } from "./adapted_checkpoint.ts";
 import {

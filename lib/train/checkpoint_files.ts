@@ -6,32 +6,32 @@
  */
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
-import { ConfigError, ensure, FormatError } from "../errors.ts";
+import { ConfigError, ensure, FormatError } from "../base/errors.ts";
 import { checkpointShapes } from "../model/model_config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
-import { LOSS_SCALE_STATE } from "../optim/optimizer.ts";
-import { ByteFile } from "../files/byte_file.ts";
+import { LOSS_SCALE_STATE } from "./optim/optimizer.ts";
+import { ByteFile } from "../io/files/byte_file.ts";
 import {
   readSafetensors,
   type SafetensorsContent,
   type SafetensorsFile,
   writeSafetensors,
-} from "../tensor_files/safetensors.ts";
+} from "../io/tensor_files/safetensors.ts";
 import * as z from "zod";
-import { STATE_FILE } from "../files/checkpoint_folder.ts";
-import { exists, readText } from "../files/inputs.ts";
-import { writeJsonAtomic } from "../files/atomic.ts";
-import type { DataPosition } from "../loader/batches.ts";
+import { STATE_FILE } from "../io/files/checkpoint_folder.ts";
+import { exists, readText } from "../io/files/inputs.ts";
+import { writeJsonAtomic } from "../io/files/atomic.ts";
+import type { DataPosition } from "../data/loader/batches.ts";
 import { parseRunConfig, type RunConfig } from "./run_config.ts";
 import { decodeTrainingData, TRAINING_DATA_FILE, writeTrainingData } from "./training_data.ts";
-import type { TrainingData } from "../addresses/known_addresses.ts";
+import type { TrainingData } from "../data/addresses/known_addresses.ts";
 
 /** What is saved; the checksums are added when it is written. */
 export interface CheckpointContent {
   state: Omit<CheckpointState, "files">;
   /** The entries of `checkpointShapes`, by name. */
   weights: Map<string, Float32Array>;
-  /** The optimizer's state, see lib/optim/README.md. */
+  /** The optimizer's state, see lib/train/optim/README.md. */
   optimizer: Map<string, Float32Array>;
   /** What the model was trained on; undefined if that is not known. */
   trainingData?: TrainingData | undefined;

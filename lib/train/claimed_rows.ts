@@ -4,15 +4,15 @@
  *
  * @module
  */
-import type { ProbeRowSource } from "../loader/row_source.ts";
+import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { AddressRows } from "../model/address_rows.ts";
 import { type ModelConfig, numAddressRows, numSelectedRows } from "../model/model_config.ts";
 import { NO_ROW } from "../model/row_table.ts";
 import { deriveConfig, type RunConfig } from "./run_config.ts";
 import type { FitConfig } from "./schema.ts";
-import { parseAddress } from "../addresses/ip.ts";
-import { AddressCounts } from "../addresses/known_addresses.ts";
-import { encodeRttCode } from "../tokens/rtt_code.ts";
+import { parseAddress } from "../data/addresses/ip.ts";
+import { AddressCounts } from "../data/addresses/known_addresses.ts";
+import { encodeRttCode } from "../data/tokens/rtt_code.ts";
 
 /**
  * Lowers a configuration's steps and rows to what the data need, by its section `fit`. A pass reads each measurement

@@ -8,17 +8,71 @@
  *
  * @module
  */
-import { named } from "../errors.ts";
-import type { Batch } from "../loader/batches.ts";
+import { join } from "@std/path";
+import { ensure, FormatError, named } from "../base/errors.ts";
+import { exists } from "../io/files/inputs.ts";
+import type { Communicator } from "./mpi/communicator.ts";
+import { readSafetensors, sha256OfTensors, writeSafetensors } from "../io/tensor_files/safetensors.ts";
+import type { Batch } from "../data/loader/batches.ts";
 import { shareOf } from "../model/batch_rows.ts";
 import type { Transformer } from "../model/transformer.ts";
-import type { Communicator } from "../mpi/communicator.ts";
-import { CompressedSum } from "../mpi/compressed_sum.ts";
-import type { Optimizer } from "../optim/optimizer.ts";
+import { CompressedSum } from "./mpi/compressed_sum.ts";
+import type { Optimizer } from "./optim/optimizer.ts";
 import type { ResumableCheckpoint } from "./checkpoint_files.ts";
-import { loadRankState, saveRankState } from "./rank_state.ts";
 import { agreeOn, checkSameWeights, type RankSums, type StepWork } from "./ranks.ts";
 import type { TrainConfig } from "./schema.ts";
+
+// What each rank of local steps keeps for itself: a file of each rank in the folder of a checkpoint. As many ranks
+// continue from it bit by bit.
+
+type State = ReadonlyMap<string, Float32Array>;
+
+/**
+ * Writes the state of every rank. Returns when all have written theirs.
+ *
+ * @param folder The checkpoint's folder, as the first rank has it.
+ * @param own The state of this rank.
+ * @throws {UserError} If the disk is full.
+ */
+async function saveRankState(
+  ranks: Communicator,
+  folder: string | null,
+  own: State,
+): Promise<void> {
+  const written = await ranks.fromFirst(() => folder);
+  ensure(written !== null, "the first rank writes the checkpoint");
+  const shapes = new Map([...own].map(([name, { length }]) => [name, [length]]));
+  const metadata = { format: "pt", sha256: sha256OfTensors(own) };
+  writeSafetensors(rankFile(written, ranks), { shapes, tensors: new Map(own), metadata });
+  await ranks.sumOf(0);
+}
+
+/**
+ * Reads the state of this rank.
+ *
+ * @param folder The checkpoint's folder.
+ * @returns undefined if the file of any rank is missing or damaged, as in a checkpoint of another number of ranks.
+ */
+async function loadRankState(ranks: Communicator, folder: string): Promise<State | undefined> {
+  const own = readWhole(rankFile(folder, ranks));
+  const [numRead] = await ranks.sumOf(own ? 1 : 0);
+  return numRead === ranks.size ? own : undefined;
+}
+
+function rankFile(folder: string, { rank, size }: Communicator): string {
+  return join(folder, `rank-${rank}-of-${size}.safetensors`);
+}
+
+function readWhole(path: string): State | undefined {
+  if (!exists(path)) return undefined;
+  try {
+    const { tensors, metadata } = readSafetensors(path);
+    return metadata.sha256 === sha256OfTensors(tensors) ? tensors : undefined;
+  } catch (error) {
+    if (error instanceof FormatError) return undefined;
+    throw error;
+  }
+}
 
 /** Ends the checkpoint name of a parameter's outer momentum. */
 const STATE = ".outer_momentum";

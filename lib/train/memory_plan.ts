@@ -1,11 +1,16 @@
 /**
- * The memory of a training run, on the GPU and in the host: planned, logged and checked before anything is allocated.
+ * The GPU memory of an optimizer, computed without allocating any.
  *
  * @module
  */
-import { ConfigError } from "../errors.ts";
-import type { GpuInfo } from "../gpu/device.ts";
+import { NUM_ADAMW_HYPER } from "../tensor/ops/adamw.ts";
+import { muonScratchShapes, NUM_MUON_HYPER } from "../tensor/ops/muon.ts";
+import { numPartialSums } from "../tensor/ops/reduce.ts";
 import { largestTensorBytes, type MakeTensor, plannedSizeBytes } from "../model/allocation.ts";
+import { type GroupName, groupOf, type OptimConfig } from "./optim/optim_config.ts";
+import { stackOf } from "./optim/muon.ts";
+import { ConfigError } from "../base/errors.ts";
+import type { GpuInfo } from "../tensor/device.ts";
 import { gpuParameterShapes, modelTensors } from "../model/buffers.ts";
 import { type ModelConfig, numParameters, parameterShapes } from "../model/model_config.ts";
 import {
@@ -14,12 +19,58 @@ import {
   planModelMemory,
   smallerBatchAdvice,
 } from "../model/memory_plan.ts";
-import { numStateValues, optimizerTensors } from "../optim/memory_plan.ts";
 import { deriveConfig, type RunConfig, trainingExtent } from "./run_config.ts";
 import { teacherExtent } from "./teacher.ts";
 
+/**
+ * Makes a tensor of each size that `Optimizer.create` allocates: states, scratch memory and numbers.
+ *
+ * @param shapes Parameter name -> (rows, columns) of its tensor on the GPU.
+ */
+export function optimizerTensors(
+  shapes: ReadonlyMap<string, readonly number[]>,
+  config: OptimConfig,
+  make: MakeTensor,
+): void {
+  const numPartials = [...shapes.values()].reduce(
+    (sum, [rows, columns]) => sum + numPartialSums(rows * columns),
+    0,
+  );
+  // For the gradient's norm: clip factor, sum of squares, partial sums.
+  const norm = [[4], [1], [numPartials]];
+  const groups = (Object.keys(config.groups) as GroupName[]).map((group) => {
+    const members = [...shapes].filter(([name]) => groupOf(name) === group).map(([, shape]) => shape);
+    const shapesOf = config.groups[group].kind === "muon" ? muonShapes(members) : adamWShapes(members);
+    return group === "rows" ? [...shapesOf, ...members.map(([rows]) => [rows])] : shapesOf;
+  });
+  for (const shape of [...norm, ...groups.flat()]) make("of the optimizer", shape);
+}
+
+/** The 4-byte numbers of the optimizer's state in a checkpoint. @param shapes See {@link optimizerTensors}. */
+function numStateValues(
+  shapes: ReadonlyMap<string, readonly number[]>,
+  config: OptimConfig,
+): number {
+  return [...shapes].reduce((sum, [name, [rows, columns]]) => {
+    const numMoments = config.groups[groupOf(name)].kind === "muon" ? 1 : 2;
+    return sum + numMoments * rows * columns + (groupOf(name) === "rows" ? rows : 0);
+  }, 0);
+}
+
+function adamWShapes(members: readonly (readonly number[])[]): (readonly number[])[] {
+  return [[NUM_ADAMW_HYPER], ...members, ...members];
+}
+
+function muonShapes(members: readonly (readonly number[])[]): (readonly number[])[] {
+  const stacks = Map.groupBy(members, (shape) => shape.join()).values();
+  const scratch = [...stacks].flatMap((shapes) => Object.values(muonScratchShapes(stackOf(shapes))));
+  return [[NUM_MUON_HYPER], ...members, ...scratch];
+}
+
+// The memory of a training run, on the GPU and in the host: planned, logged and checked before anything is allocated.
+
 /** Bytes of GPU memory by purpose. All is allocated at the start and kept, so the sum is the peak. */
-export interface MemoryPlan extends ModelMemory {
+interface MemoryPlan extends ModelMemory {
   /** State, scratch memory and numbers. */
   optimizerBytes: number;
   /** A teacher with its forward pass; 0 without one. */
@@ -28,7 +79,7 @@ export interface MemoryPlan extends ModelMemory {
 }
 
 /** Bytes of host memory that a run holds at once, besides the program and rows of data. */
-export interface HostMemoryPlan {
+interface HostMemoryPlan {
   /** Batches of this step, of the next, and of the validation set. */
   batchesBytes: number;
   /** Weights and optimizer state while they are saved. */

@@ -6,10 +6,10 @@
  *
  * @module
  */
-import { FormatError } from "../errors.ts";
-import { writeFileAtomic } from "../files/atomic.ts";
-import { ByteFile } from "../files/byte_file.ts";
-import { exists, readText } from "../files/inputs.ts";
+import { FormatError } from "../base/errors.ts";
+import { writeFileAtomic } from "../io/files/atomic.ts";
+import { ByteFile } from "../io/files/byte_file.ts";
+import { exists, readText } from "../io/files/inputs.ts";
 
 /** How much of its end {@link readLastMetrics} reads: some 300 records. */
 const TAIL_BYTES = 1 << 16;

@@ -3,17 +3,17 @@
  *
  * @module
  */
-import { formatSeconds } from "../text/quantities.ts";
-import { Autotuner } from "../gpu/autotune.ts";
-import { Gpu } from "../gpu/device.ts";
-import { KernelRegistry } from "../gpu/registry.ts";
-import type { ProbeRowSource } from "../loader/row_source.ts";
+import { formatSeconds } from "../base/text.ts";
+import { Autotuner } from "../tensor/tuning/autotune.ts";
+import { Gpu } from "../tensor/device.ts";
+import { KernelRegistry } from "../tensor/registry.ts";
+import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { bufferLimitBytes } from "../model/allocation.ts";
 import { numAddressRows } from "../model/model_config.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
-import { Optimizer } from "../optim/optimizer.ts";
-import type { AddressCounts } from "../addresses/known_addresses.ts";
+import { Optimizer } from "./optim/optimizer.ts";
+import type { AddressCounts } from "../data/addresses/known_addresses.ts";
 import { claimRows } from "./claimed_rows.ts";
 import { type RunConfig, trainingExtent } from "./run_config.ts";
 import { innerState } from "./local_steps.ts";

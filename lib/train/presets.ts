@@ -11,8 +11,8 @@ import campaign from "../../configs/campaign.json" with { type: "json" };
 import demo from "../../configs/demo.json" with { type: "json" };
 import synth from "../../configs/synth.json" with { type: "json" };
 import v1100m from "../../configs/v1-100m.json" with { type: "json" };
-import { ConfigError, UsageError } from "../errors.ts";
-import { didYouMean } from "../text/nearest.ts";
+import { ConfigError, UsageError } from "../base/errors.ts";
+import { didYouMean } from "../base/text.ts";
 
 type Json = Record<string, unknown>;
 

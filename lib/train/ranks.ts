@@ -6,11 +6,11 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { ConfigError, InterruptedError, UserError } from "../errors.ts";
-import type { Batch } from "../loader/batches.ts";
+import { ConfigError, InterruptedError, UserError } from "../base/errors.ts";
+import type { Batch } from "../data/loader/batches.ts";
 import type { Share } from "../model/batch_rows.ts";
-import type { Communicator } from "../mpi/communicator.ts";
-import { VERSION } from "../version.ts";
+import type { Communicator } from "./mpi/communicator.ts";
+import { VERSION } from "../base/version.ts";
 import { flattenConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
 
 /** Sums over the ranks. */

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { formatCount } from "../text/quantities.ts";
-import { writeFileAtomic } from "../files/atomic.ts";
-import { type ChartCurve, type LineChart, lineChart } from "../report/charts.ts";
-import { type Block, element, pageOf, tableOf } from "../report/page.ts";
-import { FULL_WIDTH } from "../report/theme.ts";
-import { VERSION } from "../version.ts";
+import { formatCount } from "../base/text.ts";
+import { writeFileAtomic } from "../io/files/atomic.ts";
+import { type ChartCurve, type LineChart, lineChart } from "../base/report/charts.ts";
+import { type Block, element, pageOf, tableOf } from "../base/report/page.ts";
+import { FULL_WIDTH } from "../base/report/theme.ts";
+import { VERSION } from "../base/version.ts";
 import { describeConfig, flattenConfig, type RunConfig } from "./run_config.ts";
 import type { MetricsRecord } from "./metrics.ts";
 

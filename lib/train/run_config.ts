@@ -5,10 +5,10 @@
  * @module
  */
 import * as z from "zod";
-import { applySet, parseConfig } from "../config/config_file.ts";
-import { readJsonObject } from "../files/inputs.ts";
-import { formatCount } from "../text/quantities.ts";
-import { ConfigError } from "../errors.ts";
+import { applySet, parseConfig } from "../base/config_file.ts";
+import { readJsonObject } from "../io/files/inputs.ts";
+import { formatCount } from "../base/text.ts";
+import { ConfigError } from "../base/errors.ts";
 import {
   checkModelConfig,
   type ModelConfig,
@@ -16,8 +16,8 @@ import {
   type ModelExtent,
   numParameters,
 } from "../model/model_config.ts";
-import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../loader/sampling_config.ts";
-import { type OptimConfig, optimConfigSchema } from "../optim/optim_config.ts";
+import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../data/tokens/sampling_config.ts";
+import { type OptimConfig, optimConfigSchema } from "./optim/optim_config.ts";
 import { extended, presetOf } from "./presets.ts";
 import {
   type FitConfig,

@@ -5,22 +5,22 @@
  * @module
  */
 import { join, relative } from "@std/path";
-import type { CheckedOutputs } from "../files/checked_outputs.ts";
-import { exists, fingerprint, listInputs } from "../files/inputs.ts";
+import type { CheckedOutputs } from "../io/files/checked_outputs.ts";
+import { exists, fingerprint, listInputs } from "../io/files/inputs.ts";
 import {
   type Batch,
   BatchLoader,
   type DataPosition,
   type LoaderOptions,
   validationBatches,
-} from "../loader/batches.ts";
-import { type ArrayRecordRowSource, openProbeRows } from "../loader/row_source.ts";
+} from "../data/loader/batches.ts";
+import { type ArrayRecordRowSource, openProbeRows } from "../data/loader/row_source.ts";
 import { rttEncodingChoice } from "../model/model_config.ts";
 import type { ResumableCheckpoint } from "./checkpoint_files.ts";
 import type { RunConfig } from "./run_config.ts";
 import { createHash } from "node:crypto";
-import { readManifests } from "../files/task_manifests.ts";
-import { ArrayRecordReader } from "../array_record/reader.ts";
+import { readManifests } from "../io/files/task_manifests.ts";
+import { ArrayRecordReader } from "../io/array_record/reader.ts";
 
 /** What to train on. */
 export interface DataOptions {

@@ -7,14 +7,14 @@
  * @module
  */
 import { dirname, join, relative } from "@std/path";
-import { UserError } from "../errors.ts";
-import { explainFileError } from "../files/file_errors.ts";
-import { isTemporary, removeStaleTemporaries } from "../files/atomic.ts";
-import { CHECKPOINTS } from "../files/checkpoint_folder.ts";
-import { exists } from "../files/inputs.ts";
-import { type Manifest, newManifest, readManifest, writeManifest } from "../files/manifest.ts";
-import { OutputLock } from "../files/output_lock.ts";
-import { WORK } from "../files/array_task.ts";
+import { UserError } from "../base/errors.ts";
+import { explainFileError } from "../io/files/file_errors.ts";
+import { isTemporary, removeStaleTemporaries } from "../io/files/atomic.ts";
+import { CHECKPOINTS } from "../io/files/checkpoint_folder.ts";
+import { exists } from "../io/files/inputs.ts";
+import { type Manifest, newManifest, readManifest, writeManifest } from "../io/files/manifest.ts";
+import { OutputLock } from "../io/files/output_lock.ts";
+import { WORK } from "../io/files/array_task.ts";
 import { checkpointPaths, hasCheckpoints, isSetAside, SET_ASIDE } from "./checkpoint.ts";
 import { EVENT_FILE, EventLog } from "./event_log.ts";
 import { MetricsLog, type ScalarLog } from "./metrics.ts";

@@ -8,11 +8,11 @@
  * @module
  */
 import { dirname } from "@std/path";
-import { ConfigError, ensure, UserError } from "../errors.ts";
-import { exists } from "../files/inputs.ts";
-import { readManifest } from "../files/manifest.ts";
+import { ConfigError, ensure, UserError } from "../base/errors.ts";
+import { exists } from "../io/files/inputs.ts";
+import { readManifest } from "../io/files/manifest.ts";
 import { parameterShapes } from "../model/model_config.ts";
-import type { Communicator } from "../mpi/communicator.ts";
+import type { Communicator } from "./mpi/communicator.ts";
 import { hasCheckpoints, loadCheckpoint, loadForResume, loadResumable, makeLatest } from "./checkpoint.ts";
 import type { LoadedCheckpoint, ResumableCheckpoint } from "./checkpoint_files.ts";
 import { type ConfigDifference, differences, type RunConfig, type RunIdentity } from "./run_config.ts";

@@ -7,10 +7,10 @@
  *
  * @module
  */
-import { ensure } from "../errors.ts";
-import type { Gpu } from "../gpu/device.ts";
-import { LOSS_SCALE } from "../gpu/ops/clip.ts";
-import type { Tensor } from "../gpu/tensor.ts";
+import { ensure } from "../base/errors.ts";
+import type { Gpu } from "../tensor/device.ts";
+import { LOSS_SCALE } from "../tensor/ops/clip.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import type { CheckpointState } from "./checkpoint_files.ts";
 import type { MetricsRecord, ScalarLog } from "./metrics.ts";
 import { ALONE, type RankSums } from "./ranks.ts";

@@ -5,21 +5,21 @@
  *
  * @module
  */
-import { Autotuner } from "../gpu/autotune.ts";
-import { Gpu } from "../gpu/device.ts";
-import { KernelRegistry } from "../gpu/registry.ts";
+import { Autotuner } from "../tensor/tuning/autotune.ts";
+import { Gpu } from "../tensor/device.ts";
+import { KernelRegistry } from "../tensor/registry.ts";
 import { AddressRows } from "../model/address_rows.ts";
 import { type ModelConfig, numAddressRows } from "../model/model_config.ts";
 import { initialParameters } from "../model/parameters.ts";
-import { mergeProfiles } from "../gpu/profile.ts";
-import type { ProfileRow } from "../gpu/program.ts";
+import { mergeProfiles } from "../tensor/profile.ts";
+import type { ProfileRow } from "../tensor/program.ts";
 import type { ModelBatch } from "../model/batch_rows.ts";
 import { Transformer } from "../model/transformer.ts";
-import { Optimizer } from "../optim/optimizer.ts";
-import { MAX_MEASUREMENT_TOKENS } from "../loader/contexts.ts";
-import { RandomStream } from "../random/philox.ts";
-import { encodeRttCode } from "../tokens/rtt_code.ts";
-import { QUERY_ORDER, TokenWriter } from "../tokens/vocab_v2.ts";
+import { Optimizer } from "./optim/optimizer.ts";
+import { MAX_MEASUREMENT_TOKENS } from "../data/tokens/contexts.ts";
+import { RandomStream } from "../base/random.ts";
+import { encodeRttCode } from "../data/tokens/rtt_code.ts";
+import { QUERY_ORDER, TokenWriter } from "../data/tokens/vocab_v2.ts";
 import { deriveConfig, type RunConfig, trainingExtent } from "./run_config.ts";
 
 /** How long steps took, and where the time of one goes. */

@@ -9,8 +9,8 @@
  *
  * @module
  */
-import { ConfigError, UserError } from "../errors.ts";
-import type { KernelRegistry } from "../gpu/registry.ts";
+import { ConfigError, UserError } from "../base/errors.ts";
+import type { KernelRegistry } from "../tensor/registry.ts";
 import type { ModelConfig, ModelExtent } from "../model/model_config.ts";
 import { Transformer } from "../model/transformer.ts";
 import { loadCheckpoint } from "./checkpoint.ts";

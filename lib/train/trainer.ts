@@ -4,18 +4,18 @@
  * @module
  */
 import { join, relative } from "@std/path";
-import { writeFileAtomic } from "../files/atomic.ts";
+import { writeFileAtomic } from "../io/files/atomic.ts";
 import { fitConfig } from "./claimed_rows.ts";
-import { formatCount, formatSeconds } from "../text/quantities.ts";
-import { type CheckedOutputs, checkOutputs } from "../files/checked_outputs.ts";
-import { CHECKPOINTS } from "../files/checkpoint_folder.ts";
-import { exists, fingerprint } from "../files/inputs.ts";
-import { describeOutput, type Manifest } from "../files/manifest.ts";
-import { refuseOverlap } from "../files/output_guard.ts";
-import type { GpuInfo } from "../gpu/device.ts";
-import { describeProfile, PROFILE_NOTES } from "../gpu/profile.ts";
-import type { ProfileRow } from "../gpu/program.ts";
-import type { Communicator } from "../mpi/communicator.ts";
+import { formatCount, formatSeconds } from "../base/text.ts";
+import { type CheckedOutputs, checkOutputs } from "../io/files/checked_outputs.ts";
+import { CHECKPOINTS } from "../io/files/checkpoint_folder.ts";
+import { exists, fingerprint } from "../io/files/inputs.ts";
+import { describeOutput, type Manifest } from "../io/files/manifest.ts";
+import { refuseOverlap } from "../io/files/output_guard.ts";
+import type { GpuInfo } from "../tensor/device.ts";
+import { describeProfile, PROFILE_NOTES } from "../tensor/profile.ts";
+import type { ProfileRow } from "../tensor/program.ts";
+import type { Communicator } from "./mpi/communicator.ts";
 import { hasCheckpoints, loadForResume, modelFileOf } from "./checkpoint.ts";
 import { checkpointFiles, type LoadedCheckpoint, type ResumableCheckpoint } from "./checkpoint_files.ts";
 import { describeConfig, type RunConfig, type RunIdentity } from "./run_config.ts";

@@ -11,17 +11,17 @@ import {
   KnownAddresses,
   type MeasuredData,
   type TrainingData,
-} from "../addresses/known_addresses.ts";
-import { FormatError } from "../errors.ts";
-import { isClosed } from "../files/listed_outputs.ts";
-import { type Manifest, manifestPathBeside, readManifest } from "../files/manifest.ts";
-import { readManifests } from "../files/task_manifests.ts";
+} from "../data/addresses/known_addresses.ts";
+import { FormatError } from "../base/errors.ts";
+import { isClosed } from "../io/files/listed_outputs.ts";
+import { type Manifest, manifestPathBeside, readManifest } from "../io/files/manifest.ts";
+import { readManifests } from "../io/files/task_manifests.ts";
 import { halvesOf, ofHalves } from "../model/row_table.ts";
 import {
   type SafetensorsContent,
   type SafetensorsFile,
   writeSafetensors,
-} from "../tensor_files/safetensors.ts";
+} from "../io/tensor_files/safetensors.ts";
 
 /** The file's name in a checkpoint's folder. */
 export const TRAINING_DATA_FILE = "training_data.safetensors";

@@ -5,9 +5,9 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { basename, dirname, fromFileUrl, join } from "@std/path";
-import { VERSION } from "../../lib/version.ts";
+import { VERSION } from "../../lib/base/version.ts";
 import { moduleOf, STAGES } from "../../tasks/stages.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { untilAtWork } from "../until.ts";
 import { outputOf, type ProcessResult, runDeno, runStageProcess } from "./process.ts";
 import { loadStage } from "./stage_in_process.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { parseDurationS } from "../../lib/cli/duration.ts";
-import { UsageError } from "../../lib/errors.ts";
+import { parseDurationS } from "../../lib/cli/flags.ts";
+import { UsageError } from "../../lib/base/errors.ts";
 
 Deno.test("parseDurationS() reads seconds and units", () => {
   const cases: [string, number][] = [

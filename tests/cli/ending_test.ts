@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { exists } from "../../lib/files/inputs.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
-import { sampleBatch, writeParquet } from "../preprocess/sample_parquet.ts";
+import { exists } from "../../lib/io/files/inputs.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { sampleBatch, writeParquet } from "../data/probe_rows/sample_parquet.ts";
 import { outputOf, runDeno, spawnStage } from "./process.ts";
 
 const SIGNALLED = fromFileUrl(new URL("./signalled.ts", import.meta.url));

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { UsageError } from "../../lib/errors.ts";
+import { UsageError } from "../../lib/base/errors.ts";
 import { describeFlags, flag, kebab, parseFlags } from "../../lib/cli/flags.ts";
 
 const FLAGS = {

@@ -6,14 +6,14 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";
-import { UserError } from "../../lib/errors.ts";
-import { checkOutputs } from "../../lib/files/checked_outputs.ts";
-import { stepName } from "../../lib/files/checkpoint_folder.ts";
+import { UserError } from "../../lib/base/errors.ts";
+import { checkOutputs } from "../../lib/io/files/checked_outputs.ts";
+import { stepName } from "../../lib/io/files/checkpoint_folder.ts";
 import { listCheckpoints, loadCheckpoint } from "../../lib/train/checkpoint.ts";
-import { writeRowCheckpoint } from "../adapt/row_checkpoint.ts";
-import { copyFolder } from "../files/copy_folder.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
-import { runUntilChange } from "../files/until_change.ts";
+import { writeRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
+import { copyFolder } from "../io/files/copy_folder.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { runUntilChange } from "../io/files/until_change.ts";
 import { TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
 import { loadStage } from "./stage_in_process.ts";
 

@@ -65,7 +65,7 @@ if (place === "before the thread") {
   names.push(...sent);
   runCode(`
     import { serveStage } from "${lib}cli/stage.ts";
-    import { UserError } from "${lib}errors.ts";
+    import { UserError } from "${lib}base/errors.ts";
     addEventListener("unload", () => console.error("finished"));
     const how = ${JSON.stringify(how)};
     const run = () => {
@@ -86,11 +86,11 @@ if (place === "before the thread") {
 } else if (place === "with threads of its own") {
   const lib = new URL("../../lib/", import.meta.url).href;
   const thread = (code: string) => `new URL("data:text/javascript,${encodeURIComponent(code)}")`;
-  const echo = `import { serveThread } from "${lib}threads/thread.ts";
+  const echo = `import { serveThread } from "${lib}io/threads/thread.ts";
     const answer = serveThread((bytes) => answer(bytes, [bytes.buffer]));`;
   runCode(`
     import { serveStage } from "${lib}cli/stage.ts";
-    import { startThread } from "${lib}threads/thread.ts";
+    import { startThread } from "${lib}io/threads/thread.ts";
     const run = async () => {
       const echo = startThread(${thread(echo)});
       const answered = new Promise((resolve) => echo.onmessage = ({ data }) => resolve(data));

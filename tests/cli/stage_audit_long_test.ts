@@ -5,9 +5,9 @@
 import { assertEquals } from "@std/assert";
 import { fromFileUrl, join, resolve } from "@std/path";
 import { permissionsOf } from "../../lib/cli/stage_permissions.ts";
-import { exists } from "../../lib/files/inputs.ts";
+import { exists } from "../../lib/io/files/inputs.ts";
 import { needsOf } from "../../tasks/stages.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { runDeno, runStageProcess } from "./process.ts";
 import { smallSettings } from "../train/small_settings.ts";
 

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { dirname, fromFileUrl, join } from "@std/path";
 import { permissionsOf } from "../../lib/cli/stage_permissions.ts";
 import { moduleOf, NEEDS, needsOf, STAGES } from "../../tasks/stages.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import type { Allowed, Attempts } from "./permission_probe.ts";
 import { loadStage } from "./stage_in_process.ts";
 

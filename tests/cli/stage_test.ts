@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { VERSION } from "../../lib/version.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { VERSION } from "../../lib/base/version.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { runDeno, runStageProcess } from "./process.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));

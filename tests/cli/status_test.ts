@@ -1,13 +1,13 @@
 /** `status` as users run it, on what real stages left, and while one works. @module */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { formatIndexes } from "../../lib/files/array_task.ts";
-import { LOCK, OutputLock } from "../../lib/files/output_lock.ts";
-import { describeStatus, statusOf } from "../../lib/inspect/status.ts";
+import { formatIndexes } from "../../lib/io/files/array_task.ts";
+import { LOCK, OutputLock } from "../../lib/io/files/output_lock.ts";
+import { describeStatus, statusOf } from "../../lib/cli/inspect/status.ts";
 import { readLastMetrics, readMetrics } from "../../lib/train/metrics.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
-import { folderHashes } from "../preprocess/folder_hashes.ts";
-import { sampleBatch, writeRowGroups } from "../preprocess/sample_parquet.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { folderHashes } from "../data/probe_rows/folder_hashes.ts";
+import { sampleBatch, writeRowGroups } from "../data/probe_rows/sample_parquet.ts";
 import { checkpointOf, STEPS, TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
 import { runDeno, runStageProcess } from "./process.ts";
 

@@ -1,6 +1,6 @@
 /** Inputs of another stage are refused with what to do. @module */
 import { assertRejects } from "@std/assert";
-import { UserError } from "../../lib/errors.ts";
+import { UserError } from "../../lib/base/errors.ts";
 import { evalStage } from "../../tasks/eval.ts";
 import { pretokenizeStage } from "../../tasks/pretokenize.ts";
 import { shardStage } from "../../tasks/shard.ts";

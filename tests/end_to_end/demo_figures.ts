@@ -6,7 +6,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
-import { checkOutputs } from "../../lib/files/checked_outputs.ts";
+import { checkOutputs } from "../../lib/io/files/checked_outputs.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import { openRows, openValidation } from "../../lib/train/run_data.ts";
 import { runStageProcess } from "../cli/process.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
 Deno.test("another project imports the library as README says", async () => {
   const root = fromFileUrl(new URL("../../", import.meta.url));

@@ -1,10 +1,10 @@
 /** What commands must never delete or replace, whatever their flags: tried on everything in one folder. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { runStageProcess } from "../cli/process.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
-import { ping } from "../atlas/ping_result.ts";
-import { folderHashes } from "../preprocess/folder_hashes.ts";
-import { sampleBatch, writeParquet } from "../preprocess/sample_parquet.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { ping } from "../data/measurement/ping_result.ts";
+import { folderHashes } from "../data/probe_rows/folder_hashes.ts";
+import { sampleBatch, writeParquet } from "../data/probe_rows/sample_parquet.ts";
 import { TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
 
 const folder = new TemporaryFolder();

@@ -6,10 +6,10 @@
  */
 import { assertEquals, assertMatch } from "@std/assert";
 import { dirname, join } from "@std/path";
-import { RandomStream } from "../../lib/random/philox.ts";
+import { RandomStream } from "../../lib/base/random.ts";
 import { runStageProcess } from "../cli/process.ts";
-import { copyFolder } from "../files/copy_folder.ts";
-import { folderHashes } from "../preprocess/folder_hashes.ts";
+import { copyFolder } from "../io/files/copy_folder.ts";
+import { folderHashes } from "../data/probe_rows/folder_hashes.ts";
 import { runToEnd } from "./trial_stages.ts";
 
 /** What goes wrong with a copy. `files` are those of the copy, in random order. */

@@ -7,17 +7,17 @@ import { join } from "@std/path";
 import type { SchemaElement } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { FormatError } from "../../lib/errors.ts";
-import { importAtlas, type ImportSummary } from "../../lib/import/atlas_import.ts";
-import { importCsv } from "../../lib/import/csv_import.ts";
-import { openInput } from "../../lib/compression/decompress.ts";
-import { readMeasurements } from "../../lib/measurement/parquet_reader.ts";
-import { RejectLog } from "../../lib/measurement/rejects.ts";
-import { ArrayRecordReader } from "../../lib/array_record/reader.ts";
-import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
-import { decodeProbeRow, decodeProbeRowHeader, encodeProbeRow } from "../../lib/probe_rows/probe_row.ts";
-import { syntheticRows } from "../loader/synthetic_rows.ts";
-import { sampleBatch, writeParquet } from "../preprocess/sample_parquet.ts";
+import { FormatError } from "../../lib/base/errors.ts";
+import { importAtlas, type ImportSummary } from "../../lib/data/import/atlas_import.ts";
+import { importCsv } from "../../lib/data/import/csv_import.ts";
+import { openInput } from "../../lib/io/compression/decompress.ts";
+import { readMeasurements } from "../../lib/data/measurement_files/parquet_reader.ts";
+import { RejectLog } from "../../lib/data/measurement_files/rejects.ts";
+import { ArrayRecordReader } from "../../lib/io/array_record/reader.ts";
+import { ArrayRecordWriter } from "../../lib/io/array_record/writer.ts";
+import { decodeProbeRow, decodeProbeRowHeader, encodeProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
+import { syntheticRows } from "../data/loader/synthetic_rows.ts";
+import { sampleBatch, writeParquet } from "../data/probe_rows/sample_parquet.ts";
 
 /** Names of the formats. */
 export const FORMATS = [

@@ -8,7 +8,7 @@
 import { AssertionError } from "@std/assert";
 import { flag } from "../../lib/cli/flags.ts";
 import { defineStage, runStage, type StageContext } from "../../lib/cli/stage.ts";
-import { UsageError, UserError } from "../../lib/errors.ts";
+import { UsageError, UserError } from "../../lib/base/errors.ts";
 import { readBrokenCopies } from "./broken_copies.ts";
 import { FORMATS } from "./formats.ts";
 import { tryHostileOptions } from "./hostile_options.ts";

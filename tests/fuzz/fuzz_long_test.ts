@@ -1,7 +1,7 @@
 /** A small part of `deno task fuzz` with a fixed seed, for every test run. */
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
-import { RandomStream } from "../../lib/random/philox.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { RandomStream } from "../../lib/base/random.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { readBrokenCopies } from "./broken_copies.ts";
 import { FORMATS } from "./formats.ts";
 import { tryHostileOptions } from "./hostile_options.ts";

@@ -6,7 +6,7 @@
  */
 import { assert, assertMatch } from "@std/assert";
 import { join } from "@std/path";
-import { RandomStream } from "../../lib/random/philox.ts";
+import { RandomStream } from "../../lib/base/random.ts";
 import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
 import { stageArguments, TRIAL_STAGES, type TrialStage } from "./trial_stages.ts";
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { RandomStream } from "../../lib/random/philox.ts";
+import type { RandomStream } from "../../lib/base/random.ts";
 
 /** Numbers that formats trip over: signs, lengths, varints without end. */
 const AWKWARD_BYTES = [0x00, 0x01, 0x7f, 0x80, 0xff];

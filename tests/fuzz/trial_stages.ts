@@ -6,11 +6,11 @@
 import { assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
-import type { Manifest } from "../../lib/files/manifest.ts";
+import type { Manifest } from "../../lib/io/files/manifest.ts";
 import { readMetrics } from "../../lib/train/metrics.ts";
 import { runStageProcess } from "../cli/process.ts";
-import { folderHashes } from "../preprocess/folder_hashes.ts";
-import { sampleBatch, writeParquet } from "../preprocess/sample_parquet.ts";
+import { folderHashes } from "../data/probe_rows/folder_hashes.ts";
+import { sampleBatch, writeParquet } from "../data/probe_rows/sample_parquet.ts";
 import { readEventScalars } from "../train/event_scalars.ts";
 import { smallSettings } from "../train/small_settings.ts";
 

@@ -6,7 +6,7 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";
-import { RandomStream } from "../../lib/random/philox.ts";
+import { RandomStream } from "../../lib/base/random.ts";
 import { outputOf, type ProcessResult, spawnStage } from "../cli/process.ts";
 import { comparableFiles, runToEnd, stageArguments, type TrialStage } from "./trial_stages.ts";
 

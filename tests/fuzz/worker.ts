@@ -7,8 +7,8 @@
  * @module
  */
 import { join } from "@std/path";
-import { UserError } from "../../lib/errors.ts";
-import { RandomStream } from "../../lib/random/philox.ts";
+import { UserError } from "../../lib/base/errors.ts";
+import { RandomStream } from "../../lib/base/random.ts";
 import { FORMAT, type FormatName, FORMATS } from "./formats.ts";
 import { mutate } from "./mutate.ts";
 

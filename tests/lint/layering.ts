@@ -1,138 +1,28 @@
 /**
- * The house's lint plugin: imports go down the layers, `.wgsl` comes in through one module, what runs in a browser
- * keeps to what a browser has, no object literal is spread into another, and `let` takes no array literal apart.
+ * The lint plugin of this repository: imports go down the layers, `.wgsl` is imported by one module, and what runs in a
+ * browser uses only what a browser has.
  *
  * Used by `deno lint` (deno.json, lint.plugins) and by layering_test.ts.
  *
  * @module
  */
 
-const ERRORS = "errors.ts";
-/** Files and what they need. */
-const FILES = [ERRORS, "files", "version.ts"];
-const ARRAY_RECORD = ["array_record", "collections", "probe_rows"];
+/** The folders of lib/, in order: each imports itself and those before it. */
+export const LAYERS = ["base", "io", "data", "tensor", "model", "train", "query", "eval", "serve", "cli"];
 
-/** For each folder (or file) of lib/, what it may import besides itself, floor by floor. */
-export const MAY_IMPORT: Record<string, readonly string[]> = {
-  // Ground.
-  "errors.ts": [],
-  "version.ts": [],
-  "std": [],
-  "collections": [],
-  "text": [],
-  "random": [ERRORS],
-  "runtime": [ERRORS],
-  "threads": [ERRORS],
-  "files": [ERRORS, "version.ts"],
-  "config": [ERRORS, "text"],
-
-  // Formats, which know nothing of measurements.
-  "compression": [ERRORS, "files", "runtime"],
-  "parquet": FILES,
-  "arrow": [ERRORS],
-  "array_record": [ERRORS, "collections", "compression", "files"],
-  "tensor_files": [ERRORS, "files"],
-
-  // Measurements on their way to a batch.
-  "addresses": [ERRORS],
-  "tokens": [ERRORS, "addresses", "random"],
-  "measurement": [...FILES, "addresses", "parquet", "tokens"],
-  "probe_rows": [ERRORS, "arrow"],
-  "synth": [...FILES, "addresses", "measurement", "parquet", "random", "threads", "tokens"],
-  "atlas": [ERRORS, "addresses", "measurement"],
-  "import": [...FILES, "addresses", "atlas", "compression", "measurement", "parquet"],
-  "context": ["tokens"],
-  "external_sort": [ERRORS, "addresses", "collections", "files", "random"],
-  "preprocess": [
-    ...FILES,
-    ...ARRAY_RECORD,
-    ...["addresses", "external_sort", "measurement", "parquet", "random", "runtime", "threads"],
-  ],
-  "loader": [...FILES, ...ARRAY_RECORD, "addresses", "random", "threads", "tokens"],
-  "pretokenize": [
-    ...FILES,
-    ...[
-      "addresses",
-      "loader",
-      "measurement",
-      "parquet",
-      "preprocess",
-      "random",
-      "runtime",
-      "threads",
-      "tokens",
-    ],
-  ],
-
-  // What learns.
-  "coordinates": [ERRORS, "random"],
-  "gpu": [...FILES, "runtime", "text"],
-  "model": [ERRORS, "addresses", "config", "coordinates", "gpu", "random", "tokens"],
-  "optim": [ERRORS, "config", "gpu", "model", "random"],
-  "mpi": [ERRORS],
-  "report": [],
-
-  // What starts tasks, in this process or on a cluster.
-  "cli": [...FILES, "text", "threads"],
-  "compile": [ERRORS, "files"],
-  "cluster": [ERRORS, "config", "files"],
-};
-MAY_IMPORT["train"] = [
-  ...FILES,
-  ...ARRAY_RECORD,
-  ...["addresses", "config", "gpu", "loader", "model", "mpi", "optim", "random", "report", "runtime"],
-  ...["tensor_files", "text", "tokens"],
-];
-MAY_IMPORT["adapt"] = [ERRORS, "addresses", "gpu", "model", "optim", "tokens", "train"];
-
-// What is asked of a model, and how good it is: all below but what starts tasks.
-const BELOW = Object.keys(MAY_IMPORT).filter((name) => !["cli", "compile", "cluster"].includes(name));
-for (const folder of ["query", "inspect", "bench"]) MAY_IMPORT[folder] = BELOW;
-MAY_IMPORT["evaluate"] = [...BELOW, "query"];
-MAY_IMPORT["score"] = [...BELOW, "query", "evaluate"];
-MAY_IMPORT["api"] = [...BELOW, "query", "score"];
-MAY_IMPORT["query_files"] = [...BELOW, "query", "api"];
-MAY_IMPORT["page"] = [
-  ERRORS,
-  "addresses",
-  "api",
-  "atlas",
-  "measurement",
-  "model",
-  "query",
-  "report",
-  "site",
-  "tensor_files",
-  "text",
-];
-MAY_IMPORT["serve"] = [...BELOW, "query", "api", "site"];
-MAY_IMPORT["site"] = [...BELOW, "api"];
-
-/** What runs in a browser as it does in Deno: rooms, and modules of rooms that also read and write files. */
+/** Folders of lib/ whose modules run in a browser as they do in Deno; folders inside them are named of their own. */
 export const IN_BROWSER: readonly string[] = [
-  ...[ERRORS, "collections", "config", "random", "text", "runtime/queue_idle.ts"],
-  "tensor_files/safetensors_header.ts",
-  ...["addresses", "atlas", "context", "tokens", "measurement/batch.ts", "measurement/time_text.ts"],
-  ...["contexts", "context_form", "context_keys", "sampling_config"].map((name) => `loader/${name}.ts`),
-  ...["coordinates", "gpu", "model", "optim", "report"],
-  ...["adapt", "query", "score/result_surprise.ts", "score/score_results.ts", "api"],
-  ...["site/site_file.ts", "page"],
-];
-
-/** Modules of such rooms that run in Deno only. */
-export const NOT_IN_BROWSER: readonly string[] = [
-  "adapt/checkpoint.ts",
-  "gpu/autotune.ts",
-  "gpu/bench.ts",
-  "page/bundle.ts",
+  ...["base", "base/report"],
+  ...["data/addresses", "data/measurement", "data/tokens"],
+  ...["tensor", "tensor/ops", "model", "model/coordinates", "train/optim"],
+  ...["query", "query/adapt", "query/destinations", "query/likelihood", "query/rtt", "query/score"],
+  ...["serve/api", "serve/page"],
 ];
 
 /** Whether a module runs in a browser. @param path From the repository's root. */
 function runsInBrowser(path: string): boolean {
-  const [top, room, ...rest] = path.split("/");
-  const name = [room, ...rest].join("/");
-  return top === "lib" && !NOT_IN_BROWSER.includes(name) &&
-    IN_BROWSER.some((each) => [room, name].includes(each));
+  const folder = /^lib\/(.*)\/[^/]*$/.exec(path)?.[1];
+  return folder !== undefined && IN_BROWSER.includes(folder);
 }
 
 /**
@@ -150,22 +40,12 @@ export function faultInBrowser(importer: string, specifier: string): string | un
   return `${importer} runs in a browser, ${target} does not`;
 }
 
-/** What the README.md of a room says of its imports, such as "May import: `files`, `text`." */
-export function importsLine(room: string): string {
-  const allowed = [...new Set(MAY_IMPORT[room])].filter((name) => !name.endsWith(".ts"));
-  const isAnswer = BELOW.every((name) => name.endsWith(".ts") || allowed.includes(name));
-  const named = (isAnswer ? allowed.filter((name) => !BELOW.includes(name)) : allowed).sort();
-  const names = named.map((name) => `\`${name}\``);
-  if (isAnswer) names.unshift("all rooms below the answers");
-  return names.length === 0 ? "May import no other folder." : `May import: ${names.join(", ")}.`;
-}
-
-const WGSL_IMPORTER = "lib/gpu/kernels.ts";
+const WGSL_IMPORTER = "lib/tensor/kernels.ts";
 
 /**
  * Says what is wrong with an import, if anything.
  *
- * @param importer The importing file's path from the repository's root, such as `lib/gpu/device.ts`.
+ * @param importer The importing file's path from the repository's root, such as `lib/tensor/device.ts`.
  * @param specifier What stands in the import.
  * @returns The fault, or undefined.
  */
@@ -181,9 +61,8 @@ export function faultOfImport(importer: string, specifier: string): string | und
   if (toTop === "tests" && fromTop !== "tests") return "only tests import tests";
   if (fromTop !== "lib" || toTop !== "lib" || from === to) return undefined;
   if (target.split("/").at(-1)?.startsWith("_")) return `${target} is private to its folder`;
-  const allowed = MAY_IMPORT[from];
-  if (!allowed) return `lib/${from} has no place among the layers; give it one in tests/lint/layering.ts`;
-  return allowed.includes(to) ? undefined : `lib/${from} may not import lib/${to}`;
+  if (!LAYERS.includes(from)) return `lib/${from} is not among the layers of tests/lint/layering.ts`;
+  return LAYERS.indexOf(to) < LAYERS.indexOf(from) ? undefined : `lib/${from} may not import lib/${to}`;
 }
 
 /** The path of the file that is checked, from the repository's root, if it is one of ours. */
@@ -239,25 +118,6 @@ const plugin: Deno.lint.Plugin = {
           Identifier(node) {
             if (node.name !== "Deno") return;
             context.report({ node, message: `${importer} runs in a browser, which has no Deno` });
-          },
-        };
-      },
-    },
-    "plain-literals": {
-      create(context) {
-        return {
-          "ObjectExpression > SpreadElement > ObjectExpression"(node: Deno.lint.ObjectExpression) {
-            const properties = context.sourceCode.getText(node).slice(1, -1).trim().replace(/,$/, "");
-            context.report({
-              node: node.parent,
-              message: "properties that are spread from a literal stand plainly in the object",
-              fix: (fixer) => fixer.replaceTextRange([node.parent.range[0], node.range[1]], properties),
-            });
-          },
-          "VariableDeclaration[kind='let'] > VariableDeclarator[id.type='ArrayPattern'][init.type='ArrayExpression']"(
-            node: Deno.lint.VariableDeclarator,
-          ) {
-            context.report({ node, message: "each variable that changes has a let of its own" });
           },
         };
       },

@@ -4,16 +4,16 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import type { KernelRegistry } from "../../lib/gpu/registry.ts";
+import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
 import { type ModelBatch, rowsOfBatch } from "../../lib/model/batch_rows.ts";
 import { type ModelConfig, vocabSize } from "../../lib/model/model_config.ts";
 import { Decoder } from "../../lib/model/decoder.ts";
 import { NO_ROW } from "../../lib/model/row_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { parseOptimConfig } from "../../lib/optim/optim_config.ts";
-import { Optimizer } from "../../lib/optim/optimizer.ts";
-import { assertClose, assertSameBits, testOnEachDevice } from "../gpu/support.ts";
+import { parseOptimConfig } from "../../lib/train/optim/optim_config.ts";
+import { Optimizer } from "../../lib/train/optim/optimizer.ts";
+import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import {
   referenceBackward,

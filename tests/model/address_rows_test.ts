@@ -5,8 +5,8 @@ import { PairHistory, type TimedRtt } from "../../lib/model/pair_history.ts";
 import { RowCursor } from "../../lib/model/row_cursor.ts";
 import { NO_ROW, RowTable } from "../../lib/model/row_table.ts";
 import { rowsBeforeFirstByte } from "../../lib/model/selected_rows.ts";
-import { parseAddress } from "../../lib/addresses/ip.ts";
-import { NUM_RECALLED, recallRtts, type RttRecall } from "../../lib/tokens/rtt_recall.ts";
+import { parseAddress } from "../../lib/data/addresses/ip.ts";
+import { NUM_RECALLED, recallRtts, type RttRecall } from "../../lib/data/tokens/rtt_recall.ts";
 import {
   BYTE_BASE,
   FIELD_ORDERS,
@@ -14,7 +14,7 @@ import {
   RTT_START,
   type TokenMeasurement,
   TokenWriter,
-} from "../../lib/tokens/vocab_v2.ts";
+} from "../../lib/data/tokens/vocab_v2.ts";
 import { tinyConfig } from "./tiny_model.ts";
 
 function rowsConfig(changes: Partial<ModelConfig> = {}): ModelConfig {

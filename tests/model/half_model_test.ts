@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import type { KernelRegistry } from "../../lib/gpu/registry.ts";
+import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { type ModelExtent, vocabSize } from "../../lib/model/model_config.ts";
 import { planModelMemory } from "../../lib/model/memory_plan.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { assertClose, assertSameBits, testOnEachDevice } from "../gpu/support.ts";
+import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { logitsProblem, referenceBackward, referenceForward } from "../reference/model.ts";
 import { halfModelTolerance } from "../tolerances.ts";

@@ -10,10 +10,10 @@ import { type ModelConfig, numAddressRows } from "../../lib/model/model_config.t
 import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import type { Transformer } from "../../lib/model/transformer.ts";
-import { RandomStream } from "../../lib/random/philox.ts";
-import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
-import { PACKED_RECALL, packRecall, recallRtts } from "../../lib/tokens/rtt_recall.ts";
-import { FIELD_ORDERS, RTT_START, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
+import { RandomStream } from "../../lib/base/random.ts";
+import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
+import { PACKED_RECALL, packRecall, recallRtts } from "../../lib/data/tokens/rtt_recall.ts";
+import { FIELD_ORDERS, RTT_START, TokenWriter } from "../../lib/data/tokens/vocab_v2.ts";
 
 const NUM_ADDRESSES = 6;
 

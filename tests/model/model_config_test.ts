@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { ConfigError } from "../../lib/errors.ts";
+import { ConfigError } from "../../lib/base/errors.ts";
 import { numParameters, parameterShapes, parseModelConfig } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";

@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import type { KernelRegistry } from "../../lib/gpu/registry.ts";
+import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { AddressRows } from "../../lib/model/address_rows.ts";
 import { type ModelBatch, rowsOfBatch } from "../../lib/model/batch_rows.ts";
 import {
@@ -17,10 +17,10 @@ import {
 } from "../../lib/model/model_config.ts";
 import { NO_ROW } from "../../lib/model/row_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { parseOptimConfig } from "../../lib/optim/optim_config.ts";
-import { Optimizer } from "../../lib/optim/optimizer.ts";
-import { readSafetensors, type SafetensorsContent } from "../../lib/tensor_files/safetensors.ts";
-import { assertClose, testOnEachDevice } from "../gpu/support.ts";
+import { parseOptimConfig } from "../../lib/train/optim/optim_config.ts";
+import { Optimizer } from "../../lib/train/optim/optimizer.ts";
+import { readSafetensors, type SafetensorsContent } from "../../lib/io/tensor_files/safetensors.ts";
+import { assertClose, testOnEachDevice } from "../tensor/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { PARITY_LOSS, parityTolerance } from "../tolerances.ts";
 import { readGradients } from "./known_rows.ts";

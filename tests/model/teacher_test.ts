@@ -1,16 +1,16 @@
 /** A model that learns the bytes of RTTs from another one. */
 import { assert, assertLess } from "@std/assert";
-import { named } from "../../lib/errors.ts";
-import type { KernelRegistry } from "../../lib/gpu/registry.ts";
-import type { DType } from "../../lib/gpu/tensor.ts";
+import { named } from "../../lib/base/errors.ts";
+import type { KernelRegistry } from "../../lib/tensor/registry.ts";
+import type { DType } from "../../lib/tensor/tensor.ts";
 import { markRttBytes, type ModelBatch } from "../../lib/model/batch_rows.ts";
 import { vocabSize } from "../../lib/model/model_config.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { parseOptimConfig } from "../../lib/optim/optim_config.ts";
-import { Optimizer } from "../../lib/optim/optimizer.ts";
-import { RTT_START } from "../../lib/tokens/vocab_v2.ts";
-import { assertClose, assertSameBits, testOnEachDevice } from "../gpu/support.ts";
+import { parseOptimConfig } from "../../lib/train/optim/optim_config.ts";
+import { Optimizer } from "../../lib/train/optim/optimizer.ts";
+import { RTT_START } from "../../lib/data/tokens/vocab_v2.ts";
+import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";
 import { modelTolerance } from "../tolerances.ts";
 import { batchOf, knownRows } from "./known_rows.ts";
 import { tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";

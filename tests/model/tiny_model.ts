@@ -9,7 +9,7 @@ import {
   parseModelConfig,
   vocabSize,
 } from "../../lib/model/model_config.ts";
-import { RandomStream } from "../../lib/random/philox.ts";
+import { RandomStream } from "../../lib/base/random.ts";
 import type { Weights } from "../reference/model.ts";
 
 /** A configuration of two layers; `changes` replace its values. */

@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertGreater, assertRejects, assertThrows } from "@std/assert";
-import { UserError } from "../../lib/errors.ts";
-import type { KernelRegistry } from "../../lib/gpu/registry.ts";
+import { UserError } from "../../lib/base/errors.ts";
+import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { planModelMemory } from "../../lib/model/memory_plan.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { assertClose, assertSameBits, testOnEachDevice } from "../gpu/support.ts";
+import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { logitsProblem, referenceBackward, referenceForward } from "../reference/model.ts";
 import { modelTolerance } from "../tolerances.ts";

@@ -1,9 +1,9 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "@std/path";
-import { UserError } from "../../lib/errors.ts";
+import { UserError } from "../../lib/base/errors.ts";
 import { knownAt } from "../../lib/query/context.ts";
-import { readContext } from "../../lib/query_files/measurement_files.ts";
-import { makeBatch, withFolder, writeParquet } from "../measurement/batches.ts";
+import { readContext } from "../../lib/query/files/measurement_files.ts";
+import { makeBatch, withFolder, writeParquet } from "../data/measurement_files/batches.ts";
 
 Deno.test("readContext() gives the newest measurements, oldest first, and says if the file was not so", () =>
   withFolder(async (folder) => {

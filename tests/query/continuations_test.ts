@@ -1,10 +1,10 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { Gpu } from "../../lib/gpu/device.ts";
-import { KernelRegistry } from "../../lib/gpu/registry.ts";
+import { Gpu } from "../../lib/tensor/device.ts";
+import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { decoderSizeBytes } from "../../lib/model/decoder_buffers.ts";
-import { type ContinuedPrompt, groupsOfContinuations } from "../../lib/query/continuations.ts";
+import { type ContinuedPrompt, groupsOfContinuations } from "../../lib/query/model_decoders.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
-import { RandomStream } from "../../lib/random/philox.ts";
+import { RandomStream } from "../../lib/base/random.ts";
 import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
 
 const random = new RandomStream(0, "continuations");

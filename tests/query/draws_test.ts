@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { byteMass, byteTokens, drawToken } from "../../lib/query/draws.ts";
-import { RandomStream } from "../../lib/random/philox.ts";
-import { BYTE_BASE, VOCAB_SIZE } from "../../lib/tokens/vocab_v2.ts";
+import { RandomStream } from "../../lib/base/random.ts";
+import { BYTE_BASE, VOCAB_SIZE } from "../../lib/data/tokens/vocab_v2.ts";
 
 const LOG_P = Float32Array.from({ length: VOCAB_SIZE }, () => -20);
 [0.1, 0.2, 0.3, 0.05].forEach((p, i) => LOG_P[BYTE_BASE + 64 + i] = Math.log(p));

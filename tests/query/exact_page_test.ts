@@ -5,9 +5,9 @@
  */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { addressBytes } from "../../lib/addresses/ip.ts";
-import { Gpu } from "../../lib/gpu/device.ts";
-import { KernelRegistry } from "../../lib/gpu/registry.ts";
+import { addressBytes } from "../../lib/data/addresses/ip.ts";
+import { Gpu } from "../../lib/tensor/device.ts";
+import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { AddressRows, ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
 import { type ModelConfig, parseModelConfig, vocabSize } from "../../lib/model/model_config.ts";
 import { RowCursor } from "../../lib/model/row_cursor.ts";
@@ -16,11 +16,11 @@ import { NUM_SELECTED_ROWS } from "../../lib/model/selected_rows.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { encodeQuery, type RttQuery } from "../../lib/query/query_tokens.ts";
 import { parseAddressQuestion, type RttQuestion } from "../../lib/query/rtt/rtt_question.ts";
-import { mix } from "../../lib/random/mix.ts";
-import { readSafetensors } from "../../lib/tensor_files/safetensors.ts";
-import { decodeRttCode, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
-import { recallRtts } from "../../lib/tokens/rtt_recall.ts";
-import { BYTE_BASE, FAILED, RTT_START } from "../../lib/tokens/vocab_v2.ts";
+import { mix } from "../../lib/base/random.ts";
+import { readSafetensors } from "../../lib/io/tensor_files/safetensors.ts";
+import { decodeRttCode, encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
+import { recallRtts } from "../../lib/data/tokens/rtt_recall.ts";
+import { BYTE_BASE, FAILED, RTT_START } from "../../lib/data/tokens/vocab_v2.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { logitsProblem, referenceForward } from "../reference/model.ts";
 

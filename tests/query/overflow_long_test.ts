@@ -1,9 +1,9 @@
 /** Models whose numbers overflow in float32 give errors, never answers. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { UserError } from "../../lib/errors.ts";
+import { UserError } from "../../lib/base/errors.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
-import { exists } from "../../lib/files/inputs.ts";
+import { exists } from "../../lib/io/files/inputs.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";
 import { withTinyModel } from "./tiny_model.ts";

@@ -1,19 +1,19 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { UserError } from "../../lib/errors.ts";
+import { UserError } from "../../lib/base/errors.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../lib/query/rtt/quantile_calibration.ts";
 import { contextThatFits, encodeQuery, type RttQuery } from "../../lib/query/query_tokens.ts";
 import type { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
-import { parseAddress } from "../../lib/addresses/ip.ts";
-import { CANONICAL_RTT_CODES, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
+import { parseAddress } from "../../lib/data/addresses/ip.ts";
+import { CANONICAL_RTT_CODES, encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
 import {
   BYTE_BASE,
   decodeTokens,
   FAILED,
   RTT_START,
   type TokenMeasurement,
-} from "../../lib/tokens/vocab_v2.ts";
+} from "../../lib/data/tokens/vocab_v2.ts";
 import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
 
 function bytesOf(text: string): Uint8Array {

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { readContext } from "../../lib/query_files/measurement_files.ts";
+import { readContext } from "../../lib/query/files/measurement_files.ts";
 import { runStageProcess } from "../cli/process.ts";
-import { makeBatch, writeParquet } from "../measurement/batches.ts";
+import { makeBatch, writeParquet } from "../data/measurement_files/batches.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";
 
 Deno.test("query rtt --queries answers every line but a bad one, and ends with exit code 1", () =>

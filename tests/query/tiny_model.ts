@@ -1,6 +1,6 @@
 /** A model for the tests of queries: two small blocks with weights that make its predictions far from uniform. */
-import { Gpu } from "../../lib/gpu/device.ts";
-import { KernelRegistry } from "../../lib/gpu/registry.ts";
+import { Gpu } from "../../lib/tensor/device.ts";
+import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { type ModelConfig, parseModelConfig, vocabSize } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";

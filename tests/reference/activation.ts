@@ -1,5 +1,5 @@
 /** The activations of the MLP and their slopes in float64. @module */
-import type { ActivationKind } from "../../lib/gpu/ops/gemm.ts";
+import type { ActivationKind } from "../../lib/tensor/ops/gemm.ts";
 
 const sigmoid = (u: number) => 1 / (1 + Math.exp(-u));
 const ROOT = Math.sqrt(2 / Math.PI);

@@ -1,5 +1,5 @@
 /** One step of AdamW in float64, as torch.optim.AdamW does it. @module */
-import type { AdamWStep } from "../../lib/gpu/ops/adamw.ts";
+import type { AdamWStep } from "../../lib/tensor/ops/adamw.ts";
 
 /** What AdamW changes. */
 export interface AdamWState {

@@ -1,5 +1,5 @@
 /** Rows of a table that are added to tokens, and AdamW for some rows of a table, in float64. @module */
-import type { AdamWStep } from "../../lib/gpu/ops/adamw.ts";
+import type { AdamWStep } from "../../lib/tensor/ops/adamw.ts";
 import { adamW, type AdamWState } from "./adamw.ts";
 
 /** x[r, :] + the sum of the rows that `indexes` names for r, those that the table has. */

@@ -7,7 +7,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { RandomStream } from "../../lib/random/philox.ts";
+import { RandomStream } from "../../lib/base/random.ts";
 
 /** Named float64 arrays. */
 export type Arrays = Record<string, Float64Array>;

@@ -1,5 +1,5 @@
 /** Matrix products in float64. @module */
-import type { GemmKind } from "../../lib/gpu/ops/gemm.ts";
+import type { GemmKind } from "../../lib/tensor/ops/gemm.ts";
 
 /** The sizes of op(A) (m, k) and op(B) (k, n). */
 export interface GemmShape {

@@ -1,5 +1,5 @@
 /** Muon in float64, written as torch.optim.Muon is: with a transpose, and two polynomial terms. @module */
-import type { MuonStep } from "../../lib/gpu/ops/muon.ts";
+import type { MuonStep } from "../../lib/tensor/ops/muon.ts";
 import { gemm } from "./gemm.ts";
 
 const [A, B, C] = [3.4445, -4.7750, 2.0315];

@@ -1,9 +1,9 @@
 /** The whole optimizer step in float64: clipping, schedule, and each group's rule. @module */
 import { type ModelConfig, parameterShapes } from "../../lib/model/model_config.ts";
-import { groupOf, type OptimConfig } from "../../lib/optim/optim_config.ts";
-import { momentumAt } from "../../lib/optim/muon.ts";
-import { learningRateFactor, weightDecayFactor, widthFactor } from "../../lib/optim/schedule.ts";
-import type { AdamWStep } from "../../lib/gpu/ops/adamw.ts";
+import { groupOf, type OptimConfig } from "../../lib/train/optim/optim_config.ts";
+import { momentumAt } from "../../lib/train/optim/muon.ts";
+import { learningRateFactor, weightDecayFactor, widthFactor } from "../../lib/train/optim/schedule.ts";
+import type { AdamWStep } from "../../lib/tensor/ops/adamw.ts";
 import { adamW } from "./adamw.ts";
 import { adamWRows } from "./address_rows.ts";
 import { clipGradients } from "./clip.ts";

@@ -2,8 +2,8 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { makeApp } from "../../lib/serve/app.ts";
 import { ServedModels } from "../../lib/serve/served_models.ts";
 import { HttpServer } from "../../lib/serve/server.ts";
-import { ServerMetrics } from "../../lib/serve/server_metrics.ts";
-import { withService } from "../api/tiny_service.ts";
+import { ServerMetrics } from "../../lib/serve/metrics.ts";
+import { withService } from "./api/tiny_service.ts";
 
 const LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 4, maxClientConnections: 4 };
 

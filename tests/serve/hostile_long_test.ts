@@ -5,7 +5,7 @@
  * `deno test … tests/serve/hostile_long_test.ts -- 10000 7` makes 10,000 of seed 7.
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { RandomStream } from "../../lib/random/philox.ts";
+import { RandomStream } from "../../lib/base/random.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { until } from "../until.ts";
 import { type HostileRequest, hostileRequest } from "./hostile_requests.ts";

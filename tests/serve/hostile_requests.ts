@@ -1,5 +1,5 @@
 /** Requests that mean no good, by a seed. @module */
-import type { RandomStream } from "../../lib/random/philox.ts";
+import type { RandomStream } from "../../lib/base/random.ts";
 import { PAIR, PAIR_QUERY } from "./test_server.ts";
 
 /** What is sent over one connection. */

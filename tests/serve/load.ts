@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { ensure } from "../../lib/errors.ts";
+import { ensure } from "../../lib/base/errors.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { LINES, TestServer } from "./test_server.ts";
 

@@ -5,7 +5,7 @@
  */
 import { assert } from "@std/assert";
 import { MAX_PROGRAMS } from "../../lib/model/decoder.ts";
-import { RandomStream } from "../../lib/random/philox.ts";
+import { RandomStream } from "../../lib/base/random.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { mixedRequest } from "./mixed_requests.ts";
 import { TestServer } from "./test_server.ts";

@@ -1,5 +1,5 @@
 /** Requests as many different clients send them, valid and not, by a seed. @module */
-import type { RandomStream } from "../../lib/random/philox.ts";
+import type { RandomStream } from "../../lib/base/random.ts";
 import { LINES } from "./test_server.ts";
 
 const KNOWN_PATHS = ["/", "/v1/model", "/openapi.json", "/healthz", "/metrics", "/docs"];

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { openApiDocument } from "../../lib/serve/openapi.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
 async function run(program: string, args: string[], cwd?: string) {
   const { code, stdout, stderr } = await new Deno.Command(program, {

@@ -1,8 +1,8 @@
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { toFileUrl } from "@std/path";
-import { UserError } from "../../lib/errors.ts";
+import { UserError } from "../../lib/base/errors.ts";
 import { readPageFiles } from "../../lib/serve/page_files.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
 Deno.test("readPageFiles() gives each file its type and tag", () => {
   using folder = new TemporaryFolder();

@@ -8,7 +8,7 @@ import {
   problemSchema,
   rttAnswerSchema,
   scoreAnswerSchema,
-} from "../../lib/api/schemas.ts";
+} from "../../lib/serve/api/schemas.ts";
 import { DESCRIBED_PATHS } from "../../lib/serve/openapi.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";

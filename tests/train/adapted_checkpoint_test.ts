@@ -1,17 +1,17 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { join } from "@std/path";
-import { AddressCounts } from "../../lib/addresses/known_addresses.ts";
-import { addressBytes } from "../../lib/addresses/ip.ts";
-import { locateAddresses } from "../../lib/adapt/locate_addresses.ts";
-import { FormatError, UserError } from "../../lib/errors.ts";
+import { AddressCounts } from "../../lib/data/addresses/known_addresses.ts";
+import { addressBytes } from "../../lib/data/addresses/ip.ts";
+import { locateAddresses } from "../../lib/query/adapt/locate_addresses.ts";
+import { FormatError, UserError } from "../../lib/base/errors.ts";
 import { AddressRows } from "../../lib/model/address_rows.ts";
 import { ROW_KEYS } from "../../lib/model/model_config.ts";
 import { ROW_VALUES, rowDeltaOf, withRowDelta } from "../../lib/model/row_delta.ts";
 import { baseOf, DELTA_FILE, writeDelta } from "../../lib/train/adapted_checkpoint.ts";
-import { readSafetensors, writeSafetensors } from "../../lib/tensor_files/safetensors.ts";
+import { readSafetensors, writeSafetensors } from "../../lib/io/tensor_files/safetensors.ts";
 import { checkpointDirectory, loadCheckpoint, loadResumable } from "../../lib/train/checkpoint.ts";
-import { withRowCheckpoint, writeRowCheckpoint } from "../adapt/row_checkpoint.ts";
-import { estimateOf, KNOWN, measured, NEW_ADDRESS, tinyLocatedModel } from "../adapt/tiny_rows.ts";
+import { withRowCheckpoint, writeRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
+import { estimateOf, KNOWN, measured, NEW_ADDRESS, tinyLocatedModel } from "../query/adapt/tiny_rows.ts";
 
 /** Changes rows of the checkpoint, whose folder is `run`, into the folder `adapted`. */
 function adaptRows(at: (name: string) => string, rows: number[], from = "run") {

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { join } from "@std/path";
-import { FormatError, UserError } from "../../lib/errors.ts";
-import { temporaryName } from "../../lib/files/atomic.ts";
-import { exists } from "../../lib/files/inputs.ts";
+import { FormatError, UserError } from "../../lib/base/errors.ts";
+import { temporaryName } from "../../lib/io/files/atomic.ts";
+import { exists } from "../../lib/io/files/inputs.ts";
 import { parameterShapes } from "../../lib/model/model_config.ts";
 import {
   listCheckpoints,
@@ -11,18 +11,18 @@ import {
   loadResumable,
   saveCheckpoint,
 } from "../../lib/train/checkpoint.ts";
-import { stepName } from "../../lib/files/checkpoint_folder.ts";
+import { stepName } from "../../lib/io/files/checkpoint_folder.ts";
 import { type CheckpointContent, readState, writeState } from "../../lib/train/checkpoint_files.ts";
-import { addressBytes } from "../../lib/addresses/ip.ts";
-import { AddressCounts } from "../../lib/addresses/known_addresses.ts";
-import { RandomStream } from "../../lib/random/philox.ts";
+import { addressBytes } from "../../lib/data/addresses/ip.ts";
+import { AddressCounts } from "../../lib/data/addresses/known_addresses.ts";
+import { RandomStream } from "../../lib/base/random.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import {
   readSafetensors,
   readSafetensorsHeader,
   writeSafetensors,
-} from "../../lib/tensor_files/safetensors.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
+} from "../../lib/io/tensor_files/safetensors.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { SMALL_RUN } from "./small_run.ts";
 
 const CONFIG = loadConfig(SMALL_RUN, [

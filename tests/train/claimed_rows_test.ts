@@ -1,12 +1,12 @@
 import { assert, assertAlmostEquals, assertEquals, assertGreater, assertLess } from "@std/assert";
-import { MemoryRowSource } from "../../lib/loader/row_source.ts";
+import { MemoryRowSource } from "../../lib/data/loader/row_source.ts";
 import { AddressRows } from "../../lib/model/address_rows.ts";
 import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { claimRows, fitConfig } from "../../lib/train/claimed_rows.ts";
 import { parseRunConfig } from "../../lib/train/run_config.ts";
-import { addressBytes } from "../../lib/addresses/ip.ts";
-import { syntheticRows } from "../loader/synthetic_rows.ts";
+import { addressBytes } from "../../lib/data/addresses/ip.ts";
+import { syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
 
 const SOURCE = new MemoryRowSource(syntheticRows(1, 40, 60));

@@ -1,10 +1,9 @@
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { join } from "@std/path";
-import { UserError } from "../../lib/errors.ts";
-import { EventLog } from "../../lib/train/event_log.ts";
+import { UserError } from "../../lib/base/errors.ts";
+import { decodeTfRecords, EventLog } from "../../lib/train/event_log.ts";
 import type { MetricsRecord } from "../../lib/train/metrics.ts";
-import { decodeTfRecords } from "../../lib/tensor_files/tfrecord.ts";
-import { inFolder } from "../files/temporary_folder.ts";
+import { inFolder } from "../io/files/temporary_folder.ts";
 
 const GOLDEN = new URL("../golden/tensorboard/events.out.tfevents.python", import.meta.url);
 /** The scalars in the golden file; null stands for NaN. */

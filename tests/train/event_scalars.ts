@@ -1,7 +1,7 @@
 /** Reads event files as TensorBoard does, to compare them with what they are to hold. @module */
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import type { MetricsRecord } from "../../lib/train/metrics.ts";
-import { decodeTfRecords } from "../../lib/tensor_files/tfrecord.ts";
+import { decodeTfRecords } from "../../lib/train/event_log.ts";
 
 /** The events of a file with their scalars, wall times aside; the first has the version and no scalar. */
 export function readEventScalars(path: string): MetricsRecord[] {

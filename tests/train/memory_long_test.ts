@@ -1,7 +1,7 @@
 import { assertEquals, assertLess } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import { runProgram } from "../cli/process.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import type { MemoryAtStep } from "./memory_child.ts";
 import { writeTrainingRows } from "./training_runs.ts";
 

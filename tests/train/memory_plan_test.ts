@@ -1,10 +1,10 @@
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { ConfigError } from "../../lib/errors.ts";
-import { Gpu } from "../../lib/gpu/device.ts";
-import { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { paddingBatch } from "../../lib/loader/batch.ts";
+import { ConfigError } from "../../lib/base/errors.ts";
+import { Gpu } from "../../lib/tensor/device.ts";
+import { KernelRegistry } from "../../lib/tensor/registry.ts";
+import { paddingBatch } from "../../lib/data/loader/batch.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { Optimizer } from "../../lib/optim/optimizer.ts";
+import { Optimizer } from "../../lib/train/optim/optimizer.ts";
 import { loadConfig, trainingExtent } from "../../lib/train/run_config.ts";
 import {
   checkHostMemory,

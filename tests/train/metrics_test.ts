@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
-import { FormatError, UserError } from "../../lib/errors.ts";
+import { FormatError, UserError } from "../../lib/base/errors.ts";
 import { MetricsLog, readMetrics } from "../../lib/train/metrics.ts";
 
 function inFolder(work: (path: string) => void): void {

@@ -2,8 +2,8 @@ import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes
 import { loadConfig } from "../../lib/train/run_config.ts";
 import type { MetricsRecord } from "../../lib/train/metrics.ts";
 import { curveOf, writeRunReport } from "../../lib/train/report.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
-import { hasBrowser, layoutFaults, TestBrowser } from "../report/browser.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { hasBrowser, layoutFaults, TestBrowser } from "../base/report/browser.ts";
 import { SMALL_RUN } from "./small_run.ts";
 
 /** Steps whose training loss is 1 / step, not finite in every tenth, and an evaluation every `evalEvery`. */

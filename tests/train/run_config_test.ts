@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
-import { ConfigError, FormatError, UsageError, UserError } from "../../lib/errors.ts";
+import { ConfigError, FormatError, UsageError, UserError } from "../../lib/base/errors.ts";
 import {
   deriveConfig,
   describeConfig,

@@ -1,17 +1,17 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { dirname, join } from "@std/path";
-import { UserError } from "../../lib/errors.ts";
-import { temporaryName } from "../../lib/files/atomic.ts";
-import { exists } from "../../lib/files/inputs.ts";
-import { newManifest, readManifest, writeManifest } from "../../lib/files/manifest.ts";
-import { stepName } from "../../lib/files/checkpoint_folder.ts";
-import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
-import { encodeProbeRow, type ProbeRow } from "../../lib/probe_rows/probe_row.ts";
+import { UserError } from "../../lib/base/errors.ts";
+import { temporaryName } from "../../lib/io/files/atomic.ts";
+import { exists } from "../../lib/io/files/inputs.ts";
+import { newManifest, readManifest, writeManifest } from "../../lib/io/files/manifest.ts";
+import { stepName } from "../../lib/io/files/checkpoint_folder.ts";
+import { ArrayRecordWriter } from "../../lib/io/array_record/writer.ts";
+import { encodeProbeRow, type ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 import { dataFingerprint } from "../../lib/train/run_data.ts";
 import { EVENT_FILE } from "../../lib/train/event_log.ts";
 import { RunFolder } from "../../lib/train/run_folder.ts";
-import { inFolder, TemporaryFolder } from "../files/temporary_folder.ts";
-import { syntheticRows } from "../loader/synthetic_rows.ts";
+import { inFolder, TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { syntheticRows } from "../data/loader/synthetic_rows.ts";
 
 /** Writes what a run writes, and a note of the user's. */
 function fill(run: RunFolder, text: string, { hasCheckpoint = true } = {}): void {

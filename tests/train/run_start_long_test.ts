@@ -8,9 +8,9 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { join } from "@std/path";
-import { exists } from "../../lib/files/inputs.ts";
+import { exists } from "../../lib/io/files/inputs.ts";
 import { listCheckpoints, loadCheckpoint } from "../../lib/train/checkpoint.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import {
   checkpointOf,
   eventsOf,

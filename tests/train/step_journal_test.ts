@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { join } from "@std/path";
-import { Gpu } from "../../lib/gpu/device.ts";
+import { Gpu } from "../../lib/tensor/device.ts";
 import { MetricsLog, readMetrics } from "../../lib/train/metrics.ts";
 import { StepJournal } from "../../lib/train/step_journal.ts";
 

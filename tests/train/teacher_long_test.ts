@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertNotEquals, assertStringInclude
 import { join } from "@std/path";
 import { createHash } from "node:crypto";
 import { listCheckpoints } from "../../lib/train/checkpoint.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import {
   checkpointOf,
   metricsOf,

@@ -8,10 +8,10 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { join } from "@std/path";
-import { writeJsonAtomic } from "../../lib/files/atomic.ts";
-import { exists } from "../../lib/files/inputs.ts";
-import type { ProfileRow } from "../../lib/gpu/program.ts";
-import { RandomStream } from "../../lib/random/philox.ts";
+import { writeJsonAtomic } from "../../lib/io/files/atomic.ts";
+import { exists } from "../../lib/io/files/inputs.ts";
+import type { ProfileRow } from "../../lib/tensor/program.ts";
+import { RandomStream } from "../../lib/base/random.ts";
 import { listCheckpoints } from "../../lib/train/checkpoint.ts";
 import type { MetricsRecord } from "../../lib/train/metrics.ts";
 import { type ProcessResult, runStageProcess } from "../cli/process.ts";

@@ -1,9 +1,9 @@
 /** Tiny training runs in real processes. @module */
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
-import { exists } from "../../lib/files/inputs.ts";
-import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
-import { encodeProbeRow } from "../../lib/probe_rows/probe_row.ts";
+import { exists } from "../../lib/io/files/inputs.ts";
+import { ArrayRecordWriter } from "../../lib/io/array_record/writer.ts";
+import { encodeProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 import { EVENT_FILE } from "../../lib/train/event_log.ts";
 import { type MetricsRecord, readMetrics } from "../../lib/train/metrics.ts";
 import {
@@ -13,7 +13,7 @@ import {
   runStageProcess,
   spawnStage,
 } from "../cli/process.ts";
-import { syntheticRows } from "../loader/synthetic_rows.ts";
+import { syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { readEventScalars } from "./event_scalars.ts";
 import { type Settings, smallSettings } from "./small_settings.ts";
 

@@ -2,7 +2,7 @@
 import { join } from "@std/path";
 import { parameterShapes } from "../../lib/model/model_config.ts";
 import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
-import type { TrainingData } from "../../lib/addresses/known_addresses.ts";
+import type { TrainingData } from "../../lib/data/addresses/known_addresses.ts";
 import type { RunConfig } from "../../lib/train/run_config.ts";
 
 /** Writes a run with one checkpoint, whose optimizer state is zero. */

@@ -1,7 +1,7 @@
 /** A model of vocabulary v1 in real processes: trained, resumed, asked, evaluated, refused. */
 import { assert, assertEquals, assertLess, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { type ProcessResult, runStageProcess } from "../cli/process.ts";
-import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { metricsOf, tensorHashes, TrainingRuns, writeTrainingRows } from "./training_runs.ts";
 
 const folder = new TemporaryFolder();

@@ -7,7 +7,7 @@
  * @module
  */
 import type { Decoder } from "../../model/decoder.ts";
-import { BYTE_BASE } from "../../tokens/vocab_v2.ts";
+import { BYTE_BASE } from "../../data/tokens/vocab_v2.ts";
 import { branchRows, NO_TOKEN, rowOf } from "../decoder_rows.ts";
 import { restricted } from "../rtt/rtt_bytes.ts";
 import type { PrefixSearch } from "./prefix_tree.ts";

@@ -13,9 +13,9 @@
  *
  * @module
  */
-import { formatAddress } from "../../addresses/ip.ts";
-import type { KnownAddresses, TrainingData } from "../../addresses/known_addresses.ts";
-import { BYTE_BASE } from "../../tokens/vocab_v2.ts";
+import { formatAddress } from "../../data/addresses/ip.ts";
+import type { KnownAddresses, TrainingData } from "../../data/addresses/known_addresses.ts";
+import { BYTE_BASE } from "../../data/tokens/vocab_v2.ts";
 import { byteTokens } from "../draws.ts";
 import type { PingModel } from "../ping_model.ts";
 import { walkOn } from "./byte_walks.ts";

@@ -1,7 +1,7 @@
 /** What destinations are asked for. @module */
-import { UserError } from "../../errors.ts";
-import { encodeRttCode } from "../../tokens/rtt_code.ts";
-import type { TokenMeasurement } from "../../tokens/vocab_v2.ts";
+import { UserError } from "../../base/errors.ts";
+import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 
 /** A question for destinations; they are of the source's IP version. */
 export interface DestinationQuery {

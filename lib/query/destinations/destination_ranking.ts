@@ -13,8 +13,8 @@
  *
  * @module
  */
-import { formatPrefix, type IpPrefix, prefixOfAddress } from "../../addresses/ip_prefix.ts";
-import { BYTE_BASE, DST_IPV4, DST_IPV6, FAILED, RTT_START } from "../../tokens/vocab_v2.ts";
+import { formatPrefix, type IpPrefix, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
+import { BYTE_BASE, DST_IPV4, DST_IPV6, FAILED, RTT_START } from "../../data/tokens/vocab_v2.ts";
 import { groupsOf } from "../decoder_extent.ts";
 import type { PingModel } from "../ping_model.ts";
 import { encodeQuery } from "../query_tokens.ts";

@@ -10,9 +10,8 @@
  *
  * @module
  */
-import { Heap } from "../../collections/heap.ts";
-import { partitionPoint } from "../../collections/partition_point.ts";
-import { ensure } from "../../errors.ts";
+import { Heap, partitionPoint } from "../../base/collections.ts";
+import { ensure } from "../../base/errors.ts";
 
 const NUM_BYTES = 256;
 

@@ -10,11 +10,10 @@
  *
  * @module
  */
-import { ensure } from "../../errors.ts";
+import { ensure } from "../../base/errors.ts";
 import { type ModelConfig, rttEncodingChoice } from "../../model/model_config.ts";
-import { FIELD_GRAMMARS } from "../../tokens/field_grammar.ts";
-import { chosenRttEncoding } from "../../tokens/rtt_encoding.ts";
-import { fieldsLength, WholeMeasurementWriter } from "../../tokens/vocab_v1.ts";
+import { FIELD_GRAMMARS } from "../../data/tokens/field_grammar.ts";
+import { chosenRttEncoding, fieldsLength, WholeMeasurementWriter } from "../../data/tokens/vocab_v1.ts";
 import {
   type Field,
   FIELD_ORDERS,
@@ -23,7 +22,7 @@ import {
   TIMESTAMP_DELTA1,
   TIMESTAMP_DELTA4,
   type TokenMeasurement,
-} from "../../tokens/vocab_v2.ts";
+} from "../../data/tokens/vocab_v2.ts";
 import type { PingModel } from "../ping_model.ts";
 import { encodeMeasurement } from "../query_tokens.ts";
 import { MeasurementGrammar } from "./measurement_grammar.ts";

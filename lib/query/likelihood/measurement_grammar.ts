@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { ensure } from "../../errors.ts";
+import { ensure } from "../../base/errors.ts";
 import {
   BYTE_BASE,
   DST_IPV4,
@@ -20,7 +20,7 @@ import {
   TIMESTAMP_ABS,
   TIMESTAMP_DELTA1,
   TIMESTAMP_DELTA4,
-} from "../../tokens/vocab_v2.ts";
+} from "../../data/tokens/vocab_v2.ts";
 import { byteTokens } from "../draws.ts";
 import { FIRST_BYTES, secondBytesOf } from "../rtt/rtt_bytes.ts";
 

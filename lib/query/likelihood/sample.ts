@@ -5,8 +5,8 @@
  *
  * @module
  */
-import { ensure, UserError } from "../../errors.ts";
-import { RandomStream } from "../../random/philox.ts";
+import { ensure, UserError } from "../../base/errors.ts";
+import { RandomStream } from "../../base/random.ts";
 import {
   type DecodedMeasurement,
   decodeTokens,
@@ -15,7 +15,7 @@ import {
   timeLength,
   type TokenMeasurement,
   TokenWriter,
-} from "../../tokens/vocab_v2.ts";
+} from "../../data/tokens/vocab_v2.ts";
 import { MeasurementGrammar } from "./measurement_grammar.ts";
 import { type DrawnRow, drawRows, drawToken } from "../draws.ts";
 import type { PingModel } from "../ping_model.ts";

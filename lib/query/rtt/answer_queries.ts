@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { UserError } from "../../errors.ts";
-import { isAddress } from "../../addresses/ip_prefix.ts";
-import type { TokenMeasurement } from "../../tokens/vocab_v2.ts";
+import { UserError } from "../../base/errors.ts";
+import { isAddress } from "../../data/addresses/ip_prefix.ts";
+import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { knownAt } from "../context.ts";
 import type { PingModel } from "../ping_model.ts";
 import {

@@ -3,13 +3,339 @@
  *
  * @module
  */
-import { isAddress } from "../../addresses/ip_prefix.ts";
-import { type AddressDraws, drawAddresses } from "./address_draws.ts";
+import { RandomStream } from "../../base/random.ts";
+import { type ByteRange, byteRange, type IpPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
+import { BYTE_BASE, type Field } from "../../data/tokens/vocab_v2.ts";
+import { byteMass, byteTokens, type DrawnRow, drawRows, drawToken } from "../draws.ts";
 import type { PingModel } from "../ping_model.ts";
-import type { RttDistribution } from "./rtt_distribution.ts";
-import type { PrefixQuery } from "../query_tokens.ts";
+import { encodeMeasurement, type PrefixQuery } from "../query_tokens.ts";
+import { ensure } from "../../base/errors.ts";
+import { CANONICAL_RTT_CODES } from "../../data/tokens/rtt_code.ts";
+import { RttDistribution } from "./rtt_distribution.ts";
 import { parsePrefixQuestion, type RttQuestion } from "./rtt_question.ts";
-import { mixtureOfOne, MixtureSums, type RttMixture } from "./rtt_mixture.ts";
+
+// Addresses drawn from the model within prefixes: sources first, then a destination for each.
+//
+// The model writes a time, if there is one, a source and a destination, byte by byte. Bytes of the prefix stand fixed,
+// the byte in which it ends is drawn among the values that it leaves, those after it among all. So a source has its
+// probability given the source prefix, and a destination its own given the source and the destination prefix.
+
+/** Addresses stand after the time here, so that it counts when they are drawn. */
+const DRAW_ORDER: readonly Field[] = ["time", "source", "destination", "result"];
+
+/** How addresses are drawn. */
+export interface AddressDrawOptions {
+  /** How many draws, at least 2. */
+  readonly numDraws: number;
+  /** Seed; a draw depends on it, the query and the draw's number alone. */
+  readonly seed: number;
+}
+
+/** A source and a destination, and how often they were drawn. */
+export interface DrawnPair {
+  /** 4 or 16 bytes. */
+  readonly source: Uint8Array;
+  /** As long. */
+  readonly destination: Uint8Array;
+  /** At least 1. */
+  readonly count: number;
+}
+
+/** What was drawn, and how much of the model's mass lies in the prefixes. */
+export interface AddressDraws {
+  /** Different pairs, in the order in which they were first drawn. */
+  readonly pairs: readonly DrawnPair[];
+  /** P(the source lies in its prefix | its IP version); null where it is an address. */
+  readonly sourceProbability: number | null;
+  /** P(the destination lies in its prefix | its source), the mean over the sources; null where it is an address. */
+  readonly destinationProbability: number | null;
+  /** Standard error of `destinationProbability`: above 0 where the sources are drawn. */
+  readonly destinationProbabilityError: number;
+}
+
+/**
+ * Draws pairs of addresses.
+ *
+ * @throws {UserError} If the prefixes are of different IP versions or the measurement does not fit the model's
+ *   sequence.
+ */
+export async function drawAddresses(
+  model: PingModel,
+  query: PrefixQuery,
+  options: AddressDrawOptions,
+): Promise<AddressDraws> {
+  const plan = planOf(query, model.config.sequenceLength);
+  const fixed = await fixedMass(model, plan);
+  const begin = (index: number) => new DrawnAddresses(plan, fixed, { index, seed: options.seed });
+  const rows = drawRows(model.decoders, plan.prompt, { count: options.numDraws, begin });
+  return summarize(query, await Array.fromAsync(rows, (row) => row.resultOf(query)));
+}
+
+/** One pair as it was drawn, and the model's mass of the prefixes. */
+interface DrawnResult extends Pick<DrawnPair, "source" | "destination"> {
+  readonly mass: Masses;
+}
+
+/** A byte of an address in the sequence. */
+interface PlannedByte {
+  readonly kind: "byte";
+  readonly side: "source" | "destination";
+  readonly index: number;
+  readonly range: ByteRange;
+}
+
+interface Plan {
+  /** All that is the same in all draws. */
+  readonly prompt: Uint16Array;
+  /** The last tokens of the prompt: address bytes, and roles, which have no byte. */
+  readonly fixed: readonly (PlannedByte | RoleToken)[];
+  /** What follows, up to the last byte that is drawn. */
+  readonly drawn: readonly (PlannedByte | RoleToken)[];
+}
+
+interface RoleToken {
+  readonly kind: "role";
+  readonly token: number;
+}
+
+function planOf({ source, destination, timeS, context }: PrefixQuery, sequenceLength: number): Plan {
+  const asked = { source: source.bytes, destination: destination.bytes, rttCode: null, timeS };
+  const tokens = encodeMeasurement(asked, { context, order: DRAW_ORDER, sequenceLength });
+  const block = 1 + source.bytes.length;
+  // The last token is the result.
+  const start = tokens.length - 1 - 2 * block;
+  const tail = (["source", "destination"] as const).flatMap((side, i) => {
+    const prefix = side === "source" ? source : destination;
+    const role: RoleToken = { kind: "role", token: tokens[start + i * block] };
+    const bytes = [...prefix.bytes.keys()].map((index): PlannedByte => ({
+      kind: "byte",
+      side,
+      index,
+      range: byteRange(prefix, index),
+    }));
+    return [role, ...bytes];
+  });
+  const isFree = (each: PlannedByte | RoleToken) =>
+    each.kind === "byte" && each.range.first < each.range.last;
+  const numFixed = tail.findIndex(isFree);
+  return {
+    prompt: tokens.slice(0, start + numFixed),
+    fixed: tail.slice(0, numFixed),
+    drawn: tail.slice(numFixed, tail.findLastIndex(isFree) + 1),
+  };
+}
+
+/** The model's probabilities of the bytes of each side that stand in the prompt. */
+async function fixedMass(model: PingModel, { prompt, fixed }: Plan): Promise<Masses> {
+  const [logP] = await model.decoders.tokenLogProbabilities([prompt], fixed.length);
+  const masses = { source: 1, destination: 1 };
+  fixed.forEach((each, i) => {
+    if (each.kind === "byte") masses[each.side] *= Math.exp(logP[i]);
+  });
+  return masses;
+}
+
+type Masses = Record<"source" | "destination", number>;
+
+/** One pair while it is drawn. */
+class DrawnAddresses implements DrawnRow {
+  /** The bytes that are not the prefixes' own. */
+  readonly #bytes = { source: new Map<number, number>(), destination: new Map<number, number>() };
+  readonly #plan: Plan;
+  readonly #random: RandomStream;
+  /** The model's probability that the bytes so far lie in the prefixes. */
+  readonly #mass: Masses;
+  #at = 0;
+  lastToken = 0;
+
+  constructor(plan: Plan, fixed: Masses, { index, seed }: { index: number; seed: number }) {
+    this.#plan = plan;
+    this.#mass = { ...fixed };
+    this.#random = new RandomStream(seed, "query/prefix", index);
+  }
+
+  get isComplete(): boolean {
+    return this.#at === this.#plan.drawn.length;
+  }
+
+  draw(logP: Float32Array): void {
+    const next = this.#plan.drawn[this.#at++];
+    if (next.kind === "role") {
+      this.lastToken = next.token;
+      return;
+    }
+    const { side, index, range } = next;
+    if (range.last - range.first < 255) this.#mass[side] *= byteMass(logP, range);
+    this.lastToken = drawToken(logP, { tokens: byteTokens(range), random: this.#random });
+    this.#bytes[side].set(index, this.lastToken - BYTE_BASE);
+  }
+
+  /** Its addresses and masses, once it is complete. */
+  resultOf({ source, destination }: PrefixQuery): DrawnResult {
+    return {
+      source: this.#addressOf("source", source),
+      destination: this.#addressOf("destination", destination),
+      mass: this.#mass,
+    };
+  }
+
+  #addressOf(side: "source" | "destination", { bytes }: IpPrefix): Uint8Array {
+    return bytes.map((byte, i) => this.#bytes[side].get(i) ?? byte);
+  }
+}
+
+function summarize({ source, destination }: PrefixQuery, results: readonly DrawnResult[]): AddressDraws {
+  const pairs = new Map<string, { source: Uint8Array; destination: Uint8Array; count: number }>();
+  for (const { mass: _, ...drawn } of results) {
+    const key = `${drawn.source} ${drawn.destination}`;
+    const known = pairs.get(key);
+    if (known) known.count++;
+    else pairs.set(key, { ...drawn, count: 1 });
+  }
+  const masses = results.map(({ mass }) => mass.destination);
+  const n = results.length;
+  const mean = masses.reduce((sum, mass) => sum + mass, 0) / n;
+  const variance = masses.reduce((sum, mass) => sum + (mass - mean) ** 2, 0) / (n - 1);
+  return {
+    pairs: [...pairs.values()],
+    sourceProbability: isAddress(source) ? null : results[0].mass.source,
+    destinationProbability: isAddress(destination) ? null : mean,
+    // After one source all draws have the same mass, but for the last bits.
+    destinationProbabilityError: isAddress(source) || isAddress(destination) ? 0 : Math.sqrt(variance / n),
+  };
+}
+
+// The RTT between addresses drawn from prefixes: a mixture of exact distributions, and how far it may be off because
+// only some addresses were drawn.
+//
+// Each draw i has a probability of a reply w_i, a CDF F_i and a mean m_i, all exact. The mixture's CDF given a reply,
+// sum w_i F_i / sum w_i, is a ratio of means, whose standard error follows by linearisation (Cochran, Sampling
+// Techniques, 3rd ed. 1977, section 6.4); so does that of the mean. A quantile's is half the distance between the
+// quantiles one standard error of the CDF below and above it (Woodruff, JASA 47, 1952; Francisco and Fuller, Annals of
+// Statistics 19, 1991): no density is needed, which RTTs do not have.
+
+/** A mixture of RTT distributions with its standard errors; those of a single exact one are 0. */
+export interface RttMixture {
+  /** The distribution of the RTT between addresses of the prefixes. */
+  readonly distribution: RttDistribution;
+  /** How many addresses, or pairs of them, were drawn; 0 if there was one alone and all is exact. */
+  readonly numDraws: number;
+  /** How many of the draws are different. */
+  readonly numDistinct: number;
+  /** Standard error of the distribution's `pFailed`. */
+  readonly pFailedError: number;
+  /** Standard error of its `meanMs`, ms. */
+  readonly meanErrorMs: number;
+  /** Standard error of its `cdf(rttMs)`. */
+  cdfError(rttMs: number): number;
+  /** Standard error of its `quantileMs(q)`, ms. */
+  quantileErrorMs(q: number): number;
+}
+
+/** One exact distribution as a mixture. */
+function mixtureOfOne(distribution: RttDistribution): RttMixture {
+  return {
+    distribution,
+    numDraws: 0,
+    numDistinct: 1,
+    pFailedError: 0,
+    meanErrorMs: 0,
+    cdfError: () => 0,
+    quantileErrorMs: () => 0,
+  };
+}
+
+/** Adds up the distributions of draws, one after the other, in memory that does not depend on their number. */
+export class MixtureSums {
+  #numDraws = 0;
+  #numDistinct = 0;
+  readonly #failed = new Moments();
+  #canonicalMass = 0;
+  /** Of w. */
+  readonly #weight = new Moments();
+  /** Of v m and of v, where v is the probability of a reply within the limit of the mean. */
+  readonly #mean = new Moments();
+  readonly #meanWeight = new Moments();
+  /** At every code: sums of w p, (w F)^2 and w (w F), where p is the code's probability. */
+  readonly #probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
+  readonly #squares = new Float64Array(CANONICAL_RTT_CODES.length);
+  readonly #products = new Float64Array(CANONICAL_RTT_CODES.length);
+
+  /** Adds what was drawn `count` times. */
+  add(distribution: RttDistribution, count: number): void {
+    const { pFailed, probabilities } = distribution;
+    // A failure may be certain to the last bit; a mixture of such draws alone still needs weights.
+    const weight = Math.max(1 - pFailed, Number.EPSILON);
+    this.#numDraws += count;
+    this.#numDistinct++;
+    this.#canonicalMass += count * distribution.canonicalMass;
+    this.#failed.add({ y: pFailed, w: 1, count });
+    this.#weight.add({ y: weight, w: weight, count });
+    const within = weight * distribution.withinPingLimit;
+    this.#mean.add({ y: within * distribution.meanMs, w: within, count });
+    this.#meanWeight.add({ y: within, w: within, count });
+    let cumulative = 0;
+    for (let i = 0; i < probabilities.length; i++) {
+      const share = weight * probabilities[i];
+      cumulative += share;
+      this.#probabilities[i] += count * share;
+      this.#squares[i] += count * cumulative * cumulative;
+      this.#products[i] += count * cumulative * weight;
+    }
+  }
+
+  /** The mixture of all that was added: at least two draws. */
+  mixture(): RttMixture {
+    const n = this.#numDraws;
+    ensure(n >= 2, `${n} draws have no standard error`);
+    const weight = this.#weight;
+    const distribution = new RttDistribution(
+      this.#failed.sum / n,
+      this.#probabilities.map((sum) => sum / weight.sum),
+      this.#canonicalMass / n,
+    );
+    const errorOf = (moments: Pick<Moments, "squares" | "products">, ratio: number, of = weight) => {
+      const residual = moments.squares - 2 * ratio * moments.products + ratio ** 2 * of.squares;
+      return Math.sqrt(Math.max(0, residual) * n / (n - 1)) / of.sum;
+    };
+    const cdfError = (rttMs: number) => {
+      const index = distribution.indexOf(rttMs);
+      return errorOf(
+        { squares: this.#squares[index], products: this.#products[index] },
+        distribution.cdf(rttMs),
+      );
+    };
+    const failedVariance = this.#failed.squares / n - (this.#failed.sum / n) ** 2;
+    return {
+      distribution,
+      numDraws: n,
+      numDistinct: this.#numDistinct,
+      cdfError,
+      pFailedError: Math.sqrt(Math.max(0, failedVariance) / (n - 1)),
+      meanErrorMs: this.#meanWeight.sum === 0
+        ? 0
+        : errorOf(this.#mean, this.#mean.sum / this.#meanWeight.sum, this.#meanWeight),
+      quantileErrorMs: (q) => {
+        const error = cdfError(distribution.quantileMs(q));
+        const highMs = distribution.quantileMs(Math.min(1, q + error));
+        return (highMs - distribution.quantileMs(Math.max(0, q - error))) / 2;
+      },
+    };
+  }
+}
+
+/** Sums of y, y^2 and y w over draws. */
+class Moments {
+  sum = 0;
+  squares = 0;
+  products = 0;
+
+  add({ y, w, count }: { y: number; w: number; count: number }): void {
+    this.sum += count * y;
+    this.squares += count * y * y;
+    this.products += count * y * w;
+  }
+}
 
 /** Distributions that are in memory at once; each takes 0.5 MB. */
 const PAIRS_PER_PART = 124;

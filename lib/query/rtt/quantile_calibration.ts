@@ -15,7 +15,7 @@
  * @module
  */
 import * as z from "zod";
-import { ensure, FormatError } from "../../errors.ts";
+import { ensure, FormatError } from "../../base/errors.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
 
 /** Where R is known; straight in between. Finer at the ends, where intervals end. */

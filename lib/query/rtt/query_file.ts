@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { FormatError, shortened, UserError } from "../../errors.ts";
+import { FormatError, shortened, UserError } from "../../base/errors.ts";
 import { type ParsedQuestion, parseQuestion } from "./rtt_question.ts";
 import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 

@@ -7,8 +7,8 @@
  *
  * @module
  */
-import { CANONICAL_RTT_CODES } from "../../tokens/rtt_code.ts";
-import { BYTE_BASE, FAILED, RTT_START } from "../../tokens/vocab_v2.ts";
+import { CANONICAL_RTT_CODES } from "../../data/tokens/rtt_code.ts";
+import { BYTE_BASE, FAILED, RTT_START } from "../../data/tokens/vocab_v2.ts";
 import { rowOf } from "../decoder_rows.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
 

@@ -6,9 +6,14 @@
  *
  * @module
  */
-import { partitionPoint } from "../../collections/partition_point.ts";
-import { ensure } from "../../errors.ts";
-import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode, rttCodeBounds } from "../../tokens/rtt_code.ts";
+import { partitionPoint } from "../../base/collections.ts";
+import { ensure } from "../../base/errors.ts";
+import {
+  CANONICAL_RTT_CODES,
+  decodeRttCode,
+  encodeRttCode,
+  rttCodeBounds,
+} from "../../data/tokens/rtt_code.ts";
 
 /** The RTT of each of `CANONICAL_RTT_CODES`, ms. */
 export const RTTS_MS: Float64Array = Float64Array.from(CANONICAL_RTT_CODES, decodeRttCode);

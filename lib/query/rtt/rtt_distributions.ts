@@ -4,7 +4,7 @@
  * @module
  */
 import type { TimedRtt } from "../../model/pair_history.ts";
-import { BYTE_BASE, VOCAB_SIZE } from "../../tokens/vocab_v2.ts";
+import { BYTE_BASE, VOCAB_SIZE } from "../../data/tokens/vocab_v2.ts";
 import { rowOf } from "../decoder_rows.ts";
 import type { ModelDecoders } from "../model_decoders.ts";
 import { distributionOf, FIRST_BYTES, likelyFirstBytes } from "./rtt_bytes.ts";

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { formatMs } from "../../text/histogram.ts";
-import { histogramChart } from "../../report/charts.ts";
-import { renderPicture } from "../../report/svg.ts";
+import { formatMs } from "../../base/text.ts";
+import { histogramChart } from "../../base/report/charts.ts";
+import { renderPicture } from "../../base/report/svg.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
 
 const NUM_BARS = 160;

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { shortened, UserError } from "../../errors.ts";
-import { parseTimeUs } from "../../measurement/time_text.ts";
-import { parseAddress } from "../../addresses/ip.ts";
+import { shortened, UserError } from "../../base/errors.ts";
+import { parseTimeUs } from "../../data/measurement/time_text.ts";
+import { parseAddress } from "../../data/addresses/ip.ts";
 import {
   adviceOnName,
   formatPrefix,
@@ -13,9 +13,9 @@ import {
   type IpPrefix,
   isAddress,
   parsePrefix,
-} from "../../addresses/ip_prefix.ts";
-import { encodeRttCode } from "../../tokens/rtt_code.ts";
-import type { TokenMeasurement } from "../../tokens/vocab_v2.ts";
+} from "../../data/addresses/ip_prefix.ts";
+import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import type { PrefixQuery, RttQuery } from "../query_tokens.ts";
 
 /** What the RTT between two places is. */

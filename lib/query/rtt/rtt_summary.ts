@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../tokens/rtt_code.ts";
+import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
 import type { PrefixAnswer } from "./prefix_query.ts";
 import type { LikeliestRtt, RttDistribution } from "./rtt_distribution.ts";
 

@@ -5,14 +5,13 @@
  *
  * @module
  */
-import { BatchLoader } from "../../../lib/loader/batches.ts";
-import { MemoryRowSource } from "../../../lib/loader/row_source.ts";
+import { BatchLoader } from "../../../lib/data/loader/batches.ts";
+import { MemoryRowSource } from "../../../lib/data/loader/row_source.ts";
 import { type ModelBatch, rowsOfBatch } from "../../../lib/model/batch_rows.ts";
 import { numAddressRows } from "../../../lib/model/model_config.ts";
-import { RandomStream } from "../../../lib/random/philox.ts";
-import { FLOAT64_RTT } from "../../../lib/tokens/rtt_encoding.ts";
-import { blockOrder, WholeMeasurementWriter } from "../../../lib/tokens/vocab_v1.ts";
-import { syntheticRows } from "../../loader/synthetic_rows.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+import { FLOAT64_RTT, blockOrder, WholeMeasurementWriter } from "../../../lib/data/tokens/vocab_v1.ts";
+import { syntheticRows } from "../../data/loader/synthetic_rows.ts";
 import { batchOf, knownRows } from "../../model/known_rows.ts";
 import { tinyConfig } from "../../model/tiny_model.ts";
 

@@ -1,8 +1,8 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
-import { parseAddress } from "../../../lib/addresses/ip.ts";
-import { formatPrefix, prefixContains } from "../../../lib/addresses/ip_prefix.ts";
-import { AddressCounts, type MeasuredData } from "../../../lib/addresses/known_addresses.ts";
-import { UserError } from "../../../lib/errors.ts";
+import { parseAddress } from "../../../lib/data/addresses/ip.ts";
+import { formatPrefix, prefixContains } from "../../../lib/data/addresses/ip_prefix.ts";
+import { AddressCounts, type MeasuredData } from "../../../lib/data/addresses/known_addresses.ts";
+import { UserError } from "../../../lib/base/errors.ts";
 import { walkOn } from "../../../lib/query/destinations/byte_walks.ts";
 import type { DestinationQuery } from "../../../lib/query/destinations/destination_query.ts";
 import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
@@ -10,8 +10,8 @@ import { PrefixSearch } from "../../../lib/query/destinations/prefix_tree.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { contextThatFits, encodeMeasurement } from "../../../lib/query/query_tokens.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
-import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
-import { BYTE_BASE, QUERY_ORDER, type TokenMeasurement } from "../../../lib/tokens/vocab_v2.ts";
+import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { BYTE_BASE, QUERY_ORDER, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "../tiny_model.ts";
 
 function bytesOf(text: string): Uint8Array {

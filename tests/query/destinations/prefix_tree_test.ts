@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { PrefixSearch } from "../../../lib/query/destinations/prefix_tree.ts";
-import { RandomStream } from "../../../lib/random/philox.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
 
 /** P(byte | bytes) of a made-up tree: each node's numbers depend on its bytes alone. */
 function probabilitiesAfter(bytes: readonly number[], sharpness: number): Float64Array {

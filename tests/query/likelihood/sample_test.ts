@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { UserError } from "../../../lib/errors.ts";
+import { UserError } from "../../../lib/base/errors.ts";
 import { MeasurementGrammar } from "../../../lib/query/likelihood/measurement_grammar.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import {
@@ -8,10 +8,10 @@ import {
   type SampleOptions,
   type SampleQuery,
 } from "../../../lib/query/likelihood/sample.ts";
-import { RandomStream } from "../../../lib/random/philox.ts";
-import { parseAddress } from "../../../lib/addresses/ip.ts";
-import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
-import { decodeTokens, MEASUREMENT_START, type TokenMeasurement } from "../../../lib/tokens/vocab_v2.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+import { parseAddress } from "../../../lib/data/addresses/ip.ts";
+import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { decodeTokens, MEASUREMENT_START, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
 function bytesOf(text: string): Uint8Array {

@@ -1,13 +1,12 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
-import { UserError } from "../../../lib/errors.ts";
-import { drawAddresses } from "../../../lib/query/rtt/address_draws.ts";
+import { UserError } from "../../../lib/base/errors.ts";
+import { drawAddresses, rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
 import type { PrefixQuery } from "../../../lib/query/query_tokens.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
-import { rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
-import { formatAddress, parseAddress } from "../../../lib/addresses/ip.ts";
-import { byteRange, parsePrefix, prefixContains } from "../../../lib/addresses/ip_prefix.ts";
-import { encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
-import { BYTE_BASE, DST_IPV4, MEASUREMENT_START, SRC_IPV4 } from "../../../lib/tokens/vocab_v2.ts";
+import { formatAddress, parseAddress } from "../../../lib/data/addresses/ip.ts";
+import { byteRange, parsePrefix, prefixContains } from "../../../lib/data/addresses/ip_prefix.ts";
+import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { BYTE_BASE, DST_IPV4, MEASUREMENT_START, SRC_IPV4 } from "../../../lib/data/tokens/vocab_v2.ts";
 import { nextLogProbabilities, withTinyModel } from "../tiny_model.ts";
 
 function bytesOf(text: string): Uint8Array {

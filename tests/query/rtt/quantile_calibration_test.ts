@@ -1,14 +1,14 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { join } from "@std/path";
-import { FormatError } from "../../../lib/errors.ts";
+import { FormatError } from "../../../lib/base/errors.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
-import { readCalibration } from "../../../lib/query_files/calibration_file.ts";
-import { loadModel } from "../../../lib/query_files/load_model.ts";
+import { readCalibration } from "../../../lib/query/files/calibration_file.ts";
+import { loadModel } from "../../../lib/query/files/load_model.ts";
 import { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
-import { RandomStream } from "../../../lib/random/philox.ts";
-import { CANONICAL_RTT_CODES, decodeRttCode } from "../../../lib/tokens/rtt_code.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+import { CANONICAL_RTT_CODES, decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
-import { TemporaryFolder } from "../../files/temporary_folder.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 
 /** Places of n points, from the values of n uniform numbers. */

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { FormatError, UserError } from "../../../lib/errors.ts";
+import { FormatError, UserError } from "../../../lib/base/errors.ts";
 import { answerQueries } from "../../../lib/query/rtt/answer_queries.ts";
 import { rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
 import { type BadLine, type FileQuery, readQueries } from "../../../lib/query/rtt/query_file.ts";
 import { MAX_LINE_BYTES } from "../../../lib/query/text_lines.ts";
-import { readLines } from "../../../lib/query_files/read_lines.ts";
-import { formatPrefix } from "../../../lib/addresses/ip_prefix.ts";
+import { readLines } from "../../../lib/query/files/read_lines.ts";
+import { formatPrefix } from "../../../lib/data/addresses/ip_prefix.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
 async function read(content: string | Uint8Array): Promise<(FileQuery | BadLine)[]> {

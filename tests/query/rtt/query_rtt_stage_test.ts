@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { FormatError, UserError } from "../../../lib/errors.ts";
-import { loadModel } from "../../../lib/query_files/load_model.ts";
+import { FormatError, UserError } from "../../../lib/base/errors.ts";
+import { loadModel } from "../../../lib/query/files/load_model.ts";
 import { runStageProcess } from "../../cli/process.ts";
-import { faultOfXml } from "../../report/xml.ts";
+import { faultOfXml } from "../../base/report/xml.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 
 Deno.test("query rtt between prefixes gives a mixture with its errors, a picture, and says what it took", () =>

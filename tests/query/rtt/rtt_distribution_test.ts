@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { MAX_PING_RTT_MS, RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
-import { RandomStream } from "../../../lib/random/philox.ts";
-import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 
 /** A distribution with the given masses at the codes of the given RTTs. */
 function distributionOf(masses: Record<number, number>): RttDistribution {

@@ -1,8 +1,8 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
-import { MixtureSums, type RttMixture } from "../../../lib/query/rtt/rtt_mixture.ts";
-import { RandomStream } from "../../../lib/random/philox.ts";
-import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
+import { MixtureSums, type RttMixture } from "../../../lib/query/rtt/prefix_query.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 
 /** RTTs spread evenly over the codes of [lowMs, highMs]. */
 function between(lowMs: number, highMs: number, pFailed: number): RttDistribution {

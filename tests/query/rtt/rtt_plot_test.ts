@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { formatMs } from "../../../lib/text/histogram.ts";
+import { formatMs } from "../../../lib/base/text.ts";
 import { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { plotRttDistribution } from "../../../lib/query/rtt/rtt_plot.ts";
-import { CANONICAL_RTT_CODES, decodeRttCode } from "../../../lib/tokens/rtt_code.ts";
-import { faultOfXml } from "../../report/xml.ts";
+import { CANONICAL_RTT_CODES, decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { faultOfXml } from "../../base/report/xml.ts";
 
 /** Log-normal around `medianMs`. */
 function around(medianMs: number, spread: number): RttDistribution {

@@ -1,9 +1,8 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { exactAnswer } from "../../../lib/query/rtt/prefix_query.ts";
+import { exactAnswer, MixtureSums } from "../../../lib/query/rtt/prefix_query.ts";
 import { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
-import { MixtureSums } from "../../../lib/query/rtt/rtt_mixture.ts";
 import { summaryOf } from "../../../lib/query/rtt/rtt_summary.ts";
-import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
+import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 
 function distributionOf(masses: Record<number, number>): RttDistribution {
   const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);

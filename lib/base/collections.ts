@@ -1,0 +1,79 @@
+/** The value of a key, made if it is missing. */
+export function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, value = make());
+  return value;
+}
+
+// A binary heap (Knuth, TAOCP 3, 5.2.3). @module
+
+/** A priority queue: the first item of an order is always available. */
+export class Heap<T> {
+  readonly #items: T[] = [];
+  readonly #isBefore: (a: T, b: T) => boolean;
+
+  /** @param isBefore Whether one item comes before another. */
+  constructor(isBefore: (a: T, b: T) => boolean) {
+    this.#isBefore = isBefore;
+  }
+
+  /** The first item of the order; undefined if the heap is empty. */
+  get first(): T | undefined {
+    return this.#items[0];
+  }
+
+  /** Adds an item. */
+  add(item: T): void {
+    const items = this.#items;
+    let at = items.push(item) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!this.#isBefore(item, items[parent])) break;
+      items[at] = items[parent];
+      at = parent;
+    }
+    items[at] = item;
+  }
+
+  /** Removes the first item. */
+  removeFirst(): void {
+    const last = this.#items.pop();
+    if (last === undefined || this.#items.length === 0) return;
+    this.#items[0] = last;
+    this.sinkFirst();
+  }
+
+  /** Restores the order after the first item has changed so that others may come before it. */
+  sinkFirst(): void {
+    const items = this.#items;
+    const item = items[0];
+    let at = 0;
+    for (let child = 1; child < items.length; child = 2 * at + 1) {
+      if (child + 1 < items.length && this.#isBefore(items[child + 1], items[child])) child++;
+      if (!this.#isBefore(items[child], item)) break;
+      items[at] = items[child];
+      at = child;
+    }
+    items[at] = item;
+  }
+}
+
+// Binary search. @module
+
+/**
+ * The index at which a list falls into two parts.
+ *
+ * @param length The length of the list.
+ * @param isAfter Whether an index is in the second part; if one index is, all later ones are.
+ * @returns The first index of the second part; `length` if that is empty.
+ */
+export function partitionPoint(length: number, isAfter: (index: number) => boolean): number {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (isAfter(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

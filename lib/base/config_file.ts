@@ -1,0 +1,144 @@
+/**
+ * Checks a configuration against its zod schema, with a one-line error.
+ *
+ * Each section of the run configuration has its schema in the folder that uses it (lib/model/model_config.ts, …). All
+ * are checked here, so that unknown keys and wrong values are reported in the same way.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { didYouMean } from "./text.ts";
+import { ConfigError, UsageError } from "./errors.ts";
+
+/**
+ * Checks a value.
+ *
+ * @param schema The schema of the section, of strict objects.
+ * @param value Parsed JSON.
+ * @param keyPath The dotted path of the section, put before the key in errors; empty for a whole configuration.
+ * @returns The value with the schema's defaults filled in.
+ * @throws {ConfigError} If a key is unknown (the nearest known one is named), missing, or has an invalid value.
+ */
+export function parseConfig<T>(schema: z.ZodType<T>, value: unknown, keyPath = ""): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const path = issue.path.map(String);
+  if (issue.code === "unrecognized_keys") {
+    const key = issue.keys[0];
+    const hint = didYouMean(key, knownKeys(schema, path, value));
+    throw new ConfigError(dotted(keyPath, [...path, key]), `the key is unknown${hint}`);
+  }
+  const found = valueAt(value, issue.path);
+  const shown = found === undefined ? "nothing" : JSON.stringify(found);
+  throw new ConfigError(dotted(keyPath, path), `found ${shown}, ${wanted(issue)}`);
+}
+
+/**
+ * Changes one key of an unchecked configuration.
+ *
+ * @param raw The configuration.
+ * @param text `KEY=VALUE`; a value that is not valid JSON is taken as text.
+ * @throws {UsageError} If the text has no `=`.
+ * @throws {ConfigError} If a part of the key has a value instead of keys.
+ */
+export function applySet(raw: Record<string, unknown>, text: string): void {
+  const equals = text.indexOf("=");
+  if (equals < 1) {
+    throw new UsageError(`Cannot use --set ${text}: expected KEY=VALUE, such as train.steps=100`);
+  }
+  const keyPath = text.slice(0, equals).trim();
+  const keys = keyPath.split(".");
+  const last = keys.pop() ?? "";
+  let at = raw;
+  for (const key of keys) {
+    if (!Object.hasOwn(at, key)) Object.defineProperty(at, key, { value: {}, ...PLAIN });
+    const inner = at[key];
+    if (!isObject(inner)) throw new ConfigError(keyPath, `${key} is a value and has no keys`);
+    at = inner;
+  }
+  Object.defineProperty(at, last, { value: parseValue(text.slice(equals + 1).trim()), ...PLAIN });
+}
+
+/** Makes a plain property, also for a key such as `__proto__`. */
+const PLAIN = { writable: true, enumerable: true, configurable: true };
+
+function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What zod expected, such as `expected at least 1`. Messages of our own checks are kept. */
+function wanted(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "custom":
+      return issue.message;
+    case "invalid_type":
+      return `expected ${article(issue.expected === "int" ? "integer" : issue.expected)}`;
+    case "too_small":
+      return `expected ${issue.inclusive ? "at least" : "more than"} ${issue.minimum}`;
+    case "too_big":
+      return `expected ${issue.inclusive ? "at most" : "less than"} ${issue.maximum}`;
+    case "invalid_value":
+      return `expected ${issue.values.map(String).join(" or ")}`;
+    default:
+      return issue.message;
+  }
+}
+
+function article(noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+}
+
+function dotted(prefix: string, path: readonly string[]): string {
+  return [...(prefix ? [prefix] : []), ...path].join(".") || "(all)";
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let at = value;
+  for (const key of path) {
+    if (typeof at !== "object" || at === null) return undefined;
+    at = (at as Record<PropertyKey, unknown>)[key];
+  }
+  return at;
+}
+
+/** The keys that the schema knows at a path. In a union, the discriminator chooses the members. */
+function knownKeys(schema: z.ZodType, path: readonly string[], value: unknown): string[] {
+  const unwrapped = unwrap(schema);
+  if (unwrapped instanceof z.ZodUnion) {
+    const members = unwrapped.options.map((option) => unwrap(option as z.ZodType));
+    const fitting = members.filter((member) => fitsLiterals(member, value));
+    return (fitting.length > 0 ? fitting : members).flatMap((member) => knownKeys(member, path, value));
+  }
+  if (!(unwrapped instanceof z.ZodObject)) return [];
+  const shape = unwrapped.shape as Record<string, z.ZodType>;
+  if (path.length === 0) return Object.keys(shape);
+  const [head, ...rest] = path;
+  return shape[head] ? knownKeys(shape[head], rest, valueAt(value, [head])) : [];
+}
+
+function fitsLiterals(schema: z.ZodType, value: unknown): boolean {
+  if (!(schema instanceof z.ZodObject)) return false;
+  return Object.entries(schema.shape as Record<string, z.ZodType>).every(([key, field]) =>
+    !(field instanceof z.ZodLiteral) || field.safeParse(valueAt(value, [key])).success
+  );
+}
+
+function unwrap(schema: z.ZodType): z.ZodType {
+  let at = schema;
+  while (
+    at instanceof z.ZodDefault || at instanceof z.ZodPrefault || at instanceof z.ZodOptional ||
+    at instanceof z.ZodNullable
+  ) {
+    at = at.unwrap() as z.ZodType;
+  }
+  return at;
+}

@@ -1,0 +1,126 @@
+/** A histogram drawn with characters, for terminals. @module */
+
+/** One bar: its label's bounds in ms and its share of the whole. */
+interface DrawnBar {
+  lowMs: number;
+  highMs: number;
+  probability: number;
+}
+
+const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/**
+ * Draws bars from left to right, one line each.
+ *
+ * @param bars The bars, in order.
+ * @param width Cells of the longest bar.
+ */
+export function drawHistogram(bars: readonly DrawnBar[], width: number): string[] {
+  const largest = Math.max(...bars.map(({ probability }) => probability), Number.MIN_VALUE);
+  return bars.map(({ lowMs, highMs, probability }) => {
+    const eighths = Math.round(probability / largest * width * 8);
+    const bar = "█".repeat(eighths >> 3) + EIGHTHS[eighths & 7];
+    const label = `${formatMs(lowMs)}-${formatMs(highMs)} ms`.padStart(20);
+    return `${label} ${bar.padEnd(width)} ${(probability * 100).toFixed(1)} %`;
+  });
+}
+
+/** Milliseconds with four significant figures at most: `0.512`, `34.2`, `1204`. */
+export function formatMs(ms: number): string {
+  return ms >= 1000 ? ms.toFixed(0) : ms.toPrecision(3);
+}
+
+// The nearest known name to a mistyped one, for error messages. @module
+
+/**
+ * The number of single-character insertions, deletions, substitutions and swaps of neighbours between two
+ * words (Damerau-Levenshtein, optimal string alignment).
+ */
+export function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = last[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row[j] = Math.min(last[j] + 1, row[j - 1] + 1, substitution);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        row[j] = Math.min(row[j], beforeLast[j - 2] + 1);
+      }
+    }
+    [beforeLast, last] = [last, row];
+  }
+  return last[b.length];
+}
+
+/**
+ * Says which known name was probably meant.
+ *
+ * @returns `; did you mean X?` for the nearest name within a third of the word's length (at least 2 edits),
+ *   else the list of known names.
+ */
+export function didYouMean(word: string, known: readonly string[]): string {
+  const ranked = known.map((name) => ({ name, distance: editDistance(word, name) }))
+    .sort((a, b) => a.distance - b.distance);
+  const best = ranked[0];
+  if (best && best.distance <= Math.max(2, Math.floor(word.length / 3))) {
+    return `; did you mean ${best.name}?`;
+  }
+  return `; known are ${known.join(", ")}`;
+}
+
+// Counts, durations and sizes as a person reads them.
+
+/** A count with at most four figures: `1234`, `12.3 k`, `4.56 M`. */
+export function formatCount(count: number): string {
+  if (Math.abs(count) < 10_000) return Number.isInteger(count) ? String(count) : count.toPrecision(3);
+  const units = ["k", "M", "G", "T"];
+  let value = count;
+  let unit = "";
+  for (const next of units) {
+    if (Math.abs(value) < 999.5) break;
+    value /= 1000;
+    unit = next;
+  }
+  return `${value.toPrecision(3)} ${unit}`;
+}
+
+/** A duration: `4.2 s`, `3 min 05 s`, `2 h 10 min`. */
+export function formatSeconds(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${String(Math.floor(seconds % 60)).padStart(2, "0")} s`;
+  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
+}
+
+/** A size in bytes: `512 B`, `1.50 MB` (powers of 1000). */
+export function formatBytes(bytes: number): string {
+  return bytes < 1000 ? `${bytes} B` : `${formatCount(bytes).replace(/^([\d.]+)$/, "$1 ")}B`;
+}
+
+// Tables of text.
+
+/**
+ * Aligns cells in columns.
+ *
+ * @param lines The lines, the head first; a line may be shorter than the head.
+ * @param options `left`: the columns that are left-aligned; the others are right-aligned.
+ */
+export function formatTable(
+  lines: readonly (readonly string[])[],
+  { left }: { left: readonly number[] },
+): string {
+  const widths = lines[0].map((_, i) => Math.max(...lines.map((cells) => (cells[i] ?? "").length)));
+  return lines.map((cells) =>
+    cells.map((cell, i) => left.includes(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i])).join("  ")
+      .trimEnd()
+  ).join("\n");
+}
+
+// Hosts in the notation of URLs. @module
+
+/** A host in the notation of URLs: an IPv6 address in brackets (RFC 3986, section 3.2.2). */
+export function urlHost(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}

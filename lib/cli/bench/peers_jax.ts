@@ -1,0 +1,281 @@
+/**
+ * The model of lib/model/README.md and the optimizer step of lib/train/optim in jax-js (npm `@jax-js/jax`,
+ * https://jax-js.com), and the part of jax-js that they use, as types. Only {@link file://./peers_child.ts} loads the
+ * package, at run time.
+ *
+ * Every function of jax-js consumes its arguments: an array that is used again is passed as `x.ref`.
+ *
+ * The embedding is a product with one-hot rows, since the gradient of `take` in jax-js 0.1.25 does not compile on
+ * Deno's WebGPU (a pointer to an atomic as an argument). The loss picks its logit in the same way.
+ *
+ * @module
+ */
+
+/** An array on jax-js's device. */
+export interface JaxArray {
+  /** The same array, for another use. */
+  readonly ref: JaxArray;
+  add(other: JaxArray | number): JaxArray;
+  sub(other: JaxArray | number): JaxArray;
+  mul(other: JaxArray | number): JaxArray;
+  div(other: JaxArray | number): JaxArray;
+  mean(axis: number, options: { keepdims: boolean }): JaxArray;
+  sum(): JaxArray;
+  reshape(shape: readonly number[]): JaxArray;
+  dispose(): void;
+  data(): Promise<Float32Array>;
+}
+
+/** Arrays by name; jax-js's transformations go through all of them. */
+export type JaxArrays = { [name: string]: JaxArray };
+
+/** The package. */
+export interface Jax {
+  init(device: "webgpu"): Promise<string[]>;
+  defaultDevice(device: "webgpu"): void;
+  blockUntilReady(arrays: unknown): Promise<unknown>;
+  jit<F>(compute: F): F;
+  valueAndGrad<Rest extends unknown[]>(
+    compute: (parameters: JaxArrays, ...rest: Rest) => JaxArray,
+  ): (parameters: JaxArrays, ...rest: Rest) => [JaxArray, JaxArrays];
+  tree: { ref<T>(arrays: T): T; dispose(arrays: unknown): void };
+  nn: {
+    relu(x: JaxArray): JaxArray;
+    silu(x: JaxArray): JaxArray;
+    gelu(x: JaxArray, options: { approximate: boolean }): JaxArray;
+    softmax(x: JaxArray, axis: number): JaxArray;
+    logSoftmax(x: JaxArray, axis: number): JaxArray;
+    oneHot(x: JaxArray, numClasses: number): JaxArray;
+  };
+  numpy: {
+    int32: unknown;
+    array(values: Float32Array | Int32Array, options?: { dtype: unknown }): JaxArray;
+    zeros(shape: readonly number[]): JaxArray;
+    matmul(a: JaxArray, b: JaxArray): JaxArray;
+    transpose(x: JaxArray, axes?: readonly number[]): JaxArray;
+    split(x: JaxArray, numParts: number, axis: number): JaxArray[];
+    concatenate(parts: readonly JaxArray[], axis: number): JaxArray;
+    square(x: JaxArray): JaxArray;
+    sqrt(x: JaxArray): JaxArray;
+    tanh(x: JaxArray): JaxArray;
+    minimum(a: JaxArray, b: JaxArray | number): JaxArray;
+    maximum(a: JaxArray, b: JaxArray | number): JaxArray;
+  };
+}
+
+/** The model's extents and options; those of `ModelConfig`, with the vocabulary's size. */
+export interface JaxModelConfig {
+  numLayers: number;
+  width: number;
+  numHeads: number;
+  headDim: number;
+  sequenceLength: number;
+  activation: "relu2" | "gelu" | "silu";
+  softcap: number | null;
+  qkNorm: boolean;
+  vocabSize: number;
+  batchSize: number;
+}
+
+/** float32 epsilon, as in rmsNorm. */
+const EPSILON = 1.1920929e-7;
+const ROTATION_BASE = 10000;
+
+/** The inputs that are the same in every step: cosines and sines (1, T, 1, D / 2), and the causal mask as a bias (1, 1, T, T). */
+export function jaxConstants(jax: Jax, config: JaxModelConfig): JaxArrays {
+  const { sequenceLength: T, headDim } = config;
+  const half = headDim / 2;
+  const angles = Float32Array.from(
+    { length: T * half },
+    (_, i) => Math.floor(i / half) * ROTATION_BASE ** (-(i % half) / half),
+  );
+  const isSeen = (i: number) => i % T <= Math.floor(i / T);
+  const bias = Float32Array.from({ length: T * T }, (_, i) => isSeen(i) ? 0 : -1e30);
+  return {
+    cos: jax.numpy.array(angles.map(Math.cos)).reshape([1, T, 1, half]),
+    sin: jax.numpy.array(angles.map(Math.sin)).reshape([1, T, 1, half]),
+    bias: jax.numpy.array(bias).reshape([1, 1, T, T]),
+  };
+}
+
+/**
+ * Makes the function of the mean loss. Every position counts, and attends to all before it.
+ *
+ * @returns (parameters, tokens (B * T), targets (B * T), constants) -> loss, nats.
+ */
+export function jaxLoss(
+  jax: Jax,
+  config: JaxModelConfig,
+): (parameters: JaxArrays, tokens: JaxArray, targets: JaxArray, constants: JaxArrays) => JaxArray {
+  const { numpy: np, nn } = jax;
+  const { batchSize: B, sequenceLength: T, numHeads: H, headDim: D, vocabSize: V, softcap } = config;
+  const linear = (x: JaxArray, weight: JaxArray) => np.matmul(x, np.transpose(weight));
+  const norm = (x: JaxArray) => {
+    const meanSquare = np.square(x.ref).mean(-1, { keepdims: true });
+    return x.div(np.sqrt(meanSquare.add(EPSILON)));
+  };
+  const activate = (u: JaxArray) => {
+    if (config.activation === "relu2") return np.square(nn.relu(u));
+    return config.activation === "gelu" ? nn.gelu(u, { approximate: true }) : nn.silu(u);
+  };
+  const rotate = (x: JaxArray, { cos, sin }: JaxArrays) => {
+    const [a, b] = np.split(config.qkNorm ? norm(x) : x, 2, -1);
+    const first = a.ref.mul(cos.ref).sub(b.ref.mul(sin.ref));
+    return np.concatenate([first, a.mul(sin.ref).add(b.mul(cos.ref))], -1);
+  };
+  const attention = (q: JaxArray, k: JaxArray, v: JaxArray, bias: JaxArray) => {
+    const scores = np.matmul(np.transpose(q, [0, 2, 1, 3]), np.transpose(k, [0, 2, 3, 1]));
+    const weights = nn.softmax(scores.mul(1 / Math.sqrt(D)).add(bias), -1);
+    return np.transpose(np.matmul(weights, np.transpose(v, [0, 2, 1, 3])), [0, 2, 1, 3]);
+  };
+  return (parameters, tokens, targets, constants) => {
+    let x = np.matmul(nn.oneHot(tokens, V), parameters["wte.weight"]);
+    for (let layer = 0; layer < config.numLayers; layer++) {
+      const weight = (part: string) => parameters[`blocks.${layer}.${part}_proj.weight`];
+      const xNorm = norm(x.ref);
+      const [q, k, v] = ["q", "k", "v"].map((part) =>
+        linear(xNorm.ref, weight(`attn.${part}`)).reshape([B, T, H, D])
+      );
+      xNorm.dispose();
+      const mixed = attention(rotate(q, constants), rotate(k, constants), v, constants.bias.ref);
+      x = x.add(linear(mixed.reshape([B * T, H * D]), weight("attn.o")));
+      x = x.add(linear(activate(linear(norm(x.ref), weight("mlp.up"))), weight("mlp.down")));
+    }
+    jax.tree.dispose(constants);
+    const logits = linear(norm(x), parameters["lm_head.weight"]);
+    const z = softcap === null ? logits : np.tanh(logits.div(softcap)).mul(softcap);
+    const picked = nn.logSoftmax(z, -1).mul(nn.oneHot(targets, V));
+    return picked.sum().mul(-1 / (B * T));
+  };
+}
+
+/** The update rule of a parameter. */
+export interface JaxRule {
+  kind: "adamw" | "muon";
+  /** The key of its {@link JaxStepNumbers}. */
+  group: string;
+  /** (rows, columns). */
+  shape: readonly number[];
+  /** AdamW's. */
+  beta1: number;
+  beta2: number;
+  epsilon: number;
+}
+
+/** The hyperparameters of one step for a group of parameters; rates include all factors. */
+export type JaxStepNumbers = {
+  learningRate: number;
+  weightDecay: number;
+  /** Muon's mu. */
+  momentum: number;
+  /** AdamW's 1 - beta^step. */
+  biasCorrection1: number;
+  biasCorrection2: number;
+};
+
+/** The optimizer's state, by parameter. */
+export type JaxState = Record<string, JaxArrays>;
+
+const NEWTON_SCHULZ = [3.4445, -4.7750, 2.0315];
+const NEWTON_SCHULZ_STEPS = 5;
+const NEWTON_SCHULZ_EPSILON = 1e-7;
+
+/** The state before the first step. */
+export function jaxOptimizerState(jax: Jax, rules: Record<string, JaxRule>): JaxState {
+  const state: JaxState = {};
+  for (const [name, { kind, shape }] of Object.entries(rules)) {
+    const moments = kind === "muon" ? ["momentum"] : ["expAvg", "expAvgSq"];
+    state[name] = Object.fromEntries(moments.map((moment) => [moment, jax.numpy.zeros(shape)]));
+  }
+  return state;
+}
+
+/** A parameter before a step, and the hyperparameters of the step as arrays of one element, which are kept. */
+interface UpdateInput {
+  parameter: JaxArray;
+  gradient: JaxArray;
+  state: JaxArrays;
+  numbers: JaxArrays;
+}
+
+/**
+ * Makes the function of an optimizer step as in lib/train/optim: clipping at the global norm, then Muon or AdamW.
+ *
+ * @returns (parameters, gradients, state, numbers of each group) -> parameters and state after the step.
+ */
+export function jaxUpdate(
+  jax: Jax,
+  rules: Record<string, JaxRule>,
+  maxGradientNorm: number,
+): (
+  parameters: JaxArrays,
+  gradients: JaxArrays,
+  state: JaxState,
+  numbers: Record<string, JaxArrays>,
+) => [JaxArrays, JaxState] {
+  const { numpy: np } = jax;
+  return (parameters, gradients, state, numbers) => {
+    const squares = Object.values(gradients).map((gradient) => np.square(gradient.ref).sum());
+    const norm = np.sqrt(squares.reduce((sum, square) => sum.add(square)));
+    const factor = np.minimum(np.array(Float32Array.of(maxGradientNorm)).reshape([]).div(norm), 1);
+    const newParameters: JaxArrays = {};
+    const newState: JaxState = {};
+    for (const [name, rule] of Object.entries(rules)) {
+      const input = {
+        parameter: parameters[name],
+        gradient: gradients[name].mul(factor.ref),
+        state: state[name],
+        numbers: numbers[rule.group],
+      };
+      [newParameters[name], newState[name]] = (rule.kind === "muon" ? muon : adamW)(jax, rule, input);
+    }
+    jax.tree.dispose([factor, numbers]);
+    return [newParameters, newState];
+  };
+}
+
+/** parameter (1 - learning rate * weight decay) - learning rate * update. */
+function descend(parameter: JaxArray, update: JaxArray, { learningRate, weightDecay }: JaxArrays): JaxArray {
+  const shrink = learningRate.ref.mul(weightDecay.ref);
+  return parameter.ref.sub(parameter.mul(shrink)).sub(update.mul(learningRate.ref));
+}
+
+function adamW(
+  { numpy: np }: Jax,
+  { beta1, beta2, epsilon }: JaxRule,
+  { parameter, gradient, state, numbers }: UpdateInput,
+): [JaxArray, JaxArrays] {
+  const expAvg = state.expAvg.mul(beta1).add(gradient.ref.mul(1 - beta1));
+  const expAvgSq = state.expAvgSq.mul(beta2).add(np.square(gradient).mul(1 - beta2));
+  const root = np.sqrt(expAvgSq.ref.div(numbers.biasCorrection2.ref)).add(epsilon);
+  const update = expAvg.ref.div(numbers.biasCorrection1.ref).div(root);
+  return [descend(parameter, update, numbers), { expAvg, expAvgSq }];
+}
+
+function muon(
+  jax: Jax,
+  { shape: [rows, columns] }: JaxRule,
+  { parameter, gradient, state, numbers }: UpdateInput,
+): [JaxArray, JaxArrays] {
+  const lerp = (a: JaxArray, b: JaxArray, share: JaxArray) => a.ref.add(b.sub(a).mul(share));
+  // momentum + (1 - mu) (gradient - momentum), then gradient + mu (momentum - gradient).
+  const momentum = lerp(gradient.ref, state.momentum, numbers.momentum.ref);
+  const update = orthogonalize(jax, lerp(gradient, momentum.ref, numbers.momentum.ref), rows > columns);
+  const scaled = update.mul(Math.sqrt(Math.max(1, rows / columns)));
+  return [descend(parameter, scaled, numbers), { momentum }];
+}
+
+function orthogonalize(jax: Jax, matrix: JaxArray, isTall: boolean): JaxArray {
+  const { numpy: np } = jax;
+  const [a, b, c] = NEWTON_SCHULZ;
+  let x = isTall ? np.transpose(matrix) : matrix;
+  const norm = np.sqrt(np.square(x.ref).sum());
+  x = x.div(np.maximum(norm, NEWTON_SCHULZ_EPSILON));
+  for (let step = 0; step < NEWTON_SCHULZ_STEPS; step++) {
+    const gram = np.matmul(x.ref, np.transpose(x.ref));
+    const squared = np.matmul(gram.ref, gram.ref);
+    const polynomial = gram.mul(b).add(squared.mul(c));
+    x = x.ref.mul(a).add(np.matmul(polynomial, x));
+  }
+  return isTall ? np.transpose(x) : x;
+}

@@ -1,0 +1,172 @@
+/**
+ * The speed and resources of a stage: rows of a table, ratios to an earlier run, and ratios between sizes of data.
+ *
+ * @module
+ */
+import { FormatError } from "../../base/errors.ts";
+import { readText } from "../../io/files/inputs.ts";
+import { formatBytes, formatCount, formatTable } from "../../base/text.ts";
+import type { Usage } from "./usage.ts";
+
+/** A measurement of a stage. */
+export interface Throughput {
+  readonly name: string;
+  /** Number of measurements of the data set, if a stage is measured with several data sets. A stage may read fewer. */
+  readonly dataRows?: number;
+  readonly unit: "rows/s" | "tokens/s";
+  /** The speed by time: median, smallest and largest of the repetitions. */
+  readonly median: number;
+  readonly slowest: number;
+  readonly fastest: number;
+  readonly repetitions: number;
+  /** The median speed by processor time: the speed of one core. */
+  readonly perCore: number;
+  /** Rows or tokens of a repetition. */
+  readonly work: number;
+  /** Time and processor time of a repetition, medians. */
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  /** The largest of the repetitions. */
+  readonly peakMemoryBytes: number;
+  /** Size of all output files of a repetition; absent if nothing is written. */
+  readonly bytesWritten?: number;
+  /** Share of the tokens that are padding; only for loaders. */
+  readonly padding?: number;
+}
+
+/** A measurement that failed. */
+export interface FailedMeasure extends Pick<Throughput, "name" | "dataRows"> {
+  /** The reason, one line. */
+  readonly reason: string;
+}
+
+/** The name of a measurement, unique in a run. */
+function keyOf({ name, dataRows }: Pick<Throughput, "name" | "dataRows">): string {
+  return dataRows === undefined ? name : `${name} of ${dataRows} rows`;
+}
+
+/**
+ * Makes the row of a measurement.
+ *
+ * @param what Its name, unit and work.
+ * @param usages The usage of each repetition, one or more.
+ */
+export function throughputOf(
+  what: Pick<Throughput, "name" | "dataRows" | "unit" | "work" | "bytesWritten" | "padding">,
+  usages: readonly Usage[],
+): Throughput {
+  const times = usages.map((usage) => usage.seconds);
+  const seconds = medianOf(times);
+  const cpuSeconds = medianOf(usages.map((usage) => usage.cpuSeconds));
+  return {
+    ...what,
+    median: what.work / seconds,
+    slowest: what.work / Math.max(...times),
+    fastest: what.work / Math.min(...times),
+    repetitions: usages.length,
+    perCore: what.work / cpuSeconds,
+    seconds,
+    cpuSeconds,
+    peakMemoryBytes: Math.max(...usages.map((usage) => usage.peakMemoryBytes)),
+  };
+}
+
+const ratio = (value: number) => `${value.toFixed(2)} x`;
+const HEAD = "stage,work,speed,unit,per core,time,processor,peak memory,written,padding".split(",");
+
+/**
+ * Shows measurements as a table.
+ *
+ * @param rows The measurements; a failed one has its reason in a column of notes.
+ * @param earlier From {@link readEarlierRun}, for a column with the ratios to it.
+ */
+export function describeThroughputs(
+  rows: readonly (Throughput | FailedMeasure)[],
+  earlier?: Map<string, number>,
+): string {
+  const head = earlier ? [...HEAD, "speed-up"] : [...HEAD];
+  const numColumns = head.length;
+  if (rows.some((row) => "reason" in row)) head.push("note");
+  const lines = rows.map((row) => {
+    if ("reason" in row) {
+      const known = [row.name, row.dataRows === undefined ? "" : formatCount(row.dataRows)];
+      return [...known, ...Array<string>(numColumns - known.length).fill(""), row.reason];
+    }
+    const before = earlier?.get(keyOf(row)) ?? earlier?.get(row.name);
+    return [
+      row.name,
+      formatCount(row.work),
+      formatCount(row.median),
+      row.unit,
+      formatCount(row.perCore),
+      `${row.seconds.toFixed(2)} s`,
+      `${row.cpuSeconds.toFixed(2)} s`,
+      formatBytes(row.peakMemoryBytes),
+      row.bytesWritten === undefined ? "" : formatBytes(row.bytesWritten),
+      row.padding === undefined ? "" : `${(100 * row.padding).toFixed(2)} %`,
+      before === undefined ? "" : ratio(row.median / before),
+    ];
+  });
+  return formatTable([head, ...lines], { left: [0, 3, numColumns] });
+}
+
+/**
+ * Reads the medians of an earlier `bench --json`, by name.
+ *
+ * @throws {UserError} If the file cannot be read.
+ * @throws {FormatError} If it is not such an output.
+ */
+export function readEarlierRun(path: string): Map<string, number> {
+  const text = readText(path);
+  try {
+    const { rows } = JSON.parse(text) as { rows: { name: string; dataRows?: number; median: number }[] };
+    return new Map(rows.map((row) => [keyOf(row), row.median]));
+  } catch (cause) {
+    throw new FormatError("expected the output of bench --json", { path, cause });
+  }
+}
+
+/** A stage at one size, compared with the next smaller one. Linear time and flat memory have ratios of 1. */
+export interface Scaling {
+  readonly name: string;
+  /** Rows that the stage passed over. */
+  readonly fromRows: number;
+  readonly toRows: number;
+  /** Ratios of rows/s, of rows/s per core and of peak resident memory to those of the smaller size. */
+  readonly speedRatio: number;
+  readonly perCoreRatio: number;
+  readonly memoryRatio: number;
+}
+
+/** Compares each stage at each size with the next smaller one. @param rows By size, ascending. */
+export function scalingOf(rows: readonly Throughput[]): Scaling[] {
+  return [...Map.groupBy(rows, ({ name }) => name)].flatMap(([name, sizes]) =>
+    sizes.slice(1).map((to, i) => ({
+      name,
+      fromRows: sizes[i].work,
+      toRows: to.work,
+      speedRatio: to.median / sizes[i].median,
+      perCoreRatio: to.perCore / sizes[i].perCore,
+      memoryRatio: to.peakMemoryBytes / sizes[i].peakMemoryBytes,
+    }))
+  );
+}
+
+/** Shows the comparisons as a table. */
+export function describeScaling(scalings: readonly Scaling[]): string {
+  const lines = scalings.map(({ name, fromRows, toRows, speedRatio, perCoreRatio, memoryRatio }) => [
+    name,
+    `${formatCount(fromRows)} to ${formatCount(toRows)}`,
+    ratio(speedRatio),
+    ratio(perCoreRatio),
+    ratio(memoryRatio),
+  ]);
+  return formatTable([["stage", "rows", "speed", "per core", "peak memory"], ...lines], { left: [0] });
+}
+
+/** The median; NaN without values. */
+export function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}

@@ -1,0 +1,121 @@
+/**
+ * The jobs of the chain: measurements to shards, to probe rows, to a model, to its evaluation. Each way of splitting has a
+ * separate chain with its own folders.
+ *
+ * @module
+ */
+import { ConfigError } from "../../base/errors.ts";
+import {
+  CHAIN_STAGES,
+  type ChainStage,
+  type ClusterConfig,
+  demandsOf,
+  type JobDemands,
+} from "./cluster_config.ts";
+import { type Job, jobScript } from "./job_script.ts";
+
+/** A job of a chain. */
+export interface ChainJob {
+  stage: ChainStage;
+  /** The chain's way of splitting. */
+  splitBy: string;
+  /** The arguments of the stage, without the task of a job array. */
+  args: string[];
+  /** The path of its script. */
+  path: string;
+  /** The text of the script. */
+  script: string;
+}
+
+/** Options of {@link chainJobs}. */
+export interface ChainOptions {
+  /** Measurements, the input of `shard`. */
+  inputs: readonly string[];
+  /** The folder of all outputs, absolute. With several ways of splitting, each has a subfolder. */
+  output: string;
+  /** Ways of splitting, see lib/data/probe_rows/splits.ts. */
+  splitBy: readonly string[];
+  ratios: string;
+  seed: number;
+  /** The command that starts the program, before the name of a stage. */
+  program: readonly string[];
+  /** The base folder of relative paths. */
+  folder: string;
+}
+
+const PURPOSES: Record<ChainStage, string> = {
+  "shard": "divides measurements into Parquet shards",
+  "probe-rows": "groups the shards' measurements by source",
+  "train": "trains a model on the probe rows",
+  "eval": "evaluates the model",
+};
+
+/**
+ * The share of a job's memory for the stage's --memory-limit-gb; the rest is for memory that the limit does not
+ * count.
+ */
+const MEMORY_SHARE = 0.75;
+
+/** Options that connect the jobs of a chain. */
+const LINKS = ["--input", "--output", "--split-by", "--task", "--data", "--run", "--checkpoint"];
+
+/** Makes the jobs of all chains, each after the jobs that it waits for. */
+export function chainJobs(options: ChainOptions, cluster: ClusterConfig): ChainJob[] {
+  return options.splitBy.flatMap((splitBy) => {
+    const isOnly = options.splitBy.length === 1;
+    const root = isOnly ? options.output : `${options.output}/${splitBy}`;
+    const nameOfFile = (index: number) =>
+      `${String(index + 1).padStart(2, "0")}-${CHAIN_STAGES[index]}.sbatch`;
+    return CHAIN_STAGES.map((stage, i) => {
+      const demands = demandsOf(cluster, stage);
+      const args = [
+        ...optionsOf(stage, { ...options, root, mode: splitBy }, demands),
+        ...(demands.args.length > 0 ? [demands.args] : []),
+      ];
+      const job: Job = {
+        name: `ping-llm-${stage}${isOnly ? "" : `-${splitBy}`}`,
+        path: `${root}/jobs/${nameOfFile(i)}`,
+        purpose: `${PURPOSES[stage]}, job ${i + 1} of ${CHAIN_STAGES.length}`,
+        after: i === 0 ? undefined : nameOfFile(i - 1),
+        demands,
+        folder: options.folder,
+        command: [[...options.program, stage], ...args],
+      };
+      return { stage, splitBy, args: args.flat(), path: job.path, script: jobScript(job, cluster) };
+    });
+  });
+}
+
+/**
+ * The options of a stage, without those that its `args` already give.
+ *
+ * @throws {ConfigError} If `args` give an option that connects the jobs.
+ */
+function optionsOf(
+  stage: ChainStage,
+  { root, mode, inputs, ratios, seed }: ChainOptions & { root: string; mode: string },
+  { memoryGb, cpus, args }: JobDemands,
+): string[][] {
+  const [shards, rows, run] = ["shards", "rows", "train"].map((name) => `${root}/${name}`);
+  const shared = ["--seed", String(seed)];
+  const workers = ["--workers", String(cpus)];
+  const bounds = [["--memory-limit-gb", String(MEMORY_SHARE * memoryGb)], workers];
+  const options: Record<ChainStage, string[][]> = {
+    "shard": [
+      ["--input", ...inputs],
+      ["--output", shards],
+      ["--split-by", mode],
+      ["--ratios", ratios],
+      ...bounds,
+    ],
+    "probe-rows": [["--input", shards], ["--output", rows], ...bounds],
+    "train": [["--data", rows], ["--run", run]],
+    "eval": [["--checkpoint", run], ["--data", rows], ["--output", `${root}/eval`], workers],
+  };
+  const given = args.map((arg) => arg.split("=")[0]);
+  const taken = given.find((arg) => LINKS.includes(arg));
+  if (taken !== undefined) {
+    throw new ConfigError(`${stage}.args`, `found ${taken}, which slurm sets itself; leave it out`);
+  }
+  return [...options[stage], shared].filter(([option]) => !given.includes(option));
+}

@@ -1,0 +1,131 @@
+/**
+ * A cluster's configuration: the resources of the chain's jobs, from a small JSON file or from single keys.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { applySet, parseConfig } from "../../base/config_file.ts";
+import { readJsonObject } from "../../io/files/inputs.ts";
+
+/** The stages of the chain, in order. */
+export const CHAIN_STAGES = ["shard", "probe-rows", "train", "eval"] as const;
+/** One of them. */
+export type ChainStage = typeof CHAIN_STAGES[number];
+
+/** A text; a number is accepted as text, since `--set` reads `time=90` as a number. */
+const text = (pattern: RegExp, wanted: string) =>
+  z.preprocess(
+    (value) => typeof value === "number" ? String(value) : value,
+    z.string().regex(pattern, `expected ${wanted}`),
+  );
+const word = text(/^[\w.,:+-]+$/, "a word of letters, digits and . , : + -");
+const line = text(/^[^\n\r]+$/, "one line");
+const count = (min: number) => z.int().min(min);
+
+/** The resources requested from SLURM. */
+const demands = {
+  partition: word.optional(),
+  account: word.optional(),
+  time: text(/^(?:\d+-)?\d+(?::\d+){0,2}$/, "a time such as 90, 12:00:00 or 2-00:00:00").optional(),
+  memoryGb: count(1).optional(),
+  cpus: count(1).optional(),
+  gpus: z.union(
+    [count(0), text(/^[\w.-]+:\d+$/, "such as a100:1")],
+    "expected a number or a text such as a100:1",
+  )
+    .optional(),
+  options: z.array(text(/^--[a-z][^\n\r]*$/, "an option of sbatch such as --qos=long")).optional(),
+};
+const args = z.array(line).default([]);
+const stage = z.strictObject({ ...demands, args }).prefault({});
+/** The names of `srun --mpi=list`. */
+const mpi = word.default("pmix");
+const trainStage = z.strictObject({ ...demands, args, ranks: count(1).max(100_000).default(1), mpi })
+  .prefault({});
+/** SLURM's default limit is 1,000 tasks of a job array. */
+const arrayStage = z.strictObject({ ...demands, args, tasks: count(1).max(1000).default(4) }).prefault({});
+
+const schema = z.strictObject({
+  ...demands,
+  setup: z.array(line).default([]),
+  container: line.optional(),
+  program: line.optional(),
+  maxRestarts: count(0).default(100),
+  signalSeconds: count(1).max(65_535).default(120),
+  "shard": arrayStage,
+  "probe-rows": arrayStage,
+  "train": trainStage,
+  "eval": stage,
+});
+
+/** The resources of all jobs, and those of single stages. */
+export type ClusterConfig = z.output<typeof schema>;
+
+/** The resources of a job, and the options of its stage. */
+export interface JobDemands {
+  partition?: string | undefined;
+  account?: string | undefined;
+  /** In the notation of SLURM's `--time`; by default the partition's limit. */
+  time?: string | undefined;
+  memoryGb: number;
+  cpus: number;
+  /** A number, or a type and a number; 0 for none. Like memory and processors, it is per rank. */
+  gpus: number | string;
+  /** Further options of `sbatch`. */
+  options: string[];
+  args: string[];
+  /** Tasks of its job array; 1 for a plain job. */
+  tasks: number;
+  /** Processes that `srun` starts together; 1 for a single process. */
+  ranks: number;
+  /** The MPI interface by which `srun` connects them. */
+  mpi: string;
+}
+
+const DEFAULTS: Record<ChainStage, Pick<JobDemands, "memoryGb" | "cpus" | "gpus">> = {
+  "shard": { memoryGb: 4, cpus: 2, gpus: 0 },
+  "probe-rows": { memoryGb: 4, cpus: 2, gpus: 0 },
+  "train": { memoryGb: 16, cpus: 4, gpus: 1 },
+  "eval": { memoryGb: 16, cpus: 4, gpus: 1 },
+};
+
+/**
+ * Reads a cluster's configuration.
+ *
+ * @param file A JSON file, if given.
+ * @param given Keys that options set; undefined values and empty lists change nothing.
+ * @param sets `KEY=VALUE` texts, applied last.
+ * @throws {ConfigError} If a key is unknown or has an invalid value.
+ * @throws {UserError} If the file cannot be read.
+ */
+export function loadClusterConfig(
+  file: string | undefined,
+  given: readonly (readonly [key: string, value: unknown])[],
+  sets: readonly string[],
+): ClusterConfig {
+  const raw = file === undefined ? {} : readJsonObject(file, "a cluster's configuration");
+  for (const [key, value] of given) {
+    if (value === undefined || Array.isArray(value) && value.length === 0) continue;
+    applySet(raw, `${key}=${JSON.stringify(value)}`);
+  }
+  for (const text of sets) applySet(raw, text);
+  return parseConfig(schema, raw);
+}
+
+/** The resources of a stage's job. */
+export function demandsOf(cluster: ClusterConfig, name: ChainStage): JobDemands {
+  const [byDefault, own] = [DEFAULTS[name], cluster[name]];
+  return {
+    partition: own.partition ?? cluster.partition,
+    account: own.account ?? cluster.account,
+    time: own.time ?? cluster.time,
+    memoryGb: own.memoryGb ?? cluster.memoryGb ?? byDefault.memoryGb,
+    cpus: own.cpus ?? cluster.cpus ?? byDefault.cpus,
+    // A stage without a GPU by default gets one only by its own key.
+    gpus: own.gpus ?? (byDefault.gpus === 0 ? 0 : cluster.gpus ?? byDefault.gpus),
+    options: [...cluster.options ?? [], ...own.options ?? []],
+    args: own.args,
+    tasks: "tasks" in own ? own.tasks : 1,
+    ...("ranks" in own ? { ranks: own.ranks, mpi: own.mpi } : { ranks: 1, mpi: "none" }),
+  };
+}

@@ -1,0 +1,184 @@
+/**
+ * The content of the one file: the code, the packages that it imports, and the flags that start its stages.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { join, toFileUrl } from "@std/path";
+import * as z from "zod";
+import { readText } from "../../io/files/inputs.ts";
+import { UserError } from "../../base/errors.ts";
+import type { TarEntry } from "./tar.ts";
+
+/** A checkout and its entry modules. */
+export interface Program {
+  /** The folder of the checkout. */
+  root: string;
+  /** The module of the command line, from the root. */
+  main: string;
+  /** The modules of the stages, from the root; each is loaded when its stage runs. */
+  stages: readonly string[];
+}
+
+/** The files and folders of a checkout that the program is loaded from. */
+const CODE = ["configs", "kernels", "lib", "tasks"];
+const LICENSE = "LICENSE";
+/** The names of threads' entry modules. */
+const THREAD_MODULE = /_worker\.ts$/;
+/** The files that packages are loaded from; other files are types, sources and documentation. */
+const LOADED = /\.(?:js|mjs|cjs|json|wasm)$/;
+const PACKAGES = "node_modules";
+
+const graphSchema = z.object({
+  modules: z.array(z.object({ npmPackage: z.string().optional() })),
+  npmPackages: z.record(z.string(), z.object({ name: z.string(), dependencies: z.array(z.string()) })),
+});
+
+/** The files of the code, sorted, from the root. */
+export function codeFiles({ root }: Program): string[] {
+  return [...CODE.flatMap((folder) => filesIn(root, folder)), "deno.json", LICENSE].sort();
+}
+
+/** The entry modules of threads, from the root. */
+export function threadModules(program: Program): string[] {
+  return codeFiles(program).filter((name) => THREAD_MODULE.test(name));
+}
+
+/** A hash of the code, the locked packages and the runtime. */
+export function hashOfProgram(program: Program): string {
+  const hash = createHash("sha256").update(`${Deno.version.deno} ${Deno.build.target}`);
+  for (const name of [...codeFiles(program), "deno.lock"]) {
+    const content = Deno.readFileSync(join(program.root, name));
+    hash.update(`\n${name} ${content.length}\n`).update(content);
+  }
+  return hash.digest("hex");
+}
+
+/**
+ * Deno's flags to start each stage, from the tasks of deno.json.
+ *
+ * @returns For each stage its flags, such as `--allow-read`.
+ */
+export function flagsOfStages({ root, main }: Program): Map<string, string[]> {
+  const { tasks } = JSON.parse(readText(join(root, "deno.json"))) as {
+    tasks: Record<string, { command: string }>;
+  };
+  const flags = new Map<string, string[]>();
+  for (const { command } of Object.values(tasks)) {
+    const [deno, run, ...words] = command.split(" ");
+    if (deno === "deno" && run === "run" && words.at(-2) === main) {
+      flags.set(words.at(-1) ?? "", words.slice(0, -2));
+    }
+  }
+  return flags;
+}
+
+/**
+ * Collects the code and the packages in the layout of the unpacked folder `program/`.
+ *
+ * @param program The program.
+ * @param workFolder A folder to install packages in.
+ * @param signal Ends it.
+ * @throws {UserError} If packages are missing and cannot be fetched.
+ */
+export async function collectProgram(
+  program: Program,
+  workFolder: string,
+  signal: AbortSignal,
+): Promise<TarEntry[]> {
+  const { root } = program;
+  const names = await namesOfPackages(program, signal);
+  Deno.mkdirSync(workFolder, { recursive: true });
+  for (const name of ["deno.json", "deno.lock"]) Deno.copyFileSync(join(root, name), join(workFolder, name));
+  // A hoisted layout needs no links and has fewer files.
+  const layout = ["--node-modules-dir=manual", "--node-modules-linker=hoisted"];
+  await requireDeno(["install", "--quiet", "--frozen", ...layout], { cwd: workFolder, signal });
+  // Its own workspace, so that a deno.json above the cache folder has no effect.
+  const own = { lock: false, nodeModulesDir: "manual", workspace: [] };
+  const config = { ...JSON.parse(readText(join(root, "deno.json"))), ...own };
+  Deno.writeTextFileSync(join(workFolder, "deno.json"), JSON.stringify(config, null, 2));
+  const packages = filesIn(workFolder, PACKAGES).filter((name) =>
+    LOADED.test(name) && names.has(packageOf(name))
+  );
+  const code = codeFiles(program).filter((name) => name !== "deno.json");
+  const entryOf = (folder: string) => (name: string) => ({
+    name: `program/${name}`,
+    path: join(folder, name),
+  });
+  return [...code.map(entryOf(root)), ...["deno.json", ...packages].map(entryOf(workFolder))];
+}
+
+/** The names of the packages that the program imports, directly or through other packages. */
+async function namesOfPackages(
+  { root, main, stages }: Program,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const imports = [main, ...stages].map((name) =>
+    `import ${JSON.stringify(toFileUrl(join(root, name)).href)};`
+  );
+  const module = `data:application/typescript,${encodeURIComponent(imports.join(""))}`;
+  const { stdout } = await requireDeno(["info", "--json", module], { cwd: root, signal });
+  const { modules, npmPackages } = graphSchema.parse(JSON.parse(stdout));
+  const reached = new Set(modules.flatMap(({ npmPackage }) => npmPackage ?? []));
+  // The iteration of a set includes elements added meanwhile.
+  for (const id of reached) npmPackages[id].dependencies.forEach((next) => reached.add(next));
+  return new Set([...reached].map((id) => npmPackages[id].name));
+}
+
+/** The package of a file in `node_modules`. */
+function packageOf(name: string): string {
+  const [first, second] = name.slice(name.lastIndexOf(`${PACKAGES}/`) + PACKAGES.length + 1).split("/");
+  return first.startsWith("@") ? `${first}/${second}` : first;
+}
+
+async function requireDeno(
+  args: readonly string[],
+  where: { cwd: string; signal: AbortSignal },
+): Promise<{ stdout: string }> {
+  const output = await runDeno(args, where);
+  if (output.success) return output;
+  const why = /^error: (.*)$/m.exec(output.stderr)?.[1] ?? "it printed no error";
+  throw new UserError(
+    `Cannot compile: deno ${args[0]} failed: ${why}; run sh setup.sh, which fetches packages`,
+  );
+}
+
+/** All files in a folder of the root and below, sorted, from the root. */
+function filesIn(root: string, folder: string): string[] {
+  const found = [...Deno.readDirSync(join(root, folder))].flatMap(({ name, isDirectory, isFile }) => {
+    const path = `${folder}/${name}`;
+    return isDirectory ? filesIn(root, path) : isFile ? [path] : [];
+  });
+  return found.sort();
+}
+
+/** Deno's output. */
+export interface RuntimeOutput {
+  success: boolean;
+  stdout: string;
+  stderr: string;
+}
+
+/**
+ * Runs a command of Deno.
+ *
+ * @param args Its arguments.
+ * @param cwd The folder to run it in.
+ * @param signal Ends it.
+ */
+export async function runDeno(
+  args: readonly string[],
+  { cwd, signal }: { cwd: string; signal: AbortSignal },
+): Promise<RuntimeOutput> {
+  const command = new Deno.Command(Deno.execPath(), {
+    args: [...args],
+    cwd,
+    signal,
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+  });
+  const { success, stdout, stderr } = await command.output();
+  signal.throwIfAborted();
+  const text = new TextDecoder();
+  return { success, stdout: text.decode(stdout), stderr: text.decode(stderr) };
+}

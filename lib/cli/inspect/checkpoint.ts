@@ -1,0 +1,231 @@
+/**
+ * Inspects checkpoints, run directories, metrics and safetensors files.
+ *
+ * @module
+ */
+import { dirname, join } from "@std/path";
+import { formatBytes, formatCount } from "../../base/text.ts";
+import { FormatError } from "../../base/errors.ts";
+import { CHECKPOINTS, stepName } from "../../io/files/checkpoint_folder.ts";
+import { exists, fingerprint } from "../../io/files/inputs.ts";
+import { readManifest } from "../../io/files/manifest.ts";
+import { listCheckpoints } from "../../train/checkpoint.ts";
+import { type CountsJson, countsJson, dataJson } from "../../data/addresses/known_addresses.ts";
+import { readDelta } from "../../train/adapted_checkpoint.ts";
+import { readState, readTrainingData } from "../../train/checkpoint_files.ts";
+import { readMetrics } from "../../train/metrics.ts";
+import { readSafetensorsHeader } from "../../io/tensor_files/safetensors.ts";
+import { inspectManifest } from "./json_files.ts";
+import {
+  type Fact,
+  formatPairs,
+  formatValue,
+  type Json,
+  type Report,
+  type Section,
+  type Target,
+} from "./report.ts";
+
+/** The number of shown last losses. */
+const SHOWN_LOSSES = 5;
+
+/**
+ * Reads a checkpoint's state and the headers of its tensors.
+ *
+ * @throws {FormatError} If a file is damaged, or its size differs from the state.
+ */
+export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
+  const { files } = readState(folder);
+  const model = readTensorFile(join(folder, "model.safetensors"), files.model.sizeBytes);
+  const parameters = `${formatCount(model.numElements)} in ${model.numTensors} tensors`;
+  let optimizer = "none";
+  let optimizerTensors = 0;
+  const optimizerPath = join(folder, "optimizer.safetensors");
+  if (exists(optimizerPath)) {
+    const { numElements, numTensors } = readTensorFile(optimizerPath, files.optimizer.sizeBytes);
+    optimizer = `${formatCount(numElements)} numbers in ${numTensors} tensors`;
+    optimizerTensors = numTensors;
+  }
+  const facts: Fact[] = [
+    ["parameters", parameters, { parameters: model.numElements }],
+    ["optimizer", optimizer, { optimizerTensors }],
+    dataFact(folder),
+    ...stateFacts(folder),
+  ];
+  return { kind: "checkpoint", path, facts, sections: [tensorSection(model)] };
+}
+
+/** The data that the checkpoint was trained on, and adapted to. */
+function dataFact(folder: string): Fact {
+  const data = readTrainingData(folder);
+  if (!data) return ["training data", "not recorded", { data: null }];
+  const json = dataJson(data);
+  const { origin, is_synthetic: isSynthetic, adaptation } = json;
+  const kind = isSynthetic ? "synthetic, " : isSynthetic === false ? "real, " : "";
+  const adapted = adaptation ? `; adapted to ${describeCounts(adaptation)}` : "";
+  const text = `${kind}${origin || "origin not known"}: ${describeCounts(json)}${adapted}`;
+  return ["training data", text, { data: json }];
+}
+
+function describeCounts({ start, end, measurements, sources, destinations }: CountsJson): string {
+  const of = (count: number, what: string) => `${formatCount(count)} ${what}${count === 1 ? "" : "s"}`;
+  const period = start && end ? `, ${start.slice(0, 10)} to ${end.slice(0, 10)}` : "";
+  return `${of(measurements, "measurement")} of ${of(sources, "source")} to ${
+    of(destinations, "destination")
+  }${period}`;
+}
+
+/**
+ * Reads what differs from the base of an adapted checkpoint, which is not read.
+ *
+ * @throws {FormatError} If it is damaged.
+ */
+export function inspectAdapted({ path, files: [folder] }: Target): Report {
+  const { base, baseSha256, numRows, numNodes, adaptation } = readDelta(folder);
+  const counts = adaptation && countsJson(adaptation.summary);
+  const manifest = join(folder, "manifest.json");
+  return {
+    kind: "adapted checkpoint",
+    path,
+    facts: [
+      ["base", base, { base, baseSha256 }],
+      ["adapted to", counts ? describeCounts(counts) : "not recorded", { adaptation: counts ?? null }],
+      ["changed", `${numRows} rows, ${numNodes} nodes of coordinates`, { rows: numRows, nodes: numNodes }],
+      ...(exists(manifest) ? inspectManifest({ path, files: [manifest] }).facts : []),
+    ],
+  };
+}
+
+/** Reads the header of a safetensors file. @throws {FormatError} If it is damaged. */
+export function inspectSafetensors({ path, files: [file] }: Target): Report {
+  const tensors = readTensorFile(file);
+  const { numTensors, numElements, sizeBytes, metadata } = tensors;
+  const entries = Object.entries(metadata).map(([key, value]) => `${key}: ${value}`);
+  return {
+    kind: "safetensors",
+    path,
+    facts: [
+      ["elements", `${formatCount(numElements)} in ${numTensors} tensors`, { elements: numElements }],
+      ["size", formatBytes(sizeBytes)],
+      ["metadata", Object.keys(metadata).join(", ") || "none"],
+    ],
+    sections: [tensorSection(tensors), ["metadata", entries, { metadata }]],
+  };
+}
+
+/** Reads a single `state.json`. @throws {FormatError} If it is damaged. */
+export function inspectState({ path, files: [file] }: Target): Report {
+  return { kind: "checkpoint state", path, facts: stateFacts(dirname(file)) };
+}
+
+function stateFacts(folder: string): Fact[] {
+  const { step, version, seed, config, losses, evalLoss, numSkippedSteps, position, dataFingerprint } =
+    readState(folder);
+  const last = losses.slice(-SHOWN_LOSSES).map(({ step, loss }) =>
+    `${step}: ${loss === null ? "not finite" : formatValue(loss)}`
+  );
+  const evaluated = evalLoss === null
+    ? "not evaluated"
+    : `${formatValue(evalLoss)} nats = ${formatValue(evalLoss / Math.LN2)} bits per token`;
+  const { epoch, block, sequence } = position;
+  return [
+    ["step", `${step}, written by version ${version}`, { step, version, dataFingerprint }],
+    ["last losses", `${last.join(", ") || "none"} (nats per token)`, { losses }],
+    ["validation loss", evaluated, { evalLoss }],
+    ["skipped steps", `${numSkippedSteps}`, { numSkippedSteps }],
+    ["data position", `epoch ${epoch}, block ${block}, sequence ${sequence}`, { position }],
+    ["seed", `${seed}`, { seed }],
+    ["model", formatPairs(config.model), { config }],
+  ];
+}
+
+interface TensorFile {
+  sizeBytes: number;
+  numTensors: number;
+  numElements: number;
+  shapes: Record<string, number[]>;
+  metadata: Record<string, string>;
+}
+
+function readTensorFile(path: string, wantedBytes?: number): TensorFile {
+  const { shapes, metadata } = readSafetensorsHeader(path);
+  const { sizeBytes } = fingerprint(path);
+  if (wantedBytes !== undefined && sizeBytes !== wantedBytes) {
+    throw new FormatError(
+      `it has ${sizeBytes} bytes, state.json states ${wantedBytes}; use another checkpoint of the run`,
+      { path },
+    );
+  }
+  const sizes = [...shapes.values()].map((shape) => shape.reduce((product, extent) => product * extent, 1));
+  const numElements = sizes.reduce((sum, size) => sum + size, 0);
+  return { sizeBytes, numTensors: sizes.length, numElements, shapes: Object.fromEntries(shapes), metadata };
+}
+
+function tensorSection({ shapes }: TensorFile): Section {
+  const entries = Object.entries(shapes);
+  const width = Math.max(0, ...entries.map(([name]) => name.length)) + 2;
+  return ["tensors", entries.map(([name, shape]) => `${name.padEnd(width)}[${shape.join(", ")}]`), {
+    tensors: shapes,
+  }];
+}
+
+/**
+ * Reads a run's manifest, metrics, the states of its checkpoints and what the last one was trained on.
+ *
+ * @throws {FormatError} If its manifest, metrics or that table are damaged.
+ */
+export function inspectRun({ path, files: [folder] }: Target): Report {
+  const nested = join(folder, CHECKPOINTS);
+  const checkpointsDir = exists(nested) ? nested : folder;
+  const states = listCheckpoints(checkpointsDir);
+  const checkpoints = states.map(({ step }) => stepName(step));
+  const manifest = readManifest(join(folder, "manifest.json"));
+  const complete = manifest?.complete ?? null;
+  const metricsPath = join(folder, "metrics.jsonl");
+  const [best] = states.filter(({ evalLoss }) => evalLoss !== null)
+    .sort((a, b) => (a.evalLoss ?? 0) - (b.evalLoss ?? 0));
+  const bestCheckpoint = best ? stepName(best.step) : null;
+  const bestText = best && `${bestCheckpoint}, validation loss ${best.evalLoss}`;
+  const facts: Fact[] = [
+    ["state", complete === null ? "no manifest" : complete ? "complete" : "not complete", { complete }],
+    ["checkpoints", checkpoints.join(", ") || "none", { checkpoints }],
+    ["best checkpoint", bestText, { bestCheckpoint }],
+  ];
+  const latest = states.at(-1);
+  if (latest) facts.push(dataFact(join(checkpointsDir, stepName(latest.step))));
+  if (exists(metricsPath)) facts.push(...metricsFacts(metricsPath));
+  return { kind: "run", path, facts };
+}
+
+/** Reads a single metrics file. @throws {FormatError} If a line is not a metrics record. */
+export function inspectMetrics({ path, files: [file] }: Target): Report {
+  return { kind: "metrics", path, facts: metricsFacts(file) };
+}
+
+function metricsFacts(path: string): Fact[] {
+  const records = readMetrics(path);
+  const firstStep = records[0]?.step ?? null;
+  const lastStep = records.at(-1)?.step ?? null;
+  const metrics: Json = {};
+  const steps = records.length === 0 ? "none" : `${records.length}, ${firstStep} to ${lastStep}`;
+  const facts: Fact[] = [
+    ["logged steps", steps, { loggedSteps: records.length, firstStep, lastStep, metrics }],
+  ];
+  const names = new Set(records.flatMap((record) => Object.keys(record)));
+  names.delete("step");
+  for (const name of names) {
+    const values = records.map((record) => record[name]).filter((value) => typeof value === "number");
+    if (values.length === 0) {
+      metrics[name] = { count: 0, first: null, last: null, min: null, max: null };
+      continue;
+    }
+    const first = values[0];
+    const last = values[values.length - 1];
+    const min = values.reduce((a, b) => Math.min(a, b));
+    const max = values.reduce((a, b) => Math.max(a, b));
+    metrics[name] = { count: values.length, first, last, min, max };
+    const [from, to, least, most] = [first, last, min, max].map(formatValue);
+    facts.push([name, `${from} to ${to}, min ${least}, max ${most}`]);
+  }
+  return facts;
+}

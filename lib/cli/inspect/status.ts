@@ -1,0 +1,448 @@
+/**
+ * The progress of runs and outputs, for a person and for a script that waits for them. Nothing is written or locked.
+ *
+ * @module
+ */
+import { basename, dirname, join } from "@std/path";
+import { formatBytes, formatCount, formatSeconds, formatTable } from "../../base/text.ts";
+import { ConfigError, shortened, UserError } from "../../base/errors.ts";
+import { type ArrayTask, formatIndexes, ONLY_TASK, WORK } from "../../io/files/array_task.ts";
+import { isSameRun, type Manifest, manifestPathBeside, readManifest } from "../../io/files/manifest.ts";
+import { MANIFEST, NEXT, placeOfFile } from "../../io/files/output_place.ts";
+import { readLock } from "../../io/files/output_lock.ts";
+import { listTasks, manifestName, workName } from "../../io/files/task_manifests.ts";
+import { describeReports, type Fact, formatShare, formatValue, type Json, reportAsJson } from "./report.ts";
+import {
+  changedMsOf,
+  faultsOfSizes,
+  infoOf,
+  newestChangeMs,
+  PATIENCE_MS,
+  type Progress,
+  stateOfWork,
+  type StatusReport,
+  statusReport,
+  type WorkState,
+} from "./work_state.ts";
+import { CHECKPOINTS, STATE_FILE } from "../../io/files/checkpoint_folder.ts";
+import { checkpointDirectory, hasCheckpoints } from "../../train/checkpoint.ts";
+import { type CheckpointState, readState } from "../../train/checkpoint_files.ts";
+import { TRAINING_DATA_FILE } from "../../train/training_data.ts";
+import { deriveConfig, parseRunConfig, type RunConfig } from "../../train/run_config.ts";
+import { type MetricsRecord, readLastMetrics } from "../../train/metrics.ts";
+import { explainFileError } from "../../io/files/file_errors.ts";
+import { exists } from "../../io/files/inputs.ts";
+import { unlessForeign } from "../../io/files/listed_outputs.ts";
+
+// The progress of an output that one run or several tasks write, from its manifests and the sizes of its files.
+
+/** The longest list of tasks as text; JSON has the whole list. */
+const SHOWN_LIST = 400;
+
+/** The name for outputs without a subfolder. */
+const WHOLE = "all";
+
+/** The progress of one of an output's runs or tasks. */
+interface Part {
+  index: number;
+  /** Undefined for a task that has not begun. */
+  state: WorkState | undefined;
+  why: string;
+  manifest: Manifest | undefined;
+}
+
+/**
+ * Reads the progress of an output folder.
+ *
+ * @param folder The folder, which has a manifest or a work folder.
+ * @param nowMs The time, milliseconds since 1970.
+ * @throws {FormatError} If a manifest is damaged.
+ * @throws {UserError} If a file cannot be read.
+ */
+function folderStatus(folder: string, nowMs: number): StatusReport {
+  const [{ count }] = [...listTasks(folder), ONLY_TASK];
+  const parts = Array.from({ length: count }, (_, i) => {
+    const task: ArrayTask = { index: i + 1, count };
+    const places = { manifestPath: join(folder, manifestName(task)), work: join(folder, workName(task)) };
+    return { index: task.index, ...stateOfPart(folder, places, nowMs) };
+  });
+  return describe(folder, parts);
+}
+
+/** {@link folderStatus} for an output file, whose manifest is beside it. */
+function fileStatus(file: string, nowMs: number): StatusReport {
+  const { path, work } = placeOfFile(file);
+  const part = stateOfPart(dirname(path), { manifestPath: manifestPathBeside(path), work }, nowMs);
+  return describe(file, [{ index: 1, ...part }]);
+}
+
+/** Whether a stage wrote an output file, or has begun to. */
+function isOutputFile(file: string): boolean {
+  const { path, work } = placeOfFile(file);
+  return infoOf(manifestPathBeside(path)) !== undefined || infoOf(work) !== undefined;
+}
+
+/** @param root The folder that paths in the manifest are relative to. */
+function stateOfPart(
+  root: string,
+  { manifestPath, work }: { manifestPath: string; work: string },
+  nowMs: number,
+): Omit<Part, "index"> {
+  // In this order, because a run that ends moves its manifest from the one path to the other.
+  const begun = readManifest(join(work, MANIFEST));
+  const published = readManifest(manifestPath);
+  const manifest = begun ?? published;
+  if (manifest?.complete) {
+    const faults = faultsOfSizes([root, join(work, NEXT)], manifest.outputs);
+    if (faults.length > 0) return { manifest, state: "broken", why: faults.join("; ") };
+    if (!begun) return { manifest, state: "done", why: "" };
+  }
+  if (!manifest && !readLock(work)) return { manifest, state: undefined, why: "" };
+  const sign = { what: basename(work), changedMs: newestChangeMs(work), nowMs };
+  return { manifest, ...stateOfWork(work, sign) };
+}
+
+function describe(path: string, parts: readonly Part[]): StatusReport {
+  const manifests = parts.flatMap(({ manifest }) => manifest ?? []);
+  const outputs = manifests.flatMap(({ outputs }) => outputs);
+  const outputBytes = outputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const rows = rowsOf(manifests);
+  const counts = Object.entries(rows).map(([name, count]) =>
+    name === WHOLE ? formatCount(count) : `${name} ${formatCount(count)}`
+  );
+  const madeBy = manifests.at(0)?.stage ?? null;
+  const files = `${outputs.length} files`;
+  const facts: Fact[] = [
+    ["outputs", `${files}, ${formatBytes(outputBytes)}`, { madeBy, outputs: outputs.length, outputBytes }],
+    ["rows", counts.join(", ") || undefined, { rows }],
+  ];
+  const about = { kind: madeBy ?? "output", path };
+  const state = stateOfAll(parts, manifests);
+  if (parts.length === 1) return statusReport(state, { ...about, progress: files, facts });
+  const progress = `${parts.filter(({ state }) => state === "done").length} of ${parts.length} tasks`;
+  return statusReport(state, {
+    ...about,
+    progress,
+    facts: [...taskFacts(parts, `${progress} done`), ...facts],
+  });
+}
+
+function taskFacts(parts: readonly Part[], tasks: string): Fact[] {
+  const list = (label: string, ...states: (WorkState | undefined)[]): Fact => {
+    const indexes = formatIndexes(
+      parts.filter(({ state }) => states.includes(state)).map(({ index }) => index),
+    );
+    return [label, indexes === "" ? undefined : shortened(indexes, SHOWN_LIST), { [label]: indexes }];
+  };
+  return [
+    ["tasks", tasks, { tasks: parts.length }],
+    list("done", "done"),
+    list("working", "working"),
+    list("missing", undefined, "stopped", "broken"),
+    list("stopped", "stopped"),
+  ];
+}
+
+function stateOfAll(parts: readonly Part[], manifests: readonly Manifest[]): Progress {
+  const named = ({ index, why }: Part) => parts.length > 1 ? `task ${index}: ${why}` : why;
+  const broken = parts.filter(({ state }) => state === "broken");
+  if (broken.length > 0) {
+    const others = broken.length > 1 ? ` (and ${broken.length - 1} more tasks)` : "";
+    return { state: "broken", why: named(broken[0]) + others };
+  }
+  if (manifests.some((manifest) => !isSameRun(manifest, manifests[0]))) {
+    return { state: "broken", why: "its manifests are of runs with other inputs or options; make it again" };
+  }
+  const working = parts.find(({ state }) => state === "working");
+  if (working) return { state: "working", why: named(working) };
+  if (parts.every(({ state }) => state === "done")) return { state: "done", why: "" };
+  const stopped = parts.find(({ state }) => state === "stopped");
+  return { state: "stopped", why: stopped ? named(stopped) : "the missing tasks have not begun" };
+}
+
+/** Rows of the outputs so far, by their subfolder, such as `train`; `all` for those without. */
+function rowsOf(manifests: readonly Manifest[]): Record<string, number> {
+  const rows: Record<string, number> = {};
+  for (const { path, counts } of manifests.flatMap(({ outputs }) => outputs)) {
+    const count = counts?.measurements ?? counts?.rows;
+    if (count === undefined) continue;
+    const [top] = path.includes("/") ? path.split("/") : [WHOLE];
+    rows[top] = (rows[top] ?? 0) + count;
+  }
+  return rows;
+}
+
+// The progress of a training run, from its manifest, the end of its metrics and the state of its last checkpoint.
+
+/** The speed is the median of this many newest metrics lines. */
+const SPEED_RECORDS = 10;
+/** The largest pause of a working process, as a multiple of the usual time between two of its metrics lines. */
+const PATIENCE_RECORDS = 3;
+
+/** The files of a run in its folder. */
+interface RunTraces {
+  manifest: Manifest | undefined;
+  config: RunConfig | undefined;
+  records: MetricsRecord[];
+  metricsMs: number;
+  checkpoint: { state: CheckpointState; savedMs: number } | undefined;
+  /** Missing or damaged files. */
+  faults: string[];
+}
+
+/**
+ * Reads the progress of a run.
+ *
+ * @param folder The run's folder.
+ * @param nowMs The time, milliseconds since 1970.
+ * @throws {FormatError} If its manifest is damaged.
+ * @throws {UserError} If a file cannot be read.
+ */
+function runStatus(folder: string, nowMs: number): StatusReport {
+  const traces = readTraces(folder);
+  const { config, records, checkpoint } = traces;
+  const wantedSteps = config?.train.steps ?? null;
+  const savedStep = checkpoint?.state.step ?? 0;
+  const steps = Math.max(records.at(-1)?.step ?? 0, savedStep);
+  const tokensPerSecond = speedOf(records);
+  const secondsPerStep = config && tokensPerSecond
+    ? deriveConfig(config).tokensPerStep / tokensPerSecond
+    : null;
+  const state = stateOfRun(folder, traces, { secondsPerStep: secondsPerStep ?? 0, nowMs });
+  let secondsLeft: number | null = null;
+  if (state.state !== "done" && wantedSteps !== null && secondsPerStep !== null) {
+    // A stopped run continues from its checkpoint.
+    const doneSteps = state.state === "working" ? steps : savedStep;
+    secondsLeft = (wantedSteps - doneSteps) * secondsPerStep;
+  }
+  const timeLeft = secondsLeft === null ? undefined : `${formatSeconds(secondsLeft)} at that speed`;
+  const speed = tokensPerSecond ? `${formatCount(Math.round(tokensPerSecond))} tokens/s` : undefined;
+  const progress = `${steps} of ${wantedSteps ?? "?"} steps`;
+  const share = wantedSteps ? ` (${formatShare(steps / wantedSteps)})` : "";
+  const facts: Fact[] = [
+    ["steps", progress + share, { steps, wantedSteps }],
+    checkpointFact(traces, nowMs),
+    ["speed", speed, { tokensPerSecond }],
+    ["time left", timeLeft, { secondsLeft }],
+    ...lossFacts(traces),
+  ];
+  return statusReport(state, { kind: "run", path: folder, progress, facts });
+}
+
+function checkpointFact({ checkpoint, faults }: RunTraces, nowMs: number): Fact {
+  if (!checkpoint) return ["last checkpoint", faults.length > 0 ? "unknown" : "none", { checkpoint: null }];
+  const saved = { step: checkpoint.state.step, secondsAgo: Math.max(0, nowMs - checkpoint.savedMs) / 1000 };
+  return ["last checkpoint", `step ${saved.step}, ${formatSeconds(saved.secondsAgo)} ago`, {
+    checkpoint: saved,
+  }];
+}
+
+function stateOfRun(
+  folder: string,
+  { manifest, records, metricsMs, checkpoint, faults }: RunTraces,
+  { secondsPerStep, nowMs }: { secondsPerStep: number; nowMs: number },
+): Progress {
+  if (faults.length > 0) return { state: "broken", why: faults.join("; ") };
+  if (manifest?.complete) return { state: "done", why: "" };
+  const stepsBetween = (records.at(-1)?.step ?? 0) - (records.at(-2)?.step ?? 0);
+  return stateOfWork(join(folder, WORK), {
+    what: "metrics.jsonl",
+    changedMs: Math.max(metricsMs, checkpoint?.savedMs ?? 0),
+    patienceMs: Math.max(PATIENCE_MS, PATIENCE_RECORDS * 1000 * stepsBetween * secondsPerStep),
+    nowMs,
+  });
+}
+
+function readTraces(folder: string): RunTraces {
+  const manifest = readManifest(join(folder, "manifest.json"));
+  const metricsPath = join(folder, "metrics.jsonl");
+  const checkpoints = join(folder, CHECKPOINTS);
+  const metricsMs = changedMsOf(metricsPath);
+  const faults = manifest?.complete ? faultsOfSizes([folder], manifest.outputs) : [];
+  const attempt = <T>(read: () => T): T | undefined => {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      faults.push(error.message);
+      return undefined;
+    }
+  };
+  const records = attempt(() => readLastMetrics(metricsPath)) ?? [];
+  const config = attempt(() => manifest && configOf(manifest));
+  const traces = { manifest, config, records, metricsMs, checkpoint: undefined, faults };
+  // Checkpoints of another version are not read.
+  if ((manifest && !config) || !hasCheckpoints(checkpoints)) return traces;
+  if (!manifest) faults.push("manifest.json is missing");
+  const checkpoint = attempt(() => readCheckpoint(checkpointDirectory(checkpoints), faults));
+  return { ...traces, checkpoint, config: config ?? checkpoint?.state.config };
+}
+
+function configOf({ options }: Manifest): RunConfig {
+  try {
+    return parseRunConfig(options.config);
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause;
+    throw new UserError(`${cause.message}; use the version of the program that wrote it`, { cause });
+  }
+}
+
+/** The state of a checkpoint; its tensors are not read. */
+function readCheckpoint(directory: string, faults: string[]): RunTraces["checkpoint"] {
+  const state = readState(directory);
+  const { model, optimizer, trainingData } = state.files;
+  const files = [
+    { path: "model.safetensors", sizeBytes: model.sizeBytes },
+    { path: "optimizer.safetensors", sizeBytes: optimizer.sizeBytes },
+    ...(trainingData ? [{ path: TRAINING_DATA_FILE, sizeBytes: trainingData.sizeBytes }] : []),
+  ];
+  for (const fault of faultsOfSizes([directory], files)) faults.push(`${basename(directory)}: ${fault}`);
+  return { state, savedMs: changedMsOf(join(directory, STATE_FILE)) };
+}
+
+/** The median of the newest lines' tokens per second; null without lines. */
+function speedOf(records: readonly MetricsRecord[]): number | null {
+  const speeds = records.slice(-SPEED_RECORDS).map((record) => record["train/tokens_per_second"])
+    .filter((speed) => typeof speed === "number").sort((a, b) => a - b);
+  return speeds[speeds.length >> 1] ?? null;
+}
+
+function lossFacts({ records, checkpoint }: RunTraces): Fact[] {
+  const last = records.at(-1);
+  const state = checkpoint?.state;
+  const trainLoss = (last ? last["train/loss"] : state?.losses.at(-1)?.loss) ?? null;
+  const evaluated = records.findLast((record) => typeof record["eval/loss"] === "number");
+  const evalLoss = evaluated?.["eval/loss"] ?? state?.evalLoss ?? null;
+  const evalStep = evaluated?.step ?? state?.step;
+  const skippedSteps = last?.["train/skipped_steps"] ?? state?.numSkippedSteps ?? 0;
+  const isBegun = last !== undefined || state !== undefined;
+  const perToken = (loss: number | null) => loss === null ? undefined : `${formatValue(loss)} nats per token`;
+  const evalText = evalLoss === null ? undefined : `${perToken(evalLoss)} at step ${evalStep}`;
+  return [
+    ["training loss", isBegun ? perToken(trainLoss) ?? "not finite" : undefined, { trainLoss }],
+    ["validation loss", evalText, { evalLoss }],
+    ["skipped updates", skippedSteps > 0 ? String(skippedSteps) : undefined, { skippedSteps }],
+  ];
+}
+
+/** The largest number of reports shown with all facts; more reports have a line each. */
+const SHOWN_WHOLE = 5;
+const SHOWN_LINES = 40;
+const MAX_PATH = 60;
+const BESIDE = ".manifest.json";
+/** The states, those that need attention first. */
+const ORDER: readonly WorkState[] = ["broken", "stopped", "working", "done"];
+
+/**
+ * Reads the progress of everything at the paths.
+ *
+ * @param paths Runs, output folders, output files, or folders that hold several of these.
+ * @param nowMs The time, milliseconds since 1970.
+ * @returns A report for each, in their order. An output that cannot be read is broken.
+ * @throws {UserError} If a path is something else.
+ */
+export function statusOf(paths: readonly string[], nowMs: number = Date.now()): StatusReport[] {
+  return paths.flatMap((path) => {
+    const own = statusOfOne(path, nowMs);
+    if (own) return [own];
+    const members = membersOf(path).flatMap((member) => statusOfOne(member, nowMs) ?? []);
+    if (members.length > 0) return members;
+    throw new UserError(
+      `Cannot tell the status of ${path}: it has no manifest, expected a run, an output of a stage or a folder ` +
+        "of these; check the path",
+    );
+  });
+}
+
+/** 0: everything is done; 1: something is broken; 3: something remains to be done. */
+export function exitCodeOf(reports: readonly StatusReport[]): number {
+  if (reports.some(({ state }) => state === "broken")) return 1;
+  return reports.every(({ state }) => state === "done") ? 0 : 3;
+}
+
+/** Reports as text: all facts of a few, a line for each of more, the last ones counted. */
+export function describeStatus(reports: readonly StatusReport[]): string {
+  if (reports.length <= SHOWN_WHOLE) return describeReports(reports);
+  const sorted = reports.toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state));
+  const lines = sorted.slice(0, SHOWN_LINES).map(({ path, kind, state, progress }) => [
+    path.length <= MAX_PATH ? path : `…${path.slice(1 - MAX_PATH)}`,
+    kind,
+    state,
+    progress,
+  ]);
+  const table = formatTable([["path", "kind", "state", "so far"], ...lines], { left: [0, 1, 2, 3] });
+  const rest = sorted.slice(SHOWN_LINES);
+  return rest.length === 0 ? table : `${table}\nand ${rest.length} more (all with --json)`;
+}
+
+/** Reports as one JSON object. */
+export function statusAsJson(reports: readonly StatusReport[]): Json {
+  const state = ORDER.find((state) => reports.some((report) => report.state === state)) ?? "done";
+  return { stage: "status", state, exitCode: exitCodeOf(reports), reports: reports.map(reportAsJson) };
+}
+
+/** The status of a path; undefined if it is neither a run nor an output. */
+function statusOfOne(path: string, nowMs: number): StatusReport | undefined {
+  try {
+    return readStatus(path, nowMs);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const why = error.message;
+    return statusReport({ state: "broken", why }, {
+      kind: "output",
+      path,
+      progress: shortened(why),
+      facts: [],
+    });
+  }
+}
+
+/** {@link statusOfOne}, but a file that cannot be read is an error. */
+function readStatus(path: string, nowMs: number): StatusReport | undefined {
+  if (!isFolder(path)) {
+    const name = basename(path);
+    if (/^manifest(-\d{5}-of-\d{5})?\.json$/.test(name) && exists(path)) {
+      return readStatus(dirname(path), nowMs);
+    }
+    if (name.endsWith(BESIDE) && exists(path)) return fileStatus(path.slice(0, -BESIDE.length), nowMs);
+    return isOutputFile(path) ? fileStatus(path, nowMs) : undefined;
+  }
+  const manifestPath = join(path, "manifest.json");
+  const manifest = unlessForeign(() => readManifest(manifestPath));
+  const lock = readLock(join(path, WORK));
+  const isTrained = exists(join(path, CHECKPOINTS)) && exists(join(path, "metrics.jsonl"));
+  if (manifest?.stage === "train" || lock?.holder.startsWith("train,") || !manifest && isTrained) {
+    return runStatus(path, nowMs);
+  }
+  // Beside a manifest of another program there may still be a run or outputs.
+  const isForeign = !manifest && exists(manifestPath);
+  return !isForeign && (lock || listTasks(path).length > 0) ? folderStatus(path, nowMs) : undefined;
+}
+
+/** The paths in a folder that may be runs or outputs, including those of unfinished output files. */
+function membersOf(path: string): string[] {
+  if (!isFolder(path)) {
+    if (exists(path)) return [];
+    throw new UserError(`Cannot tell the status of ${path}: no such file or directory; check the path`);
+  }
+  const members = new Set<string>();
+  for (const { name } of entriesOf(path)) {
+    const work = /^\.(.+)\.work$/.exec(name)?.[1];
+    if (work !== undefined) members.add(join(path, work));
+    else if (name.endsWith(BESIDE)) members.add(join(path, name.slice(0, -BESIDE.length)));
+    else if (!name.startsWith(".") && isFolder(join(path, name))) members.add(join(path, name));
+  }
+  return [...members].sort();
+}
+
+function entriesOf(path: string): Deno.DirEntry[] {
+  try {
+    return [...Deno.readDirSync(path)];
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
+  }
+}
+
+function isFolder(path: string): boolean {
+  return infoOf(path)?.isDirectory ?? false;
+}

@@ -1,0 +1,118 @@
+/**
+ * IP prefixes: the addresses that begin with the same bits (RFC 4632, RFC 4291 section 2.3), and the values that each
+ * byte of such an address can have.
+ *
+ * @module
+ */
+import { UserError } from "../../base/errors.ts";
+import { formatAddress, parseAddress } from "./ip.ts";
+
+/** A prefix of any length; an address is a prefix of full length. */
+export interface IpPrefix {
+  /** Its first address, 4 or 16 bytes: the bits after the prefix are 0. */
+  readonly bytes: Uint8Array;
+  /** The number of bits that all its addresses share, 0 to 32 or 128. */
+  readonly length: number;
+}
+
+/** The values that a byte can have, a contiguous range. */
+export interface ByteRange {
+  /** The smallest value. */
+  readonly first: number;
+  /** The largest value, at least `first`. */
+  readonly last: number;
+}
+
+/**
+ * Reads a prefix, such as `10.2.0.0/16`, `2001:db8::/33` or an address.
+ *
+ * Bits after the prefix are cleared, as routers do: `10.2.3.4/16` is `10.2.0.0/16`; {@link hasHostBits} detects such
+ * bits.
+ *
+ * @throws {UserError} If the address or the length is invalid, or the length is larger than the address.
+ */
+export function parsePrefix(text: string): IpPrefix {
+  const { bytes, length } = splitPrefix(text);
+  return prefixOfAddress(bytes, length);
+}
+
+/** The fault in a prefix as text; undefined for a valid one. */
+export function faultOfPrefix(text: string): string | undefined {
+  const split = trySplitPrefix(text);
+  return "fault" in split ? split.fault : undefined;
+}
+
+/** Whether a prefix as text has bits after its length. @throws {UserError} As {@link parsePrefix}. */
+export function hasHostBits(text: string): boolean {
+  const { bytes, length } = splitPrefix(text);
+  return bytes.some((byte, i) => (byte & ~maskOf(length, i)) !== 0);
+}
+
+/**
+ * The prefix that an address lies in.
+ *
+ * @param bytes 4 or 16 bytes.
+ * @param length Its bits (default: all bits of the address).
+ */
+export function prefixOfAddress(bytes: Uint8Array, length: number = bytes.length * 8): IpPrefix {
+  return { bytes: bytes.map((byte, i) => byte & maskOf(length, i)), length };
+}
+
+/** Whether a prefix is a single address. */
+export function isAddress({ bytes, length }: IpPrefix): boolean {
+  return length === bytes.length * 8;
+}
+
+/** Writes a prefix, the address as RFC 5952 does; a single address without its length. */
+export function formatPrefix(prefix: IpPrefix): string {
+  const address = formatAddress(prefix.bytes);
+  return isAddress(prefix) ? address : `${address}/${prefix.length}`;
+}
+
+/**
+ * The values of byte `index` in the addresses of a prefix: one, some of the 256, or all.
+ *
+ * @param index 0 for the first byte.
+ */
+export function byteRange({ bytes, length }: IpPrefix, index: number): ByteRange {
+  return { first: bytes[index], last: bytes[index] | (~maskOf(length, index) & 255) };
+}
+
+/** Whether an address lies in a prefix; one of the other IP version does not. */
+export function prefixContains(prefix: IpPrefix, address: Uint8Array): boolean {
+  return address.length === prefix.bytes.length && address.every((byte, i) => {
+    const { first, last } = byteRange(prefix, i);
+    return byte >= first && byte <= last;
+  });
+}
+
+/** The bits of byte `index` that belong to the prefix. */
+function maskOf(length: number, index: number): number {
+  const numBits = Math.min(8, Math.max(0, length - 8 * index));
+  return 255 << (8 - numBits) & 255;
+}
+
+/** Advice about a host name or an AS number given instead of an address; empty for any other text. */
+export function adviceOnName(text: string): string {
+  if (/^AS\d+$/i.test(text)) return "; this is an AS number: give one of its prefixes";
+  const isName = /^(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(text);
+  return isName ? "; this looks like a host name: resolve it and give its address" : "";
+}
+
+function splitPrefix(text: string): IpPrefix {
+  const split = trySplitPrefix(text);
+  if ("fault" in split) throw new UserError(`Cannot read ${JSON.stringify(text)}: ${split.fault}`);
+  return split;
+}
+
+function trySplitPrefix(text: string): IpPrefix | { fault: string } {
+  const slash = text.indexOf("/");
+  const bytes = parseAddress(slash < 0 ? text : text.slice(0, slash));
+  if (!bytes) return { fault: `expected an IPv4 or IPv6 address or prefix${adviceOnName(text)}` };
+  const numBits = bytes.length * 8;
+  if (slash < 0) return { bytes, length: numBits };
+  const digits = text.slice(slash + 1);
+  const length = /^(0|[1-9]\d{0,2})$/.test(digits) ? Number(digits) : NaN;
+  if (length <= numBits) return { bytes, length };
+  return { fault: `found length ${digits || "none"}, expected 0 to ${numBits}` };
+}

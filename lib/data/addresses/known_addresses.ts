@@ -1,0 +1,559 @@
+/**
+ * The addresses in training data and adaptations: how often each was measured as source and as destination, how
+ * often each pair was, and when last. Also the basis of an answer for two addresses.
+ *
+ * The table is exact up to {@link MAX_ADDRESSES} addresses and {@link MAX_PAIRS} pairs; beyond these it keeps the most
+ * measured ones and is marked as truncated. Addresses are sorted, IPv4 first, so that a binary search finds them.
+ *
+ * @module
+ */
+import { ensure } from "../../base/errors.ts";
+import { formatPrefix, type IpPrefix, isAddress, prefixOfAddress } from "./ip_prefix.ts";
+
+/** The largest number of addresses of a table; one takes at most 64 bytes in a file. */
+export const MAX_ADDRESSES = 2 ** 18;
+/** The largest number of pairs of a table; one takes 32 bytes in a file. */
+export const MAX_PAIRS = 2 ** 20;
+/** The number of addresses and pairs that are counted while data are read; further ones are ignored. */
+const MAX_COUNTED = 2 ** 21;
+
+/** The number of measurements of something, and the time of the last one. */
+export interface Seen {
+  /** The number of measurements. */
+  readonly measurements: number;
+  /** Unix seconds; null if never, or without a known time. */
+  readonly lastS: number | null;
+}
+
+/** The number of measurements in training and an adaptation together, and the time of the last one. */
+export interface Measured extends Seen {
+  /** Number of these measurements that are from the adaptation and not from training. */
+  readonly inAdaptation: number;
+}
+
+/** A known address. */
+export interface KnownAddress {
+  /** 4 or 16 bytes. */
+  readonly bytes: Uint8Array;
+  /** Measurements from it. */
+  readonly asSource: Seen;
+  /** Measurements to it. */
+  readonly asDestination: Seen;
+}
+
+/** A summary of the whole training split. */
+export interface DataSummary {
+  /** The origin of the measurements, such as names of files; empty if unknown. */
+  readonly origin: string;
+  /** Whether they were made by `synth`; null if unknown. */
+  readonly isSynthetic: boolean | null;
+  /** Unix seconds of the first measurement; null without measurements or their times. */
+  readonly startS: number | null;
+  /** Unix seconds of the last measurement; likewise. */
+  readonly endS: number | null;
+  /** Number of measurements, answered or not. */
+  readonly measurements: number;
+  /** Distinct source addresses. */
+  readonly sources: number;
+  /** Distinct destination addresses. */
+  readonly destinations: number;
+}
+
+/** The columns of a table as a file holds them. */
+export interface KnownColumns {
+  /** IPv4 addresses, ascending, one word each. */
+  readonly v4: Uint32Array;
+  /** IPv6 addresses, ascending, four words each. */
+  readonly v6: Uint32Array;
+  /** Four words per address: measurements as source, time of the last one (Unix s), the same as destination. */
+  readonly seen: Uint32Array;
+  /** Four words per pair, sorted: indexes of source and destination, measurements, time of the last one. */
+  readonly pairs: Uint32Array;
+}
+
+const NEVER: Seen = { measurements: 0, lastS: null };
+const WORDS = 4;
+
+/** The addresses and pairs that a model was trained on. */
+export class KnownAddresses {
+  readonly #numV4: number;
+
+  /**
+   * Uses the columns without copying them.
+   *
+   * @param isTruncated Whether the data had more addresses or pairs than the table.
+   */
+  constructor(readonly columns: KnownColumns, readonly isTruncated: boolean) {
+    const { v4, v6, seen, pairs } = columns;
+    this.#numV4 = v4.length;
+    ensure(
+      seen.length === WORDS * (v4.length + v6.length / WORDS) && pairs.length % WORDS === 0,
+      "the columns of known addresses are of different lengths",
+    );
+  }
+
+  /** Number of addresses in the table. */
+  get numAddresses(): number {
+    return this.columns.seen.length / WORDS;
+  }
+
+  /** Number of pairs in the table. */
+  get numPairs(): number {
+    return this.columns.pairs.length / WORDS;
+  }
+
+  /** A known address; undefined if the table does not have it. @param bytes 4 or 16 bytes. */
+  address(bytes: Uint8Array): KnownAddress | undefined {
+    const index = this.#indexOf(bytes);
+    return index < 0 ? undefined : this.#at(index);
+  }
+
+  /** The measurements from one address to another. */
+  pair(source: Uint8Array, destination: Uint8Array): Seen {
+    return this.measuredIn(source, { bytes: destination, length: 8 * destination.length });
+  }
+
+  /** The measurements from an address to any address of a prefix. */
+  measuredIn(source: Uint8Array, destinations: IpPrefix): Seen {
+    const a = this.#indexOf(source);
+    if (a < 0) return NEVER;
+    const { pairs } = this.columns;
+    const [first, end] = this.#rangeOf(destinations);
+    let measurements = 0;
+    let lastS = 0;
+    const start = lowerBound(this.numPairs, (i) => pairs[WORDS * i] - a || pairs[WORDS * i + 1] - first);
+    for (let at = WORDS * start; pairs[at] === a && pairs[at + 1] < end; at += WORDS) {
+      measurements += pairs[at + 2];
+      lastS = Math.max(lastS, pairs[at + 3]);
+    }
+    return seenOf(measurements, lastS);
+  }
+
+  /** The destinations that a source measured, in order of their addresses. */
+  destinationsOf(source: Uint8Array): { address: KnownAddress; seen: Seen }[] {
+    const a = this.#indexOf(source);
+    if (a < 0) return [];
+    const { pairs } = this.columns;
+    const found: { address: KnownAddress; seen: Seen }[] = [];
+    const first = lowerBound(this.numPairs, (i) => pairs[WORDS * i] - a);
+    for (let i = first; i < this.numPairs && pairs[WORDS * i] === a; i++) {
+      const at = WORDS * i;
+      const seen = { measurements: pairs[at + 2], lastS: pairs[at + 3] };
+      found.push({ address: this.#at(pairs[at + 1]), seen });
+    }
+    return found;
+  }
+
+  /**
+   * What absolute discounting takes off the count of each pair in favour of pairs that were never measured: near 1 where
+   * most pairs were measured once, near 0 where hardly any was (Ney, Essen, Kneser, Computer Speech and Language 8, 1994,
+   * with one pair more of each kind, so that it is neither 0 nor 1).
+   */
+  get pairDiscount(): number {
+    const numWith = [0, 0, 0];
+    for (let at = 2; at < this.columns.pairs.length; at += WORDS) {
+      if (this.columns.pairs[at] <= 2) numWith[this.columns.pairs[at]]++;
+    }
+    return (numWith[1] + 1) / (numWith[1] + 2 * numWith[2] + 3);
+  }
+
+  /** All addresses that were measured as destinations, in their order. */
+  *destinations(): Generator<KnownAddress> {
+    for (let i = 0; i < this.numAddresses; i++) {
+      if (this.columns.seen[WORDS * i + 2] > 0) yield this.#at(i);
+    }
+  }
+
+  /** The number of known addresses in a prefix. */
+  countIn(prefix: IpPrefix): number {
+    const [first, end] = this.#rangeOf(prefix);
+    return end - first;
+  }
+
+  /** The longest prefix around an address, in whole steps, that has known addresses; undefined if no prefix has. */
+  prefixAround(bytes: Uint8Array): { prefix: IpPrefix; numKnown: number } | undefined {
+    for (const length of bytes.length === 4 ? [24, 16, 8] : [64, 48, 32]) {
+      const prefix = prefixOfAddress(bytes, length);
+      const numKnown = this.countIn(prefix);
+      if (numKnown > 0) return { prefix, numKnown };
+    }
+    return undefined;
+  }
+
+  #indexOf(bytes: Uint8Array): number {
+    const [index, end] = this.#rangeOf({ bytes, length: 8 * bytes.length });
+    return end > index ? index : -1;
+  }
+
+  /** The indexes of the first known address in a prefix and of the first after it. */
+  #rangeOf({ bytes, length }: IpPrefix): [first: number, end: number] {
+    const last = bytes.map((byte, i) => byte | 255 >> Math.min(8, Math.max(0, length - 8 * i)));
+    return [this.#lowerBound(bytes, false), this.#lowerBound(last, true)];
+  }
+
+  /** The index of the first address at or (`isAfter`) after some bytes, of their IP version. */
+  #lowerBound(bytes: Uint8Array, isAfter: boolean): number {
+    const { v4, v6 } = this.columns;
+    const words = wordsOf(bytes);
+    const bias = isAfter ? -1 : 0;
+    const [keys, width, offset] = words.length === 1 ? [v4, 1, 0] : [v6, WORDS, this.#numV4];
+    return offset + lowerBound(keys.length / width, (i) => compare(keys, width * i, words) || bias);
+  }
+
+  #at(index: number): KnownAddress {
+    const { v4, v6, seen } = this.columns;
+    const words = index < this.#numV4
+      ? v4.subarray(index, index + 1)
+      : v6.subarray(WORDS * (index - this.#numV4), WORDS * (index - this.#numV4 + 1));
+    const at = WORDS * index;
+    return {
+      bytes: Uint8Array.from({ length: 4 * words.length }, (_, i) => words[i >> 2] >>> (24 - 8 * (i & 3))),
+      asSource: seenOf(seen[at], seen[at + 1]),
+      asDestination: seenOf(seen[at + 2], seen[at + 3]),
+    };
+  }
+}
+
+function seenOf(measurements: number, lastS: number): Seen {
+  return measurements === 0 ? NEVER : { measurements, lastS: lastS > 0 ? lastS : null };
+}
+
+/** The first index whose comparison is not negative. */
+function lowerBound(length: number, compared: (index: number) => number): number {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compared(middle) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The bytes of an address as one or four big-endian words. */
+function wordsOf(bytes: Uint8Array): Uint32Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return Uint32Array.from({ length: bytes.length / 4 }, (_, i) => view.getUint32(4 * i));
+}
+
+function compare(keys: Uint32Array, at: number, words: Uint32Array): number {
+  for (let i = 0; i < words.length; i++) {
+    if (keys[at + i] !== words[i]) return keys[at + i] - words[i];
+  }
+  return 0;
+}
+
+/** Counts addresses and pairs while measurements are read; some 0.3 kB each. */
+export class AddressCounts {
+  readonly #ids = new Map<string, number>();
+  readonly #words: Uint32Array[] = [];
+  /** As in {@link KnownColumns}, by the address's index in order of appearance. */
+  readonly #seen: number[] = [];
+  readonly #pairIds = new Map<number, number>();
+  /** Measurements and last time, by pair. */
+  readonly #pairSeen: number[] = [];
+  #isTruncated = false;
+  #measurements = 0;
+  #startS = Infinity;
+  #endS = -Infinity;
+
+  /** Continues from earlier counts, as far as a table has them. */
+  static of({ known: { columns, isTruncated }, summary }: MeasuredData): AddressCounts {
+    const counts = new AddressCounts();
+    const { v4, v6, seen, pairs } = columns;
+    for (let at = 0; at < v4.length; at++) counts.#idOf(v4.subarray(at, at + 1));
+    for (let at = 0; at < v6.length; at += WORDS) counts.#idOf(v6.subarray(at, at + WORDS));
+    seen.forEach((number, i) => counts.#seen[i] = number);
+    for (let at = 0; at < pairs.length; at += WORDS) {
+      counts.#pairIds.set(pairs[at] * MAX_COUNTED + pairs[at + 1], at / WORDS);
+      counts.#pairSeen.push(pairs[at + 2], pairs[at + 3]);
+    }
+    counts.#isTruncated = isTruncated;
+    counts.#measurements = summary.measurements;
+    counts.#startS = summary.startS ?? Infinity;
+    counts.#endS = summary.endS ?? -Infinity;
+    return counts;
+  }
+
+  /** The index of an address for {@link add}; -1 if there are too many. @param bytes 4 or 16 bytes. */
+  id(bytes: Uint8Array): number {
+    return this.#idOf(wordsOf(bytes));
+  }
+
+  #idOf(words: Uint32Array): number {
+    const key = words.join();
+    const found = this.#ids.get(key);
+    if (found !== undefined) return found;
+    const id = this.#words.length;
+    if (id === MAX_COUNTED) {
+      this.#isTruncated = true;
+      return -1;
+    }
+    this.#ids.set(key, id);
+    this.#words.push(words);
+    this.#seen.push(0, 0, 0, 0);
+    return id;
+  }
+
+  /** Counts a measurement, answered or not. @param timeS Unix seconds; null if unknown. */
+  add(source: number, destination: number, timeS: number | null): void {
+    this.#measurements++;
+    if (timeS !== null) {
+      this.#startS = Math.min(this.#startS, timeS);
+      this.#endS = Math.max(this.#endS, timeS);
+    }
+    if (source < 0 || destination < 0) return;
+    count(this.#seen, WORDS * source, timeS);
+    count(this.#seen, WORDS * destination + 2, timeS);
+    const key = source * MAX_COUNTED + destination;
+    let pair = this.#pairIds.get(key);
+    if (pair === undefined) {
+      pair = this.#pairIds.size;
+      if (pair === MAX_COUNTED) {
+        this.#isTruncated = true;
+        return;
+      }
+      this.#pairIds.set(key, pair);
+      this.#pairSeen.push(0, 0);
+    }
+    count(this.#pairSeen, 2 * pair, timeS);
+  }
+
+  /** The summary of the data. @param origin Their origin. */
+  summary(origin: Pick<DataSummary, "origin" | "isSynthetic">): DataSummary {
+    const numWith = (offset: number) =>
+      this.#words.filter((_, i) => this.#seen[WORDS * i + offset] > 0).length;
+    const hasTimes = this.#startS < Infinity;
+    return {
+      origin: origin.origin,
+      isSynthetic: origin.isSynthetic,
+      startS: hasTimes ? this.#startS : null,
+      endS: hasTimes ? this.#endS : null,
+      measurements: this.#measurements,
+      sources: numWith(0),
+      destinations: numWith(2),
+    };
+  }
+
+  /** Makes the table; if there are too many addresses or pairs, it has the most measured ones. */
+  table(maxAddresses = MAX_ADDRESSES, maxPairs = MAX_PAIRS): KnownAddresses {
+    const seen = this.#seen;
+    const total = (id: number) => seen[WORDS * id] + seen[WORDS * id + 2];
+    const ids = most(this.#words.map((_, id) => id), maxAddresses, total);
+    ids.sort((a, b) => {
+      const [x, y] = [this.#words[a], this.#words[b]];
+      return x.length - y.length || compare(x, 0, y);
+    });
+    const indexOf = new Map(ids.map((id, index) => [id, index]));
+    const pairs: number[][] = [];
+    for (const [key, pair] of this.#pairIds) {
+      const a = indexOf.get(Math.floor(key / MAX_COUNTED));
+      const b = indexOf.get(key % MAX_COUNTED);
+      if (a === undefined || b === undefined) continue;
+      pairs.push([a, b, this.#pairSeen[2 * pair], this.#pairSeen[2 * pair + 1]]);
+    }
+    const kept = most(pairs, maxPairs, ([, , measurements]) => measurements);
+    kept.sort((x, y) => x[0] - y[0] || x[1] - y[1]);
+    const v4 = ids.filter((id) => this.#words[id].length === 1);
+    const v6 = ids.slice(v4.length);
+    const columns = {
+      v4: Uint32Array.from(v4, (id) => this.#words[id][0]),
+      v6: Uint32Array.from(v6.flatMap((id) => [...this.#words[id]])),
+      seen: Uint32Array.from(ids.flatMap((id) => seen.slice(WORDS * id, WORDS * (id + 1)))),
+      pairs: Uint32Array.from(kept.flat()),
+    };
+    const isWhole = ids.length === this.#words.length && kept.length === this.#pairIds.size;
+    return new KnownAddresses(columns, this.#isTruncated || !isWhole);
+  }
+}
+
+function count(seen: number[], at: number, timeS: number | null): void {
+  seen[at]++;
+  seen[at + 1] = Math.max(seen[at + 1], timeS ?? 0);
+}
+
+/** At most `limit` items, those of the largest weight. */
+function most<T>(items: T[], limit: number, weight: (item: T) => number): T[] {
+  return items.length <= limit ? items : items.toSorted((a, b) => weight(b) - weight(a)).slice(0, limit);
+}
+
+/** The summary of measurements, and their addresses and pairs. */
+export interface MeasuredData {
+  /** The summary of all data. */
+  readonly summary: DataSummary;
+  /** Its addresses and pairs. */
+  readonly known: KnownAddresses;
+}
+
+/** The data of a model. */
+export interface TrainingData extends MeasuredData {
+  /** The measurements that it was adapted to afterwards, if any. */
+  readonly adaptation?: MeasuredData | undefined;
+}
+
+/** The basis of an answer for a source and a destination: their measurements in the data. */
+export interface Basis {
+  /** Whether the pair, both addresses, one of them or none were measured. */
+  readonly kind: "pair" | "addresses" | "source" | "destination" | "network";
+  /** Text for people. */
+  readonly text: string;
+  /** The measurements of the address, as source or destination: the model does not distinguish these. */
+  readonly src: Measured;
+  readonly dst: Measured;
+  /** The measurements from the source to the destination. */
+  readonly pair: Measured;
+}
+
+/** The sum of the counts of training and an adaptation. */
+function together(trained: Seen, adapted: Seen = NEVER): Measured {
+  const { measurements, lastS } = seenOf(
+    trained.measurements + adapted.measurements,
+    Math.max(trained.lastS ?? 0, adapted.lastS ?? 0),
+  );
+  return { measurements, inAdaptation: adapted.measurements, lastS };
+}
+
+/** The measurements from an address to any address of a prefix. */
+export function measuredBy(
+  { known, adaptation }: TrainingData,
+  source: Uint8Array,
+  destinations: IpPrefix,
+): Measured {
+  return together(
+    known.measuredIn(source, destinations),
+    adaptation?.known.measuredIn(source, destinations),
+  );
+}
+
+/**
+ * Describes the basis of an answer.
+ *
+ * @param data From the checkpoint; undefined if it has no table of the training data.
+ * @param source An address or a prefix; the measurements of a prefix are not counted.
+ */
+export function basisOf(data: TrainingData | undefined, source: IpPrefix, destination: IpPrefix): Basis {
+  if (!data) {
+    const text =
+      "No table of the training data is at hand: whether these addresses were measured is not known.";
+    const never = together(NEVER);
+    return { kind: "network", text, src: never, dst: never, pair: never };
+  }
+  const { known, summary, adaptation } = data;
+  const [src, dst] = [source, destination].map((prefix) =>
+    together(seenAt(known, prefix), adaptation && seenAt(adaptation.known, prefix))
+  );
+  const isPair = isAddress(source) && isAddress(destination);
+  const pair = isPair ? measuredBy(data, source.bytes, destination) : together(NEVER);
+  const reverse = isPair ? measuredBy(data, destination.bytes, source) : together(NEVER);
+  const kind = pair.measurements + reverse.measurements > 0
+    ? "pair"
+    : src.measurements > 0
+    ? dst.measurements > 0 ? "addresses" : "source"
+    : dst.measurements > 0
+    ? "destination"
+    : "network";
+  const guess = (...places: IpPrefix[]) =>
+    ` a guess${places.map((place, i) => `${i === 0 ? " from " : " and "}${around(known, place)}`).join("")}.`;
+  const sentences = [
+    {
+      pair: pair.measurements > 0
+        ? `Pair ${times(pair)}.`
+        : `Pair ${times(reverse)}, in the other direction only.`,
+      addresses: `Source ${times(src)}, destination ${times(dst)}, the pair never: an estimate from each.`,
+      source: `Source ${times(src)}, destination never:${guess(destination)}`,
+      destination: `Destination ${times(dst)}, source never:${guess(source)}`,
+      network: `Neither ${isPair ? "address" : "place as one address"} is in the training data:${
+        guess(source, destination)
+      }`,
+    }[kind],
+  ];
+  if ((known.isTruncated || adaptation?.known.isTruncated) && kind !== "pair") {
+    sentences.push("Only the most measured addresses and pairs are listed.");
+  }
+  if (summary.isSynthetic) sentences.push("The model knows a synthetic Internet, not the real one.");
+  return { kind, text: sentences.join(" "), src, dst, pair };
+}
+
+function seenAt(known: KnownAddresses, prefix: IpPrefix): Seen {
+  const found = isAddress(prefix) ? known.address(prefix.bytes) : undefined;
+  if (!found) return NEVER;
+  const { asSource, asDestination } = found;
+  const lastS = Math.max(asSource.lastS ?? -Infinity, asDestination.lastS ?? -Infinity);
+  return seenOf(asSource.measurements + asDestination.measurements, lastS);
+}
+
+/** Such as "203.0.113.0/24 (12 known addresses)". */
+function around(known: KnownAddresses, place: IpPrefix): string {
+  const found = isAddress(place)
+    ? known.prefixAround(place.bytes)
+    : { prefix: place, numKnown: known.countIn(place) };
+  if (!found) return `the whole network (nothing is known near ${formatPrefix(place)})`;
+  const { prefix, numKnown } = found;
+  return `${formatPrefix(prefix)} (${numKnown} known ${numKnown === 1 ? "address" : "addresses"})`;
+}
+
+/** Such as "measured 41 times, last on 2019-06-01", "in 24 measurements of the adaptation", or "never measured". */
+export function times({ measurements, inAdaptation, lastS }: Measured): string {
+  if (measurements === 0) return "never measured";
+  const often = measurements === 1 ? "measured once" : `measured ${measurements} times`;
+  const of = inAdaptation === measurements
+    ? `in ${measurements} ${measurements === 1 ? "measurement" : "measurements"} of the adaptation`
+    : inAdaptation > 0
+    ? `${often}, ${inAdaptation} of them in the adaptation`
+    : often;
+  return lastS === null ? of : `${of}, last on ${new Date(lastS * 1000).toISOString().slice(0, 10)}`;
+}
+
+/** The number of measurements of something, in JSON. */
+export interface SeenJson {
+  measurements: number;
+  /** Number of these that are from the adaptation. */
+  in_adaptation: number;
+  /** ISO 8601; null if never, or without a known time. */
+  last_seen: string | null;
+}
+
+/** A basis in the JSON of stages and the API. */
+export function basisJson(
+  { kind, text, src, dst, pair }: Basis,
+): Pick<Basis, "kind" | "text"> & { src: SeenJson; dst: SeenJson; pair: SeenJson } {
+  return { kind, text, src: seenJson(src), dst: seenJson(dst), pair: seenJson(pair) };
+}
+
+/** The number of measurements of something, in the JSON of stages and the API. */
+export function seenJson({ measurements, inAdaptation, lastS }: Measured): SeenJson {
+  return { measurements, in_adaptation: inAdaptation, last_seen: isoTime(lastS) };
+}
+
+/** The summary of measurements, in JSON. */
+export interface CountsJson {
+  /** ISO 8601; null if unknown. */
+  start: string | null;
+  end: string | null;
+  measurements: number;
+  sources: number;
+  destinations: number;
+}
+
+/** A model's data in the JSON of stages and the API. */
+export function dataJson({ summary, adaptation }: Pick<TrainingData, "summary" | "adaptation">):
+  & Pick<DataSummary, "origin">
+  & CountsJson
+  & { is_synthetic: boolean | null; adaptation: CountsJson | null } {
+  const { origin, isSynthetic } = summary;
+  return {
+    origin,
+    is_synthetic: isSynthetic,
+    ...countsJson(summary),
+    adaptation: adaptation ? countsJson(adaptation.summary) : null,
+  };
+}
+
+/** What measurements have in all, as JSON of stages and the API has it. */
+export function countsJson({ startS, endS, measurements, sources, destinations }: DataSummary): CountsJson {
+  return { start: isoTime(startS), end: isoTime(endS), measurements, sources, destinations };
+}
+
+function isoTime(timeS: number | null): string | null {
+  return timeS === null ? null : new Date(timeS * 1000).toISOString();
+}

@@ -1,0 +1,120 @@
+/**
+ * Collects single measurements, passes them to a Parquet writer in batches and counts their contents.
+ *
+ * @module
+ */
+import { FAILED_RTT_MS, type MeasurementBatch } from "../measurement/batch.ts";
+import type { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
+
+/** Distinct addresses are counted exactly up to this many, about 150 MB. */
+const MAX_COUNTED_ADDRESSES = 1_000_000;
+
+const BATCH_ROWS = 8192;
+
+/** A measurement; NaN stands for an unknown optional number. */
+export interface MeasurementRow {
+  eventTimeUs: number;
+  srcAddr: string;
+  dstAddr: string;
+  ipVersion: number;
+  rttMs: number;
+  msmId: number;
+  prbId: number;
+  sizeBytes: number;
+  packetErrorCount: number;
+}
+
+/** Counts of rows. */
+export interface RowCounts {
+  /** Number of rows. */
+  rows: number;
+  /** Rows without a reply. */
+  failed: number;
+  /** Distinct source addresses; {@link MAX_COUNTED_ADDRESSES} stands for that many or more. */
+  sources: number;
+  /** Distinct destination addresses, likewise. */
+  destinations: number;
+  /** Earliest time of a row, seconds since 1970; absent without rows. */
+  firstTimeS?: number;
+  /** Latest time of a row, likewise. */
+  lastTimeS?: number;
+}
+
+/** Writes and counts rows. */
+export class RowSink {
+  /** Rows added so far. */
+  numRows = 0;
+  readonly #writer: MeasurementParquetWriter;
+  readonly #sources = new Set<string>();
+  readonly #destinations = new Set<string>();
+  readonly #batch = makeBatch();
+  #numFailed = 0;
+  #firstTimeUs = Infinity;
+  #lastTimeUs = -Infinity;
+
+  /** @param writer Takes the rows; it must be closed after {@link finish}. */
+  constructor(writer: MeasurementParquetWriter) {
+    this.#writer = writer;
+  }
+
+  /** Adds a row. @throws {UserError} If the disk is full. */
+  add(row: MeasurementRow): void {
+    const batch = this.#batch;
+    const at = batch.numRows++;
+    batch.eventTimeUs[at] = row.eventTimeUs;
+    batch.srcAddr[at] = row.srcAddr;
+    batch.dstAddr[at] = row.dstAddr;
+    batch.ipVersion[at] = row.ipVersion;
+    batch.rttMs[at] = row.rttMs;
+    batch.msmId[at] = row.msmId;
+    batch.prbId[at] = row.prbId;
+    batch.sizeBytes[at] = row.sizeBytes;
+    batch.packetErrorCount[at] = row.packetErrorCount;
+    this.#count(row);
+    if (batch.numRows === BATCH_ROWS) this.#flush();
+  }
+
+  /** Passes all rows to the writer. */
+  finish(): RowCounts {
+    this.#flush();
+    const toSeconds = (timeUs: number) => Math.floor(timeUs / 1e6);
+    return {
+      rows: this.numRows,
+      failed: this.#numFailed,
+      sources: this.#sources.size,
+      destinations: this.#destinations.size,
+      ...(this.numRows > 0
+        ? { firstTimeS: toSeconds(this.#firstTimeUs), lastTimeS: toSeconds(this.#lastTimeUs) }
+        : {}),
+    };
+  }
+
+  #count({ srcAddr, dstAddr, eventTimeUs, rttMs }: MeasurementRow): void {
+    this.numRows++;
+    if (rttMs === FAILED_RTT_MS) this.#numFailed++;
+    if (this.#sources.size < MAX_COUNTED_ADDRESSES) this.#sources.add(srcAddr);
+    if (this.#destinations.size < MAX_COUNTED_ADDRESSES) this.#destinations.add(dstAddr);
+    this.#firstTimeUs = Math.min(this.#firstTimeUs, eventTimeUs);
+    this.#lastTimeUs = Math.max(this.#lastTimeUs, eventTimeUs);
+  }
+
+  #flush(): void {
+    this.#writer.append(this.#batch);
+    this.#batch.numRows = 0;
+  }
+}
+
+function makeBatch(): Required<MeasurementBatch> {
+  return {
+    numRows: 0,
+    eventTimeUs: new Float64Array(BATCH_ROWS),
+    srcAddr: [],
+    dstAddr: [],
+    ipVersion: new Uint8Array(BATCH_ROWS),
+    rttMs: new Float64Array(BATCH_ROWS),
+    msmId: new Float64Array(BATCH_ROWS),
+    prbId: new Float64Array(BATCH_ROWS),
+    sizeBytes: new Float64Array(BATCH_ROWS),
+    packetErrorCount: new Float64Array(BATCH_ROWS),
+  };
+}

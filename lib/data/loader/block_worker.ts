@@ -1,0 +1,23 @@
+/**
+ * A thread that makes blocks of sequences for the loader; see batches.ts.
+ *
+ * @module
+ */
+/// <reference no-default-lib="true" />
+/// <reference lib="deno.worker" />
+import { serveJobs } from "../../io/threads/worker_pool.ts";
+import { type BlockJob, BlockMaker, type BlockOptions } from "./blocks.ts";
+import { openRowFiles, type RowFiles } from "./row_source.ts";
+
+/** The setup of a worker. */
+export interface BlockWorkerSetup {
+  /** The source of rows. */
+  files: RowFiles;
+  /** The options that blocks depend on, with a chosen `blockRows`. */
+  options: BlockOptions;
+}
+
+serveJobs(async ({ files, options }: BlockWorkerSetup) => {
+  const maker = new BlockMaker(await openRowFiles(files), options);
+  return (job: BlockJob) => maker.make(job);
+});

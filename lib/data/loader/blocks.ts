@@ -1,0 +1,322 @@
+/**
+ * Makes blocks of sequences from rows, and the endless stream of these: block after block, epoch after epoch.
+ *
+ * An epoch visits every row once, in a pseudo-random order that is cut into blocks of rows. Memory holds one
+ * block at a time: its contexts, packed into sequences and shuffled. A block depends only on
+ * (seed, epoch, block), so any worker can make any block at any time.
+ *
+ * @module
+ */
+import { fillPhiloxBlock, RandomStream } from "../../base/random.ts";
+import { ensure, UserError } from "../../base/errors.ts";
+import { type SequenceBlock, writeSequences } from "./batch.ts";
+import type { RttEncodingChoice } from "../tokens/vocab_v1.ts";
+import { type ContextForm, contextForm } from "../tokens/context_form.ts";
+import { type Context, numContextsOfRow, sampleContext } from "../tokens/contexts.ts";
+import { packContexts } from "./packing.ts";
+import { PreparedRowCache } from "./prepared_row.ts";
+import type { ProbeRowSource } from "./row_source.ts";
+import type { SamplingConfig } from "../tokens/sampling_config.ts";
+
+// A pseudo-random order of 0..n-1 without a table: the row at a rank of an epoch's order is computed from
+// the rank, so the order takes no memory and can be resumed anywhere.
+//
+// A balanced Feistel network over the smallest even number of bits that holds n, with Philox as round function;
+// values of n or more are permuted again until they fall below n ("cycle walking").
+// Luby and Rackoff, SIAM J. Comput. 17(2), 1988; Black and Rogaway, "Ciphers with Arbitrary Finite Domains",
+// CT-RSA 2002, method 2.
+
+/** Luby and Rackoff need 4 rounds; small domains need more to look uniform (tests/data/loader/permutation_test.ts). */
+const NUM_ROUNDS = 8;
+
+/** A permutation of 0..n-1 that is chosen by a seed, a stream name and an index. */
+export class Permutation {
+  readonly #halfBits: number;
+  readonly #key: [number, number];
+  /** The last output of the round function. */
+  readonly #words = new Uint32Array(4);
+
+  /**
+   * @param length Number of values, 0..2^32.
+   * @param seed The run's seed.
+   * @param stream The name of the permutation, such as `loader/rows`.
+   * @param index Distinguishes permutations of one name, such as the epoch.
+   */
+  constructor(readonly length: number, seed: number, stream: string, index = 0) {
+    this.#halfBits = Math.max(1, Math.ceil(Math.log2(Math.max(1, length)) / 2));
+    const random = new RandomStream(seed, stream, index);
+    this.#key = [random.uint32(), random.uint32()];
+  }
+
+  /**
+   * The value at a rank.
+   *
+   * @param rank 0..length - 1.
+   * @throws {RangeError} If the rank is out of range.
+   */
+  at(rank: number): number {
+    if (!(rank >= 0 && rank < this.length) || !Number.isInteger(rank)) {
+      throw new RangeError(`Cannot permute ${rank}: expected an integer in 0..${this.length - 1}`);
+    }
+    let value = this.#encrypt(rank);
+    while (value >= this.length) value = this.#encrypt(value);
+    return value;
+  }
+
+  #encrypt(value: number): number {
+    const mask = 2 ** this.#halfBits - 1;
+    let left = value >>> this.#halfBits;
+    let right = value & mask;
+    for (let round = 0; round < NUM_ROUNDS; round++) {
+      fillPhiloxBlock(this.#words, right, round, 0, 0, this.#key[0], this.#key[1]);
+      const mixed = left ^ (this.#words[0] & mask);
+      left = right;
+      right = mixed;
+    }
+    return ((left << this.#halfBits) | right) >>> 0;
+  }
+}
+
+/** The approximate number of tokens in a block: some 500 sequences, which pack well, in 5 MB. */
+const TOKENS_PER_BLOCK = 2 ** 19;
+const MIN_ROWS_PER_BLOCK = 16;
+const MAX_ROWS_PER_BLOCK = 4096;
+/** Number of rows read to estimate the tokens that a row yields. */
+const NUM_PROBED_ROWS = 64;
+/** Tokens of an IPv4 measurement with a short gap; good enough for an estimate. */
+const TYPICAL_MEASUREMENT_TOKENS = 16;
+
+/** Options of a loader. */
+export interface LoaderOptions {
+  /** The run's seed, 0..2^53 - 1. */
+  seed: number;
+  /** T, tokens of a sequence, 47 (of vocabulary v1 55) to 65535. */
+  sequenceLength: number;
+  /** B, sequences of a batch. */
+  batchSize: number;
+  /** The first position; by default the beginning of epoch 0. */
+  position?: DataPosition;
+  /** The settings of drawing contexts. */
+  sampling?: SamplingConfig;
+  /** The encoding of RTTs in vocabulary v1; undefined for v2. */
+  rttEncoding?: RttEncodingChoice | undefined;
+  /** Rows of a block; chosen from the sizes of the rows by default. Positions are valid for one value only. */
+  blockRows?: number;
+  /** Bound on the memory of cached decoded rows, bytes; 10^8 by default. */
+  cacheBytes?: number;
+}
+
+/** The options that blocks depend on; plain JSON. */
+export interface BlockOptions
+  extends Pick<LoaderOptions, "seed" | "sequenceLength" | "rttEncoding" | "blockRows"> {
+  /** The settings of drawing contexts. */
+  sampling: SamplingConfig;
+  /** Bound on the memory of cached prepared rows; no block depends on it. */
+  cacheBytes: number;
+}
+
+/** A position in the stream of sequences; plain JSON. */
+export interface DataPosition {
+  /** Passes over all rows, from 0. */
+  epoch: number;
+  /** Block of rows within the epoch. */
+  block: number;
+  /** Sequence within the block. */
+  sequence: number;
+}
+
+/** The stream's beginning. */
+export const STREAM_START: Readonly<DataPosition> = { epoch: 0, block: 0, sequence: 0 };
+
+/** The request for a block. */
+export interface BlockJob extends Omit<DataPosition, "sequence"> {
+  /** The buffer of a block that is no longer used, for the new one if it is large enough. */
+  spent: SharedArrayBuffer | undefined;
+}
+
+/** The position of the first sequence of the next block, in this epoch or the next. */
+function blockAfter({ epoch, block }: DataPosition, numBlocks: number): DataPosition {
+  const isLast = block + 1 === numBlocks;
+  return { epoch: isLast ? epoch + 1 : epoch, block: isLast ? 0 : block + 1, sequence: 0 };
+}
+
+/**
+ * The blocks from a position on, epoch after epoch, without end.
+ *
+ * @param spent Buffers to reuse; they are taken from it.
+ */
+export function* blocksFrom(
+  position: DataPosition,
+  numBlocks: number,
+  spent: SharedArrayBuffer[],
+): Generator<BlockJob, never> {
+  for (let next = position;; next = blockAfter(next, numBlocks)) {
+    yield { epoch: next.epoch, block: next.block, spent: spent.pop() };
+  }
+}
+
+/** Makes the blocks of a source on demand, in any order. */
+export class BlockMaker {
+  /** Rows of a block. */
+  readonly blockRows: number;
+  /** Blocks of an epoch; the last can have fewer rows. */
+  readonly numBlocks: number;
+  readonly #cache: PreparedRowCache;
+  readonly #form: ContextForm;
+  /** Restarted for each context. */
+  readonly #contextRandom: RandomStream;
+
+  /**
+   * @param source The rows.
+   * @param options The options that blocks depend on.
+   * @throws {UserError} If there are no rows.
+   */
+  constructor(readonly source: ProbeRowSource, readonly options: BlockOptions) {
+    if (source.numRows === 0) {
+      throw new UserError(
+        `Cannot read ${source.path}: no probe rows in it, expected at least one; check the split`,
+      );
+    }
+    this.blockRows = options.blockRows ?? guessBlockRows(source, options);
+    this.numBlocks = Math.ceil(source.numRows / this.blockRows);
+    this.#cache = new PreparedRowCache(source, options.cacheBytes);
+    this.#form = contextForm(options.rttEncoding);
+    this.#contextRandom = new RandomStream(options.seed, "loader/context");
+  }
+
+  /**
+   * The sequences of a block, in the order of training.
+   *
+   * @throws {FormatError} If a row cannot be read.
+   */
+  make({ epoch, block, spent }: BlockJob): SequenceBlock {
+    const rows = this.#rowsOf(epoch, block);
+    const contexts: Context[] = [];
+    for (const row of rows) this.#addContextsOf(epoch, row, contexts);
+    const choice = new RandomStream(this.options.seed, "loader/extra", epoch, block);
+    const drawExtra = () => this.#draw(rows[choice.below(rows.length)], choice);
+    const sequences = packContexts(contexts, this.#maxTokens, drawExtra);
+    new RandomStream(this.options.seed, "loader/sequences", epoch, block).shuffle(sequences);
+    return writeSequences(sequences, this.options.sequenceLength, { writeContext: this.#form.write, spent });
+  }
+
+  /** The last target of a sequence is one token after its last input token. */
+  get #maxTokens(): number {
+    return this.options.sequenceLength + 1;
+  }
+
+  #rowsOf(epoch: number, block: number): number[] {
+    const { numRows } = this.source;
+    const order = new Permutation(numRows, this.options.seed, "loader/rows", epoch);
+    const first = block * this.blockRows;
+    const length = Math.min(this.blockRows, numRows - first);
+    return Array.from({ length }, (_, i) => order.at(first + i));
+  }
+
+  #addContextsOf(epoch: number, row: number, contexts: Context[]): void {
+    const { sampling } = this.options;
+    const prepared = this.#cache.get(row);
+    const numContexts = numContextsOfRow(prepared.timeS.length, sampling);
+    for (let i = 0; i < numContexts; i++) {
+      this.#contextRandom.restart(epoch, row, i);
+      const drawn = sampleContext(prepared, this.#maxTokens, this.#contextRandom, sampling);
+      contexts.push(...this.#form.divide(drawn));
+    }
+  }
+
+  #draw(row: number, random: RandomStream): Context | undefined {
+    const prepared = this.#cache.get(row);
+    if (prepared.timeS.length === 0) return undefined;
+    return this.#form.divide(sampleContext(prepared, this.#maxTokens, random, this.options.sampling))[0];
+  }
+}
+
+/** Rows of a block that together yield about {@link TOKENS_PER_BLOCK} tokens, from the sizes of some rows. */
+function guessBlockRows(source: ProbeRowSource, { sequenceLength, sampling }: BlockOptions): number {
+  const numProbed = Math.min(NUM_PROBED_ROWS, source.numRows);
+  // A fixed seed, because the size of a block must not depend on the run's seed.
+  const order = new Permutation(source.numRows, 0, "loader/block-rows");
+  let numTokens = 0;
+  for (let i = 0; i < numProbed; i++) {
+    const numMeasurements = source.numMeasurements(order.at(i));
+    const contextTokens = Math.min(numMeasurements * TYPICAL_MEASUREMENT_TOKENS, sequenceLength + 1);
+    numTokens += numContextsOfRow(numMeasurements, sampling) * contextTokens;
+  }
+  const rows = Math.round(TOKENS_PER_BLOCK * numProbed / Math.max(1, numTokens));
+  return Math.max(MIN_ROWS_PER_BLOCK, Math.min(rows, MAX_ROWS_PER_BLOCK));
+}
+
+/** A source of blocks. */
+export interface BlockStream {
+  /** The file or folder that rows come from, for error messages. */
+  path: string;
+  /** Rows of a block. */
+  blockRows: number;
+  /** Blocks of an epoch; the last can have fewer rows. */
+  numBlocks: number;
+  /** The endless blocks from the first position on. */
+  blocks: Iterator<SequenceBlock> | AsyncIterator<SequenceBlock>;
+  /** Buffers of blocks that are no longer used; further blocks are made in them. */
+  spent: SharedArrayBuffer[];
+}
+
+/** Iterates over the sequences of blocks and epochs. */
+export class SequenceCursor {
+  #position: DataPosition;
+  #current: SequenceBlock | undefined;
+
+  /**
+   * @param stream The source of blocks.
+   * @param position The first position.
+   * @throws {UserError} If the source has no such position.
+   */
+  constructor(readonly stream: BlockStream, position: DataPosition) {
+    const { epoch, block, sequence } = position;
+    const isPlace = [epoch, block, sequence].every((n) => Number.isSafeInteger(n) && n >= 0);
+    if (!isPlace || block >= stream.numBlocks) throw this.#noSuchPosition(position);
+    this.#position = { epoch, block, sequence };
+  }
+
+  /** The position of the next sequence. */
+  get position(): DataPosition {
+    return { ...this.#position };
+  }
+
+  /**
+   * The next sequence: its block and its index there.
+   *
+   * @throws {FormatError} If a row cannot be read.
+   * @throws {UserError} If no row has a measurement.
+   */
+  async next(): Promise<{ block: SequenceBlock; index: number }> {
+    if (!this.#current) {
+      this.#current = await this.#take();
+      if (this.#position.sequence > this.#current.numSequences) throw this.#noSuchPosition(this.#position);
+    }
+    let numEmptyBlocks = 0;
+    while (this.#position.sequence >= this.#current.numSequences) {
+      if (this.#current.numSequences === 0 && ++numEmptyBlocks > this.stream.numBlocks) {
+        throw new UserError(
+          `Cannot read ${this.stream.path}: its rows have no measurements; make the probe rows again`,
+        );
+      }
+      this.#position = blockAfter(this.#position, this.stream.numBlocks);
+      this.#current = await this.#take();
+    }
+    return { block: this.#current, index: this.#position.sequence++ };
+  }
+
+  async #take(): Promise<SequenceBlock> {
+    if (this.#current) this.stream.spent.push(this.#current.buffer);
+    const { value, done } = await this.stream.blocks.next();
+    ensure(!done, "the stream of blocks has ended");
+    return value;
+  }
+
+  #noSuchPosition(position: DataPosition): UserError {
+    return new UserError(
+      `Cannot resume at data position ${JSON.stringify(position)}: it is not in ${this.stream.path}; ` +
+        "resume with the data and loader options that the checkpoint was made with",
+    );
+  }
+}

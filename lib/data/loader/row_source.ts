@@ -1,0 +1,199 @@
+/**
+ * The sources of probe rows for the loader.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { type CheckedOutputs, checkOutputs } from "../../io/files/checked_outputs.ts";
+import { fingerprint, type InputFingerprint, listInputs } from "../../io/files/inputs.ts";
+import { requireFinished } from "../../io/files/task_manifests.ts";
+import { ArrayRecordReader } from "../../io/array_record/reader.ts";
+import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../probe_rows/probe_row.ts";
+
+/** Probe rows that can be read by index, in any order. */
+export interface ProbeRowSource {
+  /** Number of rows. */
+  readonly numRows: number;
+  /** The file or folder, for error messages. */
+  readonly path: string;
+  /**
+   * Reads a row.
+   *
+   * @param index 0..numRows - 1.
+   */
+  row(index: number): ProbeRow;
+  /**
+   * Number of measurements of a row, without decoding them.
+   *
+   * @param index 0..numRows - 1.
+   */
+  numMeasurements(index: number): number;
+}
+
+/** Rows in memory. */
+export class MemoryRowSource implements ProbeRowSource {
+  readonly path = "memory";
+
+  /** @param rows The rows. */
+  constructor(readonly rows: readonly ProbeRow[]) {}
+
+  get numRows(): number {
+    return this.rows.length;
+  }
+
+  row(index: number): ProbeRow {
+    return this.rows[index];
+  }
+
+  numMeasurements(index: number): number {
+    return this.rows[index].rttMs.length;
+  }
+}
+
+/** The files of rows and the options of reading them, from which another thread can read the same rows. */
+export interface RowFiles {
+  /** The file or folder, for error messages. */
+  path: string;
+  /** ArrayRecord files in their order. */
+  files: string[];
+  /** The effect of a damaged chunk: an error, or skipped rows. */
+  onCorrupt: "error" | "skip";
+}
+
+/** The rows of ArrayRecord files, one file after another. */
+export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
+  /** Rows of all files. */
+  readonly numRows: number;
+  readonly #readers: readonly ArrayRecordReader[];
+  readonly #onCorrupt: "error" | "skip";
+  /** Number of rows before each file, and in total. */
+  readonly #firstRow: number[] = [0];
+
+  /**
+   * Joins files that are open.
+   *
+   * @param path The folder, for error messages.
+   * @param readers The open files; closed by {@link close}.
+   * @param options `onCorrupt`: the option with which the files were opened, an error by default.
+   */
+  constructor(
+    readonly path: string,
+    readers: readonly ArrayRecordReader[],
+    options: { onCorrupt?: "error" | "skip" } = {},
+  ) {
+    this.#readers = readers;
+    this.#onCorrupt = options.onCorrupt ?? "error";
+    for (const reader of readers) {
+      this.#firstRow.push(this.#firstRow[this.#firstRow.length - 1] + reader.numRecords);
+    }
+    this.numRows = this.#firstRow[readers.length];
+  }
+
+  /** The files, to distinguish a run's data from others. */
+  get files(): InputFingerprint[] {
+    return this.#readers.map((reader) => fingerprint(reader.path));
+  }
+
+  /** The arguments of {@link openRowFiles} to open the same rows again. */
+  get rowFiles(): RowFiles {
+    return { path: this.path, files: this.#readers.map((reader) => reader.path), onCorrupt: this.#onCorrupt };
+  }
+
+  /** Number of damaged chunks that were skipped so far. */
+  get numCorruptChunks(): number {
+    return this.#readers.reduce((sum, reader) => sum + reader.numCorruptChunks, 0);
+  }
+
+  /**
+   * Reads a row; a row in a damaged chunk is empty if damaged chunks are skipped.
+   *
+   * @throws {FormatError} If the record is damaged or not a probe row.
+   */
+  row(index: number): ProbeRow {
+    const { bytes, where } = this.#read(index);
+    return bytes ? decodeProbeRow(bytes, where) : EMPTY_ROW;
+  }
+
+  /** Number of measurements of a row, from its record's header; 0 for a skipped row. */
+  numMeasurements(index: number): number {
+    const { bytes, where } = this.#read(index);
+    return bytes ? decodeProbeRowHeader(bytes, where).numMeasurements : 0;
+  }
+
+  /** Closes the files. */
+  close(): void {
+    for (const reader of this.#readers) reader.close();
+  }
+
+  /** As {@link close}, for `using`. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #read(index: number): { bytes: Uint8Array | undefined; where: { path: string; place: string } } {
+    const file = this.#firstRow.findLastIndex((firstRow) => firstRow <= index);
+    const reader = this.#readers[file];
+    const record = index - this.#firstRow[file];
+    return { bytes: reader.readOrSkip(record), where: { path: reader.path, place: `record ${record}` } };
+  }
+}
+
+/**
+ * Opens the probe rows of a split.
+ *
+ * @param folder The output of `probe-rows`: a folder with one folder per split.
+ * @param split `train`, `val` or `test`.
+ * @param options `onCorrupt`: the effect of a damaged chunk, an error (the default) or skipped rows. `checked`: the
+ *   facts in the folder's manifests, read by default.
+ * @throws {UserError} If there are no such rows, or files that the folder's manifests list are missing.
+ * @throws {FormatError} If a file is not an ArrayRecord file.
+ */
+export async function openProbeRows(
+  folder: string,
+  split: string,
+  options: { onCorrupt?: "error" | "skip"; checked?: CheckedOutputs } = {},
+): Promise<ArrayRecordRowSource> {
+  requireFinished(folder);
+  const { onCorrupt = "error" } = options;
+  const checked = options.checked ?? await checkOutputs([folder], { onCorrupt });
+  const path = join(folder, split);
+  const files = listInputs([path], { extensions: [".arrayrecord"], wanted: "probe rows" });
+  return await openRowFiles({ path, files, onCorrupt }, checked);
+}
+
+/**
+ * Opens the rows of ArrayRecord files.
+ *
+ * @param rowFiles The files, and how to read them.
+ * @param checked The manifests' facts about them.
+ * @throws {UserError} If a file cannot be opened or its number of records differs from its manifest.
+ * @throws {FormatError} If a file is not an ArrayRecord file.
+ */
+export async function openRowFiles(
+  { path, files, onCorrupt }: RowFiles,
+  checked?: CheckedOutputs,
+): Promise<ArrayRecordRowSource> {
+  const readers: ArrayRecordReader[] = [];
+  try {
+    for (const file of files) {
+      const reader = await ArrayRecordReader.open(file, { onCorrupt });
+      readers.push(reader);
+      checked?.requireRecords(file, reader.numRecords);
+    }
+  } catch (error) {
+    for (const reader of readers) reader.close();
+    throw error;
+  }
+  return new ArrayRecordRowSource(path, readers, { onCorrupt });
+}
+
+const EMPTY_ROW: ProbeRow = {
+  srcId: 0n,
+  eventTimeUs: new Float64Array(0),
+  srcAddrs: [],
+  srcIndex: new Int32Array(0),
+  dstAddrs: [],
+  dstIndex: new Int32Array(0),
+  ipVersion: new Int8Array(0),
+  rttMs: new Float32Array(0),
+};

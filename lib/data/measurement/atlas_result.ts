@@ -1,0 +1,263 @@
+/**
+ * Converts a RIPE Atlas ping result to a measurement.
+ *
+ * Fields: https://atlas.ripe.net/docs/apis/result-format/ . Firmware from 2011 on is supported: numbers as text,
+ * `addr` for `dst_addr`, no list of replies, no `af`, no `from`.
+ *
+ * @module
+ */
+import { type Address, readAddress } from "../addresses/address_book.ts";
+import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "./batch.ts";
+import { shortened } from "../../base/errors.ts";
+import type { RejectReason } from "../measurement_files/rejects.ts";
+
+// The fields of a RIPE Atlas ping result that make up a measurement.
+
+/** A JSON object that may be a result. */
+export type AtlasObject = Record<string, unknown>;
+
+/** The fields of a ping result. NaN stands for a missing or invalid number. */
+interface PingFields {
+  timestampS: number;
+  msmId: number;
+  prbId: number;
+  af: number;
+  sizeBytes: number;
+  sent: number;
+  rcvd: number;
+  /** The oldest firmware gives this instead of the list of replies. */
+  minMs: number;
+  avgMs: number;
+  /** The addresses; undefined if missing or empty. */
+  from: Address | undefined;
+  srcAddr: Address | undefined;
+  dstAddr: Address | undefined;
+  /** Number of entries in the list of replies, including duplicates and late ones. */
+  numEntries: number;
+  /** RTTs of the entries that are neither duplicates nor late; NaN for no reply. */
+  rttsMs: number[];
+  /** The first of these RTTs that is impossible, if any. */
+  wrongRttMs: number | undefined;
+}
+
+/** Reads the fields of a parsed result. */
+function fieldsOfObject(result: AtlasObject): PingFields {
+  const entries = Array.isArray(result.result) ? result.result.filter(isReply) as AtlasObject[] : [];
+  const inTime = entries.filter(({ dup, late }) => dup === undefined && late === undefined);
+  const rttsMs = inTime.map(({ rtt }) => toNumber(rtt));
+  return {
+    timestampS: toNumber(result.timestamp),
+    msmId: toNumber(result.msm_id),
+    prbId: toNumber(result.prb_id),
+    af: toNumber(result.af),
+    sizeBytes: toNumber(result.size),
+    sent: toNumber(result.sent),
+    rcvd: toNumber(result.rcvd),
+    minMs: toNumber(result.min),
+    avgMs: toNumber(result.avg),
+    from: toAddress(result.from),
+    srcAddr: toAddress(result.src_addr),
+    dstAddr: toAddress(result.dst_addr) ?? toAddress(result.addr),
+    numEntries: entries.length,
+    rttsMs,
+    wrongRttMs: rttsMs.find((rttMs, i) => inTime[i].rtt !== undefined && !isRtt(rttMs)),
+  };
+}
+
+/** Whether an entry of a list describes a packet (and not, for example, a hop). */
+function isReply(entry: unknown): boolean {
+  if (typeof entry !== "object" || entry === null || "hop" in entry) return false;
+  return "rtt" in entry || "x" in entry || "error" in entry || "dup" in entry;
+}
+
+function toAddress(value: unknown): Address | undefined {
+  return isText(value) ? readAddress(value) : undefined;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+/** A number, or a number as text; NaN for anything else. */
+function toNumber(value: unknown): number {
+  if (typeof value === "number") return value;
+  return isText(value) && value.trim() !== "" ? Number(value) : NaN;
+}
+
+/** The choice of the source address: `auto` is `from` if that is public, else `src_addr`. */
+export type SourceChoice = "auto" | "from" | "src_addr";
+/** Every {@link SourceChoice}. */
+export const SOURCE_CHOICES: readonly SourceChoice[] = ["auto", "from", "src_addr"];
+
+/** The choice of one RTT from those of a result's replies; `each` makes a row of every packet instead. */
+export type RttChoice = "mean" | "min" | "median" | "each";
+/** Every {@link RttChoice}. */
+export const RTT_CHOICES: readonly RttChoice[] = ["mean", "min", "median", "each"];
+
+/** A ping result as one row, or several of the same probe and time (`each`). */
+export interface PingRow {
+  /** Measurement id, or NaN. */
+  msmId: number;
+  /** Probe id, or NaN. */
+  prbId: number;
+  eventTimeUs: number;
+  srcAddr: string;
+  dstAddr: string;
+  ipVersion: 4 | 6;
+  /** RTT of each row, or {@link FAILED_RTT_MS}. */
+  rttsMs: number[];
+  /** Packet size, or NaN. */
+  sizeBytes: number;
+  /** Lost packets of each row, or NaN. */
+  numLost: number[];
+}
+
+/** The reason for which a result gives no row. */
+export interface Rejection {
+  reason: RejectReason;
+  detail: string;
+}
+
+/**
+ * The type of a result.
+ *
+ * @returns Its `type` (or `ping` where it has none but a ping's fields), or undefined if the object is not a result.
+ */
+export function resultType(object: AtlasObject): string | undefined {
+  const { type, result } = object;
+  const isResult = "prb_id" in object || "msm_id" in object || "timestamp" in object;
+  if (typeof type === "string") return isResult ? type : undefined;
+  const hasTarget = "dst_addr" in object || "addr" in object;
+  if (!isResult || !hasTarget) return undefined;
+  const isPing = Array.isArray(result)
+    ? result.every(isReply) && (result.length > 0 || "rcvd" in object)
+    : result === undefined && "rcvd" in object;
+  return isPing ? "ping" : "unknown";
+}
+
+/** The options of a conversion: the choices of source address and RTT. */
+interface ConvertOptions {
+  source: SourceChoice;
+  rtt: RttChoice;
+}
+
+/**
+ * Converts a parsed ping result.
+ *
+ * @param result An object for which {@link resultType} is `ping`.
+ * @param options The choices of source address and RTT.
+ */
+export function convertPing(result: AtlasObject, options: ConvertOptions): PingRow | Rejection {
+  const fields = fieldsOfObject(result);
+  const { timestampS } = fields;
+  if (Number.isNaN(timestampS)) return { reason: "nullValue", detail: "timestamp" };
+  const eventTimeUs = Math.round(timestampS * 1e6);
+  if (!(eventTimeUs >= MIN_TIME_US && eventTimeUs < END_TIME_US)) {
+    return { reason: "timeOutOfRange", detail: `timestamp ${timestampS}` };
+  }
+  const addresses = chooseAddresses(fields, options.source);
+  if ("reason" in addresses) return addresses;
+  const replies = summariseReplies(fields, options.rtt);
+  if ("reason" in replies) return replies;
+  for (const [name, id] of [["msm_id", fields.msmId], ["prb_id", fields.prbId]] as const) {
+    if (!Number.isNaN(id) && Number.isNaN(toId(id))) {
+      return { reason: "invalidInteger", detail: `${name} ${id}` };
+    }
+  }
+  return {
+    msmId: toId(fields.msmId),
+    prbId: toId(fields.prbId),
+    eventTimeUs,
+    srcAddr: addresses.src.canonical,
+    dstAddr: addresses.dst.canonical,
+    ipVersion: addresses.ipVersion,
+    rttsMs: replies.rttsMs,
+    numLost: replies.numLost,
+    sizeBytes: toId(fields.sizeBytes),
+  };
+}
+
+function chooseAddresses(
+  { from, srcAddr, dstAddr, af }: PingFields,
+  choice: SourceChoice,
+): { src: Address; dst: Address; ipVersion: 4 | 6 } | Rejection {
+  if (!dstAddr?.bytes) return missingAddress("dst_addr", dstAddr);
+  const numBytes = dstAddr.bytes.length;
+  const first = choice === "src_addr" ? srcAddr : from;
+  const second = choice === "auto" ? srcAddr : undefined;
+  const src = chooseSource(first, second, numBytes);
+  if (!src && (first?.bytes || second?.bytes)) {
+    return {
+      reason: "versionMismatch",
+      detail: `from ${textOf(from)}, src_addr ${textOf(srcAddr)}, dst_addr ${dstAddr.text}`,
+    };
+  }
+  if (!src) return missingAddress(choice === "src_addr" ? "src_addr" : "from", first ?? second);
+  const ipVersion = numBytes === 4 ? 4 : 6;
+  if (!Number.isNaN(af) && af !== ipVersion) {
+    return { reason: "versionMismatch", detail: `af is ${af}, dst_addr ${dstAddr.text}` };
+  }
+  return { src, dst: dstAddr, ipVersion };
+}
+
+/** The first of two addresses of a version that is public, else the last of that version. */
+function chooseSource(
+  first: Address | undefined,
+  second: Address | undefined,
+  numBytes: number,
+): Address | undefined {
+  const a = first?.bytes?.length === numBytes ? first : undefined;
+  const b = second?.bytes?.length === numBytes ? second : undefined;
+  if (a?.isPublic) return a;
+  return b ?? a;
+}
+
+function missingAddress(name: string, found: Address | undefined): Rejection {
+  if (!found) return { reason: "nullValue", detail: name };
+  return { reason: "unparseableAddress", detail: `${name} ${textOf(found)}` };
+}
+
+function textOf(address: Address | undefined): string {
+  return shortened(address?.text ?? "none");
+}
+
+/** The RTTs and losses of the result's rows. */
+function summariseReplies(
+  fields: PingFields,
+  choice: RttChoice,
+): { rttsMs: number[]; numLost: number[] } | Rejection {
+  const { rttsMs: inTimeMs, numEntries, wrongRttMs, rcvd, sent } = fields;
+  if (wrongRttMs !== undefined) return { reason: "invalidRtt", detail: `rtt ${wrongRttMs}` };
+  if (numEntries === 0 && Number.isNaN(rcvd)) {
+    return { reason: "incompleteResult", detail: "replies and rcvd are missing" };
+  }
+  if (choice === "each" && inTimeMs.length > 0) {
+    const rttsMs = inTimeMs.map((rttMs) => Number.isNaN(rttMs) ? FAILED_RTT_MS : rttMs);
+    return { rttsMs, numLost: rttsMs.map((rttMs) => rttMs === FAILED_RTT_MS ? 1 : 0) };
+  }
+  const replies = inTimeMs.filter((rttMs) => !Number.isNaN(rttMs));
+  const numReceived = Number.isNaN(rcvd) ? replies.length : rcvd;
+  const numSent = Number.isNaN(sent) && numEntries > 0 ? inTimeMs.length : sent;
+  const numLost = [toId(Math.max(0, numSent - numReceived))];
+  if (numReceived === 0) return { rttsMs: [FAILED_RTT_MS], numLost };
+  const statedMs = choice === "min" ? fields.minMs : fields.avgMs;
+  const rttMs = replies.length > 0 ? summarise(replies, choice) : statedMs;
+  if (isRtt(rttMs)) return { rttsMs: [rttMs], numLost };
+  if (!Number.isNaN(rttMs)) return { reason: "invalidRtt", detail: `rtt ${rttMs}` };
+  return { reason: "incompleteResult", detail: `rcvd is ${rcvd} and the RTT is missing` };
+}
+
+function summarise(rttsMs: number[], choice: RttChoice): number {
+  if (choice === "min") return rttsMs.reduce((least, rttMs) => Math.min(least, rttMs));
+  if (choice === "median") {
+    const sorted = rttsMs.toSorted((a, b) => a - b);
+    const middle = sorted.length >> 1;
+    return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  }
+  return rttsMs.reduce((sum, rttMs) => sum + rttMs, 0) / rttsMs.length;
+}
+
+/** A non-negative integer; NaN for anything else. */
+function toId(value: number): number {
+  return Number.isSafeInteger(value) && value >= 0 ? value : NaN;
+}

@@ -1,0 +1,236 @@
+/**
+ * Extracts objects from JSON of any size and shape: one array, JSON lines, several texts one after another, or lists
+ * nested in objects.
+ *
+ * A scanner finds balanced `{…}` and parses each separately, so memory does not grow with the file. An object
+ * longer than {@link MAX_OBJECT_BYTES} is treated as a container: the objects inside it are extracted instead.
+ * Grammar: RFC 8259.
+ *
+ * @module
+ */
+import { FormatError } from "../../base/errors.ts";
+
+/** The longest object that is parsed whole, in bytes; a ping result has some hundred bytes to a few thousand. */
+export const MAX_OBJECT_BYTES = 1 << 20;
+
+const MAX_DEPTH = 512; // of containers around the objects; real files have 1 to 5
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const NEWLINE = 0x0a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+/** Bytes that may occur between objects besides brackets and strings: white space, `,:`, numbers, literals, BOM. */
+const MAY_STAND_BETWEEN = new Uint8Array(256);
+for (const byte of new TextEncoder().encode(" \t\r\n,:+-.0123456789Etruefalsn\u{feff}NaInfinity")) {
+  MAY_STAND_BETWEEN[byte] = 1;
+}
+
+/** The bytes that begin or end strings, lists and objects. */
+const IS_DELIMITER = new Uint8Array(256);
+for (const byte of [QUOTE, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET]) IS_DELIMITER[byte] = 1;
+
+/** One object of the stream. */
+export interface CutObject {
+  /** Its offset in the (decompressed) text, bytes. */
+  offsetBytes: number;
+  /** The parsed object, or undefined if it is not valid JSON. */
+  value: Record<string, unknown> | undefined;
+}
+
+/** Called at the begin and the end of a container. */
+export type ContainerListener = (event: "begin" | "end", offsetBytes: number) => void;
+
+/** Extracts objects from a stream of JSON bytes. */
+export class JsonObjectScanner {
+  readonly #where: (offsetBytes: number) => { path: string; place: string };
+  readonly #onContainer: ContainerListener | undefined;
+  readonly #decoder = new TextDecoder();
+  readonly #containers: { opener: number; offsetBytes: number }[] = [];
+  /** Bytes that were pushed and are not yet consumed. */
+  #bytes = new Uint8Array(0);
+  /** Offset in the text of the first of these bytes. */
+  #baseBytes = 0;
+  /** Index of the next byte between objects, or of the brace of an incomplete object. */
+  #at = 0;
+  /** State between objects: inside a string, after a backslash, in a damaged line that is skipped. */
+  #inString = false;
+  #isEscaped = false;
+  #isSkipping = false;
+  #numObjects = 0;
+
+  /**
+   * @param path The file, for errors.
+   * @param options `isCompressed`: errors then state that offsets are those of the decompressed text.
+   *   `onContainer`: called where an object that is too long to be parsed begins and ends; the objects between are
+   *   those inside it.
+   */
+  constructor(path: string, options: { isCompressed?: boolean; onContainer?: ContainerListener } = {}) {
+    this.#onContainer = options.onContainer;
+    const suffix = options.isCompressed ? " of the decompressed text" : "";
+    this.#where = (offsetBytes) => ({ path, place: `byte ${offsetBytes}${suffix}` });
+  }
+
+  /**
+   * Takes the next bytes.
+   *
+   * @returns The objects that are complete now.
+   * @throws {FormatError} If the text is not JSON or is nested too deeply.
+   */
+  *push(chunk: Uint8Array): Generator<CutObject> {
+    const bytes = new Uint8Array(this.#bytes.length - this.#at + chunk.length);
+    bytes.set(this.#bytes.subarray(this.#at));
+    bytes.set(chunk, bytes.length - chunk.length);
+    this.#bytes = bytes;
+    this.#baseBytes += this.#at;
+    this.#at = 0;
+    while (this.#at < bytes.length) {
+      const isObject = bytes[this.#at] === OPEN_BRACE && !this.#isSkipping && !this.#inString;
+      if (!isObject) {
+        if (!this.#step()) yield this.#skipLine();
+        continue;
+      }
+      const start = this.#at;
+      const { end, state } = scanObject(bytes, start);
+      if (state === "whole") yield this.#cut(start, end);
+      else if (state === "damaged") {
+        this.#at = end;
+        yield this.#skipLine(true);
+      } else if (bytes.length - start < MAX_OBJECT_BYTES) return;
+      else {
+        this.#open(OPEN_BRACE);
+        this.#onContainer?.("begin", this.#baseBytes + start);
+      }
+    }
+  }
+
+  /** Checks that the text ended between objects. @throws {FormatError} If it ended inside an object or a list. */
+  end(): void {
+    const isInObject = this.#at < this.#bytes.length;
+    const open = this.#containers.at(-1);
+    if (!isInObject && !open && !this.#inString) return;
+    const inside = isInObject
+      ? `the object that begins at byte ${this.#baseBytes + this.#at}`
+      : `the ${open?.opener === OPEN_BRACKET ? "list" : "object"} that begins at byte ` +
+        `${open?.offsetBytes ?? 0}`;
+    throw new FormatError(
+      `the JSON ends inside ${inside}, so it is truncated; fetch the file again`,
+      this.#where(this.#baseBytes + this.#bytes.length),
+    );
+  }
+
+  /** Moves over bytes between objects; false if they are not JSON. */
+  #step(): boolean {
+    const byte = this.#bytes[this.#at];
+    if (this.#isSkipping) {
+      const newline = this.#bytes.indexOf(NEWLINE, this.#at);
+      this.#isSkipping = newline < 0;
+      this.#at = newline < 0 ? this.#bytes.length : newline + 1;
+      return true;
+    }
+    if (this.#inString) return this.#scanString();
+    if (byte === OPEN_BRACKET) this.#open(byte);
+    else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) {
+      if (!this.#close(byte)) return false;
+      this.#at++;
+    } else {
+      this.#inString = byte === QUOTE;
+      if (!this.#inString && !MAY_STAND_BETWEEN[byte]) return false;
+      this.#at++;
+    }
+    return true;
+  }
+
+  /** Moves past the string's closing quote, or to the end of the bytes; false if the string is damaged. */
+  #scanString(): boolean {
+    const bytes = this.#bytes;
+    for (; this.#inString && this.#at < bytes.length; this.#at++) {
+      const byte = bytes[this.#at];
+      if (byte === NEWLINE) return false;
+      this.#inString = byte !== QUOTE || this.#isEscaped;
+      this.#isEscaped = byte === BACKSLASH && !this.#isEscaped;
+    }
+    return true;
+  }
+
+  #cut(start: number, end: number): CutObject {
+    const offsetBytes = this.#baseBytes + start;
+    this.#at = end;
+    this.#numObjects++;
+    try {
+      return { offsetBytes, value: JSON.parse(this.#decoder.decode(this.#bytes.subarray(start, end))) };
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      return { offsetBytes, value: undefined };
+    }
+  }
+
+  /** Enters a list, or an object that is too long to be parsed. */
+  #open(opener: number): void {
+    const offsetBytes = this.#baseBytes + this.#at++;
+    this.#containers.push({ opener, offsetBytes });
+    if (this.#containers.length > MAX_DEPTH) {
+      throw new FormatError(
+        `lists are nested more than ${MAX_DEPTH} deep; check the file`,
+        this.#where(offsetBytes),
+      );
+    }
+  }
+
+  #close(closer: number): boolean {
+    const opener = closer === CLOSE_BRACE ? OPEN_BRACE : OPEN_BRACKET;
+    const container = this.#containers.at(-1);
+    if (container?.opener !== opener) return false;
+    this.#containers.pop();
+    if (opener === OPEN_BRACE) this.#onContainer?.("end", container.offsetBytes);
+    return true;
+  }
+
+  /** Skips the rest of a damaged line of JSON lines; any other damage is an error. */
+  #skipLine(isInObject = false): CutObject {
+    const offsetBytes = this.#baseBytes + this.#at;
+    const isLines = this.#containers.length === 0 && (this.#numObjects > 0 || isInObject);
+    if (!isLines) {
+      const found = JSON.stringify(this.#decoder.decode(this.#bytes.subarray(this.#at, this.#at + 12)));
+      throw new FormatError(
+        `it is not JSON (found ${found}), expected RIPE Atlas results; check the file`,
+        this.#where(offsetBytes),
+      );
+    }
+    this.#isSkipping = true;
+    this.#inString = false;
+    this.#isEscaped = false;
+    return { offsetBytes, value: undefined };
+  }
+}
+
+/** Finds the brace that closes an object: the object's end, the first damaged byte, or the end of the bytes. */
+function scanObject(
+  bytes: Uint8Array,
+  start: number,
+): { end: number; state: "whole" | "damaged" | "unfinished" } {
+  const limit = Math.min(bytes.length, start + MAX_OBJECT_BYTES);
+  let depth = 0;
+  for (let at = start; at < limit; at++) {
+    const byte = bytes[at];
+    if (IS_DELIMITER[byte] === 0) continue;
+    if (byte === QUOTE) {
+      at = scanText(bytes, at + 1, limit);
+      if (at < limit && bytes[at] === NEWLINE) return { end: at, state: "damaged" };
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
+    else if (--depth === 0) return { end: at + 1, state: "whole" };
+  }
+  return { end: limit, state: "unfinished" };
+}
+
+/** The index of a string's closing quote or of a newline, or an index of `limit` or more. */
+function scanText(bytes: Uint8Array, from: number, limit: number): number {
+  for (let at = from; at < limit; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE || byte === NEWLINE) return at;
+    if (byte === BACKSLASH && bytes[at + 1] !== NEWLINE) at++;
+  }
+  return limit;
+}

@@ -1,0 +1,410 @@
+/**
+ * Measurements read from Parquet, batch by batch; memory holds one batch and a page of each
+ * needed column, whatever the size of the row groups.
+ *
+ * Accepts what other tools write: `event_time` as timestamp in ms, µs or ns, with or without zone, as INT96 or
+ * as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns. A file that is not Parquet, is damaged
+ * or lacks a needed column fails at once; unusable rows are counted in a {@link RejectLog}.
+ *
+ * @module
+ */
+import { ensure, FormatError, shortened } from "../../base/errors.ts";
+import { parseAddress } from "../addresses/ip.ts";
+import {
+  END_TIME_US,
+  FAILED_RTT_MS,
+  isRtt,
+  type MeasurementBatch,
+  MIN_TIME_US,
+} from "../measurement/batch.ts";
+import { NumberCursor, TextCursor, type TextPiece } from "../../io/parquet/column.ts";
+import type { Piece } from "../../io/parquet/pages.ts";
+import { OPTIONAL_COLUMNS, type OptionalColumn } from "./parquet_writer.ts";
+import type { RejectLog, RejectReason } from "./rejects.ts";
+import { PerText, TextPool } from "../../io/parquet/text_pool.ts";
+import type { SchemaElement } from "hyparquet";
+import { ParquetFile, type RowGroupRange } from "../../io/parquet/file.ts";
+import { type NumberKind, timeKind } from "../../io/parquet/values.ts";
+
+// Selects the usable rows of a Parquet file: those with a valid time, addresses, RTT and numbers. The others are
+// counted, each with its reason.
+
+const MICROSECONDS = 1e6;
+
+/** A batch whose addresses are codes; equal texts have equal codes. */
+export interface CodedBatch extends MeasurementBatch {
+  /** The pool of the codes' texts; codes become invalid when its generation changes. */
+  pool: TextPool;
+  /** The code of each source address. */
+  srcCode: Int32Array;
+  /** The code of each destination address. */
+  dstCode: Int32Array;
+}
+
+/** Some rows of the needed columns. */
+interface RowPieces {
+  eventTimeUs: Piece<Float64Array>;
+  rttMs: Piece<Float64Array>;
+  srcAddr: TextPiece;
+  dstAddr: TextPiece;
+  ipVersion: Piece<Float64Array> | undefined;
+  optional: { key: OptionalColumn; values: Float64Array }[];
+}
+
+/** The inputs of {@link selectRows} besides the rows. */
+interface Selection {
+  versions: AddressVersions;
+  /** Counts the other rows. */
+  rejects: RejectLog;
+  /** Optional columns that must have a value in every usable row. */
+  neverNull: readonly OptionalColumn[];
+}
+
+/** Selects the usable rows. */
+function selectRows(
+  pieces: RowPieces,
+  { path, firstRow, numRowsRead }: { path: string; firstRow: number; numRowsRead: number },
+  { versions, rejects, neverNull }: Selection,
+): CodedBatch {
+  const eventTimeUs = pieces.eventTimeUs.values;
+  const rttMs = pieces.rttMs.values;
+  const srcAddr = pieces.srcAddr.values;
+  const dstAddr = pieces.dstAddr.values;
+  const ipVersion = pieces.ipVersion?.values;
+  const srcCode = pieces.srcAddr.codes;
+  const dstCode = pieces.dstAddr.codes;
+  versions.byCode(srcCode);
+  const versionByCode = versions.byCode(dstCode);
+  const faulty = findFaulty(pieces, neverNull);
+  const versionOf = new Uint8Array(numRowsRead);
+  let numKept = 0;
+  for (let row = 0; row < numRowsRead; row++) {
+    const timeUs = eventTimeUs[row];
+    const rtt = rttMs[row];
+    const version = versionByCode[srcCode[row]];
+    const isGood = timeUs >= MIN_TIME_US && timeUs < END_TIME_US &&
+      (isRtt(rtt) || rtt === FAILED_RTT_MS) && version > 0 &&
+      version === versionByCode[dstCode[row]] &&
+      (!ipVersion || ipVersion[row] === version || Number.isNaN(ipVersion[row])) &&
+      faulty?.[row] !== 1;
+    if (isGood) {
+      versionOf[row] = version;
+      numKept++;
+      continue;
+    }
+    const { reason, detail } = explainReject(pieces, row, neverNull);
+    rejects.add(reason, path, firstRow + row, detail);
+  }
+  const batch: CodedBatch = {
+    numRows: numRowsRead,
+    eventTimeUs,
+    srcAddr,
+    dstAddr,
+    ipVersion: versionOf,
+    rttMs,
+    pool: versions.pool,
+    srcCode,
+    dstCode,
+  };
+  for (const { key, values } of pieces.optional) batch[key] = values;
+  return numKept === numRowsRead ? batch : compact(batch, numKept);
+}
+
+/** 1 for rows with a fault in an optional column; undefined if no row has one. */
+function findFaulty(
+  { optional }: RowPieces,
+  neverNull: readonly OptionalColumn[],
+): Uint8Array | undefined {
+  let faulty: Uint8Array | undefined;
+  for (const { key, values } of optional) {
+    const mayBeNull = !neverNull.includes(key);
+    for (let row = 0; row < values.length; row++) {
+      if (!isFault(values[row], mayBeNull)) continue;
+      faulty ??= new Uint8Array(values.length);
+      faulty[row] = 1;
+    }
+  }
+  return faulty;
+}
+
+/** Whether a number is not a safe integer; NaN stands for null. */
+function isFault(value: number, mayBeNull: boolean): boolean {
+  return value === value ? !Number.isSafeInteger(value) : !mayBeNull;
+}
+
+/** Moves the rows with an IP version to the front, in place, and leaves out the others. */
+function compact(batch: CodedBatch, numKept: number): CodedBatch {
+  const { ipVersion } = batch;
+  const kept = new Int32Array(numKept);
+  let next = 0;
+  for (let row = 0; row < batch.numRows; row++) if (ipVersion[row] !== 0) kept[next++] = row;
+  const pick = (values: Float64Array) => Float64Array.from(kept, (row) => values[row]);
+  const short: CodedBatch = {
+    pool: batch.pool,
+    srcCode: Int32Array.from(kept, (row) => batch.srcCode[row]),
+    dstCode: Int32Array.from(kept, (row) => batch.dstCode[row]),
+    numRows: numKept,
+    eventTimeUs: pick(batch.eventTimeUs),
+    srcAddr: Array.from(kept, (row) => batch.srcAddr[row]),
+    dstAddr: Array.from(kept, (row) => batch.dstAddr[row]),
+    ipVersion: Uint8Array.from(kept, (row) => ipVersion[row]),
+    rttMs: pick(batch.rttMs),
+  };
+  for (const { key } of OPTIONAL_COLUMNS) {
+    const values = batch[key];
+    if (values) short[key] = pick(values);
+  }
+  return short;
+}
+
+function explainReject(
+  pieces: RowPieces,
+  row: number,
+  neverNull: readonly OptionalColumn[],
+): { reason: RejectReason; detail: string } {
+  const needed = [
+    ["event_time", pieces.eventTimeUs],
+    ["src_addr", pieces.srcAddr],
+    ["dst_addr", pieces.dstAddr],
+    ["rtt", pieces.rttMs],
+  ] as const;
+  for (const [name, { isNull }] of needed) if (isNull?.[row]) return { reason: "nullValue", detail: name };
+  const timeUs = pieces.eventTimeUs.values[row];
+  if (!(timeUs >= MIN_TIME_US && timeUs < END_TIME_US)) {
+    return { reason: "timeOutOfRange", detail: `event_time ${timeUs / MICROSECONDS} s` };
+  }
+  const [srcAddr, dstAddr] = [pieces.srcAddr.values[row], pieces.dstAddr.values[row]];
+  for (const address of [srcAddr, dstAddr]) {
+    if (versionOfText(address) === 0) return { reason: "unparseableAddress", detail: shortened(address) };
+  }
+  const src = versionOfText(srcAddr);
+  const dst = versionOfText(dstAddr);
+  if (src !== dst) return { reason: "versionMismatch", detail: `src_addr is IPv${src}, dst_addr IPv${dst}` };
+  const stated = pieces.ipVersion?.values[row] ?? NaN;
+  if (!Number.isNaN(stated) && stated !== src) {
+    return { reason: "versionMismatch", detail: `ip_version is ${stated}, the addresses are IPv${src}` };
+  }
+  const rttMs = pieces.rttMs.values[row];
+  if (!isRtt(rttMs) && rttMs !== FAILED_RTT_MS) return { reason: "invalidRtt", detail: `rtt ${rttMs}` };
+  const fault = pieces.optional.find(({ key, values }) => isFault(values[row], !neverNull.includes(key)));
+  ensure(fault, "a row was rejected without a reason");
+  const name = OPTIONAL_COLUMNS.find(({ key }) => key === fault.key)?.name;
+  const value = fault.values[row];
+  return Number.isNaN(value)
+    ? { reason: "nullValue", detail: `${name}` }
+    : { reason: "invalidInteger", detail: `${name} ${value}` };
+}
+
+/** A cache of addresses' IP versions: a file has few addresses and many rows. 0 is not an address. */
+class AddressVersions {
+  readonly #perText = new PerText((length) => new Uint8Array(length), versionOfText);
+
+  constructor(readonly pool: TextPool) {}
+
+  /** By code, for all `codes` at least. */
+  byCode(codes: Int32Array): Uint8Array {
+    return this.#perText.of(this.pool, codes);
+  }
+}
+
+function versionOfText(address: string): number {
+  const numBytes = parseAddress(address)?.length;
+  return numBytes === 4 ? 4 : numBytes === 16 ? 6 : 0;
+}
+
+const DEFAULT_BATCH_ROWS = 65_536;
+const MAX_CACHED_ADDRESSES = 1_000_000;
+
+/** Options of {@link readMeasurements}. */
+export interface ReadOptions {
+  /** Counts rejected rows. */
+  rejects: RejectLog;
+  /** The optional columns that are read if a file has them (default: all). */
+  columns?: readonly OptionalColumn[];
+  /** The optional columns that every file must have. */
+  required?: readonly OptionalColumn[];
+  /** Rows without a value in one of these are rejected, where a file has the column; none by default. */
+  neverNull?: readonly OptionalColumn[];
+  /** Advice to the user if a file lacks a required one. */
+  ifMissing?: string;
+  /** Largest number of rows of a batch (default 65,536). */
+  batchRows?: number;
+  /**
+   * Reads only the row groups whose first row, counted over all files, is in [`first`, `end`). Adjacent ranges together
+   * cover all rows.
+   */
+  rowRange?: readonly [first: number, end: number] | undefined;
+}
+
+/** A batch of usable rows and their origin in the file. */
+export interface SourcedBatch extends CodedBatch {
+  /** The file. */
+  path: string;
+  /** The first row of the file, from 0, in this batch; rejected rows leave no gap in the arrays. */
+  firstRow: number;
+  /** Number of the file's rows in this batch, rejected ones included. */
+  numRowsRead: number;
+}
+
+/**
+ * Reads the measurements of Parquet files, in the files' order.
+ *
+ * @param paths The files.
+ * @param options The columns and rows to read, and the log of rejected rows.
+ * @throws {FormatError} If a file is not Parquet, is damaged or lacks a needed column; no batch is yielded before
+ *   the footers of all files were checked.
+ */
+export async function* readMeasurements(
+  paths: readonly string[],
+  options: ReadOptions,
+): AsyncGenerator<SourcedBatch> {
+  const firstRows: number[] = [];
+  let numRows = 0;
+  for (const path of paths) {
+    using file = await ParquetFile.open(path);
+    planColumns(file, options);
+    firstRows.push(numRows);
+    numRows += file.numRows;
+  }
+  const pool = new TextPool();
+  const versions = new AddressVersions(pool);
+  const { rejects, neverNull = [] } = options;
+  const [first, end] = options.rowRange ?? [0, numRows];
+  for (const [i, path] of paths.entries()) {
+    if (firstRows[i] >= end || (firstRows[i + 1] ?? numRows) <= first) continue;
+    using file = await ParquetFile.open(path);
+    const plan = planColumns(file, options);
+    for (const group of file.rowGroups) {
+      const row = firstRows[i] + group.firstRow;
+      if (row < first || row >= end) continue;
+      const readNext = openGroup(file, plan, { group, pool });
+      const batchRows = options.batchRows ?? DEFAULT_BATCH_ROWS;
+      for (let from = 0; from < group.numRows; from += batchRows) {
+        const numRowsRead = Math.min(batchRows, group.numRows - from);
+        pool.trim(MAX_CACHED_ADDRESSES);
+        const where = { path, firstRow: group.firstRow + from, numRowsRead };
+        const selection = { versions, rejects, neverNull };
+        yield { ...selectRows(readNext(numRowsRead), where, selection), ...where };
+      }
+    }
+  }
+}
+
+/** The facts in the footers of Parquet files. */
+export interface InputSurvey {
+  numRows: number;
+  /** Optional columns that at least one file has. */
+  columns: OptionalColumn[];
+}
+
+/**
+ * Counts the rows of Parquet files and finds their columns, from the footers alone.
+ *
+ * @throws {FormatError} If a file is not Parquet or its footer is damaged.
+ */
+export async function surveyInputs(paths: readonly string[]): Promise<InputSurvey> {
+  let numRows = 0;
+  const columns = new Set<OptionalColumn>();
+  for (const path of paths) {
+    using file = await ParquetFile.open(path);
+    numRows += file.numRows;
+    for (const { key, name } of OPTIONAL_COLUMNS) if (file.column(name)) columns.add(key);
+  }
+  return { numRows, columns: [...columns] };
+}
+
+/**
+ * The column of times and the meaning of its numbers.
+ *
+ * @throws {FormatError} If it is missing.
+ */
+export function timeColumn(file: ParquetFile): { name: string; kind: NumberKind } {
+  const name = needColumn(file, ["event_time"], isTime, "a timestamp or integer epoch seconds");
+  const element = file.column(name);
+  return { name, kind: (element && timeKind(element)) ?? "seconds" };
+}
+
+/** The columns of a file that are read, by their names in the file. */
+interface ColumnPlan {
+  eventTime: { name: string; kind: NumberKind };
+  rtt: string;
+  ipVersion: string | undefined;
+  optional: { key: OptionalColumn; name: string }[];
+}
+
+function planColumns(file: ParquetFile, options: ReadOptions): ColumnPlan {
+  const eventTime = timeColumn(file);
+  needColumn(file, ["src_addr"], isText, "a string");
+  needColumn(file, ["dst_addr"], isText, "a string");
+  const rtt = needColumn(file, ["rtt", "rtt_avg"], isNumber, "a number");
+  const ipVersion = file.column("ip_version") && needColumn(file, ["ip_version"], isNumber, "an integer");
+  const wanted = new Set([
+    ...(options.columns ?? OPTIONAL_COLUMNS.map(({ key }) => key)),
+    ...options.required ?? [],
+  ]);
+  const optional = OPTIONAL_COLUMNS.filter(({ key, name }) =>
+    wanted.has(key) && (options.required?.includes(key) || file.column(name))
+  );
+  for (const { name } of optional) needColumn(file, [name], isNumber, "an integer", options.ifMissing);
+  return { eventTime, rtt, ipVersion, optional };
+}
+
+function needColumn(
+  file: ParquetFile,
+  names: string[],
+  isType: (element: SchemaElement) => boolean,
+  wanted: string,
+  ifMissing = "rename or add the column, see the README for the measurement columns",
+): string {
+  const name = names.find((candidate) => file.column(candidate));
+  const element = name === undefined ? undefined : file.column(name);
+  if (name === undefined || !element) {
+    throw new FormatError(
+      `column ${names[0]} is missing (it has ${shortened(file.columnNames.join(", "))}); ${ifMissing}`,
+      { path: file.path },
+    );
+  }
+  if (isType(element)) return name;
+  const found = element.logical_type?.type ?? element.converted_type ?? element.type;
+  throw new FormatError(`column ${name} is of type ${found}, expected ${wanted}; convert the column`, {
+    path: file.path,
+  });
+}
+
+function isText({ type, logical_type, converted_type }: SchemaElement): boolean {
+  return type === "BYTE_ARRAY" && (logical_type === undefined || logical_type.type === "STRING") &&
+    (converted_type === undefined || converted_type === "UTF8");
+}
+
+function isNumber({ type, logical_type, converted_type }: SchemaElement): boolean {
+  const isPlain = logical_type === undefined || logical_type.type === "INTEGER";
+  return isPlain && (type === "DOUBLE" || type === "FLOAT" || type === "INT32" || type === "INT64") &&
+    (converted_type === undefined || /INT/.test(converted_type));
+}
+
+function isTime(element: SchemaElement): boolean {
+  return timeKind(element) !== undefined || (isNumber(element) && /^INT/.test(element.type ?? ""));
+}
+
+/** Opens the needed columns of a row group; each call of the result reads the next rows. */
+function openGroup(
+  file: ParquetFile,
+  plan: ColumnPlan,
+  { group, pool }: { group: RowGroupRange; pool: TextPool },
+): (numRows: number) => RowPieces {
+  const numbers = (name: string, kind: NumberKind = "number") =>
+    new NumberCursor(file.source, file.chunk(name, group), kind);
+  const texts = (name: string) => new TextCursor(file.source, file.chunk(name, group), pool);
+  const eventTime = numbers(plan.eventTime.name, plan.eventTime.kind);
+  const [src, dst, rtt] = [texts("src_addr"), texts("dst_addr"), numbers(plan.rtt)];
+  const ipVersion = plan.ipVersion ? numbers(plan.ipVersion) : undefined;
+  const optional = plan.optional.map(({ key, name }) => ({ key, cursor: numbers(name) }));
+  return (numRows) => ({
+    eventTimeUs: eventTime.read(numRows),
+    rttMs: rtt.read(numRows),
+    srcAddr: src.read(numRows),
+    dstAddr: dst.read(numRows),
+    ipVersion: ipVersion?.read(numRows),
+    optional: optional.map(({ key, cursor }) => ({ key, values: cursor.read(numRows).values })),
+  });
+}

@@ -1,0 +1,277 @@
+/**
+ * Writes measurements as Parquet. The columns: README.md.
+ *
+ * @module
+ */
+import type { SchemaElement } from "hyparquet";
+import { ensure } from "../../base/errors.ts";
+import type { MeasurementBatch } from "../measurement/batch.ts";
+import { DictionaryColumn, NULL_INDEX } from "../../io/parquet/column_dictionary.ts";
+import type { ChunkSource, IndexedValues } from "../../io/parquet/chunk_writer.ts";
+import { encodeChunks, type EncodedRowGroup, ParquetOutput } from "../../io/parquet/output.ts";
+
+/** Rows of a row group: 2^17, about 3 MB compressed; a reader holds one group's needed columns at a time. */
+export const ROW_GROUP_ROWS = 131_072;
+
+/** A column of a measurement that a file may lack. */
+export type OptionalColumn = "msmId" | "prbId" | "sizeBytes" | "packetErrorCount";
+
+/** The optional columns with their names in files. */
+export const OPTIONAL_COLUMNS: readonly { key: OptionalColumn; name: string }[] = [
+  { key: "msmId", name: "msm_id" },
+  { key: "prbId", name: "prb_id" },
+  { key: "sizeBytes", name: "size" },
+  { key: "packetErrorCount", name: "packet_error_count" },
+];
+
+/** The columns of measurements by their names in files, in their order there. */
+export const MEASUREMENT_COLUMNS: readonly string[] = [
+  "msm_id",
+  "event_time",
+  "src_addr",
+  "dst_addr",
+  "ip_version",
+  "rtt",
+  "size",
+  "packet_error_count",
+  "prb_id",
+];
+
+function inFileOrder(a: { name: string }, b: { name: string }): number {
+  return MEASUREMENT_COLUMNS.indexOf(a.name) - MEASUREMENT_COLUMNS.indexOf(b.name);
+}
+
+/** The rows of a row group; only the first `numRows` of each column count. */
+export interface MeasurementColumns extends Partial<Record<OptionalColumn, IndexedValues>> {
+  numRows: number;
+  /** Microseconds since 1970. */
+  eventTimeUs: Float64Array;
+  srcAddr: IndexedValues;
+  dstAddr: IndexedValues;
+  ipVersion: IndexedValues;
+  /** Milliseconds, or {@link FAILED_RTT_MS}. */
+  rttMs: Float64Array;
+  /** Further columns of numbers, after all others. */
+  numbers?: readonly NumberColumn[];
+}
+
+/** A column of numbers that is not part of a measurement. */
+export interface NumberColumn {
+  /** Its name in the file. */
+  name: string;
+  values: Float64Array;
+}
+
+/**
+ * Encodes a row group; {@link MeasurementParquetWriter.appendRowGroup} writes it.
+ *
+ * @param columns The rows, at most {@link ROW_GROUP_ROWS}.
+ * @param optional The optional columns of the file.
+ */
+export function encodeRowGroup(
+  columns: MeasurementColumns,
+  optional: readonly OptionalColumn[],
+): EncodedRowGroup {
+  return encodeChunks(chunkSources(columns, optional), columns.numRows);
+}
+
+function chunkSources(columns: MeasurementColumns, optional: readonly OptionalColumn[]): ChunkSource[] {
+  const integers = { type: "INT64", isOptional: false } as const;
+  const texts = { type: "BYTE_ARRAY", isOptional: false } as const;
+  const optionalSources = OPTIONAL_COLUMNS.flatMap(({ key, name }) => {
+    const data = columns[key];
+    return data && optional.includes(key) ? [{ name, data, ...integers, isOptional: true }] : [];
+  });
+  return [
+    { name: "event_time", data: columns.eventTimeUs, ...integers },
+    { name: "src_addr", data: columns.srcAddr, ...texts },
+    { name: "dst_addr", data: columns.dstAddr, ...texts },
+    { name: "ip_version", data: columns.ipVersion, ...integers },
+    { name: "rtt", data: columns.rttMs, type: "DOUBLE" as const, isOptional: false },
+    ...optionalSources,
+  ].sort(inFileOrder).concat(
+    (columns.numbers ?? []).map(({ name, values }) => ({
+      name,
+      data: values,
+      type: "DOUBLE" as const,
+      isOptional: false,
+    })),
+  );
+}
+
+/** The columns of a file besides those of every measurement. */
+export interface WriterOptions {
+  /** The optional columns (default: those of the first batch). */
+  optionalColumns?: readonly OptionalColumn[];
+  /** Names of further columns of numbers, whose values are given with each batch; none by default. */
+  numberColumns?: readonly string[];
+}
+
+/** Writes batches of measurements to one Parquet file. */
+export class MeasurementParquetWriter {
+  /** Rows appended so far. */
+  numRows = 0;
+  readonly #output: ParquetOutput;
+  readonly #group: RowGroup;
+  readonly #numberNames: readonly string[];
+  #optional: readonly OptionalColumn[] | undefined;
+
+  private constructor(path: string, { optionalColumns, numberColumns = [] }: WriterOptions) {
+    this.#output = new ParquetOutput(path);
+    this.#group = new RowGroup(numberColumns);
+    this.#numberNames = numberColumns;
+    this.#optional = optionalColumns;
+  }
+
+  /**
+   * Opens the file under its temporary name.
+   *
+   * @param path The Parquet file to write.
+   * @throws {UserError} If the file cannot be made.
+   */
+  static create(path: string, options: WriterOptions = {}): MeasurementParquetWriter {
+    return new MeasurementParquetWriter(path, options);
+  }
+
+  /**
+   * Appends the rows of a batch; the batch may be reused afterwards.
+   *
+   * @param numbers The values of the file's `numberColumns`, in their order.
+   * @throws {UserError} If the disk is full.
+   */
+  append(batch: MeasurementBatch, numbers: readonly Float64Array[] = []): void {
+    ensure(numbers.length === this.#numberNames.length, `${numbers.length} columns of numbers`);
+    this.#optional ??= OPTIONAL_COLUMNS.map(({ key }) => key).filter((key) => batch[key] !== undefined);
+    for (let from = 0; from < batch.numRows;) {
+      from += this.#group.fill(batch, from, numbers);
+      if (this.#group.numRows === ROW_GROUP_ROWS) this.#flush();
+    }
+    this.numRows += batch.numRows;
+  }
+
+  /**
+   * Appends a separate row group after all rows so far; it has the file's optional columns.
+   *
+   * @internal
+   * @throws {UserError} If the disk is full.
+   */
+  appendRowGroup(group: EncodedRowGroup): void {
+    this.#flush();
+    this.#output.write(group);
+    this.numRows += group.numRows;
+  }
+
+  /**
+   * Writes the remaining rows and the footer, flushes to the disk and gives the file its name.
+   *
+   * @returns The number of rows and the size of the file in bytes.
+   * @throws {UserError} If the disk is full.
+   */
+  close(): { rows: number; sizeBytes: number } {
+    this.#flush();
+    const sizeBytes = this.#output.close(schemaOf(this.#optional ?? [], this.#numberNames));
+    return { rows: this.numRows, sizeBytes };
+  }
+
+  /** Deletes the temporary file; does nothing after {@link close}. */
+  [Symbol.dispose](): void {
+    this.#output.abort();
+  }
+
+  #flush(): void {
+    if (this.#group.numRows === 0) return;
+    const optional = this.#optional ?? [];
+    this.#output.write(encodeRowGroup(this.#group.columns(optional), optional));
+    this.#group.clear();
+  }
+}
+
+function schemaOf(optional: readonly OptionalColumn[], numberNames: readonly string[]): SchemaElement[] {
+  const required = { repetition_type: "REQUIRED" } as const;
+  const text = { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } } as const;
+  const columns: SchemaElement[] = [
+    {
+      ...required,
+      name: "event_time",
+      type: "INT64",
+      converted_type: "TIMESTAMP_MICROS",
+      logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
+    },
+    { ...required, name: "src_addr", ...text },
+    { ...required, name: "dst_addr", ...text },
+    { ...required, name: "ip_version", type: "INT64" },
+    { ...required, name: "rtt", type: "DOUBLE" },
+  ];
+  for (const { key, name } of OPTIONAL_COLUMNS) {
+    if (optional.includes(key)) columns.push({ name, type: "INT64", repetition_type: "OPTIONAL" });
+  }
+  const numbers = numberNames.map((name): SchemaElement => ({ ...required, name, type: "DOUBLE" }));
+  const numColumns = columns.length + numbers.length;
+  return [{ name: "schema", num_children: numColumns }, ...columns.sort(inFileOrder), ...numbers];
+}
+
+/** The rows of the row group that is being filled, in columns of fixed size. */
+class RowGroup {
+  numRows = 0;
+  readonly #eventTimeUs = new Float64Array(ROW_GROUP_ROWS);
+  readonly #rttMs = new Float64Array(ROW_GROUP_ROWS);
+  readonly #ipVersion = new DictionaryColumn<number>(ROW_GROUP_ROWS);
+  readonly #srcAddr = new DictionaryColumn<string>(ROW_GROUP_ROWS);
+  readonly #dstAddr = new DictionaryColumn<string>(ROW_GROUP_ROWS);
+  readonly #optional = new Map<OptionalColumn, DictionaryColumn<number>>();
+  readonly #numbers: readonly NumberColumn[];
+
+  /** @param numberNames Names of the further columns. */
+  constructor(numberNames: readonly string[]) {
+    this.#numbers = numberNames.map((name) => ({ name, values: new Float64Array(ROW_GROUP_ROWS) }));
+  }
+
+  /** Copies rows of a batch until the group is full; returns how many. */
+  fill(batch: MeasurementBatch, from: number, numbers: readonly Float64Array[]): number {
+    const at = this.numRows;
+    const end = Math.min(batch.numRows, from + ROW_GROUP_ROWS - at);
+    const rows = { from, end, at };
+    this.#eventTimeUs.set(batch.eventTimeUs.subarray(from, end), at);
+    this.#rttMs.set(batch.rttMs.subarray(from, end), at);
+    this.#ipVersion.set(batch.ipVersion, rows);
+    this.#srcAddr.set(batch.srcAddr, rows);
+    this.#dstAddr.set(batch.dstAddr, rows);
+    for (const { key } of OPTIONAL_COLUMNS) {
+      const values = batch[key];
+      if (values) this.#optionalColumn(key).set(values, rows);
+      else this.#optional.get(key)?.indexes.fill(NULL_INDEX, at, at + end - from);
+    }
+    this.#numbers.forEach(({ values }, i) => values.set(numbers[i].subarray(from, end), at));
+    this.numRows += end - from;
+    return end - from;
+  }
+
+  clear(): void {
+    this.numRows = 0;
+    const columns = [this.#ipVersion, this.#srcAddr, this.#dstAddr, ...this.#optional.values()];
+    for (const column of columns) column.clear();
+  }
+
+  columns(optional: readonly OptionalColumn[]): MeasurementColumns {
+    return {
+      numRows: this.numRows,
+      eventTimeUs: this.#eventTimeUs,
+      srcAddr: this.#srcAddr,
+      dstAddr: this.#dstAddr,
+      ipVersion: this.#ipVersion,
+      rttMs: this.#rttMs,
+      numbers: this.#numbers,
+      ...Object.fromEntries(optional.map((key) => [key, this.#optionalColumn(key)])),
+    };
+  }
+
+  #optionalColumn(key: OptionalColumn): DictionaryColumn<number> {
+    let column = this.#optional.get(key);
+    if (!column) {
+      column = new DictionaryColumn<number>(ROW_GROUP_ROWS);
+      column.indexes.fill(NULL_INDEX); // for the earlier rows
+      this.#optional.set(key, column);
+    }
+    return column;
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Rejected rows: counted by reason, the first of each reason kept for `rejects.jsonl`.
+ *
+ * Nothing is lost silently: every stage that drops a row adds it here, records the counts in its manifest and
+ * fails when too many rows are dropped.
+ *
+ * @module
+ */
+import { shortened, UserError } from "../../base/errors.ts";
+import { writeFileAtomic } from "../../io/files/atomic.ts";
+
+/** The number of rows of each reason listed in `rejects.jsonl`. */
+export const MAX_LISTED_PER_REASON = 1000;
+const MAX_DETAIL_LENGTH = 300;
+
+/** The reason for which a row was rejected. */
+export type RejectReason =
+  | "unparseableAddress"
+  | "versionMismatch"
+  | "nullValue"
+  | "invalidRtt"
+  | "timeOutOfRange"
+  | "invalidJson"
+  | "objectTooLong"
+  | "incompleteResult"
+  | "sizeTooLarge"
+  | "errorCountTooLarge"
+  | "invalidInteger"
+  | "invalidTime"
+  | "invalidCsv";
+
+/** One rejected row, in the form of `rejects.jsonl`. */
+export interface RejectedRow {
+  /** The reason. */
+  reason: RejectReason;
+  /** The file the row came from. */
+  path: string;
+  /** The row's (or result's) number in the file, from 0. */
+  row: number;
+  /** The found value. */
+  detail?: string;
+}
+
+/** A worker's result for its parent: see {@link RejectLog.merge}. */
+export interface RejectSnapshot {
+  /** Rejected rows by reason. */
+  counts: Record<string, number>;
+  /** The listed rows. */
+  rows: RejectedRow[];
+}
+
+/** Counts rejected rows and keeps the first {@link MAX_LISTED_PER_REASON} of each reason. */
+export class RejectLog {
+  readonly #rows = new Map<RejectReason, RejectedRow[]>();
+  readonly #counts = new Map<RejectReason, number>();
+  #listPath: string | undefined;
+
+  /**
+   * Counts a row.
+   *
+   * @param reason The reason to reject it.
+   * @param path The file.
+   * @param row Its number in the file, from 0.
+   * @param detail The found value, in a few words.
+   */
+  add(reason: RejectReason, path: string, row: number, detail?: string): void {
+    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
+    this.#list({
+      reason,
+      path,
+      row,
+      ...(detail === undefined ? {} : { detail: shortened(detail, MAX_DETAIL_LENGTH) }),
+    });
+  }
+
+  /** Numbers of rejected rows by reason, in alphabetical order of the reasons. */
+  get counts(): Record<string, number> {
+    return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  /** Number of rejected rows. */
+  get total(): number {
+    let total = 0;
+    for (const count of this.#counts.values()) total += count;
+    return total;
+  }
+
+  /** The counts and listed rows as plain data, to send to another thread. */
+  snapshot(): RejectSnapshot {
+    return { counts: this.counts, rows: [...this.#rows.values()].flat() };
+  }
+
+  /** Adds the counts and listed rows of another log. */
+  merge(other: RejectSnapshot): void {
+    for (const [reason, count] of Object.entries(other.counts) as [RejectReason, number][]) {
+      this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + count);
+    }
+    for (const row of other.rows) this.#list(row);
+  }
+
+  /**
+   * Ends the run when too many rows were rejected.
+   *
+   * @param numRows Number of rows read, rejected ones included.
+   * @param maxRejectRatio The largest share that may be rejected, 0 to 1.
+   * @param advice Advice to the user (default: correct the input or raise the option --max-reject-ratio).
+   * @throws {UserError} If more than that share was rejected.
+   */
+  check(numRows: number, maxRejectRatio: number, advice?: string): void {
+    const { total } = this;
+    if (total <= maxRejectRatio * numRows) return;
+    const reasons = Object.entries(this.counts).map(([reason, count]) => `${reason} ${count}`).join(", ");
+    const first = this.#rows.values().next().value?.[0];
+    const example = first
+      ? `, first ${first.path} row ${first.row}${first.detail ? ` (${first.detail})` : ""}`
+      : "";
+    throw new UserError(
+      `Cannot use the input: ${total} of ${numRows} rows were rejected (${reasons}${example}), ` +
+        `expected at most ${+(maxRejectRatio * 100).toPrecision(6)} %; ` +
+        (advice ??
+          `correct the input${
+            this.#listPath ? ` (${this.#listPath} lists the rows)` : ""
+          } or raise --max-reject-ratio`),
+    );
+  }
+
+  /**
+   * Writes the listed rows as JSON lines, atomically, if any row was rejected.
+   *
+   * @param path The file, such as `DIR/rejects.jsonl`.
+   * @returns Whether the file was written.
+   * @throws {UserError} If the file cannot be written.
+   */
+  write(path: string): boolean {
+    if (this.total === 0) return false;
+    const rows = [...this.#rows].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, listed]) => listed);
+    writeFileAtomic(path, rows.map((row) => JSON.stringify(row) + "\n").join(""));
+    this.#listPath = path;
+    return true;
+  }
+
+  #list(row: RejectedRow): void {
+    const listed = this.#rows.get(row.reason);
+    if (!listed) this.#rows.set(row.reason, [row]);
+    else if (listed.length < MAX_LISTED_PER_REASON) listed.push(row);
+  }
+}
+
+/** The path of the list of rejected rows of a stage that writes one file: `F.rejects.jsonl` beside `F.parquet`. */
+export function rejectsPathBeside(file: string): string {
+  return file.replace(/(\.[^./\\]+)?$/, ".rejects.jsonl");
+}

@@ -1,0 +1,324 @@
+/**
+ * Sorts the rows of a partition by group and time: in memory if they fit, else by an external merge sort (Knuth,
+ * TAOCP 3, 5.4) with sorted runs on disk.
+ *
+ * Both give the same order, (group hash, group kind, time, order in the input), so the output does not
+ * depend on the memory limit. The merge also handles a single source that is larger than memory. It holds one block
+ * of every run: with a budget of R rows per run and 64 rows per block it reaches R / 64 runs, R^2 / 64 rows (for the
+ * default limit, 6 M rows a run, more than 10^11 rows in one partition).
+ *
+ * @module
+ */
+import { Heap } from "../../../base/collections.ts";
+import { KeyTable } from "./key_table.ts";
+import { compareGroups, type Group, makeGroup, nameColumns, type ProbeColumns } from "./probe_columns.ts";
+import { bucketRows, SpillReader, SpillWriter, type StoredBlock } from "./spill.ts";
+import { type ColumnData, makeColumn, rowBytes } from "./spill_block.ts";
+
+// A stable sort of rows by time in typed arrays: natural merge sort (Knuth, TAOCP 3, 5.2.4), which takes one
+// pass for the many sources that are already in order. Rows of equal time keep their order.
+
+/** Shorter ascending runs are extended to this length by insertion before they are merged. */
+const MIN_RUN_ROWS = 24;
+
+/** Sorts slices of row numbers, and reuses its scratch arrays. */
+export class TimeSorter {
+  #keys = new Float64Array(0);
+  #spareKeys = new Float64Array(0);
+  #spareRows = new Uint32Array(0);
+
+  /**
+   * Sorts `rows`, in place, by `timesUs[row]`, ascending and stable.
+   *
+   * @param rows Row numbers.
+   * @param timesUs The time of each row number.
+   */
+  sort(rows: Uint32Array, timesUs: Float64Array): void {
+    const n = rows.length;
+    if (isSorted(rows, timesUs)) return;
+    if (this.#keys.length < n) {
+      this.#keys = new Float64Array(n);
+      this.#spareKeys = new Float64Array(n);
+      this.#spareRows = new Uint32Array(n);
+    }
+    for (let i = 0; i < n; i++) this.#keys[i] = timesUs[rows[i]];
+    let runs = findRuns(this.#keys, rows);
+    let from: Keyed = { keys: this.#keys, rows };
+    let to: Keyed = { keys: this.#spareKeys, rows: this.#spareRows };
+    while (runs.length > 2) {
+      runs = mergePairs(from, to, runs);
+      [from, to] = [to, from];
+    }
+    if (from.rows !== rows) rows.set(from.rows.subarray(0, n));
+  }
+}
+
+function isSorted(rows: Uint32Array, timesUs: Float64Array): boolean {
+  for (let i = 1; i < rows.length; i++) {
+    if (timesUs[rows[i]] < timesUs[rows[i - 1]]) return false;
+  }
+  return true;
+}
+
+/** The begins of ascending runs, and the end; short runs are first extended by insertion. */
+function findRuns(keys: Float64Array, rows: Uint32Array): number[] {
+  const n = rows.length;
+  const starts = [0];
+  for (let begin = 0; begin < n;) {
+    let end = begin + 1;
+    while (end < n && keys[end] >= keys[end - 1]) end++;
+    const wanted = Math.min(n, begin + MIN_RUN_ROWS);
+    for (; end < wanted; end++) insert(keys, rows, begin, end);
+    starts.push(end);
+    begin = end;
+  }
+  return starts;
+}
+
+function insert(keys: Float64Array, rows: Uint32Array, begin: number, at: number): void {
+  const key = keys[at];
+  const row = rows[at];
+  let i = at;
+  for (; i > begin && keys[i - 1] > key; i--) {
+    keys[i] = keys[i - 1];
+    rows[i] = rows[i - 1];
+  }
+  keys[i] = key;
+  rows[i] = row;
+}
+
+interface Keyed {
+  keys: Float64Array;
+  rows: Uint32Array;
+}
+
+/** Merges pairs of neighbouring runs; returns the begins of the new runs, and the end. */
+function mergePairs(from: Keyed, to: Keyed, runs: number[]): number[] {
+  const starts = [0];
+  for (let r = 0; r + 1 < runs.length; r += 2) {
+    const middle = runs[r + 1];
+    const end = runs[r + 2] ?? middle;
+    merge(from, to, runs[r], middle, end);
+    starts.push(end);
+  }
+  return starts;
+}
+
+function merge(from: Keyed, to: Keyed, begin: number, middle: number, end: number): void {
+  let left = begin;
+  let right = middle;
+  for (let i = begin; i < end; i++) {
+    const takeLeft = left < middle && (right >= end || from.keys[left] <= from.keys[right]);
+    const at = takeLeft ? left++ : right++;
+    to.keys[i] = from.keys[at];
+    to.rows[i] = from.rows[at];
+  }
+}
+
+/** Bytes per row besides its columns: row order, slots of its keys, and the time sort's scratch. */
+const SORT_BYTES_PER_ROW = 4 + 4 + 4 + 8 + 8 + 4;
+
+/** Receives the rows in order. */
+export interface RowSink {
+  /** Starts a group; the following rows belong to it. No group is started twice. */
+  beginGroup(group: Group): void;
+  /** Receives a row; the columns may change after the call. */
+  push(columns: ProbeColumns, row: number): void;
+}
+
+/** The number of rows of the schema that can be sorted at a time within a budget. */
+export function rowsWithin(memoryBytes: number, rowSizeBytes: number): number {
+  return Math.max(1024, Math.floor(memoryBytes / (rowSizeBytes + SORT_BYTES_PER_ROW)));
+}
+
+/** Options of {@link PartitionSorter}. */
+interface SortOptions {
+  /** The seed of the hash. */
+  seed: number;
+  /** Memory for the rows and the sort. */
+  memoryBytes: number;
+  /** The file for sorted runs of a partition that does not fit; it is removed after use. */
+  runsPath: string;
+}
+
+/** Sorts partition after partition of a spill file, and reuses its arrays. */
+export class PartitionSorter {
+  readonly #spill: SpillReader;
+  readonly #options: SortOptions;
+  readonly #maxRows: number;
+  readonly #keys = new KeyTable();
+  readonly #timeSorter = new TimeSorter();
+  #columns: ColumnData[] = [];
+  #capacity = 0;
+
+  /** @param spill Holds the rows. */
+  constructor(spill: SpillReader, options: SortOptions) {
+    this.#spill = spill;
+    this.#options = options;
+    this.#maxRows = rowsWithin(options.memoryBytes, rowBytes(spill.schema));
+  }
+
+  /**
+   * Passes the rows of a partition to the sink in order.
+   *
+   * @param onStep Called now and then, so that the caller can yield to the event loop.
+   * @throws {UserError} If the disk is full.
+   */
+  async sort(partition: number, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
+    const numRows = this.#spill.numRows[partition];
+    if (numRows === 0) return;
+    if (numRows > this.#maxRows) return await this.#sortOnDisk(partition, sink, onStep);
+    const columns = this.#read(this.#spill.blocks(partition));
+    for (const { group, rows } of this.#sortInMemory(columns, numRows)) {
+      sink.beginGroup(group);
+      for (let i = 0; i < rows.length; i++) sink.push(columns, rows[i]);
+    }
+    await onStep();
+  }
+
+  /** The rows of some blocks, with keys of their own. */
+  #read(blocks: readonly StoredBlock[]): ProbeColumns {
+    const numRows = sumRows(blocks);
+    if (numRows > this.#capacity) {
+      this.#capacity = Math.max(numRows, Math.min(this.#maxRows, Math.ceil(numRows * 1.25)));
+      this.#columns = this.#spill.schema.map((column) => makeColumn(column, this.#capacity));
+    }
+    this.#keys.clear();
+    let at = 0;
+    for (const block of blocks) {
+      block.read({ into: this.#columns, at, keys: this.#keys });
+      at += block.numRows;
+    }
+    return nameColumns(this.#columns, this.#keys);
+  }
+
+  /** The groups in order, each with its rows in order. */
+  *#sortInMemory(columns: ProbeColumns, numRows: number): Generator<{ group: Group; rows: Uint32Array }> {
+    const { keys } = columns;
+    const { starts, order } = bucketRows(columns.group, numRows, keys.size);
+    const groups: { id: number; group: Group }[] = [];
+    for (let id = 0; id < keys.size; id++) {
+      if (starts[id] < starts[id + 1]) groups.push({ id, group: makeGroup(keys, id, this.#options.seed) });
+    }
+    groups.sort((a, b) => compareGroups(a.group, b.group));
+    for (const { id, group } of groups) {
+      const rows = order.subarray(starts[id], starts[id + 1]);
+      this.#timeSorter.sort(rows, columns.timeUs);
+      yield { group, rows };
+    }
+  }
+
+  async #sortOnDisk(partition: number, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
+    try {
+      await this.#mergeRuns(await this.#writeRuns(partition, onStep), sink, onStep);
+    } finally {
+      Deno.removeSync(this.#options.runsPath);
+    }
+  }
+
+  async #writeRuns(partition: number, onStep: () => Promise<void>): Promise<SpillReader> {
+    const planned = divideBlocks(this.#spill.blocks(partition), this.#maxRows);
+    using runs = new SpillWriter(this.#options.runsPath, this.#spill.schema, {
+      numPartitions: planned.length,
+      bufferBytes: this.#options.memoryBytes / 4,
+    });
+    for (const [run, blocks] of planned.entries()) {
+      const columns = this.#read(blocks);
+      for (const { rows } of this.#sortInMemory(columns, sumRows(blocks))) {
+        runs.appendTo(run, { columns: this.#columns, keys: columns.keys }, rows);
+      }
+      // The next run has other keys.
+      runs.flush(run);
+      await onStep();
+    }
+    return new SpillReader([{ path: this.#options.runsPath, index: runs.finish() }], this.#spill.schema);
+  }
+
+  async #mergeRuns(runs: SpillReader, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
+    using _closed = runs;
+    const heap = new Heap<RunCursor>((a, b) => a.isBefore(b));
+    for (let run = 0; run < runs.numRows.length; run++) {
+      const cursor = new RunCursor(run, runs, this.#options.seed);
+      if (cursor.next()) heap.add(cursor);
+    }
+    let current: Group | undefined;
+    for (let taken = 0, next; (next = heap.first); taken++) {
+      if (!current || (current !== next.group && compareGroups(current, next.group) !== 0)) {
+        sink.beginGroup(current = next.group);
+      }
+      sink.push(next.columns, next.row);
+      if (next.next()) heap.sinkFirst();
+      else heap.removeFirst();
+      if (taken % 65_536 === 65_535) await onStep();
+    }
+  }
+}
+
+/** Divides blocks into runs of at most that many rows, or of one block. */
+function divideBlocks(blocks: readonly StoredBlock[], maxRows: number): StoredBlock[][] {
+  const runs: StoredBlock[][] = [];
+  let numRows = Infinity;
+  for (const block of blocks) {
+    if (numRows + block.numRows > maxRows) {
+      runs.push([]);
+      numRows = 0;
+    }
+    runs[runs.length - 1].push(block);
+    numRows += block.numRows;
+  }
+  return runs;
+}
+
+function sumRows(blocks: readonly StoredBlock[]): number {
+  return blocks.reduce((sum, { numRows }) => sum + numRows, 0);
+}
+
+/** A position in a sorted run. */
+class RunCursor {
+  columns: ProbeColumns;
+  row = -1;
+  group: Group;
+  timeUs = 0;
+  readonly #keys = new KeyTable();
+  readonly #blocks: StoredBlock[];
+  #groupId = -1;
+  #numRows = 0;
+
+  constructor(readonly run: number, readonly runs: SpillReader, readonly seed: number) {
+    // The first one is at the end.
+    this.#blocks = runs.blocks(run).reverse();
+    this.columns = nameColumns(runs.schema.map((column) => makeColumn(column, 0)), this.#keys);
+    this.group = { words: [0, 0, 0, 0], kind: -1, hash: new Uint32Array(4) };
+  }
+
+  /** Moves to the next row; returns whether there is one. */
+  next(): boolean {
+    if (++this.row === this.#numRows && !this.#readNext()) return false;
+    const { columns, row } = this;
+    const groupId = columns.group[row];
+    if (groupId !== this.#groupId) this.group = makeGroup(this.#keys, groupId, this.seed);
+    this.#groupId = groupId;
+    this.timeUs = columns.timeUs[row];
+    return true;
+  }
+
+  #readNext(): boolean {
+    const block = this.#blocks.pop();
+    if (!block) return false;
+    const into = this.runs.schema.map((column) => makeColumn(column, block.numRows));
+    this.#keys.clear();
+    block.read({ into, at: 0, keys: this.#keys });
+    this.columns = nameColumns(into, this.#keys);
+    this.#numRows = block.numRows;
+    this.#groupId = -1;
+    this.row = 0;
+    return true;
+  }
+
+  /** Runs hold consecutive parts of the input, so the lower run goes first among equals. */
+  isBefore(other: RunCursor): boolean {
+    const order = compareGroups(this.group, other.group) || this.timeUs - other.timeUs ||
+      this.run - other.run;
+    return order < 0;
+  }
+}

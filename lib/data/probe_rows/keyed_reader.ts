@@ -1,0 +1,69 @@
+/**
+ * Reads measurements from Parquet and turns their addresses into keys, once per distinct value.
+ *
+ * @module
+ */
+import { readMeasurements, type SourcedBatch } from "../measurement_files/parquet_reader.ts";
+import type { OptionalColumn } from "../measurement_files/parquet_writer.ts";
+import type { RejectLog } from "../measurement_files/rejects.ts";
+import { PerText } from "../../io/parquet/text_pool.ts";
+import type { GroupKey } from "./external_sort/probe_columns.ts";
+import { SourceKeys } from "./external_sort/source_key.ts";
+import type { KeyedBatch, SplitMode } from "./splits.ts";
+
+/** The number of keys cached between batches, about 100 bytes each. */
+const MAX_KNOWN_KEYS = 500_000;
+
+/** Options of {@link readKeyed}. */
+export interface KeyedReadOptions {
+  groupBy: GroupKey;
+  /** Seed of the hash, u32. */
+  seed: number;
+  /** Mode `row` needs msm_id in every row of a file that has the column. */
+  splitMode: SplitMode | undefined;
+  /** Further optional columns to read if a file has them. */
+  columns: readonly OptionalColumn[];
+  /** See {@link readMeasurements}. */
+  rowRange?: readonly [first: number, end: number];
+  rejects: RejectLog;
+}
+
+/** A batch with keys and its file. */
+export interface SourcedKeyedBatch extends KeyedBatch {
+  batch: SourcedBatch;
+}
+
+/**
+ * Reads the measurements of Parquet files, in the files' order, with keys.
+ *
+ * @throws {FormatError} If a file is not Parquet, is damaged or lacks a needed column: prb_id, if rows are grouped by
+ * it.
+ */
+export async function* readKeyed(
+  paths: readonly string[],
+  options: KeyedReadOptions,
+): AsyncGenerator<SourcedKeyedBatch> {
+  const required: OptionalColumn[] = options.groupBy === "prb_id" ? ["prbId"] : [];
+  const neverNull: OptionalColumn[] = options.splitMode === "row" ? [...required, "msmId"] : required;
+  const columns = [...new Set([...options.columns, ...neverNull])];
+  const keys = new SourceKeys(options.seed);
+  const idByCode = new PerText((length) => new Int32Array(length), (text) => keys.idOfAddress(text));
+  const { rejects, rowRange } = options;
+  const ifMissing = "use --group-by src_addr, or add the column";
+  const read = { rejects, columns, required, neverNull, ifMissing, rowRange };
+  for await (const batch of readMeasurements(paths, read)) {
+    if (keys.trim(MAX_KNOWN_KEYS)) idByCode.clear();
+    const { pool, srcCode, dstCode } = batch;
+    const srcId = pick(idByCode.of(pool, srcCode), srcCode);
+    const dstId = pick(idByCode.of(pool, dstCode), dstCode);
+    const isByProbe = options.groupBy === "prb_id" && batch.prbId;
+    const groupId = isByProbe ? Uint32Array.from(isByProbe, (id) => keys.idOfProbe(id)) : srcId;
+    yield { batch, keys, srcId, dstId, groupId };
+  }
+}
+
+function pick(valueByCode: Int32Array, codes: Int32Array): Uint32Array {
+  const values = new Uint32Array(codes.length);
+  for (let row = 0; row < codes.length; row++) values[row] = valueByCode[codes[row]];
+  return values;
+}

@@ -1,0 +1,157 @@
+/**
+ * `shard`: measurements Parquet divided into train, val and test, each into shards by hash of the source.
+ *
+ * Rows are first divided over one spill file, in which every shard is a partition, then each shard is written
+ * from its partition. So there is one Parquet writer at a time, whatever the number of shards. Rows keep the order of
+ * the input. Addresses are written in the form of RFC 5952, so that a source has one spelling.
+ *
+ * Several tasks may divide the work: each reads consecutive row groups and writes its part of every
+ * shard. The names of a shard's parts sort in the order of the input.
+ *
+ * @module
+ */
+import { ONLY_TASK } from "../../io/files/array_task.ts";
+import type { MeasurementBatch } from "../measurement/batch.ts";
+import { MeasurementParquetWriter, OPTIONAL_COLUMNS } from "../measurement_files/parquet_writer.ts";
+import { KeyTable, KeyTranslation } from "./external_sort/key_table.ts";
+import type { GroupKey } from "./external_sort/probe_columns.ts";
+import { parquetShardName } from "./shard_layout.ts";
+import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
+import type { ShardedStage, ShardedStageOptions, ShardJob } from "./sharded_stage_definition.ts";
+import { integerToWords, KeyKind, wordsToAddress } from "./external_sort/source_key.ts";
+import { type ColumnData, makeColumn, type SpillColumn } from "./external_sort/spill_block.ts";
+import type { KeyedBatch, SplitMode, SplitRatios } from "./splits.ts";
+import type { StageHooks } from "../../io/threads/stage_hooks.ts";
+
+const SCHEMA: readonly SpillColumn[] = [
+  { name: "timeUs", type: "f64" },
+  { name: "rttMs", type: "f64" },
+  { name: "src", type: "key" },
+  { name: "dst", type: "key" },
+  ...OPTIONAL_COLUMNS.map(({ name }): SpillColumn => ({ name, type: "f64" })),
+];
+/** The number of address texts kept from block to block. */
+const MAX_TEXTS = 1 << 18;
+
+/** Options of {@link shardMeasurements}; a task reads a share of the input and makes a part of each shard. */
+export interface ShardOptions extends ShardedStageOptions {
+  splitBy: SplitMode;
+  ratios: SplitRatios;
+}
+
+/**
+ * Runs the stage.
+ *
+ * @returns Per split `rows`, `sources`, `shards`, `bytes`.
+ * @throws {UserError} If the input or output cannot be used; a rerun continues where this run ended.
+ */
+export async function shardMeasurements(
+  options: ShardOptions,
+  hooks: StageHooks = {},
+): Promise<StageSummary> {
+  return await runShardedStage(shardStage(options), hooks);
+}
+
+/** The definition of the stage, for all its threads. */
+export function shardStage(options: ShardOptions): ShardedStage {
+  const { splitBy, ratios, groupBy, numShards, seed, task = ONLY_TASK } = options;
+  return {
+    ...options,
+    stage: "shard",
+    options,
+    identity: { splitBy, ratios, groupBy, numShards, seed },
+    splits: { plan: { mode: splitBy, ratios, seed } },
+    rowShare: task,
+    ownShards: [0, numShards[0] + numShards[1] + numShards[2]],
+    schema: SCHEMA,
+    columns: OPTIONAL_COLUMNS.map(({ key }) => key),
+    fill,
+    subdivisions: () => 1,
+    shardName: (shard) => parquetShardName(shard, task),
+    counted: ["rows", "sources"],
+    writeShard: (job) => writeShard(job, groupBy),
+  };
+}
+
+function fill({ batch, srcId, dstId }: KeyedBatch, into: ColumnData[]): void {
+  const [timeUs, rttMs, src, dst, ...optional] = into;
+  timeUs.set(batch.eventTimeUs);
+  rttMs.set(batch.rttMs);
+  src.set(srcId);
+  dst.set(dstId);
+  OPTIONAL_COLUMNS.forEach(({ key }, i) => {
+    const values = batch[key];
+    if (values) optional[i].set(values);
+    else optional[i].fill(NaN);
+  });
+}
+
+async function writeShard(job: ShardJob, groupBy: GroupKey): Promise<Record<string, number>> {
+  const optional = OPTIONAL_COLUMNS.map(({ key }) => key).filter((key) => job.columns.includes(key));
+  using writer = MeasurementParquetWriter.create(job.path, { optionalColumns: optional });
+  const sources = new SourceCounter(groupBy);
+  const keys = new KeyTable();
+  let texts: string[] = [];
+  for (const partition of job.partitions) {
+    for (const block of job.spill.blocks(partition)) {
+      if (keys.size > MAX_TEXTS) {
+        keys.clear();
+        texts = [];
+      }
+      const columns = SCHEMA.map((column) => makeColumn(column, block.numRows));
+      block.read({ into: columns, at: 0, keys });
+      for (let id = texts.length; id < keys.size; id++) {
+        texts.push(wordsToAddress(keys.words, 4 * id, keys.kinds[id]));
+      }
+      sources.add(columns, keys);
+      writer.append(toBatch(columns, job.columns, { kinds: keys.kinds, texts }));
+      await job.breather.breathe();
+    }
+  }
+  const { rows } = writer.close();
+  return { rows, sources: sources.count };
+}
+
+function toBatch(
+  columns: readonly ColumnData[],
+  found: readonly string[],
+  { kinds, texts }: { kinds: Uint8Array; texts: readonly string[] },
+): MeasurementBatch {
+  const [timeUs, rttMs, src, dst, ...optional] = columns;
+  const batch: MeasurementBatch = {
+    numRows: timeUs.length,
+    eventTimeUs: timeUs as Float64Array,
+    srcAddr: Array.from(src, (id) => texts[id]),
+    dstAddr: Array.from(dst, (id) => texts[id]),
+    ipVersion: Uint8Array.from(dst, (id) => kinds[id]),
+    rttMs: rttMs as Float64Array,
+  };
+  OPTIONAL_COLUMNS.forEach(({ key }, i) => {
+    if (found.includes(key)) batch[key] = optional[i] as Float64Array;
+  });
+  return batch;
+}
+
+/** Counts the distinct sources of a shard. */
+class SourceCounter {
+  readonly #sources = new KeyTable();
+  readonly #translation = new KeyTranslation(this.#sources);
+
+  constructor(readonly groupBy: GroupKey) {}
+
+  get count(): number {
+    return this.#sources.size;
+  }
+
+  add([, , src, , ...optional]: readonly ColumnData[], keys: KeyTable): void {
+    if (this.groupBy === "src_addr") {
+      for (const id of src) this.#translation.idOf(keys, id);
+      return;
+    }
+    const words = new Uint32Array(4);
+    for (const prbId of optional[OPTIONAL_COLUMNS.findIndex(({ key }) => key === "prbId")]) {
+      integerToWords(prbId, words, 2);
+      this.#sources.idOf(words, 0, KeyKind.PROBE);
+    }
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * The common part of `shard` and `probe-rows`: rows are divided over a spill file, then shard after shard is written
+ * from it, with a manifest from which an interrupted run continues.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { shareOf } from "../../io/files/array_task.ts";
+import { type InputSurvey, surveyInputs } from "../measurement_files/parquet_reader.ts";
+import { RejectLog } from "../measurement_files/rejects.ts";
+import { readTimeRangeUs } from "../measurement_files/time_range.ts";
+import { OutputRun, type SpillState } from "./output_run.ts";
+import { PeakMemory } from "../../io/threads/peak_memory.ts";
+import { type Shard, ShardLayout, shardsWithin } from "./shard_layout.ts";
+import type { ShardedStage } from "./sharded_stage_definition.ts";
+import { SPLIT_NAMES } from "./splits.ts";
+import { Breather, type StageHooks } from "../../io/threads/stage_hooks.ts";
+import { type ShardQueue, StageThreads } from "./stage_threads.ts";
+
+/** The rows that a thread reads in the 0.1 s that another thread needs to start. */
+const MIN_ROWS_PER_THREAD = 50_000;
+/** Share of the memory limit for rows waiting to be written, over all threads. */
+const SPILL_BUFFER_SHARE = 1 / 8;
+
+/** The result of a run; `splits` has the sums of the shards' counts with `shards` and `bytes`. */
+export interface StageSummary {
+  splits: Record<string, Record<string, number>>;
+  rejected: Record<string, number>;
+  inputRows: number;
+  seconds: number;
+  rowsPerSecond: number;
+  peakMemoryBytes: number;
+  /** Whether all outputs already existed; `rowsPerSecond` is then 0. */
+  wasComplete: boolean;
+}
+
+/**
+ * Runs a stage to its end, from where an earlier run of the same work ended.
+ *
+ * @throws {UserError} If the input or output cannot be used.
+ */
+export async function runShardedStage(stage: ShardedStage, hooks: StageHooks): Promise<StageSummary> {
+  const startMs = performance.now();
+  using memory = new PeakMemory();
+  using run = new OutputRun(stage.output, { ...stage, options: stage.identity });
+  const sumBySplit = () => run.sumBySplit("shards", stage.counted, SPLIT_NAMES);
+  const wasComplete = run.output.isComplete;
+  if (!wasComplete) {
+    const watched: StageHooks = {
+      ...hooks,
+      onProgress(phase, done, total) {
+        memory.sample();
+        hooks.onProgress?.(phase, done, total);
+      },
+    };
+    try {
+      await writeShards(stage, run, watched);
+    } catch (error) {
+      run.discardIfUseless();
+      throw error;
+    }
+    run.finish(sumBySplit());
+  }
+  const seconds = (performance.now() - startMs) / 1000;
+  const inputRows = Number(run.output.manifest.counts.inputRows ?? 0);
+  return {
+    splits: sumBySplit(),
+    rejected: run.output.manifest.rejected,
+    inputRows,
+    seconds,
+    rowsPerSecond: wasComplete ? 0 : inputRows / seconds,
+    peakMemoryBytes: memory.peakBytes,
+    wasComplete,
+  };
+}
+
+async function writeShards(stage: ShardedStage, run: OutputRun, hooks: StageHooks): Promise<void> {
+  const { inputs, numShards, ownShards, shardName, workers = 1 } = stage;
+  const isFinished = (shard: Shard) => run.output.finished(shardName(shard)) !== undefined;
+  if (shardsWithin(numShards, ownShards).every(isFinished)) return;
+  const survey = await surveyInputs(inputs);
+  const [first, end] = shareOf(stage.rowShare, survey.numRows);
+  const numThreads = Math.max(1, Math.min(workers, Math.floor((end - first) / MIN_ROWS_PER_THREAD)));
+  using threads = new StageThreads(numThreads, stage);
+  const state = run.earlierSpill() ?? await partitionRows(stage, run, { survey, threads, hooks });
+  const layout = new ShardLayout(numShards, state.subdivisions, ownShards);
+  const queue: ShardQueue = {
+    folder: run.output.folder,
+    spill: state.indexes.map((index, i) => ({ path: run.spillPath(i), index })),
+    columns: state.columns,
+    shards: layout.shards().filter((shard) => !isFinished(shard)),
+    numTaken: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
+  };
+  await threads.run({
+    work: Array.from({ length: numThreads }, (_, i) => ({ kind: "write", queue, runsPath: run.runsPath(i) })),
+    onShard: (output) => run.add(output),
+    phase: "writing",
+    total: queue.shards.flatMap(({ partitions }) => partitions).reduce(
+      (sum, partition) => sum + state.indexes.reduce((rows, { numRows }) => rows + numRows[partition], 0),
+      0,
+    ),
+  }, hooks);
+}
+
+/** Divides the rows of the task over spill files; each thread reads consecutive rows into its own file. */
+async function partitionRows(
+  stage: ShardedStage,
+  run: OutputRun,
+  { survey, threads, hooks }: { survey: InputSurvey; threads: StageThreads; hooks: StageHooks },
+): Promise<SpillState> {
+  run.beginSpill();
+  const timeRangeUs = await timeRangeOf(stage, hooks);
+  const [first, end] = shareOf(stage.rowShare, survey.numRows);
+  const subdivisions = stage.subdivisions(end - first);
+  const numShares = threads.numThreads;
+  const boundary = (i: number) => first + Math.floor((end - first) * i / numShares);
+  const shares = Array.from({ length: numShares }, (_, i) => ({
+    rowRange: [boundary(i), boundary(i + 1)] as const,
+    spillPath: run.spillPath(i),
+    subdivisions,
+    bufferBytes: stage.memoryLimitBytes * SPILL_BUFFER_SHARE / numShares,
+    timeRangeUs,
+  }));
+  const round = {
+    work: shares.map((share) => ({ kind: "partition" as const, share })),
+    phase: "reading",
+    total: end - first,
+  };
+  const results = (await threads.run(round, hooks)).filter((result) => result !== undefined);
+  const rejects = new RejectLog();
+  for (const result of results) rejects.merge(result.rejects);
+  const numRowsRead = results.reduce((sum, result) => sum + result.numRowsRead, 0);
+  if (rejects.write(join(run.output.folder, run.rejectsName))) await run.record(run.rejectsName);
+  rejects.check(numRowsRead, stage.maxRejectRatio);
+  run.checkInputs();
+  const columns = stage.columns.filter((column) => survey.columns.includes(column)).sort();
+  const state = { indexes: results.map(({ index }) => index), subdivisions, columns };
+  const rows = Object.fromEntries(
+    SPLIT_NAMES.map((split) => [split, results.reduce((sum, result) => sum + result.rows[split], 0)]),
+  );
+  const counts = { inputRows: numRowsRead, rows, ...(timeRangeUs ? { timeRangeUs } : {}) };
+  run.finishSpill(state, { counts, rejected: rejects.counts });
+  return state;
+}
+
+async function timeRangeOf(stage: ShardedStage, hooks: StageHooks): Promise<[number, number] | undefined> {
+  if (!("plan" in stage.splits) || stage.splits.plan.mode !== "time") return undefined;
+  const breather = new Breather(hooks);
+  return await readTimeRangeUs(stage.inputs, () => breather.breathe());
+}

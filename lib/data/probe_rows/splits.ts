@@ -1,0 +1,217 @@
+/**
+ * Assigns measurements to train, val and test.
+ *
+ * Modes: `probe` by hash of the source (src_addr, or prb_id when rows are grouped by it): sources unseen in
+ * training; `time`: the end of the time span is test, the part before it val; `row` by hash of (msm_id,
+ * event_time), or of (src_addr, dst_addr, event_time) in files without msm_id; `pair` by hash of the unordered pair
+ * of addresses, because the reverse direction would reveal the answer; `destination` by hash of dst_addr; `node` by the
+ * hashes of both addresses: test if either is, else val if either is. An address has the same hash as source, as
+ * destination and as node. A row's split depends on the row, the seed and, for `time`, the range of event_time over
+ * all rows, which takes a first pass over that column. It never depends on the order of the rows.
+ *
+ * @module
+ */
+import { shortened, UsageError, UserError } from "../../base/errors.ts";
+import type { MeasurementBatch } from "../measurement/batch.ts";
+import { fillPhiloxBlock } from "../../base/random.ts";
+import { integerToWords, KeyKind, type SourceKeys } from "./external_sort/source_key.ts";
+
+/** The splits, in the order used in all arrays and files. */
+export const SPLIT_NAMES = ["train", "val", "test"] as const;
+/** One of {@link SPLIT_NAMES}. */
+export type SplitName = typeof SPLIT_NAMES[number];
+
+/** The ways to split. */
+export const SPLIT_MODES = ["probe", "time", "row", "pair", "destination", "node"] as const;
+/** One of {@link SPLIT_MODES}. */
+export type SplitMode = typeof SPLIT_MODES[number];
+
+/** The shares of train, val and test; they sum to 1. */
+export type SplitRatios = readonly [train: number, val: number, test: number];
+
+/** The largest number that {@link parseRatios} accepts: sums are then finite and no share is lost by rounding. */
+const MAX_RATIO = 1e6;
+
+/** The way of splitting. */
+export interface SplitPlan {
+  mode: SplitMode;
+  ratios: SplitRatios;
+  /** u32; it changes the random split. */
+  seed: number;
+  /** The first and last event_time, µs since 1970; needed by mode `time`. */
+  timeRangeUs?: readonly [firstUs: number, lastUs: number];
+}
+
+/** A batch with the ids of its sources and destinations. */
+export interface KeyedBatch {
+  batch: MeasurementBatch;
+  /** The keys of the ids. */
+  keys: SourceKeys;
+  /** The source's address, per row. */
+  srcId: Uint32Array;
+  /** The destination's address, per row. */
+  dstId: Uint32Array;
+  /** The group's key per row: the source's address or the probe. */
+  groupId: Uint32Array;
+}
+
+/**
+ * Parses `80,10,10`.
+ *
+ * @param text Three numbers from 0 to 1,000,000, not all 0; they need not sum to 100.
+ * @throws {UsageError} If the text is anything else.
+ */
+export function parseRatios(text: string): SplitRatios {
+  const parts = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
+  const isInRange = parts.length === 3 && parts.every((part) => part >= 0 && part <= MAX_RATIO);
+  if (!isInRange || parts.every((part) => part === 0)) {
+    throw new UsageError(
+      `Cannot use --ratios ${shortened(text)}: expected three numbers train,val,test from 0 to ` +
+        `${MAX_RATIO}, not all 0, such as 80,10,10`,
+    );
+  }
+  const total = parts[0] + parts[1] + parts[2];
+  return [parts[0] / total, parts[1] / total, parts[2] / total];
+}
+
+/** Gives each row of a batch its split. */
+export class SplitAssigner {
+  readonly #plan: SplitPlan;
+  /** The split of every row, or -1 if there are several. */
+  readonly #only: number;
+  /** Below this fraction: train. */
+  readonly #trainEnd: number;
+  /** Below this fraction: val. */
+  readonly #valEnd: number;
+
+  /**
+   * @param plan The way of splitting.
+   * @throws {UserError} If mode `time` has several splits and no time to divide.
+   */
+  constructor(plan: SplitPlan) {
+    this.#plan = plan;
+    this.#only = plan.ratios.indexOf(1);
+    this.#trainEnd = plan.ratios[0];
+    // A last share of exactly 0 must stay empty, whatever the rounding of the sum.
+    this.#valEnd = plan.ratios[2] === 0 ? 2 : plan.ratios[0] + plan.ratios[1];
+    if (plan.mode === "time" && this.#only < 0) checkTimeRange(plan.timeRangeUs);
+  }
+
+  /**
+   * The split of each row.
+   *
+   * @param keyed The batch; mode `row` uses its msm_id if it has one.
+   * @returns An index into {@link SPLIT_NAMES} per row.
+   */
+  assign(keyed: KeyedBatch): Uint8Array {
+    if (this.#only >= 0) return new Uint8Array(keyed.batch.numRows).fill(this.#only);
+    const fractions = this.#fractions(keyed);
+    const [trainEnd, valEnd] = [this.#trainEnd, this.#valEnd];
+    const splits = new Uint8Array(fractions.length);
+    for (let row = 0; row < splits.length; row++) {
+      splits[row] = fractions[row] < trainEnd ? 0 : fractions[row] < valEnd ? 1 : 2;
+    }
+    return splits;
+  }
+
+  /** A number in [0, 1) per row (mode `time`: [0, 1]), which the ratios divide. */
+  #fractions(keyed: KeyedBatch): Float64Array {
+    switch (this.#plan.mode) {
+      case "probe":
+        return keyFractions(keyed.keys, keyed.groupId, keyed.batch.numRows);
+      case "time":
+        return timeFractions(keyed.batch.eventTimeUs, keyed.batch.numRows, this.#plan.timeRangeUs ?? [0, 1]);
+      case "row":
+        return rowFractions(keyed, this.#plan.seed);
+      case "pair":
+        return pairFractions(keyed, this.#plan.seed);
+      case "destination":
+        return keyFractions(keyed.keys, keyed.dstId, keyed.batch.numRows);
+      case "node":
+        return nodeFractions(keyed);
+    }
+  }
+}
+
+function checkTimeRange(range: SplitPlan["timeRangeUs"]): void {
+  if (range && range[0] < range[1]) return;
+  const found = range && range[0] === range[1]
+    ? `every row has the time ${new Date(range[0] / 1000).toISOString()}`
+    : "found no rows";
+  throw new UserError(`Cannot split by time: ${found}, expected a time span; use --split-by probe`);
+}
+
+function keyFractions({ hashes }: SourceKeys, id: Uint32Array, numRows: number): Float64Array {
+  const fractions = new Float64Array(numRows);
+  for (let row = 0; row < numRows; row++) fractions[row] = splitFraction(hashes, 4 * id[row]);
+  return fractions;
+}
+
+/**
+ * Since train, val and test follow each other in [0, 1), the larger fraction is that of the end that is held out
+ * more.
+ */
+function nodeFractions({ batch, keys, srcId, dstId }: KeyedBatch): Float64Array {
+  const fractions = keyFractions(keys, srcId, batch.numRows);
+  const ofDst = keyFractions(keys, dstId, batch.numRows);
+  for (let row = 0; row < fractions.length; row++) fractions[row] = Math.max(fractions[row], ofDst[row]);
+  return fractions;
+}
+
+function timeFractions(
+  timesUs: Float64Array,
+  numRows: number,
+  [firstUs, lastUs]: readonly [number, number],
+): Float64Array {
+  const fractions = new Float64Array(numRows);
+  for (let row = 0; row < numRows; row++) fractions[row] = (timesUs[row] - firstUs) / (lastUs - firstUs);
+  return fractions;
+}
+
+function rowFractions({ batch, keys, srcId, dstId }: KeyedBatch, seed: number): Float64Array {
+  const { numRows, msmId, eventTimeUs } = batch;
+  const { hashes } = keys;
+  const fractions = new Float64Array(numRows);
+  const words = new Uint32Array(4);
+  const hash = new Uint32Array(4);
+  for (let row = 0; row < numRows; row++) {
+    if (msmId) integerToWords(msmId[row], words, 0);
+    else {
+      // Unlike a sum, these words distinguish the two directions of a pair.
+      words[0] = hashes[4 * srcId[row] + 2] + hashes[4 * dstId[row]];
+      words[1] = hashes[4 * srcId[row] + 3] + hashes[4 * dstId[row] + 1];
+    }
+    integerToWords(eventTimeUs[row], words, 2);
+    // hashKey() without its arrays.
+    fillPhiloxBlock(hash, words[0], words[1], words[2], words[3], seed, KeyKind.ROW);
+    fractions[row] = splitFraction(hash, 0);
+  }
+  return fractions;
+}
+
+/** The wordwise sum of the two addresses' hashes does not depend on their order; it is hashed again. */
+function pairFractions({ batch, keys, srcId, dstId }: KeyedBatch, seed: number): Float64Array {
+  const fractions = new Float64Array(batch.numRows);
+  const { hashes } = keys;
+  const hash = new Uint32Array(4);
+  for (let row = 0; row < fractions.length; row++) {
+    const a = 4 * srcId[row];
+    const b = 4 * dstId[row];
+    fillPhiloxBlock(
+      hash,
+      hashes[a] + hashes[b],
+      hashes[a + 1] + hashes[b + 1],
+      hashes[a + 2] + hashes[b + 2],
+      hashes[a + 3] + hashes[b + 3],
+      seed,
+      KeyKind.PAIR,
+    );
+    fractions[row] = splitFraction(hash, 0);
+  }
+  return fractions;
+}
+
+/** The last 53 bits of a hash as a number in [0, 1). */
+function splitFraction(hashes: Uint32Array, at: number): number {
+  return ((hashes[at + 2] >>> 5) * 2 ** 26 + (hashes[at + 3] >>> 6)) * 2 ** -53;
+}

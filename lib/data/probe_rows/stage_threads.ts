@@ -1,0 +1,243 @@
+/**
+ * The threads of a stage: this one, which also works, and workers. With one thread there are no workers.
+ *
+ * A failure in one thread stops all threads. The error is thrown after every thread has closed its files, so nothing
+ * is written afterwards.
+ *
+ * @module
+ */
+import { RejectLog, type RejectSnapshot } from "../measurement_files/rejects.ts";
+import { readKeyed } from "./keyed_reader.ts";
+import { type Shard, ShardLayout } from "./shard_layout.ts";
+import type { ShardedStage } from "./sharded_stage_definition.ts";
+import { type SpillIndex, type SpillPart, SpillReader, SpillWriter } from "./external_sort/spill.ts";
+import { makeColumn } from "./external_sort/spill_block.ts";
+import { type KeyedBatch, SPLIT_NAMES, SplitAssigner, type SplitName } from "./splits.ts";
+import { Breather, type StageHooks } from "../../io/threads/stage_hooks.ts";
+import { join } from "@std/path";
+import { describeOutput, type ManifestOutput } from "../../io/files/manifest.ts";
+import { type JobContext, WorkerPool } from "../../io/threads/worker_pool.ts";
+
+// The map side of the group-by for a share of the rows: every usable row of the share is read once and put into
+// a spill file with the rows of its partition; rejected rows are counted and listed.
+
+/** One thread's part of the work: plain data. */
+interface PartitionShare {
+  /** The range of rows, counted over all inputs; the end is excluded. */
+  rowRange: readonly [first: number, end: number];
+  spillPath: string;
+  /** Partitions of a shard. */
+  subdivisions: number;
+  /** Memory for rows waiting to be written. */
+  bufferBytes: number;
+  timeRangeUs: [number, number] | undefined;
+}
+
+/** The result of a share: plain data. */
+interface ShareResult {
+  index: SpillIndex;
+  /** Rows by split. */
+  rows: Record<SplitName, number>;
+  numRowsRead: number;
+  rejects: RejectSnapshot;
+}
+
+/**
+ * Divides the rows of a share over its spill file.
+ *
+ * @param hooks `onProgress` gets the rows read of this share.
+ * @throws {UserError} If the input cannot be used or the disk is full.
+ */
+async function partitionShare(
+  stage: ShardedStage,
+  share: PartitionShare,
+  hooks: StageHooks,
+): Promise<ShareResult> {
+  const breather = new Breather(hooks);
+  const rejects = new RejectLog();
+  const splitOf = makeSplitter(stage, share.timeRangeUs);
+  const layout = new ShardLayout(stage.numShards, share.subdivisions, stage.ownShards);
+  using spill = new SpillWriter(share.spillPath, stage.schema, {
+    numPartitions: layout.numPartitions,
+    bufferBytes: share.bufferBytes,
+  });
+  const rows: Record<SplitName, number> = { train: 0, val: 0, test: 0 };
+  let numRowsRead = 0;
+  const { inputs, groupBy, seed, columns, splits } = stage;
+  const splitMode = "plan" in splits ? splits.plan.mode : undefined;
+  const read = { groupBy, seed, columns, splitMode, rejects, rowRange: share.rowRange };
+  for await (const keyed of readKeyed(inputs, read)) {
+    const { batch, keys, groupId } = keyed;
+    const split = splitOf(keyed, batch.path);
+    const partitionOf = new Uint32Array(batch.numRows);
+    for (let row = 0; row < batch.numRows; row++) {
+      const partition = layout.partitionOf(split[row], keys.hashes[4 * groupId[row]]);
+      partitionOf[row] = partition;
+      if (partition < layout.numPartitions) rows[SPLIT_NAMES[split[row]]]++;
+    }
+    const spilled = stage.schema.map((column) => makeColumn(column, batch.numRows));
+    stage.fill(keyed, spilled);
+    spill.append({ numRows: batch.numRows, columns: spilled, keys }, partitionOf);
+    numRowsRead += batch.numRowsRead;
+    hooks.onProgress?.("reading", numRowsRead, share.rowRange[1] - share.rowRange[0]);
+    await breather.breathe();
+  }
+  return { index: spill.finish(), rows, numRowsRead, rejects: rejects.snapshot() };
+}
+
+function makeSplitter(
+  { splits }: ShardedStage,
+  timeRangeUs: [number, number] | undefined,
+): (keyed: KeyedBatch, path: string) => Uint8Array {
+  if ("splitOfFile" in splits) {
+    const { splitOfFile } = splits;
+    return ({ batch }, path) =>
+      new Uint8Array(batch.numRows).fill(SPLIT_NAMES.indexOf(splitOfFile.get(path) ?? "train"));
+  }
+  const assigner = new SplitAssigner({ ...splits.plan, ...(timeRangeUs ? { timeRangeUs } : {}) });
+  return (keyed) => assigner.assign(keyed);
+}
+
+/** A thread has its own runtime, caches and buffers: 270 MB measured with 10 M rows and a limit of 2 GB. */
+const THREAD_BYTES = 270e6;
+/** The number of copies of a record that a thread's memory must hold: columns, bytes, compressed bytes. */
+const RECORDS_PER_THREAD = 8;
+const WORKER = new URL("./stage_worker.ts", import.meta.url);
+
+/** The unfinished shards: plain data, the same for all threads. */
+export interface ShardQueue {
+  /** The output folder. */
+  folder: string;
+  spill: SpillPart[];
+  /** Optional columns that the input had. */
+  columns: string[];
+  shards: (Shard & { partitions: number[] })[];
+  /** One i32: the number of shards that threads have taken. */
+  numTaken: SharedArrayBuffer;
+}
+
+/** A piece of work for a thread: plain data. */
+export type StageWork =
+  | { kind: "partition"; share: PartitionShare }
+  | { kind: "write"; queue: ShardQueue; runsPath: string };
+
+/** A thread's events: the number of rows done, or a finished shard. */
+export type StageEvent = { rows: number } | { shard: ManifestOutput };
+
+/** The result of a piece of work: that of dividing rows. */
+export type StageResult = ShareResult | undefined;
+
+/**
+ * The number of threads that fit in memory.
+ *
+ * @param wanted Largest number of threads.
+ * @param memoryLimitBytes The limit for all threads together.
+ * @param largestRecordBytes The largest record that a thread makes.
+ * @returns At least 1.
+ */
+export function threadsWithin(wanted: number, memoryLimitBytes: number, largestRecordBytes = 0): number {
+  const each = Math.max(THREAD_BYTES, RECORDS_PER_THREAD * largestRecordBytes);
+  return Math.max(1, Math.min(wanted, Math.floor(memoryLimitBytes / each)));
+}
+
+/** Does a piece of work in this thread. */
+export async function doStageWork(
+  stage: ShardedStage,
+  work: StageWork,
+  { signal, report }: JobContext<StageEvent>,
+): Promise<StageResult> {
+  const hooks: StageHooks = { signal, onProgress: (_phase, rows) => report({ rows }) };
+  if (work.kind === "partition") return await partitionShare(stage, work.share, hooks);
+  const { queue, runsPath } = work;
+  await writeFromQueue(stage, { queue, runsPath, onShard: (shard) => report({ shard }) }, hooks);
+  return undefined;
+}
+
+/** Writes shards until none is left. @param hooks `onProgress` gets the rows written by this thread. */
+async function writeFromQueue(
+  stage: ShardedStage,
+  { queue, runsPath, onShard }: { queue: ShardQueue; runsPath: string; onShard(shard: ManifestOutput): void },
+  hooks: StageHooks,
+): Promise<void> {
+  using spill = new SpillReader(queue.spill, stage.schema);
+  const breather = new Breather(hooks);
+  const taken = new Int32Array(queue.numTaken);
+  let numRowsDone = 0;
+  for (let at; (at = Atomics.add(taken, 0, 1)) < queue.shards.length;) {
+    const { partitions, ...shard } = queue.shards[at];
+    const name = stage.shardName(shard);
+    const path = join(queue.folder, name);
+    const job = { spill, columns: queue.columns, partitions, path, breather, runsPath };
+    const counts = await stage.writeShard(job);
+    onShard(await describeOutput(queue.folder, name, counts));
+    for (const partition of partitions) numRowsDone += spill.numRows[partition];
+    hooks.onProgress?.("writing", numRowsDone, numRowsDone);
+    await breather.breathe();
+  }
+}
+
+/** A round of work for all threads. */
+interface StageRound {
+  /** A piece of work for each thread, this one's first. */
+  work: StageWork[];
+  /** Called with finished shards. */
+  onShard?(output: ManifestOutput): void;
+  /** For progress. */
+  phase: string;
+  /** Total number of rows. */
+  total: number;
+}
+
+/** Runs rounds of work; the caller must dispose of it. */
+export class StageThreads implements Disposable {
+  readonly #pool: WorkerPool<StageWork, StageResult, StageEvent>;
+  readonly #stage: ShardedStage;
+
+  /**
+   * Starts the workers.
+   *
+   * @param numThreads This thread included.
+   * @param stage The work.
+   * @param module The workers' module.
+   */
+  constructor(readonly numThreads: number, stage: ShardedStage, module: URL = WORKER) {
+    const { stage: name, options } = stage;
+    this.#stage = stage;
+    this.#pool = new WorkerPool({ name, options }, { name, module, numWorkers: numThreads - 1 });
+  }
+
+  /**
+   * Does a round of work.
+   *
+   * @returns The results, this thread's first.
+   * @throws The error of the first thread that failed.
+   */
+  async run({ work, onShard, phase, total }: StageRound, hooks: StageHooks): Promise<StageResult[]> {
+    const failed = new AbortController();
+    const signal = hooks.signal ? AbortSignal.any([hooks.signal, failed.signal]) : failed.signal;
+    const rowsOf = new Float64Array(this.numThreads);
+    const results = work.map(async (piece, thread) => {
+      const report = (event: StageEvent) => {
+        if ("shard" in event) return onShard?.(event.shard);
+        rowsOf[thread] = event.rows;
+        hooks.onProgress?.(phase, rowsOf.reduce((sum, rows) => sum + rows, 0), total);
+      };
+      try {
+        return await (thread === 0
+          ? doStageWork(this.#stage, piece, { signal, report })
+          : this.#pool.ask(thread - 1, piece, report));
+      } catch (error) {
+        if (!failed.signal.aborted) this.#pool.stop();
+        failed.abort(error);
+        throw error;
+      }
+    });
+    await Promise.allSettled(results);
+    failed.signal.throwIfAborted();
+    return await Promise.all(results);
+  }
+
+  [Symbol.dispose](): void {
+    this.#pool[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,268 @@
+/**
+ * The latency model of the synthetic Internet: the distribution of the RTT between two hosts at a time.
+ *
+ * With d the length of the route in km (great circles, by way of the route's hub if it has one), h(x) the local
+ * hour at host x and busy(h) = ((1 + cos(2 pi (h - 21) / 24)) / 2)^2, which is 1 at 21 h and 0 at 9 h:
+ *
+ *     propagation = 2 d stretch / 199.86 ms                      (there and back at 2/3 of the speed of light)
+ *     base        = propagation + access(src) + access(dst)
+ *     queue       = diurnal(src) busy(h(src)) + diurnal(dst) busy(h(dst))
+ *     m           = (floor(src) + floor(dst) + fraction propagation) (1 + 1.5 busy(h(src)))
+ *     jitter      ~ 0.97 LogNormal(ln m, 0.7) + 0.03 Lomax(1.5, 2 ms + 10 m)      (a mixture)
+ *     RTT         = base + queue + jitter
+ *     P(no reply) = min(0.999, (loss(route) + loss(src) + loss(dst)) (1 + busy(h(src))))
+ *
+ * stretch, hub, fraction and loss(route) belong to the unordered pair of autonomous systems; some pairs change
+ * route once, from `changeTimeS` on. So
+ *
+ *     P(RTT <= x) = 0.97 Phi((ln y - ln m) / 0.7) + 0.03 (1 - (1 + y / (2 + 10 m))^-1.5),   y = x - base - queue.
+ *
+ * The Lomax distribution (Pareto of the second kind) has a tail as heavy as that of real ping results, whose maxima
+ * are minutes. Stretch and access delays roughly follow the ranges of Krajsa and Fojtova (2011) and of Bozkurt et al.,
+ * "Why Is the Internet so Slow?!", PAM 2017.
+ *
+ * @module
+ */
+import type { RandomStream } from "../../base/random.ts";
+
+/** Kilometres that light travels in fibre in a millisecond: 2/3 of 299,792 km/s. */
+const FIBRE_KM_PER_MS = 199.86;
+
+/** The constants of the latency model; truth files have them too. */
+export const LAW = {
+  busiestHour: 21,
+  jitterSigma: 0.7,
+  jitterBusyFactor: 1.5,
+  tailWeight: 0.03,
+  tailShape: 1.5,
+  tailFloorMs: 2,
+  tailFactor: 10,
+  maxFailure: 0.999,
+} as const;
+
+const EARTH_RADIUS_KM = 6371;
+
+/** A location on the globe, in degrees. */
+export interface Place {
+  /** Degrees north. */
+  latitude: number;
+  /** Degrees east. */
+  longitude: number;
+}
+
+/** The latency parameters of a host. */
+export interface HostLaw extends Place {
+  /** Delay between the host and its network, there and back. */
+  accessMs: number;
+  /** Queueing at the busiest hour. */
+  diurnalMs: number;
+  /** The host's share of the jitter's median. */
+  jitterFloorMs: number;
+  /** The host's share of the probability of no reply. */
+  loss: number;
+}
+
+/** The latency parameters of a pair of autonomous systems. */
+export interface RouteLaw {
+  /** Ratio of the route's length to that of the great circles, at least 1. */
+  stretch: number;
+  /** The location where traffic is exchanged; undefined if it is on the direct way. */
+  hub: Place | undefined;
+  /** The route's share of the jitter's median, as a fraction of the propagation delay. */
+  jitterFraction: number;
+  /** The route's share of the probability of no reply. */
+  loss: number;
+}
+
+/** The distribution of the RTT of one pair of hosts at one time. */
+export class RttLaw {
+  /**
+   * Makes the distribution from the three parameters of a pair and a time.
+   *
+   * @param pFailed Probability of no reply.
+   * @param offsetMs The smallest RTT: base and queue.
+   * @param jitterMs Median of the common jitter (m above).
+   */
+  constructor(readonly pFailed: number, readonly offsetMs: number, readonly jitterMs: number) {}
+
+  /** P(RTT <= rttMs), given that there is a reply. */
+  cdf(rttMs: number): number {
+    const y = rttMs - this.offsetMs;
+    if (y <= 0) return 0;
+    return (1 - LAW.tailWeight) * normalCdf(this.#score(y)) + LAW.tailWeight * (1 - this.#tailSurvival(y));
+  }
+
+  /**
+   * P(lowMs <= RTT < highMs) given that there is a reply. It is precise also far out in the tail, where the difference
+   * of two values of {@link cdf} is not: there only the Lomax term contributes.
+   *
+   * @param highMs Infinity for no end.
+   */
+  probabilityBetween(lowMs: number, highMs: number): number {
+    const low = Math.max(0, lowMs - this.offsetMs);
+    const high = highMs - this.offsetMs;
+    if (!(high > low)) return 0;
+    const common = normalCdf(this.#score(high)) - normalCdf(this.#score(low));
+    const tail = this.#tailSurvival(low) - this.#tailSurvival(high);
+    return (1 - LAW.tailWeight) * common + LAW.tailWeight * tail;
+  }
+
+  /**
+   * The q-quantile of the RTT, given that there is a reply, in milliseconds.
+   *
+   * @param q In [0, 1).
+   */
+  quantile(q: number): number {
+    if (q <= 0) return this.offsetMs;
+    let low = 0;
+    let high = this.jitterMs;
+    while (this.cdf(this.offsetMs + high) < q) {
+      low = high;
+      high *= 2;
+    }
+    for (let step = 0; step < 64; step++) {
+      const middle = (low + high) / 2;
+      if (this.cdf(this.offsetMs + middle) < q) low = middle;
+      else high = middle;
+    }
+    return this.offsetMs + high;
+  }
+
+  /** Draws a measurement: its RTT in milliseconds, or undefined for no reply. */
+  sample(random: RandomStream): number | undefined {
+    if (random.float64() < this.pFailed) return undefined;
+    if (random.float64() >= LAW.tailWeight) {
+      return this.offsetMs + this.jitterMs * Math.exp(LAW.jitterSigma * random.normal());
+    }
+    return this.offsetMs + this.#tailScaleMs() * ((1 - random.float64()) ** (-1 / LAW.tailShape) - 1);
+  }
+
+  /** The common jitter y as standard deviations of its logarithm from the median; -Infinity for 0. */
+  #score(y: number): number {
+    return Math.log(y / this.jitterMs) / LAW.jitterSigma;
+  }
+
+  /** The probability that the tail's jitter is above y. */
+  #tailSurvival(y: number): number {
+    return (1 + y / this.#tailScaleMs()) ** -LAW.tailShape;
+  }
+
+  #tailScaleMs(): number {
+    return LAW.tailFloorMs + LAW.tailFactor * this.jitterMs;
+  }
+}
+
+/** The parameters of a path that do not change with the hour. */
+export interface PathNumbers {
+  /** Propagation and access, there and back. */
+  baseMs: number;
+  /** Median of the common jitter at the quietest hour. */
+  jitterMs: number;
+  /** Probability of no reply at the quietest hour. */
+  loss: number;
+}
+
+/** The latency model of a pair of hosts, for any time. */
+export class PathLaw implements PathNumbers {
+  readonly baseMs: number;
+  readonly jitterMs: number;
+  readonly loss: number;
+
+  constructor(readonly src: HostLaw, readonly dst: HostLaw, route: RouteLaw) {
+    const km = route.hub
+      ? greatCircleKm(src, route.hub) + greatCircleKm(route.hub, dst)
+      : greatCircleKm(src, dst);
+    const propagationMs = 2 * km * route.stretch / FIBRE_KM_PER_MS;
+    this.baseMs = propagationMs + src.accessMs + dst.accessMs;
+    this.jitterMs = src.jitterFloorMs + dst.jitterFloorMs + route.jitterFraction * propagationMs;
+    this.loss = route.loss + src.loss + dst.loss;
+  }
+
+  /** The distribution at a time, in seconds since 1970. */
+  at(timeS: number): RttLaw {
+    const busySrc = busyness(timeS, this.src.longitude);
+    const queueMs = this.src.diurnalMs * busySrc +
+      this.dst.diurnalMs * busyness(timeS, this.dst.longitude);
+    return lawUnderLoad(this, { busySrc, queueMs });
+  }
+}
+
+/**
+ * The distribution of a path at some hour.
+ *
+ * @param path The parameters that do not change with the hour.
+ * @param load The diurnal load at the source, 0 to 1, and the queueing delay of both hosts.
+ */
+export function lawUnderLoad(
+  { baseMs, jitterMs, loss }: PathNumbers,
+  { busySrc, queueMs }: { busySrc: number; queueMs: number },
+): RttLaw {
+  const pFailed = Math.min(LAW.maxFailure, loss * (1 + busySrc));
+  return new RttLaw(pFailed, baseMs + queueMs, jitterMs * (1 + LAW.jitterBusyFactor * busySrc));
+}
+
+/**
+ * The diurnal load at a location and time, 0 to 1.
+ *
+ * @param timeS Seconds since 1970.
+ * @param longitude Degrees east.
+ */
+export function busyness(timeS: number, longitude: number): number {
+  const localHour = timeS / 3600 + longitude / 15;
+  const share = (1 + Math.cos(2 * Math.PI * (localHour - LAW.busiestHour) / 24)) / 2;
+  return share * share;
+}
+
+/** The distance on the globe in kilometres (haversine formula). */
+export function greatCircleKm(a: Place, b: Place): number {
+  const radians = Math.PI / 180;
+  const halfLatitude = Math.sin((b.latitude - a.latitude) * radians / 2);
+  const halfLongitude = Math.sin((b.longitude - a.longitude) * radians / 2);
+  const chord = halfLatitude ** 2 +
+    Math.cos(a.latitude * radians) * Math.cos(b.latitude * radians) * halfLongitude ** 2;
+  return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(chord)));
+}
+
+/**
+ * The standard normal distribution function, with an absolute error below 1e-15: Hart's rational approximation as given by
+ * West, "Better approximations to cumulative normal functions", Wilmott 2005.
+ */
+export function normalCdf(x: number): number {
+  const size = Math.abs(x);
+  if (size > 37) return x > 0 ? 1 : 0;
+  const density = Math.exp(-size * size / 2);
+  const upper = size < 10 / Math.SQRT2
+    ? density * polynomial(NUMERATOR, size) / polynomial(DENOMINATOR, size)
+    : density / (Math.sqrt(2 * Math.PI) * continuedFraction(size));
+  return x > 0 ? 1 - upper : upper;
+}
+
+const NUMERATOR = [
+  220.206867912376,
+  221.213596169931,
+  112.079291497871,
+  33.912866078383,
+  6.37396220353165,
+  0.700383064443688,
+  3.52624965998911e-2,
+];
+const DENOMINATOR = [
+  440.413735824752,
+  793.826512519948,
+  637.333633378831,
+  296.564248779674,
+  86.7807322029461,
+  16.064177579207,
+  1.75566716318264,
+  8.83883476483184e-2,
+];
+
+function polynomial(coefficients: readonly number[], x: number): number {
+  let value = 0;
+  for (let i = coefficients.length - 1; i >= 0; i--) value = value * x + coefficients[i];
+  return value;
+}
+
+function continuedFraction(x: number): number {
+  return x + 1 / (x + 2 / (x + 3 / (x + 4 / (x + 0.65))));
+}

@@ -1,0 +1,15 @@
+/**
+ * A worker thread of `synth`: makes row groups of a campaign by their index in the file.
+ *
+ * @module
+ */
+/// <reference no-default-lib="true" />
+/// <reference lib="deno.worker" />
+import { serveJobs } from "../../io/threads/worker_pool.ts";
+import type { Campaign } from "./campaign.ts";
+import { type MadeRowGroup, RowGroupMaker } from "./row_groups.ts";
+
+serveJobs((campaign: Campaign) => {
+  const maker = new RowGroupMaker(campaign);
+  return (index: number) => maker.make(index);
+}, ({ group }: MadeRowGroup) => [group.bytes.buffer]);

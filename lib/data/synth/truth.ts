@@ -1,0 +1,166 @@
+/**
+ * The truth of a synthetic Internet, in `F.truth.json` beside `F.parquet`: the exact distribution of the RTT between
+ * any of its hosts at any time.
+ *
+ * The file holds every number and the formulas of the latency model (as in `law.ts`), so that an independent program
+ * can compute the same.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { FormatError } from "../../base/errors.ts";
+import { readText } from "../../io/files/inputs.ts";
+import { writeFileAtomic } from "../../io/files/atomic.ts";
+import { LAW, PathLaw, type RttLaw } from "./law.ts";
+import type { WorldHost } from "./hosts.ts";
+import type { World } from "./world.ts";
+
+const FORMAT = "ping-llm synthetic truth 1";
+
+const FORMULAS = [
+  "d: km along great circles (radius 6371) src -> hub of the route (if hub >= 0) -> dst",
+  "propagation = 2 d stretch / 199.86 ms; from changeTimeS on with changedStretch and changedHub, if there",
+  "busy(x) = ((1 + cos(2 pi (timeS/3600 + longitude(x)/15 - 21) / 24)) / 2)^2",
+  "offset = propagation + accessMs(src) + accessMs(dst) + diurnalMs(src) busy(src) + diurnalMs(dst) busy(dst)",
+  "m = (jitterFloorMs(src) + jitterFloorMs(dst) + jitterFraction propagation) (1 + 1.5 busy(src))",
+  "P(no reply) = min(0.999, (loss(route) + loss(src) + loss(dst)) (1 + busy(src)))",
+  "P(RTT <= x | reply) = 0.97 Phi(ln(y/m)/0.7) + 0.03 (1 - (1 + y/(2 + 10 m))^-1.5), y = x - offset",
+  "the route of hosts in systems a <= b is routes[a][b - a]",
+];
+
+const placeSchema = z.object({ latitude: z.number(), longitude: z.number() });
+
+const truthSchema = z.object({
+  format: z.literal(FORMAT),
+  formulas: z.array(z.string()),
+  law: z.record(z.string(), z.number()),
+  options: z.object({
+    seed: z.number(),
+    probes: z.number(),
+    destinations: z.number(),
+    ipv6Share: z.number(),
+    startTimeS: z.number(),
+    endTimeS: z.number(),
+  }),
+  hubs: z.array(placeSchema.extend({ name: z.string() })),
+  systems: z.array(z.object({
+    asn: z.number(),
+    kind: z.enum(["access", "hosting"]),
+    region: z.enum(["RIPE", "ARIN", "APNIC", "LACNIC", "AFRINIC"]),
+    prefix4: z.string(),
+    prefix6: z.string(),
+  })),
+  hosts: z.array(placeSchema.extend({
+    address: z.string(),
+    role: z.enum(["probe", "destination"]),
+    id: z.number(),
+    ipVersion: z.union([z.literal(4), z.literal(6)]),
+    system: z.number(),
+    accessMs: z.number(),
+    diurnalMs: z.number(),
+    jitterFloorMs: z.number(),
+    loss: z.number(),
+  })),
+  routes: z.array(z.array(z.object({
+    stretch: z.number(),
+    hub: z.number(),
+    jitterFraction: z.number(),
+    loss: z.number(),
+    changeTimeS: z.number().optional(),
+    changedStretch: z.number().optional(),
+    changedHub: z.number().optional(),
+  }))),
+});
+
+/** The latency model of a pair of hosts at any time: one before its route changes, one from then on. */
+class PairLaw {
+  /** @param changeTimeS Time of the route's change, seconds since 1970; Infinity for never. */
+  constructor(readonly before: PathLaw, readonly after: PathLaw, readonly changeTimeS: number) {}
+
+  /** The distribution at a time, in seconds since 1970. */
+  at(timeS: number): RttLaw {
+    return (timeS >= this.changeTimeS ? this.after : this.before).at(timeS);
+  }
+}
+
+/** The exact conditional distributions of a synthetic Internet. */
+export class SyntheticTruth {
+  readonly #hosts: Map<string, WorldHost>;
+  readonly #pairs = new Map<string, PairLaw>();
+
+  /** Makes the truth of a world. @param world All its numbers; no two hosts have the same address. */
+  constructor(readonly world: World) {
+    this.#hosts = new Map(world.hosts.map((host) => [host.address, host]));
+  }
+
+  /**
+   * Reads a truth file.
+   *
+   * @param path `F.truth.json`.
+   * @throws {FormatError} If the file is not a truth file.
+   * @throws {UserError} If it cannot be read.
+   */
+  static load(path: string): SyntheticTruth {
+    const text = readText(path);
+    try {
+      const { hubs, systems, hosts, routes, options } = truthSchema.parse(JSON.parse(text));
+      return new SyntheticTruth({ hubs, systems, hosts, routes: routes as World["routes"], options });
+    } catch (cause) {
+      throw new FormatError("it is not a truth file of synth; make it again with synth", { path, cause });
+    }
+  }
+
+  /** Writes the truth file, atomically. */
+  save(path: string): void {
+    writeFileAtomic(
+      path,
+      JSON.stringify({ format: FORMAT, formulas: FORMULAS, law: LAW, ...this.world }) + "\n",
+    );
+  }
+
+  /** Whether the address is a host of this world. */
+  has(address: string): boolean {
+    return this.#hosts.has(address);
+  }
+
+  /**
+   * The whole distribution of the RTT of a pair at a time.
+   *
+   * @param src Source address, in the form of RFC 5952.
+   * @param dst Destination address.
+   * @param timeS Seconds since 1970.
+   * @throws {RangeError} If an address is not a host of this world.
+   */
+  law(src: string, dst: string, timeS: number): RttLaw {
+    const key = `${src} ${dst}`;
+    let pair = this.#pairs.get(key);
+    if (!pair) this.#pairs.set(key, pair = pairLaw(this.world, this.#host(src), this.#host(dst)));
+    return pair.at(timeS);
+  }
+
+  #host(address: string): WorldHost {
+    const host = this.#hosts.get(address);
+    if (!host) {
+      throw new RangeError(
+        `Cannot tell the truth of ${address}: it is not a host of this synthetic Internet`,
+      );
+    }
+    return host;
+  }
+}
+
+/** The latency model of a pair of hosts of a world, for many times. */
+export function pairLaw({ routes, hubs }: World, src: WorldHost, dst: WorldHost): PairLaw {
+  const a = Math.min(src.system, dst.system);
+  const route = routes[a][Math.max(src.system, dst.system) - a];
+  const pathLaw = (stretch: number, hub: number) =>
+    new PathLaw(src, dst, { ...route, stretch, hub: hubs[hub] });
+  const before = pathLaw(route.stretch, route.hub);
+  const after = pathLaw(route.changedStretch ?? route.stretch, route.changedHub ?? route.hub);
+  return new PairLaw(before, after, route.changeTimeS ?? Infinity);
+}
+
+/** The truth file's path: `F.truth.json` beside `F.parquet`. */
+export function truthPathBeside(file: string): string {
+  return file.replace(/(\.[^./\\]+)?$/, ".truth.json");
+}

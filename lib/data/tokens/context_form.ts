@@ -1,0 +1,67 @@
+/**
+ * The form of drawn contexts in the vocabulary of a model.
+ *
+ * Vocabulary v2 writes a context unchanged. In v1 each of its measurements is a separate context that does not see the
+ * earlier ones: the same measurements are learned, with the same times and orders of their fields.
+ *
+ * @module
+ */
+import { PACKED_RECALL, packRecall } from "./rtt_recall.ts";
+import {
+  chosenRttEncoding,
+  fieldsLength,
+  type RttEncodingChoice,
+  WholeMeasurementWriter,
+} from "./vocab_v1.ts";
+import { RTT_START, TokenWriter } from "./vocab_v2.ts";
+import type { ContextWriter } from "../loader/batch.ts";
+import { type Context, MAX_MEASUREMENT_TOKENS } from "./contexts.ts";
+
+/** The division and the writing of contexts. */
+export interface ContextForm {
+  /** Tokens of the longest measurement: IPv6 with an absolute time. */
+  readonly maxMeasurementTokens: number;
+  /** Divides a drawn context into at least one context. */
+  divide(drawn: Context): Context[];
+  /** Writes one of these contexts. */
+  readonly write: ContextWriter;
+}
+
+/** The form of a vocabulary. @param rttEncoding The encoding of RTTs in v1; undefined for v2. */
+export function contextForm(rttEncoding: RttEncodingChoice | undefined): ContextForm {
+  return rttEncoding ? formV1(rttEncoding) : FORM_V2;
+}
+
+const FORM_V2: ContextForm = {
+  maxMeasurementTokens: MAX_MEASUREMENT_TOKENS,
+  divide: (drawn) => [drawn],
+  write({ measurements }, out, start, recalls) {
+    const writer = new TokenWriter(out, start);
+    for (const measurement of measurements) {
+      const first = writer.at;
+      writer.write(measurement, measurement.order);
+      if (!recalls || measurement.rttCode === null || !measurement.recall) continue;
+      packRecall(measurement.recall, recalls, out.indexOf(RTT_START, first) * PACKED_RECALL);
+    }
+    return writer.at;
+  },
+};
+
+function formV1(choice: RttEncodingChoice): ContextForm {
+  const rttEncoding = chosenRttEncoding(choice);
+  return {
+    maxMeasurementTokens: 55,
+    divide: ({ mode, measurements }) =>
+      measurements.map((measurement) => ({
+        mode,
+        measurements: [measurement],
+        numTokens: fieldsLength(measurement),
+      })),
+    write({ measurements }, out, start) {
+      const writer = new WholeMeasurementWriter(out, rttEncoding);
+      writer.at = start;
+      for (const measurement of measurements) writer.writeFields(measurement, measurement.order);
+      return writer.at;
+    },
+  };
+}

@@ -1,0 +1,349 @@
+/**
+ * Draws contexts from probe rows: the units of training, within which attention stays.
+ *
+ * A context is a sample of a row's measurements over a random window of time, so that every time scale from
+ * seconds to weeks is equally frequent. Some contexts have all their times, some a part, some none, so that
+ * the model can be queried with and without a time.
+ *
+ * @module
+ */
+import { partitionPoint } from "../../base/collections.ts";
+import { drawDistinct, type RandomStream } from "../../base/random.ts";
+import {
+  type Field,
+  FIELD_ORDERS,
+  measurementLength,
+  QUERY_ORDER,
+  timeLength,
+  type TokenMeasurement,
+} from "./vocab_v2.ts";
+import type { PreparedRow } from "../loader/prepared_row.ts";
+import { encodeRttCode } from "./rtt_code.ts";
+import { NUM_RECALLED, recallRtts, type RttRecall } from "./rtt_recall.ts";
+import type { SamplingConfig } from "./sampling_config.ts";
+
+// Chooses the measurements of a context: drawn from a window of a row, as many as fit.
+
+/** Tokens of the shortest measurement: IPv4, failed, without a time. */
+export const MIN_MEASUREMENT_TOKENS = 12;
+
+// A drawn measurement is a key: 2 * its index in the row, + 1 if it has its time. Keys sort by time, and one array of
+// small integers holds a draw.
+const toKey = (index: number, isTimed: boolean) => 2 * index + (isTimed ? 1 : 0);
+/** The index in the row of a key's measurement. */
+const indexOfKey = (key: number) => key >> 1;
+/** Whether the measurement has its time. */
+const isTimedKey = (key: number) => (key & 1) === 1;
+
+/** True with the probability of a share; a share of 0 takes no draw. */
+function isDrawn(share: number, random: RandomStream): boolean {
+  return share > 0 && random.float64() < share;
+}
+
+function drawTimed(timedShare: number, random: RandomStream): boolean {
+  return timedShare === 1 || isDrawn(timedShare, random);
+}
+
+/** All measurements of the row, if they fit. */
+function drawWhole(
+  row: PreparedRow,
+  maxTokens: number,
+  timedShare: number,
+  random: RandomStream,
+): Int32Array | undefined {
+  const numMeasurements = row.timeS.length;
+  if (numMeasurements * MIN_MEASUREMENT_TOKENS > maxTokens) return undefined;
+  const keys = new Int32Array(numMeasurements);
+  for (let i = 0; i < numMeasurements; i++) keys[i] = toKey(i, drawTimed(timedShare, random));
+  return lengthOfKeys(row, keys) <= maxTokens ? keys : undefined;
+}
+
+/**
+ * The measurements from which a window is taken: all, or with probability `fewDestinationsShare` those of a few
+ * destinations. The first destination is that of a uniform measurement; with probability 1/2 each, more are added.
+ *
+ * @returns Indices in time order, or undefined for all.
+ */
+function drawCandidates(
+  { destinations, dstIndex }: PreparedRow,
+  fewDestinationsShare: number,
+  random: RandomStream,
+): Int32Array | undefined {
+  if (!isDrawn(fewDestinationsShare, random)) return undefined;
+  const first = dstIndex[random.below(dstIndex.length)];
+  const count = Math.min(destinations.length, 1 + Math.floor(-Math.log2(1 - random.float64())));
+  const others = drawDistinct(destinations.length, count, random);
+  const isChosen = new Uint8Array(destinations.length);
+  for (const destination of [first, ...others.subarray(1)]) isChosen[destination] = 1;
+  return Int32Array.from(dstIndex.keys()).filter((index) => isChosen[dstIndex[index]] === 1);
+}
+
+/** floor(exp(u)), u uniform in [0, ln n): an integer from 1 to n, every scale equally likely. */
+function logUniform(n: number, random: RandomStream): number {
+  return Math.min(Math.floor(Math.exp(random.float64() * Math.log(n))), n);
+}
+
+/**
+ * As many measurements of a random window as fit. The window's size is log-uniform, its position uniform, the
+ * sample uniform without replacement; or, if dense, the newest measurements up to a uniform one.
+ *
+ * @param candidates Indices of the measurements to take it from, in time order; undefined for all.
+ * @returns Keys in time order.
+ */
+function drawWindow(
+  row: PreparedRow,
+  candidates: Int32Array | undefined,
+  { isDense, maxTokens, maxCount, timedShare, random }: {
+    isDense: boolean;
+    maxTokens: number;
+    maxCount: number;
+    timedShare: number;
+    random: RandomStream;
+  },
+): Int32Array {
+  const numMeasurements = candidates?.length ?? row.timeS.length;
+  const windowSize = isDense ? 1 + random.below(numMeasurements) : logUniform(numMeasurements, random);
+  const offset = isDense ? 0 : random.below(numMeasurements - windowSize + 1);
+  const numDraws = Math.min(windowSize, maxCount, Math.floor(maxTokens / MIN_MEASUREMENT_TOKENS));
+  // In the order in which they are added.
+  const keys = isDense
+    ? Int32Array.from({ length: numDraws }, (_, i) => windowSize - 1 - i)
+    : drawDistinct(windowSize, numDraws, random);
+  for (let i = 0; i < numDraws; i++) {
+    const index = offset + keys[i];
+    keys[i] = toKey(candidates ? candidates[index] : index, drawTimed(timedShare, random));
+  }
+  return keys.subarray(0, largestFit(row, keys, maxTokens)).sort();
+}
+
+/**
+ * The number of drawn measurements that fit, in the order of drawing. The length of the first k grows with
+ * k (a measurement of 12 tokens or more can shorten the gap after it by 3 at most), so a binary search between
+ * bounds from the shortest and the longest times finds the last k that fits.
+ */
+function largestFit(row: PreparedRow, keys: Int32Array, maxTokens: number): number {
+  const [shortestGap, longestGap, absolute] = [timeLength(0, 0), timeLength(256, 0), timeLength(0, null)];
+  let low = 0;
+  let high = 0;
+  let shortest = 0;
+  let longest = 0;
+  let hasTime = false;
+  for (const key of keys) {
+    const untimed = row.untimedLength[indexOfKey(key)];
+    shortest += untimed;
+    longest += untimed;
+    if (isTimedKey(key)) {
+      shortest += hasTime ? shortestGap : absolute;
+      longest += hasTime ? longestGap : absolute;
+      hasTime = true;
+    }
+    if (shortest > maxTokens) break;
+    high++;
+    if (longest <= maxTokens) low = high;
+  }
+  const isTooLong = (count: number) => lengthOfKeys(row, keys.slice(0, count).sort()) > maxTokens;
+  return low + partitionPoint(high - low, (index) => isTooLong(low + 1 + index));
+}
+
+/** Number of tokens of measurements given in time order. */
+function lengthOfKeys(row: PreparedRow, keys: Int32Array): number {
+  let numTokens = 0;
+  let previousTimeS: number | null = null;
+  for (const key of keys) {
+    const index = indexOfKey(key);
+    numTokens += row.untimedLength[index];
+    if (!isTimedKey(key)) continue;
+    numTokens += timeLength(row.timeS[index], previousTimeS);
+    previousTimeS = row.timeS[index];
+  }
+  return numTokens;
+}
+
+/** Tokens of the longest measurement: IPv6 with an absolute time. */
+export const MAX_MEASUREMENT_TOKENS = 47;
+/** In a partially timed context the share of measurements that lose their time is uniform between these. */
+const MIN_UNTIMED_SHARE = 0.1;
+const MAX_UNTIMED_SHARE = 0.9;
+/** The largest log2 of the number of unknown RTTs. */
+const MAX_LOG_UNKNOWN = 7;
+
+/** The measurements of a context that have a time: all, some, none. */
+export type TimestampMode = "full" | "partial" | "none";
+
+/** A measurement of a context, with the order of its blocks. */
+export interface ContextMeasurement extends TokenMeasurement {
+  order: readonly Field[];
+  /** The RTT of `rttCode`, milliseconds; null if there was no reply. */
+  rttMs: number | null;
+  /** The history features of its pair's earlier RTTs in the row. */
+  recall: RttRecall | undefined;
+}
+
+/** Measurements in the order of writing. */
+export interface Context {
+  mode: TimestampMode;
+  measurements: ContextMeasurement[];
+  /** Its length in tokens, exact. */
+  numTokens: number;
+}
+
+/**
+ * The number of contexts that a row yields per epoch: clamp(ceil(n / measurementsPerContext), 1, maximum); 0 if
+ * empty.
+ */
+export function numContextsOfRow(numMeasurements: number, config: SamplingConfig): number {
+  return Math.min(Math.ceil(numMeasurements / config.measurementsPerContext), config.maxContextsPerRow);
+}
+
+/**
+ * Draws one context.
+ *
+ * @param row The row, of at least one measurement.
+ * @param maxTokens Largest length in tokens, at least {@link MAX_MEASUREMENT_TOKENS}.
+ * @param random Source of every choice.
+ * @param config Shares of the timestamp modes.
+ */
+export function sampleContext(
+  row: PreparedRow,
+  maxTokens: number,
+  random: RandomStream,
+  config: SamplingConfig,
+): Context {
+  const mode = drawMode(random, config);
+  const timedShare = drawTimedShare(mode, random);
+  const maxCount = config.maxMeasurements ?? Infinity;
+  let keys = row.timeS.length > maxCount ? undefined : drawWhole(row, maxTokens, timedShare, random);
+  if (!keys) {
+    const candidates = drawCandidates(row, config.fewDestinationsShare, random);
+    const isDense = isDrawn(config.denseWindowShare, random);
+    keys = drawWindow(row, candidates, { isDense, maxTokens, maxCount, timedShare, random });
+  }
+  const numTokens = lengthOfKeys(row, keys);
+  const measurements: ContextMeasurement[] = [];
+  const hasQueryOrder = isDrawn(config.queryOrderShare, random);
+  const sources = drawSources(row.sources, config.unknownSourceShare, random);
+  const numUnknown = drawUnknown(config.staleRecallShare, random);
+  for (const key of arrange(keys, random)) {
+    const order = hasQueryOrder ? QUERY_ORDER : FIELD_ORDERS[random.below(FIELD_ORDERS.length)];
+    measurements.push(measurementOf(row, sources, key, { order, numUnknown }));
+  }
+  return { mode, measurements, numTokens };
+}
+
+/** The number of a pair's newest RTTs that are unknown in a context: in a share of contexts 1 to 127, log-uniform. */
+function drawUnknown(share: number, random: RandomStream): number {
+  return isDrawn(share, random) ? Math.floor(2 ** (MAX_LOG_UNKNOWN * random.float64())) : 0;
+}
+
+/** The history features of a measurement's pair. @param numUnknown Number of the newest RTTs before it that are unknown. */
+function recallOf(row: PreparedRow, key: number, numUnknown: number): RttRecall | undefined {
+  const index = indexOfKey(key);
+  let earlier = row.previous[index];
+  for (let i = 0; i < numUnknown && earlier >= 0; i++) earlier = row.previous[earlier];
+  if (earlier < 0) return undefined;
+  const ageS = isTimedKey(key) ? row.timeS[index] - row.timeS[earlier] : null;
+  let count = 0;
+  for (; earlier >= 0 && count < NUM_RECALLED; earlier = row.previous[earlier]) {
+    RECALLED_CODES[count++] = encodeRttCode(row.rttMs[earlier]);
+  }
+  return recallRtts(RECALLED_CODES, count, ageS);
+}
+
+/** Overwritten by each call of {@link recallOf}, of which there are millions. */
+const RECALLED_CODES = new Uint16Array(NUM_RECALLED);
+
+/**
+ * The lengths of a context's prefixes, in tokens.
+ *
+ * @returns `lengths[k]` is the length of the first k, k = 0..number of measurements.
+ */
+export function prefixLengths(measurements: readonly TokenMeasurement[]): Uint32Array {
+  const lengths = new Uint32Array(measurements.length + 1);
+  let previousTimeS: number | null = null;
+  for (let i = 0; i < measurements.length; i++) {
+    lengths[i + 1] = lengths[i] + measurementLength(measurements[i], previousTimeS);
+    previousTimeS = measurements[i].timeS ?? previousTimeS;
+  }
+  return lengths;
+}
+
+/**
+ * Cuts a context in two between measurements. The first time of the second part becomes absolute.
+ *
+ * @param context The context, of more than `numFirst` measurements.
+ * @param numFirst Number of measurements in the first part, 1 or more.
+ */
+export function cutContext(context: Context, numFirst: number): [Context, Context] {
+  const part = (measurements: ContextMeasurement[]): Context => ({
+    mode: context.mode,
+    measurements,
+    numTokens: prefixLengths(measurements)[measurements.length],
+  });
+  return [part(context.measurements.slice(0, numFirst)), part(context.measurements.slice(numFirst))];
+}
+
+function drawMode(random: RandomStream, config: SamplingConfig): TimestampMode {
+  const { full, partial } = config.timestampModes;
+  const draw = random.float64();
+  if (draw < full) return "full";
+  return draw < full + partial ? "partial" : "none";
+}
+
+function drawTimedShare(mode: TimestampMode, random: RandomStream): number {
+  if (mode !== "partial") return mode === "full" ? 1 : 0;
+  return 1 - (MIN_UNTIMED_SHARE + random.float64() * (MAX_UNTIMED_SHARE - MIN_UNTIMED_SHARE));
+}
+
+/** The order of writing: timed measurements in time order, the others shuffled, every interleaving equally likely. */
+function arrange(keys: Int32Array, random: RandomStream): Int32Array {
+  let numTimed = 0;
+  for (let i = 0; i < keys.length; i++) if (isTimedKey(keys[i])) numTimed++;
+  if (numTimed === keys.length) return keys;
+  const untimed = new Int32Array(keys.length - numTimed);
+  for (let i = 0, at = 0; i < keys.length; i++) if (!isTimedKey(keys[i])) untimed[at++] = keys[i];
+  random.shuffle(untimed);
+  if (numTimed === 0) return untimed;
+  const pattern = new Uint8Array(keys.length).fill(1, 0, numTimed);
+  random.shuffle(pattern);
+  const arranged = new Int32Array(keys.length);
+  for (let i = 0, nextTimed = 0, nextUntimed = 0; i < keys.length; i++) {
+    if (pattern[i] === 0) {
+      arranged[i] = untimed[nextUntimed++];
+      continue;
+    }
+    while (!isTimedKey(keys[nextTimed])) nextTimed++;
+    arranged[i] = keys[nextTimed++];
+  }
+  return arranged;
+}
+
+/**
+ * A row's source addresses; with probability `unknownShare` random ones, which keep a uniformly drawn number of the
+ * first bytes of each address, from none to all but one.
+ */
+function drawSources(sources: Uint8Array[], unknownShare: number, random: RandomStream): Uint8Array[] {
+  if (!isDrawn(unknownShare, random)) return sources;
+  return sources.map((source) => {
+    const numKept = random.below(source.length);
+    return source.map((byte, i) => i < numKept ? byte : random.below(256));
+  });
+}
+
+function measurementOf(
+  row: PreparedRow,
+  sources: Uint8Array[],
+  key: number,
+  { order, numUnknown }: { order: readonly Field[]; numUnknown: number },
+): ContextMeasurement {
+  const index = indexOfKey(key);
+  const rttMs = row.rttMs[index];
+  return {
+    source: sources[row.srcIndex[index]],
+    destination: row.destinations[row.dstIndex[index]],
+    rttCode: rttMs < 0 ? null : encodeRttCode(rttMs),
+    rttMs: rttMs < 0 ? null : rttMs,
+    timeS: isTimedKey(key) ? row.timeS[index] : null,
+    order,
+    recall: recallOf(row, key, numUnknown),
+  };
+}

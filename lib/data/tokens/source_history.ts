@@ -1,0 +1,164 @@
+/**
+ * The earlier measurements of a source, and which of them are the context of its next measurement. `eval` uses
+ * this rule; `score` begins its contexts by it and lets them grow, see {@link SourceHistory.growingContextOf}.
+ *
+ * @module
+ */
+import { measurementLength, type TokenMeasurement } from "./vocab_v2.ts";
+
+/**
+ * The newest measurements of a source that are kept at most, about 10 MB. A source with more pairs than this divided by
+ * the context's size loses measurements that a context could hold.
+ */
+const MAX_KEPT = 65_536;
+/** Dropped measurements stay in the list of all until they outnumber the kept ones by this. */
+const MAX_EXCESS_DROPPED = 256;
+
+interface Kept {
+  readonly pair: string;
+  /** Its number among the source's measurements. */
+  readonly order: number;
+  readonly timeUs: number;
+  readonly measurement: TokenMeasurement;
+  isDropped: boolean;
+}
+
+/** The history of one source. Measurements are added in the order of time. */
+export class SourceHistory {
+  /** Oldest first, with some dropped ones. */
+  #all: Kept[] = [];
+  readonly #byPair = new Map<string, Kept[]>();
+  /** The last context that {@link growingContextOf} gave to each pair, as long as a measurement of it is kept. */
+  readonly #runs = new Map<string, { context: TokenMeasurement[]; endOrder: number }>();
+  #numKept = 0;
+  #numAdded = 0;
+  /** Measurements of the newest time. None of them is earlier than another. */
+  #waiting: Kept[] = [];
+
+  /**
+   * @param maxContext How many measurements a context has at most.
+   * @param sequenceLength Tokens of the model's sequence, for {@link growingContextOf}.
+   * @param maxKept For tests.
+   */
+  constructor(
+    readonly maxContext: number,
+    readonly sequenceLength: number = Infinity,
+    readonly maxKept: number = MAX_KEPT,
+  ) {}
+
+  /** How many measurements are remembered. */
+  get numKept(): number {
+    return this.#numKept + this.#waiting.length;
+  }
+
+  /** Forgets everything, for the next source. */
+  clear(): void {
+    this.#all = [];
+    this.#waiting = [];
+    this.#byPair.clear();
+    this.#runs.clear();
+    this.#numKept = 0;
+  }
+
+  /**
+   * Adds a measurement.
+   *
+   * @param pair The name of its pair of addresses.
+   * @param timeUs Not before any that was added.
+   */
+  add(pair: string, timeUs: number, measurement: TokenMeasurement): void {
+    if (this.maxContext === 0) return;
+    this.#advance(timeUs);
+    this.#waiting.push({ pair, order: this.#numAdded++, timeUs, measurement, isDropped: false });
+  }
+
+  /**
+   * The context of a measurement: the newest earlier ones of the same pair; where these are fewer, also the newest
+   * others.
+   *
+   * @param timeUs Its time; only older measurements count. Not before any that was added.
+   * @param limit How many at most (`maxContext`).
+   * @returns At most so many, oldest first.
+   */
+  contextOf(pair: string, timeUs: number, limit: number = this.maxContext): TokenMeasurement[] {
+    this.#advance(timeUs);
+    const context = limit === 0 ? [] : this.#byPair.get(pair)?.slice(-limit) ?? [];
+    for (let i = this.#all.length - 1; i >= 0 && context.length < limit; i--) {
+      const kept = this.#all[i];
+      if (!kept.isDropped && kept.pair !== pair) context.push(kept);
+    }
+    return context.sort((a, b) => a.order - b.order).map(({ measurement }) => measurement);
+  }
+
+  /**
+   * A context of a measurement, which is added next. It goes on where that of the one before of its pair ended, so that a
+   * model reads both in one pass: that context and the measurements of the pair since. Where it would be longer than `maxContext` or the
+   * model's sequence, it begins again with the newest of {@link contextOf} that fill at most half of either.
+   *
+   * @param timeUs As of {@link contextOf}.
+   * @param asked The measurement.
+   * @returns At most `maxContext`, oldest first.
+   */
+  growingContextOf(pair: string, timeUs: number, asked: TokenMeasurement): TokenMeasurement[] {
+    this.#advance(timeUs);
+    const run = this.#runs.get(pair);
+    const since = this.#byPair.get(pair)?.filter(({ order }) => order >= (run?.endOrder ?? 0)) ?? [];
+    let context = run ? [...run.context, ...since.map(({ measurement }) => measurement)] : [];
+    if (!run || context.length > this.maxContext || lengthOf([...context, asked]) > this.sequenceLength) {
+      context = this.contextOf(pair, timeUs, Math.ceil(this.maxContext / 2));
+      while (lengthOf(context) > this.sequenceLength / 2) context.shift();
+    }
+    const newest = this.#byPair.get(pair)?.at(-1);
+    if (this.maxContext > 0) this.#runs.set(pair, { context, endOrder: (newest?.order ?? -1) + 1 });
+    return context;
+  }
+
+  /** Takes in what is older than a time. */
+  #advance(timeUs: number): void {
+    if (this.#waiting.length === 0 || this.#waiting[0].timeUs >= timeUs) return;
+    for (const kept of this.#waiting) this.#keep(kept);
+    this.#waiting = [];
+    if (this.#all.length > 2 * this.#numKept + MAX_EXCESS_DROPPED) {
+      this.#all = this.#all.filter(({ isDropped }) => !isDropped);
+    }
+  }
+
+  #keep(kept: Kept): void {
+    const ofPair = this.#byPair.get(kept.pair) ?? [];
+    if (ofPair.push(kept) === 1) this.#byPair.set(kept.pair, ofPair);
+    this.#all.push(kept);
+    this.#numKept++;
+    if (ofPair.length > this.maxContext) this.#drop(ofPair[0]);
+    else if (this.#numKept > this.maxKept) this.#drop(this.#all.find(({ isDropped }) => !isDropped));
+  }
+
+  /** Drops the oldest measurement of a pair. */
+  #drop(oldest: Kept | undefined): void {
+    if (!oldest) return;
+    const ofPair = this.#byPair.get(oldest.pair);
+    ofPair?.shift();
+    if (ofPair?.length === 0) {
+      this.#byPair.delete(oldest.pair);
+      this.#runs.delete(oldest.pair);
+    }
+    oldest.isDropped = true;
+    this.#numKept--;
+  }
+}
+
+/** The tokens of measurements one after the other. */
+function lengthOf(measurements: readonly TokenMeasurement[]): number {
+  let previousTimeS: number | null = null;
+  return measurements.reduce((sum, measurement) => {
+    const length = measurementLength(measurement, previousTimeS);
+    previousTimeS = measurement.timeS ?? previousTimeS;
+    return sum + length;
+  }, 0);
+}
+
+/** The name of a measurement's pair of addresses. */
+export function pairNameOf(
+  { source, destination }: Pick<TokenMeasurement, "source" | "destination">,
+): string {
+  return `${source} ${destination}`;
+}

@@ -1,0 +1,193 @@
+/**
+ * The forecasts of baselines for the cases of an evaluation. They know at least as much as the model.
+ *
+ * Each baseline is trained on the training measurements. Then it learns from the other known measurements in the order
+ * of time and forecasts each case at its time. Where training measurements are later than cases, those of the cases'
+ * sources are part of this second pass, so that the last value is the last one before the case.
+ *
+ * @module
+ */
+import { Breather } from "../../io/threads/stage_hooks.ts";
+import type { MassRanges } from "../../query/rtt/quantile_calibration.ts";
+import {
+  askInOrder,
+  type Baseline,
+  type BaselineMeasurement,
+  type BaselineQuery,
+  type Tuning,
+} from "./baseline.ts";
+import { standardBaselines } from "./standard.ts";
+import type { EvalCase } from "../cases.ts";
+import { crpsOfSampleMs } from "../metrics/crps.ts";
+import type { EvalRows } from "../eval_rows.ts";
+import { MeasurementTable } from "./measurement_table.ts";
+import { tuningRows } from "./tuning_rows.ts";
+
+/** How baselines are trained. */
+export interface BaselineOptions {
+  seed: number;
+  /** How many training measurements, and again how many held-out ones, are kept in memory; of more a sample. */
+  maxMeasurements: number;
+  /** The baselines by name; by default all. */
+  baselines?: ReadonlyMap<string, Baseline>;
+  /** Reports how many probe rows are read and baselines done. */
+  onProgress?: ((done: number, total: number) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** What one baseline forecasts, one entry per case. */
+export interface BaselineForecast {
+  /** NaN where the baseline has no forecast. */
+  predictedMs: Float64Array;
+  /** The settings that were chosen; absent where there is nothing to choose. */
+  settings?: string | undefined;
+  /** Scores of its distributions, NaN without a reply; absent where it predicts single numbers only. */
+  distribution?: MassRanges & { crpsMs: Float64Array };
+}
+
+/** The forecasts. */
+export interface BaselineForecasts {
+  /** By the baseline's name. */
+  methods: ReadonlyMap<string, BaselineForecast>;
+  /** Training measurements, and how many of the answered ones the baselines learned from. */
+  numTraining: number;
+  numTrainingUsed: number;
+  /** Measurements of other splits that might be known, and how many of the answered ones the baselines learned from. */
+  numObservable: number;
+  numObserved: number;
+  /** The share of the training measurements without a reply; null of none. */
+  trainingFailedShare: number | null;
+}
+
+/**
+ * Trains the baselines and lets them forecast.
+ *
+ * @param rows The rows that the cases were drawn from.
+ * @param cases The cases.
+ * @throws {FormatError} If a row cannot be read.
+ */
+export async function forecastWithBaselines(
+  rows: EvalRows,
+  cases: readonly EvalCase[],
+  options: BaselineOptions,
+): Promise<BaselineForecasts> {
+  const { seed, onProgress, signal } = options;
+  const baselines = options.baselines ?? standardBaselines(seed);
+  const others = rows.history === "all" ? [...rows.others, rows.heldOut] : [];
+  const numRows = [rows.training, ...others].reduce((sum, { numRows }) => sum + numRows, 0);
+  let done = 0;
+  const advance = () => onProgress?.(++done, numRows + baselines.size);
+  const reading = { ...options, onRow: advance };
+  const validation = rows.validation && await MeasurementTable.read([rows.validation], { ...options });
+  const training = await MeasurementTable.read([rows.training], reading);
+  const observable = await MeasurementTable.read(others, reading);
+  const methods = await forecastsOf(baselines, cases, {
+    training,
+    tuning: tuningRows(training, { validation, history: rows.history }),
+    known: knownMeasurements(training, observable, cases),
+    onDone: advance,
+    signal,
+  });
+  return {
+    methods,
+    numTraining: training.numSeen,
+    numTrainingUsed: training.length,
+    numObservable: observable.numSeen,
+    numObserved: observable.length,
+    trainingFailedShare: training.numSeen === 0 ? null : training.numFailed / training.numSeen,
+  };
+}
+
+/** What baselines learn from, by time. */
+export interface BaselineKnowledge {
+  /** As in `Baseline.train`. */
+  readonly training: Iterable<BaselineMeasurement>;
+  readonly tuning: Tuning;
+  /** What each learns from between the cases. */
+  readonly known: () => Iterable<BaselineMeasurement>;
+  /** Called after each baseline. */
+  readonly onDone?: () => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Trains baselines and lets them forecast. @param baselines By name, untrained. */
+export async function forecastsOf(
+  baselines: ReadonlyMap<string, Baseline>,
+  cases: readonly EvalCase[],
+  { training, tuning, known, onDone, signal }: BaselineKnowledge,
+): Promise<Map<string, BaselineForecast>> {
+  const order = cases.keys().toArray().sort((a, b) =>
+    cases[a].measurement.timeS - cases[b].measurement.timeS
+  );
+  const queries = order.map((place) => ({ ...queryOf(cases[place]), place }));
+  const methods = new Map<string, BaselineForecast>();
+  const breather = new Breather({ signal });
+  for (const [name, baseline] of baselines) {
+    await breather.breathe();
+    baseline.train(training, tuning);
+    const floats = () => new Float64Array(cases.length).fill(NaN);
+    const forecast: BaselineForecast = { predictedMs: floats(), settings: baseline.settings };
+    const distribution = { crpsMs: floats(), below: floats(), upTo: floats() };
+    const ask = (query: BaselineQuery & { place: number }) => {
+      const predictedMs = baseline.predictMs(query);
+      if (predictedMs === undefined) return;
+      const { place } = query;
+      forecast.predictedMs[place] = predictedMs;
+      const { rttMs } = cases[place];
+      if (rttMs === null) return;
+      const sample = baseline.predictSampleMs?.(query);
+      if (sample) forecast.distribution = distribution;
+      const values = sample ?? Float64Array.of(predictedMs);
+      distribution.crpsMs[place] = crpsOfSampleMs(values, rttMs);
+      distribution.below[place] = values.filter((ms) => ms < rttMs).length / values.length;
+      distribution.upTo[place] = values.filter((ms) => ms <= rttMs).length / values.length;
+    };
+    askInOrder(baseline, queries, { known: known(), ask });
+    methods.set(name, forecast);
+    onDone?.();
+  }
+  return methods;
+}
+
+/** A case as baselines are asked for it. Its time is in whole seconds: nothing of the same second is known. */
+function queryOf({ sourceKey, dstAddr, measurement: { timeS } }: EvalCase): BaselineQuery {
+  return { source: sourceKey, destination: dstAddr, timeS };
+}
+
+/** What is learned from between the cases, by time. */
+function knownMeasurements(
+  training: MeasurementTable,
+  observable: MeasurementTable,
+  cases: readonly EvalCase[],
+): () => Iterable<BaselineMeasurement> {
+  const firstTimeS = cases.reduce((first, { measurement }) => Math.min(first, measurement.timeS), Infinity);
+  if (training.lastTimeS < firstTimeS) return () => observable;
+  const sources = new Set(cases.map(({ sourceKey }) => sourceKey));
+  return () => merged(ofSources(training, sources), observable);
+}
+
+function* ofSources(
+  measurements: Iterable<BaselineMeasurement>,
+  sources: ReadonlySet<string>,
+): Generator<BaselineMeasurement> {
+  for (const measurement of measurements) if (sources.has(measurement.source)) yield measurement;
+}
+
+/** Two series in the order of time as one. */
+export function* merged(
+  a: Iterable<BaselineMeasurement>,
+  b: Iterable<BaselineMeasurement>,
+): Generator<BaselineMeasurement> {
+  const [first, second] = [a[Symbol.iterator](), b[Symbol.iterator]()];
+  let x = first.next();
+  let y = second.next();
+  while (!x.done || !y.done) {
+    if (!x.done && (y.done || x.value.timeS <= y.value.timeS)) {
+      yield x.value;
+      x = first.next();
+    } else if (!y.done) {
+      yield y.value;
+      y = second.next();
+    }
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Answered measurements in the order of time, as baselines learn from them, in bounded memory.
+ *
+ * @module
+ */
+import type { ProbeRowSource } from "../../data/loader/row_source.ts";
+import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
+import { Breather } from "../../io/threads/stage_hooks.ts";
+import { RandomStream } from "../../base/random.ts";
+import type { BaselineMeasurement } from "./baseline.ts";
+import { getOrMake } from "../../base/collections.ts";
+import { sourceKeyOf } from "../row_measurements.ts";
+
+/** How much is read. */
+export interface TableOptions {
+  /** How many measurements are kept at most, each taking 24 bytes and its share of the addresses. */
+  maxMeasurements: number;
+  seed: number;
+  signal?: AbortSignal | undefined;
+  /** Called for each probe row. */
+  onRow?: () => void;
+}
+
+/** Measurements by time; of too many a uniform sample. Each iteration goes over all of them. */
+export class MeasurementTable implements Iterable<BaselineMeasurement> {
+  /** Answered and failed measurements of the probe rows, kept or not. */
+  numSeen = 0;
+  numFailed = 0;
+  /** Measurements kept. */
+  length = 0;
+  readonly #sources = new Names();
+  readonly #destinations = new Names();
+  readonly #source: Uint32Array;
+  readonly #destination: Uint32Array;
+  readonly #timeUs: Float64Array;
+  readonly #rttMs: Float32Array;
+  /** Places by time. */
+  #order = new Uint32Array(0);
+
+  private constructor(capacity: number) {
+    this.#source = new Uint32Array(capacity);
+    this.#destination = new Uint32Array(capacity);
+    this.#timeUs = new Float64Array(capacity);
+    this.#rttMs = new Float32Array(capacity);
+  }
+
+  /**
+   * Reads probe rows.
+   *
+   * @throws {FormatError} If a row cannot be read.
+   */
+  static async read(
+    rowSources: readonly ProbeRowSource[],
+    { maxMeasurements, seed, signal, onRow }: TableOptions,
+  ): Promise<MeasurementTable> {
+    const breather = new Breather({ signal });
+    const total = rowSources.reduce((sum, rows) => sum + countMeasurements(rows), 0);
+    const table = new MeasurementTable(Math.min(total, maxMeasurements));
+    const sampler = new Sampler(total, { count: maxMeasurements, seed });
+    for (const rows of rowSources) {
+      for (let row = 0; row < rows.numRows; row++) {
+        table.#addRow(rows, row, sampler);
+        onRow?.();
+        await breather.breathe();
+      }
+    }
+    const times = table.#timeUs;
+    table.#order = Uint32Array.from({ length: table.length }, (_, i) => i).sort((a, b) =>
+      times[a] - times[b]
+    );
+    return table;
+  }
+
+  /** The time of the last measurement, seconds since 1970; -Infinity of none. */
+  get lastTimeS(): number {
+    return this.length === 0 ? -Infinity : this.#timeUs[this.#order[this.length - 1]] / 1e6;
+  }
+
+  /** As an iterable of objects, oldest first. */
+  *[Symbol.iterator](): Generator<BaselineMeasurement> {
+    for (const place of this.#order) {
+      yield {
+        source: this.#sources.nameOf(this.#source[place]),
+        destination: this.#destinations.nameOf(this.#destination[place]),
+        timeS: this.#timeUs[place] / 1e6,
+        rttMs: this.#rttMs[place],
+      };
+    }
+  }
+
+  #addRow(rows: ProbeRowSource, index: number, sampler: Sampler): void {
+    const row = rows.row(index);
+    const { dstAddrs, dstIndex, rttMs, eventTimeUs } = row;
+    const source = this.#sources.idOf(sourceKeyOf(row));
+    for (let i = 0; i < rttMs.length; i++) {
+      this.numSeen++;
+      const isTaken = sampler.takesNext();
+      if (rttMs[i] === FAILED_RTT_MS) {
+        this.numFailed++;
+        continue;
+      }
+      if (!isTaken) continue;
+      const place = this.length++;
+      this.#source[place] = source;
+      this.#destination[place] = this.#destinations.idOf(dstAddrs[dstIndex[i]]);
+      this.#timeUs[place] = eventTimeUs[i];
+      this.#rttMs[place] = rttMs[i];
+    }
+  }
+}
+
+/** Takes `count` of a known number of items, each set of them equally likely: Knuth, TAOCP 2, 3.4.2, algorithm S. */
+class Sampler {
+  readonly #random: RandomStream;
+  #numLeft: number;
+  #numWanted: number;
+
+  constructor(total: number, { count, seed }: { count: number; seed: number }) {
+    this.#random = new RandomStream(seed, "evaluate/measurement-table");
+    this.#numLeft = total;
+    this.#numWanted = Math.min(count, total);
+  }
+
+  takesNext(): boolean {
+    const isTaken = this.#numWanted >= this.#numLeft ||
+      this.#random.float64() * this.#numLeft < this.#numWanted;
+    this.#numLeft--;
+    if (isTaken) this.#numWanted--;
+    return isTaken;
+  }
+}
+
+/** Texts by number. */
+class Names {
+  readonly #ids = new Map<string, number>();
+  readonly #names: string[] = [];
+
+  idOf(name: string): number {
+    return getOrMake(this.#ids, name, () => this.#names.push(name) - 1);
+  }
+
+  nameOf(id: number): string {
+    return this.#names[id];
+  }
+}
+
+/** The measurements of all rows. */
+export function countMeasurements(rows: ProbeRowSource): number {
+  let total = 0;
+  for (let row = 0; row < rows.numRows; row++) total += rows.numMeasurements(row);
+  return total;
+}

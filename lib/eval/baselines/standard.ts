@@ -1,0 +1,80 @@
+/**
+ * The baselines of every evaluation, by the names they have in reports: those that are the best one on some data, and
+ * the usual ones of coordinates. A mean of the last RTTs, a moving average and a temporal factorisation are left out,
+ * since on no data set of README.md one of them is the best.
+ *
+ * @module
+ */
+import { type Baseline, FallBackBaseline, MirroredBaseline } from "./baseline.ts";
+import { BiasedFactorisationBaseline } from "./biased_factorisation.ts";
+import { DmfsgdBaseline } from "./dmfsgd.ts";
+import { HiddenMarkovBaseline } from "./hidden_markov.ts";
+import { MedianBaseline, RecentBaseline } from "./histories.ts";
+import { LogAlsBaseline } from "./log_als.ts";
+import { TunedBaseline } from "./tuned.ts";
+import { VivaldiBaseline } from "./vivaldi.ts";
+
+/** Baselines that differ in their settings, by these in words; the usual ones first. */
+type Candidates = Record<string, () => Baseline>;
+
+/**
+ * Makes all baselines, untrained. Where one cannot say, the source's median steps in, then the destination's, then
+ * the one of all measurements; so each predicts something after one answered measurement.
+ *
+ * @param seed Seed of those that begin at random.
+ * @returns The baselines by name, in the order of a report.
+ */
+export function standardBaselines(seed: number): Map<string, Baseline> {
+  const own: Record<string, Candidates> = {
+    "global median": { "": () => new MedianBaseline("all") },
+    "source median": { "": () => new MedianBaseline("source") },
+    "destination median": { "": () => new MedianBaseline("destination") },
+    "pair median": { "": () => new MedianBaseline("pair") },
+    "pair last seen": { "": () => new RecentBaseline(1) },
+    "pair recent median": candidates([9, 3, 25], (count) => [`of ${count}`, () => new RecentBaseline(count)]),
+    "pair hidden Markov model": candidates(
+      [3, 1, 6],
+      (numLevels) => [`${numLevels} levels`, () => new HiddenMarkovBaseline({ numLevels })],
+    ),
+    "Vivaldi": candidates(
+      [[4, 5], [2, 20], [8, 20]],
+      ([numDimensions, numPasses]) => [
+        `${numDimensions} dimensions, ${numPasses} passes`,
+        () => new VivaldiBaseline({ seed, numDimensions, numPasses }),
+      ],
+    ),
+    "DMFSGD": candidates([[10, 0.1], [10, 0.01], [20, 0.03]], ([rank, regularisation]) => [
+      `rank ${rank}, regularisation ${regularisation}`,
+      () => new MirroredBaseline(new DmfsgdBaseline({ seed, rank, regularisation })),
+    ]),
+    "biased factorisation": candidates([[16, 0.02], [16, 0.1], [4, 0.02]], ([rank, regularisation]) => [
+      `rank ${rank}, regularisation ${regularisation}`,
+      () => new MirroredBaseline(new BiasedFactorisationBaseline({ seed, rank, regularisation })),
+    ]),
+    "log-ALS": candidates([[10, 1], [10, 0.3], [20, 1], [40, 3]], ([rank, regularisation]) => [
+      `rank ${rank}, regularisation ${regularisation}`,
+      () => new MirroredBaseline(new LogAlsBaseline({ seed, rank, regularisation })),
+    ]),
+  };
+  return new Map(Object.entries(own).map(([name, each]) => [name, tuned(each)]));
+}
+
+function candidates<T>(settings: readonly T[], make: (setting: T) => [string, () => Baseline]): Candidates {
+  return Object.fromEntries(settings.map(make));
+}
+
+function tuned(each: Candidates): Baseline {
+  const makers = Object.entries(each).map(([settings, make]) =>
+    [settings, () => withMedians(make())] as const
+  );
+  return new TunedBaseline(new Map(makers));
+}
+
+function withMedians(baseline: Baseline): Baseline {
+  return new FallBackBaseline(
+    baseline,
+    new MedianBaseline("source"),
+    new MedianBaseline("destination"),
+    new MedianBaseline("all"),
+  );
+}

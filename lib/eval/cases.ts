@@ -1,0 +1,250 @@
+/**
+ * The cases of an evaluation: held-out measurements, each with the earlier measurements that may be known. Every section
+ * asks the model about them.
+ *
+ * @module
+ */
+import { getOrMake, partitionPoint } from "../base/collections.ts";
+import { NUM_RECALLED } from "../data/tokens/rtt_recall.ts";
+import type { TokenMeasurement } from "../data/tokens/vocab_v2.ts";
+import { RowMeasurements, sourceKeyOf } from "./row_measurements.ts";
+import { pairNameOf, SourceHistory } from "../data/tokens/source_history.ts";
+import { FAILED_RTT_MS } from "../data/measurement/batch.ts";
+import type { ProbeRowSource } from "../data/loader/row_source.ts";
+import { Breather } from "../io/threads/stage_hooks.ts";
+import { drawDistinct, RandomStream } from "../base/random.ts";
+import type { EvalRows } from "./eval_rows.ts";
+import type { RttQuery } from "../query/query_tokens.ts";
+
+// The earlier measurements of a case's source, as far as a context may need them. @module
+
+interface Timed {
+  timeUs: number;
+  /** Its place; of equal times the later one counts as newer. */
+  order: number;
+  measurement: TokenMeasurement;
+}
+
+/** The newest measurements before a time: of one pair of addresses, and of all other pairs of its source. */
+class CaseHistory {
+  #ofPair: Timed[] = [];
+  /** Of the pair, those with RTTs. */
+  #answered: Timed[] = [];
+  #others: Timed[] = [];
+  #numSeen = 0;
+
+  /** @param beforeUs Only what is older counts, µs since 1970. @param maxContext How many of each kind are kept. */
+  constructor(readonly beforeUs: number, readonly maxContext: number) {}
+
+  /** Adds the needed measurements of a probe row of the case's source. @param pair The case's addresses. */
+  add(measurements: RowMeasurements, pair: { srcAddr: string; dstAddr: string }): void {
+    const { eventTimeUs, rttMs } = measurements.row;
+    const isLater = (place: number) => eventTimeUs[place] >= this.beforeUs;
+    const places = measurements.placesOfPair(pair);
+    const ofPair = places.subarray(0, partitionPoint(places.length, (i) => isLater(places[i])));
+    const numEarlier = partitionPoint(eventTimeUs.length, isLater);
+    const join = (known: Timed[], found: number[], count: number): Timed[] => {
+      const taken = found.map((place) => ({
+        timeUs: eventTimeUs[place],
+        order: this.#numSeen + place,
+        measurement: measurements.at(place),
+      }));
+      return inOrder([...known, ...taken]).slice(-count || Infinity);
+    };
+    const isAnswered = (place: number) => rttMs[place] >= 0;
+    const answered = newestPlaces(ofPair.length, NUM_RECALLED, (i) => isAnswered(ofPair[i]));
+    this.#answered = join(this.#answered, answered.map((i) => ofPair[i]), NUM_RECALLED);
+    this.#ofPair = join(this.#ofPair, [...ofPair.slice(-this.maxContext || Infinity)], this.maxContext);
+    let next = ofPair.length - 1;
+    const isOther = (place: number) => place !== ofPair[next] || next-- < 0;
+    this.#others = join(this.#others, newestPlaces(numEarlier, this.maxContext, isOther), this.maxContext);
+    this.#numSeen += eventTimeUs.length;
+  }
+
+  /** The newest RTTs of the pair, oldest first, as many as are recalled. */
+  recent(): TokenMeasurement[] {
+    return this.#answered.map(({ measurement }) => measurement);
+  }
+
+  /** All that is kept for a context, oldest first. */
+  measurements(): TokenMeasurement[] {
+    return inOrder([...this.#ofPair, ...this.#others]).map(({ measurement }) => measurement);
+  }
+}
+
+function inOrder(measurements: Timed[]): Timed[] {
+  return measurements.sort((a, b) => a.timeUs - b.timeUs || a.order - b.order);
+}
+
+/** The last `count` of the places 0..length - 1 that are wanted. Asks about each from the last one down. */
+function newestPlaces(length: number, count: number, isWanted: (place: number) => boolean): number[] {
+  const found: number[] = [];
+  for (let place = length - 1; place >= 0 && found.length < count; place--) {
+    if (isWanted(place)) found.push(place);
+  }
+  return found;
+}
+
+/** A held-out measurement with the earlier measurements that may be known. */
+export interface EvalCase {
+  /** The name of the probe row's source; see row_measurements.ts. */
+  sourceKey: string;
+  srcAddr: string;
+  dstAddr: string;
+  /** Milliseconds; null if there was no reply. */
+  rttMs: number | null;
+  measurement: TokenMeasurement & { timeS: number };
+  /**
+   * Earlier measurements of the same source that may be used, oldest first: the newest `maxContext` of the same pair
+   * of addresses and the newest `maxContext` of its other pairs.
+   */
+  history: readonly TokenMeasurement[];
+  /**
+   * The newest RTTs of the pair that may be used, oldest first, whatever the number of context measurements. By default
+   * the model uses those that it recalls itself.
+   */
+  recent?: readonly TokenMeasurement[];
+}
+
+/** Which cases are drawn. */
+interface CaseOptions {
+  /** How many at most. */
+  count: number;
+  /** The most measurements of context that any part of the evaluation gives. */
+  maxContext: number;
+  seed: number;
+  /** Reports how many probe rows are read. */
+  onProgress?: ((done: number, total: number) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** A case whose history is being collected. */
+interface CaseInProgress extends Omit<EvalCase, "history" | "recent"> {
+  history: CaseHistory;
+}
+
+/**
+ * Draws held-out measurements uniformly, with their histories. Memory grows with the cases and their context and
+ * with the largest probe row, not with the data.
+ *
+ * @param rows The rows.
+ * @returns The cases in the order of the rows.
+ * @throws {FormatError} If a row cannot be read.
+ */
+export async function drawCases(rows: EvalRows, options: CaseOptions): Promise<EvalCase[]> {
+  const breather = new Breather(options);
+  const chosen = chooseMeasurements(rows.heldOut, options);
+  const history = rows.history === "all" ? [rows.training, ...rows.others, rows.heldOut] : [rows.training];
+  const total = chosen.size + history.reduce((sum, { numRows }) => sum + numRows, 0);
+  let done = 0;
+  const onRow = async () => {
+    options.onProgress?.(++done, total);
+    await breather.breathe();
+  };
+  const cases: CaseInProgress[] = [];
+  for (const [row, indexes] of chosen) {
+    cases.push(...casesOf(rows.heldOut, { row, indexes, maxContext: options.maxContext }));
+    await onRow();
+  }
+  const bySource = Map.groupBy(cases, ({ sourceKey }) => sourceKey);
+  for (const source of history) {
+    for (let row = 0; row < source.numRows; row++) {
+      collectHistory(source, row, bySource);
+      await onRow();
+    }
+  }
+  return cases.map(({ history, ...drawn }) => ({
+    ...drawn,
+    history: history.measurements(),
+    recent: history.recent(),
+  }));
+}
+
+/**
+ * The context of a case, by the rule of {@link SourceHistory}.
+ *
+ * @param count How many measurements, at most the `maxContext` that the case was drawn with.
+ * @returns They, or as many as there are, oldest first.
+ */
+export function contextOf({ measurement, history }: EvalCase, count: number): TokenMeasurement[] {
+  const known = new SourceHistory(count);
+  // All of them are earlier; equal times leave them in their order.
+  for (const earlier of history) known.add(pairNameOf(earlier), 0, earlier);
+  return known.contextOf(pairNameOf(measurement), 1);
+}
+
+/** What the model is asked for a case. @param count Of {@link contextOf}. */
+export function queryOf(drawn: EvalCase, count: number): RttQuery {
+  const { measurement, recent } = drawn;
+  return { ...measurement, context: contextOf(drawn, count), ...(recent ? { recent } : {}) };
+}
+
+/**
+ * Which cases are asked about with which number of context measurements: each with the next one in turn, or with all.
+ *
+ * @returns Index of the case, and the number.
+ */
+export function withContexts(
+  numCases: number,
+  { contexts, everyContext = false }: { contexts: readonly number[]; everyContext?: boolean | undefined },
+): { index: number; context: number }[] {
+  const numEach = everyContext ? contexts.length : 1;
+  return Array.from({ length: numCases * numEach }, (_, i) => ({
+    index: Math.floor(i / numEach),
+    context: contexts[i % contexts.length],
+  }));
+}
+
+/** As many of some cases as wanted, at even distances; all if there are no more. */
+export function evenlySpread<T>(values: readonly T[], count: number): T[] {
+  if (values.length <= count) return [...values];
+  return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
+}
+
+/** Draws places in the rows; by row, both ascending. */
+function chooseMeasurements(
+  rows: ProbeRowSource,
+  { count, seed }: { count: number; seed: number },
+): Map<number, number[]> {
+  const sizes = Array.from({ length: rows.numRows }, (_, row) => rows.numMeasurements(row));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const random = new RandomStream(seed, "evaluate/cases");
+  const places = drawDistinct(total, Math.min(count, total), random).sort();
+  const chosen = new Map<number, number[]>();
+  let row = 0;
+  let first = 0;
+  for (const place of places) {
+    while (place >= first + sizes[row]) first += sizes[row++];
+    getOrMake(chosen, row, () => []).push(place - first);
+  }
+  return chosen;
+}
+
+/** The measurements of a row at some places, as cases. */
+export function casesOf(
+  rows: ProbeRowSource,
+  { row, indexes, maxContext }: { row: number; indexes: readonly number[]; maxContext: number },
+): CaseInProgress[] {
+  const measurements = new RowMeasurements(rows.row(row));
+  const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = measurements.row;
+  return indexes.map((index) => ({
+    sourceKey: sourceKeyOf(measurements.row),
+    srcAddr: srcAddrs[srcIndex[index]],
+    dstAddr: dstAddrs[dstIndex[index]],
+    rttMs: rttMs[index] === FAILED_RTT_MS ? null : rttMs[index],
+    measurement: measurements.at(index),
+    history: new CaseHistory(eventTimeUs[index], maxContext),
+  }));
+}
+
+function collectHistory(
+  source: ProbeRowSource,
+  row: number,
+  bySource: ReadonlyMap<string, readonly CaseInProgress[]>,
+): void {
+  const probeRow = source.row(row);
+  const cases = bySource.get(sourceKeyOf(probeRow));
+  if (!cases) return;
+  const measurements = new RowMeasurements(probeRow);
+  for (const { srcAddr, dstAddr, history } of cases) history.add(measurements, { srcAddr, dstAddr });
+}

@@ -1,0 +1,126 @@
+/**
+ * The probe rows of an evaluation: the predicted ones, those of the training, and which of them may be known when a
+ * measurement is predicted.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { UserError } from "../base/errors.ts";
+import { type CheckedOutputs, checkOutputs } from "../io/files/checked_outputs.ts";
+import { exists } from "../io/files/inputs.ts";
+import type { Manifest } from "../io/files/manifest.ts";
+import { requireFinished } from "../io/files/task_manifests.ts";
+import { type ArrayRecordRowSource, openProbeRows, type ProbeRowSource } from "../data/loader/row_source.ts";
+import { SPLIT_MODES, SPLIT_NAMES, type SplitMode, type SplitName } from "../data/probe_rows/splits.ts";
+import { manifestsOf, shardFoldersOf } from "./find_truth.ts";
+
+/**
+ * Which earlier measurements of the same source may be known: those of every split, or only those of the training, so
+ * that held-out pairs stay unseen.
+ */
+export const HISTORY_MODES = ["all", "train"] as const;
+/** One of {@link HISTORY_MODES}. */
+export type HistoryMode = typeof HISTORY_MODES[number];
+
+/** The ways to split that keep all measurements of a held-out pair out of the training. */
+const UNSEEN_PAIRS: readonly SplitMode[] = ["pair", "destination", "node"];
+
+/** The rows of an evaluation. */
+export interface EvalRows {
+  /** The rows whose measurements are predicted. */
+  readonly heldOut: ProbeRowSource;
+  /** The rows that the model was trained on, and that baselines are trained on. */
+  readonly training: ProbeRowSource;
+  /** Rows of further splits; with history `all` they may be known too. */
+  readonly others: readonly ProbeRowSource[];
+  /** The validation split among them, which chooses settings. */
+  readonly validation?: ProbeRowSource | undefined;
+  readonly history: HistoryMode;
+}
+
+/** The rows of an evaluation in open files. */
+export interface OpenEvalRows extends EvalRows, Disposable {
+  /** How the predicted rows were split from the rest; undefined if no manifest says so. */
+  readonly splitBy: SplitMode | undefined;
+}
+
+/** Which rows are predicted, given what. */
+export interface EvalRowsOptions {
+  /** Whose measurements are predicted. */
+  split: SplitName;
+  /** Probe rows whose `train` the model was trained on; by default the same folder. */
+  trainDir?: string | undefined;
+  /** What the manifests of these folders say; found out by default. */
+  checked?: CheckedOutputs | undefined;
+  /** By default `train` if the rows were split by pair, destination or node, else `all`. */
+  history?: HistoryMode | undefined;
+}
+
+/**
+ * Opens what an evaluation reads.
+ *
+ * @param dataDir Probe rows with the split that is predicted.
+ * @throws {UserError} If there are no such rows, the folders tell sources apart in different ways, or nothing says
+ *   how the rows were split and no history is asked for.
+ */
+export async function openEvalRows(dataDir: string, options: EvalRowsOptions): Promise<OpenEvalRows> {
+  const { split, trainDir = dataDir } = options;
+  const checked = options.checked ?? await checkOutputs([dataDir, trainDir]);
+  requireSameSources(dataDir, trainDir);
+  const splitBy = splitModeOf(dataDir);
+  if (!splitBy && !options.history) {
+    const modes = SPLIT_MODES.join(" | ");
+    throw new UserError(
+      `Cannot choose the history of ${dataDir}: no manifest says how it was split, ${modes} was wanted; choose ` +
+        "--history train (as for pairs) or --history all",
+    );
+  }
+  using opened = new DisposableStack();
+  const open = async (folder: string, name: string): Promise<ArrayRecordRowSource> =>
+    opened.use(await openProbeRows(folder, name, { checked }));
+  const heldOut = await open(dataDir, split);
+  const training = await open(trainDir, "train");
+  const isThere = (name: SplitName) => exists(join(dataDir, name));
+  const others = new Map<string, ProbeRowSource>();
+  for (const name of SPLIT_NAMES) {
+    if (name !== split && name !== "train" && isThere(name)) others.set(name, await open(dataDir, name));
+  }
+  const kept = opened.move();
+  return {
+    heldOut,
+    training,
+    others: [...others.values()],
+    validation: others.get("val"),
+    splitBy,
+    history: options.history ?? (splitBy && UNSEEN_PAIRS.includes(splitBy) ? "train" : "all"),
+    [Symbol.dispose]: () => kept.dispose(),
+  };
+}
+
+/**
+ * How probe rows were split, as their manifest says, or that of the shards they were made from.
+ *
+ * @returns Undefined if neither says.
+ */
+export function splitModeOf(folder: string): SplitMode | undefined {
+  const manifests = requireFinished(folder).map(({ manifest }) => manifest);
+  const own = splitByOf(manifests.at(0));
+  if (own) return own;
+  const modes = new Set(shardFoldersOf(manifests).map((shards) => splitByOf(manifestsOf(shards).at(0))));
+  return modes.size === 1 ? [...modes][0] : undefined;
+}
+
+function splitByOf(manifest: Manifest | undefined): SplitMode | undefined {
+  return SPLIT_MODES.find((mode) => mode === manifest?.options["splitBy"]);
+}
+
+function requireSameSources(dataDir: string, trainDir: string): void {
+  const groupByOf = (folder: string) => manifestsOf(folder).at(0)?.options["groupBy"];
+  const ofData = groupByOf(dataDir);
+  const ofTrain = groupByOf(trainDir);
+  if (ofData === ofTrain || ofData === undefined || ofTrain === undefined) return;
+  throw new UserError(
+    `Cannot use ${trainDir} as the training of ${dataDir}: one is grouped by ${ofTrain}, the other by ${ofData}, ` +
+      "the same was wanted; make one anew with probe-rows --group-by",
+  );
+}

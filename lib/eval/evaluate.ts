@@ -1,0 +1,203 @@
+/**
+ * The whole evaluation of a model on held-out measurements: what `eval` runs.
+ *
+ * @module
+ */
+import type { CheckedOutputs } from "../io/files/checked_outputs.ts";
+import { SyntheticTruth } from "../data/synth/truth.ts";
+import type { StageHooks } from "../io/threads/stage_hooks.ts";
+import { numParameters } from "../model/model_config.ts";
+import type { SplitName } from "../data/probe_rows/splits.ts";
+import { PingModel } from "../query/ping_model.ts";
+import { loadCheckpoint } from "../train/checkpoint.ts";
+import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
+import { dataFingerprint } from "../train/run_data.ts";
+import { VERSION } from "../base/version.ts";
+import { evaluateAdapted } from "./sections/adapt_section.ts";
+import { forecastWithBaselines } from "./baselines/baseline_forecasts.ts";
+import type { Baseline } from "./baselines/baseline.ts";
+import { standardBaselines } from "./baselines/standard.ts";
+import { evaluateBits } from "./sections/bits_section.ts";
+import { calibrationSection, learnCalibration } from "./sections/calibration_section.ts";
+import { drawCases, type EvalCase, evenlySpread } from "./cases.ts";
+import { clustersOf } from "./metrics/bootstrap.ts";
+import { evaluateDestinations } from "./sections/destination_section.ts";
+import { type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
+import { findTruthFile } from "./find_truth.ts";
+import { countMeasurements } from "./baselines/measurement_table.ts";
+import type { EvalReport, EvalRun } from "./report.ts";
+import { evaluateRtt } from "./sections/rtt_section.ts";
+import { evaluateTruth } from "./sections/truth_section.ts";
+
+/** Training measurements that baselines learn from at most, and as many held-out ones: 0.5 GB. Of more, a sample. */
+const MAX_BASELINE_MEASUREMENTS = 20_000_000;
+
+/** Contexts for the bits of tokens: one for this number of measurements, and their largest number. */
+const MEASUREMENTS_PER_CONTEXT = 8;
+const MAX_CONTEXTS = 256;
+/** Measurements of the validation split that correct distributions: enough for the ends of 90 % intervals to 0.7 %. */
+const MAX_CALIBRATION_MEASUREMENTS = 1000;
+/** Measurements that are compared with the truth at most, spread evenly over all. */
+const MAX_TRUTH_CASES = 2000;
+
+/** The options of an evaluation. */
+export interface EvaluateOptions {
+  /** One checkpoint's folder. */
+  checkpoint: string;
+  /** Probe rows with the split that is predicted. */
+  dataDir: string;
+  /** Probe rows whose `train` the model was trained on; by default those of `dataDir`. */
+  trainDir?: string | undefined;
+  /** What the manifests of the rows say; found out by default. */
+  checked?: CheckedOutputs | undefined;
+  split: SplitName;
+  /** See {@link openEvalRows}. */
+  history?: HistoryMode | undefined;
+  /** How many measurements are predicted at most. */
+  maxMeasurements: number;
+  /** Numbers of context measurements, ascending. */
+  contexts: readonly number[];
+  /** Whether every measurement is predicted with each number of context measurements instead of one of them. */
+  isEveryContext: boolean;
+  /** Names of the baselines. */
+  baselines: readonly string[];
+  seed: number;
+  /** Numbers of measurements of each unseen address to adapt the model to, ascending; absent for none. */
+  adapt?: readonly number[] | undefined;
+}
+
+/**
+ * Evaluates a model. A model of vocabulary v1 is evaluated by its bits only.
+ *
+ * @param hooks Progress by section, and the signal to stop.
+ * @throws {UserError} If the checkpoint or the rows cannot be used.
+ */
+export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {}): Promise<EvalReport> {
+  const startMs = performance.now();
+  using rows = await openEvalRows(options.dataDir, options);
+  const checkpoint = loadCheckpoint(options.checkpoint);
+  using model = await PingModel.from(checkpoint, { anyVocabulary: true });
+  const cases = await drawCases(rows, {
+    count: options.maxMeasurements,
+    maxContext: Math.max(...options.contexts),
+    seed: options.seed,
+    onProgress: phaseOf(hooks, "reading probe rows"),
+    signal: hooks.signal,
+  });
+  const evaluated = { options, rows, model, cases, checkpoint };
+  const run = await describeRun(evaluated);
+  const sections = await computeSections(evaluated, hooks);
+  return { ...sections, run: { ...run, seconds: (performance.now() - startMs) / 1000 } };
+}
+
+interface Evaluated {
+  options: EvaluateOptions;
+  rows: OpenEvalRows;
+  model: PingModel;
+  cases: readonly EvalCase[];
+  /** What the model was made of. */
+  checkpoint: LoadedCheckpoint;
+}
+
+async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise<Omit<EvalReport, "run">> {
+  const { options, rows, model, cases, checkpoint } = evaluated;
+  const { contexts, isEveryContext: everyContext, seed, adapt, maxMeasurements } = options;
+  const { splitBy } = rows;
+  const during = (phase: string) => ({ onProgress: phaseOf(hooks, phase), signal: hooks.signal });
+  const bits = await evaluateBits(model, rows.heldOut, {
+    numContexts: Math.ceil(Math.min(MAX_CONTEXTS, cases.length / MEASUREMENTS_PER_CONTEXT)),
+    seed,
+    sampling: checkpoint.config.data,
+    ...during("computing bits"),
+  });
+  if (model.config.vocabulary === "v1") return { bits };
+  const baselines = await forecastWithBaselines(rows, cases, {
+    seed,
+    baselines: chosenBaselines(options),
+    maxMeasurements: MAX_BASELINE_MEASUREMENTS,
+    ...during("training baselines"),
+  });
+  const { rtt, failures, forecasts } = await evaluateRtt(model, cases, {
+    contexts,
+    everyContext,
+    baselines,
+    seed,
+    clusters: clustersOf(cases, splitBy),
+    onScored: phaseOf(hooks, "scoring methods"),
+    ...during("predicting RTTs"),
+  });
+  const learned = options.split === "val" ? undefined : await learnCalibration(model, {
+    ...options,
+    everyContext,
+    count: Math.min(MAX_CALIBRATION_MEASUREMENTS, maxMeasurements),
+    ...during("calibrating on the validation split"),
+  });
+  const destinations = await evaluateDestinations(model, cases, {
+    training: rows.training,
+    maxContext: Math.max(...contexts),
+    splitBy,
+    seed,
+    ...during("guessing destinations"),
+  });
+  const report: Omit<EvalReport, "run"> = { rtt, failures, bits, destinations };
+  const truthPath = findTruthFile(options.dataDir);
+  if (truthPath !== undefined) {
+    report.truth = await evaluateTruth(model, evenlySpread(cases, MAX_TRUTH_CASES), {
+      truth: SyntheticTruth.load(truthPath),
+      contexts,
+      calibration: learned?.calibration,
+      ...during("comparing with the truth"),
+    });
+  }
+  if (adapt !== undefined) {
+    report.adapted = await evaluateAdapted(evaluated, {
+      counts: adapt,
+      maxMeasurements,
+      seed,
+      baselines: () => chosenBaselines(options),
+      maxBaselineMeasurements: MAX_BASELINE_MEASUREMENTS,
+      ...hooks,
+    });
+  }
+  if (learned) report.calibration = calibrationSection(learned, forecasts, contexts);
+  return report;
+}
+
+/** The baselines that were asked for, untrained. */
+function chosenBaselines({ baselines, seed }: EvaluateOptions): Map<string, Baseline> {
+  return new Map([...standardBaselines(seed)].filter(([name]) => baselines.includes(name)));
+}
+
+/** Progress of one phase. */
+function phaseOf({ onProgress }: StageHooks, phase: string): (done: number, total: number) => void {
+  return (done, total) => onProgress?.(phase, done, total);
+}
+
+async function describeRun(
+  { options, rows, model, cases, checkpoint }: Evaluated,
+): Promise<Omit<EvalRun, "seconds">> {
+  const { dataDir, trainDir = dataDir } = options;
+  const ofData = await dataFingerprint(dataDir);
+  return {
+    version: VERSION,
+    checkpoint: options.checkpoint,
+    step: model.step,
+    modelSha256: checkpoint.state.files.model.sha256,
+    numParameters: numParameters(model.config),
+    sequenceLength: model.config.sequenceLength,
+    data: dataDir,
+    dataFingerprint: ofData,
+    split: options.split,
+    splitBy: rows.splitBy ?? null,
+    train: trainDir,
+    trainFingerprint: trainDir === dataDir ? ofData : await dataFingerprint(trainDir),
+    modelFingerprint: checkpoint.state.dataFingerprint,
+    history: rows.history,
+    seed: options.seed,
+    numHeldOut: countMeasurements(rows.heldOut),
+    numMeasurements: cases.length,
+    contexts: [...options.contexts],
+    isEveryContext: options.isEveryContext,
+    adapter: model.gpu.info.name,
+  };
+}

@@ -1,0 +1,104 @@
+/** How well new addresses are predicted after a few measurements of their own. @module */
+import { type ChartCurve, lineChart, rankOf } from "../../base/report/charts.ts";
+import { type Block, element, type TableCell, tableOf } from "../../base/report/page.ts";
+import { ADAPTED_METRICS, type AdaptedRow, adaptedRows } from "../all_splits.ts";
+import type { AdaptSection } from "../sections/adapt_section.ts";
+import type { ErrorMetrics } from "../metrics/forecast_errors.ts";
+import { countText, coverageCell, METRIC_NAMES, metricCell, percentText } from "./quantities.ts";
+
+/** The heading of the section, on the page of all splits too. */
+export const ADAPTED_HEADING = "Addresses never seen, after K measurements of their own";
+/** The number of baselines in the figure: those with the least median errors after the most measurements. */
+const NUM_DRAWN = 3;
+
+/** The section. */
+export function adaptPart(section: AdaptSection): Block[] {
+  const { counts, byCount, numUnseen } = section;
+  const heading = element("h2", ADAPTED_HEADING);
+  if (byCount.length === 0) return [heading, element("p", noneText(section))];
+  return [
+    heading,
+    element("p", introduction(section)),
+    adaptedTable([{ name: `${countText(numUnseen)} addresses`, rows: adaptedRows(section) }]),
+    ...(counts.length > 1 ? [errorFigure(section)] : []),
+  ];
+}
+
+/** Why nothing could be predicted. */
+export function noneText({ counts, numUnseen }: AdaptSection): string {
+  return `Of ${countText(numUnseen)} addresses never seen none has more than ${Math.max(...counts)} ` +
+    "replies to or from known ones, so none could be predicted after as many.";
+}
+
+/** A table of one or several splits. @param parts Of each its name and its rows. */
+export function adaptedTable(parts: readonly { name: string; rows: readonly AdaptedRow[] }[]): string {
+  const metricNames = ADAPTED_METRICS.map((metric) => METRIC_NAMES[metric]);
+  const cells = parts.flatMap(({ name, rows }) =>
+    rows.map(({ numGiven, metrics, coverage, numAddresses, numMeasurements }, i): TableCell[] => [
+      i === 0 ? name : "",
+      String(numGiven),
+      ...ADAPTED_METRICS.map((metric) => metricCell(metric, metrics[metric])),
+      coverageCell(coverage),
+      countText(numAddresses),
+      countText(numMeasurements),
+    ])
+  );
+  return tableOf(
+    ["", "K", ...metricNames, "in 90 % intervals", "addresses", "predictions"],
+    cells,
+    "numbers",
+  );
+}
+
+function introduction(section: AdaptSection): string {
+  const { numUnseen, numUsable, numAddresses, numTuningAddresses, numTuningMeasurements } = section;
+  const { numResamples, confidence } = section.resampling;
+  const tuned = numTuningMeasurements === 0
+    ? "a share of the training rows"
+    : `${countText(numTuningMeasurements)} measurements of ${countText(numTuningAddresses)} addresses ` +
+      "never seen of the validation split, after as many of their own";
+  const numWithoutRow = Math.max(...section.byCount.map(({ fit }) => fit.numWithoutRow));
+  const without = numWithoutRow === 0
+    ? ""
+    : ` Addresses that found no free row in the model's table: ${countText(numWithoutRow)}.`;
+  return `The training does not have ${
+    countText(numUnseen)
+  } addresses with replies to or from known ones. Of ` +
+    `these ${countText(numUsable)} have enough, and ${
+      countText(numAddresses)
+    } were drawn. The model is adapted ` +
+    "to K of these replies of each address: only the rows of addresses are fitted. Then it predicts other " +
+    "replies, without context, the same for every K. Each cell has the model's number with its 95 % interval, " +
+    "and below it that of the best baseline, coloured where a difference is shown. Baselines are trained again " +
+    `for every K, with the same replies; their settings were chosen on ${tuned}. The intervals hold ` +
+    `${percentText(confidence, 0)} of ${countText(numResamples)} resamples of whole addresses.${without}`;
+}
+
+/** The median errors of the model and of the baselines that are the best after the most measurements. */
+function errorFigure({ counts, byCount }: AdaptSection): Block {
+  const best = byCount[byCount.length - 1].baselines.toSorted((a, b) =>
+    (a.medianAbsoluteMs ?? Infinity) - (b.medianAbsoluteMs ?? Infinity)
+  );
+  const curveOf = (label: string, rank: number, errors: readonly ErrorMetrics[]): ChartCurve => ({
+    label,
+    points: errors.map(({ medianAbsoluteMs }, at) => ({ x: counts[at], y: medianAbsoluteMs })),
+    rank: rankOf(rank),
+    style: "marked",
+  });
+  const ofBaseline = (name: string) =>
+    byCount.flatMap(({ baselines }) => baselines.filter((baseline) => baseline.name === name));
+  return {
+    name: "error-by-given",
+    caption:
+      "Median absolute error of new addresses by the number of given measurements of each, beside the baselines " +
+      "that are the best after the most.",
+    chart: lineChart({
+      curves: [
+        curveOf("model", 0, byCount.map(({ model }) => model)),
+        ...best.slice(0, NUM_DRAWN).map(({ name }, i) => curveOf(name, i + 1, ofBaseline(name))),
+      ],
+      x: { title: "measurements of each address", scale: "ordinal" },
+      y: { title: `${METRIC_NAMES.medianAbsoluteMs}, ms` },
+    }),
+  };
+}

@@ -1,0 +1,301 @@
+/**
+ * An evaluation as a page: in words first, then section by section.
+ *
+ * @module
+ */
+import { lineChart, rankOf, rowChart } from "../../base/report/charts.ts";
+import { type Block, element, listOf, pageOf, type TableCell, tableOf } from "../../base/report/page.ts";
+import { FIELD_ORDERS } from "../../data/tokens/vocab_v2.ts";
+import type { ContextBits, PositionBits, TokenTypeBits } from "../sections/bit_totals.ts";
+import type { BitsSection } from "../sections/bits_section.ts";
+import {
+  countText,
+  fixedText,
+  intervalText,
+  levelHeadings,
+  msText,
+  NONE,
+  percentIntervalText,
+  percentText,
+  scoreText,
+  valueCell,
+} from "./quantities.ts";
+import type {
+  DestinationScores,
+  DestinationSection,
+  GuessIntervals,
+  MethodScores,
+} from "../sections/destination_section.ts";
+import { verdictOf } from "../metrics/rtt_comparison.ts";
+import type { Interval } from "../metrics/bootstrap.ts";
+import type { FailureSection } from "../sections/failure_section.ts";
+import { reliabilityChart } from "./calibration_charts.ts";
+import type { MeanWithError } from "../metrics/sample_statistics.ts";
+import type { CalibratedScores, TruthScores, TruthSection } from "../sections/truth_section.ts";
+import { formatCount, formatSeconds } from "../../base/text.ts";
+import type { EvalReport, EvalRun } from "../report.ts";
+import { adaptPart } from "./adapt_part.ts";
+import { calibrationPart } from "./calibration_part.ts";
+import { findingsOf } from "./headline.ts";
+import { rttPart } from "./rtt_part.ts";
+
+// The bits of measurements by token type and by position in the context. @module
+
+const FIELDS = FIELD_ORDERS[0];
+/** Positions with fewer measurements than this share of the first one's are not drawn. */
+const MIN_SHARE = 0.1;
+
+/** The section. */
+function bitsPart({ withTimes, withoutTimes }: BitsSection): Block[] {
+  const types = withTimes.byTokenType.filter(({ tokenType }) => !tokenType.includes("Ipv6"));
+  return [
+    element("h2", "How many bits a measurement takes"),
+    element(
+      "p",
+      `-log2 of the probability of each token given all before, in ${countText(withTimes.numContexts)} ` +
+        "contexts of held-out measurements that are drawn as those of the training. It is the training's loss: among " +
+        "all tokens, while other probabilities are among what can stand in a place.",
+    ),
+    tableOf(["contexts", "bits per measurement", "per token", ...FIELDS, "measurements"], [
+      totalsRow("with times", withTimes),
+      totalsRow("without times", withoutTimes),
+    ], "numbers"),
+    typeFigure(types),
+    ...(withTimes.byPosition.length > 1 ? [positionFigure(withTimes)] : []),
+  ];
+}
+
+function totalsRow(name: string, bits: ContextBits): string[] {
+  const fields = FIELDS.map((field) => fixedText(bits.fieldBits[field]));
+  const perToken = fixedText(bits.bitsPerToken, 3);
+  return [name, fixedText(bits.bitsPerMeasurement), perToken, ...fields, countText(bits.numMeasurements)];
+}
+
+function typeFigure(types: readonly TokenTypeBits[]): Block {
+  const rows = types.map(({ tokenType, meanBits }) => ({
+    label: tokenType,
+    values: [Math.max(0, meanBits)],
+    text: fixedText(meanBits),
+  }));
+  return {
+    name: "bits-by-token-type",
+    caption: "Mean bits of each type of token but those of IPv6 addresses; contexts with times.",
+    chart: rowChart({ rows, title: "bits per token", width: 220, kind: "bars" }),
+  };
+}
+
+function positionFigure({ byPosition }: ContextBits): Block {
+  const shown = byPosition.filter(({ numMeasurements }) =>
+    numMeasurements >= MIN_SHARE * byPosition[0].numMeasurements
+  );
+  const lines: [label: string, valueOf: (at: PositionBits) => number | null][] = [
+    ["whole measurement", ({ meanBits }) => meanBits],
+    ...FIELDS.map((field): typeof lines[number] => [field, ({ fieldBits }) => fieldBits[field]]),
+  ];
+  return {
+    name: "bits-by-position",
+    caption:
+      "Mean bits of a measurement and of its parts, by how many measurements are before it. They fall where " +
+      "the model learns from its context.",
+    chart: lineChart({
+      curves: lines.map(([label, valueOf], i) => ({
+        label,
+        points: shown.map((at) => ({ x: at.position, y: valueOf(at) })),
+        rank: rankOf(i),
+      })),
+      x: { title: "measurements before it in the context" },
+      y: { title: "bits per measurement" },
+      width: 640,
+      height: 300,
+    }),
+  };
+}
+
+// How well destinations are guessed from source, RTT and time. @module
+
+/** The section. */
+function destinationPart({ numCases, scores }: DestinationSection): Block[] {
+  return [
+    element("h2", "Which destination fits"),
+    element(
+      "p",
+      `The destinations of ${countText(numCases)} measurements, guessed from source, RTT, time and the ` +
+        "newest earlier measurements of the source.",
+    ),
+    ...scores.flatMap(guessTable),
+  ];
+}
+
+function titleOf({ version, numContext, numCases }: DestinationScores): string {
+  const context = numContext === 0 ? "no" : `up to ${numContext}`;
+  return `IPv${version}, ${context} context measurements, ${countText(numCases)} cases`;
+}
+
+/** How often a method was right, with its interval and the verdict on its difference to the model. */
+function exactCell(method: MethodScores, count: keyof GuessIntervals): TableCell {
+  const difference = method.modelMinusThis?.[count];
+  const verdict = difference ? `; ${SHOWN[verdictOf(difference)]}` : "";
+  return valueCell(percentText(method[count]), percentIntervalText(method.intervals[count]) + verdict);
+}
+
+/** The words for a verdict. The larger share is the better one. */
+const SHOWN = { better: "the model is worse", worse: "the model is better", none: "no difference shown" };
+
+function guessTable(scores: DestinationScores): Block[] {
+  const { methods } = scores;
+  const lengths = Object.keys(methods[0].top1Prefix);
+  const rows = methods.map((method): TableCell[] => [
+    method.method,
+    exactCell(method, "top1Exact"),
+    exactCell(method, "top5Exact"),
+    ...lengths.map((bits) => percentText(method.top1Prefix[bits])),
+  ]);
+  const headings = ["", "address, first guess", "of five", ...lengths.map((bits) => `/${bits}, first guess`)];
+  return [element("h3", titleOf(scores)), tableOf(headings, rows, "compared")];
+}
+
+// How well the model predicts that no reply comes. @module
+
+/** Probabilities that are all below this are drawn on logarithmic axes. */
+const SMALL = 0.3;
+
+/** The section. */
+function failurePart(section: FailureSection): Block[] {
+  const points = section.reliability.map(({ predicted, observed, numMeasurements }) => ({
+    promised: predicted,
+    observed,
+    count: numMeasurements,
+  }));
+  const isSmall = points.every(({ promised, observed }) => promised < SMALL && observed < SMALL);
+  const numLeftOut = points.filter(({ observed }) => observed === 0).length;
+  const leftOut = numLeftOut === 0 ? "" : ` Groups in which every measurement had a reply: ${numLeftOut}.`;
+  const figure = {
+    name: "failure-reliability",
+    caption:
+      "Groups of equal size by predicted probability. On the dashed line as many fail as predicted. Vertical " +
+      `lines: 95 % intervals.${leftOut}`,
+    chart: reliabilityChart(points, {
+      xTitle: "predicted probability of no reply",
+      yTitle: "share without reply",
+      scale: isSmall ? "log" : "linear",
+    }),
+  };
+  const table = tableOf(["", "Brier score"], rowsOf(section), "compared");
+  return [
+    element("h2", "Whether it foresees that no reply comes"),
+    element(
+      "p",
+      `${countText(section.numFailed)} of ${countText(section.numMeasurements)} measurements had no reply. ` +
+        "The Brier score is the mean squared difference of the predicted probability and the outcome (1: no " +
+        "reply, 0: reply). 0 is perfect.",
+    ),
+    { beside: points.length === 0 ? [table] : [table, figure] },
+  ];
+}
+
+function rowsOf(section: FailureSection): TableCell[][] {
+  const score = (brier: number | null, interval: Interval | null) =>
+    valueCell(scoreText(brier), intervalText(interval, scoreText));
+  const share = (name: string, value: number | null) => `${name} (${percentText(value, 2)})`;
+  return [
+    ["model", score(section.brier, section.brierInterval)],
+    [
+      share("always the share in training", section.trainingShare),
+      score(section.trainingShareBrier, section.trainingShareBrierInterval),
+    ],
+    [share("always the share held out", section.heldOutShare), scoreText(section.heldOutShareBrier)],
+    ...section.byContext.map(({ numContext, brier, brierInterval }) => [
+      `model, ${numContext} context measurements`,
+      score(brier, brierInterval),
+    ]),
+  ];
+}
+
+// How far predictions are from the truth of a synthetic Internet. @module
+
+/** The section. */
+function truthPart(section: TruthSection): Block[] {
+  const { byContext, byIpVersion, coverage, calibrated } = section;
+  const groups: [name: string, scores: CalibratedScores & Partial<TruthScores>][] = [["all", section]];
+  if (calibrated) groups.push(["all, corrected by the validation split", calibrated]);
+  for (const scores of byContext) groups.push([`${scores.context} context measurements`, scores]);
+  for (const scores of byIpVersion) groups.push([`IPv${scores.ipVersion}`, scores]);
+  const headings = ["", "entropy, bits", "excess, bits", "excess of whether a reply comes"];
+  return [
+    element("h2", "How far it is from the truth"),
+    element(
+      "p",
+      "The true distributions of this synthetic Internet are known. No model can reach a mean of -log2 P(RTT " +
+        "code) below their conditional entropy. The excess over it is left to learn. Intervals: the true " +
+        "probability inside the predicted intervals. Median: the median error of the predicted median " +
+        "against the true one.",
+    ),
+    tableOf(
+      [...headings, ...levelHeadings(coverage), "median", "replies"],
+      groups.filter(([, { numReplies }]) => numReplies !== 0).map(rowOf),
+      "compared",
+    ),
+  ];
+}
+
+function rowOf([name, scores]: [name: string, scores: CalibratedScores & Partial<TruthScores>]): string[] {
+  const { trueBits, excessBits, outcomeExcessBits, coverage, quantiles, numReplies } = scores;
+  return [
+    name,
+    withErrorText(trueBits),
+    withErrorText(excessBits),
+    withErrorText(outcomeExcessBits, 4),
+    ...coverage.map(({ share }) => percentText(share)),
+    msText(quantiles?.find(({ q }) => q === 0.5)?.medianAbsoluteMs ?? null),
+    numReplies === undefined ? NONE : countText(numReplies),
+  ];
+}
+
+function withErrorText(value: MeanWithError | undefined, digits = 2): string {
+  if (!value) return NONE;
+  const error = value.standardError === null ? "" : ` ± ${fixedText(value.standardError, digits)}`;
+  return fixedText(value.mean, digits) + error;
+}
+
+/** The page of a report, as HTML. Sections that the report does not have are left out. */
+export async function evalPage(report: EvalReport): Promise<string> {
+  const { run, rtt, adapted, failures, bits, destinations, truth } = report;
+  const parts: Block[] = [listOf(findingsOf(report))];
+  if (rtt && rtt.model.overall.numMeasurements > 0) {
+    parts.push(...rttPart(rtt), ...calibrationPart(rtt, report.calibration));
+  }
+  if (adapted) parts.push(...adaptPart(adapted));
+  if (truth && truth.numReplies > 0) parts.push(...truthPart(truth));
+  if (failures) parts.push(...failurePart(failures));
+  if (bits) parts.push(...bitsPart(bits));
+  if (destinations && destinations.scores.length > 0) parts.push(...destinationPart(destinations));
+  return await pageOf(`Evaluation of ${run.checkpoint}`, [...parts, ...runPart(run)]);
+}
+
+const HISTORIES = {
+  all: "all earlier measurements of the same source, held-out ones included",
+  train: "earlier measurements of the same source in the training rows only",
+};
+
+/** What was evaluated, and how. */
+function runPart(run: EvalRun): Block[] {
+  const drawn = run.numMeasurements === run.numHeldOut ? "all of them" : "drawn at random";
+  const contexts = run.contexts.join(", ");
+  const size = `${formatCount(run.numParameters)} parameters, sequences of ${run.sequenceLength} tokens`;
+  const facts = {
+    "checkpoint": `${run.checkpoint}, step ${run.step}`,
+    "model": `${size}, trained on data with fingerprint ${run.modelFingerprint}`,
+    "data": `${run.data}, split ${run.split} (fingerprint ${run.dataFingerprint})`,
+    "split by": run.splitBy ?? "unknown",
+    "training rows": `${run.train} (fingerprint ${run.trainFingerprint})`,
+    "history": HISTORIES[run.history],
+    "measurements": `${run.numMeasurements} of ${run.numHeldOut} held-out ones, ${drawn}`,
+    "contexts": run.isEveryContext
+      ? `each measurement with ${contexts} context measurements`
+      : `one of ${contexts} context measurements for each measurement, in rotation`,
+    "seed": String(run.seed),
+    "time": `${formatSeconds(run.seconds)} on ${run.adapter}`,
+    "software": `ping-llm ${run.version}`,
+  };
+  return [element("h2", "What was run"), tableOf(["", ""], Object.entries(facts))];
+}

@@ -1,0 +1,132 @@
+/** The texts of quantities on the page of an evaluation. @module */
+import { formatMs } from "../../base/text.ts";
+import type { TableCell } from "../../base/report/page.ts";
+import type { CoverageOfModel, MetricOfModel } from "../all_splits.ts";
+import type { Interval } from "../metrics/bootstrap.ts";
+import type { Coverage } from "../metrics/calibration.ts";
+import type { ComparedMetric, RttComparison } from "../metrics/rtt_comparison.ts";
+
+/** The text for a value that is not there. */
+export const NONE = "–";
+
+/** The names that metrics have on the page. */
+export const METRIC_NAMES: Record<ComparedMetric, string> = {
+  medianAbsoluteMs: "median absolute error",
+  likeliestAbsoluteMs: "median absolute error of the likeliest RTT",
+  meanAbsoluteMs: "mean absolute error",
+  nmae: "NMAE",
+  p50Relative: "median relative error",
+  p90Relative: "relative error (90th percentile)",
+  crpsMs: "CRPS",
+};
+
+const SHARES: readonly ComparedMetric[] = ["nmae", "p50Relative", "p90Relative"];
+
+/** The colour of a verdict and its words at the beginning of a line. */
+export const VERDICTS = {
+  better: { kind: "wins", mark: "Better at:" },
+  worse: { kind: "loses", mark: "Worse at:" },
+  none: { kind: "same", mark: "Level at (no difference shown):" },
+} as const;
+
+/** Milliseconds with their unit. */
+export function msText(ms: number | null): string {
+  return ms === null ? NONE : `${formatMs(ms)} ms`;
+}
+
+/** An interval in brackets, in the unit of the number before it: ` [4.30, 4.90]`; empty where there is none. */
+export function intervalText(interval: Interval | null | undefined, textOf = signedMs): string {
+  return interval ? ` [${textOf(interval[0])}, ${textOf(interval[1])}]` : "";
+}
+
+/** As {@link intervalText}, of shares in percent. */
+export function percentIntervalText(interval: Interval | null | undefined): string {
+  return intervalText(interval, (share) => (100 * share).toFixed(1).replace("-", "−"));
+}
+
+/** A value of a metric with its unit. */
+export function metricText(metric: ComparedMetric, value: number | null): string {
+  return SHARES.includes(metric) ? percentText(value) : msText(value);
+}
+
+/** The interval of a metric, without its unit. */
+export function metricIntervalText(metric: ComparedMetric, interval: Interval | null): string {
+  return SHARES.includes(metric) ? percentIntervalText(interval) : intervalText(interval);
+}
+
+/** A number; below it its interval. */
+export function valueCell(text: string, interval: string): TableCell {
+  return { text, note: interval.trim() };
+}
+
+/** The best baseline of a comparison with its value and the interval of the difference. */
+export function rivalText(
+  { metric, bestBaseline, baseline, differenceInterval }: RttComparison,
+  separator: string,
+): string {
+  const interval = metricIntervalText(metric, differenceInterval);
+  const difference = interval === "" ? "" : `; difference${interval}`;
+  return `${bestBaseline}${separator}${metricText(metric, baseline)}${difference}`;
+}
+
+/** A number with its interval; below it that of the best baseline. */
+export function metricCell(
+  metric: ComparedMetric,
+  { value, interval, comparison }: MetricOfModel,
+): TableCell {
+  const text = `${metricText(metric, value)}${metricIntervalText(metric, interval)}`;
+  if (!comparison) return text;
+  const { bestBaseline, baseline, verdict } = comparison;
+  return { text, note: `${bestBaseline}: ${metricText(metric, baseline)}`, kind: VERDICTS[verdict].kind };
+}
+
+/** The coverage of intervals; below it that of corrected ones and that of a baseline. */
+export function coverageCell({ share, interval, correctedShare, baseline }: CoverageOfModel): TableCell {
+  const notes: string[] = [];
+  if (typeof correctedShare === "number") notes.push(`corrected: ${percentText(correctedShare)}`);
+  if (baseline) notes.push(`${baseline.name}: ${percentText(baseline.share)}`);
+  return { text: `${percentText(share)}${percentIntervalText(interval)}`, note: notes.join("; ") };
+}
+
+/** The headings of columns for the coverage of these levels. */
+export function levelHeadings(coverage: readonly Pick<Coverage, "level">[]): string[] {
+  return coverage.map(({ level }) => `${percentText(level, 0)} interval`);
+}
+
+/** A score to three digits, so that small scores can be told apart. */
+export function scoreText(value: number | null): string {
+  return value === null ? NONE : String(Number(value.toPrecision(3))).replace("-", "−");
+}
+
+function signedMs(ms: number): string {
+  if (ms === 0) return "0";
+  return `${ms < 0 ? "−" : ""}${formatMs(Math.abs(ms))}`;
+}
+
+/** A share in percent. @param digits After the point. */
+export function percentText(share: number | null, digits = 1): string {
+  return share === null ? NONE : `${(100 * share).toFixed(digits)} %`;
+}
+
+/** A number with a fixed number of digits after the point. */
+export function fixedText(value: number | null, digits = 2): string {
+  return value === null ? NONE : value.toFixed(digits);
+}
+
+/** A count with commas between thousands. */
+export function countText(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** The same text with a capital at its beginning. */
+export function capital(text: string): string {
+  return text[0].toUpperCase() + text.slice(1);
+}
+
+/** An error against another: `+12 %`, `64×`. */
+export function ratioText(ratio: number): string {
+  if (ratio >= 2) return `${Number(ratio.toPrecision(2))}×`;
+  const percent = 100 * (ratio - 1);
+  const digits = Math.abs(percent) < 1 ? 1 : 0;
+  return `${percent < 0 ? "−" : "+"}${Math.abs(percent).toFixed(digits)} %`;
+}

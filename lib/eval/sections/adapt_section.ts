@@ -1,0 +1,208 @@
+/**
+ * The section on new addresses, which the training does not have: how well their RTTs are predicted after the model was
+ * adapted to a few measurements of each, beside baselines that learn from the same measurements.
+ *
+ * @module
+ */
+import { UsageError } from "../../base/errors.ts";
+import type { SplitMode } from "../../data/probe_rows/splits.ts";
+import type { RunConfig } from "../../train/run_config.ts";
+import { type AdaptedModels, type AdaptFit, forecastAdapted, forecastUnseen } from "./adapt_forecasts.ts";
+import type { Baseline } from "../baselines/baseline.ts";
+import type { EvalRows } from "../eval_rows.ts";
+import type { ErrorMetrics } from "../metrics/forecast_errors.ts";
+import { MeasurementTable } from "../baselines/measurement_table.ts";
+import type { RttComparison } from "../metrics/rtt_comparison.ts";
+import {
+  type BaselineMetrics,
+  compareForecasts,
+  type Resampling,
+  resamplingOf,
+  type RttMetrics,
+  type RttSection,
+} from "./rtt_section.ts";
+import { drawUnseen, unseenAddresses, type UnseenCases } from "./unseen_addresses.ts";
+
+/** The ways to split that hold out addresses. */
+export const ADAPTABLE_SPLITS: readonly SplitMode[] = ["destination", "node", "probe"];
+/** Addresses that are fitted at most: enough for the error of a method to a tenth. */
+const MAX_ADDRESSES = 64;
+
+/** Forecasts after so many measurements of each address. */
+export interface AdaptedForecasts {
+  numGiven: number;
+  model: RttMetrics;
+  /** With the likeliest RTTs of the model as single numbers. */
+  likeliest: ErrorMetrics;
+  baselines: (Pick<BaselineMetrics, "name" | "settings" | "coverage"> & ErrorMetrics)[];
+  /** The model against the best baseline of each metric. */
+  comparisons: RttComparison[];
+  fit: AdaptFit;
+}
+
+/** How well RTTs of new addresses are predicted. */
+export interface AdaptSection {
+  /** Numbers of measurements that are given of each address. */
+  counts: number[];
+  /** New addresses with a reply to or from a known one; those of them with enough replies; the drawn ones. */
+  numUnseen: number;
+  numUsable: number;
+  numAddresses: number;
+  /** Measurements that are predicted with each of the counts, all with a reply. */
+  numMeasurements: number;
+  /** New addresses and measurements of the validation split by which baselines were tuned. */
+  numTuningAddresses: number;
+  numTuningMeasurements: number;
+  resampling: Resampling;
+  /** In the order of the counts; none where no address has enough replies. */
+  byCount: AdaptedForecasts[];
+}
+
+/** How adapted models are evaluated. */
+export interface AdaptSectionOptions {
+  /** Numbers of measurements that are given of each address, ascending. */
+  readonly counts: readonly number[];
+  /** Measurements that are predicted at most. */
+  readonly maxMeasurements: number;
+  readonly seed: number;
+  /** Makes the baselines, untrained, by name; and the training measurements that they learn from at most. */
+  readonly baselines: () => ReadonlyMap<string, Baseline>;
+  readonly maxBaselineMeasurements: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: (phase: string, done: number, total: number) => void;
+}
+
+/** Whether a model has rows of addresses. */
+export function canAdapt({ model }: Pick<RunConfig, "model">): boolean {
+  return (model.prefixVectors?.rows ?? 0) > 0;
+}
+
+/**
+ * Refuses an adaptation that is not possible.
+ *
+ * @param splitBy How the rows were held out, if that is known.
+ * @throws {UsageError} If the model has no rows of addresses, or the split holds out no addresses.
+ */
+export function requireAdaptable(
+  config: Pick<RunConfig, "model">,
+  splitBy?: SplitMode,
+): void {
+  if (!canAdapt(config)) {
+    throw new UsageError(
+      "Cannot use --adapt: the model has no rows of addresses, one with them was wanted; leave it out, or train one " +
+        "with --set 'model.prefixVectors={\"rows\":65536}'",
+    );
+  }
+  if (splitBy && !ADAPTABLE_SPLITS.includes(splitBy)) {
+    throw new UsageError(
+      `Cannot use --adapt: the rows were split by ${splitBy}, ${
+        ADAPTABLE_SPLITS.join(" | ")
+      } was wanted, which hold ` +
+        "out addresses; leave it out",
+    );
+  }
+}
+
+/**
+ * Adapts the model to a few measurements of each unseen address, with each of the counts anew, and predicts others.
+ *
+ * @param asked The model, as it was trained, and the rows.
+ * @throws {UserError} If a row cannot be read, or the fit fails.
+ */
+export async function evaluateAdapted(
+  asked: Pick<AdaptedModels, "model" | "checkpoint"> & { rows: EvalRows },
+  options: AdaptSectionOptions,
+): Promise<AdaptSection> {
+  const { counts, seed } = options;
+  const { rows } = asked;
+  const { unseen, validation } = await drawAll(rows, options);
+  const section = sectionOf(unseen, validation, options);
+  if (unseen.judged.length === 0) return section;
+  const { signal } = options;
+  const training = await MeasurementTable.read([rows.training], {
+    maxMeasurements: options.maxBaselineMeasurements,
+    seed,
+    signal,
+  });
+  for (const numGiven of counts) {
+    const onProgress = (phase: string, done: number, total: number) =>
+      options.onProgress?.(`${phase} after ${numGiven} measurements of each address`, done, total);
+    const hooks = { onProgress, signal };
+    const { forecasts, fit } = await forecastAdapted({ ...asked, unseen }, numGiven, hooks);
+    const baselines = options.baselines();
+    let numDone = 0;
+    const onDone = () => onProgress("training baselines", ++numDone, baselines.size);
+    const fitting = { baselines, training, numGiven, validation, onDone, signal };
+    const ofBaselines = await forecastUnseen(unseen, fitting);
+    const { rtt } = await compareForecasts(forecasts, unseen.judged, {
+      contexts: [],
+      baselines: ofBaselines,
+      seed,
+      signal,
+      onScored: (done, total) => onProgress("scoring methods", done, total),
+      clusters: { by: "address", ofCase: unseen.addressOf, count: unseen.addresses.length },
+    });
+    section.byCount.push(forecastsOf(rtt, { numGiven, fit }));
+  }
+  return section;
+}
+
+/** Draws what is predicted, and in the same way of the validation split what baselines are tuned by. */
+async function drawAll(
+  { heldOut, training, validation }: EvalRows,
+  { counts, maxMeasurements, seed, signal, onProgress }: AdaptSectionOptions,
+): Promise<{ unseen: UnseenCases; validation?: UnseenCases }> {
+  const tuning = validation ? [validation] : [];
+  const sources = [heldOut, ...tuning];
+  const total = training.numRows + sources.reduce((sum, { numRows }) => sum + 3 * numRows, 0);
+  let done = 0;
+  const hooks = {
+    onRow: () => onProgress?.("looking for addresses never seen", ++done, total),
+    signal,
+  };
+  const addresses = await unseenAddresses(sources, training, hooks);
+  const drawn = {
+    maxGiven: Math.max(...counts),
+    maxAddresses: MAX_ADDRESSES,
+    maxJudged: maxMeasurements,
+    seed,
+  };
+  const unseen = await drawUnseen(heldOut, addresses, { ...drawn, ...hooks });
+  if (tuning.length === 0) return { unseen };
+  return { unseen, validation: await drawUnseen(tuning[0], addresses, { ...drawn, ...hooks }) };
+}
+
+function sectionOf(
+  { numUnseen, numUsable, addresses, judged }: UnseenCases,
+  validation: UnseenCases | undefined,
+  { counts }: AdaptSectionOptions,
+): AdaptSection {
+  return {
+    counts: [...counts],
+    numUnseen,
+    numUsable,
+    numAddresses: addresses.length,
+    numMeasurements: judged.length,
+    numTuningAddresses: validation?.addresses.length ?? 0,
+    numTuningMeasurements: validation?.judged.length ?? 0,
+    resampling: resamplingOf({ by: "address", count: addresses.length }),
+    byCount: [],
+  };
+}
+
+function forecastsOf(
+  { model, likeliest, baselines, comparisons }: RttSection,
+  { numGiven, fit }: Pick<AdaptedForecasts, "numGiven" | "fit">,
+): AdaptedForecasts {
+  return {
+    numGiven,
+    model: model.overall,
+    likeliest: likeliest.overall,
+    baselines: baselines.map(({ overall, byContext: _, errorCdf: __, ...named }) => ({
+      ...named,
+      ...overall,
+    })),
+    comparisons,
+    fit,
+  };
+}

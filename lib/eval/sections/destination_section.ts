@@ -1,0 +1,257 @@
+/**
+ * The section on destinations: how well the model guesses the destination of a measurement from its source, RTT and
+ * time, beside guesses from earlier measurements. The model ranks destinations as `query destinations` does, with fewer
+ * candidates besides the known ones of the source.
+ *
+ * The context is the newest earlier measurements of the source. The other sections prefer measurements of the same
+ * pair; these would give the destination away.
+ *
+ * @module
+ */
+import type { ProbeRowSource } from "../../data/loader/row_source.ts";
+import type { SplitMode } from "../../data/probe_rows/splits.ts";
+import type { DestinationQuery } from "../../query/destinations/destination_query.ts";
+import { rankDestinations, type RankedDestinations } from "../../query/destinations/destination_ranking.ts";
+import type { PingModel } from "../../query/ping_model.ts";
+import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
+import {
+  ClusterBootstrap,
+  clustersOf,
+  differenceInterval,
+  type Interval,
+  intervalOf,
+} from "../metrics/bootstrap.ts";
+import { type EvalCase, evenlySpread, withContexts } from "../cases.ts";
+import { type GuessQuery, type KnownDestinations, learnDestinations } from "./known_destinations.ts";
+import { meanOf } from "../metrics/sample_statistics.ts";
+
+/** How often guesses were right. */
+export interface GuessScores {
+  /** `model`, or how the guesses were made. */
+  method: string;
+  /** Share of the cases whose first guess is the destination, and of those where one of the first five is. */
+  top1Exact: number;
+  top5Exact: number;
+  /** By the length of a prefix in bits, the share of the cases whose first guess has it in common with the destination. */
+  top1Prefix: Record<string, number>;
+}
+
+/** 95 % intervals of how often guesses were exactly right; null of too few. */
+export interface GuessIntervals {
+  top1Exact: Interval | null;
+  top5Exact: Interval | null;
+}
+
+/** The guesses of one method among others. */
+export interface MethodScores extends GuessScores {
+  intervals: GuessIntervals;
+  /** Of the model's shares minus this method's, in the same resamples; absent of the model. */
+  modelMinusThis?: GuessIntervals;
+}
+
+/** Guesses of destinations of one IP version, with one number of context measurements. */
+export interface DestinationScores {
+  version: 4 | 6;
+  /** At most this many measurements of context were given, and the mean of how many. */
+  numContext: number;
+  meanContext: number;
+  numCases: number;
+  /** The model first. */
+  methods: MethodScores[];
+}
+
+/** How well destinations are guessed. */
+export interface DestinationSection {
+  /** Measurements that were asked about, of those of the evaluation. */
+  numCases: number;
+  numMeasurements: number;
+  scores: DestinationScores[];
+}
+
+/** How destinations are evaluated. */
+export interface DestinationSectionOptions {
+  /** The rows that the model was trained on; methods without a model learn from them. */
+  training: ProbeRowSource;
+  /** The `maxContext` that the cases were drawn with. */
+  maxContext: number;
+  /** How the cases were held out, for the intervals; see bootstrap.ts. */
+  splitBy?: SplitMode | undefined;
+  seed?: number;
+  /** Of how many cases at most, spread evenly over all (250). */
+  maxCases?: number;
+  /** Reports how many training rows are read and cases are asked about. */
+  onProgress?: (done: number, total: number) => void;
+  signal?: AbortSignal | undefined;
+}
+
+const NUM_GUESSES = 5;
+/** Measurements of context. */
+const NUM_CONTEXT = 10;
+/** Likely destinations that are ranked besides the known ones of the source. */
+const NUM_CANDIDATES = 32;
+/** Prefixes that are expanded to find them: what the time of an evaluation allows. */
+const MAX_EXPANSIONS = 64;
+const PREFIX_LENGTHS = { 4: [8, 16, 24], 6: [16, 32, 48, 64] } as const;
+const NUM_BYTES = { 4: 4, 6: 16 } as const;
+
+/** A case as it is asked about. */
+interface Asked {
+  readonly query: DestinationQuery & GuessQuery;
+  readonly destination: Uint8Array;
+}
+
+/**
+ * Guesses destinations, without context and with {@link NUM_CONTEXT} measurements in turn.
+ *
+ * @throws {UserError} If a measurement does not fit the model's sequence.
+ */
+export async function evaluateDestinations(
+  model: PingModel,
+  cases: readonly EvalCase[],
+  options: DestinationSectionOptions,
+): Promise<DestinationSection> {
+  const { training, maxContext, maxCases = 250, splitBy, seed = 0, onProgress, signal } = options;
+  const chosen = evenlySpread(cases, maxCases);
+  const contexts = [...new Set([0, Math.min(NUM_CONTEXT, maxContext)])];
+  const total = training.numRows + chosen.length;
+  let done = 0;
+  const known = await learnDestinations(training, {
+    sourceKeys: new Set(chosen.map(({ sourceKey }) => sourceKey)),
+    onRow: () => onProgress?.(++done, total),
+    signal,
+  });
+  const scores: DestinationScores[] = [];
+  for (const version of [4, 6] as const) {
+    const alike = chosen.filter(({ measurement }) => measurement.source.length === NUM_BYTES[version]);
+    const turns = withContexts(alike.length, { contexts });
+    const clusters = clustersOf(alike, splitBy).ofCase;
+    for (const numContext of contexts) {
+      const indexes = turns.filter(({ context }) => context === numContext).map(({ index }) => index);
+      const asked = indexes.map((index) => askedOf(alike[index], numContext));
+      if (asked.length === 0) continue;
+      const ranked = await rankDestinations(model, asked.map(({ query }) => query), {
+        numCandidates: NUM_CANDIDATES,
+        maxExpansions: MAX_EXPANSIONS,
+        top: NUM_GUESSES,
+        signal,
+        onProgress: (count) => onProgress?.(done + count, total),
+      });
+      done += asked.length;
+      const bootstrap = new ClusterBootstrap(Uint32Array.from(indexes, (index) => clusters[index]), { seed });
+      scores.push(scoresOf(asked, ranked, { version, numContext, known, bootstrap }));
+    }
+  }
+  return { numCases: chosen.length, numMeasurements: cases.length, scores };
+}
+
+/**
+ * The newest measurements of a case's source, whatever their destination.
+ *
+ * @param numContext At most the `maxContext` that the case was drawn with: its history has the newest so many of the
+ *   same pair and the newest so many others, and so the newest so many of all.
+ */
+export function newestOf(
+  { history }: Pick<EvalCase, "history">,
+  numContext: number,
+): readonly TokenMeasurement[] {
+  return history.slice(Math.max(0, history.length - numContext));
+}
+
+function askedOf(each: EvalCase, numContext: number): Asked {
+  const { sourceKey, rttMs, measurement } = each;
+  const { source, destination, timeS } = measurement;
+  const context = newestOf(each, numContext);
+  const range = rttMs === null ? null : [rttMs, rttMs] as const;
+  return { query: { source, rttMs: range, timeS, context, sourceKey }, destination };
+}
+
+function scoresOf(
+  asked: readonly Asked[],
+  ranked: readonly RankedDestinations[],
+  { version, numContext, known, bootstrap }: {
+    version: 4 | 6;
+    numContext: number;
+    known: KnownDestinations;
+    bootstrap: ClusterBootstrap;
+  },
+): DestinationScores {
+  const addresses = asked.map(({ destination }) => destination);
+  const others = asked.map(({ query }) => known.guess(query, NUM_GUESSES));
+  const named: NamedGuesses[] = [
+    ["model", ranked.map((each) => each.destinations.map(({ prefix }) => prefix.bytes))],
+    ...[...others[0].keys()].map((name): NamedGuesses => [
+      name,
+      others.map((guesses) => guesses.get(name) ?? []),
+    ]),
+  ];
+  return {
+    version,
+    numContext,
+    numCases: asked.length,
+    meanContext: meanOf(asked.map(({ query }) => query.context.length)) ?? 0,
+    methods: scoreMethods(addresses, bootstrap, named),
+  };
+}
+
+/** Guesses of each address by one method, the best guess first. */
+export type NamedGuesses = [name: string, guesses: readonly (readonly Uint8Array[])[]];
+
+/**
+ * Scores methods: how often their guesses are right.
+ *
+ * @param addresses What was to be guessed, all of one IP version, at least one; each has its place in the bootstrap.
+ * @param named The model's guesses first, then those it is compared with.
+ */
+export function scoreMethods(
+  addresses: readonly Uint8Array[],
+  bootstrap: ClusterBootstrap,
+  named: readonly NamedGuesses[],
+): MethodScores[] {
+  const places = addresses.map((_, i) => i);
+  const numBits = 8 * addresses[0].length;
+  const lengths = PREFIX_LENGTHS[numBits === 32 ? 4 : 6];
+  const hitsOf = (bits: readonly number[], length: number) => bits.map((n) => n >= length ? 1 : 0);
+  const scored = named.map(([method, guesses]) => {
+    const bitsOf = (count: number) =>
+      addresses.map((address, i) => commonBits(guesses[i].slice(0, count), address));
+    const first = bitsOf(1);
+    const top1 = hitsOf(first, numBits);
+    const top5 = hitsOf(bitsOf(NUM_GUESSES), numBits);
+    const prefixes = lengths.map((length) => [length, meanOf(hitsOf(first, length)) ?? 0]);
+    return {
+      scores: {
+        method,
+        top1Exact: meanOf(top1) ?? 0,
+        top5Exact: meanOf(top5) ?? 0,
+        top1Prefix: Object.fromEntries(prefixes),
+      },
+      top1Exact: bootstrap.mean(top1, places),
+      top5Exact: bootstrap.mean(top5, places),
+    };
+  });
+  const [model] = scored;
+  return scored.map(({ scores, top1Exact, top5Exact }, i) => {
+    const methodScores: MethodScores = {
+      ...scores,
+      intervals: { top1Exact: intervalOf(top1Exact), top5Exact: intervalOf(top5Exact) },
+    };
+    if (i > 0) {
+      methodScores.modelMinusThis = {
+        top1Exact: differenceInterval(model.top1Exact, top1Exact),
+        top5Exact: differenceInterval(model.top5Exact, top5Exact),
+      };
+    }
+    return methodScores;
+  });
+}
+
+/** The most bits that one of the guesses begins with in common with an address; -1 of none. */
+function commonBits(guesses: readonly Uint8Array[], address: Uint8Array): number {
+  return Math.max(-1, ...guesses.map((guess) => numCommonBits(guess, address)));
+}
+
+/** How many bits two addresses begin with in common. */
+function numCommonBits(a: Uint8Array, b: Uint8Array): number {
+  const byte = a.findIndex((value, i) => value !== b[i]);
+  return byte < 0 ? 8 * a.length : 8 * byte + Math.clz32(a[byte] ^ b[byte]) - 24;
+}

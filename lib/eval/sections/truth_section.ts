@@ -1,0 +1,235 @@
+/**
+ * The section on the truth of a synthetic Internet: the excess of the model's bits over those of the true distributions,
+ * and how far its intervals and quantiles are from the true ones.
+ *
+ * The mean of -log2 P(RTT code | source, destination, time) cannot be below the conditional entropy. The excess over it
+ * is left to learn. It is computed per measurement against the truth's -log2 P of the same code, so the noise that both
+ * share cancels out.
+ *
+ * @module
+ */
+import type { RttLaw } from "../../data/synth/law.ts";
+import { codeProbability } from "../../data/synth/rtt_codes.ts";
+import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
+import { encodeRttCode, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
+import { COVERAGE_LEVELS } from "../metrics/calibration.ts";
+import { UserError } from "../../base/errors.ts";
+import type { SyntheticTruth } from "../../data/synth/truth.ts";
+import type { PingModel } from "../../query/ping_model.ts";
+import type { QuantileCalibration } from "../../query/rtt/quantile_calibration.ts";
+import { type EvalCase, queryOf, withContexts } from "../cases.ts";
+import { meanOf, type MeanWithError, meanWithError, medianOf } from "../metrics/sample_statistics.ts";
+
+// How far predicted RTT distributions are from the true ones of a synthetic Internet.
+//
+// RTT codes are discrete, so a predicted quantile lies somewhere within a code; the code's mass is taken as spread
+// evenly there, on both sides of the comparison, and a prediction that equals the truth covers exactly what it says.
+
+/** Quantiles that are compared with the true ones. */
+export const TRUTH_QUANTILES: readonly number[] = [0.05, 0.25, 0.5, 0.75, 0.95];
+
+/** One reply, its predicted distribution beside the true one. */
+interface ReplyScore {
+  /** -log2 P(measured code | a reply came) of the truth; its mean is the conditional entropy. */
+  trueBits: number;
+  /** The same of the prediction, less `trueBits`; its mean is the excess over the conditional entropy. */
+  excessBits: number;
+  /** For each of {@link COVERAGE_LEVELS} the true probability of the predicted central interval. */
+  coverage: number[];
+  /** For each of {@link TRUTH_QUANTILES}, ms. */
+  predictedMs: number[];
+  trueMs: number[];
+}
+
+/**
+ * Compares a prediction with the truth.
+ *
+ * @param law The true distribution.
+ * @param predicted The predicted one; exact at the measured code.
+ * @param rttCode The measured code, one that the truth can give.
+ */
+export function scoreReply(law: RttLaw, predicted: RttDistribution, rttCode: number): ReplyScore {
+  const trueBits = -Math.log2(codeProbability(law, rttCode));
+  const { lowMs } = rttCodeBounds(rttCode);
+  return {
+    trueBits,
+    excessBits: -Math.log2(predicted.probabilityOf(lowMs)) - trueBits,
+    coverage: COVERAGE_LEVELS.map((level) =>
+      trueProbabilityBelow(law, predicted, 0.5 + level / 2) -
+      trueProbabilityBelow(law, predicted, 0.5 - level / 2)
+    ),
+    predictedMs: TRUTH_QUANTILES.map((q) => predicted.quantileMs(q)),
+    trueMs: TRUTH_QUANTILES.map((q) => law.quantile(q)),
+  };
+}
+
+/** The bits by which the prediction of whether a reply comes is worse than the truth's. */
+export function outcomeExcessBits(law: RttLaw, pFailed: number, isFailed: boolean): number {
+  return isFailed ? Math.log2(law.pFailed / pFailed) : Math.log2((1 - law.pFailed) / (1 - pFailed));
+}
+
+/** The probability of the truth that a reply's RTT is below the predicted q-quantile. */
+export function trueProbabilityBelow(law: RttLaw, predicted: RttDistribution, q: number): number {
+  const quantileMs = predicted.quantileMs(q);
+  const p = predicted.probabilityOf(quantileMs);
+  const shareBelow = (q - (predicted.cdf(quantileMs) - p)) / p;
+  const { lowMs, highMs } = rttCodeBounds(encodeRttCode(quantileMs));
+  return law.probabilityBetween(0, lowMs) + shareBelow * law.probabilityBetween(lowMs, highMs);
+}
+
+/** Mass of a predicted distribution that may be spread evenly over first bytes which the model finds unlikely. */
+const MAX_SPREAD_MASS = 1e-3;
+
+/** Some predictions against the truth. */
+export interface TruthScores {
+  /** Predictions, and how many of them were of measurements with a reply. */
+  numMeasurements: number;
+  numReplies: number;
+  /** -log2 P(RTT code | a reply came) of the truth: an estimate of the conditional entropy. */
+  trueBits: MeanWithError;
+  /** The same of the model, less that of the truth. */
+  excessBits: MeanWithError;
+  /** The same for whether a reply comes. */
+  outcomeExcessBits: MeanWithError;
+  /** Mean true probability of the model's central intervals; `share` is null of no replies. */
+  coverage: { level: number; share: number | null }[];
+  /** |predicted - true| of quantiles of the RTT, in ms and as a share of the true one; null of no replies. */
+  quantiles: {
+    q: number;
+    meanAbsoluteMs: number | null;
+    medianAbsoluteMs: number | null;
+    medianRelative: number | null;
+  }[];
+}
+
+/** The same of predictions that were corrected. */
+export type CalibratedScores = Pick<TruthScores, "excessBits" | "coverage">;
+
+/** Predictions against the truth, all of them and by group. */
+export interface TruthSection extends TruthScores {
+  byContext: (TruthScores & { context: number })[];
+  byIpVersion: (TruthScores & { ipVersion: 4 | 6 })[];
+  /** Of all, with distributions corrected by the validation split; absent without one. */
+  calibrated?: CalibratedScores;
+}
+
+/** How predictions are compared with the truth. */
+interface TruthSectionOptions {
+  truth: SyntheticTruth;
+  /** A correction of the predictions, to be compared too. */
+  calibration?: QuantileCalibration | undefined;
+  /** Numbers of context measurements; each case gets one of them, in rotation. */
+  contexts: readonly number[];
+  /** Predict each case with every number of context measurements instead. */
+  isEveryContext?: boolean;
+  onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** One prediction. */
+interface TruthSample {
+  context: number;
+  ipVersion: 4 | 6;
+  outcomeExcessBits: number;
+  /** Absent if there was no reply. */
+  reply?: ReplyScore;
+  /** The same of the corrected prediction. */
+  calibrated?: ReplyScore;
+}
+
+/**
+ * Compares a model with the truth of a synthetic Internet.
+ *
+ * @param cases Held-out measurements of that Internet.
+ * @throws {UserError} If a measurement is not of that Internet.
+ */
+export async function evaluateTruth(
+  model: PingModel,
+  cases: readonly EvalCase[],
+  options: TruthSectionOptions,
+): Promise<TruthSection> {
+  const { contexts, isEveryContext, calibration, onProgress } = options;
+  const laws = cases.map((drawn) => lawOf(options.truth, drawn));
+  const asked = withContexts(cases.length, { contexts, everyContext: isEveryContext });
+  const samples: TruthSample[] = [];
+  await model.likelyRttDistributions(
+    asked.map(({ index, context }) => queryOf(cases[index], context)),
+    (predicted, i) => {
+      const { index, context } = asked[i];
+      const { source, rttCode } = cases[index].measurement;
+      const law = laws[index];
+      const sample: TruthSample = {
+        context,
+        ipVersion: source.length === 4 ? 4 : 6,
+        outcomeExcessBits: outcomeExcessBits(law, predicted.pFailed, rttCode === null),
+      };
+      if (rttCode !== null) {
+        sample.reply = scoreReply(law, predicted, rttCode);
+        if (calibration) sample.calibrated = scoreReply(law, calibration.apply(predicted), rttCode);
+      }
+      samples.push(sample);
+      onProgress?.(samples.length, asked.length);
+    },
+    {
+      maxSpreadMass: MAX_SPREAD_MASS,
+      codes: asked.map(({ index }) => cases[index].measurement.rttCode),
+    },
+  );
+  const corrected = samples.flatMap(({ calibrated }) => calibrated ? [calibrated] : []);
+  const summariseIf = (isWanted: (sample: TruthSample) => boolean) => summarise(samples.filter(isWanted));
+  const section: TruthSection = {
+    ...summarise(samples),
+    byContext: contexts.map((context) => ({
+      context,
+      ...summariseIf((sample) => sample.context === context),
+    })),
+    byIpVersion: ([4, 6] as const).map((ipVersion) => ({
+      ipVersion,
+      ...summariseIf((sample) => sample.ipVersion === ipVersion),
+    })),
+  };
+  if (corrected.length > 0) section.calibrated = summariseBits(corrected);
+  return section;
+}
+
+/** The true distribution of a case, which it can come from. */
+function lawOf(truth: SyntheticTruth, { srcAddr, dstAddr, rttMs, measurement }: EvalCase): RttLaw {
+  const { timeS, rttCode } = measurement;
+  const law = truth.has(srcAddr) && truth.has(dstAddr) ? truth.law(srcAddr, dstAddr, timeS) : undefined;
+  const p = !law ? 0 : rttCode === null ? law.pFailed : codeProbability(law, rttCode);
+  if (law && p > 0) return law;
+  const found = rttMs === null ? "no reply" : `${rttMs} ms`;
+  throw new UserError(
+    `Cannot compare with the truth: found ${found} from ${srcAddr} to ${dstAddr} at ${timeS} s, which cannot come from ` +
+      "this synthetic Internet; name the truth file that synth wrote with these measurements",
+  );
+}
+
+function summarise(samples: readonly TruthSample[]): TruthScores {
+  const replies = samples.flatMap(({ reply }) => reply ? [reply] : []);
+  return {
+    numMeasurements: samples.length,
+    numReplies: replies.length,
+    trueBits: meanWithError(replies.map(({ trueBits }) => trueBits)),
+    outcomeExcessBits: meanWithError(samples.map((sample) => sample.outcomeExcessBits)),
+    ...summariseBits(replies),
+    quantiles: TRUTH_QUANTILES.map((q, i) => {
+      const errorsMs = replies.map(({ predictedMs, trueMs }) => Math.abs(predictedMs[i] - trueMs[i]));
+      return {
+        q,
+        meanAbsoluteMs: meanOf(errorsMs),
+        medianAbsoluteMs: medianOf(errorsMs),
+        medianRelative: medianOf(errorsMs.map((errorMs, k) => errorMs / replies[k].trueMs[i])),
+      };
+    }),
+  };
+}
+
+function summariseBits(replies: readonly ReplyScore[]): CalibratedScores {
+  return {
+    excessBits: meanWithError(replies.map(({ excessBits }) => excessBits)),
+    coverage: COVERAGE_LEVELS.map((level, i) => ({
+      level,
+      share: meanOf(replies.map(({ coverage }) => coverage[i])),
+    })),
+  };
+}

@@ -1,0 +1,276 @@
+/**
+ * Chunks of Riegeli files: the 40-byte header and the data of a simple chunk (records one after the other,
+ * optionally compressed).
+ *
+ * Format: https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md, sections "Chunk"
+ * and "Simple chunk with records".
+ *
+ * @module
+ */
+import { brotliCompressSync, brotliDecompressSync, constants, zstdCompressSync } from "node:zlib";
+import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { compressors } from "hyparquet-compressors";
+import { ensure } from "../../base/errors.ts";
+import { CHUNK_HEADER_SIZE_BYTES, readU64, writeU64 } from "./riegeli_blocks.ts";
+import { isSameHash, type RiegeliHash } from "./riegeli_hash.ts";
+import { decompressZstdFrame } from "../compression/zstd_decoder.ts";
+
+/** The compressions of a writer. */
+export type Compression = "zstd" | "brotli" | "none";
+
+/** Kinds of chunk, by the character in their header. */
+export const CHUNK_TYPES = {
+  signature: 0x73,
+  simple: 0x72,
+  padding: 0x70,
+  transposed: 0x74,
+  metadata: 0x6d,
+} as const;
+
+/** The fields of a chunk's header. */
+export interface ChunkHeader {
+  /** One of {@link CHUNK_TYPES}. */
+  type: number;
+  /** Length of the data as stored. */
+  dataSizeBytes: number;
+  /** The checksum of the data as stored. */
+  dataHash: Uint8Array;
+  numRecords: number;
+  /** Sum of the lengths of the records. */
+  decodedSizeBytes: number;
+}
+
+/** Data of a chunk that violate the format; the reader adds the file and the offset. */
+export class ChunkError extends Error {
+  override name = "ChunkError";
+}
+
+const LETTER: Record<Compression, number> = { none: 0, zstd: 0x7a, brotli: 0x62 };
+const SNAPPY = 0x73;
+// Google's writer: zstd level 3 with a window of 2^20 bytes; brotli quality 6 (array_record's defaults).
+const ZSTD_LEVEL = 3;
+const ZSTD_WINDOW_LOG = 20;
+const BROTLI_QUALITY = 6;
+// ASSUMPTION: no valid chunk is larger; the limit bounds the allocation for a forged header.
+const MAX_DECODED_BYTES = 2 ** 30;
+const MAX_RECORDS = 2 ** 23; // each takes some 100 bytes besides its content
+/** The number of cached encoded sizes of single records, about 200 bytes each. */
+const MAX_LONE_SIZES = 4096;
+
+/** The name of a compression in the options string of array_record's writer. */
+export const COMPRESSION_OPTION: Record<Compression, string> = {
+  none: "uncompressed",
+  zstd: `zstd:${ZSTD_LEVEL},window_log:${ZSTD_WINDOW_LOG}`,
+  brotli: `brotli:${BROTLI_QUALITY}`,
+};
+
+/** Encodes a chunk header over `data`. */
+export function encodeChunkHeader(
+  hash: RiegeliHash,
+  data: Uint8Array,
+  chunk: Pick<ChunkHeader, "type" | "numRecords" | "decodedSizeBytes">,
+): Uint8Array {
+  const header = new Uint8Array(CHUNK_HEADER_SIZE_BYTES);
+  writeU64(header, 8, data.length);
+  header.set(hash(data), 16);
+  // One byte of type and seven of count share a 64-bit word.
+  writeU64(header, 24, chunk.numRecords * 256 + chunk.type);
+  writeU64(header, 32, chunk.decodedSizeBytes);
+  header.set(hash(header.subarray(8)));
+  return header;
+}
+
+/**
+ * Decodes a chunk header.
+ *
+ * @throws {ChunkError} If its checksum is wrong or its sizes exceed the limits.
+ */
+export function decodeChunkHeader(hash: RiegeliHash, header: Uint8Array): ChunkHeader {
+  if (header.length < CHUNK_HEADER_SIZE_BYTES) throw new ChunkError("a chunk header is truncated");
+  if (!isSameHash(header, 0, hash(header.subarray(8, CHUNK_HEADER_SIZE_BYTES)))) {
+    throw new ChunkError("a chunk header has a wrong checksum");
+  }
+  const typeAndCount = header.slice(24, 32);
+  const type = typeAndCount[0];
+  typeAndCount[0] = 0;
+  const chunk = {
+    type,
+    dataSizeBytes: readU64(header, 8),
+    dataHash: header.slice(16, 24),
+    numRecords: readU64(typeAndCount, 0) / 256,
+    decodedSizeBytes: readU64(header, 32),
+  };
+  if (chunk.decodedSizeBytes > MAX_DECODED_BYTES || chunk.numRecords > MAX_RECORDS) {
+    throw new ChunkError(
+      `a chunk states ${chunk.numRecords} records of ${chunk.decodedSizeBytes} bytes, ` +
+        `expected at most ${MAX_RECORDS} of ${MAX_DECODED_BYTES}`,
+    );
+  }
+  return chunk;
+}
+
+/** Encodes records as the data of a simple chunk. */
+export function encodeSimpleChunk(records: readonly Uint8Array[], compression: Compression): Uint8Array {
+  const sizes = records.length === 1
+    ? loneSize(records[0].length, compression)
+    : encodeSizes(records.map(({ length }) => length), compression);
+  const values = compress(records.length === 1 ? records[0] : concatenate(records), compression);
+  return concatenate([sizes, ...values]);
+}
+
+/** The compression's letter, the size of the compressed record sizes, and these sizes. */
+function encodeSizes(sizesBytes: readonly number[], compression: Compression): Uint8Array {
+  const sizes = new BinaryWriter();
+  for (const sizeBytes of sizesBytes) sizes.uint32(sizeBytes);
+  const compressed = compress(sizes.finish(), compression);
+  const numBytes = compressed.reduce((sum, part) => sum + part.length, 0);
+  return concatenate([Uint8Array.of(LETTER[compression]), encodeVarint(numBytes), ...compressed]);
+}
+
+const loneSizes = new Map<string, Uint8Array>();
+
+/** {@link encodeSizes} with a cache: compressing two bytes takes as long as compressing a small record. */
+function loneSize(sizeBytes: number, compression: Compression): Uint8Array {
+  const key = `${compression} ${sizeBytes}`;
+  let encoded = loneSizes.get(key);
+  if (!encoded) {
+    if (loneSizes.size >= MAX_LONE_SIZES) loneSizes.clear();
+    encoded = encodeSizes([sizeBytes], compression);
+    loneSizes.set(key, encoded);
+  }
+  return encoded;
+}
+
+/**
+ * Decodes the data of a simple chunk.
+ *
+ * @param data The data, its checksum verified.
+ * @param header The chunk's header.
+ * @returns The records, views of one array.
+ * @throws {ChunkError} If the data violate the header or the format.
+ */
+export function decodeSimpleChunk(
+  data: Uint8Array,
+  header: Pick<ChunkHeader, "numRecords" | "decodedSizeBytes">,
+): Uint8Array[] {
+  if (data.length < 2) throw new ChunkError("a chunk has no data");
+  const letter = data[0];
+  const reader = new BinaryReader(data.subarray(1));
+  const sizesLength = readVarint(reader);
+  const sizesBegin = 1 + reader.pos;
+  if (sizesLength > data.length - sizesBegin) throw new ChunkError("the sizes of the records are truncated");
+  const values = decompress(data.subarray(sizesBegin + sizesLength), letter, header.decodedSizeBytes);
+  if (values.length !== header.decodedSizeBytes) {
+    throw new ChunkError(
+      `a chunk has ${values.length} bytes of records, expected ${header.decodedSizeBytes}`,
+    );
+  }
+  // The size of a single record is already known; decompressing it would take as long as the record.
+  if (header.numRecords === 1 && letter !== LETTER.none) return [values];
+  // A size takes at most 10 bytes, the longest varint.
+  const sizes = new BinaryReader(
+    decompress(data.subarray(sizesBegin, sizesBegin + sizesLength), letter, 10 * header.numRecords),
+  );
+  const records: Uint8Array[] = [];
+  let begin = 0;
+  for (let i = 0; i < header.numRecords; i++) {
+    const end = begin + readVarint(sizes);
+    if (end > values.length) throw new ChunkError("the sizes of the records pass the end of their chunk");
+    records.push(values.subarray(begin, end));
+    begin = end;
+  }
+  if (begin !== values.length || sizes.pos !== sizes.len) {
+    throw new ChunkError("the sizes of the records do not add up to their chunk");
+  }
+  return records;
+}
+
+/** The decoded size, unless nothing is compressed, and the compressed bytes. */
+function compress(bytes: Uint8Array, compression: Compression): Uint8Array[] {
+  if (compression === "none") return [bytes];
+  const compressed = compression === "zstd"
+    ? zstdCompressSync(bytes, zstdOptions(bytes.length))
+    : brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } });
+  return [encodeVarint(bytes.length), compressed];
+}
+
+function encodeVarint(value: number): Uint8Array {
+  const bytes: number[] = [];
+  for (; value > 127; value >>>= 7) bytes.push(value & 127 | 128);
+  bytes.push(value);
+  return Uint8Array.from(bytes);
+}
+
+function zstdOptions(lengthBytes: number) {
+  return {
+    // With the size given beforehand the frame states it, as in the files of Google's writer.
+    pledgedSrcSize: lengthBytes,
+    // Above ZSTD_compressBound: with a smaller buffer Deno 2.9 calls zstd once too often, and an empty second frame
+    // follows the first, which Riegeli's readers refuse.
+    chunkSize: lengthBytes + (lengthBytes >> 7) + 1024,
+    params: {
+      [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL,
+      [constants.ZSTD_c_windowLog]: ZSTD_WINDOW_LOG,
+    },
+  };
+}
+
+function decompress(bytes: Uint8Array, letter: number, maxBytes: number): Uint8Array {
+  if (letter === LETTER.none) return bytes;
+  const reader = new BinaryReader(bytes);
+  const length = readVarint(reader);
+  if (length > maxBytes) {
+    throw new ChunkError(`a compressed part states ${length} bytes, expected at most ${maxBytes}`);
+  }
+  const body = bytes.subarray(reader.pos);
+  let decoded: Uint8Array;
+  try {
+    decoded = decompressBody(body, letter, length);
+  } catch (cause) {
+    if (cause instanceof ChunkError) throw cause;
+    throw new ChunkError("a compressed part cannot be decompressed", { cause });
+  }
+  if (decoded.length !== length) {
+    throw new ChunkError(`a compressed part has ${decoded.length} bytes, expected ${length}`);
+  }
+  return decoded;
+}
+
+function decompressBody(body: Uint8Array, letter: number, length: number): Uint8Array {
+  if (letter === LETTER.zstd) return decompressZstdFrame(body, length);
+  // One output buffer of the right size; node:zlib needs at least 64 bytes.
+  const options = { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length) };
+  if (letter === LETTER.brotli) return plainBytes(brotliDecompressSync(body, options));
+  if (letter !== SNAPPY) {
+    throw new ChunkError(
+      `a chunk is compressed with ${JSON.stringify(String.fromCharCode(letter))}, which is unknown`,
+    );
+  }
+  if (readVarint(new BinaryReader(body)) !== length) throw new ChunkError("Snappy data has a wrong length");
+  ensure(compressors.SNAPPY, "hyparquet-compressors has Snappy");
+  return compressors.SNAPPY(body, length); // one WebAssembly instance for all chunks
+}
+
+/** A Buffer's bytes as a plain array: `slice` of a Buffer would not copy. */
+function plainBytes(buffer: Uint8Array): Uint8Array {
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+}
+
+function readVarint(reader: BinaryReader): number {
+  try {
+    return reader.uint32();
+  } catch (cause) {
+    throw new ChunkError("a size is truncated", { cause });
+  }
+}
+
+/** Joins arrays of bytes. */
+export function concatenate(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let length = 0;
+  for (const part of parts) {
+    bytes.set(part, length);
+    length += part.length;
+  }
+  return bytes;
+}

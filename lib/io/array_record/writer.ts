@@ -1,0 +1,166 @@
+/**
+ * Writes ArrayRecord files: Riegeli files of simple chunks with an index at the end, as Google's
+ * `array_record` (and so Grain) reads them.
+ *
+ * Layout: 64 bytes of signature, data chunks, a footer chunk with the index, padding to a block boundary, and
+ * one block with the postscript, which holds the footer's offset. Uncompressed files equal those of Google's writer
+ * byte for byte. References: riegeli_blocks.ts, riegeli_chunks.ts, footer.ts.
+ *
+ * @module
+ */
+import { ensure } from "../../base/errors.ts";
+import { AtomicFile } from "../files/atomic.ts";
+import { type ChunkEntry, encodeFooter, encodePostscript } from "./footer.ts";
+import {
+  CHUNK_HEADER_SIZE_BYTES,
+  chunkEnd,
+  layOutChunk,
+  remainingInBlock,
+  USABLE_BLOCK_SIZE_BYTES,
+} from "./riegeli_blocks.ts";
+import {
+  CHUNK_TYPES,
+  type Compression,
+  COMPRESSION_OPTION,
+  concatenate,
+  encodeChunkHeader,
+  encodeSimpleChunk,
+} from "./riegeli_chunks.ts";
+import { loadRiegeliHash, type RiegeliHash } from "./riegeli_hash.ts";
+
+// Small chunks are collected up to this size before they are written.
+const WRITE_BUFFER_BYTES = 1 << 20;
+/** The largest record: Riegeli's readers take chunks up to 2 GiB; decoders here up to 1 GiB. */
+const MAX_RECORD_BYTES = 2 ** 30;
+
+/** Options of a writer. */
+export interface ArrayRecordWriterOptions {
+  /** The compression of chunks; zstd by default. */
+  compression?: Compression;
+  /** Records per chunk; 1 by default, so that each record is readable alone. */
+  groupSize?: number;
+}
+
+/** Writes one file; its path does not exist until {@link ArrayRecordWriter.close}. */
+export class ArrayRecordWriter {
+  /** Records written so far. */
+  numRecords = 0;
+  readonly #file: AtomicFile;
+  readonly #hash: RiegeliHash;
+  readonly #compression: Compression;
+  readonly #groupSize: number;
+  readonly #chunks: ChunkEntry[] = [];
+  #group: Uint8Array[] = [];
+  #pending: Uint8Array[] = [];
+  #pendingBytes = 0;
+  /** The offset of the next chunk. */
+  #position = 0;
+
+  private constructor(file: AtomicFile, hash: RiegeliHash, options: ArrayRecordWriterOptions) {
+    this.#file = file;
+    this.#hash = hash;
+    this.#compression = options.compression ?? "zstd";
+    this.#groupSize = options.groupSize ?? 1;
+    ensure(this.#groupSize >= 1 && Number.isInteger(this.#groupSize), "groupSize is not a positive integer");
+    this.#writeChunk(CHUNK_TYPES.signature, new Uint8Array(0), { numRecords: 0, decodedSizeBytes: 0 });
+  }
+
+  /**
+   * Opens a writer.
+   *
+   * @param path The file's name once it is complete.
+   * @throws {UserError} If the file cannot be made.
+   */
+  static async create(path: string, options: ArrayRecordWriterOptions = {}): Promise<ArrayRecordWriter> {
+    const hash = await loadRiegeliHash();
+    return new ArrayRecordWriter(AtomicFile.create(path), hash, options);
+  }
+
+  /**
+   * Appends a record. The array may be used again afterwards.
+   *
+   * @throws {UserError} If the disk is full; the temporary file is then deleted.
+   */
+  write(record: Uint8Array): void {
+    ensure(record.length <= MAX_RECORD_BYTES, `a record of ${record.length} bytes is too large`);
+    this.#group.push(this.#groupSize === 1 ? record : record.slice());
+    this.numRecords++;
+    if (this.#group.length >= this.#groupSize) this.#flushGroup();
+  }
+
+  /**
+   * Writes the index and gives the file its name.
+   *
+   * @returns Number of records and size in bytes of the file.
+   * @throws {UserError} If the disk is full; the temporary file is then deleted.
+   */
+  close(): { numRecords: number; numBytes: number } {
+    this.#flushGroup();
+    const footerOffsetBytes = this.#position;
+    const footer = encodeFooter({
+      numRecords: this.numRecords,
+      writerOptions: `group_size:${this.#groupSize},transpose:false,pad_to_block_boundary:false,` +
+        `${COMPRESSION_OPTION[this.#compression]},max_parallelism:1`,
+      chunks: this.#chunks,
+    });
+    this.#writeRecords(footer, this.#compression);
+    this.#padToBlockBoundary();
+    this.#writeRecords(encodePostscript(footerOffsetBytes), "none");
+    this.#padToBlockBoundary();
+    this.#flushPending();
+    this.#file.commit();
+    return { numRecords: this.numRecords, numBytes: this.#position };
+  }
+
+  /** Deletes the file if it was not closed. */
+  [Symbol.dispose](): void {
+    this.#file.abort();
+  }
+
+  #flushGroup(): void {
+    if (this.#group.length === 0) return;
+    const offsetBytes = this.#position;
+    const numRecords = this.#group.length;
+    const decodedSizeBytes = this.#writeRecords(this.#group, this.#compression);
+    this.#chunks.push({ offsetBytes, decodedSizeBytes, numRecords });
+    this.#group = [];
+  }
+
+  #writeRecords(records: readonly Uint8Array[], compression: Compression): number {
+    const decodedSizeBytes = records.reduce((sum, record) => sum + record.length, 0);
+    const data = encodeSimpleChunk(records, compression);
+    this.#writeChunk(CHUNK_TYPES.simple, data, { numRecords: records.length, decodedSizeBytes });
+    return decodedSizeBytes;
+  }
+
+  /** Riegeli's `PadToBlockBoundary`: a chunk of zeros that ends with the block. */
+  #padToBlockBoundary(): void {
+    let length = remainingInBlock(this.#position);
+    if (length === 0) return;
+    // If the chunk's header does not fit, the padding takes the next block too.
+    if (length < CHUNK_HEADER_SIZE_BYTES) length += USABLE_BLOCK_SIZE_BYTES;
+    const zeros = new Uint8Array(length - CHUNK_HEADER_SIZE_BYTES);
+    this.#writeChunk(CHUNK_TYPES.padding, zeros, { numRecords: 0, decodedSizeBytes: 0 });
+    ensure(remainingInBlock(this.#position) === 0, "padding does not end with its block");
+  }
+
+  #writeChunk(
+    type: number,
+    data: Uint8Array,
+    size: { numRecords: number; decodedSizeBytes: number },
+  ): void {
+    const header = encodeChunkHeader(this.#hash, data, { type, ...size });
+    const end = chunkEnd(this.#position, data.length, size.numRecords);
+    const bytes = layOutChunk(this.#hash, this.#position, end, [header, data]);
+    this.#position = end;
+    this.#pending.push(bytes);
+    this.#pendingBytes += bytes.length;
+    if (this.#pendingBytes >= WRITE_BUFFER_BYTES) this.#flushPending();
+  }
+
+  #flushPending(): void {
+    this.#file.writeSync(concatenate(this.#pending));
+    this.#pending = [];
+    this.#pendingBytes = 0;
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Input files as streams of bytes, decompressed according to their first bytes: gzip (RFC 1952), bzip2, Zstandard
+ * (RFC 8878), or none. Archives of several members or frames are read to their end.
+ *
+ * @module
+ */
+import { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { FormatError } from "../../base/errors.ts";
+import { explainFileError } from "../files/file_errors.ts";
+import { openRegularFile } from "../files/byte_file.ts";
+import { decompressBzip2 } from "./bzip2_blocks.ts";
+import { decompressZstd } from "./zstd_decoder.ts";
+
+const CHUNK_BYTES = 1 << 18;
+
+/** The name that stands for standard input. */
+export const STANDARD_INPUT = "-";
+
+/** The compression of a file. */
+export type Compression = "none" | "gzip" | "bzip2" | "zstd";
+
+/** A file opened as a stream. */
+export interface InputStream {
+  compression: Compression;
+  /** The decompressed bytes. Each chunk belongs to the consumer. */
+  chunks: AsyncGenerator<Uint8Array>;
+}
+
+/**
+ * Opens a file, or standard input for `-`, and looks at its first bytes.
+ *
+ * @param path The file.
+ * @param options `onBytes`: called after each read with the number of (compressed) bytes.
+ * @throws {UserError} If the file cannot be opened. Reading on throws a {@link FormatError} that names the file and
+ *   the byte where compressed data is damaged or ends too early.
+ */
+export async function openInput(
+  path: string,
+  options: { onBytes?: (numBytes: number) => void } = {},
+): Promise<InputStream> {
+  const raw = readRaw(path, options.onBytes);
+  const head = await takeHead(raw);
+  const compression = detectCompression(head);
+  return { compression, chunks: decompress(compression, prepend(head, raw), path) };
+}
+
+function detectCompression(head: Uint8Array): Compression {
+  const startsWith = (...bytes: number[]) => bytes.every((byte, i) => head[i] === byte);
+  if (startsWith(0x1f, 0x8b)) return "gzip";
+  if (startsWith(0x42, 0x5a, 0x68)) return "bzip2";
+  if (startsWith(0x28, 0xb5, 0x2f, 0xfd)) return "zstd";
+  return "none";
+}
+
+function decompress(
+  compression: Compression,
+  chunks: AsyncGenerator<Uint8Array>,
+  path: string,
+): AsyncGenerator<Uint8Array> {
+  if (compression === "gzip") return decompressGzip(chunks, path);
+  if (compression === "bzip2") return decompressBzip2(chunks, path);
+  if (compression === "zstd") return decompressZstd(chunks, path);
+  return chunks;
+}
+
+async function* decompressGzip(
+  chunks: AsyncGenerator<Uint8Array>,
+  path: string,
+): AsyncGenerator<Uint8Array> {
+  let offsetBytes = 0;
+  let sourceError: unknown;
+  async function* counted() {
+    try {
+      for await (const chunk of chunks) {
+        yield chunk;
+        offsetBytes += chunk.length;
+      }
+    } catch (error) {
+      sourceError = error;
+    }
+  }
+  try {
+    yield* Readable.from(counted()).pipe(createGunzip({ chunkSize: CHUNK_BYTES }));
+    if (sourceError) throw sourceError;
+  } catch (error) {
+    if (sourceError || !(error instanceof Error)) throw sourceError ?? error;
+    const what = /unexpected end/.test(error.message)
+      ? "the gzip data ends too early, the file is truncated"
+      : `the gzip data is damaged (${error.message})`;
+    throw new FormatError(`${what}; fetch the file again`, { path, offsetBytes, cause: error });
+  }
+}
+
+async function* readRaw(path: string, onBytes?: (numBytes: number) => void): AsyncGenerator<Uint8Array> {
+  try {
+    using file = path === STANDARD_INPUT ? undefined : openRegularFile(path);
+    const source = file ?? Deno.stdin;
+    while (true) {
+      const buffer = new Uint8Array(CHUNK_BYTES);
+      const numBytes = await source.read(buffer);
+      if (numBytes === null) return;
+      onBytes?.(numBytes);
+      yield buffer.subarray(0, numBytes);
+    }
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
+  }
+}
+
+/** The first bytes, at least four where the stream has them. */
+async function takeHead(raw: AsyncGenerator<Uint8Array>): Promise<Uint8Array> {
+  let head = new Uint8Array(0);
+  while (head.length < 4) {
+    const next = await raw.next();
+    if (next.done) break;
+    const joined = new Uint8Array(head.length + next.value.length);
+    joined.set(head);
+    joined.set(next.value, head.length);
+    head = joined;
+  }
+  return head;
+}
+
+async function* prepend(head: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  if (head.length > 0) yield head;
+  yield* rest;
+}

@@ -1,0 +1,112 @@
+/**
+ * Zstandard decompression (RFC 8878): of single frames, and of a stream of any number of frames (pzstd writes several).
+ *
+ * @module
+ */
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { FormatError, UserError } from "../../base/errors.ts";
+import { ZstdDecoder } from "./zstd_handle.ts";
+
+const OUTPUT_BYTES = 1 << 17;
+const LAST_BYTE = 7;
+
+/** One per thread, made at the first frame; null if the runtime has none. */
+let decoder: ZstdDecoder | null | undefined;
+
+/**
+ * Decompresses a frame.
+ *
+ * @param frame The compressed bytes.
+ * @param sizeBytes The stated size of the decompressed frame.
+ * @returns The bytes, in a buffer of their own; fewer than stated if the frame has fewer or is truncated.
+ * @throws {Error} If the frame cannot be decoded or has more bytes than stated.
+ */
+export function decompressZstdFrame(frame: Uint8Array, sizeBytes: number): Uint8Array {
+  decoder ??= ZstdDecoder.open() ?? null;
+  // The public call reports the fault.
+  return (decoder && tryDecoder(decoder, frame, sizeBytes)) ?? decompressPublicly(frame, sizeBytes);
+}
+
+function tryDecoder(decoder: ZstdDecoder, frame: Uint8Array, sizeBytes: number): Uint8Array | undefined {
+  const output = new Uint8Array(sizeBytes);
+  // A truncated frame leaves the decoder inside the frame.
+  decoder.reset();
+  try {
+    const { inputLeft, outputLeft } = decoder.decode(frame, output);
+    return inputLeft === 0 && outputLeft === 0 ? output : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function decompressPublicly(frame: Uint8Array, sizeBytes: number): Uint8Array {
+  // One output buffer of the right size; node:zlib needs at least 64 bytes.
+  const options = { maxOutputLength: Math.max(1, sizeBytes), chunkSize: Math.max(64, sizeBytes) };
+  const { buffer, byteOffset, byteLength } = zstdDecompressSync(frame, options);
+  // A plain array: `slice` of a Buffer would not copy.
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+/**
+ * Decompresses Zstandard frames.
+ *
+ * @param chunks The compressed bytes, cut anywhere.
+ * @param path The file they come from, for errors.
+ * @throws {FormatError} If the bytes are damaged or end inside a frame.
+ */
+export async function* decompressZstd(
+  chunks: AsyncIterable<Uint8Array>,
+  path: string,
+): AsyncGenerator<Uint8Array> {
+  const decoder = ZstdDecoder.open();
+  if (!decoder) {
+    throw new UserError(
+      `Cannot read ${path}: this Deno has no Zstandard decoder for streams, expected one as in Deno 2.9; ` +
+        "decompress the file with zstd -d",
+    );
+  }
+  let offsetBytes = 0;
+  for await (const chunk of chunks) {
+    let rest = chunk;
+    let isFull = false;
+    while (rest.length > 0 || isFull) {
+      const output = new Uint8Array(OUTPUT_BYTES);
+      const { inputLeft, outputLeft } = decode(decoder, rest, output, { path, offsetBytes });
+      offsetBytes += rest.length - inputLeft;
+      rest = rest.subarray(rest.length - inputLeft);
+      isFull = outputLeft === 0;
+      if (outputLeft < OUTPUT_BYTES) yield output.subarray(0, OUTPUT_BYTES - outputLeft);
+    }
+  }
+  if (!isBetweenFrames(decoder)) {
+    throw new FormatError("the zstd data ends too early, the file is truncated; fetch it again", {
+      path,
+      offsetBytes,
+    });
+  }
+}
+
+function decode(
+  decoder: ZstdDecoder,
+  input: Uint8Array,
+  output: Uint8Array,
+  where: { path: string; offsetBytes: number },
+): { inputLeft: number; outputLeft: number } {
+  try {
+    return decoder.decode(input, output);
+  } catch (cause) {
+    const what = cause instanceof Error ? cause.message : String(cause);
+    throw new FormatError(`the zstd data is damaged (${what}); fetch the file again`, { ...where, cause });
+  }
+}
+
+/** Whether the last frame is complete: only then does the decoder read another one. */
+function isBetweenFrames(decoder: ZstdDecoder): boolean {
+  const output = new Uint8Array(2);
+  try {
+    const { outputLeft } = decoder.decode(zstdCompressSync(Uint8Array.of(LAST_BYTE)), output);
+    return outputLeft === 1 && output[0] === LAST_BYTE;
+  } catch {
+    return false;
+  }
+}

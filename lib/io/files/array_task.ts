@@ -1,0 +1,72 @@
+/**
+ * `--task I/N`: a stage's work divided over N runs, which may run at the same time on machines that share a file
+ * system. The name comes from SLURM's job arrays (https://slurm.schedmd.com/job_array.html).
+ *
+ * @module
+ */
+import { UsageError } from "../../base/errors.ts";
+
+/** A run's number, and how many runs there are. */
+export interface ArrayTask {
+  /** 1..count. */
+  readonly index: number;
+  readonly count: number;
+}
+
+/** A run that does all the work. */
+export const ONLY_TASK: ArrayTask = { index: 1, count: 1 };
+
+/** The prefix of a work folder's name, see staged_output.ts. */
+export const WORK = ".work";
+/** Names that show that a task has begun or is done. */
+export const TRACE = /^(?:\.work|manifest(?=.*\.json$))(?:-(\d{5})-of-(\d{5}))?(?:\.json)?$/;
+
+/** File names have five digits. */
+const MAX_TASKS = 99_999;
+
+/**
+ * Parses `2/4`.
+ *
+ * @throws {UsageError} If the text has another form.
+ */
+export function parseArrayTask(text: string): ArrayTask {
+  const [index, count] = (/^(\d{1,5})\/(\d{1,5})$/.exec(text)?.slice(1) ?? []).map(Number);
+  if (index >= 1 && index <= count) return { index, count };
+  throw new UsageError(
+    `Cannot use --task ${text}: expected I/N with I from 1 to N and N up to ${MAX_TASKS}, such as 2/4`,
+  );
+}
+
+/** `2/4`. */
+export function formatArrayTask({ index, count }: ArrayTask): string {
+  return `${index}/${count}`;
+}
+
+/** The suffix of a task's file names: `-00002-of-00004`, or nothing if it is the only task. */
+export function taskSuffix({ index, count }: ArrayTask): string {
+  return count === 1 ? "" : `-${padded(index)}-of-${padded(count)}`;
+}
+
+/** Numbers of tasks as SLURM's --array takes them: `3,7-9`. @param indexes In ascending order. */
+export function formatIndexes(indexes: readonly number[]): string {
+  const ranges: [first: number, last: number][] = [];
+  for (const index of indexes) {
+    const range = ranges.at(-1);
+    if (range?.[1] === index - 1) range[1] = index;
+    else ranges.push([index, index]);
+  }
+  return ranges.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`).join(",");
+}
+
+/**
+ * The task's share of a sequence. The tasks' shares follow each other, and their sizes differ by at most one.
+ *
+ * @returns The share's first index, in 0..total - 1, and the index after its last one.
+ */
+export function shareOf({ index, count }: ArrayTask, total: number): [first: number, end: number] {
+  return [Math.floor(total * (index - 1) / count), Math.floor(total * index / count)];
+}
+
+function padded(number: number): string {
+  return String(number).padStart(5, "0");
+}

@@ -1,0 +1,245 @@
+/**
+ * Open files with complete reads and writes: Deno's own calls may transfer only a part of the bytes.
+ *
+ * Only regular files are opened for reading: a named pipe without a writer blocks for ever, a device has no end.
+ *
+ * @module
+ */
+import { dirname } from "@std/path";
+import { FormatError, UserError } from "../../base/errors.ts";
+import { explainFileError } from "./file_errors.ts";
+
+const CHUNK_BYTES = 1 << 20;
+/** Largest part of one call: the system takes no more than 2 GiB at a time. */
+const MAX_CALL_BYTES = 1 << 24;
+// ASSUMPTION: large enough to make system calls rare, and small compared with every memory limit.
+const READ_AHEAD_BYTES = 1 << 18;
+
+/** A file open for reading or writing; errors name it and the byte. */
+export class ByteFile implements Disposable {
+  readonly #file: Deno.FsFile;
+  #isOpen = true;
+
+  private constructor(readonly path: string, file: Deno.FsFile) {
+    this.#file = file;
+  }
+
+  /**
+   * Opens a regular file for reading.
+   *
+   * @param action The action, for errors; `read PATH` by default.
+   * @throws {UserError} If it cannot be read or is not a regular file.
+   */
+  static open(path: string, action?: string): ByteFile {
+    return new ByteFile(path, openRegularFile(path, action));
+  }
+
+  /**
+   * Opens a file for writing; it and its folder are made if needed.
+   *
+   * @param mode `new`: empty; `append`: at its end; `update`: anywhere in it, and for reading too.
+   * @throws {UserError} If it cannot be written.
+   */
+  static write(path: string, mode: "new" | "append" | "update"): ByteFile {
+    const options = {
+      new: { write: true, create: true, truncate: true },
+      append: { append: true, create: true },
+      update: { read: true, write: true, create: true },
+    };
+    return explained(`write ${path}`, () => {
+      Deno.mkdirSync(dirname(path), { recursive: true });
+      return new ByteFile(path, Deno.openSync(path, options[mode]));
+    });
+  }
+
+  /** The size now, in bytes. */
+  get sizeBytes(): number {
+    return this.#file.statSync().size;
+  }
+
+  /**
+   * Fills `into` with the bytes from `offsetBytes` on.
+   *
+   * @throws {FormatError} If the file ends before.
+   */
+  readAt(offsetBytes: number, into: Uint8Array): void {
+    const count = this.readAvailable(offsetBytes, into);
+    if (count === into.length) return;
+    throw new FormatError("the file ends here; it is truncated, make it again", {
+      path: this.path,
+      offsetBytes: offsetBytes + count,
+    });
+  }
+
+  /** {@link readAt}, up to the end of the file. @returns The number of bytes read. */
+  readAvailable(offsetBytes: number, into: Uint8Array): number {
+    return explained(`read ${this.path}`, () => {
+      this.#file.seekSync(offsetBytes, Deno.SeekMode.Start);
+      let done = 0;
+      while (done < into.length) {
+        const count = this.#file.readSync(into.subarray(done, done + MAX_CALL_BYTES));
+        if (count === null) break;
+        done += count;
+      }
+      return done;
+    });
+  }
+
+  /** All bytes from the beginning, in pieces; a piece is valid until the next one. */
+  *chunks(): Generator<Uint8Array> {
+    const chunk = new Uint8Array(CHUNK_BYTES);
+    let offsetBytes = 0;
+    for (let count; (count = this.readAvailable(offsetBytes, chunk)) > 0; offsetBytes += count) {
+      yield chunk.subarray(0, count);
+    }
+  }
+
+  /** Writes all the bytes after those written last. @throws {UserError} If the disk is full. */
+  write(bytes: Uint8Array): void {
+    explained(`write ${this.path}`, () => writeWhole(this.#file, bytes));
+  }
+
+  /** Writes all the bytes at a place. @throws {UserError} If the disk is full. */
+  writeAt(offsetBytes: number, bytes: Uint8Array): void {
+    explained(`write ${this.path}`, () => {
+      this.#file.seekSync(offsetBytes, Deno.SeekMode.Start);
+      writeWhole(this.#file, bytes);
+    });
+  }
+
+  /** Truncates the file. @param sizeBytes Its new size, at most the present one. */
+  truncate(sizeBytes: number): void {
+    explained(`write ${this.path}`, () => this.#file.truncateSync(sizeBytes));
+  }
+
+  /** Makes the written bytes durable. */
+  flush(): void {
+    explained(`write ${this.path}`, () => this.#file.syncSync());
+  }
+
+  /** Closes the file; a second call does nothing. */
+  [Symbol.dispose](): void {
+    if (this.#isOpen) this.#file.close();
+    this.#isOpen = false;
+  }
+}
+
+/**
+ * A file read by position through one buffer: consecutive reads cost one system call per window, any other read
+ * exactly the bytes that it asks for.
+ */
+export class FileWindow implements Disposable {
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly #file: ByteFile;
+  #begin = 0;
+  #bytes: Uint8Array = new Uint8Array(0);
+
+  /** Opens a file. @throws {UserError} If that is not possible. */
+  constructor(path: string) {
+    this.path = path;
+    this.#file = ByteFile.open(path);
+    this.sizeBytes = this.#file.sizeBytes;
+  }
+
+  /**
+   * Reads `lengthBytes` at `offsetBytes`.
+   *
+   * @returns A view of a buffer that is never written to again.
+   * @throws {FormatError} If the file ends before.
+   */
+  read(offsetBytes: number, lengthBytes: number): Uint8Array {
+    if (offsetBytes + lengthBytes > this.sizeBytes) {
+      throw new FormatError("the file ends here; it is truncated, fetch or make it again", {
+        path: this.path,
+        offsetBytes: this.sizeBytes,
+      });
+    }
+    const end = this.#begin + this.#bytes.length;
+    if (offsetBytes < this.#begin || offsetBytes + lengthBytes > end) {
+      const isSequential = offsetBytes > this.#begin && offsetBytes <= end;
+      this.#fill(offsetBytes, isSequential ? Math.max(lengthBytes, READ_AHEAD_BYTES) : lengthBytes);
+    }
+    const at = offsetBytes - this.#begin;
+    return this.#bytes.subarray(at, at + lengthBytes);
+  }
+
+  /** Closes the file; a second call does nothing. */
+  [Symbol.dispose](): void {
+    this.#file[Symbol.dispose]();
+  }
+
+  #fill(offsetBytes: number, wantedBytes: number): void {
+    const bytes = new Uint8Array(Math.min(wantedBytes, this.sizeBytes - offsetBytes));
+    this.#file.readAt(offsetBytes, bytes);
+    this.#begin = offsetBytes;
+    this.#bytes = bytes;
+  }
+}
+
+/**
+ * Opens a regular file for reading.
+ *
+ * @param path The file.
+ * @param action The action, for errors; `read PATH` by default.
+ * @throws {UserError} If it cannot be read or is not a regular file.
+ */
+export function openRegularFile(path: string, action = `read ${path}`): Deno.FsFile {
+  try {
+    requireRegular(Deno.statSync(path), action);
+    return Deno.openSync(path);
+  } catch (error) {
+    throw explainFileError(error, action);
+  }
+}
+
+/** Refuses anything but a regular file. @param action The action, for errors. @throws {UserError} If it is not one. */
+export function requireRegular(info: Deno.FileInfo, action: string): void {
+  if (info.isFile) return;
+  const advice = info.isDirectory ? "name a file" : "name a regular file";
+  throw new UserError(`Cannot ${action}: it is ${kindOf(info)}, expected a file; ${advice}`);
+}
+
+/**
+ * Refuses a link where the program makes none.
+ *
+ * @param action The action, for errors.
+ * @throws {UserError} If it is one.
+ */
+export function refuseLink(path: string, action: string): void {
+  let target: string | undefined;
+  try {
+    if (!Deno.lstatSync(path).isSymlink) return;
+    target = Deno.readLinkSync(path);
+    Deno.statSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw explainFileError(error, action);
+    if (target === undefined) return;
+    throw new UserError(
+      `Cannot ${action}: ${path} is a link to ${target}, which does not exist; make that folder, or delete the link`,
+    );
+  }
+  throw new UserError(
+    `Cannot ${action}: ${path} is a link to ${target}, and links in output folders are not followed; ` +
+      "move its target there, or choose another --output",
+  );
+}
+
+function kindOf({ isDirectory, isFifo, isSocket }: Deno.FileInfo): string {
+  if (isDirectory) return "a directory";
+  if (isFifo) return "a named pipe";
+  return isSocket ? "a socket" : "a device";
+}
+
+/** Writes all the bytes to a writer that may take them in pieces. */
+export function writeWhole(writer: { writeSync(bytes: Uint8Array): number }, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length;) done += writer.writeSync(bytes.subarray(done));
+}
+
+function explained<T>(action: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw explainFileError(error, action);
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * Input arguments (files, directories, globs) turned into a sorted list of files.
+ *
+ * @module
+ */
+import { dirname, globToRegExp, isGlob, join, normalize } from "@std/path";
+import { FormatError, UserError } from "../../base/errors.ts";
+import { requireRegular } from "./byte_file.ts";
+import { explainFileError, isNameTooLong } from "./file_errors.ts";
+
+/** An input file's state when a stage read it; kept in manifests to tell a rerun from another run. */
+export interface InputFingerprint {
+  /** The path as given. */
+  path: string;
+  /** Size in bytes. */
+  sizeBytes: number;
+  /** Time of last change, milliseconds since 1970. */
+  mtimeMs: number;
+}
+
+/** Whether a file or folder counts, by its path as given; others are ignored. */
+export type IsRead = (path: string) => boolean;
+
+/** Called with a line for the user, such as `following data/a -> /store/b`. */
+export type OnLink = (line: string) => void;
+
+/**
+ * Lists the files that the arguments name, sorted, each once.
+ *
+ * @param paths Files, directories (searched recursively, as the links in them are) and globs.
+ * @param options `extensions`: which files of a directory count, such as `[".parquet"]`; a file named
+ *   by itself always counts. `wanted`: what the error message says is expected, such as `a Parquet file`. `isRead`:
+ *   what counts of directories, which may then have none. `onLink`: called with the links that are followed.
+ * @throws {UserError} If a path does not exist, is neither a file nor a directory, or a directory or glob has no
+ *   such file.
+ */
+export function listInputs(
+  paths: readonly string[],
+  options: {
+    extensions: readonly string[];
+    wanted: string;
+    isRead?: IsRead | undefined;
+    onLink?: OnLink | undefined;
+  },
+): string[] {
+  const found = new Map<string, string>();
+  for (const path of paths) {
+    const files = findFiles(path, options);
+    if (files.size === 0 && !options.isRead) {
+      throw new UserError(
+        `Cannot read ${path}: no ${options.extensions.join(" or ")} file in it, expected ` +
+          `${options.wanted}; check the path`,
+      );
+    }
+    for (const [real, file] of files) if (!found.has(real)) found.set(real, file);
+  }
+  return [...found.values()].sort();
+}
+
+/**
+ * Finds the files that one argument names. Hidden names are left out.
+ *
+ * @param path A file, a directory or a glob.
+ * @param options As of {@link listInputs}, and `isRead`: what counts of a directory.
+ * @returns The paths of the files, as the argument gives them, by their places without links.
+ * @throws {UserError} If it does not exist or is neither a file nor a directory, or a link leads nowhere.
+ */
+export function findFiles(
+  path: string,
+  { extensions, isRead = () => true, onLink = () => {} }: {
+    extensions: readonly string[];
+    isRead?: IsRead | undefined;
+    onLink?: OnLink | undefined;
+  },
+): Map<string, string> {
+  try {
+    if (isGlob(path) && !exists(path)) return findMatches(path, onLink);
+    const info = Deno.statSync(path);
+    if (info.isDirectory) {
+      const isWanted = (file: string) =>
+        extensions.some((extension) => file.endsWith(extension)) && isRead(file);
+      return walk(path, { isWanted, mayEnter: isRead, onLink });
+    }
+    requireRegular(info, `read ${path}`);
+    return new Map([[Deno.realPathSync(path), path]]);
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
+  }
+}
+
+/** Reads the fingerprint of a file. @throws {UserError} If it does not exist. */
+export function fingerprint(path: string): InputFingerprint {
+  try {
+    const info = Deno.statSync(path);
+    return { path, sizeBytes: info.size, mtimeMs: info.mtime?.getTime() ?? 0 };
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
+  }
+}
+
+/** The text of a file. @throws {UserError} If it cannot be read. */
+export function readText(path: string): string {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
+  }
+}
+
+/**
+ * The object in a JSON file.
+ *
+ * @param path The file.
+ * @param wanted The expected content, for errors, such as `a run configuration`.
+ * @throws {FormatError} If it is not a JSON object.
+ * @throws {UserError} If it cannot be read.
+ */
+export function readJsonObject(path: string, wanted: string): Record<string, unknown> {
+  const text = readText(path);
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      return value as Record<string, unknown>;
+    }
+  } catch (cause) {
+    throw new FormatError(`it is not JSON, expected ${wanted}`, { path, cause });
+  }
+  throw new FormatError(`it is not a JSON object, expected ${wanted}`, { path });
+}
+
+/** Whether the path exists. */
+export function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw explainFileError(error, `read ${path}`);
+  }
+}
+
+/** Whether an error says that there is no such file: no file has a name that is too long. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory ||
+    isNameTooLong(error);
+}
+
+function findMatches(glob: string, onLink: OnLink): Map<string, string> {
+  const whole = normalize(glob);
+  let root = whole;
+  while (isGlob(root)) root = dirname(root);
+  if (!exists(root)) return new Map();
+  const matches = (pattern: string, path: string) =>
+    globToRegExp(pattern, { globstar: true }).test(normalize(path));
+  const segments = whole.split("/");
+  // A globstar or an alternative may stand for several folders.
+  const hasFixedDepth = !/\*\*|[({]/.test(whole);
+  const mayEnter = (folder: string) => {
+    const depth = normalize(folder).split("/").length;
+    return !hasFixedDepth || depth < segments.length && matches(segments.slice(0, depth).join("/"), folder);
+  };
+  return walk(root, { isWanted: (path) => matches(whole, path), mayEnter, onLink });
+}
+
+interface WalkOptions {
+  isWanted: (path: string) => boolean;
+  mayEnter: (folder: string) => boolean;
+  onLink: OnLink;
+}
+
+/** Walks a folder, and the folders that links in it lead to, each once. */
+function walk(root: string, options: WalkOptions): Map<string, string> {
+  const { isWanted, mayEnter, onLink } = options;
+  const files = new Map<string, string>();
+  const entered = new Set<string>();
+  const fileLinks: string[] = [];
+  let links: string[] = [];
+  const enter = (folder: string, real: string): void => {
+    entered.add(real);
+    for (const entry of Deno.readDirSync(folder)) {
+      if (entry.name.startsWith(".")) continue;
+      const [path, realPath] = [join(folder, entry.name), join(real, entry.name)];
+      if (entry.isSymlink) links.push(path);
+      else if (entry.isDirectory) {
+        if (mayEnter(path) && !entered.has(realPath)) enter(path, realPath);
+      } else if (isWanted(path)) {
+        if (!entry.isFile) requireRegular(Deno.statSync(path), `read ${path}`);
+        files.set(realPath, path);
+      }
+    }
+  };
+  enter(root, Deno.realPathSync(root));
+  // Links come last, so that what lies in the folder itself keeps its own path.
+  while (links.length > 0) {
+    const next = links.sort();
+    links = [];
+    for (const link of next) {
+      const target = targetOf(link, options);
+      if (!target) continue;
+      const { real, isDirectory } = target;
+      if (entered.has(real) || files.has(real)) {
+        onLink(`leaving out ${link} -> ${real}, which was already read`);
+      } else if (isDirectory) {
+        onLink(`following ${link} -> ${real}`);
+        enter(link, real);
+      } else {
+        fileLinks.push(`${link} -> ${real}`);
+        files.set(real, link);
+      }
+    }
+  }
+  const others = fileLinks.length > 1 ? ` and ${fileLinks.length - 1} more links to files` : "";
+  if (fileLinks.length > 0) onLink(`following ${fileLinks[0]}${others}`);
+  return files;
+}
+
+/** The target of a link, if it counts. @throws {UserError} If it leads nowhere. */
+function targetOf(
+  link: string,
+  { isWanted, mayEnter }: WalkOptions,
+): { real: string; isDirectory: boolean } | undefined {
+  if (!isWanted(link) && !mayEnter(link)) return undefined;
+  let info: Deno.FileInfo;
+  try {
+    info = Deno.statSync(link);
+  } catch (cause) {
+    const { NotFound, NotADirectory, FilesystemLoop } = Deno.errors;
+    if (![NotFound, NotADirectory, FilesystemLoop].some((kind) => cause instanceof kind)) throw cause;
+    throw new UserError(
+      `Cannot read ${link}: it is a link to ${
+        Deno.readLinkSync(link)
+      }, which does not exist, expected a file ` +
+        "or folder; mount or copy that, or delete the link",
+      { cause },
+    );
+  }
+  const { isDirectory } = info;
+  if (isDirectory ? !mayEnter(link) : !isWanted(link)) return undefined;
+  if (!isDirectory) requireRegular(info, `read ${link}`);
+  return { real: Deno.realPathSync(link), isDirectory };
+}

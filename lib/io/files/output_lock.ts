@@ -1,0 +1,147 @@
+/**
+ * A lock on an output, so that only one process at a time writes it.
+ *
+ * It is a lock of the kernel (flock) on a file that stays open while the output is written. So it ends with its
+ * process, and works through links and on network file systems that support locks.
+ *
+ * @module
+ */
+import { dirname, join } from "@std/path";
+import { UserError } from "../../base/errors.ts";
+import { refuseLink } from "./byte_file.ts";
+import { explainFileError } from "./file_errors.ts";
+import { exists } from "./inputs.ts";
+
+/** The name of the lock's file. */
+export const LOCK = "lock";
+/** The last holder may remove the folder between two steps of the next one, but not this often. */
+const MAX_ATTEMPTS = 100;
+
+/** Another process holds the lock. */
+export class BusyError extends UserError {
+  override name = "BusyError";
+}
+
+/** A lock that is held until it is disposed of. */
+export class OutputLock implements Disposable {
+  readonly #file: Deno.FsFile;
+
+  private constructor(readonly folder: string, file: Deno.FsFile) {
+    this.#file = file;
+  }
+
+  /**
+   * Takes the lock.
+   *
+   * @param folder The folder of the lock's file; it is made if needed.
+   * @param options `output`: the locked path as the user named it; `stage`: the holder, for others' messages.
+   * @throws {UserError} If another process, or another part of this one, holds it.
+   */
+  static acquire(folder: string, { output, stage }: { output: string; stage: string }): OutputLock {
+    try {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        const file = openLock(folder);
+        if (!file) continue;
+        if (!file.tryLockSync(true)) {
+          const holder = readText(file);
+          file.close();
+          throw new BusyError(
+            `Cannot write to ${output}: another process is writing to it${holder && ` (${holder})`}; ` +
+              "wait for it or choose another place for the output",
+          );
+        }
+        if (isStillThere(folder, file)) {
+          try {
+            writeHolder(file, stage);
+          } catch (error) {
+            file.close(); // else a lock would stay that nobody can release
+            throw error;
+          }
+          return new OutputLock(folder, file);
+        }
+        file.close();
+      }
+    } catch (error) {
+      throw explainFileError(error, `lock ${output}`);
+    }
+    throw new UserError(`Cannot lock ${output}: ${folder} was removed repeatedly; run again`);
+  }
+
+  /** Deletes everything in the folder but the lock. */
+  clearFolder(): void {
+    for (const { name } of Deno.readDirSync(this.folder)) {
+      if (name !== LOCK) Deno.removeSync(join(this.folder, name), { recursive: true });
+    }
+  }
+
+  /** Releases the lock, and removes the folder if it is empty. */
+  [Symbol.dispose](): void {
+    try {
+      Deno.removeSync(join(this.folder, LOCK));
+    } catch { /* the folder may be gone */ }
+    this.#file.close();
+    try {
+      Deno.removeSync(this.folder);
+    } catch { /* it holds unfinished work, or already belongs to another process */ }
+  }
+}
+
+/**
+ * The content of a lock's file, without taking the lock. The holder deletes the file, unless it is killed.
+ *
+ * @param folder The folder of the lock's file.
+ * @returns `holder`: such as `shard, process 71, since …`, or nothing if it is not written yet; `sinceMs`: when it
+ *   took the lock, milliseconds since 1970. Undefined if the file does not exist.
+ * @throws {UserError} If it cannot be read.
+ */
+export function readLock(folder: string): { holder: string; sinceMs: number } | undefined {
+  try {
+    using file = Deno.openSync(join(folder, LOCK));
+    return { holder: readText(file), sinceMs: file.statSync().mtime?.getTime() ?? 0 };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
+    throw explainFileError(error, `read ${join(folder, LOCK)}`);
+  }
+}
+
+/** Undefined if the folder was removed in between. */
+function openLock(folder: string): Deno.FsFile | undefined {
+  for (const path of [dirname(folder), folder, join(folder, LOCK)]) {
+    // The output folder may be a link, but its target must exist.
+    if (path !== dirname(folder) || !exists(path)) refuseLink(path, `lock ${path}`);
+  }
+  try {
+    Deno.mkdirSync(folder, { recursive: true });
+    return Deno.openSync(join(folder, LOCK), { read: true, write: true, create: true });
+  } catch (error) {
+    // The second error: the folder existed when it was to be made, and was removed since.
+    const isGone = error instanceof Deno.errors.NotFound || error instanceof Deno.errors.AlreadyExists;
+    if (isGone) return undefined;
+    throw error;
+  }
+}
+
+/** Whether the locked file is still the one at its path: the previous holder may have deleted it. */
+function isStillThere(folder: string, file: Deno.FsFile): boolean {
+  try {
+    const named = Deno.statSync(join(folder, LOCK));
+    const held = file.statSync();
+    return named.ino === held.ino && named.dev === held.dev;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+function writeHolder(file: Deno.FsFile, stage: string): void {
+  file.truncateSync();
+  file.writeSync(
+    new TextEncoder().encode(`${stage}, process ${Deno.pid}, since ${new Date().toISOString()}\n`),
+  );
+}
+
+/** `shard, process 71, since …`, or nothing if the holder has not written it yet. */
+function readText(file: Deno.FsFile): string {
+  const bytes = new Uint8Array(200);
+  return new TextDecoder().decode(bytes.subarray(0, file.readSync(bytes) ?? 0)).trim();
+}

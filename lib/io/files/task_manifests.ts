@@ -1,0 +1,174 @@
+/**
+ * The manifests of a folder that one run wrote (`manifest.json`) or several tasks (`manifest-00002-of-00004.json`).
+ *
+ * Every task has a manifest, a work folder and a lock of its own, and writes only its own files. A folder holds
+ * one division of the work: one run, or N tasks with the same inputs and options.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { UserError } from "../../base/errors.ts";
+import { type ArrayTask, formatArrayTask, ONLY_TASK, taskSuffix, TRACE, WORK } from "./array_task.ts";
+import { exists, type IsRead } from "./inputs.ts";
+import { areSameFiles, isSameRun, type Manifest, readManifest } from "./manifest.ts";
+import type { Found } from "./output_place.ts";
+
+/** The name of a task's manifest. */
+export function manifestName(task: ArrayTask): string {
+  return `manifest${taskSuffix(task)}.json`;
+}
+
+/** The name of a task's work folder. */
+export function workName(task: ArrayTask): string {
+  return WORK + taskSuffix(task);
+}
+
+/** A manifest of a folder, and the task that wrote it. */
+export interface TaskManifest {
+  task: ArrayTask;
+  manifest: Manifest;
+}
+
+/**
+ * The manifests of a folder's finished runs, in the order of the tasks; empty if it is not a folder.
+ *
+ * @param isRead Whether an output is kept in them; all by default.
+ */
+export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
+  let inputs: Manifest["inputs"] = [];
+  return listTasks(folder).flatMap((task) => {
+    const manifest = readManifest(join(folder, manifestName(task)));
+    if (!manifest) return [];
+    if (isRead) manifest.outputs = manifest.outputs.filter(({ path }) => isRead(join(folder, path)));
+    // Mostly the same in all tasks, so it is held once.
+    if (areSameFiles(manifest.inputs, inputs)) manifest.inputs = inputs;
+    inputs = manifest.inputs;
+    return [{ task, manifest }];
+  });
+}
+
+/**
+ * Checks that all runs that write to a folder are done. A folder without manifests is accepted.
+ *
+ * @param isRead Whether an output is kept in the manifests; all by default.
+ * @returns The manifests in the order of the tasks.
+ * @throws {UserError} If a task is missing or not finished, or tasks are of different runs.
+ */
+export function requireFinished(folder: string, isRead?: IsRead): TaskManifest[] {
+  const begun = listTasks(folder);
+  const found = readManifests(folder, isRead);
+  const first = found.at(0)?.manifest ?? firstManifest(folder);
+  if (!first) return [];
+  const [{ count }] = begun;
+  const stray = found.find(({ task, manifest }) => task.count !== count || !isSameRun(manifest, first));
+  if (stray) {
+    throw new UserError(
+      `Cannot read ${folder}: ${manifestName(stray.task)} is not of the same run as ` +
+        `${manifestName(begun[0])}; make the folder again with the same --input, options and N for all tasks`,
+    );
+  }
+  const { stage } = first;
+  const missing = Array.from({ length: count }, (_, i) => i + 1)
+    .filter((index) => !found.some(({ task, manifest }) => task.index === index && manifest.complete));
+  if (missing.length === 0) return found;
+  const [index] = missing;
+  const task = formatArrayTask({ index, count });
+  const others = missing.length > 1 ? ` (and ${missing.length - 1} more)` : "";
+  const fault = begun.some((other) => other.index === index) ? "did not finish" : "is missing";
+  throw new UserError(
+    count === 1
+      ? `Cannot read ${folder}: the run that writes it did not finish; run \`${stage}\` again with the same options`
+      : `Cannot read ${folder}: task ${task} of ${stage} ${fault}${others}; ` +
+        `run \`${stage} --task ${task}\` with the options of the other tasks`,
+  );
+}
+
+/**
+ * Refuses a folder where a run ended while it published its outputs: it may hold outputs of two runs.
+ *
+ * @throws {UserError} If there is such a run.
+ */
+export function refuseHalfMoved(folder: string): void {
+  for (const task of listTasks(folder)) {
+    const begun = readBegun(folder, task);
+    if (!begun?.complete) continue;
+    const options = task.count > 1 ? ` --task ${formatArrayTask(task)}` : "";
+    throw new UserError(
+      `Cannot read ${folder}: ${begun.stage} did not finish putting its files there, expected those of one run; ` +
+        `run \`${begun.stage}${options}\` again with the same options`,
+    );
+  }
+}
+
+/**
+ * Refuses an output folder that is divided in another way.
+ *
+ * @throws {UserError} If it is.
+ */
+export function refuseOtherDivision(folder: string, task: ArrayTask): void {
+  const other = listTasks(folder).find(({ count }) => count !== task.count);
+  if (!other) return;
+  const isWhole = other.count === 1;
+  throw new UserError(
+    `Cannot write to ${folder}: it is ${isWhole ? "not divided" : `divided over ${other.count} tasks`} ` +
+      `(${manifestName(other)}), this run is task ${formatArrayTask(task)}; ` +
+      `${isWhole ? "leave out --task" : `continue with --task I/${other.count}`}, ` +
+      `choose another --output or delete the folder`,
+  );
+}
+
+/**
+ * Refuses an output folder to one of several tasks, which may all start at the same time.
+ *
+ * @param found The task's state in the folder, and the manifest that it starts with.
+ * @throws {UserError} If the folder holds files of another run, of this stage or of no stage.
+ */
+export function refuseOtherTasks(folder: string, found: Found): void {
+  const { wanted, published, isPublished, hasBegunOther } = found;
+  // Listed before the manifests are read: a stage writes its manifest before other files.
+  const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
+  const sibling = firstManifest(folder);
+  const isOther = published && !isPublished || hasBegunOther;
+  if (sibling && (isOther || !isSameRun(sibling, wanted))) {
+    throw new UserError(
+      `Cannot write to ${folder}: ${sibling.stage} with other inputs or options wrote to it, expected the same ` +
+        `in all tasks; choose another --output or delete the folder`,
+    );
+  }
+  if (!sibling && names.some((name) => !TRACE.test(name))) {
+    throw new UserError(
+      `Cannot write to ${folder}: it holds other files, expected an empty folder; choose another --output`,
+    );
+  }
+}
+
+/** One manifest is enough: each task compared itself with one when it started. */
+function firstManifest(folder: string): Manifest | undefined {
+  for (const task of listTasks(folder)) {
+    // In this order, because a run that ends moves its manifest from the one path to the other.
+    const manifest = readBegun(folder, task) ?? readManifest(join(folder, manifestName(task)));
+    if (manifest) return manifest;
+  }
+  return undefined;
+}
+
+/** The manifest of a task's work so far, if it has begun and is not done. @throws {FormatError} If it is damaged. */
+function readBegun(folder: string, task: ArrayTask): Manifest | undefined {
+  return readManifest(join(folder, workName(task), "manifest.json"));
+}
+
+/** The tasks that have begun or are done; empty if it is not a folder. */
+export function listTasks(folder: string): ArrayTask[] {
+  if (!exists(folder) || !Deno.statSync(folder).isDirectory) return [];
+  const tasks = new Map<string, ArrayTask>();
+  for (const { name } of Deno.readDirSync(folder)) {
+    const match = TRACE.exec(name);
+    if (!match) continue;
+    const task = match[1] ? { index: Number(match[1]), count: Number(match[2]) } : ONLY_TASK;
+    // A folder with only a lock belongs to a run that has not begun.
+    if (!name.startsWith(WORK) || exists(join(folder, name, "manifest.json"))) {
+      tasks.set(taskSuffix(task), task);
+    }
+  }
+  return [...tasks.values()].sort((a, b) => a.count - b.count || a.index - b.index);
+}

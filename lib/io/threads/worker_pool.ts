@@ -1,0 +1,219 @@
+/**
+ * Worker threads that do jobs, and the messages between them and their pool.
+ *
+ * A worker first gets a setup for all its jobs, then jobs, which it does one after another and answers in
+ * their order. A job's error is thrown where its result is awaited: a user's mistake as a UserError, any other error
+ * as a bug, with its stack trace.
+ *
+ * @module
+ */
+import { UserError } from "../../base/errors.ts";
+import { serveThread, startThread, type Thread } from "./thread.ts";
+
+/** One running and one waiting: a worker is idle only while all its results wait to be taken. */
+const JOBS_PER_WORKER = 2;
+
+/** To a worker; `open` comes first. Both `open` and `job` are answered once. */
+type Request = { kind: "open"; setup: unknown } | { kind: "job"; job: unknown } | { kind: "stop" };
+
+/** From a worker; `event` may come before the answer. */
+type Reply =
+  | { kind: "event"; event: unknown }
+  | { kind: "done"; result: unknown }
+  | { kind: "failed"; message: string; isUsers: boolean };
+
+/** The context of a job in a worker. */
+export interface JobContext<Event> {
+  /** Aborted when the pool wants its workers to stop. */
+  signal: AbortSignal;
+  /** Sends the pool an event while the job runs. */
+  report(event: Event): void;
+}
+
+/** Does one job. */
+export type JobHandler<Job, Result, Event> = (
+  job: Job,
+  context: JobContext<Event>,
+) => Result | Promise<Result>;
+
+/**
+ * Does the jobs of a pool in this thread: a worker's module calls it once.
+ *
+ * @param open Makes the function that does the jobs from the pool's `setup`.
+ * @param transferOf The parts of a result that are transferred instead of copied.
+ */
+export function serveJobs<Setup, Job, Result, Event = never>(
+  open: (setup: Setup) => JobHandler<Job, Result, Event> | Promise<JobHandler<Job, Result, Event>>,
+  transferOf: (result: Result) => Transferable[] = () => [],
+): void {
+  const stopped = new AbortController();
+  let handler: Promise<JobHandler<Job, Result, Event>> | undefined;
+  const context: JobContext<Event> = {
+    signal: stopped.signal,
+    report: (event) => answer({ kind: "event", event } satisfies Reply),
+  };
+  const serve = async (request: Exclude<Request, { kind: "stop" }>): Promise<void> => {
+    try {
+      if (request.kind === "open") {
+        handler = (async () => await open(request.setup as Setup))();
+        await handler;
+        return answer({ kind: "done", result: undefined } satisfies Reply);
+      }
+      const result = await (await handler)?.(request.job as Job, context) as Result;
+      answer({ kind: "done", result } satisfies Reply, transferOf(result));
+    } catch (error) {
+      answer(failureOf(error));
+    }
+  };
+  let served = Promise.resolve();
+  const answer = serveThread((request: Request) => {
+    if (request.kind === "stop") return stopped.abort(new Error("stopped"));
+    served = served.then(() => serve(request));
+  });
+}
+
+function failureOf(error: unknown): Reply {
+  const isUsers = error instanceof UserError;
+  const text = error instanceof Error ? error.stack ?? error.message : String(error);
+  return { kind: "failed", message: isUsers ? error.message : text, isUsers };
+}
+
+/** Options of a {@link WorkerPool}. */
+export interface PoolOptions {
+  /** The workers' name in errors, such as `loader`. */
+  name: string;
+  /** Their module, which calls {@link serveJobs}. */
+  module: URL;
+  numWorkers: number;
+  /** Makes all jobs fail when it is aborted. */
+  signal?: AbortSignal | undefined;
+}
+
+/** Workers of one module; they end when the pool is disposed of. */
+export class WorkerPool<Job, Result, Event = never> implements Disposable {
+  /** Fulfilled when all workers have taken the setup; rejected if one cannot. */
+  readonly ready: Promise<void>;
+  readonly #workers: PoolWorker[];
+  readonly #started = new DisposableStack();
+
+  /**
+   * Starts the workers.
+   *
+   * @param setup The setup of all jobs.
+   */
+  constructor(setup: unknown, { name, module, numWorkers, signal }: PoolOptions) {
+    this.#workers = Array.from(
+      { length: numWorkers },
+      (_, i) => this.#started.use(new PoolWorker(module, `${name} worker ${i + 1} of ${numWorkers}`)),
+    );
+    const fail = () => this.#workers.forEach((worker) => worker.fail(signal?.reason));
+    signal?.addEventListener("abort", fail);
+    this.#started.defer(() => signal?.removeEventListener("abort", fail));
+    this.ready = Promise.all(this.#workers.map((worker) => worker.ask({ kind: "open", setup }))).then(
+      () => {},
+    );
+    this.ready.catch(() => {}); // the jobs fail for the same reason
+  }
+
+  /**
+   * Gives a job to a worker.
+   *
+   * @param worker 0..numWorkers - 1.
+   * @param onEvent Called with the events of the job.
+   * @returns The result.
+   * @throws {UserError} If the job does.
+   */
+  ask(worker: number, job: Job, onEvent?: (event: Event) => void): Promise<Result> {
+    return this.#workers[worker].ask({ kind: "job", job }, onEvent as (event: unknown) => void) as Promise<
+      Result
+    >;
+  }
+
+  /**
+   * Gives jobs to the workers in turn, starting now, with two jobs per worker ahead of the taken results.
+   *
+   * @returns The results in the order of the jobs, whatever the number of workers.
+   */
+  inOrder(jobs: Iterable<Job>): AsyncGenerator<Result, void> {
+    const left = jobs[Symbol.iterator]();
+    const coming: Promise<Result>[] = [];
+    let numAsked = 0;
+    const askAhead = () => {
+      while (coming.length < JOBS_PER_WORKER * this.#workers.length) {
+        const { value, done } = left.next();
+        if (done) return;
+        coming.push(this.ask(numAsked++ % this.#workers.length, value));
+      }
+    };
+    askAhead();
+    return (async function* () {
+      while (coming.length > 0) {
+        const result = await coming[0];
+        coming.shift();
+        askAhead();
+        yield result;
+      }
+    })();
+  }
+
+  /** Aborts the signal of the running jobs. */
+  stop(): void {
+    for (const worker of this.#workers) worker.post({ kind: "stop" });
+  }
+
+  /** Ends the workers at once, whatever they are doing. */
+  [Symbol.dispose](): void {
+    this.#started.dispose();
+  }
+}
+
+/** A worker from the pool's side. */
+class PoolWorker implements Disposable {
+  readonly #thread: Thread;
+  readonly #asked: (PromiseWithResolvers<unknown> & { onEvent: ((event: unknown) => void) | undefined })[] =
+    [];
+  #failure: Error | undefined;
+
+  constructor(module: URL, readonly name: string) {
+    this.#thread = startThread(module);
+    this.#thread.onmessage = ({ data }: MessageEvent<Reply>) => this.#take(data);
+    this.#thread.onerror = (event) => {
+      event.preventDefault();
+      this.fail(this.#bug(event.message));
+    };
+  }
+
+  post(request: Request): void {
+    this.#thread.postMessage(request);
+  }
+
+  ask(request: Request, onEvent?: (event: unknown) => void): Promise<unknown> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    const asked = { ...Promise.withResolvers<unknown>(), onEvent };
+    asked.promise.catch(() => {}); // the awaiting caller sees the failure; after another failure nobody awaits it
+    this.#asked.push(asked);
+    this.post(request);
+    return asked.promise;
+  }
+
+  /** Makes present and future requests fail. */
+  fail(failure: Error): void {
+    this.#failure = failure;
+    for (const { reject } of this.#asked.splice(0)) reject(failure);
+  }
+
+  [Symbol.dispose](): void {
+    this.#thread.terminate();
+  }
+
+  #take(reply: Reply): void {
+    if (reply.kind === "event") return this.#asked[0]?.onEvent?.(reply.event);
+    const asked = this.#asked.shift();
+    if (reply.kind === "done") asked?.resolve(reply.result);
+    else asked?.reject(reply.isUsers ? new UserError(reply.message) : this.#bug(reply.message));
+  }
+
+  #bug(message: string): Error {
+    return new Error(`Internal error: ${this.name} failed: ${message}`);
+  }
+}

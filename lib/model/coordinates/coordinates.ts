@@ -1,0 +1,212 @@
+/**
+ * Estimates of RTTs by coordinates of nodes. A model learns their errors: stacking (Wolpert, "Stacked
+ * Generalization", Neural Networks 5, 1992). An estimate to learn from must not depend on the RTT that it estimates.
+ * So the known pairs are divided into folds, and each fold has a factorisation that is fitted without it
+ * (Chernozhukov et al., "Double/debiased machine learning", Econometrics Journal 21, 2018). One more is fitted to all
+ * pairs.
+ *
+ * @module
+ */
+import { ensure } from "../../base/errors.ts";
+import { Factorisation, type LocatedPlace } from "./factorisation.ts";
+import { foldOfPair, UNKNOWN } from "./known_pairs.ts";
+import { logOfRtt } from "./rtt_scale.ts";
+
+/** The scales whose estimates are averaged, see `toScale`. */
+export const POWERS: readonly number[] = [0, 0.5, 1];
+/** The number of saved values of a factorisation besides its vectors: its range, settings, and usual error. */
+const NUM_NUMBERS = 6;
+
+/** The error if all scales agree, as a share of the nodes' error (ASSUMPTION). */
+const LEAST_SHARE = 0.2;
+
+/** An estimate of an RTT. */
+export interface CoordinateEstimate {
+  readonly rttMs: number;
+  /**
+   * Its expected error: about the median of |log(estimate / RTT)| of such pairs. It follows from the errors of both
+   * nodes' other pairs and from the spread of the scales' estimates of this pair.
+   */
+  readonly error: number;
+}
+
+/** A node that was not fitted. */
+export interface NewNode {
+  /** Its coordinates in each factorisation. */
+  readonly places: readonly LocatedPlace[];
+}
+
+/** The size of coordinates. */
+export interface CoordinateSize {
+  readonly numNodes: number;
+  readonly numFolds: number;
+  readonly rank: number;
+}
+
+/** Coordinates in the form of checkpoints. */
+export interface SavedCoordinates {
+  /** (folds + 1, nodes, scales, 1 + rank). */
+  readonly vectors: Float32Array;
+  /** (folds + 1, 2, nodes): the nodes' components, then their errors. */
+  readonly nodes: Float32Array;
+  /** (folds + 1, 6). */
+  readonly fits: Float32Array;
+}
+
+/** The shapes of {@link SavedCoordinates}. */
+export function coordinateShapes(size: CoordinateSize): Record<keyof SavedCoordinates, number[]> {
+  const { numNodes, numFolds, rank } = size;
+  return {
+    vectors: [numFolds + 1, numNodes, POWERS.length, 1 + rank],
+    nodes: [numFolds + 1, 2, numNodes],
+    fits: [numFolds + 1, NUM_NUMBERS],
+  };
+}
+
+/** The positions of a node's values in {@link SavedCoordinates}, always in the same order. */
+export function numbersOfNode(
+  { numNodes, numFolds, rank }: CoordinateSize,
+  node: number,
+): { part: "vectors" | "nodes"; start: number; length: number }[] {
+  const length = POWERS.length * (1 + rank);
+  return Array.from({ length: numFolds + 1 }, (_, fold) => [
+    { part: "vectors" as const, start: (fold * numNodes + node) * length, length },
+    { part: "nodes" as const, start: 2 * fold * numNodes + node, length: 1 },
+    { part: "nodes" as const, start: (2 * fold + 1) * numNodes + node, length: 1 },
+  ]).flat();
+}
+
+/** A factorisation, and the errors of its estimates. */
+export interface Fit {
+  readonly factorisation: Factorisation;
+  /** For each node the smoothed median of |log(estimate / RTT)| of its pairs. */
+  readonly errors: Float32Array;
+  /** The median of all pairs. */
+  readonly usualError: number;
+}
+
+/** Factorisations of the RTTs of known pairs: one without each fold, then one of all. */
+export class Coordinates {
+  #typical: NewNode | undefined;
+
+  /** @param fits One for each fold, and the one of all pairs. */
+  constructor(readonly size: CoordinateSize, readonly fits: readonly Fit[]) {
+    ensure(fits.length === size.numFolds + 1, `${fits.length} factorisations`);
+  }
+
+  /** The fold of a pair, the same in both directions: the factorisation that has not seen it. */
+  foldOf(a: number, b: number): number {
+    return foldOfPair(a, b, this.size.numFolds);
+  }
+
+  /**
+   * The estimate of a pair, the same in both directions.
+   *
+   * @param a A node's index, or a node from {@link locate}.
+   * @param fold Uses the factorisation without this fold (default: the one of all pairs).
+   * @returns Undefined if one of the nodes has no known pair in the factorisation.
+   */
+  estimate(
+    a: number | NewNode,
+    b: number | NewNode,
+    fold = this.size.numFolds,
+  ): CoordinateEstimate | undefined {
+    const { factorisation, errors, usualError } = this.fits[fold];
+    const place = (node: number | NewNode) =>
+      typeof node === "number" ? factorisation.placeOf(node) : node.places[fold];
+    const estimate = factorisation.estimate(place(a), place(b));
+    if (!estimate) return undefined;
+    const errorOf = (node: number | NewNode) =>
+      typeof node === "number" ? errors[node] : node.places[fold].error;
+    const error = Math.sqrt(errorOf(a) * errorOf(b)) * (estimate.spread / usualError + LEAST_SHARE);
+    return { rttMs: Math.exp(estimate.log), error };
+  }
+
+  /**
+   * Finds the coordinates of a node that was not fitted.
+   *
+   * @param known Nodes and their RTTs to it in ms.
+   * @param without Nodes that it is not compared with; none of them is in `known`.
+   */
+  locate(
+    known: readonly { node: number; rttMs: number }[],
+    without: ReadonlySet<number> = new Set(),
+  ): NewNode {
+    const logs = known.map(({ node, rttMs }) => ({ node, log: logOfRtt(rttMs) }));
+    return {
+      places: this.fits.map(({ factorisation, usualError }) =>
+        factorisation.locate(logs, { usualError, without })
+      ),
+    };
+  }
+
+  /** Stands for an unknown node: its distances to others are typical ones. */
+  get typical(): NewNode {
+    return this.#typical ??= {
+      places: this.fits.map(({ factorisation, usualError }) => factorisation.typicalPlace(usualError)),
+    };
+  }
+
+  /** Whether a node's RTTs can be estimated. @param fold See {@link estimate}. */
+  hasPlace(node: number, fold = this.size.numFolds): boolean {
+    return this.fits[fold].factorisation.placeOf(node).component !== UNKNOWN;
+  }
+
+  /** Gives a node the coordinates found by {@link locate}. */
+  put(node: number, { places }: NewNode): void {
+    places.forEach((place, i) => {
+      const { factorisation, errors } = this.fits[i];
+      factorisation.put(node, place);
+      errors[node] = place.error;
+    });
+  }
+
+  /** The values for a checkpoint, see {@link coordinateShapes}. */
+  save(): SavedCoordinates {
+    const concatenated = (parts: readonly ArrayLike<number>[]) => {
+      const all = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
+      let at = 0;
+      for (const part of parts) {
+        all.set(part, at);
+        at += part.length;
+      }
+      return all;
+    };
+    const factors = this.fits.map(({ factorisation }) => factorisation.factors);
+    return {
+      vectors: concatenated(factors.map(({ vectors }) => vectors)),
+      nodes: concatenated(this.fits.flatMap(({ errors }, i) => [factors[i].components, errors])),
+      fits: concatenated(this.fits.map(({ usualError }, i) => {
+        const { range, options: { knee, regularisation } } = factors[i];
+        return [...range, knee, regularisation, usualError];
+      })),
+    };
+  }
+
+  /** Makes coordinates from the values of {@link save}; they keep the arrays. */
+  static load(size: CoordinateSize, saved: SavedCoordinates): Coordinates {
+    const { numNodes, numFolds, rank } = size;
+    for (const [name, shape] of Object.entries(coordinateShapes(size))) {
+      const { length } = saved[name as keyof SavedCoordinates];
+      ensure(length === shape.reduce((a, b) => a * b), `${length} ${name} of coordinates of shape ${shape}`);
+    }
+    const { vectors, nodes, fits } = saved;
+    const part = (array: Float32Array, length: number, i: number) =>
+      array.subarray(i * length, (i + 1) * length);
+    return new Coordinates(
+      size,
+      Array.from({ length: numFolds + 1 }, (_, i) => {
+        const numbers = part(fits, NUM_NUMBERS, i);
+        const [knee, regularisation, usualError] = numbers.subarray(3);
+        const factorisation = new Factorisation({
+          powers: POWERS,
+          options: { rank, knee, regularisation },
+          vectors: part(vectors, numNodes * POWERS.length * (1 + rank), i),
+          components: part(nodes, numNodes, 2 * i),
+          range: numbers.subarray(0, 3),
+        });
+        return { factorisation, errors: part(nodes, numNodes, 2 * i + 1), usualError };
+      }),
+    );
+  }
+}

@@ -1,0 +1,344 @@
+/**
+ * One factorisation of RTTs: vectors of nodes on three scales, from milliseconds to the logarithm. Their estimates are
+ * averaged, since their errors differ: the logarithm minimises relative errors, milliseconds absolute ones.
+ *
+ * @module
+ */
+import { componentsOf, type FoldSet, type Neighbours, UNKNOWN } from "./known_pairs.ts";
+import { firstVectors, fitVectors, NodeSolver, valueOf, type VectorOptions } from "./node_vectors.ts";
+import { fromScale, toScale } from "./rtt_scale.ts";
+
+// Finds the coordinates of a node that was not fitted.
+//
+// A few RTTs cannot determine two dozen numbers, but they show which nodes the new one resembles: those with similar
+// estimates to the same others (compare GNP, Ng and Zhang, INFOCOM 2002, and nearest neighbours, Cover and Hart, IEEE Trans.
+// Inf. Theory 13, 1967). The new node's vectors are regularised towards the weighted mean of these nodes.
+
+/** Factor on the regularisation of a new node's vectors, since similar nodes determine them. */
+const PRIOR_STRENGTH = 5;
+/** Degrees of freedom of Student's t, with which a few outlying RTTs reduce a node's weight only little. */
+const DEGREES = 3;
+/** The largest number of nodes that are compared, evenly spread, so that the time does not grow with the network. */
+export const MAX_CANDIDATES = 2048;
+/** The largest number of RTTs by which they are compared. */
+const MAX_COMPARED = 64;
+/** Nodes of a smaller weight, relative to the largest one, do not count. */
+const LEAST_WEIGHT = 1e-6;
+/** The weight of the expected error, in RTTs, and how much larger it is with a single RTT. */
+const NUM_EXPECTED = 8;
+const EXPECTED_OF_ONE = 2;
+
+/** The nodes that a new node resembles. */
+interface SimilarNodes {
+  /** Nodes and weights; the weights sum to 1. */
+  readonly nodes: readonly { readonly node: number; readonly weight: number }[];
+  /** The error of estimates: the smoothed difference of each RTT from the prediction by the others. */
+  readonly error: number;
+}
+
+/**
+ * Finds the nodes that a new one resembles.
+ *
+ * @param candidates Nodes and their coordinates.
+ * @param known Coordinates of nodes and the logarithms of their RTTs to the new one; at least one.
+ * @param options `estimate`: the logarithm of the RTT for two nodes' coordinates; `usualError`: the usual error of
+ *   such estimates.
+ */
+function similarNodes<P>(
+  candidates: readonly { node: number; place: P }[],
+  known: readonly { place: P; log: number }[],
+  { estimate, usualError }: { estimate: (a: P, b: P) => number; usualError: number },
+): SimilarNodes {
+  const compared = spread(known, MAX_COMPARED);
+  const logs = compared.map((known) =>
+    Float64Array.from(candidates, (candidate) => estimate(candidate.place, known.place))
+  );
+  const fits = compared.map(({ log }, i) =>
+    logs[i].map((found) => -(DEGREES + 1) / 2 * Math.log1p(((found - log) / usualError) ** 2 / DEGREES))
+  );
+  const sums = new Float64Array(candidates.length);
+  for (const fit of fits) fit.forEach((value, i) => sums[i] += value);
+  const errors = compared.map(({ log }, i) => {
+    const weights = shares(sums.map((sum, j) => sum - fits[i][j]));
+    return Math.abs(weights.reduce((mean, weight, j) => mean + weight * logs[i][j], 0) - log);
+  }).sort((a, b) => a - b);
+  const count = errors.length;
+  const expected = usualError * (1 + EXPECTED_OF_ONE / count);
+  return {
+    nodes: [...shares(sums)].flatMap((weight, i) => weight > 0 ? [{ node: candidates[i].node, weight }] : []),
+    error: (count * errors[count >> 1] + NUM_EXPECTED * expected) / (count + NUM_EXPECTED),
+  };
+}
+
+/** Normalises weights given as logarithms. @returns Weights that sum to 1. */
+function shares(logs: Float64Array): Float64Array {
+  const most = logs.reduce((a, b) => Math.max(a, b), -Infinity);
+  const weights = logs.map((log) => Math.exp(log - most)).map((weight) => weight < LEAST_WEIGHT ? 0 : weight);
+  const sum = weights.reduce((a, b) => a + b, 0);
+  return weights.map((weight) => weight / sum);
+}
+
+/** At most `most` of the items, evenly spread. */
+export function spread<T>(all: readonly T[], most: number): readonly T[] {
+  if (all.length <= most) return all;
+  return Array.from({ length: most }, (_, i) => all[Math.floor(i * all.length / most)]);
+}
+
+/** First sweeps, in which all errors count by their squares: they only show the errors of the initial values. */
+const NUM_PLAIN_SWEEPS = 2;
+/** Each scale starts from the vectors of the previous one, which saves this share of the sweeps. */
+const SAVED_SHARE = 2 / 3;
+/** Sweeps that solve for one node. */
+const NUM_LOCATING_SWEEPS = 5;
+
+/** Factor on the errors of nodes that were not fitted, see {@link errorOfPlace}. */
+const CLOSER_SCALES = 2;
+
+/** Stored minus the component of a node that was located and not fitted: all values are below {@link UNKNOWN}. */
+const LOCATED = UNKNOWN - 1;
+
+/** The estimate of a pair. */
+interface LogEstimate {
+  /** Natural logarithm of the RTT in ms. */
+  readonly log: number;
+  /** The spread of the scales' estimates: half the range of their logarithms. */
+  readonly spread: number;
+}
+
+/** The coordinates of a node. */
+export interface Place {
+  /** (scales, 1 + rank): a bias and a vector for each scale. */
+  readonly vectors: Float32Array;
+  /** Its component, see {@link componentsOf}. */
+  readonly component: number;
+}
+
+/** The coordinates of a node that was not fitted. */
+export interface LocatedPlace extends Place {
+  /** The expected error of its estimates, see `Fit.errors`. */
+  readonly error: number;
+}
+
+/** The content of a factorisation. */
+export interface Factors {
+  /** The scales' powers, see {@link toScale}. */
+  readonly powers: readonly number[];
+  /** The settings of fitting nodes. */
+  readonly options: VectorOptions;
+  /** (nodes, scales, 1 + rank). */
+  readonly vectors: Float32Array;
+  /** (nodes,), see {@link componentsOf}; of nodes that were not fitted see {@link Factorisation.put}. */
+  readonly components: Float32Array;
+  /** (3,): logarithms of the typical, the smallest and the largest RTT. */
+  readonly range: Float32Array;
+}
+
+/** Factors of all nodes. */
+export class Factorisation {
+  readonly #width: number;
+
+  /** @param factors See {@link Factors}. */
+  constructor(readonly factors: Factors) {
+    this.#width = factors.options.rank + 1;
+  }
+
+  /**
+   * Fits factors to known pairs.
+   *
+   * @param options See {@link VectorOptions} and {@link Factors}; `numSweeps`: the number of times that all nodes are
+   *   solved for;
+   *   `without`: folds that the result does not depend on; `seed`: seed of the initial values.
+   */
+  static fit(
+    neighbours: Neighbours,
+    options: VectorOptions & { powers: readonly number[]; numSweeps: number; without: FoldSet; seed: number },
+  ): Factorisation {
+    const { powers, rank, without } = options;
+    const { numNodes, logs } = neighbours;
+    const width = rank + 1;
+    const range = rangeOf(neighbours, without);
+    const vectors = new Float32Array(numNodes * powers.length * width);
+    const values = new Float32Array(logs.length);
+    const fitted = firstVectors(numNodes, rank, options.seed);
+    powers.forEach((power, scale) => {
+      for (let entry = 0; entry < values.length; entry++) {
+        values[entry] = toScale(power, logs[entry] - range[0]);
+      }
+      const sweeps = scale === 0
+        ? { numPlainSweeps: NUM_PLAIN_SWEEPS, numSweeps: options.numSweeps }
+        : { numPlainSweeps: 0, numSweeps: Math.ceil((1 - SAVED_SHARE) * options.numSweeps) };
+      fitVectors(fitted, { neighbours, values }, { ...options, ...sweeps });
+      for (let node = 0; node < numNodes; node++) {
+        vectors.set(
+          fitted.subarray(node * width, (node + 1) * width),
+          (node * powers.length + scale) * width,
+        );
+      }
+    });
+    return new Factorisation({
+      powers,
+      options,
+      vectors,
+      components: componentsOf(neighbours, without),
+      range,
+    });
+  }
+
+  /** The coordinates of a node. */
+  placeOf(node: number): Place {
+    const { powers, vectors, components } = this.factors;
+    const length = powers.length * this.#width;
+    const component = components[node];
+    return {
+      vectors: vectors.subarray(node * length, (node + 1) * length),
+      component: component < UNKNOWN ? LOCATED - component : component,
+    };
+  }
+
+  /**
+   * Gives coordinates to a node that was not fitted. Its component is stored as {@link LOCATED} minus the component. So
+   * it has its own estimates, but neither {@link typicalPlace} nor coordinates that are located later depend on it.
+   */
+  put(node: number, { vectors, component }: Place): void {
+    this.placeOf(node).vectors.set(vectors);
+    this.factors.components[node] = component === UNKNOWN ? UNKNOWN : LOCATED - component;
+  }
+
+  /** The estimate of a pair, the same in both directions; undefined if one of the nodes is unknown. */
+  estimate(a: Place, b: Place): LogEstimate | undefined {
+    if (a.component === UNKNOWN || b.component === UNKNOWN) return undefined;
+    const { powers, options, range: [typical, least, greatest] } = this.factors;
+    // Vectors of different components are unrelated.
+    const rank = a.component === b.component ? options.rank : 0;
+    let sum = 0;
+    let low = Infinity;
+    let high = -Infinity;
+    powers.forEach((power, scale) => {
+      const value = valueOf(a.vectors, b.vectors, scale * this.#width, rank);
+      const log = Math.min(greatest, Math.max(least, typical + fromScale(power, value)));
+      sum += log;
+      low = Math.min(low, log);
+      high = Math.max(high, log);
+    });
+    return { log: sum / powers.length, spread: (high - low) / 2 };
+  }
+
+  /**
+   * Finds the coordinates of a node that was not fitted, in the component of most of the known nodes.
+   *
+   * @param known Nodes and the logarithms of their RTTs to it.
+   * @param options `usualError`: the usual error of estimates, as a logarithm; `without`: nodes that it is not
+   *   compared with.
+   */
+  locate(
+    known: readonly { node: number; log: number }[],
+    { usualError, without }: { usualError: number; without: ReadonlySet<number> },
+  ): LocatedPlace {
+    const { powers, options, components } = this.factors;
+    const vectors = new Float32Array(powers.length * this.#width);
+    const componentOf = (node: number) => this.placeOf(node).component;
+    const component = mostFrequent(known.map(({ node }) => componentOf(node)).filter((of) => of !== UNKNOWN));
+    const usable = known.filter(({ node }) => componentOf(node) === component);
+    if (component === undefined) return { vectors, component: UNKNOWN, error: usualError };
+    const others = [...components.keys()].filter((node) =>
+      components[node] === component && !without.has(node)
+    );
+    const candidates = spread(others, MAX_CANDIDATES).map((node) => ({ node, place: this.placeOf(node) }));
+    const compared = usable.map(({ node, log }) => ({ place: this.placeOf(node), log }));
+    const { nodes, error } = similarNodes(candidates, compared, {
+      estimate: (a: Place, b: Place) => this.estimate(a, b)?.log ?? NaN,
+      usualError,
+    });
+    const regularisation = options.regularisation * PRIOR_STRENGTH;
+    const solver = new NodeSolver({ ...options, regularisation });
+    powers.forEach((_, scale) => {
+      const prior = this.#meanOf(nodes, scale);
+      let own = prior;
+      for (let sweep = 0; sweep < NUM_LOCATING_SWEEPS; sweep++) {
+        this.#addKnown(solver, usable, scale, own);
+        own = solver.solve(prior);
+      }
+      vectors.set(own, scale * this.#width);
+    });
+    return { vectors, component, error: errorOfPlace(error, usualError) };
+  }
+
+  /**
+   * The coordinates of an unknown node: the mean of the fitted nodes of the largest component. Its error is the
+   * distance of its estimates from those of other nodes.
+   */
+  typicalPlace(usualError: number): LocatedPlace {
+    const { powers, components } = this.factors;
+    const vectors = new Float32Array(powers.length * this.#width);
+    const component = mostFrequent(components.filter((of) => of > UNKNOWN));
+    if (component === undefined) return { vectors, component: UNKNOWN, error: usualError };
+    const nodes = spread(
+      [...components.keys()].filter((node) => components[node] === component),
+      MAX_CANDIDATES,
+    );
+    const weighted = nodes.map((node) => ({ node, weight: 1 / nodes.length }));
+    powers.forEach((_, scale) => vectors.set(this.#meanOf(weighted, scale), scale * this.#width));
+    const places = spread(nodes, MAX_COMPARED).map((node) => this.placeOf(node));
+    const logOf = (a: Place, b: Place) => this.estimate(a, b)?.log ?? NaN;
+    const errors = places.flatMap((a) => {
+      const log = logOf(a, { vectors, component });
+      return places.filter((b) => b !== a).map((b) => Math.abs(logOf(a, b) - log));
+    }).sort((a, b) => a - b);
+    return { vectors, component, error: errorOfPlace(errors[errors.length >> 1] ?? usualError, usualError) };
+  }
+
+  #addKnown(
+    solver: NodeSolver,
+    known: readonly { node: number; log: number }[],
+    scale: number,
+    own: Float64Array,
+  ): void {
+    const { powers, vectors, range } = this.factors;
+    for (const { node, log } of known) {
+      const at = (node * powers.length + scale) * this.#width;
+      solver.add({ value: toScale(powers[scale], log - range[0]), weight: 1 }, vectors, at, own);
+    }
+  }
+
+  #meanOf(nodes: SimilarNodes["nodes"], scale: number): Float64Array {
+    const mean = new Float64Array(this.#width);
+    const { vectors, powers } = this.factors;
+    for (const { node, weight } of nodes) {
+      const at = (node * powers.length + scale) * this.#width;
+      for (let i = 0; i < mean.length; i++) mean[i] += weight * vectors[at + i];
+    }
+    return mean;
+  }
+}
+
+/**
+ * The stored error of a node that was not fitted. The error of a pair is the geometric mean of both nodes' errors;
+ * a large one is raised so that the pair's error is about this node's own. That also compensates for the scales'
+ * estimates, which are closer together since they share a prior.
+ */
+function errorOfPlace(error: number, usualError: number): number {
+  return Math.fround(CLOSER_SCALES * error * Math.max(1, error / usualError));
+}
+
+/** The most frequent value, the smallest of several; undefined without values. */
+function mostFrequent(values: ArrayLike<number> & Iterable<number>): number | undefined {
+  const counts = new Map<number, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].sort(([a, countA], [b, countB]) => countB - countA || a - b)[0]?.[0];
+}
+
+/** The mean, the smallest and the largest logarithm. */
+function rangeOf({ logs, folds, weights }: Neighbours, without: FoldSet): Float32Array {
+  let sum = 0;
+  let weight = 0;
+  let least = Infinity;
+  let most = -Infinity;
+  for (let entry = 0; entry < logs.length; entry++) {
+    if (without >> folds[entry] & 1) continue;
+    sum += weights[entry] * logs[entry];
+    weight += weights[entry];
+    least = Math.min(least, logs[entry]);
+    most = Math.max(most, logs[entry]);
+  }
+  return weight === 0 ? new Float32Array(3) : Float32Array.of(sum / weight, least, most);
+}

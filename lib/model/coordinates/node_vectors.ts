@@ -1,0 +1,172 @@
+/**
+ * Factorises a symmetric matrix of RTTs. On a scale, an RTT is the sum of both nodes' biases and of the products of
+ * their vectors' parts. A quarter of the products count positively, the rest negatively. Squared distances have this form,
+ * |x - y|^2 = |x|^2 + |y|^2 - 2 x.y (Torgerson, "Multidimensional scaling", Psychometrika 17, 1952); the positive parts
+ * allow violations of the triangle inequality. A node has one vector for both directions, half the numbers of a source and
+ * a destination vector.
+ *
+ * Alternating least squares solves for one node after the other. Errors count by the loss of Huber ("Robust Estimation of
+ * a Location Parameter", Ann. Math. Statist. 35, 1964), with weights from the previous errors. So a few outlying
+ * RTTs, such as from detours and queues, do not move a node.
+ *
+ * @module
+ */
+import { RandomStream } from "../../base/random.ts";
+import type { FoldSet, Neighbours } from "./known_pairs.ts";
+import { RidgeSum } from "./ridge.ts";
+
+/** Standard deviation of the first values of the vectors: small compared with the biases. */
+const INITIAL_SCALE = 0.1;
+const POSITIVE_SHARE = 0.25;
+/** Factor on the regularisation of biases; it gives the smallest errors on campaigns, where many nodes have few pairs. */
+const BIAS_REGULARISATION = 3;
+
+/** The options of fitting vectors. */
+export interface VectorOptions {
+  /** Length of the vectors, without the bias. */
+  readonly rank: number;
+  /** Weight of the L2 regularisation. */
+  readonly regularisation: number;
+  /** Errors up to it, on the scale, count by their squares, larger ones by their magnitude. */
+  readonly knee: number;
+}
+
+/** The sign of the products of a part, which is 1 or more. */
+function signOf(part: number, rank: number): number {
+  return part > Math.floor(rank * POSITIVE_SHARE) ? -1 : 1;
+}
+
+/** Solves for one node, given the others. */
+export class NodeSolver {
+  readonly #options: VectorOptions;
+  readonly #sums: RidgeSum;
+  readonly #penalties: Float64Array;
+  readonly #signs: Float64Array;
+  readonly #rows: Float64Array;
+  readonly #targets = new Float64Array(4);
+  readonly #weights = new Float64Array(4);
+  #numRows = 0;
+
+  /** @param options See {@link VectorOptions}. */
+  constructor(options: VectorOptions) {
+    this.#options = options;
+    const width = options.rank + 1;
+    this.#sums = new RidgeSum(width);
+    this.#penalties = new Float64Array(width).fill(options.regularisation);
+    this.#penalties[0] *= BIAS_REGULARISATION;
+    this.#signs = Float64Array.from({ length: width }, (_, part) => signOf(part, options.rank));
+    this.#rows = new Float64Array(4 * width);
+  }
+
+  /**
+   * Adds a known RTT between the node and another.
+   *
+   * @param known The RTT on the scale, and its weight.
+   * @param others The other's bias and vector, which begin at `at`.
+   * @param own The node's present bias and vector, which begin at `ownAt`; the RTT counts less if their error is large.
+   */
+  add(
+    { value, weight }: { value: number; weight: number },
+    others: Float32Array | Float64Array,
+    at: number,
+    own?: Float64Array,
+    ownAt = 0,
+  ): void {
+    const signs = this.#signs;
+    const width = signs.length;
+    const row = this.#numRows * width;
+    const rows = this.#rows;
+    const target = value - others[at];
+    rows[row] = 1;
+    for (let part = 1; part < width; part++) rows[row + part] = signs[part] * others[at + part];
+    let counts = weight;
+    if (own) {
+      let error = target;
+      for (let part = 0; part < width; part++) error -= rows[row + part] * own[ownAt + part];
+      counts *= this.#options.knee / Math.max(this.#options.knee, Math.abs(error));
+    }
+    this.#targets[this.#numRows] = target;
+    this.#weights[this.#numRows++] = counts;
+    if (this.#numRows === 4) this.#flush();
+  }
+
+  /**
+   * The node's bias and vector, (1 + rank,). Clears the added RTTs.
+   *
+   * @param prior The values to regularise towards; zeros by default.
+   */
+  solve(prior?: Float64Array): Float64Array {
+    this.#weights.fill(0, this.#numRows);
+    this.#flush();
+    const solved = this.#sums.solve(this.#penalties, prior);
+    this.#sums.clear();
+    return solved;
+  }
+
+  #flush(): void {
+    this.#sums.addFour(this.#rows, this.#targets, this.#weights);
+    this.#numRows = 0;
+  }
+}
+
+/**
+ * Initial biases and vectors.
+ *
+ * @param seed Seed of the random numbers.
+ * @returns (nodes, 1 + rank).
+ */
+export function firstVectors(numNodes: number, rank: number, seed: number): Float64Array {
+  const random = new RandomStream(seed, "coordinates/vectors");
+  const isBias = (i: number) => i % (rank + 1) === 0;
+  return Float64Array.from(
+    { length: numNodes * (rank + 1) },
+    (_, i) => isBias(i) ? 0 : INITIAL_SCALE * random.normal(),
+  );
+}
+
+/**
+ * Fits a bias and a vector to every node; zeros to nodes without pairs.
+ *
+ * @param vectors (nodes, 1 + rank), biases first: initial values, which the fit replaces.
+ * @param known The known pairs, and their RTTs on the scale, one for each entry.
+ * @param options See {@link VectorOptions}; `numSweeps`: the number of times that each node is solved for;
+ *   `numPlainSweeps`: the number of first sweeps in which all errors count by their squares; `without`: folds that
+ *   are ignored.
+ */
+export function fitVectors(
+  vectors: Float64Array,
+  known: { neighbours: Neighbours; values: Float32Array },
+  options: VectorOptions & { numPlainSweeps: number; numSweeps: number; without: FoldSet },
+): void {
+  const { neighbours: { start, others, folds, weights, numNodes }, values } = known;
+  const { rank, numPlainSweeps, numSweeps, without } = options;
+  const width = rank + 1;
+  const solver = new NodeSolver(options);
+  for (let sweep = 0; sweep < numSweeps; sweep++) {
+    const own = sweep < numPlainSweeps ? undefined : vectors;
+    for (let node = 0; node < numNodes; node++) {
+      if (start[node] === start[node + 1]) {
+        vectors.fill(0, node * width, (node + 1) * width);
+        continue;
+      }
+      for (let entry = start[node]; entry < start[node + 1]; entry++) {
+        if (without >> folds[entry] & 1) continue;
+        const known = { value: values[entry], weight: weights[entry] };
+        solver.add(known, vectors, others[entry] * width, own, node * width);
+      }
+      vectors.set(solver.solve(), node * width);
+    }
+  }
+}
+
+/**
+ * The sum of both biases and the product of both vectors.
+ *
+ * @param at The index at which both begin.
+ * @param rank Length of the vectors; 0 for the biases alone.
+ */
+export function valueOf(a: Float32Array, b: Float32Array, at: number, rank: number): number {
+  let value = a[at] + b[at];
+  for (let part = 1; part <= rank; part++) value += signOf(part, rank) * a[at + part] * b[at + part];
+  return value;
+}

@@ -1,0 +1,127 @@
+/**
+ * Adapts a model to measurements of some addresses: unknown addresses get coordinates, and the rows of the addresses are
+ * fitted. Nothing else changes.
+ *
+ * @module
+ */
+import { named, UserError } from "../../base/errors.ts";
+import type { KernelRegistry } from "../../tensor/registry.ts";
+import { numAddressRows, ROW_KEYS } from "../../model/model_config.ts";
+import { ROW_VALUES, type RowDelta, rowDeltaOf } from "../../model/row_delta.ts";
+import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
+import { fitFreeRows, type FitOptions } from "./fit.ts";
+import {
+  type AdaptedParts,
+  type FreeRows,
+  freeRowsOf,
+  type RowModel,
+  unknownAddresses,
+} from "./free_rows.ts";
+
+/** Options of {@link adapt}. */
+export interface AdaptOptions extends Partial<FitOptions> {
+  /** Called after each address that coordinates are looked for, with how many are done, and of how many. */
+  onLocated?: (done: number, total: number) => void;
+  /**
+   * The addresses whose rows may change, as `formatAddress` writes them (default: all of the measurements that training
+   * did not know).
+   */
+  readonly addresses?: readonly string[];
+  /** The rows and nodes of earlier adaptations. */
+  readonly adapted?: AdaptedParts;
+}
+
+/** The result of {@link adapt}. */
+export interface Adaptation {
+  /** The rows and coordinates that changed; empty if there was nothing to fit. */
+  readonly delta: RowDelta;
+  /** The addresses that were fitted. */
+  readonly addresses: readonly string[];
+  /** The addresses without a row, since the table had no free one. */
+  readonly withoutRow: readonly string[];
+  /** Measurements that the rows were fitted to. */
+  readonly numMeasurements: number;
+  /** Measurements without a reply, which say nothing of an RTT. */
+  readonly numFailed: number;
+  /** Mean loss of an RTT's two bytes before the fit, nats; null if nothing was fitted. */
+  readonly lossBefore: number | null;
+  /** The same after the fit. */
+  readonly lossAfter: number | null;
+}
+
+/** The defaults of {@link AdaptOptions}. */
+export const ADAPT_DEFAULTS: Pick<FitOptions, "steps" | "learningRate" | "maxDrift"> = {
+  steps: 20,
+  learningRate: 0.1,
+  maxDrift: 1,
+};
+
+/**
+ * Fits the rows of addresses to measurements, and gives coordinates to addresses that training did not know. If an address
+ * is adapted again, its coordinates follow from the new measurements only.
+ *
+ * @param registry The kernels of the GPU that the fit runs on.
+ * @param model The model; its weights do not change.
+ * @param measurements In any order. Those without an address that is fitted are ignored.
+ * @throws {UserError} If the model has no rows of addresses, or the fit fails.
+ */
+export async function adapt(
+  registry: KernelRegistry,
+  model: RowModel,
+  measurements: readonly TokenMeasurement[],
+  options: AdaptOptions = {},
+): Promise<Adaptation> {
+  requireRows(model);
+  const replies = measurements.filter(({ rttCode }) => rttCode !== null);
+  const {
+    adapted = { rows: new Set(), nodes: new Set() },
+    addresses = unknownAddresses(model, replies, adapted.rows),
+    onLocated,
+    ...fit
+  } = options;
+  const plan = await freeRowsOf(model, replies, {
+    addresses: new Set(addresses),
+    adapted,
+    signal: fit.signal,
+    ...(onLocated && { onLocated }),
+  });
+  const numFailed = measurements.length - replies.length;
+  const said = { addresses: plan.addresses, withoutRow: plan.withoutRow, numFailed };
+  if (plan.free.length === 0) {
+    const delta = changedParts(model, plan, new Float32Array());
+    return { ...said, delta, numMeasurements: 0, lossBefore: null, lossAfter: null };
+  }
+  const { values, lossBefore, lossAfter } = await fitFreeRows(registry, model, plan, {
+    ...ADAPT_DEFAULTS,
+    ...fit,
+  });
+  const delta = changedParts(model, plan, values);
+  return { ...said, delta, numMeasurements: plan.measurements.length, lossBefore, lossAfter };
+}
+
+/**
+ * The free rows with their new values, the histories of their pairs with the fitted measurements, and the coordinates of
+ * located addresses.
+ */
+function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Float32Array): RowDelta {
+  const { width } = config;
+  for (const { source, destination, rttCode, timeS } of plan.measurements) {
+    if (rttCode !== null) {
+      plan.addressRows.remember(plan.addressRows.rowOfPair(source, destination), { rttCode, timeS });
+    }
+  }
+  const table = named(weights, ROW_VALUES).slice();
+  plan.free.forEach(({ row }, i) => table.set(values.subarray(width * i, width * (i + 1)), width * row));
+  const changed = new Map(weights).set(ROW_VALUES, table);
+  plan.addressRows.save(changed);
+  return rowDeltaOf(config, changed, Uint32Array.from(plan.free, ({ row }) => row).sort(), plan.located);
+}
+
+/** @throws {UserError} If a model has no rows of addresses. */
+export function requireRows({ config, weights }: RowModel): void {
+  if (numAddressRows(config) > 0 && weights.has(ROW_KEYS)) return;
+  throw new UserError(
+    "Cannot adapt the model: it has no rows of addresses, one with them was wanted; train one with " +
+      "--set 'model.prefixVectors={\"rows\":65536}'",
+  );
+}

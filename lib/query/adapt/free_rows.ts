@@ -1,0 +1,188 @@
+/**
+ * Which rows a fit may change, and where they start: the rows of the given addresses and of their pairs, but no row that
+ * they share with other addresses.
+ *
+ * @module
+ */
+import { named } from "../../base/errors.ts";
+import { AddressRows } from "../../model/address_rows.ts";
+import { type ModelConfig, ROW_KEYS } from "../../model/model_config.ts";
+import { locateAddresses, type LocateOptions } from "./locate_addresses.ts";
+import { ROW_VALUES } from "../../model/row_delta.ts";
+import { NO_ROW } from "../../model/row_table.ts";
+import { formatAddress } from "../../data/addresses/ip.ts";
+import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
+
+/** A row that may change. */
+export interface FreeRow {
+  /** Its number in the model's table. */
+  readonly row: number;
+  /** Whether training knew it. */
+  readonly isKnown: boolean;
+  /** Its initial value, (C). */
+  readonly start: Float32Array;
+}
+
+/** What a fit changes, and by what. */
+export interface FreeRows {
+  /** The model's rows, with those claimed for the addresses. */
+  readonly addressRows: AddressRows;
+  /** In the order of the measurements. */
+  readonly free: readonly FreeRow[];
+  /** The measurements that use free rows. */
+  readonly measurements: readonly TokenMeasurement[];
+  /** The addresses with free rows, as text. */
+  readonly addresses: readonly string[];
+  /** The addresses for which the table had no room. */
+  readonly withoutRow: readonly string[];
+  /** The nodes that got coordinates from these measurements, ascending. */
+  readonly located: Uint32Array;
+}
+
+/** What the model has from earlier adaptations, not from training. */
+export interface AdaptedParts {
+  /** Rows. */
+  readonly rows: ReadonlySet<number>;
+  /** Nodes of the coordinates. */
+  readonly nodes: ReadonlySet<number>;
+}
+
+/** A model whose rows are to be fitted. */
+export interface RowModel {
+  readonly config: ModelConfig;
+  readonly weights: ReadonlyMap<string, Float32Array>;
+}
+
+/** The addresses of measurements, each once, in order of appearance. */
+export function addressesOf(measurements: readonly TokenMeasurement[]): Map<string, Uint8Array> {
+  const addresses = measurements.flatMap(({ source, destination }) => [source, destination]);
+  return new Map(addresses.map((address) => [formatAddress(address), address]));
+}
+
+/** Whether a measurement is from or to one of some addresses. @param addresses As `formatAddress` writes them. */
+export function usesAddress(
+  { source, destination }: TokenMeasurement,
+  addresses: ReadonlySet<string>,
+): boolean {
+  return addresses.has(formatAddress(source)) || addresses.has(formatAddress(destination));
+}
+
+/**
+ * The addresses of measurements that have no row of their own, or one of `rows`.
+ *
+ * @param rows Rows of addresses that training did not know.
+ */
+export function unknownAddresses(
+  model: RowModel,
+  measurements: readonly TokenMeasurement[],
+  rows: ReadonlySet<number> = new Set(),
+): string[] {
+  const addressRows = loadedRows(model);
+  return [...addressesOf(measurements)].filter(([, address]) => {
+    const row = addressRows.rowOfAddress(address);
+    return row === NO_ROW || rows.has(row);
+  }).map(([text]) => text);
+}
+
+/**
+ * Claims rows for addresses and their pairs, and says which rows may change.
+ *
+ * The row of a whole address may change. Rows of shorter prefixes may not, and none are claimed: other addresses share
+ * them, whose answers must stay. A new row of an address starts from the mean of the rows of known addresses in the
+ * measurements: those that share the longest prefix with it. New rows of pairs start from 0.
+ *
+ * @param measurements Replies only.
+ * @param options `addresses`: as `formatAddress` writes them; `adapted`: the rows of earlier adaptations.
+ */
+export async function freeRowsOf(
+  model: RowModel,
+  measurements: readonly TokenMeasurement[],
+  options: LocateOptions & { addresses: ReadonlySet<string>; adapted: AdaptedParts },
+): Promise<FreeRows> {
+  const { addresses, adapted, ...locating } = options;
+  const known = loadedRows(model);
+  const addressRows = loadedRows(model);
+  const free = new Map<number, FreeRow>();
+  const withoutRow: string[] = [];
+  const fitted: string[] = [];
+  const all = addressesOf(measurements);
+  const values = valuesOf(model);
+  const knownAddresses = [...all.values()].map((address) => ({ address, row: known.rowOfAddress(address) }))
+    .filter(({ row }) => row !== NO_ROW);
+  const add = (row: number, isNew: boolean, start?: Float32Array) => {
+    if (row === NO_ROW || free.has(row)) return;
+    free.set(row, { row, isKnown: !isNew && !adapted.rows.has(row), start: start ?? values(row) });
+  };
+  for (const [text, address] of all) {
+    if (!addresses.has(text)) continue;
+    const isNew = known.rowOfAddress(address) === NO_ROW;
+    const row = addressRows.rowOfAddress(address, { claims: true });
+    add(row, isNew, isNew ? meanOfNearest(address, knownAddresses, values) : undefined);
+    (row === NO_ROW ? withoutRow : fitted).push(text);
+  }
+  const chosen = measurements.filter((measurement) => usesAddress(measurement, addresses));
+  for (const { source, destination } of chosen) {
+    const isNew = known.rowOfPair(source, destination) === NO_ROW;
+    add(addressRows.rowOfPair(source, destination, { claims: true }), isNew);
+  }
+  return {
+    addressRows,
+    free: [...free.values()],
+    measurements: chosen,
+    addresses: fitted,
+    withoutRow,
+    located: await locateAddresses(addressRows, chosen, {
+      ...locating,
+      addresses,
+      adaptedNodes: adapted.nodes,
+    }),
+  };
+}
+
+/** The mean row of the known addresses nearest to an address; undefined if none has its IP version. */
+function meanOfNearest(
+  address: Uint8Array,
+  known: readonly { address: Uint8Array; row: number }[],
+  values: (row: number) => Float32Array,
+): Float32Array | undefined {
+  const sameVersion = known.filter((each) => each.address.length === address.length);
+  const shared = sameVersion.map((each) => numShared(each.address, address));
+  const most = shared.reduce((a, b) => Math.max(a, b), 0);
+  const nearest = sameVersion.filter((_, i) => shared[i] === most);
+  if (nearest.length === 0) return undefined;
+  const sums = new Float64Array(values(nearest[0].row).length);
+  for (const { row } of nearest) values(row).forEach((value, i) => sums[i] += value);
+  return Float32Array.from(sums, (sum) => sum / nearest.length);
+}
+
+/** The length of the common prefix of two addresses, in bytes. */
+function numShared(a: Uint8Array, b: Uint8Array): number {
+  const index = a.findIndex((byte, i) => byte !== b[i]);
+  return index < 0 ? a.length : index;
+}
+
+/** The rows of a model. */
+function loadedRows({ config, weights }: RowModel): AddressRows {
+  const rows = new AddressRows(config);
+  rows.load(weights);
+  return rows;
+}
+
+function valuesOf({ config: { width }, weights }: RowModel): (row: number) => Float32Array {
+  const values = named(weights, ROW_VALUES);
+  return (row) => values.slice(row * width, (row + 1) * width);
+}
+
+/**
+ * Says which addresses have no row of their own, where a model has rows.
+ *
+ * @returns A function of addresses that gives one sentence for each without a row.
+ */
+export function rowNotes(model: RowModel): (addresses: readonly Uint8Array[]) => string[] {
+  if (!model.config.prefixVectors || !model.weights.has(ROW_KEYS)) return () => [];
+  const rows = loadedRows(model);
+  return (addresses) =>
+    addresses.filter((address) => rows.rowOfAddress(address) === NO_ROW).map((address) =>
+      `${formatAddress(address)} has no row in the model: the answer does not rest on measurements of it`
+    );
+}

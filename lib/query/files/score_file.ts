@@ -1,0 +1,286 @@
+/**
+ * Adds scores to the rows of measurement files.
+ *
+ * The rows are scored by source and time, as contexts need it, in chunks that depend on the rows alone. The scores are
+ * stored in the order of the input (score_table.ts). A run that was killed goes on after its last saved chunk and writes
+ * the same bytes. At the end the input is read again and written with the two columns.
+ *
+ * @module
+ */
+import { writeJsonAtomic } from "../../io/files/atomic.ts";
+import { ByteFile } from "../../io/files/byte_file.ts";
+import { exists, fingerprint, type InputFingerprint, readText } from "../../io/files/inputs.ts";
+import { type Score, type ScoreCase, scoreResults } from "../score/score_results.ts";
+import { createHash } from "node:crypto";
+import { SourceHistory } from "../../data/tokens/source_history.ts";
+import { UserError } from "../../base/errors.ts";
+import { surveyInputs } from "../../data/measurement_files/parquet_reader.ts";
+import { MeasurementParquetWriter } from "../../data/measurement_files/parquet_writer.ts";
+import { RejectLog, rejectsPathBeside } from "../../data/measurement_files/rejects.ts";
+import type { GroupKey } from "../../data/probe_rows/external_sort/probe_columns.ts";
+import type { SpillIndex } from "../../data/probe_rows/external_sort/spill.ts";
+import { Breather, type StageHooks } from "../../io/threads/stage_hooks.ts";
+import type { PingModel } from "../ping_model.ts";
+import { orderRows, readOrdered, readRows } from "./ordered_rows.ts";
+import { type ScoreFindings, ScoreTally } from "./score_findings.ts";
+
+// The scores on disk, in the order of the input, and how far the work is. A run that was killed goes on from here.
+
+/** Two f64: the log-likelihood, the p-value. */
+const SCORE_BYTES = 16;
+
+/** The scores of the rows of an input. */
+class ScoreTable implements Disposable {
+  readonly #file: ByteFile;
+  readonly #progressPath: string;
+  readonly #record = new Float64Array(2);
+  #numDone = 0;
+
+  /**
+   * Opens the table of an earlier run, or a new one.
+   *
+   * @throws {UserError} If it cannot be made.
+   */
+  constructor(path: string) {
+    this.#progressPath = `${path}.json`;
+    this.#file = ByteFile.write(path, "update");
+    if (exists(this.#progressPath)) this.#numDone = JSON.parse(readText(this.#progressPath)).numDone;
+  }
+
+  /** The number of rows, in the order of the work, whose scores are saved. */
+  get numDone(): number {
+    return this.#numDone;
+  }
+
+  /**
+   * Writes the scores of some rows.
+   *
+   * @param numbers The rows' numbers in the input.
+   * @throws {UserError} If the disk is full.
+   */
+  write(numbers: readonly number[], scores: readonly Score[]): void {
+    numbers.forEach((number, i) => {
+      this.#record[0] = scores[i].logLikelihood;
+      this.#record[1] = scores[i].pValue;
+      this.#file.writeAt(number * SCORE_BYTES, new Uint8Array(this.#record.buffer));
+    });
+  }
+
+  /** Saves all scores that were written. @param numDone Their number, in the order of the work. */
+  commit(numDone: number): void {
+    if (numDone === this.#numDone) return;
+    this.#file.flush();
+    writeJsonAtomic(this.#progressPath, { numDone });
+    this.#numDone = numDone;
+  }
+
+  /**
+   * Reads the scores of consecutive rows.
+   *
+   * @param first The first row's number in the input.
+   */
+  read(first: number, numRows: number): { logLikelihood: Float64Array; pValue: Float64Array } {
+    const records = new Float64Array(2 * numRows);
+    this.#file.readAt(first * SCORE_BYTES, new Uint8Array(records.buffer));
+    return {
+      logLikelihood: records.filter((_, i) => i % 2 === 0),
+      pValue: records.filter((_, i) => i % 2 === 1),
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#file[Symbol.dispose]();
+  }
+}
+
+/** The columns that are added, in their order. */
+export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value"];
+
+/** Rows of a chunk: a few seconds on two cores. Contexts of one pair in a chunk are read in one pass. */
+const CHUNK_ROWS = 2048;
+/** The least time between two saves. */
+const COMMIT_MS = 1000;
+
+/** What is scored, and how. */
+export interface ScoreFileOptions {
+  /** Parquet files, sorted. */
+  inputs: readonly string[];
+  /** Parquet files with further measurements that are known when later ones are scored. */
+  history: readonly string[];
+  /** The Parquet file to write. */
+  output: string;
+  /** How many measurements of context at most. */
+  maxContext: number;
+  groupBy: GroupKey;
+  /** Of the random share of equally probable results in p-values. */
+  seed: number;
+  /** The folder of unfinished work, of the same files, model and options; made if it is not there. */
+  workFolder: string;
+  /** Largest share of rows that may be rejected. */
+  maxRejectRatio: number;
+  memoryLimitBytes: number;
+}
+
+/** What was scored. */
+interface ScoreSummary {
+  /** Rows of the output. */
+  rows: number;
+  /** Mean of -log2 P(result | source, destination, time, context). */
+  meanBits: number;
+  /** What the scores say in short. */
+  findings: ScoreFindings;
+  /** Rows of the input that were left out, by reason. */
+  rejected: Record<string, number>;
+  /** Rows that an earlier, interrupted run scored. */
+  rowsResumed: number;
+}
+
+/** The SHA-256 of a model's configuration and weights, in hexadecimal digits. */
+export function digestOfModel({ config, weights }: Pick<PingModel, "config" | "weights">): string {
+  const hash = createHash("sha256").update(JSON.stringify(config));
+  for (const [name, values] of [...weights].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    hash.update(name).update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+  }
+  return hash.digest("hex");
+}
+
+/**
+ * Scores files; goes on where an earlier run with the same work folder ended.
+ *
+ * @throws {UserError} If the input or output cannot be used, or too many rows are rejected.
+ */
+export async function scoreFile(
+  model: PingModel,
+  options: ScoreFileOptions,
+  hooks: StageHooks = {},
+): Promise<ScoreSummary> {
+  const { workFolder: folder } = options;
+  const order = await orderOnce(folder, options, hooks);
+  using table = new ScoreTable(`${folder}/scores.bin`);
+  const rowsResumed = table.numDone;
+  await scoreOrdered(model, { folder, order, table }, { ...options, hooks });
+  const written = await writeScored(table, order, { ...options, hooks });
+  return { ...written, rowsResumed };
+}
+
+interface Order {
+  index: SpillIndex;
+  numRows: number;
+  /** The files as they were when their rows were sorted. */
+  files: InputFingerprint[];
+}
+
+/** Sorts the rows, unless an earlier run did. */
+async function orderOnce(folder: string, options: ScoreFileOptions, hooks: StageHooks): Promise<Order> {
+  const path = `${folder}/sorted.json`;
+  if (exists(path)) return JSON.parse(readText(path));
+  const { inputs, history, groupBy, memoryLimitBytes, maxRejectRatio } = options;
+  Deno.mkdirSync(folder, { recursive: true });
+  const files = inputs.map((input) => fingerprint(input));
+  const { numRows: numAll } = await surveyInputs([...inputs, ...history]);
+  const rejects = new RejectLog();
+  try {
+    const { index, numRows, numRowsRead } = await orderRows(
+      { inputs, history, groupBy },
+      { folder, memoryLimitBytes, rejects, numRows: numAll, hooks },
+    );
+    rejects.check(numRowsRead, maxRejectRatio);
+    const order: Order = { index, numRows, files };
+    writeJsonAtomic(path, order);
+    return order;
+  } catch (error) {
+    Deno.removeSync(folder, { recursive: true });
+    throw error;
+  }
+}
+
+async function scoreOrdered(
+  model: PingModel,
+  { folder, order, table }: { folder: string; order: Order; table: ScoreTable },
+  { maxContext, seed, hooks }: { maxContext: number; seed: number; hooks: StageHooks },
+): Promise<void> {
+  const history = new SourceHistory(maxContext, model.config.sequenceLength);
+  const breather = new Breather(hooks);
+  let chunk: ScoreCase[] = [];
+  let numSeen = 0;
+  let numScored = table.numDone;
+  let committedMs = performance.now();
+  const scoreChunk = async () => {
+    const { scores } = await scoreResults(model, chunk, { seed });
+    table.write(chunk.map(({ number }) => number), scores);
+    numScored += chunk.length;
+    chunk = [];
+    hooks.onProgress?.("scoring", numScored, order.numRows);
+    if (performance.now() - committedMs < COMMIT_MS && !hooks.signal?.aborted) return;
+    table.commit(numScored);
+    committedMs = performance.now();
+    hooks.signal?.throwIfAborted();
+  };
+  hooks.onProgress?.("scoring", numScored, order.numRows);
+  for (const { number, isFirstOfSource, timeUs, pair, measurement } of readOrdered(folder, order.index)) {
+    if (isFirstOfSource) history.clear();
+    // Rows that are already scored have a context too: those after them go on with it.
+    const context = number === undefined ? [] : history.growingContextOf(pair, timeUs, measurement);
+    if (number !== undefined && numSeen++ >= numScored + chunk.length) {
+      chunk.push({ measurement, context, number });
+      if (chunk.length >= CHUNK_ROWS) await scoreChunk();
+    }
+    history.add(pair, timeUs, measurement);
+    await breather.breathe();
+  }
+  if (chunk.length > 0) await scoreChunk();
+  table.commit(numScored);
+}
+
+async function writeScored(
+  table: ScoreTable,
+  { numRows, files }: Order,
+  options: ScoreFileOptions & { hooks: StageHooks },
+): Promise<Omit<ScoreSummary, "rowsResumed">> {
+  const { inputs, output, groupBy, hooks } = options;
+  const breather = new Breather(hooks);
+  const rejects = new RejectLog();
+  const { columns } = await surveyInputs(inputs);
+  using writer = MeasurementParquetWriter.create(output, {
+    optionalColumns: columns,
+    numberColumns: SCORE_COLUMNS,
+  });
+  let sumNats = 0;
+  const tally = new ScoreTally();
+  for await (const { batch } of readRows(inputs, { groupBy, columns }, rejects)) {
+    if (writer.numRows + batch.numRows > numRows) break;
+    const { logLikelihood, pValue } = table.read(writer.numRows, batch.numRows);
+    for (const nats of logLikelihood) sumNats -= nats;
+    for (let i = 0; i < batch.numRows; i++) {
+      tally.add({
+        src: batch.srcAddr[i],
+        dst: batch.dstAddr[i],
+        timeUs: batch.eventTimeUs[i],
+        rttMs: batch.rttMs[i],
+        logLikelihood: logLikelihood[i],
+        pValue: pValue[i],
+      });
+    }
+    writer.append(batch, [logLikelihood, pValue]);
+    hooks.onProgress?.("writing", writer.numRows, numRows);
+    await breather.breathe();
+  }
+  checkUnchanged(files, writer.numRows === numRows);
+  rejects.write(rejectsPathBeside(output));
+  const { rows } = writer.close();
+  const meanBits = sumNats / Math.LN2 / Math.max(1, rows);
+  return { rows, meanBits, findings: tally.findings(), rejected: rejects.counts };
+}
+
+/** @throws {UserError} If an input changed since its rows were sorted. */
+function checkUnchanged(files: readonly InputFingerprint[], hasSameRows: boolean): void {
+  const changed = files.find(({ path, sizeBytes, mtimeMs }) => {
+    const now = fingerprint(path);
+    return now.sizeBytes !== sizeBytes || now.mtimeMs !== mtimeMs;
+  });
+  if (!changed && hasSameRows) return;
+  const { path } = changed ?? files[0];
+  throw new UserError(
+    `Cannot score ${path}: it changed while it was read, an unchanging file was wanted; run again when it is complete`,
+  );
+}

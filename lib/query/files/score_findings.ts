@@ -1,0 +1,226 @@
+/**
+ * What scores say in short: the most surprising rows, how many are surprising, and at which sources. In memory that does
+ * not depend on the number of rows.
+ *
+ * @module
+ */
+import { getOrMake } from "../../base/collections.ts";
+import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
+import { histogramChart, rowChart } from "../../base/report/charts.ts";
+import { element, pageOf, tableOf } from "../../base/report/page.ts";
+import { formatCount, formatMs, formatTable } from "../../base/text.ts";
+
+/** Rows with a smaller p-value are counted as surprising; of a right model a share of this size has one. */
+const SURPRISING_P_VALUE = 0.01;
+const NUM_LISTED = 20;
+/** About 200 bytes each. Rows of further sources count in the whole only. */
+const MAX_SOURCES = 100_000;
+const NUM_BINS = 20;
+/** Bins of log-likelihoods, 1 nat wide; the last one has all that are less. */
+const NUM_NATS = 30;
+
+/** A row with its scores. */
+export interface ScoredRow {
+  src: string;
+  dst: string;
+  timeUs: number;
+  /** `FAILED_RTT_MS` for no reply. */
+  rttMs: number;
+  /** Nats. */
+  logLikelihood: number;
+  pValue: number;
+}
+
+/** The rows of a source. */
+export interface SourceFindings {
+  src: string;
+  rows: number;
+  /** Rows with a p-value below 0.01. */
+  surprising: number;
+  /** Mean of -log2 P(result). */
+  meanBits: number;
+}
+
+/** What the scores of a file say. */
+export interface ScoreFindings {
+  rows: number;
+  surprising: number;
+  /** Rows by p-value, in bins of equal width from 0 to 1. */
+  pValueCounts: number[];
+  /** Rows by -log_likelihood, in bins of 1 nat; the last one has all that are above. */
+  natsCounts: number[];
+  /** The rows with the least p-values, the least first. */
+  mostSurprising: ScoredRow[];
+  /** Those with the most surprising rows beyond what a right model has, the most first. */
+  sources: SourceFindings[];
+  /** How many sources there are; at the bound on memory, there may be more. */
+  numSources: number;
+}
+
+/** Counts scores. */
+export class ScoreTally {
+  readonly #listed: ScoredRow[] = [];
+  readonly #sources = new Map<string, { rows: number; surprising: number; nats: number }>();
+  readonly #pValueCounts = new Array<number>(NUM_BINS).fill(0);
+  readonly #natsCounts = new Array<number>(NUM_NATS).fill(0);
+  #numRows = 0;
+  #numSurprising = 0;
+
+  /** @param maxSources For tests. */
+  constructor(readonly maxSources: number = MAX_SOURCES) {}
+
+  /** Adds a row. */
+  add(row: ScoredRow): void {
+    const { src, logLikelihood, pValue } = row;
+    const isSurprising = pValue < SURPRISING_P_VALUE ? 1 : 0;
+    this.#numRows++;
+    this.#numSurprising += isSurprising;
+    this.#pValueCounts[Math.min(NUM_BINS - 1, Math.floor(pValue * NUM_BINS))]++;
+    this.#natsCounts[Math.min(NUM_NATS - 1, Math.max(0, Math.floor(-logLikelihood)))]++;
+    if (this.#sources.has(src) || this.#sources.size < this.maxSources) {
+      const source = getOrMake(this.#sources, src, () => ({ rows: 0, surprising: 0, nats: 0 }));
+      source.rows++;
+      source.surprising += isSurprising;
+      source.nats -= logLikelihood;
+    }
+    const last = this.#listed[NUM_LISTED - 1];
+    if (last && bySurprise(row, last) >= 0) return;
+    const place = this.#listed.findIndex((each) => bySurprise(row, each) < 0);
+    this.#listed.splice(place < 0 ? this.#listed.length : place, 0, { ...row });
+    this.#listed.length = Math.min(this.#listed.length, NUM_LISTED);
+  }
+
+  /** What was found. */
+  findings(): ScoreFindings {
+    const excess = ({ rows, surprising }: SourceFindings) => surprising - SURPRISING_P_VALUE * rows;
+    const sources = Array.from(this.#sources, ([src, { rows, surprising, nats }]): SourceFindings => ({
+      src,
+      rows,
+      surprising,
+      meanBits: nats / Math.LN2 / rows,
+    })).sort((a, b) => excess(b) - excess(a) || (a.src < b.src ? -1 : 1));
+    return {
+      rows: this.#numRows,
+      surprising: this.#numSurprising,
+      pValueCounts: [...this.#pValueCounts],
+      natsCounts: [...this.#natsCounts],
+      mostSurprising: this.#listed.map((row) => ({ ...row })),
+      sources: sources.slice(0, NUM_LISTED),
+      numSources: sources.length,
+    };
+  }
+}
+
+/** The more surprising first; of equal ones that which was added first. */
+function bySurprise(a: ScoredRow, b: ScoredRow): number {
+  return a.pValue - b.pValue || a.logLikelihood - b.logLikelihood;
+}
+
+/** The findings in words. */
+export function describeFindings(findings: ScoreFindings): string {
+  if (findings.rows === 0) return "No rows were scored.";
+  return [
+    shareSentence(findings),
+    "",
+    rowsHeading(findings),
+    ...indented(ROW_HEADINGS, findings.mostSurprising.map(rowCells)),
+    "",
+    sourcesHeading(findings),
+    ...indented(SOURCE_HEADINGS, findings.sources.map(sourceCells)),
+  ].join("\n");
+}
+
+/** The findings as a page with pictures, HTML. */
+export async function pageOfFindings(title: string, findings: ScoreFindings): Promise<string> {
+  const { rows, sources, mostSurprising, pValueCounts, natsCounts } = findings;
+  if (rows === 0) return await pageOf(title, [element("p", "No rows were scored.")]);
+  const right = rows / NUM_BINS;
+  return await pageOf(title, [
+    element("p", shareSentence(findings)),
+    {
+      beside: [
+        {
+          name: "p-values",
+          caption:
+            "p-values of the rows. A right model has as many in every bin: the line. More at the left: " +
+            "results that the model finds too improbable.",
+          chart: histogramChart({
+            bins: binsOf(pValueCounts, 1 / NUM_BINS),
+            x: { title: "p-value" },
+            y: { title: "rows", format: "~s" },
+            lines: [{ y: right, isDashed: true }],
+          }),
+        },
+        {
+          name: "log-likelihoods",
+          caption: `-ln P of the results. The last bin has all above ${NUM_NATS - 1} nats.`,
+          chart: histogramChart({
+            bins: binsOf(natsCounts, 1),
+            x: { title: "-ln P(result), nats" },
+            y: { title: "rows", format: "~s" },
+          }),
+        },
+      ],
+    },
+    element("h2", rowsHeading(findings)),
+    tableOf(ROW_HEADINGS, mostSurprising.map(rowCells)),
+    element("h2", sourcesHeading(findings)),
+    {
+      name: "sources",
+      caption: `Share of a source's rows with a p-value below ${SURPRISING_P_VALUE}.`,
+      chart: rowChart({
+        rows: sources.map((source) => ({
+          label: source.src,
+          values: [100 * source.surprising / source.rows],
+          text: shareText(source),
+        })),
+        title: `% of rows below ${SURPRISING_P_VALUE}`,
+        width: 300,
+        kind: "bars",
+      }),
+    },
+    tableOf(SOURCE_HEADINGS, sources.map(sourceCells)),
+  ]);
+}
+
+const ROW_HEADINGS = ["time", "source", "destination", "RTT", "p-value", "ln P"];
+const SOURCE_HEADINGS = ["source", "rows", `below ${SURPRISING_P_VALUE}`, "share", "bits a result"];
+
+function shareSentence({ rows, surprising }: ScoreFindings): string {
+  return `${shareText({ rows, surprising })} of ${formatCount(rows)} rows (${
+    formatCount(surprising)
+  }) have a ` +
+    `p-value below ${SURPRISING_P_VALUE}; where the model is right, ${100 * SURPRISING_P_VALUE} % have one.`;
+}
+
+function rowsHeading({ mostSurprising }: ScoreFindings): string {
+  return `The ${mostSurprising.length} most surprising rows`;
+}
+
+function sourcesHeading({ sources, numSources }: ScoreFindings): string {
+  return `Sources with the most surprising rows: ${sources.length} of ${formatCount(numSources)}`;
+}
+
+function indented(headings: readonly string[], rows: readonly string[][]): string[] {
+  return formatTable([headings, ...rows], { left: headings === ROW_HEADINGS ? [0, 1, 2] : [0] }).split("\n")
+    .map((line) => `  ${line}`);
+}
+
+function rowCells({ timeUs, src, dst, rttMs, pValue, logLikelihood }: ScoredRow): string[] {
+  const time = new Date(timeUs / 1000).toISOString().replace(/\.000Z$/, "Z");
+  const rtt = rttMs === FAILED_RTT_MS ? "no reply" : `${formatMs(rttMs)} ms`;
+  return [time, src, dst, rtt, pValue.toPrecision(2), logLikelihood.toFixed(2)];
+}
+
+function sourceCells(source: SourceFindings): string[] {
+  const { src, rows, surprising, meanBits } = source;
+  return [src, formatCount(rows), formatCount(surprising), shareText(source), meanBits.toFixed(2)];
+}
+
+function shareText({ rows, surprising }: Pick<SourceFindings, "rows" | "surprising">): string {
+  return `${+(100 * surprising / rows).toPrecision(3)} %`;
+}
+
+function binsOf(counts: readonly number[], width: number): { low: number; high: number; value: number }[] {
+  return counts.map((value, i) => ({ low: i * width, high: (i + 1) * width, value }));
+}

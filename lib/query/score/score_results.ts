@@ -1,0 +1,351 @@
+/**
+ * Scores many measurements at once on the GPU, in two rounds: first the prompts with each result's own first byte, then
+ * the other first bytes that p-values need.
+ *
+ * @module
+ */
+import {
+  failureProbability,
+  FIRST_BYTES,
+  restricted,
+  resultLogProbability,
+  secondBytesOf,
+} from "../rtt/rtt_bytes.ts";
+import type { Decoder } from "../../model/decoder.ts";
+import { vocabSize } from "../../model/model_config.ts";
+import type { PingModel } from "../ping_model.ts";
+import { encodeQuery } from "../query_tokens.ts";
+import { rowOf } from "../decoder_rows.ts";
+import { RandomStream } from "../../base/random.ts";
+import {
+  BYTE_BASE,
+  FAILED,
+  MEASUREMENT_START,
+  RTT_START,
+  type TokenMeasurement,
+} from "../../data/tokens/vocab_v2.ts";
+
+// The p-value of a result under the model's distribution of results: how surprising it is.
+//
+// A result is no reply or one of the canonical RTT codes. Its p-value is the probability of all results that are less
+// probable, plus a random share of the probability of those that are equally probable. It is the complement of the
+// highest-density region (Hyndman, "Computing and Graphing Highest Density Regions", The American Statistician 50,
+// 1996). The random share makes it uniform in (0, 1] where the model is right.
+//
+// Not every first byte needs the distribution of its second byte. If a first byte is less probable than the result, so
+// are all its codes, and it counts whole. Of the other bytes, the least probable are left out as long as together they
+// can change the p-value by {@link MAX_RELATIVE_ERROR} of itself at most. A byte can add at most the result's own
+// probability for each of its codes.
+
+/** The largest relative error of a p-value. */
+const MAX_RELATIVE_ERROR = 0.01;
+
+const SECOND_BYTES = FIRST_BYTES.map(secondBytesOf);
+const NUM_CODES = SECOND_BYTES.map(({ length }) => length);
+
+/** The model's log-probabilities at a result's tokens, nats, (V) each. */
+interface ResultLogProbabilities {
+  /** Where the result begins: `Failed` or `RttStart`. */
+  readonly outcome: Float32Array;
+  /** After `RttStart`: byte 1. */
+  readonly first: Float32Array;
+  /** After the result's own byte 1: byte 2; of no meaning without a reply. */
+  readonly second: Float32Array;
+}
+
+/** One result among all possible ones. */
+class ResultSurprise {
+  /** ln P(result), nats: among what can be said, as in a distribution of `query rtt`. */
+  readonly logLikelihood: number;
+  /** Indexes in FIRST_BYTES of the bytes that {@link addSecondBytes} needs. */
+  readonly needed: readonly number[];
+  /** P of each first byte, with a reply. */
+  readonly #mass: Float64Array;
+  /** P of the result. */
+  #own = 0;
+  /** P of the results that are less probable, and of those that are equally probable. */
+  #less = 0;
+  #same = 0;
+
+  /**
+   * @param rttCode The result; null: no reply.
+   * @param read The model's log-probabilities.
+   * @param maxRelativeError Of the p-value; 0 makes it exact.
+   */
+  constructor(
+    rttCode: number | null,
+    { outcome, first, second }: ResultLogProbabilities,
+    maxRelativeError = MAX_RELATIVE_ERROR,
+  ) {
+    this.logLikelihood = resultLogProbability(rttCode, { outcome, first, second });
+    const pFailed = failureProbability(outcome);
+    this.#mass = restricted(first, FIRST_BYTES).probabilities.map((p) => p * (1 - pFailed));
+    const at = rttCode === null ? -1 : FIRST_BYTES.indexOf(rttCode >> 8);
+    if (rttCode === null) {
+      this.#own = pFailed;
+    } else {
+      const { probabilities } = restricted(second, SECOND_BYTES[at]);
+      this.#own = this.#mass[at] * probabilities[SECOND_BYTES[at].indexOf(rttCode & 255)];
+      this.addSecondBytes(at, second);
+    }
+    this.#count(pFailed);
+    this.needed = this.#divide(at, maxRelativeError);
+  }
+
+  /** Counts the codes of a first byte. @param second Log-probabilities after it. */
+  addSecondBytes(index: number, second: Float32Array): void {
+    const mass = this.#mass[index];
+    for (const p of restricted(second, SECOND_BYTES[index]).probabilities) this.#count(mass * p);
+  }
+
+  /**
+   * The p-value, in (0, 1], once all needed bytes were added.
+   *
+   * @param draw Uniform in [0, 1): which share of the ties counts.
+   */
+  pValue(draw: number): number {
+    return Math.min(1, this.#less + this.#same * (1 - draw));
+  }
+
+  #count(probability: number): void {
+    if (probability < this.#own) this.#less += probability;
+    else if (probability === this.#own) this.#same += probability;
+  }
+
+  /** Counts the bytes that need no second bytes; returns the others, but the result's own at `at`. */
+  #divide(at: number, maxRelativeError: number): number[] {
+    const unsure: { index: number; most: number }[] = [];
+    for (let index = 0; index < this.#mass.length; index++) {
+      const mass = this.#mass[index];
+      if (index === at) continue;
+      if (mass < this.#own) this.#less += mass;
+      else unsure.push({ index, most: Math.min(mass, NUM_CODES[index] * this.#own) });
+    }
+    unsure.sort((a, b) => a.most - b.most || a.index - b.index);
+    // The results counted as less probable are certain. The draw may take away a share of the ties.
+    let room = maxRelativeError * this.#less;
+    let numLeftOut = 0;
+    while (numLeftOut < unsure.length && unsure[numLeftOut].most <= room) {
+      const { index, most } = unsure[numLeftOut++];
+      room -= most;
+      // As if its codes were equally probable.
+      if (this.#mass[index] < NUM_CODES[index] * this.#own) this.#less += this.#mass[index];
+    }
+    return unsure.slice(numLeftOut).map(({ index }) => index).sort((a, b) => a - b);
+  }
+}
+
+/** A measurement to score. */
+export interface ScoreCase {
+  readonly measurement: TokenMeasurement;
+  /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
+  readonly context: readonly TokenMeasurement[];
+  /** The number of the measurement, from 0; with the seed it decides the random draw of the p-value. */
+  readonly number: number;
+}
+
+/** The scores of a measurement. */
+export interface Score {
+  /** log P(result | source, destination, time, context), nats. */
+  readonly logLikelihood: number;
+  /** See {@link ResultSurprise}. */
+  readonly pValue: number;
+}
+
+/** How {@link scoreResults} computes. */
+interface ScoreOptions {
+  /** Of the random share of equally probable results. */
+  seed: number;
+  /** Of the p-value; 0 makes it exact (default: `MAX_RELATIVE_ERROR`). */
+  maxRelativeError?: number;
+}
+
+/** A multiple of the keys that an attention kernel takes at once, on any adapter. */
+const KEY_TILE = 16;
+/** Each index of a random stream has 32 bits. */
+const TWO_32 = 2 ** 32;
+
+/**
+ * Scores measurements. A score depends on the case, the model and the seed, not on which cases are given together.
+ *
+ * Cases whose context is that of an earlier one and its measurement are read with it in one pass.
+ *
+ * @returns One score per case, in order, how many second bytes' distributions were computed, and how many tokens were
+ *   read.
+ * @throws {UserError} If the addresses of one are of different versions or it does not fit the model's sequence.
+ */
+export async function scoreResults(
+  model: PingModel,
+  cases: readonly ScoreCase[],
+  options: ScoreOptions,
+): Promise<{ scores: Score[]; numExpanded: number; numTokens: number }> {
+  const scores: Score[] = [];
+  const groups: Promise<void>[] = [];
+  let numExpanded = 0;
+  let numTokens = 0;
+  const sequences = sequencesOf(cases, model.config.sequenceLength);
+  const prompts = sequences.map(({ tokens }) => filledUp(tokens, model.config.sequenceLength));
+  await model.decoders.withPrompts(prompts, 1, async (decoder, group, first) => {
+    const read = sequences.slice(first, first + group.length);
+    numTokens += group.reduce((sum, { length }) => sum + length, 0);
+    const numbers = read.flatMap((sequence) => sequence.numbers);
+    const part = numbers.map((number) => cases[number]);
+    const surprises = await readResults(decoder, group, {
+      part,
+      ends: read.map(({ ends }) => ends),
+      ...options,
+    });
+    // All is submitted, but not awaited: the GPU reads the next group while the second bytes of this one are added.
+    const added = stepsOf(surprises, part, decoder.extent.maxRows).map((needed) => {
+      numExpanded += needed.bytes.length;
+      return addSecondBytes(decoder, surprises, needed);
+    });
+    const scored = Promise.all(added.toArray()).then(() =>
+      surprises.forEach((surprise, i) => scores[numbers[i]] = scoreOf(surprise, part[i].number, options.seed))
+    );
+    // A failure is thrown below.
+    scored.catch(() => {});
+    groups.push(scored);
+  });
+  await Promise.all(groups);
+  return { scores, numExpanded, numTokens };
+}
+
+function scoreOf(surprise: ResultSurprise, number: number, seed: number): Score {
+  const random = new RandomStream(seed, "score/p-value", number % TWO_32, Math.floor(number / TWO_32));
+  return { logLikelihood: surprise.logLikelihood, pValue: surprise.pValue(random.float64()) };
+}
+
+/** A sequence that holds the prompts of one case or of several, each of which begins with the one before. */
+interface SharedSequence {
+  /** The longest prompt. */
+  tokens: Uint16Array;
+  /** How many tokens each prompt has. */
+  readonly ends: number[];
+  /** The places of their cases. */
+  readonly numbers: number[];
+}
+
+/**
+ * Puts prompts into as few sequences as their contexts allow: a case goes on where the context of it is that of an
+ * earlier case and its measurement.
+ */
+function sequencesOf(cases: readonly ScoreCase[], sequenceLength: number): SharedSequence[] {
+  const sequences: SharedSequence[] = [];
+  /** By the tokens after which a case goes on. */
+  const open = new Map<string, SharedSequence>();
+  cases.forEach(({ measurement, context }, number) => {
+    const { rttCode } = measurement;
+    const query = encodeQuery({ ...measurement, context }, sequenceLength);
+    const result = rttCode === null
+      ? [FAILED]
+      : [RTT_START, BYTE_BASE + (rttCode >> 8), BYTE_BASE + (rttCode & 255)];
+    const written = Uint16Array.from([...query, ...result]);
+    const before = keyOf(query.subarray(0, query.lastIndexOf(MEASUREMENT_START)));
+    let sequence = context.length > 0 ? open.get(before) : undefined;
+    open.delete(before);
+    if (!sequence) sequences.push(sequence = { tokens: written, ends: [], numbers: [] });
+    // The last token of the result is not continued.
+    sequence.tokens = written.subarray(0, query.length + Math.min(result.length, 2));
+    sequence.ends.push(sequence.tokens.length);
+    sequence.numbers.push(number);
+    open.set(keyOf(written), sequence);
+  });
+  return sequences;
+}
+
+/**
+ * Tokens with others after them, which they do not see. So every sequence of a group begins where a tile of keys does, and
+ * its sums are rounded alike whatever the sequences before it; unless the model's sequence does not end with a whole tile.
+ */
+function filledUp(tokens: Uint16Array, sequenceLength: number): Uint16Array {
+  const filled = new Uint16Array(Math.min(Math.ceil(tokens.length / KEY_TILE) * KEY_TILE, sequenceLength));
+  filled.set(tokens);
+  return filled;
+}
+
+function keyOf(tokens: Uint16Array): string {
+  return String.fromCharCode(...tokens);
+}
+
+/** Reads what each result's own tokens say, and without a reply `RttStart` as well. */
+async function readResults(
+  decoder: Decoder,
+  prompts: readonly Uint16Array[],
+  { part, ends, maxRelativeError }: ScoreOptions & {
+    part: readonly ScoreCase[];
+    ends: readonly (readonly number[])[];
+  },
+): Promise<ResultSurprise[]> {
+  const V = vocabSize(decoder.config);
+  const failed = part.flatMap(({ measurement }, prompt) => measurement.rttCode === null ? [prompt] : []);
+  const [rows, firsts] = await Promise.all([
+    decoder.prefill(prompts, { numLast: 3, ends }),
+    append(decoder, part.length, { prompts: failed, steps: [failed.map(() => RTT_START)] }),
+  ]);
+  let numFailed = 0;
+  return part.map(({ measurement: { rttCode } }, i) => {
+    const [a, b, c] = [0, 1, 2].map((j) => rowOf(rows, 3 * i + j, V));
+    const read = rttCode === null
+      ? { outcome: b, first: rowOf(firsts, numFailed++, V), second: c }
+      : { outcome: a, first: b, second: c };
+    return new ResultSurprise(rttCode, read, maxRelativeError);
+  });
+}
+
+/** First bytes after prompts that have a reply, or that have none. */
+interface NeededBytes {
+  /** Of each the prompt's number, ascending, and the byte's place among `FIRST_BYTES`. */
+  readonly bytes: readonly { readonly prompt: number; readonly index: number }[];
+  readonly areFailed: boolean;
+}
+
+/** What prompts need, in parts that the decoder can hold. */
+function* stepsOf(
+  surprises: readonly ResultSurprise[],
+  part: readonly ScoreCase[],
+  maxRows: number,
+): Generator<NeededBytes> {
+  for (const areFailed of [false, true]) {
+    const all = surprises.flatMap(({ needed }, prompt) =>
+      (part[prompt].measurement.rttCode === null) === areFailed
+        ? needed.map((index) => ({ prompt, index }))
+        : []
+    );
+    for (let from = 0; from < all.length; from += maxRows) {
+      yield { bytes: all.slice(from, from + maxRows), areFailed };
+    }
+  }
+}
+
+async function addSecondBytes(
+  decoder: Decoder,
+  surprises: readonly ResultSurprise[],
+  { bytes, areFailed }: NeededBytes,
+): Promise<void> {
+  const V = vocabSize(decoder.config);
+  const starts = areFailed ? [bytes.map(() => RTT_START)] : [];
+  const seconds = await append(decoder, surprises.length, {
+    prompts: bytes.map(({ prompt }) => prompt),
+    steps: [...starts, bytes.map(({ index }) => BYTE_BASE + FIRST_BYTES[index])],
+  });
+  bytes.forEach(({ prompt, index }, row) => surprises[prompt].addSecondBytes(index, rowOf(seconds, row, V)));
+}
+
+/**
+ * Appends tokens to prompts, in place of their last one. Submitted before the call returns.
+ *
+ * @param rows `prompts`: that of each row, ascending; `steps`: the next token of each row, step by step.
+ * @returns log P(next token) of each row after the last step.
+ */
+async function append(
+  decoder: Decoder,
+  numPrompts: number,
+  { prompts, steps }: { prompts: readonly number[]; steps: readonly (readonly number[])[] },
+): Promise<Float32Array> {
+  if (prompts.length === 0) return new Float32Array();
+  const numChildren = Array.from({ length: numPrompts }, () => 0);
+  for (const prompt of prompts) numChildren[prompt]++;
+  decoder.fork(numChildren, { numDropped: 1 });
+  return (await Promise.all(steps.map((tokens) => decoder.step(tokens))))[steps.length - 1];
+}

@@ -1,0 +1,142 @@
+/**
+ * What went wrong with a request, as callers see it: problem details (RFC 9457) and the words of a stage.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { InterruptedError, UserError } from "../../base/errors.ts";
+import { shown } from "../../query/rtt/rtt_question.ts";
+import type { Problem } from "./schemas.ts";
+
+/** The titles of the problems of type `about:blank`, which are those of the status (RFC 9110, section 15; RFC 6585). */
+export const PROBLEM_TITLES = {
+  400: "Bad Request",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  421: "Misdirected Request",
+  429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
+  500: "Internal Server Error",
+  503: "Service Unavailable",
+} as const;
+/** A status that a problem can have. */
+export type ProblemStatus = keyof typeof PROBLEM_TITLES;
+
+/** What `AbortSignal` ends with: by a caller, or by its time limit. */
+const ABORTS = ["AbortError", "TimeoutError"];
+
+const ENDED = "Cannot answer: the request was ended before its answer was there; ask again";
+
+/** A request that is not answered; its message is for people. */
+export class ApiError extends Error {
+  /** Stands before the message in logs and stack traces. */
+  override name = "ApiError";
+  /** What the caller gets. */
+  readonly problem: Problem;
+
+  /**
+   * Makes a problem of type `about:blank`.
+   *
+   * @param status The status of HTTP.
+   * @param detail The line that a stage would print.
+   */
+  constructor(status: ProblemStatus, detail: string, options?: ErrorOptions) {
+    super(detail, options);
+    this.problem = { type: "about:blank", title: PROBLEM_TITLES[status], status, detail };
+  }
+}
+
+/**
+ * The problem that an error is for a caller. Of errors that no caller can mend it tells nothing but that there is one.
+ *
+ * @param error What was thrown while a request was answered.
+ */
+export function problemOf(error: unknown): Problem {
+  return apiErrorOf(error).problem;
+}
+
+function apiErrorOf(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof InterruptedError) return new ApiError(503, ENDED);
+  if (error instanceof UserError) return new ApiError(400, sentenceOf(error.message));
+  if (error instanceof z.ZodError) return new ApiError(400, sentenceOf(faultOf(error)));
+  if (error instanceof DOMException && ABORTS.includes(error.name)) {
+    return new ApiError(503, ENDED);
+  }
+  return new ApiError(500, "Cannot answer: an error of the server, not of the request; its log says more");
+}
+
+/**
+ * Does work on a request that was checked before, so that what fails then, such as the GPU, is no fault of the caller.
+ *
+ * @throws {Error} If it fails; what a signal ends is thrown as it is.
+ */
+export async function computed<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UserError) || error instanceof InterruptedError) throw error;
+    throw new Error(`Internal error: ${error.message}`, { cause: error });
+  }
+}
+
+/** What parts of the program say of a value, such as `found no src, …`, as a whole line. */
+function sentenceOf(fault: string): string {
+  return fault.startsWith("Cannot ") ? fault : `Cannot answer: ${fault}`;
+}
+
+/**
+ * What is wrong with a value that a schema refused: the first field at fault, what was found there and what was wanted.
+ *
+ * @param refused The value, where it is known; else nothing is said of what was found.
+ */
+export function faultOf({ issues: [issue] }: z.core.$ZodError, refused?: { value: unknown }): string {
+  const { path } = issue;
+  const name = path.map((key, i) =>
+    typeof key === "number" ? `[${key}]` : `${i > 0 ? "." : ""}${String(key)}`
+  )
+    .join("");
+  if (issue.code === "unrecognized_keys") {
+    const key = shown(issue.keys[0]);
+    return `found ${name === "" ? key : `${key} in ${name}`}, ${issue.message}`;
+  }
+  const wanted = wantedBy(issue);
+  if (!refused) return name === "" ? wanted : `${name}: ${wanted}`;
+  const found = path.reduce(fieldOf, refused.value);
+  if (found === undefined) return `found no ${name || "value"}, ${wanted}`;
+  return `found ${name === "" ? "" : `${name} `}${shown(found)}, ${wanted}`;
+}
+
+function fieldOf(value: unknown, key: PropertyKey): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: "text was wanted",
+  number: "a number was wanted",
+  int: "a whole number was wanted",
+  array: "an array was wanted",
+  tuple: "an array was wanted",
+  object: "a JSON object was wanted",
+};
+
+function wantedBy(issue: z.core.$ZodIssue): string {
+  // A schema's own words.
+  if (issue.message.endsWith(" wanted")) return issue.message;
+  if (issue.code === "invalid_type") return TYPES[issue.expected] ?? `${issue.expected} was wanted`;
+  if (issue.code === "invalid_union") {
+    const ways = issue.errors.map(([first]) => wantedBy(first).replace(/ was wanted$/, ""));
+    return `${ways.join(" or ")} was wanted`;
+  }
+  if (issue.code === "too_small") return `at least ${boundOf(issue.origin, issue.minimum)} wanted`;
+  if (issue.code === "too_big") return `at most ${boundOf(issue.origin, issue.maximum)} wanted`;
+  return issue.message;
+}
+
+function boundOf(origin: string, bound: number | bigint): string {
+  if (origin === "array") return bound === 1 ? "1 value was" : `${bound} values were`;
+  return `${bound} was`;
+}

@@ -1,0 +1,54 @@
+/** The lines or items of a request with many of them, and what came of each. @module */
+import { UserError } from "../../base/errors.ts";
+import type { LineError } from "./schemas.ts";
+
+/** A line that is to be answered. */
+export interface Line {
+  /** From 1. */
+  readonly line: number;
+  /** What stands there. @throws {UserError} If it cannot be read. */
+  read(): unknown;
+}
+
+/** What came of a line. */
+export type Answered<Answer> = { readonly line: number; readonly answer: Answer } | LineError;
+
+/** The items of an array as lines. */
+export async function* itemsOf(items: Iterable<unknown>): AsyncGenerator<Line> {
+  let line = 0;
+  for (const item of items) yield { line: ++line, read: () => item };
+}
+
+/** Lines of JSON; empty ones are skipped, but counted. */
+export async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<Line> {
+  let line = 0;
+  for await (const text of texts) {
+    line++;
+    if (text.trim() !== "") yield { line, read: () => jsonOf(text) };
+  }
+}
+
+/** The answers and errors alone: in an array, the place says the line. */
+export async function listed<Answer>(
+  lines: AsyncIterable<Answered<Answer>>,
+): Promise<(Answer | LineError)[]> {
+  return await Array.fromAsync(lines, (line) => "error" in line ? line : line.answer);
+}
+
+/** The answers with their lines. */
+export async function* flat<Answer>(
+  lines: AsyncIterable<Answered<Answer>>,
+): AsyncGenerator<({ line: number } & Answer) | LineError> {
+  for await (const line of lines) yield "error" in line ? line : { line: line.line, ...line.answer };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) {
+      throw new UserError("found no JSON, an object was wanted", { cause: error });
+    }
+    throw error;
+  }
+}

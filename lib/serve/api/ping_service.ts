@@ -1,0 +1,447 @@
+/**
+ * Answers the requests of many callers with one model: in a server, or in a worker of a browser.
+ *
+ * All share one GPU. `ModelDecoders` runs work in the order in which it was asked for, one group of at most 8,192 rows at
+ * a time, for each of its two decoders; groups of different callers alternate. What follows:
+ *
+ * - Questions between addresses, single ones and lines of a batch, go to one queue (`RttBatcher`). Each of its batches is
+ *   one group. Callers take turns there, so a single question is in the next batch, whatever the number of lines before
+ *   it, unless more callers ask than a batch holds.
+ * - Scores of lines go to the GPU in parts of a few groups. A question waits for one group of each request for scores.
+ * - A search for destinations keeps the decoder for continuations to its end, which may be a minute. Questions between
+ *   addresses and scores use the other decoder, and wait for a step of the search at most. Likelihoods and RTTs between
+ *   prefixes need the same decoder, so all these wait in one queue (`LongWork`).
+ *
+ * @module
+ */
+import { formatPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
+import { basisJson, basisOf, measuredBy, seenJson } from "../../data/addresses/known_addresses.ts";
+import {
+  codeRangeOf,
+  type DestinationQuery,
+  prefixLengthOf,
+} from "../../query/destinations/destination_query.ts";
+import { rankDestinations } from "../../query/destinations/destination_ranking.ts";
+import type { PingModel } from "../../query/ping_model.ts";
+import { contextThatFits, encodeQuery } from "../../query/query_tokens.ts";
+import { type AskedRtt, readFields, readMeasurement, readRttQuestion, readSource } from "./read_question.ts";
+import {
+  type ApiMeasurement,
+  type DestinationsApiAnswer,
+  type DestinationsApiQuestion,
+  destinationsQuestionSchema,
+  type LikelihoodApiAnswer,
+  type LikelihoodApiQuestion,
+  likelihoodQuestionSchema,
+  type LineError,
+  type ModelApiAnswer,
+  type ModelInfo,
+  type RttApiAnswer,
+  type RttApiQuestion,
+  type RttApiWanted,
+  rttWantedSchema,
+  type ScoreApiAnswer,
+  type ScoreApiOptions,
+  scoreOptionsSchema,
+} from "./schemas.ts";
+import { formatAddress } from "../../data/addresses/ip.ts";
+import { sampleMeasurements } from "../../query/likelihood/sample.ts";
+import { FairQueue } from "./fair_queue.ts";
+import { type BatchOptions, type Caller, MAX_QUEUE, queueFull, RttBatcher } from "./rtt_batcher.ts";
+import { type AnsweredQuery, notesOn, prepareQuery } from "../../query/rtt/answer_queries.ts";
+import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
+import { summaryOf } from "../../query/rtt/rtt_summary.ts";
+import { snakeKeys } from "./snake_case.ts";
+import { measurementBits } from "../../query/likelihood/likelihood.ts";
+import { exactAnswer, type PrefixAnswer, rttBetweenPrefixes } from "../../query/rtt/prefix_query.ts";
+import { ApiError, computed, problemOf } from "./api_error.ts";
+import { type Answered, flat, itemsOf, type Line, linesOf, listed } from "./lines.ts";
+import type { PingApi } from "./ping_api.ts";
+import { scoreMeasurements } from "./score_lines.ts";
+
+// Questions for destinations. @module
+
+/**
+ * Reads a question for destinations.
+ *
+ * @returns What answers it; it ends soon after the signal.
+ * @throws {UserError} If it is none.
+ */
+function readDestinationsQuestion(
+  model: PingModel,
+  value: unknown,
+): (signal?: AbortSignal) => Promise<DestinationsApiAnswer> {
+  const { rtt, prefix_length, ...question } = readFields(destinationsQuestionSchema, value);
+  const { src_addr, timestamp, context, top, candidates, max_expansions } = question;
+  const query: DestinationQuery = { ...readSource({ src_addr, timestamp, context }), rttMs: rtt };
+  codeRangeOf(rtt);
+  const prefixLength = prefixLengthOf(query, prefix_length);
+  const fitting = contextThatFits({ ...query, destination: query.source }, model.config.sequenceLength);
+  const asked = {
+    src_addr,
+    rtt,
+    timestamp: query.timeS,
+    prefix_length: prefixLength,
+    context_measurements: fitting.length,
+  };
+  return async (signal) => {
+    const [ranked] = await rankDestinations(model, [query], {
+      ...(top !== undefined && { top }),
+      ...(candidates !== undefined && { numCandidates: candidates }),
+      ...(max_expansions !== undefined && { maxExpansions: max_expansions }),
+      prefixLength,
+      signal,
+    });
+    const { trainingData } = model;
+    return {
+      ...asked,
+      destinations: ranked.destinations.map(({ prefix, probability }) => ({
+        prefix: formatPrefix(prefix),
+        probability,
+        measured: trainingData ? seenJson(measuredBy(trainingData, query.source, prefix)) : null,
+      })),
+      unlisted_probability: ranked.unlistedProbability,
+      candidates: ranked.candidates,
+      prior_mass: ranked.priorMass,
+      step: model.step,
+    };
+  };
+}
+
+// Pairs of addresses to begin with, for people who do not know what the model knows.
+
+const NUM_DRAWN = 8;
+const MAX_EXAMPLES = 4;
+/** Below 1: what the model is sure of is what it has seen. */
+const TEMPERATURE = 0.5;
+
+/** Draws some from the model; always the same ones. */
+export async function examplesOf(model: PingModel): Promise<ModelApiAnswer["examples"]> {
+  const examples = new Map<string, ModelApiAnswer["examples"][number]>();
+  const drawn = { count: NUM_DRAWN, seed: 0, temperature: TEMPERATURE };
+  for await (
+    const { source, destination } of sampleMeasurements(model, { timeS: null, context: [] }, drawn)
+  ) {
+    const example = { src_addr: formatAddress(source), dst_addr: formatAddress(destination) };
+    examples.set(`${example.src_addr} ${example.dst_addr}`, example);
+  }
+  return [...examples.values()].slice(0, MAX_EXAMPLES);
+}
+
+// Work on the items of a stream, several at a time, with results in the order of the items. @module
+
+/**
+ * Works on items; results come as soon as those before them are there.
+ *
+ * @param work Must end by itself when the caller loses interest, whose promise is then awaited by nobody.
+ * @param most How many items are taken in before their results are taken out: the bound of memory.
+ * @throws What `items` or `work` throws.
+ */
+export async function* inOrder<Item, Result>(
+  items: AsyncIterable<Item>,
+  work: (item: Item) => Promise<Result>,
+  most: number,
+): AsyncGenerator<Result> {
+  const iterator = items[Symbol.asyncIterator]();
+  const running: Promise<Result>[] = [];
+  let taking: Promise<IteratorResult<Item>> | undefined;
+  let isDone = false;
+  try {
+    while (!isDone || running.length > 0) {
+      if (!isDone && running.length < most) taking ??= iterator.next();
+      const first = running[0];
+      const item = taking?.then((next) => ({ next }));
+      const result = first?.then((value) => ({ value }));
+      const came = await Promise.race([result, item].filter((promise) => promise !== undefined));
+      if ("value" in came) {
+        running.shift();
+        yield came.value;
+        continue;
+      }
+      taking = undefined;
+      if (came.next.done) isDone = true;
+      else running.push(handled(work(came.next.value)));
+    }
+  } finally {
+    const ended = iterator.return?.();
+    // An item that is being waited for may never come.
+    if (taking) ended?.catch(() => {});
+    else await ended;
+  }
+}
+
+/** A promise whose failure is no unhandled one where nobody awaits it. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}
+
+// Work that takes many groups of the GPU, one piece at a time, the callers in turn.
+//
+// An RTT between prefixes holds up to 62 MB of distributions, a search for destinations up to 0.2 GB of a tree: one at a
+// time bounds memory. Between the groups of such work come batches of questions, see `ModelDecoders`.
+
+/** The queue of long work. */
+export class LongWork {
+  readonly #queue = new FairQueue<() => void>();
+  #isRunning = false;
+
+  /** @param maxQueue How many callers may wait; the next one is refused. */
+  constructor(readonly maxQueue: number = MAX_QUEUE) {}
+
+  /** How many pieces of work wait. */
+  get queueLength(): number {
+    return this.#queue.length;
+  }
+
+  /**
+   * Does work in its turn.
+   *
+   * @param work Ends by itself, soon after the signal.
+   * @throws {ApiError} If too many callers wait.
+   */
+  async run<T>(work: () => Promise<T>, { lane, signal }: Caller): Promise<T> {
+    signal?.throwIfAborted();
+    if (this.#isRunning) await this.#turn(lane, signal);
+    this.#isRunning = true;
+    try {
+      signal?.throwIfAborted();
+      return await work();
+    } finally {
+      const next = this.#queue.take();
+      if (next) next();
+      else this.#isRunning = false;
+    }
+  }
+
+  async #turn(lane: object | undefined, signal: AbortSignal | undefined): Promise<void> {
+    if (!lane && this.#queue.numLanes >= this.maxQueue) throw queueFull(this.maxQueue);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const own = lane ?? {};
+    const leave = () => {
+      this.#queue.remove(resolve, own);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", leave);
+    this.#queue.push(resolve, own);
+    try {
+      await promise;
+    } finally {
+      signal?.removeEventListener("abort", leave);
+    }
+  }
+}
+
+// The distribution of an RTT as it is answered. @module
+
+/** Those that `query rtt` gives. */
+const DEFAULT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
+/** The quantiles between which points of the distribution function lie. */
+const CDF_ENDS = [0.001, 0.999] as const;
+
+/** What is answered. */
+function rttAnswerOf(
+  answered: AnsweredQuery<AskedRtt["query"]>,
+  { quantiles = DEFAULT_QUANTILES, at = [], cdf }: AskedRtt["wanted"],
+  { step, trainingData }: Pick<PingModel, "step" | "trainingData">,
+): RttApiAnswer {
+  const { query: { src, dst, source, destination, timeS }, answer, numContextUsed } = answered;
+  const notes = notesOn(answered);
+  return {
+    src_addr: src,
+    dst_addr: dst,
+    timestamp: timeS,
+    context_measurements: numContextUsed,
+    ...snakeKeys(summaryOf(answer, { quantiles, atMs: at })),
+    ...(cdf !== undefined && { cdf: cdfPoints(answer.mixture.distribution, cdf) }),
+    basis: basisJson(basisOf(trainingData, source, destination)),
+    ...(notes.length > 0 && { notes }),
+    step,
+  };
+}
+
+/** P(RTT <= rtt_ms | a reply came) at so many RTTs, evenly spaced on a logarithmic axis. */
+function cdfPoints(distribution: RttDistribution, numPoints: number): { rtt_ms: number; cdf: number }[] {
+  const [low, high] = CDF_ENDS.map((q) => distribution.quantileMs(q));
+  return Array.from({ length: numPoints }, (_, i) => {
+    const rttMs = low * (high / low) ** (i / (numPoints - 1));
+    return { rtt_ms: rttMs, cdf: distribution.cdf(rttMs) };
+  });
+}
+
+/** Lines of one caller that are taken in before the first of them is answered: two batches, of which one runs. */
+const LINES_AT_ONCE = 124;
+/** How many earlier lines a line sees, unless said otherwise; as for `score`. */
+const DEFAULT_CONTEXT = 20;
+
+/** What a service needs beside the model. */
+interface PingServiceOptions {
+  /** What is said of the model. */
+  info: ModelInfo;
+  /** How questions are merged. `maxQueue` holds for long work too. */
+  batch?: BatchOptions;
+}
+
+/** The operations on a model. Inputs are checked, whatever they are. */
+export class PingService implements PingApi {
+  readonly #model: PingModel;
+  readonly #info: ModelInfo;
+  #examples: Promise<ModelApiAnswer["examples"]> | undefined;
+  readonly #batcher: RttBatcher;
+  readonly #longWork: LongWork;
+
+  /** @param model Stays the caller's, who closes it when nothing is being answered. */
+  constructor(model: PingModel, { info, batch = {} }: PingServiceOptions) {
+    this.#model = model;
+    this.#info = info;
+    this.#batcher = new RttBatcher(model, batch);
+    this.#longWork = new LongWork(batch.maxQueue);
+  }
+
+  /** How many questions and pieces of long work wait. */
+  get queueLength(): number {
+    return this.#batcher.queueLength + this.#longWork.queueLength;
+  }
+
+  /** See {@link PingApi}. @throws {UserError|ApiError} See `problemOf`; so do the others. */
+  async rtt(question: RttApiQuestion, signal?: AbortSignal): Promise<RttApiAnswer> {
+    return await this.#answer(readRttQuestion(question), { signal });
+  }
+
+  /** See {@link PingApi}. */
+  async rttBatch(
+    questions: readonly RttApiQuestion[],
+    signal?: AbortSignal,
+  ): Promise<(RttApiAnswer | LineError)[]> {
+    return await listed(this.#answerLines(itemsOf(requireArray(questions)), {}, signal));
+  }
+
+  /**
+   * Answers lines of JSON, each a question, as they come.
+   *
+   * @param lines Empty ones are skipped, but counted. A line may say itself what it wants.
+   * @param defaults What lines want that do not say it.
+   * @returns What came of each line, in order.
+   */
+  rttLines(
+    lines: AsyncIterable<string>,
+    defaults: RttApiWanted = {},
+    signal?: AbortSignal,
+  ): AsyncGenerator<({ line: number } & RttApiAnswer) | LineError> {
+    return flat(this.#answerLines(linesOf(lines), defaults, signal));
+  }
+
+  /** See {@link PingApi}. */
+  async destinations(
+    question: DestinationsApiQuestion,
+    signal?: AbortSignal,
+  ): Promise<DestinationsApiAnswer> {
+    const answer = readDestinationsQuestion(this.#model, question);
+    return await this.#inTurn(() => answer(signal), { signal });
+  }
+
+  /** See {@link PingApi}. */
+  async likelihood(question: LikelihoodApiQuestion, signal?: AbortSignal): Promise<LikelihoodApiAnswer> {
+    const { context: earlier, ...asked } = readFields(likelihoodQuestionSchema, question);
+    const measurement = readMeasurement(asked);
+    const { context } = readSource({ ...asked, context: earlier });
+    encodeQuery({ ...measurement, context }, this.#model.config.sequenceLength);
+    const measured = { measurement, rttMs: asked.rtt, context };
+    const [bits] = await this.#inTurn(() => measurementBits(this.#model, [measured]), { signal });
+    const { meanBits, spreadBits, totalBits } = bits;
+    const orders = bits.orders.map(({ blocks, bits }) => ({
+      order: blocks.map(({ field }) => field).join(),
+      bits,
+      blockBits: Object.fromEntries(blocks.map(({ field, bits }) => [field, bits])),
+    }));
+    const numbers = snakeKeys({ meanBits, spreadBits, totalBits, orders });
+    return { ...asked, timestamp: measurement.timeS, ...numbers, step: this.#model.step };
+  }
+
+  /** See {@link PingApi}. */
+  async score(
+    measurements: readonly ApiMeasurement[],
+    options: ScoreApiOptions = {},
+    signal?: AbortSignal,
+  ): Promise<(ScoreApiAnswer | LineError)[]> {
+    return await listed(this.#scores(itemsOf(requireArray(measurements)), options, signal));
+  }
+
+  /**
+   * Scores lines of JSON, each a measurement, as they come.
+   *
+   * @param lines Empty ones are skipped, but counted.
+   * @returns What came of each line, in order.
+   */
+  scoreLines(
+    lines: AsyncIterable<string>,
+    options: ScoreApiOptions = {},
+    signal?: AbortSignal,
+  ): AsyncGenerator<({ line: number } & ScoreApiAnswer) | LineError> {
+    return flat(this.#scores(linesOf(lines), options, signal));
+  }
+
+  /** See {@link PingApi}. */
+  async model(): Promise<ModelApiAnswer> {
+    this.#examples ??= this.#inTurn(() => examplesOf(this.#model), {}).catch((error) => {
+      this.#examples = undefined;
+      throw error;
+    });
+    return { ...this.#info, adapter: this.#model.gpu.info.name, examples: await this.#examples };
+  }
+
+  async *#answerLines(
+    lines: AsyncIterable<Line>,
+    defaults: RttApiWanted,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<Answered<RttApiAnswer>> {
+    const wanted = readFields(rttWantedSchema, defaults);
+    const caller = { lane: {}, signal };
+    const answer = async ({ line, read }: Line) => {
+      try {
+        return { line, answer: await this.#answer(readRttQuestion(read(), wanted), caller) };
+      } catch (error) {
+        if (!(error instanceof Error) || problemOf(error).status !== 400) throw error;
+        return { line, error: error.message };
+      }
+    };
+    yield* inOrder(lines, answer, LINES_AT_ONCE);
+  }
+
+  async #answer({ query, wanted, draws }: AskedRtt, caller: Caller): Promise<RttApiAnswer> {
+    const model = this.#model;
+    const { first, ...prepared } = prepareQuery(model, query, []);
+    const made = (answer: PrefixAnswer) => {
+      const answered = { ...prepared, numContextUsed: first.context.length, answer };
+      return rttAnswerOf(answered, wanted, model);
+    };
+    if (isAddress(query.source) && isAddress(query.destination)) {
+      return await this.#batcher.ask(first, (distribution) => made(exactAnswer(distribution)), caller);
+    }
+    const asked = { ...query, context: first.context };
+    const onProgress = () => caller.signal?.throwIfAborted();
+    return await this.#inTurn(
+      async () => made(await rttBetweenPrefixes(model, asked, { ...draws, onProgress })),
+      caller,
+    );
+  }
+
+  async #inTurn<T>(work: () => Promise<T>, caller: Caller): Promise<T> {
+    return await this.#longWork.run(() => computed(work), caller);
+  }
+
+  async *#scores(
+    lines: AsyncIterable<Line>,
+    options: ScoreApiOptions,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<Answered<ScoreApiAnswer>> {
+    const { context = DEFAULT_CONTEXT, seed = 0 } = readFields(scoreOptionsSchema, options);
+    yield* scoreMeasurements(this.#model, lines, { context, seed, signal });
+  }
+}
+
+/** @throws {ApiError} If a request of several is none. */
+function requireArray<T>(value: readonly T[]): readonly T[] {
+  if (Array.isArray(value)) return value;
+  throw new ApiError(400, "Cannot answer: found no array, one was wanted");
+}

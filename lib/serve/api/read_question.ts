@@ -1,0 +1,130 @@
+/**
+ * Requests as callers write them: checked by their schema, with the shorter names of `query rtt --queries`, and read by
+ * the parsers of the stages.
+ *
+ * @module
+ */
+import type * as z from "zod";
+import { adviceOnName, isAddress } from "../../data/addresses/ip_prefix.ts";
+import { UserError } from "../../base/errors.ts";
+import {
+  type ParsedQuestion,
+  parseMeasurement,
+  parseQuestion,
+  type QuestionMeasurement,
+  shown,
+} from "../../query/rtt/rtt_question.ts";
+import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
+import { faultOf } from "./api_error.ts";
+import { type ApiMeasurement, type RttApiWanted, rttQuestionSchema } from "./schemas.ts";
+
+/** Shorter names and what they stand for. */
+const ALIASES: readonly (readonly [alias: string, name: string])[] = [
+  ["src", "src_addr"],
+  ["dst", "dst_addr"],
+  ["time", "timestamp"],
+];
+
+/**
+ * A request, its shorter names replaced and its fields checked.
+ *
+ * @param value Anything that JSON can be.
+ * @throws {UserError} If it is not what the schema says.
+ */
+export function readFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const named = withFullNames(value);
+  const { success, data, error } = schema.safeParse(named);
+  if (success) return data;
+  throw new UserError(faultOf(error, { value: named }));
+}
+
+/**
+ * A request with `src_addr`, `dst_addr` and `timestamp` in place of `src`, `dst` and `time`, also in its context.
+ *
+ * @throws {UserError} If a field has both names.
+ */
+export function withFullNames(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const fields = new Map<string, unknown>(Object.entries(value));
+  for (const [alias, name] of ALIASES) {
+    if (!fields.has(alias)) continue;
+    if (fields.has(name)) throw new UserError(`found ${alias} and ${name}, one of the two was wanted`);
+    fields.set(name, fields.get(alias));
+    fields.delete(alias);
+  }
+  const context = fields.get("context");
+  if (Array.isArray(context)) fields.set("context", context.map(withFullNames));
+  return Object.fromEntries(fields);
+}
+
+/** A question for an RTT that was read. */
+export interface AskedRtt {
+  /** As a stage reads it, with the addresses as they stand there. */
+  readonly query: ParsedQuestion & { readonly src: string; readonly dst: string };
+  /** What of the distribution is wanted. */
+  readonly wanted: RttApiWanted;
+  /** How many addresses are drawn from prefixes, and by which seed. */
+  readonly draws: { readonly numDraws?: number | undefined; readonly seed?: number | undefined };
+}
+
+/**
+ * Reads a question for an RTT.
+ *
+ * @param defaults What is wanted where the question does not say it.
+ * @throws {UserError} If it is none.
+ */
+export function readRttQuestion(value: unknown, defaults: RttApiWanted = {}): AskedRtt {
+  const { draws, seed, quantiles, at, cdf, ...question } = readFields(rttQuestionSchema, value);
+  const { src_addr: src, dst_addr: dst } = question;
+  return {
+    query: { src, dst, ...parseQuestion(questionOf(question)) },
+    wanted: {
+      quantiles: quantiles ?? defaults.quantiles,
+      at: at ?? defaults.at,
+      cdf: cdf ?? defaults.cdf,
+    },
+    draws: { numDraws: draws, seed },
+  };
+}
+
+/** A source with a time and a context. */
+export interface AskedSource {
+  /** The source address. */
+  readonly source: Uint8Array;
+  /** Unix seconds, or null for any time. */
+  readonly timeS: number | null;
+  /** Oldest first. */
+  readonly context: readonly TokenMeasurement[];
+}
+
+/** Reads a question about a source. @throws {UserError} If the source is no address, or the rest cannot be read. */
+export function readSource(question: Omit<Question, "dst_addr">): AskedSource {
+  const { src_addr } = question;
+  const { source, timeS, context } = parseQuestion(questionOf({ ...question, dst_addr: src_addr }));
+  if (!isAddress(source)) {
+    throw new UserError(
+      `found src_addr ${shown(src_addr)}, an IPv4 or IPv6 address was wanted${adviceOnName(src_addr)}`,
+    );
+  }
+  return { source: source.bytes, timeS, context: context ?? [] };
+}
+
+/** Reads a measurement. @throws {UserError} If it is none. */
+export function readMeasurement(measurement: ApiMeasurement): TokenMeasurement {
+  return parseMeasurement(measurementOf(measurement));
+}
+
+interface Question extends Omit<ApiMeasurement, "rtt"> {
+  readonly context?: readonly ApiMeasurement[] | undefined;
+}
+
+/** The fields of a question under the names that stages have for them. */
+function questionOf({ src_addr: src, dst_addr: dst, timestamp: time, context }: Question) {
+  return { src, dst, time, context: context?.map(measurementOf) };
+}
+
+function measurementOf(
+  { src_addr: src, dst_addr: dst, timestamp: time, rtt }: ApiMeasurement,
+): QuestionMeasurement {
+  return { src, dst, rtt, ...(time !== undefined && { time }) };
+}

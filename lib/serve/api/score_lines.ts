@@ -1,0 +1,165 @@
+/**
+ * Scores measurements in the order in which they come, each given those before it.
+ *
+ * @module
+ */
+import { pairNameOf, SourceHistory } from "../../data/tokens/source_history.ts";
+import { parseTimeUs } from "../../data/measurement/time_text.ts";
+import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
+import { type ApiMeasurement, type LineError, measurementSchema, type ScoreApiAnswer } from "./schemas.ts";
+import { UserError } from "../../base/errors.ts";
+import type { PingModel } from "../../query/ping_model.ts";
+import { encodeQuery } from "../../query/query_tokens.ts";
+import { type ScoreCase, scoreResults } from "../../query/score/score_results.ts";
+import { computed } from "./api_error.ts";
+import type { Answered, Line } from "./lines.ts";
+import { readFields, readMeasurement } from "./read_question.ts";
+
+// The contexts of the lines of one request: the earlier lines of their sources.
+
+/** The most measurements that are remembered, about 5 MB; the source that was added to longest ago goes first. */
+const MAX_REMEMBERED = 2 ** 14;
+
+/** A source's history, and the newest time in it. */
+interface Remembered {
+  readonly history: SourceHistory;
+  newestUs: number;
+}
+
+/**
+ * The histories of all sources. Where the lines of a source come in order of time, contexts are those of
+ * {@link SourceHistory}, as `score` has them. A late line sees of these what is not after it.
+ */
+export class LineHistories {
+  /** By source, the one that was added to last is last; measurements with a time and those without are apart. */
+  readonly #sources = new Map<string, Remembered>();
+  #numKept = 0;
+
+  /** The arguments are those of {@link SourceHistory}; `maxKept` is for all sources. */
+  constructor(
+    readonly maxContext: number,
+    readonly sequenceLength: number = Infinity,
+    readonly maxKept: number = MAX_REMEMBERED,
+  ) {}
+
+  /** How many measurements are remembered. */
+  get numKept(): number {
+    return this.#numKept;
+  }
+
+  /**
+   * The context of the next line, oldest first. The line is then remembered for those after it.
+   *
+   * @param timestamp The time as it stands there, which may be finer than the measurement's.
+   */
+  contextOf(measurement: TokenMeasurement, timestamp: ApiMeasurement["timestamp"]): TokenMeasurement[] {
+    const { source, timeS } = measurement;
+    const key = `${source} ${timeS === null}`;
+    const remembered = this.#sources.get(key) ??
+      { history: new SourceHistory(this.maxContext, this.sequenceLength, this.maxKept / 2), newestUs: 0 };
+    const { history } = remembered;
+    // Without times, a line is later than those before it.
+    const ownUs = timeUsOf(timestamp) ?? remembered.newestUs + 1;
+    const isLate = ownUs < remembered.newestUs;
+    remembered.newestUs = Math.max(remembered.newestUs, ownUs);
+    const pair = pairNameOf(measurement);
+    const context =
+      (isLate
+        ? history.contextOf(pair, remembered.newestUs)
+        : history.growingContextOf(pair, remembered.newestUs, measurement))
+        .filter((earlier) => (earlier.timeS ?? 0) <= (timeS ?? 0))
+        .sort((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0));
+    this.#sources.delete(key);
+    this.#sources.set(key, remembered);
+    this.#numKept -= history.numKept;
+    history.add(pair, remembered.newestUs, measurement);
+    this.#numKept += history.numKept;
+    this.#forget();
+    return context;
+  }
+
+  #forget(): void {
+    for (const [key, { history }] of this.#sources) {
+      if (this.#numKept <= this.maxKept) return;
+      this.#numKept -= history.numKept;
+      this.#sources.delete(key);
+    }
+  }
+}
+
+/** Undefined without a time. The measurement was read, so that a time is one. */
+function timeUsOf(timestamp: ApiMeasurement["timestamp"]): number | undefined {
+  const parsed = parseTimeUs(String(timestamp ?? ""));
+  return "timeUs" in parsed ? parsed.timeUs : undefined;
+}
+
+/** Measurements that are scored together: under a second on two cores. */
+const PART_ROWS = 256;
+
+/** A line that waits for its part. */
+interface Entry {
+  readonly asked: ApiMeasurement;
+  readonly case: ScoreCase;
+}
+
+/**
+ * Scores measurements, in parts of a bounded number.
+ *
+ * @param options `context`: how many measurements a context has at most; `seed`: of the random share of p-values.
+ * @returns What came of each line, in order.
+ */
+export async function* scoreMeasurements(
+  model: PingModel,
+  lines: AsyncIterable<Line>,
+  { context, seed, signal }: { context: number; seed: number; signal?: AbortSignal | undefined },
+): AsyncGenerator<Answered<ScoreApiAnswer>> {
+  const histories = new LineHistories(context, model.config.sequenceLength);
+  let part: (Entry | LineError)[] = [];
+  for await (const line of lines) {
+    const entry = entryOf(line, histories, model.config.sequenceLength);
+    part.push(entry);
+    if (part.length < PART_ROWS) continue;
+    signal?.throwIfAborted();
+    yield* scorePart(model, part, seed);
+    part = [];
+  }
+  signal?.throwIfAborted();
+  yield* scorePart(model, part, seed);
+}
+
+function entryOf(
+  { line, read }: Line,
+  histories: LineHistories,
+  sequenceLength: number,
+): Entry | LineError {
+  try {
+    const asked = readFields(measurementSchema, read());
+    const measurement = readMeasurement(asked);
+    const context = histories.contextOf(measurement, asked.timestamp);
+    encodeQuery({ ...measurement, context }, sequenceLength);
+    return { asked, case: { measurement, context, number: line - 1 } };
+  } catch (error) {
+    if (error instanceof UserError) return { line, error: error.message };
+    throw error;
+  }
+}
+
+async function* scorePart(
+  model: PingModel,
+  part: readonly (Entry | LineError)[],
+  seed: number,
+): AsyncGenerator<Answered<ScoreApiAnswer>> {
+  const cases = part.flatMap((entry) => "error" in entry ? [] : [entry.case]);
+  const { scores } = await computed(() => scoreResults(model, cases, { seed }));
+  let numScored = 0;
+  for (const entry of part) {
+    if ("error" in entry) {
+      yield entry;
+      continue;
+    }
+    const { asked: { src_addr, dst_addr, rtt }, case: { measurement, number } } = entry;
+    const { logLikelihood, pValue } = scores[numScored++];
+    const asScored = { src_addr, dst_addr, timestamp: measurement.timeS, rtt };
+    yield { line: number + 1, answer: { ...asScored, log_likelihood: logLikelihood, p_value: pValue } };
+  }
+}

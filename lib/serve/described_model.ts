@@ -1,0 +1,194 @@
+/**
+ * A model from disk with its description, as a server and an exported site need it.
+ *
+ * @module
+ */
+import { dirname, join } from "@std/path";
+import * as z from "zod";
+import { dataJson } from "../data/addresses/known_addresses.ts";
+import type { ModelInfo } from "./api/schemas.ts";
+import { FormatError } from "../base/errors.ts";
+import { runOfCheckpoint } from "../io/files/checkpoint_folder.ts";
+import { exists, readText } from "../io/files/inputs.ts";
+import { numParameters } from "../model/model_config.ts";
+import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
+import { type MetricsRecord, readMetrics } from "../train/metrics.ts";
+import { deriveConfig } from "../train/run_config.ts";
+import { VERSION } from "../base/version.ts";
+import { requireQueryable } from "../query/ping_model.ts";
+import type { QuantileCalibration } from "../query/rtt/quantile_calibration.ts";
+import { loadCheckpoint } from "../train/checkpoint.ts";
+import { readCalibration } from "../query/files/calibration_file.ts";
+
+// The description of a model: the checkpoint, the training curve, an evaluation.
+
+/** Points of each of the two training curves: more than a page has pixels for. */
+const MAX_POINTS = 100;
+
+/** The facts that the checkpoint does not contain. */
+interface ModelInfoOptions {
+  isCalibrated: boolean;
+  /** See {@link readEvaluation}. */
+  evaluation: ModelInfo["evaluation"];
+}
+
+/** Describes a model that is not on a GPU yet. @throws {FormatError} If the run's metrics are damaged. */
+export function modelInfo(
+  checkpoint: LoadedCheckpoint,
+  options: ModelInfoOptions,
+): ModelInfo {
+  const { config, state, trainingData } = checkpoint;
+  const run = runFolderOf(checkpoint);
+  const metricsPath = run && join(run, "metrics.jsonl");
+  const records = metricsPath && exists(metricsPath) ? readMetrics(metricsPath) : [];
+  return {
+    version: VERSION,
+    step: state.step,
+    num_parameters: numParameters(config.model),
+    vocabulary: config.model.vocabulary,
+    model_sha256: state.files.model.sha256,
+    data_fingerprint: state.dataFingerprint,
+    trained_tokens: state.step * deriveConfig(config).tokensPerStep,
+    config: { ...config },
+    is_calibrated: options.isCalibrated,
+    data: trainingData ? dataJson(trainingData) : null,
+    training_curve: trainingCurve(records.filter(({ step }) => step <= state.step)),
+    evaluation: options.evaluation,
+  };
+}
+
+/** Evenly spaced points of both curves, by step. */
+function trainingCurve(records: readonly MetricsRecord[]): ModelInfo["training_curve"] {
+  const points = records.map((record) => ({
+    step: record.step,
+    train_loss: record["train/loss"] ?? null,
+    eval_loss: record["eval/loss"] ?? null,
+  }));
+  const shown = new Set([
+    ...evenly(points.filter((point) => point.train_loss !== null)),
+    ...evenly(points.filter((point) => point.eval_loss !== null)),
+  ]);
+  return points.filter((point) => shown.has(point));
+}
+
+/** At most {@link MAX_POINTS} of all, including the first and the last. */
+function evenly<T>(all: readonly T[]): readonly T[] {
+  if (all.length <= MAX_POINTS) return all;
+  return Array.from(
+    { length: MAX_POINTS },
+    (_, i) => all[Math.round(i * (all.length - 1) / (MAX_POINTS - 1))],
+  );
+}
+
+const methodSchema = z.object({
+  medianAbsoluteMs: z.number(),
+  meanAbsoluteMs: z.number(),
+  crpsMs: z.number().nullish(),
+});
+const reportSchema = z.object({
+  run: z.object({ modelSha256: z.string(), numMeasurements: z.int(), split: z.string() }),
+  rtt: z.object({
+    numTraining: z.int(),
+    model: z.object({ overall: methodSchema }),
+    baselines: z.array(z.object({ name: z.string(), overall: methodSchema })),
+  }).optional(),
+});
+
+/**
+ * The evaluation of a model.
+ *
+ * @param named A `report.json`, if named; else the one in the run or beside it, if it is of this model.
+ * @param checkpoint The model.
+ * @returns Null if there is no evaluation of it.
+ * @throws {UserError} If the named one cannot be read.
+ * @throws {FormatError} If it is not a report of an evaluation, or is of another model.
+ */
+export function readEvaluation(
+  named: string | undefined,
+  checkpoint: LoadedCheckpoint,
+): ModelInfo["evaluation"] {
+  const path = named ?? evaluationPath(checkpoint);
+  const evaluation = path === undefined ? null : evaluationOf(path, checkpoint);
+  if (evaluation !== undefined) return evaluation;
+  if (named === undefined) return null;
+  const wanted = `expected one of ${checkpoint.directory}; run eval on that one`;
+  throw new FormatError(`it is of another model, ${wanted}`, { path: named });
+}
+
+/** The evaluation in a report; null if it has no section on RTTs, undefined if it is of another model. */
+function evaluationOf(
+  path: string,
+  { state }: Pick<LoadedCheckpoint, "state">,
+): ModelInfo["evaluation"] | undefined {
+  const { run, rtt } = readReport(path);
+  if (run.modelSha256 !== state.files.model.sha256) return undefined;
+  if (!rtt) return null;
+  const methods = [{ name: "model", ...rtt.model }, ...rtt.baselines];
+  return {
+    num_measurements: run.numMeasurements,
+    split: run.split,
+    num_training: rtt.numTraining,
+    methods: methods.map(({ name, overall }) => ({
+      name,
+      median_absolute_ms: overall.medianAbsoluteMs,
+      mean_absolute_ms: overall.meanAbsoluteMs,
+      crps_ms: overall.crpsMs ?? null,
+    })),
+  };
+}
+
+function readReport(path: string): z.infer<typeof reportSchema> {
+  const text = readText(path);
+  try {
+    return reportSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    const message =
+      "it is not a report of an evaluation, expected the report.json of an eval; run eval again";
+    throw new FormatError(message, { path, cause });
+  }
+}
+
+/** The default paths of a model's evaluation: in its run, or beside it as in `demo`. */
+function evaluationPath(checkpoint: LoadedCheckpoint): string | undefined {
+  const run = runFolderOf(checkpoint);
+  if (run === undefined) return undefined;
+  return [run, dirname(run)].map((folder) => join(folder, "eval", "report.json")).find(exists);
+}
+
+/** The run of a checkpoint, or of its base; undefined for one outside of a run. */
+function runFolderOf({ directory, adapted }: LoadedCheckpoint): string | undefined {
+  return runOfCheckpoint(adapted?.base ?? directory);
+}
+
+/** The path of the checkpoint. */
+interface ModelFiles {
+  /** See `loadModel`. */
+  checkpoint: string;
+  /** See `readCalibration`; none if absent. */
+  calibration?: string | undefined;
+  /** See `readEvaluation`. */
+  report?: string | undefined;
+}
+
+/** A model that is not on a GPU yet. */
+interface DescribedModel {
+  checkpoint: LoadedCheckpoint;
+  calibration: QuantileCalibration | undefined;
+  info: ModelInfo;
+}
+
+/**
+ * Reads a model. All faults of its files are found here, before a GPU is opened.
+ *
+ * @param onNote See `loadCheckpoint`.
+ * @throws {UserError} If a file cannot be read, is of another model, or the model cannot answer.
+ */
+export function readDescribedModel(files: ModelFiles, onNote: (line: string) => void): DescribedModel {
+  const checkpoint = loadCheckpoint(files.checkpoint, { onNote });
+  requireQueryable(checkpoint);
+  const calibration = files.calibration === undefined ? undefined : readCalibration(files.calibration);
+  calibration?.requireOf(checkpoint);
+  const evaluation = readEvaluation(files.report, checkpoint);
+  const info = modelInfo(checkpoint, { isCalibrated: calibration !== undefined, evaluation });
+  return { checkpoint, calibration, info };
+}

@@ -1,0 +1,231 @@
+/**
+ * The page: its heading, the links to its parts, the part that is shown, and the state that all of them share.
+ *
+ * @module
+ */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Fields, formatHash, type PageState, parseHash, type PartName, PARTS } from "./url_state.ts";
+import type { ModelApiAnswer } from "../api/schemas.ts";
+import { formatBytes, formatCount } from "../../base/text.ts";
+import { type Answer, useAnswer } from "./use_answer.ts";
+import type { ModelStatus, OpenedApi } from "./model_status.ts";
+import { AskPart } from "./ask_part.tsx";
+import { ComparePart } from "./compare_part.tsx";
+import { FitsPart } from "./fits_part.tsx";
+import { ModelPart } from "./model_part.tsx";
+import type { PartProps } from "./part_props.ts";
+import { PingsPart } from "./pings_part.tsx";
+
+// A button that copies a link to what the page shows. @module
+
+/** Copies; where the browser does not allow that, shows the link. */
+function CopyLink({ state }: { state: PageState }) {
+  const [result, setResult] = useState<{ text: string; link?: string }>({ text: "" });
+  useEffect(() => setResult({ text: "" }), [state.part]);
+  const copy = async () => {
+    const { hash, isWhole } = await formatHash(state);
+    const link = new URL(hash, location.href).href;
+    const text = isWhole ? "" : " The pasted pings are too long for a link and are left out.";
+    try {
+      await navigator.clipboard.writeText(link);
+      setResult({ text: `Link copied.${text}` });
+    } catch {
+      setResult({ text: `Copy this link.${text}`, link });
+    }
+  };
+  return (
+    <div class="copy">
+      <span role="status">{result.text}</span>
+      {result.link === undefined ? null : <input aria-label="Link" readOnly value={result.link} />}
+      <button type="button" class="quiet" onClick={copy}>Copy link</button>
+    </div>
+  );
+}
+
+// Where the numbers come from: the model's data. @module
+
+/** The data in a sentence or two. */
+function describeData(data: ModelApiAnswer["data"]): string {
+  if (!data) return "This checkpoint does not say which data the model was trained on.";
+  const { origin, start, end, measurements, sources, destinations, adaptation } = data;
+  const days = [start, end].flatMap((time) => time === null ? [] : [time.slice(0, 10)]);
+  const text = [
+    `${formatCount(measurements)} measurements`,
+    `between ${formatCount(sources)} sources and ${formatCount(destinations)} destinations`,
+    ...(days.length > 0 ? [`made ${[...new Set(days)].join(" to ")}`] : []),
+  ].join(" ");
+  const later = adaptation ? ` Adapted to ${formatCount(adaptation.measurements)} measurements more.` : "";
+  return `Trained on ${text}.${origin === "" ? "" : ` Origin: ${origin}.`}${later}`;
+}
+
+/** The banner above each part. */
+function DataBanner({ model: { value, isBusy } }: { model: Answer<ModelApiAnswer> }) {
+  if (!value) {
+    return isBusy ? <p class="busy">Reading what the model was trained on</p> : null;
+  }
+  const { data } = value;
+  return (
+    <p class={`banner ${data?.is_synthetic ? "synthetic" : ""}`.trim()}>
+      {data?.is_synthetic ? <strong>Synthetic data: the answers describe no real network.</strong> : null}
+      {" "}
+      {describeData(data)}
+    </p>
+  );
+}
+
+// Where the model is: loading, in this browser, or why not. @module
+
+/** Shows the state of a model in this browser; nothing where it runs on the server. */
+function StatusArea({ opened }: { opened: OpenedApi }) {
+  const [status, setStatus] = useState<ModelStatus>({ state: "remote" });
+  useEffect(() => opened.watchStatus(setStatus), [opened]);
+  if (status.state === "remote") return null;
+  return <div class={`status ${status.state}`} role="status">{contentOf(status)}</div>;
+}
+
+function contentOf(status: Exclude<ModelStatus, { state: "remote" }>) {
+  if (status.state === "failed") return <p>{status.message}</p>;
+  if (status.state === "starting") return <p>The model is here; the GPU is made ready…</p>;
+  if (status.state === "ready") {
+    const { cachedBytes, deleteCached } = status;
+    if (cachedBytes === 0) return <p>The model runs in this browser.</p>;
+    return (
+      <p>
+        The model runs in this browser, which keeps {formatBytes(cachedBytes)} of it.{" "}
+        <button type="button" class="quiet" onClick={() => deleteCached()}>Delete the kept model</button>
+      </p>
+    );
+  }
+  const { loadedBytes, totalBytes } = status;
+  return (
+    <p>
+      <label>
+        Loading the model: {formatBytes(loadedBytes)} of {formatBytes(totalBytes)}{" "}
+        <progress value={loadedBytes} max={totalBytes} />
+      </label>
+    </p>
+  );
+}
+
+const TITLES: Record<PartName, string> = {
+  ask: "Ask",
+  compare: "Compare",
+  pings: "Check pings",
+  fits: "Find destination",
+  model: "About the model",
+};
+const VIEWS = { ask: AskPart, compare: ComparePart, pings: PingsPart, fits: FitsPart, model: ModelPart };
+
+/** What was asked, and when: a question of now is one of that moment. */
+interface Asked extends PageState {
+  atMs: number;
+}
+
+/** The whole page. */
+export function App({ opened }: { opened: OpenedApi }) {
+  const [asked, setAsked] = useState<Asked>();
+  const [drafts, setDrafts] = useState<Fields>({});
+  const model = useAnswer("model", (signal) => opened.api.model(signal));
+  const heading = useRef<HTMLHeadingElement>(null);
+
+  const show = (state: PageState) => {
+    setAsked({ ...state, atMs: Date.now() });
+    setDrafts(state.fields);
+  };
+  useEffect(() => {
+    const read = async () => show(stateOf(history.state) ?? await parseHash(location.hash));
+    read();
+    addEventListener("popstate", read);
+    return () => removeEventListener("popstate", read);
+  }, []);
+  const part = asked?.part;
+  useEffect(() => {
+    if (part) document.title = `${TITLES[part]} · ping-llm`;
+  }, [part]);
+
+  const go = async (state: PageState) => {
+    const { hash } = await formatHash(state);
+    // Asking the same again is no new page to go back from.
+    if (hash === location.hash) history.replaceState(state, "", hash);
+    else history.pushState(state, "", hash);
+    show(state);
+  };
+  if (!asked) return null;
+  const open = async (name: PartName) => {
+    await go({ part: name, fields: drafts });
+    heading.current?.focus();
+  };
+  const props: PartProps = {
+    opened,
+    model,
+    fields: asked.fields,
+    askedAtMs: asked.atMs,
+    drafts,
+    setDraft: (name, text) => setDrafts((fields) => ({ ...fields, [name]: text })),
+    submit: (changes = {}) => go({ part: asked.part, fields: { ...drafts, ...changes } }),
+  };
+  const View = VIEWS[asked.part];
+  return (
+    <>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          heading.current?.focus();
+        }}
+      >
+        Skip to the question
+      </a>
+      <header>
+        <p class="name">ping-llm</p>
+        <nav aria-label="Parts">
+          <ul>
+            {PARTS.map((name) => (
+              <li key={name}>
+                <PartLink name={name} isShown={name === asked.part} open={open} />
+              </li>
+            ))}
+          </ul>
+        </nav>
+        {opened.hasServer ? <a class="docs" href="docs">API</a> : null}
+        <CopyLink state={{ part: asked.part, fields: drafts }} />
+      </header>
+      <main id="main">
+        <h1 tabIndex={-1} ref={heading}>{View.heading}</h1>
+        <p class="lead">
+          A language model of the Internet: it has read ping measurements and answers with the whole
+          distribution of a round-trip time (RTT).
+        </p>
+        <DataBanner model={model} />
+        <StatusArea opened={opened} />
+        <View key={asked.part} {...props} />
+      </main>
+    </>
+  );
+}
+
+/** A link, so that it can be opened in another tab; a plain click keeps what stands in the fields. */
+function PartLink(
+  { name, isShown, open }: { name: PartName; isShown: boolean; open: (name: PartName) => void },
+) {
+  return (
+    <a
+      href={`#${name}`}
+      aria-current={isShown ? "page" : undefined}
+      onClick={(event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        open(name);
+      }}
+    >
+      {TITLES[name]}
+    </a>
+  );
+}
+
+/** The state that an entry of the history has; undefined if it has none. */
+function stateOf(value: unknown): PageState | undefined {
+  const isState = typeof value === "object" && value !== null && "part" in value && "fields" in value;
+  return isState ? value as PageState : undefined;
+}

@@ -1,0 +1,175 @@
+/** The first part of the page: the RTT between two addresses or prefixes. @module */
+import type { Fields } from "./url_state.ts";
+import { useEffect, useMemo } from "preact/hooks";
+import type { RttApiQuestion } from "../api/schemas.ts";
+import { AnswerState } from "./answer_state.tsx";
+import { summaryOf } from "./distribution_chart.tsx";
+import { type Faults, faultsOf, faultsOfError, Question, TextField, TimeField } from "./fields.tsx";
+import { HoursStrip } from "./hours_strip.tsx";
+import type { PartProps } from "./part_props.ts";
+import { questionTimeS } from "./question_time.ts";
+import { RttResult, wholeQuestion } from "./rtt_result.tsx";
+import { curlGet } from "./saved_files.tsx";
+import { useAnswer } from "./use_answer.ts";
+
+// The last questions of this browser, as examples to ask again. @module
+
+/** Where the browser keeps them. */
+const KEY = "ping-llm last questions";
+const MAX_QUESTIONS = 5;
+
+/** A source and a destination. */
+type LastQuestion = Readonly<Pick<Required<Fields>, "src" | "dst">>;
+
+/** The last ones first; none where the browser keeps nothing. */
+function lastQuestions(): LastQuestion[] {
+  try {
+    const value: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
+    return Array.isArray(value) ? value.filter(isQuestion) : [];
+  } catch {
+    return []; // Storage is switched off, or holds something else.
+  }
+}
+
+/** Keeps a question that was answered. */
+function rememberQuestion({ src, dst }: LastQuestion): void {
+  const others = lastQuestions().filter((other) => other.src !== src || other.dst !== dst);
+  try {
+    localStorage.setItem(KEY, JSON.stringify([{ src, dst }, ...others].slice(0, MAX_QUESTIONS)));
+  } catch {
+    // Storage is full or switched off: examples are no reason to fail.
+  }
+}
+
+function isQuestion(value: unknown): value is LastQuestion {
+  return typeof value === "object" && value !== null && "src" in value && "dst" in value &&
+    typeof value.src === "string" && typeof value.dst === "string";
+}
+
+/** The fields for a source, a destination and a time. */
+export function AddressFields(
+  { part, faults, dstPlaceholder }: { part: PartProps; faults: Faults; dstPlaceholder: string },
+) {
+  return (
+    <div class="row">
+      <TextField part={part} faults={faults} name="src" label="Source" placeholder="192.0.2.1" />
+      <TextField part={part} faults={faults} name="dst" label="Destination" placeholder={dstPlaceholder} />
+      <TimeField part={part} faults={faults} />
+    </div>
+  );
+}
+
+/** What fields ask. @returns Null if some are empty or wrong. */
+function questionOf(fields: Fields, faults: Faults, nowMs: number): RttApiQuestion | null {
+  const timestamp = questionTimeS(fields.time, nowMs);
+  if (Object.keys(faults).length > 0 || typeof timestamp === "object" && timestamp) return null;
+  return { src_addr: fields.src?.trim() ?? "", dst_addr: fields.dst?.trim() ?? "", timestamp };
+}
+
+/** See the module. */
+export function AskPart(part: PartProps) {
+  const { fields, askedAtMs, opened: { api, hasServer }, model } = part;
+  const isAsked = fields.src !== undefined || fields.dst !== undefined;
+  const faults = isAsked ? faultsOf(fields, ["src", "dst"], askedAtMs) : {};
+  const first = model.value?.examples[0];
+  const example = first && questionOf({ src: first.src_addr, dst: first.dst_addr }, {}, askedAtMs);
+  const question = isAsked ? questionOf(fields, faults, askedAtMs) : example ?? null;
+  // Two hooks: the example's answer is never shown below the heading of a question.
+  const ask = (signal: AbortSignal) => api.rtt(wholeQuestion(question as RttApiQuestion), signal);
+  const key = question && JSON.stringify(["ask", question]);
+  const asked = useAnswer(isAsked ? key : null, ask);
+  const worked = useAnswer(isAsked ? null : key, ask);
+  const answer = isAsked ? asked : worked;
+  const { value, isBusy } = answer;
+  useEffect(() => {
+    if (asked.value) rememberQuestion({ src: asked.value.src_addr, dst: asked.value.dst_addr });
+  }, [asked.value]);
+  const curves = useMemo(() => value ? [{ name: "", answer: value }] : [], [value]);
+  const errorFaults = faultsOfError(answer.error);
+  return (
+    <>
+      <Question part={part} verb="Ask">
+        <AddressFields part={part} faults={{ ...faults, ...errorFaults }} dstPlaceholder="198.51.100.0/24" />
+      </Question>
+      {isAsked || lastQuestions().length > 0 ? <LastQuestions part={part} /> : <Examples part={part} />}
+      <AnswerState
+        answer={Object.keys(errorFaults).length > 0 ? { ...answer, error: undefined } : answer}
+        doing="Asking the model"
+        summary={summaryOf}
+      >
+        {() => (
+          <>
+            <h2>{headingOf(question, isAsked)}</h2>
+            <RttResult
+              curves={curves}
+              command={hasServer && question ? () => curlGet("v1/rtt", flat(question)) : undefined}
+            />
+          </>
+        )}
+      </AnswerState>
+      {value
+        ? (
+          <HoursStrip
+            api={api}
+            question={isBusy ? null : question}
+            startS={question?.timestamp as number | null ?? Math.floor(askedAtMs / 3.6e6) * 3600}
+          />
+        )
+        : null}
+    </>
+  );
+}
+
+/** The pair in words. */
+function headingOf(question: RttApiQuestion | null, isAsked: boolean): string {
+  if (!question) return "Answer";
+  const { src_addr, dst_addr } = question;
+  return isAsked ? `${src_addr} to ${dst_addr}` : `Example: ${src_addr} → ${dst_addr}`;
+}
+
+/** A question as the fields of a URL. */
+function flat({ src_addr, dst_addr, timestamp }: RttApiQuestion) {
+  return { src_addr, dst_addr, timestamp: timestamp as number | null };
+}
+AskPart.heading = "How long does a ping take?";
+
+/** What was asked before in this browser. */
+function LastQuestions({ part }: { part: PartProps }) {
+  const { fields } = part;
+  const others = lastQuestions().filter(({ src, dst }) => src !== fields.src || dst !== fields.dst);
+  return <Pairs part={part} title="Asked before:" pairs={others} />;
+}
+
+/** What can be asked, for those who come for the first time. */
+function Examples({ part }: { part: PartProps }) {
+  const { model: { value } } = part;
+  const pairs = value?.examples.map(({ src_addr: src, dst_addr: dst }) => ({ src, dst })) ?? [];
+  return (
+    <>
+      <p class="hint">
+        An address or a prefix, IPv4 or IPv6. Your last questions will be kept here, in this browser. Below,
+        one example is worked out.
+      </p>
+      <Pairs part={part} title="For example:" pairs={pairs} />
+    </>
+  );
+}
+
+/** Pairs of addresses that a click asks for. */
+function Pairs({ part, title, pairs }: { part: PartProps; title: string; pairs: readonly LastQuestion[] }) {
+  if (pairs.length === 0) return null;
+  return (
+    <div class="examples">
+      <span id="pairs">{title}</span>
+      <ul aria-labelledby="pairs">
+        {pairs.map(({ src, dst }) => (
+          <li key={`${src} ${dst}`}>
+            <button type="button" class="quiet" onClick={() => part.submit({ src, dst })}>
+              {src} → {dst}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

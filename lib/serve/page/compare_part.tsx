@@ -1,0 +1,251 @@
+/** The second part of the page: several sources against several destinations. @module */
+import { useMemo, useRef, useState } from "preact/hooks";
+import type { LineError, RttApiAnswer, RttApiQuestion } from "../api/schemas.ts";
+import { quantileOf, summaryOf } from "./distribution_chart.tsx";
+import { formatMs, formatPercent } from "./number_text.ts";
+import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
+import type { PingApi } from "../api/ping_api.ts";
+import { AnswerState } from "./answer_state.tsx";
+import { type Faults, faultsOf, LinesField, Question, TimeField } from "./fields.tsx";
+import type { PartProps } from "./part_props.ts";
+import { questionTimeS } from "./question_time.ts";
+import { RttResult, wholeQuestion } from "./rtt_result.tsx";
+import { CsvButton, CurlButton, curlPost } from "./saved_files.tsx";
+import { useAnswer } from "./use_answer.ts";
+
+// A table of medians, coloured by how long they are; arrow keys move between its cells. @module
+
+/** Shades of the table, from short to long; page.css has a class for each. */
+const NUM_SHADES = 7;
+/** Where arrow keys lead. */
+const STEPS: Record<string, readonly [number, number]> = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+};
+
+/** A place in the table, from 0. */
+interface Cell {
+  row: number;
+  column: number;
+}
+
+/** Which shade each of some RTTs has: evenly spread on a logarithmic scale from the shortest to the longest. */
+export function shadesOf(rttsMs: readonly (number | undefined)[]): (number | undefined)[] {
+  const logs = rttsMs.map((rttMs) => rttMs === undefined ? undefined : Math.log(Math.max(rttMs, 1e-3)));
+  const known = logs.filter((log) => log !== undefined);
+  const low = Math.min(...known);
+  // Medians that hardly differ are all of one shade, and not the whole scale.
+  const span = Math.max(Math.max(...known) - low, Math.log(1.2));
+  return logs.map((log) =>
+    log === undefined ? undefined : Math.min(NUM_SHADES - 1, Math.floor((log - low) / span * NUM_SHADES))
+  );
+}
+
+/** See the module. */
+function MedianMatrix({ sources, destinations, answers, chosen, choose }: {
+  sources: readonly string[];
+  destinations: readonly string[];
+  answers: readonly (RttApiAnswer | LineError)[];
+  chosen: Cell | undefined;
+  choose: (cell: Cell) => void;
+}) {
+  const [focus, setFocus] = useState<Cell>(chosen ?? { row: 0, column: 0 });
+  const table = useRef<HTMLTableElement>(null);
+  const shades = shadesOf(answers.map((answer) => "error" in answer ? undefined : quantileOf(answer, 0.5)));
+  const move = (event: KeyboardEvent) => {
+    const step = STEPS[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const row = Math.min(sources.length - 1, Math.max(0, focus.row + step[0]));
+    const column = Math.min(destinations.length - 1, Math.max(0, focus.column + step[1]));
+    setFocus({ row, column });
+    table.current?.querySelector<HTMLElement>(`[data-cell="${row},${column}"]`)?.focus();
+  };
+  const errors = [...new Set(answers.flatMap((answer) => "error" in answer ? [answer.error] : []))];
+  return (
+    <>
+      <p class="hint" id="matrix-hint">
+        Median RTT and share of pings without a reply; the stronger the colour, the longer. Enter or a click
+        shows the distribution, arrow keys move.
+      </p>
+      <div class="scroll">
+        <table
+          class="matrix"
+          role="grid"
+          aria-describedby="matrix-hint"
+          aria-label="Medians"
+          ref={table}
+          onKeyDown={move}
+        >
+          <thead>
+            <tr>
+              <td>from \ to</td>
+              {destinations.map((destination) => <th scope="col" key={destination}>{destination}</th>)}
+            </tr>
+          </thead>
+          <tbody>
+            {sources.map((source, row) => (
+              <tr key={source}>
+                <th scope="row">{source}</th>
+                {destinations.map((destination, column) => {
+                  const index = row * destinations.length + column;
+                  const isFocus = focus.row === row && focus.column === column;
+                  const isChosen = chosen?.row === row && chosen.column === column;
+                  return (
+                    <td key={destination} class={`shade-${shades[index] ?? "none"}`} aria-selected={isChosen}>
+                      <button
+                        type="button"
+                        data-cell={`${row},${column}`}
+                        tabIndex={isFocus ? 0 : -1}
+                        aria-pressed={isChosen}
+                        onFocus={() =>
+                          setFocus({ row, column })}
+                        onClick={() =>
+                          choose({ row, column })}
+                      >
+                        <CellText answer={answers[index]} />
+                      </button>
+                    </td>
+                  );
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {errors.map((error) => <p class="fault" key={error}>{error}</p>)}
+    </>
+  );
+}
+
+function CellText({ answer }: { answer: RttApiAnswer | LineError }) {
+  if ("error" in answer) return <>no answer</>;
+  return (
+    <>
+      {formatMs(quantileOf(answer, 0.5))}
+      <small>{formatPercent(answer.p_failed)} lost</small>
+    </>
+  );
+}
+
+/** More are one request too large, and no table to look at. */
+const MAX_CELLS = 400;
+
+/** The lines of a field, without empty and equal ones. */
+function linesOf(text: string | undefined): string[] {
+  return [...new Set((text ?? "").split(/[\s,]+/).filter((line) => line !== ""))];
+}
+
+/** What is wrong with a list of addresses; undefined if nothing is. */
+function faultOfLines(lines: readonly string[]): string | undefined {
+  if (lines.length === 0) return "Found nothing, addresses or prefixes were wanted, one a line";
+  const wrong = lines.map((line) => ({ line, fault: faultOfPrefix(line) })).find(({ fault }) => fault);
+  return wrong && `Cannot read ${wrong.line}: ${wrong.fault}`;
+}
+
+/** See the module. */
+export function ComparePart(part: PartProps) {
+  const { fields, askedAtMs, opened: { api, hasServer } } = part;
+  const sources = linesOf(fields.sources);
+  const destinations = linesOf(fields.destinations);
+  const isAsked = sources.length + destinations.length > 0;
+  const faults: Faults = isAsked ? faultsOf(fields, [], askedAtMs) : {};
+  for (const [name, lines] of [["sources", sources], ["destinations", destinations]] as const) {
+    const fault = isAsked ? faultOfLines(lines) : undefined;
+    if (fault) faults[name] = fault;
+  }
+  const numCells = sources.length * destinations.length;
+  if (numCells > MAX_CELLS) {
+    faults.destinations =
+      `Found ${sources.length} × ${destinations.length} pairs, at most ${MAX_CELLS} were wanted`;
+  }
+  const isRight = isAsked && Object.keys(faults).length === 0;
+  const timestamp = questionTimeS(fields.time, askedAtMs) as number | null;
+  const questions = sources.flatMap((src_addr) =>
+    destinations.map((dst_addr): RttApiQuestion => ({ src_addr, dst_addr, timestamp }))
+  );
+  const answer = useAnswer(
+    isRight ? JSON.stringify(["compare", questions]) : null,
+    (signal) => api.rttBatch(questions.map((question) => ({ ...question, quantiles: [0.5] })), signal),
+  );
+  const [row, column] = (fields.cell ?? "").split(",").map(Number);
+  const chosen = isRight && fields.cell && row < sources.length && column < destinations.length
+    ? questions[row * destinations.length + column]
+    : undefined;
+  return (
+    <>
+      <Question part={part} verb="Compare">
+        <div class="row">
+          <LinesField part={part} faults={faults} name="sources" label="Sources, one a line" rows={5} />
+          <LinesField
+            part={part}
+            faults={faults}
+            name="destinations"
+            label="Destinations, one a line"
+            rows={5}
+          />
+          <TimeField part={part} faults={faults} />
+        </div>
+      </Question>
+      <AnswerState
+        answer={answer}
+        doing={`Asking for ${numCells} medians`}
+        summary={(answers) => `${answers.length} medians are there.`}
+      >
+        {(answers: (RttApiAnswer | LineError)[]) =>
+          answers.length === numCells
+            ? (
+              <>
+                <MedianMatrix
+                  sources={sources}
+                  destinations={destinations}
+                  answers={answers}
+                  chosen={chosen && { row, column }}
+                  choose={(cell) => part.submit({ cell: `${cell.row},${cell.column}` })}
+                />
+                <div class="tools">
+                  <CsvButton
+                    name="medians"
+                    columns={["src_addr", "dst_addr", "timestamp", "median_ms", "p_failed", "error"]}
+                    rows={() =>
+                      answers.map((answer, i) => {
+                        const { src_addr, dst_addr } = questions[i];
+                        const found = "error" in answer
+                          ? [null, null, answer.error]
+                          : [quantileOf(answer, 0.5), answer.p_failed, null];
+                        return [src_addr, dst_addr, timestamp, ...found];
+                      })}
+                  />
+                  {hasServer
+                    ? <CurlButton command={() => curlPost("v1/rtt:batch?quantiles=0.5", questions, true)} />
+                    : null}
+                </div>
+              </>
+            )
+            : null}
+      </AnswerState>
+      {chosen ? <ChosenPair api={api} question={chosen} /> : null}
+    </>
+  );
+}
+ComparePart.heading = "Compare sources and destinations";
+
+/** The distribution of the cell that was chosen. */
+function ChosenPair({ api, question }: { api: PingApi; question: RttApiQuestion }) {
+  const answer = useAnswer(
+    JSON.stringify(["ask", question]),
+    (signal) => api.rtt(wholeQuestion(question), signal),
+  );
+  const { value } = answer;
+  const curves = useMemo(() => value ? [{ name: "", answer: value }] : [], [value]);
+  return (
+    <section aria-labelledby="chosen-pair">
+      <h2 id="chosen-pair">{question.src_addr} to {question.dst_addr}</h2>
+      <AnswerState answer={answer} doing="Asking the model" summary={summaryOf}>
+        {() => <RttResult curves={curves} />}
+      </AnswerState>
+    </section>
+  );
+}

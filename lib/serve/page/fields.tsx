@@ -1,0 +1,174 @@
+/** The fields of questions: each with its label, a hint, and its fault beside it. @module */
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
+import type { PartProps } from "./part_props.ts";
+import { ANY_TIME, inputTime, questionTimeS } from "./question_time.ts";
+import type { FieldName, Fields } from "./url_state.ts";
+
+/** What is wrong with fields, for people. */
+export type Faults = Partial<Record<FieldName, string>>;
+
+interface FieldProps {
+  part: PartProps;
+  faults: Faults;
+  name: FieldName;
+  label: string;
+  hint?: string;
+  placeholder?: string;
+}
+
+/** A fault is of what was asked: it goes when the field changes. */
+function shownFault({ part, faults, name }: FieldProps): string | undefined {
+  return (part.drafts[name] ?? "") === (part.fields[name] ?? "") ? faults[name] : undefined;
+}
+
+/** Puts a label above a field and hint and fault below it. */
+function Labelled(
+  { field, id, children }: { field: FieldProps; id: string; children: ComponentChildren },
+) {
+  const fault = shownFault(field);
+  return (
+    <div class={`field ${field.name}`}>
+      <label for={id}>{field.label}</label>
+      {children}
+      {field.hint === undefined ? null : <p class="hint" id={`${id}-hint`}>{field.hint}</p>}
+      {fault === undefined ? null : <p class="fault" id={`${id}-fault`}>{fault}</p>}
+    </div>
+  );
+}
+
+function described(field: FieldProps, id: string) {
+  const fault = shownFault(field);
+  const ids = [field.hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(" ");
+  return {
+    id,
+    name: field.name,
+    ...(ids === "" ? {} : { "aria-describedby": ids }),
+    ...(fault === undefined ? {} : { "aria-invalid": "true" as const }),
+    ...(field.placeholder === undefined ? {} : { placeholder: field.placeholder }),
+    value: field.part.drafts[field.name] ?? "",
+    onInput: ({ currentTarget }: { currentTarget: HTMLInputElement | HTMLTextAreaElement }) =>
+      field.part.setDraft(field.name, currentTarget.value),
+  };
+}
+
+/** A line of text, such as an address. */
+export function TextField(field: FieldProps & { inputMode?: "decimal" }) {
+  const id = useId();
+  return (
+    <Labelled field={field} id={id}>
+      <input
+        type="text"
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        inputMode={field.inputMode ?? "text"}
+        {...described(field, id)}
+      />
+    </Labelled>
+  );
+}
+
+/** Lines of text. */
+export function LinesField(field: FieldProps & { rows: number }) {
+  const id = useId();
+  return (
+    <Labelled field={field} id={id}>
+      <textarea
+        rows={field.rows}
+        autocapitalize="off"
+        spellcheck={false}
+        wrap="off"
+        {...described(field, id)}
+      />
+    </Labelled>
+  );
+}
+
+/** The time of a question: now, any time, or a time of one's choice. */
+export function TimeField({ part, faults }: { part: PartProps; faults: Faults }) {
+  const id = useId();
+  const text = part.drafts.time ?? "";
+  const choice = text === "" ? "now" : text === ANY_TIME ? ANY_TIME : "at";
+  const field = { part, faults, name: "time" as const, label: "Time" };
+  const choose = (value: string) => {
+    const now = inputTime(Date.now() / 1000);
+    part.setDraft("time", value === "now" ? "" : value === ANY_TIME ? ANY_TIME : now);
+  };
+  return (
+    <Labelled field={field} id={id}>
+      <div class="time-choice">
+        <select id={id} value={choice} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+          <option value="now">now</option>
+          <option value="at">at (UTC)</option>
+          <option value={ANY_TIME}>any time</option>
+        </select>
+        {choice === "at"
+          ? (
+            <input
+              type="datetime-local"
+              aria-label="Date and time in UTC"
+              min="1990-01-01T00:00"
+              max="2099-12-31T23:59"
+              value={typeof questionTimeS(text, 0) === "number" ? text : ""}
+              onInput={({ currentTarget }) => part.setDraft("time", currentTarget.value || ANY_TIME)}
+            />
+          )
+          : null}
+      </div>
+    </Labelled>
+  );
+}
+
+/** A form: Enter asks. After asking, the first faulty field has the focus. */
+export function Question(
+  { part, verb, children }: {
+    part: PartProps;
+    verb: string;
+    children: ComponentChildren;
+  },
+) {
+  const form = useRef<HTMLFormElement>(null);
+  const submitted = useRef(false);
+  useEffect(() => {
+    if (!submitted.current) return;
+    submitted.current = false;
+    form.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus();
+  }, [part.askedAtMs]);
+  return (
+    <form
+      ref={form}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        submitted.current = true;
+        part.submit();
+      }}
+    >
+      {children}
+      <div class="send">
+        <button type="submit">{verb}</button>
+      </div>
+    </form>
+  );
+}
+
+/** What is wrong with the addresses and the time of a question; those that are not given are wanted. */
+export function faultsOf(fields: Fields, addresses: readonly FieldName[], nowMs: number): Faults {
+  const faults: Faults = {};
+  for (const name of addresses) {
+    const text = fields[name]?.trim() ?? "";
+    const fault = text === "" ? "an IPv4 or IPv6 address or prefix was wanted" : faultOfPrefix(text);
+    if (fault) faults[name] = text === "" ? `Found nothing, ${fault}` : `Cannot read ${text}: ${fault}`;
+  }
+  const time = questionTimeS(fields.time, nowMs);
+  if (typeof time === "object" && time !== null) faults.time = `Cannot read ${fields.time}: ${time.fault}`;
+  return faults;
+}
+
+/** The field that a message of the API is about: such messages begin with its name. */
+export function faultsOfError(error: string | undefined): Faults {
+  const name = /^(?:cannot [^:]*: )*(?:found )?(?:no )?(src|dst|time)\b/i.exec(error ?? "")?.[1];
+  return name && error ? { [name]: error } : {};
+}

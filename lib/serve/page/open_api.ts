@@ -1,0 +1,232 @@
+/**
+ * What answers the page: a model in this browser, if the page is part of an exported site, else the server that it comes
+ * from.
+ *
+ * @module
+ */
+import type { PingApi } from "../api/ping_api.ts";
+import type {
+  DestinationsApiAnswer,
+  LikelihoodApiAnswer,
+  LineError,
+  ModelApiAnswer,
+  RttApiAnswer,
+  ScoreApiAnswer,
+} from "../api/schemas.ts";
+import type { ModelStatus, OpenedApi } from "./model_status.ts";
+import { WeightCache } from "./weight_cache.ts";
+import type { Operation, PageMessage, WorkerMessage } from "./worker_messages.ts";
+
+// The API of the server that the page comes from.
+
+/**
+ * Makes the API.
+ *
+ * @param base Where `v1/` is, such as the page's own address.
+ */
+export function httpApi(base: string): PingApi {
+  const post = <T>(path: string, body: unknown, signal?: AbortSignal) =>
+    ask(new URL(path, base), { body: JSON.stringify(body), type: "application/json", signal })
+      .then((text) => JSON.parse(text) as T);
+  const postLines = <T>(path: string, lines: readonly unknown[], signal?: AbortSignal) =>
+    ask(new URL(path, base), {
+      body: lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
+      type: "application/x-ndjson",
+      signal,
+    }).then((text) => text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as T));
+  return {
+    rtt: (question, signal) => post<RttApiAnswer>("v1/rtt", question, signal),
+    rttBatch: (questions, signal) => postLines<RttApiAnswer | LineError>("v1/rtt:batch", questions, signal),
+    destinations: (question, signal) => post<DestinationsApiAnswer>("v1/destinations", question, signal),
+    likelihood: (question, signal) => post<LikelihoodApiAnswer>("v1/likelihood", question, signal),
+    score: (measurements, options = {}, signal) => {
+      const query = new URLSearchParams(
+        Object.entries(options).map(([name, value]) => [name, String(value)]),
+      );
+      return postLines<ScoreApiAnswer | LineError>(`v1/score?${query}`, measurements, signal);
+    },
+    model: (signal) =>
+      ask(new URL("v1/model", base), { signal }).then((text) => JSON.parse(text) as ModelApiAnswer),
+  };
+}
+
+/** Sends a request. @throws {Error} With the detail of the server's problem, or that it cannot be reached. */
+async function ask(
+  url: URL,
+  { body, type, signal }: { body?: string; type?: string; signal: AbortSignal | undefined },
+): Promise<string> {
+  const request: RequestInit = { signal: signal ?? null };
+  if (body !== undefined && type) {
+    Object.assign(request, { method: "POST", body, headers: { "content-type": type } });
+  }
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(url, request);
+    text = await response.text();
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new Error(
+      `Cannot reach the server at ${url.host}; check that it runs, and ask again`,
+      { cause: error },
+    );
+  }
+  if (response.ok) return text;
+  throw new Error(
+    detailOf(text) ?? `Cannot answer: the server says ${response.status} ${response.statusText}`,
+  );
+}
+
+/** The detail of a problem (RFC 9457); undefined if the text is none. */
+function detailOf(text: string): string | undefined {
+  try {
+    const { detail } = JSON.parse(text) as { detail?: unknown };
+    return typeof detail === "string" ? detail : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+// The API of the model in a worker of this browser.
+
+/** The model's script, beside the page. */
+const WORKER = "worker.js";
+
+/** The operations, and how many arguments each has before the signal. */
+const NUM_ARGUMENTS: Record<Operation, number> = {
+  rtt: 1,
+  rttBatch: 1,
+  destinations: 1,
+  likelihood: 1,
+  score: 2,
+  model: 0,
+};
+
+/** Loads the model of a site. @param site The address of `site.json`. */
+function openWorkerApi(site: URL): OpenedApi {
+  return new WorkerApi(site).opened;
+}
+
+interface Asked {
+  resolve: (answer: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+class WorkerApi {
+  readonly #worker: Worker;
+  readonly #cache: WeightCache;
+  readonly #listeners = new Set<(status: ModelStatus) => void>();
+  readonly #asked = new Map<number, Asked>();
+  readonly #loaded = Promise.withResolvers<void>();
+  #status: ModelStatus = { state: "loading", loadedBytes: 0, totalBytes: 0 };
+  #numAsked = 0;
+
+  constructor(site: URL) {
+    // Where nobody asks before it fails, the status says so.
+    this.#loaded.promise.catch(() => {});
+    this.#cache = new WeightCache(site);
+    this.#worker = new Worker(new URL(WORKER, site), { type: "module" });
+    this.#worker.onmessage = ({ data }: MessageEvent<WorkerMessage>) => this.#receive(data);
+    this.#worker.onerror = (event) => {
+      const found = event.message || `${WORKER} cannot be loaded`;
+      this.#fail(`Cannot run the model here: ${found}; load the page again`);
+    };
+    this.#post({ kind: "open", site: site.href });
+  }
+
+  get opened(): OpenedApi {
+    const ask = <Name extends Operation>(operation: Name): PingApi[Name] => this.#operation(operation);
+    return {
+      api: {
+        rtt: ask("rtt"),
+        rttBatch: ask("rttBatch"),
+        destinations: ask("destinations"),
+        likelihood: ask("likelihood"),
+        score: ask("score"),
+        model: ask("model"),
+      },
+      hasServer: false,
+      watchStatus: (listener) => {
+        this.#listeners.add(listener);
+        listener(this.#status);
+        return () => this.#listeners.delete(listener);
+      },
+    };
+  }
+
+  /** The signal does not cross to the worker. */
+  #operation<Name extends Operation>(operation: Name): PingApi[Name] {
+    const ask = async (...all: readonly unknown[]) => {
+      const args = Array.from({ length: NUM_ARGUMENTS[operation] }, (_, i) => all[i]);
+      const signal = all[args.length] as AbortSignal | undefined;
+      await this.#loaded.promise;
+      signal?.throwIfAborted();
+      const id = this.#numAsked++;
+      const { promise, ...settle } = Promise.withResolvers<unknown>();
+      this.#asked.set(id, settle);
+      signal?.addEventListener("abort", () => {
+        this.#post({ kind: "abort", id });
+        this.#asked.delete(id);
+        settle.reject(signal.reason);
+      });
+      this.#post({ kind: "ask", id, operation, args });
+      return await promise;
+    };
+    return ask as unknown as PingApi[Name];
+  }
+
+  #receive(message: WorkerMessage): void {
+    if (message.kind === "status") {
+      if (message.status.state === "failed") this.#fail(message.status.message);
+      else this.#show(message.status);
+    } else if (message.kind === "ready") {
+      this.#loaded.resolve();
+      this.#showReady();
+    } else {
+      const asked = this.#asked.get(message.id);
+      this.#asked.delete(message.id);
+      if (message.kind === "answer") asked?.resolve(message.answer);
+      else asked?.reject(new Error(message.detail));
+    }
+  }
+
+  async #showReady(): Promise<void> {
+    const cachedBytes = await this.#cache.sizeBytes();
+    const deleteCached = async () => {
+      await this.#cache.delete();
+      await this.#showReady();
+    };
+    this.#show({ state: "ready", cachedBytes, deleteCached });
+  }
+
+  #fail(message: string): void {
+    const error = new Error(message);
+    this.#loaded.reject(error);
+    for (const { reject } of this.#asked.values()) reject(error);
+    this.#asked.clear();
+    this.#show({ state: "failed", message });
+  }
+
+  #show(status: ModelStatus): void {
+    this.#status = status;
+    for (const listener of this.#listeners) listener(status);
+  }
+
+  #post(message: PageMessage): void {
+    this.#worker.postMessage(message);
+  }
+}
+
+/** Opens the API that the page is made for. @param document The page. */
+export function openApi(document: Document): OpenedApi {
+  const site = document.querySelector<HTMLMetaElement>('meta[name="ping-llm-site"]')?.content;
+  if (site) return openWorkerApi(new URL(site, document.baseURI));
+  return {
+    api: httpApi(document.baseURI),
+    hasServer: true,
+    watchStatus: (listener) => {
+      listener({ state: "remote" });
+      return () => {};
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * `site.json`: the description of an exported site's model, for the page that loads it.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { modelInfoSchema } from "../api/schemas.ts";
+import { FormatError } from "../../base/errors.ts";
+
+/** The name of the file, beside `index.html`. */
+export const SITE_FILE = "site.json";
+/** The storage formats of parameters. */
+export const SITE_DTYPES = ["f32", "f16"] as const;
+
+const siteSchema = z.object({
+  /** The page's information about the model; the GPU is the reader's. */
+  model: modelInfoSchema,
+  /** Corrects distributions: see `QuantileCalibration`; null for none. */
+  calibration: z.array(z.number()).nullable(),
+  dtype: z.enum(SITE_DTYPES),
+  /** The files of the weights, safetensors, beside this one. */
+  weights: z.array(z.object({
+    path: z.string(),
+    sizeBytes: z.int().min(1),
+    /** SHA-256, hexadecimal. */
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  })).min(1),
+});
+/** See {@link siteSchema}. */
+export type Site = z.infer<typeof siteSchema>;
+/** A file of the weights. */
+export type WeightFile = Site["weights"][number];
+
+/**
+ * Decodes the file.
+ *
+ * @param text Its text.
+ * @param path Its name, for errors.
+ * @throws {FormatError} If it is not a `site.json` of this version.
+ */
+export function parseSite(text: string, path: string): Site {
+  try {
+    return siteSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new FormatError("it does not describe a model of this version; run deno task export again", {
+      path,
+      cause,
+    });
+  }
+}

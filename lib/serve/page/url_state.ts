@@ -1,0 +1,97 @@
+/**
+ * What the page shows, as the fragment of its address: `#ask?src=192.0.2.1&dst=198.51.100.7`. A fragment is never sent
+ * to the server, and works on any web server and from a file.
+ *
+ * @module
+ */
+
+// Text short enough for a link: deflated (RFC 1951), in the letters of base64url (RFC 4648, section 5).
+
+/** Packs a text. */
+export async function packText(text: string): Promise<string> {
+  const bytes = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** Unpacks a text; undefined if the packed one is damaged. */
+export async function unpackText(packed: string): Promise<string | undefined> {
+  try {
+    const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+    return new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw")));
+  } catch {
+    return undefined; // A link that was cut off or changed.
+  }
+}
+
+async function through(
+  bytes: Uint8Array<ArrayBuffer>,
+  stream: ReadableWritablePair<Uint8Array<ArrayBuffer>, BufferSource>,
+): Promise<Uint8Array> {
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+}
+
+/** The parts of the page, in order. */
+export const PARTS = ["ask", "compare", "pings", "fits", "model"] as const;
+/** The name of a part. */
+export type PartName = (typeof PARTS)[number];
+
+/** The fields of all parts; parts that ask for the same thing share one. */
+const FIELD_NAMES = [
+  ...["src", "dst", "sources", "destinations", "cell", "low", "high", "time", "pings"] as const,
+];
+/** The name of a field. */
+export type FieldName = (typeof FIELD_NAMES)[number];
+/** What stands in the fields; an absent one is empty. */
+export type Fields = Readonly<Partial<Record<FieldName, string>>>;
+
+/** What the page shows. */
+export interface PageState {
+  part: PartName;
+  fields: Fields;
+}
+
+/** The longest packed text of pasted pings that a link holds, in characters: mail and chat programs keep so much whole. */
+const MAX_PACKED_LENGTH = 4000;
+
+/**
+ * Writes the state.
+ *
+ * @returns The fragment with its `#`; `isWhole`: whether the part's pasted pings are in it, which must be short when packed.
+ */
+export async function formatHash({ part, fields }: PageState): Promise<{ hash: string; isWhole: boolean }> {
+  const values = new URLSearchParams();
+  let isWhole = true;
+  for (const name of FIELD_NAMES) {
+    const text = fields[name];
+    if (!text || name === "pings" && part !== "pings") continue;
+    if (name !== "pings") values.set(name, text);
+    else {
+      const packed = await packText(text);
+      isWhole = packed.length <= MAX_PACKED_LENGTH;
+      if (isWhole) values.set(name, packed);
+    }
+  }
+  const query = readableQuery(values);
+  return { hash: `#${part}${query === "" ? "" : `?${query}`}`, isWhole };
+}
+
+/** Reads a fragment; what is not known in it is left out. */
+export async function parseHash(hash: string): Promise<PageState> {
+  const [name, ...rest] = hash.replace(/^#/, "").split("?");
+  const values = new URLSearchParams(rest.join("?"));
+  const fields: Partial<Record<FieldName, string>> = {};
+  for (const field of FIELD_NAMES) {
+    const text = values.get(field);
+    if (!text) continue;
+    const unpacked = field === "pings" ? await unpackText(text) : text;
+    if (unpacked) fields[field] = unpacked;
+  }
+  return { part: PARTS.find((part) => part === name) ?? "ask", fields };
+}
+
+/** A query whose addresses and prefixes stay readable: RFC 3986 allows `:` and `/` in a fragment as they are. */
+function readableQuery(values: URLSearchParams): string {
+  return values.toString().replaceAll("%3A", ":").replaceAll("%2F", "/");
+}

@@ -1,0 +1,240 @@
+/**
+ * The worker with the model: loads it and answers questions, so that the page stays quick.
+ *
+ * @module
+ */
+import { UserError } from "../../base/errors.ts";
+import { parseModelConfig } from "../../model/model_config.ts";
+import { type ModelCheckpoint, PingModel } from "../../query/ping_model.ts";
+import { parseSite, type Site, type WeightFile } from "./site_file.ts";
+import { decodeTensors } from "../../base/safetensors_header.ts";
+import { WeightCache } from "./weight_cache.ts";
+import type { PingApi } from "../api/ping_api.ts";
+import { problemOf } from "../api/api_error.ts";
+import { PingService } from "../api/ping_service.ts";
+import { bufferLimitBytes, largestTensorBytes, mib } from "../../model/allocation.ts";
+import { parameterTensors } from "../../model/buffers.ts";
+import { QuantileCalibration } from "../../query/rtt/quantile_calibration.ts";
+import type { PageMessage, WorkerMessage } from "./worker_messages.ts";
+
+// Loads the model of an exported site: its description and its weights, from the network or from what the browser keeps.
+
+/** Called with what is loaded so far of all weights. */
+type OnBytes = (loadedBytes: number, totalBytes: number) => void;
+
+/** Loads `site.json`. @throws {UserError} If it is not there or none. */
+async function loadSite(address: URL): Promise<Site> {
+  const response = await fetched(address, { cache: "no-cache" });
+  return parseSite(await response.text(), address.href);
+}
+
+/**
+ * Loads the weights of a site, and keeps them.
+ *
+ * @param address That of `site.json`.
+ * @throws {UserError} If they cannot be loaded, or are not what the site describes.
+ */
+async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<ModelCheckpoint> {
+  const cache = new WeightCache(address);
+  const totalBytes = site.weights.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const weights = new Map<string, Float32Array>();
+  let doneBytes = 0;
+  for (const file of site.weights) {
+    const url = new URL(file.path, address);
+    const bytes = await bytesOf(
+      file,
+      url,
+      cache,
+      (loadedBytes) => onBytes(doneBytes + loadedBytes, totalBytes),
+    );
+    for (const [name, values] of decodeTensors(bytes, url.href)) weights.set(name, values);
+    doneBytes += file.sizeBytes;
+  }
+  const { step, config, model_sha256: sha256 } = site.model;
+  return {
+    directory: address.href,
+    config: { model: parseModelConfig(config.model) },
+    state: { step, files: { model: { sha256 } } },
+    weights,
+  };
+}
+
+async function bytesOf(
+  file: WeightFile,
+  url: URL,
+  cache: WeightCache,
+  onBytes: (loadedBytes: number) => void,
+): Promise<Uint8Array<ArrayBuffer>> {
+  onBytes(0);
+  const kept = await cache.get(file);
+  // What was damaged on the disk is loaded again.
+  if (kept && await faultOf(kept, file) === undefined) return kept;
+  const bytes = await downloaded(file, url, onBytes);
+  const fault = await faultOf(bytes, file);
+  if (fault) {
+    throw new UserError(
+      `Cannot use the model from ${url.href}: ${fault}; load the page again, and if that does not help, ` +
+        "export the site again and copy all of its files",
+    );
+  }
+  await cache.put(file, bytes);
+  return bytes;
+}
+
+/** What is wrong with the bytes of a file, if anything. */
+async function faultOf(bytes: Uint8Array<ArrayBuffer>, { sha256 }: WeightFile): Promise<string | undefined> {
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  const found = Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  if (found === sha256) return undefined;
+  return `its SHA-256 is ${found.slice(0, 12)}…, ${
+    sha256.slice(0, 12)
+  }… was wanted: it was damaged or replaced`;
+}
+
+async function downloaded(
+  { sizeBytes }: WeightFile,
+  url: URL,
+  onBytes: (loadedBytes: number) => void,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { body } = await fetched(url, { cache: "no-store" });
+  const bytes = new Uint8Array(sizeBytes);
+  let loadedBytes = 0;
+  const refuse = (found: string) =>
+    new UserError(
+      `Cannot use the model from ${url.href}: found ${found} bytes, ${sizeBytes} were wanted; load the page again`,
+    );
+  try {
+    const reader = body?.getReader();
+    for (let chunk = await reader?.read(); chunk?.value; chunk = await reader?.read()) {
+      if (loadedBytes + chunk.value.length > sizeBytes) throw refuse("more");
+      bytes.set(chunk.value, loadedBytes);
+      loadedBytes += chunk.value.length;
+      onBytes(loadedBytes);
+    }
+  } catch (cause) {
+    if (cause instanceof UserError) throw cause;
+    throw unreachable(url, "the connection was lost", cause);
+  }
+  if (loadedBytes < sizeBytes) throw refuse(String(loadedBytes));
+  return bytes;
+}
+
+async function fetched(url: URL, options: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, options);
+  } catch (cause) {
+    throw unreachable(url, "the server did not answer", cause);
+  }
+  if (response.ok) return response;
+  throw unreachable(url, `the server answered ${response.status}`);
+}
+
+function unreachable(url: URL, found: string, cause?: unknown): UserError {
+  return new UserError(`Cannot load ${url.href}: ${found}; check the connection and load the page again`, {
+    cause,
+  });
+}
+
+/** What queries may take of the GPU's memory besides the weights: a phone shares it with all that is open. */
+const MEMORY_LIMIT_BYTES = 2 ** 28;
+/** Has the kernels compiled, and says before anybody asks if they cannot run. */
+const FIRST_QUESTION = { src: "192.0.2.1", dst: "192.0.2.2" };
+/** Between two reports of progress. */
+const REPORT_MS = 100;
+
+const thread = globalThis as unknown as Pick<Worker, "onmessage" | "postMessage">;
+const post = (message: WorkerMessage) => thread.postMessage(message);
+const asked = new Map<number, AbortController>();
+let service: PingService | undefined;
+
+thread.onmessage = async ({ data }: MessageEvent<PageMessage>) => {
+  if (data.kind === "abort") asked.get(data.id)?.abort();
+  else if (data.kind === "ask") await answer(data);
+  else await open(new URL(data.site));
+};
+
+async function open(address: URL): Promise<void> {
+  try {
+    service = await loadService(address);
+    post({ kind: "ready" });
+  } catch (error) {
+    post({ kind: "status", status: { state: "failed", message: messageOf(error, "run the model here") } });
+  }
+}
+
+/** @throws {UserError} If the browser or its GPU cannot run the model, or it cannot be loaded. */
+async function loadService(address: URL): Promise<PingService> {
+  const adapter = await requireAdapter();
+  const site = await loadSite(address);
+  requireFitting(site, adapter);
+  let reportedMs = -Infinity;
+  const checkpoint = await loadWeights(site, address, (loadedBytes, totalBytes) => {
+    if (performance.now() - reportedMs < REPORT_MS) return;
+    reportedMs = performance.now();
+    post({ kind: "status", status: { state: "loading", loadedBytes, totalBytes } });
+  });
+  post({ kind: "status", status: { state: "starting" } });
+  const model = await PingModel.from(checkpoint, {
+    memoryLimitBytes: MEMORY_LIMIT_BYTES,
+    ...(site.calibration && { calibration: new QuantileCalibration(site.calibration) }),
+  });
+  await model.rttDistribution(FIRST_QUESTION);
+  return new PingService(model, { info: site.model });
+}
+
+/** Before anything large is loaded. @throws {UserError} If the browser gives no GPU. */
+async function requireAdapter(): Promise<GPUAdapter> {
+  const adapter = await navigator.gpu?.requestAdapter();
+  if (adapter) return adapter;
+  const found = !globalThis.isSecureContext
+    ? "the page came neither by https nor from this machine, where browsers give pages no GPU"
+    : navigator.gpu
+    ? "this browser gives no GPU to pages"
+    : "this browser has no WebGPU";
+  const wanted = globalThis.isSecureContext
+    ? "open the page in a current Chrome, Edge, Firefox or Safari on a machine with a GPU"
+    : "open it with https";
+  throw new UserError(`Cannot run the model here: ${found}, WebGPU was wanted; ${wanted}`);
+}
+
+/** @throws {UserError} If a tensor of the model is larger than the GPU's buffers can be. */
+function requireFitting({ model: { config } }: Site, adapter: GPUAdapter): void {
+  const model = parseModelConfig(config.model);
+  const largestBytes = largestTensorBytes((make) => parameterTensors(model, make));
+  const limitBytes = bufferLimitBytes(adapter);
+  if (largestBytes <= limitBytes) return;
+  throw new UserError(
+    `Cannot run the model here: its largest tensor has ${mib(largestBytes)}, at most ${
+      mib(limitBytes)
+    } was wanted ` +
+      "by this GPU; open the page on a larger machine, or ask for a smaller model",
+  );
+}
+
+async function answer({ id, operation, args }: Extract<PageMessage, { kind: "ask" }>): Promise<void> {
+  const controller = new AbortController();
+  asked.set(id, controller);
+  try {
+    if (!service) throw new UserError("Cannot answer: the model is not loaded");
+    post({ kind: "answer", id, answer: await run(service, operation, [...args, controller.signal]) });
+  } catch (error) {
+    post({ kind: "problem", id, detail: messageOf(error, "answer") });
+  } finally {
+    asked.delete(id);
+  }
+}
+
+/** @param args Those of the operation, as the page's own types have them. */
+async function run(api: PingApi, operation: keyof PingApi, args: readonly unknown[]): Promise<unknown> {
+  const call: (this: PingApi, ...args: never[]) => Promise<unknown> = api[operation];
+  return await call.apply(api, args as never[]);
+}
+
+/** What went wrong, for people; what only a bug of ours can cause is in the console too. */
+function messageOf(error: unknown, action: string): string {
+  const { status, detail } = problemOf(error);
+  if (status !== 500) return detail;
+  console.error(error);
+  return `Cannot ${action}: ${error instanceof Error ? error.message : String(error)}`;
+}

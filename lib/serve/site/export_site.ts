@@ -1,0 +1,86 @@
+/**
+ * Writes a site: the page with the model in it, as files for any web server.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { join } from "@std/path";
+import type { ModelInfo } from "../api/schemas.ts";
+import { ensure, named, UserError } from "../../base/errors.ts";
+import { writeFileAtomic } from "../../io/files/atomic.ts";
+import { faultOfTensors } from "../../model/finite.ts";
+import { checkpointShapes, parameterShapes } from "../../model/model_config.ts";
+import { writeSafetensors } from "../../io/tensor_files/safetensors.ts";
+import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
+import { PAGE } from "./page_bundle.ts";
+import { type Site, SITE_FILE } from "../page/site_file.ts";
+
+const WEIGHTS = "model.safetensors";
+/** The smallest magnitude that rounds to infinity: halfway from the largest float16 to the next power of two. */
+const HALF_LIMIT = 65_520;
+/** Tells the page that the model is beside it. */
+const META = `<meta name="ping-llm-site" content="${SITE_FILE}">`;
+
+/** The content of a site. */
+export interface SiteContent {
+  readonly checkpoint: LoadedCheckpoint;
+  /** The page's information about the model. */
+  readonly info: ModelInfo;
+  /** See {@link Site}. */
+  readonly calibration: readonly number[] | null;
+  readonly dtype: Site["dtype"];
+}
+
+/** SHA-256 of the site's content except its weights, hexadecimal. */
+export function digestOfSite(content: SiteContent, page: ReadonlyMap<string, Uint8Array>): string {
+  const hash = createHash("sha256").update(JSON.stringify(describe(content, [])));
+  for (const [name, bytes] of [...page].sort(([a], [b]) => a < b ? -1 : 1)) hash.update(name).update(bytes);
+  return hash.digest("hex");
+}
+
+/**
+ * Writes the files of a site.
+ *
+ * @param folder The output folder.
+ * @param page See `readPage`.
+ * @returns Their names.
+ * @throws {UserError} If the weights do not fit float16, or the disk is full.
+ */
+export function writeSite(
+  folder: string,
+  content: SiteContent,
+  page: ReadonlyMap<string, Uint8Array>,
+): string[] {
+  const weights = writeWeights(join(folder, WEIGHTS), content);
+  const write = (name: string, bytes: Uint8Array | string) => {
+    writeFileAtomic(join(folder, name), bytes);
+    return name;
+  };
+  return [
+    WEIGHTS,
+    write(SITE_FILE, JSON.stringify(describe(content, [{ path: WEIGHTS, ...weights }]))),
+    ...[...page].map(([name, bytes]) => write(name, name === PAGE ? withMeta(bytes) : bytes)),
+  ];
+}
+
+function describe(
+  { info: model, calibration, dtype }: SiteContent,
+  weights: Site["weights"],
+): Site {
+  return { model, calibration: calibration && [...calibration], dtype, weights };
+}
+
+/** Entries other than parameters, such as keys and coordinates of addresses, have more digits than float16. */
+function writeWeights(path: string, { checkpoint: { config, weights: tensors }, dtype }: SiteContent) {
+  const shapes = checkpointShapes(config.model);
+  const halves = new Set(dtype === "f16" ? parameterShapes(config.model).keys() : []);
+  const fault = faultOfTensors(new Map([...halves].map((name) => [name, named(tensors, name)])), HALF_LIMIT);
+  if (fault) throw new UserError(`Cannot export with --dtype f16: ${fault}; use --dtype f32`);
+  return writeSafetensors(path, { shapes, tensors, metadata: { format: "pt" }, halves });
+}
+
+function withMeta(page: Uint8Array): string {
+  const text = new TextDecoder().decode(page);
+  ensure(text.includes("<head>"), `${PAGE} has a head`);
+  return text.replace("<head>", `<head>\n${META}`);
+}

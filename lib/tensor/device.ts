@@ -1,0 +1,285 @@
+/**
+ * The GPU: adapter, device, and the transfer of data to and from it.
+ *
+ * Works on any WebGPU adapter, including software ones. Large limits and optional features are requested by
+ * name, since a device otherwise has WebGPU's defaults (W3C WebGPU, section 3.6.2).
+ *
+ * @module
+ */
+import { ensure, UserError } from "../base/errors.ts";
+import { allocationSizeBytes, type DType, type Tensor, tensorSizeBytes } from "./tensor.ts";
+
+// Waits for a GPU to become idle.
+
+/**
+ * Waits until all submitted commands are done.
+ *
+ * On Deno's WebGPU the call itself blocks until then, and its promise settles 11 ms later or more. Elsewhere (Dawn,
+ * browsers) the call returns at once, and the promise settles when the queue is idle.
+ *
+ * @param startMs The start time, of `performance.now()`.
+ * @returns The seconds until the queue was idle.
+ */
+export async function secondsUntilIdle(queue: GPUQueue, startMs: number): Promise<number> {
+  const done = queue.onSubmittedWorkDone();
+  const calledMs = performance.now();
+  await done;
+  const isOfDeno = Symbol.for("Deno.privateCustomInspect") in queue;
+  return ((isOfDeno ? calledMs : performance.now()) - startMs) / 1000;
+}
+
+/** The properties of an adapter by which kernels are chosen. */
+export interface GpuInfo {
+  /** Human-readable name, such as `llvmpipe (LLVM 15.0.6, 256 bits)`. */
+  readonly name: string;
+  /** The driver's name of the vendor, such as `nvidia`, or a PCI id; may be empty. */
+  readonly vendor: string;
+  /** Lanes that run in lockstep, if the adapter has subgroups of one fixed size; else undefined. */
+  readonly subgroupSize: number | undefined;
+  /** Whether WGSL needs `enable subgroups;`, as in the standard; Deno's compiler (naga) refuses that line. */
+  readonly enablesSubgroups: boolean;
+  /** Whether the adapter is a software one. */
+  readonly isSoftware: boolean;
+}
+
+const WANTED_LIMITS = [
+  "maxStorageBufferBindingSize",
+  "maxBufferSize",
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+  "maxStorageBuffersPerShaderStage",
+] as const;
+
+const SOFTWARE = /llvmpipe|lavapipe|swiftshader|warp|basic render/i;
+
+const opened = new Set<WeakRef<Gpu>>();
+globalThis.addEventListener("unload", () => Gpu.blockUntilIdle());
+
+/** An open device. Every GPU object of the program is made through one of these. */
+export class Gpu {
+  #lost: string | undefined;
+  #error: string | undefined;
+  #allocatedBytes = 0;
+
+  private constructor(readonly device: GPUDevice, readonly info: GpuInfo) {
+    opened.add(new WeakRef(this));
+    device.lost.then((reason) => this.#lost = reason.message || "device lost");
+    device.addEventListener("uncapturederror", (event) => {
+      event.preventDefault();
+      this.#error ??= (event as GPUUncapturedErrorEvent).error.message;
+    });
+  }
+
+  /**
+   * Opens the default adapter.
+   *
+   * @param options `subgroups`: false disables subgroup operations, as on an adapter without them.
+   * @throws {UserError} If there is no WebGPU adapter, or only Mesa's software OpenGL.
+   */
+  static async open(options: { subgroups?: boolean } = {}): Promise<Gpu> {
+    const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
+    if (!adapter) {
+      throw new UserError(
+        "Cannot use WebGPU: no adapter was found, expected a GPU or software driver; run sh setup.sh to install one",
+      );
+    }
+    if (isSoftwareOpenGl(adapter)) {
+      throw new UserError(
+        `Cannot use WebGPU: no adapter was found besides OpenGL in software (${adapter.info.description}), expected a Vulkan ` +
+          "driver; run sh setup.sh to install one",
+      );
+    }
+    const requiredLimits: Record<string, number> = {};
+    for (const limit of WANTED_LIMITS) requiredLimits[limit] = adapter.limits[limit];
+    // Deno 2.9 does not list "subgroups" among an adapter's features even if a device can have them.
+    const device = (options.subgroups ?? true)
+      ? await requestDevice(adapter, requiredLimits, ["subgroups"]) ??
+        await requestDevice(adapter, requiredLimits, [])
+      : await requestDevice(adapter, requiredLimits, []);
+    if (!device) {
+      throw new UserError(
+        "Cannot use WebGPU: the adapter gives no device; close other GPU programs and retry",
+      );
+    }
+    const hasSubgroups = device.features.has("subgroups" as GPUFeatureName);
+    const info: GPUAdapterInfo & { subgroupMinSize?: number; subgroupMaxSize?: number } = adapter.info;
+    const { description, vendor, subgroupMinSize, subgroupMaxSize } = info;
+    // Browsers give pages only vendor and architecture, such as `nvidia ampere`.
+    const name = description || info.device || `${vendor} ${info.architecture}`.trim() || "unnamed adapter";
+    return new Gpu(device, {
+      name,
+      vendor,
+      subgroupSize: hasSubgroups && subgroupMinSize === subgroupMaxSize ? subgroupMinSize : undefined,
+      // An adapter that lists the feature follows the standard.
+      enablesSubgroups: hasSubgroups && adapter.features.has("subgroups" as GPUFeatureName),
+      isSoftware: SOFTWARE.test(`${name} ${description} ${vendor}`),
+    });
+  }
+
+  /**
+   * Makes a zero-filled tensor.
+   *
+   * @param label Its name in errors and profiles.
+   * @param shape Its extents, outermost first; at least one element is allocated.
+   * @param dtype The storage format of its elements.
+   */
+  tensor(label: string, shape: readonly number[], dtype: DType = "f32"): Tensor {
+    const size = allocationSizeBytes(shape, dtype);
+    const buffer = this.device.createBuffer({
+      label,
+      size,
+      usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+    });
+    this.#allocatedBytes += size;
+    return { label, shape: [...shape], dtype, offsetBytes: 0, buffer };
+  }
+
+  /** The bytes of all tensors made so far, destroyed ones included. */
+  get allocatedBytes(): number {
+    return this.#allocatedBytes;
+  }
+
+  /** Makes a tensor from the given 4-byte elements. */
+  tensorFrom(label: string, shape: readonly number[], data: Float32Array | Uint32Array | Int32Array): Tensor {
+    const tensor = this.tensor(label, shape);
+    this.write(tensor, data);
+    return tensor;
+  }
+
+  /** Copies 4-byte elements into a tensor from its start; two f16 make one element. */
+  write(tensor: Tensor, data: Float32Array | Uint32Array | Int32Array): void {
+    ensure(data.byteLength <= tensorSizeBytes(tensor), `${data.byteLength} bytes do not fit ${tensor.label}`);
+    this.device.queue.writeBuffer(tensor.buffer, tensor.offsetBytes, data as Float32Array<ArrayBuffer>);
+  }
+
+  /**
+   * Reads tensors back as float32, including f16 ones, after everything submitted before; waits once for all of them.
+   *
+   * @throws {Error} If a command since the last read failed on the device.
+   */
+  async read(...tensors: Tensor[]): Promise<Float32Array[]> {
+    return (await this.#readBytes(tensors)).map((bytes, i) =>
+      tensors[i].dtype === "f16" ? Float32Array.from(new Float16Array(bytes)) : new Float32Array(bytes)
+    );
+  }
+
+  /** Reads one tensor back as unsigned 32-bit integers. */
+  async readUint32(tensor: Tensor): Promise<Uint32Array> {
+    return new Uint32Array((await this.#readBytes([tensor]))[0]);
+  }
+
+  /** Waits until everything submitted is done; throws the errors since the last check. */
+  async finish(): Promise<void> {
+    await this.device.queue.onSubmittedWorkDone();
+    this.check();
+  }
+
+  /** The device's fault since it was opened; undefined without a fault. */
+  get fault(): string | undefined {
+    if (this.#lost) return `the GPU device was lost (${this.#lost})`;
+    return this.#error && `WebGPU: ${this.#error}`;
+  }
+
+  /** Throws the first error that the device reported since it was opened. */
+  check(): void {
+    if (this.#lost) throw new UserError(`Cannot continue: ${this.fault}; run again`);
+    if (this.#error) throw new Error(`Internal error: ${this.fault}`);
+  }
+
+  /** Times the commands that `submit` submits. @returns Seconds until the device is idle. */
+  async timeS(submit: () => void): Promise<number> {
+    const startMs = performance.now();
+    submit();
+    return await secondsUntilIdle(this.device.queue, startMs);
+  }
+
+  /** Frees the device and all its memory. */
+  close(): void {
+    this.#blockUntilIdle();
+    this.device.destroy();
+  }
+
+  /** Waits for all devices of this thread that were not closed, before it ends. */
+  static blockUntilIdle(): void {
+    for (const reference of opened) {
+      const gpu = reference.deref();
+      if (gpu) gpu.#blockUntilIdle();
+      else opened.delete(reference);
+    }
+  }
+
+  /**
+   * On Deno's WebGPU the call blocks until the queue is idle. A process must not end before: Mesa's lavapipe compiles
+   * shaders in its queue's thread, and `exit()` frees LLVM's tables under it, so that the process aborts or its
+   * memory is corrupted. `tests/tensor/exit_while_compiling.ts` shows it. The queue of a lost device works on as well.
+   */
+  #blockUntilIdle(): void {
+    this.device.queue.onSubmittedWorkDone().catch(() => {});
+  }
+
+  /** As {@link close}, for `using`. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  async #readBytes(tensors: Tensor[]): Promise<ArrayBuffer[]> {
+    const starts: number[] = [];
+    let size = 0;
+    for (const tensor of tensors) {
+      starts.push(size);
+      size += Math.ceil(tensorSizeBytes(tensor) / 16) * 16;
+    }
+    const staging = this.device.createBuffer({
+      label: "readback",
+      size: Math.max(16, size),
+      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+    });
+    try {
+      const encoder = this.device.createCommandEncoder({ label: "readback" });
+      tensors.forEach((tensor, i) =>
+        encoder.copyBufferToBuffer(
+          tensor.buffer,
+          tensor.offsetBytes,
+          staging,
+          starts[i],
+          Math.ceil(tensorSizeBytes(tensor) / 4) * 4,
+        )
+      );
+      this.device.queue.submit([encoder.finish()]);
+      // For a lost device the error only says that it failed.
+      await staging.mapAsync(GPUMapMode.READ).catch(async (error) => {
+        await this.finish();
+        throw error;
+      });
+      const bytes = staging.getMappedRange();
+      const parts = tensors.map((tensor, i) => bytes.slice(starts[i], starts[i] + tensorSizeBytes(tensor)));
+      this.check();
+      return parts;
+    } finally {
+      staging.destroy();
+    }
+  }
+}
+
+/**
+ * Whether the adapter is Mesa's OpenGL on the processor, which Deno falls back to if no Vulkan driver is
+ * installed: the tiled matrix product does not compile there within minutes (Mesa 25.0, two cores).
+ */
+function isSoftwareOpenGl(adapter: GPUAdapter): boolean {
+  // wgpu does not name the backend; only its OpenGL backend reports no bound here (wgpu 29, adapter limits).
+  const isOpenGl = adapter.limits.maxBindingsPerBindGroup === 2 ** 32 - 1;
+  return isOpenGl && SOFTWARE.test(`${adapter.info.description} ${adapter.info.vendor}`);
+}
+
+async function requestDevice(
+  adapter: GPUAdapter,
+  requiredLimits: Record<string, number>,
+  features: string[],
+): Promise<GPUDevice | undefined> {
+  try {
+    return await adapter.requestDevice({ requiredLimits, requiredFeatures: features as GPUFeatureName[] });
+  } catch {
+    return undefined;
+  }
+}

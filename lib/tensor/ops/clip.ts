@@ -1,0 +1,91 @@
+/**
+ * Clipping by the global gradient norm, and the scale of the loss. The GPU computes both, so nothing is read back before
+ * the update.
+ *
+ * If gradients are stored as f16, the loss is multiplied by a scale so that small gradients are not lost; the clip
+ * factor divides by it. A gradient that is not finite halves the scale, and its step is skipped. Many consecutive
+ * finite gradients double it.
+ *
+ * Source: Pascanu et al., On the difficulty of training recurrent neural networks, ICML 2013, algorithm 1;
+ * Micikevicius et al., Mixed Precision Training, ICLR 2018, section 3.2.
+ *
+ * @module
+ */
+import { KernelError } from "../../base/errors.ts";
+import type { Program } from "../program.ts";
+import type { Tensor } from "../tensor.ts";
+import { requireLength } from "./require.ts";
+
+/** The indexes of the values in the (4) f32 tensor that {@link addClipFactor} writes; it starts as zeros. */
+export const CLIP = {
+  /** min(1, maxNorm / norm) / loss scale; 0 if the norm is not finite, so that the step is skipped. */
+  factor: 0,
+  /** The norm of the gradient without the loss scale. */
+  norm: 1,
+  /** Steps skipped since the tensor was made. */
+  numSkipped: 2,
+  /** Consecutive steps skipped up to this one, without those that only lowered the loss scale. */
+  numSkippedInARow: 3,
+} as const;
+
+/** The rules for changing the loss scale. Scales are powers of 2, so scaling is exact. */
+export interface LossScaleRange {
+  readonly initial: number;
+  /** The smallest scale; a gradient that is not finite with it has another cause. */
+  readonly min: number;
+  readonly max: number;
+  /** Consecutive steps with a finite gradient after which it is doubled. */
+  readonly growthSteps: number;
+}
+
+/** The default {@link LossScaleRange}. */
+export const LOSS_SCALE: LossScaleRange = { initial: 2 ** 15, min: 1, max: 2 ** 24, growthSteps: 500 };
+
+/** The values of a new loss scale, (2) f32: the scale, and the consecutive finite steps since it changed. */
+export function initialLossScale({ initial }: LossScaleRange = LOSS_SCALE): Float32Array<ArrayBuffer> {
+  return Float32Array.of(initial, 0);
+}
+
+/**
+ * Adds the clip factor of a step to a program.
+ *
+ * @param args `sumOfSquares`: 1 f32 (addSumOfSquares); `out`: (4) f32, see {@link CLIP}; `maxNorm` > 0;
+ *   `lossScale`: (2) f32 of {@link initialLossScale}, by which the gradients are multiplied, updated for the next
+ *   step within `lossScaleRange`.
+ * @throws {KernelError} If `maxNorm` is not positive and finite.
+ */
+export function addClipFactor(
+  program: Program,
+  args: {
+    sumOfSquares: Tensor;
+    out: Tensor;
+    maxNorm: number;
+    lossScale?: Tensor | undefined;
+    lossScaleRange?: LossScaleRange;
+  },
+): void {
+  const { sumOfSquares, out, maxNorm, lossScale, lossScaleRange: range = LOSS_SCALE } = args;
+  const kernel = "clip_factor";
+  if (!(maxNorm > 0 && maxNorm < Infinity)) {
+    throw new KernelError(kernel, `maxNorm is ${maxNorm}, expected a positive finite number`);
+  }
+  requireLength(kernel, 1, { sumOfSquares });
+  requireLength(kernel, 4, { out });
+  if (lossScale) requireLength(kernel, 2, { lossScale });
+  program.add({
+    kernel,
+    overrides: { SCALED: Number(lossScale !== undefined) },
+    bindings: {
+      sum_of_squares: sumOfSquares,
+      out,
+      loss_scale: lossScale ?? program.registry.unusedOutput,
+    },
+    params: {
+      max_norm: maxNorm,
+      min_scale: range.min,
+      max_scale: range.max,
+      growth_steps: range.growthSteps,
+    },
+    grid: [1],
+  });
+}

@@ -1,0 +1,267 @@
+/**
+ * Matrix products, most of a model's work.
+ *
+ * There are two kernels. One broadcasts an operand within subgroups, for adapters with subgroups of 8 lanes (lavapipe).
+ * The other has tiles in workgroup memory, for all other adapters.
+ *
+ * @module
+ */
+import { KernelError } from "../../base/errors.ts";
+import type { GpuInfo } from "../device.ts";
+import type { KernelName } from "../kernels.ts";
+import type { Launch, Program } from "../program.ts";
+import { type Tensor, tensorLength, tensorSizeBytes } from "../tensor.ts";
+import { elementwiseGrid } from "./elementwise.ts";
+import { requireLength, requireMultiple } from "./require.ts";
+
+/** The operand that is stored transposed: none, B, or A. */
+export type GemmKind = "NN" | "NT" | "TN";
+
+/** relu(x)^2; GELU in its tanh form (torch: `approximate="tanh"`); x sigmoid(x). */
+export type ActivationKind = "relu2" | "gelu" | "silu";
+
+/**
+ * The epilogue of the product; the kinds, in this order: C = AB; C += AB; C = AB + `add`; C = a I + b `gram` + c AB,
+ * Muon's polynomial of a Gram matrix, with AB its square; C = f(AB), with AB itself stored in `before` if that is
+ * given; C = AB f'(`slopeAt`), the backward pass of f.
+ */
+export type GemmEpilogue =
+  | "store"
+  | "accumulate"
+  | { add: Tensor }
+  | { gram: Tensor }
+  | { activation: ActivationKind; before?: Tensor }
+  | { activation: ActivationKind; slopeAt: Tensor };
+
+const ACTIVATION: Record<ActivationKind, number> = { relu2: 0, gelu: 1, silu: 2 };
+
+/** A kernel with its overrides besides the transposes, and the rows and columns of its tile. */
+export interface GemmVariant {
+  readonly kernel: KernelName;
+  readonly overrides: Record<string, number>;
+  readonly tile: number;
+}
+
+const SUBGROUP8: GemmVariant = { kernel: "gemm_subgroup8", overrides: {}, tile: 32 };
+const TILED_64: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 64 }, tile: 64 };
+const TILED_128: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 128 }, tile: 128 };
+
+/** The number of tiles of 128 x 128 that fill a GPU. ASSUMPTION, which `bench gpu` tests (an H200 has 132 processors). */
+export const ENOUGH_TILES = 256;
+
+/** Steps of k that gemm_tiled computes at a time. */
+const TILE_K = 16;
+/** The number of the epilogue C = AB in the kernels. */
+const STORE = 0;
+
+/** All variants that run on an adapter, for tests and measurements. */
+export function gemmVariants(info: Pick<GpuInfo, "subgroupSize">): GemmVariant[] {
+  return [...(info.subgroupSize === 8 ? [SUBGROUP8] : []), TILED_64, TILED_128];
+}
+
+/**
+ * Chooses the variant for an adapter and a shape.
+ *
+ * Measured at 2048 x 512 x 512 on 2 cores of an EPYC of family 26, lavapipe of Mesa 25.0, subgroups of 8, NN / NT /
+ * TN in GFLOP/s by processor time (2026-11-21): gemm_subgroup8 76 / 78 / 76, gemm_tiled 15 / 15 / 15. Rejected: two or
+ * four steps of k4 per iteration of gemm_subgroup8 (33-39, 22-38: the accumulators spill), sums addressed by a running
+ * index (51).
+ *
+ * @param info The adapter.
+ * @param shape The rows and columns of C.
+ */
+export function gemmVariant(
+  info: Pick<GpuInfo, "subgroupSize" | "isSoftware">,
+  shape: { m: number; n: number },
+): GemmVariant {
+  if (info.subgroupSize === 8) return SUBGROUP8;
+  return !info.isSoftware && shape.m * shape.n >= ENOUGH_TILES * 128 * 128 ? TILED_128 : TILED_64;
+}
+
+/**
+ * The variants that give the same bits as {@link gemmVariant}'s choice, that one first: their sums have the same order. The
+ * autotuner may choose any of them.
+ *
+ * @param info The adapter.
+ * @param shape The rows and columns of C.
+ */
+export function gemmCandidates(
+  info: Pick<GpuInfo, "subgroupSize" | "isSoftware">,
+  shape: { m: number; n: number },
+): GemmVariant[] {
+  const first = gemmVariant(info, shape);
+  const others = gemmVariants(info).filter((variant) => variant !== first && variant.kernel === first.kernel);
+  return [first, ...others];
+}
+
+/** The parameters of {@link splitsOf}. */
+export interface SplitRule {
+  /** The number of workgroups that fill a GPU. */
+  readonly enoughWorkgroups: number;
+  /** The fewest steps of k of a split. */
+  readonly minSplitK: number;
+  /** The largest number of splits: each one writes and reads a separate C. */
+  readonly maxSplits: number;
+}
+
+/** ASSUMPTION, which `bench gpu` tests. */
+export const SPLIT_RULE: SplitRule = { enoughWorkgroups: 256, minSplitK: 512, maxSplits: 16 };
+
+/**
+ * The number of splits of the steps of k, each summed by its own workgroups. Gradients of small weights need it:
+ * they have few tiles and a long k. It depends on the shape only, never on a measurement, since another number of splits
+ * rounds differently.
+ *
+ * @param info The adapter.
+ * @param shape The product's extents.
+ */
+export function gemmSplits(
+  info: Pick<GpuInfo, "subgroupSize" | "isSoftware">,
+  shape: { kind: GemmKind; m: number; n: number; k: number },
+): number {
+  const { kernel } = gemmVariant(info, shape);
+  return info.isSoftware || kernel !== "gemm_tiled" || shape.kind !== "TN" ? 1 : splitsOf(shape);
+}
+
+/** The splits of a product by a rule, for an adapter and kind with splits. */
+export function splitsOf(
+  { m, n, k }: { m: number; n: number; k: number },
+  { enoughWorkgroups, minSplitK, maxSplits }: SplitRule = SPLIT_RULE,
+): number {
+  // In units of the smaller tile, whatever tile is used: products with larger tiles have enough tiles and steps.
+  const numTiles = Math.ceil(m / TILED_64.tile) * Math.ceil(n / TILED_64.tile);
+  return Math.max(1, Math.min(Math.floor(enoughWorkgroups / numTiles), Math.floor(k / minSplitK), maxSplits));
+}
+
+/**
+ * Adds C = op(A) op(B) to a program.
+ *
+ * @param args `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all row-major. C (m, n)
+ *   shares no buffer with A, B and the tensors of the epilogue. `n` is a multiple of 4, so is `k` for NN and NT, and `m`
+ *   for TN. `batch`: the number of products of one shape (1), with stacked matrices. `label`: the name in profiles.
+ *   `variant`: by default one of {@link gemmCandidates}, which the autotuner may choose. `splits`: by default
+ *   {@link gemmSplits}, or 1 with a given variant; more than 1 is possible for gemm_tiled, one product and "store" or
+ *   "accumulate", if each split has a step of k. `symmetric`: C is known to be symmetric (no), which saves almost half of
+ *   the work.
+ * @throws {KernelError} If a size is not such a multiple, a tensor is too small or the splits are not possible.
+ */
+export function addGemm(
+  program: Program,
+  args: {
+    kind: GemmKind;
+    m: number;
+    n: number;
+    k: number;
+    batch?: number;
+    a: Tensor;
+    b: Tensor;
+    c: Tensor;
+    epilogue?: GemmEpilogue;
+    label?: string;
+    variant?: GemmVariant;
+    splits?: number;
+    symmetric?: boolean;
+  },
+): void {
+  const { kind, m, n, k, batch = 1, a, b, c, epilogue = "store", symmetric = false } = args;
+  const { info } = program.registry.gpu;
+  // The tile decides on which side of the diagonal a sum is computed, and so its last bits.
+  const tunable = symmetric ? [gemmVariant(info, args)] : gemmCandidates(info, args);
+  const candidates = args.variant ? [args.variant] : tunable;
+  const { kernel } = candidates[0];
+  requireMultiple(kernel, kind === "TN" ? { m, n } : { n, k }, 4);
+  if (symmetric && m !== n) throw new KernelError(kernel, `a product of ${m} x ${n} cannot be symmetric`);
+  requireLength(kernel, batch * m * k, { a });
+  requireLength(kernel, batch * k * n, { b });
+  requireLength(kernel, batch * m * n, { c });
+  const { code, read, written, activation } = epilogueParts(epilogue);
+  for (const tensor of [read, written]) {
+    if (!tensor) continue;
+    requireLength(kernel, batch * m * n, { [tensor.label]: tensor });
+    if (tensor.buffer === c.buffer) {
+      throw new KernelError(kernel, `${tensor.label} is in the buffer of c; to add to c use "accumulate"`);
+    }
+  }
+  const canSplit = typeof epilogue === "string" && batch === 1;
+  const splits = args.splits ?? (canSplit && !args.variant ? gemmSplits(info, args) : 1);
+  const splitK = Math.ceil(k / splits / TILE_K) * TILE_K;
+  if (splits > 1 && !(canSplit && kernel === "gemm_tiled" && splitK * (splits - 1) < k)) {
+    throw new KernelError(kernel, `cannot divide k into ${splits} splits here`);
+  }
+  const product = splits > 1 ? program.scratch(splits * m * n) : c;
+  const label = args.label ?? `gemm ${kind}`;
+  const launches = launchesOf(candidates, { kind, m, n, depth: batch * splits, activation });
+  const [{ overrides, grid }] = launches;
+  const elementBytes = [a, b, c].map((tensor) => tensorSizeBytes(tensor) / tensorLength(tensor));
+  const key = `${kind} ${m} x ${n} x ${k}, batch ${batch}, splits ${splits}, of ${elementBytes} bytes`;
+  program.add({
+    kernel,
+    label,
+    overrides,
+    // Unused bindings get some other tensor. It is declared with the dtype of c, so that few variants are
+    // compiled.
+    bindings: {
+      a,
+      b,
+      d: read ?? { ...a, dtype: c.dtype },
+      c: product,
+      e: written ?? { ...program.registry.unusedOutput, dtype: c.dtype },
+    },
+    params: {
+      m,
+      n,
+      k,
+      epilogue: splits > 1 ? STORE : code,
+      stride_a: m * k / 4,
+      stride_b: k * n / 4,
+      stride_c: m * n / 4,
+      symmetric: Number(symmetric),
+      ...(kernel === "gemm_tiled" ? { splits, split_k: splitK } : {}),
+    },
+    grid,
+    flops: batch * (symmetric ? m + 1 : 2 * m) * n * k,
+    ...(launches.length > 1 ? { tuning: { key, launches } } : {}),
+  });
+  if (splits === 1) return;
+  program.add({
+    kernel: "sum_splits",
+    label: `${label}, sum of splits`,
+    bindings: { partials: product, c },
+    params: { length: m * n, splits, accumulate: Number(epilogue === "accumulate") },
+    grid: elementwiseGrid(m * n),
+  });
+}
+
+/** The launch of each variant. @param shape `depth`: the number of products times their splits. */
+function launchesOf(
+  variants: readonly GemmVariant[],
+  shape: { kind: GemmKind; m: number; n: number; depth: number; activation: number },
+): Launch[] {
+  const { kind, m, n, depth, activation } = shape;
+  return variants.map(({ overrides, tile }) => ({
+    name: `tile ${tile}`,
+    overrides: {
+      ...overrides,
+      TRANSPOSE_A: Number(kind === "TN"),
+      TRANSPOSE_B: Number(kind === "NT"),
+      ACTIVATION: activation,
+    },
+    grid: [Math.ceil(n / tile), Math.ceil(m / tile), depth],
+  }));
+}
+
+/**
+ * An epilogue for the kernels: its number, the tensors that it reads (d) and writes (e) besides C, and the
+ * activation.
+ */
+function epilogueParts(
+  epilogue: GemmEpilogue,
+): { code: number; read?: Tensor; written?: Tensor; activation: number } {
+  if (epilogue === "store") return { code: STORE, activation: 0 };
+  if (epilogue === "accumulate") return { code: 1, activation: 0 };
+  if ("add" in epilogue) return { code: 2, read: epilogue.add, activation: 0 };
+  if ("gram" in epilogue) return { code: 6, read: epilogue.gram, activation: 0 };
+  const activation = ACTIVATION[epilogue.activation];
+  if ("slopeAt" in epilogue) return { code: 5, read: epilogue.slopeAt, activation };
+  return epilogue.before ? { code: 4, written: epilogue.before, activation } : { code: 3, activation };
+}

@@ -1,0 +1,312 @@
+/**
+ * A fixed sequence of dispatches, built once and run many times: bind groups and uniforms are made
+ * once, a run is one encoder, one pass, one submit.
+ *
+ * @module
+ */
+import { ensure, KernelError } from "../base/errors.ts";
+import type { Gpu } from "./device.ts";
+import type { KernelName } from "./kernels.ts";
+import type { Kernel, KernelRegistry } from "./registry.ts";
+import { type Tensor, tensorSizeBytes } from "./tensor.ts";
+
+/** One of several ways to launch a dispatch. */
+export interface Launch {
+  /** Unique among the launches of a dispatch. */
+  readonly name: string;
+  readonly overrides: Record<string, number>;
+  readonly grid: Dispatch["grid"];
+}
+
+/** Ways to launch a dispatch that give the same result to the last bit, for the autotuner to choose from. */
+export interface Tuning {
+  /** The properties that determine the speed: dispatches of one kernel and key are tuned alike. */
+  readonly key: string;
+  /** Two or more; the first is the dispatch's own. */
+  readonly launches: readonly Launch[];
+}
+
+/** One kernel with everything it needs. */
+export interface Dispatch {
+  readonly kernel: KernelName;
+  /** Its name in profiles; the kernel's name if absent. */
+  readonly label?: string;
+  readonly overrides?: Record<string, number>;
+  /** A tensor for every binding but `params`, by the WGSL variable's name; f16 tensors for arrays of vec4f only. */
+  readonly bindings: Record<string, Tensor>;
+  /** A value for each field of `Params`. */
+  readonly params?: Record<string, number>;
+  /** Number of workgroups in x, y, z. */
+  readonly grid: readonly [number, number?, number?];
+  /** Useful floating-point operations, for profiles. */
+  readonly flops?: number;
+  readonly tuning?: Tuning;
+}
+
+/** The time of one or more dispatches of one label. */
+export interface ProfileRow {
+  /** The dispatches' label, or their kernel's name. */
+  label: string;
+  /** Number of dispatches. */
+  calls: number;
+  /** Host time from submit until the device was idle, summed over the calls. */
+  seconds: number;
+  /** Useful floating-point operations of all of them; 0 if none are declared. */
+  flops: number;
+  /** Sizes of the bound tensors, each counted once per dispatch: the least memory traffic. */
+  bytes: number;
+}
+
+interface Step {
+  dispatch: Dispatch;
+  kernel: Kernel;
+  paramsOffsetBytes: number;
+}
+
+const UNIFORM_ALIGNMENT_BYTES = 256;
+const MAX_GROUPS = 65535;
+
+/** Spreads `count` workgroups over x and y; kernels compute `y * num_workgroups.x + x` and check the bound. */
+export function gridOf(count: number): [number, number] {
+  const y = Math.ceil(count / MAX_GROUPS);
+  return [Math.ceil(count / y), y];
+}
+
+/** A sequence of dispatches on one device. */
+export class Program {
+  readonly #steps: Step[] = [];
+  readonly #marks: { label: string; end: number }[] = [];
+  readonly #gpu: Gpu;
+  #paramsSizeBytes = 0;
+  #scratchLength = 0;
+  #scratchBuffer: GPUBuffer | undefined;
+  #built: { bindGroups: GPUBindGroup[]; uniforms: GPUBuffer } | undefined;
+
+  constructor(readonly registry: KernelRegistry, readonly label: string) {
+    this.#gpu = registry.gpu;
+  }
+
+  /**
+   * Appends a dispatch.
+   *
+   * @throws {KernelError} If a binding or parameter is missing or unknown, a tensor's dtype does not fit its binding,
+   *   or the grid is empty or too large.
+   */
+  add(dispatch: Dispatch): this {
+    ensure(!this.#built, `program ${this.label} is already built`);
+    const kernel = this.#kernelOf(dispatch);
+    this.#steps.push({ dispatch, kernel, paramsOffsetBytes: this.#paramsSizeBytes });
+    if (kernel.interface.params.length > 0) {
+      const sizeBytes = kernel.interface.params.length * 4;
+      this.#paramsSizeBytes += Math.ceil(sizeBytes / UNIFORM_ALIGNMENT_BYTES) * UNIFORM_ALIGNMENT_BYTES;
+    }
+    return this;
+  }
+
+  /** Ends a part of the program, for {@link runInParts}; the last one need not be ended. */
+  mark(label: string): void {
+    this.#marks.push({ label, end: this.#steps.length });
+  }
+
+  /**
+   * Memory for data between two consecutive dispatches, shared by all callers. It is allocated when the program is
+   * built, with the largest requested length.
+   *
+   * @param length f32 elements.
+   */
+  scratch(length: number): Tensor {
+    ensure(!this.#scratchBuffer, `scratch memory of program ${this.label} is already allocated`);
+    this.#scratchLength = Math.max(this.#scratchLength, length);
+    const allocate = () => this.#gpu.tensor(`${this.label} scratch`, [this.#scratchLength]).buffer;
+    const bufferOf = () => this.#scratchBuffer ??= allocate();
+    return {
+      label: "scratch",
+      shape: [length],
+      offsetBytes: 0,
+      get buffer() {
+        return bufferOf();
+      },
+    };
+  }
+
+  /** The dispatches, in order. */
+  get dispatches(): Dispatch[] {
+    return this.#steps.map(({ dispatch }) => dispatch);
+  }
+
+  /** Chooses a launch of a dispatch. @param index Its index in {@link dispatches}. */
+  choose(index: number, { overrides, grid }: Launch): void {
+    ensure(!this.#built, `program ${this.label} is already built`);
+    const { dispatch, paramsOffsetBytes } = this.#steps[index];
+    const chosen = { ...dispatch, overrides, grid };
+    this.#steps[index] = { dispatch: chosen, kernel: this.#kernelOf(chosen), paramsOffsetBytes };
+  }
+
+  /** The number of dispatches. */
+  get length(): number {
+    return this.#steps.length;
+  }
+
+  /** Sizes of the bound tensors, each counted once per dispatch. */
+  get bytes(): number {
+    return this.#steps.reduce((sum, { dispatch }) => sum + boundBytes(dispatch), 0);
+  }
+
+  /** Submits every dispatch, in order, in one pass. Returns at once; reads of results wait. */
+  run(): void {
+    const encoder = this.#gpu.device.createCommandEncoder({ label: this.label });
+    this.encode(encoder);
+    this.#gpu.device.queue.submit([encoder.finish()]);
+  }
+
+  /** Frees its own buffers, after what was submitted. It cannot be run any more. */
+  destroy(): void {
+    this.#built?.uniforms.destroy();
+    this.#scratchBuffer?.destroy();
+  }
+
+  /**
+   * {@link run} with a submit for each part.
+   *
+   * @param afterPart Adds to a part's commands, such as copies of its results.
+   */
+  runInParts(afterPart: (label: string, encoder: GPUCommandEncoder) => void): void {
+    let start = 0;
+    for (const { label, end } of [...this.#marks, { label: "", end: this.#steps.length }]) {
+      const encoder = this.#gpu.device.createCommandEncoder({ label: `${this.label}: ${label}` });
+      this.encode(encoder, { start, end });
+      afterPart(label, encoder);
+      this.#gpu.device.queue.submit([encoder.finish()]);
+      start = end;
+    }
+  }
+
+  /** Writes the dispatches, or some of them, into an encoder, as one pass. */
+  encode(encoder: GPUCommandEncoder, { start = 0, end = this.#steps.length } = {}): void {
+    const { bindGroups } = this.#build();
+    const pass = encoder.beginComputePass({ label: this.label });
+    for (let i = start; i < end; i++) dispatchStep(pass, this.#steps[i], bindGroups[i]);
+    pass.end();
+  }
+
+  /**
+   * Runs and times each dispatch separately, which is slower than {@link run}.
+   *
+   * @returns A row for each dispatch, in order.
+   */
+  async profile(): Promise<ProfileRow[]> {
+    const { device } = this.#gpu;
+    const rows: ProfileRow[] = [];
+    await this.#gpu.finish();
+    for (const [i, { dispatch, kernel }] of this.#steps.entries()) {
+      const encoder = device.createCommandEncoder();
+      this.encode(encoder, { start: i, end: i + 1 });
+      const commands = encoder.finish();
+      const seconds = await this.#gpu.timeS(() => device.queue.submit([commands]));
+      rows.push({
+        label: dispatch.label ?? kernel.name,
+        calls: 1,
+        seconds,
+        flops: dispatch.flops ?? 0,
+        bytes: boundBytes(dispatch),
+      });
+    }
+    this.#gpu.check();
+    return rows;
+  }
+
+  #kernelOf(dispatch: Dispatch): Kernel {
+    const kernel = this.registry.get(dispatch.kernel, dispatch.overrides, halfBindings(dispatch));
+    checkDispatch(kernel, dispatch);
+    return kernel;
+  }
+
+  #build(): { bindGroups: GPUBindGroup[]; uniforms: GPUBuffer } {
+    if (this.#built) return this.#built;
+    const { device } = this.#gpu;
+    const bytes = new ArrayBuffer(Math.max(UNIFORM_ALIGNMENT_BYTES, this.#paramsSizeBytes));
+    for (const step of this.#steps) writeParams(new DataView(bytes, step.paramsOffsetBytes), step);
+    const uniforms = device.createBuffer({
+      label: `${this.label} params`,
+      size: bytes.byteLength,
+      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+    });
+    device.queue.writeBuffer(uniforms, 0, bytes);
+    this.#built = { uniforms, bindGroups: this.#steps.map((step) => bindGroup(device, step, uniforms)) };
+    return this.#built;
+  }
+}
+
+function dispatchStep(pass: GPUComputePassEncoder, { kernel, dispatch }: Step, bindings: GPUBindGroup): void {
+  const [x, y = 1, z = 1] = dispatch.grid;
+  pass.setPipeline(kernel.pipeline);
+  pass.setBindGroup(0, bindings);
+  pass.dispatchWorkgroups(x, y, z);
+}
+
+function bindGroup(device: GPUDevice, step: Step, uniforms: GPUBuffer): GPUBindGroup {
+  const { kernel, dispatch } = step;
+  return device.createBindGroup({
+    label: dispatch.label ?? kernel.name,
+    layout: kernel.layout,
+    entries: kernel.interface.bindings.map(({ name, index, access }) => {
+      if (access === "uniform") {
+        const size = Math.ceil(kernel.interface.params.length * 4 / 16) * 16;
+        return { binding: index, resource: { buffer: uniforms, offset: step.paramsOffsetBytes, size } };
+      }
+      const tensor = dispatch.bindings[name];
+      return { binding: index, resource: { buffer: tensor.buffer, offset: tensor.offsetBytes } };
+    }),
+  });
+}
+
+/** The sizes of all bound tensors; a tensor that is bound twice, such as a stand-in, counts once. */
+function boundBytes({ bindings }: Dispatch): number {
+  const tensors = Object.values(bindings);
+  const isFirst = ({ buffer, offsetBytes }: Tensor, i: number) =>
+    tensors.findIndex((other) => other.buffer === buffer && other.offsetBytes === offsetBytes) === i;
+  return tensors.filter(isFirst).reduce((sum, tensor) => sum + tensorSizeBytes(tensor), 0);
+}
+
+function writeParams(view: DataView, { kernel, dispatch }: Step): void {
+  kernel.interface.params.forEach(({ name, type }, i) => {
+    const value = dispatch.params?.[name] ?? 0;
+    if (type === "f32") view.setFloat32(i * 4, value, true);
+    else if (type === "u32") view.setUint32(i * 4, value, true);
+    else view.setInt32(i * 4, value, true);
+  });
+}
+
+function halfBindings({ bindings }: Dispatch): string[] {
+  return Object.entries(bindings).flatMap(([name, { dtype }]) => dtype === "f16" ? [name] : []);
+}
+
+function checkDispatch(kernel: Kernel, dispatch: Dispatch): void {
+  const wanted = kernel.interface.bindings.filter(({ access }) => access !== "uniform").map(({ name }) =>
+    name
+  );
+  requireSame(kernel, "binding", wanted, Object.keys(dispatch.bindings));
+  requireSame(
+    kernel,
+    "parameter",
+    kernel.interface.params.map(({ name }) => name),
+    Object.keys(dispatch.params ?? {}),
+  );
+  for (const extent of dispatch.grid) {
+    if (extent !== undefined && !(extent >= 1 && extent <= MAX_GROUPS && Number.isInteger(extent))) {
+      throw new KernelError(
+        kernel.name,
+        `the grid is [${dispatch.grid}], expected 1 to ${MAX_GROUPS} workgroups`,
+      );
+    }
+  }
+}
+
+function requireSame(kernel: Kernel, what: string, wanted: string[], given: string[]): void {
+  const missing = wanted.find((name) => !given.includes(name));
+  if (missing) throw new KernelError(kernel.name, `${what} ${missing} is missing`);
+  const unknown = given.find((name) => !wanted.includes(name));
+  if (unknown) {
+    throw new KernelError(kernel.name, `${what} ${unknown} is unknown; known are ${wanted.join(", ")}`);
+  }
+}

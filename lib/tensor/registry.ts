@@ -1,0 +1,252 @@
+/**
+ * The kernel registry: name -> WGSL. A kernel is compiled at its first use, for each set of overrides and f16 bindings.
+ *
+ * @module
+ */
+import { KernelError } from "../base/errors.ts";
+import {
+  errorAt,
+  type KernelInterface,
+  markedSource,
+  parseKernel,
+  withoutComments,
+} from "./kernel_source.ts";
+import type { Gpu } from "./device.ts";
+import type { Tensor } from "./tensor.ts";
+import { KERNEL_SOURCES, type KernelName, LANES_SUBGROUP, LANES_WORKGROUP } from "./kernels.ts";
+
+// 16-bit storage: changes a kernel's text so that some of its arrays hold f16, two per 32-bit word.
+//
+// Kernels are written once, for f32. They use their large arrays, whose elements are vec4, only as `x[i]`,
+// `x[i] = value` and `x[i] += value`. Here these become calls of two functions around the built-ins `unpack2x16float`
+// and `pack2x16float` (WGSL, sections 17.9.6 and 17.10.6), which need no feature of the adapter. All arithmetic stays
+// f32.
+//
+// Measured on 2 cores of lavapipe (Mesa 25.0), processor time relative to f32, in turns in one process (2026-11-21):
+// matrix products of 1024 x 2560 x 640 0.73 (NT), 0.64 (NN) and 0.75 (TN), since a load checks the bounds of half as many
+// words; a training step of the demo preset 0.87; forward and backward at the width of 95m 0.72.
+//
+// A number beyond f16's range becomes NaN, since WGSL leaves its conversion open. So every check for finite results
+// finds an overflow.
+
+/** Appended to a changed kernel, so that its own lines keep their numbers. */
+const FUNCTIONS = `
+fn unpack_half(x: vec2u) -> vec4f {
+  return vec4f(unpack2x16float(x.x), unpack2x16float(x.y));
+}
+
+fn pack_half(x: vec4f) -> vec2u {
+  let kept = clamp(x, vec4f(-65504f), vec4f(65504f));
+  // By bits, since WGSL may assume that there is no NaN. With all bits of the exponent set, 65504 is a NaN.
+  let is_beyond = (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(bitcast<u32>(65504f));
+  let exponent = select(vec4u(0u), vec4u(0x7c00u, 0x7c000000u, 0x7c00u, 0x7c000000u), is_beyond);
+  return vec2u(pack2x16float(kept.xy) | exponent.x | exponent.y, pack2x16float(kept.zw) | exponent.z | exponent.w);
+}
+`;
+
+/**
+ * Changes a kernel so that some of its bindings are stored as f16.
+ *
+ * @param kernel The kernel's name, for errors.
+ * @param source Its WGSL.
+ * @param names The bindings' WGSL variables; without any the text is returned unchanged.
+ * @throws {KernelError} If a binding is not an array of vec4f or is used in another way than above.
+ */
+export function withHalfStorage(kernel: string, source: string, names: readonly string[]): string {
+  if (names.length === 0) return source;
+  const code = names.reduce(
+    (code, name) => changeAccesses(kernel, changeDeclaration(kernel, code, name), name),
+    withoutComments(source),
+  );
+  return code + FUNCTIONS;
+}
+
+function changeDeclaration(kernel: string, code: string, name: string): string {
+  const declaration = new RegExp(`(var<storage[^>]*>\\s*${name}\\s*:\\s*)array<vec4f>`);
+  if (!declaration.test(code)) {
+    throw new KernelError(kernel, `${name} is not an array of vec4f and cannot be bound to an f16 tensor`);
+  }
+  return code.replace(declaration, "$1array<vec2u>");
+}
+
+/** Changes each `name[…]` of a text, and the statement around it if it is assigned to. @param before The text before `code`, for errors. */
+function changeAccesses(kernel: string, code: string, name: string, before = ""): string {
+  let changed = "";
+  let end = 0;
+  for (const match of code.matchAll(new RegExp(`(?<![\\w.])${name}\\b(?!\\s*:\\s*array<vec2u>)`, "g"))) {
+    if (match.index < end) continue;
+    const open = match.index + name.length;
+    if (code[open] !== "[") {
+      const read = before + code.slice(0, open);
+      const fault = `${name} is used in another way than ${name}[i] and cannot be f16`;
+      throw errorAt(kernel, read, read.split("\n").length, fault);
+    }
+    const close = endOf(code, open + 1, "]");
+    const element = code.slice(match.index, close + 1);
+    const assignment = /^\s*([-+*/]?)=(?!=)\s*/.exec(code.slice(close + 1));
+    changed += code.slice(end, match.index);
+    if (assignment) {
+      const [text, operator] = assignment;
+      const start = close + 1 + text.length;
+      end = endOf(code, start, ";");
+      const value = changeAccesses(kernel, code.slice(start, end), name, before + code.slice(0, start));
+      const whole = operator ? `unpack_half(${element}) ${operator} (${value})` : value;
+      changed += `${element} = pack_half(${whole})`;
+    } else {
+      end = close + 1;
+      changed += `unpack_half(${element})`;
+    }
+  }
+  return changed + code.slice(end);
+}
+
+/** The index of a closing character, from `start` on, outside of inner brackets. */
+function endOf(code: string, start: number, closing: string): number {
+  let depth = 0;
+  for (let at = start; at < code.length; at++) {
+    if (depth === 0 && code[at] === closing) return at;
+    if ("([{".includes(code[at])) depth++;
+    if (")]}".includes(code[at])) depth--;
+  }
+  return code.length;
+}
+
+/** Lanes of a row kernel's workgroup on an adapter without subgroups. */
+const FALLBACK_LANES = 64;
+
+/** A compiled kernel. */
+export interface Kernel {
+  /** Its registered name. */
+  readonly name: string;
+  /** Its bindings, parameters and overrides. */
+  readonly interface: KernelInterface;
+  /** Its entry point `main` with the override values. */
+  readonly pipeline: GPUComputePipeline;
+  /** The layout of its one bind group. */
+  readonly layout: GPUBindGroupLayout;
+}
+
+/** Compiles kernels for one device and caches them. */
+export class KernelRegistry {
+  readonly #kernels = new Map<string, Kernel>();
+  readonly #pending: Promise<void>[] = [];
+  #unusedOutput: Tensor | undefined;
+  readonly #sources: ReadonlyMap<string, string>;
+
+  /**
+   * Makes a registry; nothing is compiled yet.
+   *
+   * @param gpu The device of all its kernels.
+   * @param options `sources`: WGSL that replaces registered texts, by kernel name, for experiments.
+   */
+  constructor(readonly gpu: Gpu, options: { sources?: Partial<Record<KernelName, string>> } = {}) {
+    this.#sources = new Map(Object.entries({ ...KERNEL_SOURCES, ...options.sources }));
+  }
+
+  /** The number of lanes of a row kernel's workgroup on this device. */
+  get lanes(): number {
+    return this.gpu.info.subgroupSize ?? FALLBACK_LANES;
+  }
+
+  /** A vec4 for bindings of outputs that a kernel does not write in some use. */
+  get unusedOutput(): Tensor {
+    return this.#unusedOutput ??= this.gpu.tensor("unused output", [4]);
+  }
+
+  /** The number of pipelines compiled so far. */
+  get numPipelines(): number {
+    return this.#kernels.size;
+  }
+
+  /**
+   * The kernel with the given override values, compiled at the first call.
+   *
+   * @param name A registered name: that of a file of kernels/, without its ending.
+   * @param overrides A value for each override constant that has no default.
+   * @param halfBindings Names of the bindings whose tensors are f16.
+   * @throws {KernelError} If the kernel or an override is unknown, it needs subgroups and the device has none, or
+   *   a binding cannot be f16.
+   */
+  get(name: string, overrides: Record<string, number> = {}, halfBindings: readonly string[] = []): Kernel {
+    const key = `${name} ${JSON.stringify([Object.entries(overrides).sort(), [...halfBindings].sort()])}`;
+    let kernel = this.#kernels.get(key);
+    if (!kernel) {
+      kernel = this.#compile(name, overrides, halfBindings);
+      this.#kernels.set(key, kernel);
+    }
+    return kernel;
+  }
+
+  /** The WGSL of a kernel. @throws {KernelError} If it is unknown. */
+  source(name: string): string {
+    const source = this.#sources.get(name);
+    if (source === undefined) {
+      throw new KernelError(name, "it is unknown; register it in lib/tensor/kernels.ts");
+    }
+    return source;
+  }
+
+  /** Waits until all kernels so far are compiled. @throws {KernelError} With name and line, if one is wrong. */
+  async ready(): Promise<void> {
+    await Promise.all(this.#pending.splice(0));
+    this.gpu.check();
+  }
+
+  #compile(name: string, overrides: Record<string, number>, halfBindings: readonly string[]): Kernel {
+    const source = this.source(name);
+    const parsed = parseKernel(name, source);
+    for (const override of Object.keys(overrides)) {
+      if (!parsed.overrides.includes(override)) {
+        throw new KernelError(name, `override ${override} is unknown`);
+      }
+    }
+    if (parsed.usesSubgroups && this.gpu.info.subgroupSize === undefined) {
+      throw new KernelError(
+        name,
+        "it needs subgroups, which the adapter does not have; use its fallback kernel",
+      );
+    }
+    const { device } = this.gpu;
+    const code = this.#prelude(parsed) + markedSource(name, withHalfStorage(name, source, halfBindings));
+    device.pushErrorScope("validation");
+    const module = device.createShaderModule({ label: name, code });
+    const layout = device.createBindGroupLayout({
+      label: name,
+      entries: parsed.bindings.map(({ index, access }) => ({
+        binding: index,
+        visibility: GPUShaderStage.COMPUTE,
+        buffer: {
+          type: access === "uniform" ? "uniform" : access === "read" ? "read-only-storage" : "storage",
+        },
+      })),
+    });
+    const pipeline = device.createComputePipeline({
+      label: name,
+      layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+      compute: { module, entryPoint: "main", constants: overrides },
+    });
+    const scope = device.popErrorScope();
+    this.#pending.push(reportErrors(name, module, scope, code));
+    return { name, interface: parsed, pipeline, layout };
+  }
+
+  #prelude({ usesLanes, usesSubgroups }: KernelInterface): string {
+    const { subgroupSize, enablesSubgroups } = this.gpu.info;
+    const directive = enablesSubgroups && (usesLanes || usesSubgroups) ? "enable subgroups;\n" : "";
+    if (!usesLanes) return directive;
+    return `${directive}const LANES = ${this.lanes}u;\n${subgroupSize ? LANES_SUBGROUP : LANES_WORKGROUP}`;
+  }
+}
+
+async function reportErrors(
+  name: string,
+  module: GPUShaderModule,
+  scope: Promise<GPUError | null>,
+  code: string,
+): Promise<void> {
+  const info = await module.getCompilationInfo();
+  const error = info.messages.find((message) => message.type === "error");
+  if (error) throw errorAt(name, code, error.lineNum, error.message);
+  const failure = await scope;
+  if (failure) throw new KernelError(name, failure.message);
+}

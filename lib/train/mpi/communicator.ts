@@ -1,0 +1,345 @@
+/**
+ * The communication of a run's ranks: one call at a time, in the same order on all ranks.
+ *
+ * Calls wait in a thread of the runtime, so that signals and the GPU are handled meanwhile.
+ *
+ * @module
+ */
+import { UserError } from "../../base/errors.ts";
+import type { Launch } from "./launch.ts";
+
+// Finds and loads the machine's MPI library, and declares its functions.
+//
+// There are two binary interfaces. Open MPI's handles are addresses of its variables. MPICH's handles, which Intel MPI,
+// MVAPICH and Cray MPICH share, are 32-bit numbers (MPICH ABI Compatibility Initiative, 2013). The functions are those of
+// the MPI standard 3.1. By MPI's default, errors end the process with a message of the library.
+
+/** The two interfaces. */
+type MpiAbi = "Open MPI" | "MPICH";
+
+const NAMES: Record<MpiAbi, string[]> = {
+  "Open MPI": ["libmpi.so.40", "libmpi.so.80", "libmpi.40.dylib"],
+  "MPICH": ["libmpich.so.12", "libmpi.so.12", "libmpi.12.dylib"],
+};
+
+/** `MPI_THREAD_MULTIPLE`: several threads may call. It is the same number in both interfaces. */
+const THREAD_MULTIPLE = 3;
+const MAX_VERSION_BYTES = 8192;
+
+type Handle = Deno.PointerValue | number;
+
+/** The library's handles: all ranks, data types, the sum. */
+interface Handles {
+  world: Handle;
+  bytes: Handle;
+  float32: Handle;
+  float64: Handle;
+  sum: Handle;
+}
+
+/** The library's functions for the communicator. Buffers must not change until a promise settles. */
+interface MpiLibrary {
+  /** Name and version, one line. */
+  version: string;
+  handles: Handles;
+  init(): void;
+  size(): number;
+  rank(): number;
+  allReduce(from: BufferSource, to: BufferSource, count: number, type: Handle): Promise<void>;
+  allToAll(from: BufferSource, to: BufferSource, bytesPerRank: number): Promise<void>;
+  allGather(from: BufferSource, to: BufferSource, bytesPerRank: number): Promise<void>;
+  broadcast(buffer: BufferSource, sizeBytes: number, root: number): Promise<void>;
+  barrier(): Promise<void>;
+  /** Ends the processes of all ranks. */
+  abort(exitCode: number): void;
+  finalize(): void;
+}
+
+/**
+ * Loads the library.
+ *
+ * @param path Its file (default: the usual names of the launcher's MPI).
+ * @throws {UserError} If there is no such file, or it is not an MPI library.
+ */
+function loadMpi(path: string | undefined, { mpi }: Pick<Launch, "mpi">): MpiLibrary {
+  const order: MpiAbi[] = mpi === "MPICH" ? ["MPICH", "Open MPI"] : ["Open MPI", "MPICH"];
+  const names = path === undefined ? order.flatMap((abi) => NAMES[abi]) : [path];
+  let reason = "";
+  for (const name of names) {
+    try {
+      const version = versionOf(name);
+      return bind(name, version.startsWith("Open MPI") ? "Open MPI" : "MPICH", version);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      reason ||= (error as Error).message.replace(
+        /^Could not open library: (?:Could not open library: )?/,
+        "",
+      );
+    }
+  }
+  throw new UserError(
+    `Cannot load an MPI library: ${reason}; ` +
+      (path === undefined
+        ? `expected ${mpi ?? "Open MPI or MPICH"}; load its module or give its file as --mpi-library`
+        : "expected a file such as libmpi.so.40 or libmpich.so.12; correct --mpi-library"),
+  );
+}
+
+function versionOf(name: string): string {
+  const library = Deno.dlopen(name, {
+    MPI_Get_library_version: { parameters: ["buffer", "buffer"], result: "i32" },
+  });
+  const text = new Uint8Array(MAX_VERSION_BYTES);
+  const length = new Int32Array(1);
+  library.symbols.MPI_Get_library_version(text, length);
+  return new TextDecoder().decode(text.subarray(0, text.indexOf(0))).split(/[\n,]/)[0].replace(/\s+/g, " ")
+    .trim();
+}
+
+/** Declares the functions. @param handle The type of the interface's handles. */
+function functions<T extends "pointer" | "i32">(handle: T) {
+  const result = "i32";
+  const blocking = <P extends readonly Deno.NativeType[]>(
+    ...parameters: P
+  ) => ({ parameters, result } as const);
+  const waiting = <P extends readonly Deno.NativeType[]>(
+    ...parameters: P
+  ) => ({ parameters, result, nonblocking: true } as const);
+  return {
+    MPI_Init_thread: blocking("pointer", "pointer", "i32", "buffer"),
+    MPI_Comm_size: blocking(handle, "buffer"),
+    MPI_Comm_rank: blocking(handle, "buffer"),
+    MPI_Allreduce: waiting("buffer", "buffer", "i32", handle, handle, handle),
+    MPI_Alltoall: waiting("buffer", "i32", handle, "buffer", "i32", handle, handle),
+    MPI_Allgather: waiting("buffer", "i32", handle, "buffer", "i32", handle, handle),
+    MPI_Bcast: waiting("buffer", "i32", handle, "i32", handle),
+    MPI_Barrier: waiting(handle),
+    MPI_Abort: blocking(handle, "i32"),
+    MPI_Finalize: blocking(),
+  } as const;
+}
+
+function bind(name: string, abi: MpiAbi, version: string): MpiLibrary {
+  if (abi === "MPICH") {
+    const { symbols } = Deno.dlopen(name, functions("i32"));
+    // mpi.h of MPICH: fixed numbers.
+    const handles = {
+      world: 0x44000000,
+      bytes: 0x4c00010d,
+      float32: 0x4c00040a,
+      float64: 0x4c00080b,
+      sum: 0x58000003,
+    };
+    return libraryOf(symbols as unknown as Symbols, handles, version);
+  }
+  const { symbols } = Deno.dlopen(name, functions("pointer"));
+  const address = (variable: string) => {
+    const found = Deno.dlopen(name, { [variable]: { type: "pointer" } }).symbols as Record<string, unknown>;
+    return found[variable] as Deno.PointerValue;
+  };
+  return libraryOf(symbols as unknown as Symbols, {
+    world: address("ompi_mpi_comm_world"),
+    bytes: address("ompi_mpi_byte"),
+    float32: address("ompi_mpi_float"),
+    float64: address("ompi_mpi_double"),
+    sum: address("ompi_mpi_op_sum"),
+  }, version);
+}
+
+/** The functions of either interface. */
+interface Symbols {
+  MPI_Init_thread(argc: null, argv: null, wanted: number, given: BufferSource): number;
+  MPI_Comm_size(comm: Handle, out: BufferSource): number;
+  MPI_Comm_rank(comm: Handle, out: BufferSource): number;
+  MPI_Allreduce(
+    from: BufferSource,
+    to: BufferSource,
+    count: number,
+    type: Handle,
+    op: Handle,
+    comm: Handle,
+  ): Promise<number>;
+  MPI_Alltoall: Exchange;
+  MPI_Allgather: Exchange;
+  MPI_Bcast(buffer: BufferSource, count: number, type: Handle, root: number, comm: Handle): Promise<number>;
+  MPI_Barrier(comm: Handle): Promise<number>;
+  MPI_Abort(comm: Handle, exitCode: number): number;
+  MPI_Finalize(): number;
+}
+
+type Exchange = (
+  ...args: [BufferSource, number, Handle, BufferSource, number, Handle, Handle]
+) => Promise<number>;
+
+function libraryOf(symbols: Symbols, handles: Handles, version: string): MpiLibrary {
+  const { world, bytes, sum } = handles;
+  const numberOf = (read: (comm: Handle, out: BufferSource) => number) => {
+    const out = new Int32Array(1);
+    check(read(world, out));
+    return out[0];
+  };
+  return {
+    version,
+    handles,
+    init() {
+      const given = new Int32Array(1);
+      check(symbols.MPI_Init_thread(null, null, THREAD_MULTIPLE, given));
+      if (given[0] === THREAD_MULTIPLE) return;
+      throw new UserError(
+        `Cannot use ${version}: it was built without MPI_THREAD_MULTIPLE; give another library as --mpi-library`,
+      );
+    },
+    size: () => numberOf(symbols.MPI_Comm_size),
+    rank: () => numberOf(symbols.MPI_Comm_rank),
+    allReduce: async (from, to, count, type) =>
+      check(await symbols.MPI_Allreduce(from, to, count, type, sum, world)),
+    allToAll: async (from, to, size) =>
+      check(await symbols.MPI_Alltoall(from, size, bytes, to, size, bytes, world)),
+    allGather: async (from, to, size) =>
+      check(await symbols.MPI_Allgather(from, size, bytes, to, size, bytes, world)),
+    broadcast: async (buffer, size, root) => check(await symbols.MPI_Bcast(buffer, size, bytes, root, world)),
+    barrier: async () => check(await symbols.MPI_Barrier(world)),
+    abort: (exitCode) => void symbols.MPI_Abort(world, exitCode),
+    finalize: () => check(symbols.MPI_Finalize()),
+  };
+}
+
+function check(code: number): void {
+  if (code !== 0) {
+    throw new UserError(`Cannot continue: MPI returned error ${code}; run the same command again`);
+  }
+}
+
+const WITH_SRUN =
+  "start with srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH); srun --mpi=list shows what is available";
+
+/** All ranks of a run. */
+export class Communicator {
+  readonly #mpi: MpiLibrary;
+  #last: Promise<unknown> = Promise.resolve();
+  #numSentBytes = 0;
+
+  private constructor(mpi: MpiLibrary, readonly rank: number, readonly size: number) {
+    this.#mpi = mpi;
+  }
+
+  /**
+   * Joins the ranks.
+   *
+   * @param launch The facts about this process's launch.
+   * @param path The library (default: found by `launch`).
+   * @throws {UserError} If there is no library, or its number of ranks differs from the started ones.
+   */
+  static open(launch: Launch, path?: string): Communicator {
+    const { variable, numRanks } = launch;
+    const isOfSlurm = variable.startsWith("SLURM_");
+    if (isOfSlurm && launch.mpi === undefined && path === undefined) {
+      // Otherwise Open MPI would end the process with a page of text.
+      throw new UserError(
+        `Cannot train together: ${variable} is ${numRanks}, but srun does not connect the ranks by MPI; ${WITH_SRUN}`,
+      );
+    }
+    const mpi = loadMpi(path, launch);
+    mpi.init();
+    const size = mpi.size();
+    if (size !== numRanks) {
+      mpi.finalize();
+      const how = isOfSlurm
+        ? WITH_SRUN
+        : "use the mpirun of the same MPI, or give its library as --mpi-library";
+      throw new UserError(
+        `Cannot train together: ${variable} is ${numRanks}, but ${mpi.version} finds ${size} ` +
+          `rank${size === 1 ? "" : "s"}; ${how}`,
+      );
+    }
+    return new Communicator(mpi, mpi.rank(), size);
+  }
+
+  /** Name and version of the library. */
+  get library(): string {
+    return this.#mpi.version;
+  }
+
+  /**
+   * The least number of bytes that this rank has sent to others: a sum over n ranks sends 2 (n - 1) / n times its
+   * size.
+   */
+  get numSentBytes(): number {
+    return this.#numSentBytes;
+  }
+
+  /**
+   * Sums numbers over all ranks.
+   *
+   * @param from This rank's numbers.
+   * @param to Takes the sums; same type, different memory.
+   */
+  async sum<T extends Float32Array | Float64Array>(from: T, to: T): Promise<T> {
+    const { float32, float64 } = this.#mpi.handles;
+    this.#count(2 * from.byteLength / this.size);
+    const type = from instanceof Float32Array ? float32 : float64;
+    await this.#inTurn(() => this.#mpi.allReduce(bytesOf(from), bytesOf(to), from.length, type));
+    return to;
+  }
+
+  /** Sums numbers over all ranks, in float64. */
+  async sumOf(...values: number[]): Promise<number[]> {
+    return [...await this.sum(Float64Array.from(values), new Float64Array(values.length))];
+  }
+
+  /**
+   * Sends a part to each rank, and the answer to the received parts to all ranks, as one call.
+   *
+   * @param parts (size, n) bytes: a part for each rank.
+   * @param received (size, n) bytes: takes a part from each rank.
+   * @param between Computes this rank's answer, (n) bytes, from the received parts.
+   * @param answers (size, n) bytes: takes the answers of all ranks.
+   */
+  async exchange(
+    parts: Uint8Array,
+    received: Uint8Array,
+    { between, answers }: { between: () => Uint8Array; answers: Uint8Array },
+  ): Promise<void> {
+    const bytesPerRank = parts.length / this.size;
+    this.#count(2 * bytesPerRank);
+    await this.#inTurn(async () => {
+      await this.#mpi.allToAll(bytesOf(parts), bytesOf(received), bytesPerRank);
+      await this.#mpi.allGather(bytesOf(between()), bytesOf(answers), bytesPerRank);
+    });
+  }
+
+  /** Sends a JSON value from the first rank to all. @param make Called on the first rank only. */
+  async fromFirst<T>(make: () => T): Promise<T> {
+    const own = this.rank === 0 ? new TextEncoder().encode(JSON.stringify(make())) : new Uint8Array();
+    const length = Float64Array.of(own.length);
+    await this.#inTurn(() => this.#mpi.broadcast(bytesOf(length), length.byteLength, 0));
+    const text = this.rank === 0 ? own : new Uint8Array(length[0]);
+    await this.#inTurn(() => this.#mpi.broadcast(bytesOf(text), text.length, 0));
+    return JSON.parse(new TextDecoder().decode(text));
+  }
+
+  /** Ends the processes of all ranks, for errors that only one rank has. */
+  abort(exitCode: number): void {
+    this.#mpi.abort(exitCode);
+  }
+
+  /** Leaves MPI when all ranks do: a launcher ends the others when one has exited. */
+  async close(): Promise<void> {
+    await this.#inTurn(() => this.#mpi.barrier());
+    this.#mpi.finalize();
+  }
+
+  #count(bytesPerRank: number): void {
+    this.#numSentBytes += bytesPerRank * (this.size - 1);
+  }
+
+  async #inTurn<T>(call: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(call);
+    this.#last = turn.catch(() => {});
+    return await turn;
+  }
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
+}

@@ -1,0 +1,205 @@
+/**
+ * One optimizer step over all parameters of a model: clipping at the global gradient norm, then each group's
+ * update rule with the learning rate and weight decay of the schedule.
+ *
+ * The whole step is one program. The GPU decides whether it is skipped (the gradient is not finite), so nothing is read
+ * back before the update. A skipped step changes no parameter and no state.
+ *
+ * @module
+ */
+import { ensure, named, UserError } from "../../base/errors.ts";
+import type { Autotuner } from "../../tensor/tuning/autotune.ts";
+import type { Gpu } from "../../tensor/device.ts";
+import { addClipFactor, CLIP } from "../../tensor/ops/clip.ts";
+import { addSumOfSquares } from "../../tensor/ops/reduce.ts";
+import { type ProfileRow, Program } from "../../tensor/program.ts";
+import type { KernelRegistry } from "../../tensor/registry.ts";
+import { type Tensor, tensorLength } from "../../tensor/tensor.ts";
+import { type ModelConfig, parameterShapes } from "../../model/model_config.ts";
+import { addOperandCopies } from "../../model/forward.ts";
+import { readParameterLike } from "../../model/parameter_tensors.ts";
+import type { Transformer } from "../../model/transformer.ts";
+import { AdamWRowsRule, AdamWRule } from "./adamw.ts";
+import { type GroupConfig, type GroupName, groupOf, type OptimConfig } from "./optim_config.ts";
+import { MuonRule } from "./muon.ts";
+import type { TrainedParameter, UpdateRule } from "./rule.ts";
+import { learningRateFactor, weightDecayFactor, widthFactor } from "./schedule.ts";
+
+/** The entry of the state with the loss scale, the only one without a parameter. */
+export const LOSS_SCALE_STATE = "loss_scale";
+
+/** Updates the parameters of one model. */
+export class Optimizer {
+  /** (1) f32: global norm of the gradient before clipping; not finite if the step was skipped. Read-only. */
+  readonly gradNorm: Tensor;
+  /** (1) f32: the loss scale of the next step; undefined without one. Read-only. */
+  readonly lossScale: Tensor | undefined;
+  /** The state between steps: checkpoint name -> tensor. */
+  readonly state = new Map<string, Tensor>();
+  readonly #gpu: Gpu;
+  readonly #modelConfig: ModelConfig;
+  readonly #rules: UpdateRule[] = [];
+  readonly #program: Program;
+  readonly #sumOfSquares: Tensor;
+
+  private constructor(
+    registry: KernelRegistry,
+    model: Transformer,
+    readonly config: OptimConfig,
+    readonly totalSteps: number,
+  ) {
+    this.#gpu = registry.gpu;
+    this.#modelConfig = model.config;
+    const clip = this.#gpu.tensor("clip factor", [4]);
+    this.gradNorm = elementOf(clip, CLIP.norm);
+    const { lossScale } = model;
+    if (lossScale) this.state.set(LOSS_SCALE_STATE, lossScale);
+    this.lossScale = lossScale && elementOf(lossScale, 0);
+    this.#sumOfSquares = this.#gpu.tensor("sum of squared gradients", [1]);
+    this.#program = new Program(registry, "optimizer");
+    addSumOfSquares(this.#program, { inputs: [...model.gradients.values()], out: this.#sumOfSquares });
+    addClipFactor(this.#program, {
+      sumOfSquares: this.#sumOfSquares,
+      out: clip,
+      maxNorm: config.maxGradientNorm,
+      lossScale,
+    });
+    const members = trainedParameters(model);
+    for (const group of Object.keys(config.groups) as GroupName[]) {
+      const ofGroup = members.filter(({ name }) => groupOf(name) === group);
+      const rule = group === "rows"
+        ? new AdamWRowsRule(this.#gpu, config.groups.rows, ofGroup, model.slotRows)
+        : makeRule(this.#gpu, config.groups[group], ofGroup);
+      rule.add(this.#program, clip);
+      for (const [name, tensor] of rule.state) this.state.set(name, tensor);
+      this.#rules.push(rule);
+    }
+    addOperandCopies(this.#program, model);
+  }
+
+  /**
+   * Makes the optimizer of a model, its state zero.
+   *
+   * @param model A model made for training.
+   * @param options `totalSteps`: steps of the whole run, which the schedule spans.
+   */
+  static create(
+    registry: KernelRegistry,
+    model: Transformer,
+    config: OptimConfig,
+    options: { totalSteps: number },
+  ): Optimizer {
+    ensure(model.extent.training, "a model without training has no optimizer");
+    return new Optimizer(registry, model, config, options.totalSteps);
+  }
+
+  /**
+   * Lets the autotuner choose the kernels of the step, before the first one.
+   *
+   * @internal
+   */
+  async tune(tuner: Autotuner): Promise<void> {
+    await tuner.tune(this.#program);
+  }
+
+  /** The factor of the schedule on every learning rate in a step, without the model's width. */
+  learningRateFactor(stepIndex: number): number {
+    return learningRateFactor(stepIndex, this.totalSteps, this.config);
+  }
+
+  /** The learning rate of the matrices in a step, schedule and width included; for logs. */
+  learningRate(stepIndex: number): number {
+    return this.config.groups.matrices.learningRate * this.#scaledFactor(stepIndex);
+  }
+
+  /**
+   * Updates all parameters from the model's gradients; returns at once.
+   *
+   * @param stepIndex The step of the run, from 0.
+   */
+  step(stepIndex: number): void {
+    this.#prepare(stepIndex);
+    this.#program.run();
+  }
+
+  /** {@link step} that waits for each dispatch and times it. */
+  async profile(stepIndex: number): Promise<ProfileRow[]> {
+    this.#prepare(stepIndex);
+    return await this.#program.profile();
+  }
+
+  /** Checkpoint name -> shape of every entry of the state, without the head's padding rows. */
+  get stateShapes(): Map<string, number[]> {
+    const head = parameterShapes(this.#modelConfig).get("lm_head.weight");
+    return new Map([...this.state].map(([name, tensor]) => {
+      return [name, head && name.startsWith("lm_head.weight.") ? head : [...tensor.shape]];
+    }));
+  }
+
+  /** Reads the whole state, in the shapes of the checkpoint. */
+  async readState(): Promise<Map<string, Float32Array>> {
+    return await readParameterLike(this.#gpu, this.#modelConfig, this.state);
+  }
+
+  /**
+   * Sets the whole state. A loss scale is ignored if gradients are f32. It keeps its value if the state has none,
+   * such as that of a run with f32 gradients.
+   *
+   * @throws {UserError} If an entry is missing, unknown or of a wrong size.
+   */
+  loadState(values: Map<string, Float32Array>): void {
+    for (const name of values.keys()) {
+      if (name !== LOSS_SCALE_STATE && !this.state.has(name)) {
+        throw wrongState(`an entry ${name}`, "none of that name");
+      }
+    }
+    const shapes = this.stateShapes;
+    for (const [name, tensor] of this.state) {
+      const shape = shapes.get(name) ?? tensor.shape;
+      const entry = values.get(name);
+      if (name === LOSS_SCALE_STATE && !entry) continue;
+      if (entry?.length !== tensorLength({ shape })) {
+        throw wrongState(`${entry?.length ?? 0} values of ${name}`, `a shape of [${shape.join(", ")}]`);
+      }
+      this.#gpu.write(tensor, entry);
+    }
+  }
+
+  #prepare(stepIndex: number): void {
+    const factors = {
+      learningRate: this.#scaledFactor(stepIndex),
+      weightDecay: weightDecayFactor(stepIndex, this.totalSteps),
+    };
+    for (const rule of this.#rules) rule.prepare(stepIndex, factors);
+  }
+
+  #scaledFactor(stepIndex: number): number {
+    return this.learningRateFactor(stepIndex) * widthFactor(this.#modelConfig.width);
+  }
+}
+
+function makeRule(gpu: Gpu, config: GroupConfig, members: TrainedParameter[]): UpdateRule {
+  switch (config.kind) {
+    case "adamw":
+      return new AdamWRule(gpu, config, members);
+    case "muon":
+      return new MuonRule(gpu, config, members);
+  }
+}
+
+function trainedParameters(model: Transformer): TrainedParameter[] {
+  return [...model.parameters].map(([name, parameter]) => {
+    return { name, parameter, gradient: named(model.gradients, name) };
+  });
+}
+
+/** One element of a tensor. It can be copied but not bound, since it is not aligned. */
+function elementOf(tensor: Tensor, index: number): Tensor {
+  return { ...tensor, shape: [1], offsetBytes: tensor.offsetBytes + index * 4 };
+}
+
+function wrongState(found: string, wanted: string): UserError {
+  return new UserError(
+    `Cannot load the optimizer's state: found ${found}, expected ${wanted}; use the configuration it was saved with`,
+  );
+}

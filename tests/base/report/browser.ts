@@ -1,0 +1,115 @@
+/**
+ * A real browser for the tests of pages: Chromium without a window.
+ *
+ * @module
+ */
+import { toFileUrl } from "@std/path";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { exists } from "../../../lib/io/files/inputs.ts";
+
+/** Where Chromium lies: Debian's binary itself rather than its wrapper, and what other systems have. */
+const PLACES = [
+  "/usr/lib/chromium/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/chromium",
+  "/usr/bin/google-chrome",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+];
+const ARGUMENTS = [
+  ...["--no-sandbox", "--no-first-run", "--disable-quic", "--disable-background-networking"],
+  ...["--disable-component-update", "--disable-sync"],
+];
+
+/** WebGPU on the processor; without these, Chromium without a window gives pages no adapter. */
+export const SOFTWARE_WEBGPU: readonly string[] = [
+  ...["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"],
+  ...["--enable-features=Vulkan", "--use-vulkan=swiftshader"],
+];
+
+/** Whether there is a browser; if not, says that the tests that need one are left out, which CI does not allow. */
+export function hasBrowser(): boolean {
+  if (PLACES.some(exists)) return true;
+  if (Deno.env.get("CI")) throw new Error("no Chromium was found; sh setup.sh --browser installs it");
+  console.log("skipped: no Chromium was found; sh setup.sh --browser installs it");
+  return false;
+}
+
+/** A browser that is closed at the end. */
+export class TestBrowser implements AsyncDisposable {
+  private constructor(readonly browser: Browser) {}
+
+  /** Starts it. @param further Command line options. */
+  static async start(further: readonly string[] = []): Promise<TestBrowser> {
+    const executablePath = PLACES.find(exists);
+    if (!executablePath) throw new Error("no Chromium was found");
+    return new TestBrowser(await chromium.launch({ executablePath, args: [...ARGUMENTS, ...further] }));
+  }
+
+  /**
+   * Opens a file.
+   *
+   * @param path Of an HTML file.
+   * @param options `width` of the window in pixels; `colorScheme` of the reader's system; `isPrint`: as printed.
+   * @returns The page, and what it complained of or asked the network for.
+   */
+  async open(
+    path: string,
+    options: { width: number; colorScheme: "light" | "dark"; isPrint?: boolean },
+  ): Promise<{ page: Page; complaints: string[] }> {
+    const { width, colorScheme, isPrint } = options;
+    const page = await this.browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+    if (isPrint) await page.emulateMedia({ media: "print" });
+    const complaints: string[] = [];
+    page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    const { href } = toFileUrl(path);
+    page.on("request", (request) => {
+      if (request.url() !== href) complaints.push(`asks for ${request.url()}`);
+    });
+    await page.goto(href);
+    return { page, complaints };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.browser.close();
+  }
+}
+
+/**
+ * What is wrong with how a page is laid out: things wider than the window, pictures whose texts lie over each other
+ * or outside, pictures without marks.
+ */
+export async function layoutFaults(page: Page): Promise<string[]> {
+  return await page.evaluate(LAYOUT_FAULTS) as string[];
+}
+
+// Runs in the page. SVG boxes of text are a line high whatever stands in it, so a pixel or two of overlap is none.
+const LAYOUT_FAULTS = `(() => {
+  const SLACK_PX = 2;
+  const faults = [];
+  if (document.documentElement.scrollWidth > innerWidth) faults.push("the page is " + document.documentElement.scrollWidth + " px wide");
+  for (const element of document.querySelectorAll("body *")) {
+    if (element.closest("svg") && element.tagName !== "svg" || element.closest(".scroll")) continue;
+    const { left, right, width } = element.getBoundingClientRect();
+    if (width > 0 && (left < -1 || right > innerWidth + 1)) faults.push(element.tagName + " ends at " + right + ": " + element.textContent.slice(0, 40));
+  }
+  for (const figure of document.querySelectorAll("figure")) {
+    const svg = figure.querySelector("svg");
+    if (!svg) { faults.push(figure.id + " has no picture"); continue; }
+    const marks = svg.querySelectorAll(".mark-line path, .mark-rect path, .mark-symbol path, .mark-area path, .mark-rule line");
+    if (marks.length === 0) faults.push(figure.id + " has no marks");
+    if (/NaN|undefined|null/.test(svg.outerHTML)) faults.push(figure.id + " has NaN, undefined or null");
+    const outer = svg.getBoundingClientRect();
+    const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim() !== "" && getComputedStyle(text).opacity !== "0")
+      .map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }));
+    texts.forEach(({ text, box }, i) => {
+      if (box.left < outer.left - SLACK_PX || box.right > outer.right + SLACK_PX || box.top < outer.top - SLACK_PX || box.bottom > outer.bottom + SLACK_PX) faults.push(figure.id + ": " + text + " lies outside");
+      for (const other of texts.slice(i + 1)) {
+        const across = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+        const down = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
+        if (across > SLACK_PX && down > box.height / 4) faults.push(figure.id + ": " + text + " lies over " + other.text);
+      }
+    });
+  }
+  return faults;
+})()`;

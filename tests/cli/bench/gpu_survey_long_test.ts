@@ -1,0 +1,153 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { checkModel, checkProducts } from "../../../lib/cli/bench/gpu_steps.ts";
+import { type Finding, findingsOf } from "../../../lib/cli/bench/gpu_findings.ts";
+import { emptyRows, type ProductRow, type SurveyRows } from "../../../lib/cli/bench/gpu_survey.ts";
+import { UserError } from "../../../lib/base/errors.ts";
+import { Gpu } from "../../../lib/tensor/device.ts";
+import { KERNEL_SOURCES } from "../../../lib/tensor/kernels.ts";
+import { ENOUGH_TILES, SPLIT_RULE, splitsOf } from "../../../lib/tensor/ops/gemm.ts";
+import { KernelRegistry } from "../../../lib/tensor/registry.ts";
+import { gpuBench } from "../../../tasks/bench_gpu.ts";
+import { withFolder } from "../../data/measurement_files/batches.ts";
+
+const ADAPTER = {
+  name: "a GPU",
+  vendor: "",
+  subgroupSize: 32,
+  enablesSubgroups: false,
+  isSoftware: false,
+  features: [],
+  limits: {},
+};
+const QUERY = { MAX_ROWS: 8192, MAX_CONTINUATIONS: 1024 };
+
+function adviceOn(rows: Partial<SurveyRows>, constant: string, features: string[] = []): string {
+  const findings = findingsOf({ ...emptyRows(), ...rows }, { ...ADAPTER, features }, QUERY);
+  return findings.find((finding) => finding.constant === constant)?.advice ?? "no such finding";
+}
+
+function productOf(row: Partial<ProductRow>): ProductRow {
+  const shape = { kind: "NT", m: 128, n: 128, k: 64, dtype: "f32" } as const;
+  return { part: "fill", ...shape, kernel: "gemm_tiled", tile: 64, splits: 1, gigaflopsPerS: 1, ...row };
+}
+
+Deno.test("findingsOf() has a finding for constants that are in the files it names", () => {
+  const findings = findingsOf(emptyRows(), ADAPTER, QUERY);
+  assertEquals(new Set(findings.map(({ constant }) => constant)).size, findings.length);
+  for (const { constant, file, present } of findings) {
+    const text = Deno.readTextFileSync(new URL(`../../../${file}`, import.meta.url));
+    assertStringIncludes(text, constant.split(".").at(-1)?.replace("()", "") ?? "");
+    if (/^\d/.test(present)) assertStringIncludes(text, present);
+  }
+  assert(findings.every(({ constant, advice }) => constant === "profile()" || advice === "not measured"));
+});
+
+Deno.test("findingsOf() takes large tiles from where they win on, and keeps what is as good", () => {
+  const sizes = (winsFrom: number) =>
+    [16, 64, 256, 1024].flatMap((tiles) =>
+      [64, 128].map((tile) =>
+        productOf({ m: 128 * tiles, tile, gigaflopsPerS: (tile === 128) === (tiles >= winsFrom) ? 10 : 8 })
+      )
+    );
+  for (const winsFrom of [16, 64, 1024]) {
+    assertEquals(adviceOn({ products: sizes(winsFrom) }, "ENOUGH_TILES"), `set to ${winsFrom}`);
+  }
+  assertEquals(adviceOn({ products: sizes(Infinity) }, "ENOUGH_TILES"), "set to Infinity");
+  assertEquals(adviceOn({ products: sizes(ENOUGH_TILES) }, "ENOUGH_TILES"), "stays");
+});
+
+Deno.test("findingsOf() finds the rule of splits by which gradients are fastest", () => {
+  const shapes = [[96, 96], [512, 512], [640, 2560], [1536, 1536]].flatMap(([m, n]) =>
+    [2048, 16384].map((k) => ({ m, n, k }))
+  );
+  for (
+    const [change, constant] of [
+      [{}, ""],
+      [{ enoughWorkgroups: 1024 }, "SPLIT_RULE.enoughWorkgroups"],
+      [{ maxSplits: 4 }, "SPLIT_RULE.maxSplits"],
+    ] as const
+  ) {
+    const products = shapes.flatMap((shape) => {
+      const best = splitsOf(shape, { ...SPLIT_RULE, ...change });
+      return [1, 2, 4, 8, 16, 32].map((splits) => {
+        const gigaflopsPerS = 100 / (1 + Math.abs(Math.log2(splits / best)));
+        return productOf({ part: "splits", kind: "TN", ...shape, splits, gigaflopsPerS });
+      });
+    });
+    for (const key of ["enoughWorkgroups", "minSplitK", "maxSplits"].map((key) => `SPLIT_RULE.${key}`)) {
+      const advice = adviceOn({ products }, key);
+      const wanted = key === constant ? `set to ${Object.values(change)[0]}` : "stays";
+      assertEquals(advice, wanted, `${key} for ${JSON.stringify(change)}`);
+    }
+  }
+});
+
+Deno.test("findingsOf() reads the other constants from what was measured", () => {
+  const decoding = [132, 1024, 8192, 32768].map((rows) => ({
+    kind: "one step" as const,
+    promptTokens: 20,
+    rowsPerPrompt: 132,
+    steps: 1,
+    rows,
+    seconds: 1,
+    tokensPerS: Math.min(rows, 20_000),
+  }));
+  assertEquals(adviceOn({ decoding }, "MAX_ROWS"), "set to 32768");
+  assertEquals(adviceOn({ decoding: decoding.slice(0, 3) }, "MAX_ROWS"), "stays");
+  const flat = decoding.map((row) => ({ ...row, tokensPerS: 7 }));
+  assertEquals(adviceOn({ decoding: flat }, "MAX_ROWS"), "stays");
+  const best = decoding.map((row) => ({ ...row, tokensPerS: row.rows === 1024 ? 20_000 : 5000 }));
+  assertEquals(adviceOn({ decoding: best }, "MAX_ROWS"), "set to 1024");
+  const submit = { submitS: 0.0005, callS: 0.1, settledS: 0.11 };
+  assertEquals(adviceOn({ submits: [submit] }, "RUN_S"), "set to 0.01");
+  assertEquals(adviceOn({ submits: [{ ...submit, submitS: 1e-5 }] }, "RUN_S"), "stays");
+  assertEquals(adviceOn({ submits: [submit] }, "Gpu.timeS()"), "stays");
+  assertStringIncludes(adviceOn({ submits: [{ ...submit, callS: 0.001 }] }, "Gpu.timeS()"), "set to await");
+  const inside = ["timestamp-query", "chromium-experimental-timestamp-query-inside-passes"];
+  assertEquals(adviceOn({}, "profile()", inside.slice(0, 1)), "stays");
+  assertStringIncludes(adviceOn({}, "profile()", inside), "set to timestamps");
+});
+
+Deno.test("the checks of an adapter find kernels that compute something else", async () => {
+  using gpu = await Gpu.open();
+  const numWrong = async (sources: ConstructorParameters<typeof KernelRegistry>[1] = {}) => {
+    const registry = new KernelRegistry(gpu, sources);
+    const rows = [...await checkProducts(registry), ...await checkModel(registry)];
+    return rows.filter(({ error, allowedError }) => !(error <= allowedError)).length;
+  };
+  assertEquals(await numWrong(), 0);
+  const { rms_norm_backward } = KERNEL_SOURCES;
+  const changed = rms_norm_backward.replace("of_dy - of_x", "of_dy - 2.0 * of_x");
+  assert(changed !== rms_norm_backward);
+  assertEquals(await numWrong({ sources: { rms_norm_backward: changed } }), 1);
+});
+
+Deno.test("bench gpu writes what it measured and a line for each constant, and measures anew when run again", () =>
+  withFolder(async (folder) => {
+    const output = join(folder, "gpu");
+    const args = ["--output", output, "--scale", "small", "--quiet"];
+    const run = async (...more: string[]) => {
+      const result = await gpuBench.run([...args, ...more]);
+      assert("json" in result);
+      const json = JSON.parse(Deno.readTextFileSync(join(output, "gpu.json")));
+      for (const line of json.lines) assertStringIncludes(result.text, line);
+      return json;
+    };
+    const json = await run();
+    const unmeasured = json.steps.filter(({ reason }: { reason?: string }) => reason !== undefined);
+    assertEquals(unmeasured, []);
+    assert(json.findings.every(({ advice }: Finding) => advice !== "not measured"));
+    assert(json.training[0].tokensPerS > 0 && json.training[0].plannedMemoryBytes > 1e6);
+    const page = Deno.readTextFileSync(join(output, "gpu.html"));
+    for (const text of ["ENOUGH_TILES", "<svg", "tokensPerS", "Gradients by splits"]) {
+      assertStringIncludes(page, text);
+    }
+    await assertRejects(() => run("--max-time", "0.001s"), UserError, "--overwrite");
+    // What a killed run left.
+    Deno.mkdirSync(join(output, ".work/next"), { recursive: true });
+    Deno.writeTextFileSync(join(output, ".work/next/gpu.json"), "{");
+    const short = await run("--max-time", "0.001s", "--overwrite");
+    assertEquals(short.products, []);
+    assert(short.steps.every(({ reason }: { reason?: string }) => reason === "the time was over"));
+  }));

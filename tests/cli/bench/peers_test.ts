@@ -1,0 +1,95 @@
+import { assert, assertRejects } from "@std/assert";
+import { fromFileUrl } from "@std/path";
+import { type Peer, type PeerName, PeerProcess } from "../../../lib/cli/bench/peer_process.ts";
+import { compareTraining } from "../../../lib/cli/bench/peers.ts";
+import { UserError } from "../../../lib/base/errors.ts";
+import { Gpu } from "../../../lib/tensor/device.ts";
+import { KernelRegistry } from "../../../lib/tensor/registry.ts";
+import { parseRunConfig, type RunConfig } from "../../../lib/train/run_config.ts";
+import { withFolder } from "../../data/measurement_files/batches.ts";
+
+const ADAMW = { kind: "adamw", learningRate: 0.01 };
+
+function tinyRun(model: Record<string, unknown> = {}, matrices: unknown = ADAMW): RunConfig {
+  return parseRunConfig({
+    model: { numLayers: 1, width: 20, numHeads: 2, headDim: 32, mlpWidth: 44, sequenceLength: 64, ...model },
+    data: {},
+    optim: { groups: { embedding: ADAMW, head: ADAMW, matrices } },
+    train: { steps: 20, batchSize: 2, microBatchSize: 2 },
+  });
+}
+
+/** A peer, jax-js as it was fetched before: a test fetches nothing. */
+async function startedPeer(name: PeerName): Promise<PeerProcess | undefined> {
+  try {
+    return await PeerProcess.start(name, { cachedOnly: true });
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    console.log(`skipped: ${error.message}`);
+    return undefined;
+  }
+}
+
+for (const name of ["jax-js", "PyTorch"] as const) {
+  const started = await startedPeer(name);
+  Deno.test(`compareTraining() finds that ${name} does the same, and time both`, {
+    ignore: !started,
+  }, async () => {
+    using peer = started;
+    assert(peer);
+    using gpu = await Gpu.open();
+    const registry = new KernelRegistry(gpu);
+    const muon = { kind: "muon", learningRate: 0.02 };
+    const others = { activation: "silu", softcap: null, qkNorm: false, vocabulary: "v1" };
+    for (const config of [tinyRun({}, muon), tinyRun(others)]) {
+      const compared = await compareTraining(registry, peer, { config, seconds: 0.1 });
+      const { numSteps, lossDifference } = compared;
+      assert(lossDifference < 1e-5, `the losses differ by ${lossDifference}`);
+      assert(numSteps >= 1);
+      for (const key of ["median", "peerMedian", "perCore", "peerPerCore"] as const) {
+        assert(compared[key] > 0 && compared[key] < Infinity, `${key} is ${compared[key]}`);
+      }
+    }
+  });
+}
+
+Deno.test("compareTraining() refuses a peer whose losses differ or are missing", async () => {
+  using gpu = await Gpu.open();
+  const registry = new KernelRegistry(gpu);
+  for (const loss of [{ loss: 1 }, {}]) {
+    const peer: Peer = { name: "jax-js", ask: () => Promise.resolve({ seconds: 1, cpuSeconds: 1, ...loss }) };
+    const compare = () => compareTraining(registry, peer, { config: tinyRun(), seconds: 0.1 });
+    await assertRejects(compare, UserError, "it does different work");
+  }
+});
+
+Deno.test("PeerProcess.start() says why jax-js is not available", () =>
+  withFolder(async (folder) => {
+    const start = () => PeerProcess.start("jax-js", { cachedOnly: true, env: { DENO_DIR: folder } });
+    await assertRejects(start, UserError, "@jax-js/jax");
+  }));
+
+Deno.test("PeerProcess.start() says why PyTorch is not available", () =>
+  withFolder(async (folder) => {
+    const start = () => PeerProcess.start("PyTorch", { env: { PATH: folder } });
+    await assertRejects(
+      start,
+      UserError,
+      "Cannot compare with PyTorch: there is no python3",
+    );
+  }));
+
+Deno.test("nothing but the bench's own child needs jax-js", async () => {
+  const root = new URL("../../../", import.meta.url);
+  for (const name of ["deno.json", "deno.lock", "setup.sh"]) {
+    assert(!Deno.readTextFileSync(new URL(name, root)).includes("jax"), name);
+  }
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json", fromFileUrl(new URL("tasks/bench.ts", root))],
+  }).output();
+  const graph = new TextDecoder().decode(stdout);
+  assert(
+    graph.includes("lib/cli/bench/peers.ts") && !graph.includes("@jax-js"),
+    "the graph of tasks/bench.ts",
+  );
+});

@@ -1,0 +1,102 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { fromFileUrl } from "@std/path";
+import {
+  describeScaling,
+  describeThroughputs,
+  readEarlierRun,
+  scalingOf,
+  throughputOf,
+} from "../../../lib/cli/bench/throughput.ts";
+import { FormatError, UserError } from "../../../lib/base/errors.ts";
+import { runProgram } from "../process.ts";
+import { withFolder } from "../../data/measurement_files/batches.ts";
+
+const usage = (seconds: number, cpuSeconds: number, peakMemoryBytes: number) => ({
+  seconds,
+  cpuSeconds,
+  peakMemoryBytes,
+});
+
+Deno.test("throughputOf() takes the median time, and the largest memory", () => {
+  const row = throughputOf({ name: "shard", unit: "rows/s", work: 1000 }, [
+    usage(4, 8, 10),
+    usage(1, 5, 30),
+    usage(2, 4, 20),
+  ]);
+  assertEquals([row.median, row.slowest, row.fastest, row.repetitions], [500, 250, 1000, 3]);
+  assertEquals([row.perCore, row.seconds, row.cpuSeconds, row.peakMemoryBytes], [200, 2, 5, 30]);
+  const two = throughputOf({ name: "shard", unit: "rows/s", work: 1000 }, [usage(1, 1, 1), usage(3, 3, 1)]);
+  assertEquals([two.seconds, two.median], [2, 500]);
+});
+
+Deno.test("describeThroughputs() gives a line a measure, with the ratio to an earlier run", () =>
+  withFolder((folder) => {
+    const rows = [
+      throughputOf({ name: "synth", unit: "rows/s", work: 2e6, bytesWritten: 1500 }, [usage(2, 1, 3e8)]),
+      throughputOf({ name: "loader", unit: "tokens/s", work: 5e6, padding: 0.0017 }, [usage(1, 1, 2e8)]),
+    ];
+    const path = `${folder}/earlier.json`;
+    Deno.writeTextFileSync(path, JSON.stringify({ rows: [{ name: "synth", median: 5e5 }] }));
+    const lines = describeThroughputs(rows, readEarlierRun(path)).split("\n");
+    assertEquals(lines.length, 3);
+    for (const cell of ["1.00 M", "rows/s", "2.00 M", "2.00 s", "300 MB", "1500 B", "2.00 x"]) {
+      assert(lines[1].includes(cell), `${cell} in ${lines[1]}`);
+    }
+    assert(lines[2].includes("0.17 %") && !lines[2].includes(" x"), lines[2]);
+    Deno.writeTextFileSync(path, "[]");
+    assertThrows(() => readEarlierRun(path), FormatError, "bench --json");
+    assertThrows(() => readEarlierRun(`${folder}/none.json`), UserError, "none.json");
+  }));
+
+Deno.test("measureUsage() counts processor time apart from waiting, and hands on what the work gave", async () => {
+  // In a process of its own: the processor time is that of all threads, also of those that run other tests.
+  const child = await runProgram([fromFileUrl(new URL("usage_child.ts", import.meta.url))]);
+  assertEquals(child.code, 0, child.stderr);
+  const { result, waiting, busy } = JSON.parse(child.stdout);
+  assertEquals(result, 7);
+  assert(waiting.seconds >= 0.29 && waiting.cpuSeconds < 0.25, JSON.stringify(waiting));
+  assert(busy.seconds >= 0.2 && busy.cpuSeconds > 0.02 && busy.peakMemoryBytes > 10e6, JSON.stringify(busy));
+});
+
+Deno.test("describeThroughputs() compares each size with its own, and has a row for what could not be measured", () =>
+  withFolder((folder) => {
+    const measure = (dataRows: number, seconds: number) =>
+      throughputOf({ name: "shard", dataRows, unit: "rows/s", work: dataRows }, [
+        usage(seconds, seconds, 1e8),
+      ]);
+    const path = `${folder}/earlier.json`;
+    Deno.writeTextFileSync(path, JSON.stringify({ rows: [measure(1000, 1), measure(10_000, 20)] }));
+    const failed = { name: "DuckDB group", dataRows: 10_000, reason: "Out of Memory Error" };
+    const table = describeThroughputs([measure(1000, 2), measure(10_000, 5), failed], readEarlierRun(path));
+    const [head, small, large, last] = table.split("\n");
+    assert(small.includes("0.50 x") && large.includes("4.00 x"), table);
+    assertEquals(head.indexOf("note"), last.indexOf("Out of Memory Error"));
+    assert(last.startsWith("DuckDB group") && last.includes("10.0 k"), last);
+  }));
+
+Deno.test("scalingOf() compares each stage with its next smaller size", () => {
+  const measure = (name: string, work: number, seconds: number, memory: number) =>
+    throughputOf({ name, unit: "rows/s", work }, [usage(seconds, 2 * seconds, memory)]);
+  const rows = [
+    measure("a", 100, 1, 10),
+    measure("b", 100, 1, 10),
+    measure("a", 1000, 20, 15),
+    measure("a", 2000, 20, 15),
+  ];
+  const scaling = scalingOf(rows);
+  assertEquals(scaling.map(({ name, fromRows, toRows }) => [name, fromRows, toRows]), [
+    ["a", 100, 1000],
+    ["a", 1000, 2000],
+  ]);
+  assertEquals(
+    scaling.map(({ speedRatio, perCoreRatio, memoryRatio }) => [speedRatio, perCoreRatio, memoryRatio]),
+    [
+      [0.5, 0.5, 1.5],
+      [2, 2, 1],
+    ],
+  );
+  assertEquals(
+    describeScaling(scaling).split("\n")[1],
+    "a       100 to 1000  0.50 x    0.50 x       1.50 x",
+  );
+});

@@ -1,0 +1,349 @@
+/** `slurm` as users run it: its scripts by hand, and submitted to a real SLURM where there is one. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fromFileUrl, join } from "@std/path";
+import { parquetWriteBuffer } from "hyparquet-writer";
+import { WORK } from "../../../lib/io/files/array_task.ts";
+import { LOCK } from "../../../lib/io/files/output_lock.ts";
+import { exists } from "../../../lib/io/files/inputs.ts";
+import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
+import { outputOf, type ProcessResult, runDeno, runStageProcess } from "../process.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { folderHashes } from "../../data/probe_rows/folder_hashes.ts";
+import { sampleBatch } from "../../data/probe_rows/sample_parquet.ts";
+import { SlurmCluster, slurmIsMissing } from "./slurm_cluster.ts";
+import { until } from "../../until.ts";
+import {
+  bash,
+  finalState,
+  jobsOf,
+  prepared,
+  SCRIPTS,
+  SHARDS,
+  slurmArguments,
+  succeed,
+  trainingOf,
+  untilTraining,
+} from "./small_chain.ts";
+
+const MAIN = fromFileUrl(new URL("../../../tasks/main.ts", import.meta.url));
+
+Deno.test("slurm --dry-run prints scripts for each way of splitting, and writes nothing", async () => {
+  using folder = await prepared();
+  const args = [...slurmArguments(folder, folder.at("out")), "--split-by=row,time"].filter((arg) =>
+    arg !== "--split-by" && arg !== "row"
+  );
+  const cluster = [
+    "--partition",
+    "gpu",
+    "--account",
+    "net",
+    "--time",
+    "1-00:00:00",
+    "--gpus",
+    "2",
+    "--dry-run",
+  ];
+  const more = [
+    "--set",
+    "eval.time=90",
+    'shard.options=["--qos=long"]',
+    "--container",
+    "apptainer exec --nv i.sif",
+  ];
+  const { stdout } = await succeed("slurm", ...args, ...cluster, ...more, "--program", "/opt/ping llm");
+  assert(!exists(folder.at("out")));
+  assertEquals(stdout.match(/^# ==> .* <==$/gm)?.length, 8);
+  assertEquals(stdout.match(/^#SBATCH --gres=gpu:2$/gm)?.length, 4);
+  assertEquals(stdout.match(/^#SBATCH --qos=long$/gm)?.length, 2);
+  for (const option of ["partition=gpu", "account=net", "cpus-per-task=1", "mem=2G"]) {
+    assertEquals(stdout.match(new RegExp(`^#SBATCH --${option}$`, "gm"))?.length, 8, option);
+  }
+  for (const [time, jobs] of [["1-00:00:00", 6], ["90", 2]]) {
+    assertEquals(stdout.match(new RegExp(`^#SBATCH --time=${time}$`, "gm"))?.length, jobs);
+  }
+  assertStringIncludes(stdout, `exec apptainer exec --nv i.sif \\\n    '/opt/ping llm' train \\\n`);
+  assertStringIncludes(stdout, `--data ${folder.at("out/time/rows")} \\\n`);
+});
+
+Deno.test("slurm's scripts are what bash and shellcheck take, whatever the paths", async () => {
+  using folder = await prepared();
+  const output = folder.at(`it's "50 %" of $HOME \\`);
+  const { stdout } = await succeed("slurm", ...slurmArguments(folder, output));
+  for (const [i, path] of jobsOf(output).entries()) {
+    assertStringIncludes(stdout, `'${path.replaceAll("'", "'\\''")}'`);
+    assertEquals((await outputOf(bash("-n", path))).stderr, "");
+    const log = /^#SBATCH --output="(.*)"$/m.exec(Deno.readTextFileSync(path))?.[1];
+    const number = i < 2 ? "%A_%a" : "%j";
+    const escaped = join(output, "jobs", SCRIPTS[i]).replaceAll("%", "%%").replace(/["\\]/g, "\\$&");
+    assertEquals(log, `${escaped}-${number}.log`);
+  }
+});
+
+const hasShellcheck = new Deno.Command("which", { args: ["shellcheck"] }).outputSync().success;
+if (!hasShellcheck) console.log("shellcheck is left out: it is not installed (Debian: shellcheck)");
+
+Deno.test("slurm's scripts satisfy shellcheck", { ignore: !hasShellcheck }, async () => {
+  using folder = await prepared();
+  const output = folder.at(`it's "50 %" of $HOME \\`);
+  await succeed("slurm", ...slurmArguments(folder, output));
+  // SC2016: the path has a $ that is no variable.
+  const checked = new Deno.Command("shellcheck", { args: ["--exclude=SC2016", ...jobsOf(output)] })
+    .outputSync();
+  assertEquals(new TextDecoder().decode(checked.stdout), "");
+});
+
+Deno.test("slurm leaves scripts that it did not write or that were changed, and --overwrite replaces its own", async () => {
+  using folder = await prepared();
+  const [output, args] = [folder.at("out"), slurmArguments(folder, folder.at("out"))];
+  await succeed("slurm", ...args);
+  const before = folderHashes(output);
+  await succeed("slurm", ...args);
+  const refused = await runStageProcess(["slurm", ...args, "--partition", "gpu"]);
+  assertEquals(refused.code, 1);
+  assertMatch(
+    refused.stderr,
+    /^error: Cannot write .*01-shard.sbatch: it was made with other options or changed by/,
+  );
+  assertEquals(folderHashes(output), before);
+  Deno.writeTextFileSync(jobsOf(output)[3], "#!/bin/bash\necho mine\n");
+  const foreign = await runStageProcess(["slurm", ...args, "--partition", "gpu", "--overwrite"]);
+  assertMatch(
+    foreign.stderr,
+    /^error: Cannot write .*04-eval.sbatch: a file that slurm did not write exists already/,
+  );
+  assertEquals(foreign.code, 1);
+  Deno.removeSync(jobsOf(output)[3]);
+  await succeed("slurm", ...args, "--partition", "gpu", "--overwrite");
+  for (const path of jobsOf(output)) assertMatch(Deno.readTextFileSync(path), /^#SBATCH --partition=gpu$/m);
+});
+
+Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => {
+  using folder = await prepared();
+  const args = slurmArguments(folder, folder.at("out"));
+  Deno.writeTextFileSync(folder.at("broken.json"), "{");
+  const wrong: [number, RegExp, ...string[]][] = [
+    [2, /--submit and --dry-run together/, "--submit", "--dry-run"],
+    [2, /config key partition: found "a b", a word of letters/, "--partition", "a b"],
+    [2, /config key time: found "soon", a time such as/, "--time", "soon"],
+    [2, /config key train.gpuz: the key is unknown; did you mean gpus\?/, "--set", "train.gpuz=1"],
+    [2, /config key gpus: found "two"/, "--set", "gpus=two"],
+    [2, /config key shard.tasks: found 5000, at most 1000/, "--shard-tasks", "5000"],
+    [
+      2,
+      /config key train.args: found --run, which slurm sets itself/,
+      "--set",
+      'train.args=["--run","x"]',
+    ],
+    [2, /config key options.0: found "qos", an option of sbatch/, "--set", 'options=["qos"]'],
+    [2, /option --stepss: .* did you mean steps\?.* \(of train\)/, "--set", 'train.args=["--stepss","9"]'],
+    [
+      2,
+      /--max-measurements few: an integer was wanted \(of eval\)/,
+      "--set",
+      'eval.args=["--max-measurements","few"]',
+    ],
+    [2, /its name has a line break/, "--output", folder.at("a\nb")],
+    [2, /Cannot use --split-by rows: different ones of probe/, "--split-by", "rows"],
+    [2, /Cannot use --split-by time,time/, "--split-by", "time,time"],
+    [1, /Cannot read .*none.json: no such file/, "--config", folder.at("none.json")],
+    [
+      1,
+      /Cannot read .*broken.json: it is not JSON, expected a cluster's configuration/,
+      "--config",
+      folder.at("broken.json"),
+    ],
+    [1, /Cannot read .*nothing: no such file/, "--input", folder.at("nothing")],
+    [2, /Cannot write to .*: .* is read and lies in it/, "--output", folder.at("in put")],
+  ];
+  await Promise.all(wrong.map(async ([exitCode, message, option, ...values]) => {
+    const at = args.indexOf(option);
+    const kept = at < 0 ? args : args.toSpliced(at, 2);
+    const { code, stderr } = await runStageProcess(["slurm", ...kept, option, ...values]);
+    assertMatch(stderr, message);
+    assertEquals([code, stderr.trim().split("\n").length], [exitCode, 1], stderr);
+  }));
+  assert(!exists(folder.at("out")));
+});
+
+Deno.test("slurm refuses inputs as shard would, before it writes a script", async () => {
+  using folder = await prepared();
+  const whole = folder.at("in put/m.parquet");
+  const at = (name: string) => folder.at(`${name}.parquet`);
+  const [text, cut, other, plain] = ["text", "cut/m", "other", "plain"].map(at);
+  Deno.writeTextFileSync(text, "src_addr,dst_addr\n");
+  Deno.mkdirSync(folder.at("cut"));
+  Deno.writeFileSync(cut, Deno.readFileSync(whole).subarray(0, 1000));
+  Deno.copyFileSync(`${whole}.manifest.json`, `${cut}.manifest.json`);
+  const columnData = [{ name: "event_time", data: [1], type: "INT32" as const }];
+  Deno.writeFileSync(other, new Uint8Array(parquetWriteBuffer({ columnData })));
+  const writer = MeasurementParquetWriter.create(plain, { optionalColumns: [] });
+  writer.append(sampleBatch({ numRows: 9 }));
+  writer.close();
+  const wrong: [RegExp, string, string[]][] = [
+    [/it does not start with PAR1/, text, []],
+    [/as m.parquet.manifest.json says/, cut, []],
+    [/src_addr/, other, []],
+    [/prb_id/, plain, ["--group-by", "prb_id"]],
+  ];
+  for (const [message, path, shardArgs] of wrong) {
+    const output = folder.at("asked");
+    const asked = await runStageProcess(["shard", "--input", path, "--output", output, ...shardArgs]);
+    assertMatch(asked.stderr, message);
+    const set = ["--set", `shard.args=${JSON.stringify(shardArgs)}`];
+    for (const dryRun of [[], ["--dry-run"]]) {
+      const { code, stdout, stderr } = await runStageProcess(
+        ["slurm", "--input", whole, path, "--output", folder.at("out"), ...set, ...dryRun],
+      );
+      assertEquals([code, stdout, stderr], [asked.code, "", asked.stderr]);
+    }
+    assert(!exists(folder.at("out")));
+  }
+});
+
+Deno.test("slurm's scripts call a stage stopped that a signal ended before it could listen", async () => {
+  using folder = await prepared();
+  const program = folder.at("program");
+  await succeed("slurm", ...slurmArguments(folder, folder.at("out")), "--program", program);
+  for (const signal of ["USR2", "TERM"]) {
+    Deno.writeTextFileSync(program, `#!/bin/sh\nkill -s ${signal} $$\n`, { mode: 0o755 });
+    const { code, stdout } = await outputOf(bash(jobsOf(folder.at("out"))[2]));
+    assertEquals(code, 75);
+    assertMatch(stdout, /: stopped; run this script again to continue$/m);
+  }
+});
+
+async function submit(args: readonly string[], env: Record<string, string>): Promise<ProcessResult> {
+  const flags = ["--allow-read", "--allow-write", "--allow-run"];
+  return await runDeno([...flags, MAIN, "slurm", ...args, "--submit", "--json"], { env });
+}
+
+Deno.test("slurm --submit says in one line why there is no SLURM", async () => {
+  using folder = await prepared();
+  const args = slurmArguments(folder, folder.at("out"));
+  Deno.mkdirSync(folder.at("bin"));
+  const none = await submit(args, { PATH: folder.at("bin") });
+  assertMatch(none.stderr, /^error: Cannot submit: there is no sbatch on PATH, .*\n$/);
+  assertEquals(none.code, 1);
+  assert(exists(jobsOf(folder.at("out"))[0]));
+  // What it holds does not matter: it is not started.
+  Deno.writeTextFileSync(folder.at("bin/sbatch"), "", { mode: 0o755 });
+  const refused = await submit(args, { PATH: folder.at("bin"), LD_LIBRARY_PATH: "/opt/lib" });
+  assertMatch(refused.stderr, /^error: Cannot run slurm: the environment has LD_LIBRARY_PATH, .*\n$/);
+  assertEquals(refused.code, 1);
+});
+
+/** The process that works on a run. */
+function processOf(run: string): number | undefined {
+  const lock = join(run, WORK, LOCK);
+  return exists(lock) ? Number(/process (\d+)/.exec(Deno.readTextFileSync(lock))?.[1]) : undefined;
+}
+
+/** What the chain makes of a training that nothing disturbs. */
+let undisturbed: { folder: TemporaryFolder; output: string } | undefined;
+
+Deno.test("slurm's scripts run by hand in order; a stopped training goes on, a killed one says so", async () => {
+  const folder = await prepared();
+  const output = folder.at("by hand");
+  undisturbed = { folder, output };
+  await succeed("slurm", ...slurmArguments(folder, output));
+  const [shard, rows, train, evaluate] = jobsOf(output);
+  for (const script of [shard, rows]) {
+    const { code, stdout, stderr } = await outputOf(bash(script));
+    assertEquals([code, stdout.match(/: done$/gm)?.length], [0, 2], stderr);
+  }
+  const alone = folder.at("alone");
+  const plain = ["--input", folder.at("in put/m.parquet"), "--split-by", "row", ...SHARDS];
+  await succeed("shard", ...plain, "--output", join(alone, "shards"));
+  await succeed(
+    "probe-rows",
+    "--input",
+    join(alone, "shards"),
+    "--output",
+    join(alone, "rows"),
+    "--shards",
+    "2",
+  );
+  const records = (root: string) =>
+    Object.entries(folderHashes(join(root, "rows"))).filter(([name]) => name.endsWith(".arrayrecord"));
+  assert(records(alone).length > 2);
+  assertEquals(records(output), records(alone));
+
+  const run = join(output, "train");
+  for (const signal of ["SIGTERM", "SIGUSR2"] as const) {
+    const stopped = bash(train);
+    await untilTraining(run);
+    stopped.kill(signal);
+    const { code, stdout, stderr } = await outputOf(stopped);
+    assertEquals(code, 75, stderr);
+    assertMatch(stdout, /: stopped; run this script again to continue$/m);
+    Deno.removeSync(join(run, "metrics.jsonl"));
+  }
+  const killed = bash(train);
+  await untilTraining(run);
+  Deno.kill(processOf(run) ?? 0, "SIGKILL");
+  const { code, stderr } = await outputOf(killed);
+  assertEquals(code, 137, stderr);
+  assertMatch(stderr, /^error: the stage was killed, as happens with more memory than --mem=2G; /m);
+  for (const script of [train, evaluate]) {
+    const { code, stderr } = await outputOf(bash(script));
+    assertEquals(code, 0, stderr);
+  }
+  await succeed("train", "--data", join(alone, "rows"), "--run", join(alone, "train"), ...trainingOf());
+  assertEquals(finalState(run), finalState(join(alone, "train")));
+  const status = await runStageProcess(["status", output]);
+  assertEquals(status.code, 0, status.stdout);
+});
+
+Deno.test("a chain under SLURM ends as one by hand, though its training is signalled and requeued", {
+  ignore: slurmIsMissing() !== undefined,
+}, async () => {
+  assert(undisturbed !== undefined, "the run by hand comes first");
+  const { folder, output: byHand } = undisturbed;
+  await using slurm = await SlurmCluster.start();
+  const wrong = [...slurmArguments(folder, folder.at("wrong")), "--partition", "nowhere"];
+  const refused = await submit(wrong, slurm.env);
+  assertMatch(
+    refused.stderr,
+    /^error: Cannot submit .*01-shard.sbatch: sbatch said `.*Invalid partition.*`, .*\n$/,
+  );
+  assertEquals(refused.code, 1);
+  const output = folder.at("under SLURM");
+  const { code, stdout, stderr } = await submit(slurmArguments(folder, output), slurm.env);
+  assertEquals(code, 0, stderr);
+  const { jobs: [, , train, evaluate] } = JSON.parse(stdout) as { jobs: number[] };
+  const log = join(output, `jobs/03-train-${train}.log`);
+  // Once for each of the ways in which a signal comes: to the shell, and to all of its processes.
+  for (const how of ["--batch", "--full"]) {
+    await untilTraining(join(output, "train"));
+    Deno.removeSync(join(output, "train/metrics.jsonl"));
+    slurm.command("scancel", "--signal=USR2", how, String(train));
+    await until("the requeue", () => slurm.stateOf(train) === "PENDING");
+  }
+  await until("the end", () => /COMPLETED|FAILED|CANCELLED/.test(slurm.stateOf(evaluate)));
+  const text = Deno.readTextFileSync(log);
+  assertEquals([slurm.stateOf(train), slurm.stateOf(evaluate)], ["COMPLETED", "COMPLETED"], text);
+  for (const restart of [0, 1, 2]) {
+    assertMatch(text, new RegExp(`job ${train}, restart ${restart} of at most 100, on `));
+  }
+  const [first, second] = [...text.matchAll(/^resuming after step (\d+) of/gm)].map(([, step]) =>
+    Number(step)
+  );
+  assert(first > 0 && second > first, text);
+  assertEquals(text.match(/with everything saved; requeueing job/g)?.length, 2, text);
+  assertEquals(finalState(join(output, "train")), finalState(join(byHand, "train")));
+  assert(exists(join(output, "eval/report.html")));
+
+  // What is cancelled saves everything and stays cancelled.
+  const cancelled = folder.at("cancelled");
+  await succeed("slurm", ...slurmArguments(folder, cancelled));
+  for (const script of jobsOf(cancelled).slice(0, 2)) assertEquals((await outputOf(bash(script))).code, 0);
+  const id = Number(slurm.command("sbatch", "--parsable", jobsOf(cancelled)[2]));
+  await untilTraining(join(cancelled, "train"));
+  slurm.command("scancel", String(id));
+  await until("the end", () => /CANCELLED|PENDING/.test(slurm.stateOf(id)));
+  const ended = Deno.readTextFileSync(join(cancelled, `jobs/03-train-${id}.log`));
+  assertEquals(slurm.stateOf(id), "CANCELLED", ended);
+  assertMatch(ended, /^step \d+: saved [^]*: stopped by SLURM with everything saved$/m);
+});
+
+globalThis.addEventListener("unload", () => undisturbed?.folder[Symbol.dispose]());

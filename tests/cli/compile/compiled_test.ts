@@ -1,0 +1,42 @@
+import { assert, assertEquals } from "@std/assert";
+import { basename, fromFileUrl, join } from "@std/path";
+import { compileArguments } from "../../../lib/cli/compile/compiled.ts";
+import { LAUNCH_VARIABLES } from "../../../lib/train/mpi/launch.ts";
+import { codeFiles, flagsOfStages, type Program, threadModules } from "../../../lib/cli/compile/program.ts";
+import { moduleOf, STAGES } from "../../../tasks/stages.ts";
+
+const PROGRAM: Program = {
+  root: fromFileUrl(new URL("../../../", import.meta.url)),
+  main: "tasks/main.ts",
+  stages: Object.keys(STAGES).map((name) => `tasks/${basename(moduleOf(name).pathname)}`),
+};
+
+Deno.test("threadModules() finds every module that serves a thread", () => {
+  const serving = codeFiles(PROGRAM).filter((name) =>
+    name.endsWith(".ts") && /\bserveJobs[<(]/.test(Deno.readTextFileSync(join(PROGRAM.root, name)))
+  );
+  assertEquals(threadModules(PROGRAM), serving.filter((name) => name !== "lib/io/threads/worker_pool.ts"));
+  assert(serving.length > 2);
+});
+
+Deno.test("flagsOfStages() has what deno.json gives to every stage", () => {
+  const flags = flagsOfStages(PROGRAM);
+  assertEquals([...flags.keys()].sort(), Object.keys(STAGES).sort());
+  assertEquals(flags.get("import"), ["--no-prompt", "--allow-read", "--allow-write"]);
+});
+
+Deno.test("compileArguments() gives one process what its stages may do, and all that they load", () => {
+  const args = compileArguments("out", PROGRAM);
+  assertEquals(args.filter((word) => word.startsWith("--allow-")).sort(), [
+    `--allow-env=${LAUNCH_VARIABLES.join(",")}`,
+    "--allow-ffi",
+    "--allow-net",
+    "--allow-read",
+    "--allow-run",
+    "--allow-sys=systemMemoryInfo",
+    "--allow-write",
+  ]);
+  const included = args.filter((_, index) => args[index - 1] === "--include");
+  assertEquals(included, [...PROGRAM.stages, ...threadModules(PROGRAM), "lib/serve/page/bundle"]);
+  assertEquals(args.slice(-3), ["--output", "out", "tasks/main.ts"]);
+});

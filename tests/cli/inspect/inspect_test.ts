@@ -1,0 +1,500 @@
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { FormatError, UserError } from "../../../lib/base/errors.ts";
+import { newManifest, writeManifest } from "../../../lib/io/files/manifest.ts";
+import { inspect } from "../../../lib/cli/inspect/inspect.ts";
+import { describeReports, type InspectOptions, reportsAsJson } from "../../../lib/cli/inspect/report.ts";
+import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
+import { synthesize } from "../../../lib/data/synth/synthesize.ts";
+import { parameterShapes } from "../../../lib/model/model_config.ts";
+import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
+import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../../lib/data/probe_rows/probe_row.ts";
+import { AdaptedCheckpoint } from "../../../lib/query/files/adapted_checkpoint.ts";
+import { AddressCounts } from "../../../lib/data/addresses/known_addresses.ts";
+import { DELTA_FILE } from "../../../lib/train/adapted_checkpoint.ts";
+import {
+  checkpointDirectory,
+  loadCheckpoint,
+  loadResumable,
+  saveCheckpoint,
+} from "../../../lib/train/checkpoint.ts";
+import { loadConfig } from "../../../lib/train/run_config.ts";
+import { writeRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
+import { knownData, newMeasurements } from "../../query/adapt/tiny_rows.ts";
+import { SMALL_RUN } from "../../train/small_run.ts";
+
+const OPTIONS: InspectOptions = { samples: 2, sequenceLength: 64, seed: 0, onCorrupt: "error" };
+const START_US = 1_750_000_000_000_000;
+
+async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
+  const folder = Deno.makeTempDirSync();
+  try {
+    await run(folder);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+/** Inspects one path; the report as JSON and as text. */
+async function look(path: string, options: Partial<InspectOptions> = {}) {
+  const reports = await inspect([path], { ...OPTIONS, ...options });
+  const text = describeReports(reports);
+  assert(!/undefined|NaN|\[object/.test(text), text);
+  const json: Record<string, unknown> = JSON.parse(JSON.stringify(reportsAsJson(reports)));
+  assertEquals(json.stage, "inspect");
+  return { json, text };
+}
+
+function probeRow(src: string, timesS: number[], rttMs: number[]): ProbeRow {
+  const n = timesS.length;
+  return {
+    srcId: probeRowSrcId(src),
+    srcAddrs: [src],
+    dstAddrs: ["8.8.8.8", "9.9.9.9"],
+    srcIndex: new Int32Array(n),
+    dstIndex: Int32Array.from({ length: n }, (_, i) => i % 2),
+    ipVersion: new Int8Array(n).fill(4),
+    eventTimeUs: Float64Array.from(timesS, (timeS) => START_US + 1e6 * timeS),
+    rttMs: Float32Array.from(rttMs),
+  };
+}
+
+async function writeRecords(path: string, records: Uint8Array[]): Promise<void> {
+  const writer = await ArrayRecordWriter.create(path, { compression: "none" });
+  for (const record of records) writer.write(record);
+  writer.close();
+}
+
+Deno.test("inspect() counts measurements, failures and ranges of Parquet files", async () => {
+  await inFolder(async (folder) => {
+    for (const split of ["train", "val"]) {
+      const writer = MeasurementParquetWriter.create(join(folder, split, "shard-00000.parquet"));
+      writer.append({
+        numRows: 4,
+        eventTimeUs: Float64Array.of(START_US, START_US + 2e6, START_US + 1e6, START_US + 3e6),
+        srcAddr: ["1.1.1.1", "1.1.1.1", "2001:db8::1", "1.1.1.2"],
+        dstAddr: ["8.8.8.8", "9.9.9.9", "2001:db8::2", "8.8.8.8"],
+        ipVersion: Uint8Array.of(4, 4, 6, 4),
+        rttMs: Float64Array.of(10, -1, 30, 20),
+      });
+      writer.close();
+    }
+    const { json, text } = await look(folder);
+    const { rttMs, samples, bytes, ...rest } = json;
+    assertEquals(rest, {
+      stage: "inspect",
+      kind: "measurements",
+      path: folder,
+      files: 2,
+      rows: 8,
+      splits: { train: 4, val: 4 },
+      rejected: {},
+      sources: 3,
+      destinations: 3,
+      distinctCapped: false,
+      ipv6Share: 0.25,
+      firstTime: "2025-06-15T15:06:40Z",
+      lastTime: "2025-06-15T15:06:43Z",
+      stepsBackInTime: 2,
+      duplicateRows: 4,
+      duplicatesAmong: 8,
+      failedShare: 0.25,
+      columns: [],
+    });
+    assertEquals(rttMs, { min: 10, p50: 20, p90: 30, p99: 30, max: 30, mean: 20 });
+    assertEquals(samples, [
+      "2025-06-15T15:06:40Z  1.1.1.1 -> 8.8.8.8  10 ms",
+      "2025-06-15T15:06:42Z  1.1.1.1 -> 9.9.9.9  no reply",
+    ]);
+    assert(typeof bytes === "number" && bytes > 1000);
+    assertStringIncludes(text, "splits              train 4, val 4");
+  });
+});
+
+Deno.test("inspect() shows measurements in the vocabulary that is asked for, decoded beside the tokens", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "a.parquet");
+    const batch = {
+      numRows: 2,
+      eventTimeUs: Float64Array.of(START_US, START_US + 2e6),
+      srcAddr: ["1.1.1.1", "2001:db8::1"],
+      dstAddr: ["8.8.8.8", "2001:db8::2"],
+      ipVersion: Uint8Array.of(4, 6),
+      rttMs: Float64Array.of(10, -1),
+    };
+    const write = (change: Partial<Parameters<MeasurementParquetWriter["append"]>[0]> = {}) => {
+      const writer = MeasurementParquetWriter.create(path);
+      writer.append({ ...batch, ...change });
+      writer.close();
+    };
+    const words = (line: string) => line.split(" ");
+    write();
+    const v2 = (await look(path, { vocabulary: "v2" })).json as Record<string, string[]>;
+    assertEquals(v2.tokenSamples.map((line) => words(line).length), [23, 45]);
+    assertEquals(v2.decodedSamples, [
+      "2025-06-15T15:06:40Z  1.1.1.1 -> 8.8.8.8  10.004 ms",
+      "2025-06-15T15:06:42Z  2001:db8::1 -> 2001:db8::2  no reply",
+    ]);
+    const lacking = await look(path, { vocabulary: "v1" });
+    assertEquals(lacking.json.tokenSamples, []);
+    assertStringIncludes(lacking.text, "which needs msm_id");
+
+    write({
+      msmId: Float64Array.of(7, 8),
+      sizeBytes: Float64Array.of(64, 65_536),
+      packetErrorCount: Float64Array.of(1, 3),
+    });
+    const { json, text } = await look(path, { vocabulary: "v1" });
+    const { tokenSamples, decodedSamples } = json as Record<string, string[]>;
+    // The second row's size has no tokens.
+    assertEquals(tokenSamples.map((line) => words(line).length), [45]);
+    assertEquals(decodedSamples, [
+      "2025-06-15T15:06:40Z  1.1.1.1 -> 8.8.8.8  10 ms  msm_id 7, size 64, lost 1",
+    ]);
+    assertStringIncludes(text, `${decodedSamples[0]}  ${tokenSamples[0]}`);
+  });
+});
+
+Deno.test("inspect() finds order violations, duplicates and small rows of probe rows", async () => {
+  await inFolder(async (folder) => {
+    const good = probeRow("1.1.1.1", [0, 60, 120, 600], [10, -1, 30, 20]);
+    const many = probeRow("1.1.1.2", Array.from({ length: 50 }, (_, i) => 60 * i), new Array(50).fill(5));
+    const backward = probeRow("1.1.1.3", [50, 10, 20], [1, 2, 3]);
+    const twice = probeRow("1.1.1.4", [5, 5, 5, 5, 5], [1, 2, 1, 2, 7]);
+    await writeRecords(
+      join(folder, "train", "train-00000-of-00001.arrayrecord"),
+      [good, many].map(encodeProbeRow),
+    );
+    await writeRecords(
+      join(folder, "val", "val-00000-of-00001.arrayrecord"),
+      [backward, twice].map(encodeProbeRow),
+    );
+    const { json, text } = await look(folder);
+    assertEquals(json.kind, "probe rows");
+    assertEquals(json.records, 4);
+    assertEquals(json.measurements, 62);
+    assertEquals(json.splits, {
+      train: { records: 2, measurements: 54 },
+      val: { records: 2, measurements: 8 },
+    });
+    assertEquals([json.orderViolations, json.duplicates, json.wrongRowTimes], [1, 2, 1]);
+    assertEquals(json.smallRowBelow, 4);
+    assertEquals(json.smallRowShare, 1 / 4);
+    assertEquals([json.groups, json.sources, json.destinations], [4, 4, 2]);
+    assertEquals(json.paddingShare, null);
+    assertStringIncludes(text, "not computed: ");
+
+    const train = await look(join(folder, "train"));
+    assertEquals([train.json.orderViolations, train.json.duplicates], [0, 0]);
+    const { paddingShare, packedSequences, tokenSamples, samples } = train.json;
+    assert(typeof paddingShare === "number" && paddingShare >= 0 && paddingShare < 0.5, `${paddingShare}`);
+    assert(Number(packedSequences) > 1);
+    assertEquals(samples, [
+      "2025-06-15T15:06:40Z  1.1.1.1 -> 8.8.8.8  10 ms",
+      "2025-06-15T15:07:40Z  1.1.1.1 -> 9.9.9.9  no reply",
+    ]);
+    assert(Array.isArray(tokenSamples) && tokenSamples.length === 2);
+    const { decodedSamples } = train.json;
+    assert(Array.isArray(decodedSamples) && decodedSamples.length === 2);
+    for (const [i, decoded] of decodedSamples.entries()) {
+      assertMatch(
+        decoded,
+        /^(no time|2025-06-15T1[56]:\d\d:\d\dZ) {2}1\.1\.1\.[12] -> [89]\.\S+ {2}([\d.]+ ms|no reply)$/,
+      );
+      assertStringIncludes(train.text, `${decoded}`);
+      const bytesOf = (address: string) => address.replaceAll(".", " ");
+      const [, src, dst] = / {2}(\S+) -> (\S+) {2}/.exec(decoded) ?? [];
+      for (const words of [`SrcIpv4 ${bytesOf(src)}`, `DstIpv4 ${bytesOf(dst)}`]) {
+        assertStringIncludes(tokenSamples[i], words);
+      }
+    }
+    assert(/^MeasurementStart .*SrcIpv4 1 1 1 [12]/.test(tokenSamples[0]), tokenSamples[0]);
+    assertEquals((await look(join(folder, "train"))).json, train.json, "a second look");
+    assertEquals((await look(join(folder, "train"), { samples: 0 })).json.tokenSamples, []);
+  });
+});
+
+Deno.test("inspect() finds rows that are there twice, and rows of a group out of order", async () => {
+  await inFolder(async (folder) => {
+    const row = (timesS: number[], src = "1.1.1.1") =>
+      encodeProbeRow(probeRow(src, timesS, timesS.map(() => 3)));
+    await writeRecords(join(folder, "a.arrayrecord"), [
+      row([0, 10]),
+      row([10, 20]),
+      row([15, 30]),
+      row([0, 10]),
+    ]);
+    await writeRecords(join(folder, "b.arrayrecord"), [row([0, 5]), row([0, 5], "1.1.1.2"), row([0, 10])]);
+    const { json, text } = await look(folder);
+    assertEquals([json.rowsOutOfOrder, json.orderViolations], [3, 0]);
+    assertEquals([json.duplicateRows, json.duplicates], [2, 0]);
+    assertStringIncludes(text, "0 measurements, 2 rows");
+  });
+});
+
+Deno.test("inspect() shows the container of ArrayRecord files of anything else, and of empty ones", async () => {
+  await inFolder(async (folder) => {
+    await writeRecords(
+      join(folder, "a"),
+      ["abc", "", "0123456789012345678901234567890123456789"]
+        .map((text) => new TextEncoder().encode(text)),
+    );
+    const { json } = await look(folder);
+    assertEquals([json.kind, json.records, json.chunks, json.decodedBytes], ["records", 3, 3, 43]);
+    assertEquals(json.samples, ["3 B: 61 62 63", "0 B: "]);
+    await writeRecords(join(folder, "a"), []);
+    assertEquals((await look(join(folder, "a"))).json.records, 0);
+  });
+});
+
+Deno.test("inspect() leaves out a damaged chunk only when told to", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "a.arrayrecord");
+    const rows = [[0, 60], [120, 180], [240, 300]].map((times) => probeRow("1.1.1.1", times, [1, 2]));
+    await writeRecords(path, rows.map(encodeProbeRow));
+    const bytes = Deno.readFileSync(path);
+    bytes[1000] ^= 4;
+    Deno.writeFileSync(path, bytes);
+    await assertRejects(() => look(path), FormatError, "--on-corrupt skip");
+    const { json, text } = await look(path, { onCorrupt: "skip" });
+    assertEquals([json.corruptChunks, json.records, json.measurements], [1, 3, 4]);
+    assertStringIncludes(text, "damaged chunks      1, skipped");
+  });
+});
+
+Deno.test("inspect() refuses a record that is no probe row among probe rows, naming it", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "a.arrayrecord");
+    await writeRecords(path, [encodeProbeRow(probeRow("1.1.1.1", [0], [1])), new Uint8Array(9)]);
+    await assertRejects(() => look(path), FormatError, `Cannot read ${path} at record 1: `);
+  });
+});
+
+Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", async () => {
+  await inFolder(async (run) => {
+    const config = loadConfig(SMALL_RUN, ["model.numLayers=1"]);
+    const shapes = parameterShapes(config.model);
+    const size = (shape: number[]) => shape.reduce((a, b) => a * b, 1);
+    const weights = new Map([...shapes].map(([name, shape]) => [name, new Float32Array(size(shape))]));
+    const optimizer = new Map(
+      [...weights].flatMap(([name, data]) =>
+        ["exp_avg", "exp_avg_sq"].map((moment): [string, Float32Array] => [`${name}.${moment}`, data])
+      ),
+    );
+    for (const [step, evalLoss] of [[100, 2.5], [200, 3]]) {
+      const state = {
+        version: "0.0.0",
+        step,
+        seed: 3,
+        config,
+        dataFingerprint: "data",
+        position: { epoch: 0, block: 1, sequence: step, blockRows: 8 },
+        losses: [{ step, loss: 1.5 }],
+        evalLoss,
+        numSkippedSteps: 0,
+        numSkippedInRow: 0,
+      };
+      saveCheckpoint(join(run, "checkpoints"), { state, weights, optimizer }, { keep: 3 });
+    }
+    const records = [{ step: 100, "train/loss": 3 }, { step: 200, "train/loss": 2, "eval/loss": 2.5 }];
+    Deno.writeTextFileSync(join(run, "metrics.jsonl"), records.map((r) => JSON.stringify(r) + "\n").join(""));
+
+    const checkpoint = join(run, "checkpoints", "step-00000200");
+    const { json, text } = await look(checkpoint);
+    const numParameters = [...shapes.values()].reduce((sum, shape) => sum + size(shape), 0);
+    assertEquals([json.kind, json.step, json.evalLoss, json.parameters], [
+      "checkpoint",
+      200,
+      3,
+      numParameters,
+    ]);
+    assertEquals(json.tensors, Object.fromEntries([...shapes].sort(([a], [b]) => (a < b ? -1 : 1))));
+    assertEquals(json.config, JSON.parse(JSON.stringify(config)));
+    assertStringIncludes(text, "wte.weight");
+
+    const whole = (await look(run)).json;
+    assertEquals([whole.kind, whole.checkpoints, whole.bestCheckpoint], [
+      "run",
+      ["step-00000100", "step-00000200"],
+      "step-00000100",
+    ]);
+    assertEquals((whole.metrics as Record<string, unknown>)["train/loss"], {
+      count: 2,
+      first: 3,
+      last: 2,
+      min: 2,
+      max: 3,
+    });
+    assertEquals((await look(join(run, "checkpoints"))).json.kind, "run");
+    assertEquals((await look(join(run, "metrics.jsonl"))).json.lastStep, 200);
+    assertEquals((await look(join(checkpoint, "state.json"))).json.step, 200);
+    const tensors = await look(join(checkpoint, "model.safetensors"));
+    assertEquals([tensors.json.kind, tensors.json.elements], ["safetensors", numParameters]);
+
+    Deno.truncateSync(join(checkpoint, "model.safetensors"), 1000);
+    await assertRejects(() => look(checkpoint), FormatError, "model.safetensors");
+    Deno.removeSync(join(checkpoint, "model.safetensors"));
+    await assertRejects(() => look(checkpoint), UserError, "no such file");
+  });
+});
+
+Deno.test("inspect() says of runs and adapted checkpoints what they learned from, in text as in JSON", async () => {
+  await inFolder(async (folder) => {
+    const at = (name: string) => join(folder, name);
+    writeRowCheckpoint(at("run"));
+    const data = "16 measurements of 4 sources to 4 destinations";
+    const run = await look(at("run"));
+    assertStringIncludes(run.text, data);
+    assertEquals((run.json.data as Record<string, unknown>).measurements, 16);
+
+    const model = new AdaptedCheckpoint(loadCheckpoint(at("run")));
+    const [measurement] = newMeasurements();
+    const counts = new AddressCounts();
+    counts.add(counts.id(measurement.source), counts.id(measurement.destination), measurement.timeS);
+    model.adaptation = { summary: counts.summary({ origin: "", isSynthetic: null }), known: counts.table() };
+    Deno.mkdirSync(at("adapted"));
+    model.write(join(at("adapted"), DELTA_FILE));
+    const { text, json } = await look(at("adapted"));
+    const adapted = "1 measurement of 1 source to 1 destination";
+    assertStringIncludes(text, adapted);
+    assertStringIncludes(text, model.base.base);
+    assertEquals([json.kind, json.base, (json.adaptation as Record<string, unknown>).measurements], [
+      "adapted checkpoint",
+      model.base.base,
+      1,
+    ]);
+
+    const { state, weights, optimizer } = loadResumable(at("run"));
+    const trainingData = { ...knownData(), adaptation: model.adaptation };
+    saveCheckpoint(join(at("merged"), "checkpoints"), { state, weights, optimizer, trainingData }, {
+      keep: 1,
+    });
+    for (const path of [at("merged"), checkpointDirectory(at("merged"))]) {
+      assertStringIncludes(
+        (await look(path)).text,
+        `${data}, 2023-11-14 to 2023-11-14; adapted to ${adapted}`,
+      );
+    }
+  });
+});
+
+Deno.test("inspect() reads what synth and other stages leave beside their output", async () => {
+  await inFolder(async (folder) => {
+    const output = join(folder, "s.parquet");
+    await synthesize(output, { seed: 0, rows: 300, probes: 5, destinations: 4, days: 1, ipv6Share: 0.4 });
+    const truth = (await look(join(folder, "s.truth.json"))).json;
+    assertEquals([truth.kind, truth.probeAddresses], ["truth", 5]);
+    assertEquals((await look(output)).json.rows, 300);
+
+    const manifest = newManifest({ stage: "shard", inputs: [], options: { ratios: "80,10,10" } });
+    writeManifest(join(folder, "manifest.json"), { ...manifest, rejected: { invalidRtt: 2 } });
+    const { json, text } = await look(join(folder, "manifest.json"));
+    assertEquals([json.kind, json.madeBy, json.complete], ["manifest", "shard", false]);
+    assertStringIncludes(text, "invalidRtt 2");
+
+    const reject = { reason: "invalidRtt", path: "a", row: 3 };
+    Deno.writeTextFileSync(join(folder, "rejects.jsonl"), `${JSON.stringify(reject)}\n`.repeat(3));
+    assertEquals((await look(join(folder, "rejects.jsonl"))).json.listed, { invalidRtt: 3 });
+  });
+});
+
+Deno.test("inspect() reports several kinds one after the other, and sums up files of one kind", async () => {
+  await inFolder(async (folder) => {
+    await writeRecords(join(folder, "a"), [new Uint8Array(1)]);
+    await writeRecords(join(folder, "b"), [new Uint8Array(2), new Uint8Array(3)]);
+    Deno.writeTextFileSync(join(folder, "metrics"), '{"step":1,"train/loss":2}\n');
+    const paths = ["a", "metrics", "b", "a"].map((name) => join(folder, name));
+    const json = reportsAsJson(await inspect(paths, OPTIONS));
+    assertEquals(json.kind, "several");
+    const reports = json.reports as Record<string, unknown>[];
+    assertEquals(reports.map(({ kind, files }) => [kind, files]), [["records", 2], ["metrics", undefined]]);
+    assertEquals(reports[0].records, 3);
+  });
+});
+
+Deno.test("inspect() says in one line what it does not know", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "x");
+    const cases: [string, string][] = [
+      ["", "it is empty"],
+      ["hello", "of an unknown kind"],
+      ['{"a": 1}', "of an unknown kind"],
+      ["[1, 2]", "of an unknown kind"],
+      ['{"a": ', "not JSON"],
+      ["PAR1 and no more", "PAR1"],
+      ['[{"type":"ping","msm_id":1,"prb_id":2}]', "deno task import"],
+      ['{"type":"ping","msm_id":1}\n{"type":"ping","msm_id":1}\n', "deno task import"],
+    ];
+    for (const [content, message] of cases) {
+      Deno.writeTextFileSync(path, content);
+      const error = await assertRejects(() => look(path), UserError, "Cannot ", content);
+      assert(!error.message.includes("\n"), error.message);
+      if (message !== "PAR1") assertStringIncludes(error.message, message);
+    }
+    Deno.writeTextFileSync(path, "hello");
+    await assertRejects(() => look(folder), UserError, "none of its 1 files is known");
+    await assertRejects(() => look(join(folder, "none")), UserError, "no such file");
+    Deno.removeSync(path);
+    await assertRejects(() => look(folder), UserError, "check the path");
+  });
+});
+
+Deno.test("inspect() stops when it is aborted", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "a");
+    await writeRecords(path, [encodeProbeRow(probeRow("1.1.1.1", [0], [1]))]);
+    const reason = new UserError("stopped");
+    await assertRejects(() => look(path, { signal: AbortSignal.abort(reason) }), UserError, "stopped");
+  });
+});
+
+Deno.test("inspect() counts RTTs that are none, in Parquet and in probe rows", async () => {
+  await inFolder(async (folder) => {
+    const parquet = join(folder, "a.parquet");
+    const writer = MeasurementParquetWriter.create(parquet);
+    writer.append({
+      numRows: 3,
+      eventTimeUs: new Float64Array(3).fill(START_US),
+      srcAddr: new Array(3).fill("1.1.1.1"),
+      dstAddr: new Array(3).fill("8.8.8.8"),
+      ipVersion: new Uint8Array(3).fill(4),
+      rttMs: Float64Array.of(10, 1e39, 1e300),
+    });
+    writer.close();
+    const { json } = await look(parquet);
+    assertEquals(json.rejected, { invalidRtt: 2 });
+    const rows = join(folder, "a.arrayrecord");
+    await writeRecords(rows, [encodeProbeRow(probeRow("1.1.1.1", [0, 1, 2, 3], [10, Infinity, -1, -7]))]);
+    const found = (await look(rows)).json;
+    assertEquals([found.impossibleRtts, found.failedShare], [2, 0.25]);
+    assertEquals(found.rttMs, { min: 10, p50: 10, p90: 10, p99: 10, max: 10, mean: 10 });
+  });
+});
+
+Deno.test("inspect() of a long file stops soon after it is aborted", async (t) => {
+  await inFolder(async (folder) => {
+    const parquet = join(folder, "a.parquet");
+    await synthesize(parquet, {
+      seed: 1,
+      rows: 400_000,
+      probes: 50,
+      destinations: 20,
+      days: 1,
+      ipv6Share: 0,
+    });
+    const records = join(folder, "a.arrayrecord");
+    const times = Array.from({ length: 2000 }, (_, i) => i);
+    const row = encodeProbeRow(probeRow("1.1.1.1", times, times));
+    await writeRecords(records, new Array(500).fill(row));
+    const bytes = join(folder, "b.arrayrecord");
+    await writeRecords(bytes, new Array(100_000).fill(new Uint8Array(10)));
+    for (const path of [parquet, records, bytes]) {
+      await t.step(path.slice(folder.length), async () => {
+        const controller = new AbortController();
+        const timer = setTimeout(() => controller.abort(new UserError("stopped")), 1);
+        await assertRejects(() => look(path, { signal: controller.signal }), UserError, "stopped");
+        clearTimeout(timer);
+      });
+    }
+  });
+});

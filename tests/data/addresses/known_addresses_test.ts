@@ -1,0 +1,216 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
+import { parsePrefix } from "../../../lib/data/addresses/ip_prefix.ts";
+import {
+  AddressCounts,
+  basisJson,
+  basisOf,
+  dataJson,
+  measuredBy,
+} from "../../../lib/data/addresses/known_addresses.ts";
+
+const DAY_S = Date.UTC(2019, 5, 1) / 1000;
+
+function counted(
+  measurements: readonly (readonly [src: string, dst: string, timeS: number | null])[],
+): AddressCounts {
+  const counts = new AddressCounts();
+  for (const [src, dst, timeS] of measurements) {
+    counts.add(counts.id(addressBytes(src)), counts.id(addressBytes(dst)), timeS);
+  }
+  return counts;
+}
+
+const MEASURED = [
+  ["198.51.100.9", "203.0.113.7", DAY_S - 100],
+  ["198.51.100.9", "203.0.113.7", DAY_S],
+  ["198.51.100.9", "203.0.113.7", DAY_S - 50],
+  ["198.51.100.9", "10.0.0.1", DAY_S - 10],
+  ["203.0.113.7", "200.1.2.3", DAY_S - 20],
+  ["2001:db8::1", "2001:db8:1::2", DAY_S - 30],
+  ["2001:db8::1", "::ffff:10.0.0.1", DAY_S - 30],
+] as const;
+const COUNTS = counted(MEASURED);
+const DATA = {
+  known: COUNTS.table(),
+  summary: COUNTS.summary({ origin: "a.parquet", isSynthetic: false }),
+};
+
+function basis(src: string, dst: string, data: Parameters<typeof basisOf>[0] = DATA) {
+  return basisJson(basisOf(data, parsePrefix(src), parsePrefix(dst)));
+}
+
+Deno.test("a table counts addresses by role, pairs by direction, and knows when each was last measured", () => {
+  const { known } = DATA;
+  assertEquals(known.address(addressBytes("203.0.113.7")), {
+    bytes: addressBytes("203.0.113.7"),
+    asSource: { measurements: 1, lastS: DAY_S - 20 },
+    asDestination: { measurements: 3, lastS: DAY_S },
+  });
+  const [a, b] = ["198.51.100.9", "203.0.113.7"].map(addressBytes);
+  assertEquals(known.pair(a, b), { measurements: 3, lastS: DAY_S });
+  assertEquals(known.pair(b, a), { measurements: 0, lastS: null });
+  assertEquals(known.address(addressBytes("203.0.113.8")), undefined);
+  const ofA = known.destinationsOf(a).map((
+    { address, seen },
+  ) => [formatAddress(address.bytes), seen.measurements]);
+  assertEquals(ofA, [["10.0.0.1", 1], ["203.0.113.7", 3]]);
+  assertEquals(known.destinationsOf(addressBytes("10.0.0.1")), []);
+  assertEquals(
+    [...known.destinations()].map(({ bytes }) => formatAddress(bytes)),
+    ["10.0.0.1", "200.1.2.3", "203.0.113.7", "::ffff:10.0.0.1", "2001:db8:1::2"],
+  );
+  assertEquals(DATA.summary, {
+    origin: "a.parquet",
+    isSynthetic: false,
+    startS: DAY_S - 100,
+    endS: DAY_S,
+    measurements: 7,
+    sources: 3,
+    destinations: 5,
+  });
+});
+
+Deno.test("a table sums a source's measurements of a prefix of destinations", () => {
+  const { known } = DATA;
+  const measured = (src: string, prefix: string) => {
+    const { measurements, lastS } = known.measuredIn(addressBytes(src), parsePrefix(prefix));
+    return [measurements, lastS];
+  };
+  assertEquals(measured("198.51.100.9", "203.0.113.7"), [3, DAY_S]);
+  assertEquals(measured("198.51.100.9", "203.0.113.0/24"), [3, DAY_S]);
+  assertEquals(measured("198.51.100.9", "10.0.0.0/8"), [1, DAY_S - 10]);
+  assertEquals(measured("198.51.100.9", "0.0.0.0/0"), [4, DAY_S]);
+  assertEquals(measured("198.51.100.9", "200.0.0.0/8"), [0, null], "of another source");
+  assertEquals(measured("198.51.100.8", "0.0.0.0/0"), [0, null], "an unknown source");
+  assertEquals(measured("2001:db8::1", "2001:db8::/32"), [1, DAY_S - 30]);
+  assertEquals(measured("2001:db8::1", "::/0"), [2, DAY_S - 30]);
+});
+
+Deno.test("a table counts the addresses of a prefix of either IP version", () => {
+  const { known } = DATA;
+  const counts = [
+    "0.0.0.0/0",
+    "200.0.0.0/6",
+    "203.0.113.0/24",
+    "203.0.113.7",
+    "::/0",
+    "2001:db8::/32",
+    "9.0.0.0/8",
+  ]
+    .map((prefix) => known.countIn(parsePrefix(prefix)));
+  assertEquals(counts, [4, 2, 1, 1, 3, 2, 0]);
+});
+
+Deno.test("basisOf() says whether the pair, both addresses, one or none was measured", () => {
+  assertEquals(basis("198.51.100.9", "203.0.113.7"), {
+    kind: "pair",
+    text: "Pair measured 3 times, last on 2019-06-01.",
+    src: { measurements: 4, in_adaptation: 0, last_seen: "2019-06-01T00:00:00.000Z" },
+    dst: { measurements: 4, in_adaptation: 0, last_seen: "2019-06-01T00:00:00.000Z" },
+    pair: { measurements: 3, in_adaptation: 0, last_seen: "2019-06-01T00:00:00.000Z" },
+  });
+  assertEquals(
+    basis("203.0.113.7", "198.51.100.9").text,
+    "Pair measured 3 times, last on 2019-06-01, in the other direction only.",
+  );
+  assertEquals(basis("10.0.0.1", "200.1.2.3").kind, "addresses");
+  const half = basis("198.51.100.9", "203.0.113.200");
+  assertEquals(half.kind, "source");
+  assertEquals(
+    half.text,
+    "Source measured 4 times, last on 2019-06-01, destination never: a guess from 203.0.113.0/24 (1 known address).",
+  );
+  assertEquals(half.dst, { measurements: 0, in_adaptation: 0, last_seen: null });
+  assertEquals(basis("8.8.8.8", "10.0.0.1").kind, "destination");
+  const none = basis("8.8.8.8", "10.0.9.9");
+  assertEquals(none.kind, "network");
+  assertStringIncludes(none.text, "Neither address is in the training data");
+  assertStringIncludes(none.text, "10.0.0.0/16 (1 known address)");
+  assertStringIncludes(none.text, "nothing is known near 8.8.8.8");
+  assertEquals(basis("203.0.113.0/24", "10.0.0.1").kind, "destination");
+});
+
+Deno.test("basisOf() says that a synthetic Internet is not the real one, and what an old checkpoint does not say", () => {
+  const synthetic = { ...DATA, summary: { ...DATA.summary, isSynthetic: true } };
+  assertStringIncludes(basis("8.8.8.8", "1.1.1.1", synthetic).text, "synthetic Internet, not the real one");
+  assert(!basis("8.8.8.8", "1.1.1.1").text.includes("synthetic"));
+  assertEquals(
+    basisOf(undefined, parsePrefix("8.8.8.8"), parsePrefix("1.1.1.1")).text,
+    "No table of the training data is at hand: whether these addresses were measured is not known.",
+  );
+});
+
+/** The same data, and an adaptation to an address that they do not have. */
+function adaptedData(counts: AddressCounts) {
+  const summary = counts.summary({ origin: "", isSynthetic: null });
+  return { ...DATA, adaptation: { known: counts.table(), summary } };
+}
+
+Deno.test("basisOf() counts the measurements of an adaptation, and says which they are", () => {
+  const later = DAY_S + 86_400;
+  const adapted = adaptedData(counted([
+    ...Array.from({ length: 24 }, () => ["203.0.113.77", "198.51.100.9", later] as const),
+    ["203.0.113.7", "203.0.113.77", null],
+  ]));
+  const asked = (src: string, dst: string) => basis(src, dst, adapted);
+  assertEquals(asked("203.0.113.77", "198.51.100.9"), {
+    kind: "pair",
+    text: "Pair in 24 measurements of the adaptation, last on 2019-06-02.",
+    src: { measurements: 25, in_adaptation: 25, last_seen: "2019-06-02T00:00:00.000Z" },
+    dst: { measurements: 28, in_adaptation: 24, last_seen: "2019-06-02T00:00:00.000Z" },
+    pair: { measurements: 24, in_adaptation: 24, last_seen: "2019-06-02T00:00:00.000Z" },
+  });
+  assertEquals(asked("203.0.113.7", "203.0.113.77").text, "Pair in 1 measurement of the adaptation.");
+  assertEquals(
+    asked("203.0.113.77", "10.0.0.1").text,
+    "Source in 25 measurements of the adaptation, last on 2019-06-02, destination measured once, last on 2019-05-31, " +
+      "the pair never: an estimate from each.",
+  );
+  assertEquals(
+    asked("198.51.100.9", "8.8.8.8").text.split(", destination")[0],
+    "Source measured 28 times, 24 of them in the adaptation, last on 2019-06-02",
+  );
+  const near = asked("203.0.113.78", "8.8.8.8").text;
+  assertStringIncludes(near, "203.0.113.0/24 (1 known address)", "an adaptation tells nothing of neighbours");
+  const prefix = parsePrefix("198.51.100.0/24");
+  assertEquals(measuredBy(adapted, addressBytes("203.0.113.77"), prefix), {
+    measurements: 24,
+    inAdaptation: 24,
+    lastS: later,
+  });
+  assertEquals(dataJson(adapted).adaptation, {
+    start: "2019-06-02T00:00:00.000Z",
+    end: "2019-06-02T00:00:00.000Z",
+    measurements: 25,
+    sources: 2,
+    destinations: 2,
+  });
+  assertEquals(dataJson(DATA).adaptation, null);
+});
+
+Deno.test("AddressCounts.of() goes on counting where a table ended", () => {
+  const more = ["198.51.100.9", "2001:db8:1::2", null] as const;
+  const whole = counted([...MEASURED, more]);
+  const first = AddressCounts.of(DATA);
+  first.add(first.id(addressBytes(more[0])), first.id(addressBytes(more[1])), more[2]);
+  assertEquals(first.table().columns, whole.table().columns);
+  const origin = { origin: "b", isSynthetic: null };
+  assertEquals(first.summary(origin), whole.summary(origin));
+  const none = AddressCounts.of({
+    known: new AddressCounts().table(),
+    summary: new AddressCounts().summary(origin),
+  });
+  assertEquals(none.summary(origin), new AddressCounts().summary(origin));
+});
+
+Deno.test("a table that is too small keeps the most measured addresses and pairs, and says so", () => {
+  assert(!COUNTS.table().isTruncated);
+  const small = COUNTS.table(3, 1);
+  assert(small.isTruncated);
+  assertEquals(small.numPairs, 1);
+  assertEquals(small.pair(addressBytes("198.51.100.9"), addressBytes("203.0.113.7")).measurements, 3);
+  assertEquals(small.address(addressBytes("200.1.2.3")), undefined);
+  const text = basisOf({ ...DATA, known: small }, parsePrefix("200.1.2.3"), parsePrefix("10.0.0.1")).text;
+  assertStringIncludes(text, "Only the most measured addresses and pairs are listed.");
+});

@@ -1,0 +1,290 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
+import { gzipSync } from "node:zlib";
+import { FormatError, UserError } from "../../../lib/base/errors.ts";
+import { listInputs } from "../../../lib/io/files/inputs.ts";
+import {
+  ATLAS_EXTENSIONS,
+  importAtlas,
+  type ImportOptions,
+  type ImportSummary,
+} from "../../../lib/data/import/atlas_import.ts";
+import { runProgram } from "../../cli/process.ts";
+import { joinBatches, readAll, realData, withFolder } from "../measurement_files/batches.ts";
+import { ping } from "../measurement/ping_result.ts";
+
+/** Imports in a process of its own, whose memory is that of nothing else. */
+const CHILD = fromFileUrl(new URL("import_memory_child.ts", import.meta.url));
+
+async function importInto(
+  folder: string,
+  paths: string[],
+  options: Partial<ImportOptions> = {},
+): Promise<ImportSummary> {
+  return await importAtlas(paths, `${folder}/out.parquet`, {
+    source: "auto",
+    rtt: "mean",
+    maxRejectRatio: 0.05,
+    memoryLimitBytes: 1e9,
+    rejectsPath: `${folder}/out.rejects.jsonl`,
+    ...options,
+  });
+}
+
+const list = (path: string) => listInputs([path], { extensions: ATLAS_EXTENSIONS, wanted: "results" });
+
+for (
+  const [folder, rows, failed, sources, destinations] of [
+    ["menog-2019-05", 5310, 2180, 225, 12],
+    ["geo-2020-10", 960, 30, 18, 10],
+    ["starlink-2022-12", 186, 1, 130, 2],
+  ] as const
+) {
+  Deno.test(`importAtlas() reads ${folder}`, async () => {
+    const data = realData(`atlas/${folder}`);
+    await withFolder(async (output) => {
+      const summary = await importInto(output, list(data));
+      assertEquals(summary.rejected, {});
+      assertEquals([summary.rows, summary.failed, summary.sources, summary.destinations], [
+        rows,
+        failed,
+        sources,
+        destinations,
+      ]);
+      const { batches, rejects } = await readAll([`${output}/out.parquet`]);
+      assertEquals(rejects.counts, {});
+      assertEquals(joinBatches(batches).numRows, rows);
+    });
+  });
+}
+
+Deno.test("importAtlas() makes rows or counted rejects of every odd file", async () => {
+  const data = realData("atlas/edge-cases");
+  await withFolder(async (folder) => {
+    for (const path of list(data)) {
+      const { rows, duplicates, skippedByType, rejected } = await importInto(folder, [path], {
+        maxRejectRatio: 1,
+      });
+      const numLines = Deno.readTextFileSync(path).trim().split("\n").length;
+      const numRejected = Object.values(rejected).reduce((sum, count) => sum + count, 0);
+      assertEquals(skippedByType, {}, path);
+      assertEquals(rows + duplicates + numRejected, numLines, path);
+    }
+  });
+});
+
+Deno.test("importAtlas() reads a result alone, lists in objects and JSON lines for the same", () =>
+  withFolder(async (folder) => {
+    const results = Array.from(
+      { length: 20 },
+      (_, i) => ping({ timestamp: 1_600_000_000 + i, result: [{ rtt: i + 1 }] }),
+    );
+    const texts = [
+      JSON.stringify(results),
+      results.map((result) => JSON.stringify(result)).join("\n"),
+      JSON.stringify(
+        { meta: { pages: 2 }, data: [[results.slice(0, 5)], { more: results.slice(5) }] },
+        null,
+        1,
+      ),
+      results.map((result) => JSON.stringify({ file: "x", result })).join("\n"),
+    ];
+    for (const text of texts) {
+      Deno.writeFileSync(`${folder}/in.json.gz`, new Uint8Array(gzipSync(text)));
+      const { rows } = await importInto(folder, [`${folder}/in.json.gz`]);
+      assertEquals(rows, 20);
+      const batch = joinBatches((await readAll([`${folder}/out.parquet`])).batches);
+      assertEquals(Array.from(batch.rttMs), results.map((_, i) => i + 1));
+    }
+  }));
+
+Deno.test("importAtlas() counts duplicates, other results and rejects, and lists the rejects", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/in.jsonl`;
+    const lines = [
+      ...Array.from({ length: 40 }, (_, i) => ping({ timestamp: 1_600_000_000 + i })),
+      ping({ result: [{ rtt: 77 }] }),
+      ping({ msm_id: 3 }),
+      ping({ type: "traceroute" }),
+      { error: { status: 500 } },
+      ping({ prb_id: 3, dst_addr: "" }),
+    ].map((line) => JSON.stringify(line));
+    Deno.writeTextFileSync(
+      path,
+      [...lines, `{"type": "ping", "from": "cut`, JSON.stringify(ping({ prb_id: 9 }))].join("\n"),
+    );
+    const summary = await importInto(folder, [path]);
+    assertEquals(summary.rows, 42);
+    assertEquals(summary.duplicates, 1);
+    assertEquals(summary.skippedByType, { notAResult: 1, traceroute: 1 });
+    assertEquals(summary.rejected, { invalidJson: 1, nullValue: 1 });
+    assertEquals([summary.firstTimeS, summary.lastTimeS], [1_600_000_000, 1_600_000_039]);
+    const rejects = Deno.readTextFileSync(`${folder}/out.rejects.jsonl`).trim().split("\n").map((line) =>
+      JSON.parse(line)
+    );
+    assertEquals(rejects.map(({ reason, path: file, row }) => [reason, file === path, row]), [
+      ["invalidJson", true, 43],
+      ["nullValue", true, 42],
+    ]);
+  }));
+
+for (const rtt of ["mean", "each"] as const) {
+  Deno.test(`importAtlas() writes the same whatever memory it has to find duplicates, with rtt ${rtt}`, () =>
+    withFolder(async (folder) => {
+      // Each third result is there again later, from another address and with another RTT.
+      const lines = Array.from({ length: 300 }, (_, i) => {
+        const isAgain = i % 3 === 2;
+        const key = { msm_id: 2 ** 32 + i % 2, prb_id: isAgain ? i - 2 : i, timestamp: 1_600_000_000.5 };
+        const result = [{ rtt: i + 1 }, { rtt: i + 2 }];
+        return JSON.stringify(ping({ ...key, from: `193.0.${i >> 8}.${i & 255}`, rcvd: 2, sent: 2, result }));
+      });
+      lines.push(...lines.slice(0, 2), lines[0], JSON.stringify(ping({ msm_id: undefined })));
+      Deno.writeTextFileSync(`${folder}/in.jsonl`, lines.join("\n"));
+      const made: [ImportSummary, Uint8Array][] = [];
+      for (const memoryLimitBytes of [1e9, 20_000, 2000]) {
+        const summary = await importInto(folder, [`${folder}/in.jsonl`], { rtt, memoryLimitBytes });
+        made.push([summary, Deno.readFileSync(`${folder}/out.parquet`)]);
+      }
+      assertEquals([made[0][0].duplicates, made[0][0].sources], [103, 201]);
+      for (const [summary, bytes] of made) {
+        assertEquals(summary, made[0][0]);
+        assertEquals(bytes, made[0][1]);
+      }
+      assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), ["in.jsonl", "out.parquet"]);
+    }));
+}
+
+Deno.test("importAtlas() names a hundred types at most, and no more than the start of each", () =>
+  withFolder(async (folder) => {
+    const lines = [ping(), ping({ type: "x".repeat(500_000) })];
+    for (let i = 0; i < 1000; i++) lines.push(ping({ type: `type ${i}` }));
+    Deno.writeTextFileSync(`${folder}/in.jsonl`, lines.map((line) => JSON.stringify(line)).join("\n"));
+    const { skippedByType } = await importInto(folder, [`${folder}/in.jsonl`]);
+    const names = Object.keys(skippedByType);
+    assertEquals([names.length, skippedByType.other, skippedByType["type 7"]], [101, 901, 1]);
+    assertEquals(Math.max(...names.map(({ length }) => length)), 80);
+  }));
+
+Deno.test("importAtlas() counts an object that is too long, unless it is a container of results", () =>
+  withFolder(async (folder) => {
+    const long = JSON.stringify(ping({ note: "x".repeat(1 << 20), prb_id: 3 }));
+    const pings = Array.from(
+      { length: 30 },
+      (_, i) => JSON.stringify(ping({ timestamp: 1_600_000_000 + i })),
+    );
+    const others = JSON.stringify({ note: "x".repeat(1 << 20), list: [ping({ type: "dns" })] });
+    const texts = [
+      pings.concat(long, others).join("\n"),
+      `[${[...pings, long, others].join(",")}]`,
+      `{"note": "${"x".repeat(1 << 20)}", "results": [${[...pings, long, others].join(",")}]}`,
+    ];
+    for (const text of texts) {
+      Deno.writeTextFileSync(`${folder}/in.json`, text);
+      const { rows, rejected, skippedByType } = await importInto(folder, [`${folder}/in.json`]);
+      assertEquals([rows, rejected], [30, { objectTooLong: 1 }]);
+      assertEquals(skippedByType, { dns: 1, notAResult: 1 });
+      const [listed] = Deno.readTextFileSync(`${folder}/out.rejects.jsonl`).trim().split("\n");
+      const { reason, row, detail } = JSON.parse(listed);
+      assertEquals([reason, row], ["objectTooLong", 30]);
+      assertEquals(detail, `at byte ${text.indexOf(long)}: more than 1048576 bytes`);
+    }
+    Deno.writeTextFileSync(`${folder}/in.json`, `${pings[0]}\n${long}`);
+    await assertRejects(() => importInto(folder, [`${folder}/in.json`]), UserError, "objectTooLong 1");
+  }));
+
+Deno.test("importAtlas() refuses inputs without any ping result, says what they hold and writes nothing", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/in.json`;
+    const cases: [string, string][] = [
+      ["", "no object at all"],
+      ["[]", "no object at all"],
+      [
+        JSON.stringify([ping({ type: "dns" }), ping({ type: "traceroute" }), { a: 1 }]),
+        "dns 1, notAResult 1, traceroute 1",
+      ],
+    ];
+    for (const [text, found] of cases) {
+      Deno.writeTextFileSync(path, text);
+      for (const [paths, named] of [[[path], path], [[path, path], `${path} and 1 more`]] as const) {
+        const error = await assertRejects(() => importInto(folder, [...paths]), UserError);
+        if (paths.length === 1) {
+          assertEquals(
+            error.message,
+            `Cannot import ${named}: found no ping result (${found}), ` +
+              `expected ping results of RIPE Atlas; check --input`,
+          );
+        } else assertStringIncludes(error.message, `Cannot import ${named}: found no ping result`);
+      }
+      assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["in.json"]);
+    }
+  }));
+
+Deno.test("importAtlas() looks through lists of any length", () =>
+  withFolder(async (folder) => {
+    const wide = { list: [...new Array(450_000).fill(1), ping({ prb_id: 3 })] };
+    const path = `${folder}/in.jsonl`;
+    Deno.writeTextFileSync(path, [ping(), wide].map((line) => JSON.stringify(line)).join("\n"));
+    assertEquals((await importInto(folder, [path])).rows, 2);
+  }));
+
+Deno.test("importAtlas() fails above the reject ratio and leaves no output", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/in.json`;
+    Deno.writeTextFileSync(path, JSON.stringify([ping(), ping({ timestamp: 0 })]));
+    const error = await assertRejects(() => importInto(folder, [path]), UserError);
+    assertStringIncludes(error.message, "1 of 2 rows were rejected (timeOutOfRange 1");
+    assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), [
+      "in.json",
+      "out.rejects.jsonl",
+    ]);
+  }));
+
+Deno.test("importAtlas() names the file and the byte of a truncated file and leaves no output", () =>
+  withFolder(async (folder) => {
+    const text = JSON.stringify(
+      Array.from({ length: 2000 }, (_, i) => ping({ timestamp: 1_600_000_000 + i })),
+    );
+    const gzip = new Uint8Array(gzipSync(text));
+    const files: [string, Uint8Array][] = [
+      ["a.json", new TextEncoder().encode(text).subarray(0, 100_000)],
+      ["a.json.gz", gzip.subarray(0, gzip.length - 500)],
+    ];
+    for (const [name, bytes] of files) {
+      Deno.writeFileSync(`${folder}/${name}`, bytes);
+      const error = await assertRejects(() => importInto(folder, [`${folder}/${name}`]), FormatError);
+      assertStringIncludes(error.message, `Cannot read ${folder}/${name} at byte ${bytes.length}: `);
+      assertEquals([...Deno.readDirSync(folder)].filter(({ name }) => name.startsWith("out")), []);
+    }
+  }));
+
+Deno.test("importAtlas() makes a row of every packet with rtt each", () =>
+  withFolder(async (folder) => {
+    Deno.writeTextFileSync(
+      `${folder}/in.json`,
+      JSON.stringify(ping({ rcvd: 2, sent: 3, result: [{ rtt: 5 }, { x: "*" }, { rtt: 7 }] })),
+    );
+    const summary = await importInto(folder, [`${folder}/in.json`], { rtt: "each" });
+    assertEquals([summary.rows, summary.failed], [3, 1]);
+    const batch = joinBatches((await readAll([`${folder}/out.parquet`])).batches);
+    assertEquals(Array.from(batch.rttMs), [5, -1, 7]);
+  }));
+
+Deno.test("importAtlas() holds no more memory for a long file", () =>
+  withFolder(async (folder) => {
+    // One object that holds one list of 165 MB, so neither the object nor the list may be kept.
+    const path = `${folder}/in.json`;
+    const part = Array.from({ length: 2000 }, (_, i) =>
+      JSON.stringify(ping({ prb_id: i, note: "x".repeat(300) }))).join(",");
+    using file = Deno.openSync(path, { write: true, create: true });
+    const write = (text: string) =>
+      file.writeSync(new TextEncoder().encode(text));
+    write(`{"results": [`);
+    for (let i = 0; i < 180; i++) write((i > 0 ? "," : "") + part);
+    write("]}");
+    assert(Deno.statSync(path).size > 160e6);
+    const { code, stdout, stderr } = await runProgram([CHILD, path, `${folder}/out.parquet`]);
+    assertEquals(code, 0, stderr);
+    const { rows, duplicates, moreBytes } = JSON.parse(stdout);
+    assertEquals([rows, duplicates], [2000, 358_000]);
+    assert(moreBytes < 150e6, `${Math.round(moreBytes / 1e6)} MB more`);
+  }));

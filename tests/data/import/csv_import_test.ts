@@ -1,0 +1,215 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { fromFileUrl } from "@std/path";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { FormatError, UsageError, UserError } from "../../../lib/base/errors.ts";
+import type { ImportSummary } from "../../../lib/data/import/atlas_import.ts";
+import { type CsvImportOptions, importCsv, parseColumns } from "../../../lib/data/import/csv_import.ts";
+import { runProgram, runStageProcess } from "../../cli/process.ts";
+import { joinBatches, readAll, realData, withFolder } from "../measurement_files/batches.ts";
+
+const CHILD = fromFileUrl(new URL("import_memory_child.ts", import.meta.url));
+const COLUMNS = parseColumns("src=from,dst=to,time=when,rtt=ms");
+
+async function importInto(
+  folder: string,
+  paths: string[],
+  options: Partial<CsvImportOptions> = {},
+): Promise<ImportSummary> {
+  const rejectsPath = `${folder}/out.rejects.jsonl`;
+  return await importCsv(paths, `${folder}/out.parquet`, { maxRejectRatio: 0.05, rejectsPath, ...options });
+}
+
+const readBack = async (folder: string) => joinBatches((await readAll([`${folder}/out.parquet`])).batches);
+
+Deno.test("importCsv() reads the named columns in any order, quoted or not, among others", () =>
+  withFolder(async (folder) => {
+    const lines = [
+      `note,ms,to,when,from`,
+      `"a, ""b""\nc",12.5,198.51.100.7,2023-11-14T22:13:20Z,192.0.2.1`,
+      `,,198.51.100.7,1700000001,192.0.2.1`,
+      `,*,"2001:DB8::1", 1700000002.25 ,2001:db8:0::2`,
+      `,-1,198.51.100.7,2023-11-15,192.0.2.1`,
+      `,-1.0,198.51.100.7,2023-11-15,192.0.2.1`,
+    ];
+    Deno.writeTextFileSync(`${folder}/in.txt`, lines.join("\r\n"));
+    const summary = await importInto(folder, [`${folder}/in.txt`], { columns: COLUMNS });
+    assertEquals(summary, {
+      rows: 5,
+      failed: 4,
+      duplicates: 0,
+      skippedByType: {},
+      rejected: {},
+      sources: 2,
+      destinations: 2,
+      firstTimeS: 1_700_000_000,
+      lastTimeS: 1_700_006_400,
+    });
+    const batch = await readBack(folder);
+    assertEquals(Array.from(batch.eventTimeUs.subarray(0, 3), (us) => us / 1e6 - 1.7e9), [0, 1, 2.25]);
+    assertEquals(batch.srcAddr.slice(1, 3), ["192.0.2.1", "2001:db8::2"]);
+    assertEquals(batch.dstAddr.slice(1, 3), ["198.51.100.7", "2001:db8::1"]);
+    assertEquals(Array.from(batch.ipVersion), [4, 4, 6, 4, 4]);
+    assertEquals(Array.from(batch.rttMs), [12.5, -1, -1, -1, -1]);
+    const { msmId, prbId, sizeBytes, packetErrorCount } =
+      (await readAll([`${folder}/out.parquet`])).batches[0];
+    assertEquals([msmId, prbId, sizeBytes, packetErrorCount], [undefined, undefined, undefined, undefined]);
+  }));
+
+Deno.test("importCsv() takes columns by their names in measurements Parquet, and the optional ones there are", () =>
+  withFolder(async (folder) => {
+    const header = "prb_id,event_time,src_addr,dst_addr,rtt,msm_id";
+    const rows = ["7,1700000000,192.0.2.1,192.0.2.2,1,9", ",1700000000,192.0.2.1,192.0.2.2,2,9"];
+    Deno.writeTextFileSync(`${folder}/a.csv`, [header, ...rows].join("\n"));
+    const other = "time_ms,src,dst,rtt\n1700000000123,192.0.2.1,192.0.2.2,3";
+    Deno.writeTextFileSync(`${folder}/b.csv`, other);
+    await importInto(folder, [`${folder}/a.csv`]);
+    const batch = await readBack(folder);
+    assertEquals([batch.prbId, batch.msmId], [Float64Array.of(7, NaN), Float64Array.of(9, 9)]);
+    await importInto(folder, [`${folder}/b.csv`]);
+    assertEquals((await readBack(folder)).eventTimeUs, Float64Array.of(1_700_000_000_123_000));
+    await assertRejects(
+      () => importInto(folder, [`${folder}/a.csv`, `${folder}/b.csv`]),
+      FormatError,
+      "b.csv at its header",
+    );
+  }));
+
+Deno.test("importCsv() counts every row that it cannot use by its reason", () =>
+  withFolder(async (folder) => {
+    const good = "1700000000,192.0.2.1,192.0.2.2,1,9";
+    const bad = [
+      ["invalidTime", "17000000000000,192.0.2.1,192.0.2.2,1,9"],
+      ["invalidTime", "soon,192.0.2.1,192.0.2.2,1,9"],
+      ["nullValue", ",192.0.2.1,192.0.2.2,1,9"],
+      ["nullValue", "1700000000,192.0.2.1,,1,9"],
+      ["unparseableAddress", `1700000000,192.0.2.${"1".repeat(300)},192.0.2.2,1,9`],
+      ["unparseableAddress", "1700000000,192.0.2.1,example.org,1,9"],
+      ["versionMismatch", "1700000000,192.0.2.1,2001:db8::1,1,9"],
+      ["invalidRtt", "1700000000,192.0.2.1,192.0.2.2,-2,9"],
+      ["invalidRtt", "1700000000,192.0.2.1,192.0.2.2,fast,9"],
+      ["invalidInteger", "1700000000,192.0.2.1,192.0.2.2,1,9.5"],
+      ["invalidCsv", "1700000000,192.0.2.1,192.0.2.2,1"],
+      ["invalidCsv", `"1700000000"0,192.0.2.1,192.0.2.2,1,9`],
+    ];
+    const lines = ["time,src,dst,rtt,msm_id", good, ...bad.map(([, line]) => line), good];
+    Deno.writeTextFileSync(`${folder}/in.csv`, lines.join("\n"));
+    const { rows, rejected } = await importInto(folder, [`${folder}/in.csv`], { maxRejectRatio: 1 });
+    assertEquals(rows, 2);
+    assertEquals(Object.values(rejected).reduce((sum, count) => sum + count, 0), bad.length);
+    const listed = Deno.readTextFileSync(`${folder}/out.rejects.jsonl`).trim().split("\n")
+      .map((line) => JSON.parse(line)).sort((a, b) => a.row - b.row);
+    assertEquals(listed.map(({ reason, row }) => [reason, row]), bad.map(([reason], i) => [reason, i + 1]));
+    assertEquals(listed[2].detail, "time");
+    assertStringIncludes(listed[1].detail, "time soon: it is not a time");
+    const error = await assertRejects(() => importInto(folder, [`${folder}/in.csv`]), UserError);
+    assertStringIncludes(error.message, "12 of 14 rows were rejected");
+  }));
+
+Deno.test("importCsv() writes the same bytes whatever the compression", () =>
+  withFolder(async (folder) => {
+    const row = (i: number) => `${1.7e9 + i},192.0.2.${i % 250},198.51.100.${i % 7},${i / 8}\n`;
+    const text = "when,from,to,ms\n" + Array.from({ length: 30_000 }, (_, i) => row(i)).join("");
+    const files = { csv: new TextEncoder().encode(text), gz: gzipSync(text), zst: zstdCompressSync(text) };
+    const made: Uint8Array[] = [];
+    for (const [name, bytes] of Object.entries(files)) {
+      Deno.writeFileSync(`${folder}/${name}`, new Uint8Array(bytes));
+      const { rows } = await importInto(folder, [`${folder}/${name}`], { columns: COLUMNS });
+      assertEquals(rows, 30_000);
+      made.push(Deno.readFileSync(`${folder}/out.parquet`));
+    }
+    assertEquals([made[1], made[2]], [made[0], made[0]]);
+  }));
+
+Deno.test("importCsv() gives an all-pairs matrix back that was written as CSV", async () => {
+  const data = realData("mesh");
+  await withFolder(async (folder) => {
+    const matrix = joinBatches((await readAll([`${data}/seattle-001-040.parquet`])).batches);
+    const lines = matrix.srcAddr.map((src, row) =>
+      `${new Date(matrix.eventTimeUs[row] / 1e3).toISOString()},${src},${matrix.dstAddr[row]},${
+        matrix.rttMs[row]
+      }\n`
+    );
+    Deno.writeTextFileSync(`${folder}/in.csv`, "event_time,src_addr,dst_addr,rtt\n" + lines.join(""));
+    const { rows, rejected } = await importInto(folder, [`${folder}/in.csv`]);
+    assertEquals([rows, rejected], [34_800, {}]);
+    const batch = await readBack(folder);
+    assertEquals([batch.eventTimeUs, batch.rttMs], [matrix.eventTimeUs, matrix.rttMs]);
+    assertEquals([batch.srcAddr, batch.dstAddr], [matrix.srcAddr, matrix.dstAddr]);
+  });
+});
+
+Deno.test("importCsv() holds no more memory for a long file", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/in.csv`;
+    using file = Deno.openSync(path, { write: true, create: true });
+    const write = (text: string) => file.writeSync(new TextEncoder().encode(text));
+    write("time,src,dst,rtt,note\n");
+    const row = (i: number) => `1700000000,192.0.2.${i % 200},198.51.100.${i % 250},5,"${"x".repeat(300)}"\n`;
+    const part = Array.from({ length: 2000 }, (_, i) => row(i)).join("");
+    for (let i = 0; i < 240; i++) write(part);
+    assert(Deno.statSync(path).size > 160e6);
+    const { code, stdout, stderr } = await runProgram([CHILD, path, `${folder}/out.parquet`]);
+    assertEquals(code, 0, stderr);
+    const { rows, moreBytes } = JSON.parse(stdout);
+    assertEquals(rows, 480_000);
+    assert(moreBytes < 150e6, `${Math.round(moreBytes / 1e6)} MB more`);
+  }));
+
+Deno.test("parseColumns() takes a name for each key and says what is missing", () => {
+  const columns = parseColumns("rtt=a=b,src=x y,dst=d,time_us=t,size=s");
+  assertEquals([...columns], [["rtt", "a=b"], ["src", "x y"], ["dst", "d"], ["time_us", "t"], ["size", "s"]]);
+  const faults = {
+    "": "found the key ''",
+    "src=a,dst=b,time=c": "found no rtt",
+    "src=a,dst=b,rtt=c": "found 0 times",
+    "src=a,dst=b,rtt=c,time=d,time_ms=e": "found 2 times",
+    "src=a,src=b": "found src twice",
+    "src=": "found no name for src",
+    "from=a": "found the key from",
+  };
+  for (const [text, fault] of Object.entries(faults)) {
+    assertThrows(() => parseColumns(text), UsageError, fault);
+  }
+});
+
+Deno.test("import takes CSV by name or by --columns, also from standard input, and ends with one line where it is bad", () =>
+  withFolder(async (folder) => {
+    const text = "t,a,b,r\n1700000000,192.0.2.1,192.0.2.2,5\n";
+    Deno.writeTextFileSync(`${folder}/in.csv`, text.replace("t,a,b,r", "time,src,dst,rtt"));
+    Deno.writeTextFileSync(`${folder}/other.csv`, text);
+    Deno.writeTextFileSync(`${folder}/twice.csv`, text.replace("t,", "r,"));
+    Deno.writeTextFileSync(`${folder}/in.json`, "[]");
+    Deno.writeTextFileSync(`${folder}/empty.csv`, "");
+    Deno.writeTextFileSync(`${folder}/header.csv`, "time,src,dst,rtt\n");
+    const columns = ["--columns", "src=a,dst=b,time=t,rtt=r"];
+    const run = async (name: string, ...args: string[]) => {
+      const stdin = new TextEncoder().encode(text);
+      return await runStageProcess(["import", "--output", `${folder}/${name}`, ...args, "--json"], { stdin });
+    };
+    for (
+      const [i, args] of [[`${folder}/in.csv`], [`${folder}/other.csv`, ...columns], ["-", ...columns]]
+        .entries()
+    ) {
+      const { code, stdout, stderr } = await run(`${i}.parquet`, "--input", ...args);
+      assertEquals([code, stderr], [0, ""]);
+      const { rows, skipped, firstTime } = JSON.parse(stdout);
+      assertEquals([rows, skipped, firstTime], [1, 0, "2023-11-14T22:13:20.000Z"]);
+    }
+    assertEquals(Deno.readFileSync(`${folder}/1.parquet`), Deno.readFileSync(`${folder}/0.parquet`));
+    const cases: [string[], number, string][] = [
+      [["other.csv"], 1, "at its header: found the columns t, a, b, r, expected src, dst, time and rtt"],
+      [["in.csv", ...columns], 1, "found the columns time, src, dst, rtt, expected one a for src"],
+      [["twice.csv", ...columns], 1, "found the columns r, a, b, r, expected one t for time"],
+      [["empty.csv"], 1, "it is empty"],
+      [["header.csv"], 1, "found no row below the header"],
+      [["in.csv", `${folder}/in.json`], 2, "one is CSV by its name and the other is not"],
+      [["in.csv", "--rtt", "min"], 2, "Cannot use --rtt min with CSV"],
+      [["in.csv", "--columns", "src=a"], 2, "Cannot use --columns src=a: found no dst"],
+    ];
+    for (const [[name, ...args], code, message] of cases) {
+      const result = await run("bad.parquet", "--input", `${folder}/${name}`, ...args);
+      assertEquals(result.code, code, result.stderr);
+      assertStringIncludes(result.stderr, message);
+      assertEquals(result.stderr.trim().split("\n").length, 1, result.stderr);
+    }
+  }));

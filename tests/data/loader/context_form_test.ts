@@ -1,0 +1,154 @@
+import { assert, assertEquals, assertLess, assertThrows } from "@std/assert";
+import { ConfigError } from "../../../lib/base/errors.ts";
+import {
+  type Batch,
+  BatchLoader,
+  type LoaderOptions,
+  validationBatches,
+} from "../../../lib/data/loader/batches.ts";
+import { MemoryRowSource, openProbeRows } from "../../../lib/data/loader/row_source.ts";
+import { DEFAULT_SAMPLING } from "../../../lib/data/tokens/sampling_config.ts";
+import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
+import { encodeProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
+import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
+import {
+  chosenRttEncoding,
+  RTT_ENCODING_NAMES,
+  type RttEncoding,
+} from "../../../lib/data/tokens/vocab_v1.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { syntheticRows } from "./synthetic_rows.ts";
+
+const ROWS = syntheticRows(1, 60, 25);
+const SOURCE = new MemoryRowSource(ROWS);
+const V1 = { name: "float64", clipMs: 100 } as const;
+const OPTIONS: LoaderOptions = {
+  seed: 5,
+  sequenceLength: 256,
+  batchSize: 3,
+  blockRows: 20,
+  rttEncoding: V1,
+};
+
+const take = (loader: BatchLoader, count: number) => Array.fromAsync({ length: count }, () => loader.next());
+
+/** The contexts of a batch, the target after a sequence's end included. */
+function contextsOf({ batchSize, sequenceLength: T, tokens, targets, lossMask, segmentStart }: Batch) {
+  const contexts: number[][] = [];
+  for (let row = 0; row < batchSize; row++) {
+    for (let start = 0, end; start < T; start = end) {
+      for (end = start + 1; end < T && segmentStart[row * T + end] === start;) end++;
+      if (lossMask[row * T + start] === 0) continue;
+      const last = row * T + T - 1;
+      const after = end === T && lossMask[last] === 1 ? [targets[last]] : [];
+      contexts.push([...tokens.subarray(row * T + start, row * T + end), ...after]);
+    }
+  }
+  return contexts;
+}
+
+/** Reads tokens of one measurement by the grammar, written out once more. */
+function read(tokens: number[], rttEncoding: RttEncoding): string {
+  assertEquals(tokens[0], 0);
+  const fields = new Map<number, string>();
+  for (let i = 1; i < tokens.length;) {
+    const role = tokens[i];
+    const start = role === 1 || role === 2 ? i + 2 : i + 1;
+    const end = start + (start === i + 1 ? 8 : tokens[i + 1] === 3 ? 4 : 16);
+    const bytes = Uint8Array.from(tokens.slice(start, end), (token) => token - 10);
+    assert(!fields.has(role) && end <= tokens.length);
+    if (role === 1 || role === 2) fields.set(role, formatAddress(bytes));
+    else if (role === 5) fields.set(role, String(rttEncoding.decode(new DataView(bytes.buffer))));
+    else if (role === 8) fields.set(role, String(new DataView(bytes.buffer).getBigInt64(0)));
+    else assert(false, `role ${role}`);
+    i = end;
+  }
+  return [1, 2, 5, 8].map((role) => fields.get(role)).join(" ");
+}
+
+/** What {@link read} gives of the rows' measurements, with times and without. */
+function written(rttEncoding: RttEncoding): Set<string> {
+  const bytes = new DataView(new ArrayBuffer(8));
+  return new Set(ROWS.flatMap((row) =>
+    [...row.rttMs].flatMap((rttMs, i) => {
+      rttEncoding.encode(rttMs < 0 ? null : rttMs, bytes);
+      const pair = [row.srcAddrs[row.srcIndex[i]], row.dstAddrs[row.dstIndex[i]]];
+      const addresses = pair.map((text) => formatAddress(addressBytes(text))).join(" ");
+      const known = `${addresses} ${rttEncoding.decode(bytes)}`;
+      return [`${known} `, `${known} ${Math.floor(row.eventTimeUs[i] / 1e6)}`];
+    })
+  ));
+}
+
+Deno.test("a loader of vocabulary v1 gives single measurements of the rows, in every encoding of RTTs", async () => {
+  for (const name of RTT_ENCODING_NAMES) {
+    const rttEncoding = { name, clipMs: 100 };
+    const encoding = chosenRttEncoding(rttEncoding);
+    const known = written(encoding);
+    const contexts = (await take(BatchLoader.open(SOURCE, { ...OPTIONS, rttEncoding }), 60)).flatMap(
+      contextsOf,
+    );
+    const seen = contexts.map((tokens) => read(tokens, encoding));
+    for (const each of seen) assert(known.has(each), `${name}: ${each}`);
+    assertEquals(new Set(contexts.map(({ length }) => length)), new Set([31, 55, 22, 46]));
+    assert(new Set(seen).size > 400, `${name}: ${new Set(seen).size}`);
+    assert(seen.some((each) => each.includes(" null ")), name);
+  }
+});
+
+Deno.test("an epoch of vocabulary v1 has the measurements of the contexts of v2", async () => {
+  const countOf = async (rttEncoding: LoaderOptions["rttEncoding"]) => {
+    const loader = BatchLoader.open(SOURCE, { ...OPTIONS, rttEncoding, batchSize: 1, blockRows: 60 });
+    let count = 0;
+    while (loader.position.epoch === 0) {
+      const { tokens, targets, lossMask } = await loader.next();
+      // MeasurementStart of either vocabulary; it is also what padding has.
+      for (let i = 0; i < tokens.length; i++) if (lossMask[i] === 1 && tokens[i] === 0) count++;
+      assertEquals(targets.length, tokens.length);
+    }
+    return count;
+  };
+  // The sequence that is filled up differs.
+  assertLess(Math.abs(await countOf(V1) - await countOf(undefined)), 2 * 256 / 12);
+});
+
+Deno.test("a loader of vocabulary v1 goes on at any position and fills sequences", async () => {
+  const whole = await take(BatchLoader.open(SOURCE, OPTIONS), 30);
+  const loader = BatchLoader.open(SOURCE, OPTIONS);
+  await take(loader, 11);
+  assertEquals(
+    await take(BatchLoader.open(SOURCE, { ...OPTIONS, position: loader.position }), 19),
+    whole.slice(11),
+  );
+  const T = 256;
+  const padding = (batches: Batch[]) =>
+    batches.reduce((sum, { numPaddingTokens }) => sum + numPaddingTokens, 0) / (batches.length * 3 * T);
+  assertLess(padding(whole), 0.05);
+});
+
+Deno.test("a loader of vocabulary v1 with workers gives the batches of one without", async () => {
+  using folder = new TemporaryFolder();
+  const writer = await ArrayRecordWriter.create(`${folder.path}/train/train-00000-of-00001.arrayrecord`);
+  for (const row of ROWS) writer.write(encodeProbeRow(row));
+  writer.close();
+  using source = await openProbeRows(folder.path, "train");
+  const wanted = await take(BatchLoader.open(source, OPTIONS), 40);
+  for (const numWorkers of [1, 3]) {
+    using loader = await BatchLoader.openWithWorkers(source, { ...OPTIONS, numWorkers });
+    assertEquals(await take(loader, 40), wanted);
+  }
+});
+
+Deno.test("validationBatches() has vocabulary v1 too, with the sources' own addresses", async () => {
+  const options = { ...OPTIONS, numSequences: 6, sampling: { ...DEFAULT_SAMPLING, unknownSourceShare: 1 } };
+  const known = written(chosenRttEncoding(V1));
+  const contexts = (await validationBatches(SOURCE, options)).flatMap(contextsOf);
+  assert(contexts.length > 20);
+  for (const tokens of contexts) assert(known.has(read(tokens, chosenRttEncoding(V1))));
+});
+
+Deno.test("a loader of vocabulary v1 refuses sequences that an IPv6 measurement may not fit", async () => {
+  const open = (sequenceLength: number) => () => BatchLoader.open(SOURCE, { ...OPTIONS, sequenceLength });
+  assertThrows(open(54), ConfigError, "sequenceLength: found 54, expected an integer in 55..65535");
+  await open(55)().next();
+});

@@ -1,0 +1,120 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { preparedRowBytes, PreparedRowCache, prepareRow } from "../../../lib/data/loader/prepared_row.ts";
+import { MemoryRowSource } from "../../../lib/data/loader/row_source.ts";
+import { FormatError } from "../../../lib/base/errors.ts";
+import { measurementLength } from "../../../lib/data/tokens/vocab_v2.ts";
+import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
+import { syntheticRow } from "./synthetic_rows.ts";
+
+const WHERE = { path: "rows.arrayrecord", index: 17 };
+
+Deno.test("prepareRow() parses addresses, floors times to seconds and counts tokens", () => {
+  const row = syntheticRow(1, 9, 50);
+  row.eventTimeUs[0] = 999_999;
+  const prepared = prepareRow(row, WHERE);
+  assertEquals(prepared.timeS[0], 0);
+  assertEquals(prepared.sources[0], new Uint8Array([10, 0, 0, 9]));
+  for (let i = 0; i < 50; i++) {
+    const measurement = {
+      source: prepared.sources[prepared.srcIndex[i]],
+      destination: prepared.destinations[prepared.dstIndex[i]],
+      rttCode: row.rttMs[i] < 0 ? null : 1000,
+      timeS: null,
+    };
+    assertEquals(prepared.untimedLength[i], measurementLength(measurement, null));
+  }
+});
+
+Deno.test("prepareRow() refuses a row that is none, and says where it lies", () => {
+  const broken = (change: (row: ReturnType<typeof syntheticRow>) => void) => {
+    const row = syntheticRow(1, 9, 5);
+    change(row);
+    return () => prepareRow(row, WHERE);
+  };
+  const cases: [string, () => unknown][] = [
+    ["10.0.0.300", broken((row) => row.dstAddrs[0] = "10.0.0.300")],
+    ["RTT NaN", broken((row) => row.rttMs[3] = NaN)],
+    ["RTT -2", broken((row) => row.rttMs[3] = -2)],
+    ["RTT Infinity", broken((row) => row.rttMs[3] = Infinity)],
+    ["ascending times", broken((row) => row.eventTimeUs[3] = 0)],
+    ["ascending times", broken((row) => row.eventTimeUs[0] = -1)],
+    ["ascending times", broken((row) => row.eventTimeUs[0] = NaN)],
+  ];
+  for (const [message, prepare] of cases) {
+    const error = assertThrows(prepare, FormatError, message);
+    assert(error.message.includes("rows.arrayrecord at row 17"), error.message);
+  }
+});
+
+Deno.test("prepareRow() keeps nothing of the record that its arrays were cut from", () => {
+  const row = syntheticRow(1, 9, 50);
+  const record = new ArrayBuffer(100_000);
+  const within = <A extends Int32Array | Float32Array>(offset: number, array: A): A => {
+    const Type = array.constructor as new (buffer: ArrayBuffer, offset: number, length: number) => A;
+    const view = new Type(record, offset, array.length);
+    view.set(array);
+    return view;
+  };
+  const cut: ProbeRow = {
+    ...row,
+    srcIndex: within(0, row.srcIndex),
+    dstIndex: within(1000, row.dstIndex),
+    rttMs: within(2000, row.rttMs),
+  };
+  const prepared = prepareRow(cut, WHERE);
+  assertEquals(prepared, prepareRow(row, WHERE));
+  const { srcIndex, dstIndex, rttMs, timeS, untimedLength } = prepared;
+  const arrays = [srcIndex, dstIndex, rttMs, timeS, untimedLength];
+  assertEquals(arrays.reduce((sum, array) => sum + array.buffer.byteLength, 0), 21 * 50);
+});
+
+Deno.test("PreparedRowCache reads a row once while it holds it, and never holds more than its bound", () => {
+  const rows = [3, 4, 5, 10_000].map((numMeasurements, i) => syntheticRow(1, i, numMeasurements));
+  const source = new MemoryRowSource(rows);
+  const reads: number[] = [];
+  const read = source.row.bind(source);
+  source.row = (index) => (reads.push(index), read(index));
+  const sizes = rows.map((row, index) => preparedRowBytes(prepareRow(row, { path: "", index })));
+  // Rows 0 and 2 fit together, with no byte to spare.
+  const maxBytes = sizes[0] + sizes[2];
+  const cache = new PreparedRowCache(source, maxBytes);
+  const get = (index: number) => {
+    assertEquals(cache.get(index).timeS.length, rows[index].rttMs.length);
+    assert(cache.sizeBytes <= maxBytes);
+  };
+  for (const index of [0, 1, 0, 1]) get(index);
+  assertEquals(reads, [0, 1]);
+  get(0);
+  get(2);
+  // Row 1 was used longest ago.
+  get(0);
+  assertEquals(reads, [0, 1, 2]);
+  assertEquals(cache.sizeBytes, maxBytes);
+  get(1);
+  assertEquals(reads, [0, 1, 2, 1]);
+  get(3);
+  get(3);
+  assertEquals(reads, [0, 1, 2, 1, 3, 3]);
+});
+
+Deno.test("PreparedRowCache counts rows and addresses, not only measurements", () => {
+  // One measurement a row: the typed arrays' contents are a hundredth of what such a row takes.
+  const source = new MemoryRowSource(Array.from({ length: 2000 }, (_, i) => syntheticRow(1, i, 1)));
+  const cache = new PreparedRowCache(source, 1e6);
+  for (let index = 0; index < 2000; index++) cache.get(index);
+  assert(cache.sizeBytes > 0.99e6 && cache.sizeBytes <= 1e6);
+  let numKept = 0;
+  source.row = () => {
+    throw new Error("read again");
+  };
+  for (; numKept < 2000; numKept++) {
+    try {
+      cache.get(1999 - numKept);
+    } catch (error) {
+      assertEquals((error as Error).message, "read again");
+      break;
+    }
+  }
+  const [bytesOfRow, addresses] = [1300 + 25, 210 * 10];
+  assertEquals(numKept, Math.floor(1e6 / (bytesOfRow + addresses)));
+});

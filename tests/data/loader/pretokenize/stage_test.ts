@@ -1,0 +1,121 @@
+/**
+ * `pretokenize` as users run it: exit codes, one line on standard error, and what a kill leaves.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { exists } from "../../../../lib/io/files/inputs.ts";
+import { ArrayRecordWriter } from "../../../../lib/io/array_record/writer.ts";
+import { encodeProbeRow } from "../../../../lib/data/probe_rows/probe_row.ts";
+import { outputOf, runStageProcess, spawnStage } from "../../../cli/process.ts";
+import { TemporaryFolder } from "../../../io/files/temporary_folder.ts";
+import { syntheticRows } from "../synthetic_rows.ts";
+import { folderHashes, unfinishedHashes } from "../../probe_rows/folder_hashes.ts";
+import { sampleBatch, writeParquet } from "../../probe_rows/sample_parquet.ts";
+import { readSequences } from "./token_files.ts";
+
+async function assertFails(args: string[], wanted: { code: number; message: string }): Promise<void> {
+  const { code, stdout, stderr } = await runStageProcess(["pretokenize", ...args]);
+  assertMatch(stderr, /^error: [^\n]+\n$/);
+  assertStringIncludes(stderr, wanted.message);
+  assertEquals([code, stdout], [wanted.code, ""]);
+}
+
+/** Waits until the folder has so many finished files, or the process has ended. */
+async function waitForFiles(child: Deno.ChildProcess, folder: string, count: number): Promise<boolean> {
+  let isOver = false;
+  child.status.then(() => isOver = true);
+  const next = join(folder, ".work", "next");
+  const isThere = () =>
+    exists(next) &&
+    [...Deno.readDirSync(next)].filter(({ name }) => /^tokens-\d+\.parquet$/.test(name)).length >= count;
+  while (!isOver && !isThere()) await new Promise((resolve) => setTimeout(resolve, 0));
+  return !isOver;
+}
+
+Deno.test("pretokenize prints its counts as one JSON object", async () => {
+  using folder = new TemporaryFolder();
+  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 1000, numBad: 2 }));
+  const args = ["--input", folder.at("in.parquet"), "--output", folder.at("out"), "--vocab", "v1"];
+  const { code, stdout, stderr } = await runStageProcess(["pretokenize", ...args, "--json", "--quiet"]);
+  assertEquals([code, stderr], [0, ""]);
+  const { stage, vocab, sequences, tokens, seconds, rejected } = JSON.parse(stdout);
+  assertEquals([stage, vocab, sequences, rejected], ["pretokenize", "v1", 998, { unparseableAddress: 2 }]);
+  const found = await readSequences([folder.at("out/tokens-00000.parquet")]);
+  assertEquals(tokens, found.reduce((sum, { length }) => sum + length, 0));
+  assert(seconds > 0);
+  const again = await runStageProcess(["pretokenize", ...args]);
+  assertEquals(again.code, 0);
+  assertStringIncludes(again.stdout, "is already complete");
+  await assertFails([...args, "--rtt-encoding", "log"], { code: 1, message: "--overwrite" });
+  assertEquals((await runStageProcess(["pretokenize", ...args, "--overwrite"])).code, 0);
+});
+
+Deno.test("pretokenize ends with 1 on bad input and with 2 on a wrong command line", async () => {
+  using folder = new TemporaryFolder();
+  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 100, numBad: 50 }));
+  using writer = await ArrayRecordWriter.create(folder.at("rows.arrayrecord"));
+  for (const row of syntheticRows(1, 3, 20)) writer.write(encodeProbeRow(row));
+  writer.close();
+  Deno.writeTextFileSync(folder.at("text.parquet"), "no Parquet");
+  Deno.writeTextFileSync(folder.at("text.arrayrecord"), "no ArrayRecord");
+  const args = (name: string, ...more: string[]) => [
+    ...["--input", folder.at(name), "--output", folder.at("out")],
+    ...more,
+  ];
+  const v1 = ["--vocab", "v1"];
+  await assertFails(args("none.parquet", ...v1), { code: 1, message: "none.parquet: no such file" });
+  await assertFails(args("text.parquet", ...v1), {
+    code: 1,
+    message: "it does not start with PAR1, expected a Parquet file",
+  });
+  await assertFails(args("text.arrayrecord"), { code: 1, message: "text.arrayrecord" });
+  await assertFails(args("in.parquet", ...v1), { code: 1, message: "50 of 100 rows were rejected" });
+  const wrong: [string[], string][] = [
+    [args("in.parquet"), "make them with probe-rows, or add --vocab v1"],
+    [args("rows.arrayrecord", ...v1), "probe rows have no msm_id"],
+    [args("rows.arrayrecord", "--rtt-encoding", "log"), "vocabulary v2: it has only one encoding"],
+    [args("in.parquet", "--vocab", "v3"), "v1 | v2 was wanted"],
+    [args("in.parquet", ...v1, "--rtt-encoding", "logs"), "float64 | fixed | log | clipped was wanted"],
+    [args("rows.arrayrecord", "--sequence-length", "10"), "47 to 65535 was wanted"],
+    [args("rows.arrayrecord", "--vocabs", "v2"), "did you mean vocab?"],
+  ];
+  for (const [args, message] of wrong) await assertFails(args, { code: 2, message });
+});
+
+Deno.test("pretokenize ends with the same files when it was killed or stopped on the way", async () => {
+  using folder = new TemporaryFolder();
+  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 60_000, numBad: 20 }));
+  const args = ["--input", folder.at("in.parquet"), "--vocab", "v1", "--sequences-per-file", "2000"];
+  const whole = folder.at("whole");
+  assertEquals((await runStageProcess(["pretokenize", ...args, "--output", whole])).code, 0);
+  const hashes = folderHashes(whole);
+  assertEquals(Object.keys(hashes).length, 32);
+
+  const output = folder.at("killed");
+  let numKilled = 0;
+  for (const [signal, count] of [["SIGKILL", 1], ["SIGKILL", 9], ["SIGTERM", 18]] as const) {
+    const child = spawnStage(["pretokenize", ...args, "--output", output]);
+    const isRunning = await waitForFiles(child, output, count);
+    if (isRunning) {
+      child.kill(signal);
+      numKilled++;
+    }
+    const { code, stderr } = await outputOf(child);
+    if (isRunning && signal === "SIGTERM") {
+      assertEquals(code, 75);
+      assertStringIncludes(stderr, "error: stopped by SIGTERM");
+    }
+    for (const [name, hash] of Object.entries(unfinishedHashes(output))) {
+      if (name.endsWith(".parquet")) assertEquals(hash, hashes[name], `${name} is half-written`);
+    }
+    if (signal === "SIGTERM") {
+      assert(Object.keys(unfinishedHashes(output)).every((name) => !name.endsWith(".tmp")));
+    }
+  }
+  assert(numKilled >= 2, `only ${numKilled} runs were caught on the way`);
+  assertEquals((await runStageProcess(["pretokenize", ...args, "--output", output])).code, 0);
+  assertEquals(folderHashes(output), hashes);
+  assert(exists(join(output, "rejects.jsonl")));
+});

@@ -1,0 +1,81 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { join } from "@std/path";
+import { FormatError, UserError } from "../../../lib/base/errors.ts";
+import { writeJsonAtomic } from "../../../lib/io/files/atomic.ts";
+import { newManifest } from "../../../lib/io/files/manifest.ts";
+import { BatchLoader } from "../../../lib/data/loader/batches.ts";
+import { MemoryRowSource, openProbeRows } from "../../../lib/data/loader/row_source.ts";
+import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
+import { encodeProbeRow, type ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
+import { syntheticRows } from "./synthetic_rows.ts";
+
+const ROWS = syntheticRows(1, 12, 20);
+
+/** Runs a test in a folder with the rows in two train shards and an empty one between them. */
+async function withProbeRows(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = Deno.makeTempDirSync();
+  try {
+    await writeShard(join(folder, "train", "train-00000-of-00003.arrayrecord"), ROWS.slice(0, 5));
+    await writeShard(join(folder, "train", "train-00001-of-00003.arrayrecord"), []);
+    await writeShard(join(folder, "train", "train-00002-of-00003.arrayrecord"), ROWS.slice(5));
+    await test(folder);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+async function writeShard(path: string, rows: ProbeRow[]): Promise<void> {
+  const writer = await ArrayRecordWriter.create(path);
+  for (const row of rows) writer.write(encodeProbeRow(row));
+  writer.close();
+}
+
+Deno.test("openProbeRows() reads rows by index over the shards", () =>
+  withProbeRows(async (folder) => {
+    using source = await openProbeRows(folder, "train");
+    assertEquals(source.numRows, 12);
+    assertEquals(source.files.length, 3);
+    for (const index of [11, 0, 4, 5, 6, 0]) {
+      assertEquals(source.row(index).rttMs, ROWS[index].rttMs);
+      assertEquals(source.row(index).srcId, ROWS[index].srcId);
+      assertEquals(source.numMeasurements(index), ROWS[index].rttMs.length);
+    }
+  }));
+
+Deno.test("BatchLoader gives the same batches from ArrayRecord files as from memory", () =>
+  withProbeRows(async (folder) => {
+    using source = await openProbeRows(folder, "train");
+    const options = { seed: 1, sequenceLength: 256, batchSize: 4 };
+    const fromFiles = BatchLoader.open(source, options);
+    const fromMemory = BatchLoader.open(new MemoryRowSource(ROWS), options);
+    for (let i = 0; i < 4; i++) assertEquals(await fromFiles.next(), await fromMemory.next());
+  }));
+
+Deno.test("openProbeRows() refuses a missing folder, a missing split and an unfinished run", () =>
+  withProbeRows(async (folder) => {
+    const missing = join(folder, "nowhere");
+    await assertRejects(() => openProbeRows(missing, "train"), UserError, missing);
+    await assertRejects(() => openProbeRows(folder, "val"), UserError, join(folder, "val"));
+    const manifest = newManifest({ stage: "probe-rows", inputs: [], options: {} });
+    writeJsonAtomic(join(folder, "manifest.json"), manifest);
+    await assertRejects(() => openProbeRows(folder, "train"), UserError, "did not finish");
+    writeJsonAtomic(join(folder, "manifest.json"), { ...manifest, complete: true });
+    (await openProbeRows(folder, "train")).close();
+  }));
+
+Deno.test("openProbeRows() raises at a damaged row, or leaves it out and counts it", () =>
+  withProbeRows(async (folder) => {
+    const path = join(folder, "train", "train-00000-of-00003.arrayrecord");
+    const bytes = Deno.readFileSync(path);
+    // The first data chunk begins after the signature's 64 bytes; byte 200 is in its data.
+    bytes[200] ^= 1;
+    Deno.writeFileSync(path, bytes);
+    using strict = await openProbeRows(folder, "train");
+    assertThrows(() => strict.row(0), FormatError, path);
+    using lenient = await openProbeRows(folder, "train", { onCorrupt: "skip" });
+    assertEquals(lenient.row(0).rttMs.length, 0);
+    assertEquals(lenient.numMeasurements(0), 0);
+    assertEquals(lenient.row(1).rttMs, ROWS[1].rttMs);
+    assertEquals(lenient.numCorruptChunks, 1);
+    await BatchLoader.open(lenient, { seed: 1, sequenceLength: 256, batchSize: 8 }).next();
+  }));

@@ -1,0 +1,56 @@
+/** Probe rows of chosen sizes for the loader's tests. */
+import { RandomStream } from "../../../lib/base/random.ts";
+import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
+
+/**
+ * A row of random measurements.
+ *
+ * @param options `ipv6`: share of IPv6 pairs; `failed`: share without reply; `meanGapS`: mean time between two.
+ */
+export function syntheticRow(
+  seed: number,
+  row: number,
+  numMeasurements: number,
+  options: { ipv6?: number; failed?: number; meanGapS?: number } = {},
+): ProbeRow {
+  const { ipv6 = 0.4, failed = 0.05, meanGapS = 240 } = options;
+  const random = new RandomStream(seed, "test/row", row);
+  // The source address tells the row, so that a test can see where a measurement came from.
+  const srcAddrs = [`10.${row >> 16 & 255}.${row >> 8 & 255}.${row & 255}`, `2001:db8::${row.toString(16)}`];
+  const dstAddrs = Array.from({ length: 8 }, (_, i) => i < 4 ? `192.0.2.${i}` : `2001:db8:1::${i}`);
+  const result: ProbeRow = {
+    srcId: BigInt(row),
+    eventTimeUs: new Float64Array(numMeasurements),
+    srcAddrs,
+    srcIndex: new Int32Array(numMeasurements),
+    dstAddrs,
+    dstIndex: new Int32Array(numMeasurements),
+    ipVersion: new Int8Array(numMeasurements),
+    rttMs: new Float32Array(numMeasurements),
+  };
+  let timeS = 1_750_000_000 + random.below(86400);
+  for (let i = 0; i < numMeasurements; i++) {
+    const isIpv6 = random.float64() < ipv6;
+    timeS += random.exponential() * meanGapS;
+    result.eventTimeUs[i] = Math.floor(timeS * 1e6);
+    result.srcIndex[i] = isIpv6 ? 1 : 0;
+    result.dstIndex[i] = random.below(4) + (isIpv6 ? 4 : 0);
+    result.ipVersion[i] = isIpv6 ? 6 : 4;
+    result.rttMs[i] = random.float64() < failed ? -1 : 50 * Math.exp(random.normal());
+  }
+  return result;
+}
+
+/** Rows whose sizes are 1 plus an exponential of the given mean: many small, a few large. */
+export function syntheticRows(
+  seed: number,
+  numRows: number,
+  meanMeasurements: number,
+  options: { ipv6?: number; failed?: number; meanGapS?: number } = {},
+): ProbeRow[] {
+  const random = new RandomStream(seed, "test/rows");
+  return Array.from({ length: numRows }, (_, row) => {
+    const numMeasurements = 1 + Math.floor(random.exponential() * meanMeasurements);
+    return syntheticRow(seed, row, numMeasurements, options);
+  });
+}

@@ -1,0 +1,162 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import {
+  type AtlasObject,
+  convertPing,
+  type PingRow,
+  resultType,
+} from "../../../lib/data/measurement/atlas_result.ts";
+import { END_RTT_MS } from "../../../lib/data/tokens/rtt_code.ts";
+
+const RESULT: AtlasObject = {
+  type: "ping",
+  af: 4,
+  msm_id: 1001,
+  prb_id: 7,
+  timestamp: 1_600_000_000,
+  from: "193.0.14.1",
+  src_addr: "192.168.1.5",
+  dst_addr: "193.0.14.129",
+  size: 64,
+  sent: 3,
+  rcvd: 3,
+  result: [{ rtt: 30 }, { rtt: 10 }, { rtt: 14 }],
+};
+
+type Options = Parameters<typeof convertPing>[1];
+
+function convert(changes: AtlasObject, options: Partial<Options> = {}) {
+  const result = { ...RESULT, ...changes };
+  for (const [name, value] of Object.entries(result)) if (value === undefined) delete result[name];
+  return convertPing(result, { source: "auto", rtt: "mean", ...options });
+}
+
+function row(changes: AtlasObject, options: Partial<Options> = {}): PingRow {
+  const converted = convert(changes, options);
+  assert(!("reason" in converted), JSON.stringify(converted));
+  return converted;
+}
+
+function reason(changes: AtlasObject, options: Partial<Options> = {}): string {
+  const converted = convert(changes, options);
+  return "reason" in converted ? converted.reason : "none";
+}
+
+Deno.test("convertPing() makes a row of a result", () => {
+  assertEquals(row({}), {
+    msmId: 1001,
+    prbId: 7,
+    eventTimeUs: 1_600_000_000e6,
+    srcAddr: "193.0.14.1",
+    dstAddr: "193.0.14.129",
+    ipVersion: 4,
+    rttsMs: [18],
+    sizeBytes: 64,
+    numLost: [0],
+  });
+});
+
+Deno.test("convertPing() takes the public address for the source, or the one that is asked for", () => {
+  assertEquals(row({}, { source: "src_addr" }).srcAddr, "192.168.1.5");
+  assertEquals(row({ from: "10.0.0.1", src_addr: "193.0.0.9" }).srcAddr, "193.0.0.9");
+  assertEquals(row({ from: "10.0.0.1" }).srcAddr, "192.168.1.5");
+  assertEquals(row({ from: "10.0.0.1" }, { source: "from" }).srcAddr, "10.0.0.1");
+  for (const missing of [undefined, "", null]) {
+    assertEquals(row({ from: missing }).srcAddr, "192.168.1.5");
+    assertEquals(row({ src_addr: missing }).srcAddr, "193.0.14.1");
+    assertEquals(reason({ from: missing, src_addr: missing }), "nullValue");
+    assertEquals(reason({ src_addr: missing }, { source: "src_addr" }), "nullValue");
+  }
+});
+
+Deno.test("convertPing() takes the source of the destination's IP version", () => {
+  const v6 = { af: 6, dst_addr: "2001:7FD:0::1", src_addr: "2001:67c::5" };
+  assertEquals(row(v6).srcAddr, "2001:67c::5");
+  assertEquals(row(v6).dstAddr, "2001:7fd::1");
+  assertEquals(row(v6).ipVersion, 6);
+  assertEquals(reason({ ...v6, src_addr: "192.168.1.5" }), "versionMismatch");
+  assertEquals(reason({ ...v6, af: 4 }), "versionMismatch");
+  assertEquals(row({ ...v6, af: undefined }).ipVersion, 6);
+});
+
+Deno.test("convertPing() reads addr for dst_addr and rejects a missing or wrong target", () => {
+  assertEquals(row({ dst_addr: undefined, addr: "62.2.16.12" }).dstAddr, "62.2.16.12");
+  assertEquals(reason({ dst_addr: undefined }), "nullValue");
+  assertEquals(reason({ dst_addr: "example.net" }), "unparseableAddress");
+});
+
+Deno.test("convertPing() summarises the replies that are neither duplicates nor late", () => {
+  const result = [{ x: "*" }, { rtt: "10.5", ttl: 5 }, { dup: 1, rtt: 900 }, { late: 2, rtt: 800 }, {
+    rtt: 20,
+  }, { error: "e" }];
+  const changes = { result, sent: 4, rcvd: "2" };
+  assertAlmostEquals(row(changes).rttsMs[0], 15.25);
+  assertEquals(row(changes).numLost, [2]);
+  assertEquals(row(changes, { rtt: "min" }).rttsMs, [10.5]);
+  assertEquals(row({}, { rtt: "median" }).rttsMs, [14]);
+  assertAlmostEquals(row(changes, { rtt: "median" }).rttsMs[0], 15.25);
+  const each = row(changes, { rtt: "each" });
+  assertEquals(each.rttsMs, [-1, 10.5, 20, -1]);
+  assertEquals(each.numLost, [1, 0, 0, 1]);
+});
+
+Deno.test("convertPing() says -1 when nothing was received, late replies or not", () => {
+  const lost = { rcvd: 0, result: [{ x: "*" }, { dup: 1, rtt: 1635 }], sent: 1 };
+  assertEquals([row(lost).rttsMs, row(lost).numLost], [[-1], [1]]);
+  const error = { rcvd: 0, sent: 0, size: 0, result: [{ error: "connect failed: Network is unreachable" }] };
+  assertEquals([row(error).rttsMs, row(error).numLost], [[-1], [0]]);
+  assertEquals(row({ rcvd: 0, result: [] }, { rtt: "each" }).rttsMs, [-1]);
+});
+
+Deno.test("convertPing() reads the oldest firmware: numbers as text and no list of replies", () => {
+  const old = { result: undefined, avg: "58.042", min: "57.876", rcvd: "3", sent: "3", size: undefined };
+  assertEquals(row(old).rttsMs, [58.042]);
+  assertEquals(row(old, { rtt: "min" }).rttsMs, [57.876]);
+  assertEquals(row(old, { rtt: "each" }).rttsMs, [58.042]);
+  assertEquals(row(old).sizeBytes, NaN);
+  assertEquals(row({ sent: undefined }).numLost, [0]);
+});
+
+Deno.test("convertPing() rejects results without what a row needs", () => {
+  assertEquals(reason({ timestamp: undefined }), "nullValue");
+  assertEquals(reason({ timestamp: 86_400 }), "timeOutOfRange");
+  assertEquals(reason({ result: undefined, rcvd: undefined }), "incompleteResult");
+  assertEquals(reason({ result: [], rcvd: 3 }), "incompleteResult");
+  assertEquals(reason({ result: [{ rtt: "fast" }] }), "invalidRtt");
+  assertEquals(reason({ result: [{ rtt: -3 }] }), "invalidRtt");
+});
+
+Deno.test("convertPing() rejects numbers that a measurement cannot hold", () => {
+  assertEquals(reason({ result: [{ rtt: 1e39 }] }), "invalidRtt");
+  assertEquals(reason({ result: [{ rtt: END_RTT_MS }] }), "invalidRtt");
+  assertEquals(row({ result: [{ rtt: END_RTT_MS / 2 }] }).rttsMs, [END_RTT_MS / 2]);
+  assertEquals(reason({ result: undefined, avg: 1e39 }), "invalidRtt");
+  for (const id of ["msm_id", "prb_id"]) {
+    for (const value of [2 ** 53, 1.5, -1, "9007199254740993", 1e300]) {
+      assertEquals(convert({ [id]: value }), { reason: "invalidInteger", detail: `${id} ${Number(value)}` });
+    }
+  }
+  assertEquals(row({ sent: 1e300 }).numLost, [NaN]);
+});
+
+Deno.test("convertPing() shows no more than the start of what is wrong", () => {
+  const long = "x".repeat(1e6);
+  for (
+    const changes of [{ dst_addr: long }, { from: long, src_addr: "2001:db8::1" }, {
+      from: long,
+      src_addr: long,
+    }]
+  ) {
+    const converted = convert(changes);
+    assert("reason" in converted && converted.detail.length < 200, JSON.stringify(converted).slice(0, 300));
+  }
+});
+
+Deno.test("resultType() tells pings from other results and from what is no result", () => {
+  assertEquals(resultType(RESULT), "ping");
+  assertEquals(resultType({ ...RESULT, type: "traceroute" }), "traceroute");
+  const { type: _type, ...untyped } = RESULT;
+  assertEquals(resultType(untyped), "ping");
+  assertEquals(resultType({ ...untyped, result: [{ hop: 1, result: [] }] }), "unknown");
+  assertEquals(resultType({ count: 2, results: [RESULT] }), undefined);
+  assertEquals(resultType({ source: "x", type: "list", result: RESULT }), undefined);
+});

@@ -1,0 +1,100 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { FormatError } from "../../../lib/base/errors.ts";
+import { JsonObjectScanner, MAX_OBJECT_BYTES } from "../../../lib/data/measurement/json_stream.ts";
+
+/** Scans a text cut into chunks of the given size. */
+function scan(text: string, chunkBytes = 1 << 16): { value: unknown; offsetBytes: number }[] {
+  const bytes = new TextEncoder().encode(text);
+  const scanner = new JsonObjectScanner("f.json");
+  const found = [];
+  for (let at = 0; at < bytes.length; at += chunkBytes) {
+    found.push(...scanner.push(bytes.subarray(at, at + chunkBytes)));
+  }
+  scanner.end();
+  return found;
+}
+
+const values = (text: string, chunkBytes?: number) => scan(text, chunkBytes).map(({ value }) => value);
+
+Deno.test("JsonObjectScanner cuts the outermost objects out of any text, however it is chunked", () => {
+  const object = fc.dictionary(fc.string(), fc.jsonValue());
+  fc.assert(
+    fc.property(
+      fc.array(object),
+      fc.integer({ min: 1, max: 50 }),
+      fc.constantFrom(0, 1, 2, 3),
+      (objects, size, shape) => {
+        const texts = [
+          JSON.stringify(objects),
+          JSON.stringify(objects, null, 2),
+          objects.map((each) => JSON.stringify(each)).join("\n"),
+          JSON.stringify([[], [objects, 1.5e-3, "{[", true, null]]),
+        ];
+        assertEquals(values(texts[shape], size), JSON.parse(JSON.stringify(objects)));
+      },
+    ),
+  );
+});
+
+Deno.test("JsonObjectScanner tells where an object begins, in bytes", () => {
+  assertEquals(scan(`["é", {"a": 1}]`), [{ offsetBytes: 7, value: { a: 1 } }]);
+});
+
+Deno.test("JsonObjectScanner steps into an object that is longer than an object may be", () => {
+  const results = Array.from({ length: 30_000 }, (_, id) => ({ id, text: `}]"${"x".repeat(id % 50)}` }));
+  const text = JSON.stringify({
+    count: 7,
+    meta: { page: 1 },
+    lists: [results.slice(0, 20_000), results.slice(20_000)],
+  });
+  assertEquals(text.length > MAX_OBJECT_BYTES, true);
+  assertEquals(values(text, 7919), [{ page: 1 }, ...results]);
+});
+
+Deno.test("JsonObjectScanner says where a truncated text ends and what was open", () => {
+  const text = `[{"a": 1}, {"b": [2, 3]}]`;
+  for (let size = 1; size < text.length; size++) {
+    const error = assertThrows(() => scan(text.slice(0, size)), FormatError);
+    assertEquals(
+      error.message.startsWith(`Cannot read f.json at byte ${size}: the JSON ends inside the `),
+      true,
+    );
+  }
+});
+
+Deno.test("JsonObjectScanner refuses a file that is no JSON", () => {
+  for (const text of ["<html>", "PAR1", "\u0000", "'a'", "[}", "]"]) {
+    assertThrows(() => scan(text), FormatError, "Cannot read f.json at byte");
+  }
+});
+
+Deno.test("JsonObjectScanner hands on a damaged line of JSON lines as undefined and goes on", () => {
+  const lines = [`{"a": 1}`, `{"a": "cut`, `ERROR 500`, `{"a": tru}`, `{"a": 2}`].join("\n");
+  for (const chunkBytes of [1, 3, 100]) {
+    assertEquals(values(lines, chunkBytes), [{ a: 1 }, undefined, undefined, undefined, { a: 2 }]);
+  }
+});
+
+Deno.test("JsonObjectScanner reads no text, blanks and a byte order mark as nothing", () => {
+  for (const text of ["", " \r\n\t", "\u{feff}[]", "[[], [[]]]", "null"]) assertEquals(values(text), []);
+});
+
+Deno.test("JsonObjectScanner refuses lists nested without end", () => {
+  assertThrows(() => scan("[".repeat(600)), FormatError, "nested more than 512 deep");
+  const deep = `{"a":`.repeat(400_000);
+  assertThrows(() => scan(deep), FormatError);
+});
+
+Deno.test("JsonObjectScanner ends any bytes in objects or a FormatError", () => {
+  const byte = fc.constantFrom(...new TextEncoder().encode(`{}[]",:\\ \na1e-tn`), 0, 255);
+  fc.assert(fc.property(fc.array(byte, { maxLength: 60 }), (bytes) => {
+    const scanner = new JsonObjectScanner("f.json");
+    try {
+      for (const each of bytes) [...scanner.push(Uint8Array.of(each))];
+      scanner.end();
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+    }
+  }));
+});

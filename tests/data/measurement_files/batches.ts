@@ -1,0 +1,81 @@
+/** Measurements for tests, and what tests do with files of them. @module */
+import { fromFileUrl } from "@std/path";
+import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
+import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
+import {
+  readMeasurements,
+  type ReadOptions,
+  type SourcedBatch,
+} from "../../../lib/data/measurement_files/parquet_reader.ts";
+import { RejectLog } from "../../../lib/data/measurement_files/rejects.ts";
+
+/** `numRows` measurements, each unlike the others, of IPv4 and IPv6 in turns. */
+export function makeBatch(numRows: number, from = 0): Required<MeasurementBatch> {
+  const rows = Array.from({ length: numRows }, (_, i) => from + i);
+  const address = (row: number, host: number) =>
+    row % 2 === 0 ? `193.0.${host}.${row % 250}` : `2001:67c:${host}::${row % 250}`;
+  return {
+    numRows,
+    eventTimeUs: Float64Array.from(rows, (row) => 1_750_000_000_000_000 + row * 1_000_003),
+    srcAddr: rows.map((row) => address(row, 1)),
+    dstAddr: rows.map((row) => address(row, 2)),
+    ipVersion: Uint8Array.from(rows, (row) => row % 2 === 0 ? 4 : 6),
+    rttMs: Float64Array.from(rows, (row) => row % 7 === 0 ? -1 : row / 3),
+    msmId: Float64Array.from(rows, (row) => row % 5 === 0 ? NaN : 1_000_000 + row % 11),
+    prbId: Float64Array.from(rows, (row) => row % 13),
+    sizeBytes: new Float64Array(numRows).fill(64),
+    packetErrorCount: Float64Array.from(rows, (row) => row % 4),
+  };
+}
+
+/** Writes batches to a file; returns what the writer says. */
+export function writeParquet(path: string, batches: MeasurementBatch[]): { rows: number; sizeBytes: number } {
+  using writer = MeasurementParquetWriter.create(path);
+  for (const batch of batches) writer.append(batch);
+  return writer.close();
+}
+
+/** Reads all batches of files. */
+export async function readAll(
+  paths: string[],
+  options: Partial<ReadOptions> = {},
+): Promise<{ batches: SourcedBatch[]; rejects: RejectLog }> {
+  const rejects = options.rejects ?? new RejectLog();
+  const batches = await Array.fromAsync(readMeasurements(paths, { rejects, ...options }));
+  return { batches, rejects };
+}
+
+/** One batch of several. */
+export function joinBatches(batches: readonly MeasurementBatch[]): MeasurementBatch {
+  const join = (pick: (batch: MeasurementBatch) => ArrayLike<number> | undefined) =>
+    Float64Array.from(batches.flatMap((batch) => Array.from(pick(batch) ?? [])));
+  return {
+    numRows: batches.reduce((sum, { numRows }) => sum + numRows, 0),
+    eventTimeUs: join(({ eventTimeUs }) => eventTimeUs),
+    srcAddr: batches.flatMap(({ srcAddr }) => srcAddr),
+    dstAddr: batches.flatMap(({ dstAddr }) => dstAddr),
+    ipVersion: Uint8Array.from(join(({ ipVersion }) => ipVersion)),
+    rttMs: join(({ rttMs }) => rttMs),
+    msmId: join(({ msmId }) => msmId),
+    prbId: join(({ prbId }) => prbId),
+    sizeBytes: join(({ sizeBytes }) => sizeBytes),
+    packetErrorCount: join(({ packetErrorCount }) => packetErrorCount),
+  };
+}
+
+/** Runs `use` with a folder that is gone afterwards. */
+export async function withFolder(use: (folder: string) => Promise<void> | void): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "ping-llm-" });
+  try {
+    await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** A folder of real data; see `tests/data/README.md`. */
+export function realData(folder: string): string {
+  const path = fromFileUrl(new URL(`../${folder}`, import.meta.url));
+  Deno.statSync(path);
+  return path;
+}

@@ -1,0 +1,115 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { runStageProcess } from "../../cli/process.ts";
+import { withFolder } from "./batches.ts";
+import { ping } from "../measurement/ping_result.ts";
+
+Deno.test("import reads files and standard input, and does nothing the second time", () =>
+  withFolder(async (folder) => {
+    const [input, output] = [`${folder}/in.json`, `${folder}/out.parquet`];
+    Deno.writeTextFileSync(
+      input,
+      JSON.stringify([ping(), ping({ prb_id: 3, rcvd: 0, result: [{ x: "*" }] })]),
+    );
+    const args = ["import", "--input", input, "--output", output, "--json"];
+    const first = await runStageProcess(args);
+    assertEquals(first.code, 0, first.stderr);
+    const { seconds, ...json } = JSON.parse(first.stdout);
+    assert(seconds > 0);
+    assertEquals(json, {
+      stage: "import",
+      rows: 2,
+      failed: 1,
+      duplicates: 0,
+      skipped: 0,
+      skippedByType: {},
+      rejected: {},
+      sources: 1,
+      destinations: 1,
+      firstTime: "2020-09-13T12:26:40.000Z",
+      lastTime: "2020-09-13T12:26:40.000Z",
+      doneAlready: false,
+      outputs: [output],
+    });
+    const { mtime } = Deno.statSync(output);
+    const second = await runStageProcess(args);
+    assertEquals(JSON.parse(second.stdout).doneAlready, true);
+    assertEquals(JSON.parse(second.stdout).rows, 2);
+    assertEquals(Deno.statSync(output).mtime, mtime);
+
+    const other = await runStageProcess([...args, "--rtt", "min"]);
+    assertEquals(other.code, 1);
+    assertStringIncludes(other.stderr, "import with other inputs or options wrote it");
+    const stdin = new TextEncoder().encode(JSON.stringify(ping()));
+    const piped = await runStageProcess([
+      "import",
+      "--input",
+      "-",
+      "--output",
+      output,
+      "--overwrite",
+      "--json",
+    ], { stdin });
+    assertEquals(piped.code, 0, piped.stderr);
+    assertEquals(JSON.parse(piped.stdout).rows, 1);
+  }));
+
+Deno.test("import fails with one line for every bad input", () =>
+  withFolder(async (folder) => {
+    Deno.mkdirSync(`${folder}/empty`);
+    Deno.writeTextFileSync(`${folder}/cut.json`, `[{"type": "ping"`);
+    Deno.writeTextFileSync(`${folder}/page.json`, "<html>");
+    Deno.writeTextFileSync(`${folder}/none.jsonl`, "\n");
+    const pipe = `${folder}/pipe.json`;
+    assert(new Deno.Command("mkfifo", { args: [pipe] }).outputSync().success);
+    const cases: [string[], number, string][] = [
+      [["--input", `${folder}/none.jsonl`], 1, "found no ping result (no object at all)"],
+      [["--input", pipe], 1, "it is a named pipe, expected a file"],
+      [["--input", `${folder}/none.json`], 1, "no such file"],
+      [["--input", `${folder}/empty`], 1, "expected a file of RIPE Atlas results"],
+      [["--input", `${folder}/cut.json`], 1, `Cannot read ${folder}/cut.json at byte 16`],
+      [["--input", `${folder}/page.json`], 1, "it is not JSON"],
+      [["--input", `${folder}/cut.json`, "--rtt", "fastest"], 2, "mean | min | median | each was wanted"],
+      [["--inptu", "x"], 2, "did you mean input?"],
+      [[], 2, "--input P is missing"],
+    ];
+    for (const [args, code, message] of cases) {
+      const result = await runStageProcess(["import", "--output", `${folder}/out.parquet`, ...args]);
+      assertEquals(result.code, code, result.stderr);
+      assertStringIncludes(result.stderr, message);
+      assertEquals(result.stderr.trim().split("\n").length, 1, result.stderr);
+      assertEquals(result.stdout, "");
+    }
+  }));
+
+Deno.test("synth writes the same bytes for the same options, others for another seed", () =>
+  withFolder(async (folder) => {
+    const make = async (name: string, ...more: string[]) => {
+      const output = `${folder}/${name}.parquet`;
+      const args = [
+        "synth",
+        "--output",
+        output,
+        "--rows",
+        "3000",
+        "--probes",
+        "20",
+        "--destinations",
+        "9",
+        "--json",
+      ];
+      const { code, stdout, stderr } = await runStageProcess([...args, ...more]);
+      assertEquals(code, 0, stderr);
+      assertEquals(JSON.parse(stdout).rows, 3000);
+      assertEquals(JSON.parse(stdout).outputs, [output, `${folder}/${name}.truth.json`]);
+      return [Deno.readFileSync(output), Deno.readTextFileSync(`${folder}/${name}.truth.json`)];
+    };
+    const a = await make("a");
+    assertEquals(await make("b"), a);
+    const c = await make("c", "--seed", "1");
+    assert(c[1] !== a[1]);
+    const refused = await runStageProcess(["synth", "--output", `${folder}/a.parquet`, "--rows", "10"]);
+    assertEquals(refused.code, 1);
+    assertStringIncludes(refused.stderr, "--overwrite");
+    const tooFew = await runStageProcess(["synth", "--output", `${folder}/d.parquet`, "--destinations", "1"]);
+    assertStringIncludes(tooFew.stderr, "at least 2 of each");
+  }));

@@ -1,0 +1,46 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { parseTimeUs, type TimeUnit } from "../../../lib/data/measurement/time_text.ts";
+
+Deno.test("parseTimeUs() takes ISO 8601 and Unix time to the microsecond", () => {
+  const expected: [text: string, timeUs: number, unit?: TimeUnit][] = [
+    ["2023-11-14T22:13:20.1234569Z", 1_700_000_000_123_456],
+    ["2023-11-14 23:13:20.5+01:00", 1_700_000_000_500_000],
+    ["2023-11-14 22:13:20+00", 1_700_000_000_000_000],
+    ["2023-11-14T20:43:20-0130", 1_700_000_000_000_000],
+    ["1700000000.123456", 1_700_000_000_123_456],
+    ["1700000000", 1_700_000_000_000_000],
+    ["1700000000123", 1_700_000_000_123_000, "milliseconds"],
+    ["1700000000123.5", 1_700_000_000_123_500, "milliseconds"],
+    ["1700000000123456", 1_700_000_000_123_456, "microseconds"],
+    ["2023-11-14", 1_699_920_000_000_000, "milliseconds"],
+  ];
+  for (const [text, timeUs, unit] of expected) assertEquals(parseTimeUs(text, unit), { timeUs }, text);
+});
+
+Deno.test("parseTimeUs() tells dates apart that there are and that there are not, in any order", () => {
+  for (const [text, isDate] of [["2024-02-29", true], ["2023-02-29", false], ["2024-02-29", true]] as const) {
+    assertEquals("timeUs" in parseTimeUs(`${text}T00:00`), isDate, text);
+  }
+});
+
+Deno.test("parseTimeUs() says which unit a number of another unit is in", () => {
+  const faults: [text: string, unit: TimeUnit, fault: string][] = [
+    [
+      "1700000000",
+      "milliseconds",
+      "these look like seconds, expected Unix milliseconds, such as 1700000000000",
+    ],
+    [
+      "1700000000123",
+      "seconds",
+      "these look like milliseconds, expected Unix seconds, such as 1700000000",
+    ],
+    ["yesterday", "microseconds", "it is not a time, expected a time as ISO 8601 or Unix microseconds"],
+    ["1700000000.", "seconds", "it is not a time"],
+  ];
+  for (const [text, unit, fault] of faults) {
+    const parsed = parseTimeUs(text, unit);
+    assert("fault" in parsed, text);
+    assertStringIncludes(parsed.fault, fault);
+  }
+});

@@ -1,0 +1,139 @@
+/**
+ * What the stages that read make of a broken copy, as users run them.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { runStageProcess } from "../../cli/process.ts";
+import { readManifest } from "../../../lib/io/files/manifest.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { withCheckpoint } from "../../query/tiny_checkpoint.ts";
+
+/** A folder with `synth.parquet`, `shards` of it and `rows` of these. */
+async function makeChain(folder: TemporaryFolder): Promise<void> {
+  const [synth, shards, rows] = ["synth.parquet", "shards", "rows"].map((name) => folder.at(name));
+  const few = ["--train-shards", "3", "--val-shards", "1", "--test-shards", "1"];
+  await succeed("synth", "--output", synth, "--rows", "4000", "--probes", "40");
+  await succeed("shard", "--input", synth, "--output", shards, ...few);
+  await succeed("probe-rows", "--input", shards, "--output", rows, "--shards", "3");
+}
+
+async function succeed(...args: string[]): Promise<string> {
+  const { code, stderr } = await runStageProcess(args);
+  assertEquals(code, 0, stderr);
+  return stderr;
+}
+
+/** Runs the stages one after the other; each has to end with 1 and one line that matches. */
+async function assertRefused(stages: readonly string[][], message: RegExp): Promise<void> {
+  for (const args of stages) {
+    const { code, stdout, stderr } = await runStageProcess(args);
+    assertMatch(stderr, message, args.join(" "));
+    assertEquals([code, stdout, stderr.trim().split("\n").length], [1, "", 1], stderr);
+  }
+}
+
+/** Does something to a file of a folder and puts it back afterwards. */
+async function whileBroken(path: string, breaking: () => void, work: () => Promise<void>): Promise<void> {
+  const bytes = Deno.readFileSync(path);
+  breaking();
+  await work();
+  Deno.writeFileSync(path, bytes);
+}
+
+Deno.test("every stage that reads refuses a folder with a missing, replaced or further file", () =>
+  withCheckpoint(async (scratch, checkpoint) => {
+    using folder = new TemporaryFolder();
+    await makeChain(folder);
+    const output = ["--output", join(scratch, "out")];
+    const [shards, rows] = [folder.at("shards"), folder.at("rows")];
+    const model = ["--checkpoint", checkpoint];
+    const ofShards = [
+      ["probe-rows", "--input", shards, ...output],
+      ["shard", "--input", shards, ...output],
+      ["pretokenize", "--vocab", "v1", "--input", shards, ...output],
+      ["score", ...model, "--input", shards, "--output", join(scratch, "out.parquet")],
+      ["query", "likelihood", ...model, "--input", shards],
+      ["inspect", shards],
+    ];
+    const ofRows = [
+      ["train", "--data", rows, "--run", join(scratch, "run")],
+      ["eval", ...model, "--data", rows, ...output],
+      ["pretokenize", "--input", rows, ...output],
+      ["inspect", rows],
+    ];
+    const cases: [stages: string[][], first: string, other: string][] = [
+      [ofShards, join(shards, "train/shard-00001.parquet"), join(shards, "train/shard-00002.parquet")],
+      [
+        ofRows,
+        join(rows, "test/test-00000-of-00001.arrayrecord"),
+        join(rows, "val/val-00000-of-00001.arrayrecord"),
+      ],
+    ];
+    for (const [stages, path, other] of cases) {
+      await whileBroken(
+        path,
+        () => Deno.removeSync(path),
+        () => assertRefused(stages, /is missing, all that/),
+      );
+      const replaced = / has (\d+ bytes, expected \d+|another SHA-256)/;
+      await whileBroken(path, () => Deno.copyFileSync(other, path), () => assertRefused(stages, replaced));
+      const stale = path.replace(/00001|00000/, "99999");
+      Deno.copyFileSync(other, stale);
+      await assertRefused(stages, /no manifest lists .*99999/);
+      Deno.removeSync(stale);
+    }
+    assertEquals([...Deno.readDirSync(scratch)].filter(({ name }) => name.startsWith("out")), []);
+  }));
+
+Deno.test("stages read what is whole, and follow links with a line for the user", async () => {
+  using folder = new TemporaryFolder();
+  await makeChain(folder);
+  const [shards, elsewhere] = [folder.at("shards"), folder.at("elsewhere")];
+  Deno.renameSync(join(shards, "train"), elsewhere);
+  Deno.symlinkSync(elsewhere, join(shards, "train"));
+  const args = ["probe-rows", "--input", shards, "--shards", "3", "--verify"];
+  const lines = await succeed(...args, "--output", folder.at("again"));
+  assertStringIncludes(lines, `following ${shards}/train -> ${Deno.realPathSync(elsewhere)}\n`);
+  for (const split of ["train", "val", "test"]) {
+    for (const { name } of Deno.readDirSync(folder.at(`rows/${split}`))) {
+      const [old, made] = ["rows", "again"].map((root) =>
+        Deno.readFileSync(folder.at(`${root}/${split}/${name}`))
+      );
+      assertEquals(made, old);
+    }
+  }
+  await succeed("inspect", folder.at("again"), "--verify");
+});
+
+Deno.test("every stage that reads refuses a large folder with files of a run with another seed", () =>
+  withCheckpoint(async (scratch, checkpoint) => {
+    using folder = new TemporaryFolder();
+    const synth = folder.at("synth.parquet");
+    await succeed("synth", "--output", synth, "--rows", "4000", "--probes", "300");
+    const [rows, other] = ["rows", "other"].map((name) => folder.at(name));
+    for (const [output, seed] of [[rows, "1"], [other, "2"]]) {
+      const args = ["--input", synth, "--output", output, "--seed", seed, "--shards", "256"];
+      await succeed("probe-rows", "--split-by", "probe", ...args);
+    }
+    const outputsOf = (root: string) => readManifest(join(root, "manifest.json"))?.outputs ?? [];
+    assert(outputsOf(rows).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) > 1 << 24);
+    // What nothing but the content of the files tells apart.
+    const same = outputsOf(rows).filter(({ path, sizeBytes, sha256, counts }) => {
+      const found = outputsOf(other).find((output) => output.path === path);
+      return found?.sizeBytes === sizeBytes && found.sha256 !== sha256 &&
+        found.counts?.records === counts?.records;
+    });
+    assert(same.length > 1);
+    for (const { path } of same) Deno.copyFileSync(join(other, path), join(rows, path));
+    const output = ["--output", join(scratch, "out")];
+    const reading = [
+      ["train", "--data", rows, "--run", join(scratch, "run")],
+      ["eval", "--checkpoint", checkpoint, "--data", rows, ...output],
+      ["pretokenize", "--input", rows, ...output],
+      ["inspect", rows],
+    ];
+    await assertRefused(reading, /^error: Cannot read .* has other bytes at its ends than were written/);
+    await succeed("inspect", other);
+  }));

@@ -1,0 +1,126 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { KeyTable, KeyTranslation } from "../../../../lib/data/probe_rows/external_sort/key_table.ts";
+import {
+  addressToWords,
+  hashKey,
+  KeyKind,
+  wordsToAddress,
+} from "../../../../lib/data/probe_rows/external_sort/source_key.ts";
+import { TimeSorter } from "../../../../lib/data/probe_rows/external_sort/sorted_rows.ts";
+import { philox4x32 } from "../../../../lib/base/random.ts";
+import { parseAddress } from "../../../../lib/data/addresses/ip.ts";
+
+Deno.test("TimeSorter.sort() orders rows by time and keeps the order of equal times", () => {
+  const sorter = new TimeSorter();
+  const times = fc.oneof(
+    fc.array(fc.nat(20), { maxLength: 400, size: "max" }),
+    fc.array(fc.double({ noNaN: true, min: -1e16, max: 1e16 }), { maxLength: 400, size: "max" }),
+    fc.array(fc.nat(1000), { maxLength: 400, size: "max" }).map((values) => values.sort((a, b) => a - b)),
+    fc.array(fc.nat(1000), { maxLength: 400, size: "max" }).map((values) => values.sort((a, b) => b - a)),
+  );
+  fc.assert(
+    fc.property(times, (values) => {
+      const timesUs = Float64Array.from(values);
+      const rows = Uint32Array.from(values, (_, row) => row);
+      // Array.prototype.sort is stable (ECMA-262, 23.1.3.30).
+      const wanted = Array.from(rows).sort((a, b) => timesUs[a] - timesUs[b]);
+      sorter.sort(rows, timesUs);
+      assertEquals(Array.from(rows), wanted);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("TimeSorter.sort() sorts a slice and leaves the rest of its array alone", () => {
+  const timesUs = Float64Array.from({ length: 1000 }, (_, row) => (row * 7919) % 1000);
+  const rows = Uint32Array.from({ length: 1000 }, (_, row) => row);
+  new TimeSorter().sort(rows.subarray(100, 900), timesUs);
+  assertEquals(Array.from(rows.subarray(0, 100)), Array.from({ length: 100 }, (_, i) => i));
+  assertEquals(Array.from(rows.subarray(900)), Array.from({ length: 100 }, (_, i) => 900 + i));
+  const wanted = Array.from({ length: 800 }, (_, i) => 100 + i).sort((a, b) => timesUs[a] - timesUs[b]);
+  assertEquals(Array.from(rows.subarray(100, 900)), wanted);
+});
+
+Deno.test("KeyTable.idOf() numbers distinct keys as they come, past several growths", () => {
+  const table = new KeyTable();
+  const words = new Uint32Array(4);
+  for (let pass = 0; pass < 2; pass++) {
+    for (let i = 0; i < 20_000; i++) {
+      words.set([i % 3, 0, i % 7 === 0 ? 0xffffffff : 0, i >> 1]);
+      // Two kinds of each key.
+      assertEquals(table.idOf(words, 0, 4 + (i & 1)), i);
+    }
+  }
+  assertEquals(table.size, 20_000);
+  table.clear();
+  assertEquals(table.idOf(words, 0, 4), 0);
+});
+
+Deno.test("KeyTranslation.idOf() gives the ids of the same keys when either table changes", () => {
+  const to = new KeyTable();
+  const translation = new KeyTranslation(to);
+  const tables = [new KeyTable(), new KeyTable()];
+  const operations = fc.array(fc.tuple(fc.nat(1), fc.nat(3000), fc.nat(20)), { maxLength: 200, size: "max" });
+  fc.assert(
+    fc.property(operations, (steps) => {
+      for (const [which, word, cleared] of steps) {
+        const from = tables[which];
+        if (cleared === 0) from.clear();
+        if (cleared === 1) to.clear();
+        const key = Uint32Array.of(word, 1, 2, 3);
+        const id = translation.idOf(from, from.idOf(key, 0, 4));
+        assertEquals(id, to.idOf(key, 0, 4));
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
+Deno.test("KeyTable.idOf() agrees with a Map", () => {
+  const keys = fc.array(fc.tuple(fc.nat(3), fc.nat(3), fc.nat(3), fc.nat(3), fc.nat(1)), {
+    maxLength: 500,
+    size: "max",
+  });
+  fc.assert(
+    fc.property(keys, (values) => {
+      const table = new KeyTable();
+      const known = new Map<string, number>();
+      for (const [w0, w1, w2, w3, kind] of values) {
+        const name = `${w0} ${w1} ${w2} ${w3} ${kind}`;
+        if (!known.has(name)) known.set(name, known.size);
+        assertEquals(table.idOf(Uint32Array.of(9, w0, w1, w2, w3), 1, kind), known.get(name));
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
+Deno.test("wordsToAddress() gives back the address that addressToWords() took", () => {
+  const words = new Uint32Array(6);
+  const addresses = fc.oneof(
+    fc.ipV4(),
+    fc.ipV6(),
+    fc.constantFrom("::ffff:1.2.3.4", "::", "255.255.255.255"),
+  );
+  fc.assert(fc.property(addresses, (text) => {
+    const bytes = parseAddress(text);
+    assert(bytes, text);
+    addressToWords(bytes, words, 1);
+    const again = wordsToAddress(words, 1, bytes.length === 4 ? KeyKind.IPV4 : KeyKind.IPV6);
+    assertEquals(parseAddress(again), bytes);
+  }));
+  addressToWords(Uint8Array.of(192, 0, 2, 1), words, 0);
+  assertEquals(Array.from(words.subarray(0, 4)), [0, 0, 0, 0xc0000201]);
+});
+
+Deno.test("hashKey() is Philox keyed by seed and kind, so published splits stay what they are", () => {
+  assertEquals(hashKey([0, 0, 0, 0xc0000201], KeyKind.IPV4, 7), philox4x32([0, 0, 0, 0xc0000201], [7, 4]));
+  // Random123's known answer for zero counter and key (kat_vectors, philox4x32 10).
+  assertEquals(Array.from(hashKey([0, 0, 0, 0], KeyKind.PROBE, 0)), [
+    0x6627e8d5,
+    0xe169c58d,
+    0xbc57ac4c,
+    0x9b00dbd8,
+  ]);
+});

@@ -1,0 +1,251 @@
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  Binary,
+  Field,
+  Int8,
+  List,
+  makeVector,
+  RecordBatch,
+  RecordBatchStreamWriter,
+  Table,
+  tableFromArrays,
+  tableFromIPC,
+  tableToIPC,
+  TimestampMicrosecond,
+  type Vector,
+  vectorFromArray,
+} from "apache-arrow";
+import fc from "fast-check";
+import { FormatError } from "../../../lib/base/errors.ts";
+import {
+  decodeProbeRow,
+  decodeProbeRowHeader,
+  encodeProbeRow,
+  type ProbeRow,
+  probeRowSrcId,
+} from "../../../lib/data/probe_rows/probe_row.ts";
+import { encodeWithArrow } from "./probe_row_arrow.ts";
+
+const WHERE = { path: "rows.arrayrecord", place: "record 3" };
+
+const measurement = fc.record({
+  timeUs: fc.integer({ min: -(2 ** 52), max: 2 ** 52 }),
+  src: fc.nat(1),
+  dst: fc.nat(2),
+  version: fc.constantFrom(4, 6),
+  rttMs: fc.float({ noNaN: true }),
+});
+const probeRow: fc.Arbitrary<ProbeRow> = fc.record({
+  srcId: fc.bigInt({ min: 0n, max: 2n ** 60n - 1n }),
+  srcAddrs: fc.array(fc.ipV4(), { minLength: 2, maxLength: 2 }),
+  dstAddrs: fc.array(fc.oneof(fc.ipV6(), fc.string({ unit: "grapheme" })), { minLength: 3, maxLength: 5 }),
+  measurements: fc.array(measurement, { minLength: 1, maxLength: 40 }),
+}).map(({ srcId, srcAddrs, dstAddrs, measurements }) => ({
+  srcId,
+  srcAddrs,
+  dstAddrs,
+  eventTimeUs: Float64Array.from(measurements.map((m) => m.timeUs)).sort(),
+  srcIndex: Int32Array.from(measurements.map((m) => m.src)),
+  dstIndex: Int32Array.from(measurements.map((m) => m.dst)),
+  ipVersion: Int8Array.from(measurements.map((m) => m.version)),
+  rttMs: Float32Array.from(measurements.map((m) => m.rttMs)),
+}));
+
+const example: ProbeRow = {
+  srcId: probeRowSrcId("192.0.2.1"),
+  srcAddrs: ["192.0.2.1"],
+  dstAddrs: ["198.51.100.7", "203.0.113.9"],
+  eventTimeUs: Float64Array.of(1_750_000_000_000_000, 1_750_000_000_000_001, 1_750_000_004_500_000),
+  srcIndex: Int32Array.of(0, 0, 0),
+  dstIndex: Int32Array.of(1, 0, 1),
+  ipVersion: Int8Array.of(4, 4, 4),
+  rttMs: Float32Array.of(12.5, -1, 0.25),
+};
+
+Deno.test("decodeProbeRow() gives back what encodeProbeRow() was given, at any alignment of the bytes", () => {
+  fc.assert(
+    fc.property(probeRow, fc.nat(15), (row, shift) => {
+      const bytes = encodeProbeRow(row);
+      const shifted = new Uint8Array(bytes.length + shift);
+      shifted.set(bytes, shift);
+      assertEquals(decodeProbeRow(shifted.subarray(shift), WHERE), row);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+Deno.test("encodeProbeRow() writes equal bytes for equal rows, whatever was written before", () => {
+  const before = encodeProbeRow(example);
+  fc.assert(fc.property(probeRow, (row) => encodeProbeRow(row).length > 0), { numRuns: 10 });
+  assertEquals(encodeProbeRow(structuredClone(example)), before);
+});
+
+Deno.test("encodeProbeRow() writes the bytes that apache-arrow writes", () => {
+  fc.assert(fc.property(probeRow, (row) => assertEquals(encodeProbeRow(row), encodeWithArrow(row).outer)), {
+    numRuns: 100,
+  });
+});
+
+Deno.test("encodeProbeRow() writes the columns of the format", () => {
+  const outer = tableFromIPC(encodeProbeRow(example));
+  assertEquals(outer.schema.fields.map((field) => `${field.name} ${field.type}`), [
+    "src_id Int64",
+    "measurements Binary",
+    "n_measurements Int32",
+    "time_span_seconds Float64",
+    "first_timestamp Timestamp<MICROSECOND>",
+    "last_timestamp Timestamp<MICROSECOND>",
+  ]);
+  const row = outer.get(0);
+  assertEquals([row?.src_id, row?.n_measurements, row?.time_span_seconds], [example.srcId, 3, 4.5]);
+  const inner = tableFromIPC(row?.measurements as Uint8Array);
+  assertEquals(inner.schema.fields.map((field) => `${field.name} ${field.type}`), [
+    "event_time Timestamp<MICROSECOND>",
+    "src_addr Dictionary<Int32, Utf8>",
+    "dst_addr Dictionary<Int32, Utf8>",
+    "ip_version Int8",
+    "rtt Float32",
+  ]);
+  assertEquals(inner.toArray().map((m) => m.dst_addr), ["203.0.113.9", "198.51.100.7", "203.0.113.9"]);
+});
+
+Deno.test("decodeProbeRowHeader() reads the counts without the measurements", () => {
+  const { measurements, ...header } = decodeProbeRowHeader(encodeProbeRow(example), WHERE);
+  assertEquals(header, {
+    srcId: example.srcId,
+    numMeasurements: 3,
+    timeSpanS: 4.5,
+    firstTimeUs: 1_750_000_000_000_000,
+    lastTimeUs: 1_750_000_004_500_000,
+  });
+  assertEquals(measurements.length > 0, true);
+});
+
+Deno.test("probeRowSrcId() is the first 15 hex digits of the MD5 of the text", () => {
+  // printf 192.0.2.1 | md5sum
+  assertEquals(probeRowSrcId("192.0.2.1").toString(16), "d0f88d6c8776726");
+  assertEquals(probeRowSrcId("") < 2n ** 60n, true);
+});
+
+const TIMES = vectorFromArray([1, 2, 3], new TimestampMicrosecond());
+
+/** Replaces the inner stream of the example by another table. */
+function withInner(columns: Record<string, Vector>): Uint8Array {
+  const inner = tableToIPC(new Table(columns), "stream");
+  const outer = {
+    src_id: vectorFromArray([1n]),
+    measurements: vectorFromArray([inner], new Binary()),
+    n_measurements: makeVector(Int32Array.of(3)),
+    time_span_seconds: makeVector(Float64Array.of(0)),
+    first_timestamp: vectorFromArray([0], new TimestampMicrosecond()),
+    last_timestamp: vectorFromArray([0], new TimestampMicrosecond()),
+  };
+  return tableToIPC(new Table(outer), "stream");
+}
+
+Deno.test("decodeProbeRow() refuses bytes that are no probe row, naming the file and the record", () => {
+  const noRow = tableToIPC(tableFromArrays({ a: Int32Array.of(1) }), "stream");
+  const twoRows = tableToIPC(tableFromArrays({ src_id: Int32Array.of(1, 2) }), "stream");
+  const cases: [Uint8Array, string][] = [
+    [new Uint8Array(0), "no Arrow schema"],
+    [new TextEncoder().encode("an image"), "Arrow message passes the end"],
+    [noRow, "no column src_id"],
+    [twoRows, "2 rows"],
+    [withInner({ event_time: makeVector(Int32Array.of(1, 2)) }), "2 measurements, its n_measurements is 3"],
+    [withInner({ event_time: TIMES }), "no column src_addr"],
+    [withInner({ event_time: TIMES, src_addr: makeVector(Int32Array.of(1, 2, 3)) }), "expected utf8"],
+  ];
+  for (const [bytes, message] of cases) {
+    const error = assertThrows(() => decodeProbeRow(bytes, WHERE), FormatError, message);
+    assertEquals(error.message.startsWith("Cannot read rows.arrayrecord at record 3: "), true, error.message);
+  }
+});
+
+Deno.test("decodeProbeRow() refuses a stream of several batches", () => {
+  const table = tableFromIPC(encodeProbeRow(example));
+  const writer = new RecordBatchStreamWriter();
+  for (let i = 0; i < 2; i++) writer.write(new RecordBatch(table.schema, table.batches[0].data));
+  writer.finish();
+  assertThrows(() => decodeProbeRow(writer.toUint8Array(true), WHERE), FormatError, "several batches");
+});
+
+/** The example's bytes with the first run of these int32 replaced. */
+function withInts(found: number[], put: number[]): Uint8Array {
+  const bytes = encodeProbeRow(example);
+  const wanted = new Uint8Array(Int32Array.from(found).buffer);
+  const at = bytes.findIndex((_, i) => wanted.every((byte, k) => bytes[i + k] === byte));
+  assert(at >= 0, `${found} are not in the record`);
+  bytes.set(new Uint8Array(Int32Array.from(put).buffer), at);
+  return bytes;
+}
+
+Deno.test("decodeProbeRow() refuses indices outside the dictionary and offsets that go back or outside", () => {
+  const cases: [number[], number[], string][] = [
+    [[1, 0, 1], [1, 2, 1], "points outside its dictionary (measurement 1)"],
+    [[1, 0, 1], [-1, 0, 1], "points outside its dictionary (measurement 0)"],
+    [[0, 12, 23], [0, 24, 23], "reaches outside the record"],
+    [[0, 12, 23], [0, 12, 99], "reaches outside the record"],
+    [[0, 12, 23], [-5, 12, 23], "reaches outside the record"],
+  ];
+  for (const [found, put, message] of cases) {
+    assertThrows(() => decodeProbeRow(withInts(found, put), WHERE), FormatError, message);
+  }
+});
+
+Deno.test("decodeProbeRow() refuses lengths below zero", () => {
+  const bytes = encodeProbeRow(example);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at + 8 <= bytes.length; at += 4) {
+    // The length of the dictionary of destinations, in its batch and its field node.
+    if (view.getBigInt64(at, true) === 2n) view.setBigInt64(at, -5n, true);
+  }
+  assertThrows(() => decodeProbeRow(bytes, WHERE), FormatError, "has -5 rows");
+});
+
+Deno.test("decodeProbeRow() shows no more than the start of a column's name, and reads no endless one", () => {
+  for (
+    const [length, message] of [[5000, "is list, which is not supported"], [
+      100_000,
+      "not an Arrow IPC stream",
+    ]] as const
+  ) {
+    const name = "x".repeat(length);
+    const bytes = tableToIPC(
+      new Table({ [name]: vectorFromArray([[1]], new List(new Field("i", new Int8()))) }),
+      "stream",
+    );
+    const error = assertThrows(() => decodeProbeRow(bytes, WHERE), FormatError);
+    assertStringIncludes(error.message, message);
+    assert(error.message.length < 300, error.message);
+  }
+});
+
+Deno.test("decodeProbeRow() gives a row or a FormatError for damaged bytes", () => {
+  const bytes = encodeProbeRow(example);
+  const attempt = (damaged: Uint8Array) => {
+    try {
+      decodeProbeRow(damaged, WHERE);
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+    }
+  };
+  for (let length = 0; length < bytes.length; length += 7) attempt(bytes.subarray(0, length));
+  for (let i = 0; i < bytes.length; i++) {
+    for (const change of [1, 0x80, 0xff]) {
+      const damaged = bytes.slice();
+      damaged[i] ^= change;
+      attempt(damaged);
+    }
+  }
+});
+
+for (const name of ["dictionary", "plain", "small_index"]) {
+  Deno.test(`decodeProbeRow() reads what Arrow's Python library wrote (${name})`, () => {
+    const url = new URL(`../../golden/probe_row/${name}.arrow`, import.meta.url);
+    assertEquals(decodeProbeRow(Deno.readFileSync(url), WHERE), {
+      ...example,
+      dstAddrs: ["203.0.113.9", "198.51.100.7"],
+      dstIndex: Int32Array.of(0, 1, 0),
+    });
+  });
+}

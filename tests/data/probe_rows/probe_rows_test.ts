@@ -1,0 +1,319 @@
+import { assert, assertEquals, assertLessOrEqual, assertRejects } from "@std/assert";
+import { join } from "@std/path";
+import fc from "fast-check";
+import { FormatError, UsageError, UserError } from "../../../lib/base/errors.ts";
+import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
+import { buildProbeRows } from "../../../lib/data/probe_rows/probe_rows.ts";
+import { shardMeasurements } from "../../../lib/data/probe_rows/shard.ts";
+import { listSplitInputs } from "../../../lib/data/probe_rows/split_folders.ts";
+import { SPLIT_MODES, SPLIT_NAMES } from "../../../lib/data/probe_rows/splits.ts";
+import { ArrayRecordReader } from "../../../lib/io/array_record/reader.ts";
+import { decodeProbeRow, type ProbeRow, probeRowSrcId } from "../../../lib/data/probe_rows/probe_row.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { folderHashes } from "./folder_hashes.ts";
+import { sampleBatch, writeParquet } from "./sample_parquet.ts";
+import { PROBE_ROWS_OPTIONS } from "./stage_options.ts";
+
+/** So little that partitions hold at most 1,024 rows and larger sources are sorted on disk. */
+const TINY_MEMORY_BYTES = 1e5;
+
+async function readRecords(folder: string, split: string): Promise<ProbeRow[]> {
+  const rows: ProbeRow[] = [];
+  const names = [...Deno.readDirSync(join(folder, split))].map(({ name }) => name).sort();
+  for (const name of names) {
+    const path = join(folder, split, name);
+    const reader = await ArrayRecordReader.open(path);
+    for (const record of reader) rows.push(decodeProbeRow(record.slice(), { path }));
+    reader.close();
+  }
+  return rows;
+}
+
+type Measurement = string;
+
+/** The measurements of each source, by src_id, in the order in which they stand. */
+function bySource(rows: ProbeRow[]): Map<bigint, Measurement[]> {
+  const sources = new Map<bigint, Measurement[]>();
+  for (const row of rows) {
+    const list = sources.get(row.srcId) ?? [];
+    sources.set(row.srcId, list);
+    for (let i = 0; i < row.eventTimeUs.length; i++) {
+      const src = row.srcAddrs[row.srcIndex[i]];
+      const dst = row.dstAddrs[row.dstIndex[i]];
+      list.push(`${row.eventTimeUs[i]} ${src} ${dst} ${row.ipVersion[i]} ${row.rttMs[i]}`);
+    }
+  }
+  return sources;
+}
+
+/** What the stage must find, by the plainest means: a Map and the language's stable sort. */
+function reference(batch: MeasurementBatch, groupBy: "src_addr" | "prb_id"): Map<bigint, Measurement[]> {
+  const groups = new Map<bigint, { timeUs: number; text: Measurement }[]>();
+  for (let row = 0; row < batch.numRows; row++) {
+    const src = batch.srcAddr[row];
+    const key = groupBy === "src_addr" ? probeRowSrcId(src) : BigInt(batch.prbId?.[row] ?? -1);
+    const list = groups.get(key) ?? [];
+    groups.set(key, list);
+    const timeUs = batch.eventTimeUs[row];
+    const rttMs = Math.fround(batch.rttMs[row]);
+    list.push({ timeUs, text: `${timeUs} ${src} ${batch.dstAddr[row]} ${batch.ipVersion[row]} ${rttMs}` });
+  }
+  const entries = [...groups].map(([key, list]) =>
+    [key, list.sort((a, b) => a.timeUs - b.timeUs).map(({ text }) => text)] as const
+  );
+  return new Map(entries);
+}
+
+/** Asserts that the records hold what the reference says, with a short message where they do not. */
+function assertHolds(rows: ProbeRow[], wanted: Map<bigint, Measurement[]>): void {
+  const found = bySource(rows);
+  assertEquals([...found.keys()].sort(), [...wanted.keys()].sort());
+  for (const [source, measurements] of wanted) {
+    measurements.forEach((text, i) =>
+      assertEquals(found.get(source)?.[i], text, `${source}, measurement ${i}`)
+    );
+    assertEquals(found.get(source)?.length, measurements.length);
+  }
+}
+
+Deno.test("buildProbeRows() gives each source's measurements in time order, equal times in file order", async () => {
+  using folder = new TemporaryFolder();
+  const batch = sampleBatch({ numRows: 20_000 });
+  writeParquet(folder.at("in.parquet"), batch);
+  for (const groupBy of ["src_addr", "prb_id"] as const) {
+    const output = folder.at(groupBy);
+    const result = await buildProbeRows({
+      ...PROBE_ROWS_OPTIONS,
+      inputs: [folder.at("in.parquet")],
+      output,
+      groupBy,
+    });
+    const rows = (await Promise.all(SPLIT_NAMES.map((split) => readRecords(output, split)))).flat();
+    assertHolds(rows, reference(batch, groupBy));
+    const { train, val, test } = result.splits;
+    assertEquals(train.measurements + val.measurements + test.measurements, 20_000);
+    assertEquals(train.sources + val.sources + test.sources, rows.length);
+    assertEquals([train.shards, val.shards, test.shards], [4, 1, 1]);
+  }
+});
+
+Deno.test("buildProbeRows() agrees with the reference on any small input and memory limit", async () => {
+  const inputs = fc.record({
+    numRows: fc.integer({ min: 0, max: 300 }),
+    numProbes: fc.integer({ min: 1, max: 20 }),
+    seed: fc.nat(1000),
+    isTiny: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(inputs, async ({ numRows, numProbes, seed, isTiny }) => {
+      using folder = new TemporaryFolder();
+      const batch = sampleBatch({ numRows, numProbes, seed });
+      writeParquet(folder.at("in.parquet"), batch);
+      const limits = isTiny ? { memoryLimitBytes: TINY_MEMORY_BYTES, maxRowSizeBytes: 12_000 } : {};
+      const options = {
+        ...PROBE_ROWS_OPTIONS,
+        ...limits,
+        inputs: [folder.at("in.parquet")],
+        output: folder.at("out"),
+      };
+      await buildProbeRows(options);
+      const rows = (await Promise.all(SPLIT_NAMES.map((split) => readRecords(options.output, split)))).flat();
+      assertHolds(rows, reference(batch, "src_addr"));
+    }),
+    { numRuns: 10 },
+  );
+});
+
+Deno.test("buildProbeRows() writes the same bytes whatever the memory limit, also when a source exceeds it", async () => {
+  using folder = new TemporaryFolder();
+  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20_000 }));
+  for (const groupBy of ["src_addr", "prb_id"] as const) {
+    const options = {
+      ...PROBE_ROWS_OPTIONS,
+      inputs: [folder.at("in.parquet")],
+      groupBy,
+      maxRowSizeBytes: 12_000,
+    };
+    await buildProbeRows({ ...options, output: folder.at(`${groupBy}-large`) });
+    await buildProbeRows({
+      ...options,
+      output: folder.at(`${groupBy}-tiny`),
+      memoryLimitBytes: TINY_MEMORY_BYTES,
+    });
+    assertEquals(folderHashes(folder.at(`${groupBy}-tiny`)), folderHashes(folder.at(`${groupBy}-large`)));
+  }
+});
+
+Deno.test("buildProbeRows() cuts a long history at the row size, in time order", async () => {
+  using folder = new TemporaryFolder();
+  const batch = sampleBatch({ numRows: 20_000 });
+  writeParquet(folder.at("in.parquet"), batch);
+  const options = {
+    ...PROBE_ROWS_OPTIONS,
+    inputs: [folder.at("in.parquet")],
+    output: folder.at("out"),
+    maxRowSizeBytes: 20_000,
+  };
+  const result = await buildProbeRows({ ...options, compression: "none" });
+  const rows = await readRecords(options.output, "train");
+  assert(result.splits.train.records > result.splits.train.sources);
+  const pieces = Map.groupBy(rows, (row) => row.srcId);
+  const longest = [...pieces.values()].sort((a, b) => b.length - a.length)[0];
+  assert(longest.length > 5, "the large source is cut");
+  for (let i = 1; i < longest.length; i++) {
+    assertLessOrEqual(longest[i - 1].eventTimeUs.at(-1), longest[i].eventTimeUs[0]);
+  }
+  const all = (await Promise.all(SPLIT_NAMES.map((split) => readRecords(options.output, split)))).flat();
+  assertHolds(all, reference(batch, "src_addr"));
+});
+
+Deno.test("buildProbeRows() writes the same records from shard's folders as from the file itself", async () => {
+  using folder = new TemporaryFolder();
+  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 5_000 }));
+  for (const mode of SPLIT_MODES) {
+    const plan = { mode, ratios: [0.8, 0.1, 0.1], seed: 5 } as const;
+    const common = { ...PROBE_ROWS_OPTIONS, seed: 5 };
+    const shards = folder.at(`${mode}-shards`);
+    await shardMeasurements({
+      ...common,
+      inputs: [folder.at("in.parquet")],
+      output: shards,
+      splitBy: mode,
+      ratios: plan.ratios,
+      numShards: [7, 2, 3],
+    });
+    const { files, splitOfFile } = listSplitInputs([shards]);
+    assert(splitOfFile);
+    assertEquals(files.length, 12);
+    await buildProbeRows({
+      ...common,
+      inputs: files,
+      output: folder.at(`${mode}-a`),
+      splits: { splitOfFile },
+    });
+    await buildProbeRows({
+      ...common,
+      inputs: [folder.at("in.parquet")],
+      output: folder.at(`${mode}-b`),
+      splits: { plan },
+    });
+    const records = (name: string) => {
+      const { "manifest.json": _inputsDiffer, ...hashes } = folderHashes(folder.at(name));
+      return hashes;
+    };
+    assertEquals(records(`${mode}-a`), records(`${mode}-b`));
+    assertEquals(Object.keys(records(`${mode}-a`)).length, 6);
+  }
+});
+
+Deno.test("buildProbeRows() divides a source over the splits by time when the split is by time", async () => {
+  using folder = new TemporaryFolder();
+  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 5_000 }));
+  const plan = { mode: "time", ratios: [0.8, 0.1, 0.1], seed: 0 } as const;
+  await buildProbeRows({
+    ...PROBE_ROWS_OPTIONS,
+    inputs: [folder.at("in.parquet")],
+    output: folder.at("out"),
+    splits: { plan },
+  });
+  const [train, val, test] = await Promise.all(
+    SPLIT_NAMES.map((split) => readRecords(folder.at("out"), split)),
+  );
+  const last = (rows: ProbeRow[]) => Math.max(...rows.map((row) => row.eventTimeUs.at(-1) ?? NaN));
+  const first = (rows: ProbeRow[]) => Math.min(...rows.map((row) => row.eventTimeUs[0]));
+  assert(last(train) < first(val) && last(val) < first(test));
+});
+
+Deno.test("buildProbeRows() counts and lists rejected rows, and fails when there are too many", async () => {
+  using folder = new TemporaryFolder();
+  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 1000, numBad: 40 }));
+  const options = { ...PROBE_ROWS_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
+  await assertRejects(
+    () => buildProbeRows({ ...options, maxRejectRatio: 0.03 }),
+    UserError,
+    "40 of 1000 rows were rejected",
+  );
+  // The same command with a higher limit goes on in the same folder.
+  const result = await buildProbeRows(options);
+  assertEquals(result.rejected, { unparseableAddress: 40 });
+  assertEquals(result.inputRows, 1000);
+  const lines = Deno.readTextFileSync(folder.at("out/rejects.jsonl")).trimEnd().split("\n");
+  assertEquals(lines.length, 40);
+  assertEquals(JSON.parse(lines[39]).row, 39);
+  const manifest = JSON.parse(Deno.readTextFileSync(folder.at("out/manifest.json")));
+  assertEquals(manifest.complete, true);
+  assertEquals(manifest.rejected, { unparseableAddress: 40 });
+  const hashes = folderHashes(folder.at("out"));
+  for (const { path, sha256 } of manifest.outputs) assertEquals(hashes[path], sha256);
+  assertEquals(manifest.outputs.length + 1, Object.keys(hashes).length);
+});
+
+Deno.test("buildProbeRows() rejects rows without a probe id when grouped by it", async () => {
+  using folder = new TemporaryFolder();
+  const batch = sampleBatch({ numRows: 100 });
+  for (const row of [3, 50]) if (batch.prbId) batch.prbId[row] = NaN;
+  batch.srcAddr[7] = "nowhere";
+  writeParquet(folder.at("in.parquet"), batch);
+  const options = { ...PROBE_ROWS_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
+  const result = await buildProbeRows({ ...options, groupBy: "prb_id" });
+  assertEquals(result.rejected, { nullValue: 2, unparseableAddress: 1 });
+  const lines = Deno.readTextFileSync(folder.at("out/rejects.jsonl")).trimEnd().split("\n");
+  assertEquals(lines.map((line) => JSON.parse(line).row), [3, 50, 7]);
+  assertEquals(lines.map((line) => JSON.parse(line).detail), ["prb_id", "prb_id", "nowhere"]);
+});
+
+Deno.test("buildProbeRows() names the column that is missing and leaves an empty folder", async () => {
+  using folder = new TemporaryFolder();
+  const { prbId: _none, ...batch } = sampleBatch({ numRows: 100 });
+  writeParquet(folder.at("in.parquet"), batch);
+  const options = { ...PROBE_ROWS_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
+  await assertRejects(() => buildProbeRows({ ...options, groupBy: "prb_id" }), FormatError, "column prb_id");
+  assertEquals(folderHashes(folder.at("out")), {});
+  await buildProbeRows(options);
+});
+
+Deno.test("buildProbeRows() refuses a row size that is too small or too large for the memory", async () => {
+  for (const maxRowSizeBytes of [8191, 2.6e8]) {
+    const options = { ...PROBE_ROWS_OPTIONS, inputs: [], output: "nowhere", maxRowSizeBytes };
+    await assertRejects(() => buildProbeRows(options), UsageError, "--max-row-size-mb");
+  }
+});
+
+Deno.test("buildProbeRows() fails when an input changes under way", async () => {
+  using folder = new TemporaryFolder();
+  const input = folder.at("in.parquet");
+  for (const [i, moment] of ["reading", "writing"].entries()) {
+    writeParquet(input, sampleBatch({ numRows: 2000 }));
+    const options = { ...PROBE_ROWS_OPTIONS, inputs: [input], output: folder.at(`out${i}`) };
+    const onProgress = (phase: string) => {
+      if (phase === moment) Deno.utimeSync(input, new Date(), new Date(2001, 1, 1));
+    };
+    await assertRejects(
+      () => buildProbeRows(options, { onProgress }),
+      UserError,
+      "changed while it was read",
+    );
+    await buildProbeRows({ ...options, overwrite: true });
+  }
+});
+
+Deno.test("buildProbeRows() stops when it is told to, and goes on in the next run", async () => {
+  using folder = new TemporaryFolder();
+  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20_000 }));
+  const options = {
+    ...PROBE_ROWS_OPTIONS,
+    inputs: [folder.at("in.parquet")],
+    numShards: [64, 8, 8] as const,
+  };
+  await buildProbeRows({ ...options, output: folder.at("whole") });
+  const controller = new AbortController();
+  const onProgress = (phase: string) => phase === "writing" && controller.abort(new UserError("enough"));
+  const output = folder.at("stopped");
+  await assertRejects(
+    () => buildProbeRows({ ...options, output }, { signal: controller.signal, onProgress }),
+    UserError,
+  );
+  assert(Deno.statSync(folder.at("stopped/.work/spill/index.json")).isFile);
+  await buildProbeRows({ ...options, output });
+  assertEquals(folderHashes(output), folderHashes(folder.at("whole")));
+});

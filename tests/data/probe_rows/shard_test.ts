@@ -1,0 +1,192 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { UsageError, UserError } from "../../../lib/base/errors.ts";
+import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
+import { readMeasurements, type SourcedBatch } from "../../../lib/data/measurement_files/parquet_reader.ts";
+import { RejectLog } from "../../../lib/data/measurement_files/rejects.ts";
+import { shardMeasurements } from "../../../lib/data/probe_rows/shard.ts";
+import { listSplitInputs } from "../../../lib/data/probe_rows/split_folders.ts";
+import { SPLIT_NAMES } from "../../../lib/data/probe_rows/splits.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { folderHashes } from "./folder_hashes.ts";
+import { sampleBatch, writeParquet } from "./sample_parquet.ts";
+import { SHARD_OPTIONS } from "./stage_options.ts";
+
+function textOf(batch: MeasurementBatch, row: number): string {
+  const { eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs, msmId, prbId, sizeBytes, packetErrorCount } =
+    batch;
+  const optional = [msmId, prbId, sizeBytes, packetErrorCount].map((column) => column?.[row]);
+  return [eventTimeUs[row], srcAddr[row], dstAddr[row], ipVersion[row], rttMs[row], ...optional].join(" ");
+}
+
+/** The rows of each output file, in order. */
+async function readShards(folder: string): Promise<Map<string, { rows: string[]; sources: Set<string> }>> {
+  const shards = new Map<string, { rows: string[]; sources: Set<string> }>();
+  for (const name of Object.keys(folderHashes(folder)).filter((path) => path.endsWith(".parquet"))) {
+    const shard = { rows: [] as string[], sources: new Set<string>() };
+    shards.set(name, shard);
+    const batches: AsyncGenerator<SourcedBatch> = readMeasurements([`${folder}/${name}`], {
+      rejects: new RejectLog(),
+    });
+    for await (const batch of batches) {
+      for (let row = 0; row < batch.numRows; row++) {
+        shard.rows.push(textOf(batch, row));
+        shard.sources.add(batch.srcAddr[row]);
+      }
+    }
+  }
+  return shards;
+}
+
+Deno.test("shardMeasurements() writes every row once, in input order, each source in one shard", async () => {
+  using folder = new TemporaryFolder();
+  const batch = sampleBatch({ numRows: 20_000 });
+  writeParquet(folder.at("in.parquet"), batch);
+  const output = folder.at("out");
+  const result = await shardMeasurements({ ...SHARD_OPTIONS, inputs: [folder.at("in.parquet")], output });
+  const shards = await readShards(output);
+  assertEquals([...shards.keys()], [
+    ...[0, 1].map((i) => `test/shard-0000${i}.parquet`),
+    ...[0, 1, 2, 3, 4].map((i) => `train/shard-0000${i}.parquet`),
+    ...[0, 1].map((i) => `val/shard-0000${i}.parquet`),
+  ]);
+  const order = new Map(Array.from({ length: batch.numRows }, (_, row) => [textOf(batch, row), row]));
+  const seen = new Set<string>();
+  for (const { rows } of shards.values()) {
+    let last = -1;
+    for (const text of rows) {
+      const row = order.get(text) ?? -1;
+      assert(row > last, `${text} is out of order or not of the input`);
+      last = row;
+      seen.add(text);
+    }
+  }
+  assertEquals(seen.size, batch.numRows);
+  const placed = [...shards.values()].flatMap(({ sources }) => [...sources]);
+  assertEquals(placed.length, new Set(placed).size, "a source is in two shards");
+  assertEquals(new Set(placed), new Set(batch.srcAddr));
+  for (const split of SPLIT_NAMES) {
+    const files = [...shards].filter(([name]) => name.startsWith(split)).map(([, shard]) => shard);
+    const { rows, sources, shards: numShards } = result.splits[split];
+    assertEquals(rows, files.reduce((sum, shard) => sum + shard.rows.length, 0));
+    assertEquals(sources, files.reduce((sum, shard) => sum + shard.sources.size, 0));
+    assertEquals(numShards, files.length);
+  }
+});
+
+Deno.test("shardMeasurements() puts the same rows into each shard whatever their order and number of files", async () => {
+  using folder = new TemporaryFolder();
+  const batches = [1, 2, 3].map((seed) => sampleBatch({ numRows: 2000, seed }));
+  batches.forEach((batch, i) => {
+    writeParquet(folder.at(`forth/${i}.parquet`), batch);
+    writeParquet(folder.at(`back/${2 - i}.parquet`), batch);
+  });
+  const sorted = [];
+  for (const name of ["forth", "back"]) {
+    const inputs = [0, 1, 2].map((i) => folder.at(`${name}/${i}.parquet`));
+    await shardMeasurements({ ...SHARD_OPTIONS, inputs, output: folder.at(`${name}-out`), splitBy: "pair" });
+    const shards = await readShards(folder.at(`${name}-out`));
+    sorted.push([...shards].map(([file, { rows }]) => [file, rows.sort()]));
+  }
+  assertEquals(sorted[0], sorted[1]);
+});
+
+Deno.test("shardMeasurements() writes the same bytes whatever the memory limit", async () => {
+  using folder = new TemporaryFolder();
+  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 5000 }));
+  const options = { ...SHARD_OPTIONS, inputs: [folder.at("in.parquet")] };
+  await shardMeasurements({ ...options, output: folder.at("a") });
+  await shardMeasurements({ ...options, output: folder.at("b"), memoryLimitBytes: 1e5 });
+  assertEquals(folderHashes(folder.at("a")), folderHashes(folder.at("b")));
+});
+
+Deno.test("shardMeasurements() keeps a probe in one shard when grouped by prb_id", async () => {
+  using folder = new TemporaryFolder();
+  const batch = sampleBatch({ numRows: 5000 });
+  writeParquet(folder.at("in.parquet"), batch);
+  const output = folder.at("out");
+  const options = { ...SHARD_OPTIONS, inputs: [folder.at("in.parquet")], output, groupBy: "prb_id" } as const;
+  const result = await shardMeasurements(options);
+  const shards = await readShards(output);
+  // src_addr ends in 1 or 2 as the probe's address changes; the rest of it tells the probe.
+  const probes = [...shards.values()].flatMap(({ sources }) => [
+    ...new Set([...sources].map((address) => address.slice(0, -1))),
+  ]);
+  assertEquals(probes.length, new Set(probes).size);
+  const { train, val, test } = result.splits;
+  assertEquals(train.sources + val.sources + test.sources, new Set(batch.prbId).size);
+});
+
+Deno.test("shardMeasurements() fills columns that only some files have with nulls", async () => {
+  using folder = new TemporaryFolder();
+  const { prbId: _none, packetErrorCount: _too, ...batch } = sampleBatch({ numRows: 100, seed: 1 });
+  writeParquet(folder.at("a.parquet"), batch);
+  const { packetErrorCount: _again, ...other } = sampleBatch({ numRows: 100, seed: 2 });
+  writeParquet(folder.at("b.parquet"), other);
+  const inputs = [folder.at("a.parquet"), folder.at("b.parquet")];
+  await shardMeasurements({
+    ...SHARD_OPTIONS,
+    inputs,
+    output: folder.at("out"),
+    numShards: [1, 1, 1],
+    ratios: [1, 0, 0],
+  });
+  const batches = await Array.fromAsync(
+    readMeasurements([folder.at("out/train/shard-00000.parquet")], { rejects: new RejectLog() }),
+  );
+  assertEquals(batches.length, 1);
+  assertEquals(batches[0].packetErrorCount, undefined);
+  const prbId = Array.from(batches[0].prbId ?? []);
+  assert(prbId.slice(0, 100).every(Number.isNaN));
+  assertEquals(prbId.slice(100), Array.from(other.prbId ?? []));
+});
+
+Deno.test("shardMeasurements() does nothing when all is done, and redoes a file that is gone", async () => {
+  using folder = new TemporaryFolder();
+  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 3000 }));
+  const options = { ...SHARD_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
+  const first = await shardMeasurements(options);
+  const hashes = folderHashes(options.output);
+  const kept = folder.at("out/train/shard-00001.parquet");
+  const inode = Deno.statSync(kept).ino;
+  const again = await shardMeasurements(options);
+  assertEquals([first.wasComplete, again.wasComplete], [false, true]);
+  assertEquals(again.splits, first.splits);
+  Deno.removeSync(folder.at("out/train/shard-00002.parquet"));
+  await shardMeasurements(options);
+  assertEquals(folderHashes(options.output), hashes);
+  assertEquals(Deno.statSync(kept).ino, inode, "a finished shard was written again");
+});
+
+Deno.test("shardMeasurements() refuses another run's folder without overwrite and a foreign folder at all", async () => {
+  using folder = new TemporaryFolder();
+  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 500 }));
+  const options = { ...SHARD_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
+  await shardMeasurements(options);
+  const other = { ...options, seed: 1, numShards: [1, 1, 1] as const };
+  await assertRejects(() => shardMeasurements(other), UserError, "add --overwrite");
+  await shardMeasurements({ ...other, overwrite: true });
+  assertEquals(Object.keys(folderHashes(folder.at("out"))).length, 4);
+  Deno.mkdirSync(folder.at("foreign"));
+  Deno.writeTextFileSync(folder.at("foreign/thesis.tex"), "years of work");
+  for (const overwrite of [false, true]) {
+    const output = folder.at("foreign");
+    await assertRejects(() => shardMeasurements({ ...options, output, overwrite }), UserError, "Cannot");
+  }
+  assertEquals(Deno.readTextFileSync(folder.at("foreign/thesis.tex")), "years of work");
+});
+
+Deno.test("listSplitInputs() takes splits from the folders train, val and test and refuses a mixture", () => {
+  using folder = new TemporaryFolder();
+  for (const name of ["split/train/a.parquet", "split/test/b.parquet", "plain/c.parquet"]) {
+    writeParquet(folder.at(name), sampleBatch({ numRows: 1 }));
+  }
+  const { files, splitOfFile } = listSplitInputs([folder.at("split")]);
+  assertEquals(files.map((file) => splitOfFile?.get(file)), ["test", "train"]);
+  assertEquals(listSplitInputs([folder.at("plain")]), { files: [folder.at("plain/c.parquet")] });
+  assertThrows(
+    () => listSplitInputs([folder.at("split"), folder.at("plain")]),
+    UsageError,
+    "use separate runs for them",
+  );
+  assertThrows(() => listSplitInputs([folder.at("none")]), UserError, "no such file");
+});

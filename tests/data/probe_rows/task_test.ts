@@ -1,0 +1,259 @@
+/**
+ * `--task I/N`: the files of several tasks together are those of one run, byte for byte, whatever the numbers of
+ * tasks, and an incomplete folder is refused with the task that is missing.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { dirname } from "@std/path";
+import { UsageError, UserError } from "../../../lib/base/errors.ts";
+import type { ArrayTask } from "../../../lib/io/files/array_task.ts";
+import { checkOutputs } from "../../../lib/io/files/checked_outputs.ts";
+import { manifestName } from "../../../lib/io/files/task_manifests.ts";
+import { readManifest } from "../../../lib/io/files/manifest.ts";
+import { detectTargets } from "../../../lib/cli/inspect/detect.ts";
+import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
+import { buildProbeRows, type ProbeRowsOptions } from "../../../lib/data/probe_rows/probe_rows.ts";
+import { shardMeasurements, type ShardOptions } from "../../../lib/data/probe_rows/shard.ts";
+import { neededParts } from "../../../lib/data/probe_rows/needed_parts.ts";
+import { listSplitInputs } from "../../../lib/data/probe_rows/split_folders.ts";
+import { SPLIT_MODES, SPLIT_NAMES, type SplitMode } from "../../../lib/data/probe_rows/splits.ts";
+import { pretokenize } from "../../../lib/data/loader/pretokenize/pretokenize.ts";
+import { dataFingerprint } from "../../../lib/train/run_data.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { folderHashes } from "./folder_hashes.ts";
+import { sampleBatch, writeParquet, writeRowGroups } from "./sample_parquet.ts";
+
+const ROWS_PER_GROUP = 500;
+const RATIOS = [0.8, 0.1, 0.1] as const;
+const COMMON = {
+  groupBy: "src_addr",
+  seed: 3,
+  maxRejectRatio: 0.2,
+  memoryLimitBytes: 2e9,
+  overwrite: false,
+} as const;
+const SHARD: Omit<ShardOptions, "inputs" | "output" | "splitBy"> = {
+  ...COMMON,
+  ratios: RATIOS,
+  numShards: [5, 2, 2],
+};
+const PROBE_ROWS: Omit<ProbeRowsOptions, "inputs" | "output" | "splits"> = {
+  ...COMMON,
+  numShards: [4, 1, 1],
+  maxRowSizeBytes: 20_000,
+  compression: "zstd",
+};
+
+/** A file of many row groups, and one of a few rows that lacks the optional columns but has bad rows. */
+function writeInputs(folder: TemporaryFolder): string[] {
+  const whole = sampleBatch({ numRows: 6000, numProbes: 90, numBad: 40 });
+  const large = folder.at("in/a.parquet");
+  writeRowGroups(large, whole, ROWS_PER_GROUP);
+  const { prbId: _none, packetErrorCount: _too, ...small } = sampleBatch({
+    numRows: 300,
+    seed: 1,
+    numBad: 7,
+  });
+  writeParquet(folder.at("in/b.parquet"), small);
+  return [large, folder.at("in/b.parquet")];
+}
+
+function tasksOf(count: number): ArrayTask[] {
+  return Array.from({ length: count }, (_, i) => ({ index: i + 1, count }));
+}
+
+async function shardInTasks(
+  inputs: string[],
+  output: string,
+  { splitBy, count }: { splitBy: SplitMode; count: number },
+) {
+  const results = [];
+  for (const task of tasksOf(count)) {
+    results.push(await shardMeasurements({ ...SHARD, splitBy, inputs, output, task }));
+  }
+  return results;
+}
+
+async function makeRows(
+  shards: string,
+  output: string,
+  { count, ...changed }: { count: number } & Partial<ProbeRowsOptions>,
+): Promise<number[]> {
+  const numRowsRead = [];
+  for (const task of tasksOf(count)) {
+    const wanted = { ...PROBE_ROWS, ...changed, output, task };
+    const { isRead, manifests: inputManifests } = neededParts([shards], wanted) ?? {};
+    const { files: inputs, splitOfFile } = listSplitInputs([shards], undefined, isRead);
+    assert(splitOfFile);
+    const options = { ...wanted, inputs, inputManifests, splits: { splitOfFile } };
+    numRowsRead.push((await buildProbeRows(options)).inputRows);
+  }
+  return numRowsRead;
+}
+
+/** The ArrayRecord files of a folder. */
+function records(folder: string): Record<string, string> {
+  const isRecord = ([name]: [string, string]) => name.endsWith(".arrayrecord");
+  return Object.fromEntries(Object.entries(folderHashes(folder)).filter(isRecord));
+}
+
+Deno.test("shard and probe-rows in tasks make the bytes of one run, for any number of tasks", async () => {
+  using folder = new TemporaryFolder();
+  const inputs = writeInputs(folder);
+  for (const splitBy of SPLIT_MODES) {
+    const at = (name: string) => folder.at(`${splitBy}/${name}`);
+    const [whole] = await shardInTasks(inputs, at("shards-1"), { splitBy, count: 1 });
+    await makeRows(at("shards-1"), at("rows-1-1"), { count: 1 });
+    const wanted = records(at("rows-1-1"));
+    assertEquals(Object.keys(wanted).length, 6);
+    // 14 row groups in 2 files, 6 shards of records.
+    for (const count of splitBy === "probe" ? [2, 20] : [3]) {
+      const parts = await shardInTasks(inputs, at(`shards-${count}`), { splitBy, count });
+      assertEquals(parts.reduce((sum, { inputRows }) => sum + inputRows, 0), whole.inputRows);
+      const rejected = parts.reduce((sum, part) => sum + (part.rejected.unparseableAddress ?? 0), 0);
+      assertEquals(rejected, whole.rejected.unparseableAddress);
+      for (const numTasks of splitBy === "probe" ? [1, 4, 9] : [2]) {
+        const rows = at(`rows-${count}-${numTasks}`);
+        await makeRows(at(`shards-${count}`), rows, { count: numTasks });
+        assertEquals(records(rows), wanted, `${count} tasks of shard, ${numTasks} of probe-rows`);
+        assertEquals(await dataFingerprint(rows), await dataFingerprint(at("rows-1-1")));
+      }
+    }
+  }
+});
+
+Deno.test("probe-rows in tasks makes the bytes of one run of a file that is not sharded", async () => {
+  using folder = new TemporaryFolder();
+  const inputs = writeInputs(folder);
+  const plan = { mode: "time", ratios: RATIOS, seed: 3 } as const;
+  const options = { ...PROBE_ROWS, inputs, splits: { plan } };
+  const whole = await buildProbeRows({ ...options, output: folder.at("whole") });
+  let measurements = 0;
+  for (const task of tasksOf(8)) {
+    const { rejected, splits } = await buildProbeRows({ ...options, output: folder.at("tasks"), task });
+    // A task without shards of a split counts nothing of it.
+    for (const split of SPLIT_NAMES) {
+      assertEquals(Object.keys(splits[split]), ["shards", "bytes", "records", "measurements", "sources"]);
+    }
+    // The last of eight tasks for six shards reads as the others; those without shards read nothing.
+    const { counts } = readManifest(folder.at(`tasks/${manifestName(task)}`)) ?? {};
+    assertEquals(rejected, counts?.inputRows === undefined ? {} : whole.rejected);
+    measurements += splits.train.measurements;
+  }
+  assertEquals(records(folder.at("tasks")), records(folder.at("whole")));
+  assertEquals(measurements, whole.splits.train.measurements);
+});
+
+Deno.test("probe-rows reads only the parts that its task needs, and all when shard placed sources otherwise", async () => {
+  using folder = new TemporaryFolder();
+  const inputs = writeInputs(folder);
+  const numShards = [12, 3, 3] as const;
+  for (const task of tasksOf(2)) {
+    const options = {
+      ...SHARD,
+      splitBy: "probe",
+      numShards,
+      inputs,
+      output: folder.at("shards"),
+      task,
+    } as const;
+    await shardMeasurements(options);
+  }
+  const [numRows] = await makeRows(folder.at("shards"), folder.at("whole"), { count: 1 });
+  const pruned = await makeRows(folder.at("shards"), folder.at("pruned"), { count: 6 });
+  // 12 shards feed 4, so no shard feeds two.
+  assertEquals(pruned.reduce((sum, rows) => sum + rows, 0), numRows);
+  assertEquals(records(folder.at("pruned")), records(folder.at("whole")));
+  await makeRows(folder.at("shards"), folder.at("other"), { count: 1, seed: 4 });
+  const all = await makeRows(folder.at("shards"), folder.at("other-tasks"), { count: 3, seed: 4 });
+  assertEquals(all, [numRows, numRows, numRows]);
+  assertEquals(records(folder.at("other-tasks")), records(folder.at("other")));
+});
+
+Deno.test("shard in tasks gives every part the columns that any input has", async () => {
+  using folder = new TemporaryFolder();
+  writeParquet(folder.at("a.parquet"), sampleBatch({ numRows: 500 }));
+  const { prbId: _none, ...small } = sampleBatch({ numRows: 50, seed: 1 });
+  writeParquet(folder.at("b.parquet"), small);
+  const inputs = [folder.at("a.parquet"), folder.at("b.parquet")];
+  const rejected = [];
+  for (const count of [1, 2]) {
+    const shards = folder.at(`shards-${count}`);
+    await shardInTasks(inputs, shards, { splitBy: "probe", count });
+    const { files, splitOfFile = new Map() } = listSplitInputs([shards]);
+    const output = folder.at(`rows-${count}`);
+    const options = { ...PROBE_ROWS, inputs: files, splits: { splitOfFile }, groupBy: "prb_id" } as const;
+    rejected.push((await buildProbeRows({ ...options, output })).rejected);
+  }
+  // The second task read nothing but the file without prb_id.
+  assertEquals(rejected, [{ nullValue: 50 }, { nullValue: 50 }]);
+  assertEquals(records(folder.at("rows-2")), records(folder.at("rows-1")));
+});
+
+Deno.test("a task resumes by itself and leaves other tasks' files alone", async () => {
+  using folder = new TemporaryFolder();
+  const inputs = writeInputs(folder);
+  const output = folder.at("out");
+  await shardInTasks(inputs, output, { splitBy: "probe", count: 2 });
+  const wanted = folderHashes(output);
+  const partOf = (index: number) => folder.at(`out/train/shard-00001-part-0000${index}-of-00002.parquet`);
+  Deno.removeSync(partOf(2));
+  const inode = Deno.statSync(partOf(1)).ino;
+  const [first, second] = await shardInTasks(inputs, output, { splitBy: "probe", count: 2 });
+  assertEquals([first.wasComplete, second.wasComplete], [true, false]);
+  assertEquals(folderHashes(output), wanted);
+  assertEquals(Deno.statSync(partOf(1)).ino, inode);
+
+  const begun = folder.at("out/.work-00001-of-00002/next/begun");
+  Deno.mkdirSync(dirname(begun), { recursive: true });
+  Deno.writeTextFileSync(begun, "being written");
+  const options = { ...SHARD, splitBy: "probe", inputs, output } as const;
+  await shardMeasurements({ ...options, task: { index: 2, count: 2 } });
+  assert(Deno.statSync(begun).isFile, "task 2 deleted what task 1 was writing");
+  const task = { index: 1, count: 3 };
+  await assertRejects(() => shardMeasurements({ ...options, task }), UserError, "continue with --task I/2");
+  await assertRejects(
+    () => shardMeasurements({ ...options, overwrite: true }),
+    UserError,
+    "delete the folder",
+  );
+  await assertRejects(
+    () => shardMeasurements({ ...options, overwrite: true, task: { index: 1, count: 2 } }),
+    UsageError,
+    "--overwrite",
+  );
+});
+
+Deno.test("a folder in which a task is missing is refused by whatever reads it", async () => {
+  using folder = new TemporaryFolder();
+  const inputs = writeInputs(folder);
+  const shards = folder.at("shards");
+  await shardInTasks(inputs, shards, { splitBy: "probe", count: 3 });
+  await makeRows(shards, folder.at("rows"), { count: 3 });
+  const common = { inputs: [folder.at("rows")], sequencesPerFile: 1000, overwrite: false };
+  const tokens = {
+    ...common,
+    vocabulary: "v2",
+    seed: 0,
+    epoch: 0,
+    sequenceLength: 128,
+    onCorrupt: "error",
+  } as const;
+  (await openProbeRows(folder.at("rows"), "train")).close();
+  const whole = await pretokenize({ ...tokens, output: folder.at("tokens") });
+  assert(whole.sequences > 0);
+  assertEquals(detectTargets(folder.at("rows")).map(({ kind }) => kind), ["arrayRecord"]);
+
+  Deno.removeSync(folder.at("shards/manifest-00002-of-00003.json"));
+  await assertRejects(
+    () => checkOutputs([shards]),
+    UserError,
+    "task 2/3 of shard is missing; run `shard --task 2/3`",
+  );
+  const message = "task 3/3 of probe-rows is missing";
+  Deno.removeSync(folder.at("rows/manifest-00003-of-00003.json"));
+  await assertRejects(() => openProbeRows(folder.at("rows"), "train"), UserError, message);
+  await assertRejects(() => pretokenize({ ...tokens, output: folder.at("again") }), UserError, message);
+  assertThrows(() => detectTargets(folder.at("rows")), UserError, message);
+});

@@ -1,0 +1,147 @@
+/**
+ * Several threads: the same bytes as one, also after a failure or kill -9 of all of them.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { UserError } from "../../../lib/base/errors.ts";
+import { exists } from "../../../lib/io/files/inputs.ts";
+import { buildProbeRows } from "../../../lib/data/probe_rows/probe_rows.ts";
+import { shardMeasurements } from "../../../lib/data/probe_rows/shard.ts";
+import { threadsWithin } from "../../../lib/data/probe_rows/stage_threads.ts";
+import { runStageProcess, spawnStage } from "../../cli/process.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { folderHashes, unfinishedHashes } from "./folder_hashes.ts";
+import { sampleBatch, writeParquet } from "./sample_parquet.ts";
+import { PROBE_ROWS_OPTIONS, SHARD_OPTIONS } from "./stage_options.ts";
+
+/** Enough for three threads, each with row groups of its own. */
+const NUM_FILES = 4;
+const ROWS_PER_FILE = 40_000;
+
+function writeInputs(folder: TemporaryFolder): string[] {
+  return Array.from({ length: NUM_FILES }, (_, i) => {
+    const path = folder.at(`in-${i}.parquet`);
+    writeParquet(path, sampleBatch({ numRows: ROWS_PER_FILE, numProbes: 300, seed: i, numBad: 500 * i }));
+    return path;
+  });
+}
+
+const PROBE_ROWS = {
+  ...PROBE_ROWS_OPTIONS,
+  splits: { plan: { mode: "time", ratios: [0.8, 0.1, 0.1], seed: 0 } },
+  maxRowSizeBytes: 1e5,
+} as const;
+
+Deno.test("buildProbeRows() writes the same bytes with any number of workers and memory limit", async () => {
+  using folder = new TemporaryFolder();
+  const inputs = writeInputs(folder);
+  let numRead = 0;
+  const onProgress = (phase: string, done: number) => {
+    if (phase === "reading") numRead = Math.max(numRead, done);
+  };
+  await buildProbeRows({ ...PROBE_ROWS, inputs, output: folder.at("1") });
+  const wanted = folderHashes(folder.at("1"));
+  for (const workers of [2, 3]) {
+    for (const memoryLimitBytes of [2e9, 3e6]) {
+      const output = folder.at(`${workers}-${memoryLimitBytes}`);
+      const options = { ...PROBE_ROWS, inputs, output, workers, memoryLimitBytes };
+      const { rejected } = await buildProbeRows(options, { onProgress });
+      assertEquals(rejected, { unparseableAddress: 3000 });
+      assertEquals(folderHashes(output), wanted);
+    }
+  }
+  assertEquals(numRead, NUM_FILES * ROWS_PER_FILE);
+});
+
+Deno.test("shardMeasurements() writes the same bytes with any number of workers", async () => {
+  using folder = new TemporaryFolder();
+  const inputs = writeInputs(folder);
+  for (const workers of [1, 2, 3]) {
+    await shardMeasurements({ ...SHARD_OPTIONS, inputs, output: folder.at(`${workers}`), workers });
+    assertEquals(folderHashes(folder.at(`${workers}`)), folderHashes(folder.at("1")));
+  }
+});
+
+Deno.test("buildProbeRows() reports what a worker met and leaves an empty folder", async () => {
+  using folder = new TemporaryFolder();
+  const inputs = writeInputs(folder);
+  const damaged = Deno.readFileSync(inputs[NUM_FILES - 1]);
+  // All columns, not the footer.
+  for (let at = 4; at < damaged.length - 4000; at += 997) damaged[at] ^= 0x40;
+  Deno.writeFileSync(inputs[NUM_FILES - 1], damaged);
+  const options = { ...PROBE_ROWS, splits: { plan: { mode: "probe", ratios: [1, 0, 0], seed: 0 } } } as const;
+  const output = folder.at("out");
+  await assertRejects(
+    () => buildProbeRows({ ...options, inputs, output, workers: 3 }),
+    UserError,
+    `Cannot read ${inputs[NUM_FILES - 1]}`,
+  );
+  assertEquals([...Deno.readDirSync(output)], []);
+});
+
+Deno.test("buildProbeRows() stops all workers when it is told to, and goes on in the next run", async () => {
+  using folder = new TemporaryFolder();
+  const inputs = writeInputs(folder);
+  await buildProbeRows({ ...PROBE_ROWS, inputs, output: folder.at("whole") });
+  const controller = new AbortController();
+  const output = folder.at("stopped");
+  const onProgress = (phase: string) => {
+    if (phase === "writing") controller.abort(new Error("enough"));
+  };
+  await assertRejects(
+    () =>
+      buildProbeRows({ ...PROBE_ROWS, inputs, output, workers: 3 }, {
+        signal: controller.signal,
+        onProgress,
+      }),
+    Error,
+    "enough",
+  );
+  assert(Object.keys(folderHashes(output)).every((name) => !name.endsWith(".tmp")));
+  await buildProbeRows({ ...PROBE_ROWS, inputs, output, workers: 2 });
+  assertEquals(folderHashes(output), folderHashes(folder.at("whole")));
+});
+
+Deno.test("probe-rows with workers ends with the same files when it was killed on the way", async () => {
+  using folder = new TemporaryFolder();
+  const args = ["--input", ...writeInputs(folder), "--max-row-size-mb", "0.1"];
+  assertEquals((await runStageProcess(["probe-rows", ...args, "--output", folder.at("whole")])).code, 0);
+  const wanted = folderHashes(folder.at("whole"));
+  const output = folder.at("killed");
+  const moments = {
+    "spill file of a worker": () => exists(`${output}/.work/spill/rows-1.bin`),
+    "spill files whole": () => exists(`${output}/.work/spill/index.json`),
+    "first shard": () => exists(`${output}/.work/next/train/train-00000-of-00016.arrayrecord`),
+    "later shard": () => exists(`${output}/.work/next/train/train-00009-of-00016.arrayrecord`),
+  };
+  for (const [description, isReached] of Object.entries(moments)) {
+    const child = spawnStage(["probe-rows", ...args, "--workers", "3", "--output", output]);
+    let isOver = false;
+    const status = child.status.then(() => isOver = true);
+    while (!isOver && !isReached()) await new Promise((resolve) => setTimeout(resolve, 0));
+    assert(!isOver, `the process ended before: ${description}`);
+    child.kill("SIGKILL");
+    await status;
+    await Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
+    for (const [name, hash] of Object.entries(unfinishedHashes(output))) {
+      if (!name.endsWith(".arrayrecord")) continue;
+      assertEquals(
+        hash,
+        wanted[name],
+        `${name} is half-written after a kill at: ${description}`,
+      );
+    }
+  }
+  const last = await runStageProcess(["probe-rows", ...args, "--output", output, "--workers", "2"]);
+  assertEquals(last.code, 0, last.stderr);
+  assertEquals(folderHashes(output), wanted);
+});
+
+Deno.test("threadsWithin() starts no more threads than there is memory for, and at least one", () => {
+  assertEquals(threadsWithin(2, 2e9, 8e6), 2);
+  assertEquals(threadsWithin(64, 2e9), 7);
+  assertEquals(threadsWithin(64, 2e9, 100e6), 2);
+  assertEquals(threadsWithin(64, 2e9, 250e6), 1);
+  assertEquals(threadsWithin(4, 1e5), 1);
+});

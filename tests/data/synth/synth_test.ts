@@ -1,0 +1,210 @@
+import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { FormatError } from "../../../lib/base/errors.ts";
+import { isPublicAddress } from "../../../lib/data/addresses/address_scope.ts";
+import { makeCampaign, makeSchedule } from "../../../lib/data/synth/campaign.ts";
+import { RowGenerator, type SynthRows } from "../../../lib/data/synth/row_groups.ts";
+import { synthesize } from "../../../lib/data/synth/synthesize.ts";
+import { SyntheticTruth } from "../../../lib/data/synth/truth.ts";
+import { makeWorld, type WorldOptions } from "../../../lib/data/synth/world.ts";
+import { parseAddress } from "../../../lib/data/addresses/ip.ts";
+import { joinBatches, readAll, withFolder } from "../measurement_files/batches.ts";
+
+const OPTIONS: WorldOptions = {
+  seed: 3,
+  probes: 60,
+  destinations: 30,
+  ipv6Share: 0.42,
+  startTimeS: 1_750_723_200,
+  endTimeS: 1_750_723_200 + 28 * 86_400,
+};
+
+Deno.test("makeWorld() gives hosts of both versions, public addresses, each once", () => {
+  const { hosts, systems, routes } = makeWorld(OPTIONS);
+  assertEquals(hosts.length, 90);
+  assertEquals(new Set(hosts.map(({ address }) => address)).size, 90);
+  assertEquals(hosts.filter(({ role, ipVersion }) => role === "probe" && ipVersion === 6).length, 25);
+  for (const { address, ipVersion, system } of hosts) {
+    const bytes = parseAddress(address);
+    assert(bytes && isPublicAddress(bytes), address);
+    assertEquals(bytes.length, ipVersion === 4 ? 4 : 16);
+    const prefix = ipVersion === 4 ? systems[system].prefix4.split(".").slice(0, 2).join(".") + "." : "";
+    assert(address.startsWith(prefix));
+  }
+  assertEquals(routes.map((row) => row.length), systems.map((_, a) => systems.length - a));
+});
+
+Deno.test("makeWorld() puts the hosts of one /24 or /48 in one place and hosts of one system near each other", () => {
+  const { hosts } = makeWorld({ ...OPTIONS, probes: 4000 });
+  const bySubnet = Map.groupBy(
+    hosts.filter(({ role }) => role === "probe"),
+    ({ address, ipVersion }) =>
+      ipVersion === 4 ? address.split(".").slice(0, 3).join(".") : address.split(":").slice(0, 3).join(":"),
+  );
+  let numShared = 0;
+  for (const [subnet, members] of bySubnet) {
+    numShared += members.length - 1;
+    for (const { latitude, longitude } of members) {
+      assertEquals([latitude, longitude], [members[0].latitude, members[0].longitude], subnet);
+    }
+  }
+  assert(numShared > 1000);
+});
+
+Deno.test("makeWorld() has hosts of the wanted versions only", () => {
+  for (const [ipv6Share, versions] of [[0, [4]], [1, [6]], [0.01, [4, 6]], [0.99, [4, 6]]] as const) {
+    const { hosts } = makeWorld({ ...OPTIONS, ipv6Share, destinations: 2, probes: 2 });
+    assertEquals([...new Set(hosts.map(({ ipVersion }) => ipVersion))].sort(), [...versions]);
+  }
+});
+
+Deno.test("RowGenerator.rows() makes a row of its number alone, in order of time", () => {
+  const generator = new RowGenerator(makeCampaign(makeWorld(OPTIONS), 5000), 5000);
+  const columnsOf = ({ numRows, ...columns }: SynthRows) =>
+    Object.entries(columns).map(([name, values]) => [name, values.slice(0, numRows)] as const);
+  const whole = generator.rows(0, 5000);
+  const eventTimeUs = whole.eventTimeUs.slice();
+  const wanted = columnsOf(whole);
+  for (const [from, end] of [[0, 1], [1, 1700], [1700, 5000]]) {
+    const found = columnsOf(generator.rows(from, end));
+    assertEquals(found, wanted.map(([name, values]) => [name, values.slice(from, end)]));
+  }
+  for (let row = 1; row < 5000; row++) assert(eventTimeUs[row] >= eventTimeUs[row - 1]);
+  assert(eventTimeUs[0] >= OPTIONS.startTimeS * 1e6 && eventTimeUs[4999] < OPTIONS.endTimeS * 1e6);
+});
+
+Deno.test("makeSchedule() has each probe measure several destinations of its version, each once a round", () => {
+  const world = makeWorld(OPTIONS);
+  const { src, dst } = makeSchedule(world, 60 * 400);
+  const pairs = Array.from(src, (probe, i) => `${probe} ${dst[i]}`);
+  assertEquals(new Set(pairs).size, pairs.length);
+  for (let i = 0; i < src.length; i++) {
+    assertEquals(world.hosts[src[i]].ipVersion, world.hosts[dst[i]].ipVersion);
+  }
+  assertEquals(src.filter((probe) => probe === src[0]).length, 10);
+});
+
+Deno.test("synthesize() writes rows whose RTT and losses are distributed as the truth file says", () =>
+  withFolder(async (folder) => {
+    const output = `${folder}/s.parquet`;
+    const { rows, failed } = await synthesize(output, { ...OPTIONS, rows: 40_000, days: 28 });
+    const truth = SyntheticTruth.load(`${folder}/s.truth.json`);
+    const { batches, rejects } = await readAll([output]);
+    const batch = joinBatches(batches);
+    assertEquals(rejects.counts, {});
+    assertEquals(batch.numRows, rows);
+    let expected = 0;
+    let variance = 0;
+    let numFailed = 0;
+    const ranks: number[] = [];
+    for (let row = 0; row < rows; row++) {
+      const law = truth.law(batch.srcAddr[row], batch.dstAddr[row], batch.eventTimeUs[row] / 1e6);
+      expected += law.pFailed;
+      variance += law.pFailed * (1 - law.pFailed);
+      if (batch.rttMs[row] < 0) numFailed++;
+      else ranks.push(law.cdf(batch.rttMs[row]));
+    }
+    assertEquals(numFailed, failed);
+    assert(
+      Math.abs(numFailed - expected) < 4 * Math.sqrt(variance),
+      `${numFailed} failed, ${expected} expected`,
+    );
+    // The probability integral transform of the right law is uniform: Kolmogorov and Smirnov.
+    ranks.sort((a, b) => a - b);
+    const distance = Math.max(
+      ...ranks.map((rank, i) => Math.max(rank - i / ranks.length, (i + 1) / ranks.length - rank)),
+    );
+    assert(Math.sqrt(ranks.length) * distance < 2, `sqrt(n) D = ${Math.sqrt(ranks.length) * distance}`);
+  }));
+
+Deno.test("SyntheticTruth keeps its numbers through the file and knows its hosts only", () =>
+  withFolder((folder) => {
+    const truth = new SyntheticTruth(makeWorld(OPTIONS));
+    truth.save(`${folder}/s.truth.json`);
+    const loaded = SyntheticTruth.load(`${folder}/s.truth.json`);
+    assertEquals(loaded.world, truth.world);
+    const [src, dst] = [truth.world.hosts[0].address, truth.world.hosts[89].address];
+    const timeS = OPTIONS.startTimeS + 12_345;
+    assertEquals(loaded.law(src, dst, timeS).quantile(0.5), truth.law(src, dst, timeS).quantile(0.5));
+    assertEquals(
+      loaded.law(src, dst, timeS).cdf(loaded.law(src, dst, timeS).quantile(0.25)).toFixed(9),
+      "0.250000000",
+    );
+    assertEquals(loaded.law(src, dst, timeS).pFailed, truth.law(src, dst, timeS).pFailed);
+    assert(loaded.has(src) && !loaded.has("192.0.2.1"));
+    assertThrows(
+      () => loaded.law("192.0.2.1", dst, timeS).cdf(1),
+      RangeError,
+      "not a host of this synthetic Internet",
+    );
+    Deno.writeTextFileSync(`${folder}/x.json`, "{}");
+    assertThrows(
+      () => SyntheticTruth.load(`${folder}/x.json`),
+      FormatError,
+      "it is not a truth file of synth",
+    );
+  }));
+
+Deno.test("a route change moves the truth at its time, and only then", () => {
+  const world = makeWorld({ ...OPTIONS, probes: 400, destinations: 60 });
+  const truth = new SyntheticTruth(world);
+  const changes = world.routes.flatMap((row, a) =>
+    row.flatMap((route, offset) => route.changeTimeS ? [{ a, b: a + offset, route }] : [])
+  );
+  assert(changes.length > 0);
+  let numSeen = 0;
+  for (const { a, b, route } of changes) {
+    const src = world.hosts.find(({ system, role }) => role === "probe" && (system === a || system === b));
+    const other = src?.system === a ? b : a;
+    const dst = world.hosts.find(({ system, role }) => role === "destination" && system === other);
+    if (!src || !dst || !route.changeTimeS) continue;
+    const medianMs = (timeS: number) => truth.law(src.address, dst.address, timeS).quantile(0.5);
+    const [before, after] = [medianMs(route.changeTimeS - 1), medianMs(route.changeTimeS)];
+    assert(Math.abs(medianMs(route.changeTimeS - 2) - before) < 0.01);
+    if (Math.abs(before - after) > 0.1) numSeen++;
+  }
+  assert(numSeen > 3, `${numSeen} changes`);
+});
+
+Deno.test("SyntheticTruth says what the formulas in the truth file say, computed from its numbers alone", () =>
+  withFolder((folder) => {
+    const truth = new SyntheticTruth(makeWorld({ ...OPTIONS, probes: 40, destinations: 20 }));
+    truth.save(`${folder}/s.truth.json`);
+    const { hosts, routes, hubs, law } = JSON.parse(Deno.readTextFileSync(`${folder}/s.truth.json`));
+    const radians = (degrees: number) => degrees * Math.PI / 180;
+    type Place = { latitude: number; longitude: number };
+    const km = (a: Place, b: Place) =>
+      6371 * Math.acos(
+        Math.sin(radians(a.latitude)) * Math.sin(radians(b.latitude)) +
+          Math.cos(radians(a.latitude)) * Math.cos(radians(b.latitude)) *
+            Math.cos(radians(a.longitude - b.longitude)),
+      );
+    assertEquals([law.tailWeight, law.tailShape, law.jitterSigma, law.busiestHour], [0.03, 1.5, 0.7, 21]);
+    let numChecked = 0;
+    for (const [index, src] of hosts.slice(0, 40).entries()) {
+      const dst = hosts[40 + index % 20];
+      const timeS = OPTIONS.startTimeS + index * 61_234;
+      const [a, b] = [Math.min(src.system, dst.system), Math.max(src.system, dst.system)];
+      const route = routes[a][b - a];
+      const isChanged = timeS >= (route.changeTimeS ?? Infinity);
+      const [stretch, hub] = isChanged
+        ? [route.changedStretch, route.changedHub]
+        : [route.stretch, route.hub];
+      const way = hub >= 0 ? km(src, hubs[hub]) + km(hubs[hub], dst) : km(src, dst);
+      const propagation = 2 * way * stretch / 199.86;
+      const busy = (place: Place) =>
+        ((1 + Math.cos(2 * Math.PI * (timeS / 3600 + place.longitude / 15 - 21) / 24)) / 2) ** 2;
+      const offset = propagation + src.accessMs + dst.accessMs + src.diurnalMs * busy(src) +
+        dst.diurnalMs * busy(dst);
+      const m = (src.jitterFloorMs + dst.jitterFloorMs + route.jitterFraction * propagation) *
+        (1 + 1.5 * busy(src));
+      const pFailed = Math.min(0.999, (route.loss + src.loss + dst.loss) * (1 + busy(src)));
+      assertAlmostEquals(truth.law(src.address, dst.address, timeS).pFailed, pFailed, 1e-12);
+      if (km(src, dst) < 50) continue; // where this test's formula for distances loses digits
+      numChecked++;
+      assertEquals(truth.law(src.address, dst.address, timeS).cdf(offset - 1e-6), 0);
+      // At y = m the lognormal part is at its median.
+      const p = 0.97 * 0.5 + 0.03 * (1 - (1 + m / (2 + 10 * m)) ** -1.5);
+      assertAlmostEquals(truth.law(src.address, dst.address, timeS).cdf(offset + m), p, 1e-6);
+    }
+    assert(numChecked > 20);
+  }));

@@ -1,0 +1,84 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import {
+  CANONICAL_RTT_CODES,
+  decodeRttCode,
+  encodeRttCode,
+  END_RTT_MS,
+  isCanonicalRttCode,
+  rttCodeBounds,
+} from "../../../lib/data/tokens/rtt_code.ts";
+
+Deno.test("CANONICAL_RTT_CODES has the 33,791 codes, ascending", () => {
+  assertEquals(CANONICAL_RTT_CODES.length, 33_791);
+  assertEquals([CANONICAL_RTT_CODES[0], CANONICAL_RTT_CODES[33_790]], [1, 0xffff]);
+  assert(CANONICAL_RTT_CODES.every((code, i) => i === 0 || code > CANONICAL_RTT_CODES[i - 1]));
+});
+
+Deno.test("encodeRttCode() gives back every canonical code from its decoded RTT", () => {
+  for (const code of CANONICAL_RTT_CODES) assertEquals(encodeRttCode(decodeRttCode(code)), code);
+});
+
+Deno.test("encodeRttCode() follows the formula by hand", () => {
+  assertEquals(encodeRttCode(0), 1);
+  assertEquals(encodeRttCode(0.0004), 1);
+  assertEquals(encodeRttCode(1), 1000);
+  assertEquals(encodeRttCode(2.047), 2047);
+  // 2048 µs -> m = 1024, e = 1; 50,000 µs / 32 = 1562.5, e = 5; 302,281.66 ms is the data set's longest.
+  assertEquals(encodeRttCode(2.048), 1 << 11 | 1024);
+  assertEquals(encodeRttCode(50), 5 << 11 | 1562);
+  assertEquals(encodeRttCode(302_281.66), 18 << 11 | Math.floor(302_281_660 / 2 ** 18));
+  assertEquals(encodeRttCode(1e300), 0xffff);
+});
+
+Deno.test("encodeRttCode() refuses what is no RTT", () => {
+  for (const rttMs of [-1, -1e-9, NaN, Infinity, -Infinity]) {
+    assertThrows(() => encodeRttCode(rttMs), RangeError);
+  }
+});
+
+Deno.test("decodeRttCode() is within 0.049 % from 2.048 ms on, and within 1 µs below", () => {
+  const exponent = fc.double({ min: -3, max: 9.6, noNaN: true });
+  fc.assert(
+    fc.property(exponent, (log10RttMs) => {
+      const rttMs = 10 ** log10RttMs;
+      const errorMs = Math.abs(decodeRttCode(encodeRttCode(rttMs)) - rttMs);
+      assert(rttMs >= 2.048 ? errorMs <= 0.00049 * rttMs : errorMs <= 0.001, `${rttMs}: ${errorMs}`);
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+Deno.test("encodeRttCode() is monotone", () => {
+  const rttMs = fc.double({ min: 0, max: 1e7, noNaN: true });
+  fc.assert(
+    fc.property(rttMs, rttMs, (a, b) => encodeRttCode(Math.min(a, b)) <= encodeRttCode(Math.max(a, b))),
+  );
+});
+
+Deno.test("rttCodeBounds() tiles the RTTs from 0 to infinity, in the order of the codes", () => {
+  let endMs = 0;
+  for (const code of CANONICAL_RTT_CODES) {
+    const { lowMs, highMs } = rttCodeBounds(code);
+    assertEquals(lowMs, endMs);
+    assert(decodeRttCode(code) >= lowMs && decodeRttCode(code) < highMs);
+    assertEquals(encodeRttCode(lowMs), code);
+    endMs = highMs;
+  }
+  assertEquals(endMs, Infinity);
+});
+
+Deno.test("codes that the encoder never makes are refused", () => {
+  for (const code of [0, 1 << 11, 1 << 11 | 1023, 31 << 11, 0x10000, -1, 1.5, NaN]) {
+    assertEquals(isCanonicalRttCode(code), false);
+    assertThrows(() => decodeRttCode(code), RangeError);
+    assertThrows(() => rttCodeBounds(code), RangeError);
+  }
+});
+
+Deno.test("END_RTT_MS is the first RTT of which the last code cannot say how long it is", () => {
+  const { lowMs } = rttCodeBounds(0xffff);
+  const widthMs = 2 ** 31 / 1000;
+  assertEquals(END_RTT_MS, lowMs + widthMs);
+  assert(Number.isFinite(Math.fround(END_RTT_MS)));
+});

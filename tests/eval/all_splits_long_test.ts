@@ -1,0 +1,232 @@
+/** `eval --all-splits` in real processes, on few measurements with a tiny model. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import type { AllSplitsReport } from "../../lib/eval/all_splits.ts";
+import { exists } from "../../lib/io/files/inputs.ts";
+import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { hasBrowser, layoutFaults, TestBrowser } from "../base/report/browser.ts";
+import { smallSettings } from "../train/small_settings.ts";
+import { untilAtWork } from "../until.ts";
+
+const TRAINING = ["--config", "demo", ...smallSettings({ "train.steps": 3 })];
+const SPLITS = ["probe", "destination", "pair", "time"];
+
+const folder = new TemporaryFolder();
+const [data, output] = [folder.at("synth.parquet"), folder.at("all")];
+
+Deno.test.beforeAll(async () => {
+  const size = ["--rows", "4000", "--probes", "20", "--destinations", "12"];
+  assertEquals((await runStageProcess(["synth", "--output", data, ...size])).code, 0);
+});
+
+Deno.test.afterAll(() => folder[Symbol.dispose]());
+
+/** The arguments of an evaluation of all splits that is over soon. */
+function allOf(to: string, ...more: string[]): string[] {
+  const few = ["--max-measurements", "8", "--contexts", "0,2", "--baselines", "global median"];
+  return ["eval", "--all-splits", data, "--output", to, ...few, ...more];
+}
+
+function readReport(of: string): AllSplitsReport {
+  return JSON.parse(Deno.readTextFileSync(join(of, "report.json")));
+}
+
+/** Starts a command and kills it as soon as a file is there. */
+async function killAt(path: string, args: string[]): Promise<void> {
+  const child = spawnStage(args);
+  const ended = outputOf(child);
+  await untilAtWork(child, path, () => exists(path));
+  child.kill("SIGKILL");
+  assertEquals((await ended).code, 137);
+}
+
+Deno.test("eval --all-splits, killed in each part and given again, makes what one run makes", async () => {
+  const args = allOf(output, ...TRAINING);
+  for (const path of ["shards/pair/manifest.json", "train/checkpoints/latest", "eval/probe/report.json"]) {
+    await killAt(join(output, path), args);
+    assert(!exists(join(output, "report.json")));
+  }
+  const manifests = SPLITS.map((mode) => join(output, "shards", mode, "manifest.json"));
+  const timesOf = () =>
+    [...manifests, join(output, "eval/probe/report.json")].map((path) => Deno.statSync(path).mtime);
+  const before = timesOf();
+  const { code, stderr, stdout } = await runStageProcess([...args, "--json"]);
+  assertEquals(code, 0, stderr);
+  assertEquals(timesOf(), before);
+  assertStringIncludes(stderr, "already");
+  const report = readReport(output);
+  const { stage, report: path, ...told } = JSON.parse(stdout);
+  assertEquals([stage, path], ["eval", join(output, "report.json")]);
+  assertEquals(told.splits, report.splits);
+  // The same model gives the same elsewhere, where all is split anew.
+  const other = folder.at("other");
+  const again = await runStageProcess(allOf(other, "--checkpoint", join(output, "train")));
+  assertEquals(again.code, 0, again.stderr);
+  assertEquals(readReport(other).splits, report.splits);
+  assert(!exists(join(other, "train")));
+});
+
+Deno.test("eval --all-splits holds out nested splits with a validation split of their own, and counts all rows", () => {
+  const { splits, empty, run } = readReport(output);
+  const all = [...splits, ...empty];
+  assertEquals(all.map(({ mode }) => mode).sort(), SPLITS.toSorted());
+  assertEquals(run.groupBy, "prb_id");
+  let left = 4000;
+  for (const mode of SPLITS) {
+    const { counts } = all.find((split) => split.mode === mode) ?? { counts: { train: 0, val: 0, test: 0 } };
+    assertEquals(counts.train + counts.val + counts.test, left, mode);
+    left = counts.train;
+  }
+  assertEquals(run.numTraining, left);
+  const fingerprints = splits.map(({ folder }) => {
+    const { run } = JSON.parse(Deno.readTextFileSync(join(output, folder, "report.json")));
+    assertEquals(run.modelFingerprint, run.trainFingerprint);
+    return run.trainFingerprint;
+  });
+  assertEquals(new Set(fingerprints), new Set([run.trainFingerprint]));
+});
+
+Deno.test("eval --all-splits tells of each split and number of context what the split's own report tells", () => {
+  for (const { folder, rows } of readReport(output).splits) {
+    const { rtt } = JSON.parse(Deno.readTextFileSync(join(output, folder, "report.json")));
+    assertEquals(rows.map(({ numContext }) => numContext), [null, 0, 2]);
+    const [all, , ofTwo] = rows;
+    assertEquals(all.metrics.crpsMs.value, rtt.model.overall.crpsMs);
+    assertEquals(ofTwo.metrics.nmae.value, rtt.model.byContext[1].nmae);
+    assertEquals(ofTwo.metrics.nmae.interval, rtt.model.byContext[1].intervals.nmae);
+    assertEquals(ofTwo.metrics.likeliestAbsoluteMs.value, rtt.likeliest.byContext[1].medianAbsoluteMs);
+    assertEquals(ofTwo.coverage.share, rtt.model.byContext[1].coverage[2].share);
+    const { metric, numContext } = ofTwo.metrics.likeliestAbsoluteMs.comparison ?? {};
+    assertEquals([metric, numContext], ["likeliestAbsoluteMs", 2]);
+  }
+});
+
+Deno.test("eval --all-splits adapts to addresses never seen where they are held out, and tells so", () => {
+  const { splits } = readReport(output);
+  for (const { mode, folder, adapted = [] } of splits) {
+    const { adapted: section } = JSON.parse(Deno.readTextFileSync(join(output, folder, "report.json")));
+    assertEquals(section?.counts, ["probe", "destination"].includes(mode) ? [0, 2, 8, 24] : undefined, mode);
+    assertEquals(adapted.length, section?.byCount.length ?? 0);
+    adapted.forEach(({ numGiven, metrics }, i) => {
+      assertEquals(numGiven, section.byCount[i].numGiven);
+      assertEquals(metrics.crpsMs.value, section.byCount[i].model.crpsMs);
+    });
+  }
+  const numRows = splits.reduce((sum, { adapted = [] }) => sum + adapted.length, 0);
+  assert(numRows > 0);
+  const page = Deno.readTextFileSync(join(output, "report.html"));
+  assertEquals([...page.matchAll(/<tr>/g)].length, 2 + numRows + 3 * splits.length);
+  assertStringIncludes(page, "Addresses never seen, after K measurements of their own");
+});
+
+Deno.test({
+  name: "eval --all-splits' page is whole, in a browser, and leads to the page of each split",
+  ignore: !hasBrowser(),
+  async fn() {
+    await using browser = await TestBrowser.start();
+    for (const colorScheme of ["light", "dark"] as const) {
+      const { page, complaints } = await browser.open(join(output, "report.html"), {
+        width: 1000,
+        colorScheme,
+      });
+      assertEquals([complaints, await layoutFaults(page)], [[], []]);
+      const { splits } = readReport(output);
+      const numRows = splits.reduce((sum, { adapted = [] }) => sum + 3 + adapted.length, 0);
+      assertEquals(await page.locator("tbody tr").count(), numRows);
+      for (const [i, { mode, folder }] of splits.entries()) {
+        await page.locator("a").nth(i).click();
+        assertStringIncludes(page.url(), `${folder}/report.html`, mode);
+        assertMatch(await page.title(), /^Evaluation of /);
+        await page.goBack();
+      }
+      await page.close();
+    }
+  },
+});
+
+Deno.test("eval --all-splits refuses options of one split, others' results and other models in one line", async () => {
+  const [run, other] = [join(output, "train"), folder.at("refused")];
+  const cases: [string[], number, string][] = [
+    [allOf(output, ...TRAINING, "--seed", "3"), 1, "with other options (seed) wrote to it"],
+    [allOf(other, "--data", run), 2, "--data with --all-splits"],
+    [allOf(other, "--history", "all"), 2, "--history with --all-splits"],
+    [allOf(other, "--checkpoint", run, "--max-time", "3m"), 2, "--max-time with --checkpoint"],
+    [allOf(other, "--max-time", "soon"), 2, "--max-time soon"],
+    [allOf(other, "--splits", "pairs=10"), 2, "--splits pairs=10"],
+    [
+      allOf(other, "--config", "demo", "--set", "model.prefixVectors=null", "--adapt", "2"),
+      2,
+      "no rows of addresses",
+    ],
+    [allOf(folder.path), 2, "is read and lies in it"],
+    [
+      ["eval", "--checkpoint", run, "--data", run, "--output", other, "--splits", "pair=3"],
+      2,
+      "without --all",
+    ],
+    [["eval", "--data", run, "--output", other], 2, "--checkpoint DIR is missing"],
+  ];
+  for (const [args, code, message] of cases) {
+    const refused = await runStageProcess([...args, "--quiet"]);
+    assertEquals([refused.code, refused.stderr.trim().split("\n").length], [code, 1], refused.stderr);
+    assertStringIncludes(refused.stderr, message);
+  }
+  assert(!exists(other));
+  const splits = ["--splits", "pair=10,time=10", "--quiet"];
+  const stranger = await runStageProcess(allOf(other, "--checkpoint", run, ...splits));
+  assertEquals(stranger.code, 1);
+  assertMatch(stranger.stderr, /it was trained on data with fingerprint [0-9a-f]{16}, that of/);
+});
+
+Deno.test("eval --all-splits of few sources says of which split nothing could be predicted", async () => {
+  const [few, of] = [folder.at("few.parquet"), folder.at("few")];
+  const size = ["--rows", "2000", "--probes", "4", "--destinations", "3"];
+  assertEquals((await runStageProcess(["synth", "--output", few, ...size])).code, 0);
+  const args = allOf(of, ...TRAINING, "--splits", "probe=10,pair=20").with(2, few);
+  const { code, stdout, stderr } = await runStageProcess(args);
+  assertEquals(code, 0, stderr);
+  const { splits, empty } = readReport(of);
+  assertEquals([splits, empty].map((each) => each.map(({ mode }) => mode)), [["pair"], ["probe"]]);
+  assertEquals([splits[0].counts.val, splits[0].numPredicted], [0, 8]);
+  assertStringIncludes(stdout, "sources never seen in training: none");
+  assertStringIncludes(
+    Deno.readTextFileSync(join(of, "report.html")),
+    "Nothing could be predicted of sources",
+  );
+});
+
+Deno.test("eval --all-splits replaces what other options gave with --overwrite alone", async () => {
+  const of = folder.at("replaced");
+  const run = (...more: string[]) => runStageProcess(allOf(of, ...TRAINING, "--quiet", ...more));
+  assertEquals((await run("--splits", "row=10")).code, 0);
+  const other = ["--splits", "row=20"];
+  assertEquals((await run(...other)).code, 1);
+  const replaced = await run(...other, "--overwrite");
+  assertEquals(replaced.code, 0, replaced.stderr);
+  assertEquals(readReport(of).splits.map(({ heldOutPercent }) => heldOutPercent), [20]);
+  const again = await run(...other, "--every-context");
+  assertEquals(again.code, 1);
+  assertMatch(again.stderr, /eval\/row.*--overwrite/);
+});
+
+Deno.test("eval --all-splits --max-time trains as many steps as fit, and remembers how many", async () => {
+  const timed = folder.at("timed");
+  const args = allOf(
+    timed,
+    ...TRAINING,
+    "--set",
+    "train.steps=12",
+    "--max-time",
+    "1s",
+    "--splits",
+    "pair=20",
+  );
+  const { code, stderr } = await runStageProcess(args);
+  assertEquals(code, 0, stderr);
+  const { run: { step } } = readReport(timed);
+  assert(step >= 10 && step <= 12, `${step} steps`);
+  assertMatch(stderr, /measuring how fast/);
+  const again = await runStageProcess(args);
+  assertEquals([again.code, /measuring how fast/.test(again.stderr)], [0, false], again.stderr);
+});

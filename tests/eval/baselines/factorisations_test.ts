@@ -1,0 +1,132 @@
+import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import type { Baseline } from "../../../lib/eval/baselines/baseline.ts";
+import { BiasedFactorisationBaseline } from "../../../lib/eval/baselines/biased_factorisation.ts";
+import { DmfsgdBaseline } from "../../../lib/eval/baselines/dmfsgd.ts";
+import { Descent, dot } from "../../../lib/eval/baselines/factors.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+import { type MatrixSplit, medianRelativeError, series, splitMatrix } from "./series.ts";
+
+const [NUM_ROWS, NUM_COLUMNS] = [60, 50];
+
+/** Factors of a matrix with entries drawn by a function. */
+function factors(rank: number, draw: (random: RandomStream) => number) {
+  const random = new RandomStream(9, "test/factors");
+  const side = (length: number) =>
+    Array.from({ length }, () => Float64Array.from({ length: rank }, () => draw(random)));
+  return { left: side(NUM_ROWS), right: side(NUM_COLUMNS) };
+}
+
+/** Half of a matrix of rank 3 with entries from 2 to some 70 ms. */
+function lowRankRtts(): MatrixSplit {
+  const { left, right } = factors(3, (random) => 1 + 4 * random.float64() ** 2);
+  return splitMatrix([NUM_ROWS, NUM_COLUMNS], (i, j) => dot(left[i], right[j]), { share: 0.5 });
+}
+
+/** Half of a matrix whose logarithm is a sum of biases and a matrix of rank 2. */
+function biasedLogRtts(): MatrixSplit {
+  const vectors = factors(2, (random) => 0.7 * random.normal());
+  const biases = factors(1, (random) => random.normal());
+  const rttMs = (i: number, j: number) =>
+    Math.exp(3 + biases.left[i][0] + biases.right[j][0] + dot(vectors.left[i], vectors.right[j]));
+  return splitMatrix([NUM_ROWS, NUM_COLUMNS], rttMs, { share: 0.5 });
+}
+
+const MAKERS: Record<string, (seed: number, numPasses: number) => Baseline> = {
+  DmfsgdBaseline: (seed, numPasses) => new DmfsgdBaseline({ seed, rank: 10, regularisation: 0.1, numPasses }),
+  BiasedFactorisationBaseline: (seed, numPasses) =>
+    new BiasedFactorisationBaseline({ seed, rank: 16, regularisation: 0.02, numPasses }),
+};
+
+Deno.test("DmfsgdBaseline recovers a matrix of low rank from half of its entries", () => {
+  const { training, heldOut } = lowRankRtts();
+  const baseline = MAKERS.DmfsgdBaseline(1, 200);
+  baseline.train(training);
+  const error = medianRelativeError(baseline, heldOut);
+  assert(error < 0.01, `median relative error ${error}`);
+});
+
+Deno.test("DmfsgdBaseline withstands a tenth of the RTTs being 100 times too large", () => {
+  const { training, heldOut } = lowRankRtts();
+  training.forEach((m, i) => i % 10 === 0 && m.rttMs !== null && (m.rttMs *= 100));
+  const baseline = MAKERS.DmfsgdBaseline(1, 200);
+  baseline.train(training);
+  const error = medianRelativeError(baseline, heldOut);
+  assert(error < 0.03, `median relative error ${error}`);
+});
+
+Deno.test("BiasedFactorisationBaseline recovers biases and a matrix of low rank from half of its entries", () => {
+  const { training, heldOut } = biasedLogRtts();
+  const baseline = MAKERS.BiasedFactorisationBaseline(1, 300);
+  baseline.train(training);
+  const error = medianRelativeError(baseline, heldOut);
+  assert(error < 0.08, `median relative error ${error}`);
+});
+
+Deno.test("BiasedFactorisationBaseline takes an end it never met for an average one", () => {
+  const baseline = MAKERS.BiasedFactorisationBaseline(0, 500);
+  assertEquals(baseline.predictMs({ source: "a", destination: "x", timeS: 0 }), undefined);
+  baseline.train(series(["a", "x", 100], ["b", "x", 1], ["c", "x", null]));
+  const predict = (source: string, destination: string) =>
+    baseline.predictMs({ source, destination, timeS: 0 }) ?? NaN;
+  assertAlmostEquals(predict("new", "new"), 10, 1e-9);
+  assert(
+    predict("a", "new") > 15 && predict("b", "new") < 7,
+    `${predict("a", "new")} ${predict("b", "new")}`,
+  );
+  assertAlmostEquals(predict("c", "new"), 10, 1e-9);
+  baseline.train(series(["d", "y", 100], ["d", "z", 1]));
+  assert(
+    predict("new", "y") > 15 && predict("new", "z") < 7,
+    `${predict("new", "y")} ${predict("new", "z")}`,
+  );
+});
+
+Deno.test("DmfsgdBaseline says nothing of an end it never met, nor of one that only lost pings", () => {
+  const baseline = MAKERS.DmfsgdBaseline(0, 20);
+  baseline.train(series(["a", "x", 10], ["a", "y", null]));
+  assertEquals(baseline.predictMs({ source: "a", destination: "y", timeS: 0 }), undefined);
+  assertEquals(baseline.predictMs({ source: "x", destination: "x", timeS: 0 }), undefined);
+});
+
+for (const [name, make] of Object.entries(MAKERS)) {
+  Deno.test(`${name} is the same for the same seed and another for another`, () => {
+    const { training, heldOut } = lowRankRtts();
+    const predict = (seed: number) => {
+      const baseline = make(seed, 2);
+      baseline.train(training);
+      return heldOut.map((query) => baseline.predictMs(query));
+    };
+    assertEquals(predict(7), predict(7));
+    assert(predict(7)[0] !== predict(8)[0]);
+  });
+}
+
+Deno.test("Descent makes steps that shrink by equal factors from pass to pass, larger ones of new ends", () => {
+  const factor = (numSteps: number) => ({ vector: new Float64Array(1), numSteps });
+  const rates = { first: 0.1, last: 0.001, firstOfEnd: 0.1 };
+  const descent = new Descent(() => factor(0), rates, { numPasses: 3 });
+  const steps: number[] = [];
+  const observe = () => void steps.push(descent.nextRate(factor(100_000)));
+  descent.train({ train() {}, predictMs: () => undefined, observe }, series(["a", "x", 1]));
+  [0.1, 0.01, 0.001].forEach((rate, pass) => assertAlmostEquals(steps[pass], rate, 1e-15));
+  assertEquals(descent.nextRate(factor(0)), 0.1);
+  assertAlmostEquals(descent.nextRate(factor(10)), 0.05, 1e-15);
+});
+
+for (const [name, make] of Object.entries(MAKERS)) {
+  Deno.test(`${name} learns an end that it first meets after training`, () => {
+    const { training, heldOut } = lowRankRtts();
+    const isNew = ({ source }: { source: string }) => source === "row0";
+    for (const m of [...training, ...heldOut].filter(isNew)) m.rttMs = 4 * (m.rttMs ?? NaN);
+    const baseline = make(1, 100);
+    baseline.train(training.filter((m) => !isNew(m)));
+    for (let round = 0; round < 10; round++) training.filter(isNew).forEach((m) => baseline.observe(m));
+    const error = medianRelativeError(baseline, heldOut.filter(isNew));
+    assert(error < 0.08, `median relative error ${error}`);
+  });
+}
+
+Deno.test("observePasses() refuses measurements that can be iterated once only", () => {
+  const { training } = lowRankRtts();
+  assertThrows(() => MAKERS.DmfsgdBaseline(0, 2).train(training.values()), Error, "iterated once");
+});

@@ -1,0 +1,105 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { type BaselineMeasurement, FallBackBaseline } from "../../../lib/eval/baselines/baseline.ts";
+import { MedianBaseline, RecentBaseline } from "../../../lib/eval/baselines/histories.ts";
+import { RttHistogram } from "../../../lib/eval/baselines/rtt_histogram.ts";
+import { quantileOfSample } from "../../../lib/eval/metrics/sample_statistics.ts";
+import { decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { predictInOrder, series } from "./series.ts";
+
+const TRAINING = series(
+  ["a", "x", 10],
+  ["a", "x", 30],
+  ["a", "y", 50],
+  ["a", "x", null],
+  ["b", "x", 70],
+  ["b", "y", 90],
+  ["a", "x", 20],
+);
+
+/** An RTT as the medians know it. */
+function coded(rttMs: number): number {
+  return decodeRttCode(encodeRttCode(rttMs));
+}
+
+function ask(source: string, destination: string) {
+  return { source, destination, timeS: 100 };
+}
+
+Deno.test("RttHistogram.medianMs() is the smallest RTT that half do not exceed, after every RTT", () => {
+  fc.assert(fc.property(
+    fc.array(fc.oneof(fc.integer({ min: 1, max: 6 }), fc.double({ min: 0, max: 5000, noNaN: true }))),
+    (rttsMs) => {
+      const histogram = new RttHistogram();
+      assertEquals(histogram.medianMs(), NaN);
+      rttsMs.forEach((rttMs, i) => {
+        histogram.add(rttMs);
+        assertEquals(histogram.medianMs(), quantileOfSample(rttsMs.slice(0, i + 1).map(coded), 0.5));
+      });
+    },
+  ));
+});
+
+Deno.test("MedianBaseline takes the median of all, of the source, of the destination, of the pair", () => {
+  const predict = (of: "all" | "source" | "destination" | "pair", source: string, destination: string) => {
+    const baseline = new MedianBaseline(of);
+    baseline.train(TRAINING);
+    return baseline.predictMs(ask(source, destination));
+  };
+  assertEquals(predict("all", "new", "new"), coded(30));
+  assertEquals(predict("source", "a", "new"), coded(20));
+  assertEquals(predict("destination", "new", "x"), coded(20));
+  assertEquals(predict("pair", "a", "x"), coded(20));
+  assertEquals(predict("pair", "b", "y"), coded(90));
+  assertEquals(predict("source", "new", "x"), undefined);
+  assertEquals(predict("destination", "a", "new"), undefined);
+  assertEquals(predict("pair", "b", "new"), undefined);
+});
+
+Deno.test("RecentBaseline takes the last value, the median of the last 9", () => {
+  const rttsMs = [5, 9, null, 1, 8, 100, 7, 6, 5.5, 30, 40];
+  const heldOut = series(...rttsMs.map((rttMs) => ["a", "x", rttMs] as ["a", "x", number | null]));
+  const predict = (count: number) => {
+    const baseline = new RecentBaseline(count);
+    return [...predictInOrder(baseline, heldOut, { known: heldOut })];
+  };
+  assertEquals(predict(1), [NaN, 5, 9, 9, 1, 8, 100, 7, 6, 5.5, 30]);
+  assertEquals(predict(9), [NaN, 5, 5, 5, 5, 5, 8, 7, 7, 6, 7]);
+});
+
+Deno.test("RecentBaseline keeps the histories of pairs apart and forgets older values", () => {
+  const baseline = new RecentBaseline(9);
+  baseline.train(series(...Array.from({ length: 9 }, () => ["a", "x", 1] as [string, string, number])));
+  baseline.train(series(...Array.from({ length: 5 }, () => ["a", "x", 50] as [string, string, number])));
+  baseline.observe({ ...ask("a", "y"), rttMs: 3 });
+  assertEquals(baseline.predictMs(ask("a", "x")), 50);
+  assertEquals(baseline.predictMs(ask("a", "y")), 3);
+  assertEquals(baseline.predictMs(ask("b", "x")), undefined);
+});
+
+Deno.test("FallBackBaseline takes the first that can say and teaches all", () => {
+  const baseline = new FallBackBaseline(
+    new RecentBaseline(1),
+    new MedianBaseline("source"),
+    new MedianBaseline("all"),
+  );
+  assertEquals(baseline.predictMs(ask("a", "x")), undefined);
+  baseline.train(TRAINING);
+  baseline.observe({ ...ask("c", "x"), rttMs: 60 });
+  assertEquals(baseline.predictMs(ask("a", "x")), 20);
+  assertEquals(baseline.predictMs(ask("c", "y")), coded(60));
+  assertEquals(baseline.predictMs(ask("new", "new")), coded(50));
+});
+
+Deno.test("askInOrder() lets a baseline see what came before, and nothing of the same time", () => {
+  const heldOut = series(["a", "x", 1], ["a", "x", 2], ["b", "x", 3], ["a", "x", 4]);
+  const predict = (known: BaselineMeasurement[], queries = heldOut) => {
+    const baseline = new RecentBaseline(1);
+    baseline.train(TRAINING);
+    return [...predictInOrder(baseline, queries, { known })];
+  };
+  assertEquals(predict(heldOut), [20, 1, 70, 2]);
+  assertEquals(predict([]), [20, 20, 70, 20]);
+  const twice = heldOut.flatMap((query) => [query, query]);
+  assertEquals(predict(heldOut, twice), [20, 20, 1, 1, 70, 70, 2, 2]);
+});

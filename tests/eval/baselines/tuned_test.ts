@@ -1,0 +1,117 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import {
+  type Baseline,
+  type BaselineMeasurement,
+  SAMPLE_LEVELS,
+} from "../../../lib/eval/baselines/baseline.ts";
+import { HiddenMarkovBaseline } from "../../../lib/eval/baselines/hidden_markov.ts";
+import { RecentBaseline } from "../../../lib/eval/baselines/histories.ts";
+import { TunedBaseline } from "../../../lib/eval/baselines/tuned.ts";
+import { crpsOfNumberMs, crpsOfSampleMs } from "../../../lib/eval/metrics/crps.ts";
+import { tuningRows } from "../../../lib/eval/baselines/tuning_rows.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+
+const ASK = { source: "a", destination: "x", timeS: 1e9 };
+
+/** A pair's RTT that jumps now and then, so that the newest value tells most. */
+function jumping(count: number) {
+  const random = new RandomStream(3, "test/jumps");
+  let rttMs = 20;
+  return Array.from({ length: count }, (_, timeS) => {
+    if (timeS % 10 === 0) rttMs = 20 + 80 * random.float64();
+    return { source: "a", destination: "x", timeS, rttMs: rttMs * Math.exp(0.02 * random.normal()) };
+  });
+}
+
+const RECENT = new Map([200, 9, 1].map((count): [string, () => Baseline] => [
+  `of ${count}`,
+  () => new RecentBaseline(count),
+]));
+
+Deno.test("TunedBaseline takes the settings that do best on what was held out, then learns from all", () => {
+  const all = jumping(400);
+  const baseline = new TunedBaseline(RECENT);
+  const tuning = { training: all.slice(0, 300), heldOut: all.slice(300), known: all.slice(300) };
+  baseline.train(all, tuning);
+  assertEquals(baseline.settings, "of 1");
+  assertEquals(baseline.predictMs(ASK), all[399].rttMs);
+  const untuned = new TunedBaseline(RECENT);
+  untuned.train(all);
+  assertEquals([untuned.settings, untuned.predictSampleMs(ASK)], ["of 200", undefined]);
+});
+
+Deno.test("TunedBaseline makes distributions of numbers by their errors, which cover what they say", () => {
+  const random = new RandomStream(5, "test/dressing");
+  const draw = (timeS: number) => ({ ...ASK, timeS, rttMs: 50 * Math.exp(0.2 * random.normal()) });
+  const all = Array.from({ length: 3000 }, (_, timeS) => draw(timeS));
+  const baseline = new TunedBaseline(new Map([["", () => new RecentBaseline(1000)]]));
+  baseline.train(all, { training: all.slice(0, 1000), heldOut: all.slice(1000), known: all.slice(1000) });
+  const sample = baseline.predictSampleMs(ASK);
+  assert(sample);
+  assertEquals(baseline.settings, undefined);
+  const at = (level: number) => sample[SAMPLE_LEVELS.indexOf(level)];
+  assertAlmostEquals(Math.log(at(0.51) / 50), 0, 0.03);
+  assertAlmostEquals(Math.log(at(0.95) / 50), 0.2 * 1.645, 0.04);
+});
+
+Deno.test("TunedBaseline leaves a number alone that distributions would spoil, and distributions to their method", () => {
+  // Exact until it is asked, then off by a lot half of the time: no common factor helps.
+  const exact = Array.from({ length: 60 }, (_, timeS) => ({ ...ASK, timeS, rttMs: 20 }));
+  const baseline = new TunedBaseline(RECENT);
+  baseline.train(exact, { training: exact, heldOut: exact, known: [] });
+  assertEquals(baseline.predictSampleMs(ASK), undefined);
+  const own = new TunedBaseline(new Map([["", () => new HiddenMarkovBaseline({ numLevels: 1 })]]));
+  const alone = new HiddenMarkovBaseline({ numLevels: 1 });
+  const all = jumping(50);
+  own.train(all, { training: all, heldOut: all, known: [] });
+  alone.train(all);
+  assertEquals(own.predictSampleMs(ASK), alone.predictSampleMs(ASK));
+});
+
+Deno.test("crpsOfSampleMs() is the mean over all pairs that its formula says", () => {
+  const sample = Float64Array.of(1, 2, 4, 4, 30);
+  for (const measuredMs of [0.5, 3, 4, 100]) {
+    const mean = (of: (ms: number) => number) => sample.reduce((sum, ms) => sum + of(ms), 0) / sample.length;
+    const expected = mean((ms) => Math.abs(ms - measuredMs)) - mean((a) => mean((b) => Math.abs(a - b))) / 2;
+    assertAlmostEquals(crpsOfSampleMs(sample, measuredMs), expected, 1e-12);
+  }
+  assertAlmostEquals(crpsOfSampleMs(Float64Array.of(7), 9), crpsOfNumberMs(7, 9), 1e-12);
+});
+
+/** Measurements of 400 pairs in both directions. */
+function mesh(): BaselineMeasurement[] {
+  return Array.from({ length: 4000 }, (_, timeS) => {
+    const [a, b] = [`n${timeS % 20}`, `n${Math.floor(timeS / 20) % 20}`];
+    return { source: a, destination: b, timeS, rttMs: timeS % 9 === 0 ? null : timeS };
+  });
+}
+
+const pairOf = ({ source, destination }: BaselineMeasurement) => [source, destination].sort().join(" ");
+
+Deno.test("tuningRows() holds out a tenth of the links, both directions of each, where pairs are unseen", () => {
+  const tuning = tuningRows(mesh(), { validation: undefined, history: "train" });
+  const known = new Set([...tuning.training].map(pairOf));
+  assert(tuning.heldOut.every((each) => !known.has(pairOf(each)) && each.rttMs !== null));
+  const share = 1 - [...tuning.training].length / 4000;
+  assert(share > 0.05 && share < 0.16, `${share}`);
+  assertEquals([...tuning.known], []);
+});
+
+Deno.test("tuningRows() holds out the last tenth of the time where earlier measurements are known", () => {
+  const tuning = tuningRows(mesh(), { validation: undefined, history: "all" });
+  assertEquals([...tuning.training].length, 3600);
+  assertEquals(tuning.heldOut[0].timeS, 3601);
+  assertEquals([...tuning.known].length, 400);
+});
+
+Deno.test("tuningRows() takes the validation split where there is one, and a sample of the pairs of much", () => {
+  const rows = mesh();
+  const validation = rows.slice(3000);
+  const tuning = tuningRows(rows.slice(0, 3000), { validation, history: "all" });
+  assertEquals([[...tuning.training].length, tuning.heldOut[0].timeS], [3000, 3000]);
+  assertEquals([...tuning.known], validation);
+  const many = { length: 800_000, [Symbol.iterator]: () => rows[Symbol.iterator]() };
+  const sampled = new Set([...tuningRows(many, { validation, history: "all" }).training].map(pairOf));
+  const numPairs = new Set(rows.map(pairOf)).size;
+  assert(sampled.size > 0.15 * numPairs && sampled.size < 0.36 * numPairs, `${sampled.size} of ${numPairs}`);
+});

@@ -1,0 +1,66 @@
+import { assert, assertEquals } from "@std/assert";
+import { VivaldiBaseline } from "../../../lib/eval/baselines/vivaldi.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+import { type MatrixSplit, medianRelativeError, series, splitMatrix } from "./series.ts";
+
+const NUM_NODES = 60;
+
+/** Pairs of nodes at random places of a square of 100 ms, each with an access link of up to so many ms. */
+function network(maxHeightMs: number): MatrixSplit {
+  const random = new RandomStream(3, "test/network");
+  const nodes = Array.from({ length: NUM_NODES }, () => ({
+    x: 100 * random.float64(),
+    y: 100 * random.float64(),
+    heightMs: maxHeightMs * random.float64(),
+  }));
+  const rttMs = (i: number, j: number) => {
+    const [a, b] = [nodes[i], nodes[j]];
+    return Math.hypot(a.x - b.x, a.y - b.y) + a.heightMs + b.heightMs;
+  };
+  return splitMatrix([NUM_NODES, NUM_NODES], rttMs, { share: 0.5, name: (_, index) => `node${index}` });
+}
+
+Deno.test("VivaldiBaseline recovers a Euclidean configuration from half of its distances", () => {
+  const { training, heldOut } = network(0);
+  const baseline = new VivaldiBaseline({ seed: 1, numPasses: 30 });
+  baseline.train(training);
+  const error = medianRelativeError(baseline, heldOut);
+  assert(error < 0.01, `median relative error ${error}`);
+});
+
+Deno.test("VivaldiBaseline recovers heights", () => {
+  const { training, heldOut } = network(60);
+  const baseline = new VivaldiBaseline({ seed: 1, numPasses: 30 });
+  baseline.train(training);
+  const error = medianRelativeError(baseline, heldOut);
+  assert(error < 0.02, `median relative error ${error}`);
+});
+
+Deno.test("VivaldiBaseline learns a single distance, in either direction, however small and often", () => {
+  for (const rttMs of [0, 0.001, 12, 5000]) {
+    const baseline = new VivaldiBaseline({ seed: 0 });
+    baseline.train(
+      series(...Array.from({ length: 4000 }, () => ["a", "b", rttMs] as [string, string, number])),
+    );
+    const predictedMs = baseline.predictMs({ source: "b", destination: "a", timeS: 0 }) ?? NaN;
+    assert(Math.abs(predictedMs - rttMs) < 0.05 + rttMs * 1e-3, `${predictedMs} for ${rttMs}`);
+  }
+});
+
+Deno.test("VivaldiBaseline says nothing of a node it never met, and learns nothing from a lost ping", () => {
+  const baseline = new VivaldiBaseline({ seed: 0 });
+  baseline.train(series(["a", "b", 10], ["a", "c", null]));
+  assertEquals(baseline.predictMs({ source: "a", destination: "c", timeS: 0 }), undefined);
+  assertEquals(baseline.predictMs({ source: "c", destination: "b", timeS: 0 }), undefined);
+});
+
+Deno.test("VivaldiBaseline is the same for the same seed and another for another", () => {
+  const { training, heldOut } = network(10);
+  const predict = (seed: number) => {
+    const baseline = new VivaldiBaseline({ seed, numPasses: 1 });
+    baseline.train(training);
+    return heldOut.map((query) => baseline.predictMs(query));
+  };
+  assertEquals(predict(7), predict(7));
+  assert(predict(7)[0] !== predict(8)[0]);
+});

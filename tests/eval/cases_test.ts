@@ -1,0 +1,163 @@
+import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { contextOf, drawCases, type EvalCase } from "../../lib/eval/cases.ts";
+import { type EvalRows, openEvalRows, splitModeOf } from "../../lib/eval/eval_rows.ts";
+import { MemoryRowSource } from "../../lib/data/loader/row_source.ts";
+import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
+import { UserError } from "../../lib/base/errors.ts";
+import { SPLIT_MODES } from "../../lib/data/probe_rows/splits.ts";
+import { newManifest, writeManifest } from "../../lib/io/files/manifest.ts";
+import { decodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../../lib/data/tokens/vocab_v2.ts";
+import { syntheticRows } from "../data/loader/synthetic_rows.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+
+/** A row of a source with one address: [seconds, last byte of the destination, ms or -1] each. */
+function rowOf(srcId: bigint, measurements: [timeS: number, destination: number, rttMs: number][]): ProbeRow {
+  const dstAddrs = [...new Set(measurements.map(([, destination]) => `192.0.2.${destination}`))];
+  return {
+    srcId,
+    eventTimeUs: Float64Array.from(measurements, ([timeS]) => timeS * 1e6),
+    srcAddrs: [`10.0.0.${srcId}`],
+    srcIndex: new Int32Array(measurements.length),
+    dstAddrs,
+    dstIndex: Int32Array.from(measurements, ([, destination]) => dstAddrs.indexOf(`192.0.2.${destination}`)),
+    ipVersion: new Int8Array(measurements.length).fill(4),
+    rttMs: Float32Array.from(measurements, ([, , rttMs]) => rttMs),
+  };
+}
+
+function rowsOf(rows: Partial<Record<"heldOut" | "training" | "others", ProbeRow[]>>): EvalRows {
+  return {
+    heldOut: new MemoryRowSource(rows.heldOut ?? []),
+    training: new MemoryRowSource(rows.training ?? []),
+    others: [new MemoryRowSource(rows.others ?? [])],
+    history: "all",
+  };
+}
+
+const timesOf = (measurements: readonly TokenMeasurement[]) => measurements.map(({ timeS }) => timeS);
+const caseAt = (cases: readonly EvalCase[], timeS: number) => {
+  const found = cases.find(({ measurement }) => measurement.timeS === timeS);
+  assert(found, `no case at ${timeS}`);
+  return found;
+};
+
+Deno.test("contextOf() takes the newest of the pair, then the newest others", async () => {
+  const history: [number, number, number][] = [
+    [1, 7, 5],
+    [2, 8, 5],
+    [3, 7, 5],
+    [4, 8, 5],
+    [5, 9, 5],
+    [6, 7, 5],
+    [7, 8, 5],
+  ];
+  const rows = rowsOf({ heldOut: [rowOf(1n, [[9, 7, 5]])], training: [rowOf(1n, history)] });
+  const [drawn] = await drawCases(rows, { count: 9, maxContext: 20, seed: 1 });
+  const contexts = [0, 1, 2, 3, 4, 5, 6, 7, 20].map((count) => timesOf(contextOf(drawn, count)));
+  assertEquals(contexts, [
+    [],
+    [6],
+    [3, 6],
+    [1, 3, 6],
+    [1, 3, 6, 7],
+    [1, 3, 5, 6, 7],
+    [1, 3, 4, 5, 6, 7],
+    [1, 2, 3, 4, 5, 6, 7],
+    [1, 2, 3, 4, 5, 6, 7],
+  ]);
+});
+
+Deno.test("drawCases() gives the same contexts however large maxContext is", async () => {
+  const rows = rowsOf({ heldOut: syntheticRows(3, 6, 60), training: syntheticRows(3, 6, 90) });
+  const small = await drawCases(rows, { count: 100, maxContext: 7, seed: 1 });
+  const large = await drawCases(rows, { count: 100, maxContext: 1000, seed: 1 });
+  assertEquals(small.length, 100);
+  small.forEach((drawn, i) => {
+    assert(drawn.history.length <= 2 * 7);
+    for (const count of [0, 1, 2, 5, 7]) assertEquals(contextOf(drawn, count), contextOf(large[i], count));
+    const times = timesOf(large[i].history);
+    assert(times.every((timeS, j) => j === 0 || Number(timeS) >= Number(times[j - 1])), "oldest first");
+  });
+});
+
+Deno.test("drawCases() knows earlier measurements of the source in all splits, or in training only", async () => {
+  const parts = {
+    heldOut: [rowOf(1n, [[20, 7, 3], [50, 7, -1]]), rowOf(2n, [[45, 7, 5]])],
+    training: [rowOf(1n, [[10, 7, 1], [60, 7, 1]]), rowOf(3n, [[11, 7, 1]])],
+    others: [rowOf(1n, [[30, 7, 2], [50, 7, 2]])],
+  };
+  const all = await drawCases(rowsOf(parts), { count: 10, maxContext: 10, seed: 1 });
+  assertEquals(timesOf(caseAt(all, 50).history), [10, 20, 30]);
+  assertEquals(timesOf(caseAt(all, 20).history), [10]);
+  assertEquals(timesOf(caseAt(all, 45).history), []);
+  const codes = caseAt(all, 50).history.map(({ rttCode }) =>
+    rttCode === null ? null : decodeRttCode(rttCode)
+  );
+  assertEquals(codes.map((ms) => Math.round(ms ?? -1)), [1, 3, 2]);
+  const known = { ...rowsOf(parts), history: "train" as const };
+  const ofTraining = await drawCases(known, { count: 10, maxContext: 10, seed: 1 });
+  assertEquals(timesOf(caseAt(ofTraining, 50).history), [10]);
+});
+
+Deno.test("drawCases() says what was measured", async () => {
+  const rows = rowsOf({ heldOut: [rowOf(4n, [[20, 7, 3], [50, 8, -1]])] });
+  const cases = await drawCases(rows, { count: 10, maxContext: 10, seed: 1 });
+  const { sourceKey, srcAddr, dstAddr, rttMs, measurement } = caseAt(cases, 50);
+  assertEquals([sourceKey, srcAddr, dstAddr, rttMs], ["4", "10.0.0.4", "192.0.2.8", null]);
+  assertEquals(measurement.rttCode, null);
+  assertEquals([...measurement.destination], [192, 0, 2, 8]);
+  assertEquals(caseAt(cases, 20).rttMs, 3);
+  assertEquals(timesOf(caseAt(cases, 50).history), [20]);
+});
+
+Deno.test("drawCases() draws each measurement equally often, and the same ones for the same seed", async () => {
+  const rows = rowsOf({
+    heldOut: [rowOf(1n, [[1, 7, 1], [2, 7, 1], [3, 7, 1]]), rowOf(2n, []), rowOf(3n, [[4, 7, 1]])],
+  });
+  const counts = new Map<number, number>();
+  for (let seed = 0; seed < 400; seed++) {
+    for (const { measurement } of await drawCases(rows, { count: 2, maxContext: 1, seed })) {
+      counts.set(measurement.timeS, (counts.get(measurement.timeS) ?? 0) + 1);
+    }
+  }
+  // Each is drawn with probability 1/2: standard deviation 10 of 200.
+  for (const timeS of [1, 2, 3, 4]) assert(Math.abs((counts.get(timeS) ?? 0) - 200) < 40, `${timeS}`);
+  const many = rowsOf({ heldOut: syntheticRows(1, 20, 30) });
+  const draw = (seed: number) => drawCases(many, { count: 20, maxContext: 3, seed });
+  assertEquals(await draw(5), await draw(5));
+  assertNotEquals(await draw(5), await draw(6));
+});
+
+Deno.test("openEvalRows() refuses rows of which nothing says how they were split", async () => {
+  using folder = new TemporaryFolder();
+  const options = { splitBy: "folders", groupBy: "src_addr" };
+  const manifest = { ...newManifest({ stage: "probe-rows", inputs: [], options }), complete: true };
+  writeManifest(folder.at("manifest.json"), manifest);
+  await assertRejects(
+    () => openEvalRows(folder.path, { split: "test" }),
+    UserError,
+    `Cannot choose the history of ${folder.path}: no manifest says how it was split`,
+  );
+});
+
+Deno.test("splitModeOf() says how rows were split, or the shards they were made from", () => {
+  using folder = new TemporaryFolder();
+  const write = (name: string, options: Record<string, unknown>, inputs: string[] = []) => {
+    Deno.mkdirSync(folder.at(name), { recursive: true });
+    const fingerprints = inputs.map((path) => ({ path: folder.at(path), sizeBytes: 1, mtimeMs: 1 }));
+    const manifest = newManifest({ stage: "any", inputs: fingerprints, options });
+    writeManifest(folder.at(`${name}/manifest.json`), { ...manifest, complete: true });
+    return splitModeOf(folder.at(name));
+  };
+  for (const splitBy of SPLIT_MODES) {
+    assertEquals(write(`own-${splitBy}`, { splitBy }), splitBy);
+    write(`shards-${splitBy}`, { splitBy });
+    const parts = ["train", "test"].map((split) => `shards-${splitBy}/${split}/shard-00000.parquet`);
+    assertEquals(write(`of-${splitBy}`, { splitBy: "folders" }, parts), splitBy);
+  }
+  const mixed = ["shards-time/train/a.parquet", "shards-pair/test/b.parquet"];
+  assertEquals(write("mixed", { splitBy: "folders" }, mixed), undefined);
+  assertEquals(write("gone", { splitBy: "folders" }, ["nowhere/train/a.parquet"]), undefined);
+  assertEquals(splitModeOf(folder.path), undefined);
+});

@@ -1,0 +1,45 @@
+/** Which folders a chain of stages goes on in. */
+import { assertEquals, assertThrows } from "@std/assert";
+import { join } from "@std/path";
+import { UserError } from "../../lib/base/errors.ts";
+import { openChain } from "../../tasks/chain.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+
+const OPTIONS = { input: "a", minutes: 3 };
+const OTHER = { ...OPTIONS, minutes: 4 };
+const OTHER_INPUT = { ...OPTIONS, input: "b" };
+const MESSAGE = "a test with other options (minutes) wrote to it";
+
+function opened(test: (open: (options: typeof OPTIONS) => unknown, output: string) => void): void {
+  using temporary = new TemporaryFolder();
+  const output = temporary.at("chain");
+  Deno.mkdirSync(output);
+  const folder = { output, fileName: "test.json", what: "a test", trainOptions: ["minutes"] };
+  test((options) => openChain(folder, options, false), output);
+}
+
+Deno.test("openChain() takes other options where the chain before made nothing", () =>
+  opened((open, output) => {
+    open(OPTIONS);
+    Deno.mkdirSync(join(output, ".work"));
+    assertEquals(open(OTHER_INPUT), { options: OTHER_INPUT });
+    assertEquals(open(OTHER_INPUT), { options: OTHER_INPUT });
+  }));
+
+Deno.test("openChain() takes other options of training until there is a checkpoint, and of nothing else", () =>
+  opened((open, output) => {
+    open(OPTIONS);
+    Deno.mkdirSync(join(output, "rows"));
+    assertThrows(() => open(OTHER_INPUT), UserError, "a test with other options (input) wrote to it");
+    assertThrows(() => open({ ...OTHER, input: "b" }), UserError, "(input, minutes)");
+    assertEquals(open(OTHER), { options: OTHER, replaces: true });
+    Deno.mkdirSync(join(output, "train", "checkpoints", "step-00000002"), { recursive: true });
+    assertThrows(() => open(OPTIONS), UserError, MESSAGE);
+  }));
+
+Deno.test("openChain() keeps other options out where results of a given checkpoint are", () =>
+  opened((open, output) => {
+    open(OPTIONS);
+    Deno.mkdirSync(join(output, "eval"));
+    assertThrows(() => open(OTHER), UserError, MESSAGE);
+  }));

@@ -1,0 +1,195 @@
+import { casesToShow } from "../../../lib/eval/metrics/rtt_comparison.ts";
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { brierScore, coverages, pitHistogram, reliability } from "../../../lib/eval/metrics/calibration.ts";
+import { ClusterBootstrap } from "../../../lib/eval/metrics/bootstrap.ts";
+import { crpsMs, crpsOfNumberMs } from "../../../lib/eval/metrics/crps.ts";
+import { errorCdf, type ScoredForecasts, scoreErrors } from "../../../lib/eval/metrics/forecast_errors.ts";
+import { quantileOfSample } from "../../../lib/eval/metrics/sample_statistics.ts";
+import { RttDistribution, RTTS_MS } from "../../../lib/query/rtt/rtt_distribution.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+
+/** A distribution with P(RTT <= x) = cdf(x) at the upper bounds of buckets. */
+function distributionOf(cdf: (ms: number) => number): RttDistribution {
+  const probabilities = new Float64Array(RTTS_MS.length);
+  let below = 0;
+  for (let i = 0; i < RTTS_MS.length; i++) {
+    const isLast = i === RTTS_MS.length - 1;
+    const upTo = isLast ? 1 : cdf((RTTS_MS[i] + RTTS_MS[i + 1]) / 2);
+    probabilities[i] = upTo - below;
+    below = upTo;
+  }
+  return new RttDistribution(0, probabilities, 1);
+}
+
+const uniform = (low: number, high: number) => (ms: number) =>
+  Math.min(1, Math.max(0, (ms - low) / (high - low)));
+
+Deno.test("crpsMs() of one certain value is the absolute error", () => {
+  const certain = new RttDistribution(
+    0,
+    Float64Array.from(CANONICAL_RTT_CODES, (code) => code === encodeRttCode(20) ? 1 : 0),
+    1,
+  );
+  const valueMs = decodeRttCode(encodeRttCode(20));
+  for (const measuredMs of [0.0001, 5, 19.999, 20, 200, 59_999, 60_001, 5e9]) {
+    const expected = crpsOfNumberMs(valueMs, measuredMs);
+    assertAlmostEquals(crpsMs(certain, measuredMs), expected, 1e-5);
+    assertAlmostEquals(expected, Math.abs(Math.min(60_000, measuredMs) - valueMs), 1e-9);
+  }
+});
+
+Deno.test("crpsMs() of a uniform distribution is its closed form", () => {
+  const distribution = distributionOf(uniform(10, 60));
+  // Of U(0, 1): y^3 / 3 + (1 - y)^3 / 3 inside, plus the distance outside; times the width of the interval.
+  for (const y of [-0.1, 0, 0.3, 0.5, 1, 1.7]) {
+    const inside = Math.min(1, Math.max(0, y));
+    const expected = (inside ** 3 + (1 - inside) ** 3) / 3 + Math.abs(y - inside);
+    assertAlmostEquals(crpsMs(distribution, 10 + 50 * y), 50 * expected, 0.01);
+  }
+});
+
+Deno.test("crpsMs() of an exponential distribution is its closed form", () => {
+  const meanMs = 30;
+  const distribution = distributionOf((ms) => 1 - Math.exp(-ms / meanMs));
+  for (const measuredMs of [1, 10, 30, 100, 500]) {
+    // Jordan, Krueger, Lerch, "Evaluating Probabilistic Forecasts with scoringRules", appendix A.2.
+    const expected = measuredMs - 2 * meanMs * (1 - Math.exp(-measuredMs / meanMs)) + meanMs / 2;
+    assertAlmostEquals(crpsMs(distribution, measuredMs), expected, 0.02);
+  }
+});
+
+Deno.test("crpsMs() of a little mass at the longest RTTs is the share squared of the time up to a minute", () => {
+  const distribution = distributionOf((ms) => ms < 20 ? 0 : ms < 1e9 ? 0.99 : 1);
+  assertAlmostEquals(crpsMs(distribution, decodeRttCode(encodeRttCode(20))), 0.01 ** 2 * 60_000, 0.02);
+});
+
+/** The errors of forecasts, each a cluster of its own. */
+function errorValues(scored: ScoredForecasts) {
+  const places = scored.measuredMs.keys().toArray();
+  const bootstrap = new ClusterBootstrap(Uint32Array.from(places), { seed: 0 });
+  const { intervals: _, ...values } = scoreErrors(scored, bootstrap, places).metrics;
+  return values;
+}
+
+Deno.test("scoreErrors() gives median, mean and relative errors and leaves out what was not forecast", () => {
+  const measuredMs = Float64Array.of(10, 25, 30, 40, 99);
+  const predictedMs = Float64Array.of(10, 20, 33, 48, NaN);
+  assertEquals(errorValues({ predictedMs, measuredMs }), {
+    numMeasurements: 4,
+    medianAbsoluteMs: 3,
+    meanAbsoluteMs: 4,
+    nmae: 16 / 105,
+    relative: { p50: 0.1, p75: 0.2, p90: 0.2, p95: 0.2 },
+    crpsMs: 4,
+  });
+  const scored = errorValues({ predictedMs, measuredMs, crpsMs: Float64Array.of(1, 2, 3, 6, NaN) });
+  assertEquals([scored.crpsMs, scored.meanAbsoluteMs], [3, 4]);
+  const none = new Float64Array(0);
+  assertEquals(errorValues({ predictedMs: none, measuredMs: none }), {
+    numMeasurements: 0,
+    medianAbsoluteMs: null,
+    meanAbsoluteMs: null,
+    nmae: null,
+    relative: { p50: null, p75: null, p90: null, p95: null },
+    crpsMs: null,
+  });
+});
+
+Deno.test("errorCdf() has the quantiles of the absolute error", () => {
+  const predictedMs = Float64Array.from({ length: 201 }, (_, i) => i === 200 ? NaN : (i % 2 ? 5 : -5) * i);
+  const cdf = errorCdf({ predictedMs, measuredMs: new Float64Array(201) });
+  assertEquals(cdf.length, 101);
+  assertEquals([cdf[0], cdf[1], cdf[50], cdf[99], cdf[100]], [0, 5, 495, 985, 995]);
+  assertEquals(errorCdf({ predictedMs: new Float64Array(0), measuredMs: new Float64Array(0) }), []);
+});
+
+Deno.test("a calibrated forecaster covers what it says and has a flat PIT, one that is too sure does not", () => {
+  const random = new RandomStream(1, "test/calibration");
+  const count = 20_000;
+  const ranges = (spread: number) => {
+    const [below, upTo] = [new Float64Array(count), new Float64Array(count)];
+    for (let i = 0; i < count; i++) {
+      // The forecast has 7 equal masses; the truth is drawn from it, or from one that is wider.
+      const u = 0.5 + (random.float64() - 0.5) * spread;
+      const mass = Math.min(6, Math.max(0, Math.floor(u * 7)));
+      [below[i], upTo[i]] = [mass / 7, (mass + 1) / 7];
+    }
+    return { below, upTo };
+  };
+  const calibrated = ranges(1);
+  for (const { level, share } of coverages(calibrated)) assertAlmostEquals(share ?? NaN, level, 0.012);
+  const pit = pitHistogram(calibrated, 20);
+  assertEquals(pit.length, 20);
+  assertAlmostEquals(pit.reduce((sum, share) => sum + share, 0), 1, 1e-9);
+  for (const share of pit) assertAlmostEquals(share, 0.05, 0.008);
+  const tooSure = ranges(2);
+  assert((coverages(tooSure)[2].share ?? 1) < 0.8, "a truth twice as wide is covered by less than 90 %");
+  assert(pitHistogram(tooSure, 20)[0] > 0.1, "and the ends of the PIT are full");
+});
+
+Deno.test("coverages() and pitHistogram() share a range between the parts it lies in", () => {
+  const ranges = { below: Float64Array.of(0.2, 0.9), upTo: Float64Array.of(0.3, 1) };
+  assertEquals(coverages(ranges).map(({ share }) => Math.round(1e6 * (share ?? NaN)) / 1e6), [
+    0.25,
+    0.5,
+    0.75,
+    0.875,
+  ]);
+  assertEquals(pitHistogram(ranges, 4).map((share) => Math.round(1e6 * share) / 1e6), [0.25, 0.25, 0, 0.5]);
+  const points = { below: Float64Array.of(0, 0.5, 1), upTo: Float64Array.of(0, 0.5, 1) };
+  assertEquals(pitHistogram(points, 2).map((share) => Math.round(3 * share)), [1, 2]);
+});
+
+Deno.test("brierScore() and reliability() score forecasts of failure", () => {
+  const pFailed = Float64Array.of(0.1, 0.1, 0.8, 0.6, 0.3, 0.2);
+  const isFailed = Uint8Array.of(0, 1, 1, 1, 0, 0);
+  assertAlmostEquals(
+    brierScore(pFailed, isFailed) ?? NaN,
+    (0.01 + 0.81 + 0.04 + 0.16 + 0.09 + 0.04) / 6,
+    1e-12,
+  );
+  assertEquals(brierScore(new Float64Array(0), new Uint8Array(0)), null);
+  const bins = reliability(pFailed, isFailed, { numBins: 3 });
+  assertEquals(bins.map(({ numMeasurements, observed }) => [numMeasurements, observed]), [[2, 0.5], [2, 0], [
+    2,
+    1,
+  ]]);
+  bins.forEach(({ predicted }, i) => assertAlmostEquals(predicted, [0.1, 0.25, 0.7][i], 1e-12));
+  const equal = reliability(new Float64Array(5).fill(0.1), isFailed.subarray(0, 5), { numBins: 3 });
+  assertEquals(equal.map(({ numMeasurements }) => numMeasurements), [5]);
+});
+
+Deno.test("quantileOfSample() is the smallest value that the share does not exceed", () => {
+  assertEquals([0, 0.5, 0.51, 0.9, 1].map((q) => quantileOfSample([4, 1, 3, 2], q)), [1, 2, 3, 4, 4]);
+  assert(Number.isNaN(quantileOfSample([], 0.5)));
+});
+
+Deno.test("casesToShow() is how many cases show a true difference four times in five", () => {
+  const level = (model: number, differenceInterval: [number, number] | null) => ({
+    model,
+    baseline: 10,
+    differenceInterval,
+  });
+  // Reach 4 and difference 2: the interval of 600 cases would end at 0. (1.960 + 0.842) ^ 2 / 1.960 ^ 2 times as many.
+  assertEquals(casesToShow(level(12, [-2, 6]), 150), 1300);
+  assertEquals(casesToShow(level(8, [-6, 2]), 150), 1300);
+  // Of an interval that is not symmetrical, the half towards 0 counts; rounded up to two digits.
+  assertEquals(casesToShow(level(11, [-2, 2]), 1234), 23_000);
+  // Shown, nothing to show, too far away, unknown.
+  assertEquals(casesToShow(level(12, [1, 3]), 150), null);
+  assertEquals(casesToShow(level(10, [-1, 1]), 150), null);
+  assertEquals(casesToShow(level(10.001, [-1, 1]), 150), null);
+  assertEquals(casesToShow(level(12, null), 150), null);
+  // Difference 1 with standard deviation 5: the share of draws of so many cases whose interval is above 0.
+  const numCases = casesToShow(level(11, [-0.96, 2.96]), 25) ?? NaN;
+  const random = new RandomStream(0, "test/power");
+  const numDraws = 4000;
+  let numShown = 0;
+  for (let i = 0; i < numDraws; i++) {
+    const errorOfMean = 5 / Math.sqrt(numCases);
+    if (1 + errorOfMean * random.normal() - 1.96 * errorOfMean > 0) numShown++;
+  }
+  // Three standard errors of the share, and what rounding the cases up adds.
+  assertAlmostEquals(numShown / numDraws, 0.8, 3 * Math.sqrt(0.8 * 0.2 / numDraws) + 0.01);
+});

@@ -1,0 +1,323 @@
+import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
+import { COVERAGE_LEVELS } from "../../../lib/eval/metrics/calibration.ts";
+import type { EvalCase } from "../../../lib/eval/cases.ts";
+import { clustersOf } from "../../../lib/eval/metrics/bootstrap.ts";
+import { evalPage } from "../../../lib/eval/page/eval_page.ts";
+import { headlineLines } from "../../../lib/eval/page/headline.ts";
+import { countText, ratioText } from "../../../lib/eval/page/quantities.ts";
+import type { EvalReport, EvalRun } from "../../../lib/eval/report.ts";
+import { compareForecasts } from "../../../lib/eval/sections/rtt_section.ts";
+import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
+
+const RUN: EvalRun = {
+  version: "0.0.0",
+  checkpoint: "runs/<first>",
+  step: 3,
+  numParameters: 855_000,
+  sequenceLength: 256,
+  data: "rows",
+  dataFingerprint: "d",
+  split: "test",
+  splitBy: "time",
+  train: "rows",
+  trainFingerprint: "d",
+  modelFingerprint: "d",
+  modelSha256: "e",
+  history: "all",
+  seed: 0,
+  numHeldOut: 100,
+  numMeasurements: 40,
+  contexts: [0, 5],
+  isEveryContext: false,
+  adapter: "none",
+  seconds: 61,
+};
+
+const NUM_PAIRS = 10;
+
+/** A case of 100 ms between the pair of that number. */
+function caseOf(pair: number): EvalCase {
+  return {
+    sourceKey: "1",
+    srcAddr: "192.0.2.1",
+    dstAddr: `198.51.100.${pair}`,
+    rttMs: 100,
+    history: [],
+    recent: [],
+    measurement: {
+      source: Uint8Array.of(192, 0, 2, 1),
+      destination: Uint8Array.of(198, 51, 100, pair),
+      timeS: 0,
+      rttCode: 1,
+    },
+  };
+}
+
+/**
+ * A report of four cases of each of ten pairs, two without context and two with 5, with errors of the model and one
+ * baseline in ms. @param failures What the model gives a reply's absence, and how many absent ones each pair has more.
+ * @param factorOf What the model's errors of a pair are multiplied by.
+ */
+async function reportOf(
+  modelMs: readonly number[],
+  baselineMs: readonly number[],
+  failures: { pFailed: number; numFailed: number; trainingShare: number } = {
+    pFailed: 0.1,
+    numFailed: 0,
+    trainingShare: 0,
+  },
+  factorOf: (pair: number) => number = () => 1,
+): Promise<EvalReport> {
+  const perPair = modelMs.length + failures.numFailed;
+  const each = Array.from({ length: NUM_PAIRS * perPair }, (_, i) => i % perPair);
+  const filled = (value: number) => new Float64Array(each.length).fill(value);
+  const errorsOf = (errorsMs: readonly number[]) => Float64Array.from(each, (i) => errorsMs[i] ?? 0);
+  const ofModel = errorsOf(modelMs).map((errorMs, at) => errorMs * factorOf(Math.floor(at / perPair)));
+  const cases = each.map((i, at) => ({
+    ...caseOf(Math.floor(at / perPair)),
+    rttMs: i < modelMs.length ? 100 : null,
+  }));
+  const forecasts = {
+    caseIndex: Uint32Array.from(each.keys()),
+    numContext: Uint32Array.from(each, (i) => i < modelMs.length / 2 ? 0 : 5),
+    predictedMs: ofModel.map((errorMs) => 100 + errorMs),
+    likeliestMs: ofModel.map((errorMs) => 100 - errorMs / 2),
+    crpsMs: ofModel,
+    codeBits: filled(7),
+    below: filled(0.4),
+    upTo: filled(0.6),
+    pFailed: filled(failures.pFailed),
+    spreadMass: filled(0),
+  };
+  const sections = await compareForecasts(forecasts, cases, {
+    contexts: [0, 5],
+    everyContext: false,
+    seed: 0,
+    clusters: clustersOf(cases),
+    baselines: {
+      methods: new Map([
+        ["pair last seen", { predictedMs: errorsOf(baselineMs).map((errorMs) => 100 - errorMs) }],
+      ]),
+      numTraining: 9,
+      numTrainingUsed: 9,
+      numObservable: 0,
+      numObserved: 0,
+      trainingFailedShare: failures.trainingShare,
+    },
+  });
+  return { run: RUN, ...sections };
+}
+
+Deno.test("headlineLines() and the page tell what corrected intervals hold, where there is a correction", async () => {
+  const report = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
+  const coverage = COVERAGE_LEVELS.map((level) => ({ level, share: level === 0.9 ? 0.75 : level }));
+  const calibration = {
+    numDrawn: 90,
+    numMeasurements: 80,
+    shares: [...CALIBRATION_LEVELS],
+    coverage,
+    byContext: [0, 5].map((numContext) => ({ numContext, coverage })),
+  };
+  const told = /hold [\d.]+ % \[[\d., ]+\] of the measurements, corrected by the validation split 75\.0 %\./;
+  assertNotMatch(headlineLines(report).join("\n"), /corrected/);
+  assertMatch(headlineLines({ ...report, calibration }).join("\n"), told);
+  const page = await evalPage({ ...report, calibration });
+  assertStringIncludes(page, "corrected by 80 measurements of the validation split");
+  assertNotMatch(await evalPage(report), /corrected by/);
+});
+
+Deno.test("headlineLines() says how good the model is, where it loses, to what, and by how much", async () => {
+  const lines = headlineLines(await reportOf([2, 2, 8, 8], [4, 4, 4, 4]));
+  assertMatch(
+    lines[0],
+    /^Half of 40 predicted RTTs are off by at most 2\.00 ms \[2\.00, 2\.00\]; the mean error is 5\.00 ms \[5\.00, /,
+  );
+  assertEquals(lines.filter((line) => / at:| at \(/.test(line)), [
+    "Better at: median absolute error 2.00 ms, −50 % (pair last seen 4.00 ms, difference [−2.00, −2.00]); " +
+    "median absolute error of the likeliest RTT 1.00 ms, −75 % (pair last seen 4.00 ms, difference " +
+    "[−3.00, −3.00]); CRPS with 0 context measurements.",
+    "Worse at: mean absolute error 5.00 ms, +25 % (pair last seen 4.00 ms, difference [1.00, 1.00]); relative " +
+    "error (90th percentile) 8.0 %, 2× (pair last seen 4.0 %, difference [4.0, 4.0]); CRPS 5.00 ms, +25 % " +
+    "(pair last seen 4.00 ms, difference [1.00, 1.00]); median absolute error with 5 context measurements.",
+  ]);
+  assertMatch(lines.at(-1) ?? "", /^In brackets: the best method .* Absolute error: .*; CRPS: .*\.$/);
+  assertNotMatch(lines.at(-1) ?? "", /Brier/);
+});
+
+Deno.test("headlineLines() and the page call no difference better or worse that is none", async () => {
+  const ofPairs = (factorOf: (pair: number) => number) =>
+    reportOf([3, 3, 3, 3], [3, 3, 3, 3], undefined, factorOf);
+  const level = (lines: string[]) =>
+    lines.find((line) => line.startsWith("Level at (no difference shown): "));
+  const unsure = headlineLines(await ofPairs((pair) => pair % 2 === 0 ? 0.5 : 1.6));
+  assertMatch(unsure.at(-1) ?? "", /; cases that would show a difference: .* four times in five\.$/);
+  const [, mean] = /; (mean absolute error .*?\))/.exec(level(unsure) ?? "") ?? [];
+  assertMatch(
+    mean,
+    /^mean absolute error 3\.15 ms, \+5 % \(pair last seen 3\.00 ms, difference \[−0\.\d+, 1\.\d+\], about [\d,]+ cases would show it\)$/,
+  );
+  const same = await ofPairs(() => 1);
+  const lines = headlineLines(same);
+  assertNotMatch(lines.at(-1) ?? "", /four times/);
+  assertMatch(
+    level(lines) ?? "",
+    /: median absolute error 3\.00 ms, \+0\.0 % \(pair last seen 3\.00 ms, difference \[0, 0\]\);/,
+  );
+  assertEquals(lines.filter((line) => /^(Better|Worse) at/.test(line)).length, 1);
+  assertMatch(await evalPage(same), /<span class="same">3\.00 ms \(−?\+?0\.0 %\)<\/span>/);
+});
+
+Deno.test("headlineLines() says how often first guesses of destinations are right, beside the best table, either way", () => {
+  const scoresOf = (modelShare: number, difference: [number, number] | null) => ({
+    version: 4 as const,
+    numContext: 10,
+    meanContext: 9,
+    numCases: 200,
+    methods: [["model", modelShare], ["most frequent of all", 0.1], [
+      "nearest median RTT of the source",
+      0.54,
+    ]].map((
+      [method, top1Exact],
+    ) => ({
+      method: method as string,
+      top1Exact: top1Exact as number,
+      top5Exact: 1,
+      top1Prefix: {},
+      intervals: { top1Exact: null, top5Exact: null },
+      ...(method !== "model" && { modelMinusThis: { top1Exact: difference, top5Exact: null } }),
+    })),
+  });
+  const linesOf = (modelShare: number, difference: [number, number] | null) =>
+    headlineLines({
+      run: RUN,
+      destinations: { numCases: 200, numMeasurements: 400, scores: [scoresOf(modelShare, difference)] },
+    });
+  const rival = "(nearest median RTT of the source 54.0 %, difference";
+  const guess = "first guess of IPv4 destinations with up to 10 context measurements";
+  const [better, terms] = linesOf(0.64, [0.05, 0.15]);
+  assertEquals(better, `Better at: ${guess} 64.0 % ${rival} [5.0, 15.0]).`);
+  assertStringIncludes(terms, "everywhere but in first guesses. First guess: how often the destination");
+  assertEquals(linesOf(0.3, [-0.3, -0.2])[0], `Worse at: ${guess} 30.0 % ${rival} [−30.0, −20.0]).`);
+  const [level] = linesOf(0.56, [-0.03, 0.07]);
+  assertMatch(
+    level,
+    /^Level at .*56\.0 % .* \[−3\.0, 7\.0\], about 1,300 cases would show it if it is real\)\.$/,
+  );
+});
+
+Deno.test("headlineLines() says where nothing is lost, and claims nothing without baselines", async () => {
+  const lines = headlineLines(await reportOf([1, 1, 1, 1], [4, 4, 4, 4]));
+  assertEquals(lines.filter((line) => /^(Worse|Level)/.test(line)), []);
+  assertEquals(lines.filter((line) => line.startsWith("Better at: ")).length, 1);
+  assertEquals(headlineLines({ run: RUN }), []);
+});
+
+Deno.test("headlineLines() judges foreseen failures only where there were some, to digits that differ", async () => {
+  const lines = async (pFailed: number, numFailed: number, trainingShare: number) =>
+    headlineLines(await reportOf([1, 1], [1, 1], { pFailed, numFailed, trainingShare }));
+  const all = await lines(1e-5, 0, 0);
+  const nothing =
+    "All 20 measurements had a reply, so nothing tells whether the model foresees that none comes.";
+  assertEquals([all.includes(nothing), all.join().includes("Brier")], [true, false]);
+  const told = async (pFailed: number, trainingShare: number) =>
+    (await lines(pFailed, 1, trainingShare)).find((line) => line.includes("Brier score of missing replies"));
+  assertMatch(
+    await told(0.3, 0.2) ?? "",
+    /^Better at: .*replies 0\.223 \(the share of failures in training 0\.24;/,
+  );
+  assertMatch(
+    await told(0.2, 0.3) ?? "",
+    /^Worse at: .*replies 0\.24 \(the share of failures in training 0\.223;/,
+  );
+  assertMatch(
+    await told(0.2, 0.2) ?? "",
+    /^Level at .*replies 0\.24 \(the share of failures in training 0\.24;/,
+  );
+});
+
+/** A report of which a model is adapted: with a median error of 2 ms after 2 measurements, of 8 ms after 5. */
+async function adaptedReport(counts: readonly number[] = [2, 5]): Promise<EvalReport> {
+  const { rtt } = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
+  assert(rtt);
+  const byCount = counts.map((numGiven, i) => ({
+    numGiven,
+    model: rtt.model.byContext[i],
+    likeliest: rtt.likeliest.byContext[i],
+    baselines: rtt.baselines.map(({ name, byContext }) => ({ name, ...byContext[i] })),
+    comparisons: rtt.comparisons.filter(({ numContext }) => numContext === rtt.contexts[i])
+      .map((each) => ({ ...each, numContext: null })),
+    fit: { numMeasurements: 3, numRounds: 1, numWithoutRow: 1, lossBefore: 9, lossAfter: 7 },
+  }));
+  const adapted = {
+    counts: [2, 5],
+    numUnseen: 12,
+    numUsable: 11,
+    numAddresses: 10,
+    numMeasurements: 20,
+    byCount,
+    numTuningAddresses: 0,
+    numTuningMeasurements: 0,
+    resampling: { ...rtt.resampling, by: "address" as const },
+  };
+  return { run: RUN, adapted };
+}
+
+Deno.test("headlineLines() and the page tell of addresses never seen, by K, where the model was adapted to them", async () => {
+  const report = await adaptedReport();
+  const lines = headlineLines(report);
+  assertEquals(
+    lines[0],
+    "Median absolute error of 10 addresses never seen, by measurements of their own: 2.00 ms after 2 (pair last seen: " +
+      "4.00 ms), 8.00 ms after 5 (pair last seen: 4.00 ms).",
+  );
+  assertMatch(
+    lines[1],
+    /^Better at: median absolute error of addresses never seen after 2 measurements of their own;/,
+  );
+  assertMatch(
+    lines.find((line) => line.startsWith("Worse at")) ?? "",
+    /^Worse at: median absolute error of addresses never seen after 5 measurements of their own;/,
+  );
+  const page = await evalPage(report);
+  assertStringIncludes(page, "<h2>Addresses never seen, after K measurements of their own</h2>");
+  assertMatch(
+    page,
+    /<td>2<\/td><td><span class="wins">2\.00 ms \[2\.00, 2\.00\]<\/span><br><small>pair last seen: 4\.00 ms/,
+  );
+  assertMatch(page, /<td>5<\/td><td><span class="loses">8\.00 ms/);
+  assertStringIncludes(page, "found no free row in the model's table: 1.");
+  assertStringIncludes(page, '<figure id="error-by-given"');
+  assertNotMatch(await evalPage({ run: RUN }), /never seen/);
+});
+
+Deno.test("headlineLines() and the page say where no address never seen has enough replies", async () => {
+  const report = await adaptedReport([]);
+  const told = "Of 12 addresses never seen none has more than 5 replies";
+  assertStringIncludes(headlineLines(report)[0], told);
+  assertStringIncludes(await evalPage(report), told);
+});
+
+Deno.test("evalPage() leaves out the sections that are not there, and escapes names", async () => {
+  const bare = await evalPage({ run: RUN });
+  assertStringIncludes(bare, "<h1>Evaluation of runs/&lt;first&gt;</h1>");
+  assertStringIncludes(bare, "What was run");
+  assertNotMatch(bare, /<figure|<svg/);
+  const page = await evalPage(await reportOf([2, 2, 8, 8], [4, 4, 4, 4]));
+  const names = [...page.matchAll(/<figure id="([^"]+)"/g)].map(([, name]) => name);
+  assertEquals(names, [
+    "error-cdf",
+    "error-by-context",
+    "crps-by-context",
+    "coverage",
+    "pit",
+    "failure-reliability",
+  ]);
+  assertMatch(page, /its likeliest RTT<\/[^>]*>[^2]*2\.50 ms/);
+  assertMatch(page, /<span class="loses">8\.00 ms \(2×\)<\/span>/);
+  assertMatch(page, /<span class="wins">2\.00 ms \(−50 %\)<\/span>/);
+});
+
+Deno.test("ratioText() and countText() are read as people write", () => {
+  assertEquals([0.5, 0.9951, 1.12, 2.44, 101].map(ratioText), ["−50 %", "−0.5 %", "+12 %", "2.4×", "100×"]);
+  assertEquals([1, 999, 1000, 1234567].map(countText), ["1", "999", "1,000", "1,234,567"]);
+});

@@ -1,0 +1,168 @@
+import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import { join } from "@std/path";
+import { UsageError } from "../../../lib/base/errors.ts";
+import {
+  type AdaptSection,
+  evaluateAdapted,
+  requireAdaptable,
+} from "../../../lib/eval/sections/adapt_section.ts";
+import type { Baseline, BaselineMeasurement, BaselineQuery } from "../../../lib/eval/baselines/baseline.ts";
+import { MedianBaseline } from "../../../lib/eval/baselines/histories.ts";
+import type { EvalRows } from "../../../lib/eval/eval_rows.ts";
+import { forecastRtts } from "../../../lib/eval/sections/rtt_forecasts.ts";
+import { drawUnseen, unseenAddresses } from "../../../lib/eval/sections/unseen_addresses.ts";
+import { PingModel } from "../../../lib/query/ping_model.ts";
+import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
+import type { LoadedCheckpoint } from "../../../lib/train/checkpoint_files.ts";
+import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
+import { KNOWN } from "../../query/adapt/tiny_rows.ts";
+import { meshRows } from "./mesh_rows.ts";
+
+const NEW = Array.from({ length: 8 }, (_, i) => `192.0.2.${100 + i}`);
+const COUNTS = [0, 2, 4];
+const MAX = 24;
+
+function rowsOf(addresses: readonly string[] = NEW, numEach = 9): EvalRows {
+  const known = { destinations: KNOWN, numEach };
+  return {
+    training: meshRows({ ...known, sources: KNOWN, seed: 1 }),
+    heldOut: meshRows({ ...known, sources: addresses, seed: 2 }),
+    others: [],
+    history: "train",
+  };
+}
+
+/** A baseline that writes down what it is told, and predicts how many measurements of the source it knows. */
+class Witness implements Baseline {
+  readonly trained: BaselineMeasurement[] = [];
+  readonly asked: BaselineQuery[] = [];
+  train(measurements: Iterable<BaselineMeasurement>): void {
+    this.trained.push(...measurements);
+  }
+  observe(): void {
+    throw new Error("nothing is told later");
+  }
+  predictMs(query: BaselineQuery): number {
+    this.asked.push(query);
+    return this.trained.filter(({ source }) => source === query.source).length;
+  }
+}
+
+interface Evaluated {
+  section: AdaptSection;
+  witnesses: Witness[];
+}
+
+async function evaluated(
+  { model, checkpoint }: { model: PingModel; checkpoint: LoadedCheckpoint },
+  rows: EvalRows,
+  counts: readonly number[] = COUNTS,
+  maxMeasurements = MAX,
+): Promise<Evaluated> {
+  const made: Witness[] = [];
+  const baselines = () => {
+    const witness = new Witness();
+    made.push(witness);
+    return new Map<string, Baseline>([["witness", witness], ["median", new MedianBaseline("destination")]]);
+  };
+  const options = { counts, maxMeasurements, seed: 5, baselines, maxBaselineMeasurements: 1e6 };
+  const section = await evaluateAdapted({ model, checkpoint, rows }, options);
+  return { section, witnesses: made.filter(({ trained }) => trained.length > 0) };
+}
+
+const withModel = (test: (of: { model: PingModel; checkpoint: LoadedCheckpoint }) => Promise<void>) =>
+  withRowCheckpoint(async (at) => {
+    const checkpoint = loadCheckpoint(join(at("run"), "checkpoints"));
+    using model = await PingModel.from(checkpoint);
+    await test({ model, checkpoint });
+  });
+
+Deno.test("evaluateAdapted() judges the model as it is after a fit to K measurements of each address", () =>
+  withModel(async (of) => {
+    const rows = rowsOf();
+    const { section } = await evaluated(of, rows);
+    assertEquals([section.numUnseen, section.numUsable, section.numAddresses], [8, 8, 8]);
+    assertEquals(section.byCount.map(({ numGiven }) => numGiven), COUNTS);
+    assertEquals(section.byCount.map(({ fit }) => fit.numMeasurements), [0, 16, 32]);
+    const unseen = await drawUnseen(rows.heldOut, await unseenAddresses([rows.heldOut], rows.training), {
+      maxGiven: 4,
+      maxAddresses: 64,
+      maxJudged: MAX,
+      seed: 5,
+    });
+    const errorOf = async (model: PingModel) => {
+      const { predictedMs } = await forecastRtts(model, unseen.judged, { contexts: [0] });
+      const errors = predictedMs.map((ms, i) => Math.abs(ms - (unseen.judged[i].rttMs ?? NaN))).sort();
+      return errors.reduce((sum, errorMs) => sum + errorMs, 0) / errors.length;
+    };
+    using fresh = await PingModel.from(of.checkpoint);
+    const found = section.byCount.map(({ model }) => model.meanAbsoluteMs);
+    assertEquals(found[0], await errorOf(fresh));
+    assertEquals(found[0], await errorOf(of.model), "the given model is as it was");
+    await fresh.adapt(unseen.given.flatMap((each) => each.slice(0, 2)).map(({ measurement }) => measurement));
+    assertEquals(found[1], await errorOf(fresh));
+    assertNotEquals(found[1], found[0]);
+    for (const { model, fit } of section.byCount.slice(1)) {
+      assert(fit.numRounds === 1 && (fit.lossAfter ?? 0) < (fit.lossBefore ?? 0));
+      assertEquals([model.numMeasurements, model.coverage[2].level], [MAX, 0.9]);
+      assert(model.intervals.medianAbsoluteMs && model.intervals.crpsMs && model.coverage[2].interval);
+    }
+    assertEquals(section.resampling.by, "address");
+  }));
+
+Deno.test("evaluateAdapted() gives baselines the same K measurements, and compares with the best", () =>
+  withModel(async (of) => {
+    const { section, witnesses } = await evaluated(of, rowsOf(), [0, 2]);
+    const trained = rowsOf().training.numRows * 9;
+    assertEquals(witnesses.map(({ trained }) => trained.length), [trained, trained + 8 * 2]);
+    for (const { trained, asked } of witnesses) {
+      assertEquals(
+        trained.map(({ timeS }) => timeS),
+        trained.map(({ timeS }) => timeS).sort((a, b) => a - b),
+      );
+      const name = ({ source, destination, timeS }: BaselineQuery) => `${source} ${destination} ${timeS}`;
+      assertEquals(new Set(trained.map(name)).intersection(new Set(asked.map(name))).size, 0);
+      assertEquals(asked, witnesses[0].asked);
+    }
+    section.byCount.forEach(({ baselines, comparisons, model }) => {
+      assertEquals(baselines.map(({ name }) => name), ["witness", "median"]);
+      const crps = comparisons.find(({ metric }) => metric === "crpsMs");
+      assertEquals([crps?.model, crps?.bestBaseline], [model.crpsMs, "median"]);
+      assertEquals(crps?.numContext, null);
+    });
+  }));
+
+Deno.test("evaluateAdapted() is the same to the last bit again, and tunes baselines by the validation split alike", () =>
+  withModel(async (of) => {
+    const [first, second] = [await evaluated(of, rowsOf(), [2]), await evaluated(of, rowsOf(), [2])];
+    assertEquals(JSON.stringify(second.section), JSON.stringify(first.section));
+    const others = NEW.map((address) => address.replace("192.0.2", "198.51.100"));
+    const validation = meshRows({ sources: others, destinations: KNOWN, numEach: 9, seed: 3 });
+    const tuned = await evaluated(of, { ...rowsOf(), validation }, [0]);
+    assertEquals(first.section.numTuningAddresses, 0);
+    assertEquals([tuned.section.numTuningAddresses, tuned.section.numTuningMeasurements], [8, MAX]);
+  }));
+
+Deno.test("evaluateAdapted() fits addresses in rounds where the table has no rows for all at once", () =>
+  withModel(async (of) => {
+    const strangers = Array.from({ length: 64 }, (_, i) => `10.${i}.0.1`);
+    const { section } = await evaluated(of, rowsOf(strangers, 3), [1], 64);
+    const { fit, model } = section.byCount[0];
+    assert(fit.numRounds > 1, `${fit.numRounds}`);
+    assertEquals([fit.numWithoutRow, fit.numMeasurements, model.numMeasurements], [0, 64, 64]);
+  }));
+
+Deno.test("evaluateAdapted() says so where no address has enough replies", () =>
+  withModel(async (of) => {
+    const { section } = await evaluated(of, rowsOf(NEW, 2), [0, 2]);
+    assertEquals([section.numUnseen, section.numAddresses, section.byCount], [8, 0, []]);
+  }));
+
+Deno.test("requireAdaptable() refuses models without rows, and splits that hold out no addresses", () =>
+  withRowCheckpoint((at) => {
+    const { config } = loadCheckpoint(join(at("run"), "checkpoints"));
+    for (const mode of ["destination", "node", "probe", undefined] as const) requireAdaptable(config, mode);
+    assertThrows(() => requireAdaptable(config, "time"), UsageError, "split by time, destination | node");
+    const bare = { model: { ...config.model, prefixVectors: null } };
+    assertThrows(() => requireAdaptable(bare, "node"), UsageError, "the model has no rows of addresses");
+  }));

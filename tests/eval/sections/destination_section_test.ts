@@ -1,0 +1,164 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { drawCases } from "../../../lib/eval/cases.ts";
+import { ClusterBootstrap } from "../../../lib/eval/metrics/bootstrap.ts";
+import {
+  evaluateDestinations,
+  newestOf,
+  scoreMethods,
+} from "../../../lib/eval/sections/destination_section.ts";
+import { KnownDestinations, learnDestinations } from "../../../lib/eval/sections/known_destinations.ts";
+import { MemoryRowSource } from "../../../lib/data/loader/row_source.ts";
+import { formatAddress, parseAddress } from "../../../lib/data/addresses/ip.ts";
+import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
+import { syntheticRows } from "../../data/loader/synthetic_rows.ts";
+import { withTinyModel } from "../../query/tiny_model.ts";
+
+function bytesOf(text: string): Uint8Array {
+  const bytes = parseAddress(text);
+  assert(bytes, text);
+  return bytes;
+}
+
+const SOURCE = bytesOf("10.0.0.1");
+
+function measured(destination: string, rttMs: number | null): TokenMeasurement {
+  const rttCode = rttMs === null ? null : encodeRttCode(rttMs);
+  return { source: SOURCE, destination: bytesOf(destination), rttCode, timeS: 1_700_000_000 };
+}
+
+function learned(): KnownDestinations {
+  const known = new KnownDestinations(["a"]);
+  for (const rttMs of [50, 52, null]) known.add("a", "192.0.2.1", rttMs);
+  for (const rttMs of [10, 11]) known.add("a", "192.0.2.2", rttMs);
+  known.add("a", "192.0.2.3", null);
+  known.add("a", "2001:db8::1", 50);
+  for (let i = 0; i < 9; i++) known.add("b", "192.0.2.9", 50);
+  return known;
+}
+
+function guess(query: { sourceKey?: string; rttMs: number | null; context?: TokenMeasurement[] }, count = 5) {
+  const { sourceKey = "a", rttMs, context = [] } = query;
+  const range = rttMs === null ? null : [rttMs, rttMs] as const;
+  const guesses = learned().guess({ sourceKey, source: SOURCE, rttMs: range, context }, count);
+  return Object.fromEntries([...guesses].map(([name, list]) => [name, list.map((bytes) => bytes[3]).join()]));
+}
+
+Deno.test("KnownDestinations ranks by the median RTT of the source, by its counts and by all counts", () => {
+  assertEquals(guess({ rttMs: 12 }), {
+    "nearest median RTT of the source": "2,1,3,9",
+    "most frequent of the source": "1,2,3,9",
+    "most frequent of all": "9,1,2,3",
+  });
+  assertEquals(guess({ rttMs: 45 }, 1)["nearest median RTT of the source"], "1");
+  assertEquals(guess({ rttMs: null })["nearest median RTT of the source"], "1,2,3,9");
+  assertEquals(guess({ sourceKey: "new", rttMs: 12 })["nearest median RTT of the source"], "9,1,2,3");
+});
+
+Deno.test("KnownDestinations learns from a measurement's context, for this measurement alone", () => {
+  const context = [measured("192.0.2.4", 12), measured("192.0.2.2", 30), measured("192.0.2.2", null)];
+  assertEquals(guess({ rttMs: 12, context }), {
+    "nearest median RTT of the source": "4,2,1,3,9",
+    "most frequent of the source": "2,1,3,4,9",
+    "most frequent of all": "9,1,2,3",
+  });
+  assertEquals(guess({ sourceKey: "new", rttMs: 12, context }, 2)["nearest median RTT of the source"], "4,2");
+});
+
+/** The bootstrap of addresses, each a cluster of its own. */
+function bootstrapOf(addresses: readonly Uint8Array[]): ClusterBootstrap {
+  return new ClusterBootstrap(Uint32Array.from(addresses.keys()), { seed: 1 });
+}
+
+Deno.test("scoreMethods() counts exact and prefix matches of the first guess and of any", () => {
+  const guesses = [["192.0.2.1", "10.0.0.1"], ["9.9.9.9", "192.1.0.0"], []].map((list) => list.map(bytesOf));
+  const addresses = ["192.0.2.1", "192.0.2.1", "192.0.2.1"].map(bytesOf);
+  const scores = scoreMethods(addresses, bootstrapOf(addresses), [["model", guesses]]);
+  assertEquals(scores, [{
+    method: "model",
+    top1Exact: 1 / 3,
+    top5Exact: 1 / 3,
+    top1Prefix: { 8: 1 / 3, 16: 1 / 3, 24: 1 / 3 },
+    intervals: { top1Exact: null, top5Exact: null },
+  }]);
+  const far = [bytesOf("2001:db8:1:2::")];
+  const [near] = scoreMethods(far, bootstrapOf(far), [["model", [[bytesOf("2001:db8:1:1::")]]]]);
+  assertEquals([near.top1Exact, near.top1Prefix], [0, { 16: 1, 32: 1, 48: 1, 64: 0 }]);
+});
+
+Deno.test("scoreMethods() tells how sure shares of right guesses are, and their differences to the model's", () => {
+  const addresses = Array.from({ length: 40 }, (_, i) => bytesOf(`192.0.2.${i}`));
+  const wrong = bytesOf("198.51.100.1");
+  const rightIn = (isRight: (i: number) => boolean) =>
+    addresses.map((address, i) => isRight(i) ? [address] : [wrong, address]);
+  const methods = scoreMethods(addresses, bootstrapOf(addresses), [
+    ["model", rightIn((i) => i % 2 === 0)],
+    ["worse", rightIn((i) => i % 8 === 0)],
+    ["alike", rightIn((i) => i % 2 === 1)],
+  ]);
+  const [model, worse, alike] = methods;
+  const [low, high] = model.intervals.top1Exact ?? [NaN, NaN];
+  assertAlmostEquals(low, 0.5 - 1.96 * Math.sqrt(0.25 / 40), 0.03);
+  assertAlmostEquals(high, 0.5 + 1.96 * Math.sqrt(0.25 / 40), 0.03);
+  assertEquals([model.intervals.top5Exact, model.modelMinusThis], [[1, 1], undefined]);
+  const [least] = worse.modelMinusThis?.top1Exact ?? [NaN];
+  assert(least > 0.2 && least < 0.375, `${least}`);
+  const [below, above] = alike.modelMinusThis?.top1Exact ?? [NaN, NaN];
+  assert(below < 0 && above > 0, `${below}, ${above}`);
+});
+
+Deno.test("evaluateDestinations() tells what is asked of which cases, and leaves the pair's own context out", () =>
+  withTinyModel(async (model) => {
+    const [training, heldOut] = [syntheticRows(3, 4, 90), syntheticRows(3, 4, 60)].map((rows) =>
+      new MemoryRowSource(rows)
+    );
+    const rows = { heldOut, training, others: [], history: "all" as const };
+    const cases = await drawCases(rows, { count: 40, maxContext: 6, seed: 1 });
+    for (const each of cases) {
+      const all = (await drawCases(rows, { count: 40, maxContext: 1000, seed: 1 }))
+        .find(({ measurement }) => measurement.timeS === each.measurement.timeS)?.history ?? [];
+      assertEquals(newestOf(each, 6).map(({ timeS }) => timeS), all.slice(-6).map(({ timeS }) => timeS));
+      break;
+    }
+    const progress: number[] = [];
+    const options = {
+      training,
+      maxContext: 6,
+      maxCases: 10,
+      onProgress: (done: number) => progress.push(done),
+    };
+    const section = await evaluateDestinations(model, cases, options);
+    assertEquals([section.numCases, section.numMeasurements], [10, 40]);
+    assertEquals(progress.at(-1), training.numRows + 10);
+    assert(progress.every((done, i) => i === 0 || done > progress[i - 1]));
+    assertEquals(JSON.parse(JSON.stringify(section)), section);
+    const ofVersion = Object.groupBy(section.scores, ({ version }) => version);
+    let numCases = 0;
+    for (const scores of Object.values(ofVersion)) {
+      assertEquals(scores.map(({ numContext }) => numContext), [0, 6]);
+      assertEquals(scores[0].meanContext, 0);
+      assert(scores[1].meanContext > 0 && scores[1].meanContext <= 6);
+      assertEquals(scores[0].methods[0].method, "model");
+      assertEquals(scores[0].methods.length, 4);
+      numCases += scores[0].numCases + scores[1].numCases;
+    }
+    assertEquals(numCases, 10);
+  }));
+
+Deno.test("learnDestinations() counts the rows' measurements, addresses in any spelling", async () => {
+  const [row] = syntheticRows(3, 1, 30);
+  const known = await learnDestinations(new MemoryRowSource([row]), { sourceKeys: [String(row.srcId)] });
+  const counts = new Map<string, number>();
+  for (const index of row.dstIndex) {
+    const name = formatAddress(bytesOf(row.dstAddrs[index]));
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const numBytes = bytesOf(row.dstAddrs[row.dstIndex[0]]).length;
+  const query = { sourceKey: String(row.srcId), source: new Uint8Array(numBytes), rttMs: null, context: [] };
+  const [best] = known.guess(query, 5).get("most frequent of the source") ?? [];
+  const ofVersion = [...counts].filter(([name]) => bytesOf(name).length === numBytes).map(([, count]) =>
+    count
+  );
+  assertEquals(counts.get(formatAddress(best)), Math.max(...ofVersion));
+  assertAlmostEquals([...counts.values()].reduce((a, b) => a + b, 0), row.dstIndex.length);
+});

@@ -1,0 +1,151 @@
+import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { contextOf, drawCases, type EvalCase } from "../../../lib/eval/cases.ts";
+import { evaluateTruth } from "../../../lib/eval/sections/truth_section.ts";
+import { UserError } from "../../../lib/base/errors.ts";
+import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
+import { MemoryRowSource } from "../../../lib/data/loader/row_source.ts";
+import { makeCampaign } from "../../../lib/data/synth/campaign.ts";
+import { RowGenerator } from "../../../lib/data/synth/row_groups.ts";
+import { SyntheticTruth } from "../../../lib/data/synth/truth.ts";
+import { makeWorld } from "../../../lib/data/synth/world.ts";
+import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
+import { encodeRttCode, rttCodeBounds } from "../../../lib/data/tokens/rtt_code.ts";
+import { withTinyModel } from "../../query/tiny_model.ts";
+
+const NUM_ROWS = 400;
+const WORLD = makeWorld({
+  seed: 5,
+  probes: 4,
+  destinations: 6,
+  ipv6Share: 0.5,
+  startTimeS: 1_750_723_200,
+  endTimeS: 1_750_723_200 + 86_400,
+});
+const TRUTH = new SyntheticTruth(WORLD);
+
+/** Rows of a campaign in this world: one per probe; held out are every 7th and all of one destination. */
+function synthRows(): { training: MemoryRowSource; heldOut: MemoryRowSource } {
+  const campaign = makeCampaign(WORLD, NUM_ROWS);
+  const rows = new RowGenerator(campaign, NUM_ROWS).rows(0, NUM_ROWS);
+  const rowOf = (probe: number, isWanted: (row: number) => boolean): ProbeRow => {
+    const of = Array.from({ length: NUM_ROWS }, (_, row) => row)
+      .filter((row) => rows.src[row] === probe && isWanted(row));
+    return {
+      srcId: BigInt(probe),
+      eventTimeUs: Float64Array.from(of, (row) => rows.eventTimeUs[row]),
+      srcAddrs: [campaign.addresses[probe]],
+      srcIndex: new Int32Array(of.length),
+      dstAddrs: campaign.addresses,
+      dstIndex: Int32Array.from(of, (row) => rows.dst[row]),
+      ipVersion: Int8Array.from(of, (row) => rows.ipVersion[row]),
+      rttMs: Float32Array.from(of, (row) => rows.rttMs[row]),
+    };
+  };
+  const probes = [...new Set(rows.src)].sort();
+  const isHeldOut = (row: number) => row % 7 === 3 || rows.dst[row] === rows.dst[0];
+  return {
+    training: new MemoryRowSource(probes.map((probe) => rowOf(probe, (row) => !isHeldOut(row)))),
+    heldOut: new MemoryRowSource(probes.map((probe) => rowOf(probe, isHeldOut))),
+  };
+}
+
+async function synthCases(count: number): Promise<EvalCase[]> {
+  const { training, heldOut } = synthRows();
+  const rows = { training, heldOut, others: [], history: "all" as const };
+  return await drawCases(rows, { count, maxContext: 2, seed: 1 });
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+Deno.test("evaluateTruth() tells the excess that exact distributions and the truth's own function give", async () => {
+  await withTinyModel(async (model) => {
+    const cases = await synthCases(12);
+    const section = await evaluateTruth(model, cases, { truth: TRUTH, contexts: [0, 2] });
+    const contexts = cases.map((drawn, i) => contextOf(drawn, i % 2 === 0 ? 0 : 2));
+    const exact = await model.rttDistributions(
+      cases.map(({ measurement }, i) => ({ ...measurement, context: contexts[i] })),
+    );
+    const expected = cases.flatMap(({ srcAddr, dstAddr, rttMs, measurement }, i) => {
+      if (rttMs === null) return [];
+      const { lowMs, highMs } = rttCodeBounds(encodeRttCode(rttMs));
+      const at = (limitMs: number) => TRUTH.law(srcAddr, dstAddr, measurement.timeS).cdf(limitMs);
+      return [{
+        context: contexts[i].length,
+        bits: Math.log2((at(highMs) - at(lowMs)) / exact[i].probabilityOf(rttMs)),
+      }];
+    });
+    const bits = expected.map((reply) => reply.bits);
+    assertEquals([section.numMeasurements, section.numReplies], [12, bits.length]);
+    assertAlmostEquals(section.excessBits.mean ?? NaN, mean(bits), 1e-3);
+    assert(mean(bits) > 3, `${mean(bits)} bits of a model that was never trained`);
+    const variance = bits.reduce((sum, b) => sum + (b - mean(bits)) ** 2, 0) / (bits.length - 1);
+    assertAlmostEquals(section.excessBits.standardError ?? NaN, Math.sqrt(variance / bits.length), 1e-3);
+    for (const { context, excessBits } of section.byContext) {
+      const ofContext = expected.filter((reply) => reply.context === context).map((reply) => reply.bits);
+      assertAlmostEquals(excessBits.mean ?? NaN, mean(ofContext), 1e-3);
+    }
+  });
+});
+
+Deno.test("evaluateTruth() compares corrected predictions too: the same where nothing is corrected, else others", async () => {
+  await withTinyModel(async (model) => {
+    const cases = await synthCases(6);
+    const sectionOf = (shares: readonly number[]) =>
+      evaluateTruth(model, cases, {
+        truth: TRUTH,
+        contexts: [0],
+        calibration: new QuantileCalibration(shares),
+      });
+    const same = await sectionOf(CALIBRATION_LEVELS);
+    assertAlmostEquals(same.calibrated?.excessBits.mean ?? NaN, same.excessBits.mean ?? NaN, 1e-9);
+    same.coverage.forEach(({ share }, i) =>
+      assertAlmostEquals(same.calibrated?.coverage[i].share ?? NaN, share ?? NaN, 1e-9)
+    );
+    const other = await sectionOf(CALIBRATION_LEVELS.map((level) => level ** 2));
+    assertEquals(other.coverage, same.coverage);
+    assertNotEquals(other.calibrated, same.calibrated);
+  });
+});
+
+Deno.test("evaluateTruth() breaks down by IP version and context, and is plain JSON", async () => {
+  await withTinyModel(async (model) => {
+    const cases = await synthCases(20);
+    const calls: number[] = [];
+    const section = await evaluateTruth(model, cases, {
+      truth: TRUTH,
+      contexts: [0, 1],
+      isEveryContext: true,
+      onProgress: (done, total) => calls.push(done, total),
+    });
+    const sizeOf = (parts: { numMeasurements: number }[]) =>
+      parts.map(({ numMeasurements }) => numMeasurements);
+    assertEquals(section.numMeasurements, 40);
+    assertEquals(sizeOf(section.byContext), [20, 20]);
+    const num4 = 2 * cases.filter(({ measurement }) => measurement.source.length === 4).length;
+    assertEquals(sizeOf(section.byIpVersion), [num4, 40 - num4]);
+    assertEquals(JSON.parse(JSON.stringify(section)), section);
+    assertEquals(calls.slice(-2), [40, 40]);
+  });
+});
+
+Deno.test("evaluateTruth() refuses measurements that cannot come from the synthetic Internet", async () => {
+  const cases = await synthCases(1);
+  const options = { truth: TRUTH, contexts: [0] };
+  const measurement = { ...cases[0].measurement, rttCode: encodeRttCode(0.01) };
+  await withTinyModel(async (model) => {
+    for (
+      const other of [
+        { ...cases[0], srcAddr: "192.0.2.1" },
+        { ...cases[0], rttMs: 0.01, measurement },
+      ]
+    ) {
+      await assertRejects(
+        () => evaluateTruth(model, [other], options),
+        UserError,
+        "which cannot come from this synthetic Internet; name the truth file",
+      );
+    }
+  });
+});

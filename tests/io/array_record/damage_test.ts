@@ -1,0 +1,231 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { join } from "@std/path";
+import { FormatError } from "../../../lib/base/errors.ts";
+import { encodeFooter, encodePostscript } from "../../../lib/io/array_record/footer.ts";
+import { ArrayRecordReader } from "../../../lib/io/array_record/reader.ts";
+import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
+import { chunkEnd, layOutChunk, remainingInBlock } from "../../../lib/io/array_record/riegeli_blocks.ts";
+import {
+  CHUNK_TYPES,
+  encodeChunkHeader,
+  encodeSimpleChunk,
+} from "../../../lib/io/array_record/riegeli_chunks.ts";
+import { loadRiegeliHash } from "../../../lib/io/array_record/riegeli_hash.ts";
+
+const SIZES = [10, 0, 70_000, 300, 1];
+const records = SIZES.map((size, i) => Uint8Array.from({ length: size }, (_, k) => (k * k >> 3) + i));
+
+async function withFile(
+  options: { compression: "none" | "zstd"; groupSize?: number },
+  run: (path: string, original: Uint8Array) => Promise<void>,
+) {
+  const folder = Deno.makeTempDirSync();
+  try {
+    const path = join(folder, "a.arrayrecord");
+    const writer = await ArrayRecordWriter.create(path, options);
+    for (const record of records) writer.write(record);
+    writer.close();
+    await run(path, Deno.readFileSync(path));
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+async function readAll(path: string, onCorrupt: "error" | "skip" = "error") {
+  using reader = await ArrayRecordReader.open(path, { onCorrupt });
+  const found = [...reader];
+  return { found, numCorruptChunks: reader.numCorruptChunks };
+}
+
+/** Changes one byte of the file in place, runs, and puts it back. */
+async function withFlippedByte(path: string, original: Uint8Array, at: number, run: () => Promise<void>) {
+  using file = Deno.openSync(path, { write: true });
+  const put = (byte: number) => {
+    file.seekSync(at, Deno.SeekMode.Start);
+    file.writeSync(Uint8Array.of(byte));
+  };
+  put(original[at] ^ 1 << at % 8);
+  await run();
+  put(original[at]);
+}
+
+for (const compression of ["none", "zstd"] as const) {
+  Deno.test(`ArrayRecordReader notices a flipped bit anywhere, padding included (${compression})`, async () => {
+    await withFile({ compression }, async (path, original) => {
+      // Every byte near chunk and block starts, and one in 97 elsewhere: no byte of a file is without checksum.
+      const isBusy = (at: number) => at < 256 || at % 65536 < 200 || at % 97 === 0;
+      for (let at = 0; at < original.length; at++) {
+        if (!isBusy(at)) continue;
+        await withFlippedByte(path, original, at, async () => {
+          const error = await assertRejects(() => readAll(path), FormatError, "Cannot read", `byte ${at}`);
+          assert(error.path === path && error.offsetBytes !== undefined && !error.message.includes("\n"));
+        });
+      }
+      assertEquals((await readAll(path)).found, records);
+    });
+  });
+}
+
+Deno.test("ArrayRecordReader refuses a file cut at any length", async () => {
+  await withFile({ compression: "none" }, async (path, original) => {
+    const lengths = [...Array(130).keys(), 1000, 65535, 65536, 65537, 65600, 100_000, 131_072, 140_000];
+    for (const length of [...lengths, original.length - 65536, original.length - 1]) {
+      Deno.writeFileSync(path, original.subarray(0, length));
+      const error = await assertRejects(() => readAll(path), FormatError, "Cannot read", `length ${length}`);
+      assert(/write it again|check the path/.test(error.message), error.message);
+    }
+    Deno.writeFileSync(path, original);
+    Deno.writeFileSync(path, new Uint8Array(65536), { append: true });
+    await assertRejects(() => readAll(path), FormatError, "postscript");
+  });
+});
+
+Deno.test("ArrayRecordReader refuses files of other kinds with a line that says what to do", async () => {
+  await withFile({ compression: "none" }, async (path) => {
+    for (const content of ["", "PAR1", "hello\n".repeat(50_000), "\0".repeat(131_072)]) {
+      Deno.writeTextFileSync(path, content);
+      await assertRejects(
+        () => readAll(path),
+        FormatError,
+        content === "" ? "it is empty" : "does not begin",
+      );
+    }
+  });
+});
+
+Deno.test("ArrayRecordReader leaves out and counts a damaged chunk when told to skip", async () => {
+  await withFile({ compression: "none" }, async (path, original) => {
+    await withFlippedByte(path, original, 66_000, async () => {
+      const { found, numCorruptChunks } = await readAll(path, "skip");
+      assertEquals(found, [records[0], records[1], records[3], records[4]]);
+      assertEquals(numCorruptChunks, 1);
+      using reader = await ArrayRecordReader.open(path, { onCorrupt: "skip" });
+      assertEquals(reader.readOrSkip(2), undefined);
+      assertEquals(reader.readOrSkip(2), undefined);
+      assertEquals(reader.readOrSkip(4), records[4]);
+      assertEquals(reader.numCorruptChunks, 1);
+      assertThrows(() => reader.read(2), FormatError, "--on-corrupt skip");
+      assertEquals(reader.read(3), records[3]);
+    });
+  });
+  await withFile({ compression: "zstd", groupSize: 2 }, async (path, original) => {
+    await withFlippedByte(path, original, 64 + 45, async () => {
+      assertEquals((await readAll(path, "skip")).found, records.slice(2));
+    });
+  });
+});
+
+Deno.test("ArrayRecordReader does not skip a damaged index", async () => {
+  await withFile({ compression: "none" }, async (path, original) => {
+    for (const at of [3, original.length - 65536 + 70]) {
+      await withFlippedByte(path, original, at, async () => {
+        await assertRejects(
+          () => readAll(path, "skip"),
+          FormatError,
+          "write it again|check".split("|")[at > 3 ? 0 : 1],
+        );
+      });
+    }
+  });
+});
+
+/** Builds a file of chunks with right checksums, whatever they say. */
+async function forge(path: string, chunks: { type: number; data: Uint8Array; n: number; size: number }[]) {
+  const hash = await loadRiegeliHash();
+  const parts: Uint8Array[] = [];
+  let position = 0;
+  const add = (type: number, data: Uint8Array, numRecords: number, decodedSizeBytes: number) => {
+    const end = chunkEnd(position, data.length, numRecords);
+    const header = encodeChunkHeader(hash, data, { type, numRecords, decodedSizeBytes });
+    parts.push(layOutChunk(hash, position, end, [header, data]));
+    position = end;
+  };
+  add(CHUNK_TYPES.signature, new Uint8Array(0), 0, 0);
+  for (const chunk of chunks) {
+    if (chunk.type >= 0) add(chunk.type, chunk.data, chunk.n, chunk.size);
+    else add(CHUNK_TYPES.padding, new Uint8Array(remainingInBlock(position) - 40), 0, 0);
+  }
+  Deno.writeFileSync(path, new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer()));
+}
+
+const simple = (list: Uint8Array[]) => ({
+  type: CHUNK_TYPES.simple,
+  data: encodeSimpleChunk(list, "none"),
+  n: list.length,
+  size: list.reduce((sum, record) => sum + record.length, 0),
+});
+const pad = { type: -1, data: new Uint8Array(0), n: 0, size: 0 };
+
+Deno.test("ArrayRecordReader refuses files whose checksums are right and whose content is not", async () => {
+  await withFile({ compression: "none" }, async (path) => {
+    const one = Uint8Array.of(1, 2, 3);
+    const chunk = { offsetBytes: 64, decodedSizeBytes: 3, numRecords: 1 };
+    const at = 64 + 40 + 6;
+    const footer = (numRecords: number, ...chunks: typeof chunk[]) =>
+      simple(encodeFooter({ numRecords, writerOptions: "", chunks }));
+    const end = simple(encodePostscript(at));
+    await forge(path, [simple([one]), footer(1, chunk), pad, end, pad]);
+    assertEquals((await readAll(path)).found, [one]);
+
+    const cases: [string, Parameters<typeof forge>[1]][] = [
+      ["2 records are stated and 1 listed", [simple([one]), footer(2, chunk), pad, end, pad]],
+      ["an offset is wrong", [simple([one]), footer(1, { ...chunk, offsetBytes: 2 ** 50 }), pad, end, pad]],
+      ["an offset is wrong", [simple([one]), footer(2, chunk, chunk), pad, end, pad]],
+      ["wrong checksum", [simple([one]), footer(1, { ...chunk, offsetBytes: 65 }), pad, end, pad]],
+      ["a chunk's sizes differ from the index", [
+        simple([one]),
+        footer(1, { ...chunk, decodedSizeBytes: 2 ** 40 }),
+        pad,
+        end,
+        pad,
+      ]],
+      ["layout version", [simple([one]), simple([Uint8Array.of(10, 2, 8, 9)]), pad, end, pad]],
+      ["cannot be used", [simple([one]), simple([Uint8Array.of(10, 200, 1)]), pad, end, pad]],
+      ["no ArrayRecord postscript", [simple([one]), footer(1, chunk), pad, simple([one]), pad]],
+      ["postscript", [simple([one]), footer(1, chunk), pad, simple(encodePostscript(2 ** 52)), pad]],
+      ["expected a padding chunk", [simple([one]), footer(1, chunk), simple([one]), pad, end, pad]],
+      ["transposed", [{ ...simple([one]), type: CHUNK_TYPES.transposed }, footer(1, chunk), pad, end, pad]],
+      ["chunk of type 115", [
+        { ...simple([one]), type: CHUNK_TYPES.signature },
+        footer(1, chunk),
+        pad,
+        end,
+        pad,
+      ]],
+      ["do not add up|pass the end", [
+        { ...simple([one]), data: Uint8Array.of(0, 1, 4, 1, 2, 3) },
+        footer(1, chunk),
+        pad,
+        end,
+        pad,
+      ]],
+    ];
+    for (const [message, chunks] of cases) {
+      await forge(path, chunks);
+      const error = await assertRejects(() => readAll(path), FormatError);
+      assert(new RegExp(message).test(error.message), `${error.message} has no "${message}"`);
+    }
+  });
+});
+
+Deno.test("ArrayRecordReader refuses a chunk at an impossible place or with something in its padding", async () => {
+  await withFile({ compression: "none" }, async (path) => {
+    const long = new Uint8Array(70_000);
+    const entry = { offsetBytes: 65_546, decodedSizeBytes: 70_000, numRecords: 1 };
+    const at = chunkEnd(64, long.length + 5, 1);
+    const footer = simple(encodeFooter({ numRecords: 1, writerOptions: "", chunks: [entry] }));
+    await forge(path, [simple([long]), footer, pad, simple(encodePostscript(at)), pad]);
+    await assertRejects(() => readAll(path), FormatError, "no chunk can begin here");
+
+    // 100 records take 100 bytes of the file, whatever their data.
+    const empty = { ...simple([]), n: 100 };
+    const chunk = { offsetBytes: 64, decodedSizeBytes: 0, numRecords: 100 };
+    const index = simple(encodeFooter({ numRecords: 100, writerOptions: "", chunks: [chunk] }));
+    await forge(path, [empty, index, pad, simple(encodePostscript(164)), pad]);
+    await assertRejects(() => readAll(path), FormatError, "a size is truncated");
+    const bytes = Deno.readFileSync(path);
+    bytes[160] = 1;
+    Deno.writeFileSync(path, bytes);
+    await assertRejects(() => readAll(path), FormatError, "the padding of a chunk is not zero");
+  });
+});

@@ -1,0 +1,49 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { zstdCompressSync } from "node:zlib";
+import { decompressZstdFrame } from "../../../lib/io/compression/zstd_decoder.ts";
+
+const anyBytes = fc.oneof(
+  fc.uint8Array({ maxLength: 300 }),
+  fc.tuple(fc.nat(255), fc.nat(200_000)).map(([byte, length]) => new Uint8Array(length).fill(byte)),
+);
+/** A frame in a buffer of its own, which damage does not spread from. */
+const compress = (bytes: Uint8Array) => new Uint8Array(zstdCompressSync(bytes));
+
+Deno.test("decompressZstdFrame() gives back what was compressed, frame after frame", () => {
+  fc.assert(
+    fc.property(anyBytes, (bytes) => {
+      assertEquals(decompressZstdFrame(compress(bytes), bytes.length), bytes);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("decompressZstdFrame() gives bytes that the next call does not write to", () => {
+  const [a, b] = [new Uint8Array(100).fill(1), new Uint8Array(100).fill(2)];
+  const first = decompressZstdFrame(compress(a), 100);
+  decompressZstdFrame(compress(b), 100);
+  assertEquals(first, a);
+  assertEquals(first.byteLength, first.buffer.byteLength);
+});
+
+Deno.test("decompressZstdFrame() never gives more than was said, and forgets damaged frames", () => {
+  const good = crypto.getRandomValues(new Uint8Array(500)).map((byte) => byte & 15);
+  const frame = compress(good);
+  assertThrows(() => decompressZstdFrame(frame, 499));
+  assertEquals(decompressZstdFrame(frame, 500), good);
+  let numThrown = 0;
+  for (let cut = 0; cut < frame.length; cut++) {
+    const damaged = cut % 2 === 0
+      ? frame.slice(0, cut)
+      : frame.map((byte, i) => i === cut ? byte ^ 255 : byte);
+    try {
+      assert(decompressZstdFrame(damaged, 500).length <= 500);
+    } catch (error) {
+      assert(error instanceof Error);
+      numThrown++;
+    }
+    assertEquals(decompressZstdFrame(frame, 500), good, `after damage at ${cut}`);
+  }
+  assert(numThrown > 0);
+});

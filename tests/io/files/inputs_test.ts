@@ -1,0 +1,109 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { dirname, join, relative } from "@std/path";
+import { UserError } from "../../../lib/base/errors.ts";
+import { fingerprint, listInputs } from "../../../lib/io/files/inputs.ts";
+import { TemporaryFolder } from "./temporary_folder.ts";
+
+const WANTED = { extensions: [".parquet"], wanted: "a Parquet file" };
+
+function tree(): string {
+  const folder = Deno.makeTempDirSync();
+  Deno.mkdirSync(join(folder, "b", "empty"), { recursive: true });
+  for (const name of ["a.parquet", "b/c.parquet", "b/note.txt", "b/.hidden.parquet"]) {
+    Deno.writeTextFileSync(join(folder, name), "abc");
+  }
+  return folder;
+}
+
+Deno.test("listInputs() expands files, directories and globs, sorted, each once", () => {
+  const folder = tree();
+  const list = (...paths: string[]) =>
+    listInputs(paths.map((path) => join(folder, path)), WANTED).map((path) => relative(folder, path));
+  assertEquals(list("."), ["a.parquet", "b/c.parquet"]);
+  assertEquals(list("b/c.parquet", ".", "a.parquet"), ["a.parquet", "b/c.parquet"]);
+  assertEquals(list("**/*.parquet"), ["a.parquet", "b/c.parquet"]);
+  assertEquals(list("*.parquet"), ["a.parquet"]);
+  assertEquals(list("b/note.txt"), ["b/note.txt"]);
+  Deno.removeSync(folder, { recursive: true });
+});
+
+Deno.test("listInputs() names the path that holds nothing", () => {
+  const folder = tree();
+  assertThrows(() => listInputs([join(folder, "absent.parquet")], WANTED), UserError, "no such file");
+  assertThrows(() => listInputs([join(folder, "b", "empty")], WANTED), UserError, "no .parquet file in it");
+  assertThrows(() => listInputs([join(folder, "z*.parquet")], WANTED), UserError, "no .parquet file in it");
+  Deno.removeSync(folder, { recursive: true });
+});
+
+Deno.test("fingerprint() gives size and time of change", () => {
+  const folder = tree();
+  const { sizeBytes, mtimeMs } = fingerprint(join(folder, "a.parquet"));
+  assertEquals(sizeBytes, 3);
+  assertEquals(Math.abs(mtimeMs - Date.now()) < 60_000, true);
+  Deno.removeSync(folder, { recursive: true });
+});
+
+Deno.test("listInputs() follows links to folders and files, each of these once, and says so", () => {
+  using folder = new TemporaryFolder();
+  const { path } = folder;
+  for (const name of ["in/own/a.parquet", "store/b.parquet", "store/deep/c.parquet", "d.parquet"]) {
+    Deno.mkdirSync(dirname(folder.at(name)), { recursive: true });
+    Deno.writeTextFileSync(folder.at(name), "abc");
+  }
+  const link = (target: string, name: string) => Deno.symlinkSync(folder.at(target), folder.at(name));
+  link("store", "in/linked");
+  link("store/deep", "in/again");
+  link("in", "store/back");
+  link("in/own", "in/alias");
+  link("d.parquet", "in/d.parquet");
+  link("d.parquet", "in/e.parquet");
+  link("store", "in/.hidden");
+  const lines: string[] = [];
+  const list = (name: string) =>
+    listInputs([folder.at(name)], {
+      ...WANTED,
+      onLink: (line) => lines.push(line.replaceAll(`${path}/`, "")),
+    }).map((file) => relative(path, file));
+  assertEquals(list("in"), [
+    "in/again/c.parquet",
+    "in/d.parquet",
+    "in/linked/b.parquet",
+    "in/own/a.parquet",
+  ]);
+  assertEquals(lines, [
+    "following in/again -> store/deep",
+    "leaving out in/alias -> in/own, which was already read",
+    "leaving out in/e.parquet -> d.parquet, which was already read",
+    "following in/linked -> store",
+    "leaving out in/linked/back -> in, which was already read",
+    "following in/d.parquet -> d.parquet",
+  ]);
+  lines.length = 0;
+  assertEquals(list("in/*/b.parquet"), ["in/linked/b.parquet"]);
+  assertEquals(lines.at(-1), "following in/linked -> store");
+  lines.length = 0;
+  assertEquals(list("in/**/c.parquet"), ["in/again/c.parquet"]);
+  assertEquals(list("in/d*.parquet"), ["in/d.parquet"]);
+  assertEquals(listInputs([folder.at("in/linked"), folder.at("store")], WANTED).length, 4);
+});
+
+Deno.test("listInputs() refuses links that lead nowhere, pipes and devices at once", async () => {
+  using folder = new TemporaryFolder();
+  const refused = (path: string, message: string) =>
+    assertThrows(() => listInputs([path], WANTED), UserError, message);
+  Deno.symlinkSync("/nowhere/data", folder.at("away"));
+  refused(
+    folder.path,
+    `Cannot read ${folder.at("away")}: it is a link to /nowhere/data, which does not exist`,
+  );
+  Deno.removeSync(folder.at("away"));
+  Deno.symlinkSync("round", folder.at("round"));
+  refused(folder.path, `Cannot read ${folder.at("round")}: it is a link to round, which does not exist`);
+  Deno.removeSync(folder.at("round"));
+  const { success } = await new Deno.Command("mkfifo", { args: [folder.at("pipe.parquet")] }).output();
+  assert(success);
+  for (const path of [folder.path, folder.at("pipe.parquet"), folder.at("*.parquet")]) {
+    refused(path, `Cannot read ${folder.at("pipe.parquet")}: it is a named pipe, expected a file`);
+  }
+  refused("/dev/zero", "it is a device, expected a file");
+});

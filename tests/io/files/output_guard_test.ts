@@ -1,0 +1,35 @@
+import { assertThrows } from "@std/assert";
+import { UsageError } from "../../../lib/base/errors.ts";
+import { refuseOverlap } from "../../../lib/io/files/output_guard.ts";
+import { TemporaryFolder } from "./temporary_folder.ts";
+
+Deno.test("refuseOverlap() refuses an output that is, holds or lies in an input, however it is spelled", () => {
+  using folder = new TemporaryFolder();
+  Deno.mkdirSync(folder.at("data/train"), { recursive: true });
+  Deno.writeTextFileSync(folder.at("data/train/a.parquet"), "");
+  Deno.symlinkSync(folder.at("data"), folder.at("link"));
+  Deno.linkSync(folder.at("data/train/a.parquet"), folder.at("second-name.parquet"));
+  const refused: [output: string, input: string, fault: string][] = [
+    ["data/train/a.parquet", "data/train/a.parquet", "it is read too"],
+    ["data/../data/train/./a.parquet", "data/train/a.parquet", "it is read too"],
+    ["link/train/a.parquet", "data/train/a.parquet", "it is read too"],
+    ["second-name.parquet", "link/train/a.parquet", "it is read too"],
+    ["data/train", "data/train/a.parquet", "is read and lies in it"],
+    ["link", "data/train", "is read and lies in it"],
+    ["data/train/out.parquet", "data", "which is read"],
+    ["link/new/deep", "data", "which is read"],
+  ];
+  for (const [output, input, fault] of refused) {
+    assertThrows(() => refuseOverlap(folder.at(output), [folder.at(input)]), UsageError, fault);
+  }
+});
+
+Deno.test("refuseOverlap() lets outputs beside inputs pass, and such that only begin with the same letters", () => {
+  using folder = new TemporaryFolder();
+  Deno.mkdirSync(folder.at("data"));
+  Deno.writeTextFileSync(folder.at("data/a.parquet"), "");
+  for (const output of ["data/b.parquet", "data/shards", "data2", "new/deep/out"]) {
+    refuseOverlap(folder.at(output), [folder.at("data/a.parquet"), folder.at("absent"), "-"]);
+  }
+  refuseOverlap(folder.at("data-rows"), [folder.at("data")]);
+});

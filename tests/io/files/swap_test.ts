@@ -1,0 +1,207 @@
+/**
+ * The moment in which outputs take their places: ended at each of its steps, as kill -9 does, and hostile folders.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { join } from "@std/path";
+import { FormatError, UserError } from "../../../lib/base/errors.ts";
+import { checkOutputs } from "../../../lib/io/files/checked_outputs.ts";
+import { OutputFile } from "../../../lib/io/files/output_file.ts";
+import { OutputLock } from "../../../lib/io/files/output_lock.ts";
+import { StagedOutput } from "../../../lib/io/files/staged_output.ts";
+import { runUntilChange } from "./until_change.ts";
+import { TemporaryFolder } from "./temporary_folder.ts";
+
+function open(folder: string, seed: number): StagedOutput {
+  return StagedOutput.openFolder(folder, {
+    stage: "probe-rows",
+    inputs: [],
+    options: { seed },
+    overwrite: true,
+  });
+}
+
+/** Equal sizes in both runs, as padded blocks have. */
+const FILES: Record<number, string[]> = {
+  1: ["test/a.arrayrecord", "train/a.arrayrecord", "train/b.arrayrecord"],
+  2: ["train/a.arrayrecord", "train/b.arrayrecord", "val/a.arrayrecord"],
+};
+
+async function write(output: StagedOutput, seed: number): Promise<void> {
+  Deno.mkdirSync(output.workPath("spill"));
+  for (const name of FILES[seed]) {
+    Deno.mkdirSync(join(output.folder, name, ".."), { recursive: true });
+    Deno.writeTextFileSync(join(output.folder, name), `${seed} ${name}`);
+    await output.record(name);
+  }
+  output.save();
+}
+
+/** All files and folders, with the texts of data files. */
+function contentOf(folder: string, within = ""): Record<string, string> {
+  return Object.assign(
+    {},
+    ...[...Deno.readDirSync(join(folder, within))].map(({ name, isDirectory }) => {
+      const path = join(within, name);
+      if (isDirectory) return { [path]: "", ...contentOf(folder, path) };
+      return { [path]: Deno.readTextFileSync(join(folder, path)) };
+    }),
+  );
+}
+
+const dataOf = (content: Record<string, string>) =>
+  Object.entries(content).filter(([name]) => /^[^.].*\.arrayrecord$/.test(name)).map(([, text]) => text)
+    .sort();
+
+Deno.test("a swap that is killed at any step is refused by readers or whole, and the rerun ends it", async () => {
+  const wanted = (seed: number) => FILES[seed].map((name) => `${seed} ${name}`);
+  using temporary = new TemporaryFolder();
+  let whole: Record<string, string> | undefined;
+  let numRefused = 0;
+  for (let n = 1, isDone = false; !isDone; n++) {
+    const folder = temporary.at(`out${n}`);
+    for (const seed of [1, 2]) {
+      const output = open(folder, seed);
+      await write(output, seed);
+      if (seed === 1) output.publish();
+      isDone = await runUntilChange(seed === 1 ? Infinity : n, () => {
+        using _output = output;
+        if (seed === 2) output.publish();
+      });
+    }
+    for (const named of [folder, join(folder, "train"), join(folder, "train", "a.arrayrecord")]) {
+      let isRefused = false;
+      // As for large inputs, whose SHA-256 are not compared.
+      await checkOutputs([named], { onCorrupt: "skip" }).catch((error) => {
+        assert(error instanceof UserError && /run `probe-rows` again/.test(error.message), `${n}: ${error}`);
+        isRefused = true;
+      });
+      if (isRefused) numRefused++;
+      else {
+        const data = dataOf(contentOf(folder));
+        const seed = Number(data[0][0]);
+        assertEquals(data, wanted(seed), `${named} after ${n} changes`);
+      }
+    }
+    {
+      using output = open(folder, 2);
+      if (!output.isComplete) {
+        output.begin();
+        await write(output, 2);
+        output.publish();
+      }
+    }
+    whole ??= contentOf(folder);
+    assertEquals(contentOf(folder), whole, `after ${n} changes`);
+    assertEquals(dataOf(whole), wanted(2));
+    assertEquals(Object.keys(whole).filter((name) => name.startsWith(".")), []);
+    await checkOutputs([folder], { verify: true });
+    assert(n < 100);
+  }
+  assert(numRefused > 6, `${numRefused} were refused`);
+});
+
+Deno.test("names of a manifest that lead out of its folder are refused, and links are not followed", async (t) => {
+  const forge = (path: string, name: string, sizeBytes = 4) => {
+    const manifest = { stage: "probe-rows", version: "1", inputs: [], options: {}, counts: {}, rejected: {} };
+    const outputs = [{ path: name, sizeBytes, sha256: "" }];
+    Deno.writeTextFileSync(path, JSON.stringify({ ...manifest, outputs, complete: true }));
+  };
+  const foreign = { "precious": "mine" };
+  for (const name of ["../foreign/precious", "/etc/precious", "a/../../foreign/precious", "", ".work/lock"]) {
+    await t.step(`a name ${JSON.stringify(name)}`, () => {
+      using temporary = new TemporaryFolder();
+      for (const folder of ["foreign", "out/.work/next"]) {
+        Deno.mkdirSync(temporary.at(folder), { recursive: true });
+      }
+      Deno.writeTextFileSync(temporary.at("foreign/precious"), "mine");
+      for (const manifest of ["out/manifest.json", "out/.work/manifest.json"]) {
+        Deno.mkdirSync(temporary.at("out/.work/next"), { recursive: true });
+        forge(temporary.at(manifest), name);
+        assertThrows(() => open(temporary.at("out"), 1)[Symbol.dispose](), FormatError, "within its folder");
+        Deno.removeSync(temporary.at(manifest));
+      }
+      assertEquals(contentOf(temporary.at("foreign")), foreign);
+    });
+  }
+  for (const hasWork of [true, false]) {
+    await t.step(`a link within the folder, ${hasWork ? "written" : "deleted"} through`, async () => {
+      using temporary = new TemporaryFolder();
+      for (const folder of ["foreign", "out/.work/next/extra"]) {
+        Deno.mkdirSync(temporary.at(folder), { recursive: true });
+      }
+      Deno.writeTextFileSync(temporary.at("foreign/precious"), "mine");
+      Deno.symlinkSync(temporary.at("foreign"), temporary.at("out/extra"));
+      if (hasWork) Deno.writeTextFileSync(temporary.at("out/.work/next/extra/precious"), "evil");
+      forge(temporary.at(hasWork ? "out/.work/manifest.json" : "out/manifest.json"), "extra/precious");
+      await assertRejects(
+        async () => {
+          using output = open(temporary.at("out"), 2);
+          await write(output, 2);
+          output.publish();
+        },
+        UserError,
+        "extra is a link",
+      );
+      assertEquals(contentOf(temporary.at("foreign")), foreign);
+      assert(Deno.lstatSync(temporary.at("out/extra")).isSymlink);
+    });
+  }
+  for (const link of ["out/.work", "out/.work/next", "out/.work/lock", "out/.work/next/train"]) {
+    await t.step(`a link in the place of ${link}`, () => {
+      using temporary = new TemporaryFolder();
+      Deno.mkdirSync(temporary.at("foreign"));
+      Deno.writeTextFileSync(temporary.at("foreign/precious"), "mine");
+      Deno.mkdirSync(temporary.at(join(link, "..")), { recursive: true });
+      const target = link.endsWith("lock") ? "foreign/precious" : "foreign";
+      Deno.symlinkSync(temporary.at(target), temporary.at(link));
+      if (link.includes("next")) forge(temporary.at("out/.work/manifest.json"), "train/precious", 5);
+      assertThrows(
+        () => open(temporary.at("out"), 1)[Symbol.dispose](),
+        UserError,
+        `${link.slice(4)} is a link`,
+      );
+      assertEquals(contentOf(temporary.at("foreign")), foreign);
+    });
+  }
+});
+
+Deno.test("links that lead nowhere, and names that are too long, are refused in one line", () => {
+  using temporary = new TemporaryFolder();
+  Deno.symlinkSync("missing", temporary.at("dangling"));
+  Deno.symlinkSync("loop", temporary.at("loop"));
+  assertThrows(
+    () => open(temporary.at("dangling"), 1),
+    UserError,
+    "dangling is a link to missing, which does not exist",
+  );
+  assertThrows(() => open(temporary.at("loop"), 1), UserError, "too many links");
+  const start = { stage: "shard", inputs: [], options: {}, overwrite: false };
+  for (const numBytes of [235, 243, 247, 251, 255, 300]) {
+    const path = temporary.at("é".repeat(numBytes >> 1) + "x".repeat(numBytes & 1));
+    const found = `${numBytes} bytes, expected at most 234`;
+    assertThrows(() => StagedOutput.openFile(path, { ...start, besides: [] }), UserError, found);
+    assertThrows(() => new OutputFile(path, { stage: "query", inputs: [] }), UserError, found);
+  }
+  assertThrows(() => open(temporary.at("x".repeat(256)), 1), UserError, "a name in it is too long");
+  const longest = temporary.at("x".repeat(234));
+  const output = StagedOutput.openFile(longest, { ...start, besides: [] });
+  output[Symbol.dispose]();
+  {
+    using file = new OutputFile(longest, { stage: "query", inputs: [] });
+    file.commit();
+  }
+  assertEquals(
+    [...Deno.readDirSync(temporary.path)].map(({ name }) => name.length).sort(),
+    [234, 4, 8].sort(),
+  );
+  OutputLock.acquire(temporary.at("l/.work"), { output: "l", stage: "train" })[Symbol.dispose]();
+});
+
+Deno.test("a file whose name leaves no place for a manifest is read as one without", async () => {
+  using temporary = new TemporaryFolder();
+  const path = temporary.at("x".repeat(243) + ".parquet");
+  Deno.writeTextFileSync(path, "");
+  assertEquals((await checkOutputs([path])).paths, []);
+});

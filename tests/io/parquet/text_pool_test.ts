@@ -1,0 +1,90 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { TextCursor } from "../../../lib/io/parquet/column.ts";
+import { ParquetFile } from "../../../lib/io/parquet/file.ts";
+import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
+import { PerText, TextPool } from "../../../lib/io/parquet/text_pool.ts";
+
+Deno.test("TextPool.codeOf() numbers texts as they come, from the start again after a trim", () => {
+  const pool = new TextPool();
+  assertEquals(["a", "b", "a", "", "c"].map((text) => pool.codeOf(text)), [0, 1, 0, 2, 3]);
+  pool.trim(4);
+  assertEquals([pool.generation, pool.texts], [0, ["a", "b", "", "c"]]);
+  pool.trim(3);
+  assertEquals([pool.generation, pool.codeOf("c"), pool.texts], [1, 0, ["c"]]);
+});
+
+Deno.test("TextPool.codeOfUtf8() gives the codes of codeOf()", () => {
+  const texts = fc.array(fc.oneof(fc.nat(5000).map(String), fc.string({ unit: "binary", maxLength: 90 })), {
+    maxLength: 4000,
+    size: "max",
+  });
+  fc.assert(
+    fc.property(texts, fc.nat(9), (values, seed) => {
+      const pool = new TextPool();
+      for (const [i, value] of values.entries()) {
+        const bytes = new TextEncoder().encode(`x${value}y`);
+        // A lone surrogate is no UTF-8.
+        const text = value.toWellFormed();
+        const before = (i + seed) % 3 === 0 ? pool.codeOf(text) : undefined;
+        const code = pool.codeOfUtf8(bytes, 1, bytes.length - 1);
+        assertEquals(code, before ?? pool.codeOf(text));
+        assertEquals(pool.texts[code], text);
+        if (i % 1500 === 1499) pool.trim(0);
+      }
+    }),
+    { numRuns: 20 },
+  );
+});
+
+Deno.test("PerText.of() finds each value once, again after a trim or clear", () => {
+  const pool = new TextPool();
+  const asked: string[] = [];
+  const lengths = new PerText((length) => new Int32Array(length), (text) => asked.push(text) && text.length);
+  const codesOf = (...texts: string[]) => Int32Array.from(texts, (text) => pool.codeOf(text));
+  const lengthsOf = (codes: Int32Array) => {
+    const values = lengths.of(pool, codes);
+    return Array.from(codes, (code) => values[code]);
+  };
+  assertEquals(lengthsOf(codesOf("aa", "b", "aa", "")), [2, 1, 2, 0]);
+  assertEquals(lengthsOf(codesOf("b", "cccc")), [1, 4]);
+  assertEquals(asked, ["aa", "b", "", "cccc"]);
+  lengths.clear();
+  assertEquals(lengthsOf(codesOf("cccc")), [4]);
+  pool.trim(0);
+  assertEquals(lengthsOf(codesOf("dd")), [2]);
+  assertEquals(asked.slice(4), ["cccc", "dd"]);
+});
+
+Deno.test("TextCursor.read() gives the same texts when the pool is trimmed on the way", async () => {
+  const path = await Deno.makeTempFile({ suffix: ".parquet" });
+  try {
+    const numRows = 100;
+    const srcAddr = Array.from({ length: numRows }, (_, row) => `192.0.2.${row % 7}`);
+    using writer = MeasurementParquetWriter.create(path);
+    writer.append({
+      numRows,
+      eventTimeUs: new Float64Array(numRows),
+      srcAddr,
+      dstAddr: srcAddr.map((_, row) => `198.51.100.${row}`),
+      ipVersion: new Uint8Array(numRows).fill(4),
+      rttMs: new Float64Array(numRows),
+    });
+    writer.close();
+    using file = await ParquetFile.open(path);
+    for (const name of ["src_addr", "dst_addr"]) {
+      const pool = new TextPool();
+      const cursor = new TextCursor(file.source, file.chunk(name, file.rowGroups[0]), pool);
+      const texts: string[] = [];
+      for (let row = 0; row < numRows; row += 20) {
+        const { values, codes } = cursor.read(20);
+        assertEquals(values, Array.from(codes, (code) => pool.texts[code]));
+        texts.push(...values);
+        pool.trim(row % 40 === 0 ? 0 : numRows);
+      }
+      assertEquals(texts, name === "src_addr" ? srcAddr : srcAddr.map((_, row) => `198.51.100.${row}`));
+    }
+  } finally {
+    await Deno.remove(path);
+  }
+});

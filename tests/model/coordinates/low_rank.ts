@@ -1,0 +1,65 @@
+import type { KnownPairs } from "../../../lib/model/coordinates/known_pairs.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+
+/** Pairs, known and held out. */
+export interface PairSplit {
+  known: KnownPairs;
+  heldOut: KnownPairs;
+}
+
+/** Splits the pairs of nodes at random. @param rttMs Of a pair; undefined if it has none. */
+export function splitPairs(
+  numNodes: number,
+  rttMs: (a: number, b: number) => number | undefined,
+  share: number,
+): PairSplit {
+  const random = new RandomStream(5, "test/coordinates");
+  const parts: [number, number, number][][] = [[], []];
+  for (let a = 0; a < numNodes; a++) {
+    for (let b = a + 1; b < numNodes; b++) {
+      const ms = rttMs(a, b);
+      const part = random.float64() < share ? 0 : 1;
+      // Which node comes first says nothing.
+      if (ms !== undefined) parts[part].push(random.float64() < 0.5 ? [a, b, ms] : [b, a, ms]);
+    }
+  }
+  const [known, heldOut] = parts.map((pairs) => pairsOf(numNodes, pairs));
+  return { known, heldOut };
+}
+
+/** Known pairs from nodes and RTTs in ms. */
+export function pairsOf(numNodes: number, pairs: readonly (readonly [number, number, number])[]): KnownPairs {
+  return {
+    numNodes,
+    a: Uint32Array.from(pairs, ([a]) => a),
+    b: Uint32Array.from(pairs, ([, b]) => b),
+    rttMs: Float64Array.from(pairs, ([, , rttMs]) => rttMs),
+  };
+}
+
+/** RTTs of nodes in the plane, each behind an access link: 2 * distance + both links. */
+export function planeRtts(numNodes: number): (a: number, b: number) => number {
+  const random = new RandomStream(6, "test/coordinates");
+  const nodes = Array.from({ length: numNodes }, () => [random.normal(), random.normal(), random.float64()]);
+  return (a, b) =>
+    5 + 40 * Math.hypot(nodes[a][0] - nodes[b][0], nodes[a][1] - nodes[b][1]) +
+    10 * (nodes[a][2] + nodes[b][2]);
+}
+
+/** |log(estimate / RTT)| of each pair of which there is an estimate, sorted. */
+export function logErrors(
+  { a, b, rttMs }: KnownPairs,
+  estimate: (a: number, b: number) => { rttMs: number } | undefined,
+): Float64Array {
+  const errors: number[] = [];
+  rttMs.forEach((ms, i) => {
+    const found = estimate(a[i], b[i]);
+    if (found) errors.push(Math.abs(Math.log(found.rttMs / ms)));
+  });
+  return Float64Array.from(errors).sort();
+}
+
+/** The middle one of sorted numbers. */
+export function medianOf(sorted: Float64Array): number {
+  return sorted[sorted.length >> 1];
+}

@@ -1,0 +1,213 @@
+/** Coordinates of addresses that a model is adapted to. @module */
+import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
+import { adapt, type AdaptOptions } from "../../../lib/query/adapt/adapt.ts";
+import { Gpu } from "../../../lib/tensor/device.ts";
+import { KernelRegistry } from "../../../lib/tensor/registry.ts";
+import { AddressRows } from "../../../lib/model/address_rows.ts";
+import { PAIR_HISTORY, ROW_KEYS } from "../../../lib/model/model_config.ts";
+import { numbersOfNode } from "../../../lib/model/coordinates/coordinates.ts";
+import { coordinateEntries } from "../../../lib/model/node_coordinates.ts";
+import { ROW_VALUES, withRowDelta } from "../../../lib/model/row_delta.ts";
+import { PingModel } from "../../../lib/query/ping_model.ts";
+import { addressBytes } from "../../../lib/data/addresses/ip.ts";
+import { decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
+import { readAll, realData } from "../../data/measurement_files/batches.ts";
+import { assertSameBits } from "../../tensor/support.ts";
+import { estimateOf, KNOWN, measured, NEW_ADDRESS, tinyLocatedModel, tinyRowModel } from "./tiny_rows.ts";
+
+const QUICK = { steps: 2, learningRate: 0.1 };
+/** As the second of the known addresses, which lie 20 ms apart on a line, has. */
+const NEAR_SECOND = [measured(NEW_ADDRESS, KNOWN[0], 25), measured(KNOWN[2], NEW_ADDRESS, 25)];
+
+async function adapted(
+  measurements: TokenMeasurement[],
+  options: AdaptOptions = QUICK,
+  model = tinyLocatedModel(),
+) {
+  using gpu = await Gpu.open();
+  const { delta, ...result } = await adapt(new KernelRegistry(gpu), model, measurements, options);
+  const weights = withRowDelta(model.config, model.weights, delta);
+  return { result, delta, before: model, after: { config: model.config, weights } };
+}
+
+Deno.test("adapt() gives a new address coordinates, and changes no other number of them", async () => {
+  const { delta, before, after } = await adapted(NEAR_SECOND);
+  assertEquals(estimateOf(before, [NEW_ADDRESS, KNOWN[3]])?.isOfBoth, false);
+  const { rttMs = NaN, isOfBoth } = estimateOf(after, [NEW_ADDRESS, KNOWN[3]]) ?? {};
+  assertEquals(isOfBoth, true);
+  const { rttMs: ofSecondMs = NaN } = estimateOf(after, [KNOWN[1], KNOWN[3]]) ?? {};
+  assertAlmostEquals(Math.log(rttMs / ofSecondMs), 0, 0.3);
+  for (const a of KNOWN) {
+    for (const b of KNOWN) assertEquals(estimateOf(after, [a, b]), estimateOf(before, [a, b]));
+  }
+  const [node] = delta.coordinates.nodes;
+  assertEquals(delta.coordinates.nodes.length, 1);
+  const fresh = tinyLocatedModel();
+  const size = { numNodes: 16, numFolds: 4, rank: 2 };
+  for (const [name, values] of fresh.weights) {
+    assertSameBits(before.weights.get(name) ?? new Float32Array(), values, `${name} of the given model`);
+    if ([ROW_VALUES, ROW_KEYS, PAIR_HISTORY].includes(name)) continue;
+    const kept = after.weights.get(name)?.slice() ?? new Float32Array();
+    if (name === "coordinates.keys") kept.fill(0, 2 * node, 2 * node + 2);
+    for (const { part, start, length } of numbersOfNode(size, node)) {
+      if (name === `coordinates.${part}`) {
+        kept.set(values.subarray(start, start + length), start);
+      }
+    }
+    assertSameBits(kept, values, name);
+  }
+});
+
+Deno.test("adapt() tells how many addresses are located, and stops there when it is told to", async () => {
+  const measurements = ["192.0.2.201", "192.0.2.202"].map((address) => measured(address, KNOWN[0], 25));
+  const told: number[][] = [];
+  await adapted(measurements, { ...QUICK, onLocated: (...each) => told.push(each) });
+  assertEquals(told, [[1, 2], [2, 2]]);
+  const controller = new AbortController();
+  const { signal } = controller;
+  let numSteps = 0;
+  const onProgress = () => numSteps++;
+  const onLocated = () => controller.abort(new Error("stopped"));
+  const stopped = adapted(measurements, { ...QUICK, signal, onProgress, onLocated });
+  assertEquals((await assertRejects(() => stopped, Error)).message, "stopped");
+  assertEquals([numSteps, controller.signal.aborted], [0, true]);
+});
+
+Deno.test("adapt() hears a signal while it locates many addresses", async () => {
+  const many = Array.from({ length: 2000 }, (_, i) => measured(`10.0.${i >> 8}.${i & 255}`, KNOWN[0], 25));
+  const controller = new AbortController();
+  let numLocated = 0;
+  const stopped = adapted(many, {
+    ...QUICK,
+    signal: controller.signal,
+    onLocated: (done) => {
+      numLocated = done;
+      if (done === 1) setTimeout(() => controller.abort(new Error("stopped")), 0);
+    },
+  });
+  assertEquals((await assertRejects(() => stopped, Error)).message, "stopped");
+  assert(numLocated > 0 && numLocated < 2000, `${numLocated}`);
+});
+
+Deno.test("adapt() gives no coordinates to addresses that were measured to each other only", async () => {
+  const strangers = [measured("10.0.0.1", "10.0.0.2"), measured("10.0.0.2", "10.0.0.1")];
+  const { delta, result, after } = await adapted([...strangers, ...NEAR_SECOND]);
+  assertEquals(result.addresses.length, 3);
+  assertEquals(delta.coordinates.nodes.length, 1);
+  assertEquals(estimateOf(after, ["10.0.0.1", "10.0.0.2"])?.isOfBoth, false);
+  assertEquals(estimateOf(after, ["10.0.0.1", KNOWN[0]])?.isOfBoth, false);
+});
+
+Deno.test("adapt() leaves the coordinates of training as they are, asked for or not", async () => {
+  const measurements = [measured(KNOWN[0], KNOWN[1], 300), measured(KNOWN[0], KNOWN[2], 300)];
+  const { delta, result } = await adapted(measurements, { ...QUICK, addresses: [KNOWN[0]] });
+  assertEquals([result.addresses, [...delta.coordinates.nodes]], [[KNOWN[0]], []]);
+});
+
+Deno.test("adapt() does without coordinates where the model has none", async () => {
+  const { delta, after } = await adapted(NEAR_SECOND, QUICK, tinyRowModel());
+  assertEquals(delta.coordinates.nodes.length, 0);
+  assertEquals(estimateOf(after, [NEW_ADDRESS, KNOWN[3]]), undefined);
+  assert(delta.rows.length > 0);
+});
+
+Deno.test("PingModel.adapt() locates an address anew by the measurements of then, and answers by it", async () => {
+  const { config, weights } = tinyLocatedModel();
+  using gpu = await Gpu.open();
+  const model = PingModel.of(config, new KernelRegistry(gpu), { weights });
+  const nearFourth = [measured(NEW_ADDRESS, KNOWN[3], 5), measured(KNOWN[0], NEW_ADDRESS, 65)];
+  const first = await model.adapt(NEAR_SECOND, QUICK);
+  const again = await model.adapt(nearFourth, QUICK);
+  const alone = await adapted(nearFourth);
+  assertEquals(again.delta.coordinates, alone.delta.coordinates);
+  assert(first.delta.coordinates.values.some((value, i) => value !== again.delta.coordinates.values[i]));
+  assertEquals(
+    estimateOf(model, [NEW_ADDRESS, KNOWN[1]]),
+    estimateOf(alone.after, [NEW_ADDRESS, KNOWN[1]]),
+  );
+  const asked = { src: NEW_ADDRESS, dst: KNOWN[1] };
+  const loaded = PingModel.of(config, model.registry, { weights: model.weights });
+  assertEquals(
+    (await model.rttDistribution(asked)).probabilities,
+    (await loaded.rttDistribution(asked)).probabilities,
+  );
+});
+
+const mesh = realData("mesh");
+const NUM_NODES = 120;
+const NUM_NEW = 24;
+
+Deno.test({
+  name: "adapt() estimates RTTs of nodes that training never met, and says how well (PlanetLab)",
+  async fn() {
+    const { addresses, rttsMs } = await planetLab(mesh);
+    const isNew = (i: number) => i < NUM_NEW;
+    const { config: { ...config }, weights } = tinyRowModel(1024);
+    config.coordinates = { nodes: 192, rank: 12, folds: 4, dropShare: 0 };
+    for (const [name, [rows, columns]] of coordinateEntries(config.coordinates)) {
+      weights.set(name, new Float32Array(rows * columns));
+    }
+    const rows = new AddressRows(config);
+    rows.load(weights);
+    const nodes = addresses.map((address, i) => isNew(i) ? -1 : rows.claimNode(addressBytes(address)));
+    const known = [...rttsMs].filter(([, [a, b]]) => !isNew(a) && !isNew(b));
+    rows.coordinates?.fit({
+      a: Uint32Array.from(known, ([, [a]]) => nodes[a]),
+      b: Uint32Array.from(known, ([, [, b]]) => nodes[b]),
+      rttMs: Float64Array.from(known, ([, [, , ms]]) => ms),
+    });
+    rows.save(weights);
+    for (const [numGiven, most] of [[2, 0.25], [8, 0.1]]) {
+      const given: TokenMeasurement[] = [];
+      const asked: (readonly [number, number, number])[] = [];
+      for (let i = 0; i < NUM_NEW; i++) {
+        const own = [...rttsMs.values()].filter(([a, b]) => a === i && !isNew(b));
+        given.push(...own.slice(0, numGiven).map(([a, b, ms]) => measured(addresses[a], addresses[b], ms)));
+        asked.push(...own.slice(8));
+      }
+      const { after } = await adapted(given, { steps: 0 }, { config, weights });
+      const found = asked.map(([a, b, ms]) => {
+        const { rttMs, error } = estimateOf(after, [addresses[a], addresses[b]]) ??
+          { rttMs: NaN, error: NaN };
+        return { error, off: Math.abs(Math.log(rttMs / ms)) };
+      });
+      const typical = medianOf(given.map(({ rttCode }) => Math.log(decodeRttCode(rttCode ?? 0))));
+      const without = medianOf(asked.map(([, , ms]) => Math.abs(typical - Math.log(ms))));
+      const off = medianOf(found.map(({ off }) => off));
+      assert(off < most && off < without / 2, `${numGiven}: median |log ratio| ${off}, without ${without}`);
+      const sorted = found.toSorted((a, b) => a.error - b.error);
+      for (let quarter = 0; quarter < 4; quarter++) {
+        const part = sorted.slice(quarter * sorted.length / 4, (quarter + 1) * sorted.length / 4);
+        const ratio = medianOf(part.map(({ off }) => off)) / medianOf(part.map(({ error }) => error));
+        assert(
+          ratio > 0.4 && ratio < 2.5,
+          `${numGiven}: quarter ${quarter} is ${ratio} times as far off as told`,
+        );
+      }
+    }
+  },
+});
+
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1];
+}
+
+/** The first nodes of PlanetLab's, and by their pairs the RTT, in ms. */
+async function planetLab(folder: string) {
+  const nodes = new Map<string, number>();
+  const rttsMs = new Map<string, readonly [number, number, number]>();
+  const { batches } = await readAll([`${folder}/planetlab-03.parquet`]);
+  for (const { srcAddr, dstAddr, rttMs } of batches) {
+    for (let i = 0; i < srcAddr.length; i++) {
+      const [a, b] = [srcAddr[i], dstAddr[i]].map((address) => {
+        if (!nodes.has(address) && nodes.size < NUM_NODES) nodes.set(address, nodes.size);
+        return nodes.get(address);
+      });
+      if (a === undefined || b === undefined || a === b) continue;
+      const [low, high] = [Math.min(a, b), Math.max(a, b)];
+      rttsMs.set(`${low} ${high}`, [low, high, rttMs[i]]);
+    }
+  }
+  return { addresses: [...nodes.keys()], rttsMs };
+}

@@ -1,0 +1,33 @@
+/** A checkpoint of the tiny model with rows of addresses. @module */
+import { join } from "@std/path";
+import { loadConfig } from "../../../lib/train/run_config.ts";
+import { writeUntrainedRun } from "../../train/untrained_run.ts";
+import { knownData, tinyRowModel } from "./tiny_rows.ts";
+
+/** Writes it, or another model, as a run. @param run The run's folder. @param step Whose number tells it from others. */
+export function writeRowCheckpoint(
+  run: string,
+  step = 3,
+  { config: model, weights } = tinyRowModel(),
+): void {
+  const config = loadConfig(
+    "demo",
+    Object.entries(model).map(([key, value]) => `model.${key}=${JSON.stringify(value)}`),
+  );
+  if (step !== 3) weights.get("wte.weight")?.fill(step, 0, 1);
+  writeUntrainedRun(run, { config, weights, step, trainingData: knownData() });
+}
+
+/** Runs a test with a folder that has such a run in it, `run`. */
+export async function withRowCheckpoint(
+  test: (at: (name: string) => string) => Promise<void> | void,
+  model = tinyRowModel(),
+): Promise<void> {
+  const folder = Deno.makeTempDirSync();
+  try {
+    writeRowCheckpoint(join(folder, "run"), 3, model);
+    await test((name) => join(folder, name));
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}

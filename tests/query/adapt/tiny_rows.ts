@@ -1,0 +1,104 @@
+/** A tiny model with rows of a few addresses, and measurements of one that it does not know. @module */
+import { AddressRows } from "../../../lib/model/address_rows.ts";
+import { type ModelConfig, numAddressRows, ROW_KEYS } from "../../../lib/model/model_config.ts";
+import { coordinateEntries } from "../../../lib/model/node_coordinates.ts";
+import type { RttEstimate } from "../../../lib/model/selected_rows.ts";
+import { initialParameters } from "../../../lib/model/parameters.ts";
+import { ROW_VALUES } from "../../../lib/model/row_delta.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+import { AddressCounts, type TrainingData } from "../../../lib/data/addresses/known_addresses.ts";
+import { addressBytes } from "../../../lib/data/addresses/ip.ts";
+import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
+import { TINY_CONFIG } from "../tiny_model.ts";
+
+/** Addresses that have rows, and so have all their pairs. */
+export const KNOWN = ["192.0.2.1", "192.0.2.9", "198.51.100.7", "203.0.113.5"];
+/** One that shares three bytes with the first two of {@link KNOWN}. */
+export const NEW_ADDRESS = "192.0.2.77";
+
+/** A model of {@link TINY_CONFIG} with rows. @param rows Of prefixes, and of pairs. */
+export function tinyRowModel(rows = 64): { config: ModelConfig; weights: Map<string, Float32Array> } {
+  const table = { rows, seed: 1, dropShare: 0 };
+  const config = { ...TINY_CONFIG, prefixVectors: table, pairVectors: { ...table, history: true } };
+  const weights = initialParameters(config, 7);
+  for (const values of weights.values()) values.forEach((value, i) => values[i] = value * 12);
+  const random = new RandomStream(3, "rows");
+  const addressRows = new AddressRows(config);
+  const known = KNOWN.map(addressBytes);
+  for (const source of known) for (const destination of known) addressRows.claim(source, destination);
+  addressRows.save(weights);
+  const keys = weights.get(ROW_KEYS) ?? [];
+  const values = new Float32Array(numAddressRows(config) * config.width);
+  for (let i = 0; i < values.length; i++) {
+    const row = Math.floor(i / config.width);
+    if (keys[2 * row] !== 0 || keys[2 * row + 1] !== 0) values[i] = random.normal();
+  }
+  return { config, weights: weights.set(ROW_VALUES, values) };
+}
+
+/** That model with coordinates of {@link KNOWN}, by {@link knownRttMs}. */
+export function tinyLocatedModel(): ReturnType<typeof tinyRowModel> {
+  const { config: { ...config }, weights } = tinyRowModel();
+  config.coordinates = { nodes: 16, rank: 2, folds: 4, dropShare: 0 };
+  for (const [name, [rows, columns]] of coordinateEntries(config.coordinates)) {
+    weights.set(name, new Float32Array(rows * columns));
+  }
+  const addressRows = new AddressRows(config);
+  addressRows.load(weights);
+  const nodes = KNOWN.map((address) => addressRows.claimNode(addressBytes(address)));
+  const pairs = KNOWN.flatMap((_, i) => KNOWN.slice(0, i).map((_, j) => [i, j] as const));
+  addressRows.coordinates?.fit({
+    a: Uint32Array.from(pairs, ([i]) => nodes[i]),
+    b: Uint32Array.from(pairs, ([, j]) => nodes[j]),
+    rttMs: Float64Array.from(pairs, ([i, j]) => knownRttMs(i, j)),
+  });
+  addressRows.save(weights);
+  return { config, weights };
+}
+
+/** The RTT of two of {@link KNOWN}, which lie on a line. */
+function knownRttMs(i: number, j: number): number {
+  return 5 + 20 * Math.abs(i - j);
+}
+
+/** The estimate of two addresses' RTT by the coordinates of weights. */
+export function estimateOf(
+  { config, weights }: ReturnType<typeof tinyRowModel>,
+  [a, b]: readonly [string, string],
+): RttEstimate | undefined {
+  const rows = new AddressRows(config);
+  rows.load(weights);
+  const [from, to] = [a, b].map((address) => rows.nodeOf(addressBytes(address)));
+  return rows.coordinates?.estimate(from, to);
+}
+
+/** What such a model was trained on: each of {@link KNOWN} measured each once, on 2023-11-14. */
+export function knownData(): TrainingData {
+  const counts = new AddressCounts();
+  const ids = KNOWN.map((address) => counts.id(addressBytes(address)));
+  for (const source of ids) for (const destination of ids) counts.add(source, destination, 1.7e9);
+  return { known: counts.table(), summary: counts.summary({ origin: "known.parquet", isSynthetic: false }) };
+}
+
+/** A measurement; no reply where `rttMs` is null. */
+export function measured(
+  src: string,
+  dst: string,
+  rttMs: number | null = 20,
+  timeS: number | null = 1.7e9,
+): TokenMeasurement {
+  const rttCode = rttMs === null ? null : encodeRttCode(rttMs);
+  return { source: addressBytes(src), destination: addressBytes(dst), rttCode, timeS };
+}
+
+/** Some of {@link NEW_ADDRESS} by known ones, both ways, with and without a time or reply. */
+export function newMeasurements(): TokenMeasurement[] {
+  return [
+    measured(KNOWN[0], NEW_ADDRESS, 12),
+    measured(NEW_ADDRESS, KNOWN[2], 35, null),
+    measured(KNOWN[3], NEW_ADDRESS, 80),
+    measured(KNOWN[1], NEW_ADDRESS, null),
+    measured(KNOWN[1], NEW_ADDRESS, 9),
+  ];
+}

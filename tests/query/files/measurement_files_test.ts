@@ -1,0 +1,71 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { join } from "@std/path";
+import { adapt } from "../../../lib/query/adapt/adapt.ts";
+import { UserError } from "../../../lib/base/errors.ts";
+import { Gpu } from "../../../lib/tensor/device.ts";
+import { KernelRegistry } from "../../../lib/tensor/registry.ts";
+import {
+  measurementOfLine,
+  readContext,
+  readMeasurementFiles,
+} from "../../../lib/query/files/measurement_files.ts";
+import { formatAddress } from "../../../lib/data/addresses/ip.ts";
+import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { tinyRowModel } from "../adapt/tiny_rows.ts";
+import { makeBatch, realData, withFolder, writeParquet } from "../../data/measurement_files/batches.ts";
+
+const PING = {
+  type: "ping",
+  msm_id: 1,
+  prb_id: 2,
+  timestamp: 1_600_000_000,
+  from: "192.0.2.1",
+  dst_addr: "198.51.100.7",
+  af: 4,
+  sent: 2,
+  rcvd: 2,
+  size: 64,
+  result: [{ rtt: 10 }, { rtt: 20 }],
+};
+
+Deno.test("measurementOfLine() reads a measurement of ours and a ping result of Atlas alike", () => {
+  const ours = { src: "192.0.2.1", dst: "198.51.100.7", time: 1_600_000_000, rtt: 15 };
+  const [a, b] = [ours, { ...PING, from: undefined, src_addr: "192.0.2.1" }].map((value) =>
+    measurementOfLine({ text: JSON.stringify(value) })
+  );
+  assertEquals(a, b);
+  assertEquals([a?.rttCode, a?.timeS], [encodeRttCode(15), 1_600_000_000]);
+  assertEquals(measurementOfLine({ text: " " }), undefined);
+  assertEquals(measurementOfLine({ text: JSON.stringify({ ...PING, type: "dns" }) }), undefined);
+});
+
+Deno.test("readMeasurementFiles() keeps the newest of files of both kinds", () =>
+  withFolder(async (folder) => {
+    writeParquet(join(folder, "a.parquet"), [makeBatch(300)]);
+    const { measurements: all } = await readContext(join(folder, "a.parquet"));
+    const lines = all.slice(100).map(({ source, destination, timeS }) =>
+      JSON.stringify({ src: formatAddress(source), dst: formatAddress(destination), time: timeS, rtt: 7 })
+    );
+    Deno.writeTextFileSync(join(folder, "b.jsonl"), lines.join("\n"));
+    const { measurements, numRead } = await readMeasurementFiles([folder], { most: 40 });
+    assertEquals([numRead, measurements.length], [500, 40]);
+    const newest = new Set(all.slice(-20).map(({ timeS }) => timeS));
+    assert(measurements.every(({ timeS }) => newest.has(timeS)));
+    const isWanted = ({ rttCode }: { rttCode: number | null }) => rttCode === encodeRttCode(7);
+    assertEquals((await readMeasurementFiles([folder], { most: 1000, isWanted })).measurements.length, 200);
+    Deno.writeTextFileSync(join(folder, "b.jsonl"), [...lines, ...Array(40).fill("{}")].join("\n"));
+    const error = await assertRejects(() => readMeasurementFiles([folder], { most: 40 }), UserError);
+    assert(error.message.includes("40 of 540 rows were rejected"), error.message);
+  }));
+
+Deno.test("adapt() fits real measurements of a mesh", async () => {
+  const mesh = realData("mesh");
+  const path = join(mesh, "planetlab-03.parquet");
+  const { measurements } = await readMeasurementFiles([path], { most: 40 });
+  using gpu = await Gpu.open();
+  const options = { steps: 8, learningRate: 0.1 };
+  const result = await adapt(new KernelRegistry(gpu), tinyRowModel(512), measurements, options);
+  assertEquals([result.numMeasurements, result.withoutRow.length], [40, 0]);
+  assert(result.lossBefore !== null && result.lossAfter !== null);
+  assert(result.lossAfter < result.lossBefore - 0.3, `${result.lossBefore} ${result.lossAfter}`);
+});

@@ -1,0 +1,90 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { join } from "@std/path";
+import { AddressCounts } from "../../../lib/data/addresses/known_addresses.ts";
+import { modelInfoSchema } from "../../../lib/serve/api/schemas.ts";
+import { FormatError } from "../../../lib/base/errors.ts";
+import { modelInfo, readEvaluation } from "../../../lib/serve/described_model.ts";
+import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
+import { withCheckpoint } from "../tiny_checkpoint.ts";
+
+Deno.test("modelInfo() tells of the checkpoint, and thins the curve to what was trained up to it", () =>
+  withCheckpoint((folder, path) => {
+    const checkpoint = loadCheckpoint(path);
+    const options = { isCalibrated: true, evaluation: null };
+    assertEquals(modelInfo(checkpoint, options).training_curve, []);
+    const lines = Array.from({ length: 1000 }, (_, i) => ({
+      step: i + 1,
+      "train/loss": 2000 - i,
+      ...((i + 1) % 250 === 0 && { "eval/loss": i }),
+    }));
+    Deno.writeTextFileSync(
+      join(folder, "metrics.jsonl"),
+      lines.map((line) => JSON.stringify(line) + "\n").join(""),
+    );
+    assertEquals(modelInfo(checkpoint, options).training_curve.map(({ step }) => step), [1, 2, 3]);
+    const info = modelInfo({ ...checkpoint, state: { ...checkpoint.state, step: 900 } }, options);
+    modelInfoSchema.strict().parse(info);
+    assertEquals(info.data, null);
+    const counts = new AddressCounts();
+    const [a, b] = [[192, 0, 2, 1], [192, 0, 2, 2]].map((bytes) => counts.id(Uint8Array.from(bytes)));
+    counts.add(a, b, 86_400);
+    const summary = counts.summary({ origin: "m.parquet", isSynthetic: true });
+    assertEquals(
+      modelInfo({ ...checkpoint, trainingData: { summary, known: counts.table() } }, options).data,
+      {
+        origin: "m.parquet",
+        is_synthetic: true,
+        start: "1970-01-02T00:00:00.000Z",
+        end: "1970-01-02T00:00:00.000Z",
+        measurements: 1,
+        sources: 1,
+        destinations: 1,
+        adaptation: null,
+      },
+    );
+    assertEquals([info.step, info.vocabulary, info.data_fingerprint], [900, "v2", "none"]);
+    const { model: { sequenceLength }, train: { batchSize } } = checkpoint.config;
+    assertEquals(info.trained_tokens, 900 * batchSize * sequenceLength);
+    assertEquals(info.model_sha256, checkpoint.state.files.model.sha256);
+    const { training_curve: curve } = info;
+    assert(curve.length >= 100 && curve.length <= 200, `${curve.length} points`);
+    assertEquals([curve[0].step, curve.at(-1)?.step], [1, 900]);
+    assertEquals(curve.filter((point) => point.eval_loss !== null).map(({ step }) => step), [250, 500, 750]);
+    return Promise.resolve();
+  }));
+
+Deno.test("readEvaluation() reads the report of this model, the model first, and no other's", () =>
+  withCheckpoint((folder, path) => {
+    const checkpoint = loadCheckpoint(path);
+    assertEquals(readEvaluation(undefined, checkpoint), null);
+    Deno.mkdirSync(join(folder, "eval"));
+    const report = join(folder, "eval", "report.json");
+    const overall = { medianAbsoluteMs: 1, meanAbsoluteMs: 2, crpsMs: 3 };
+    const write = (modelSha256: string, rest: object) =>
+      Deno.writeTextFileSync(
+        report,
+        JSON.stringify({ run: { modelSha256, numMeasurements: 9, split: "test" }, ...rest }),
+      );
+    const baselines = [{ name: "median", overall: { ...overall, crpsMs: null } }];
+    const { sha256 } = checkpoint.state.files.model;
+    write(sha256, { rtt: { numTraining: 5, model: { overall }, baselines } });
+    const wanted = {
+      num_measurements: 9,
+      split: "test",
+      num_training: 5,
+      methods: [
+        { name: "model", median_absolute_ms: 1, mean_absolute_ms: 2, crps_ms: 3 },
+        { name: "median", median_absolute_ms: 1, mean_absolute_ms: 2, crps_ms: null },
+      ],
+    };
+    assertEquals([readEvaluation(report, checkpoint), readEvaluation(undefined, checkpoint)], [
+      wanted,
+      wanted,
+    ]);
+    write(sha256, {});
+    assertEquals(readEvaluation(report, checkpoint), null);
+    write("0".repeat(64), { rtt: { numTraining: 5, model: { overall }, baselines } });
+    assertEquals(readEvaluation(undefined, checkpoint), null);
+    assertThrows(() => readEvaluation(report, checkpoint), FormatError, "it is of another model");
+    return Promise.resolve();
+  }));

@@ -1,0 +1,157 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { measurementBits } from "../../../lib/query/likelihood/likelihood.ts";
+import type { PingModel } from "../../../lib/query/ping_model.ts";
+import { QUERY_ORDER } from "../../../lib/data/tokens/grammar_v2.ts";
+import { sampleMeasurements } from "../../../lib/query/likelihood/sample.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+import { type Score, type ScoreCase, scoreResults } from "../../../lib/query/score/score_results.ts";
+import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
+import { withTinyModel } from "../tiny_model.ts";
+
+const SOURCE = Uint8Array.of(192, 0, 2, 1);
+
+function measurement(lastByte: number, rttMs: number | null, timeS: number): TokenMeasurement {
+  const rttCode = rttMs === null ? null : encodeRttCode(rttMs);
+  return { source: SOURCE, destination: Uint8Array.of(198, 51, 100, lastByte), rttCode, timeS };
+}
+
+/** A history of `count` measurements, one in five without a reply. */
+function contextOf(count: number, random: RandomStream): TokenMeasurement[] {
+  return Array.from({ length: count }, (_, i) => {
+    const rttMs = random.float64() < 0.2 ? null : 10 ** (3 * random.float64());
+    return measurement(random.below(3), rttMs, 1_700_000_000 + 60 * i);
+  });
+}
+
+/** Measurements whose results are the model's own, in ten contexts. */
+async function drawnCases(model: PingModel, perContext: number): Promise<ScoreCase[]> {
+  const random = new RandomStream(0, "tests/score");
+  const cases: ScoreCase[] = [];
+  for (let i = 0; i < 10; i++) {
+    const context = contextOf(i % 5, random);
+    const { source, destination, timeS } = measurement(1, null, 1_700_100_000);
+    const query = { source, destination, timeS, context };
+    for await (const { rttCode } of sampleMeasurements(model, query, { count: perContext, seed: i })) {
+      const drawn = { source, destination, timeS, rttCode };
+      cases.push({ measurement: drawn, context, number: cases.length });
+    }
+  }
+  return cases;
+}
+
+/** The greatest distance between the distribution of the values and the uniform one. */
+function kolmogorovSmirnov(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const n = sorted.length;
+  return Math.max(...sorted.map((value, i) => Math.max((i + 1) / n - value, value - i / n)));
+}
+
+Deno.test("p-values of results drawn from the model are uniform, those of other results are not", () =>
+  withTinyModel(async (model) => {
+    const cases = await drawnCases(model, 60);
+    const pValues = (scores: Score[]) => scores.map(({ pValue }) => pValue);
+    const { scores } = await scoreResults(model, cases, { seed: 0 });
+    // The 1 % point of the statistic for n = 600 (Smirnov 1948) is 1.628 / sqrt(n).
+    const critical = 1.628 / Math.sqrt(cases.length);
+    const distance = kolmogorovSmirnov(pValues(scores));
+    assert(distance < critical, `${distance} from uniform, at most ${critical} was wanted`);
+    const moved = cases.map((each, i) => {
+      const other = cases[(i + 61) % cases.length].measurement.rttCode;
+      return { ...each, measurement: { ...each.measurement, rttCode: other === null ? 1 : null } };
+    });
+    const far = kolmogorovSmirnov(pValues((await scoreResults(model, moved, { seed: 0 })).scores));
+    assert(far > 2 * critical, `${far} from uniform`);
+  }));
+
+Deno.test("a p-value is that of the exact distribution within its bound, and exact where no error is allowed", () =>
+  withTinyModel(async (model) => {
+    const cases = await drawnCases(model, 4);
+    const queries = cases.map(({ measurement, context }) => ({ ...measurement, context }));
+    const distributions = await model.rttDistributions(queries);
+    const [seed, maxRelativeError] = [5, 0.2];
+    const [exact, bounded] = [
+      await scoreResults(model, cases, { seed, maxRelativeError: 0 }),
+      await scoreResults(model, cases, { seed, maxRelativeError }),
+    ];
+    cases.forEach(({ measurement: { rttCode }, number }, i) => {
+      const { pFailed, probabilities } = distributions[i];
+      const all = [pFailed, ...probabilities.map((p) => p * (1 - pFailed))];
+      const own = all[rttCode === null ? 0 : 1 + CANONICAL_RTT_CODES.indexOf(rttCode)];
+      const draw = new RandomStream(seed, "score/p-value", number).float64();
+      // Equal but for rounding, which differs between the two ways to compute.
+      const isSame = (p: number) => Math.abs(p - own) <= 1e-4 * own;
+      const less = all.filter((p) => p < own && !isSame(p)).reduce((sum, p) => sum + p, 0);
+      const same = all.filter(isSame).reduce((sum, p) => sum + p, 0);
+      const { pValue } = exact.scores[i];
+      assert(pValue >= less - 1e-5 && pValue <= less + same + 1e-5, `${pValue}: ${less} and ${same}`);
+      if (same <= own * 1.0001) assertAlmostEquals(pValue, less + same * (1 - draw), 1e-4 * own + 1e-5);
+      const error = Math.abs(bounded.scores[i].pValue - pValue);
+      assert(error <= maxRelativeError * pValue + 1e-6, `${error} of ${pValue}`);
+    });
+    assert(bounded.numExpanded < exact.numExpanded, `${bounded.numExpanded} of ${exact.numExpanded}`);
+  }));
+
+Deno.test("log-likelihoods are those of query rtt's distributions and of query likelihood's result", () =>
+  withTinyModel(async (model) => {
+    const random = new RandomStream(0, "tests/score likelihood");
+    const context = contextOf(4, random);
+    const measurements = [12.5, null, 0.4, 250_000].map((rttMs) => measurement(2, rttMs, 1_700_000_900));
+    const cases = measurements.map((each, number) => ({ measurement: each, context, number }));
+    const bits = await measurementBits(model, cases, { order: QUERY_ORDER });
+    const { scores } = await scoreResults(model, cases, { seed: 0 });
+    const distributions = await model.rttDistributions(
+      cases.map((each) => ({ ...each.measurement, context })),
+    );
+    scores.forEach(({ logLikelihood }, i) => {
+      const { rttCode } = measurements[i];
+      const { pFailed, probabilities } = distributions[i];
+      const p = rttCode === null
+        ? pFailed
+        : (1 - pFailed) * probabilities[CANONICAL_RTT_CODES.indexOf(rttCode)];
+      assertAlmostEquals(logLikelihood, Math.log(p), 1e-4);
+      const [{ blocks }] = bits[i].orders;
+      assertEquals(blocks[3].field, "result");
+      assertAlmostEquals(-logLikelihood / Math.LN2, blocks[3].bits, 1e-4);
+    });
+  }));
+
+/** Measurements of one pair, of which each has all before it as context. */
+function growingCases(rttsMs: readonly (number | null)[]): ScoreCase[] {
+  const all = rttsMs.map((rttMs, i) => measurement(1, rttMs, 1_700_000_000 + 60 * i));
+  return all.map((each, i) => ({ measurement: each, context: all.slice(0, i), number: i }));
+}
+
+Deno.test("cases whose contexts grow are read in one pass and have the scores that each has alone, to the last bit", () =>
+  withTinyModel(async (model) => {
+    const random = new RandomStream(0, "tests/score in one pass");
+    const cases = growingCases([8, 9, null, 7, 8.5, 300]);
+    cases.splice(5, 0, {
+      measurement: measurement(2, 7, 1_700_000_900),
+      context: contextOf(3, random),
+      number: 50,
+    });
+    for (const maxRelativeError of [0, 0.01]) {
+      const options = { seed: 3, maxRelativeError };
+      const together = await scoreResults(model, cases, options);
+      const backwards = await scoreResults(model, cases.toReversed(), options);
+      const alone = await Promise.all(cases.map((each) => scoreResults(model, [each], options)));
+      assertEquals(together.scores, alone.map(({ scores }) => scores[0]));
+      assertEquals(together.scores, backwards.scores.toReversed());
+      const numTokens = alone.reduce((sum, each) => sum + each.numTokens, 0);
+      assert(together.numTokens < 0.7 * numTokens, `${together.numTokens} of ${numTokens} tokens`);
+    }
+  }));
+
+Deno.test("cases without a reply are read in the pass of the others", () =>
+  withTinyModel(async (model) => {
+    const [some, none] = [[8, null, 9, null, null, 7, null, 8], [8, 8, 9, 9, 8, 7, 8, 8]];
+    const [withFailed, without] = await Promise.all(
+      [some, none].map((rtts) => scoreResults(model, growingCases(rtts), { seed: 0 })),
+    );
+    assert(
+      withFailed.numTokens <= without.numTokens,
+      `${withFailed.numTokens} of ${without.numTokens} tokens`,
+    );
+    withFailed.scores.forEach(({ logLikelihood, pValue }) => assert(logLikelihood < 0 && pValue > 0));
+  }));

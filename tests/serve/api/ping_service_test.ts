@@ -1,0 +1,366 @@
+import { formatPrefix, parsePrefix } from "../../../lib/data/addresses/ip_prefix.ts";
+import { AddressCounts, basisJson, basisOf } from "../../../lib/data/addresses/known_addresses.ts";
+import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
+import { problemOf } from "../../../lib/serve/api/api_error.ts";
+import { PingService } from "../../../lib/serve/api/ping_service.ts";
+import {
+  destinationsAnswerSchema,
+  likelihoodAnswerSchema,
+  lineErrorSchema,
+  modelAnswerSchema,
+  rttAnswerSchema,
+  type RttApiAnswer,
+} from "../../../lib/serve/api/schemas.ts";
+import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
+import { PingModel } from "../../../lib/query/ping_model.ts";
+import { measurementBits } from "../../../lib/query/likelihood/likelihood.ts";
+import { rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
+import { parseAddressQuestion, parseMeasurement } from "../../../lib/query/rtt/rtt_question.ts";
+import { summaryOf } from "../../../lib/query/rtt/rtt_summary.ts";
+import { INFO, questionOf, streamOf, withService } from "./tiny_service.ts";
+
+const CONTEXT = [
+  { src: "192.0.2.1", dst: "198.51.100.9", time: 1_699_999_000, rtt: 12.5 },
+  { src: "192.0.2.1", dst: "198.51.100.7", time: 1_699_999_900, rtt: null },
+];
+const QUESTION = { src: "192.0.2.1", dst: "198.51.100.7", time: "2023-11-14T22:13:20Z", context: CONTEXT };
+const API_CONTEXT = CONTEXT.map(({ src, dst, time, rtt }) => ({
+  src_addr: src,
+  dst_addr: dst,
+  timestamp: time,
+  rtt,
+}));
+const API_QUESTION = {
+  src_addr: QUESTION.src,
+  dst_addr: QUESTION.dst,
+  timestamp: QUESTION.time,
+  context: API_CONTEXT,
+};
+
+Deno.test("rtt() gives the numbers of rttDistribution(), and a grid of its distribution function", () =>
+  withService(async (service, model) => {
+    const expected = await model.rttDistribution(QUESTION);
+    const quantiles = [0, 0.1, 0.5, 1];
+    const asked = { ...API_QUESTION, quantiles, at: [12.5, 0, 1e300], cdf: 17 };
+    const answer = await service.rtt(asked);
+    const summary = summaryOf(await rttBetweenPrefixes(model, QUESTION), { quantiles, atMs: asked.at });
+    assertEquals(rttAnswerSchema.parse(answer), answer);
+    const { cdf, ...numbers } = answer;
+    assertEquals(numbers, {
+      src_addr: "192.0.2.1",
+      dst_addr: "198.51.100.7",
+      timestamp: 1_700_000_000,
+      context_measurements: 2,
+      p_failed: summary.pFailed,
+      mean_ms: summary.meanMs,
+      likeliest: { rtt_ms: summary.likeliest.rttMs, probability: summary.likeliest.probability },
+      quantiles_ms: summary.quantilesMs,
+      canonical_mass: summary.canonicalMass,
+      at: (summary.at ?? []).map(({ rttMs, lowMs, highMs, ...rest }) => ({
+        rtt_ms: rttMs,
+        low_ms: lowMs,
+        high_ms: highMs,
+        ...rest,
+      })),
+      basis: basisJson(basisOf(undefined, parsePrefix(QUESTION.src), parsePrefix(QUESTION.dst))),
+      ...(answer.notes && { notes: answer.notes }),
+      step: 0,
+    });
+    assert(cdf && cdf.length === 17);
+    assertAlmostEquals(cdf[0].rtt_ms, expected.quantileMs(0.001), 1e-9);
+    assertAlmostEquals(cdf[16].rtt_ms / expected.quantileMs(0.999), 1, 1e-12);
+    const ratio = cdf[1].rtt_ms / cdf[0].rtt_ms;
+    cdf.forEach(({ rtt_ms, cdf: mass }, i) => {
+      assertEquals(mass, expected.cdf(rtt_ms));
+      if (i > 0) assertAlmostEquals(rtt_ms / cdf[i - 1].rtt_ms, ratio, 1e-9);
+    });
+    assertEquals(Object.keys((await service.rtt(API_QUESTION)).quantiles_ms), [
+      "0.05",
+      "0.25",
+      "0.5",
+      "0.75",
+      "0.95",
+    ]);
+  }));
+
+Deno.test("rtt() takes prefixes, draws as rttBetweenPrefixes() does, and tells notes", () =>
+  withService(async (service, model) => {
+    const asked = { src_addr: "192.0.2.1", dst_addr: "198.51.100.3/28", draws: 16, seed: 5 };
+    const answer = await service.rtt({ ...asked, quantiles: [0.5], at: [20] });
+    const question = { src: asked.src_addr, dst: asked.dst_addr };
+    const expected = await rttBetweenPrefixes(model, question, { numDraws: 16, seed: 5 });
+    const { pFailed, drawn } = summaryOf(expected, { quantiles: [0.5], atMs: [20] });
+    assertEquals(rttAnswerSchema.parse(answer), answer);
+    assertEquals(answer.p_failed, pFailed);
+    assertEquals(answer.drawn?.num_draws, 16);
+    assertEquals(answer.drawn?.standard_errors.cdf, drawn?.standardErrors.cdf);
+    assertEquals(answer.drawn?.standard_errors.quantiles_ms, drawn?.standardErrors.quantilesMs);
+    assertEquals(answer.notes?.[0], "198.51.100.3/28 has bits after the prefix: taken as 198.51.100.0/28");
+    assertEquals(answer.timestamp, null);
+  }));
+
+Deno.test("rttLines() answers lines in order as rtt() does, and tells of those it cannot", () =>
+  withService(async (service) => {
+    const lines = [
+      JSON.stringify(questionOf(1)),
+      "",
+      '{"src": "192.0.2.1", "dst": "198.51.100.2", "time": 1700000002, "quantiles": [0.9], "cdf": 2}',
+      "{",
+      '{"src": "192.0.2.1", "dst": "198.51.100.0/30", "draws": 4}',
+      JSON.stringify({ src: "192.0.2.1" }),
+      "[]",
+      JSON.stringify({ ...questionOf(8), context: [{ src: "::1", dst: "::2", rtt: -1 }] }),
+      JSON.stringify({ ...questionOf(9), context: [{ src: "192.0.2.1", dst: "::2", rtt: 1 }] }),
+      JSON.stringify({
+        ...questionOf(10),
+        context: API_CONTEXT.map((each) => ({ ...each, timestamp: 1.8e9 })),
+      }),
+      JSON.stringify(questionOf(11)),
+    ];
+    const answers = await Array.fromAsync(service.rttLines(streamOf(lines), { quantiles: [0.25, 0.5] }));
+    assertEquals(answers.map(({ line }) => line), [1, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    assertEquals(
+      answers.map((answer) => "error" in answer ? answer.error : Object.keys(answer.quantiles_ms).join()),
+      [
+        "0.25,0.5",
+        "0.9",
+        "found no JSON, an object was wanted",
+        "0.25,0.5",
+        "found no dst_addr, an IPv4 or IPv6 address was wanted",
+        "found an array, a JSON object was wanted",
+        "found context[0].rtt -1, at least 0 was wanted",
+        "context[0]: found addresses of different IP versions, two of one version were wanted",
+        "Cannot ask about Unix time 1700000010: found a measurement of 1800000000 in its context, none after it was wanted",
+        "0.25,0.5",
+      ],
+    );
+    for (const number of [1, 11]) {
+      const alone = await service.rtt({ ...questionOf(number), quantiles: [0.25, 0.5] });
+      const found = answers.find(({ line }) => line === number);
+      assert(found && !("error" in found));
+      assertAlmostEquals(found.p_failed / alone.p_failed, 1, 1e-5);
+      for (const [q, rttMs] of Object.entries(alone.quantiles_ms)) {
+        // One code, where rounding differs at its edge.
+        assertAlmostEquals(found.quantiles_ms[q] / rttMs, 1, 1e-3);
+      }
+    }
+    const third = answers[1];
+    assert(!("error" in third));
+    assertEquals(third.cdf?.length, 2);
+  }));
+
+Deno.test("rttBatch() gives an answer or an error for each question", () =>
+  withService(async (service) => {
+    const questions = [questionOf(1), { ...questionOf(2), src_addr: "nowhere" }, questionOf(3)];
+    const [first, second, third] = await service.rttBatch(questions);
+    assertEquals(lineErrorSchema.parse(second), {
+      line: 2,
+      error:
+        'src: Cannot read "nowhere": expected an IPv4 or IPv6 address or prefix; this looks like a host name: ' +
+        "resolve it and give its address",
+    });
+    assert(!("error" in first) && !("error" in third));
+    assertEquals("line" in first, false);
+    assertEquals([first.dst_addr, third.dst_addr], ["198.51.100.1", "198.51.100.3"]);
+  }));
+
+Deno.test("rttLines() takes in a part of its lines before they are answered", () =>
+  withService(async (service) => {
+    let numPulled = 0;
+    const questions = Array.from({ length: 400 }, (_, i) => JSON.stringify(questionOf(i)));
+    const answers = service.rttLines(streamOf(questions, () => numPulled++));
+    assertEquals(numPulled, 0);
+    let numAnswered = 0;
+    let mostAhead = 0;
+    for await (const { line } of answers) {
+      assertEquals(line, ++numAnswered);
+      mostAhead = Math.max(mostAhead, numPulled - numAnswered);
+      if (numAnswered === 200) break;
+    }
+    assert(mostAhead >= 60 && mostAhead <= 124, `${mostAhead} lines ahead`);
+    const pulledAtEnd = numPulled;
+    await service.rtt(questionOf(1));
+    assertEquals(numPulled, pulledAtEnd, "more lines were pulled after the last answer was taken");
+  }));
+
+Deno.test("requests of several callers share batches, and one alone is not behind another's lines", () => {
+  const sizes: number[] = [];
+  return withService(async (service) => {
+    const events: string[] = [];
+    const linesOf = (length: number) =>
+      streamOf(Array.from({ length }, (_, i) => JSON.stringify(questionOf(i))));
+    const drain = async (name: string, length: number) => {
+      for await (const _ of service.rttLines(linesOf(length)));
+      events.push(name);
+    };
+    const long = drain("long", 300);
+    const short = ["a", "b", "c"].map((name) => drain(name, 3));
+    const single = service.rtt(questionOf(3)).then(() => events.push("single"));
+    await Promise.all([long, ...short, single]);
+    assertEquals(events.at(-1), "long");
+    assertEquals(sizes.reduce((a, b) => a + b, 0), 310);
+    assert(sizes.length <= 7, `batches of ${sizes}`);
+  }, { onBatch: (size) => sizes.push(size) });
+});
+
+Deno.test("destinations() says how often the source measured each, from the model's training data", () =>
+  withService(async (_, { config, registry, weights }) => {
+    const asked = { src_addr: "192.0.2.1", rtt: [12.5, 12.5] as [number, number], prefix_length: 1 };
+    const counts = new AddressCounts();
+    const [source, other, destination] = ["192.0.2.1", "192.0.2.2", "198.51.100.7"].map((text) =>
+      counts.id(parsePrefix(text).bytes)
+    );
+    for (const timeS of [1_600_000_000, 1_600_000_010]) counts.add(source, destination, timeS);
+    counts.add(other, source, 1_600_000_020);
+    const summary = counts.summary({ origin: "a.parquet", isSynthetic: false });
+    const trainingData = { summary, known: counts.table() };
+    const model = PingModel.of(config, registry, { weights, trainingData });
+    const answer = await new PingService(model, { info: INFO }).destinations(asked);
+    assertEquals(destinationsAnswerSchema.parse(answer), answer);
+    const measured = Object.fromEntries(
+      answer.destinations.map(({ prefix, measured }) => [prefix, measured]),
+    );
+    assertEquals(measured, {
+      "0.0.0.0/1": { measurements: 0, in_adaptation: 0, last_seen: null },
+      "128.0.0.0/1": { measurements: 2, in_adaptation: 0, last_seen: "2020-09-13T12:26:50.000Z" },
+    });
+  }));
+
+Deno.test("destinations() gives those of rankDestinations()", () =>
+  withService(async (service, model) => {
+    const query = { ...parseAddressQuestion(QUESTION), rttMs: [12.5, 12.5] as const };
+    const { dst_addr: _, ...source } = API_QUESTION;
+    const asked = { ...source, rtt: [12.5, 12.5] as [number, number], top: 4, max_expansions: 200 };
+    const answer = await service.destinations({ ...asked, prefix_length: 12, candidates: 30 });
+    const options = { top: 4, maxExpansions: 200 };
+    const [found] = await rankDestinations(model, [query], {
+      ...options,
+      prefixLength: 12,
+      numCandidates: 30,
+    });
+    assertEquals(destinationsAnswerSchema.strict().parse(answer), answer);
+    const listOf = ({ destinations }: Pick<typeof found, "destinations">) =>
+      destinations.map(({ prefix, probability }) => ({
+        prefix: formatPrefix(prefix),
+        probability,
+        measured: null,
+      }));
+    assertEquals(answer, {
+      src_addr: "192.0.2.1",
+      rtt: [12.5, 12.5],
+      timestamp: 1_700_000_000,
+      prefix_length: 12,
+      context_measurements: 2,
+      destinations: listOf(found),
+      unlisted_probability: found.unlistedProbability,
+      candidates: found.candidates,
+      prior_mass: found.priorMass,
+      step: 0,
+    });
+    const range = { ...asked, rtt: [12, 13] as [number, number] };
+    const [ofRange] = await rankDestinations(model, [{ ...query, rttMs: [12, 13] }], options);
+    assertEquals((await service.destinations(range)).destinations, listOf(ofRange));
+    const refusals = [
+      { prefix_length: 33 },
+      { rtt: [2, 1] as [number, number] },
+      { src_addr: "10.0.0.0/8" },
+    ].map((wrong) => problemFrom(service.destinations({ ...asked, ...wrong })));
+    assertEquals(await Promise.all(refusals), [
+      "Cannot ask for prefixes of 33 bits: expected 0 to 32 for the destinations of an IPv4 source",
+      "Cannot ask for destinations at an RTT of 2..1 ms: expected 0 or more, the lesser first",
+      'Cannot answer: found src_addr "10.0.0.0/8", an IPv4 or IPv6 address was wanted',
+    ]);
+  }));
+
+Deno.test("likelihood() gives the bits of measurementBits()", () =>
+  withService(async (service, model) => {
+    const answer = await service.likelihood({ ...API_QUESTION, rtt: 11.25 });
+    const measurement = parseMeasurement({
+      src: QUESTION.src,
+      dst: QUESTION.dst,
+      time: QUESTION.time,
+      rtt: 11.25,
+    });
+    const { context } = parseAddressQuestion(QUESTION);
+    const [expected] = await measurementBits(model, [{ measurement, rttMs: 11.25, context }]);
+    assertEquals(likelihoodAnswerSchema.parse(answer), answer);
+    const { orders, mean_bits, spread_bits, total_bits, ...rest } = answer;
+    assertEquals([mean_bits, spread_bits, total_bits], [
+      expected.meanBits,
+      expected.spreadBits,
+      expected.totalBits,
+    ]);
+    assertEquals(orders.length, 24);
+    orders.forEach(({ order, bits, block_bits }, i) => {
+      const { blocks } = expected.orders[i];
+      assertEquals([order, bits], [blocks.map(({ field }) => field).join(), expected.orders[i].bits]);
+      assertEquals(block_bits, Object.fromEntries(blocks.map(({ field, bits }) => [field, bits])));
+    });
+    assertEquals(rest, {
+      src_addr: "192.0.2.1",
+      dst_addr: "198.51.100.7",
+      timestamp: 1_700_000_000,
+      rtt: 11.25,
+      step: 0,
+    });
+  }));
+
+Deno.test("model() gives what the service was told, the adapter, and pairs that can be asked", () =>
+  withService(async (service, { gpu }) => {
+    const { examples, ...told } = modelAnswerSchema.strict().parse(await service.model());
+    assertEquals(told, { ...INFO, adapter: gpu.info.name });
+    assert(examples.length > 1 && examples.length <= 4, `${examples.length} examples`);
+    for (const example of examples) assertEquals((await service.rtt(example)).src_addr, example.src_addr);
+    assertEquals((await service.model()).examples, examples);
+  }));
+
+Deno.test("long work ends with its signal, while it waits and while it runs", () =>
+  withService(async (service) => {
+    const search = { src_addr: "192.0.2.1", rtt: [1, 1000] as [number, number], top: 1000 };
+    const running = new AbortController();
+    const waiting = new AbortController();
+    const first = service.destinations({ ...search, max_expansions: 2 ** 16 }, running.signal);
+    const second = service.rtt({ src_addr: "192.0.2.0/24", dst_addr: "198.51.100.1" }, waiting.signal);
+    const third = service.likelihood({ ...API_QUESTION, rtt: 1 });
+    // Questions between addresses do not wait for the search.
+    const answer: RttApiAnswer = await service.rtt(questionOf(1));
+    assertEquals([answer.dst_addr, service.queueLength], ["198.51.100.1", 2]);
+    waiting.abort();
+    await assertRejects(() => second, DOMException);
+    assertEquals(service.queueLength, 1);
+    running.abort();
+    await assertRejects(() => first, DOMException);
+    assertEquals((await third).orders.length, 24);
+    const ranking = { src_addr: "192.0.2.1", rtt: [5, 5] as [number, number], candidates: 1024 };
+    await assertRejects(
+      () => service.destinations({ ...ranking, max_expansions: 2 ** 13 }, AbortSignal.timeout(100)),
+      DOMException,
+    );
+    await assertRejects(() => service.rtt(questionOf(1), AbortSignal.abort()), DOMException);
+    const lines = service.rttLines(streamOf([JSON.stringify(questionOf(1))]), {}, AbortSignal.abort());
+    await assertRejects(() => Array.fromAsync(lines), DOMException);
+  }));
+
+Deno.test("a caller beyond the bound of the queue gets 429, those that wait are answered", () =>
+  withService(async (service) => {
+    const asked = [1, 2, 3].map((number) => service.rtt(questionOf(number)));
+    const drawn = [1, 2, 3, 4].map((seed) =>
+      service.rtt({ src_addr: "192.0.2.1", dst_addr: "198.51.100.0/24", draws: 2, seed })
+    );
+    const statusOf = (outcome: PromiseSettledResult<RttApiAnswer>) =>
+      outcome.status === "fulfilled" ? 200 : problemOf(outcome.reason).status;
+    const outcomes = await Promise.allSettled([...asked, ...drawn]);
+    assertEquals(outcomes.map(statusOf), [200, 200, 429, 200, 200, 200, 429]);
+    assertEquals(service.queueLength, 0);
+  }, { maxQueue: 2 }));
+
+async function problemFrom(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+  } catch (error) {
+    const { status, detail } = problemOf(error);
+    assertEquals(status, 400);
+    return detail;
+  }
+  throw new Error("there was an answer");
+}

@@ -1,0 +1,201 @@
+import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
+import { problemOf } from "../../../lib/serve/api/api_error.ts";
+import { type BatchOptions, RttBatcher } from "../../../lib/serve/api/rtt_batcher.ts";
+import { UserError } from "../../../lib/base/errors.ts";
+import type { RttQuery } from "../../../lib/query/query_tokens.ts";
+import { type RttDistribution, RTTS_MS } from "../../../lib/query/rtt/rtt_distribution.ts";
+import { parseAddressQuestion } from "../../../lib/query/rtt/rtt_question.ts";
+import { withTinyModel } from "../../query/tiny_model.ts";
+
+function queryOf(number: number): RttQuery {
+  return parseAddressQuestion({
+    src: "192.0.2.1",
+    dst: `198.51.100.${number}`,
+    time: 1_700_000_000 + number,
+  });
+}
+
+const keep = (distribution: RttDistribution) => distribution;
+
+/** Runs a test on a batcher whose batches wait until they are let through, one by one. */
+async function withGate(
+  test: (gated: { batcher: RttBatcher; sizes: number[]; open: () => void }) => Promise<void>,
+  options: BatchOptions = {},
+): Promise<void> {
+  await withTinyModel(async (model) => {
+    const gates: (() => void)[] = [];
+    const sizes: number[] = [];
+    const gated = {
+      config: model.config,
+      async rttDistributions(queries: readonly RttQuery[]) {
+        await new Promise<void>((resolve) => gates.push(resolve));
+        return await model.rttDistributions(queries);
+      },
+    };
+    const batcher = new RttBatcher(gated, { onBatch: (size) => sizes.push(size), ...options });
+    await test({ batcher, sizes, open: () => gates.shift()?.() });
+  }, 3);
+}
+
+/** Waits until a batch of this number was started. */
+async function started(sizes: readonly number[], number: number): Promise<void> {
+  for (let i = 0; sizes.length < number; i++) {
+    assert(i < 1000, `batch ${number} was not started`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+Deno.test("RttBatcher merges questions that are asked together, with the answers of one by one", () =>
+  withTinyModel(async (model) => {
+    const sizes: number[] = [];
+    const batcher = new RttBatcher(model, { onBatch: (size) => sizes.push(size) });
+    const queries = Array.from({ length: 20 }, (_, i) => queryOf(i));
+    const together = await Promise.all(queries.map((query) => batcher.ask(query, keep)));
+    assertEquals(sizes, [20]);
+    for (const [i, query] of queries.entries()) {
+      const alone = await model.rttDistribution(query);
+      // Rounding differs with the group. A log-probability is about -10, in float32, so one is right to 1e-5.
+      assertAlmostEquals(together[i].pFailed / alone.pFailed, 1, 1e-5);
+      for (const [code, rttMs] of RTTS_MS.entries()) {
+        assertAlmostEquals(together[i].cdf(rttMs), alone.cdf(rttMs), 1e-6);
+        assertAlmostEquals(together[i].probabilities[code] / alone.probabilities[code], 1, 1e-5);
+      }
+    }
+  }, 3));
+
+Deno.test("RttBatcher collects the next batch while one runs, in parts of at most maxBatch", () =>
+  withGate(async ({ batcher, sizes, open }) => {
+    const asked = [batcher.ask(queryOf(0), keep)];
+    await started(sizes, 1);
+    for (let i = 1; i <= 7; i++) asked.push(batcher.ask(queryOf(i), keep));
+    assertEquals(batcher.queueLength, 7);
+    open();
+    await asked[0];
+    await started(sizes, 2);
+    open();
+    await started(sizes, 3);
+    open();
+    await Promise.all(asked);
+    assertEquals(sizes, [1, 4, 3]);
+  }, { maxBatch: 4 }));
+
+Deno.test("RttBatcher waits for as many questions as the last batch had, at most maxWaitMs", () =>
+  withGate(async ({ batcher, sizes, open }) => {
+    const both = [0, 1].map((number) => batcher.ask(queryOf(number), keep));
+    await started(sizes, 1);
+    open();
+    await Promise.all(both);
+    const startMs = performance.now();
+    const alone = batcher.ask(queryOf(2), keep);
+    await started(sizes, 2);
+    assert(performance.now() - startMs >= 599, "it did not wait");
+    open();
+    await alone;
+    assertEquals(sizes, [2, 1]);
+  }, { maxWaitMs: 600 }));
+
+// What waits for maxWaitMs here waits longer than `started` does.
+Deno.test("RttBatcher waits for nobody where one was alone before, and not on when as many came as the last time", () =>
+  withGate(async ({ batcher, sizes, open }) => {
+    for (const number of [1, 2]) {
+      const alone = batcher.ask(queryOf(0), keep);
+      await started(sizes, number);
+      open();
+      await alone;
+    }
+    for (const number of [3, 4]) {
+      const first = batcher.ask(queryOf(0), keep);
+      // As many turns of the event loop as would start a batch that waits for nobody.
+      if (number === 4) {
+        for (let turn = 0; turn < 5; turn++) await new Promise((next) => setTimeout(next, 0));
+      }
+      const second = batcher.ask(queryOf(1), keep);
+      await started(sizes, number);
+      open();
+      await Promise.all([first, second]);
+    }
+    assertEquals(sizes, [1, 1, 2, 2]);
+  }, { maxWaitMs: 1e9 }));
+
+Deno.test("RttBatcher refuses a caller beyond its queue, and takes one when there is room again", () =>
+  withGate(async ({ batcher, sizes, open }) => {
+    const lane = {};
+    const asked = [batcher.ask(queryOf(0), keep)];
+    await started(sizes, 1);
+    asked.push(...[1, 2, 3].map((number) => batcher.ask(queryOf(number), keep, { lane })));
+    asked.push(batcher.ask(queryOf(4), keep));
+    const refused = await assertRejects(() => batcher.ask(queryOf(5), keep));
+    assertEquals(problemOf(refused), {
+      type: "about:blank",
+      title: "Too Many Requests",
+      status: 429,
+      detail: "Cannot answer: 2 requests wait already; ask again in a second",
+    });
+    // A caller who has a place may ask more.
+    asked.push(batcher.ask(queryOf(6), keep, { lane }));
+    assertEquals(batcher.queueLength, 5);
+    open();
+    await started(sizes, 2);
+    asked.push(batcher.ask(queryOf(5), keep));
+    open();
+    await started(sizes, 3);
+    open();
+    assertEquals((await Promise.all(asked)).length, 7);
+    assertEquals(sizes, [1, 5, 1]);
+  }, { maxQueue: 2 }));
+
+Deno.test("a question whose signal aborts leaves the queue; in a running batch it ends alone", () =>
+  withGate(async ({ batcher, sizes, open }) => {
+    const controllers = [0, 1, 2].map(() => new AbortController());
+    const asked = controllers.slice(0, 2).map(({ signal }, i) => batcher.ask(queryOf(i), keep, { signal }));
+    await started(sizes, 1);
+    const waiting = batcher.ask(queryOf(2), keep, { signal: controllers[2].signal });
+    const other = batcher.ask(queryOf(3), keep);
+    controllers[2].abort();
+    await assertRejects(() => waiting, DOMException);
+    assertEquals(batcher.queueLength, 1);
+    controllers[0].abort(new UserError("gone"));
+    await assertRejects(() => asked[0], UserError, "gone");
+    open();
+    await asked[1];
+    await started(sizes, 2);
+    open();
+    await other;
+    assertEquals(sizes, [2, 1]);
+    await assertRejects(() => batcher.ask(queryOf(1), keep, { signal: AbortSignal.abort() }), DOMException);
+  }));
+
+Deno.test("a question that cannot be asked or used fails alone, an error of the GPU fails its batch only", () =>
+  withTinyModel(async (model) => {
+    let isBroken = false;
+    const fragile = {
+      config: model.config,
+      async rttDistributions(queries: readonly RttQuery[]) {
+        if (isBroken) throw new UserError("the GPU is gone");
+        return await model.rttDistributions(queries);
+      },
+    };
+    const batcher = new RttBatcher(fragile);
+    const wrong = { ...queryOf(1), source: new Uint8Array(16) };
+    const outcomes = await Promise.allSettled([
+      batcher.ask(queryOf(0), keep),
+      batcher.ask(wrong, keep),
+      batcher.ask(queryOf(2), () => {
+        throw new RangeError("unusable");
+      }),
+      batcher.ask(queryOf(3), keep),
+    ]);
+    const reasonOf = (outcome: PromiseSettledResult<unknown>) =>
+      outcome.status === "rejected" ? String(outcome.reason) : "";
+    assertEquals(outcomes.map(reasonOf), [
+      "",
+      "UserError: Cannot ask for an RTT from IPv6 to IPv4: two addresses of one version were wanted",
+      "RangeError: unusable",
+      "",
+    ]);
+    isBroken = true;
+    const broken = await assertRejects(() => batcher.ask(queryOf(0), keep), Error, "the GPU is gone");
+    assertEquals(problemOf(broken).status, 500);
+    isBroken = false;
+    await batcher.ask(queryOf(0), keep);
+  }, 3));

@@ -1,0 +1,183 @@
+import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
+import { parquetReadObjects } from "hyparquet";
+import { compressors } from "hyparquet-compressors";
+import { LineHistories } from "../../../lib/serve/api/score_lines.ts";
+import { type LineError, scoreAnswerSchema, type ScoreApiAnswer } from "../../../lib/serve/api/schemas.ts";
+import { parseMeasurement } from "../../../lib/query/rtt/rtt_question.ts";
+import { scoreFile } from "../../../lib/query/files/score_file.ts";
+import { scoreResults } from "../../../lib/query/score/score_results.ts";
+import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { sampleRows, writeRows } from "../../query/score/sample_rows.ts";
+import { streamOf, withService } from "./tiny_service.ts";
+
+function lineOf(dst: number, time: number | null, rtt: number | null = 10 + dst) {
+  return {
+    src: "192.0.2.1",
+    dst: `198.51.100.${dst}`,
+    time: time === null ? null : 1_700_000_000 + time,
+    rtt,
+  };
+}
+
+function numbersOf(answer: ScoreApiAnswer | LineError): [number, number] {
+  assert(!("error" in answer), JSON.stringify(answer));
+  const { log_likelihood, p_value } = scoreAnswerSchema.parse(answer);
+  return [log_likelihood, p_value];
+}
+
+/** The index of each measurement of a context among all lines. */
+function contextsOf(lines: readonly ReturnType<typeof lineOf>[], maxContext = 3): number[][] {
+  const histories = new LineHistories(maxContext);
+  const measurements: TokenMeasurement[] = [];
+  return lines.map((line) => {
+    const measurement = parseMeasurement(line);
+    const context = histories.contextOf(measurement, line.time);
+    measurements.push(measurement);
+    return context.map((each) => measurements.indexOf(each));
+  });
+}
+
+Deno.test("scores are those of scoreResults(), each line after the lines before it", () =>
+  withService(async (service, model) => {
+    const lines = [lineOf(1, 0), lineOf(2, 60), lineOf(1, 60, null), lineOf(1, 120), lineOf(2, 30)];
+    const contexts = contextsOf(lines);
+    assertEquals(contexts, [[], [0], [0], [0, 2], [0]]);
+    const measurements = lines.map((line) => parseMeasurement(line));
+    const cases = measurements.map((measurement, number) => ({
+      measurement,
+      number,
+      context: contexts[number].map((place) => measurements[place]),
+    }));
+    const { scores } = await scoreResults(model, cases, { seed: 7 });
+    const asked = lines.map(({ src, dst, time, rtt }) => ({
+      src_addr: src,
+      dst_addr: dst,
+      timestamp: time,
+      rtt,
+    }));
+    const answers = await service.score(asked, { context: 3, seed: 7 });
+    assertEquals(answers.map(numbersOf), scores.map(({ logLikelihood, pValue }) => [logLikelihood, pValue]));
+    assertEquals({ ...answers[2], log_likelihood: 0, p_value: 0 }, {
+      ...asked[2],
+      log_likelihood: 0,
+      p_value: 0,
+    });
+  }));
+
+Deno.test("scores are those of the stage score, where lines come in order of time", () =>
+  withService(async (service, model) => {
+    using folder = new TemporaryFolder();
+    const rows = sampleRows(120);
+    const order = [...rows.eventTimeUs.keys()].sort((a, b) => rows.eventTimeUs[a] - rows.eventTimeUs[b]);
+    const sorted = {
+      ...rows,
+      eventTimeUs: Float64Array.from(order, (i) => rows.eventTimeUs[i]),
+      srcAddr: order.map((i) => rows.srcAddr[i]),
+      dstAddr: order.map((i) => rows.dstAddr[i]),
+      ipVersion: Uint8Array.from(order, (i) => rows.ipVersion[i]),
+      rttMs: Float64Array.from(order, (i) => rows.rttMs[i]),
+    };
+    writeRows(folder.at("in.parquet"), sorted);
+    await scoreFile(model, {
+      inputs: [folder.at("in.parquet")],
+      history: [],
+      output: folder.at("out.parquet"),
+      workFolder: folder.at("work"),
+      maxContext: 5,
+      groupBy: "src_addr",
+      seed: 3,
+      maxRejectRatio: 0,
+      memoryLimitBytes: 5e8,
+    });
+    const file = Deno.readFileSync(folder.at("out.parquet")).buffer;
+    const expected = await parquetReadObjects({ file, compressors });
+    const lines = order.map((_, i) =>
+      JSON.stringify({
+        src: sorted.srcAddr[i],
+        dst: sorted.dstAddr[i],
+        time: sorted.eventTimeUs[i] / 1e6,
+        rtt: sorted.rttMs[i] < 0 ? null : sorted.rttMs[i],
+      })
+    );
+    const answers = await Array.fromAsync(service.scoreLines(streamOf(lines), { context: 5, seed: 3 }));
+    assertEquals(answers.length, 120);
+    answers.forEach((answer, i) => {
+      const [logLikelihood, pValue] = numbersOf(answer);
+      // The stage scores in another order: rounding, and which second bytes p-values ask for, differ.
+      assertAlmostEquals(logLikelihood, Number(expected[i].log_likelihood), 1e-4);
+      assertAlmostEquals(pValue, Number(expected[i].p_value), 2e-3);
+    });
+  }));
+
+Deno.test("contexts hold earlier lines of the source that are not after the line, the pair's own first", () => {
+  assertEquals(contextsOf([lineOf(1, 3), lineOf(1, 2), lineOf(1, 1)]), [[], [], []]);
+  assertEquals(contextsOf([lineOf(1, 1), lineOf(1, 9), lineOf(1, 5), lineOf(1, 10)]), [[], [0], [0], [
+    0,
+    2,
+    1,
+  ]]);
+  assertEquals(contextsOf([lineOf(1, null), lineOf(2, null), lineOf(1, null)]), [[], [0], [0, 1]]);
+  assertEquals(contextsOf([lineOf(1, 1), lineOf(1, null), lineOf(1, 2), lineOf(1, null)]), [[], [], [0], [
+    1,
+  ]]);
+  const manyPairs = [1, 1, 2, 2, 2, 1].map((dst, i) => lineOf(dst, i));
+  assertEquals(contextsOf(manyPairs, 2).at(-1), [0, 1]);
+  const others = [...manyPairs, { ...lineOf(1, 9), src: "192.0.2.2" }];
+  assertEquals(contextsOf(others).at(-1), []);
+  assertEquals(contextsOf(manyPairs, 0).flat(), []);
+});
+
+Deno.test("LineHistories remembers a bounded number of measurements, those of the newest sources", () => {
+  const histories = new LineHistories(4, Infinity, 40);
+  const contextOf = (source: number, time: number | null, dst = 1) => {
+    const line = { ...lineOf(dst, time), src: `192.0.2.${source}` };
+    return histories.contextOf(parseMeasurement(line), line.time).length;
+  };
+  for (let time = 0; time < 3; time++) {
+    for (let source = 0; source < 10; source++) assertEquals(contextOf(source, time), time);
+  }
+  assertEquals(histories.numKept, 30);
+  for (let source = 10; source < 30; source++) contextOf(source, 0);
+  assert(histories.numKept <= 40, `${histories.numKept} kept`);
+  assertEquals([contextOf(0, 3), contextOf(29, 3)], [0, 1]);
+  // A source of many pairs at one time, which are all newest.
+  for (let dst = 0; dst < 256; dst++) {
+    contextOf(77, 5, dst);
+    assert(histories.numKept <= 40, `${histories.numKept} kept`);
+  }
+  assertEquals(contextOf(78, 5), 0);
+  assertEquals(contextOf(78, 6), 1);
+});
+
+Deno.test("the random share of a p-value depends on the seed and the line alone", () =>
+  withService(async (service) => {
+    const same = lineOf(1, 0);
+    const pValuesOf = async (lines: (ReturnType<typeof lineOf> | string)[], seed: number) => {
+      const texts = lines.map((line) => typeof line === "string" ? line : JSON.stringify(line));
+      const answers = await Array.fromAsync(service.scoreLines(streamOf(texts), { context: 0, seed }));
+      return new Map(answers.flatMap((each) => "error" in each ? [] : [[each.line, each.p_value] as const]));
+    };
+    const first = await pValuesOf([same, same, same], 1);
+    const second = await pValuesOf(["", "nonsense", same], 1);
+    const third = await pValuesOf([same], 2);
+    const at = (values: Map<number, number>, line: number) => values.get(line) ?? NaN;
+    assertAlmostEquals(at(second, 3) / at(first, 3), 1, 1e-4);
+    assertNotEquals(at(first, 1), at(first, 2));
+    assertNotEquals(at(third, 1), at(first, 1));
+    assertEquals([...second.keys()], [3]);
+  }));
+
+Deno.test("scoreLines() reads no more lines than a part, and ends its source", () =>
+  withService(async (service) => {
+    let numPulled = 0;
+    const lines = Array.from({ length: 600 }, (_, i) => JSON.stringify(lineOf(i % 3, i)));
+    let numScored = 0;
+    for await (const { line } of service.scoreLines(streamOf(lines, () => numPulled++), {})) {
+      assertEquals(line, ++numScored);
+      // A part has 256 lines.
+      assert(numPulled - numScored < 256, `${numPulled - numScored} lines ahead`);
+      if (numScored === 120) break;
+    }
+    assert(numPulled <= 256, `${numPulled} lines were read`);
+  }));

@@ -1,0 +1,42 @@
+/** A service over the tiny model, and questions for it. @module */
+import { PingService } from "../../../lib/serve/api/ping_service.ts";
+import type { BatchOptions } from "../../../lib/serve/api/rtt_batcher.ts";
+import type { ModelInfo, RttApiQuestion } from "../../../lib/serve/api/schemas.ts";
+import type { PingModel } from "../../../lib/query/ping_model.ts";
+import { withTinyModel } from "../../query/tiny_model.ts";
+
+export const INFO: ModelInfo = {
+  version: "0.0.0",
+  step: 0,
+  num_parameters: 1,
+  vocabulary: "v2",
+  model_sha256: "00",
+  data_fingerprint: "none",
+  trained_tokens: 0,
+  config: {},
+  is_calibrated: false,
+  data: null,
+  training_curve: [],
+  evaluation: null,
+};
+
+/** Runs a test on it. The weights are scaled so that the model's predictions are far from uniform, but not certain. */
+export async function withService(
+  test: (service: PingService, model: PingModel) => Promise<void>,
+  batch: BatchOptions = {},
+): Promise<void> {
+  await withTinyModel((model) => test(new PingService(model, { info: INFO, batch }), model), 3);
+}
+
+/** A question between two addresses; each number has its own. */
+export function questionOf(number: number): RttApiQuestion & { timestamp: number } {
+  return { src_addr: "192.0.2.1", dst_addr: `198.51.100.${number % 256}`, timestamp: 1_700_000_000 + number };
+}
+
+/** An array as a stream, which counts what is pulled from it. */
+export async function* streamOf<T>(items: Iterable<T>, onPull: () => void = () => {}): AsyncGenerator<T> {
+  for (const item of items) {
+    onPull();
+    yield await Promise.resolve(item);
+  }
+}

@@ -1,0 +1,150 @@
+import { assert, assertEquals } from "@std/assert";
+import * as fc from "fast-check";
+import type { RttApiAnswer } from "../../../lib/serve/api/schemas.ts";
+import { CURVE_QUANTILES, logTicks } from "../../../lib/serve/page/distribution_chart.tsx";
+import { binsOf } from "../../../lib/serve/page/histogram.tsx";
+import { rangeOfHours } from "../../../lib/serve/page/hours_strip.tsx";
+import { shadesOf } from "../../../lib/serve/page/compare_part.tsx";
+import { formatMs, formatPercent, formatPValue, formatRange } from "../../../lib/serve/page/number_text.ts";
+import { prefixSums, prefixTree } from "../../../lib/serve/page/fits_part.tsx";
+import { csvText, curlCommand } from "../../../lib/serve/page/saved_files.tsx";
+import { judge, type JudgedPing, sumUp } from "../../../lib/serve/page/surprise.ts";
+
+Deno.test("RTTs and probabilities have three figures, and small probabilities one", () => {
+  const rtts: [number, string][] = [
+    [0, "0 ms"],
+    [0.0004, "0.0004 ms"],
+    [0.4236, "0.42 ms"],
+    [9.996, "10.0 ms"],
+    [15.26, "15.3 ms"],
+    [99.96, "100 ms"],
+    [999.7, "1000 ms"],
+    [2310, "2.31 s"],
+    [3_600_000, "1.00 h"],
+    [172_800_000, "2.00 d"],
+  ];
+  for (const [rttMs, text] of rtts) assertEquals(formatMs(rttMs), text);
+  assertEquals(formatRange(149.2, 161), "149–161 ms");
+  assertEquals(formatRange(900, 1200), "900 ms – 1.20 s");
+  assertEquals(formatRange(20, 20), "20.0 ms");
+  const shares: [number, string][] = [
+    [0, "0 %"],
+    [1e-9, "< 0.001 %"],
+    [0.00023, "0.02 %"],
+    [0.0138, "1.38 %"],
+    [0.317, "31.7 %"],
+    [0.9996, "> 99.9 %"],
+    [1, "100 %"],
+  ];
+  for (const [probability, text] of shares) assertEquals(formatPercent(probability), text);
+  assertEquals([0.3456, 0.0021, 3.2e-7, 0].map(formatPValue), ["0.35", "0.0021", "3e-7", "0"]);
+});
+
+Deno.test("logTicks() are in the range, in order, no more than there is room for, and some", () => {
+  assertEquals(logTicks(1, 1000, 5), [1, 10, 100, 1000]);
+  assertEquals(logTicks(149, 161, 6), [150, 152, 154, 156, 158, 160]);
+  const range = fc.tuple(
+    fc.double({ min: -3, max: 9, noNaN: true }),
+    fc.double({ min: 0.02, max: 8, noNaN: true }),
+  );
+  fc.assert(fc.property(range, fc.integer({ min: 3, max: 12 }), ([log, span], most) => {
+    const [low, high] = [10 ** log, 10 ** (log + span)];
+    const ticks = logTicks(low, high, most);
+    assert(ticks.length >= 1 && ticks.length <= most + 1, `${ticks.length} of ${most}`);
+    assert(
+      ticks.every((tick, i) =>
+        tick >= low * 0.999 && tick <= high * 1.001 && (i === 0 || tick > ticks[i - 1])
+      ),
+    );
+  }));
+});
+
+Deno.test("judge() calls surprising only what is so among all", () => {
+  assertEquals(judge([0.5, 0.009, 0.0001]), ["usual", "unusual", "surprising"]);
+  assertEquals(judge([0.009]), ["surprising"]);
+  assertEquals(judge([...Array(99).fill(0.5), 0.002]).at(-1), "unusual");
+});
+
+Deno.test("sumUp() names the unusual pings with their lines and what was expected", () => {
+  const row = (line: number, rtt: number | null, pValue: number | undefined): JudgedPing => ({
+    ping: { src_addr: "192.0.2.1", dst_addr: "198.51.100.7", timestamp: line, rtt, line },
+    pValue,
+    judgement: pValue === undefined ? "usual" : judge([pValue])[0],
+  });
+  const usual = Array.from({ length: 11 }, (_, i) => row(i < 7 ? i + 1 : i + 2, 132, 0.5));
+  const odd: JudgedPing = { ...row(8, 298, 1e-6), expected: { lowMs: 131, highMs: 135 } };
+  assertEquals(
+    sumUp([...usual, odd]),
+    "1 of 12 is unusual: line 8, 298 ms, expected 131–135 ms. Chance alone gives about 0.12.",
+  );
+  assert(sumUp([odd, row(9, null, 1e-9)]).startsWith("2 of 2 are unusual: line 9, no reply; line 8, 298 ms"));
+  assertEquals(sumUp(usual), "None of 11 is unusual.");
+  assertEquals(sumUp([row(1, 3, undefined)]), "No ping could be scored.");
+});
+
+/** An answer whose quantiles are a function of their share. */
+function answerOf(rttMs: (quantile: number) => number, p_failed = 0): RttApiAnswer {
+  const quantiles_ms = Object.fromEntries(CURVE_QUANTILES.map((quantile) => [quantile, rttMs(quantile)]));
+  return { quantiles_ms, p_failed } as unknown as RttApiAnswer;
+}
+
+Deno.test("binsOf() gives each bin its share of the replies, in milliseconds", () => {
+  const { widthMs, edgesMs, shares: [shares] } = binsOf([answerOf((quantile) => 100 + 40 * quantile)]);
+  assertEquals(widthMs, 1);
+  const inside = shares.slice(1, -1);
+  assert(inside.length > 30 && inside.every((share) => Math.abs(share - 1 / 40) < 1e-9), inside.join());
+  assert(edgesMs[0] >= 100 && edgesMs[edgesMs.length - 1] <= 140);
+  const tail = binsOf([answerOf((quantile) => quantile < 0.985 ? 20 + quantile : 1e6)]).edgesMs;
+  assert(tail[tail.length - 1] < 30, "a tail leaves width to the rest");
+  const [atom] = binsOf([answerOf(() => 12)]).shares;
+  assertEquals(Number(atom.reduce((sum, share) => sum + share, 0).toFixed(6)), 1);
+});
+
+Deno.test("hours differ much at 5 % of the median or 2 percentage points of no reply", () => {
+  const hour = (medianMs: number, failed = 0.01) => answerOf(() => medianMs, failed);
+  assertEquals(rangeOfHours([hour(100), hour(104.9)]).isMuch, false);
+  assertEquals(rangeOfHours([hour(100), hour(106)]).isMuch, true);
+  assertEquals(rangeOfHours([hour(100, 0.01), hour(100, 0.025)]).isMuch, false);
+  assertEquals(rangeOfHours([hour(100, 0.01), hour(100, 0.035)]).isMuch, true);
+});
+
+Deno.test("CSV and commands of curl hold any text as a text", () => {
+  assertEquals(csvText(["a", "b"], [['x,"y"', 1], ["=1+1", null]]), `a,b\r\n"x,""y""",1\r\n'=1+1,\r\n`);
+  assertEquals(curlCommand("http://h/?a=$(x)'b"), `curl 'http://h/?a=$(x)'\\''b'`);
+});
+
+Deno.test("prefixTree() puts prefixes below the longest listed one that holds them", () => {
+  const listed = (prefix: string, probability: number) => ({ prefix, probability });
+  const tree = prefixTree([
+    [listed("10.0.0.0/8", 0.3), listed("20.0.0.0/8", 0.6)],
+    [listed("10.1.0.0/16", 0.2), listed("30.1.0.0/16", 0.05)],
+    [listed("20.2.3.0/24", 0.5), listed("10.1.9.0/24", 0.25)],
+    [listed("20.2.3.4", 0.4)],
+  ]);
+  const shape = (nodes: typeof tree): unknown[] =>
+    nodes.map(({ prefix, restProbability, children }) => [
+      prefix,
+      Number(restProbability.toFixed(3)),
+      ...shape(children),
+    ]);
+  assertEquals(shape(tree), [
+    ["20.0.0.0/8", 0.1, ["20.2.3.0/24", 0.1, ["20.2.3.4", 0.4]]],
+    ["10.0.0.0/8", 0.1, ["10.1.0.0/16", 0, ["10.1.9.0/24", 0.25]]],
+    ["30.1.0.0/16", 0.05],
+  ]);
+});
+
+Deno.test("prefixSums() adds up prefixes of a shorter length, the most probable first", () => {
+  const listed = [["10.1.2.3", 0.25], ["20.0.0.1", 0.4], ["10.1.9.9", 0.25], ["10.2.0.0/16", 0.1]] as const;
+  const sumsOf = (length: number) =>
+    prefixSums(listed.map(([prefix, probability]) => ({ prefix, probability })), length)
+      .map(({ prefix, probability }) => [prefix, Number(probability.toFixed(9))]);
+  assertEquals(sumsOf(8), [["10.0.0.0/8", 0.6], ["20.0.0.0/8", 0.4]]);
+  assertEquals(sumsOf(16), [["10.1.0.0/16", 0.5], ["20.0.0.0/16", 0.4], ["10.2.0.0/16", 0.1]]);
+});
+
+Deno.test("shadesOf() go from the shortest to the longest RTT, and hardly differ where RTTs do", () => {
+  assertEquals(shadesOf([1, 10, 100, undefined]), [0, 3, 6, undefined]);
+  assertEquals(shadesOf([100, 100]), [0, 0]);
+  assertEquals(shadesOf([undefined]), [undefined]);
+});

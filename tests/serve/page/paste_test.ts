@@ -1,0 +1,182 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { parsePaste } from "../../../lib/serve/page/paste.ts";
+
+const SOURCE = "192.0.2.1";
+const END_S = 1_750_766_400;
+const OPTIONS = { source: SOURCE, endTimeS: END_S };
+
+/** The destinations and RTTs of a text. */
+function rttsOf(text: string, source = SOURCE): [string, number | null][] {
+  const { pings, faults } = parsePaste(text, { ...OPTIONS, source });
+  assertEquals(faults, []);
+  return pings.map(({ dst_addr, rtt }) => [dst_addr, rtt]);
+}
+
+const HOST = "198.51.100.7";
+
+Deno.test("parsePaste() reads ping of Linux: replies, losses as gaps, as lines and in the statistics", () => {
+  const text = `$ ping -c 7 example.net
+PING example.net (${HOST}) 56(84) bytes of data.
+64 bytes from host.example.net (${HOST}): icmp_seq=1 ttl=57 time=12.3 ms
+64 bytes from host.example.net (${HOST}): icmp_seq=1 ttl=57 time=12.4 ms (DUP!)
+From 203.0.113.1 icmp_seq=2 Destination Host Unreachable
+64 bytes from host.example.net (${HOST}): icmp_seq=5 ttl=57 time=1234 ms
+no answer yet for icmp_seq=6
+64 bytes from host.example.net (${HOST}): icmp_seq=6 ttl=57 time=1500 ms
+^C
+--- example.net ping statistics ---
+7 packets transmitted, 3 received, +1 duplicates, +1 errors, 57.1429% packet loss, time 6008ms
+rtt min/avg/max/mdev = 12.300/915.433/1500.000/647.0 ms
+`;
+  assertEquals(
+    rttsOf(text).map(([, rtt]) => rtt),
+    [12.3, null, null, null, 1234, 1500, null],
+  );
+  const { pings, format } = parsePaste(text, OPTIONS);
+  assertEquals(format, "Output of ping");
+  assertEquals(pings[0], { src_addr: SOURCE, dst_addr: HOST, timestamp: END_S - 6, rtt: 12.3, line: 3 });
+  assertEquals(pings.at(-1)?.timestamp, END_S);
+});
+
+Deno.test("parsePaste() reads ping of Linux over IPv6, with times and the source", () => {
+  const text = `PING 2001:db8::7(2001:db8::7) from 2001:db8:1::1 eth0: 56 data bytes
+[1750000000.250000] 64 bytes from 2001:db8::7: icmp_seq=1 ttl=60 time=0.412 ms
+[1750000001.250000] 64 bytes from 2001:db8::7: icmp_seq=2 ttl=60 time=0.5 ms`;
+  const { pings, faults } = parsePaste(text, { ...OPTIONS, source: "" });
+  assertEquals(faults, []);
+  assertEquals(pings.map(({ src_addr, dst_addr, timestamp, rtt }) => [src_addr, dst_addr, timestamp, rtt]), [
+    ["2001:db8:1::1", "2001:db8::7", 1750000000.25, 0.412],
+    ["2001:db8:1::1", "2001:db8::7", 1750000001.25, 0.5],
+  ]);
+});
+
+Deno.test("parsePaste() reads ping of macOS and busybox", () => {
+  const macos = `PING ${HOST} (${HOST}): 56 data bytes
+64 bytes from ${HOST}: icmp_seq=0 ttl=57 time=12.345 ms
+Request timeout for icmp_seq 1
+64 bytes from ${HOST}: icmp_seq=2 ttl=57 time=13.1 ms
+
+--- ${HOST} ping statistics ---
+3 packets transmitted, 2 packets received, 33.3% packet loss
+round-trip min/avg/max/stddev = 12.345/12.7/13.1/0.4 ms`;
+  assertEquals(rttsOf(macos), [[HOST, 12.345], [HOST, null], [HOST, 13.1]]);
+  const macos6 = `PING6(56=40+8+8 bytes) 2001:db8:1::1 --> 2001:db8::7
+16 bytes from 2001:db8::7, icmp_seq=0 hlim=57 time=9.25 ms`;
+  assertEquals(parsePaste(macos6, { ...OPTIONS, source: "" }).pings[0].src_addr, "2001:db8:1::1");
+  assertEquals(rttsOf(macos6), [["2001:db8::7", 9.25]]);
+  const busybox = `PING example.net (${HOST}): 56 data bytes
+64 bytes from ${HOST}: seq=0 ttl=57 time=12.345 ms
+64 bytes from ${HOST}: seq=2 ttl=57 time=13.1 ms
+
+--- example.net ping statistics ---
+4 packets transmitted, 2 packets received, 50% packet loss
+round-trip min/avg/max = 12.345/12.7/13.1 ms`;
+  assertEquals(rttsOf(busybox), [[HOST, 12.345], [HOST, null], [HOST, 13.1], [HOST, null]]);
+});
+
+Deno.test("parsePaste() reads ping of Windows in English and German", () => {
+  const english = `\r
+C:\\Users\\me>ping example.net\r
+Pinging example.net [${HOST}] with 32 bytes of data:\r
+Reply from ${HOST}: bytes=32 time=12ms TTL=57\r
+Reply from ${HOST}: bytes=32 time<1ms TTL=57\r
+Request timed out.\r
+Reply from 192.168.1.1: Destination host unreachable.\r
+\r
+Ping statistics for ${HOST}:\r
+    Packets: Sent = 4, Received = 2, Lost = 2 (50% loss),\r
+Approximate round trip times in milli-seconds:\r
+    Minimum = 0ms, Maximum = 12ms, Average = 6ms\r
+`;
+  assertEquals(rttsOf(english), [[HOST, 12], [HOST, 0.5], [HOST, null], [HOST, null]]);
+  const german = `Ping wird ausgeführt für ${HOST} mit 32 Bytes Daten:
+Antwort von ${HOST}: Bytes=32 Zeit=12ms TTL=57
+Zeitüberschreitung der Anforderung.
+
+Ping-Statistik für ${HOST}:
+    Pakete: Gesendet = 2, Empfangen = 1, Verloren = 1
+    (50% Verlust),
+Ca. Zeitangaben in Millisek.:
+    Minimum = 12ms, Maximum = 12ms, Mittelwert = 12ms`;
+  assertEquals(parsePaste(german, OPTIONS).pings.map(({ rtt }) => rtt), [12, null]);
+});
+
+Deno.test("parsePaste() takes several runs apart, and tells lines that it does not know", () => {
+  const text = `PING ${HOST} (${HOST}): 56 data bytes
+64 bytes from ${HOST}: icmp_seq=0 ttl=57 time=12 ms
+what is this
+PING 203.0.113.9 (203.0.113.9): 56 data bytes
+64 bytes from 203.0.113.9: icmp_seq=0 ttl=57 time=20 ms`;
+  const { pings, faults } = parsePaste(text, OPTIONS);
+  assertEquals(pings.map(({ dst_addr }) => dst_addr), [HOST, "203.0.113.9"]);
+  assertEquals(faults, [{ line: 3, message: "no line of ping that is known" }]);
+});
+
+/** A ping result of Atlas. */
+function atlasResult(timestamp: number, rtt: number | null): Record<string, unknown> {
+  const result = rtt === null ? [{ x: "*" }] : [{ rtt }];
+  const numReceived = rtt === null ? 0 : 1;
+  return {
+    fw: 5080,
+    type: "ping",
+    msm_id: 1,
+    prb_id: 2,
+    af: 4,
+    timestamp,
+    from: "193.0.0.1",
+    dst_addr: HOST,
+    src_addr: "192.168.0.2",
+    sent: 1,
+    rcvd: numReceived,
+    size: 48,
+    result,
+  };
+}
+
+Deno.test("parsePaste() reads results of RIPE Atlas as an array, indented and as lines, in order of time", () => {
+  const results = [atlasResult(1750000100, null), atlasResult(1750000000, 5.5)];
+  const wanted = [[HOST, 5.5], [HOST, null]];
+  for (
+    const text of [
+      JSON.stringify(results),
+      JSON.stringify(results, null, 2),
+      results.map((result) => JSON.stringify(result)).join("\n"),
+    ]
+  ) assertEquals(parsePaste(text, OPTIONS).pings.map(({ dst_addr, rtt }) => [dst_addr, rtt]), wanted);
+  const [first] = parsePaste(JSON.stringify(results), OPTIONS).pings;
+  assertEquals([first.src_addr, first.timestamp], ["193.0.0.1", 1750000000]);
+});
+
+Deno.test("parsePaste() tells wrong JSON with its line", () => {
+  const text = `${JSON.stringify(atlasResult(1750000000, 5))}
+{"type": "traceroute", "msm_id": 1, "prb_id": 2, "timestamp": 1750000000}
+{"src": "192.0.2.1", "dst": "nowhere", "rtt": 3}
+{"src": "192.0.2.1", "dst": "${HOST}", "time": "2025-06-15T12:00:00Z", "rtt": null}
+{"src": "192.0.2.1",`;
+  const { pings, faults } = parsePaste(text, OPTIONS);
+  assertEquals(pings.map(({ rtt, line }) => [rtt, line]), [[null, 4], [5, 1]]);
+  assertEquals(faults.map(({ line }) => line), [2, 3, 5]);
+  assertEquals(faults[1].message, "found nowhere destination, an address was wanted");
+  assertStringIncludes(faults[2].message, "truncated");
+});
+
+Deno.test("parsePaste() reads CSV by the names of its columns, and tells wrong lines with their numbers", () => {
+  const text = `timestamp;dst_addr;rtt;src_addr
+1750000060;${HOST};12.5;192.0.2.1
+2025-06-15T12:00:00Z;${HOST};-1;192.0.2.1
+yesterday;${HOST};1;192.0.2.1
+1750000060;${HOST};fast;192.0.2.1
+1750000060;${HOST};3`;
+  const { pings, faults, format } = parsePaste(text, OPTIONS);
+  assertEquals(format, "CSV");
+  assertEquals(pings.map(({ rtt, timestamp }) => [rtt, timestamp]), [[null, 1749988800], [12.5, 1750000060]]);
+  assertEquals(faults.map(({ line }) => line), [4, 5, 6]);
+  const named = parsePaste(`"src","dst","time","rtt"\n"192.0.2.1","${HOST}","","7 ms"`, OPTIONS);
+  assertEquals(named.pings[0], { src_addr: SOURCE, dst_addr: HOST, timestamp: null, rtt: 7, line: 2 });
+});
+
+Deno.test("parsePaste() says of other text what is wanted", () => {
+  const { pings, faults } = parsePaste("hello\nworld", OPTIONS);
+  assertEquals([pings.length, faults.length], [0, 1]);
+  assertStringIncludes(faults[0].message, "no column src_addr, dst_addr, rtt");
+});

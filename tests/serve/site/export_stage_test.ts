@@ -1,0 +1,119 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { createHash } from "node:crypto";
+import { parameterShapes } from "../../../lib/model/model_config.ts";
+import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
+import { parseSite } from "../../../lib/serve/page/site_file.ts";
+import { readSafetensors } from "../../../lib/io/tensor_files/safetensors.ts";
+import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
+import { tinyLocatedModel } from "../../query/adapt/tiny_rows.ts";
+import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
+import { runStageProcess } from "../../cli/process.ts";
+
+const MODEL = tinyLocatedModel();
+
+function siteIn(folder: string) {
+  const path = `${folder}/site.json`;
+  return parseSite(Deno.readTextFileSync(path), path);
+}
+
+async function exported(at: (name: string) => string, output: string, ...options: string[]): Promise<string> {
+  const args = ["export", "--checkpoint", at("run"), "--output", at(output), ...options];
+  const { code, stdout, stderr } = await runStageProcess(args);
+  assertEquals(code, 0, stderr);
+  return stdout;
+}
+
+async function refused(args: string[], code: number, ...parts: string[]): Promise<void> {
+  const result = await runStageProcess(["export", ...args]);
+  assertEquals([result.code, result.stderr.trim().split("\n").length], [code, 1], result.stderr);
+  for (const part of parts) assertStringIncludes(result.stderr, part);
+}
+
+Deno.test("export writes the page, and weights whose size and SHA-256 the site names; a rerun does nothing", () =>
+  withRowCheckpoint(async (at) => {
+    assertStringIncludes(await exported(at, "site"), "Wrote ");
+    const names = [...Deno.readDirSync(at("site"))].map(({ name }) => name).sort();
+    // A site has no HTTP API, and so no description of it.
+    const page = [...Deno.readDirSync("lib/serve/page/bundle")].map(({ name }) => name)
+      .filter((name) => !["docs.html", "docs.js"].includes(name));
+    assertEquals(names, ["manifest.json", "model.safetensors", "site.json", ...page].sort());
+    const meta = '<meta name="ping-llm-site" content="site.json">';
+    assertStringIncludes(Deno.readTextFileSync(at("site/index.html")), meta);
+    const checkpoint = loadCheckpoint(at("run"));
+    const { model, weights: [file], ...site } = siteIn(at("site"));
+    assertEquals(site, { calibration: null, dtype: "f32" });
+    assertEquals([model.step, model.model_sha256], [3, checkpoint.state.files.model.sha256]);
+    const bytes = Deno.readFileSync(at(`site/${file.path}`));
+    assertEquals(file.sizeBytes, bytes.length);
+    assertEquals(file.sha256, createHash("sha256").update(bytes).digest("hex"));
+    assertEquals(readSafetensors(at("site/model.safetensors")).tensors, checkpoint.weights);
+    const changedMs = Deno.statSync(at("site/site.json")).mtime?.getTime();
+    assertStringIncludes(await exported(at, "site"), "already complete");
+    for (const part of ["run/checkpoints", "run/checkpoints/step-00000003"]) {
+      const args = ["export", "--checkpoint", at(part), "--output", at("site")];
+      assertStringIncludes((await runStageProcess(args)).stdout, "already complete");
+    }
+    assertEquals(Deno.statSync(at("site/site.json")).mtime?.getTime(), changedMs);
+    await refused(
+      ["--checkpoint", at("run"), "--output", at("site"), "--dtype", "f16"],
+      1,
+      "other inputs or options",
+    );
+    await exported(at, "site", "--dtype", "f16", "--overwrite");
+    assertEquals(siteIn(at("site")).dtype, "f16");
+  }, MODEL));
+
+Deno.test("export --dtype f16 halves the parameters and keeps keys and coordinates", () =>
+  withRowCheckpoint(async (at) => {
+    await exported(at, "f32");
+    await exported(at, "f16", "--dtype", "f16");
+    const { config: { model }, weights } = loadCheckpoint(at("run"));
+    const parameters = parameterShapes(model);
+    let savedBytes = 0;
+    for (const [rows, columns] of parameters.values()) savedBytes += 2 * rows * columns;
+    const [f32, f16] = ["f32", "f16"].map((name) => siteIn(at(name)).weights[0].sizeBytes);
+    // The header differs by a few digits of its offsets.
+    assert(Math.abs(f32 - f16 - savedBytes) < 200, `${f32} and ${f16} bytes`);
+    for (const [name, values] of readSafetensors(at("f16/model.safetensors")).tensors) {
+      const wanted = weights.get(name);
+      assert(wanted);
+      assertEquals(values, parameters.has(name) ? Float32Array.from(new Float16Array(wanted)) : wanted, name);
+    }
+  }, MODEL));
+
+Deno.test("export takes the calibration and the evaluation of the model, and refuses those of another", () =>
+  withRowCheckpoint(async (at) => {
+    const shares = CALIBRATION_LEVELS.map((level) => level ** 2);
+    const { sha256 } = loadCheckpoint(at("run")).state.files.model;
+    const overall = { medianAbsoluteMs: 1, meanAbsoluteMs: 2, crpsMs: 3 };
+    const write = (modelSha256: string) => {
+      const run = { checkpoint: "run", step: 3, modelSha256, numMeasurements: 7, split: "test" };
+      const rtt = { numTraining: 5, model: { overall }, baselines: [] };
+      Deno.writeTextFileSync(at("report.json"), JSON.stringify({ run, calibration: { shares }, rtt }));
+    };
+    write(sha256);
+    const report = at("report.json");
+    await exported(at, "site", "--calibration", report, "--report", report);
+    const { calibration, model: { is_calibrated, evaluation } } = siteIn(at("site"));
+    assertEquals([calibration, is_calibrated], [shares, true]);
+    assertEquals([evaluation?.num_measurements, evaluation?.methods[0].median_absolute_ms], [7, 1]);
+    write("ab".repeat(32));
+    const args = ["--checkpoint", at("run"), "--output", at("other")];
+    await refused([...args, "--calibration", report], 1, report, "run eval on that one");
+    await refused([...args, "--report", report], 1, report, "it is of another model");
+  }, MODEL));
+
+Deno.test("export refuses what is no model, what float16 cannot hold, and to write over its checkpoint", () =>
+  withRowCheckpoint(async (at) => {
+    await refused(["--checkpoint", at("none"), "--output", at("site")], 1, at("none"), "no such file");
+    const run = ["--checkpoint", at("run")];
+    await refused([...run, "--output", at("site"), "--dtype", "f16"], 1, "wte.weight", "use --dtype f32");
+    await refused([...run, "--output", at("site"), "--dtype", "f8"], 2, "f32 | f16");
+    const checkpoint = loadCheckpoint(at("run")).directory;
+    await refused([...run, "--output", checkpoint], 2, checkpoint);
+  }, { ...MODEL, weights: new Map(MODEL.weights).set("wte.weight", large("wte.weight")) }));
+
+/** The values of a parameter, one of them too large. */
+function large(name: string): Float32Array {
+  return Float32Array.from(MODEL.weights.get(name) ?? []).fill(65_520, 5, 6);
+}

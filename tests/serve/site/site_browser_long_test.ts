@@ -1,0 +1,205 @@
+/** The exported site in a real browser, on a plain web server. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { Browser, Page } from "playwright-core";
+import type { RttApiAnswer, RttApiQuestion } from "../../../lib/serve/api/schemas.ts";
+import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
+import { formatBytes } from "../../../lib/base/text.ts";
+import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
+import { tinyLocatedModel } from "../../query/adapt/tiny_rows.ts";
+import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
+import { runStageProcess } from "../../cli/process.ts";
+import { hasBrowser, SOFTWARE_WEBGPU, TestBrowser } from "../../base/report/browser.ts";
+import { StaticServer } from "./static_server.ts";
+
+const HAS_BROWSER = hasBrowser();
+const WEIGHTS = "/model.safetensors";
+const QUANTILES = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
+/** Known and unknown addresses of both versions, with a time, with context. */
+const QUESTIONS: RttApiQuestion[] = [
+  { src_addr: "192.0.2.1", dst_addr: "198.51.100.7" },
+  { src_addr: "203.0.113.5", dst_addr: "192.0.2.77", timestamp: 1_750_766_400 },
+  { src_addr: "2001:db8::1", dst_addr: "2001:db8::2" },
+  {
+    src_addr: "192.0.2.1",
+    dst_addr: "203.0.113.5",
+    timestamp: 1_750_766_400,
+    context: [
+      { src_addr: "192.0.2.1", dst_addr: "203.0.113.5", timestamp: 1_750_766_000, rtt: 21.5 },
+      { src_addr: "192.0.2.1", dst_addr: "198.51.100.7", timestamp: 1_750_766_100, rtt: null },
+    ],
+  },
+];
+
+/** Asks the worker of a site without its page. */
+const ASK = `async (questions) => {
+  const worker = new Worker("/worker.js", { type: "module" });
+  const answers = await new Promise((resolve, reject) => {
+    const answers = [];
+    worker.onerror = (event) => reject(new Error(event.message));
+    worker.onmessage = ({ data }) => {
+      if (data.kind === "ready") questions.forEach((question, id) => worker.postMessage({ kind: "ask", id, operation: "rtt", args: [question] }));
+      if (data.kind === "status" && data.status.state === "failed") reject(new Error(data.status.message));
+      if (data.kind === "answer" || data.kind === "problem") answers.push([data.id, data.answer ?? data.detail]);
+      if (answers.length === questions.length) resolve(answers);
+    };
+    worker.postMessage({ kind: "open", site: new URL("/site.json", location.href).href });
+  });
+  worker.terminate();
+  return answers.sort(([a], [b]) => a - b).map(([, answer]) => answer);
+}`;
+
+/** Exports a small model, serves it and opens a browser. */
+async function withSite(
+  test: (site: { server: StaticServer; browser: Browser; at: (name: string) => string }) => Promise<void>,
+  { options = () => [], browserOptions = SOFTWARE_WEBGPU }: {
+    options?: (at: (name: string) => string) => string[];
+    browserOptions?: readonly string[];
+  } = {},
+): Promise<void> {
+  await withRowCheckpoint(async (at) => {
+    const args = ["export", "--checkpoint", at("run"), "--output", at("site"), ...options(at)];
+    const { code, stderr } = await runStageProcess(args);
+    assertEquals(code, 0, stderr);
+    await using server = new StaticServer(at("site"));
+    await using browser = await TestBrowser.start(browserOptions);
+    await test({ server, browser: browser.browser, at });
+  }, tinyLocatedModel());
+}
+
+/** Opens the page. @returns What it shows of the model when that is one of the texts. */
+async function statusOf(page: Page, url: string, wanted: RegExp): Promise<string> {
+  await page.goto(url);
+  const status = page.getByRole("status").filter({ hasText: wanted });
+  await status.waitFor({ timeout: 120_000 });
+  return await status.innerText();
+}
+
+function report(at: (name: string) => string): string[] {
+  const { sha256 } = loadCheckpoint(at("run")).state.files.model;
+  const run = { checkpoint: "run", step: 3, modelSha256: sha256 };
+  const shares = CALIBRATION_LEVELS.map((level) => level ** 2);
+  Deno.writeTextFileSync(at("report.json"), JSON.stringify({ run, calibration: { shares } }));
+  return ["--calibration", at("report.json")];
+}
+
+for (const isCalibrated of [false, true]) {
+  Deno.test({
+    name: `the model in a browser gives the quantiles of query rtt${isCalibrated ? " --calibration" : ""}`,
+    ignore: !HAS_BROWSER,
+    fn: () =>
+      withSite(async ({ server, browser, at }) => {
+        const page = await browser.newPage();
+        await page.goto(server.at("/icon.svg"));
+        const asked = QUESTIONS.map((question) => ({ ...question, quantiles: QUANTILES }));
+        const answers: RttApiAnswer[] = await page.evaluate(`(${ASK})(${JSON.stringify(asked)})`);
+        const lines = QUESTIONS.map(({ src_addr: src, dst_addr: dst, timestamp: time, context }) => {
+          const earlier = context?.map((each) => ({
+            src: each.src_addr,
+            dst: each.dst_addr,
+            time: each.timestamp,
+            rtt: each.rtt,
+          }));
+          return JSON.stringify({ src, dst, time, ...(earlier && { context: earlier }) });
+        });
+        Deno.writeTextFileSync(at("queries.jsonl"), lines.join("\n"));
+        const { stdout, stderr } = await runStageProcess([
+          ...["query", "rtt", "--checkpoint", at("run"), "--queries", at("queries.jsonl")],
+          ...["--quantiles", QUANTILES.join(), "--json", "--output", at("answers.jsonl")],
+          ...(isCalibrated ? ["--calibration", at("report.json")] : []),
+        ]);
+        assert(stdout.includes('"numAnswered":4'), stderr);
+        const wanted = Deno.readTextFileSync(at("answers.jsonl")).trim().split("\n").map((line) =>
+          JSON.parse(line) as { quantilesMs: Record<string, number>; pFailed: number }
+        );
+        wanted.forEach(({ quantilesMs, pFailed }, i) => {
+          assertNear(answers[i].p_failed, pFailed, `P(no reply) of question ${i}`);
+          for (const p of QUANTILES) {
+            assertNear(answers[i].quantiles_ms[p], quantilesMs[p], `quantile ${p} of question ${i}`);
+          }
+        });
+      }, isCalibrated ? { options: report } : {}),
+  });
+}
+
+function assertNear(found: number, wanted: number, what: string): void {
+  assert(Math.abs(found - wanted) <= 1e-3 * wanted, `${what}: ${found}, ${wanted} was wanted`);
+}
+
+Deno.test({
+  name: "a site keeps its weights until they are deleted, and loads them again where they were damaged",
+  ignore: !HAS_BROWSER,
+  fn: () =>
+    withSite(async ({ server, browser }) => {
+      const size = formatBytes(Deno.statSync(`${server.folder}${WEIGHTS}`).size);
+      const context = await browser.newContext();
+      const load = async (): Promise<Page> => {
+        const page = await context.newPage();
+        server.requests = [];
+        assertStringIncludes(await statusOf(page, server.at("/"), /runs in this browser/), `keeps ${size}`);
+        return page;
+      };
+      const loaded = () => server.requests.filter((path) => path === WEIGHTS).length;
+      const first = await load();
+      assertEquals(loaded(), 1);
+      await first.goto(server.at("/#model"));
+      await first.getByText("swiftshader").waitFor({ timeout: 10_000 });
+      await load();
+      assertEquals(loaded(), 0, "kept");
+      await first.evaluate(`(async () => {
+        const cache = await caches.open((await caches.keys())[0]);
+        const [key] = await cache.keys();
+        await cache.put(key, new Response("damaged", { headers: { "content-length": "7" } }));
+      })()`);
+      const third = await load();
+      assertEquals(loaded(), 1, "damaged on the disk");
+      await third.getByRole("button", { name: /delete/i }).click();
+      await third.getByRole("button", { name: /delete/i }).waitFor({ state: "detached" });
+      await load();
+      assertEquals(loaded(), 1, "deleted");
+    }),
+});
+
+Deno.test({
+  name: "a site refuses damaged weights, short ones and none, and says what to do",
+  ignore: !HAS_BROWSER,
+  fn: () =>
+    withSite(async ({ server, browser }) => {
+      const path = `${server.folder}${WEIGHTS}`;
+      const bytes = Deno.readFileSync(path);
+      const page = await browser.newPage();
+      const refused = async (...parts: string[]) => {
+        const said = await statusOf(page, server.at("/"), /^Cannot/);
+        for (const part of [...parts, "load the page again"]) assertStringIncludes(said, part);
+      };
+      Deno.writeFileSync(path, bytes.map((byte, i) => i === bytes.length - 100 ? byte ^ 1 : byte));
+      await refused("its SHA-256 is ", "damaged or replaced");
+      Deno.writeFileSync(path, bytes.subarray(0, -1));
+      await refused(`found ${bytes.length - 1} bytes, ${bytes.length} were wanted`);
+      Deno.removeSync(path);
+      await refused("the server answered 404");
+      const description = `${server.folder}/site.json`;
+      const { model, ...site } = JSON.parse(Deno.readTextFileSync(description));
+      model.config.model.prefixVectors.rows = 2 ** 24;
+      Deno.writeTextFileSync(description, JSON.stringify({ model, ...site }));
+      const large = await statusOf(page, server.at("/"), /^Cannot/);
+      assertStringIncludes(large, "Cannot run the model here: its largest tensor has 2,049 MiB, at most ");
+      Deno.writeTextFileSync(description, "{}");
+      assertStringIncludes(await statusOf(page, server.at("/"), /^Cannot/), "run deno task export again");
+    }),
+});
+
+Deno.test({
+  name: "a site says so where a browser gives no GPU, and loads no weights",
+  ignore: !HAS_BROWSER,
+  fn: () =>
+    withSite(async ({ server, browser }) => {
+      const page = await browser.newPage();
+      const said = await statusOf(page, server.at("/"), /^Cannot/);
+      assertStringIncludes(said, "Cannot run the model here: ");
+      assertStringIncludes(said, "WebGPU was wanted; open the page in a current Chrome");
+      const insecure = await statusOf(page, server.at("/").replace("127.0.0.1", "site.test"), /^Cannot/);
+      assertStringIncludes(insecure, "came neither by https nor from this machine");
+      assertStringIncludes(insecure, "open it with https");
+      assertEquals(server.requests.includes(WEIGHTS), false);
+    }, { browserOptions: ["--host-resolver-rules=MAP site.test 127.0.0.1"] }),
+});

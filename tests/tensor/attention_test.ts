@@ -1,0 +1,217 @@
+import { assert, assertThrows } from "@std/assert";
+import { KernelError } from "../../lib/base/errors.ts";
+import { addAttention, addAttentionBackward } from "../../lib/tensor/ops/attention.ts";
+import { Program } from "../../lib/tensor/program.ts";
+import type { Tensor } from "../../lib/tensor/tensor.ts";
+import { RandomStream } from "../../lib/base/random.ts";
+import {
+  attention,
+  attentionBackward,
+  type AttentionInputs,
+  type AttentionProblem,
+} from "../reference/attention.ts";
+import { checkGradient } from "../reference/check_gradient.ts";
+import { attentionTolerance } from "../tolerances.ts";
+import {
+  assertClose,
+  assertSameBits,
+  type KernelBench,
+  largestNorm,
+  randomNormal,
+  testOnEachDevice,
+} from "./support.ts";
+
+/**
+ * B, T, H, D. A workgroup owns 32, 16 or 8 rows of D = 32, 64 or 128 (8 lanes), or 64, 32 or 16 (64 threads); tiles
+ * have 4 rows, or 16, 8 or 4.
+ */
+const SHAPES = [
+  [1, 1, 1, 32],
+  [2, 3, 1, 32],
+  [1, 31, 2, 32],
+  [1, 32, 1, 32],
+  [1, 33, 3, 32],
+  [2, 65, 1, 32],
+  [1, 200, 2, 32],
+  [2, 15, 1, 64],
+  [1, 17, 2, 64],
+  [1, 70, 1, 64],
+  [1, 7, 1, 128],
+  [1, 9, 2, 128],
+  [1, 37, 1, 128],
+];
+
+/** A problem whose sequences are cut into segments of 1 to `maxLength` tokens. */
+function problemOf([B, T, H, D]: number[], maxLength: number): AttentionProblem {
+  const random = new RandomStream(0, "segments", B, T, maxLength);
+  const segmentStart = new Uint32Array(B * T);
+  for (let b = 0; b < B; b++) {
+    for (let t = 0, start = 0, end = 0; t < T; t++) {
+      if (t === end) [start, end] = [t, t + 1 + random.below(maxLength)];
+      segmentStart[b * T + t] = start;
+    }
+  }
+  return { batchSize: B, sequenceLength: T, numHeads: H, headDim: D, segmentStart };
+}
+
+function inputsOf({ batchSize, sequenceLength, numHeads, headDim }: AttentionProblem): AttentionInputs {
+  const length = batchSize * sequenceLength * numHeads * headDim;
+  return { q: randomNormal("q", length), k: randomNormal("k", length), v: randomNormal("v", length) };
+}
+
+/** The tensors of a problem; the outputs start as NaN. */
+function tensorsOf(bench: KernelBench, problem: AttentionProblem, inputs: AttentionInputs) {
+  const perToken = [problem.batchSize, problem.sequenceLength];
+  const perHead = [...perToken, problem.numHeads];
+  const perElement = [...perHead, problem.headDim];
+  return {
+    ...problem,
+    q: bench.input("q", perElement, inputs.q),
+    k: bench.input("k", perElement, inputs.k),
+    v: bench.input("v", perElement, inputs.v),
+    segmentStart: bench.inputUint32("segmentStart", perToken, problem.segmentStart),
+    out: bench.output("out", perElement),
+    logSumExp: bench.output("logSumExp", perHead),
+  };
+}
+
+/** A bound on |q . k| / sqrt(D). */
+function maxScore({ headDim }: AttentionProblem, { q, k }: AttentionInputs): number {
+  return largestNorm(q, headDim) * largestNorm(k, headDim) / Math.sqrt(headDim);
+}
+
+const largestOf = (x: Float64Array) => x.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+
+testOnEachDevice("addAttention() equals the float64 reference", async (bench) => {
+  for (const shape of SHAPES) {
+    for (const maxLength of [1, 6, 1000]) {
+      const problem = problemOf(shape, maxLength);
+      const inputs = inputsOf(problem);
+      const tensors = tensorsOf(bench, problem, inputs);
+      await bench.run((program) => addAttention(program, tensors));
+      const [out, logSumExp] = await bench.read(tensors.out, tensors.logSumExp);
+      const expected = attention(problem, inputs);
+      const bound = maxScore(problem, inputs);
+      const what = `of [${shape}], segments to ${maxLength}`;
+      assertClose(out, expected.out, attentionTolerance(problem, bound, largestOf(inputs.v)), `out ${what}`);
+      assertClose(logSumExp, expected.logSumExp, attentionTolerance(problem, bound, 1), `logSumExp ${what}`);
+      bench.clear();
+    }
+  }
+});
+
+testOnEachDevice(
+  "addAttention() neither overflows nor forgets where scores are in the thousands",
+  async (bench) => {
+    const problem = problemOf([1, 40, 1, 32], 1000);
+    const inputs = inputsOf(problem);
+    inputs.q = inputs.q.map((value) => value * 1024);
+    const tensors = tensorsOf(bench, problem, inputs);
+    await bench.run((program) => addAttention(program, tensors));
+    const [out] = await bench.read(tensors.out);
+    const tolerance = attentionTolerance(problem, maxScore(problem, inputs), largestOf(inputs.v));
+    assertClose(out, attention(problem, inputs).out, tolerance, "out");
+  },
+);
+
+testOnEachDevice(
+  "addAttention() sees nothing of other segments, later tokens, other heads",
+  async (bench) => {
+    const problem = problemOf([1, 96, 2, 32], 1000);
+    problem.segmentStart.fill(0, 0, 45).fill(45, 45);
+    const inputs = inputsOf(problem);
+    const before = tensorsOf(bench, problem, inputs);
+    // Head 1, the first segment and the last 20 tokens change; head 0 of the tokens between must not.
+    const changed = (x: Float64Array) =>
+      x.map((value, i) => i % 64 >= 32 || i < 45 * 64 || i >= 76 * 64 ? value + 1 : value);
+    const after = tensorsOf(bench, problem, {
+      q: changed(inputs.q),
+      k: changed(inputs.k),
+      v: changed(inputs.v),
+    });
+    await bench.run((program) => {
+      addAttention(program, before);
+      addAttention(program, after);
+    });
+    const outs = await bench.read(before.out, after.out);
+    const [a, b] = outs.map((out) => out.filter((_, i) => i % 64 < 32 && i >= 45 * 64 && i < 76 * 64));
+    assertSameBits(a, b, "out");
+    assert(outs[0].some((value, i) => value !== outs[1][i]), "the change had no effect at all");
+  },
+);
+
+/** Adds forward and backward; returns what they write. */
+function addBoth(bench: KernelBench, program: Program, tensors: ReturnType<typeof tensorsOf>, dOut: Tensor) {
+  const [dq, dk, dv] = ["dq", "dk", "dv"].map((label) => bench.output(label, tensors.q.shape));
+  const delta = bench.output("delta", tensors.logSumExp.shape);
+  addAttention(program, tensors);
+  addAttentionBackward(program, { ...tensors, dOut, dq, dk, dv, delta });
+  return { dq, dk, dv };
+}
+
+testOnEachDevice(
+  "addAttentionBackward() equals the float64 reference, the same at each run",
+  async (bench) => {
+    for (const shape of SHAPES) {
+      for (const maxLength of [1, 6, 1000]) {
+        const problem = problemOf(shape, maxLength);
+        const inputs = inputsOf(problem);
+        const dOut = randomNormal("dOut", inputs.q.length);
+        const tensors = tensorsOf(bench, problem, inputs);
+        const dOutTensor = bench.input("dOut", tensors.q.shape, dOut);
+        const written: Tensor[] = [];
+        await bench.run((program) => {
+          for (let run = 0; run < 2; run++) {
+            const { dq, dk, dv } = addBoth(bench, program, tensors, dOutTensor);
+            written.push(dq, dk, dv);
+          }
+        });
+        const actual = await bench.read(...written);
+        const expected = attentionBackward(problem, inputs, dOut);
+        const bound = maxScore(problem, inputs);
+        // The gradients of probabilities are dot products, of magnitude |dOut| |v|, which cancel within a row.
+        const inner = largestNorm(dOut, problem.headDim) * largestNorm(inputs.v, problem.headDim);
+        for (const [i, name] of (["q", "k", "v"] as const).entries()) {
+          const magnitude = name === "v" ? largestOf(expected.v) : inner / Math.sqrt(problem.headDim);
+          const tolerance = attentionTolerance(problem, bound, magnitude);
+          assertClose(
+            actual[i],
+            expected[name],
+            tolerance,
+            `d${name} of [${shape}], segments to ${maxLength}`,
+          );
+          assertSameBits(actual[i], actual[i + 3], `d${name}`);
+        }
+        bench.clear();
+      }
+    }
+  },
+);
+
+testOnEachDevice("addAttention() refuses a head of another size and tensors that are too small", (bench) => {
+  const program = new Program(bench.registry, "refused");
+  const tensor = bench.gpu.tensor("small", [64]);
+  const args = { q: tensor, k: tensor, v: tensor, segmentStart: tensor, out: tensor, logSumExp: tensor };
+  const shape = { batchSize: 1, sequenceLength: 4, numHeads: 1 };
+  assertThrows(
+    () => addAttention(program, { ...args, ...shape, headDim: 48 }),
+    KernelError,
+    "headDim is 48, expected one of 32, 64, 128",
+  );
+  assertThrows(
+    () => addAttention(program, { ...args, ...shape, headDim: 32 }),
+    KernelError,
+    "q (tensor small) has the shape [64], expected 128 elements",
+  );
+  return Promise.resolve();
+});
+
+Deno.test("attentionBackward() of the reference is the derivative of attention()", () => {
+  const problem = problemOf([1, 9, 2, 4], 6);
+  const { q, k, v } = inputsOf(problem);
+  checkGradient({
+    inputs: { q, k, v },
+    forward: ({ q, k, v }) => attention(problem, { q, k, v }).out,
+    backward: ({ q, k, v }, dOut) => attentionBackward(problem, { q, k, v }, dOut),
+  });
+});

@@ -1,0 +1,353 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { KernelError } from "../../lib/base/errors.ts";
+import {
+  addGemm,
+  gemmCandidates,
+  type GemmEpilogue,
+  type GemmKind,
+  gemmSplits,
+  gemmVariant,
+  gemmVariants,
+} from "../../lib/tensor/ops/gemm.ts";
+import { Program } from "../../lib/tensor/program.ts";
+import type { Tensor } from "../../lib/tensor/tensor.ts";
+import { checkGradient } from "../reference/check_gradient.ts";
+import { gemm, gemmBackward, type GemmShape } from "../reference/gemm.ts";
+import { sumTolerance } from "../tolerances.ts";
+import { assertClose, assertSameBits, KernelBench, randomNormal, testOnEachDevice } from "./support.ts";
+
+const KINDS: GemmKind[] = ["NN", "NT", "TN"];
+
+/** m, n, k around the tiles of 32, 64 and 128 rows and columns and 16 steps of k; one of the demo model. */
+const SIZES = [
+  [1, 4, 4],
+  [31, 28, 20],
+  [32, 32, 16],
+  [33, 36, 12],
+  [63, 60, 4],
+  [65, 68, 36],
+  [129, 132, 40],
+  [7, 268, 128],
+  [256, 128, 512],
+];
+
+/** Multiples of 4 where the kind wants them. */
+function shapeOf(kind: GemmKind, [m, n, k]: number[]): GemmShape {
+  return kind === "TN" ? { kind, m: Math.ceil(m / 4) * 4, n, k: k - 1 } : { kind, m, n, k };
+}
+
+function operands(bench: KernelBench, { m, n, k, kind }: GemmShape) {
+  const [a, b] = [randomNormal("a", m * k), randomNormal("b", k * n)];
+  return {
+    a,
+    b,
+    tensorA: bench.input("a", kind === "TN" ? [k, m] : [m, k], a),
+    tensorB: bench.input("b", kind === "NT" ? [n, k] : [k, n], b),
+  };
+}
+
+/** The largest sum of |a b| over the outputs of a product of standard normal numbers, with room. */
+const magnitude = (k: number) => k + 4 * Math.sqrt(k) + 4;
+
+testOnEachDevice("addGemm() equals the float64 product for every kind and size", async (bench) => {
+  const variants = gemmVariants(bench.gpu.info);
+  for (const kind of KINDS) {
+    for (const size of SIZES) {
+      const shape = shapeOf(kind, size);
+      const { a, b, tensorA, tensorB } = operands(bench, shape);
+      const outputs = variants.map(({ kernel, tile }) =>
+        bench.output(`${kernel} ${tile}`, [shape.m, shape.n])
+      );
+      await bench.run((program) =>
+        variants.forEach((variant, i) =>
+          addGemm(program, { ...shape, a: tensorA, b: tensorB, c: outputs[i], variant })
+        )
+      );
+      const expected = gemm(shape, a, b);
+      (await bench.read(...outputs)).forEach((actual, i) =>
+        assertClose(
+          actual,
+          expected,
+          sumTolerance(shape.k, magnitude(shape.k)),
+          `${kind} ${size} of ${outputs[i].label}`,
+        )
+      );
+      bench.clear();
+    }
+  }
+});
+
+testOnEachDevice("addGemm() accumulates into C or adds a matrix", async (bench) => {
+  for (const kind of KINDS) {
+    const shape = shapeOf(kind, [37, 44, 24]);
+    const { m, n, k } = shape;
+    const { a, b, tensorA, tensorB } = operands(bench, shape);
+    const before = randomNormal("before", m * n);
+    const expected = gemm(shape, a, b).map((value, i) => value + before[i]);
+    const addend = bench.input("addend", [m, n], before);
+    const cases: [Tensor, GemmEpilogue][] = [
+      [bench.output("accumulated", [m, n], before), "accumulate"],
+      [bench.output("sum", [m, n]), { add: addend }],
+    ];
+    for (const [c, epilogue] of cases) {
+      await bench.run((program) => addGemm(program, { ...shape, a: tensorA, b: tensorB, c, epilogue }));
+      const [actual] = await bench.read(c);
+      assertClose(actual, expected, sumTolerance(k + 1, magnitude(k) + 5), `${kind} ${c.label}`);
+    }
+  }
+});
+
+testOnEachDevice("addGemm() stores a symmetric product on both sides of the diagonal", async (bench) => {
+  for (const kind of ["NT", "TN"] as const) {
+    for (const size of [4, 32, 68, 132, 260]) {
+      const shape = { kind, m: size, n: size, k: 20 };
+      const a = randomNormal("a", size * shape.k);
+      const tensor = bench.input("a", kind === "TN" ? [shape.k, size] : [size, shape.k], a);
+      const variants = gemmVariants(bench.gpu.info);
+      const outputs = variants.map(({ tile }) => bench.output(`symmetric by ${tile}`, [size, size]));
+      const whole = bench.output("whole", [size, size]);
+      await bench.run((program) => {
+        addGemm(program, { ...shape, a: tensor, b: tensor, c: whole });
+        variants.forEach((variant, i) =>
+          addGemm(program, { ...shape, a: tensor, b: tensor, c: outputs[i], variant, symmetric: true })
+        );
+      });
+      const expected = gemm(shape, a, a);
+      const [bits, ...read] = await bench.read(whole, ...outputs);
+      read.forEach((actual, i) => {
+        const what = `${kind} of ${size} by ${outputs[i].label}`;
+        assertClose(actual, expected, sumTolerance(shape.k, magnitude(shape.k)), what);
+        if (i === 0) assertSameBits(actual, bits, what);
+      });
+      bench.clear();
+    }
+  }
+});
+
+testOnEachDevice("addGemm() makes Muon's polynomial of the square of a Gram matrix", async (bench) => {
+  const [size, batch] = [68, 2];
+  const shape: GemmShape = { kind: "NN", m: size, n: size, k: size };
+  const factors = randomNormal("x", batch * size * 24);
+  const grams = Array.from({ length: batch }, (_, z) => {
+    const x = factors.subarray(z * size * 24, (z + 1) * size * 24).map((value) => value / 8);
+    return gemm({ kind: "NT", m: size, n: size, k: 24 }, x, x).map(Math.fround);
+  });
+  const gram = bench.input("gram", [batch, size, size], grams.flatMap((values) => [...values]));
+  const variants = gemmVariants(bench.gpu.info);
+  const outputs = variants.map(({ tile }) => bench.output(`polynomial by ${tile}`, [batch, size * size]));
+  await bench.run((program) =>
+    variants.forEach((variant, i) =>
+      addGemm(program, {
+        ...shape,
+        a: gram,
+        b: gram,
+        c: outputs[i],
+        epilogue: { gram },
+        batch,
+        variant,
+        symmetric: true,
+      })
+    )
+  );
+  const expected = grams.flatMap((values) => {
+    const squared = gemm(shape, values, values);
+    const diagonal = (i: number) => i % (size + 1) === 0 ? 3.4445 : 0;
+    return [...values].map((value, i) => diagonal(i) - 4.775 * value + 2.0315 * squared[i]);
+  });
+  for (const [i, actual] of (await bench.read(...outputs)).entries()) {
+    assertClose(actual, expected, sumTolerance(size + 2, 8), outputs[i].label);
+  }
+});
+
+testOnEachDevice("addGemm() multiplies the matrices of a batch one by one", async (bench) => {
+  const batch = 3;
+  for (const kind of KINDS) {
+    const shape = shapeOf(kind, [37, 44, 24]);
+    const { m, n, k } = shape;
+    const [a, b] = [randomNormal("stack a", batch * m * k), randomNormal("stack b", batch * k * n)];
+    const tensors = {
+      a: bench.input("stack a", [batch, m * k], a),
+      b: bench.input("stack b", [batch, k * n], b),
+    };
+    const addend = randomNormal("stack d", batch * m * n);
+    const add = bench.input("stack d", [batch, m * n], addend);
+    const variants = gemmVariants(bench.gpu.info);
+    const outputs = variants.map(({ tile }) => bench.output(`stack of ${tile}`, [batch, m * n]));
+    await bench.run((program) =>
+      variants.forEach((variant, i) =>
+        addGemm(program, { ...shape, ...tensors, batch, c: outputs[i], epilogue: { add }, variant })
+      )
+    );
+    for (const actual of await bench.read(...outputs)) {
+      for (let z = 0; z < batch; z++) {
+        const product = gemm(
+          shape,
+          a.subarray(z * m * k, (z + 1) * m * k),
+          b.subarray(z * k * n, (z + 1) * k * n),
+        );
+        const expected = product.map((value, i) => value + addend[z * m * n + i]);
+        const part = actual.subarray(z * m * n, (z + 1) * m * n);
+        assertClose(part, expected, sumTolerance(k + 1, magnitude(k) + 5), `${kind} matrix ${z}`);
+      }
+    }
+    bench.clear();
+  }
+});
+
+testOnEachDevice("addGemm() sums the splits of k in order, stored or accumulated", async (bench) => {
+  const tiled = gemmVariants(bench.gpu.info).filter(({ kernel }) => kernel === "gemm_tiled");
+  for (const [[m, n, k], splits] of [[[64, 68, 33], 2], [[36, 44, 200], 5], [[8, 4, 1000], 16]] as const) {
+    const shape: GemmShape = { kind: "TN", m, n, k };
+    const { a, b, tensorA, tensorB } = operands(bench, shape);
+    const before = randomNormal("before", m * n);
+    const outputs = tiled.map(({ tile }) => ({
+      stored: bench.output(`stored ${tile}`, [m, n]),
+      accumulated: bench.output(`accumulated ${tile}`, [m, n], before),
+      again: bench.output(`again ${tile}`, [m, n]),
+    }));
+    await bench.run((program) =>
+      tiled.forEach((variant, i) => {
+        const args = { ...shape, a: tensorA, b: tensorB, variant, splits };
+        addGemm(program, { ...args, c: outputs[i].stored });
+        addGemm(program, { ...args, c: outputs[i].accumulated, epilogue: "accumulate" });
+        addGemm(program, { ...args, c: outputs[i].again });
+      })
+    );
+    const expected = gemm(shape, a, b);
+    const tolerance = sumTolerance(k + splits + 1, magnitude(k) + 5);
+    for (const { stored, accumulated, again } of outputs) {
+      const [first, sum, second] = await bench.read(stored, accumulated, again);
+      assertClose(first, expected, tolerance, `${stored.label}, ${splits} splits`);
+      assertClose(sum, expected.map((value, i) => value + before[i]), tolerance, accumulated.label);
+      assertSameBits(first, second, again.label);
+    }
+    bench.clear();
+  }
+});
+
+testOnEachDevice("addGemm() gives the same bits in every variant of a kernel", async (bench) => {
+  const kernels = Map.groupBy(gemmVariants(bench.gpu.info), ({ kernel }) => kernel);
+  const cases = [
+    ...KINDS.flatMap((kind) => SIZES.map((size) => ({ shape: shapeOf(kind, size), splits: 1 }))),
+    {
+      shape: { kind: "TN", m: 132, n: 68, k: 1000 } as const,
+      splits: 3,
+    },
+  ];
+  for (const { shape, splits } of cases) {
+    const { tensorA: a, tensorB: b } = operands(bench, shape);
+    for (const [kernel, variants] of kernels) {
+      if (splits > 1 && kernel !== "gemm_tiled") continue;
+      const before = randomNormal("before", shape.m * shape.n);
+      const outputs = variants.map(({ tile }) =>
+        bench.output(`${kernel} ${tile}`, [shape.m, shape.n], before)
+      );
+      await bench.run((program) =>
+        variants.forEach((variant, i) =>
+          addGemm(program, { ...shape, a, b, c: outputs[i], epilogue: "accumulate", variant, splits })
+        )
+      );
+      const [first, ...others] = await bench.read(...outputs);
+      for (const other of others) assertSameBits(other, first, `${kernel} of ${JSON.stringify(shape)}`);
+    }
+    bench.clear();
+  }
+});
+
+Deno.test("gemmCandidates() are of one kernel, gemmVariant()'s choice first", () => {
+  const gpu = { subgroupSize: 32, isSoftware: false };
+  assertEquals(gemmCandidates(gpu, { m: 64, n: 64 }).map(({ tile }) => tile), [64, 128]);
+  assertEquals(gemmCandidates(gpu, { m: 8192, n: 4096 }).map(({ tile }) => tile), [128, 64]);
+  assertEquals(gemmCandidates({ subgroupSize: 8, isSoftware: true }, { m: 64, n: 64 }).length, 1);
+});
+
+Deno.test("gemmSplits() divides the gradients of small weights on a GPU, by their shape alone", () => {
+  const gpu = { subgroupSize: 32, isSoftware: false };
+  const gradient = { kind: "TN", m: 640, n: 640, k: 16384 } as const;
+  assertEquals(gemmSplits(gpu, gradient), 2);
+  assertEquals(gemmSplits(gpu, { ...gradient, m: 128, n: 128 }), 16);
+  assertEquals(gemmSplits(gpu, { ...gradient, m: 128, n: 128, k: 1024 }), 2);
+  assertEquals(gemmSplits(gpu, { ...gradient, m: 6144, n: 1536 }), 1);
+  assertEquals(gemmSplits(gpu, { ...gradient, kind: "NT" }), 1);
+  assertEquals(gemmSplits({ ...gpu, isSoftware: true }, gradient), 1);
+});
+
+testOnEachDevice("addGemm() gives the same bits at every run", async (bench) => {
+  for (const kind of KINDS) {
+    const shape = shapeOf(kind, [96, 64, 256]);
+    const { tensorA, tensorB } = operands(bench, shape);
+    const runs: Float32Array[] = [];
+    for (const label of ["first", "second"]) {
+      const c = bench.output(label, [shape.m, shape.n]);
+      await bench.run((program) => addGemm(program, { ...shape, a: tensorA, b: tensorB, c }));
+      runs.push(...await bench.gpu.read(c));
+    }
+    assertSameBits(runs[0], runs[1], kind);
+  }
+});
+
+testOnEachDevice("addGemm() keeps a row that is not finite to itself", async (bench) => {
+  const [m, n, k] = [6, 8, 8];
+  const a = randomNormal("a", m * k);
+  a.fill(NaN, 5 * k);
+  const c = bench.output("c", [m, n]);
+  const tensors = {
+    a: bench.input("a", [m, k], a),
+    b: bench.input("b", [n, k], randomNormal("b", n * k)),
+    c,
+  };
+  await bench.run((program) => addGemm(program, { kind: "NT", m, n, k, ...tensors }));
+  const [actual] = await bench.read(c);
+  assertEquals([...actual].map(Number.isNaN), [...actual.keys()].map((i) => i >= 5 * n));
+});
+
+testOnEachDevice("addGemm() refuses sizes and tensors that do not fit", (bench) => {
+  const program = new Program(bench.registry, "refused");
+  const [a, b, c] = ["a", "b", "c"].map((label) => bench.gpu.tensor(label, [8, 8]));
+  const refuse = (kind: GemmKind, m: number, n: number, k: number, message: string) =>
+    assertThrows(() => addGemm(program, { kind, m, n, k, a, b, c }), KernelError, message);
+  refuse("NN", 8, 6, 8, "n is 6, expected a positive multiple of 4");
+  refuse("NT", 8, 8, 6, "k is 6");
+  refuse("TN", 6, 8, 8, "m is 6");
+  refuse("NN", 0, 8, 8, "the length is 0, expected at least 1");
+  refuse("NN", 12, 8, 8, "a (tensor a) has the shape [8,8], expected 96 elements");
+  for (const splits of [2, 9]) {
+    const variant = gemmVariants(bench.gpu.info)[splits === 2 ? 0 : 1];
+    assertThrows(
+      () => addGemm(program, { kind: "TN", m: 8, n: 8, k: 8, a, b, c, variant, splits }),
+      KernelError,
+      `cannot divide k into ${splits} splits`,
+    );
+  }
+  assertThrows(
+    () => addGemm(program, { kind: "NN", m: 8, n: 8, k: 8, a, b, c, epilogue: { add: c } }),
+    KernelError,
+    'to add to c use "accumulate"',
+  );
+  assertThrows(
+    () => addGemm(program, { kind: "NN", m: 4, n: 8, k: 8, a, b, c, symmetric: true }),
+    KernelError,
+    "4 x 8 cannot be symmetric",
+  );
+  return Promise.resolve();
+});
+
+Deno.test("gemmVariant() chooses by subgroup size, kind of adapter and shape", () => {
+  const shape = { m: 64, n: 64 };
+  assertEquals(gemmVariant({ subgroupSize: 8, isSoftware: true }, shape).kernel, "gemm_subgroup8");
+  assertEquals(gemmVariant({ subgroupSize: 32, isSoftware: false }, shape).kernel, "gemm_tiled");
+  const large = { m: 8192, n: 4096 };
+  assertEquals(gemmVariant({ subgroupSize: undefined, isSoftware: false }, large).tile, 128);
+  assertEquals(gemmVariant({ subgroupSize: undefined, isSoftware: true }, large).tile, 64);
+});
+
+Deno.test("gemmBackward() of the reference is the derivative of gemm()", () => {
+  for (const kind of KINDS) {
+    const shape: GemmShape = { kind, m: 3, n: 4, k: 5 };
+    checkGradient({
+      inputs: { a: randomNormal("a", 15), b: randomNormal("b", 20) },
+      forward: ({ a, b }) => gemm(shape, a, b),
+      backward: ({ a, b }, dC) => gemmBackward(shape, a, b, dC),
+    });
+  }
+});

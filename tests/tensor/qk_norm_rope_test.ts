@@ -1,0 +1,120 @@
+import { assertThrows } from "@std/assert";
+import { KernelError } from "../../lib/base/errors.ts";
+import { addQkNormRope, addQkNormRopeBackward, type HeadsShape } from "../../lib/tensor/ops/qk_norm_rope.ts";
+import { Program } from "../../lib/tensor/program.ts";
+import { checkGradient } from "../reference/check_gradient.ts";
+import { qkNormRope, qkNormRopeBackward } from "../reference/qk_norm_rope.ts";
+import { addTolerances, BUILT_IN_ULPS, expressionTolerance, sumTolerance } from "../tolerances.ts";
+import { assertClose, assertSameBits, randomNormal, testOnEachDevice } from "./support.ts";
+
+/** rows, H, D, T: a workgroup has 64 threads, one per head of a row. */
+const SHAPES = [
+  [1, 1, 8, 1],
+  [9, 7, 32, 3],
+  [16, 4, 32, 16],
+  [5, 13, 40, 5],
+  [6, 3, 64, 2],
+  [66, 2, 128, 33],
+];
+
+const shapesOf = (): HeadsShape[] =>
+  SHAPES.flatMap(([rows, numHeads, headDim, sequenceLength]) =>
+    [true, false].map((norm) => ({ rows, numHeads, headDim, sequenceLength, norm }))
+  );
+
+/** A normalised value is at most sqrt(D); the factor comes from a sum of D squares; two products are added. */
+const tolerance = ({ headDim }: HeadsShape, magnitude: number) =>
+  addTolerances(
+    expressionTolerance(BUILT_IN_ULPS.inverseSqrt + 6, magnitude),
+    sumTolerance(headDim, magnitude),
+  );
+
+const largestOf = (x: Float64Array) => x.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+
+testOnEachDevice("addQkNormRope() equals the float64 reference", async (bench) => {
+  for (const shape of shapesOf()) {
+    const { rows, numHeads, headDim, norm } = shape;
+    const data = randomNormal("x", rows * numHeads * headDim);
+    const x = bench.input("x", [rows, numHeads, headDim], data);
+    const [y, scale] = [bench.output("y", x.shape), bench.output("scale", [rows, numHeads])];
+    await bench.run((program) => addQkNormRope(program, { ...shape, x, y, scale }));
+    const [actualY, actualScale] = await bench.read(y, scale);
+    const expected = qkNormRope(shape, data);
+    const what = JSON.stringify(shape);
+    assertClose(actualY, expected.y, tolerance(shape, largestOf(expected.y)), `y of ${what}`);
+    if (norm) assertClose(actualScale, expected.scale, tolerance(shape, 1), `scale of ${what}`);
+    bench.clear();
+  }
+});
+
+testOnEachDevice("addQkNormRope() maps zeros to zeros", async (bench) => {
+  const shape = { rows: 2, numHeads: 2, headDim: 8, sequenceLength: 2, norm: true };
+  const x = bench.input("x", [2, 2, 8], new Float64Array(32));
+  const [y, scale] = [bench.output("y", [2, 2, 8]), bench.output("scale", [2, 2])];
+  await bench.run((program) => addQkNormRope(program, { ...shape, x, y, scale }));
+  const [actual] = await bench.read(y);
+  assertClose(actual, new Float64Array(32), { relative: 0, absolute: 0 }, "y");
+});
+
+testOnEachDevice("addQkNormRope() turns the last of 1024 positions by exact angles", async (bench) => {
+  const shape = { rows: 1024, numHeads: 1, headDim: 32, sequenceLength: 1024, norm: false };
+  const data = new Float64Array(1024 * 32).fill(1);
+  const x = bench.input("x", [1024, 32], data);
+  const [y, scale] = [bench.output("y", [1024, 32]), bench.output("scale", [1024])];
+  await bench.run((program) => addQkNormRope(program, { ...shape, x, y, scale }));
+  const [actual] = await bench.read(y);
+  assertClose(actual, qkNormRope(shape, data).y, expressionTolerance(2, 1), "y");
+});
+
+testOnEachDevice(
+  "addQkNormRopeBackward() equals the float64 reference, the same at each run",
+  async (bench) => {
+    for (const shape of shapesOf()) {
+      const { rows, numHeads, headDim } = shape;
+      const [x, dy] = ["x", "dy"].map((label) => randomNormal(label, rows * numHeads * headDim));
+      const extents = [rows, numHeads, headDim];
+      const inputs = {
+        x: bench.input("x", extents, x),
+        dy: bench.input("dy", extents, dy),
+        scale: bench.input("scale", [rows, numHeads], qkNormRope(shape, x).scale),
+      };
+      const [dx, again] = [bench.output("dx", extents), bench.output("again", extents)];
+      await bench.run((program) => {
+        addQkNormRopeBackward(program, { ...shape, ...inputs, dx });
+        addQkNormRopeBackward(program, { ...shape, ...inputs, dx: again });
+      });
+      const [actual, repeated] = await bench.read(dx, again);
+      const expected = qkNormRopeBackward(shape, x, dy);
+      assertClose(
+        actual,
+        expected,
+        tolerance(shape, 2 * largestOf(expected)),
+        `dx of ${JSON.stringify(shape)}`,
+      );
+      assertSameBits(actual, repeated, "dx");
+      bench.clear();
+    }
+  },
+);
+
+testOnEachDevice("addQkNormRope() refuses heads whose halves are not whole vec4s", (bench) => {
+  const [x, y, scale] = ["x", "y", "scale"].map((label) => bench.gpu.tensor(label, [12]));
+  const shape = { rows: 1, numHeads: 1, headDim: 12, sequenceLength: 1, norm: true };
+  assertThrows(
+    () => addQkNormRope(new Program(bench.registry, "refused"), { ...shape, x, y, scale }),
+    KernelError,
+    "headDim is 12, expected a positive multiple of 8",
+  );
+  return Promise.resolve();
+});
+
+Deno.test("qkNormRopeBackward() of the reference is the derivative of qkNormRope()", () => {
+  for (const norm of [true, false]) {
+    const shape = { numHeads: 2, headDim: 8, sequenceLength: 3, norm };
+    checkGradient({
+      inputs: { x: randomNormal("x", 6 * 2 * 8) },
+      forward: ({ x }) => qkNormRope(shape, x).y,
+      backward: ({ x }, dy) => ({ x: qkNormRopeBackward(shape, x, dy) }),
+    });
+  }
+});

@@ -1,0 +1,101 @@
+import { assertThrows } from "@std/assert";
+import { KernelError } from "../../lib/base/errors.ts";
+import { addRmsNorm, addRmsNormBackward } from "../../lib/tensor/ops/rms_norm.ts";
+import { Program } from "../../lib/tensor/program.ts";
+import { checkGradient } from "../reference/check_gradient.ts";
+import { rmsNorm, rmsNormBackward } from "../reference/rms_norm.ts";
+import { addTolerances, BUILT_IN_ULPS, expressionTolerance, sumTolerance } from "../tolerances.ts";
+import { assertClose, assertSameBits, randomNormal, testOnEachDevice } from "./support.ts";
+
+/** Rows and width; workgroups have 8 or 64 lanes of 4 columns. */
+const SIZES = [[1, 4], [3, 28], [5, 32], [2, 36], [7, 252], [9, 256], [4, 260], [65, 640]];
+
+/** The mean is a sum of `width` terms over `width`, so of magnitude about 1; its root halves the error. */
+const tolerance = (width: number) =>
+  addTolerances(
+    expressionTolerance(BUILT_IN_ULPS.inverseSqrt + 3),
+    { relative: sumTolerance(width, 1).absolute, absolute: 0 },
+  );
+
+testOnEachDevice("addRmsNorm() equals the float64 reference", async (bench) => {
+  for (const [rows, width] of SIZES) {
+    const data = randomNormal("x", rows * width);
+    const x = bench.input("x", [rows, width], data);
+    const [y, scale] = [bench.output("y", [rows, width]), bench.output("scale", [rows])];
+    await bench.run((program) => addRmsNorm(program, { x, y, scale, rows, width }));
+    const [actualY, actualScale] = await bench.read(y, scale);
+    const expected = rmsNorm(data, width);
+    assertClose(actualY, expected.y, tolerance(width), `y ${rows} x ${width}`);
+    assertClose(actualScale, expected.scale, tolerance(width), `scale ${rows} x ${width}`);
+    bench.clear();
+  }
+});
+
+testOnEachDevice(
+  "addRmsNorm() maps zeros to zeros and keeps a row that is not finite to itself",
+  async (bench) => {
+    const data = new Float64Array(3 * 8);
+    data.fill(NaN, 8, 16);
+    const x = bench.input("x", [3, 8], data);
+    const [y, scale] = [bench.output("y", [3, 8]), bench.output("scale", [3])];
+    await bench.run((program) => addRmsNorm(program, { x, y, scale, rows: 3, width: 8 }));
+    const [actual] = await bench.read(y);
+    assertClose(actual, data, { relative: 0, absolute: 0 }, "y");
+  },
+);
+
+testOnEachDevice(
+  "addRmsNormBackward() equals the float64 reference, stored or accumulated",
+  async (bench) => {
+    for (const [rows, width] of SIZES) {
+      const [x, dy, before] = ["x", "dy", "before"].map((label) => randomNormal(label, rows * width));
+      const { scale } = rmsNorm(x, width);
+      const shape = [rows, width];
+      const inputs = {
+        x: bench.input("x", shape, x),
+        dy: bench.input("dy", shape, dy),
+        scale: bench.input("scale", [rows], scale),
+      };
+      const stored = bench.output("stored", shape);
+      const accumulated = bench.output("accumulated", shape, before);
+      const again = bench.output("again", shape);
+      await bench.run((program) => {
+        addRmsNormBackward(program, { ...inputs, dx: stored, rows, width, accumulate: false });
+        addRmsNormBackward(program, { ...inputs, dx: accumulated, rows, width, accumulate: true });
+        addRmsNormBackward(program, { ...inputs, dx: again, rows, width, accumulate: false });
+      });
+      const [actual, sum, repeated] = await bench.read(stored, accumulated, again);
+      const expected = rmsNormBackward(x, dy, width);
+      // |x| and |dy| are below 5, the row's factor is below 5 except for the shortest rows.
+      const allowed = addTolerances(expressionTolerance(8, 10), sumTolerance(width, 10));
+      assertClose(actual, expected, allowed, `dx ${rows} x ${width}`);
+      assertClose(
+        sum,
+        expected.map((value, i) => value + before[i]),
+        allowed,
+        `accumulated ${rows} x ${width}`,
+      );
+      assertSameBits(actual, repeated, "dx");
+      bench.clear();
+    }
+  },
+);
+
+testOnEachDevice("addRmsNorm() refuses a width that is no multiple of 4", (bench) => {
+  const [x, y, scale] = ["x", "y", "scale"].map((label) => bench.gpu.tensor(label, [6]));
+  const program = new Program(bench.registry, "refused");
+  assertThrows(
+    () => addRmsNorm(program, { x, y, scale, rows: 1, width: 6 }),
+    KernelError,
+    "width is 6, expected a positive multiple of 4",
+  );
+  return Promise.resolve();
+});
+
+Deno.test("rmsNormBackward() of the reference is the derivative of rmsNorm()", () => {
+  checkGradient({
+    inputs: { x: randomNormal("x", 3 * 8) },
+    forward: ({ x }) => rmsNorm(x, 8).y,
+    backward: ({ x }, dy) => ({ x: rmsNormBackward(x, dy, 8) }),
+  });
+});

@@ -1,0 +1,175 @@
+/**
+ * What the kernel tests share: both kinds of device, tensors between guard words, random data, comparison.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { Gpu } from "../../lib/tensor/device.ts";
+import { Program } from "../../lib/tensor/program.ts";
+import { KernelRegistry } from "../../lib/tensor/registry.ts";
+import { type DType, type Tensor, tensorLength, tensorSizeBytes } from "../../lib/tensor/tensor.ts";
+import { RandomStream } from "../../lib/base/random.ts";
+import type { Tolerance } from "../tolerances.ts";
+
+/** Words before and after each tensor; 64 words keep its offset a multiple of 256 bytes. */
+const GUARD_WORDS = 64;
+/** Around an input: a NaN, so that reading it poisons a result. */
+const INPUT_GUARD = 0x7fc0_9a4d;
+/** Around an output: a finite number (-2.56e37), since arithmetic on a NaN could leave its bits as they are. */
+const OUTPUT_GUARD = 0xfd9a_4d01;
+
+/** Runs a test on a device with subgroups, and on one without them. */
+export function testOnEachDevice(name: string, body: (bench: KernelBench) => Promise<void>): void {
+  for (const subgroups of [true, false]) {
+    Deno.test(`${name} (${subgroups ? "with" : "without"} subgroups)`, async () => {
+      using gpu = await Gpu.open({ subgroups });
+      await body(new KernelBench(gpu));
+    });
+  }
+}
+
+/** A device with tensors that lie between guard words. */
+export class KernelBench {
+  readonly registry: KernelRegistry;
+  readonly #tensors: { tensor: Tensor; whole: Tensor; input: Uint32Array | undefined }[] = [];
+
+  constructor(readonly gpu: Gpu) {
+    this.registry = new KernelRegistry(gpu);
+  }
+
+  /** A tensor that the kernel only reads: {@link check} finds it unchanged; f16 data is rounded to that. */
+  input(label: string, shape: readonly number[], data: ArrayLike<number>, dtype?: DType): Tensor {
+    return this.#place(label, { shape, dtype }, stored(data, dtype), true);
+  }
+
+  /** As {@link input}, of unsigned integers (tokens, targets, masks). */
+  inputUint32(label: string, shape: readonly number[], data: ArrayLike<number>): Tensor {
+    return this.#place(label, { shape, dtype: "f32" }, Uint32Array.from(data), true);
+  }
+
+  /** A tensor that the kernel writes; without `data` it starts as NaN, so that what is left out shows. */
+  output(label: string, shape: readonly number[], data?: ArrayLike<number>, dtype?: DType): Tensor {
+    const start = data ?? new Float32Array(tensorLength({ shape })).fill(NaN);
+    return this.#place(label, { shape, dtype }, stored(start, dtype), false);
+  }
+
+  /** Runs one program of the dispatches that `add` appends. */
+  async run(add: (program: Program) => void): Promise<void> {
+    const program = new Program(this.registry, "test");
+    add(program);
+    program.run();
+    await this.registry.ready();
+  }
+
+  /** Reads tensors back, after {@link check}. */
+  async read(...tensors: Tensor[]): Promise<Float32Array[]> {
+    await this.check();
+    return await this.gpu.read(...tensors);
+  }
+
+  /** Asserts that all guard words and all inputs are as they were. */
+  async check(): Promise<void> {
+    const contents = await this.gpu.read(...this.#tensors.map(({ whole }) => whole));
+    this.#tensors.forEach(({ tensor, input }, i) => {
+      const words = new Uint32Array(contents[i].buffer);
+      const end = GUARD_WORDS + tensorSizeBytes(tensor) / 4;
+      const guard = input ? INPUT_GUARD : OUTPUT_GUARD;
+      const isGuard = (index: number) => index < GUARD_WORDS || index >= end;
+      const at = words.findIndex((word, index) => isGuard(index) && word !== guard);
+      assert(at < 0, `guard word ${at - (at < end ? GUARD_WORDS : end)} of ${tensor.label} was overwritten`);
+      if (input) assertEquals(words.subarray(GUARD_WORDS, end), input, `${tensor.label} was changed`);
+    });
+  }
+
+  /** Frees all tensors, for the next of many cases. */
+  clear(): void {
+    for (const { tensor } of this.#tensors.splice(0)) tensor.buffer.destroy();
+  }
+
+  #place(
+    label: string,
+    { shape, dtype = "f32" }: { shape: readonly number[]; dtype: DType | undefined },
+    data: Float32Array | Uint32Array | Float16Array,
+    isInput: boolean,
+  ): Tensor {
+    assertEquals(data.length, tensorLength({ shape }), `data of ${label}`);
+    const length = data.byteLength / 4;
+    // A multiple of 4 words, so that a binding of vec4 elements ends where the guard ends.
+    const words = new Uint32Array(GUARD_WORDS * 2 + Math.ceil(length / 4) * 4)
+      .fill(isInput ? INPUT_GUARD : OUTPUT_GUARD);
+    words.set(new Uint32Array(data.buffer, data.byteOffset, length), GUARD_WORDS);
+    const whole = this.gpu.tensorFrom(label, [words.length], words);
+    const tensor: Tensor = { label, shape, dtype, buffer: whole.buffer, offsetBytes: GUARD_WORDS * 4 };
+    const input = isInput ? words.slice(GUARD_WORDS, GUARD_WORDS + length) : undefined;
+    this.#tensors.push({ tensor, whole, input });
+    return tensor;
+  }
+}
+
+function stored(data: ArrayLike<number>, dtype: DType | undefined): Float32Array | Float16Array {
+  return dtype === "f16" ? Float16Array.from(data) : Float32Array.from(data);
+}
+
+/** Numbers rounded to f16, as a tensor of that dtype holds them. */
+export function toHalf(data: ArrayLike<number>): Float64Array {
+  return Float64Array.from(Float16Array.from(data));
+}
+
+/**
+ * Normal random numbers that are exact in float32, so that kernel and reference see the same ones.
+ *
+ * @param label Names the stream; each label gives other numbers.
+ */
+export function randomNormal(label: string, length: number, scale = 1): Float64Array {
+  const random = new RandomStream(0, label);
+  return Float64Array.from({ length }, () => Math.fround(random.normal() * scale));
+}
+
+/** The largest Euclidean norm of the rows of a matrix of `width` columns. */
+export function largestNorm(x: Float64Array, width: number): number {
+  let largest = 0;
+  for (let at = 0; at < x.length; at += width) {
+    largest = Math.max(largest, Math.hypot(...x.subarray(at, at + width)));
+  }
+  return largest;
+}
+
+/** Random integers in [0, below). */
+export function randomIntegers(label: string, length: number, below: number): Uint32Array {
+  const random = new RandomStream(0, label);
+  return Uint32Array.from({ length }, () => random.below(below));
+}
+
+/**
+ * Asserts that a kernel's result is within the tolerance of the reference.
+ *
+ * @throws {AssertionError} With the place and size of the worst difference.
+ */
+export function assertClose(
+  actual: Float32Array,
+  expected: ArrayLike<number>,
+  { relative, absolute }: Tolerance,
+  what: string,
+): void {
+  assertEquals(actual.length, expected.length, `length of ${what}`);
+  let worst = -1;
+  let worstRatio = 1;
+  actual.forEach((value, i) => {
+    const ratio = Math.abs(value - expected[i]) / (absolute + relative * Math.abs(expected[i]));
+    const isWorse = Object.is(value, expected[i]) || value === expected[i] ? false : !(ratio <= worstRatio);
+    if (isWorse && !Number.isNaN(worstRatio)) [worst, worstRatio] = [i, ratio];
+  });
+  assert(
+    worst < 0,
+    `${what}[${worst}] is ${actual[worst]}, expected ${expected[worst]}: ${
+      worstRatio.toPrecision(3)
+    } times the tolerance`,
+  );
+}
+
+/** Asserts that two results are the same to the last bit. */
+export function assertSameBits(a: Float32Array, b: Float32Array, what: string): void {
+  const [bitsA, bitsB] = [a, b].map((array) => new Uint32Array(array.buffer, array.byteOffset, array.length));
+  const at = bitsA.findIndex((bits, i) => bits !== bitsB[i]);
+  assert(a.length === b.length && at < 0, `${what}[${at}] differs: ${a[at]} and ${b[at]}`);
+}

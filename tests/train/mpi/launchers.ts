@@ -1,0 +1,56 @@
+/** The MPI implementations of this machine, and how they start ranks. @module */
+import { LAUNCH_VARIABLES } from "../../../lib/train/mpi/launch.ts";
+import type { ProcessOptions } from "../../cli/process.ts";
+
+/** Starts ranks on this machine. */
+export interface Launcher {
+  name: string;
+  /** How a process of so many ranks is started. */
+  options(numRanks: number): ProcessOptions;
+  /** A variable that only ranks have, with the number of each. */
+  rankVariable: string;
+  /** The number of ranks, as it says. */
+  sizeVariable: string;
+  /** Its library. */
+  library: string;
+}
+
+const FLAGS = ["--allow-ffi", `--allow-env=${LAUNCH_VARIABLES.join()}`];
+
+const KNOWN: Launcher[] = [
+  {
+    name: "mpirun.openmpi",
+    options: (numRanks) => ({
+      launcher: ["mpirun.openmpi", "--oversubscribe", "-n", String(numRanks)],
+      flags: FLAGS,
+      // A launcher that root may start; no network but this machine's own.
+      env: {
+        OMPI_ALLOW_RUN_AS_ROOT: "1",
+        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1",
+        OMPI_MCA_btl: "vader,self",
+        OMPI_MCA_oob_tcp_if_include: "lo",
+      },
+    }),
+    rankVariable: "OMPI_COMM_WORLD_RANK",
+    sizeVariable: "OMPI_COMM_WORLD_SIZE",
+    library: "libmpi.so.40",
+  },
+  {
+    name: "mpirun.mpich",
+    options: (numRanks) => ({ launcher: ["mpirun.mpich", "-n", String(numRanks)], flags: FLAGS }),
+    rankVariable: "PMI_RANK",
+    sizeVariable: "PMI_SIZE",
+    library: "libmpich.so.12",
+  },
+];
+
+/** The launchers that are here; says which are not. */
+export function launchers(): Launcher[] {
+  return KNOWN.filter(({ name }) => {
+    const isThere = new Deno.Command("which", { args: [name] }).outputSync().success;
+    if (!isThere) {
+      console.log(`tests with ${name} are left out: it is not installed (Debian: openmpi-bin, mpich)`);
+    }
+    return isThere;
+  });
+}

@@ -1,0 +1,330 @@
+/** Training by several ranks in real processes: the same losses, the same bits again, stopped, resumed, refused. */
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertLess,
+  assertMatch,
+  assertNotEquals,
+} from "@std/assert";
+import { join } from "@std/path";
+import { readMetrics } from "../../../lib/train/metrics.ts";
+import { readSafetensors } from "../../../lib/io/tensor_files/safetensors.ts";
+import { type ProcessResult, runStageProcess } from "../../cli/process.ts";
+import { copyFolder } from "../../io/files/copy_folder.ts";
+import {
+  checkpointOf,
+  metricsOf,
+  STEPS,
+  tensorHashes,
+  TrainingRuns,
+  writeTrainingRows,
+} from "../training_runs.ts";
+import { type Launcher, launchers } from "./launchers.ts";
+
+const folder = Deno.makeTempDirSync();
+const runs = new TrainingRuns(folder);
+/** Often looked at, so that a signal comes long before the end. */
+const SETTINGS = { "train.evalEverySteps": 2 };
+const FOUND = launchers();
+const [first] = FOUND;
+
+Deno.test.beforeAll(() => writeTrainingRows(runs.data));
+
+Deno.test.afterAll(() => Deno.removeSync(folder, { recursive: true }));
+
+interface Together {
+  launcher?: Launcher;
+  numRanks?: number;
+  settings?: Record<string, number | string>;
+  more?: string[];
+}
+
+async function trainTogether(run: string, together: Together = {}): Promise<ProcessResult> {
+  const { launcher = first, numRanks = 2, settings = {}, more = [] } = together;
+  const args = runs.arguments(run, { ...SETTINGS, ...settings }, ...more);
+  return await runStageProcess(args, launcher.options(numRanks));
+}
+
+/** The losses of two runs are alike but for the order of sums in float32, which later steps magnify. */
+function assertAlike(run: string, reference: string, tolerance: number): void {
+  const [actual, expected] = [metricsOf(run), metricsOf(reference)];
+  assertEquals(actual.length, expected.length);
+  for (const name of ["train/loss", "train/grad_norm", "train/padding", "eval/loss"]) {
+    expected.forEach((record, i) => {
+      const [a, b] = [Number(actual[i][name] ?? 0), Number(record[name] ?? 0)];
+      assertLess(Math.abs(a - b), tolerance * Math.abs(b) + 1e-9, `${name} of step ${i + 1}: ${a}, ${b}`);
+    });
+  }
+}
+
+const alone = join(folder, "alone");
+const two = join(folder, "two ranks");
+
+Deno.test(
+  { name: "2 and 4 ranks have the losses of one process, and one report", ignore: !first },
+  async () => {
+    const { code, stderr } = await runs.train(alone, SETTINGS);
+    assertEquals(code, 0, stderr);
+    for (
+      const [run, launcher, numRanks] of [[two, first, 2], [
+        join(folder, "four"),
+        FOUND.at(-1) ?? first,
+        4,
+      ]] as const
+    ) {
+      const result = await trainTogether(run, { launcher, numRanks, more: ["--json"] });
+      assertEquals(result.code, 0, result.stderr);
+      assertEquals(JSON.parse(result.stdout).step, STEPS);
+      assertMatch(result.stderr, new RegExp(`^${numRanks} ranks with `, "m"));
+      assertEquals(result.stderr.match(/validation loss/g)?.length, STEPS / 2);
+      assertAlike(run, alone, 1e-3);
+      assertNotEquals(tensorHashes(run), tensorHashes(alone));
+    }
+  },
+);
+
+Deno.test(
+  { name: "ranks learn from a teacher what one process learns from it", ignore: !first },
+  async () => {
+    const more = ["--teacher", alone, "--steps", "10", "--set", "train.teacherWeight=1"];
+    const [one, both] = [join(folder, "one taught"), join(folder, "both taught")];
+    const { code, stderr } = await runs.train(one, SETTINGS, ...more);
+    assertEquals(code, 0, stderr);
+    const together = await trainTogether(both, { more });
+    assertEquals(together.code, 0, together.stderr);
+    assertAlike(both, one, 1e-3);
+  },
+);
+
+for (const launcher of FOUND) {
+  Deno.test(`a signal to one rank of ${launcher.name} stops all, and the run goes on to the same bits`, async () => {
+    const run = join(folder, `stopped ${launcher.name}`);
+    const stopped = await runs.signalAtStep(run, 3, {
+      signals: ["SIGTERM"],
+      settings: SETTINGS,
+      process: launcher.options(2),
+      target: () => pidOfRank(launcher, 1, run),
+    });
+    assertEquals(stopped.code, 75, stopped.stderr);
+    assertMatch(stopped.stderr, /^error: stopped by SIGTERM; run the same command again to continue$/m);
+    assertLess(metricsOf(run).length, STEPS);
+    const resumed = await trainTogether(run, { launcher });
+    assertEquals(resumed.code, 0, resumed.stderr);
+    assertMatch(resumed.stderr, /^resuming after step \d+ of 40$/m);
+    assertEquals(tensorHashes(run), tensorHashes(two));
+    assertEquals(metricsOf(run), metricsOf(two));
+  });
+}
+
+Deno.test(
+  { name: "a run of two ranks goes on alone and with four, with the same batches", ignore: !first },
+  async () => {
+    const run = join(folder, "changing ranks");
+    const settings = { ...SETTINGS, "train.microBatchSize": 1 };
+    const stopAt = (step: number, numRanks: number) =>
+      runs.signalAtStep(run, step, {
+        signals: ["SIGTERM"],
+        settings,
+        ...(numRanks === 1
+          ? {}
+          : { process: first.options(numRanks), target: () => pidOfRank(first, 0, run) }),
+      });
+    assertEquals((await stopAt(3, 2)).code, 75);
+    assertEquals((await stopAt(12, 1)).code, 75);
+    const { code, stderr } = await trainTogether(run, { numRanks: 4, settings });
+    assertEquals(code, 0, stderr);
+    assertAlike(run, alone, 1e-3);
+  },
+);
+
+Deno.test({
+  name: "gradients that travel as f16 change losses little, and are the same again",
+  ignore: !first,
+}, async () => {
+  const again = [1, 2].map((i) => join(folder, `f16 ${i}`));
+  for (const run of again) {
+    const { code, stderr } = await trainTogether(run, { more: ["--exchange-dtype", "f16"] });
+    assertEquals(code, 0, stderr);
+  }
+  assertAlike(again[0], alone, 2e-2);
+  assertEquals(tensorHashes(again[0]), tensorHashes(again[1]));
+});
+
+Deno.test({
+  name: "a step that is not finite on one rank is skipped by all, and too many end all",
+  ignore: !first,
+}, async () => {
+  const run = join(folder, "not finite");
+  const settings = { "optim.groups.head.learningRate": 1000, "optim.groups.matrices.learningRate": 1000 };
+  const { code, stderr } = await trainTogether(run, {
+    settings: { ...settings, "train.maxSkippedSteps": 3 },
+  });
+  assertEquals(code, 1, stderr);
+  assertEquals(
+    stderr.match(/^error: Cannot go on training: .* was not finite in \d+ steps in a row/gm)?.length,
+    1,
+    stderr,
+  );
+  assertLess(2, Number(readMetrics(join(run, "metrics.jsonl")).at(-1)?.["train/skipped_steps"]));
+});
+
+Deno.test({ name: "ranks that cannot train together are refused in one line", ignore: !first }, async () => {
+  const refused = async (more: string[], settings = {}) => {
+    const { code, stderr } = await trainTogether(join(folder, "refused"), { settings, more });
+    return { code, lines: stderr.split("\n").filter((line) => line.startsWith("error: ")) };
+  };
+  const shared = await refused([], {
+    "train.batchSize": 3,
+    "train.microBatchSize": 1,
+    "train.evalSequences": 3,
+  });
+  assertEquals(shared.code, 2);
+  assertMatch(
+    shared.lines[0],
+    /train.batchSize.*found 3, a multiple of the number of ranks \(2\) was wanted/,
+  );
+  const missing = await refused(["--mpi-library", "/nowhere/libmpi.so"]);
+  assertEquals(missing.code, 1);
+  assertMatch(
+    missing.lines[0],
+    /^error: Cannot load an MPI library: \/nowhere\/libmpi.so: .*; correct --mpi-library$/,
+  );
+  const bytes = await refused(["--exchange-dtype", "i8"]);
+  assertEquals(bytes.code, 2);
+  assertMatch(bytes.lines[0], /train.exchangeDtype.*found i8 for gradients, f32 or f16 was wanted/);
+  const profiled = await refused(["--profile"]);
+  assertEquals(profiled.code, 2);
+});
+
+Deno.test({
+  name: "ranks with other options or data are told apart by the first that differs",
+  ignore: !first,
+}, async () => {
+  const [command, ...launcherArguments] = first.options(1).launcher ?? [];
+  const { flags = [], env = {} } = first.options(2);
+  const main = new URL("../../../tasks/main.ts", import.meta.url).pathname;
+  const program = (
+    args: string[],
+  ) => [
+    "-n",
+    "1",
+    Deno.execPath(),
+    "run",
+    "--no-prompt",
+    "--allow-read",
+    "--allow-write",
+    ...flags,
+    main,
+    ...args,
+  ];
+  const run = join(folder, "differing");
+  const both = [runs.arguments(run, SETTINGS), runs.arguments(run, { "train.evalEverySteps": 9 })];
+  const options = launcherArguments.filter((word) => word !== "-n" && word !== "1");
+  const args = [...options, ...program(both[0]), ":", ...program(both[1])];
+  const { code, stderr } = await new Deno.Command(command, { args, env: { NO_COLOR: "1", ...env } }).output();
+  const text = new TextDecoder().decode(stderr);
+  assertEquals(code, 1, text);
+  assertEquals(text.split("\n").filter((line) => line.startsWith("error: ")), [
+    "error: Cannot train together: rank 1 has train.evalEverySteps 9, the first rank 2; start all ranks with the same program, options and data",
+  ]);
+});
+
+/** The tensors of the last checkpoint of a run, but for what is no number of the training. */
+function tensorsOf(run: string, file: "model" | "optimizer", step: number): Map<string, Float32Array> {
+  return readSafetensors(join(checkpointOf(run, step), `${file}.safetensors`)).tensors;
+}
+
+const OUTER = ["--sync-every-steps", "5", "--outer-momentum", "0.6", "--outer-learning-rate"];
+const LOCAL = [...OUTER, "0.7"];
+
+Deno.test(
+  { name: "ranks that train by themselves follow their mean with Nesterov momentum", ignore: !first },
+  async () => {
+    const [still, moved] = ["still", "moved"].map((name) => join(folder, name));
+    for (const [run, rate] of [[still, "0"], [moved, "0.7"]]) {
+      const more = [...OUTER, rate, "--steps", "5"];
+      const { code, stderr } = await trainTogether(run, { more });
+      assertEquals(code, 0, stderr);
+    }
+    const [start, end, state] = [
+      tensorsOf(still, "model", 5),
+      tensorsOf(moved, "model", 5),
+      tensorsOf(moved, "optimizer", 5),
+    ];
+    for (const [name, initial] of start) {
+      const mean = state.get(`${name}.outer_momentum`);
+      if (!mean) continue;
+      assert(mean.some((value) => value !== 0), name);
+      const reached = end.get(name) ?? [];
+      initial.forEach((value, i) => assertAlmostEquals(reached[i], value + 0.7 * 1.6 * mean[i], 1e-6));
+    }
+  },
+);
+
+Deno.test(
+  { name: "ranks that train by themselves learn as much, and send less", ignore: !first },
+  async () => {
+    const sent = (stdout: string): number => JSON.parse(stdout).sentBytes;
+    const summed = await trainTogether(join(folder, "summed"), { more: ["--json"] });
+    const loss: number = JSON.parse(summed.stdout).evalLoss;
+    for (const format of ["f32", "i8"]) {
+      const run = join(folder, `local ${format}`);
+      const more = [...LOCAL, "--exchange-dtype", format, "--json"];
+      const { code, stdout, stderr } = await trainTogether(run, { more });
+      assertEquals(code, 0, stderr);
+      assertLess(Math.abs(JSON.parse(stdout).evalLoss - loss), 0.25 * loss);
+      assertLess(sent(stdout), sent(summed.stdout) / (format === "i8" ? 8 : 2));
+      const evaluated = metricsOf(run).filter((record) => "eval/loss" in record);
+      assertEquals(evaluated.map(({ step }) => step), [5, 10, 15, 20, 25, 30, 35, 40]);
+    }
+  },
+);
+
+Deno.test({
+  name: "ranks that train by themselves stop where they have the same weights, and go on to the same bits",
+  ignore: !first,
+}, async () => {
+  const more = [...LOCAL, "--exchange-dtype", "i8"];
+  const run = join(folder, "local stopped");
+  const stopped = await runs.signalAtStep(run, 3, {
+    signals: ["SIGUSR2"],
+    settings: SETTINGS,
+    more,
+    process: first.options(2),
+    target: () => pidOfRank(first, 1, run),
+  });
+  assertEquals(stopped.code, 75, stopped.stderr);
+  const step = metricsOf(run).at(-1)?.step ?? 0;
+  assertEquals([step % 5, step > 0, step < STEPS], [0, true, true]);
+  const [damaged, fewer] = ["damaged", "fewer"].map((name) => join(folder, name));
+  for (const copy of [damaged, fewer]) copyFolder(run, copy);
+  const state = join(checkpointOf(damaged, step), "rank-1-of-2.safetensors");
+  const bytes = Deno.readFileSync(state);
+  bytes[bytes.length - 1] ^= 1;
+  Deno.writeFileSync(state, bytes);
+  for (const [path, numRanks] of [[run, 2], [damaged, 2], [fewer, 4]] as const) {
+    const { code, stderr } = await trainTogether(path, { numRanks, more });
+    assertEquals(code, 0, stderr);
+    assertEquals(metricsOf(path).length, STEPS);
+    assertEquals(
+      /no optimizer states of \d ranks in .*: all start from the first's/.test(stderr),
+      path !== run,
+    );
+  }
+  const undisturbed = join(folder, "local i8");
+  assertEquals(tensorHashes(run), tensorHashes(undisturbed));
+  assertEquals(metricsOf(run), metricsOf(undisturbed));
+  assertNotEquals(tensorHashes(damaged), tensorHashes(undisturbed));
+});
+
+/** The process of a rank, found by what its launcher gave it; in a shell, as Deno itself may not read of processes. */
+function pidOfRank({ rankVariable }: Launcher, rank: number, run: string): number {
+  const script = 'for file in $(grep -lzsx "$1" /proc/[0-9]*/environ); do ' +
+    'grep -qzsxF "$2" "${file%environ}cmdline" && echo "$file"; done';
+  const args = ["-c", script, "sh", `${rankVariable}=${rank}`, run];
+  const { stdout } = new Deno.Command("sh", { args }).outputSync();
+  const [, , pid] = new TextDecoder().decode(stdout).split("/");
+  if (pid === undefined) throw new Error(`no process of rank ${rank}`);
+  return Number(pid);
+}
