@@ -66,13 +66,13 @@ const SECONDS_OF_UNIT: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, 
  * @param text A number of seconds, or numbers with the units d, h, m, s.
  * @param option The option's name without dashes, for the error.
  * @returns Seconds, more than 0.
- * @throws {UsageError} If it is none.
+ * @throws {UsageError} If it is invalid.
  */
 export function parseDurationS(text: string, option: string): number {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)([dhms]|$)/g)];
   const seconds = parts.reduce((sum, [, number, unit]) => sum + Number(number) * SECONDS_OF_UNIT[unit], 0);
   if (parts.map(([part]) => part).join("") !== text || !(seconds > 0)) {
-    throw new UsageError(`Cannot use --${option} ${text}: a duration was wanted, such as 90s, 30m or 1h30m`);
+    throw new UsageError(`Cannot use --${option} ${text}: expected a duration, such as 90s, 30m or 1h30m`);
   }
   return seconds;
 }
@@ -121,12 +121,12 @@ function make<T>(
   };
 }
 
-const integerText = z.string().regex(/^-?\d[\d_]*$/, "an integer was wanted").transform((text) =>
+const integerText = z.string().regex(/^-?\d[\d_]*$/, "expected an integer").transform((text) =>
   Number(text.replaceAll("_", ""))
 );
 const numberText = z.string().refine(
   (text) => text.trim() !== "" && Number.isFinite(Number(text)),
-  "a number was wanted",
+  "expected a number",
 )
   .transform(Number);
 
@@ -164,7 +164,7 @@ export const flag = {
   choice<const W extends string>(words: readonly W[], description: string, options: { default: W }): Flag<W> {
     const schema = z.string().refine(
       (text) => (words as readonly string[]).includes(text),
-      `${words.join(" | ")} was wanted`,
+      `expected ${words.join(" | ")}`,
     );
     return make("one", schema as unknown as z.ZodType<W>, description, {
       placeholder: words.join("|"),
@@ -181,7 +181,7 @@ export const flag = {
   },
   /** A text (a path, an address) that must be given. */
   requiredText(description: string, options: { placeholder: string }): Flag<string> {
-    return make("one", z.string().min(1, "a value was wanted"), description, { ...options, required: true });
+    return make("one", z.string().min(1, "expected a value"), description, { ...options, required: true });
   },
   /** Texts: `--input A B --input C`. */
   texts(description: string, options: { placeholder: string; required?: boolean }): Flag<string[]> {
@@ -200,7 +200,7 @@ function within(schema: z.ZodType<number, string>, min: number, max: number): z.
     : `${min} to ${max}`;
   return schema.refine(
     (value) => value >= min && value <= max,
-    `${range} was wanted`,
+    `expected ${range}`,
   ) as unknown as z.ZodType<number>;
 }
 
@@ -278,7 +278,7 @@ export function parseFlags<F extends Flags>(args: readonly string[], flags: F): 
       continue;
     }
     if (values.length === 0) {
-      throw new UsageError(`Cannot use --${option}: no value was given, ${placeholder} was wanted`);
+      throw new UsageError(`Cannot use --${option}: no value was given, expected ${placeholder}`);
     }
     const earlier = raw.get(name);
     if (arity === "one" && earlier !== undefined) {

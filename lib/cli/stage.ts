@@ -202,7 +202,7 @@ function explainStartError(error: unknown, name: string): unknown {
   const variable = error instanceof Deno.errors.NotCapable && /\b(?:LD|DYLD)_\w+/.exec(error.message)?.[0];
   if (!variable) return error;
   return new UserError(
-    `Cannot run ${name}: the environment has ${variable}, none was wanted; ` +
+    `Cannot run ${name}: the environment has ${variable}, expected none; ` +
       `put \`env -u ${variable}\` before the command`,
     { cause: error },
   );

@@ -123,7 +123,7 @@ export function parseSplits(text: string): PlannedSplit[] {
     `Cannot use --splits ${shortened(text)}: MODE=PERCENT,… with modes ${
       SPLIT_MODES.join(" | ")
     }, each once, and ` +
-      "percentages above 0 and below 100 was wanted, such as probe=10,destination=10,pair=10,time=10",
+      "expected percentages above 0 and below 100, such as probe=10,destination=10,pair=10,time=10",
   );
 }
 

@@ -56,7 +56,7 @@ export function requireQueryable(
   const { vocabulary } = config.model;
   if (vocabulary === "v2") return;
   throw new FormatError(
-    `the model has vocabulary ${vocabulary}, v2 was wanted; train one with v2, or ask only for likelihoods ` +
+    `the model has vocabulary ${vocabulary}, expected v2; train one with v2, or ask only for likelihoods ` +
       "(query likelihood, eval)",
     { path: directory },
   );
@@ -134,7 +134,7 @@ export class PingModel {
    * The exact distribution of the RTT between two addresses.
    *
    * @param query As bytes or as text, such as `{ src: "192.0.2.1", dst: "198.51.100.7" }`.
-   * @throws {UserError} If the addresses are none, of different versions or do not fit the model's sequence.
+   * @throws {UserError} If the addresses are invalid, of different versions or do not fit the model's sequence.
    */
   async rttDistribution(query: RttQuery | RttQuestion): Promise<RttDistribution> {
     return (await this.rttDistributions(["source" in query ? query : parseAddressQuestion(query)]))[0];
@@ -185,7 +185,7 @@ export class PingModel {
    * @param measurements As tokens see them, or as people write them, such as
    *   `{ src: "192.0.2.1", dst: "198.51.100.7", rtt: 12.5 }`.
    * @returns What was changed.
-   * @throws {UserError} If the model has no rows of addresses, or a measurement is none.
+   * @throws {UserError} If the model has no rows of addresses, or a measurement is invalid.
    */
   async adapt(
     measurements: readonly (TokenMeasurement | QuestionMeasurement)[],

@@ -76,7 +76,7 @@ export function encodeMeasurement(
     throw new UserError(
       `Cannot ask for an RTT from IPv${source.length === 4 ? 4 : 6} to IPv${
         destination.length === 4 ? 4 : 6
-      }: two addresses of one version were wanted`,
+      }: expected two addresses of one version`,
     );
   }
   const out = new Uint16Array(sequenceLength + 1);
@@ -100,14 +100,14 @@ export function requireEarlier(context: readonly TokenMeasurement[], timeS: numb
   for (const { timeS: next } of [...context, { timeS }]) {
     if (timeS !== null && next !== null && next > timeS) {
       throw new UserError(
-        `Cannot ask about Unix time ${timeS}: found a measurement of ${next} in its context, none after it was wanted`,
+        `Cannot ask about Unix time ${timeS}: found a measurement of ${next} in its context, expected none after it`,
       );
     }
     if (previousS !== null && next !== null && next - previousS > MAX_GAP_S) {
       throw new UserError(
         `Cannot ask about times ${
           next - previousS
-        } s apart: at most ${MAX_GAP_S} s between two measurements were wanted`,
+        } s apart: expected at most ${MAX_GAP_S} s between two measurements`,
       );
     }
     previousS = next ?? previousS;

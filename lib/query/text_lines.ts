@@ -46,7 +46,7 @@ export async function* linesOf(
 /**
  * The JSON object of a line.
  *
- * @param wanted The end of the error message: what was wanted.
+ * @param wanted The end of the error message: what is expected.
  * @throws {UserError} If the line is no JSON object.
  */
 export function jsonObjectOf(text: string, wanted: string): Record<string, unknown> {
@@ -88,7 +88,7 @@ class LineBytes {
       fault,
     });
     if (length > this.maxBytes) {
-      return faulty(`found ${length} bytes, at most ${this.maxBytes} a line were wanted`);
+      return faulty(`found ${length} bytes, expected at most ${this.maxBytes} a line`);
     }
     const bytes = new Uint8Array(length);
     let at = 0;
@@ -101,7 +101,7 @@ class LineBytes {
       return { text: this.#strict.decode(bytes.subarray(0, hasReturn ? -1 : length)) };
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      return faulty("found bytes that are no UTF-8, text was wanted");
+      return faulty("found bytes that are not UTF-8, expected text");
     }
   }
 }

@@ -34,7 +34,7 @@ export async function readJson(request: Request, { maxBytes, signal }: BodyOptio
   requireType(request, JSON_TYPES);
   const tooLong = new ApiError(
     413,
-    `Cannot read the request: its body has more than ${maxBytes} bytes, at most these were wanted; ask for less at ` +
+    `Cannot read the request: its body has too many bytes, expected at most ${maxBytes}; ask for less at ` +
       "once, or raise --max-body-bytes of the server",
   );
   if (Number(request.headers.get("content-length")) > maxBytes) throw tooLong;
@@ -49,8 +49,8 @@ export async function readJson(request: Request, { maxBytes, signal }: BodyOptio
     const bytes = await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer();
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (cause) {
-    const found = cause instanceof SyntaxError ? cause.message : "found bytes that are no UTF-8";
-    throw new ApiError(400, `Cannot read the request: ${found}, a JSON object was wanted`, { cause });
+    const found = cause instanceof SyntaxError ? cause.message : "found bytes that are not UTF-8";
+    throw new ApiError(400, `Cannot read the request: ${found}, expected a JSON object`, { cause });
   }
 }
 
@@ -134,7 +134,7 @@ function requireType(request: Request, wanted: readonly string[]): void {
   if (wanted.includes(type.trim())) return;
   throw new ApiError(
     415,
-    `Cannot read the request: its content type is ${found ?? "not given"}, ${wanted[0]} was wanted; ` +
+    `Cannot read the request: its content type is ${found ?? "not given"}, expected ${wanted[0]}; ` +
       `add the header content-type: ${wanted[0]}`,
   );
 }

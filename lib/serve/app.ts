@@ -69,7 +69,7 @@ class HostNames {
       421,
       `Cannot answer for the host ${
         shortened(hostname)
-      }: a name of this machine such as localhost was wanted; ` +
+      }: expected a name of this machine such as localhost; ` +
         "start the server with --allow-origin and the origin that people use",
     );
   }
@@ -102,7 +102,7 @@ function queryFields(url: string): Record<string, unknown> {
   const fields = new Map<string, unknown>();
   for (const [name, text] of new URL(url).searchParams) {
     if (fields.has(name)) {
-      throw new ApiError(400, `Cannot answer: found ${shortened(name)} twice, it was wanted once`);
+      throw new ApiError(400, `Cannot answer: found ${shortened(name)} twice, expected it once`);
     }
     fields.set(name, Object.hasOwn(READ, name) ? READ[name](text) : text);
   }
@@ -182,7 +182,7 @@ function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptio
     onMethodNotAllowed: (c, methods) => {
       const allow = [...methods, "OPTIONS"].join(", ");
       if (c.req.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
-      const detail = `Cannot answer ${c.req.method} ${c.req.path}: ${allow} were wanted; see /openapi.json`;
+      const detail = `Cannot answer ${c.req.method} ${c.req.path}: expected ${allow}; see /openapi.json`;
       return problemResponse(new ApiError(405, detail).problem, { allow });
     },
   }));

@@ -201,7 +201,7 @@ function wrongBase(
 ): UserError {
   const wanted = baseSha256 === undefined ? "the checkpoint" : `${baseSha256.slice(0, 12)}…`;
   return new UserError(
-    `Cannot read ${folder}: its base is ${base}, ${found}, ${wanted} was wanted; put it back, or run adapt again on ` +
+    `Cannot read ${folder}: its base is ${base}, ${found}, expected ${wanted}; put it back, or run adapt again on ` +
       "another checkpoint",
   );
 }

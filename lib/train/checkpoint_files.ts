@@ -86,7 +86,7 @@ export function readCheckpoint(directory: string): LoadedCheckpoint {
   for (const [name, shape] of checkpointShapes(state.config.model)) {
     const found = shapes.get(name);
     if (found?.join() !== shape.join()) {
-      throw new FormatError(`parameter ${name} has shape [${found ?? "none"}], [${shape}] was wanted`, {
+      throw new FormatError(`parameter ${name} has shape [${found ?? "none"}], expected [${shape}]`, {
         path,
       });
     }
@@ -219,7 +219,7 @@ export function writeState(folder: string, state: CheckpointState): void {
 /**
  * Reads `state.json` of a folder.
  *
- * @throws {UserError} If there is none.
+ * @throws {UserError} If it is missing.
  * @throws {FormatError} If it is damaged, or this version of the program does not know its configuration.
  */
 export function readState(folder: string): CheckpointState {

@@ -67,7 +67,7 @@ export class MetricsLog implements ScalarLog {
 /**
  * Reads a metrics file; a torn last line, which a kill can leave, is ignored.
  *
- * @throws {UserError} If there is none.
+ * @throws {UserError} If it is missing.
  * @throws {FormatError} If another line is no metrics record.
  */
 export function readMetrics(path: string): MetricsRecord[] {

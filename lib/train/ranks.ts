@@ -103,7 +103,7 @@ export function shareConfig(config: RunConfig, numRanks: number): RunConfig {
   if (batchSize % numRanks !== 0) {
     throw new ConfigError(
       "train.batchSize",
-      `found ${batchSize}, a multiple of the number of ranks (${numRanks}) was wanted`,
+      `found ${batchSize}, expected a multiple of the number of ranks (${numRanks})`,
     );
   }
   const ofRank = batchSize / numRanks;

@@ -98,21 +98,21 @@ export function parseRunConfig(value: unknown): RunConfig {
   const { sequenceLength } = config.model;
   for (const key of ["batchSize", "evalSequences"] as const) {
     if (train[key] * sequenceLength > MAX_TOKENS) {
-      const wanted = `at most ${Math.floor(MAX_TOKENS / sequenceLength)} was wanted`;
+      const wanted = `expected at most ${Math.floor(MAX_TOKENS / sequenceLength)}`;
       throw new ConfigError(
         `train.${key}`,
         `found ${train[key]}, ${wanted} for sequences of ${sequenceLength} tokens`,
       );
     }
     if (train[key] % train.microBatchSize !== 0) {
-      const wanted = `a multiple of train.microBatchSize (${train.microBatchSize}) was wanted`;
+      const wanted = `expected a multiple of train.microBatchSize (${train.microBatchSize})`;
       throw new ConfigError(`train.${key}`, `found ${train[key]}, ${wanted}`);
     }
   }
   if (train.exchangeDtype === "i8" && train.syncEverySteps === 1) {
     throw new ConfigError(
       "train.exchangeDtype",
-      "found i8 for gradients, f32 or f16 was wanted; or set --sync-every-steps",
+      "found i8 for gradients, expected f32 or f16; or set --sync-every-steps",
     );
   }
   const isWeighted = {
@@ -121,7 +121,7 @@ export function parseRunConfig(value: unknown): RunConfig {
   };
   for (const [key, isUsed] of Object.entries(isWeighted)) {
     if (isUsed && config.model.vocabulary !== "v2") {
-      throw new ConfigError(`train.${key}`, "found vocabulary v1, v2 was wanted, or no weights");
+      throw new ConfigError(`train.${key}`, "found vocabulary v1, expected v2, or no weights");
     }
   }
   return config;

@@ -82,7 +82,7 @@ export class RunFolder {
    *
    * @param lastStep The step that the run resumes after; 0 starts the files anew.
    * @throws {UserError} If one cannot be written.
-   * @throws {FormatError} If a line of the metrics that is to stay is none.
+   * @throws {FormatError} If a line of the metrics that is to stay is invalid.
    */
   openScalars(lastStep: number): ScalarLog {
     const metrics = MetricsLog.open(this.metricsPath, { lastStep });
@@ -190,6 +190,6 @@ function checkOwn(path: string): void {
   }
   if (readManifest(join(path, MANIFEST))?.stage === STAGE) return;
   throw new UserError(
-    `Cannot train in ${path}: it holds other files, an empty folder or an earlier run was wanted; choose another --run`,
+    `Cannot train in ${path}: it holds other files, expected an empty folder or an earlier run; choose another --run`,
   );
 }

@@ -162,7 +162,7 @@ function checkFollowing(
   const { steps } = wanted.config.train;
   if (step >= steps) {
     throw new UserError(
-      `Cannot resume from ${directory}: it is after step ${step}, fewer than the run's ${steps} steps were wanted; raise --steps`,
+      `Cannot resume from ${directory}: it is after step ${step}, expected fewer than the run's ${steps} steps; raise --steps`,
     );
   }
   for (const { keyPath, a, b } of found) onLog(`${keyPath} is ${b} from here on, it was ${a}`);
@@ -184,7 +184,7 @@ function madeWithOther(
 ): ConfigError {
   return new ConfigError(
     keyPath,
-    `the run's checkpoint ${directory} was made with ${a}, ${b} was wanted now; ${hint}`,
+    `the run's checkpoint ${directory} was made with ${a}, expected ${b} now; ${hint}`,
   );
 }
 
@@ -201,9 +201,9 @@ function checkWeights(
     const b = shapes.get(name)?.join(", ");
     if (a === b) continue;
     throw new UserError(
-      `Cannot start from the weights of ${directory}: ${name} is ${a ? `[${a}]` : "missing"} there, ${
-        b ? `[${b}]` : "none"
-      } was wanted; use the model section of that run's configuration`,
+      `Cannot start from the weights of ${directory}: ${name} is ${
+        a ? `[${a}]` : "missing"
+      } there, expected ${b ? `[${b}]` : "none"}; use the model section of that run's configuration`,
     );
   }
   for (const { keyPath, a, b } of differences({ ...wanted, model }, wanted)) {

@@ -35,7 +35,7 @@ export function loadTeacher(
   if (student.vocabulary !== "v2") {
     throw new ConfigError(
       "model.vocabulary",
-      `found ${student.vocabulary}, v2 was wanted to learn from a teacher; leave out --teacher`,
+      `found ${student.vocabulary}, expected v2 to learn from a teacher; leave out --teacher`,
     );
   }
   const teacher = loadCheckpoint(path, { onNote });

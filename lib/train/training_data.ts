@@ -50,7 +50,7 @@ export function writeTrainingData(folder: string, { adaptation, ...trained }: Tr
   });
 }
 
-/** Decodes the file's content. @throws {FormatError} If it is none. */
+/** Decodes the file's content. @throws {FormatError} If it is invalid. */
 export function decodeTrainingData(content: SafetensorsContent, path: string): TrainingData {
   return { ...dataOf(content, path), adaptation: decodeAdaptation(content, path) };
 }

@@ -50,11 +50,11 @@ Deno.test("parseFlags() refuses missing, doubled and wrong values", () => {
     const [args, part] of [
       [[], "--input PATH is missing"],
       [["--input"], "no value was given"],
-      [["--input", "a", "--rows", "many"], "an integer was wanted"],
-      [["--input", "a", "--rows", "0"], "1 to 1000000000 was wanted"],
-      [["--input", "a", "--max-row-size-mb", "0.5"], "at least 1 was wanted"],
+      [["--input", "a", "--rows", "many"], "expected an integer"],
+      [["--input", "a", "--rows", "0"], "expected 1 to 1000000000"],
+      [["--input", "a", "--max-row-size-mb", "0.5"], "expected at least 1"],
       [["--input", "a", "--rows", "1", "--rows", "2"], "given twice"],
-      [["--input", "a", "--split-by", "row"], "probe | time was wanted"],
+      [["--input", "a", "--split-by", "row"], "expected probe | time"],
       [["--input", "a", "--quiet=yes"], "takes no value"],
     ] as [string[], string][]
   ) assertThrows(() => parseFlags(args, FLAGS), UsageError, part);

@@ -61,7 +61,7 @@ Deno.test("a stage says in one line why it cannot start a program where the envi
     });
     assertEquals(
       stderr,
-      `error: Cannot run ${args[0]}: the environment has LD_LIBRARY_PATH, none was wanted; ` +
+      `error: Cannot run ${args[0]}: the environment has LD_LIBRARY_PATH, expected none; ` +
         "put `env -u LD_LIBRARY_PATH` before the command\n",
     );
     assertEquals(code, 1);

@@ -87,14 +87,14 @@ Deno.test("serve answers every route", (test) =>
         false,
         true,
       ]);
-      assertStringIncludes(String(answers[5].error), "at most 1048576 a line were wanted");
+      assertStringIncludes(String(answers[5].error), "expected at most 1048576 a line");
       assertEquals(Object.keys(answers[0].quantiles_ms as object), ["0.5"]);
       const bytes = new Uint8Array([...new TextEncoder().encode(JSON.stringify(PAIR) + "\n"), 0xff, 0x0a]);
       const response = await server.fetch("/v1/rtt:batch", { method: "POST", headers: LINES, body: bytes });
       assertEquals(response.headers.get("content-type"), "application/x-ndjson");
       assertStringIncludes(
         (await response.text()).split("\n")[1],
-        '{"line":2,"error":"found bytes that are no UTF-8',
+        '{"line":2,"error":"found bytes that are not UTF-8',
       );
     });
 
@@ -192,7 +192,7 @@ Deno.test("serve answers every route", (test) =>
       await requireProblem(server.fetch(`/v1/rtt?${PAIR_QUERY}&src_addr=::1`), 400, /src_addr twice/);
       await requireProblem(server.fetch(`/v1/rtt?${PAIR_QUERY}&quantiles=0.5,2`), 400, /quantiles\[1\] 2/);
       await requireProblem(server.fetch(`/v1/rtt?${PAIR_QUERY}&quantile=1`), 400, /quantile/);
-      await requireProblem(server.post("/v1/rtt", []), 400, /a JSON object was wanted/);
+      await requireProblem(server.post("/v1/rtt", []), 400, /expected a JSON object/);
       await requireProblem(server.post("/v1/rtt", PAIR, { body: "{" }), 400, /^Cannot read the request/);
       const lines = server.fetch("/v1/rtt:batch?quantiles=x", {
         method: "POST",

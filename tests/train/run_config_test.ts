@@ -198,9 +198,9 @@ Deno.test("loadConfig() bounds every number of the configuration", () => {
 
 Deno.test("loadConfig() refuses sizes that only together are too large, and numbers that float32 has not", () => {
   const cases: [string[], string, string][] = [
-    [["train.batchSize=1048576"], "train.batchSize", "at most 262144 was wanted for sequences of 256 tokens"],
+    [["train.batchSize=1048576"], "train.batchSize", "expected at most 262144 for sequences of 256 tokens"],
     [["train.evalSequences=1048576"], "train.evalSequences", "for sequences of 256 tokens"],
-    [["model.sequenceLength=65535", "train.batchSize=2048"], "train.batchSize", "at most 1024 was wanted"],
+    [["model.sequenceLength=65535", "train.batchSize=2048"], "train.batchSize", "expected at most 1024"],
     [
       ["model.numLayers=1024", "model.width=65536", "model.mlpWidth=262144"],
       "model",

@@ -125,14 +125,14 @@ Deno.test("train refuses starts that do not fit, in one line", async () => {
       fresh,
       {},
       ["--resume-from", step14, "--seed", "3"],
-      /config key seed: .* made with 0, 3 was wanted.*--init-from/,
+      /config key seed: .* made with 0, expected 3.*--init-from/,
     ],
-    [fresh, narrow, ["--resume-from", step14], /config key model\.mlpWidth: .* made with 64, 128 was wanted/],
+    [fresh, narrow, ["--resume-from", step14], /config key model\.mlpWidth: .* made with 64, expected 128/],
     [
       fresh,
       {},
       ["--resume-from", step14, "--steps", "14"],
-      /it is after step 14, fewer than the run's 14 steps were wanted/,
+      /it is after step 14, expected fewer than the run's 14 steps/,
     ],
     [folder.at("init"), {}, ["--resume-from", step14], /it has checkpoints of its own.*--fresh/],
     [reference, {}, ["--resume-from", step14, "--fresh"], /which --fresh deletes/],
@@ -141,13 +141,13 @@ Deno.test("train refuses starts that do not fit, in one line", async () => {
       fresh,
       narrow,
       ["--init-from", reference],
-      /blocks\.0\.mlp\.up_proj\.weight is \[64, 32\] there, \[128, 32\] was wanted/,
+      /blocks\.0\.mlp\.up_proj\.weight is \[64, 32\] there, expected \[128, 32\]/,
     ],
     [
       fresh,
       { "model.numLayers": 3 },
       ["--init-from", reference],
-      /blocks\.2\.attn\.q_proj\.weight is missing there, \[32, 32\] was wanted/,
+      /blocks\.2\.attn\.q_proj\.weight is missing there, expected \[32, 32\]/,
     ],
   ];
   for (const [run, settings, more, message] of cases) {

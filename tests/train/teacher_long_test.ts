@@ -73,11 +73,11 @@ Deno.test("train refuses to go on with another teacher or without; --resume-from
     assertEquals(code, 2, stderr);
     assertMatch(
       stderr,
-      /^error: Cannot use config key teacher: .* was made with .*, .* was wanted now; .*\n$/m,
+      /^error: Cannot use config key teacher: .* was made with .*, expected .* now; .*\n$/m,
     );
     return stderr;
   };
-  assertStringIncludes(await refused(), "none was wanted now");
+  assertStringIncludes(await refused(), "expected none now");
   await refused("--teacher", checkpointOf(teacher, 35));
   const run = folder.at("without from here");
   const { code, stderr } = await runs.train(run, {}, "--resume-from", checkpointOf(student, 35));
@@ -99,16 +99,16 @@ Deno.test("train refuses a teacher that does not fit, in one line", async () => 
   assertEquals(longer.code, 1);
   assertMatch(
     longer.line,
-    /^error: Cannot learn from the teacher .*: it reads sequences of 96 tokens, at least the student's 128 were wanted; set model.sequenceLength to 96 or less/,
+    /^error: Cannot learn from the teacher .*: it reads sequences of 96 tokens, expected at least the student's 128; set model.sequenceLength to 96 or less/,
   );
   const teacherV1 = await refused({}, "--teacher", old);
   assertEquals(teacherV1.code, 1);
-  assertMatch(teacherV1.line, /: its vocabulary is v1, v2 was wanted; choose another --teacher$/);
+  assertMatch(teacherV1.line, /: its vocabulary is v1, expected v2; choose another --teacher$/);
   const studentV1 = await refused({}, ...V1, "--teacher", teacher);
   assertEquals(studentV1.code, 2);
   assertMatch(
     studentV1.line,
-    /config key model.vocabulary: found v1, v2 was wanted to learn from a teacher; leave/,
+    /config key model.vocabulary: found v1, expected v2 to learn from a teacher; leave/,
   );
   const missing = await refused({}, "--teacher", folder.at("nowhere"));
   assertEquals(missing.code, 1);

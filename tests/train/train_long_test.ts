@@ -189,7 +189,7 @@ Deno.test("train refuses a run of another configuration or seed, naming the key"
   assertEquals(other.code, 2);
   assertMatch(
     other.stderr,
-    /^error: Cannot use config key model\.mlpWidth: .* 64, 128 was wanted .*--fresh\n$/,
+    /^error: Cannot use config key model\.mlpWidth: .* 64, expected 128 .*--fresh\n$/,
   );
   const reseeded = await runs.train(run, {}, "--seed", "5");
   assertEquals(reseeded.code, 2);
@@ -288,7 +288,7 @@ Deno.test("train refuses data and folders that it cannot use, in one line", asyn
     [["train", "--data", runs.data], 2, "--run DIR is missing"],
     [runs.arguments(join(folder, "x"), {}, "--steps", "3", "--tokens", "5"), 2, "--steps and --tokens"],
     [runs.arguments(join(folder, "x"), { "train.stepz": 1 }), 2, "did you mean steps?"],
-    [runs.arguments(join(folder, "x"), {}, "--max-time", "soon"), 2, "a duration was wanted"],
+    [runs.arguments(join(folder, "x"), {}, "--max-time", "soon"), 2, "expected a duration"],
   ];
   for (const [args, code, message] of cases) {
     const result = await runStageProcess(args);

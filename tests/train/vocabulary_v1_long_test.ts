@@ -89,10 +89,10 @@ Deno.test("what needs vocabulary v2 refuses a model of v1 in one line", async ()
   const of = ["--checkpoint", run];
   for (
     const [args, wanted] of [
-      [["query", "rtt", ...of, "--src", "10.0.0.1", "--dst", "10.0.0.2"], "vocabulary v1, v2 was wanted"],
-      [["query", "sample", ...of], "vocabulary v1, v2 was wanted"],
-      [["query", "destinations", ...of, "--src", "10.0.0.1", "--rtt", "20"], "vocabulary v1, v2 was wanted"],
-      [["score", ...of, "--input", measurements, "--output", folder.at("s.parquet")], "v1, v2 was wanted"],
+      [["query", "rtt", ...of, "--src", "10.0.0.1", "--dst", "10.0.0.2"], "vocabulary v1, expected v2"],
+      [["query", "sample", ...of], "vocabulary v1, expected v2"],
+      [["query", "destinations", ...of, "--src", "10.0.0.1", "--rtt", "20"], "vocabulary v1, expected v2"],
+      [["score", ...of, "--input", measurements, "--output", folder.at("s.parquet")], "v1, expected v2"],
       [["adapt", ...of, "--input", measurements, "--output", folder.at("a")], "no rows of addresses"],
       [
         ["eval", ...of, "--data", runs.data, "--output", folder.at("e"), "--adapt", "2"],
@@ -100,9 +100,9 @@ Deno.test("what needs vocabulary v2 refuses a model of v1 in one line", async ()
       ],
       [
         ["eval", "--all-splits", measurements, "--config", "v1-100m", "--output", folder.at("all")],
-        "v2 was wanted",
+        "expected v2",
       ],
-      [["eval", "--all-splits", measurements, ...of, "--output", folder.at("all")], "v2 was wanted"],
+      [["eval", "--all-splits", measurements, ...of, "--output", folder.at("all")], "expected v2"],
       [
         ["query", "likelihood", ...of, "--input", measurements, "--context", measurements],
         "stand by themselves",

@@ -89,15 +89,15 @@ export function requireAdaptable(
 ): void {
   if (!canAdapt(config)) {
     throw new UsageError(
-      "Cannot use --adapt: the model has no rows of addresses, one with them was wanted; leave it out, or train one " +
+      "Cannot use --adapt: the model has no rows of addresses, expected one with them; leave it out, or train one " +
         "with --set 'model.prefixVectors={\"rows\":65536}'",
     );
   }
   if (splitBy && !ADAPTABLE_SPLITS.includes(splitBy)) {
     throw new UsageError(
-      `Cannot use --adapt: the rows were split by ${splitBy}, ${
+      `Cannot use --adapt: the rows were split by ${splitBy}, expected ${
         ADAPTABLE_SPLITS.join(" | ")
-      } was wanted, which hold ` +
+      }, which hold ` +
         "out addresses; leave it out",
     );
   }

@@ -28,7 +28,7 @@ export interface ForecastOptions {
 export interface RttForecasts {
   /** Of which case. */
   caseIndex: Uint32Array;
-  /** How many measurements of context were wanted. */
+  /** The number of measurements of context. */
   numContext: Uint32Array;
   /** Median of the RTT given a reply, ms. */
   predictedMs: Float64Array;

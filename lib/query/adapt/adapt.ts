@@ -121,7 +121,7 @@ function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Flo
 export function requireRows({ config, weights }: RowModel): void {
   if (numAddressRows(config) > 0 && weights.has(ROW_KEYS)) return;
   throw new UserError(
-    "Cannot adapt the model: it has no rows of addresses, one with them was wanted; train one with " +
+    "Cannot adapt the model: it has no rows of addresses, expected one with them; train one with " +
       "--set 'model.prefixVectors={\"rows\":65536}'",
   );
 }

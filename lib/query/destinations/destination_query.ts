@@ -27,7 +27,7 @@ export function codeRangeOf(
   return [encodeRttCode(lowMs), encodeRttCode(highMs)];
 }
 
-/** The prefix length of a question. @throws {UserError} If it is none of the source's IP version. */
+/** The prefix length of a question. @throws {UserError} If it is invalid for the source's IP version. */
 export function prefixLengthOf(
   { source }: Pick<DestinationQuery, "source">,
   length: number | undefined,

@@ -89,7 +89,7 @@ function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
   const { source, destination, timeS } = query;
   if (source && destination && source.length !== destination.length) {
     throw new UserError(
-      "Cannot sample between addresses of different versions: two addresses of one version were wanted",
+      "Cannot sample between addresses of different versions: expected two addresses of one version",
     );
   }
   const out = new Uint16Array(sequenceLength + 1);

@@ -53,7 +53,7 @@ export interface PreparedQuery<Query extends ParsedQuestion>
 /**
  * Answers queries; those that the model cannot answer come out as bad lines.
  *
- * @param lines Queries and lines that are none, which are handed on.
+ * @param lines Queries, and lines that are not queries, which are handed on.
  * @returns What came of each line, in order.
  */
 export async function* answerQueries(

@@ -364,7 +364,7 @@ export interface PrefixAnswer extends Omit<AddressDraws, "pairs"> {
  * from the model within its prefix and whose destination is drawn within its own, given the source.
  *
  * @param asked As bytes or as text, such as `{ src: "10.2.0.0/16", dst: "198.51.100.7" }`.
- * @throws {UserError} If the prefixes are none, of different IP versions or the measurement does not fit the model's
+ * @throws {UserError} If the prefixes are invalid, of different IP versions or the measurement does not fit the model's
  *   sequence.
  * @throws {RangeError} If there are fewer than two draws.
  */
@@ -376,7 +376,7 @@ export async function rttBetweenPrefixes(
   const query = "source" in asked ? asked : parsePrefixQuestion(asked);
   const { numDraws = DEFAULT_NUM_DRAWS, seed = 0, onProgress = () => {} } = options;
   if (!(Number.isInteger(numDraws) && numDraws >= 2)) {
-    throw new RangeError(`Cannot draw ${numDraws} addresses: a whole number of at least 2 was wanted`);
+    throw new RangeError(`Cannot draw ${numDraws} addresses: expected a whole number of at least 2`);
   }
   if (isAddress(query.source) && isAddress(query.destination)) {
     const { source, destination } = query;

@@ -87,7 +87,7 @@ export class QuantileCalibration {
   static parse(text: string, path: string): QuantileCalibration {
     const { calibration: { shares }, run } = parseReport(text, path);
     if (!isRising(shares)) {
-      const wanted = `${CALIBRATION_LEVELS.length} numbers that rise from 0 to 1 were wanted`;
+      const wanted = `expected ${CALIBRATION_LEVELS.length} numbers that rise from 0 to 1`;
       throw new FormatError(`its calibration is damaged, ${wanted}; run eval again with --overwrite`, {
         path,
       });
@@ -109,9 +109,9 @@ export class QuantileCalibration {
       this.#model.sha256.slice(0, 12)
     }…)`;
     throw new FormatError(
-      `${found}, one of ${directory} (step ${state.step}, ${
+      `${found}, expected one of ${directory} (step ${state.step}, ${
         sha256.slice(0, 12)
-      }…) was wanted; run eval on that one`,
+      }…); run eval on that one`,
       { path },
     );
   }
@@ -164,7 +164,7 @@ function parseReport(text: string, path: string): z.infer<typeof reportSchema> {
   } catch (cause) {
     const isUnnamed = cause instanceof z.ZodError && cause.issues.every(({ path: [key] }) => key === "run");
     const found = isUnnamed ? "it does not say of which model it is" : "it holds no calibration";
-    const wanted = "the report.json of an eval whose data has a validation split was wanted";
+    const wanted = "expected the report.json of an eval whose data has a validation split";
     throw new FormatError(`${found}, ${wanted}; run eval${isUnnamed ? " again with --overwrite" : ""}`, {
       path,
       cause,

@@ -11,7 +11,7 @@ import { type ParsedQuestion, parseQuestion } from "./rtt_question.ts";
 import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 
 const COLUMNS = ["src", "dst", "time"];
-const WANTED = "one with src, dst and perhaps time and context was wanted";
+const WANTED = "expected one with src, dst and perhaps time and context";
 
 /** A line with a query. */
 export interface FileQuery extends ParsedQuestion {
@@ -72,7 +72,7 @@ function csvValues(text: string, columns: readonly string[]): Values {
   const cells = cellsOf(text, columns.length + 1);
   if (cells.length !== columns.length) {
     const found = cells.length > columns.length ? `more than ${columns.length}` : cells.length;
-    throw new UserError(`found ${found} values, ${columns.length} were wanted as in the header`);
+    throw new UserError(`found ${found} values, expected ${columns.length} as in the header`);
   }
   return Object.fromEntries(columns.map((name, i) => [name, cells[i]]));
 }
@@ -83,7 +83,7 @@ function headerOf(text: string, path: string): string[] {
   const isWhole = columns.includes("src") && columns.includes("dst");
   if (isKnown && isWhole && new Set(columns).size === columns.length) return columns;
   throw new FormatError(
-    `found ${JSON.stringify(shortened(text))}, JSON lines or a CSV header src,dst[,time] was wanted`,
+    `found ${JSON.stringify(shortened(text))}, expected JSON lines or a CSV header src,dst[,time]`,
     { path, place: "line 1" },
   );
 }

@@ -111,7 +111,7 @@ export class RttDistribution {
    * @throws {RangeError} If q is outside.
    */
   quantileMs(q: number): number {
-    if (!(q >= 0 && q <= 1)) throw new RangeError(`Cannot take quantile ${q}: 0 to 1 was wanted`);
+    if (!(q >= 0 && q <= 1)) throw new RangeError(`Cannot take quantile ${q}: expected 0 to 1`);
     return this.#rttReaching(q * this.#cumulative[this.#cumulative.length - 1]);
   }
 

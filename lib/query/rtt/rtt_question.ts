@@ -61,7 +61,7 @@ type Values = Partial<Record<string, unknown>>;
  * Reads a question.
  *
  * @param values An {@link RttQuestion}, or what stands for one in a file.
- * @throws {UserError} If it is none.
+ * @throws {UserError} If it is invalid.
  */
 export function parseQuestion(values: RttQuestion | Partial<Record<string, unknown>>): ParsedQuestion {
   const { src, dst, time, context } = fieldsOf(values, QUESTION_FIELDS);
@@ -74,7 +74,7 @@ export function parseQuestion(values: RttQuestion | Partial<Record<string, unkno
 /**
  * Reads a question between two addresses.
  *
- * @throws {UserError} If it is none, or about prefixes.
+ * @throws {UserError} If it is invalid, or about prefixes.
  */
 export function parseAddressQuestion(question: RttQuestion): RttQuery {
   const { source, destination, timeS, context } = parsePrefixQuestion(question);
@@ -83,7 +83,7 @@ export function parseAddressQuestion(question: RttQuestion): RttQuery {
     throw new UserError(
       `Cannot give one exact distribution for ${
         formatPrefix(prefix)
-      }: two addresses were wanted; use rttBetweenPrefixes`,
+      }: expected two addresses; use rttBetweenPrefixes`,
     );
   }
   return { source: source.bytes, destination: destination.bytes, timeS, context };
@@ -104,7 +104,7 @@ export function noteHostBits(text: string): string | undefined {
 function fieldsOf(values: Values | RttQuestion, fields: readonly string[]): Values {
   const unknown = Object.keys(values).find((name) => !fields.includes(name));
   if (unknown === undefined) return values as Values;
-  throw new UserError(`found ${shortened(unknown)}, only ${fields.join(", ")} were wanted`);
+  throw new UserError(`found ${shortened(unknown)}, expected only ${fields.join(", ")}`);
 }
 
 function prefixOf(name: string, value: unknown, notes: string[]): IpPrefix {
@@ -125,14 +125,14 @@ function addressOf(name: string, value: unknown): Uint8Array {
   const bytes = parseAddress(text);
   if (bytes) return bytes;
   throw new UserError(
-    `found ${name} ${shown(text)}, an IPv4 or IPv6 address was wanted${adviceOnName(text)}`,
+    `found ${name} ${shown(text)}, expected an IPv4 or IPv6 address${adviceOnName(text)}`,
   );
 }
 
 function textOf(name: string, value: unknown, wanted: string): string {
   if (typeof value === "string" && value !== "" && value.length <= MAX_ADDRESS_LENGTH) return value;
   const found = value === undefined || value === "" ? `no ${name}` : `${name} ${shown(value)}`;
-  throw new UserError(`found ${found}, an IPv4 or IPv6 ${wanted} was wanted`);
+  throw new UserError(`found ${found}, expected an IPv4 or IPv6 ${wanted}`);
 }
 
 /**
@@ -156,7 +156,7 @@ function timeOf(value: unknown): number | null {
 function measurementsOf(value: unknown, notes: string[]): TokenMeasurement[] | null {
   if (value === undefined || value === null) return null;
   if (!Array.isArray(value)) {
-    throw new UserError(`found context ${shown(value)}, an array of measurements was wanted`);
+    throw new UserError(`found context ${shown(value)}, expected an array of measurements`);
   }
   const measurements = value.map((each: unknown, i) => {
     try {
@@ -173,17 +173,17 @@ function measurementsOf(value: unknown, notes: string[]): TokenMeasurement[] | n
  * Reads a measurement.
  *
  * @param value A {@link QuestionMeasurement}, or what stands for one in a file.
- * @throws {UserError} If it is none.
+ * @throws {UserError} If it is invalid.
  */
 export function parseMeasurement(value: unknown): TokenMeasurement {
   if (typeof value !== "object" || value === null) {
-    throw new UserError("found no JSON object, one with src, dst, time and rtt was wanted");
+    throw new UserError("found no JSON object, expected one with src, dst, time and rtt");
   }
   const { src, dst, time, rtt } = fieldsOf(value as Values, MEASUREMENT_FIELDS);
   const source = addressOf("src", src);
   const destination = addressOf("dst", dst);
   if (source.length !== destination.length) {
-    throw new UserError("found addresses of different IP versions, two of one version were wanted");
+    throw new UserError("found addresses of different IP versions, expected two of one version");
   }
   return { source, destination, rttCode: rttCodeOf(rtt), timeS: timeOf(time) };
 }
@@ -192,7 +192,7 @@ function rttCodeOf(value: unknown): number | null {
   if (value === null) return null;
   if (typeof value === "number" && value >= 0 && value < Infinity) return encodeRttCode(value);
   const found = value === undefined ? "no rtt" : `rtt ${shown(value)}`;
-  throw new UserError(`found ${found}, ms of 0 or more, or null for no reply, was wanted`);
+  throw new UserError(`found ${found}, expected ms of 0 or more, or null for no reply`);
 }
 
 /** A value of JSON as a message shows it, however long or deep it is. */
@@ -204,7 +204,7 @@ export function shown(value: unknown): string {
 function inOrder(measurements: TokenMeasurement[], notes: string[]): TokenMeasurement[] {
   const timesS = measurements.map(({ timeS }) => timeS).filter((timeS) => timeS !== null);
   if (timesS.length > 0 && timesS.length < measurements.length) {
-    throw new UserError("found context with a time in some measurements only, in all or none was wanted");
+    throw new UserError("found context with a time in some measurements only, expected it in all or none");
   }
   if (timesS.every((timeS, i) => i === 0 || timeS >= timesS[i - 1])) return measurements;
   notes.push("the context is not in order of time: it was sorted");

@@ -89,7 +89,7 @@ function sentenceOf(fault: string): string {
 }
 
 /**
- * What is wrong with a value that a schema refused: the first field at fault, what was found there and what was wanted.
+ * What is wrong with a value that a schema refused: the first field at fault, what was found there and what is expected.
  *
  * @param refused The value, where it is known; else nothing is said of what was found.
  */
@@ -103,7 +103,7 @@ export function faultOf({ issues: [issue] }: z.core.$ZodError, refused?: { value
     const key = shown(issue.keys[0]);
     return `found ${name === "" ? key : `${key} in ${name}`}, ${issue.message}`;
   }
-  const wanted = wantedBy(issue);
+  const wanted = expectedBy(issue);
   if (!refused) return name === "" ? wanted : `${name}: ${wanted}`;
   const found = path.reduce(fieldOf, refused.value);
   if (found === undefined) return `found no ${name || "value"}, ${wanted}`;
@@ -115,28 +115,28 @@ function fieldOf(value: unknown, key: PropertyKey): unknown {
 }
 
 const TYPES: Readonly<Record<string, string>> = {
-  string: "text was wanted",
-  number: "a number was wanted",
-  int: "a whole number was wanted",
-  array: "an array was wanted",
-  tuple: "an array was wanted",
-  object: "a JSON object was wanted",
+  string: "expected text",
+  number: "expected a number",
+  int: "expected a whole number",
+  array: "expected an array",
+  tuple: "expected an array",
+  object: "expected a JSON object",
 };
 
-function wantedBy(issue: z.core.$ZodIssue): string {
+function expectedBy(issue: z.core.$ZodIssue): string {
   // A schema's own words.
-  if (issue.message.endsWith(" wanted")) return issue.message;
-  if (issue.code === "invalid_type") return TYPES[issue.expected] ?? `${issue.expected} was wanted`;
+  if (issue.message.startsWith("expected ")) return issue.message;
+  if (issue.code === "invalid_type") return TYPES[issue.expected] ?? `expected ${issue.expected}`;
   if (issue.code === "invalid_union") {
-    const ways = issue.errors.map(([first]) => wantedBy(first).replace(/ was wanted$/, ""));
-    return `${ways.join(" or ")} was wanted`;
+    const ways = issue.errors.map(([first]) => expectedBy(first).replace(/^expected /, ""));
+    return `expected ${ways.join(" or ")}`;
   }
-  if (issue.code === "too_small") return `at least ${boundOf(issue.origin, issue.minimum)} wanted`;
-  if (issue.code === "too_big") return `at most ${boundOf(issue.origin, issue.maximum)} wanted`;
+  if (issue.code === "too_small") return `expected at least ${boundOf(issue.origin, issue.minimum)}`;
+  if (issue.code === "too_big") return `expected at most ${boundOf(issue.origin, issue.maximum)}`;
   return issue.message;
 }
 
 function boundOf(origin: string, bound: number | bigint): string {
-  if (origin === "array") return bound === 1 ? "1 value was" : `${bound} values were`;
-  return `${bound} was`;
+  if (origin !== "array") return String(bound);
+  return bound === 1 ? "1 value" : `${bound} values`;
 }

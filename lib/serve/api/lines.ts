@@ -47,7 +47,7 @@ function jsonOf(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     if (error instanceof SyntaxError) {
-      throw new UserError("found no JSON, an object was wanted", { cause: error });
+      throw new UserError("found no JSON, expected a JSON object", { cause: error });
     }
     throw error;
   }

@@ -65,7 +65,7 @@ import { scoreMeasurements } from "./score_lines.ts";
  * Reads a question for destinations.
  *
  * @returns What answers it; it ends soon after the signal.
- * @throws {UserError} If it is none.
+ * @throws {UserError} If it is invalid.
  */
 function readDestinationsQuestion(
   model: PingModel,
@@ -440,8 +440,8 @@ export class PingService implements PingApi {
   }
 }
 
-/** @throws {ApiError} If a request of several is none. */
+/** @throws {ApiError} If a request of several is invalid. */
 function requireArray<T>(value: readonly T[]): readonly T[] {
   if (Array.isArray(value)) return value;
-  throw new ApiError(400, "Cannot answer: found no array, one was wanted");
+  throw new ApiError(400, "Cannot answer: found no array, expected one");
 }

@@ -48,7 +48,7 @@ export function withFullNames(value: unknown): unknown {
   const fields = new Map<string, unknown>(Object.entries(value));
   for (const [alias, name] of ALIASES) {
     if (!fields.has(alias)) continue;
-    if (fields.has(name)) throw new UserError(`found ${alias} and ${name}, one of the two was wanted`);
+    if (fields.has(name)) throw new UserError(`found ${alias} and ${name}, expected one of the two`);
     fields.set(name, fields.get(alias));
     fields.delete(alias);
   }
@@ -71,7 +71,7 @@ export interface AskedRtt {
  * Reads a question for an RTT.
  *
  * @param defaults What is wanted where the question does not say it.
- * @throws {UserError} If it is none.
+ * @throws {UserError} If it is invalid.
  */
 export function readRttQuestion(value: unknown, defaults: RttApiWanted = {}): AskedRtt {
   const { draws, seed, quantiles, at, cdf, ...question } = readFields(rttQuestionSchema, value);
@@ -103,13 +103,13 @@ export function readSource(question: Omit<Question, "dst_addr">): AskedSource {
   const { source, timeS, context } = parseQuestion(questionOf({ ...question, dst_addr: src_addr }));
   if (!isAddress(source)) {
     throw new UserError(
-      `found src_addr ${shown(src_addr)}, an IPv4 or IPv6 address was wanted${adviceOnName(src_addr)}`,
+      `found src_addr ${shown(src_addr)}, expected an IPv4 or IPv6 address${adviceOnName(src_addr)}`,
     );
   }
   return { source: source.bytes, timeS, context: context ?? [] };
 }
 
-/** Reads a measurement. @throws {UserError} If it is none. */
+/** Reads a measurement. @throws {UserError} If it is invalid. */
 export function readMeasurement(measurement: ApiMeasurement): TokenMeasurement {
   return parseMeasurement(measurementOf(measurement));
 }

@@ -13,12 +13,12 @@ import * as z from "zod";
 
 /** When: Unix seconds or ISO 8601; absent or null for any time. */
 const time = z.union([z.string(), z.number()]).nullish();
-const address = z.string({ error: "an IPv4 or IPv6 address was wanted" });
+const address = z.string({ error: "expected an IPv4 or IPv6 address" });
 const probability = z.number().min(0).max(1);
 
 /** An object that refuses other fields and says which ones it has. */
 function fields<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
-  const wanted = `only ${Object.keys(shape).join(", ")} were wanted`;
+  const wanted = `expected only ${Object.keys(shape).join(", ")}`;
   return z.strictObject(shape, {
     error: ({ code }) => code === "unrecognized_keys" ? wanted : undefined,
   });

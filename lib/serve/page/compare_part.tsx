@@ -140,7 +140,7 @@ function linesOf(text: string | undefined): string[] {
 
 /** What is wrong with a list of addresses; undefined if nothing is. */
 function faultOfLines(lines: readonly string[]): string | undefined {
-  if (lines.length === 0) return "Found nothing, addresses or prefixes were wanted, one a line";
+  if (lines.length === 0) return "Found nothing, expected addresses or prefixes, one a line";
   const wrong = lines.map((line) => ({ line, fault: faultOfPrefix(line) })).find(({ fault }) => fault);
   return wrong && `Cannot read ${wrong.line}: ${wrong.fault}`;
 }
@@ -159,7 +159,7 @@ export function ComparePart(part: PartProps) {
   const numCells = sources.length * destinations.length;
   if (numCells > MAX_CELLS) {
     faults.destinations =
-      `Found ${sources.length} × ${destinations.length} pairs, at most ${MAX_CELLS} were wanted`;
+      `Found ${sources.length} × ${destinations.length} pairs, expected at most ${MAX_CELLS}`;
   }
   const isRight = isAsked && Object.keys(faults).length === 0;
   const timestamp = questionTimeS(fields.time, askedAtMs) as number | null;

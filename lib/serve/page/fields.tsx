@@ -159,7 +159,7 @@ export function faultsOf(fields: Fields, addresses: readonly FieldName[], nowMs:
   const faults: Faults = {};
   for (const name of addresses) {
     const text = fields[name]?.trim() ?? "";
-    const fault = text === "" ? "an IPv4 or IPv6 address or prefix was wanted" : faultOfPrefix(text);
+    const fault = text === "" ? "expected an IPv4 or IPv6 address or prefix" : faultOfPrefix(text);
     if (fault) faults[name] = text === "" ? `Found nothing, ${fault}` : `Cannot read ${text}: ${fault}`;
   }
   const time = questionTimeS(fields.time, nowMs);

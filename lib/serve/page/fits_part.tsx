@@ -80,11 +80,11 @@ const SMALL = 0.001;
 
 function questionOf(fields: Fields, nowMs: number): { question: DestinationsApiQuestion; faults: Faults } {
   const faults = faultsOf(fields, ["src"], nowMs);
-  if (!faults.src && fields.src?.includes("/")) faults.src = "Found a prefix, one address was wanted";
+  if (!faults.src && fields.src?.includes("/")) faults.src = "Found a prefix, expected one address";
   const low = rttOf(fields.low);
   const high = fields.high?.trim() ? rttOf(fields.high) : low;
-  if (!(low >= 0)) faults.low = "An RTT in ms was wanted, such as 20";
-  if (!(high >= low)) faults.high = "An RTT in ms was wanted, at least the other one, or nothing";
+  if (!(low >= 0)) faults.low = "Expected an RTT in ms, such as 20";
+  if (!(high >= low)) faults.high = "Expected an RTT in ms, at least the other one, or nothing";
   const timestamp = questionTimeS(fields.time, nowMs) as number | null;
   return {
     question: {

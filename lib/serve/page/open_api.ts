@@ -77,7 +77,7 @@ async function ask(
   );
 }
 
-/** The detail of a problem (RFC 9457); undefined if the text is none. */
+/** The detail of a problem (RFC 9457); undefined if the text is not one. */
 function detailOf(text: string): string | undefined {
   try {
     const { detail } = JSON.parse(text) as { detail?: unknown };

@@ -291,7 +291,7 @@ function pingOfObject(
   const type = resultType(value);
   // A line of our own names may have a timestamp, too, and no list of replies.
   if (type === undefined || "rtt" in value) return pingOfRecord(value, source);
-  if (type !== "ping") throw new UserError(`a result of type ${type}, a ping was wanted`);
+  if (type !== "ping") throw new UserError(`a result of type ${type}, expected a ping`);
   const row = convertPing(value, { source: "auto", rtt: "mean" });
   if ("reason" in row) throw new UserError(`a ping result without use: ${row.reason}, ${row.detail}`);
   const [rttMs] = row.rttsMs;
@@ -311,14 +311,14 @@ function pingOfRecord(record: Record<string, unknown>, source: string): Omit<Pas
   };
   const [src, dst] = [textOf(NAMES.src) || source, textOf(NAMES.dst)];
   for (const [name, text] of [["source", src], ["destination", dst]]) {
-    if (!parseAddress(text)) throw new UserError(`found ${text || "no"} ${name}, an address was wanted`);
+    if (!parseAddress(text)) throw new UserError(`found ${text || "no"} ${name}, expected an address`);
   }
   const time = textOf(NAMES.time);
   const timeUs = time === "" ? { timeUs: null } : parseTimeUs(time);
   if ("fault" in timeUs) throw new UserError(`found the time ${time}: ${timeUs.fault}`);
   const rttText = textOf(NAMES.rtt).replace(/ ?ms$/, "");
   const rtt = NO_REPLY.includes(rttText.toLowerCase()) ? null : Number(rttText);
-  if (rtt !== null && !(rtt >= 0)) throw new UserError(`found the RTT ${rttText}, milliseconds were wanted`);
+  if (rtt !== null && !(rtt >= 0)) throw new UserError(`found the RTT ${rttText}, expected milliseconds`);
   const timestamp = timeUs.timeUs === null ? null : timeUs.timeUs / 1e6;
   return { src_addr: src, dst_addr: dst, timestamp, rtt };
 }

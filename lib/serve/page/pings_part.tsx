@@ -56,14 +56,14 @@ function questionOf(fields: Fields, nowMs: number): PingsQuestion {
   // Where no time is chosen, the pings' own time is asked for, and not the present.
   const timestamp = fields.time ? asked : last?.timestamp ?? asked;
   const dst = fields.dst?.trim() || last?.dst_addr || "";
-  if (src === "") faults.src = "Found no source, one was wanted: the output of ping does not say it";
+  if (src === "") faults.src = "Found no source, expected one: the output of ping does not say it";
   else if (faultOfPrefix(src)) faults.src = `Cannot read ${src}: ${faultOfPrefix(src)}`;
   if (dst !== "" && faultOfPrefix(dst)) faults.dst = `Cannot read ${dst}: ${faultOfPrefix(dst)}`;
-  if (!fields.pings?.trim()) faults.pings = "Found nothing, pings were wanted";
+  if (!fields.pings?.trim()) faults.pings = "Found nothing, expected pings";
   else if (pings.length === 0) {
     faults.pings = `Found no ping in it: ${pasted.faults[0]?.message ?? "no line says one"}`;
   } else if (pings.length > MAX_PINGS) {
-    faults.pings = `Found ${pings.length} pings, at most ${MAX_PINGS} were wanted`;
+    faults.pings = `Found ${pings.length} pings, expected at most ${MAX_PINGS}`;
   }
   return { pasted, src, dst, timestamp, faults };
 }

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 export interface Answer<T> {
   /** The answer, or what there is of it; while a new question is asked, the answer to the one before. */
   value: T | undefined;
-  /** Why there is none, for people. */
+  /** The reason for a missing answer, for people. */
   error: string | undefined;
   isBusy: boolean;
 }

@@ -86,9 +86,9 @@ async function faultOf(bytes: Uint8Array<ArrayBuffer>, { sha256 }: WeightFile): 
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   const found = Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
   if (found === sha256) return undefined;
-  return `its SHA-256 is ${found.slice(0, 12)}…, ${
+  return `its SHA-256 is ${found.slice(0, 12)}…, expected ${
     sha256.slice(0, 12)
-  }… was wanted: it was damaged or replaced`;
+  }…: it was damaged or replaced`;
 }
 
 async function downloaded(
@@ -101,7 +101,7 @@ async function downloaded(
   let loadedBytes = 0;
   const refuse = (found: string) =>
     new UserError(
-      `Cannot use the model from ${url.href}: found ${found} bytes, ${sizeBytes} were wanted; load the page again`,
+      `Cannot use the model from ${url.href}: found ${found} bytes, expected ${sizeBytes}; load the page again`,
     );
   try {
     const reader = body?.getReader();
@@ -195,7 +195,7 @@ async function requireAdapter(): Promise<GPUAdapter> {
   const wanted = globalThis.isSecureContext
     ? "open the page in a current Chrome, Edge, Firefox or Safari on a machine with a GPU"
     : "open it with https";
-  throw new UserError(`Cannot run the model here: ${found}, WebGPU was wanted; ${wanted}`);
+  throw new UserError(`Cannot run the model here: ${found}, expected WebGPU; ${wanted}`);
 }
 
 /** @throws {UserError} If a tensor of the model is larger than the GPU's buffers can be. */
@@ -205,9 +205,9 @@ function requireFitting({ model: { config } }: Site, adapter: GPUAdapter): void 
   const limitBytes = bufferLimitBytes(adapter);
   if (largestBytes <= limitBytes) return;
   throw new UserError(
-    `Cannot run the model here: its largest tensor has ${mib(largestBytes)}, at most ${
+    `Cannot run the model here: its largest tensor has ${mib(largestBytes)}, expected at most ${
       mib(limitBytes)
-    } was wanted ` +
+    } ` +
       "by this GPU; open the page on a larger machine, or ask for a smaller model",
   );
 }

@@ -138,7 +138,7 @@ Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => 
     [2, /option --stepss: .* did you mean steps\?.* \(of train\)/, "--set", 'train.args=["--stepss","9"]'],
     [
       2,
-      /--max-measurements few: an integer was wanted \(of eval\)/,
+      /--max-measurements few: expected an integer \(of eval\)/,
       "--set",
       'eval.args=["--max-measurements","few"]',
     ],

@@ -68,7 +68,7 @@ Deno.test("import fails with one line for every bad input", () =>
       [["--input", `${folder}/empty`], 1, "expected a file of RIPE Atlas results"],
       [["--input", `${folder}/cut.json`], 1, `Cannot read ${folder}/cut.json at byte 16`],
       [["--input", `${folder}/page.json`], 1, "it is not JSON"],
-      [["--input", `${folder}/cut.json`, "--rtt", "fastest"], 2, "mean | min | median | each was wanted"],
+      [["--input", `${folder}/cut.json`, "--rtt", "fastest"], 2, "expected mean | min | median | each"],
       [["--inptu", "x"], 2, "did you mean input?"],
       [[], 2, "--input P is missing"],
     ];

@@ -71,7 +71,7 @@ Deno.test("shard and probe-rows end with exit code 2 when the command line is wr
     assertFails([...paths, "--ratios", "80,20"], { code: 2, message: "--ratios 80,20" }),
     assertFails([...paths, "--split-by", "prefix"], {
       code: 2,
-      message: "probe | time | row | pair | destination | node was wanted",
+      message: "expected probe | time | row | pair | destination | node",
     }),
     assertFails([...paths, "--train-shard", "3"], { code: 2, message: "did you mean train-shards?" }),
   ]);

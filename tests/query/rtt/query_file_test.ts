@@ -70,8 +70,8 @@ Deno.test("readQueries() tells bad lines with number and reason and goes on", as
     "context[0]: found no dst",
   ]);
   const [few, many] = await read("src,dst\n1.2.3.4\n1.2.3.4,1.2.3.5,6,7,8\n");
-  assertEquals(gist(few), [2, "found 1 values, 2 were wanted as in the header"]);
-  assertEquals(gist(many), [3, "found more than 2 values, 2 were wanted as in the header"]);
+  assertEquals(gist(few), [2, "found 1 values, expected 2 as in the header"]);
+  assertEquals(gist(many), [3, "found more than 2 values, expected 2 as in the header"]);
 });
 
 Deno.test("readQueries() reads prefixes, and contexts of JSON lines", async () => {
@@ -126,7 +126,7 @@ Deno.test("readQueries() gives lines that are too long, too deep or no UTF-8 as 
       new TextEncoder().encode(`{"src":${"[".repeat(1e6)}${"]".repeat(1e6)},"dst":"::1"}`),
       "found src an array",
     ],
-    [Uint8Array.of(0x7b, 0xff, 0xfe, 0x7d), "found bytes that are no UTF-8"],
+    [Uint8Array.of(0x7b, 0xff, 0xfe, 0x7d), "found bytes that are not UTF-8"],
   ];
   for (const [bytes, message] of bad) {
     const lines = await read(around(bytes));
@@ -152,9 +152,7 @@ Deno.test("readLines() gives lines of any length up to the limit, and the number
       lines.map(({ text, fault }) => fault ?? text.length),
       lengths.map((length, i) => {
         const lengthBytes = length + (i % 2 ? 0 : 1);
-        return lengthBytes > 200_001
-          ? `found ${lengthBytes} bytes, at most 200001 a line were wanted`
-          : length;
+        return lengthBytes > 200_001 ? `found ${lengthBytes} bytes, expected at most 200001 a line` : length;
       }),
     );
   } finally {

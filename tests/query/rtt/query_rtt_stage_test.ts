@@ -62,5 +62,5 @@ Deno.test("query rtt refuses what is no prefix, RTT or number of draws in one li
 Deno.test("loadModel() refuses a folder without checkpoints and a model of another vocabulary", () =>
   withCheckpoint(async (folder, checkpoint) => {
     await assertRejects(() => loadModel(join(folder, "nowhere")), UserError, "nowhere");
-    await assertRejects(() => loadModel(checkpoint), FormatError, "vocabulary v1, v2 was wanted");
+    await assertRejects(() => loadModel(checkpoint), FormatError, "vocabulary v1, expected v2");
   }, { vocabulary: "v1" }));

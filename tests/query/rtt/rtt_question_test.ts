@@ -34,15 +34,15 @@ Deno.test("parseQuestion() reads a context, sorts it by time and says so", () =>
 Deno.test("parseQuestion() names what is wrong with a context", () => {
   const measurement = { ...PAIR, time: START_S, rtt: 5 };
   const cases: [unknown, string][] = [
-    ["recent", "an array of measurements was wanted"],
+    ["recent", "expected an array of measurements"],
     [[3], "context[0]: found no JSON object"],
     [[measurement, { ...measurement, rtt: -1 }], "context[1]: found rtt -1"],
     [[{ ...measurement, rtt: "5" }], 'found rtt "5"'],
     [[{ ...PAIR, time: START_S }], "found no rtt"],
     [[{ ...measurement, src: "10.0.0.0/8" }], 'found src "10.0.0.0/8"'],
     [[{ ...measurement, dst: "::1" }], "of different IP versions"],
-    [[{ ...measurement, tme: 3 }], "found tme, only src, dst, time, rtt were wanted"],
-    [[measurement, { ...PAIR, rtt: 5 }], "in all or none was wanted"],
+    [[{ ...measurement, tme: 3 }], "found tme, expected only src, dst, time, rtt"],
+    [[measurement, { ...PAIR, rtt: 5 }], "expected it in all or none"],
     [[{ ...measurement, time: "noon" }], 'context[0]: found time "noon"'],
     [
       [{ ...measurement, time: 1.7e12 }],
@@ -79,7 +79,7 @@ Deno.test("a question whose context is after its time, or 2^32 s before it, is r
   withTinyModel(async (model) => {
     const context = [{ ...PAIR, time: START_S, rtt: 12 }];
     const late = { ...PAIR, time: START_S - 1, context };
-    const refused = "in its context, none after it was wanted";
+    const refused = "in its context, expected none after it";
     await assertRejects(() => model.rttDistribution(late), UserError, refused);
     await assertRejects(
       () => rttBetweenPrefixes(model, { ...late, dst: "198.51.100.0/24" }),
@@ -107,7 +107,7 @@ Deno.test("questions as text get the answers of queries as bytes; prefixes have 
     await assertRejects(
       () => model.rttDistribution({ ...PAIR, dst: "198.51.100.0/24" }),
       UserError,
-      "198.51.100.0/24: two addresses were wanted",
+      "198.51.100.0/24: expected two addresses",
     );
     await assertRejects(
       () => model.rttDistribution({ src: "nowhere", dst: "::1" }),

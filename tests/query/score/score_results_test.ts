@@ -55,7 +55,7 @@ Deno.test("p-values of results drawn from the model are uniform, those of other 
     // The 1 % point of the statistic for n = 600 (Smirnov 1948) is 1.628 / sqrt(n).
     const critical = 1.628 / Math.sqrt(cases.length);
     const distance = kolmogorovSmirnov(pValues(scores));
-    assert(distance < critical, `${distance} from uniform, at most ${critical} was wanted`);
+    assert(distance < critical, `${distance} from uniform, expected at most ${critical}`);
     const moved = cases.map((each, i) => {
       const other = cases[(i + 61) % cases.length].measurement.rttCode;
       return { ...each, measurement: { ...each.measurement, rttCode: other === null ? 1 : null } };

@@ -28,19 +28,19 @@ function problemFrom(read: () => unknown): Problem {
 
 Deno.test("problemOf() gives what callers can mend as 400, an end as 503, and tells nothing of other errors", () => {
   const known = [
-    new UserError("found no src, one was wanted"),
+    new UserError("found no src, expected one"),
     new UsageError("Cannot use --src: it is none"),
     new FormatError("found nothing", { path: "a.json" }),
-    new ApiError(413, "Cannot read: found 2 MB, at most 1 MB was wanted"),
+    new ApiError(413, "Cannot read: found 2 MB, expected at most 1 MB"),
     AbortSignal.abort().reason,
     new DOMException("too late", "TimeoutError"),
     new InterruptedError("SIGTERM"),
   ].map(problemOf);
   assertEquals(known.map(({ status, title, detail }) => [status, title, detail]), [
-    [400, "Bad Request", "Cannot answer: found no src, one was wanted"],
+    [400, "Bad Request", "Cannot answer: found no src, expected one"],
     [400, "Bad Request", "Cannot use --src: it is none"],
     [400, "Bad Request", "Cannot read a.json: found nothing"],
-    [413, "Content Too Large", "Cannot read: found 2 MB, at most 1 MB was wanted"],
+    [413, "Content Too Large", "Cannot read: found 2 MB, expected at most 1 MB"],
     [
       503,
       "Service Unavailable",
@@ -68,53 +68,53 @@ Deno.test("problemOf() gives what callers can mend as 400, an end as 503, and te
   }
 });
 
-Deno.test("what a schema refuses is said in one line: the field, what was found, what was wanted", () => {
+Deno.test("what a schema refuses is said in one line: the field, what was found, what is expected", () => {
   const cases: [z.ZodType, unknown, string][] = [
-    [rttQuestionSchema, {}, "found no src_addr, an IPv4 or IPv6 address was wanted"],
-    [rttQuestionSchema, [], "found an array, a JSON object was wanted"],
-    [rttQuestionSchema, undefined, "found no value, a JSON object was wanted"],
-    [rttQuestionSchema, "x", 'found "x", a JSON object was wanted'],
-    [rttQuestionSchema, { ...QUESTION, src_addr: 7 }, "found src_addr 7, an IPv4 or IPv6 address was wanted"],
+    [rttQuestionSchema, {}, "found no src_addr, expected an IPv4 or IPv6 address"],
+    [rttQuestionSchema, [], "found an array, expected a JSON object"],
+    [rttQuestionSchema, undefined, "found no value, expected a JSON object"],
+    [rttQuestionSchema, "x", 'found "x", expected a JSON object'],
+    [rttQuestionSchema, { ...QUESTION, src_addr: 7 }, "found src_addr 7, expected an IPv4 or IPv6 address"],
     [
       rttQuestionSchema,
       { ...QUESTION, tiem: 1 },
-      'found "tiem", only src_addr, dst_addr, timestamp, context, quantiles, at, cdf, draws, seed were wanted',
+      'found "tiem", expected only src_addr, dst_addr, timestamp, context, quantiles, at, cdf, draws, seed',
     ],
     [
       rttQuestionSchema,
       { ...QUESTION, timestamp: [] },
-      "found timestamp an array, text or a number was wanted",
+      "found timestamp an array, expected text or a number",
     ],
-    [rttQuestionSchema, { ...QUESTION, quantiles: [0.5, 2] }, "found quantiles[1] 2, at most 1 was wanted"],
-    [rttQuestionSchema, { ...QUESTION, quantiles: [-1] }, "found quantiles[0] -1, at least 0 was wanted"],
-    [rttQuestionSchema, { ...QUESTION, quantiles: 0.5 }, "found quantiles 0.5, an array was wanted"],
+    [rttQuestionSchema, { ...QUESTION, quantiles: [0.5, 2] }, "found quantiles[1] 2, expected at most 1"],
+    [rttQuestionSchema, { ...QUESTION, quantiles: [-1] }, "found quantiles[0] -1, expected at least 0"],
+    [rttQuestionSchema, { ...QUESTION, quantiles: 0.5 }, "found quantiles 0.5, expected an array"],
     [
       rttQuestionSchema,
       { ...QUESTION, quantiles: Array(201).fill(0.5) },
-      "found quantiles an array, at most 200 values were wanted",
+      "found quantiles an array, expected at most 200 values",
     ],
-    [rttQuestionSchema, { ...QUESTION, cdf: 2.5 }, "found cdf 2.5, a whole number was wanted"],
-    [rttQuestionSchema, { ...QUESTION, draws: 1 }, "found draws 1, at least 2 was wanted"],
+    [rttQuestionSchema, { ...QUESTION, cdf: 2.5 }, "found cdf 2.5, expected a whole number"],
+    [rttQuestionSchema, { ...QUESTION, draws: 1 }, "found draws 1, expected at least 2"],
     [
       rttQuestionSchema,
       { ...QUESTION, context: [{ ...QUESTION, rtt: 1, prb_id: 7 }] },
-      'found "prb_id" in context[0], only src_addr, dst_addr, timestamp, rtt were wanted',
+      'found "prb_id" in context[0], expected only src_addr, dst_addr, timestamp, rtt',
     ],
     [
       rttQuestionSchema,
       { ...QUESTION, context: [{ ...QUESTION }] },
-      "found no context[0].rtt, a number was wanted",
+      "found no context[0].rtt, expected a number",
     ],
-    [rttQuestionSchema, { ...QUESTION, context: [3] }, "found context[0] 3, a JSON object was wanted"],
-    [measurementSchema, { ...QUESTION, rtt: "1" }, 'found rtt "1", a number was wanted'],
+    [rttQuestionSchema, { ...QUESTION, context: [3] }, "found context[0] 3, expected a JSON object"],
+    [measurementSchema, { ...QUESTION, rtt: "1" }, 'found rtt "1", expected a number'],
     [
       destinationsQuestionSchema,
       { src_addr: "192.0.2.1", rtt: [1] },
-      "found rtt an array, at least 2 values were wanted",
+      "found rtt an array, expected at least 2 values",
     ],
-    [destinationsQuestionSchema, { src_addr: "192.0.2.1", rtt: 5 }, "found rtt 5, an array was wanted"],
-    [scoreOptionsSchema, { context: "many" }, 'found context "many", a number was wanted'],
-    [scoreOptionsSchema, { context: "1001" }, 'found context "1001", at most 1000 was wanted'],
+    [destinationsQuestionSchema, { src_addr: "192.0.2.1", rtt: 5 }, "found rtt 5, expected an array"],
+    [scoreOptionsSchema, { context: "many" }, 'found context "many", expected a number'],
+    [scoreOptionsSchema, { context: "1001" }, 'found context "1001", expected at most 1000'],
   ];
   for (const [schema, value, expected] of cases) {
     const { status, detail } = problemFrom(() => readFields(schema, value));
@@ -143,9 +143,9 @@ Deno.test("src, dst and time stand for src_addr, dst_addr and timestamp, not bes
   );
   for (
     const [both, expected] of [
-      [{ ...long, src: short.src }, "found src and src_addr, one of the two was wanted"],
-      [{ ...short, timestamp: null }, "found time and timestamp, one of the two was wanted"],
-      [{ ...short, context: [{ ...long, dst: "::" }] }, "found dst and dst_addr, one of the two was wanted"],
+      [{ ...long, src: short.src }, "found src and src_addr, expected one of the two"],
+      [{ ...short, timestamp: null }, "found time and timestamp, expected one of the two"],
+      [{ ...short, context: [{ ...long, dst: "::" }] }, "found dst and dst_addr, expected one of the two"],
     ] as const
   ) {
     assertEquals(

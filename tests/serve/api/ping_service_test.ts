@@ -124,13 +124,13 @@ Deno.test("rttLines() answers lines in order as rtt() does, and tells of those i
       [
         "0.25,0.5",
         "0.9",
-        "found no JSON, an object was wanted",
+        "found no JSON, expected a JSON object",
         "0.25,0.5",
-        "found no dst_addr, an IPv4 or IPv6 address was wanted",
-        "found an array, a JSON object was wanted",
-        "found context[0].rtt -1, at least 0 was wanted",
-        "context[0]: found addresses of different IP versions, two of one version were wanted",
-        "Cannot ask about Unix time 1700000010: found a measurement of 1800000000 in its context, none after it was wanted",
+        "found no dst_addr, expected an IPv4 or IPv6 address",
+        "found an array, expected a JSON object",
+        "found context[0].rtt -1, expected at least 0",
+        "context[0]: found addresses of different IP versions, expected two of one version",
+        "Cannot ask about Unix time 1700000010: found a measurement of 1800000000 in its context, expected none after it",
         "0.25,0.5",
       ],
     );
@@ -268,7 +268,7 @@ Deno.test("destinations() gives those of rankDestinations()", () =>
     assertEquals(await Promise.all(refusals), [
       "Cannot ask for prefixes of 33 bits: expected 0 to 32 for the destinations of an IPv4 source",
       "Cannot ask for destinations at an RTT of 2..1 ms: expected 0 or more, the lesser first",
-      'Cannot answer: found src_addr "10.0.0.0/8", an IPv4 or IPv6 address was wanted',
+      'Cannot answer: found src_addr "10.0.0.0/8", expected an IPv4 or IPv6 address',
     ]);
   }));
 

@@ -29,7 +29,7 @@ Deno.test("httpApi() asks a server each operation, and throws what it says is wr
       assertEquals((await api.destinations(question)).prefix_length, 2);
       assertEquals((await api.model()).step, 3);
 
-      await assertRejects(() => api.rtt(wrong), Error, "two addresses of one version were wanted");
+      await assertRejects(() => api.rtt(wrong), Error, "expected two addresses of one version");
       const gone = AbortSignal.abort();
       await assertRejects(() => api.rtt(PAIR, gone), DOMException, "aborted");
     }

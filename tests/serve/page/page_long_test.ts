@@ -317,7 +317,7 @@ Deno.test({
         const { page } = await open(`#ask?src=${SRC}&dst=2001:db8::1`);
         assertMatch(
           await page.getByRole("alert").first().innerText(),
-          /two addresses of one version were wanted/,
+          /expected two addresses of one version/,
         );
       });
     });

@@ -156,7 +156,7 @@ Deno.test("parsePaste() tells wrong JSON with its line", () => {
   const { pings, faults } = parsePaste(text, OPTIONS);
   assertEquals(pings.map(({ rtt, line }) => [rtt, line]), [[null, 4], [5, 1]]);
   assertEquals(faults.map(({ line }) => line), [2, 3, 5]);
-  assertEquals(faults[1].message, "found nowhere destination, an address was wanted");
+  assertEquals(faults[1].message, "found nowhere destination, expected an address");
   assertStringIncludes(faults[2].message, "truncated");
 });
 

@@ -122,7 +122,7 @@ for (const isCalibrated of [false, true]) {
 }
 
 function assertNear(found: number, wanted: number, what: string): void {
-  assert(Math.abs(found - wanted) <= 1e-3 * wanted, `${what}: ${found}, ${wanted} was wanted`);
+  assert(Math.abs(found - wanted) <= 1e-3 * wanted, `${what}: ${found}, expected ${wanted}`);
 }
 
 Deno.test({
@@ -174,7 +174,7 @@ Deno.test({
       Deno.writeFileSync(path, bytes.map((byte, i) => i === bytes.length - 100 ? byte ^ 1 : byte));
       await refused("its SHA-256 is ", "damaged or replaced");
       Deno.writeFileSync(path, bytes.subarray(0, -1));
-      await refused(`found ${bytes.length - 1} bytes, ${bytes.length} were wanted`);
+      await refused(`found ${bytes.length - 1} bytes, expected ${bytes.length}`);
       Deno.removeSync(path);
       await refused("the server answered 404");
       const description = `${server.folder}/site.json`;
@@ -196,7 +196,7 @@ Deno.test({
       const page = await browser.newPage();
       const said = await statusOf(page, server.at("/"), /^Cannot/);
       assertStringIncludes(said, "Cannot run the model here: ");
-      assertStringIncludes(said, "WebGPU was wanted; open the page in a current Chrome");
+      assertStringIncludes(said, "expected WebGPU; open the page in a current Chrome");
       const insecure = await statusOf(page, server.at("/").replace("127.0.0.1", "site.test"), /^Cannot/);
       assertStringIncludes(insecure, "came neither by https nor from this machine");
       assertStringIncludes(insecure, "open it with https");

@@ -182,7 +182,7 @@ Deno.test({ name: "ranks that cannot train together are refused in one line", ig
   assertEquals(shared.code, 2);
   assertMatch(
     shared.lines[0],
-    /train.batchSize.*found 3, a multiple of the number of ranks \(2\) was wanted/,
+    /train.batchSize.*found 3, expected a multiple of the number of ranks \(2\)/,
   );
   const missing = await refused(["--mpi-library", "/nowhere/libmpi.so"]);
   assertEquals(missing.code, 1);
@@ -192,7 +192,7 @@ Deno.test({ name: "ranks that cannot train together are refused in one line", ig
   );
   const bytes = await refused(["--exchange-dtype", "i8"]);
   assertEquals(bytes.code, 2);
-  assertMatch(bytes.lines[0], /train.exchangeDtype.*found i8 for gradients, f32 or f16 was wanted/);
+  assertMatch(bytes.lines[0], /train.exchangeDtype.*found i8 for gradients, expected f32 or f16/);
   const profiled = await refused(["--profile"]);
   assertEquals(profiled.code, 2);
 });

@@ -76,9 +76,9 @@ Deno.test("pretokenize ends with 1 on bad input and with 2 on a wrong command li
     [args("in.parquet"), "make them with probe-rows, or add --vocab v1"],
     [args("rows.arrayrecord", ...v1), "probe rows have no msm_id"],
     [args("rows.arrayrecord", "--rtt-encoding", "log"), "vocabulary v2: it has only one encoding"],
-    [args("in.parquet", "--vocab", "v3"), "v1 | v2 was wanted"],
-    [args("in.parquet", ...v1, "--rtt-encoding", "logs"), "float64 | fixed | log | clipped was wanted"],
-    [args("rows.arrayrecord", "--sequence-length", "10"), "47 to 65535 was wanted"],
+    [args("in.parquet", "--vocab", "v3"), "expected v1 | v2"],
+    [args("in.parquet", ...v1, "--rtt-encoding", "logs"), "expected float64 | fixed | log | clipped"],
+    [args("rows.arrayrecord", "--sequence-length", "10"), "expected 47 to 65535"],
     [args("rows.arrayrecord", "--vocabs", "v2"), "did you mean vocab?"],
   ];
   for (const [args, message] of wrong) await assertFails(args, { code: 2, message });
