@@ -124,7 +124,7 @@ export {
 export { synthesize, type SynthOptions } from "./lib/data/synth/synthesize.ts";
 export { SyntheticTruth } from "./lib/data/synth/truth.ts";
 export type { Region } from "./lib/data/synth/cities.ts";
-export type { HostLaw, Place, RttLaw } from "./lib/data/synth/law.ts";
+export type { GeoPoint, HostLatency, LatencyModel } from "./lib/data/synth/latency_model.ts";
 export type { WorldHost } from "./lib/data/synth/hosts.ts";
 export type { WorldSystem } from "./lib/data/synth/systems.ts";
 export type { World, WorldOptions, WorldRoute } from "./lib/data/synth/world.ts";

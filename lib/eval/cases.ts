@@ -5,13 +5,13 @@
  * @module
  */
 import { getOrMake, partitionPoint } from "../base/collections.ts";
-import { NUM_RECALLED } from "../data/tokens/rtt_recall.ts";
+import { NUM_HISTORY_RTTS } from "../data/tokens/rtt_history.ts";
 import type { TokenMeasurement } from "../data/tokens/vocab_v2.ts";
 import { RowMeasurements, sourceKeyOf } from "./row_measurements.ts";
 import { pairNameOf, SourceHistory } from "../data/tokens/source_history.ts";
 import { FAILED_RTT_MS } from "../data/measurement/batch.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
-import { Breather } from "../io/threads/stage_hooks.ts";
+import { EventLoopPacer } from "../io/threads/stage_hooks.ts";
 import { drawDistinct, RandomStream } from "../base/random.ts";
 import type { EvalRows } from "./eval_rows.ts";
 import type { RttQuery } from "../query/query_tokens.ts";
@@ -52,8 +52,8 @@ class CaseHistory {
       return inOrder([...known, ...taken]).slice(-count || Infinity);
     };
     const isAnswered = (place: number) => rttMs[place] >= 0;
-    const answered = newestPlaces(ofPair.length, NUM_RECALLED, (i) => isAnswered(ofPair[i]));
-    this.#answered = join(this.#answered, answered.map((i) => ofPair[i]), NUM_RECALLED);
+    const answered = newestPlaces(ofPair.length, NUM_HISTORY_RTTS, (i) => isAnswered(ofPair[i]));
+    this.#answered = join(this.#answered, answered.map((i) => ofPair[i]), NUM_HISTORY_RTTS);
     this.#ofPair = join(this.#ofPair, [...ofPair.slice(-this.maxContext || Infinity)], this.maxContext);
     let next = ofPair.length - 1;
     const isOther = (place: number) => place !== ofPair[next] || next-- < 0;
@@ -61,7 +61,7 @@ class CaseHistory {
     this.#numSeen += eventTimeUs.length;
   }
 
-  /** The newest RTTs of the pair, oldest first, as many as are recalled. */
+  /** The newest RTTs of the pair, oldest first, as many as the history features use. */
   recent(): TokenMeasurement[] {
     return this.#answered.map(({ measurement }) => measurement);
   }
@@ -101,7 +101,7 @@ export interface EvalCase {
   history: readonly TokenMeasurement[];
   /**
    * The newest RTTs of the pair that may be used, oldest first, whatever the number of context measurements. By default
-   * the model uses those that it recalls itself.
+   * the model uses those that it remembers itself.
    */
   recent?: readonly TokenMeasurement[];
 }
@@ -132,14 +132,14 @@ interface CaseInProgress extends Omit<EvalCase, "history" | "recent"> {
  * @throws {FormatError} If a row cannot be read.
  */
 export async function drawCases(rows: EvalRows, options: CaseOptions): Promise<EvalCase[]> {
-  const breather = new Breather(options);
+  const pacer = new EventLoopPacer(options);
   const chosen = chooseMeasurements(rows.heldOut, options);
   const history = rows.history === "all" ? [rows.training, ...rows.others, rows.heldOut] : [rows.training];
   const total = chosen.size + history.reduce((sum, { numRows }) => sum + numRows, 0);
   let done = 0;
   const onRow = async () => {
     options.onProgress?.(++done, total);
-    await breather.breathe();
+    await pacer.yieldToEventLoop();
   };
   const cases: CaseInProgress[] = [];
   for (const [row, indexes] of chosen) {

@@ -8,7 +8,7 @@ import { shortened, UsageError } from "../base/errors.ts";
 import { readMeasurements, surveyInputs } from "../data/measurement_files/parquet_reader.ts";
 import { RejectLog } from "../data/measurement_files/rejects.ts";
 import type { GroupKey } from "../data/probe_rows/external_sort/probe_columns.ts";
-import { Breather, type StageHooks } from "../io/threads/stage_hooks.ts";
+import { EventLoopPacer, type StageHooks } from "../io/threads/stage_hooks.ts";
 import { SPLIT_MODES, type SplitMode } from "../data/probe_rows/splits.ts";
 
 /** A split, and the percent of its rows, sources, pairs, … that it holds out of the training. */
@@ -52,7 +52,7 @@ export async function surveyMeasurements(
   paths: readonly string[],
   { signal, onProgress }: StageHooks = {},
 ): Promise<MeasurementSurvey> {
-  const breather = new Breather({ signal });
+  const pacer = new EventLoopPacer({ signal });
   const total = (await surveyInputs(paths)).numRows;
   const [sources, destinations] = [new Set<string>(), new Set<string>()];
   const remember = (known: Set<string>, addresses: readonly string[]) => {
@@ -74,7 +74,7 @@ export async function surveyMeasurements(
     if (!batch.prbId || batch.prbId.includes(NaN)) hasProbes = false;
     numRows += batch.numRows;
     onProgress?.("looking at the measurements", numRows, total);
-    await breather.breathe();
+    await pacer.yieldToEventLoop();
   }
   return {
     numRows,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { RttRecall } from "../data/tokens/rtt_recall.ts";
+import type { RttHistory } from "../data/tokens/rtt_history.ts";
 import { named } from "../base/errors.ts";
 import {
   type AddressState,
@@ -18,7 +18,7 @@ import {
   RowTable,
 } from "./row_table.ts";
 import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "./model_config.ts";
-import { PairHistory, recallTimed, type SequenceMemory, type TimedRtt } from "./pair_history.ts";
+import { PairHistory, type SequenceMemory, timedHistory, type TimedRtt } from "./pair_history.ts";
 import { NodeCoordinates } from "./node_coordinates.ts";
 import type { RttEstimate } from "./selected_rows.ts";
 
@@ -35,7 +35,7 @@ export interface RowUse {
    * The history features where an RTT comes next; null: none; undefined: those of {@link recent}. The same for all
    * tokens of a sequence.
    */
-  readonly recall?: RttRecall | null | undefined;
+  readonly rttHistory?: RttHistory | null | undefined;
   /** The newest RTTs of the pair, oldest first (default: those stored in the model, then those of the sequence). */
   readonly recent?: readonly TimedRtt[] | undefined;
 }
@@ -172,17 +172,17 @@ export class AddressRows {
   }
 
   /** @internal The history features of a pair. */
-  recallOf(
+  historyOf(
     { hash1, row, isUnknown }: PairState,
-    { recall, recent }: RowUse,
+    { rttHistory, recent }: RowUse,
     memory: SequenceMemory,
-  ): RttRecall | undefined {
+  ): RttHistory | undefined {
     if (!this.#pairs || !this.#history) return undefined;
-    if (recall !== undefined) return isUnknown ? undefined : recall ?? undefined;
+    if (rttHistory !== undefined) return isUnknown ? undefined : rttHistory ?? undefined;
     const { timeS } = memory;
     const newer = recent ?? memory.rttsOf(hash1);
-    if (recent || row === NO_ROW) return recallTimed(newer, timeS);
-    return this.#history.recall(row - this.#pairs.firstRow, { timeS, newer });
+    if (recent || row === NO_ROW) return timedHistory(newer, timeS);
+    return this.#history.rttHistory(row - this.#pairs.firstRow, { timeS, newer });
   }
 
   /** @internal The estimate of a pair by coordinates. */

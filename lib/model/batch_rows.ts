@@ -8,7 +8,7 @@ import { tokenRows } from "../tensor/ops/embedding.ts";
 import { mix } from "../base/random.ts";
 import { type AddressRows, ROWS_PER_TOKEN } from "./address_rows.ts";
 import { type ModelConfig, type ModelExtent, numAddressRows } from "./model_config.ts";
-import { PACKED_RECALL, unpackRecall } from "../data/tokens/rtt_recall.ts";
+import { PACKED_HISTORY, unpackHistory } from "../data/tokens/rtt_history.ts";
 import { RTT_START } from "../data/tokens/vocab_v2.ts";
 import { RowCursor } from "./row_cursor.ts";
 import { NO_ROW } from "./row_table.ts";
@@ -24,10 +24,10 @@ export interface ModelBatch {
   /** First position of the sequence that a position may attend to. */
   readonly segmentStart: Uint16Array;
   /**
-   * (B, T, 2): where an RTT comes next, the history features of its pair, see `packRecall`; 0 for none. If absent,
+   * (B, T, 2): where an RTT comes next, the history features of its pair, see `packHistory`; 0 for none. If absent,
    * training uses none, and otherwise those stored in the model are used.
    */
-  readonly recalls?: Uint32Array;
+  readonly histories?: Uint32Array;
 }
 
 /** The largest number of rows that a step can use: a measurement has fewer different rows than tokens. */
@@ -53,7 +53,7 @@ export function numRowUses({ batchSize, sequenceLength }: ModelExtent): number {
  * @returns (B, T, ROWS_PER_TOKEN), `NO_ROW` for none.
  */
 export function rowsOfBatch(
-  { tokens, segmentStart, recalls }: ModelBatch,
+  { tokens, segmentStart, histories }: ModelBatch,
   addressRows: AddressRows,
   { sequenceLength, isTraining }: { sequenceLength: number; isTraining: boolean },
 ): Uint32Array<ArrayBuffer> {
@@ -65,9 +65,11 @@ export function rowsOfBatch(
       cursor = new RowCursor(addressRows);
       if (isTraining) context = contextNumber(tokens, segmentStart, i, sequenceLength);
     }
-    const given = recalls && tokens[i] === RTT_START ? unpackRecall(recalls, i * PACKED_RECALL) : undefined;
-    const recall = recalls || isTraining ? given ?? null : undefined;
-    cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN, { isTraining, context, recall });
+    const given = histories && tokens[i] === RTT_START
+      ? unpackHistory(histories, i * PACKED_HISTORY)
+      : undefined;
+    const rttHistory = histories || isTraining ? given ?? null : undefined;
+    cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN, { isTraining, context, rttHistory });
   }
   return rows;
 }
@@ -164,7 +166,7 @@ export function shareOf(batch: ModelBatch, numSequences: number, share: Share): 
     targets: shareOfRows(batch.targets, numSequences, share),
     lossMask: shareOfRows(batch.lossMask, numSequences, share),
     segmentStart: shareOfRows(batch.segmentStart, numSequences, share),
-    ...(batch.recalls ? { recalls: shareOfRows(batch.recalls, numSequences, share) } : {}),
+    ...(batch.histories ? { histories: shareOfRows(batch.histories, numSequences, share) } : {}),
   };
 }
 

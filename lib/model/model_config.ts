@@ -103,7 +103,7 @@ export interface RowsConfig {
 
 /** The table of rows of pairs. */
 export interface PairRowsConfig extends RowsConfig {
-  /** Whether the newest RTTs of a pair are input features, see lib/data/tokens/rtt_recall.ts. */
+  /** Whether the newest RTTs of a pair are input features, see lib/data/tokens/rtt_history.ts. */
   history: boolean;
 }
 

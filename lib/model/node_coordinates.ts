@@ -29,7 +29,7 @@ export interface CoordinatesConfig {
 }
 
 /** The coordinates of an address that was not fitted. */
-export type NodePlace = NewNode;
+export type LocatedNode = NewNode;
 
 /** The name of the keys' entry in a checkpoint. */
 export const COORDINATE_KEYS = "coordinates.keys";
@@ -102,8 +102,8 @@ export class NodeCoordinates {
   }
 
   /** Whether the RTTs of a node can be estimated. */
-  hasPlace(node: number): boolean {
-    return node !== NO_ROW && (this.#coordinates?.hasPlace(node) ?? false);
+  hasCoordinates(node: number): boolean {
+    return node !== NO_ROW && (this.#coordinates?.hasCoordinates(node) ?? false);
   }
 
   /**
@@ -116,13 +116,13 @@ export class NodeCoordinates {
   locate(
     known: readonly { node: number; rttMs: number }[],
     without: ReadonlySet<number>,
-  ): NodePlace | undefined {
-    const usable = known.filter(({ node }) => this.hasPlace(node) && !without.has(node));
+  ): LocatedNode | undefined {
+    const usable = known.filter(({ node }) => this.hasCoordinates(node) && !without.has(node));
     return usable.length === 0 ? undefined : this.#coordinates?.locate(usable, without);
   }
 
   /** Gives nodes the coordinates found by {@link locate}. The loaded weights do not change. */
-  put(places: ReadonlyMap<number, NodePlace>): void {
+  put(places: ReadonlyMap<number, LocatedNode>): void {
     if (!this.#coordinates || places.size === 0) return;
     this.#coordinates = Coordinates.load(this.#coordinates.size, this.#coordinates.save());
     for (const [node, place] of places) this.#coordinates.put(node, place);
@@ -145,7 +145,7 @@ export class NodeCoordinates {
     if (!coordinates || (a === b && a !== NO_ROW)) return undefined;
     const fold = isTraining && a !== NO_ROW && b !== NO_ROW ? coordinates.foldOf(a, b) : this.config.folds;
     const [placeA, placeB] = [a, b].map((node, i) => {
-      const isKnown = node !== NO_ROW && !hidden[i] && coordinates.hasPlace(node, fold);
+      const isKnown = node !== NO_ROW && !hidden[i] && coordinates.hasCoordinates(node, fold);
       return isKnown ? node : coordinates.typical;
     });
     const estimate = coordinates.estimate(placeA, placeB, fold);

@@ -4,7 +4,7 @@
  * @module
  */
 import { ensure } from "../base/errors.ts";
-import { NUM_RECALLED, recallRtts, type RttRecall } from "../data/tokens/rtt_recall.ts";
+import { NUM_HISTORY_RTTS, type RttHistory, rttHistoryOf } from "../data/tokens/rtt_history.ts";
 import {
   BYTE_BASE,
   RTT_START,
@@ -14,7 +14,7 @@ import {
 } from "../data/tokens/vocab_v2.ts";
 
 /** Values of a pair in a checkpoint: its RTT codes, oldest first, and the time of the newest in two parts. */
-export const HISTORY_LENGTH = NUM_RECALLED + 2;
+export const HISTORY_LENGTH = NUM_HISTORY_RTTS + 2;
 /** Times are stored as quotient and remainder by it, which float32 holds exactly. */
 const TIME_PART = 2 ** 20;
 
@@ -26,9 +26,9 @@ export interface TimedRtt {
 }
 
 /** The history features of some RTTs. @param rtts Oldest first. @param timeS The time of the predicted RTT. */
-export function recallTimed(rtts: readonly TimedRtt[], timeS: number | null): RttRecall | undefined {
-  const newest = rtts.slice(-NUM_RECALLED).reverse();
-  return recallRtts(
+export function timedHistory(rtts: readonly TimedRtt[], timeS: number | null): RttHistory | undefined {
+  const newest = rtts.slice(-NUM_HISTORY_RTTS).reverse();
+  return rttHistoryOf(
     newest.map(({ rttCode }) => rttCode),
     newest.length,
     gapS(timeS, newest[0]?.timeS ?? null),
@@ -42,20 +42,20 @@ function gapS(a: number | null, b: number | null): number | null {
 
 /** The newest RTT codes of every pair. */
 export class PairHistory {
-  /** (pairs, NUM_RECALLED), newest first, 0 for none. */
+  /** (pairs, NUM_HISTORY_RTTS), newest first, 0 for none. */
   readonly #codes: Uint16Array;
   /** (pairs): the time of the newest, Unix seconds, 0 for none. */
   readonly #timesS: Float64Array;
 
   constructor(numPairs: number) {
-    this.#codes = new Uint16Array(numPairs * NUM_RECALLED);
+    this.#codes = new Uint16Array(numPairs * NUM_HISTORY_RTTS);
     this.#timesS = new Float64Array(numPairs);
   }
 
   /** Adds the newest RTT of a pair; a full history drops its oldest. */
   add(pair: number, { rttCode, timeS }: TimedRtt): void {
-    const first = pair * NUM_RECALLED;
-    this.#codes.copyWithin(first + 1, first, first + NUM_RECALLED - 1);
+    const first = pair * NUM_HISTORY_RTTS;
+    this.#codes.copyWithin(first + 1, first, first + NUM_HISTORY_RTTS - 1);
     this.#codes[first] = rttCode;
     this.#timesS[pair] = timeS ?? 0;
   }
@@ -67,16 +67,16 @@ export class PairHistory {
    *   later than the history are ignored.
    * @returns Undefined if no RTT is known.
    */
-  recall(
+  rttHistory(
     pair: number,
     { timeS = null, newer = [] }: { timeS?: number | null; newer?: readonly TimedRtt[] } = {},
-  ): RttRecall | undefined {
-    const known = this.#codes.subarray(pair * NUM_RECALLED, (pair + 1) * NUM_RECALLED);
+  ): RttHistory | undefined {
+    const known = this.#codes.subarray(pair * NUM_HISTORY_RTTS, (pair + 1) * NUM_HISTORY_RTTS);
     const knownTimeS = this.#timesS[pair];
     const added = newer.filter((rtt) => rtt.timeS === null || rtt.timeS > knownTimeS);
     const codes = [...added.map(({ rttCode }) => rttCode).reverse(), ...known.filter((code) => code > 0)];
     const newestS = added.at(-1)?.timeS ?? (knownTimeS > 0 ? knownTimeS : null);
-    return recallRtts(codes, codes.length, gapS(timeS, newestS));
+    return rttHistoryOf(codes, codes.length, gapS(timeS, newestS));
   }
 
   /** The history in the form of checkpoints, (pairs, {@link HISTORY_LENGTH}), 0 for none. */
@@ -84,7 +84,7 @@ export class PairHistory {
     const numPairs = this.#timesS.length;
     const saved = new Float32Array(numPairs * HISTORY_LENGTH);
     for (let pair = 0; pair < numPairs; pair++) {
-      const codes = this.#codes.slice(pair * NUM_RECALLED, (pair + 1) * NUM_RECALLED).reverse();
+      const codes = this.#codes.slice(pair * NUM_HISTORY_RTTS, (pair + 1) * NUM_HISTORY_RTTS).reverse();
       const timeS = this.#timesS[pair];
       saved.set([...codes, Math.floor(timeS / TIME_PART), timeS % TIME_PART], pair * HISTORY_LENGTH);
     }
@@ -97,9 +97,9 @@ export class PairHistory {
     ensure(saved.length === numPairs * HISTORY_LENGTH, `${saved.length} numbers of pairs`);
     for (let pair = 0; pair < numPairs; pair++) {
       const first = pair * HISTORY_LENGTH;
-      const codes = saved.slice(first, first + NUM_RECALLED).reverse();
-      this.#codes.set(codes, pair * NUM_RECALLED);
-      this.#timesS[pair] = saved[first + NUM_RECALLED] * TIME_PART + saved[first + NUM_RECALLED + 1];
+      const codes = saved.slice(first, first + NUM_HISTORY_RTTS).reverse();
+      this.#codes.set(codes, pair * NUM_HISTORY_RTTS);
+      this.#timesS[pair] = saved[first + NUM_HISTORY_RTTS] * TIME_PART + saved[first + NUM_HISTORY_RTTS + 1];
     }
   }
 }
@@ -157,7 +157,7 @@ export class SequenceMemory {
       if (this.#isShared) this.#rtts = new Map(this.#rtts);
       this.#isShared = false;
       const rtt = { rttCode: this.#rttCode, timeS: this.timeS };
-      this.#rtts.set(pair, [...this.rttsOf(pair), rtt].slice(-NUM_RECALLED));
+      this.#rtts.set(pair, [...this.rttsOf(pair), rtt].slice(-NUM_HISTORY_RTTS));
     }
     this.timeS = null;
     this.#rttCode = 0;

@@ -63,7 +63,7 @@ export class RowCursor {
     rows.fill(NO_ROW, at, at + ROWS_PER_TOKEN);
     const isByte = token >= BYTE_BASE && token < VOCAB_SIZE;
     // Given history features do not depend on the sequence.
-    if (use.recall === undefined) this.#memory.read(token);
+    if (use.rttHistory === undefined) this.#memory.read(token);
     if (isByte && this.#isFirstRttByte) {
       this.#readResult(rows, at);
       if (this.#known) this.#writeSelected(rows, at, rowsBeforeSecondByte(this.#known, token - BYTE_BASE));
@@ -88,7 +88,7 @@ export class RowCursor {
         this.#open = this.#destination = this.#begin(token === DST_IPV4 ? 4 : 16);
         break;
       case RTT_START:
-        this.#known = this.#pair && (this.#rows.recallOf(this.#pair, use, this.#memory) ??
+        this.#known = this.#pair && (this.#rows.historyOf(this.#pair, use, this.#memory) ??
           this.#rows.estimateOf(this.#pair, use));
         this.#readResult(rows, at);
         if (this.#known) this.#writeSelected(rows, at, rowsBeforeFirstByte(this.#known));

@@ -6,7 +6,7 @@
  * @module
  */
 import { encodeRttCode } from "../data/tokens/rtt_code.ts";
-import { NUM_AGES, NUM_SPREADS, type RttRecall } from "../data/tokens/rtt_recall.ts";
+import { NUM_AGES, NUM_SPREADS, type RttHistory } from "../data/tokens/rtt_history.ts";
 
 /** An RTT estimated by coordinates, and the error of its logarithm. */
 export interface RttEstimate {
@@ -17,7 +17,7 @@ export interface RttEstimate {
 }
 
 /** The known data about an RTT to predict. */
-export type KnownRtt = RttRecall | RttEstimate;
+export type KnownRtt = RttHistory | RttEstimate;
 
 // The first row of each group of the rows of one code.
 const FIRST_BYTE = 0;

@@ -27,7 +27,7 @@ export interface RttQuery {
   /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
   context: readonly TokenMeasurement[];
   /**
-   * The newest measurements of the same addresses before, oldest first, whose RTTs are recalled; by default what the
+   * The newest measurements of the same addresses before, oldest first, whose RTTs are the history of the pair; by default what the
    * model remembers from training, then those in the context.
    */
   recent?: readonly TokenMeasurement[];

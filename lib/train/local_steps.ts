@@ -19,7 +19,7 @@ import type { Transformer } from "../model/transformer.ts";
 import { CompressedSum } from "./mpi/compressed_sum.ts";
 import type { Optimizer } from "./optim/optimizer.ts";
 import type { ResumableCheckpoint } from "./checkpoint_files.ts";
-import { agreeOn, checkSameWeights, type RankSums, type StepWork } from "./ranks.ts";
+import { allAgree, checkSameWeights, type RankSums, type StepWork } from "./ranks.ts";
 import type { TrainConfig } from "./schema.ts";
 
 // What each rank of local steps keeps for itself: a file of each rank in the folder of a checkpoint. As many ranks
@@ -165,7 +165,7 @@ export class LocalSteps implements StepWork {
 
   /** Stops only after steps at which all ranks have the same weights. */
   async agree(own: Parameters<StepWork["agree"]>[0]): ReturnType<StepWork["agree"]> {
-    const wishes = await agreeOn(this, own);
+    const wishes = await allAgree(this, own);
     const isShared = this.#step % this.#config.syncEverySteps === 0;
     return isShared ? wishes : { stop: undefined, isOutOfTime: false, isDue: wishes.isDue };
   }

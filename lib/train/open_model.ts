@@ -14,7 +14,7 @@ import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "./optim/optimizer.ts";
 import type { AddressCounts } from "../data/addresses/known_addresses.ts";
-import { claimRows } from "./claimed_rows.ts";
+import { claimRows } from "./autosize.ts";
 import { type RunConfig, trainingExtent } from "./run_config.ts";
 import { innerState } from "./local_steps.ts";
 import type { LoadedCheckpoint } from "./checkpoint_files.ts";

@@ -22,7 +22,10 @@ export interface RankSums {
 }
 
 /** A single process. */
-export const ALONE: RankSums = { share: { rank: 0, size: 1 }, sum: (values) => Promise.resolve(values) };
+export const SINGLE_PROCESS: RankSums = {
+  share: { rank: 0, size: 1 },
+  sum: (values) => Promise.resolve(values),
+};
 
 /** An error of all ranks that one of them reports. The others have its exit code and an empty message. */
 export class AgreedError extends UserError {
@@ -153,7 +156,7 @@ export interface StepWork extends RankSums {
 }
 
 /** Joins the wishes of all ranks: what one wishes, all do. */
-export async function agreeOn(
+export async function allAgree(
   ranks: RankSums,
   { stop, isOutOfTime, isDue }: StepWishes<InterruptedError>,
 ): Promise<StepWishes<UserError>> {

@@ -58,7 +58,7 @@ export async function openRun(path: string, ranks: Communicator | undefined): Pr
  * @param options As for {@link chooseStart}.
  * @throws {UserError} If the run cannot start so.
  */
-export async function agreeOnStart(
+export async function allAgreeOnStart(
   run: RunFolder | undefined,
   wanted: RunIdentity,
   options: StartOptions & { fresh?: boolean; onLog: (line: string) => void; ranks: Communicator | undefined },

@@ -13,7 +13,7 @@ import { LOSS_SCALE } from "../tensor/ops/clip.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { CheckpointState } from "./checkpoint_files.ts";
 import type { MetricsRecord, ScalarLog } from "./metrics.ts";
-import { ALONE, type RankSums } from "./ranks.ts";
+import { type RankSums, SINGLE_PROCESS } from "./ranks.ts";
 
 /** What the host knows of a step when it submits it. */
 export interface StepFacts {
@@ -79,7 +79,7 @@ export class StepJournal {
     this.#numbers = gpu.tensor("step numbers", [MAX_PENDING_STEPS, this.#sources.length]);
     this.#scalars = options.scalars;
     this.#logEverySteps = options.logEverySteps;
-    this.#ranks = options.ranks ?? ALONE;
+    this.#ranks = options.ranks ?? SINGLE_PROCESS;
     const { losses = [], numSkippedSteps = 0, numSkippedInRow = 0 } = options.state ?? {};
     this.#state = { losses: [...losses], numSkippedSteps, numSkippedInRow };
   }

@@ -15,7 +15,7 @@ import type { Optimizer } from "./optim/optimizer.ts";
 import type { ResumableCheckpoint } from "./checkpoint_files.ts";
 import type { RunConfig } from "./run_config.ts";
 import { LocalSteps } from "./local_steps.ts";
-import { agreeOn, ALONE, checkSameWeights, type RankSums, type StepWork } from "./ranks.ts";
+import { allAgree, checkSameWeights, type RankSums, SINGLE_PROCESS, type StepWork } from "./ranks.ts";
 
 // Sums gradients over the ranks, in buckets that are sent while the backward pass still runs (Li et al., PyTorch
 // Distributed, VLDB 2020, section 3.2.3).
@@ -190,7 +190,7 @@ export async function openWork(
 
 function workAlone({ model, optimizer }: StepParts): StepWork {
   return {
-    ...ALONE,
+    ...SINGLE_PROCESS,
     add: (batch, { numTargets }) => model.accumulate(batch, 1 / numTargets),
     finish: (stepIndex) => Promise.resolve(optimizer.step(stepIndex)),
     agree: (own) => Promise.resolve(own),
@@ -213,7 +213,7 @@ function workTogether(
       await exchange.finish();
       optimizer.step(stepIndex);
     },
-    agree: (own) => agreeOn(sums, own),
+    agree: (own) => allAgree(sums, own),
     numShared: () => 1,
     state: new Map(),
     checkWeights: (weights, step) => checkSameWeights(ranks, weights, step),

@@ -5,7 +5,7 @@
  */
 import { join, relative } from "@std/path";
 import { writeFileAtomic } from "../io/files/atomic.ts";
-import { fitConfig } from "./claimed_rows.ts";
+import { fitConfig } from "./autosize.ts";
 import { formatCount, formatSeconds } from "../base/text.ts";
 import { type CheckedOutputs, checkOutputs } from "../io/files/checked_outputs.ts";
 import { CHECKPOINTS } from "../io/files/checkpoint_folder.ts";
@@ -25,7 +25,7 @@ import { readMetrics, type ScalarLog } from "./metrics.ts";
 import { checkSameRun, shareConfig } from "./ranks.ts";
 import { writeRunReport } from "./report.ts";
 import { REPORT, RunFolder } from "./run_folder.ts";
-import { agreeOnStart, checkNotWithin, openRun, type RunStart, type StartOptions } from "./run_start.ts";
+import { allAgreeOnStart, checkNotWithin, openRun, type RunStart, type StartOptions } from "./run_start.ts";
 import { openGpu, openModel } from "./open_model.ts";
 import { stepsThatFill } from "./step_timing.ts";
 import { StepJournal } from "./step_journal.ts";
@@ -110,7 +110,7 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
   const options = await checkedOptions({ ...given, fitsTime: fitsTime ?? false });
   const { config, rankConfig, identity, ranks, onLog } = options;
   using run = await openRun(options.runDir, ranks);
-  const start = await agreeOnStart(run, identity, options);
+  const start = await allAgreeOnStart(run, identity, options);
   const { resumed } = start;
   if (resumed && resumed.state.step >= config.train.steps) {
     const last = { step: resumed.state.step, checkpoint: resumed.directory };

@@ -10,7 +10,7 @@
 import type { Batch, BatchLoader, DataPosition } from "../data/loader/batches.ts";
 import { markRttBytes } from "../model/batch_rows.ts";
 import type { Transformer } from "../model/transformer.ts";
-import { agreedError, ALONE, type RankSums, type StepWishes, type StepWork } from "./ranks.ts";
+import { agreedError, type RankSums, SINGLE_PROCESS, type StepWishes, type StepWork } from "./ranks.ts";
 import { type InterruptedError, UserError } from "../base/errors.ts";
 import { mergeProfiles } from "../tensor/profile.ts";
 import type { ProfileRow } from "../tensor/program.ts";
@@ -100,7 +100,7 @@ interface ValidationResult {
 async function validate(
   model: Transformer,
   batches: readonly Batch[],
-  ranks: RankSums = ALONE,
+  ranks: RankSums = SINGLE_PROCESS,
 ): Promise<ValidationResult> {
   const { rank, size } = ranks.share;
   let ownSum = 0;

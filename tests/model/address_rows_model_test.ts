@@ -111,7 +111,7 @@ testOnEachDevice("Transformer adds up the rows' gradients of micro-batches", asy
     targets: Uint16Array.from(join("targets")),
     lossMask: Uint8Array.from(join("lossMask")),
     segmentStart: Uint16Array.from(join("segmentStart")),
-    recalls: Uint32Array.from(join("recalls")),
+    histories: Uint32Array.from(join("histories")),
   }, 0.25);
   const parts = await modelOf(registry, CONFIG, 1, 2);
   for (const batch of batches) parts.accumulate(batch, 0.25);

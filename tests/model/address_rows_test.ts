@@ -6,7 +6,7 @@ import { RowCursor } from "../../lib/model/row_cursor.ts";
 import { NO_ROW, RowTable } from "../../lib/model/row_table.ts";
 import { rowsBeforeFirstByte } from "../../lib/model/selected_rows.ts";
 import { parseAddress } from "../../lib/data/addresses/ip.ts";
-import { NUM_RECALLED, recallRtts, type RttRecall } from "../../lib/data/tokens/rtt_recall.ts";
+import { NUM_HISTORY_RTTS, type RttHistory, rttHistoryOf } from "../../lib/data/tokens/rtt_history.ts";
 import {
   BYTE_BASE,
   FIELD_ORDERS,
@@ -136,7 +136,7 @@ Deno.test("RowCursor.clone() goes on by itself", () => {
   assertEquals(readOn(copy, 4, 14), whole.slice(4, 14).map(({ rows }) => rows));
 });
 
-Deno.test("RowCursor.clone() recalls what was read before it and by itself, as its origin does", () => {
+Deno.test("RowCursor.clone() histories what was read before it and by itself, as its origin does", () => {
   const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: true } });
   const rows = new AddressRows(config);
   const [found, tokens] = [new Uint32Array(ROWS_PER_TOKEN), new Uint16Array(64)];
@@ -206,7 +206,7 @@ Deno.test("AddressRows: what is remembered of a pair selects rows by the bytes o
   const places = new Uint32Array(ROWS_PER_TOKEN);
   const selectedBy = (
     byte: number,
-    use: { isTraining: boolean; context: number; recall?: RttRecall | null },
+    use: { isTraining: boolean; context: number; rttHistory?: RttHistory | null },
   ) => {
     const cursor = new RowCursor(rows);
     const tokens = new Uint16Array(64);
@@ -220,10 +220,10 @@ Deno.test("AddressRows: what is remembered of a pair selects rows by the bytes o
     [0x12, 0x11, 0x10, 0x13, 0x14].map((byte) => selectedBy(byte, inference)[0]),
     [512 + 0x34, 770, 771, 768, 769],
   );
-  const recall = recallRtts([0x2299], 1, null);
-  assert(recall);
-  assertEquals(selectedBy(0x22, { ...inference, recall }).slice(0, 2), [512 + 0x99, 772 + 512 + 0x99]);
-  assertEquals(selectedBy(0x22, { ...inference, recall: null }), []);
+  const rttHistory = rttHistoryOf([0x2299], 1, null);
+  assert(rttHistory);
+  assertEquals(selectedBy(0x22, { ...inference, rttHistory }).slice(0, 2), [512 + 0x99, 772 + 512 + 0x99]);
+  assertEquals(selectedBy(0x22, { ...inference, rttHistory: null }), []);
 });
 
 /** What rows the last measurement's RttStart has, after others in the same sequence. */
@@ -237,7 +237,7 @@ function rowsAtEnd(rows: AddressRows, measurements: readonly TokenMeasurement[],
   return [...places].filter((row) => row !== NO_ROW);
 }
 
-Deno.test("RowCursor recalls the RTTs that a sequence has told of the pair, after those remembered, with their ages", () => {
+Deno.test("RowCursor takes the RTTs of the pair in a sequence, after those remembered, with their ages", () => {
   const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: true } });
   const rows = new AddressRows(config);
   const pair = rows.claim(bytesOf(A), bytesOf(B));
@@ -249,14 +249,14 @@ Deno.test("RowCursor recalls the RTTs that a sequence has told of the pair, afte
     timeS,
   });
   const told = [of(B, 0x1500, 10), of(C, 0x2600, 20), of(B, null, 25), of(B, 0x1400, 400)];
-  const recalled = (use?: RowUse) => rowsAtEnd(rows, [...told, of(B, 0x1600, 450)], use);
-  const same = (recall: RttRecall | undefined) =>
-    recalled({ isTraining: false, context: 0, recall: recall ?? null });
-  assertEquals(recalled(), same(recallRtts([0x1400, 0x1500, 0x1300], 3, 50)));
+  const rowsAfter = (use?: RowUse) => rowsAtEnd(rows, [...told, of(B, 0x1600, 450)], use);
+  const same = (rttHistory: RttHistory | undefined) =>
+    rowsAfter({ isTraining: false, context: 0, rttHistory: rttHistory ?? null });
+  assertEquals(rowsAfter(), same(rttHistoryOf([0x1400, 0x1500, 0x1300], 3, 50)));
   const recent = [{ rttCode: 0x1700, timeS: 449 }];
   assertEquals(
-    recalled({ isTraining: false, context: 0, recent }),
-    same(recallRtts([0x1700], 1, 1)),
+    rowsAfter({ isTraining: false, context: 0, recent }),
+    same(rttHistoryOf([0x1700], 1, 1)),
   );
   // A pair without a row has what the sequence told of it.
   const other = rowsAtEnd(rows, [...told, of(C, 0x1600, null)]);
@@ -266,39 +266,44 @@ Deno.test("RowCursor recalls the RTTs that a sequence has told of the pair, afte
 
 Deno.test("PairHistory keeps the newest codes and their time through a checkpoint", () => {
   const history = new PairHistory(2);
-  for (const rtt of timed(99, ...Array.from({ length: NUM_RECALLED }, (_, i) => i + 1))) history.add(1, rtt);
+  for (const rtt of timed(99, ...Array.from({ length: NUM_HISTORY_RTTS }, (_, i) => i + 1))) {
+    history.add(1, rtt);
+  }
   const loaded = new PairHistory(2);
   loaded.load(history.save());
   for (const each of [history, loaded]) {
-    assertEquals(each.recall(0), undefined);
-    const recall = each.recall(1, { timeS: 101 });
-    assertEquals(recall, recallRtts([9, 8, 7, 6, 5, 4, 3, 2, 1], 9, 1));
-    assertEquals([recall?.typicalCode, recall?.newestCode], [7, 9]);
+    assertEquals(each.rttHistory(0), undefined);
+    const rttHistory = each.rttHistory(1, { timeS: 101 });
+    assertEquals(rttHistory, rttHistoryOf([9, 8, 7, 6, 5, 4, 3, 2, 1], 9, 1));
+    assertEquals([rttHistory?.typicalCode, rttHistory?.newestCode], [7, 9]);
   }
   const old = { rttCode: 5, timeS: 1_750_000_123 };
   loaded.add(0, old);
   const again = new PairHistory(2);
   again.load(loaded.save());
-  assertEquals(again.recall(0, { timeS: old.timeS + 3 }), recallRtts([5], 1, 3));
+  assertEquals(again.rttHistory(0, { timeS: old.timeS + 3 }), rttHistoryOf([5], 1, 3));
 });
 
-Deno.test("PairHistory.recall() puts newer RTTs before those that it has, and leaves out what it has already", () => {
+Deno.test("PairHistory.rttHistory() puts newer RTTs before those that it has, and leaves out what it has already", () => {
   const history = new PairHistory(1);
   for (const rtt of timed(4, 5)) history.add(0, rtt);
   const newer = [{ rttCode: 5, timeS: 20 }, { rttCode: 7, timeS: 25 }, { rttCode: 8, timeS: 30 }];
-  assertEquals(history.recall(0, { timeS: 31, newer }), recallRtts([8, 7, 5, 4], 4, 1));
-  assertEquals(history.recall(0, { newer: [{ rttCode: 9, timeS: null }] }), recallRtts([9, 5, 4], 3, null));
-  assertEquals(new PairHistory(1).recall(0, { newer }), recallRtts([8, 7, 5], 3, null));
+  assertEquals(history.rttHistory(0, { timeS: 31, newer }), rttHistoryOf([8, 7, 5, 4], 4, 1));
+  assertEquals(
+    history.rttHistory(0, { newer: [{ rttCode: 9, timeS: null }] }),
+    rttHistoryOf([9, 5, 4], 3, null),
+  );
+  assertEquals(new PairHistory(1).rttHistory(0, { newer }), rttHistoryOf([8, 7, 5], 3, null));
 });
 
-Deno.test("AddressRows: training knows nothing of its share of the pairs, and of as many others only what is recalled", () => {
+Deno.test("AddressRows: training knows nothing of its share of the pairs, and of as many others only the history features", () => {
   const config = rowsConfig({
     prefixVectors: null,
     pairVectors: { rows: 4096, seed: 1, dropShare: 0.3, history: true },
   });
   const pairs = Array.from({ length: 1000 }, (_, i): [string, string] => [`10.0.${i >> 8}.${i & 255}`, B]);
   const rows = knowing(config, ...pairs);
-  const recall = recallRtts([0x1234], 1, null) ?? null;
+  const rttHistory = rttHistoryOf([0x1234], 1, null) ?? null;
   const found = new Uint32Array(ROWS_PER_TOKEN);
   const counts = [0, 0, 0, 0];
   for (const [src, dst] of pairs) {
@@ -306,7 +311,7 @@ Deno.test("AddressRows: training knows nothing of its share of the pairs, and of
     new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[0]);
     const cursor = new RowCursor(rows);
     tokens.subarray(0, 12).forEach((token) =>
-      cursor.read(token, found, 0, { isTraining: true, context: 5, recall })
+      cursor.read(token, found, 0, { isTraining: true, context: 5, rttHistory })
     );
     const [hasRow, isRecalled] = [found[2] !== NO_ROW, found[3] !== NO_ROW];
     counts[Number(hasRow) + 2 * Number(isRecalled)]++;
@@ -316,7 +321,7 @@ Deno.test("AddressRows: training knows nothing of its share of the pairs, and of
   [300, 0, 210, 490].forEach((wanted, i) => assert(Math.abs(counts[i] - wanted) < 80, counts.join()));
 });
 
-Deno.test("AddressRows: where nothing is recalled, an estimate by coordinates selects rows", () => {
+Deno.test("AddressRows: without history features, an estimate by coordinates selects rows", () => {
   const coordinates = { nodes: 64, rank: 2, folds: 4, dropShare: 0 };
   const config = rowsConfig({ pairVectors: null, coordinates });
   const rows = new AddressRows(config);

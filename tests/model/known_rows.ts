@@ -12,7 +12,7 @@ import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import type { Transformer } from "../../lib/model/transformer.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
-import { PACKED_RECALL, packRecall, recallRtts } from "../../lib/data/tokens/rtt_recall.ts";
+import { PACKED_HISTORY, packHistory, rttHistoryOf } from "../../lib/data/tokens/rtt_history.ts";
 import { FIELD_ORDERS, RTT_START, TokenWriter } from "../../lib/data/tokens/vocab_v2.ts";
 
 const NUM_ADDRESSES = 6;
@@ -67,18 +67,18 @@ export function batchOf(seed: number, batchSize = 2, sequenceLength = 48): Model
   }
   const targets = tokens.map((_, i) => tokens[i + 1] ?? 0);
   const lossMask = Uint8Array.from(tokens, (_, i) => i % T === T - 1 || i % T === 19 ? 0 : 1);
-  return { tokens, targets, lossMask, segmentStart, recalls: recallsOf(tokens, random) };
+  return { tokens, targets, lossMask, segmentStart, histories: recallsOf(tokens, random) };
 }
 
-/** A recall of half of the RTTs. */
+/** A rttHistory of half of the RTTs. */
 function recallsOf(tokens: Uint16Array, random: RandomStream): Uint32Array {
-  const recalls = new Uint32Array(tokens.length * PACKED_RECALL);
+  const histories = new Uint32Array(tokens.length * PACKED_HISTORY);
   tokens.forEach((token, i) => {
     const codes = Array.from({ length: random.below(4) }, () => encodeRttCode(1 + random.below(200)));
-    const recall = recallRtts(codes, codes.length, random.below(1000));
-    if (token === RTT_START && recall) packRecall(recall, recalls, i * PACKED_RECALL);
+    const rttHistory = rttHistoryOf(codes, codes.length, random.below(1000));
+    if (token === RTT_START && rttHistory) packHistory(rttHistory, histories, i * PACKED_HISTORY);
   });
-  return recalls;
+  return histories;
 }
 
 /** Gradients by name, that of the rows of addresses, if there are any, in the places of its rows. */

@@ -19,7 +19,7 @@ import { parseAddressQuestion, type RttQuestion } from "../../lib/query/rtt/rtt_
 import { mix } from "../../lib/base/random.ts";
 import { readSafetensors } from "../../lib/io/tensor_files/safetensors.ts";
 import { decodeRttCode, encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
-import { recallRtts } from "../../lib/data/tokens/rtt_recall.ts";
+import { rttHistoryOf } from "../../lib/data/tokens/rtt_history.ts";
 import { BYTE_BASE, FAILED, RTT_START } from "../../lib/data/tokens/vocab_v2.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { logitsProblem, referenceForward } from "../reference/model.ts";
@@ -90,7 +90,7 @@ Deno.test("EXACT.md: RTT codes and the features of histories", () => {
     assertEquals([encodeRttCode(rttMs), decodeRttCode(code)], [code, decodedMs]);
   }
   for (const { codesNewestFirst, ageS, typical, newest, spreadClass, ageClass } of vectors.histories) {
-    assertEquals(recallRtts(codesNewestFirst, codesNewestFirst.length, ageS), {
+    assertEquals(rttHistoryOf(codesNewestFirst, codesNewestFirst.length, ageS), {
       typicalCode: typical,
       newestCode: newest,
       spread: spreadClass,

@@ -14,7 +14,7 @@ import { OPTIONAL_COLUMNS } from "../../data/measurement_files/parquet_writer.ts
 import { RejectLog } from "../../data/measurement_files/rejects.ts";
 import { NumberCursor } from "../../io/parquet/column.ts";
 import { ParquetFile } from "../../io/parquet/file.ts";
-import { Breather } from "../../io/threads/stage_hooks.ts";
+import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { countStepsBack, MeasurementSet, MeasurementTally, splitOf } from "./measurement_tally.ts";
 import { type Histogram, logHistogram, ValueHistogram } from "./histogram.ts";
 import {
@@ -48,7 +48,7 @@ async function inspectMeasurements({ path, files }: Target, options: InspectOpti
   const rejects = new RejectLog();
   const tally = new MeasurementTally();
   const duplicates = new DuplicateRows();
-  const breather = new Breather(options);
+  const pacer = new EventLoopPacer(options);
   const rowsBySplit: Record<string, number> = {};
   const columns = new Set<string>();
   const samples: string[] = [];
@@ -74,7 +74,7 @@ async function inspectMeasurements({ path, files }: Target, options: InspectOpti
     if (split) rowsBySplit[split] = (rowsBySplit[split] ?? 0) + batch.numRows;
     for (const { key, name } of OPTIONAL_COLUMNS) if (batch[key]) columns.add(name);
     options.onProgress?.(numRows, batch.path);
-    await breather.breathe();
+    await pacer.yieldToEventLoop();
   }
   const scores = await tallyScores(files);
   const bytes = files.reduce((sum, file) => sum + fingerprint(file).sizeBytes, 0);
@@ -194,7 +194,7 @@ async function inspectTokenFiles(
   const lengths = new ValueHistogram();
   const samples: string[] = [];
   let tokens = 0;
-  const breather = new Breather(options);
+  const pacer = new EventLoopPacer(options);
   for (const name of files) {
     using file = await ParquetFile.open(name);
     if (JSON.stringify(metadataOf(file)) !== JSON.stringify(metadata)) {
@@ -210,7 +210,7 @@ async function inspectTokenFiles(
           tokens += length;
         }
         options.onProgress?.(lengths.count, name);
-        await breather.breathe();
+        await pacer.yieldToEventLoop();
       }
     }
     const numWanted = options.samples - samples.length;

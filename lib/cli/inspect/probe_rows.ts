@@ -8,7 +8,7 @@ import { FormatError, shortened, UserError } from "../../base/errors.ts";
 import { BatchLoader } from "../../data/loader/batches.ts";
 import { ArrayRecordRowSource } from "../../data/loader/row_source.ts";
 import { MEASUREMENT_START } from "../../data/tokens/vocab_v2.ts";
-import { Breather } from "../../io/threads/stage_hooks.ts";
+import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { ArrayRecordReader } from "../../io/array_record/reader.ts";
 import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../../data/probe_rows/probe_row.ts";
 import { logHistogram, ValueHistogram } from "./histogram.ts";
@@ -46,12 +46,12 @@ async function inspectProbeRows(
   readers: readonly ArrayRecordReader[],
   options: InspectOptions,
 ): Promise<Report> {
-  const breather = new Breather(options);
+  const pacer = new EventLoopPacer(options);
   const tally = new ProbeRowTally(options);
   let done = 0;
   for (const reader of readers) {
     for (let index = 0; index < reader.numRecords; index++) {
-      await breather.breathe();
+      await pacer.yieldToEventLoop();
       const record = reader.readOrSkip(index);
       if (record) tally.add(record, { path: reader.path, place: `record ${index}` });
       options.onProgress?.(++done, reader.path);
@@ -235,7 +235,7 @@ async function tryPacking(
   options: InspectOptions,
 ): Promise<PackingTrial> {
   const { sequenceLength, seed, onCorrupt } = options;
-  const breather = new Breather(options);
+  const pacer = new EventLoopPacer(options);
   try {
     const source = new ArrayRecordRowSource(path, readers, { onCorrupt });
     const loader = BatchLoader.open(source, { seed, batchSize: 1, sequenceLength });
@@ -243,7 +243,7 @@ async function tryPacking(
     let numPadding = 0;
     let first = new Uint16Array(0);
     while (numSequences < MAX_SEQUENCES && loader.position.epoch === 0) {
-      await breather.breathe();
+      await pacer.yieldToEventLoop();
       const { tokens, numPaddingTokens } = await loader.next();
       if (numSequences === 0) first = tokens.slice(0, sequenceLength - numPaddingTokens);
       numSequences++;
@@ -308,12 +308,12 @@ async function inspectRecords(
   readers: readonly ArrayRecordReader[],
   options: InspectOptions,
 ): Promise<Report> {
-  const breather = new Breather(options);
+  const pacer = new EventLoopPacer(options);
   const sizes = new ValueHistogram();
   const samples: string[] = [];
   for (const reader of readers) {
     for (const record of reader) {
-      await breather.breathe();
+      await pacer.yieldToEventLoop();
       sizes.add(record.length);
       if (samples.length < options.samples) samples.push(describeBytes(record));
       options.onProgress?.(sizes.count, reader.path);

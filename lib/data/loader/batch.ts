@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { PACKED_RECALL } from "../tokens/rtt_recall.ts";
+import { PACKED_HISTORY } from "../tokens/rtt_history.ts";
 import type { Context } from "../tokens/contexts.ts";
 import type { Sequence } from "./packing.ts";
 
@@ -21,8 +21,8 @@ export interface SequenceArrays<Buffer extends ArrayBufferLike> {
   lossMask: Uint8Array<Buffer>;
   /** (N, T) first position that each position may attend to: the start of its context; itself on padding. */
   segmentStart: Uint16Array<Buffer>;
-  /** (N, T, 2) at RttStart, the history features of its pair, see `packRecall`; 0 elsewhere or without features. */
-  recalls: Uint32Array<Buffer>;
+  /** (N, T, 2) at RttStart, the history features of its pair, see `packHistory`; 0 elsewhere or without features. */
+  histories: Uint32Array<Buffer>;
 }
 
 /** Sequences for one step, as arrays (B, T) row-major. */
@@ -52,7 +52,7 @@ export interface SequenceBlock extends SequenceArrays<SharedArrayBuffer> {
 }
 
 const BYTES_PER_SEQUENCE = 4 + 4;
-const BYTES_PER_POSITION = 4 * PACKED_RECALL + 2 + 2 + 2 + 1;
+const BYTES_PER_POSITION = 4 * PACKED_HISTORY + 2 + 2 + 2 + 1;
 
 /** A block of N sequences of T zeros, in the reusable buffer if that is large enough. */
 function emptyBlock(N: number, T: number, spent?: SharedArrayBuffer): SequenceBlock {
@@ -68,7 +68,7 @@ function emptyBlock(N: number, T: number, spent?: SharedArrayBuffer): SequenceBl
     sequenceLength: T,
     numInputs: new Uint32Array(buffer, take(4 * N), N),
     numTargets: new Uint32Array(buffer, take(4 * N), N),
-    recalls: new Uint32Array(buffer, take(4 * PACKED_RECALL * size), PACKED_RECALL * size),
+    histories: new Uint32Array(buffer, take(4 * PACKED_HISTORY * size), PACKED_HISTORY * size),
     tokens: new Uint16Array(buffer, take(2 * size), size),
     targets: new Uint16Array(buffer, take(2 * size), size),
     segmentStart: new Uint16Array(buffer, take(2 * size), size),
@@ -80,14 +80,14 @@ function emptyBlock(N: number, T: number, spent?: SharedArrayBuffer): SequenceBl
 /**
  * Writes a context as tokens.
  *
- * @param out Takes them. @param start Index of the first. @param recalls (tokens, 2), zeros, takes the features.
+ * @param out Takes them. @param start Index of the first. @param histories (tokens, 2), zeros, takes the features.
  * @returns Index after the last.
  */
 export type ContextWriter = (
   context: Context,
   out: Uint16Array,
   start: number,
-  recalls?: Uint32Array,
+  histories?: Uint32Array,
 ) => number;
 
 /**
@@ -106,10 +106,10 @@ export function writeSequences(
   fillWithSelf(block.segmentStart, sequenceLength);
   // One sequence and the token after it.
   const stream = new Uint16Array(sequenceLength + 1);
-  const recalls = new Uint32Array(stream.length * PACKED_RECALL);
+  const histories = new Uint32Array(stream.length * PACKED_HISTORY);
   sequences.forEach((sequence, index) => {
-    recalls.fill(0);
-    writeSequence(block, index, { sequence, stream, recalls, writeContext });
+    histories.fill(0);
+    writeSequence(block, index, { sequence, stream, histories, writeContext });
   });
   return block;
 }
@@ -117,10 +117,10 @@ export function writeSequences(
 function writeSequence(
   block: SequenceBlock,
   index: number,
-  { sequence, stream, recalls, writeContext }: {
+  { sequence, stream, histories, writeContext }: {
     sequence: Sequence;
     stream: Uint16Array;
-    recalls: Uint32Array;
+    histories: Uint32Array;
     writeContext: ContextWriter;
   },
 ): void {
@@ -129,7 +129,7 @@ function writeSequence(
   let end = 0;
   for (const context of sequence.contexts) {
     const start = end;
-    end = writeContext(context, stream, start, recalls);
+    end = writeContext(context, stream, start, histories);
     const numInputs = Math.min(end, sequenceLength) - start;
     // The context's last token has no target, unless it is the token after the sequence's end.
     const numTargets = end - 1 - start;
@@ -140,7 +140,7 @@ function writeSequence(
   const numInputs = Math.min(end, sequenceLength);
   block.tokens.set(stream.subarray(0, numInputs), base);
   block.targets.set(stream.subarray(1, end), base);
-  block.recalls.set(recalls.subarray(0, numInputs * PACKED_RECALL), base * PACKED_RECALL);
+  block.histories.set(histories.subarray(0, numInputs * PACKED_HISTORY), base * PACKED_HISTORY);
   block.numInputs[index] = numInputs;
 }
 
@@ -159,7 +159,7 @@ export function paddingBatch(batchSize: number, sequenceLength: number): Batch {
     targets: new Uint16Array(size),
     lossMask: new Uint8Array(size),
     segmentStart: new Uint16Array(size),
-    recalls: new Uint32Array(PACKED_RECALL * size),
+    histories: new Uint32Array(PACKED_HISTORY * size),
     numPaddingTokens: size,
     numTargets: 0,
   };
@@ -183,8 +183,8 @@ export function copySequence(
   for (const key of ["tokens", "targets", "lossMask", "segmentStart"] as const) {
     batch[key].set(block[key].subarray(index * T, (index + 1) * T), row * T);
   }
-  const size = PACKED_RECALL * T;
-  batch.recalls.set(block.recalls.subarray(index * size, (index + 1) * size), row * size);
+  const size = PACKED_HISTORY * T;
+  batch.histories.set(block.histories.subarray(index * size, (index + 1) * size), row * size);
   batch.numTargets += block.numTargets[index];
   batch.numPaddingTokens -= block.numInputs[index];
 }

@@ -294,7 +294,7 @@ async function writeShard(
     push: (columns, row) => cutter.push(columns, row),
   };
   for (const partition of job.partitions) {
-    await sorter.sort(partition, sink, () => job.breather.breathe());
+    await sorter.sort(partition, sink, () => job.pacer.yieldToEventLoop());
   }
   cutter.flush();
   const { numRecords } = writer.close();

@@ -105,7 +105,7 @@ async function writeShard(job: ShardJob, groupBy: GroupKey): Promise<Record<stri
       }
       sources.add(columns, keys);
       writer.append(toBatch(columns, job.columns, { kinds: keys.kinds, texts }));
-      await job.breather.breathe();
+      await job.pacer.yieldToEventLoop();
     }
   }
   const { rows } = writer.close();

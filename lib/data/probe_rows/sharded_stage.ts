@@ -14,7 +14,7 @@ import { PeakMemory } from "../../io/threads/peak_memory.ts";
 import { type Shard, ShardLayout, shardsWithin } from "./shard_layout.ts";
 import type { ShardedStage } from "./sharded_stage_definition.ts";
 import { SPLIT_NAMES } from "./splits.ts";
-import { Breather, type StageHooks } from "../../io/threads/stage_hooks.ts";
+import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
 import { type ShardQueue, StageThreads } from "./stage_threads.ts";
 
 /** The rows that a thread reads in the 0.1 s that another thread needs to start. */
@@ -145,6 +145,6 @@ async function partitionRows(
 
 async function timeRangeOf(stage: ShardedStage, hooks: StageHooks): Promise<[number, number] | undefined> {
   if (!("plan" in stage.splits) || stage.splits.plan.mode !== "time") return undefined;
-  const breather = new Breather(hooks);
-  return await readTimeRangeUs(stage.inputs, () => breather.breathe());
+  const pacer = new EventLoopPacer(hooks);
+  return await readTimeRangeUs(stage.inputs, () => pacer.yieldToEventLoop());
 }

@@ -8,7 +8,7 @@ import type { GroupKey } from "./external_sort/probe_columns.ts";
 import type { SpillReader } from "./external_sort/spill.ts";
 import type { ColumnData, SpillColumn } from "./external_sort/spill_block.ts";
 import type { OptionalColumn } from "../measurement_files/parquet_writer.ts";
-import type { Breather } from "../../io/threads/stage_hooks.ts";
+import type { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import type { Shard, ShardRange } from "./shard_layout.ts";
 import type { KeyedBatch, SplitName, SplitPlan } from "./splits.ts";
 
@@ -50,7 +50,7 @@ export interface ShardJob {
   partitions: readonly number[];
   /** The file to write. */
   path: string;
-  breather: Breather;
+  pacer: EventLoopPacer;
   /** A file for sorted runs; it is removed after use. */
   runsPath: string;
 }

@@ -13,7 +13,7 @@ import type { ShardedStage } from "./sharded_stage_definition.ts";
 import { type SpillIndex, type SpillPart, SpillReader, SpillWriter } from "./external_sort/spill.ts";
 import { makeColumn } from "./external_sort/spill_block.ts";
 import { type KeyedBatch, SPLIT_NAMES, SplitAssigner, type SplitName } from "./splits.ts";
-import { Breather, type StageHooks } from "../../io/threads/stage_hooks.ts";
+import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
 import { join } from "@std/path";
 import { describeOutput, type ManifestOutput } from "../../io/files/manifest.ts";
 import { type JobContext, WorkerPool } from "../../io/threads/worker_pool.ts";
@@ -53,7 +53,7 @@ async function partitionShare(
   share: PartitionShare,
   hooks: StageHooks,
 ): Promise<ShareResult> {
-  const breather = new Breather(hooks);
+  const pacer = new EventLoopPacer(hooks);
   const rejects = new RejectLog();
   const splitOf = makeSplitter(stage, share.timeRangeUs);
   const layout = new ShardLayout(stage.numShards, share.subdivisions, stage.ownShards);
@@ -80,7 +80,7 @@ async function partitionShare(
     spill.append({ numRows: batch.numRows, columns: spilled, keys }, partitionOf);
     numRowsRead += batch.numRowsRead;
     hooks.onProgress?.("reading", numRowsRead, share.rowRange[1] - share.rowRange[0]);
-    await breather.breathe();
+    await pacer.yieldToEventLoop();
   }
   return { index: spill.finish(), rows, numRowsRead, rejects: rejects.snapshot() };
 }
@@ -160,19 +160,19 @@ async function writeFromQueue(
   hooks: StageHooks,
 ): Promise<void> {
   using spill = new SpillReader(queue.spill, stage.schema);
-  const breather = new Breather(hooks);
+  const pacer = new EventLoopPacer(hooks);
   const taken = new Int32Array(queue.numTaken);
   let numRowsDone = 0;
   for (let at; (at = Atomics.add(taken, 0, 1)) < queue.shards.length;) {
     const { partitions, ...shard } = queue.shards[at];
     const name = stage.shardName(shard);
     const path = join(queue.folder, name);
-    const job = { spill, columns: queue.columns, partitions, path, breather, runsPath };
+    const job = { spill, columns: queue.columns, partitions, path, pacer, runsPath };
     const counts = await stage.writeShard(job);
     onShard(await describeOutput(queue.folder, name, counts));
     for (const partition of partitions) numRowsDone += spill.numRows[partition];
     hooks.onProgress?.("writing", numRowsDone, numRowsDone);
-    await breather.breathe();
+    await pacer.yieldToEventLoop();
   }
 }
 

@@ -9,7 +9,7 @@
  */
 import { RandomStream } from "../../base/random.ts";
 import type { World } from "./world.ts";
-import { pairLaw } from "./truth.ts";
+import { pairLatency } from "./truth.ts";
 
 // The schedule of measurements in a synthetic Internet: each probe has its destinations, and each (probe, destination)
 // pair its position in a round. Rounds repeat like Atlas' built-in measurements.
@@ -106,7 +106,7 @@ export interface Campaign {
     dst: Int32Array;
     /** Time of the route's change, seconds since 1970; Infinity for never. */
     changeTimeS: Float64Array;
-    /** The path's parameters before the change (`PathNumbers` of law.ts). */
+    /** The path's parameters before the change (`PathNumbers` of latency_model.ts). */
     baseMs: Float64Array;
     jitterMs: Float64Array;
     /** The parameters after the change. */
@@ -156,7 +156,7 @@ function makePairs(world: World, numRows: number): Campaign["pairs"] {
     loss: numbers(),
   };
   for (let i = 0; i < src.length; i++) {
-    const { before, after, changeTimeS } = pairLaw(world, world.hosts[src[i]], world.hosts[dst[i]]);
+    const { before, after, changeTimeS } = pairLatency(world, world.hosts[src[i]], world.hosts[dst[i]]);
     pairs.changeTimeS[i] = changeTimeS;
     pairs.baseMs[i] = before.baseMs;
     pairs.jitterMs[i] = before.jitterMs;

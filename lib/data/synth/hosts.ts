@@ -5,11 +5,11 @@
  */
 import { RandomStream } from "../../base/random.ts";
 import { formatAddress } from "../addresses/ip.ts";
-import type { HostLaw } from "./law.ts";
+import type { HostLatency } from "./latency_model.ts";
 import type { PlacedSystem } from "./systems.ts";
 
 /** A host of the world. */
-export interface WorldHost extends HostLaw {
+export interface WorldHost extends HostLatency {
   /** Its address, in the form of RFC 5952. */
   address: string;
   /** Whether it measures or is measured. */
@@ -59,14 +59,14 @@ export function makeHosts(systems: readonly PlacedSystem[], options: HostOptions
       const address = formatAddress(bytes);
       if (taken.has(address)) continue;
       taken.add(address);
-      const subnetLaw = makeSubnet(
+      const subnetLatency = makeSubnet(
         systems[system],
         [system, ipVersion, pop * SUBNETS_PER_POP + subnet],
         role,
         seed,
       );
       const id = role === "probe" ? 1001 + index : 50_000_001 + index;
-      return { address, role, id, ipVersion, system, ...vary(subnetLaw, role, random) };
+      return { address, role, id, ipVersion, system, ...vary(subnetLatency, role, random) };
     }
   });
 }
@@ -104,7 +104,7 @@ function makeSubnet(
   index: [number, number, number],
   role: WorldHost["role"],
   seed: number,
-): HostLaw {
+): HostLatency {
   const random = new RandomStream(seed, "synth/subnet", ...index);
   const city = pops[Math.floor(index[2] / SUBNETS_PER_POP)];
   const place = {
@@ -132,7 +132,7 @@ function makeSubnet(
 }
 
 /** One host of a subnet: its own share of the delays and, for a few destinations, a filter that drops most packets. */
-function vary(subnet: HostLaw, role: WorldHost["role"], random: RandomStream): HostLaw {
+function vary(subnet: HostLatency, role: WorldHost["role"], random: RandomStream): HostLatency {
   const isFiltered = role === "destination" && random.float64() < 0.03;
   return {
     ...subnet,

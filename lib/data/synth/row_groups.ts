@@ -7,7 +7,7 @@
 import { RandomStream } from "../../base/random.ts";
 import { FAILED_RTT_MS } from "../measurement/batch.ts";
 import type { Campaign } from "./campaign.ts";
-import { busyness, lawUnderLoad, type RttLaw } from "./law.ts";
+import { diurnalLoad, type LatencyModel, latencyUnderLoad } from "./latency_model.ts";
 import { NULL_INDEX } from "../../io/parquet/column_dictionary.ts";
 import type { EncodedRowGroup } from "../../io/parquet/output.ts";
 import { encodeRowGroup, type OptionalColumn, ROW_GROUP_ROWS } from "../measurement_files/parquet_writer.ts";
@@ -67,33 +67,37 @@ export class RowGenerator {
       const at = row - from;
       random.restart(row >>> 0, Math.floor(row / 2 ** 32));
       const timeS = Math.floor(startTimeS + (endTimeS - startTimeS) * (row + random.float64()) / numRows);
-      const law = this.#law(pair, timeS);
-      const rttMs = law.sample(random);
+      const model = this.#model(pair, timeS);
+      const rttMs = model.sample(random);
       const src = pairs.src[pair];
       rows.src[at] = src;
       rows.dst[at] = pairs.dst[pair];
       rows.ipVersion[at] = hosts.ipVersion[src];
       rows.eventTimeUs[at] = timeS * 1e6;
       rows.rttMs[at] = rttMs ?? FAILED_RTT_MS;
-      rows.packetErrorCount[at] = rttMs === undefined ? PACKETS : random.float64() < 2 * law.pFailed ? 1 : 0;
+      rows.packetErrorCount[at] = rttMs === undefined
+        ? PACKETS
+        : random.float64() < 2 * model.pFailed
+        ? 1
+        : 0;
       if (++pair === numPairs) pair = 0;
     }
     rows.numRows = end - from;
     return rows;
   }
 
-  #law(pair: number, timeS: number): RttLaw {
+  #model(pair: number, timeS: number): LatencyModel {
     const { pairs, hosts: { longitude, diurnalMs } } = this.#campaign;
     const [src, dst] = [pairs.src[pair], pairs.dst[pair]];
-    const busySrc = busyness(timeS, longitude[src]);
-    const queueMs = diurnalMs[src] * busySrc + diurnalMs[dst] * busyness(timeS, longitude[dst]);
+    const busySrc = diurnalLoad(timeS, longitude[src]);
+    const queueMs = diurnalMs[src] * busySrc + diurnalMs[dst] * diurnalLoad(timeS, longitude[dst]);
     const isChanged = timeS >= pairs.changeTimeS[pair];
     const path = {
       baseMs: isChanged ? pairs.changedBaseMs[pair] : pairs.baseMs[pair],
       jitterMs: isChanged ? pairs.changedJitterMs[pair] : pairs.jitterMs[pair],
       loss: pairs.loss[pair],
     };
-    return lawUnderLoad(path, { busySrc, queueMs });
+    return latencyUnderLoad(path, { busySrc, queueMs });
   }
 }
 

@@ -7,15 +7,15 @@
  * @module
  */
 import { CANONICAL_RTT_CODES, rttCodeBounds } from "../tokens/rtt_code.ts";
-import type { RttLaw } from "./law.ts";
+import type { LatencyModel } from "./latency_model.ts";
 
 /** P(code | a reply came). @param code A canonical code. */
-export function codeProbability(law: RttLaw, code: number): number {
+export function codeProbability(model: LatencyModel, code: number): number {
   const { lowMs, highMs } = rttCodeBounds(code);
-  return law.probabilityBetween(lowMs, highMs);
+  return model.probabilityBetween(lowMs, highMs);
 }
 
 /** P(code | a reply came) of every one of `CANONICAL_RTT_CODES`, in their order. */
-export function codeProbabilities(law: RttLaw): Float64Array {
-  return Float64Array.from(CANONICAL_RTT_CODES, (code) => codeProbability(law, code));
+export function codeProbabilities(model: LatencyModel): Float64Array {
+  return Float64Array.from(CANONICAL_RTT_CODES, (code) => codeProbability(model, code));
 }

@@ -2,7 +2,7 @@
  * The truth of a synthetic Internet, in `F.truth.json` beside `F.parquet`: the exact distribution of the RTT between
  * any of its hosts at any time.
  *
- * The file holds every number and the formulas of the latency model (as in `law.ts`), so that an independent program
+ * The file holds every number and the formulas of the latency model (as in `latency_model.ts`), so that an independent program
  * can compute the same.
  *
  * @module
@@ -11,7 +11,7 @@ import * as z from "zod";
 import { FormatError } from "../../base/errors.ts";
 import { readText } from "../../io/files/inputs.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
-import { LAW, PathLaw, type RttLaw } from "./law.ts";
+import { LATENCY_CONSTANTS, type LatencyModel, PathLatency } from "./latency_model.ts";
 import type { WorldHost } from "./hosts.ts";
 import type { World } from "./world.ts";
 
@@ -73,12 +73,12 @@ const truthSchema = z.object({
 });
 
 /** The latency model of a pair of hosts at any time: one before its route changes, one from then on. */
-class PairLaw {
+class PairLatency {
   /** @param changeTimeS Time of the route's change, seconds since 1970; Infinity for never. */
-  constructor(readonly before: PathLaw, readonly after: PathLaw, readonly changeTimeS: number) {}
+  constructor(readonly before: PathLatency, readonly after: PathLatency, readonly changeTimeS: number) {}
 
   /** The distribution at a time, in seconds since 1970. */
-  at(timeS: number): RttLaw {
+  at(timeS: number): LatencyModel {
     return (timeS >= this.changeTimeS ? this.after : this.before).at(timeS);
   }
 }
@@ -86,7 +86,7 @@ class PairLaw {
 /** The exact conditional distributions of a synthetic Internet. */
 export class SyntheticTruth {
   readonly #hosts: Map<string, WorldHost>;
-  readonly #pairs = new Map<string, PairLaw>();
+  readonly #pairs = new Map<string, PairLatency>();
 
   /** Makes the truth of a world. @param world All its numbers; no two hosts have the same address. */
   constructor(readonly world: World) {
@@ -114,7 +114,7 @@ export class SyntheticTruth {
   save(path: string): void {
     writeFileAtomic(
       path,
-      JSON.stringify({ format: FORMAT, formulas: FORMULAS, law: LAW, ...this.world }) + "\n",
+      JSON.stringify({ format: FORMAT, formulas: FORMULAS, law: LATENCY_CONSTANTS, ...this.world }) + "\n",
     );
   }
 
@@ -131,10 +131,10 @@ export class SyntheticTruth {
    * @param timeS Seconds since 1970.
    * @throws {RangeError} If an address is not a host of this world.
    */
-  law(src: string, dst: string, timeS: number): RttLaw {
+  latencyModel(src: string, dst: string, timeS: number): LatencyModel {
     const key = `${src} ${dst}`;
     let pair = this.#pairs.get(key);
-    if (!pair) this.#pairs.set(key, pair = pairLaw(this.world, this.#host(src), this.#host(dst)));
+    if (!pair) this.#pairs.set(key, pair = pairLatency(this.world, this.#host(src), this.#host(dst)));
     return pair.at(timeS);
   }
 
@@ -150,14 +150,14 @@ export class SyntheticTruth {
 }
 
 /** The latency model of a pair of hosts of a world, for many times. */
-export function pairLaw({ routes, hubs }: World, src: WorldHost, dst: WorldHost): PairLaw {
+export function pairLatency({ routes, hubs }: World, src: WorldHost, dst: WorldHost): PairLatency {
   const a = Math.min(src.system, dst.system);
   const route = routes[a][Math.max(src.system, dst.system) - a];
-  const pathLaw = (stretch: number, hub: number) =>
-    new PathLaw(src, dst, { ...route, stretch, hub: hubs[hub] });
-  const before = pathLaw(route.stretch, route.hub);
-  const after = pathLaw(route.changedStretch ?? route.stretch, route.changedHub ?? route.hub);
-  return new PairLaw(before, after, route.changeTimeS ?? Infinity);
+  const pathLatency = (stretch: number, hub: number) =>
+    new PathLatency(src, dst, { ...route, stretch, hub: hubs[hub] });
+  const before = pathLatency(route.stretch, route.hub);
+  const after = pathLatency(route.changedStretch ?? route.stretch, route.changedHub ?? route.hub);
+  return new PairLatency(before, after, route.changeTimeS ?? Infinity);
 }
 
 /** The truth file's path: `F.truth.json` beside `F.parquet`. */

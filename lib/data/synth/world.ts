@@ -1,6 +1,6 @@
 /**
  * Makes a synthetic Internet: autonomous systems with prefixes and points of presence, hosts in them, and
- * the routes between systems. {@link makeWorld} gives everything that the latency model (`law.ts`) needs, from a seed.
+ * the routes between systems. {@link makeWorld} gives everything that the latency model (`latency_model.ts`) needs, from a seed.
  *
  * Addresses carry information, like real ones. The first bits tell the registry's region, the first 16 (IPv4) or
  * 32 (IPv6) the system; inside it every point of presence has the next 4 (8) bits, so that neighbouring /24 (/48)
@@ -11,7 +11,7 @@
 import { RandomStream } from "../../base/random.ts";
 import { CITIES } from "./cities.ts";
 import { makeHosts, type WorldHost } from "./hosts.ts";
-import type { Place } from "./law.ts";
+import type { GeoPoint } from "./latency_model.ts";
 import { makeSystems, type PlacedSystem, type WorldSystem } from "./systems.ts";
 
 /** Options of a world. */
@@ -53,7 +53,7 @@ export interface World {
   /** Its options. */
   options: WorldOptions;
   /** The locations where traffic is exchanged. */
-  hubs: (Place & { name: string })[];
+  hubs: (GeoPoint & { name: string })[];
   /** The autonomous systems. */
   systems: WorldSystem[];
   /** The probes, then the destinations. */

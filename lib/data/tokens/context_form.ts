@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { PACKED_RECALL, packRecall } from "./rtt_recall.ts";
+import { PACKED_HISTORY, packHistory } from "./rtt_history.ts";
 import {
   chosenRttEncoding,
   fieldsLength,
@@ -35,13 +35,13 @@ export function contextForm(rttEncoding: RttEncodingChoice | undefined): Context
 const FORM_V2: ContextForm = {
   maxMeasurementTokens: MAX_MEASUREMENT_TOKENS,
   divide: (drawn) => [drawn],
-  write({ measurements }, out, start, recalls) {
+  write({ measurements }, out, start, histories) {
     const writer = new TokenWriter(out, start);
     for (const measurement of measurements) {
       const first = writer.at;
       writer.write(measurement, measurement.order);
-      if (!recalls || measurement.rttCode === null || !measurement.recall) continue;
-      packRecall(measurement.recall, recalls, out.indexOf(RTT_START, first) * PACKED_RECALL);
+      if (!histories || measurement.rttCode === null || !measurement.rttHistory) continue;
+      packHistory(measurement.rttHistory, histories, out.indexOf(RTT_START, first) * PACKED_HISTORY);
     }
     return writer.at;
   },

@@ -19,7 +19,7 @@ import {
 } from "./vocab_v2.ts";
 import type { PreparedRow } from "../loader/prepared_row.ts";
 import { encodeRttCode } from "./rtt_code.ts";
-import { NUM_RECALLED, recallRtts, type RttRecall } from "./rtt_recall.ts";
+import { NUM_HISTORY_RTTS, type RttHistory, rttHistoryOf } from "./rtt_history.ts";
 import type { SamplingConfig } from "./sampling_config.ts";
 
 // Chooses the measurements of a context: drawn from a window of a row, as many as fit.
@@ -176,7 +176,7 @@ export interface ContextMeasurement extends TokenMeasurement {
   /** The RTT of `rttCode`, milliseconds; null if there was no reply. */
   rttMs: number | null;
   /** The history features of its pair's earlier RTTs in the row. */
-  recall: RttRecall | undefined;
+  rttHistory: RttHistory | undefined;
 }
 
 /** Measurements in the order of writing. */
@@ -236,21 +236,21 @@ function drawUnknown(share: number, random: RandomStream): number {
 }
 
 /** The history features of a measurement's pair. @param numUnknown Number of the newest RTTs before it that are unknown. */
-function recallOf(row: PreparedRow, key: number, numUnknown: number): RttRecall | undefined {
+function historyOf(row: PreparedRow, key: number, numUnknown: number): RttHistory | undefined {
   const index = indexOfKey(key);
   let earlier = row.previous[index];
   for (let i = 0; i < numUnknown && earlier >= 0; i++) earlier = row.previous[earlier];
   if (earlier < 0) return undefined;
   const ageS = isTimedKey(key) ? row.timeS[index] - row.timeS[earlier] : null;
   let count = 0;
-  for (; earlier >= 0 && count < NUM_RECALLED; earlier = row.previous[earlier]) {
-    RECALLED_CODES[count++] = encodeRttCode(row.rttMs[earlier]);
+  for (; earlier >= 0 && count < NUM_HISTORY_RTTS; earlier = row.previous[earlier]) {
+    HISTORY_CODES[count++] = encodeRttCode(row.rttMs[earlier]);
   }
-  return recallRtts(RECALLED_CODES, count, ageS);
+  return rttHistoryOf(HISTORY_CODES, count, ageS);
 }
 
-/** Overwritten by each call of {@link recallOf}, of which there are millions. */
-const RECALLED_CODES = new Uint16Array(NUM_RECALLED);
+/** Overwritten by each call of {@link historyOf}, of which there are millions. */
+const HISTORY_CODES = new Uint16Array(NUM_HISTORY_RTTS);
 
 /**
  * The lengths of a context's prefixes, in tokens.
@@ -344,6 +344,6 @@ function measurementOf(
     rttMs: rttMs < 0 ? null : rttMs,
     timeS: isTimedKey(key) ? row.timeS[index] : null,
     order,
-    recall: recallOf(row, key, numUnknown),
+    rttHistory: historyOf(row, key, numUnknown),
   };
 }

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { Breather } from "../../io/threads/stage_hooks.ts";
+import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import type { MassRanges } from "../../query/rtt/quantile_calibration.ts";
 import {
   askInOrder,
@@ -121,9 +121,9 @@ export async function forecastsOf(
   );
   const queries = order.map((place) => ({ ...queryOf(cases[place]), place }));
   const methods = new Map<string, BaselineForecast>();
-  const breather = new Breather({ signal });
+  const pacer = new EventLoopPacer({ signal });
   for (const [name, baseline] of baselines) {
-    await breather.breathe();
+    await pacer.yieldToEventLoop();
     baseline.train(training, tuning);
     const floats = () => new Float64Array(cases.length).fill(NaN);
     const forecast: BaselineForecast = { predictedMs: floats(), settings: baseline.settings };

@@ -5,7 +5,7 @@
  */
 import type { ProbeRowSource } from "../../data/loader/row_source.ts";
 import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
-import { Breather } from "../../io/threads/stage_hooks.ts";
+import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { RandomStream } from "../../base/random.ts";
 import type { BaselineMeasurement } from "./baseline.ts";
 import { getOrMake } from "../../base/collections.ts";
@@ -53,7 +53,7 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
     rowSources: readonly ProbeRowSource[],
     { maxMeasurements, seed, signal, onRow }: TableOptions,
   ): Promise<MeasurementTable> {
-    const breather = new Breather({ signal });
+    const pacer = new EventLoopPacer({ signal });
     const total = rowSources.reduce((sum, rows) => sum + countMeasurements(rows), 0);
     const table = new MeasurementTable(Math.min(total, maxMeasurements));
     const sampler = new Sampler(total, { count: maxMeasurements, seed });
@@ -61,7 +61,7 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
       for (let row = 0; row < rows.numRows; row++) {
         table.#addRow(rows, row, sampler);
         onRow?.();
-        await breather.breathe();
+        await pacer.yieldToEventLoop();
       }
     }
     const times = table.#timeUs;

@@ -51,7 +51,7 @@ export async function evaluateBits(
 ): Promise<BitsSection> {
   const { seed, onProgress, numContexts = DEFAULT_NUM_CONTEXTS } = options;
   const sampling = heldOutSampling(options.sampling);
-  const places = choosePlaces(rows, { numContexts, seed, sampling });
+  const places = choosePositions(rows, { numContexts, seed, sampling });
   const total = 2 * places.length;
   const maxTokens = model.config.sequenceLength + 1;
   const form = contextForm(rttEncodingChoice(model.config));
@@ -82,17 +82,17 @@ export async function evaluateBits(
 }
 
 /** A context of an epoch: its row and its index in the row. */
-interface Place {
+interface ContextPosition {
   row: number;
   index: number;
 }
 
 /** Draws contexts of one epoch, each at most once; in the order of the rows. */
-function choosePlaces(
+function choosePositions(
   rows: ProbeRowSource,
   { numContexts, seed, sampling }: { numContexts: number; seed: number; sampling: SamplingConfig },
-): Place[] {
-  const places: Place[] = [];
+): ContextPosition[] {
+  const places: ContextPosition[] = [];
   for (let row = 0; row < rows.numRows; row++) {
     const count = numContextsOfRow(rows.numMeasurements(row), sampling);
     for (let index = 0; index < count; index++) places.push({ row, index });
@@ -104,7 +104,7 @@ function choosePlaces(
 
 function drawContexts(
   rows: ProbeRowSource,
-  places: readonly Place[],
+  places: readonly ContextPosition[],
   { seed, sampling, maxTokens }: { seed: number; sampling: SamplingConfig; maxTokens: number },
 ): Context[] {
   return [...Map.groupBy(places, ({ row }) => row)].flatMap(([row, ofRow]) => {

@@ -6,7 +6,7 @@
  */
 import type { ProbeRowSource } from "../../data/loader/row_source.ts";
 import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
-import { Breather } from "../../io/threads/stage_hooks.ts";
+import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
@@ -134,7 +134,7 @@ export async function learnDestinations(
   options: { sourceKeys: Iterable<string>; signal?: AbortSignal | undefined; onRow?: () => void },
 ): Promise<KnownDestinations> {
   const known = new KnownDestinations(options.sourceKeys);
-  const breather = new Breather(options);
+  const pacer = new EventLoopPacer(options);
   for (let r = 0; r < rows.numRows; r++) {
     const row = rows.row(r);
     const { dstAddrs, dstIndex, rttMs } = row;
@@ -144,7 +144,7 @@ export async function learnDestinations(
       known.add(sourceKey, names[dstIndex[i]], rttMs[i] === FAILED_RTT_MS ? null : rttMs[i]);
     }
     options.onRow?.();
-    await breather.breathe();
+    await pacer.yieldToEventLoop();
   }
   return known;
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import type { PingModel } from "../../query/ping_model.ts";
-import { Breather } from "../../io/threads/stage_hooks.ts";
+import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import type { BaselineForecasts } from "../baselines/baseline_forecasts.ts";
 import type { EvalCase } from "../cases.ts";
 import {
@@ -210,7 +210,7 @@ class Scorer {
   /** All of them, then those with each number of context measurements. */
   readonly groups: readonly (readonly number[])[];
   readonly #measuredMs: Float64Array;
-  readonly #breather: Breather;
+  readonly #pacer: EventLoopPacer;
   #numScored = 0;
 
   constructor(
@@ -226,7 +226,7 @@ class Scorer {
     );
     this.answered = answered;
     this.groups = [answered, ...ofContexts];
-    this.#breather = new Breather({ signal: options.signal });
+    this.#pacer = new EventLoopPacer({ signal: options.signal });
   }
 
   /** A method's errors in each group. @param crpsMs Absent where the method predicts single numbers. */
@@ -237,7 +237,7 @@ class Scorer {
       return scoreErrors({ ...scored, crpsMs: crpsMs && at(crpsMs, places) }, bootstrap, places);
     });
     onScored?.(++this.#numScored, 2 + baselines.methods.size);
-    await this.#breather.breathe();
+    await this.#pacer.yieldToEventLoop();
     return errors;
   }
 

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import type { RttLaw } from "../../data/synth/law.ts";
+import type { LatencyModel } from "../../data/synth/latency_model.ts";
 import { codeProbability } from "../../data/synth/rtt_codes.ts";
 import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
 import { encodeRttCode, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
@@ -44,37 +44,37 @@ interface ReplyScore {
 /**
  * Compares a prediction with the truth.
  *
- * @param law The true distribution.
+ * @param model The true distribution.
  * @param predicted The predicted one; exact at the measured code.
  * @param rttCode The measured code, one that the truth can give.
  */
-export function scoreReply(law: RttLaw, predicted: RttDistribution, rttCode: number): ReplyScore {
-  const trueBits = -Math.log2(codeProbability(law, rttCode));
+export function scoreReply(model: LatencyModel, predicted: RttDistribution, rttCode: number): ReplyScore {
+  const trueBits = -Math.log2(codeProbability(model, rttCode));
   const { lowMs } = rttCodeBounds(rttCode);
   return {
     trueBits,
     excessBits: -Math.log2(predicted.probabilityOf(lowMs)) - trueBits,
     coverage: COVERAGE_LEVELS.map((level) =>
-      trueProbabilityBelow(law, predicted, 0.5 + level / 2) -
-      trueProbabilityBelow(law, predicted, 0.5 - level / 2)
+      trueProbabilityBelow(model, predicted, 0.5 + level / 2) -
+      trueProbabilityBelow(model, predicted, 0.5 - level / 2)
     ),
     predictedMs: TRUTH_QUANTILES.map((q) => predicted.quantileMs(q)),
-    trueMs: TRUTH_QUANTILES.map((q) => law.quantile(q)),
+    trueMs: TRUTH_QUANTILES.map((q) => model.quantile(q)),
   };
 }
 
 /** The bits by which the prediction of whether a reply comes is worse than the truth's. */
-export function outcomeExcessBits(law: RttLaw, pFailed: number, isFailed: boolean): number {
-  return isFailed ? Math.log2(law.pFailed / pFailed) : Math.log2((1 - law.pFailed) / (1 - pFailed));
+export function outcomeExcessBits(model: LatencyModel, pFailed: number, isFailed: boolean): number {
+  return isFailed ? Math.log2(model.pFailed / pFailed) : Math.log2((1 - model.pFailed) / (1 - pFailed));
 }
 
 /** The probability of the truth that a reply's RTT is below the predicted q-quantile. */
-export function trueProbabilityBelow(law: RttLaw, predicted: RttDistribution, q: number): number {
+export function trueProbabilityBelow(model: LatencyModel, predicted: RttDistribution, q: number): number {
   const quantileMs = predicted.quantileMs(q);
   const p = predicted.probabilityOf(quantileMs);
   const shareBelow = (q - (predicted.cdf(quantileMs) - p)) / p;
   const { lowMs, highMs } = rttCodeBounds(encodeRttCode(quantileMs));
-  return law.probabilityBetween(0, lowMs) + shareBelow * law.probabilityBetween(lowMs, highMs);
+  return model.probabilityBetween(0, lowMs) + shareBelow * model.probabilityBetween(lowMs, highMs);
 }
 
 /** Mass of a predicted distribution that may be spread evenly over first bytes which the model finds unlikely. */
@@ -148,7 +148,7 @@ export async function evaluateTruth(
   options: TruthSectionOptions,
 ): Promise<TruthSection> {
   const { contexts, isEveryContext, calibration, onProgress } = options;
-  const laws = cases.map((drawn) => lawOf(options.truth, drawn));
+  const models = cases.map((drawn) => latencyModelOf(options.truth, drawn));
   const asked = withContexts(cases.length, { contexts, everyContext: isEveryContext });
   const samples: TruthSample[] = [];
   await model.likelyRttDistributions(
@@ -156,15 +156,15 @@ export async function evaluateTruth(
     (predicted, i) => {
       const { index, context } = asked[i];
       const { source, rttCode } = cases[index].measurement;
-      const law = laws[index];
+      const model = models[index];
       const sample: TruthSample = {
         context,
         ipVersion: source.length === 4 ? 4 : 6,
-        outcomeExcessBits: outcomeExcessBits(law, predicted.pFailed, rttCode === null),
+        outcomeExcessBits: outcomeExcessBits(model, predicted.pFailed, rttCode === null),
       };
       if (rttCode !== null) {
-        sample.reply = scoreReply(law, predicted, rttCode);
-        if (calibration) sample.calibrated = scoreReply(law, calibration.apply(predicted), rttCode);
+        sample.reply = scoreReply(model, predicted, rttCode);
+        if (calibration) sample.calibrated = scoreReply(model, calibration.apply(predicted), rttCode);
       }
       samples.push(sample);
       onProgress?.(samples.length, asked.length);
@@ -192,11 +192,16 @@ export async function evaluateTruth(
 }
 
 /** The true distribution of a case, which it can come from. */
-function lawOf(truth: SyntheticTruth, { srcAddr, dstAddr, rttMs, measurement }: EvalCase): RttLaw {
+function latencyModelOf(
+  truth: SyntheticTruth,
+  { srcAddr, dstAddr, rttMs, measurement }: EvalCase,
+): LatencyModel {
   const { timeS, rttCode } = measurement;
-  const law = truth.has(srcAddr) && truth.has(dstAddr) ? truth.law(srcAddr, dstAddr, timeS) : undefined;
-  const p = !law ? 0 : rttCode === null ? law.pFailed : codeProbability(law, rttCode);
-  if (law && p > 0) return law;
+  const model = truth.has(srcAddr) && truth.has(dstAddr)
+    ? truth.latencyModel(srcAddr, dstAddr, timeS)
+    : undefined;
+  const p = !model ? 0 : rttCode === null ? model.pFailed : codeProbability(model, rttCode);
+  if (model && p > 0) return model;
   const found = rttMs === null ? "no reply" : `${rttMs} ms`;
   throw new UserError(
     `Cannot compare with the truth: found ${found} from ${srcAddr} to ${dstAddr} at ${timeS} s, which cannot come from ` +

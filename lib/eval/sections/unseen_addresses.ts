@@ -9,7 +9,7 @@
  */
 import type { ProbeRowSource } from "../../data/loader/row_source.ts";
 import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
-import { Breather } from "../../io/threads/stage_hooks.ts";
+import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";
 import type { ProbeRow } from "../../data/probe_rows/probe_row.ts";
 import { casesOf, type EvalCase } from "../cases.ts";
@@ -155,10 +155,10 @@ async function eachRow(
   { onRow, signal }: RowHooks,
   visit: (row: ProbeRow) => void,
 ): Promise<void> {
-  const breather = new Breather({ signal });
+  const pacer = new EventLoopPacer({ signal });
   for (let row = 0; row < rows.numRows; row++) {
     visit(rows.row(row));
     onRow?.();
-    await breather.breathe();
+    await pacer.yieldToEventLoop();
   }
 }

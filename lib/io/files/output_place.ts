@@ -23,7 +23,7 @@ const REPLACED = "replaced.json";
 const MAX_NAME_BYTES = 255 - temporaryName("").length;
 
 /** The paths of an output. */
-export interface Place {
+export interface OutputPath {
   /** As the user named it. */
   output: string;
   /** The folder that names in the manifest are relative to. */
@@ -75,7 +75,7 @@ function targetOf(file: string): string {
  *
  * @throws {UserError} If a file cannot be moved, or its path leads through a link; nothing is changed then.
  */
-export function finishMoving({ root, work, manifestPath }: Place): void {
+export function finishMoving({ root, work, manifestPath }: OutputPath): void {
   const manifest = readManifest(join(work, MANIFEST));
   if (!manifest?.complete) return;
   try {
@@ -141,7 +141,7 @@ export interface Found {
 }
 
 /** Refuses a folder that holds other files or another run's output. @throws {UserError} If it does. */
-export function refuseOthersFolder({ output, root }: Place, found: Found, overwrite: boolean): void {
+export function refuseOthersFolder({ output, root }: OutputPath, found: Found, overwrite: boolean): void {
   const { wanted: { stage }, published, isPublished, hasBegunOther } = found;
   if (isPublished) return;
   if (hasBegunOther && !overwrite) {
@@ -166,7 +166,7 @@ export function refuseOthersFolder({ output, root }: Place, found: Found, overwr
 }
 
 /** Refuses paths that are not regular files. @throws {UserError} If there is one. */
-export function requireRegularPlaces({ root }: Place, names: readonly string[]): void {
+export function requireRegularPlaces({ root }: OutputPath, names: readonly string[]): void {
   for (const name of names) {
     const path = join(root, name);
     requireShortName(path);
@@ -176,7 +176,7 @@ export function requireRegularPlaces({ root }: Place, names: readonly string[]):
 
 /** Refuses to replace files that another run or an unknown program wrote. @throws {UserError} If there is one. */
 export function refuseOthersFiles(
-  { root }: Place,
+  { root }: OutputPath,
   names: readonly string[],
   found: Found,
   overwrite: boolean,

@@ -34,7 +34,7 @@ import {
   type Found,
   MANIFEST,
   NEXT,
-  type Place,
+  type OutputPath,
   placeOfFile,
   refuseLinksTo,
   refuseOthersFiles,
@@ -53,10 +53,10 @@ export interface OutputStart extends ManifestStart {
 export class StagedOutput implements Disposable {
   /** The inputs, the options, and the outputs written so far. */
   readonly manifest: Manifest;
-  readonly #place: Place;
+  readonly #place: OutputPath;
   readonly #lock: OutputLock;
 
-  private constructor(place: Place, lock: OutputLock, manifest: Manifest) {
+  private constructor(place: OutputPath, lock: OutputLock, manifest: Manifest) {
     this.#place = place;
     this.#lock = lock;
     this.manifest = manifest;
@@ -121,7 +121,7 @@ export class StagedOutput implements Disposable {
     );
   }
 
-  static #open(place: Place, start: OutputStart, refuse: (found: Found) => void): StagedOutput {
+  static #open(place: OutputPath, start: OutputStart, refuse: (found: Found) => void): StagedOutput {
     const { stage, inputs, inputManifests = [] } = start;
     refuseOverlap(place.output, [...inputs, ...inputManifests].map(({ path }) => path));
     const wanted = newManifest(start);

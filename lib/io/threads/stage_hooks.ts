@@ -15,7 +15,7 @@ export interface StageHooks {
 const YIELD_EVERY_MS = 50;
 
 /** Yields to the event loop now and then, so that signals arrive, and ends the work when the caller aborts it. */
-export class Breather {
+export class EventLoopPacer {
   readonly #signal: AbortSignal | undefined;
   #lastMs = performance.now();
 
@@ -25,7 +25,7 @@ export class Breather {
   }
 
   /** Yields to the event loop if the last time is long ago. @throws The signal's reason once it is aborted. */
-  async breathe(): Promise<void> {
+  async yieldToEventLoop(): Promise<void> {
     const nowMs = performance.now();
     if (nowMs - this.#lastMs < YIELD_EVERY_MS) return;
     await new Promise((resolve) => setTimeout(resolve, 0));

@@ -8,7 +8,7 @@
  * @module
  */
 import { ensure } from "../../base/errors.ts";
-import { Factorisation, type LocatedPlace } from "./factorisation.ts";
+import { Factorisation, type LocatedNodeVector } from "./factorisation.ts";
 import { foldOfPair, UNKNOWN } from "./known_pairs.ts";
 import { logOfRtt } from "./rtt_scale.ts";
 
@@ -33,7 +33,7 @@ export interface CoordinateEstimate {
 /** A node that was not fitted. */
 export interface NewNode {
   /** Its coordinates in each factorisation. */
-  readonly places: readonly LocatedPlace[];
+  readonly places: readonly LocatedNodeVector[];
 }
 
 /** The size of coordinates. */
@@ -113,7 +113,7 @@ export class Coordinates {
   ): CoordinateEstimate | undefined {
     const { factorisation, errors, usualError } = this.fits[fold];
     const place = (node: number | NewNode) =>
-      typeof node === "number" ? factorisation.placeOf(node) : node.places[fold];
+      typeof node === "number" ? factorisation.vectorOf(node) : node.places[fold];
     const estimate = factorisation.estimate(place(a), place(b));
     if (!estimate) return undefined;
     const errorOf = (node: number | NewNode) =>
@@ -143,13 +143,13 @@ export class Coordinates {
   /** Stands for an unknown node: its distances to others are typical ones. */
   get typical(): NewNode {
     return this.#typical ??= {
-      places: this.fits.map(({ factorisation, usualError }) => factorisation.typicalPlace(usualError)),
+      places: this.fits.map(({ factorisation, usualError }) => factorisation.typicalNode(usualError)),
     };
   }
 
   /** Whether a node's RTTs can be estimated. @param fold See {@link estimate}. */
-  hasPlace(node: number, fold = this.size.numFolds): boolean {
-    return this.fits[fold].factorisation.placeOf(node).component !== UNKNOWN;
+  hasCoordinates(node: number, fold = this.size.numFolds): boolean {
+    return this.fits[fold].factorisation.vectorOf(node).component !== UNKNOWN;
   }
 
   /** Gives a node the coordinates found by {@link locate}. */

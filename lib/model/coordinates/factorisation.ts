@@ -91,7 +91,7 @@ const SAVED_SHARE = 2 / 3;
 /** Sweeps that solve for one node. */
 const NUM_LOCATING_SWEEPS = 5;
 
-/** Factor on the errors of nodes that were not fitted, see {@link errorOfPlace}. */
+/** Factor on the errors of nodes that were not fitted, see {@link errorOfVector}. */
 const CLOSER_SCALES = 2;
 
 /** Stored minus the component of a node that was located and not fitted: all values are below {@link UNKNOWN}. */
@@ -106,7 +106,7 @@ interface LogEstimate {
 }
 
 /** The coordinates of a node. */
-export interface Place {
+export interface NodeVector {
   /** (scales, 1 + rank): a bias and a vector for each scale. */
   readonly vectors: Float32Array;
   /** Its component, see {@link componentsOf}. */
@@ -114,7 +114,7 @@ export interface Place {
 }
 
 /** The coordinates of a node that was not fitted. */
-export interface LocatedPlace extends Place {
+export interface LocatedNodeVector extends NodeVector {
   /** The expected error of its estimates, see `Fit.errors`. */
   readonly error: number;
 }
@@ -185,7 +185,7 @@ export class Factorisation {
   }
 
   /** The coordinates of a node. */
-  placeOf(node: number): Place {
+  vectorOf(node: number): NodeVector {
     const { powers, vectors, components } = this.factors;
     const length = powers.length * this.#width;
     const component = components[node];
@@ -197,15 +197,15 @@ export class Factorisation {
 
   /**
    * Gives coordinates to a node that was not fitted. Its component is stored as {@link LOCATED} minus the component. So
-   * it has its own estimates, but neither {@link typicalPlace} nor coordinates that are located later depend on it.
+   * it has its own estimates, but neither {@link typicalNode} nor coordinates that are located later depend on it.
    */
-  put(node: number, { vectors, component }: Place): void {
-    this.placeOf(node).vectors.set(vectors);
+  put(node: number, { vectors, component }: NodeVector): void {
+    this.vectorOf(node).vectors.set(vectors);
     this.factors.components[node] = component === UNKNOWN ? UNKNOWN : LOCATED - component;
   }
 
   /** The estimate of a pair, the same in both directions; undefined if one of the nodes is unknown. */
-  estimate(a: Place, b: Place): LogEstimate | undefined {
+  estimate(a: NodeVector, b: NodeVector): LogEstimate | undefined {
     if (a.component === UNKNOWN || b.component === UNKNOWN) return undefined;
     const { powers, options, range: [typical, least, greatest] } = this.factors;
     // Vectors of different components are unrelated.
@@ -233,20 +233,20 @@ export class Factorisation {
   locate(
     known: readonly { node: number; log: number }[],
     { usualError, without }: { usualError: number; without: ReadonlySet<number> },
-  ): LocatedPlace {
+  ): LocatedNodeVector {
     const { powers, options, components } = this.factors;
     const vectors = new Float32Array(powers.length * this.#width);
-    const componentOf = (node: number) => this.placeOf(node).component;
+    const componentOf = (node: number) => this.vectorOf(node).component;
     const component = mostFrequent(known.map(({ node }) => componentOf(node)).filter((of) => of !== UNKNOWN));
     const usable = known.filter(({ node }) => componentOf(node) === component);
     if (component === undefined) return { vectors, component: UNKNOWN, error: usualError };
     const others = [...components.keys()].filter((node) =>
       components[node] === component && !without.has(node)
     );
-    const candidates = spread(others, MAX_CANDIDATES).map((node) => ({ node, place: this.placeOf(node) }));
-    const compared = usable.map(({ node, log }) => ({ place: this.placeOf(node), log }));
+    const candidates = spread(others, MAX_CANDIDATES).map((node) => ({ node, place: this.vectorOf(node) }));
+    const compared = usable.map(({ node, log }) => ({ place: this.vectorOf(node), log }));
     const { nodes, error } = similarNodes(candidates, compared, {
-      estimate: (a: Place, b: Place) => this.estimate(a, b)?.log ?? NaN,
+      estimate: (a: NodeVector, b: NodeVector) => this.estimate(a, b)?.log ?? NaN,
       usualError,
     });
     const regularisation = options.regularisation * PRIOR_STRENGTH;
@@ -260,14 +260,14 @@ export class Factorisation {
       }
       vectors.set(own, scale * this.#width);
     });
-    return { vectors, component, error: errorOfPlace(error, usualError) };
+    return { vectors, component, error: errorOfVector(error, usualError) };
   }
 
   /**
    * The coordinates of an unknown node: the mean of the fitted nodes of the largest component. Its error is the
    * distance of its estimates from those of other nodes.
    */
-  typicalPlace(usualError: number): LocatedPlace {
+  typicalNode(usualError: number): LocatedNodeVector {
     const { powers, components } = this.factors;
     const vectors = new Float32Array(powers.length * this.#width);
     const component = mostFrequent(components.filter((of) => of > UNKNOWN));
@@ -278,13 +278,13 @@ export class Factorisation {
     );
     const weighted = nodes.map((node) => ({ node, weight: 1 / nodes.length }));
     powers.forEach((_, scale) => vectors.set(this.#meanOf(weighted, scale), scale * this.#width));
-    const places = spread(nodes, MAX_COMPARED).map((node) => this.placeOf(node));
-    const logOf = (a: Place, b: Place) => this.estimate(a, b)?.log ?? NaN;
+    const places = spread(nodes, MAX_COMPARED).map((node) => this.vectorOf(node));
+    const logOf = (a: NodeVector, b: NodeVector) => this.estimate(a, b)?.log ?? NaN;
     const errors = places.flatMap((a) => {
       const log = logOf(a, { vectors, component });
       return places.filter((b) => b !== a).map((b) => Math.abs(logOf(a, b) - log));
     }).sort((a, b) => a - b);
-    return { vectors, component, error: errorOfPlace(errors[errors.length >> 1] ?? usualError, usualError) };
+    return { vectors, component, error: errorOfVector(errors[errors.length >> 1] ?? usualError, usualError) };
   }
 
   #addKnown(
@@ -316,7 +316,7 @@ export class Factorisation {
  * a large one is raised so that the pair's error is about this node's own. That also compensates for the scales'
  * estimates, which are closer together since they share a prior.
  */
-function errorOfPlace(error: number, usualError: number): number {
+function errorOfVector(error: number, usualError: number): number {
   return Math.fround(CLOSER_SCALES * error * Math.max(1, error / usualError));
 }
 

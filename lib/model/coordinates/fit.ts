@@ -101,10 +101,10 @@ function tryOut(
     const without = 3 << fold;
     const tried = Factorisation.fit(neighbours, { ...options, powers: TRIED_POWERS, without });
     for (let node = 0; node < numNodes; node++) {
-      const place = tried.placeOf(node);
+      const place = tried.vectorOf(node);
       for (let entry = start[node]; entry < start[node + 1]; entry++) {
         if (!isIn(without, folds[entry])) continue;
-        const estimate = tried.estimate(place, tried.placeOf(others[entry]));
+        const estimate = tried.estimate(place, tried.vectorOf(others[entry]));
         errors[entry] = estimate ? Math.abs(estimate.log - logs[entry]) : NaN;
       }
     }

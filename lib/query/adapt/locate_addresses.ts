@@ -4,7 +4,7 @@
  * @module
  */
 import type { AddressRows } from "../../model/address_rows.ts";
-import type { NodePlace } from "../../model/node_coordinates.ts";
+import type { LocatedNode } from "../../model/node_coordinates.ts";
 import { NO_ROW } from "../../model/row_table.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
@@ -39,14 +39,14 @@ export async function locateAddresses(
   },
 ): Promise<Uint32Array> {
   const { coordinates } = rows;
-  const places = new Map<number, NodePlace>();
+  const places = new Map<number, LocatedNode>();
   if (!coordinates) return new Uint32Array();
   const asked = [...rttsOf(measurements, addresses)]
     .map((own) => ({ ...own, node: rows.nodeOf(own.address) }))
-    .filter(({ node }) => adaptedNodes.has(node) || !coordinates.hasPlace(node));
+    .filter(({ node }) => adaptedNodes.has(node) || !coordinates.hasCoordinates(node));
   // Addresses that are located now do not help to locate each other.
   const without = new Set(asked.map(({ node }) => node));
-  const found: { address: Uint8Array; place: NodePlace }[] = [];
+  const found: { address: Uint8Array; place: LocatedNode }[] = [];
   let heardMs = performance.now();
   for (const [i, { address, rttsMs }] of asked.entries()) {
     if (performance.now() - heardMs > MAX_DEAF_MS) {

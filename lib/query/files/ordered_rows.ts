@@ -21,7 +21,7 @@ import {
   makeColumn,
   type SpillColumn,
 } from "../../data/probe_rows/external_sort/spill_block.ts";
-import { Breather, type StageHooks } from "../../io/threads/stage_hooks.ts";
+import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
 import { tokenMeasurement } from "../context.ts";
 import { addressBytes } from "../../data/addresses/ip.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
@@ -96,7 +96,7 @@ export async function orderRows(
   options: OrderOptions,
 ): Promise<{ index: SpillIndex; numRows: number; numRowsRead: number }> {
   const { folder, memoryLimitBytes, hooks } = options;
-  const breather = new Breather(hooks);
+  const pacer = new EventLoopPacer(hooks);
   const spilled = await spillRows(input, options);
   const unsortedPath = `${folder}/unsorted.bin`;
   const numAll = spilled.index.numRows[0];
@@ -111,7 +111,7 @@ export async function orderRows(
     runsPath: `${folder}/runs.bin`,
   });
   const sink = new OrderedSink(sorted, (done) => hooks.onProgress?.("sorting", done, numAll));
-  await sorter.sort(0, sink, () => breather.breathe());
+  await sorter.sort(0, sink, () => pacer.yieldToEventLoop());
   sink.flush();
   const index = sorted.finish();
   Deno.removeSync(unsortedPath);
@@ -122,7 +122,7 @@ async function spillRows(
   input: OrderedRowsInput,
   { folder, memoryLimitBytes, rejects, numRows: numAll, hooks }: OrderOptions,
 ): Promise<{ index: SpillIndex; numRows: number; numRowsRead: number }> {
-  const breather = new Breather(hooks);
+  const pacer = new EventLoopPacer(hooks);
   using spill = new SpillWriter(`${folder}/unsorted.bin`, SCHEMA, {
     numPartitions: 1,
     bufferBytes: memoryLimitBytes * BUFFER_MEMORY_SHARE,
@@ -138,7 +138,7 @@ async function spillRows(
       if (first !== undefined) numRows += batch.numRows;
       numRowsRead += batch.numRowsRead;
       hooks.onProgress?.("reading", numRowsRead, numAll);
-      await breather.breathe();
+      await pacer.yieldToEventLoop();
     }
     // The history has keys of its own.
     spill.flush(0);

@@ -19,7 +19,7 @@ import { MeasurementParquetWriter } from "../../data/measurement_files/parquet_w
 import { RejectLog, rejectsPathBeside } from "../../data/measurement_files/rejects.ts";
 import type { GroupKey } from "../../data/probe_rows/external_sort/probe_columns.ts";
 import type { SpillIndex } from "../../data/probe_rows/external_sort/spill.ts";
-import { Breather, type StageHooks } from "../../io/threads/stage_hooks.ts";
+import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
 import type { PingModel } from "../ping_model.ts";
 import { orderRows, readOrdered, readRows } from "./ordered_rows.ts";
 import { type ScoreFindings, ScoreTally } from "./score_findings.ts";
@@ -200,7 +200,7 @@ async function scoreOrdered(
   { maxContext, seed, hooks }: { maxContext: number; seed: number; hooks: StageHooks },
 ): Promise<void> {
   const history = new SourceHistory(maxContext, model.config.sequenceLength);
-  const breather = new Breather(hooks);
+  const pacer = new EventLoopPacer(hooks);
   let chunk: ScoreCase[] = [];
   let numSeen = 0;
   let numScored = table.numDone;
@@ -226,7 +226,7 @@ async function scoreOrdered(
       if (chunk.length >= CHUNK_ROWS) await scoreChunk();
     }
     history.add(pair, timeUs, measurement);
-    await breather.breathe();
+    await pacer.yieldToEventLoop();
   }
   if (chunk.length > 0) await scoreChunk();
   table.commit(numScored);
@@ -238,7 +238,7 @@ async function writeScored(
   options: ScoreFileOptions & { hooks: StageHooks },
 ): Promise<Omit<ScoreSummary, "rowsResumed">> {
   const { inputs, output, groupBy, hooks } = options;
-  const breather = new Breather(hooks);
+  const pacer = new EventLoopPacer(hooks);
   const rejects = new RejectLog();
   const { columns } = await surveyInputs(inputs);
   using writer = MeasurementParquetWriter.create(output, {
@@ -263,7 +263,7 @@ async function writeScored(
     }
     writer.append(batch, [logLikelihood, pValue]);
     hooks.onProgress?.("writing", writer.numRows, numRows);
-    await breather.breathe();
+    await pacer.yieldToEventLoop();
   }
   checkUnchanged(files, writer.numRows === numRows);
   rejects.write(rejectsPathBeside(output));

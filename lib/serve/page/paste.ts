@@ -64,7 +64,7 @@ function parsePingOutput(text: string): PingOutput {
   return { echoes, source, faults };
 }
 
-type Place = Pick<PingEcho, "line" | "timeS">;
+type EchoPosition = Pick<PingEcho, "line" | "timeS">;
 
 /** Reads line by line. */
 class OutputReader {
@@ -110,7 +110,7 @@ class OutputReader {
     if (address !== undefined && address !== this.#destination) this.#begin(text);
   }
 
-  #echo(text: string, place: Place, rttMs: number | null): void {
+  #echo(text: string, place: EchoPosition, rttMs: number | null): void {
     const destination = this.#destination ?? (rttMs === null ? undefined : addressesIn(text).at(-1));
     if (destination === undefined) {
       this.faults.push({ line: place.line, message: "no address in it, and none in a line before it" });
@@ -129,14 +129,14 @@ class OutputReader {
   }
 
   /** Adds the losses between the last sequence number and this one. */
-  #fillGap(sequence: number | undefined, place: Place): void {
+  #fillGap(sequence: number | undefined, place: EchoPosition): void {
     const last = this.#lastSequence;
     if (sequence === undefined || last === undefined || sequence - last > MAX_GAP) return;
     for (let missing = last + 1; missing < sequence; missing++) this.#addLoss(place, missing);
   }
 
   /** Statistics: what was sent and did not show was lost. */
-  #end(text: string, place: Place): void {
+  #end(text: string, place: EchoPosition): void {
     const [, unix, windows] = NUM_SENT.exec(text) ?? [];
     const numMissing = Number(unix ?? windows) - this.#numEchoes;
     for (let i = 0; i < numMissing && numMissing <= MAX_GAP; i++) this.#addLoss(place);
@@ -149,7 +149,7 @@ class OutputReader {
     this.#numEchoes = 0;
   }
 
-  #addLoss(place: Place, sequence?: number): void {
+  #addLoss(place: EchoPosition, sequence?: number): void {
     const destination = this.#destination;
     if (destination !== undefined) this.#add({ ...place, destination, rttMs: null }, sequence);
   }

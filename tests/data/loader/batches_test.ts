@@ -147,7 +147,7 @@ Deno.test("ranks share a batch: rank r has its sequences r, r + R, …", async (
     const shares = Array.from({ length: size }, (_, rank) => shareOf(batch, 12, { rank, size }));
     const texts = shares.map((share) => sequencesOf([{ ...batch, ...share, batchSize: 12 / size } as Batch]));
     assertEquals(whole.map((_, i) => texts[i % size][Math.floor(i / size)]), whole);
-    for (const key of ["lossMask", "segmentStart", "recalls"] as const) {
+    for (const key of ["lossMask", "segmentStart", "histories"] as const) {
       const length = batch[key].length / 12;
       const last = shares[size - 1][key] ?? [];
       assertEquals(last.slice(-length), batch[key].slice(-length));

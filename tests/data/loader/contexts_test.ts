@@ -12,7 +12,7 @@ import { type PreparedRow, prepareRow } from "../../../lib/data/loader/prepared_
 import { DEFAULT_SAMPLING, samplingSchema } from "../../../lib/data/tokens/sampling_config.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
-import { recallRtts } from "../../../lib/data/tokens/rtt_recall.ts";
+import { rttHistoryOf } from "../../../lib/data/tokens/rtt_history.ts";
 import { decodeTokens, QUERY_ORDER, TokenWriter } from "../../../lib/data/tokens/vocab_v2.ts";
 import { syntheticRow } from "./synthetic_rows.ts";
 
@@ -61,7 +61,7 @@ Deno.test("sampleContext() counts its tokens exactly, fits the room and decodes 
       const decoded = decodeTokens(encode(context));
       assertEquals(
         decoded.map(({ order: _, position: __, ...measurement }) => measurement),
-        context.measurements.map(({ order: _, rttMs: __, recall: ___, ...measurement }) => measurement),
+        context.measurements.map(({ order: _, rttMs: __, rttHistory: ___, ...measurement }) => measurement),
       );
       for (const { rttMs, rttCode } of context.measurements) {
         assertEquals(rttMs === null ? null : encodeRttCode(rttMs), rttCode);
@@ -338,19 +338,19 @@ function recallFrom(from: PreparedRow, index: number, { numUnknown = 0, isTimed 
   }
   const known = earlier.slice(numUnknown);
   const ageS = isTimed && known.length > 0 ? from.timeS[index] - from.timeS[known[0]] : null;
-  return recallRtts(known.map((i) => encodeRttCode(from.rttMs[i])), known.length, ageS);
+  return rttHistoryOf(known.map((i) => encodeRttCode(from.rttMs[i])), known.length, ageS);
 }
 
-Deno.test("sampleContext() recalls the RTTs of a measurement's pair before it, in the row, never its own", () => {
+Deno.test("sampleContext() gives the RTTs of a measurement's pair before it, in the row, never its own", () => {
   const from = row(300);
   let numRecalled = 0;
   for (let draw = 0; draw < 20; draw++) {
-    for (const { timeS, recall } of sample(from, draw, only("full")).measurements) {
-      assertEquals(recall, recallFrom(from, from.timeS.indexOf(timeS ?? NaN)));
-      if (recall) numRecalled++;
+    for (const { timeS, rttHistory } of sample(from, draw, only("full")).measurements) {
+      assertEquals(rttHistory, recallFrom(from, from.timeS.indexOf(timeS ?? NaN)));
+      if (rttHistory) numRecalled++;
     }
   }
-  assert(numRecalled > 100, `${numRecalled} recalls`);
+  assert(numRecalled > 100, `${numRecalled} histories`);
 });
 
 Deno.test("sampleContext() with staleRecallShare leaves out as many of the newest RTTs of all pairs of a context", () => {
@@ -359,9 +359,9 @@ Deno.test("sampleContext() with staleRecallShare leaves out as many of the newes
   const numUnknown = Array.from({ length: 200 }, (_, draw) => {
     const { measurements } = sample(from, draw, config);
     const explains = (count: number) =>
-      measurements.every(({ timeS, recall }) => {
+      measurements.every(({ timeS, rttHistory }) => {
         const wanted = recallFrom(from, from.timeS.indexOf(timeS ?? NaN), { numUnknown: count });
-        return JSON.stringify(recall) === JSON.stringify(wanted);
+        return JSON.stringify(rttHistory) === JSON.stringify(wanted);
       });
     return Array.from({ length: 128 }, (_, count) => count).find(explains) ?? NaN;
   });

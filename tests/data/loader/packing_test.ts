@@ -18,7 +18,7 @@ function measurement(options: { ipv6: boolean; failed: boolean; timeS: number | 
     rttMs: options.failed ? null : nextCode / 1000,
     timeS: options.timeS,
     order: FIELD_ORDERS[0],
-    recall: undefined,
+    rttHistory: undefined,
   };
 }
 

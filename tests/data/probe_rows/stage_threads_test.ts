@@ -16,12 +16,12 @@ Deno.test("StageThreads.run() ends with the failure of a worker that dies, and s
   const stage = {
     ...shardStage({ ...SHARD_OPTIONS, inputs: [], output: folder.path }),
     async writeShard(
-      { breather }: { breather: { breathe(): Promise<void> } },
+      { pacer }: { pacer: { yieldToEventLoop(): Promise<void> } },
     ): Promise<Record<string, number>> {
       try {
         for (;;) {
           await new Promise((resolve) => setTimeout(resolve, 20));
-          await breather.breathe();
+          await pacer.yieldToEventLoop();
         }
       } finally {
         isStopped = true;

@@ -97,18 +97,18 @@ Deno.test("synthesize() writes rows whose RTT and losses are distributed as the 
     let numFailed = 0;
     const ranks: number[] = [];
     for (let row = 0; row < rows; row++) {
-      const law = truth.law(batch.srcAddr[row], batch.dstAddr[row], batch.eventTimeUs[row] / 1e6);
-      expected += law.pFailed;
-      variance += law.pFailed * (1 - law.pFailed);
+      const model = truth.latencyModel(batch.srcAddr[row], batch.dstAddr[row], batch.eventTimeUs[row] / 1e6);
+      expected += model.pFailed;
+      variance += model.pFailed * (1 - model.pFailed);
       if (batch.rttMs[row] < 0) numFailed++;
-      else ranks.push(law.cdf(batch.rttMs[row]));
+      else ranks.push(model.cdf(batch.rttMs[row]));
     }
     assertEquals(numFailed, failed);
     assert(
       Math.abs(numFailed - expected) < 4 * Math.sqrt(variance),
       `${numFailed} failed, ${expected} expected`,
     );
-    // The probability integral transform of the right law is uniform: Kolmogorov and Smirnov.
+    // The probability integral transform of the right model is uniform: Kolmogorov and Smirnov.
     ranks.sort((a, b) => a - b);
     const distance = Math.max(
       ...ranks.map((rank, i) => Math.max(rank - i / ranks.length, (i + 1) / ranks.length - rank)),
@@ -124,15 +124,20 @@ Deno.test("SyntheticTruth keeps its numbers through the file and knows its hosts
     assertEquals(loaded.world, truth.world);
     const [src, dst] = [truth.world.hosts[0].address, truth.world.hosts[89].address];
     const timeS = OPTIONS.startTimeS + 12_345;
-    assertEquals(loaded.law(src, dst, timeS).quantile(0.5), truth.law(src, dst, timeS).quantile(0.5));
     assertEquals(
-      loaded.law(src, dst, timeS).cdf(loaded.law(src, dst, timeS).quantile(0.25)).toFixed(9),
+      loaded.latencyModel(src, dst, timeS).quantile(0.5),
+      truth.latencyModel(src, dst, timeS).quantile(0.5),
+    );
+    assertEquals(
+      loaded.latencyModel(src, dst, timeS).cdf(loaded.latencyModel(src, dst, timeS).quantile(0.25)).toFixed(
+        9,
+      ),
       "0.250000000",
     );
-    assertEquals(loaded.law(src, dst, timeS).pFailed, truth.law(src, dst, timeS).pFailed);
+    assertEquals(loaded.latencyModel(src, dst, timeS).pFailed, truth.latencyModel(src, dst, timeS).pFailed);
     assert(loaded.has(src) && !loaded.has("192.0.2.1"));
     assertThrows(
-      () => loaded.law("192.0.2.1", dst, timeS).cdf(1),
+      () => loaded.latencyModel("192.0.2.1", dst, timeS).cdf(1),
       RangeError,
       "not a host of this synthetic Internet",
     );
@@ -157,7 +162,7 @@ Deno.test("a route change moves the truth at its time, and only then", () => {
     const other = src?.system === a ? b : a;
     const dst = world.hosts.find(({ system, role }) => role === "destination" && system === other);
     if (!src || !dst || !route.changeTimeS) continue;
-    const medianMs = (timeS: number) => truth.law(src.address, dst.address, timeS).quantile(0.5);
+    const medianMs = (timeS: number) => truth.latencyModel(src.address, dst.address, timeS).quantile(0.5);
     const [before, after] = [medianMs(route.changeTimeS - 1), medianMs(route.changeTimeS)];
     assert(Math.abs(medianMs(route.changeTimeS - 2) - before) < 0.01);
     if (Math.abs(before - after) > 0.1) numSeen++;
@@ -169,16 +174,21 @@ Deno.test("SyntheticTruth says what the formulas in the truth file say, computed
   withFolder((folder) => {
     const truth = new SyntheticTruth(makeWorld({ ...OPTIONS, probes: 40, destinations: 20 }));
     truth.save(`${folder}/s.truth.json`);
-    const { hosts, routes, hubs, law } = JSON.parse(Deno.readTextFileSync(`${folder}/s.truth.json`));
+    const { hosts, routes, hubs, model } = JSON.parse(Deno.readTextFileSync(`${folder}/s.truth.json`));
     const radians = (degrees: number) => degrees * Math.PI / 180;
-    type Place = { latitude: number; longitude: number };
-    const km = (a: Place, b: Place) =>
+    type GeoPoint = { latitude: number; longitude: number };
+    const km = (a: GeoPoint, b: GeoPoint) =>
       6371 * Math.acos(
         Math.sin(radians(a.latitude)) * Math.sin(radians(b.latitude)) +
           Math.cos(radians(a.latitude)) * Math.cos(radians(b.latitude)) *
             Math.cos(radians(a.longitude - b.longitude)),
       );
-    assertEquals([law.tailWeight, law.tailShape, law.jitterSigma, law.busiestHour], [0.03, 1.5, 0.7, 21]);
+    assertEquals([model.tailWeight, model.tailShape, model.jitterSigma, model.busiestHour], [
+      0.03,
+      1.5,
+      0.7,
+      21,
+    ]);
     let numChecked = 0;
     for (const [index, src] of hosts.slice(0, 40).entries()) {
       const dst = hosts[40 + index % 20];
@@ -191,20 +201,20 @@ Deno.test("SyntheticTruth says what the formulas in the truth file say, computed
         : [route.stretch, route.hub];
       const way = hub >= 0 ? km(src, hubs[hub]) + km(hubs[hub], dst) : km(src, dst);
       const propagation = 2 * way * stretch / 199.86;
-      const busy = (place: Place) =>
+      const busy = (place: GeoPoint) =>
         ((1 + Math.cos(2 * Math.PI * (timeS / 3600 + place.longitude / 15 - 21) / 24)) / 2) ** 2;
       const offset = propagation + src.accessMs + dst.accessMs + src.diurnalMs * busy(src) +
         dst.diurnalMs * busy(dst);
       const m = (src.jitterFloorMs + dst.jitterFloorMs + route.jitterFraction * propagation) *
         (1 + 1.5 * busy(src));
       const pFailed = Math.min(0.999, (route.loss + src.loss + dst.loss) * (1 + busy(src)));
-      assertAlmostEquals(truth.law(src.address, dst.address, timeS).pFailed, pFailed, 1e-12);
+      assertAlmostEquals(truth.latencyModel(src.address, dst.address, timeS).pFailed, pFailed, 1e-12);
       if (km(src, dst) < 50) continue; // where this test's formula for distances loses digits
       numChecked++;
-      assertEquals(truth.law(src.address, dst.address, timeS).cdf(offset - 1e-6), 0);
+      assertEquals(truth.latencyModel(src.address, dst.address, timeS).cdf(offset - 1e-6), 0);
       // At y = m the lognormal part is at its median.
       const p = 0.97 * 0.5 + 0.03 * (1 - (1 + m / (2 + 10 * m)) ** -1.5);
-      assertAlmostEquals(truth.law(src.address, dst.address, timeS).cdf(offset + m), p, 1e-6);
+      assertAlmostEquals(truth.latencyModel(src.address, dst.address, timeS).cdf(offset + m), p, 1e-6);
     }
     assert(numChecked > 20);
   }));

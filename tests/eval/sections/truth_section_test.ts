@@ -70,7 +70,7 @@ Deno.test("evaluateTruth() tells the excess that exact distributions and the tru
     const expected = cases.flatMap(({ srcAddr, dstAddr, rttMs, measurement }, i) => {
       if (rttMs === null) return [];
       const { lowMs, highMs } = rttCodeBounds(encodeRttCode(rttMs));
-      const at = (limitMs: number) => TRUTH.law(srcAddr, dstAddr, measurement.timeS).cdf(limitMs);
+      const at = (limitMs: number) => TRUTH.latencyModel(srcAddr, dstAddr, measurement.timeS).cdf(limitMs);
       return [{
         context: contexts[i].length,
         bits: Math.log2((at(highMs) - at(lowMs)) / exact[i].probabilityOf(rttMs)),

@@ -76,7 +76,7 @@ function withLearnedRows() {
   const weights = new Map<string, Float32Array>();
   known.save(weights);
   const rows = SEEDS_OF_ROWS.map((seed) => {
-    const { recalls: _recalls, ...batch } = batchOf(seed, BATCH_SIZE, SEQUENCE_LENGTH);
+    const { histories: _histories, ...batch } = batchOf(seed, BATCH_SIZE, SEQUENCE_LENGTH);
     const ofTokens = rowsOfBatch(batch, known, { sequenceLength: SEQUENCE_LENGTH, isTraining: false });
     // As signed numbers, of which NO_ROW is -1.
     return { ...asLists(batch), addressRows: [...new Int32Array(ofTokens.buffer)] };

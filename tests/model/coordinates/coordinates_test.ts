@@ -177,13 +177,13 @@ Deno.test("Coordinates.put() lets a further node be asked by its number, and mov
   const before = fitCoordinates({ ...known, numNodes: 81 }, { rank: 4 });
   const after = Coordinates.load(before.size, before.save());
   const place = after.locate([{ node: 3, rttMs: 20 }, { node: 20, rttMs: 41 }]);
-  assert(!after.hasPlace(80));
+  assert(!after.hasCoordinates(80));
   assertEquals(after.estimate(80, 12), undefined);
   after.put(80, place);
-  assert(after.hasPlace(80));
+  assert(after.hasCoordinates(80));
   assertEquals(after.estimate(80, 12), after.estimate(place, 12));
   assertEquals(after.estimate(3, 12), before.estimate(3, 12));
-  assert(!before.hasPlace(80));
+  assert(!before.hasCoordinates(80));
   const own = new Set(
     numbersOfNode(after.size, 80).flatMap(({ part, start, length }) =>
       Array.from({ length }, (_, i) => `${part} ${start + i}`)

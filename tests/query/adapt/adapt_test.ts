@@ -8,7 +8,7 @@ import { PAIR_HISTORY, ROW_KEYS } from "../../../lib/model/model_config.ts";
 import { Transformer } from "../../../lib/model/transformer.ts";
 import { ROW_VALUES, withRowDelta } from "../../../lib/model/row_delta.ts";
 import { HISTORY_LENGTH } from "../../../lib/model/pair_history.ts";
-import { NUM_RECALLED } from "../../../lib/data/tokens/rtt_recall.ts";
+import { NUM_HISTORY_RTTS } from "../../../lib/data/tokens/rtt_history.ts";
 import { NO_ROW } from "../../../lib/model/row_table.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
@@ -79,7 +79,8 @@ Deno.test("adapt() changes the rows of the unknown address and of its pairs, and
   assertEquals([...result.delta.rows], wanted);
   // Each pair was measured once or twice, and is known by that at once.
   const histories = weights.get(PAIR_HISTORY) ?? new Float32Array();
-  const remembered = histories.filter((code, i) => code !== 0 && i % HISTORY_LENGTH < NUM_RECALLED).length;
+  const remembered =
+    histories.filter((code, i) => code !== 0 && i % HISTORY_LENGTH < NUM_HISTORY_RTTS).length;
   assertEquals(remembered, result.numMeasurements);
 });
 

@@ -36,7 +36,7 @@ import { OutputRun } from "../../probe_rows/output_run.ts";
 import { PeakMemory } from "../../../io/threads/peak_memory.ts";
 import { listSplitInputs, type SplitInputs } from "../../probe_rows/split_folders.ts";
 import { SPLIT_NAMES } from "../../probe_rows/splits.ts";
-import { Breather, type StageHooks } from "../../../io/threads/stage_hooks.ts";
+import { EventLoopPacer, type StageHooks } from "../../../io/threads/stage_hooks.ts";
 
 // Sequences of vocabulary v2: the contexts of one epoch, as the loader draws them, one a sequence.
 //
@@ -393,10 +393,10 @@ function identityOf(options: V1Options | V2Options): Record<string, unknown> {
 
 /** The work of one run: its input, its output, and its callbacks. */
 class Work {
-  readonly #breather: Breather;
+  readonly #pacer: EventLoopPacer;
 
   constructor(readonly run: OutputRun, readonly inputs: SplitInputs, readonly hooks: StageHooks) {
-    this.#breather = new Breather(hooks);
+    this.#pacer = new EventLoopPacer(hooks);
   }
 
   async writeV1(options: V1Options): Promise<void> {
@@ -486,7 +486,7 @@ class Work {
     return (numRows) => {
       numRowsDone += numRows;
       this.hooks.onProgress?.(phase, numRowsDone, totalRows);
-      return this.#breather.breathe();
+      return this.#pacer.yieldToEventLoop();
     };
   }
 }

@@ -220,7 +220,7 @@ Deno.test("pretokenize() writes the contexts of vocabulary v2 that the loader dr
     assertEquals(
       found.map((context) => context.map(({ position: _p, order: _o, timeS: _t, ...rest }) => rest)),
       contexts.map((context) =>
-        context.map(({ order: _o, timeS: _t, rttMs: _r, recall: _c, ...rest }) => rest)
+        context.map(({ order: _o, timeS: _t, rttMs: _r, rttHistory: _c, ...rest }) => rest)
       ),
     );
     assertEquals(

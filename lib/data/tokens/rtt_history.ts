@@ -6,7 +6,7 @@
  */
 
 /** The largest number of a pair's RTTs that are used, the newest ones. */
-export const NUM_RECALLED = 9;
+export const NUM_HISTORY_RTTS = 9;
 /** The number of newest RTTs whose median is the typical value: on real pairs better than 3, 9 or 20. */
 const NUM_TYPICAL = 5;
 
@@ -18,7 +18,7 @@ export const NUM_SPREADS = NUM_COUNTS * NUM_WIDTHS;
 export const NUM_AGES = 26;
 
 /** The features of a pair. */
-export interface RttRecall {
+export interface RttHistory {
   /** The median of the newest RTTs' codes; of two middle ones the lower. */
   readonly typicalCode: number;
   /** The code of the newest RTT. */
@@ -29,27 +29,27 @@ export interface RttRecall {
   readonly age: number;
 }
 
-/** Overwritten by each call of {@link recallRtts}, which runs for every measurement in training. */
-const SORTED_CODES = new Uint16Array(NUM_RECALLED);
+/** Overwritten by each call of {@link rttHistoryOf}, which runs for every measurement in training. */
+const SORTED_CODES = new Uint16Array(NUM_HISTORY_RTTS);
 
 /**
  * The history features of RTTs.
  *
  * @param codes RTT codes, the newest first.
- * @param count Number of `codes`; beyond {@link NUM_RECALLED} the older ones are ignored.
+ * @param count Number of `codes`; beyond {@link NUM_HISTORY_RTTS} the older ones are ignored.
  * @param ageS Seconds between the newest RTT and the one to predict; null if unknown.
  * @returns Undefined without RTTs.
  */
-export function recallRtts(
+export function rttHistoryOf(
   codes: ArrayLike<number>,
   count: number,
   ageS: number | null,
-): RttRecall | undefined {
+): RttHistory | undefined {
   if (count === 0) return undefined;
   const sorted = SORTED_CODES;
   let typicalCode = codes[0];
   let size = 0;
-  while (size < Math.min(count, NUM_RECALLED)) {
+  while (size < Math.min(count, NUM_HISTORY_RTTS)) {
     const code = codes[size];
     let at = size++;
     for (; at > 0 && sorted[at - 1] > code; at--) sorted[at] = sorted[at - 1];
@@ -65,11 +65,11 @@ export function recallRtts(
 }
 
 /** The number of numbers of packed features. */
-export const PACKED_RECALL = 2;
+export const PACKED_HISTORY = 2;
 
-/** Packs features into {@link PACKED_RECALL} numbers, which are not all 0. */
-export function packRecall(
-  { typicalCode, newestCode, spread, age }: RttRecall,
+/** Packs features into {@link PACKED_HISTORY} numbers, which are not all 0. */
+export function packHistory(
+  { typicalCode, newestCode, spread, age }: RttHistory,
   packed: Uint32Array,
   at: number,
 ): void {
@@ -77,8 +77,8 @@ export function packRecall(
   packed[at + 1] = spread << 16 | age;
 }
 
-/** Unpacks the numbers of {@link packRecall}; undefined if all are zero. */
-export function unpackRecall(packed: Uint32Array, at: number): RttRecall | undefined {
+/** Unpacks the numbers of {@link packHistory}; undefined if all are zero. */
+export function unpackHistory(packed: Uint32Array, at: number): RttHistory | undefined {
   const [codes, classes] = [packed[at], packed[at + 1]];
   if (codes === 0) return undefined;
   return {

@@ -1,6 +1,11 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { RandomStream } from "../../../lib/base/random.ts";
-import { busyness, greatCircleKm, normalCdf, RttLaw } from "../../../lib/data/synth/law.ts";
+import {
+  diurnalLoad,
+  greatCircleKm,
+  LatencyModel,
+  normalCdf,
+} from "../../../lib/data/synth/latency_model.ts";
 
 Deno.test("normalCdf() has the values of the tables", () => {
   // Abramowitz and Stegun, table 26.1 and 26.2.
@@ -31,47 +36,47 @@ Deno.test("greatCircleKm() measures distances on the globe", () => {
   );
 });
 
-Deno.test("busyness() is 1 at 21 h and 0 at 9 h of the place's own time", () => {
-  assertAlmostEquals(busyness(21 * 3600, 0), 1, 1e-12);
-  assertAlmostEquals(busyness(9 * 3600, 0), 0, 1e-12);
-  assertAlmostEquals(busyness(0, -45), 1, 1e-12);
+Deno.test("diurnalLoad() is 1 at 21 h and 0 at 9 h of the place's own time", () => {
+  assertAlmostEquals(diurnalLoad(21 * 3600, 0), 1, 1e-12);
+  assertAlmostEquals(diurnalLoad(9 * 3600, 0), 0, 1e-12);
+  assertAlmostEquals(diurnalLoad(0, -45), 1, 1e-12);
 });
 
-Deno.test("RttLaw.quantile() inverts RttLaw.cdf()", () => {
-  const law = new RttLaw(0.1, 30, 0.4);
+Deno.test("LatencyModel.quantile() inverts LatencyModel.cdf()", () => {
+  const model = new LatencyModel(0.1, 30, 0.4);
   for (const q of [1e-6, 0.01, 0.5, 0.9, 0.97, 0.99, 0.99999]) {
-    assertAlmostEquals(law.cdf(law.quantile(q)), q, 1e-9);
+    assertAlmostEquals(model.cdf(model.quantile(q)), q, 1e-9);
   }
-  assertEquals(law.quantile(0), 30);
-  assertEquals(law.cdf(30), 0);
-  assertAlmostEquals(law.cdf(1e12), 1, 1e-6);
+  assertEquals(model.quantile(0), 30);
+  assertEquals(model.cdf(30), 0);
+  assertAlmostEquals(model.cdf(1e12), 1, 1e-6);
 });
 
-Deno.test("RttLaw.sample() draws from RttLaw.cdf(), by the test of Kolmogorov and Smirnov", () => {
-  for (const [index, law] of [new RttLaw(0.2, 30, 0.4), new RttLaw(0, 5, 8)].entries()) {
-    const random = new RandomStream(1, "test/law", index);
+Deno.test("LatencyModel.sample() draws from LatencyModel.cdf(), by the test of Kolmogorov and Smirnov", () => {
+  for (const [index, model] of [new LatencyModel(0.2, 30, 0.4), new LatencyModel(0, 5, 8)].entries()) {
+    const random = new RandomStream(1, "test/model", index);
     const numDraws = 40_000;
-    const drawn = Array.from({ length: numDraws }, () => law.sample(random));
+    const drawn = Array.from({ length: numDraws }, () => model.sample(random));
     const rtts = Float64Array.from(drawn.filter((rttMs) => rttMs !== undefined)).sort();
     const failedShare = 1 - rtts.length / numDraws;
-    assert(Math.abs(failedShare - law.pFailed) < 5 * Math.sqrt(0.25 / numDraws));
+    assert(Math.abs(failedShare - model.pFailed) < 5 * Math.sqrt(0.25 / numDraws));
     let distance = 0;
     for (let i = 0; i < rtts.length; i++) {
-      const p = law.cdf(rtts[i]);
+      const p = model.cdf(rtts[i]);
       distance = Math.max(distance, p - i / rtts.length, (i + 1) / rtts.length - p);
     }
-    // P(sqrt(n) D > 2) = 2 exp(-8) = 0.0007 for the right law.
+    // P(sqrt(n) D > 2) = 2 exp(-8) = 0.0007 for the right model.
     assert(Math.sqrt(rtts.length) * distance < 2, `sqrt(n) D = ${Math.sqrt(rtts.length) * distance}`);
   }
 });
 
-Deno.test("RttLaw.sample() draws the tail of RttLaw.cdf() too", () => {
-  const law = new RttLaw(0, 30, 0.4);
+Deno.test("LatencyModel.sample() draws the tail of LatencyModel.cdf() too", () => {
+  const model = new LatencyModel(0, 30, 0.4);
   const random = new RandomStream(2, "test/tail");
   const numDraws = 200_000;
-  const drawn = Array.from({ length: numDraws }, () => law.sample(random) ?? 0);
+  const drawn = Array.from({ length: numDraws }, () => model.sample(random) ?? 0);
   for (const q of [0.97, 0.99, 0.999]) {
-    const limitMs = law.quantile(q);
+    const limitMs = model.quantile(q);
     const numAbove = drawn.filter((rttMs) => rttMs > limitMs).length;
     const expected = (1 - q) * numDraws; // binomial: 4 standard deviations
     assert(

@@ -29,7 +29,7 @@ import type { RandomStream } from "../../base/random.ts";
 const FIBRE_KM_PER_MS = 199.86;
 
 /** The constants of the latency model; truth files have them too. */
-export const LAW = {
+export const LATENCY_CONSTANTS = {
   busiestHour: 21,
   jitterSigma: 0.7,
   jitterBusyFactor: 1.5,
@@ -43,7 +43,7 @@ export const LAW = {
 const EARTH_RADIUS_KM = 6371;
 
 /** A location on the globe, in degrees. */
-export interface Place {
+export interface GeoPoint {
   /** Degrees north. */
   latitude: number;
   /** Degrees east. */
@@ -51,7 +51,7 @@ export interface Place {
 }
 
 /** The latency parameters of a host. */
-export interface HostLaw extends Place {
+export interface HostLatency extends GeoPoint {
   /** Delay between the host and its network, there and back. */
   accessMs: number;
   /** Queueing at the busiest hour. */
@@ -67,7 +67,7 @@ export interface RouteLaw {
   /** Ratio of the route's length to that of the great circles, at least 1. */
   stretch: number;
   /** The location where traffic is exchanged; undefined if it is on the direct way. */
-  hub: Place | undefined;
+  hub: GeoPoint | undefined;
   /** The route's share of the jitter's median, as a fraction of the propagation delay. */
   jitterFraction: number;
   /** The route's share of the probability of no reply. */
@@ -75,7 +75,7 @@ export interface RouteLaw {
 }
 
 /** The distribution of the RTT of one pair of hosts at one time. */
-export class RttLaw {
+export class LatencyModel {
   /**
    * Makes the distribution from the three parameters of a pair and a time.
    *
@@ -89,7 +89,8 @@ export class RttLaw {
   cdf(rttMs: number): number {
     const y = rttMs - this.offsetMs;
     if (y <= 0) return 0;
-    return (1 - LAW.tailWeight) * normalCdf(this.#score(y)) + LAW.tailWeight * (1 - this.#tailSurvival(y));
+    return (1 - LATENCY_CONSTANTS.tailWeight) * normalCdf(this.#score(y)) +
+      LATENCY_CONSTANTS.tailWeight * (1 - this.#tailSurvival(y));
   }
 
   /**
@@ -104,7 +105,7 @@ export class RttLaw {
     if (!(high > low)) return 0;
     const common = normalCdf(this.#score(high)) - normalCdf(this.#score(low));
     const tail = this.#tailSurvival(low) - this.#tailSurvival(high);
-    return (1 - LAW.tailWeight) * common + LAW.tailWeight * tail;
+    return (1 - LATENCY_CONSTANTS.tailWeight) * common + LATENCY_CONSTANTS.tailWeight * tail;
   }
 
   /**
@@ -131,24 +132,25 @@ export class RttLaw {
   /** Draws a measurement: its RTT in milliseconds, or undefined for no reply. */
   sample(random: RandomStream): number | undefined {
     if (random.float64() < this.pFailed) return undefined;
-    if (random.float64() >= LAW.tailWeight) {
-      return this.offsetMs + this.jitterMs * Math.exp(LAW.jitterSigma * random.normal());
+    if (random.float64() >= LATENCY_CONSTANTS.tailWeight) {
+      return this.offsetMs + this.jitterMs * Math.exp(LATENCY_CONSTANTS.jitterSigma * random.normal());
     }
-    return this.offsetMs + this.#tailScaleMs() * ((1 - random.float64()) ** (-1 / LAW.tailShape) - 1);
+    return this.offsetMs +
+      this.#tailScaleMs() * ((1 - random.float64()) ** (-1 / LATENCY_CONSTANTS.tailShape) - 1);
   }
 
   /** The common jitter y as standard deviations of its logarithm from the median; -Infinity for 0. */
   #score(y: number): number {
-    return Math.log(y / this.jitterMs) / LAW.jitterSigma;
+    return Math.log(y / this.jitterMs) / LATENCY_CONSTANTS.jitterSigma;
   }
 
   /** The probability that the tail's jitter is above y. */
   #tailSurvival(y: number): number {
-    return (1 + y / this.#tailScaleMs()) ** -LAW.tailShape;
+    return (1 + y / this.#tailScaleMs()) ** -LATENCY_CONSTANTS.tailShape;
   }
 
   #tailScaleMs(): number {
-    return LAW.tailFloorMs + LAW.tailFactor * this.jitterMs;
+    return LATENCY_CONSTANTS.tailFloorMs + LATENCY_CONSTANTS.tailFactor * this.jitterMs;
   }
 }
 
@@ -163,12 +165,12 @@ export interface PathNumbers {
 }
 
 /** The latency model of a pair of hosts, for any time. */
-export class PathLaw implements PathNumbers {
+export class PathLatency implements PathNumbers {
   readonly baseMs: number;
   readonly jitterMs: number;
   readonly loss: number;
 
-  constructor(readonly src: HostLaw, readonly dst: HostLaw, route: RouteLaw) {
+  constructor(readonly src: HostLatency, readonly dst: HostLatency, route: RouteLaw) {
     const km = route.hub
       ? greatCircleKm(src, route.hub) + greatCircleKm(route.hub, dst)
       : greatCircleKm(src, dst);
@@ -179,11 +181,11 @@ export class PathLaw implements PathNumbers {
   }
 
   /** The distribution at a time, in seconds since 1970. */
-  at(timeS: number): RttLaw {
-    const busySrc = busyness(timeS, this.src.longitude);
+  at(timeS: number): LatencyModel {
+    const busySrc = diurnalLoad(timeS, this.src.longitude);
     const queueMs = this.src.diurnalMs * busySrc +
-      this.dst.diurnalMs * busyness(timeS, this.dst.longitude);
-    return lawUnderLoad(this, { busySrc, queueMs });
+      this.dst.diurnalMs * diurnalLoad(timeS, this.dst.longitude);
+    return latencyUnderLoad(this, { busySrc, queueMs });
   }
 }
 
@@ -193,12 +195,16 @@ export class PathLaw implements PathNumbers {
  * @param path The parameters that do not change with the hour.
  * @param load The diurnal load at the source, 0 to 1, and the queueing delay of both hosts.
  */
-export function lawUnderLoad(
+export function latencyUnderLoad(
   { baseMs, jitterMs, loss }: PathNumbers,
   { busySrc, queueMs }: { busySrc: number; queueMs: number },
-): RttLaw {
-  const pFailed = Math.min(LAW.maxFailure, loss * (1 + busySrc));
-  return new RttLaw(pFailed, baseMs + queueMs, jitterMs * (1 + LAW.jitterBusyFactor * busySrc));
+): LatencyModel {
+  const pFailed = Math.min(LATENCY_CONSTANTS.maxFailure, loss * (1 + busySrc));
+  return new LatencyModel(
+    pFailed,
+    baseMs + queueMs,
+    jitterMs * (1 + LATENCY_CONSTANTS.jitterBusyFactor * busySrc),
+  );
 }
 
 /**
@@ -207,14 +213,14 @@ export function lawUnderLoad(
  * @param timeS Seconds since 1970.
  * @param longitude Degrees east.
  */
-export function busyness(timeS: number, longitude: number): number {
+export function diurnalLoad(timeS: number, longitude: number): number {
   const localHour = timeS / 3600 + longitude / 15;
-  const share = (1 + Math.cos(2 * Math.PI * (localHour - LAW.busiestHour) / 24)) / 2;
+  const share = (1 + Math.cos(2 * Math.PI * (localHour - LATENCY_CONSTANTS.busiestHour) / 24)) / 2;
   return share * share;
 }
 
 /** The distance on the globe in kilometres (haversine formula). */
-export function greatCircleKm(a: Place, b: Place): number {
+export function greatCircleKm(a: GeoPoint, b: GeoPoint): number {
   const radians = Math.PI / 180;
   const halfLatitude = Math.sin((b.latitude - a.latitude) * radians / 2);
   const halfLongitude = Math.sin((b.longitude - a.longitude) * radians / 2);

@@ -3,7 +3,7 @@ import { MemoryRowSource } from "../../lib/data/loader/row_source.ts";
 import { AddressRows } from "../../lib/model/address_rows.ts";
 import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
-import { claimRows, fitConfig } from "../../lib/train/claimed_rows.ts";
+import { claimRows, fitConfig } from "../../lib/train/autosize.ts";
 import { parseRunConfig } from "../../lib/train/run_config.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { syntheticRows } from "../data/loader/synthetic_rows.ts";
