@@ -34,7 +34,7 @@ export async function readJson(request: Request, { maxBytes, signal }: BodyOptio
   requireType(request, JSON_TYPES);
   const tooLong = new ApiError(
     413,
-    `Cannot read the request: its body has too many bytes, expected at most ${maxBytes}; ask for less at ` +
+    `Cannot read the request: its body has more than ${maxBytes} bytes, the most that is accepted; ask for less at ` +
       "once, or raise --max-body-bytes of the server",
   );
   if (Number(request.headers.get("content-length")) > maxBytes) throw tooLong;

@@ -174,7 +174,7 @@ Deno.test("SyntheticTruth says what the formulas in the truth file say, computed
   withFolder((folder) => {
     const truth = new SyntheticTruth(makeWorld({ ...OPTIONS, probes: 40, destinations: 20 }));
     truth.save(`${folder}/s.truth.json`);
-    const { hosts, routes, hubs, model } = JSON.parse(Deno.readTextFileSync(`${folder}/s.truth.json`));
+    const { hosts, routes, hubs, law: model } = JSON.parse(Deno.readTextFileSync(`${folder}/s.truth.json`));
     const radians = (degrees: number) => degrees * Math.PI / 180;
     type GeoPoint = { latitude: number; longitude: number };
     const km = (a: GeoPoint, b: GeoPoint) =>

@@ -201,7 +201,7 @@ Deno.test("headlineLines() says how often first guesses of destinations are righ
   const [level] = linesOf(0.56, [-0.03, 0.07]);
   assertMatch(
     level,
-    /^Level at .*56\.0 % .* \[−3\.0, 7\.0\], about 1,300 cases would show it if it is real\)\.$/,
+    /^Level at .*56\.0 % .* \[−3\.0, 7\.0\], about 2,600 cases would show it\)\.$/,
   );
 });
 

@@ -162,7 +162,11 @@ Deno.test("requireAdaptable() refuses models without rows, and splits that hold 
   withRowCheckpoint((at) => {
     const { config } = loadCheckpoint(join(at("run"), "checkpoints"));
     for (const mode of ["destination", "node", "probe", undefined] as const) requireAdaptable(config, mode);
-    assertThrows(() => requireAdaptable(config, "time"), UsageError, "split by time, destination | node");
+    assertThrows(
+      () => requireAdaptable(config, "time"),
+      UsageError,
+      "split by time, expected destination | node | probe",
+    );
     const bare = { model: { ...config.model, prefixVectors: null } };
     assertThrows(() => requireAdaptable(bare, "node"), UsageError, "the model has no rows of addresses");
   }));

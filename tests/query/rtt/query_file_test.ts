@@ -119,7 +119,7 @@ Deno.test("readQueries() gives lines that are too long, too deep or no UTF-8 as 
   const bad: [Uint8Array, string][] = [
     [
       text('{"src":"', MAX_LINE_BYTES + 1),
-      `found ${MAX_LINE_BYTES + 1} bytes, at most ${MAX_LINE_BYTES} a line`,
+      `found ${MAX_LINE_BYTES + 1} bytes, expected at most ${MAX_LINE_BYTES} a line`,
     ],
     [text('{"src":', 1e6), "found no JSON object"],
     [

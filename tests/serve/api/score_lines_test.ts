@@ -110,14 +110,14 @@ Deno.test("scores are those of the stage score, where lines come in order of tim
     });
   }));
 
-Deno.test("contexts hold earlier lines of the source that are not after the line, the pair's own first", () => {
+Deno.test("contexts hold earlier lines of the source that are not after the line, and go on with the pair's own", () => {
   assertEquals(contextsOf([lineOf(1, 3), lineOf(1, 2), lineOf(1, 1)]), [[], [], []]);
   assertEquals(contextsOf([lineOf(1, 1), lineOf(1, 9), lineOf(1, 5), lineOf(1, 10)]), [[], [0], [0], [
     0,
     2,
     1,
   ]]);
-  assertEquals(contextsOf([lineOf(1, null), lineOf(2, null), lineOf(1, null)]), [[], [0], [0, 1]]);
+  assertEquals(contextsOf([lineOf(1, null), lineOf(2, null), lineOf(1, null)]), [[], [0], [0]]);
   assertEquals(contextsOf([lineOf(1, 1), lineOf(1, null), lineOf(1, 2), lineOf(1, null)]), [[], [], [0], [
     1,
   ]]);
