@@ -46,7 +46,7 @@ Deno.test("README.md says of the demo what its report says", () => {
   const text = readme.replace(/\s+/g, " ");
   for (
     const claim of [
-      `it trains ${demo.steps} steps to a validation loss of ${
+      `the demo trains ${demo.steps} steps to a validation loss of ${
         demo.validationBits.toFixed(1)
       } bits per token`,
       `the tokens' unigram entropy is ${demo.unigramBits.toFixed(1)}`,
