@@ -31,9 +31,6 @@ export {
   UsageError,
   UserError,
 } from "./lib/base/errors.ts";
-
-export { RandomStream } from "./lib/base/random.ts";
-
 export { formatAddress, parseAddress } from "./lib/data/addresses/ip.ts";
 export type {
   DataSummary,
@@ -44,61 +41,10 @@ export type {
   Seen,
   TrainingData,
 } from "./lib/data/addresses/known_addresses.ts";
-export {
-  formatPrefix,
-  hasHostBits,
-  type IpPrefix,
-  isAddress,
-  parsePrefix,
-  prefixContains,
-  prefixOfAddress,
-} from "./lib/data/addresses/ip_prefix.ts";
-export {
-  CANONICAL_RTT_CODES,
-  decodeRttCode,
-  encodeRttCode,
-  isCanonicalRttCode,
-  rttCodeBounds,
-} from "./lib/data/tokens/rtt_code.ts";
-export {
-  type DecodedMeasurement,
-  decodeTokens,
-  type Field,
-  measurementLength,
-  TokenError,
-  type TokenMeasurement,
-  tokenName,
-  TokenWriter,
-  VOCAB_SIZE,
-} from "./lib/data/tokens/vocab_v2.ts";
-
-export {
-  type Block,
-  blockOrder,
-  clippedRtt,
-  type DecodedWholeMeasurement,
-  decodeWholeMeasurements,
-  type FieldMeasurement,
-  FIXED_RTT,
-  FLOAT64_RTT,
-  LOG_RTT,
-  type RttEncoding,
-  type RttEncodingChoice,
-  type RttEncodingName,
-  type WholeMeasurement,
-  WholeMeasurementWriter,
-} from "./lib/data/tokens/vocab_v1.ts";
-
-export { ArrayRecordReader, type ArrayRecordReaderOptions } from "./lib/io/array_record/reader.ts";
-export { ArrayRecordWriter, type ArrayRecordWriterOptions } from "./lib/io/array_record/writer.ts";
-export type { Compression } from "./lib/io/array_record/riegeli_chunks.ts";
-export {
-  decodeProbeRow,
-  encodeProbeRow,
-  type ProbeRow,
-  probeRowSrcId,
-} from "./lib/data/probe_rows/probe_row.ts";
-
+export { formatPrefix, type IpPrefix, parsePrefix } from "./lib/data/addresses/ip_prefix.ts";
+export { decodeRttCode, encodeRttCode } from "./lib/data/tokens/rtt_code.ts";
+export type { DecodedMeasurement, Field, TokenMeasurement } from "./lib/data/tokens/vocab_v2.ts";
+export type { RttEncodingName } from "./lib/data/tokens/vocab_v1.ts";
 export { FAILED_RTT_MS, type MeasurementBatch } from "./lib/data/measurement/batch.ts";
 export { importAtlas, type ImportOptions, type ImportSummary } from "./lib/data/import/atlas_import.ts";
 export type { RttChoice, SourceChoice } from "./lib/data/measurement/atlas_result.ts";
@@ -113,7 +59,6 @@ export type { TextPool } from "./lib/io/parquet/text_pool.ts";
 export {
   MeasurementParquetWriter,
   type OptionalColumn,
-  type WriterOptions,
 } from "./lib/data/measurement_files/parquet_writer.ts";
 export {
   type RejectedRow,
@@ -122,64 +67,24 @@ export {
   type RejectSnapshot,
 } from "./lib/data/measurement_files/rejects.ts";
 export { synthesize, type SynthOptions } from "./lib/data/synth/synthesize.ts";
-export { SyntheticTruth } from "./lib/data/synth/truth.ts";
-export type { Region } from "./lib/data/synth/cities.ts";
-export type { GeoPoint, HostLatency, LatencyModel } from "./lib/data/synth/latency_model.ts";
-export type { WorldHost } from "./lib/data/synth/hosts.ts";
-export type { WorldSystem } from "./lib/data/synth/systems.ts";
-export type { World, WorldOptions, WorldRoute } from "./lib/data/synth/world.ts";
-
-export {
-  type Batch,
-  BatchLoader,
-  type DataPosition,
-  type LoaderOptions,
-  type SequenceArrays,
-  validationBatches,
-} from "./lib/data/loader/batches.ts";
-export {
-  type ArrayRecordRowSource,
-  openProbeRows,
-  type ProbeRowSource,
-  type RowFiles,
-} from "./lib/data/loader/row_source.ts";
+export type { WorldOptions } from "./lib/data/synth/world.ts";
 export type { SamplingConfig } from "./lib/data/tokens/sampling_config.ts";
-export { type CheckedOutputs, checkOutputs, type OutputCheck } from "./lib/io/files/checked_outputs.ts";
-export type { OutputSearch } from "./lib/io/files/listed_outputs.ts";
-export type { InputFingerprint, IsRead, OnLink } from "./lib/io/files/inputs.ts";
-
+export type { CheckedOutputs } from "./lib/io/files/checked_outputs.ts";
 export { Gpu, type GpuInfo } from "./lib/tensor/device.ts";
 export type { Binding, KernelInterface, ParamField } from "./lib/tensor/kernel_source.ts";
 export type { ProfileRow } from "./lib/tensor/program.ts";
-export type { SoftTargets } from "./lib/tensor/ops/cross_entropy.ts";
 export { type Kernel, KernelRegistry } from "./lib/tensor/registry.ts";
 export type { DType, Tensor } from "./lib/tensor/tensor.ts";
-export type { DecoderExtent } from "./lib/model/decoder_buffers.ts";
-export {
-  type ModelConfig,
-  type ModelExtent,
-  numParameters,
-  type PairRowsConfig,
-  type RowsConfig,
-} from "./lib/model/model_config.ts";
-export type { ModelBatch, Share } from "./lib/model/batch_rows.ts";
+export type { ModelConfig, PairRowsConfig, RowsConfig } from "./lib/model/model_config.ts";
 export type { CoordinatesConfig } from "./lib/model/node_coordinates.ts";
-export type { Teacher } from "./lib/model/forward.ts";
-export { Transformer } from "./lib/model/transformer.ts";
 export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/train/optim/optim_config.ts";
 export type { ScheduleShape } from "./lib/train/optim/schedule.ts";
-export { Optimizer } from "./lib/train/optim/optimizer.ts";
-export { loadCheckpoint } from "./lib/train/checkpoint.ts";
-export type { AdaptedFrom, CheckpointState, LoadedCheckpoint } from "./lib/train/checkpoint_files.ts";
 export { loadConfig, type RunConfig } from "./lib/train/run_config.ts";
-export type { SafetensorsFile } from "./lib/io/tensor_files/safetensors.ts";
 export type { DataOptions } from "./lib/train/run_data.ts";
 export type { StartOptions } from "./lib/train/run_start.ts";
 export type { FitConfig, TrainConfig } from "./lib/train/schema.ts";
 export { Communicator } from "./lib/train/mpi/communicator.ts";
-export { type Launch, launchOf } from "./lib/train/mpi/launch.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
-
 export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/rtt/answer_queries.ts";
 export type { DestinationQuery } from "./lib/query/destinations/destination_query.ts";
 export {
@@ -190,31 +95,21 @@ export {
 } from "./lib/query/destinations/destination_ranking.ts";
 export {
   type BlockBits,
-  fieldOrders,
   type MeasurementBits,
   measurementBits,
   type MeasurementInContext,
   type OrderBits,
 } from "./lib/query/likelihood/likelihood.ts";
-export type { ContinuedPrompt } from "./lib/query/model_decoders.ts";
 export type { Adaptation, AdaptOptions } from "./lib/query/adapt/adapt.ts";
 export type { FitOptions } from "./lib/query/adapt/fit.ts";
 export type { AdaptedParts } from "./lib/query/adapt/free_rows.ts";
 export type { NodeDelta, RowDelta } from "./lib/model/row_delta.ts";
 export { loadModel } from "./lib/query/files/load_model.ts";
 export { readCalibration } from "./lib/query/files/calibration_file.ts";
-export { readLines } from "./lib/query/files/read_lines.ts";
-export { type ModelCheckpoint, PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
+export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
+export { type CheckpointIdentity, QuantileCalibration } from "./lib/query/rtt/quantile_calibration.ts";
 export {
-  CALIBRATION_LEVELS,
-  type CheckpointIdentity,
-  type MassRanges,
-  QuantileCalibration,
-} from "./lib/query/rtt/quantile_calibration.ts";
-export {
-  type AddressDrawOptions,
   type AddressDraws,
-  drawAddresses,
   type DrawnPair,
   type PrefixAnswer,
   rttBetweenPrefixes,
