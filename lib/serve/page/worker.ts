@@ -207,8 +207,8 @@ function requireFitting({ model: { config } }: Site, adapter: GPUAdapter): void 
   throw new UserError(
     `Cannot run the model here: its largest tensor has ${mib(largestBytes)}, expected at most ${
       mib(limitBytes)
-    } ` +
-      "by this GPU; open the page on a larger machine, or ask for a smaller model",
+    } on this GPU; ` +
+      "open the page on a larger machine, or ask for a smaller model",
   );
 }
 

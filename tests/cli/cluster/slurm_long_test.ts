@@ -123,18 +123,18 @@ Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => 
   Deno.writeTextFileSync(folder.at("broken.json"), "{");
   const wrong: [number, RegExp, ...string[]][] = [
     [2, /--submit and --dry-run together/, "--submit", "--dry-run"],
-    [2, /config key partition: found "a b", a word of letters/, "--partition", "a b"],
-    [2, /config key time: found "soon", a time such as/, "--time", "soon"],
+    [2, /config key partition: found "a b", expected a word of letters/, "--partition", "a b"],
+    [2, /config key time: found "soon", expected a time such as/, "--time", "soon"],
     [2, /config key train.gpuz: the key is unknown; did you mean gpus\?/, "--set", "train.gpuz=1"],
     [2, /config key gpus: found "two"/, "--set", "gpus=two"],
-    [2, /config key shard.tasks: found 5000, at most 1000/, "--shard-tasks", "5000"],
+    [2, /config key shard.tasks: found 5000, expected at most 1000/, "--shard-tasks", "5000"],
     [
       2,
       /config key train.args: found --run, which slurm sets itself/,
       "--set",
       'train.args=["--run","x"]',
     ],
-    [2, /config key options.0: found "qos", an option of sbatch/, "--set", 'options=["qos"]'],
+    [2, /config key options.0: found "qos", expected an option of sbatch/, "--set", 'options=["qos"]'],
     [2, /option --stepss: .* did you mean steps\?.* \(of train\)/, "--set", 'train.args=["--stepss","9"]'],
     [
       2,
@@ -143,7 +143,7 @@ Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => 
       'eval.args=["--max-measurements","few"]',
     ],
     [2, /its name has a line break/, "--output", folder.at("a\nb")],
-    [2, /Cannot use --split-by rows: different ones of probe/, "--split-by", "rows"],
+    [2, /Cannot use --split-by rows: expected different ones of probe/, "--split-by", "rows"],
     [2, /Cannot use --split-by time,time/, "--split-by", "time,time"],
     [1, /Cannot read .*none.json: no such file/, "--config", folder.at("none.json")],
     [

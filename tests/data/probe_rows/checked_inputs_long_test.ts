@@ -75,7 +75,7 @@ Deno.test("every stage that reads refuses a folder with a missing, replaced or f
       await whileBroken(
         path,
         () => Deno.removeSync(path),
-        () => assertRefused(stages, /is missing, all that/),
+        () => assertRefused(stages, /is missing, expected all that/),
       );
       const replaced = / has (\d+ bytes, expected \d+|another SHA-256)/;
       await whileBroken(path, () => Deno.copyFileSync(other, path), () => assertRefused(stages, replaced));

@@ -100,7 +100,7 @@ Deno.test("shard and probe-rows refuse a wrong --task with one line and exit cod
   await Promise.all(cases.map(async ([stage, task]) => {
     const { code, stdout, stderr } = await outputOf(spawnStage([stage, ...paths, "--task", task]));
     assertMatch(stderr, /^error: [^\n]+\n$/);
-    assertStringIncludes(stderr, `Cannot use --task ${task}: I/N`);
+    assertStringIncludes(stderr, `Cannot use --task ${task}: expected I/N`);
     assertEquals([code, stdout], [2, ""]);
   }));
   const { code, stderr } = await runStageProcess(["shard", ...paths, "--task", "1/2", "--overwrite"]);

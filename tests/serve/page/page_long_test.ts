@@ -257,7 +257,7 @@ Deno.test({
         const described = await destination.getAttribute("aria-describedby") ?? "";
         assertStringIncludes(
           await page.locator(`[id="${described}"]`).innerText(),
-          "Cannot read nowhere: an IPv4 or IPv6",
+          "Cannot read nowhere: expected an IPv4 or IPv6",
         );
         await page.keyboard.press("Control+A");
         await page.keyboard.type(DST);
