@@ -80,7 +80,7 @@ const CHAIN: string[][] = [
     "192.0.2.1",
     "--rtt",
     "20",
-    "--samples",
+    "--max-expansions",
     "2",
   ],
   ["query", "likelihood", "--checkpoint", "DONE/run", "--input", "DONE/atlas.parquet"],

@@ -58,7 +58,6 @@ Deno.test("every kind of query, and score, end in one line where hidden states o
       ["query", "rtt", "--src", "192.0.2.0/24", "--dst", PAIR.dst],
       ["query", "rtt", "--queries", at("queries.csv")],
       destinations,
-      [...destinations, "--samples", "5"],
       [...destinations, "--candidates", "5"],
       ["query", "likelihood", "--input", at("rows.parquet")],
       ["query", "sample", "--count", "3"],
