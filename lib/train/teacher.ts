@@ -41,13 +41,16 @@ export function loadTeacher(
   const teacher = loadCheckpoint(path, { onNote });
   const { vocabulary, sequenceLength } = teacher.config.model;
   const refuse = (found: string, fix: string) =>
-    new UserError(`Cannot learn from the teacher ${teacher.directory}: ${found} wanted; ${fix}`);
+    new UserError(`Cannot learn from the teacher ${teacher.directory}: ${found}; ${fix}`);
   if (vocabulary !== student.vocabulary) {
-    throw refuse(`its vocabulary is ${vocabulary}, ${student.vocabulary} was`, "choose another --teacher");
+    throw refuse(
+      `its vocabulary is ${vocabulary}, expected ${student.vocabulary}`,
+      "choose another --teacher",
+    );
   }
   if (sequenceLength < student.sequenceLength) {
     throw refuse(
-      `it reads sequences of ${sequenceLength} tokens, at least the student's ${student.sequenceLength} were`,
+      `it reads sequences of ${sequenceLength} tokens, expected at least the student's ${student.sequenceLength}`,
       `set model.sequenceLength to ${sequenceLength} or less, or choose another --teacher`,
     );
   }

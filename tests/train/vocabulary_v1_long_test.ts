@@ -105,7 +105,7 @@ Deno.test("what needs vocabulary v2 refuses a model of v1 in one line", async ()
       [["eval", "--all-splits", measurements, ...of, "--output", folder.at("all")], "expected v2"],
       [
         ["query", "likelihood", ...of, "--input", measurements, "--context", measurements],
-        "stand by themselves",
+        "have no context",
       ],
       [
         runs.arguments(folder.at("short"), { "model.sequenceLength": 54 }, ...LENGTH),

@@ -241,7 +241,7 @@ function parseCsv(text: string, { source }: PasteOptions): Pasted {
   if (missing.length > 0 && !isFromOne) {
     const message = `no output of ping, no JSON, and as the header of CSV it has no column ${
       missing.map(([name]) => name).join(", ")
-    }; src_addr, dst_addr, rtt and perhaps timestamp are wanted`;
+    }; expected src_addr, dst_addr, rtt and perhaps timestamp`;
     pasted.faults.push({ line: header + 1, message });
     return pasted;
   }
