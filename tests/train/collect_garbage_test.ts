@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 
 Deno.test("collectGarbage() frees what nothing holds, if V8 was started with --expose-gc", async () => {
-  const module = new URL("../../../lib/train/training_loop.ts", import.meta.url);
+  const module = new URL("../../lib/train/training_loop.ts", import.meta.url);
   const code = `import { collectGarbage } from ${JSON.stringify(module.href)};
     const held = new WeakRef({});
     await new Promise((resolve) => setTimeout(resolve));

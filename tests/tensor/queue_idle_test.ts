@@ -1,5 +1,5 @@
 import { assert } from "@std/assert";
-import { secondsUntilIdle } from "../../../lib/tensor/device.ts";
+import { secondsUntilIdle } from "../../lib/tensor/device.ts";
 
 const SLOW_KERNEL = `
 @group(0) @binding(0) var<storage, read_write> x: array<f32>;
