@@ -175,7 +175,7 @@ export { loadConfig, type RunConfig } from "./lib/train/run_config.ts";
 export type { SafetensorsFile } from "./lib/io/tensor_files/safetensors.ts";
 export type { DataOptions } from "./lib/train/run_data.ts";
 export type { StartOptions } from "./lib/train/run_start.ts";
-export type { FitConfig, TrainConfig } from "./lib/train/schema.ts";
+export type { AutosizeConfig, TrainConfig } from "./lib/train/schema.ts";
 export { Communicator } from "./lib/train/mpi/communicator.ts";
 export { type Launch, launchOf } from "./lib/train/mpi/launch.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";

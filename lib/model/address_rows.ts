@@ -92,7 +92,7 @@ export class AddressRows {
     if (this.#pairs && pair !== NO_ROW) this.#history?.add(pair - this.#pairs.firstRow, rtt);
   }
 
-  /** @internal The row of `wpe.weight` of a selected row, see selected_rows.ts. */
+  /** @internal The row of `address_embed.weight` of a selected row, see selected_rows.ts. */
   selectedRow(index: number): number {
     return (this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0) + index;
   }

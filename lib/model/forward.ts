@@ -109,7 +109,7 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
   if (inputs.addressRows) {
     addRows(program, {
       indexes: inputs.addressRows,
-      table: named(operands, "wpe.weight"),
+      table: named(operands, "address_embed.weight"),
       x: layers[0].x,
       rows: allRows,
       rowsPerToken: ROWS_PER_TOKEN,

@@ -216,7 +216,7 @@ export function parameterShapes(config: ModelConfig): Map<string, number[]> {
   const V = vocabSize(config);
   const shapes = new Map<string, number[]>([["wte.weight", [V, C]]]);
   const numRows = numAddressRows(config);
-  if (numRows > 0) shapes.set("wpe.weight", [numRows, C]);
+  if (numRows > 0) shapes.set("address_embed.weight", [numRows, C]);
   for (let layer = 0; layer < config.numLayers; layer++) {
     const block = `blocks.${layer}`;
     shapes.set(`${block}.attn.q_proj.weight`, [HD, C]);
@@ -245,8 +245,8 @@ export function checkpointShapes(config: ModelConfig): Map<string, number[]> {
 }
 
 /** Names of entries of a checkpoint, see `AddressRows.save` and `PairHistory.save`. */
-export const ROW_KEYS = "wpe.keys";
-export const PAIR_HISTORY = "wpe.history";
+export const ROW_KEYS = "address_embed.keys";
+export const PAIR_HISTORY = "address_embed.history";
 
 /** The number of parameters of the model. */
 export function numParameters(config: ModelConfig): number {

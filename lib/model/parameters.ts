@@ -41,7 +41,7 @@ export function initialParameters(config: ModelConfig, seed: number): Map<string
     const stream = new RandomStream(seed, `model/${name}`);
     const values = new Float32Array(rows * columns);
     weights.set(name, values);
-    if (name === "wpe.weight") {
+    if (name === "address_embed.weight") {
       initializeSelectedRows(values, config, seed);
       continue;
     }

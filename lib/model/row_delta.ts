@@ -10,7 +10,7 @@ import { COORDINATE_KEYS, nameOfCoordinates, sizeOfCoordinates } from "./node_co
 import { HISTORY_LENGTH } from "./pair_history.ts";
 
 /** The name of the learned rows among weights. */
-export const ROW_VALUES = "wpe.weight";
+export const ROW_VALUES = "address_embed.weight";
 
 /** Some learned rows of a model with their keys and values, and some nodes of its coordinates. */
 export interface RowDelta {

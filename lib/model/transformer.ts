@@ -79,7 +79,7 @@ function addBackward(program: Program, pass: Pass): void {
   const tables = [
     { name: "wte.weight", tokenRows: inputs.tokenRows, vocabSize: vocabSize(config), numUses: rows },
     {
-      name: "wpe.weight",
+      name: "address_embed.weight",
       tokenRows: inputs.rowPlaces,
       vocabSize: numRowSlots(config, extent),
       numUses: numRowUses(extent),
@@ -392,7 +392,7 @@ export class Transformer {
 
   /** The number of used rows of a gradient's tensor: all, or for learned rows the slots used by this step. */
   usedRows(name: string): number {
-    return name === "wpe.weight" ? this.#rowSlots.size : named(this.gradients, name).shape[0];
+    return name === "address_embed.weight" ? this.#rowSlots.size : named(this.gradients, name).shape[0];
   }
 
   /** {@link accumulate} that waits for each dispatch and times it. */

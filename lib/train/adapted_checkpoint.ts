@@ -13,6 +13,7 @@ import { exists, fingerprint, isMissing } from "../io/files/inputs.ts";
 import { isClosed } from "../io/files/listed_outputs.ts";
 import { absolutePath } from "../io/files/real_path.ts";
 import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "../model/model_config.ts";
+import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
 import {
@@ -35,7 +36,7 @@ import {
 
 /** The file's name in its folder. */
 export const DELTA_FILE = "rows.safetensors";
-const ROW_NUMBERS = "wpe.rows";
+const ROW_NUMBERS = "address_embed.rows";
 const NODE_NUMBERS = "coordinates.numbers";
 const NODE_VALUES = "coordinates.values";
 
@@ -70,7 +71,7 @@ export function writeDelta(
   add(rowWidths(config), rows, [keys, values, history]);
   if (config.coordinates) add(nodeWidths(config), nodes, [ofNodes.keys, ofNodes.values]);
   const sha256 = sha256OfTensors(tensors);
-  const metadata = { format: "pt", base, base_sha256: baseSha256, sha256, ...measured };
+  const metadata = { ...FORMAT_METADATA, base, base_sha256: baseSha256, sha256, ...measured };
   writeSafetensors(path, { shapes, tensors, metadata });
 }
 
@@ -79,7 +80,8 @@ export function writeDelta(
  *
  * @param folder Where it is.
  * @param load Reads the base.
- * @throws {UserError} If the base is missing, a link or no checkpoint, or has changed.
+ * @throws {UserError} If the base is missing, a link or no checkpoint, or has changed, or a file is of a later format
+ *   version.
  * @throws {FormatError} If the file is damaged.
  */
 export function loadAdapted(folder: string, load: (path: string) => LoadedCheckpoint): LoadedCheckpoint {
@@ -118,15 +120,28 @@ export interface DeltaFile extends AdaptedFrom {
   readonly adaptation: MeasuredData | undefined;
 }
 
-/** Reads that file, not its base. @param folder Where it is. @throws {FormatError} If it is damaged. */
+/**
+ * Reads that file, not its base.
+ *
+ * @param folder Where it is.
+ * @throws {UserError} If it is of a later format version.
+ * @throws {FormatError} If it is damaged.
+ */
 export function readDelta(folder: string): DeltaFile {
   const path = join(folder, DELTA_FILE);
-  const content = readSafetensors(path);
-  const { tensors, shapes, metadata: { base, base_sha256: baseSha256, sha256 } } = content;
+  const { tensors, shapes, metadata } = readSafetensors(path);
+  const { base, base_sha256: baseSha256, sha256, format_version: version } = metadata;
+  const content = {
+    tensors: presentNames(tensors, version, path),
+    shapes: presentNames(shapes, version, path),
+    metadata,
+  };
   if (base === undefined || baseSha256 === undefined || sha256 !== sha256OfTensors(tensors)) {
     throw new FormatError("it is no adapted checkpoint or was damaged; run adapt again", { path });
   }
-  const [numRows = 0, numNodes = 0] = [ROW_NUMBERS, NODE_NUMBERS].map((name) => shapes.get(name)?.[0]);
+  const [numRows = 0, numNodes = 0] = [ROW_NUMBERS, NODE_NUMBERS].map((name) =>
+    content.shapes.get(name)?.[0]
+  );
   return {
     path,
     content,

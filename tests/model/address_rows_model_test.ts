@@ -150,8 +150,8 @@ testOnEachDevice(
       numTouched.push(touched.size);
       reference.step(step, gradients, [...touched]);
     }
-    const updates = (await optimizer.readState()).get("wpe.weight.num_updates");
-    assertEquals(updates, Float32Array.from(reference.state.get("wpe.weight.num_updates") ?? []));
+    const updates = (await optimizer.readState()).get("address_embed.weight.num_updates");
+    assertEquals(updates, Float32Array.from(reference.state.get("address_embed.weight.num_updates") ?? []));
     assert(new Set(updates).size > 2, "rows differ in how often they were updated");
     assertEquals(numTouched.reduce((a, b) => a + b, 0), updates?.reduce((a, b) => a + b, 0));
   },
@@ -254,7 +254,7 @@ testOnEachDevice(
     const all = await modelOf(registry);
     all.zeroGradients();
     all.accumulate(batch, 0.02);
-    const wanted = (await readGradients(all)).get("wpe.weight") ?? new Float32Array();
+    const wanted = (await readGradients(all)).get("address_embed.weight") ?? new Float32Array();
     const freeRows = 20;
     const some = await Transformer.create(registry, CONFIG, {
       batchSize: BATCH_SIZE,
@@ -265,7 +265,7 @@ testOnEachDevice(
     some.zeroGradients();
     const rows = rowsOfBatch(batch, knownRows(CONFIG), { sequenceLength: T, isTraining: false });
     some.accumulate(batch, 0.02, rows);
-    assertEquals([...some.gradients.keys()], ["wpe.weight"]);
+    assertEquals([...some.gradients.keys()], ["address_embed.weight"]);
     const [gradients] = await registry.gpu.read(...some.gradients.values());
     assert(largest(gradients) > 0);
     const expected = wanted.subarray(0, freeRows * CONFIG.width);

@@ -87,12 +87,12 @@ export async function readGradients(model: Transformer): Promise<Map<string, Flo
   const gradients = await readParameterLike(gpu, model.config, model.gradients);
   if (!model.slotRows) return gradients;
   const slots = await gpu.readUint32(model.slotRows);
-  const compact = gradients.get("wpe.weight");
+  const compact = gradients.get("address_embed.weight");
   assert(compact);
   const { width } = model.config;
   const whole = new Float32Array(numAddressRows(model.config) * width);
   for (let slot = 0; slot < slots[0]; slot++) {
     whole.set(compact.subarray(slot * width, (slot + 1) * width), slots[1 + slot] * width);
   }
-  return gradients.set("wpe.weight", whole);
+  return gradients.set("address_embed.weight", whole);
 }

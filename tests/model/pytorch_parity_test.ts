@@ -8,6 +8,7 @@ import { fromFileUrl } from "@std/path";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { AddressRows } from "../../lib/model/address_rows.ts";
 import { type ModelBatch, rowsOfBatch } from "../../lib/model/batch_rows.ts";
+import { presentNames } from "../../lib/model/checkpoint_format.ts";
 import {
   type ModelConfig,
   numAddressRows,
@@ -62,14 +63,19 @@ function readGolden(name: string): Golden {
     ...(hasRows ? { addressRows: Uint32Array.from(lists.addressRows) } : {}),
   }));
   const saved = Object.entries<number[]>(hasRows ? file.learnedRows.weights : {});
-  const ofRows = new Map(saved.map(([name, values]) => [name, Float32Array.from(values)]));
+  const ofRows = presentNames(
+    new Map(saved.map(([name, values]) => [name, Float32Array.from(values)])),
+    content.metadata.format_version,
+    "batches.json",
+  );
   return { ...content, config, batches, batchSize: file.batchSize, ofRows };
 }
 
 /** The tensors `PREFIX.NAME` by NAME. */
-function withPrefix({ tensors }: Golden, prefix: string): Map<string, Float32Array> {
+function withPrefix({ tensors, metadata }: Golden, prefix: string): Map<string, Float32Array> {
   const chosen = [...tensors].filter(([name]) => name.startsWith(`${prefix}.`));
-  return new Map(chosen.map(([name, values]) => [name.slice(prefix.length + 1), values]));
+  const byName = new Map(chosen.map(([name, values]) => [name.slice(prefix.length + 1), values]));
+  return presentNames(byName, metadata.format_version, prefix);
 }
 
 function tensorOf({ tensors }: Golden, name: string): Float32Array {
@@ -104,14 +110,14 @@ function checkRows({ config, batches, ofRows }: Golden): void {
 function wholeGradients(golden: Golden): Map<string, Float32Array> {
   const { config, batches: [{ addressRows }] } = golden;
   const gradients = withPrefix(golden, "gradients");
-  const ofNamed = gradients.get("wpe.weight");
+  const ofNamed = gradients.get("address_embed.weight");
   if (!ofNamed || !addressRows) return gradients;
   const { width } = config;
   const whole = new Float32Array(numAddressRows(config) * width);
   const named = [...new Set(addressRows)].filter((row) => row !== NO_ROW).sort((a, b) => a - b);
   assertEquals(ofNamed.length, named.length * width);
   named.forEach((row, i) => whole.set(ofNamed.subarray(i * width, (i + 1) * width), row * width));
-  return gradients.set("wpe.weight", whole);
+  return gradients.set("address_embed.weight", whole);
 }
 
 async function compareLogits(model: Transformer, golden: Golden): Promise<void> {

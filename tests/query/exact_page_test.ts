@@ -9,6 +9,7 @@ import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { AddressRows, ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
+import { presentNames } from "../../lib/model/checkpoint_format.ts";
 import { type ModelConfig, parseModelConfig, vocabSize } from "../../lib/model/model_config.ts";
 import { RowCursor } from "../../lib/model/row_cursor.ts";
 import { advance, beginAddress, type Hashes, NO_ROW, pairHashes } from "../../lib/model/row_table.ts";
@@ -111,7 +112,10 @@ function goldenModel(): { config: ModelConfig; weights: Map<string, Float32Array
   for (const [name, values] of tensors) {
     if (name.startsWith("weights.")) weights.set(name.slice("weights.".length), values);
   }
-  return { config: parseModelConfig(JSON.parse(metadata.model)), weights };
+  return {
+    config: parseModelConfig(JSON.parse(metadata.model)),
+    weights: presentNames(weights, metadata.format_version, folder.href),
+  };
 }
 
 /** The prompt of a question, and the learned rows of its tokens, (tokens, ROWS_PER_TOKEN). */

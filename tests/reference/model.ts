@@ -98,7 +98,7 @@ export function referenceForward(config: ModelConfig, weights: Weights, batch: R
   const rows = batch.tokens.length;
   let x = embedding(batch.tokens, parameter(weights, "wte.weight"), C);
   if (batch.addressRows) {
-    const table = parameter(weights, "wpe.weight");
+    const table = parameter(weights, "address_embed.weight");
     x = addRows(x, { indexes: batch.addressRows, table, rowsPerToken: ROWS_PER_TOKEN, width: C });
   }
   const layers: LayerActivations[] = [];
@@ -205,7 +205,7 @@ export function referenceBackward(
   }
   if (batch.addressRows) {
     const sizes = { tableRows: numAddressRows(config), rowsPerToken: ROWS_PER_TOKEN, width: C };
-    gradients.set("wpe.weight", addRowsBackward(dx, { indexes: batch.addressRows, ...sizes }));
+    gradients.set("address_embed.weight", addRowsBackward(dx, { indexes: batch.addressRows, ...sizes }));
   }
   return gradients.set("wte.weight", embeddingBackward(batch.tokens, dx, { width: C, vocabSize: V }));
 }

@@ -22,7 +22,7 @@ export class ReferenceOptimizer {
     readonly run: { model: ModelConfig; totalSteps: number },
   ) {}
 
-  /** One step. @param gradients Scaled in place where they are clipped. @param touchedRows Those of `wpe.weight`. */
+  /** One step. @param gradients Scaled in place where they are clipped. @param touchedRows Those of `address_embed.weight`. */
   step(stepIndex: number, gradients: Weights, touchedRows: readonly number[] = []): void {
     clipGradients(gradients.values(), this.config.maxGradientNorm);
     const { model, totalSteps } = this.run;
@@ -33,7 +33,7 @@ export class ReferenceOptimizer {
       const gradient = this.#value(gradients, name, shape);
       const learningRate = rule.learningRate * rateFactor;
       const weightDecay = rule.weightDecay * weightDecayFactor(stepIndex, totalSteps);
-      if (name === "wpe.weight") {
+      if (name === "address_embed.weight") {
         this.#updateRows(name, {
           shape,
           rows: touchedRows,

@@ -176,6 +176,6 @@ export function comparableConfig(config: RunConfig): RunConfig {
       byteVectors: "random",
     },
     train: { ...train, dtype: "f32", rttByteWeight: 1, rttDistanceWeights: null },
-    fit: null,
+    autosize: null,
   };
 }

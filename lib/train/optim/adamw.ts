@@ -62,7 +62,7 @@ export class AdamWRule implements UpdateRule {
   }
 }
 
-/** The rule of `wpe.weight`, whose gradient is in slots. */
+/** The rule of `address_embed.weight`, whose gradient is in slots. */
 export class AdamWRowsRule extends AdamWRule {
   /**
    * @param config Its hyperparameters.
