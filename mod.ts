@@ -156,11 +156,11 @@ export { type Kernel, KernelRegistry } from "./lib/tensor/registry.ts";
 export type { DType, Tensor } from "./lib/tensor/tensor.ts";
 export type { DecoderExtent } from "./lib/model/decoder_buffers.ts";
 export {
+  type EmbeddingsConfig,
   type ModelConfig,
   type ModelExtent,
   numParameters,
-  type PairRowsConfig,
-  type RowsConfig,
+  type PairEmbeddingsConfig,
 } from "./lib/model/model_config.ts";
 export type { ModelBatch, Share } from "./lib/model/batch_rows.ts";
 export type { CoordinatesConfig } from "./lib/model/node_coordinates.ts";
@@ -200,7 +200,7 @@ export type { ContinuedPrompt } from "./lib/query/model_decoders.ts";
 export type { Adaptation, AdaptOptions } from "./lib/query/adapt/adapt.ts";
 export type { FitOptions } from "./lib/query/adapt/fit.ts";
 export type { AdaptedParts } from "./lib/query/adapt/free_rows.ts";
-export type { NodeDelta, RowDelta } from "./lib/model/row_delta.ts";
+export type { EmbeddingUpdate, NodeUpdate } from "./lib/model/embedding_update.ts";
 export { loadModel } from "./lib/query/files/load_model.ts";
 export { readCalibration } from "./lib/query/files/calibration_file.ts";
 export { readLines } from "./lib/query/files/read_lines.ts";

@@ -1,5 +1,5 @@
 /**
- * `adapt`: fits the rows of addresses that a model does not know to a few measurements, everything else frozen.
+ * `adapt`: fits the address embeddings that a model does not know to a few measurements, everything else frozen.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import { Gpu } from "../lib/tensor/device.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";
 import { listMeasurementFiles, readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
 import { formatAddress } from "../lib/data/addresses/ip.ts";
-import { DELTA_FILE, isAdapted } from "../lib/train/adapted_checkpoint.ts";
+import { isAdapted, UPDATE_FILE } from "../lib/train/adapted_checkpoint.ts";
 import {
   checkpointDirectory,
   loadCheckpoint,
@@ -180,8 +180,8 @@ async function make(
   noteAdaptation(adaptation, stage.log);
   if (merge) await saveMerged(model, checkpoint, staged);
   else {
-    model.write(join(staged.folder, DELTA_FILE));
-    await staged.record(DELTA_FILE);
+    model.write(join(staged.folder, UPDATE_FILE));
+    await staged.record(UPDATE_FILE);
   }
   staged.manifest.counts = countsOf(adaptation, model);
   staged.publish();

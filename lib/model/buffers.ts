@@ -98,7 +98,7 @@ export interface ModelTensors {
   operands: Map<string, Tensor>;
   /**
    * Parameter name -> gradient, of the parameter's shape, times the loss scale; empty without training. The gradient of
-   * learned rows is (slots, C), see `RowSlots`; with `freeRows` it is the only one.
+   * address embeddings is (slots, C), see `RowSlots`; with `freeRows` it is the only one.
    */
   gradients: Map<string, Tensor>;
   inputs: InputTensors;

@@ -185,7 +185,7 @@ export class PingModel {
    * @param measurements As tokens see them, or as people write them, such as
    *   `{ src: "192.0.2.1", dst: "198.51.100.7", rtt: 12.5 }`.
    * @returns What was changed.
-   * @throws {UserError} If the model has no rows of addresses, or a measurement is invalid.
+   * @throws {UserError} If the model has no address embeddings, or a measurement is invalid.
    */
   async adapt(
     measurements: readonly (TokenMeasurement | QuestionMeasurement)[],

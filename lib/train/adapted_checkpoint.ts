@@ -1,6 +1,6 @@
 /**
- * Adapted checkpoints: `rows.safetensors`, the learned rows and coordinates that differ from a base checkpoint, and which
- * addresses and pairs the adaptation measured. The base is not copied. The format is in lib/train/README.md.
+ * Adapted checkpoints: `rows.safetensors`, the address embeddings and coordinates that differ from a base checkpoint, and
+ * which addresses and pairs the adaptation measured. The base is not copied. The format is in lib/train/README.md.
  *
  * @module
  */
@@ -12,19 +12,24 @@ import { hasState } from "../io/files/checkpoint_folder.ts";
 import { exists, fingerprint, isMissing } from "../io/files/inputs.ts";
 import { isClosed } from "../io/files/listed_outputs.ts";
 import { absolutePath } from "../io/files/real_path.ts";
-import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "../model/model_config.ts";
+import {
+  EMBEDDING_KEYS,
+  type ModelConfig,
+  numAddressEmbeddings,
+  PAIR_HISTORY,
+} from "../model/model_config.ts";
 import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
 import {
+  EMBEDDING_VALUES,
+  type EmbeddingUpdate,
   historyShape,
   NO_NODES,
   numbersPerNode,
-  ROW_VALUES,
-  type RowDelta,
-  withRowDelta,
-} from "../model/row_delta.ts";
-import { halvesOf, ofHalves } from "../model/row_table.ts";
+  withEmbeddingUpdate,
+} from "../model/embedding_update.ts";
+import { halvesOf, ofHalves } from "../model/embedding_table.ts";
 import type { AdaptedFrom, LoadedCheckpoint } from "./checkpoint_files.ts";
 import { adaptationContent, decodeAdaptation } from "./training_data.ts";
 import {
@@ -35,14 +40,14 @@ import {
 } from "../io/tensor_files/safetensors.ts";
 
 /** The file's name in its folder. */
-export const DELTA_FILE = "rows.safetensors";
+export const UPDATE_FILE = "rows.safetensors";
 const ROW_NUMBERS = "address_embed.rows";
 const NODE_NUMBERS = "coordinates.numbers";
 const NODE_VALUES = "coordinates.values";
 
 /** Whether a folder holds an adapted checkpoint. */
 export function isAdapted(path: string): boolean {
-  return exists(join(path, DELTA_FILE));
+  return exists(join(path, UPDATE_FILE));
 }
 
 /** The base of an adaptation: the checkpoint, or its own base if it is adapted already. */
@@ -52,9 +57,9 @@ export function baseOf({ adapted, directory, state }: LoadedCheckpoint): Adapted
 }
 
 /** Writes changed rows. @param path The file. @param options `config`: the model. */
-export function writeDelta(
+export function writeUpdate(
   path: string,
-  { rows, keys, values, history, coordinates: { nodes, ...ofNodes } }: RowDelta,
+  { rows, keys, values, history, coordinates: { nodes, ...ofNodes } }: EmbeddingUpdate,
   { from: { base, baseSha256 }, config, adaptation }: {
     from: AdaptedFrom;
     config: ModelConfig;
@@ -85,7 +90,7 @@ export function writeDelta(
  * @throws {FormatError} If the file is damaged.
  */
 export function loadAdapted(folder: string, load: (path: string) => LoadedCheckpoint): LoadedCheckpoint {
-  const { path, content, base, baseSha256, sha256, adaptation } = readDelta(folder);
+  const { path, content, base, baseSha256, sha256, adaptation } = readUpdate(folder);
   const fault = faultOfBase(base);
   if (fault !== undefined) throw wrongBase(folder, { base, found: fault });
   const checkpoint = load(base);
@@ -94,21 +99,21 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
   if (found !== baseSha256) {
     throw wrongBase(folder, { base, found: `its model has SHA-256 ${found.slice(0, 12)}…`, baseSha256 });
   }
-  const delta = deltaOf(content, { path, config: model });
+  const update = updateOf(content, { path, config: model });
   const file = { sizeBytes: fingerprint(path).sizeBytes, sha256 };
   return {
     ...checkpoint,
     directory: folder,
     state: { ...state, files: { ...state.files, model: file } },
-    weights: withRowDelta(model, checkpoint.weights, delta),
+    weights: withEmbeddingUpdate(model, checkpoint.weights, update),
     // A checkpoint of an older version does not say what it was adapted to.
     trainingData: checkpoint.trainingData && adaptation && { ...checkpoint.trainingData, adaptation },
-    adapted: { base, baseSha256, rows: new Set(delta.rows), nodes: new Set(delta.coordinates.nodes) },
+    adapted: { base, baseSha256, rows: new Set(update.rows), nodes: new Set(update.coordinates.nodes) },
   };
 }
 
 /** What the file of an adapted checkpoint says. */
-export interface DeltaFile extends AdaptedFrom {
+export interface UpdateFile extends AdaptedFrom {
   readonly path: string;
   readonly content: SafetensorsContent;
   /** Of all tensors. */
@@ -127,8 +132,8 @@ export interface DeltaFile extends AdaptedFrom {
  * @throws {UserError} If it is of a later format version.
  * @throws {FormatError} If it is damaged.
  */
-export function readDelta(folder: string): DeltaFile {
-  const path = join(folder, DELTA_FILE);
+export function readUpdate(folder: string): UpdateFile {
+  const path = join(folder, UPDATE_FILE);
   const { tensors, shapes, metadata } = readSafetensors(path);
   const { base, base_sha256: baseSha256, sha256, format_version: version } = metadata;
   const content = {
@@ -173,17 +178,17 @@ type Widths = readonly (readonly [name: string, width: number])[];
 
 function rowWidths(config: ModelConfig): Widths {
   const { length } = historyShape(config);
-  return [[ROW_NUMBERS, 2], [ROW_KEYS, 2], [ROW_VALUES, config.width], [PAIR_HISTORY, length]];
+  return [[ROW_NUMBERS, 2], [EMBEDDING_KEYS, 2], [EMBEDDING_VALUES, config.width], [PAIR_HISTORY, length]];
 }
 
 function nodeWidths(config: ModelConfig): Widths {
   return [[NODE_NUMBERS, 2], [COORDINATE_KEYS, 2], [NODE_VALUES, numbersPerNode(config)]];
 }
 
-function deltaOf(
+function updateOf(
   { tensors, shapes }: Pick<SafetensorsContent, "tensors" | "shapes">,
   { path, config }: { path: string; config: ModelConfig },
-): RowDelta {
+): EmbeddingUpdate {
   const read = (widths: Widths, size: number): [Uint32Array, ...Float32Array[]] => {
     const count = shapes.get(widths[0][0])?.[0] ?? 0;
     const [halves, keys, values, ...others] = widths.map(([name, width]) => {
@@ -196,12 +201,12 @@ function deltaOf(
     if (isOther || faultOfTensors(new Map([[path, values]]), WEIGHT_LIMIT)) throw damaged(path);
     return [numbers, keys, values, ...others];
   };
-  const [rows, keys, values, history] = read(rowWidths(config), numAddressRows(config));
-  const delta = { rows, keys, values, history, coordinates: NO_NODES };
+  const [rows, keys, values, history] = read(rowWidths(config), numAddressEmbeddings(config));
+  const update = { rows, keys, values, history, coordinates: NO_NODES };
   const ofNodes = nodeWidths(config);
-  if (!ofNodes.some(([name]) => tensors.has(name))) return delta;
+  if (!ofNodes.some(([name]) => tensors.has(name))) return update;
   const [nodes, nodeKeys, nodeValues] = read(ofNodes, config.coordinates?.nodes ?? 0);
-  return { ...delta, coordinates: { nodes, keys: nodeKeys, values: nodeValues } };
+  return { ...update, coordinates: { nodes, keys: nodeKeys, values: nodeValues } };
 }
 
 function damaged(path: string): FormatError {

@@ -1,13 +1,13 @@
 /**
- * The learned rows that the training data claim for their addresses and pairs, and the typical RTTs of pairs, to which
- * coordinates are fitted.
+ * The address embeddings that the training data claim for their addresses and pairs, and the typical RTTs of pairs, to
+ * which coordinates are fitted.
  *
  * @module
  */
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
-import { AddressRows } from "../model/address_rows.ts";
-import { type ModelConfig, numAddressRows, numSelectedRows } from "../model/model_config.ts";
-import { NO_ROW } from "../model/row_table.ts";
+import { AddressEmbeddings } from "../model/address_embeddings.ts";
+import { type ModelConfig, numAddressEmbeddings, numSelectedRows } from "../model/model_config.ts";
+import { NO_ROW } from "../model/embedding_table.ts";
 import { deriveConfig, type RunConfig } from "./run_config.ts";
 import type { AutosizeConfig } from "./schema.ts";
 import { parseAddress } from "../data/addresses/ip.ts";
@@ -40,7 +40,7 @@ const TOKENS_PER_MEASUREMENT = 18;
 const MIN_STEPS = 50;
 /**
  * Pairs have no rows if they are measured less often than this on average: there is little to remember of each, and the
- * rows of addresses would learn from fewer measurements.
+ * address embeddings would learn from fewer measurements.
  */
 const MIN_MEASUREMENTS_PER_PAIR = 4;
 /** Numbers of rows are multiples of it. */
@@ -56,8 +56,8 @@ function autosizedTables(
     unknownPerPair: number;
   },
 ): ModelConfig {
-  if (numAddressRows(model) === 0) return model;
-  const rows = new AddressRows(model);
+  if (numAddressEmbeddings(model) === 0) return model;
+  const rows = new AddressEmbeddings(model);
   const { numPairs: numTypical } = rememberAll(rows, source);
   const sized = (most: number, numOwned: number, share = 1 + spareRows) =>
     Math.min(most, ROW_STEP * Math.ceil(Math.max(1, rowsPerKey * numOwned * share) / ROW_STEP));
@@ -130,16 +130,16 @@ export function claimRows(
   source: ProbeRowSource,
 ): AddressCounts {
   const counts = new AddressCounts();
-  const rows = new AddressRows(config);
+  const rows = new AddressEmbeddings(config);
   rows.load(weights);
   const typical = rememberAll(rows, source, counts);
-  if (numAddressRows(config) === 0) return counts;
+  if (numAddressEmbeddings(config) === 0) return counts;
   rows.coordinates?.fit(typical.pairs());
   rows.save(weights);
   return counts;
 }
 
-function rememberAll(rows: AddressRows, source: ProbeRowSource, counts?: AddressCounts): TypicalRtts {
+function rememberAll(rows: AddressEmbeddings, source: ProbeRowSource, counts?: AddressCounts): TypicalRtts {
   const typical = new TypicalRtts();
   for (let index = 0; index < source.numRows; index++) {
     const { srcAddrs, dstAddrs, srcIndex, dstIndex, rttMs, eventTimeUs } = source.row(index);

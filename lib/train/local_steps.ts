@@ -3,8 +3,8 @@
  * too slow for all gradients. Sources: DiLoCo (Douillard et al., 2023, arXiv 2311.08105, algorithm 1); with Muon inside
  * MuLoCo (Thérien et al., 2025, arXiv 2505.23725).
  *
- * Each rank has its own optimizer state. A learned row becomes the mean over the ranks that changed it, without momentum,
- * since most rows are changed by few ranks.
+ * Each rank has its own optimizer state. An address embedding becomes the mean over the ranks that changed it, without
+ * momentum, since most rows are changed by few ranks.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { readSafetensors, sha256OfTensors, writeSafetensors } from "../io/tensor
 import type { Batch } from "../data/loader/batches.ts";
 import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
 import { shareOf } from "../model/batch_rows.ts";
-import { ROW_VALUES } from "../model/row_delta.ts";
+import { EMBEDDING_VALUES } from "../model/embedding_update.ts";
 import type { Transformer } from "../model/transformer.ts";
 import { CompressedSum } from "./mpi/compressed_sum.ts";
 import type { Optimizer } from "./optim/optimizer.ts";
@@ -104,7 +104,7 @@ export class LocalSteps implements StepWork {
   readonly #optimizer: Optimizer;
   readonly #config: TrainConfig;
   readonly #parameters: Map<string, Followed>;
-  /** The learned rows on all ranks after the last exchange; empty without such rows. */
+  /** The address embeddings on all ranks after the last exchange; empty without such rows. */
   readonly #rows: Float32Array;
   /** How this rank changed the other weights, one parameter after the other, and the sums over all ranks. */
   readonly #deltas: Float32Array<ArrayBuffer>;
@@ -124,8 +124,8 @@ export class LocalSteps implements StepWork {
     this.#optimizer = optimizer;
     this.#config = config;
     this.#step = resumed?.state.step ?? 0;
-    this.#rows = weights.get(ROW_VALUES)?.slice() ?? new Float32Array();
-    const names = [...model.parameters.keys()].filter((name) => name !== ROW_VALUES);
+    this.#rows = weights.get(EMBEDDING_VALUES)?.slice() ?? new Float32Array();
+    const names = [...model.parameters.keys()].filter((name) => name !== EMBEDDING_VALUES);
     this.#parameters = new Map(names.map((name) => {
       const shared = named(weights, name).slice();
       return [name, {
@@ -228,7 +228,7 @@ export class LocalSteps implements StepWork {
       named(weights, name).set(followed.shared);
       start += followed.shared.length;
     }
-    const rows = weights.get(ROW_VALUES);
+    const rows = weights.get(EMBEDDING_VALUES);
     if (rows) await this.#exchangeRows(rows);
     this.#model.load(weights);
   }
@@ -243,10 +243,10 @@ export class LocalSteps implements StepWork {
     }
   }
 
-  /** Moves each learned row by the mean over the ranks that changed it. Rows that none changed are not sent. */
+  /** Moves each address embedding by the mean over the ranks that changed it. Rows that none changed are not sent. */
   async #exchangeRows(own: Float32Array): Promise<void> {
     const shared = this.#rows;
-    const numRows = named(this.#model.parameters, ROW_VALUES).shape[0];
+    const numRows = named(this.#model.parameters, EMBEDDING_VALUES).shape[0];
     const width = own.length / numRows;
     const isChanged = Float32Array.from({ length: numRows }, (_, row) => {
       const end = (row + 1) * width;

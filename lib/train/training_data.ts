@@ -17,7 +17,7 @@ import { isClosed } from "../io/files/listed_outputs.ts";
 import { type Manifest, manifestPathBeside, readManifest } from "../io/files/manifest.ts";
 import { readManifests } from "../io/files/task_manifests.ts";
 import { FORMAT_METADATA } from "../model/checkpoint_format.ts";
-import { halvesOf, ofHalves } from "../model/row_table.ts";
+import { halvesOf, ofHalves } from "../model/embedding_table.ts";
 import {
   type SafetensorsContent,
   type SafetensorsFile,

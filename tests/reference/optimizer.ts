@@ -5,7 +5,7 @@ import { momentumAt } from "../../lib/train/optim/muon.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "../../lib/train/optim/schedule.ts";
 import type { AdamWStep } from "../../lib/tensor/ops/adamw.ts";
 import { adamW } from "./adamw.ts";
-import { adamWRows } from "./address_rows.ts";
+import { adamWRows } from "./address_embeddings.ts";
 import { clipGradients } from "./clip.ts";
 import type { Weights } from "./model.ts";
 import { muon } from "./muon.ts";

@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertGreater, assertLess } from "@std/assert";
 import { MemoryRowSource } from "../../lib/data/loader/row_source.ts";
-import { AddressRows } from "../../lib/model/address_rows.ts";
-import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../../lib/model/model_config.ts";
+import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
+import { checkpointShapes, EMBEDDING_KEYS, type ModelConfig } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { autosized, claimRows } from "../../lib/train/autosize.ts";
 import { parseRunConfig } from "../../lib/train/run_config.ts";
@@ -110,7 +110,7 @@ Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; aga
   for (const [name, [rows, columns]] of checkpointShapes(model)) {
     assertEquals(weights.get(name)?.length, rows * columns, name);
   }
-  const rows = new AddressRows(model);
+  const rows = new AddressEmbeddings(model);
   rows.load(weights);
   assertEquals(rows.numPairs, pairsOf(SOURCE).size);
   assertEquals(rows.coordinates?.numNodes, numAddressesOf(SOURCE));
@@ -119,9 +119,9 @@ Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; aga
     rows.claimNode(addressBytes(text))
   );
   assert(rows.coordinates?.estimate(a, b), "an estimate of a known pair");
-  const keys = weights.get(ROW_KEYS)?.slice();
+  const keys = weights.get(EMBEDDING_KEYS)?.slice();
   claimRows(model, weights, SOURCE);
-  assertEquals(weights.get(ROW_KEYS), keys);
+  assertEquals(weights.get(EMBEDDING_KEYS), keys);
 });
 
 Deno.test("autosized() lowers the rank of coordinates where nodes are many", () => {
@@ -139,7 +139,7 @@ Deno.test("claimRows() leaves a full table full", () => {
   const model = { ...configOf(TABLES, 1).model, pairVectors: { ...TABLES.pairVectors, rows: 16 } };
   const weights = initialParameters(model, 1);
   claimRows(model, weights, SOURCE);
-  const rows = new AddressRows(model);
+  const rows = new AddressEmbeddings(model);
   rows.load(weights);
   assertEquals(rows.numPairs, 16);
 });

@@ -11,9 +11,9 @@ import {
 } from "../../lib/io/tensor_files/safetensors.ts";
 import { checkFormatVersion, presentNames } from "../../lib/model/checkpoint_format.ts";
 import { checkpointShapes } from "../../lib/model/model_config.ts";
-import { rowDeltaOf } from "../../lib/model/row_delta.ts";
+import { embeddingUpdateOf } from "../../lib/model/embedding_update.ts";
 import { parseSite } from "../../lib/serve/page/site_file.ts";
-import { baseOf, DELTA_FILE, writeDelta } from "../../lib/train/adapted_checkpoint.ts";
+import { baseOf, UPDATE_FILE, writeUpdate } from "../../lib/train/adapted_checkpoint.ts";
 import { loadCheckpoint, loadResumable } from "../../lib/train/checkpoint.ts";
 import { readState, writeState } from "../../lib/train/checkpoint_files.ts";
 import { withRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
@@ -26,11 +26,11 @@ const CHECKPOINT = "run/checkpoints/step-00000003";
 function adaptRows(at: (name: string) => string): void {
   const checkpoint = loadCheckpoint(at("run"));
   const { config: { model }, weights } = checkpoint;
-  const delta = rowDeltaOf(model, weights, Uint32Array.of(2, 127), Uint32Array.of(1));
-  delta.values.forEach((_, i) => delta.values[i] = i / 7);
-  delta.history.forEach((_, i) => delta.history[i] = i);
+  const update = embeddingUpdateOf(model, weights, Uint32Array.of(2, 127), Uint32Array.of(1));
+  update.values.forEach((_, i) => update.values[i] = i / 7);
+  update.history.forEach((_, i) => update.history[i] = i);
   Deno.mkdirSync(at("adapted"));
-  writeDelta(at(join("adapted", DELTA_FILE)), delta, { from: baseOf(checkpoint), config: model });
+  writeUpdate(at(join("adapted", UPDATE_FILE)), update, { from: baseOf(checkpoint), config: model });
 }
 
 Deno.test("checkpoints of version 1 are read as those of version 2, to the last bit", () =>
@@ -81,8 +81,8 @@ Deno.test("a later format version is refused in one line, wherever it is stated"
       assertStringIncludes(message, path);
       assertStringIncludes(message, "use the version of the program that wrote it");
     };
-    toVersion3(at(join("adapted", DELTA_FILE)));
-    refused(() => loadCheckpoint(at("adapted")), DELTA_FILE);
+    toVersion3(at(join("adapted", UPDATE_FILE)));
+    refused(() => loadCheckpoint(at("adapted")), UPDATE_FILE);
     const state = readState(at(CHECKPOINT));
     const model = toVersion3(at(join(CHECKPOINT, "model.safetensors")));
     writeState(at(CHECKPOINT), { ...state, files: { ...state.files, model } });

@@ -162,7 +162,7 @@ async function sendModel(
   }
 }
 
-/** A configuration without the options that peers do not have: learned rows, shifted keys, weights of the loss, f16. */
+/** A configuration without the options that peers do not have: address embeddings, shifted keys, loss weights, f16. */
 export function comparableConfig(config: RunConfig): RunConfig {
   const { model, train } = config;
   return {

@@ -12,7 +12,7 @@ import { readManifest } from "../../io/files/manifest.ts";
 import { listCheckpoints } from "../../train/checkpoint.ts";
 import { type CountsJson, countsJson, dataJson } from "../../data/addresses/known_addresses.ts";
 import { presentNames } from "../../model/checkpoint_format.ts";
-import { readDelta } from "../../train/adapted_checkpoint.ts";
+import { readUpdate } from "../../train/adapted_checkpoint.ts";
 import { readState, readTrainingData } from "../../train/checkpoint_files.ts";
 import { readMetrics } from "../../train/metrics.ts";
 import { readSafetensorsHeader } from "../../io/tensor_files/safetensors.ts";
@@ -84,7 +84,7 @@ function describeCounts({ start, end, measurements, sources, destinations }: Cou
  * @throws {FormatError} If it is damaged.
  */
 export function inspectAdapted({ path, files: [folder] }: Target): Report {
-  const { base, baseSha256, numRows, numNodes, adaptation } = readDelta(folder);
+  const { base, baseSha256, numRows, numNodes, adaptation } = readUpdate(folder);
   const counts = adaptation && countsJson(adaptation.summary);
   const manifest = join(folder, "manifest.json");
   return {

@@ -1,7 +1,7 @@
 /**
  * The optimizer's section of the run configuration.
  *
- * Parameters fall into four groups, each with its own rule: the token embedding, the learned rows, the output
+ * Parameters fall into four groups, each with its own rule: the token embedding, the address embeddings, the output
  * head, and the matrices inside the blocks. See lib/train/optim/README.md.
  *
  * @module

@@ -164,5 +164,5 @@ Deno.test("requireAdaptable() refuses models without rows, and splits that hold 
     for (const mode of ["destination", "node", "probe", undefined] as const) requireAdaptable(config, mode);
     assertThrows(() => requireAdaptable(config, "time"), UsageError, "split by time, destination | node");
     const bare = { model: { ...config.model, prefixVectors: null } };
-    assertThrows(() => requireAdaptable(bare, "node"), UsageError, "the model has no rows of addresses");
+    assertThrows(() => requireAdaptable(bare, "node"), UsageError, "the model has no address embeddings");
   }));

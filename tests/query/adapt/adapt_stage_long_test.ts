@@ -5,7 +5,7 @@ import type { basisJson } from "../../../lib/data/addresses/known_addresses.ts";
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
-import { DELTA_FILE } from "../../../lib/train/adapted_checkpoint.ts";
+import { UPDATE_FILE } from "../../../lib/train/adapted_checkpoint.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
 import { outputOf, runStageProcess, spawnStage } from "../../cli/process.ts";
 import { folderHashes } from "../../data/probe_rows/folder_hashes.ts";
@@ -61,7 +61,7 @@ Deno.test("adapt writes changed rows that queries read, and the same bytes after
     assertEquals(refused.code, 1);
     assertStringIncludes(refused.stderr, "a run with other inputs or options did not finish there");
     await succeed(command(at, "killed", ...input, "--overwrite"));
-    assertEquals(folderHashes(at("killed"))[DELTA_FILE], folderHashes(at("adapted"))[DELTA_FILE]);
+    assertEquals(folderHashes(at("killed"))[UPDATE_FILE], folderHashes(at("adapted"))[UPDATE_FILE]);
     assert(!exists(at("killed/.work")));
 
     const question = ["--src", KNOWN[0], "--dst", NEW_ADDRESS, "--json"];
@@ -146,7 +146,7 @@ Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SI
     let log = "";
     const logged = child.stderr.pipeThrough(new TextDecoderStream())
       .pipeTo(new WritableStream({ write: (text) => void (log += text) }));
-    const hashOf = () => folderHashes(at("adapted"))[DELTA_FILE];
+    const hashOf = () => folderHashes(at("adapted"))[UPDATE_FILE];
     const published = hashOf();
     const stranger = measured("10.1.2.3", KNOWN[0], 70);
     await write(jsonLines([stranger, stranger]));
