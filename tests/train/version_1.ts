@@ -35,6 +35,15 @@ export function toAdaptedVersion1(folder: string, baseSha256: string): void {
   rewrite(join(folder, "rows.safetensors"), { base_sha256: baseSha256 });
 }
 
+/** Rewrites an exported site. */
+export function toSiteVersion1(folder: string): void {
+  const path = join(folder, "site.json");
+  const { formatVersion, weights: [{ path: name }], ...site } = JSON.parse(Deno.readTextFileSync(path));
+  if (formatVersion !== 2) throw new Error(`version ${formatVersion}`);
+  const weights = [{ path: name, ...rewrite(join(folder, name)) }];
+  Deno.writeTextFileSync(path, JSON.stringify({ ...site, weights }));
+}
+
 function rewrite(path: string, more: Record<string, string> = {}): SafetensorsFile {
   const { tensors, shapes, metadata: { format_version: version, ...metadata } } = readSafetensors(path);
   if (version !== "2") throw new Error(`version ${version} of ${path}`);
