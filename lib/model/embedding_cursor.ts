@@ -19,7 +19,7 @@ import { SequenceMemory } from "./pair_history.ts";
 import { type KnownRtt, rowsBeforeFirstByte, rowsBeforeSecondByte } from "./selected_rows.ts";
 
 const INFERENCE: RowUse = { isTraining: false, context: 0 };
-/** The first row slots of a token are for its addresses and their pair, the others for selected rows. */
+/** The first slots of a token are for its addresses and their pair, the others for selected rows. */
 const NUM_OF_ADDRESSES = 3;
 
 /** Reads the tokens of a sequence and finds the rows of each. */

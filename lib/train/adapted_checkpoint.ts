@@ -56,7 +56,7 @@ export function baseOf({ adapted, directory, state }: LoadedCheckpoint): Adapted
   return { base: Deno.realPathSync(directory), baseSha256: state.files.model.sha256 };
 }
 
-/** Writes changed rows. @param path The file. @param options `config`: the model. */
+/** Writes changed embeddings. @param path The file. @param options `config`: the model. */
 export function writeUpdate(
   path: string,
   { rows, keys, values, history, coordinates: { nodes, ...ofNodes } }: EmbeddingUpdate,
@@ -210,7 +210,7 @@ function updateOf(
 }
 
 function damaged(path: string): FormatError {
-  return new FormatError("its rows do not fit the model of its base, it was damaged; run adapt again", {
+  return new FormatError("its embeddings do not fit the model of its base, it was damaged; run adapt again", {
     path,
   });
 }

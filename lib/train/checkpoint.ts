@@ -110,7 +110,7 @@ export function loadResumable(
 ): ResumableCheckpoint {
   if (isAdapted(path)) {
     throw new UserError(
-      `Cannot resume from ${path}: it holds changed rows only, expected a checkpoint of a run; use --init-from`,
+      `Cannot resume from ${path}: it holds changed embeddings only, expected a checkpoint of a run; use --init-from`,
     );
   }
   return orHalfMoved(path, () => loadFrom(path, readResumable, options));

@@ -29,7 +29,7 @@ function adaptRows(at: (name: string) => string, rows: number[], from = "run") {
   return withEmbeddingUpdate(model, weights, update);
 }
 
-Deno.test("loadCheckpoint() puts changed rows on top of their base, to the last bit", () =>
+Deno.test("loadCheckpoint() puts changed embeddings on top of their base, to the last bit", () =>
   withRowCheckpoint((at) => {
     const wanted = adaptRows(at, [2, 64, 127]);
     const found = loadCheckpoint(at("adapted"));
@@ -98,7 +98,7 @@ Deno.test("loadCheckpoint() knows the measurements of an adaptation, and none of
     assertThrows(() => loadCheckpoint(at("adapted")), FormatError, "no table");
   }));
 
-Deno.test("loadCheckpoint() refuses changed rows whose base is gone or another one", () =>
+Deno.test("loadCheckpoint() refuses changed embeddings whose base is gone or another one", () =>
   withRowCheckpoint((at) => {
     adaptRows(at, [5]);
     const [checkpoint, away] = [at("run/checkpoints/step-00000003"), at("away")];

@@ -93,7 +93,10 @@ export function inspectAdapted({ path, files: [folder] }: Target): Report {
     facts: [
       ["base", base, { base, baseSha256 }],
       ["adapted to", counts ? describeCounts(counts) : "not recorded", { adaptation: counts ?? null }],
-      ["changed", `${numRows} rows, ${numNodes} nodes of coordinates`, { rows: numRows, nodes: numNodes }],
+      ["changed", `${numRows} embeddings, ${numNodes} nodes of coordinates`, {
+        rows: numRows,
+        nodes: numNodes,
+      }],
       ...(exists(manifest) ? inspectManifest({ path, files: [manifest] }).facts : []),
     ],
   };

@@ -43,7 +43,7 @@ async function succeed(args: string[], stdin?: string): Promise<Record<string, u
   return JSON.parse(stdout);
 }
 
-Deno.test("adapt writes changed rows that queries read, and the same bytes after a kill", () =>
+Deno.test("adapt writes changed embeddings that queries read, and the same bytes after a kill", () =>
   withRowCheckpoint(async (at) => {
     Deno.writeTextFileSync(at("new.jsonl"), jsonLines(newMeasurements()));
     const input = ["--input", at("new.jsonl")];
@@ -194,16 +194,16 @@ Deno.test("adapt refuses what it cannot use with one line", () =>
     await refused(command(at, "out", ...input, "--addresses", "nowhere"), 2, "it is not an address");
   }));
 
-Deno.test("query rtt says which asked addresses have no row, and only those", () =>
+Deno.test("query rtt says which asked addresses have no embedding, and only those", () =>
   withRowCheckpoint(async (at) => {
     Deno.writeTextFileSync(at("new.jsonl"), jsonLines(newMeasurements()));
     await succeed(command(at, "adapted", "--input", at("new.jsonl")));
     const notesOf = async (run: string, dst: string) => {
       const asked = ["--src", KNOWN[0], "--dst", dst, "--json"];
       const { notes = [] } = await succeed(["query", "rtt", "--checkpoint", at(run), ...asked]);
-      return (notes as string[]).filter((note) => note.includes("has no row"));
+      return (notes as string[]).filter((note) => note.includes("has no embedding"));
     };
     assertEquals(await notesOf("adapted", NEW_ADDRESS), []);
-    const note = "10.1.2.3 has no row in the model: the answer does not rest on measurements of it";
+    const note = "10.1.2.3 has no embedding in the model: the answer does not rest on measurements of it";
     assertEquals(await notesOf("adapted", "10.1.2.3"), [note]);
   }));

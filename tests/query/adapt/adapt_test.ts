@@ -148,7 +148,7 @@ Deno.test("adapt() refuses a model without rows", async () => {
   });
 });
 
-Deno.test("PingModel.adapt() answers from then on as a model that is loaded with the changed rows", async () => {
+Deno.test("PingModel.adapt() answers from then on as a model that is loaded with the changed embeddings", async () => {
   const { config, weights } = tinyRowModel();
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
