@@ -75,14 +75,14 @@ export type { Binding, KernelInterface, ParamField } from "./lib/tensor/kernel_s
 export type { ProfileRow } from "./lib/tensor/program.ts";
 export { type Kernel, KernelRegistry } from "./lib/tensor/registry.ts";
 export type { DType, Tensor } from "./lib/tensor/tensor.ts";
-export type { ModelConfig, PairRowsConfig, RowsConfig } from "./lib/model/model_config.ts";
+export type { EmbeddingsConfig, ModelConfig, PairEmbeddingsConfig } from "./lib/model/model_config.ts";
 export type { CoordinatesConfig } from "./lib/model/node_coordinates.ts";
 export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/train/optim/optim_config.ts";
 export type { ScheduleShape } from "./lib/train/optim/schedule.ts";
 export { loadConfig, type RunConfig } from "./lib/train/run_config.ts";
 export type { DataOptions } from "./lib/train/run_data.ts";
 export type { StartOptions } from "./lib/train/run_start.ts";
-export type { FitConfig, TrainConfig } from "./lib/train/schema.ts";
+export type { AutosizeConfig, TrainConfig } from "./lib/train/schema.ts";
 export { Communicator } from "./lib/train/mpi/communicator.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/rtt/answer_queries.ts";
@@ -103,7 +103,7 @@ export {
 export type { Adaptation, AdaptOptions } from "./lib/query/adapt/adapt.ts";
 export type { FitOptions } from "./lib/query/adapt/fit.ts";
 export type { AdaptedParts } from "./lib/query/adapt/free_rows.ts";
-export type { NodeDelta, RowDelta } from "./lib/model/row_delta.ts";
+export type { EmbeddingUpdate, NodeUpdate } from "./lib/model/embedding_update.ts";
 export { loadModel } from "./lib/query/files/load_model.ts";
 export { readCalibration } from "./lib/query/files/calibration_file.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";

@@ -1,5 +1,5 @@
 /**
- * `adapt`: fits the rows of addresses that a model does not know to a few measurements, everything else frozen.
+ * `adapt`: fits the address embeddings that a model does not know to a few measurements, everything else frozen.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import { Gpu } from "../lib/tensor/device.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";
 import { listMeasurementFiles, readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
 import { formatAddress } from "../lib/data/addresses/ip.ts";
-import { DELTA_FILE, isAdapted } from "../lib/train/adapted_checkpoint.ts";
+import { isAdapted, UPDATE_FILE } from "../lib/train/adapted_checkpoint.ts";
 import {
   checkpointDirectory,
   loadCheckpoint,
@@ -44,7 +44,7 @@ import { addressOf } from "./query_options.ts";
 export const adaptStage: Stage = defineStage({
   name: "adapt",
   purpose:
-    "fits the rows and coordinates of addresses that a model does not know to a few measurements. Answers about other " +
+    "fits the embeddings and coordinates of addresses that a model does not know to a few measurements. Answers about other " +
     "addresses, including neighbours in the same network, stay bit-identical. If an address is adapted again, only the new measurements determine its coordinates.",
   example: "--checkpoint runs/demo/train --input data/new.parquet --output runs/adapted",
   flags: {
@@ -74,7 +74,7 @@ export const adaptStage: Stage = defineStage({
       min: 1e-6,
       max: 10,
     }),
-    maxDrift: flag.number("largest distance that the row of a known address may move", {
+    maxDrift: flag.number("largest distance that the embedding of a known address may move", {
       default: ADAPT_DEFAULTS.maxDrift,
       min: 0,
       max: 1e6,
@@ -85,7 +85,7 @@ export const adaptStage: Stage = defineStage({
       max: 1_000_000,
     }),
     merge: flag.boolean(
-      "write a whole checkpoint, which does not need its base, instead of the changed rows",
+      "write a whole checkpoint, which does not need its base, instead of the changed embeddings",
     ),
     follow: flag.boolean(
       "read JSON lines from standard input as they arrive, and publish the checkpoint after each group of them",
@@ -180,8 +180,8 @@ async function make(
   noteAdaptation(adaptation, stage.log);
   if (merge) await saveMerged(model, checkpoint, staged);
   else {
-    model.write(join(staged.folder, DELTA_FILE));
-    await staged.record(DELTA_FILE);
+    model.write(join(staged.folder, UPDATE_FILE));
+    await staged.record(UPDATE_FILE);
   }
   staged.manifest.counts = countsOf(adaptation, model);
   staged.publish();

@@ -20,7 +20,7 @@ import { measurementOfLine } from "../lib/query/files/measurement_files.ts";
 import type { TextLine } from "../lib/query/text_lines.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
 import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
-import { DELTA_FILE, isAdapted } from "../lib/train/adapted_checkpoint.ts";
+import { isAdapted, UPDATE_FILE } from "../lib/train/adapted_checkpoint.ts";
 import { countsOf, noteAdaptation } from "./adapt_text.ts";
 
 /** The largest number of unusable lines that are logged one by one. */
@@ -53,8 +53,8 @@ export async function followLines(
   let numPublished = 0;
   const publish = async (counts: Record<string, unknown>) => {
     staged.begin();
-    model.write(join(staged.folder, DELTA_FILE));
-    await staged.record(DELTA_FILE);
+    model.write(join(staged.folder, UPDATE_FILE));
+    await staged.record(UPDATE_FILE);
     staged.manifest.counts = { ...counts, measurements: arrivals.numTaken };
     staged.publish();
     numPublished++;

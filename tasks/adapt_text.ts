@@ -69,7 +69,7 @@ export function describeCounts(
   const loss = typeof lossBefore === "number" && typeof lossAfter === "number"
     ? `, loss of an RTT ${lossBefore.toFixed(2)} -> ${lossAfter.toFixed(2)} nats`
     : "";
-  return `${addresses} addresses fitted to ${measurements} measurements, ${rows} rows differ from the base${loss}`;
+  return `${addresses} addresses fitted to ${measurements} measurements, ${rows} embeddings differ from the base${loss}`;
 }
 
 /** Logs the addresses that could not be fitted, and whether there were any to fit. */
@@ -79,7 +79,7 @@ export function noteAdaptation(
 ): void {
   if (withoutRow.length > 0) {
     const named = withoutRow.slice(0, MAX_NAMED).join(", ") + (withoutRow.length > MAX_NAMED ? ", …" : "");
-    log(`${withoutRow.length} addresses have no row, because the model's table is full: ${named}`);
+    log(`${withoutRow.length} addresses have no embedding, because the model's table is full: ${named}`);
   }
   if (numFailed > 0) log(`${numFailed} measurements without a reply were skipped`);
   if (addresses.length === 0) {

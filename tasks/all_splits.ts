@@ -245,7 +245,7 @@ function adaptOf({ options, context }: Chain, splits: readonly PlannedSplit[], m
     return adapt;
   }
   if (canAdapt(loadCheckpoint(model).config)) return DEFAULT_ADAPT;
-  if (holdsOut) context.log("the model is not adapted to new addresses: it has no rows of addresses");
+  if (holdsOut) context.log("the model is not adapted to new addresses: it has no address embeddings");
   return NO_ADAPT;
 }
 

@@ -71,7 +71,7 @@ const FLAGS = {
     placeholder: "FILE",
   }),
   adapt: flag.optionalText(
-    "measurements, Parquet or JSON lines: first fit the rows of the queried addresses to them; with --queries the rows " +
+    "measurements, Parquet or JSON lines: first fit the embeddings of the queried addresses to them; with --queries those " +
       "of all addresses that were not in the training data",
     { placeholder: "FILE" },
   ),

@@ -1,17 +1,17 @@
 /**
- * Batches: a rank's share, the positions where RTT codes are predicted, the learned rows of tokens, and the slots
+ * Batches: a rank's share, the positions where RTT codes are predicted, the address embeddings of tokens, and the slots
  * that gather the gradients of a step's rows. A step uses few rows of a table, whatever the table's size.
  *
  * @module
  */
 import { tokenRows } from "../tensor/ops/embedding.ts";
 import { mix } from "../base/random.ts";
-import { type AddressRows, ROWS_PER_TOKEN } from "./address_rows.ts";
-import { type ModelConfig, type ModelExtent, numAddressRows } from "./model_config.ts";
+import { type AddressEmbeddings, ROWS_PER_TOKEN } from "./address_embeddings.ts";
+import { type ModelConfig, type ModelExtent, numAddressEmbeddings } from "./model_config.ts";
 import { PACKED_HISTORY, unpackHistory } from "../data/tokens/rtt_history.ts";
 import { RTT_START } from "../data/tokens/vocab_v2.ts";
-import { RowCursor } from "./row_cursor.ts";
-import { NO_ROW } from "./row_table.ts";
+import { EmbeddingCursor } from "./embedding_cursor.ts";
+import { NO_ROW } from "./embedding_table.ts";
 
 /** Sequences packed by the loader, (B, T) each. */
 export interface ModelBatch {
@@ -35,7 +35,7 @@ export function numRowSlots(
   config: ModelConfig,
   { batchSize, sequenceLength, sequencesPerStep = batchSize, freeRows }: ModelExtent,
 ): number {
-  return freeRows ?? Math.min(numAddressRows(config), sequencesPerStep * sequenceLength);
+  return freeRows ?? Math.min(numAddressEmbeddings(config), sequencesPerStep * sequenceLength);
 }
 
 /**
@@ -54,15 +54,15 @@ export function numRowUses({ batchSize, sequenceLength }: ModelExtent): number {
  */
 export function rowsOfBatch(
   { tokens, segmentStart, histories }: ModelBatch,
-  addressRows: AddressRows,
+  addressEmbeddings: AddressEmbeddings,
   { sequenceLength, isTraining }: { sequenceLength: number; isTraining: boolean },
 ): Uint32Array<ArrayBuffer> {
   const rows = new Uint32Array(tokens.length * ROWS_PER_TOKEN);
-  let cursor = new RowCursor(addressRows);
+  let cursor = new EmbeddingCursor(addressEmbeddings);
   let context = 0;
   for (let i = 0; i < tokens.length; i++) {
     if (i % sequenceLength === segmentStart[i]) {
-      cursor = new RowCursor(addressRows);
+      cursor = new EmbeddingCursor(addressEmbeddings);
       if (isTraining) context = contextNumber(tokens, segmentStart, i, sequenceLength);
     }
     const given = histories && tokens[i] === RTT_START
@@ -87,7 +87,7 @@ function contextNumber(
   return hash;
 }
 
-/** The data about a batch that a model with learned rows needs. */
+/** The data about a batch that a model with address embeddings needs. */
 export interface BatchRows {
   /** See {@link rowsOfBatch}. */
   readonly ofTokens: Uint32Array<ArrayBuffer>;

@@ -98,7 +98,7 @@ export interface ModelTensors {
   operands: Map<string, Tensor>;
   /**
    * Parameter name -> gradient, of the parameter's shape, times the loss scale; empty without training. The gradient of
-   * learned rows is (slots, C), see `RowSlots`; with `freeRows` it is the only one.
+   * address embeddings is (slots, C), see `RowSlots`; with `freeRows` it is the only one.
    */
   gradients: Map<string, Tensor>;
   inputs: InputTensors;
@@ -168,12 +168,12 @@ export function gradientTensors(
   make: MakeTensor,
 ): Map<string, Tensor> {
   const rows = (): [string, Tensor] => [
-    "wpe.weight",
-    make("wpe.weight", [numRowSlots(config, extent), config.width]),
+    "address_embed.weight",
+    make("address_embed.weight", [numRowSlots(config, extent), config.width]),
   ];
   if (extent.freeRows !== undefined) return new Map([rows()]);
   return new Map([...gpuParameterShapes(config)].map(([name, shape]) => {
-    return name === "wpe.weight" ? rows() : [name, make(name, shape)];
+    return name === "address_embed.weight" ? rows() : [name, make(name, shape)];
   }));
 }
 
@@ -186,7 +186,7 @@ export function operandTensors(
   if (dtype !== "f16") return parameters;
   const operands = new Map(parameters);
   for (const [name, shape] of gpuParameterShapes(config)) {
-    if (name !== "wte.weight" && name !== "wpe.weight") {
+    if (name !== "wte.weight" && name !== "address_embed.weight") {
       operands.set(name, make(`${name} in f16`, shape, dtype));
     }
   }

@@ -10,10 +10,10 @@ import { ensure, UserError } from "../base/errors.ts";
 import { type DecodeTile, decodeTileRows, decodeTiles } from "../tensor/ops/attention_decode.ts";
 import type { Gpu } from "../tensor/device.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { AddressRows, ROWS_PER_TOKEN, type RowUse } from "./address_rows.ts";
+import { AddressEmbeddings, ROWS_PER_TOKEN, type RowUse } from "./address_embeddings.ts";
 import type { TimedRtt } from "./pair_history.ts";
-import { RowCursor } from "./row_cursor.ts";
-import { NO_ROW } from "./row_table.ts";
+import { EmbeddingCursor } from "./embedding_cursor.ts";
+import { NO_ROW } from "./embedding_table.ts";
 import { previousRows } from "../tensor/ops/shift_keys.ts";
 import { Program } from "../tensor/program.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
@@ -162,32 +162,32 @@ function rowsOfPositions(prompts: readonly PromptKeys[], positions: readonly num
   });
 }
 
-// The learned rows of the tokens that a decoder reads: those of its prompts, and those of appended tokens.
+// The address embeddings of the tokens that a decoder reads: those of its prompts, and those of appended tokens.
 
 /** For each prompt the newest RTTs of its pair, if given. */
 type Recents = readonly (readonly TimedRtt[] | undefined)[];
 
-/** Finds the learned rows of tokens and uploads them. */
+/** Finds the address embeddings of tokens and uploads them. */
 class DecoderTokenRows {
   readonly #gpu: Gpu;
-  readonly #addressRows: AddressRows;
+  readonly #addressEmbeddings: AddressEmbeddings;
   readonly #tensor: Tensor;
   #prompts: readonly Uint16Array[] = [];
   #recents: Recents = [];
   #ends: readonly (readonly number[])[] = [];
   /** For each row the cursor after its last token. */
-  #cursors: RowCursor[] = [];
+  #cursors: EmbeddingCursor[] = [];
 
   /** @param tensor The target of uploads, (rows, ROWS_PER_TOKEN) u32. */
-  constructor(gpu: Gpu, addressRows: AddressRows, tensor: Tensor) {
+  constructor(gpu: Gpu, addressEmbeddings: AddressEmbeddings, tensor: Tensor) {
     this.#gpu = gpu;
-    this.#addressRows = addressRows;
+    this.#addressEmbeddings = addressEmbeddings;
     this.#tensor = tensor;
   }
 
   /** Reads the keys and histories of a checkpoint. */
   load(weights: ReadonlyMap<string, Float32Array>): void {
-    this.#addressRows.load(weights);
+    this.#addressEmbeddings.load(weights);
   }
 
   /** Uploads the rows of prompts, one prompt after the other. @param numRows Tokens of the program, padding included. */
@@ -202,7 +202,7 @@ class DecoderTokenRows {
     const rows = new Uint32Array(numRows * ROWS_PER_TOKEN).fill(NO_ROW);
     let at = 0;
     prompts.forEach((prompt, index) => {
-      const cursor = new RowCursor(this.#addressRows);
+      const cursor = new EmbeddingCursor(this.#addressEmbeddings);
       for (let i = 0; i < prompt.length; i++, at += ROWS_PER_TOKEN) {
         cursor.read(prompt[i], rows, at, this.#useAt(index, i));
       }
@@ -215,7 +215,7 @@ class DecoderTokenRows {
     const unread = new Uint32Array(ROWS_PER_TOKEN);
     let child = 0;
     this.#cursors = this.#prompts.flatMap((prompt, index) => {
-      const cursor = new RowCursor(this.#addressRows);
+      const cursor = new EmbeddingCursor(this.#addressEmbeddings);
       let i = 0;
       return this.#ends[index].flatMap((end) => {
         for (; i < end - numDropped; i++) cursor.read(prompt[i], unread, 0, this.#useAt(index, i));
@@ -257,7 +257,7 @@ export class Decoder {
   readonly #programs = new Map<string, Program>();
   readonly #rows = new DecodedRows();
   #numTiles = 0;
-  /** The learned rows of tokens, if the model has any. */
+  /** The address embeddings of tokens, if the model has any. */
   readonly #tokenRows: DecoderTokenRows | undefined;
 
   private constructor(
@@ -267,9 +267,9 @@ export class Decoder {
     tensors: DecoderTensors,
   ) {
     this.#tensors = tensors;
-    const { addressRows } = tensors.inputs;
-    this.#tokenRows = addressRows &&
-      new DecoderTokenRows(registry.gpu, new AddressRows(config), addressRows);
+    const { embeddingRows } = tensors.inputs;
+    this.#tokenRows = embeddingRows &&
+      new DecoderTokenRows(registry.gpu, new AddressEmbeddings(config), embeddingRows);
     const { rowIndex } = tensors.chosen;
     registry.gpu.write(rowIndex, Uint32Array.from({ length: rowIndex.shape[0] }, (_, i) => i));
   }

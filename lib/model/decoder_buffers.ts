@@ -10,8 +10,8 @@
 import type { Tensor } from "../tensor/tensor.ts";
 import { labelled, largestTensorBytes, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
 import { blockTensors, type LayerTensors, paddedVocabSize, parameterTensors } from "./buffers.ts";
-import { ROWS_PER_TOKEN } from "./address_rows.ts";
-import { type ModelConfig, numAddressRows, vocabSize } from "./model_config.ts";
+import { ROWS_PER_TOKEN } from "./address_embeddings.ts";
+import { type ModelConfig, numAddressEmbeddings, vocabSize } from "./model_config.ts";
 import { addHiddenStates, type HiddenPass, type HiddenTensors, type WantedRows } from "./forward.ts";
 import type { ChosenRowTensors } from "./head.ts";
 import { ensure } from "../base/errors.ts";
@@ -98,7 +98,9 @@ export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: M
       tokens: make("tokens", [rows]),
       segmentStart: make("segmentStart", [maxPromptTokens]),
       previous: config.keyShift ? make("previous", [rows]) : undefined,
-      addressRows: numAddressRows(config) > 0 ? make("rows of tokens", [rows, ROWS_PER_TOKEN]) : undefined,
+      embeddingRows: numAddressEmbeddings(config) > 0
+        ? make("rows of tokens", [rows, ROWS_PER_TOKEN])
+        : undefined,
     },
     positions: make("positions", [rows]),
     rotation: make("rotation", [rows, headDim]),

@@ -5,7 +5,7 @@
  */
 import { named } from "../base/errors.ts";
 import { addAttention } from "../tensor/ops/attention.ts";
-import { addRows } from "../tensor/ops/address_rows.ts";
+import { addRows } from "../tensor/ops/address_embeddings.ts";
 import type { SoftTargets } from "../tensor/ops/cross_entropy.ts";
 import { addCopy } from "../tensor/ops/elementwise.ts";
 import { addEmbedding } from "../tensor/ops/embedding.ts";
@@ -17,8 +17,8 @@ import type { ProfileRow, Program } from "../tensor/program.ts";
 import { type Tensor, tensorLength } from "../tensor/tensor.ts";
 import { type HeadTensors, type LayerTensors, type ModelTensors } from "./buffers.ts";
 import type { ModelBatch } from "./batch_rows.ts";
-import { ROWS_PER_TOKEN } from "./address_rows.ts";
-import { type ModelConfig, type ModelExtent, numAddressRows } from "./model_config.ts";
+import { ROWS_PER_TOKEN } from "./address_embeddings.ts";
+import { type ModelConfig, type ModelExtent, numAddressEmbeddings } from "./model_config.ts";
 import type { InputTensors } from "./inputs.ts";
 
 /** The arguments of {@link addHiddenStates}. */
@@ -53,7 +53,7 @@ export interface WantedRows {
 
 /** The tensors of {@link HiddenPass}. */
 export interface HiddenTensors extends Pick<ModelTensors, "operands" | "layers"> {
-  readonly inputs: Pick<InputTensors, "tokens" | "segmentStart" | "previous" | "addressRows">;
+  readonly inputs: Pick<InputTensors, "tokens" | "segmentStart" | "previous" | "embeddingRows">;
   readonly head: Pick<HeadTensors, "xLast" | "xLastNorm" | "xLastScale">;
 }
 
@@ -106,14 +106,14 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
   const width = config.width;
   const table = named(operands, "wte.weight");
   addEmbedding(program, { tokens: inputs.tokens, table, x: layers[0].x, rows: allRows, width });
-  if (inputs.addressRows) {
+  if (inputs.embeddingRows) {
     addRows(program, {
-      indexes: inputs.addressRows,
-      table: named(operands, "wpe.weight"),
+      indexes: inputs.embeddingRows,
+      table: named(operands, "address_embed.weight"),
       x: layers[0].x,
       rows: allRows,
       rowsPerToken: ROWS_PER_TOKEN,
-      tableRows: numAddressRows(config),
+      tableRows: numAddressEmbeddings(config),
       width,
     });
   }

@@ -9,9 +9,9 @@ import { numTokenRows, tokenRows } from "../tensor/ops/embedding.ts";
 import { previousRows } from "../tensor/ops/shift_keys.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { MakeTensor } from "./allocation.ts";
-import { ROWS_PER_TOKEN } from "./address_rows.ts";
+import { ROWS_PER_TOKEN } from "./address_embeddings.ts";
 import { type BatchRows, markRttBytes, type ModelBatch, numRowSlots, numRowUses } from "./batch_rows.ts";
-import { type ModelConfig, type ModelExtent, numAddressRows, vocabSize } from "./model_config.ts";
+import { type ModelConfig, type ModelExtent, numAddressEmbeddings, vocabSize } from "./model_config.ts";
 
 /** The tensors of a batch. */
 export interface InputTensors {
@@ -27,8 +27,8 @@ export interface InputTensors {
   previous: Tensor | undefined;
   /** (V + 1 + rows) u32: see `tokenRows`; only for training, without `freeRows`. */
   tokenRows: Tensor | undefined;
-  /** (B, T, ROWS_PER_TOKEN) u32: the learned rows of each token; this and the next two only with learned rows. */
-  addressRows: Tensor | undefined;
+  /** (B, T, ROWS_PER_TOKEN) u32: the rows of each token's address embeddings; this and the next two only with such. */
+  embeddingRows: Tensor | undefined;
   /** (slots + 1 + uses) u32: see `RowSlots.places`; only for training. */
   rowPlaces: Tensor | undefined;
   /** (1 + slots) u32: see `RowSlots.rows`; only for training. */
@@ -43,7 +43,7 @@ export interface InputTensors {
 export function inputTensors(config: ModelConfig, extent: ModelExtent, make: MakeTensor): InputTensors {
   const { batchSize, sequenceLength, training, dtype, freeRows } = extent;
   const shape = [batchSize, sequenceLength];
-  const hasRows = numAddressRows(config) > 0;
+  const hasRows = numAddressEmbeddings(config) > 0;
   const numSlots = numRowSlots(config, extent);
   const numRowPlaces = numTokenRows(numRowUses(extent), numSlots);
   const numPlaces = numTokenRows(batchSize * sequenceLength, vocabSize(config));
@@ -54,7 +54,7 @@ export function inputTensors(config: ModelConfig, extent: ModelExtent, make: Mak
     segmentStart: make("segmentStart", shape),
     previous: config.keyShift ? make("previous", shape) : undefined,
     tokenRows: training && freeRows === undefined ? make("token rows", [numPlaces]) : undefined,
-    addressRows: hasRows ? make("rows of tokens", [batchSize, sequenceLength, ROWS_PER_TOKEN]) : undefined,
+    embeddingRows: hasRows ? make("rows of tokens", [batchSize, sequenceLength, ROWS_PER_TOKEN]) : undefined,
     rowPlaces: hasRows && training ? make("tokens of slots", [numRowPlaces]) : undefined,
     slotRows: hasRows && training ? make("rows of slots", [1 + numSlots]) : undefined,
     weight: make("weight", [1]),
@@ -65,7 +65,7 @@ export function inputTensors(config: ModelConfig, extent: ModelExtent, make: Mak
 /**
  * Uploads a batch.
  *
- * @param args `weight`: the weight of the loss in the gradient; `rows`: only with learned rows.
+ * @param args `weight`: the weight of the loss in the gradient; `rows`: only with address embeddings.
  */
 export function writeInputs(
   gpu: Gpu,
@@ -92,9 +92,9 @@ export function writeInputs(
   }
   if (inputs.previous) gpu.write(inputs.previous, previousRows(batch.segmentStart, sequenceLength));
   if (inputs.tokenRows) gpu.write(inputs.tokenRows, tokenRows(batch.tokens, limit));
-  if (inputs.addressRows && args.rows) {
+  if (inputs.embeddingRows && args.rows) {
     const { ofTokens, places, ofSlots } = args.rows;
-    gpu.write(inputs.addressRows, ofTokens);
+    gpu.write(inputs.embeddingRows, ofTokens);
     if (inputs.rowPlaces && places) gpu.write(inputs.rowPlaces, places);
     if (inputs.slotRows && ofSlots) gpu.write(inputs.slotRows, ofSlots);
   }

@@ -55,10 +55,10 @@ export interface ModelConfig {
    * for close bytes, so that learning about one RTT or time extends to its neighbours.
    */
   byteVectors: "random" | "ordinal";
-  /** Learned rows for the prefixes of addresses, see lib/model/README.md; null for none. */
-  prefixVectors: RowsConfig | null;
-  /** Learned rows for pairs of source and destination; null for none. */
-  pairVectors: PairRowsConfig | null;
+  /** Address embeddings for the prefixes of addresses, see lib/model/README.md; null for none. */
+  prefixVectors: EmbeddingsConfig | null;
+  /** Address embeddings for pairs of source and destination; null for none. */
+  pairVectors: PairEmbeddingsConfig | null;
   /** Coordinates, which estimate the RTTs of unknown pairs; null for none. */
   coordinates: CoordinatesConfig | null;
 }
@@ -71,9 +71,9 @@ export interface ModelExtent {
   readonly sequenceLength: number;
   /** Whether gradients and the activations for the backward pass are kept. */
   readonly training: boolean;
-  /** Sequences of one optimizer step (default: batchSize); it determines the number of slots of learned rows. */
+  /** Sequences of one optimizer step (default: batchSize); it determines the number of slots of address embeddings. */
   readonly sequencesPerStep?: number;
-  /** If given, only this many of the first learned rows have gradients. */
+  /** If given, only this many of the first address embeddings have gradients. */
   readonly freeRows?: number;
   /**
    * Whether training keeps only each block's input and recomputes the rest in the backward pass: about a third more work,
@@ -91,8 +91,8 @@ export interface ModelExtent {
   readonly rttByteWeight?: number;
 }
 
-/** A table of learned rows. */
-export interface RowsConfig {
+/** A table of address embeddings. */
+export interface EmbeddingsConfig {
   /** Number of rows, 16 to 16,777,216; further keys have none. */
   rows: number;
   /** Seed of the hashes of keys. */
@@ -102,7 +102,7 @@ export interface RowsConfig {
 }
 
 /** The table of rows of pairs. */
-export interface PairRowsConfig extends RowsConfig {
+export interface PairEmbeddingsConfig extends EmbeddingsConfig {
   /** Whether the newest RTTs of a pair are input features, see lib/data/tokens/rtt_history.ts. */
   history: boolean;
 }
@@ -189,13 +189,13 @@ export function rttEncodingChoice(
   return vocabulary === "v1" ? { name: rttEncoding ?? "float64", clipMs: rttClipMs } : undefined;
 }
 
-/** The number of learned rows: those of prefixes, then those of pairs, then those that RTT codes select. */
-export function numAddressRows(config: ModelConfig): number {
+/** The number of address embeddings: those of prefixes, then those of pairs, then those that RTT codes select. */
+export function numAddressEmbeddings(config: ModelConfig): number {
   const { prefixVectors, pairVectors } = config;
   return (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0) + numSelectedRows(config);
 }
 
-/** The number of learned rows that RTT codes select, see lib/model/selected_rows.ts. */
+/** The number of embeddings that RTT codes select, see lib/model/selected_rows.ts. */
 export function numSelectedRows({ pairVectors, coordinates }: ModelConfig): number {
   return pairVectors?.history || coordinates ? NUM_SELECTED_ROWS : 0;
 }
@@ -215,8 +215,8 @@ export function parameterShapes(config: ModelConfig): Map<string, number[]> {
   const HD = config.numHeads * config.headDim;
   const V = vocabSize(config);
   const shapes = new Map<string, number[]>([["wte.weight", [V, C]]]);
-  const numRows = numAddressRows(config);
-  if (numRows > 0) shapes.set("wpe.weight", [numRows, C]);
+  const numRows = numAddressEmbeddings(config);
+  if (numRows > 0) shapes.set("address_embed.weight", [numRows, C]);
   for (let layer = 0; layer < config.numLayers; layer++) {
     const block = `blocks.${layer}`;
     shapes.set(`${block}.attn.q_proj.weight`, [HD, C]);
@@ -231,22 +231,22 @@ export function parameterShapes(config: ModelConfig): Map<string, number[]> {
 }
 
 /**
- * The entries of a checkpoint: parameters, and entries without gradient: keys of learned rows, RTTs of pairs,
+ * The entries of a checkpoint: parameters, and entries without gradient: keys of address embeddings, RTTs of pairs,
  * coordinates.
  */
 export function checkpointShapes(config: ModelConfig): Map<string, number[]> {
   const shapes = parameterShapes(config);
   const { prefixVectors, pairVectors } = config;
   const numKeys = (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0);
-  if (numKeys > 0) shapes.set(ROW_KEYS, [numKeys, 2]);
+  if (numKeys > 0) shapes.set(EMBEDDING_KEYS, [numKeys, 2]);
   if (pairVectors?.history) shapes.set(PAIR_HISTORY, [pairVectors.rows, HISTORY_LENGTH]);
   const entries = config.coordinates ? coordinateEntries(config.coordinates) : [];
   return new Map([...shapes, ...entries]);
 }
 
-/** Names of entries of a checkpoint, see `AddressRows.save` and `PairHistory.save`. */
-export const ROW_KEYS = "wpe.keys";
-export const PAIR_HISTORY = "wpe.history";
+/** Names of entries of a checkpoint, see `AddressEmbeddings.save` and `PairHistory.save`. */
+export const EMBEDDING_KEYS = "address_embed.keys";
+export const PAIR_HISTORY = "address_embed.history";
 
 /** The number of parameters of the model. */
 export function numParameters(config: ModelConfig): number {

@@ -13,7 +13,7 @@ import {
 import { fitCoordinates } from "./coordinates/fit.ts";
 import type { KnownPairs } from "./coordinates/known_pairs.ts";
 import { named } from "../base/errors.ts";
-import { NO_ROW, RowTable } from "./row_table.ts";
+import { EmbeddingTable, NO_ROW } from "./embedding_table.ts";
 import type { RttEstimate } from "./selected_rows.ts";
 
 /** The key `model.coordinates` of the configuration. */
@@ -56,11 +56,11 @@ export function sizeOfCoordinates({ nodes, folds, rank }: CoordinatesConfig): Co
 
 /** The coordinates of the addresses of a model. */
 export class NodeCoordinates {
-  readonly #nodes: RowTable;
+  readonly #nodes: EmbeddingTable;
   #coordinates: Coordinates | undefined;
 
   constructor(readonly config: CoordinatesConfig) {
-    this.#nodes = new RowTable(0, config.nodes);
+    this.#nodes = new EmbeddingTable(0, config.nodes);
   }
 
   /** Reads the entries of {@link save}; zeros stand for no coordinates. */
@@ -89,7 +89,7 @@ export class NodeCoordinates {
     return this.#nodes.numOwned;
   }
 
-  /** The node of an address, by its hashes, or `NO_ROW`. @param claims See `RowTable.row`. */
+  /** The node of an address, by its hashes, or `NO_ROW`. @param claims See `EmbeddingTable.row`. */
   node(hash1: number, hash2: number, claims = false): number {
     return this.#nodes.row(hash1, hash2, claims);
   }

@@ -10,7 +10,7 @@ import { BYTE_BASE as BYTE_BASE_V2 } from "../data/tokens/vocab_v2.ts";
 import {
   checkpointShapes,
   type ModelConfig,
-  numAddressRows,
+  numAddressEmbeddings,
   numSelectedRows,
   parameterShapes,
 } from "./model_config.ts";
@@ -41,7 +41,7 @@ export function initialParameters(config: ModelConfig, seed: number): Map<string
     const stream = new RandomStream(seed, `model/${name}`);
     const values = new Float32Array(rows * columns);
     weights.set(name, values);
-    if (name === "wpe.weight") {
+    if (name === "address_embed.weight") {
       initializeSelectedRows(values, config, seed);
       continue;
     }
@@ -59,7 +59,7 @@ export function initialParameters(config: ModelConfig, seed: number): Map<string
 /** Rows of prefixes and pairs start at zero. Rows that RTT codes select start as the vectors of their bytes. */
 function initializeSelectedRows(values: Float32Array, config: ModelConfig, seed: number): void {
   const { width } = config;
-  const numRows = numAddressRows(config);
+  const numRows = numAddressEmbeddings(config);
   const numSelected = numSelectedRows(config);
   for (let row = 0; row < numSelected; row++) {
     const found = byteOfSelectedRow(row);

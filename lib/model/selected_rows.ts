@@ -1,5 +1,5 @@
 /**
- * The learned rows that RTT codes select by their bytes. The codes come from the history features of the pair's newest
+ * The embeddings that RTT codes select by their bytes. The codes come from the history features of the pair's newest
  * RTTs, or else from an estimate by coordinates. So the model learns once for all pairs how to predict an RTT from
  * these.
  *

@@ -41,7 +41,7 @@ import type { Gpu } from "../tensor/device.ts";
 import { initialLossScale } from "../tensor/ops/clip.ts";
 import { addSum } from "../tensor/ops/reduce.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
-import { AddressRows } from "./address_rows.ts";
+import { AddressEmbeddings } from "./address_embeddings.ts";
 import { addLosses, readLogProbabilities } from "./head.ts";
 import { writeInputs } from "./inputs.ts";
 import { allocate } from "./memory_plan.ts";
@@ -79,7 +79,7 @@ function addBackward(program: Program, pass: Pass): void {
   const tables = [
     { name: "wte.weight", tokenRows: inputs.tokenRows, vocabSize: vocabSize(config), numUses: rows },
     {
-      name: "wpe.weight",
+      name: "address_embed.weight",
       tokenRows: inputs.rowPlaces,
       vocabSize: numRowSlots(config, extent),
       numUses: numRowUses(extent),
@@ -217,7 +217,7 @@ function addNormBackward(
 
 /** The options of uploading a batch. */
 interface BatchUse {
-  /** Whether shares of the learned rows are hidden. */
+  /** Whether shares of the address embeddings are hidden. */
   isTraining?: boolean;
   /** See {@link Transformer.accumulate}. */
   ofTokens?: Uint32Array<ArrayBuffer> | undefined;
@@ -230,7 +230,7 @@ export class Transformer {
   readonly #copies: Program;
   readonly #evaluation: Program;
   readonly #training: Program | undefined;
-  readonly #addressRows: AddressRows | undefined;
+  readonly #addressEmbeddings: AddressEmbeddings | undefined;
   /** The slots of the rows used by the present step so far. */
   readonly #rowSlots: RowSlots;
 
@@ -243,7 +243,7 @@ export class Transformer {
   ) {
     this.#gpu = registry.gpu;
     this.#pass = { config, extent, tensors, teacher };
-    if (tensors.inputs.addressRows) this.#addressRows = new AddressRows(config);
+    if (tensors.inputs.embeddingRows) this.#addressEmbeddings = new AddressEmbeddings(config);
     const isFixed = extent.freeRows !== undefined;
     this.#rowSlots = new RowSlots(numRowSlots(config, extent), numRowUses(extent), isFixed);
     const { lossScale } = tensors.inputs;
@@ -310,7 +310,7 @@ export class Transformer {
     return this.#pass.tensors.inputs.lossScale;
   }
 
-  /** (1 + slots) u32: the rows of addresses in `gradients`, see `RowSlots.rows`; undefined without them. */
+  /** (1 + slots) u32: the rows of address embeddings in `gradients`, see `RowSlots.rows`; undefined without them. */
   get slotRows(): Tensor | undefined {
     return this.#pass.tensors.inputs.slotRows;
   }
@@ -331,14 +331,14 @@ export class Transformer {
    */
   load(weights: Map<string, Float32Array>): void {
     writeParameters(this.#gpu, this.config, { parameters: this.parameters, weights });
-    this.#addressRows?.load(weights);
+    this.#addressEmbeddings?.load(weights);
     if (this.#copies.length > 0) this.#copies.run();
   }
 
   /** Reads all weights back, of the shapes of `checkpointShapes`. */
   async weights(): Promise<Map<string, Float32Array>> {
     const weights = await readParameterLike(this.#gpu, this.config, this.parameters);
-    this.#addressRows?.save(weights);
+    this.#addressEmbeddings?.save(weights);
     return weights;
   }
 
@@ -356,8 +356,8 @@ export class Transformer {
    * the gradient of the sum of its unmasked losses to the gradients, and that sum to {@link lossSum}.
    *
    * @param weight One over the number of unmasked targets of all micro-batches of the step, for a mean loss.
-   * @param ofTokens The learned rows of each token, in the form of {@link rowsOfBatch}. By default they follow from the
-   *   model's keys, with shares of them hidden.
+   * @param ofTokens The address embeddings of each token, in the form of {@link rowsOfBatch}. By default they follow
+   *   from the model's keys, with shares of them hidden.
    */
   accumulate(batch: ModelBatch, weight: number, ofTokens?: Uint32Array<ArrayBuffer>): void {
     ensure(this.#training, "a model without training cannot accumulate gradients");
@@ -380,8 +380,8 @@ export class Transformer {
     ensure(this.#training, "a model without training cannot accumulate gradients");
     const { sequenceLength } = this.extent;
     const numSequences = batch.tokens.length / sequenceLength;
-    const ofTokens = this.#addressRows &&
-      rowsOfBatch(batch, this.#addressRows, { sequenceLength, isTraining: true });
+    const ofTokens = this.#addressEmbeddings &&
+      rowsOfBatch(batch, this.#addressEmbeddings, { sequenceLength, isTraining: true });
     if (ofTokens) this.#rowSlots.claim(ofTokens);
     this.#write(shareOf(batch, numSequences, share), weight, {
       isTraining: true,
@@ -390,9 +390,9 @@ export class Transformer {
     this.#training.runInParts(afterPart);
   }
 
-  /** The number of used rows of a gradient's tensor: all, or for learned rows the slots used by this step. */
+  /** The number of used rows of a gradient's tensor: all, or for address embeddings the slots used by this step. */
   usedRows(name: string): number {
-    return name === "wpe.weight" ? this.#rowSlots.size : named(this.gradients, name).shape[0];
+    return name === "address_embed.weight" ? this.#rowSlots.size : named(this.gradients, name).shape[0];
   }
 
   /** {@link accumulate} that waits for each dispatch and times it. */
@@ -469,10 +469,11 @@ export class Transformer {
   }
 
   #rowsOf(batch: ModelBatch, use: BatchUse): BatchRows | undefined {
-    if (!this.#addressRows) return undefined;
+    if (!this.#addressEmbeddings) return undefined;
     const { sequenceLength } = this.extent;
     const { isTraining = false } = use;
-    const ofTokens = use.ofTokens ?? rowsOfBatch(batch, this.#addressRows, { sequenceLength, isTraining });
+    const ofTokens = use.ofTokens ??
+      rowsOfBatch(batch, this.#addressEmbeddings, { sequenceLength, isTraining });
     if (!isTraining || !this.#training) return { ofTokens };
     const places = this.#rowSlots.places(ofTokens);
     return { ofTokens, places, ofSlots: this.#rowSlots.rows };

@@ -180,12 +180,12 @@ export class PingModel {
   }
 
   /**
-   * Fits the rows and coordinates of addresses to measurements, and freezes all else. Later answers use them.
+   * Fits the embeddings and coordinates of addresses to measurements, and freezes all else. Later answers use them.
    *
    * @param measurements As tokens see them, or as people write them, such as
    *   `{ src: "192.0.2.1", dst: "198.51.100.7", rtt: 12.5 }`.
    * @returns What was changed.
-   * @throws {UserError} If the model has no rows of addresses, or a measurement is invalid.
+   * @throws {UserError} If the model has no address embeddings, or a measurement is invalid.
    */
   async adapt(
     measurements: readonly (TokenMeasurement | QuestionMeasurement)[],

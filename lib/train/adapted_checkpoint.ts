@@ -1,6 +1,6 @@
 /**
- * Adapted checkpoints: `rows.safetensors`, the learned rows and coordinates that differ from a base checkpoint, and which
- * addresses and pairs the adaptation measured. The base is not copied. The format is in lib/train/README.md.
+ * Adapted checkpoints: `rows.safetensors`, the address embeddings and coordinates that differ from a base checkpoint, and
+ * which addresses and pairs the adaptation measured. The base is not copied. The format is in lib/train/README.md.
  *
  * @module
  */
@@ -12,18 +12,24 @@ import { hasState } from "../io/files/checkpoint_folder.ts";
 import { exists, fingerprint, isMissing } from "../io/files/inputs.ts";
 import { isClosed } from "../io/files/listed_outputs.ts";
 import { absolutePath } from "../io/files/real_path.ts";
-import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "../model/model_config.ts";
+import {
+  EMBEDDING_KEYS,
+  type ModelConfig,
+  numAddressEmbeddings,
+  PAIR_HISTORY,
+} from "../model/model_config.ts";
+import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
 import {
+  EMBEDDING_VALUES,
+  type EmbeddingUpdate,
   historyShape,
   NO_NODES,
   numbersPerNode,
-  ROW_VALUES,
-  type RowDelta,
-  withRowDelta,
-} from "../model/row_delta.ts";
-import { halvesOf, ofHalves } from "../model/row_table.ts";
+  withEmbeddingUpdate,
+} from "../model/embedding_update.ts";
+import { halvesOf, ofHalves } from "../model/embedding_table.ts";
 import type { AdaptedFrom, LoadedCheckpoint } from "./checkpoint_files.ts";
 import { adaptationContent, decodeAdaptation } from "./training_data.ts";
 import {
@@ -34,14 +40,14 @@ import {
 } from "../io/tensor_files/safetensors.ts";
 
 /** The file's name in its folder. */
-export const DELTA_FILE = "rows.safetensors";
-const ROW_NUMBERS = "wpe.rows";
+export const UPDATE_FILE = "rows.safetensors";
+const ROW_NUMBERS = "address_embed.rows";
 const NODE_NUMBERS = "coordinates.numbers";
 const NODE_VALUES = "coordinates.values";
 
 /** Whether a folder holds an adapted checkpoint. */
 export function isAdapted(path: string): boolean {
-  return exists(join(path, DELTA_FILE));
+  return exists(join(path, UPDATE_FILE));
 }
 
 /** The base of an adaptation: the checkpoint, or its own base if it is adapted already. */
@@ -50,10 +56,10 @@ export function baseOf({ adapted, directory, state }: LoadedCheckpoint): Adapted
   return { base: Deno.realPathSync(directory), baseSha256: state.files.model.sha256 };
 }
 
-/** Writes changed rows. @param path The file. @param options `config`: the model. */
-export function writeDelta(
+/** Writes changed embeddings. @param path The file. @param options `config`: the model. */
+export function writeUpdate(
   path: string,
-  { rows, keys, values, history, coordinates: { nodes, ...ofNodes } }: RowDelta,
+  { rows, keys, values, history, coordinates: { nodes, ...ofNodes } }: EmbeddingUpdate,
   { from: { base, baseSha256 }, config, adaptation }: {
     from: AdaptedFrom;
     config: ModelConfig;
@@ -70,7 +76,7 @@ export function writeDelta(
   add(rowWidths(config), rows, [keys, values, history]);
   if (config.coordinates) add(nodeWidths(config), nodes, [ofNodes.keys, ofNodes.values]);
   const sha256 = sha256OfTensors(tensors);
-  const metadata = { format: "pt", base, base_sha256: baseSha256, sha256, ...measured };
+  const metadata = { ...FORMAT_METADATA, base, base_sha256: baseSha256, sha256, ...measured };
   writeSafetensors(path, { shapes, tensors, metadata });
 }
 
@@ -79,11 +85,12 @@ export function writeDelta(
  *
  * @param folder Where it is.
  * @param load Reads the base.
- * @throws {UserError} If the base is missing, a link or no checkpoint, or has changed.
+ * @throws {UserError} If the base is missing, a link or no checkpoint, or has changed, or a file is of a later format
+ *   version.
  * @throws {FormatError} If the file is damaged.
  */
 export function loadAdapted(folder: string, load: (path: string) => LoadedCheckpoint): LoadedCheckpoint {
-  const { path, content, base, baseSha256, sha256, adaptation } = readDelta(folder);
+  const { path, content, base, baseSha256, sha256, adaptation } = readUpdate(folder);
   const fault = faultOfBase(base);
   if (fault !== undefined) throw wrongBase(folder, { base, found: fault });
   const checkpoint = load(base);
@@ -92,21 +99,21 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
   if (found !== baseSha256) {
     throw wrongBase(folder, { base, found: `its model has SHA-256 ${found.slice(0, 12)}…`, baseSha256 });
   }
-  const delta = deltaOf(content, { path, config: model });
+  const update = updateOf(content, { path, config: model });
   const file = { sizeBytes: fingerprint(path).sizeBytes, sha256 };
   return {
     ...checkpoint,
     directory: folder,
     state: { ...state, files: { ...state.files, model: file } },
-    weights: withRowDelta(model, checkpoint.weights, delta),
+    weights: withEmbeddingUpdate(model, checkpoint.weights, update),
     // A checkpoint of an older version does not say what it was adapted to.
     trainingData: checkpoint.trainingData && adaptation && { ...checkpoint.trainingData, adaptation },
-    adapted: { base, baseSha256, rows: new Set(delta.rows), nodes: new Set(delta.coordinates.nodes) },
+    adapted: { base, baseSha256, rows: new Set(update.rows), nodes: new Set(update.coordinates.nodes) },
   };
 }
 
 /** What the file of an adapted checkpoint says. */
-export interface DeltaFile extends AdaptedFrom {
+export interface UpdateFile extends AdaptedFrom {
   readonly path: string;
   readonly content: SafetensorsContent;
   /** Of all tensors. */
@@ -118,15 +125,28 @@ export interface DeltaFile extends AdaptedFrom {
   readonly adaptation: MeasuredData | undefined;
 }
 
-/** Reads that file, not its base. @param folder Where it is. @throws {FormatError} If it is damaged. */
-export function readDelta(folder: string): DeltaFile {
-  const path = join(folder, DELTA_FILE);
-  const content = readSafetensors(path);
-  const { tensors, shapes, metadata: { base, base_sha256: baseSha256, sha256 } } = content;
+/**
+ * Reads that file, not its base.
+ *
+ * @param folder Where it is.
+ * @throws {UserError} If it is of a later format version.
+ * @throws {FormatError} If it is damaged.
+ */
+export function readUpdate(folder: string): UpdateFile {
+  const path = join(folder, UPDATE_FILE);
+  const { tensors, shapes, metadata } = readSafetensors(path);
+  const { base, base_sha256: baseSha256, sha256, format_version: version } = metadata;
+  const content = {
+    tensors: presentNames(tensors, version, path),
+    shapes: presentNames(shapes, version, path),
+    metadata,
+  };
   if (base === undefined || baseSha256 === undefined || sha256 !== sha256OfTensors(tensors)) {
     throw new FormatError("it is no adapted checkpoint or was damaged; run adapt again", { path });
   }
-  const [numRows = 0, numNodes = 0] = [ROW_NUMBERS, NODE_NUMBERS].map((name) => shapes.get(name)?.[0]);
+  const [numRows = 0, numNodes = 0] = [ROW_NUMBERS, NODE_NUMBERS].map((name) =>
+    content.shapes.get(name)?.[0]
+  );
   return {
     path,
     content,
@@ -158,17 +178,17 @@ type Widths = readonly (readonly [name: string, width: number])[];
 
 function rowWidths(config: ModelConfig): Widths {
   const { length } = historyShape(config);
-  return [[ROW_NUMBERS, 2], [ROW_KEYS, 2], [ROW_VALUES, config.width], [PAIR_HISTORY, length]];
+  return [[ROW_NUMBERS, 2], [EMBEDDING_KEYS, 2], [EMBEDDING_VALUES, config.width], [PAIR_HISTORY, length]];
 }
 
 function nodeWidths(config: ModelConfig): Widths {
   return [[NODE_NUMBERS, 2], [COORDINATE_KEYS, 2], [NODE_VALUES, numbersPerNode(config)]];
 }
 
-function deltaOf(
+function updateOf(
   { tensors, shapes }: Pick<SafetensorsContent, "tensors" | "shapes">,
   { path, config }: { path: string; config: ModelConfig },
-): RowDelta {
+): EmbeddingUpdate {
   const read = (widths: Widths, size: number): [Uint32Array, ...Float32Array[]] => {
     const count = shapes.get(widths[0][0])?.[0] ?? 0;
     const [halves, keys, values, ...others] = widths.map(([name, width]) => {
@@ -181,16 +201,16 @@ function deltaOf(
     if (isOther || faultOfTensors(new Map([[path, values]]), WEIGHT_LIMIT)) throw damaged(path);
     return [numbers, keys, values, ...others];
   };
-  const [rows, keys, values, history] = read(rowWidths(config), numAddressRows(config));
-  const delta = { rows, keys, values, history, coordinates: NO_NODES };
+  const [rows, keys, values, history] = read(rowWidths(config), numAddressEmbeddings(config));
+  const update = { rows, keys, values, history, coordinates: NO_NODES };
   const ofNodes = nodeWidths(config);
-  if (!ofNodes.some(([name]) => tensors.has(name))) return delta;
+  if (!ofNodes.some(([name]) => tensors.has(name))) return update;
   const [nodes, nodeKeys, nodeValues] = read(ofNodes, config.coordinates?.nodes ?? 0);
-  return { ...delta, coordinates: { nodes, keys: nodeKeys, values: nodeValues } };
+  return { ...update, coordinates: { nodes, keys: nodeKeys, values: nodeValues } };
 }
 
 function damaged(path: string): FormatError {
-  return new FormatError("its rows do not fit the model of its base, it was damaged; run adapt again", {
+  return new FormatError("its embeddings do not fit the model of its base, it was damaged; run adapt again", {
     path,
   });
 }

@@ -1,41 +1,36 @@
 /**
- * The learned rows that the training data claim for their addresses and pairs, and the typical RTTs of pairs, to which
- * coordinates are fitted.
+ * The address embeddings that the training data claim for their addresses and pairs, and the typical RTTs of pairs, to
+ * which coordinates are fitted.
  *
  * @module
  */
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
-import { AddressRows } from "../model/address_rows.ts";
-import { type ModelConfig, numAddressRows, numSelectedRows } from "../model/model_config.ts";
-import { NO_ROW } from "../model/row_table.ts";
+import { AddressEmbeddings } from "../model/address_embeddings.ts";
+import { type ModelConfig, numAddressEmbeddings, numSelectedRows } from "../model/model_config.ts";
+import { NO_ROW } from "../model/embedding_table.ts";
 import { deriveConfig, type RunConfig } from "./run_config.ts";
-import type { FitConfig } from "./schema.ts";
+import type { AutosizeConfig } from "./schema.ts";
 import { parseAddress } from "../data/addresses/ip.ts";
 import { AddressCounts } from "../data/addresses/known_addresses.ts";
 import { encodeRttCode } from "../data/tokens/rtt_code.ts";
 
 /**
- * Lowers a configuration's steps and rows to what the data need, by its section `fit`. A pass reads each measurement
+ * Lowers a configuration's steps and rows to what the data need, by its section `autosize`. A pass reads each measurement
  * once, at {@link TOKENS_PER_MEASUREMENT} tokens each. Pairs have no rows if they are measured seldom. The share of contexts
  * that hide a pair is lowered so that each pair is hidden about once a pass: a pair that is hidden again and again is
  * learned by heart through its addresses, and the model becomes overconfident on pairs that it has not seen.
  *
  * @param source The rows to train on.
  */
-export function fitConfig(config: RunConfig, source: ProbeRowSource): RunConfig {
-  const { fit, train } = config;
-  if (!fit) return config;
+export function autosized(config: RunConfig, source: ProbeRowSource): RunConfig {
+  const { autosize, train } = config;
+  if (!autosize) return config;
   let numMeasurements = 0;
   for (let index = 0; index < source.numRows; index++) numMeasurements += source.numMeasurements(index);
   const stepsPerPass = numMeasurements * TOKENS_PER_MEASUREMENT / deriveConfig(config).tokensPerStep;
-  const steps = Math.min(train.steps, Math.max(MIN_STEPS, Math.ceil(fit.passes * stepsPerPass)));
-  const unknownPerPair = fit.passes * stepsPerPass / steps;
-  const model = fitRows(config.model, {
-    source,
-    fit,
-    numMeasurements,
-    unknownPerPair,
-  });
+  const steps = Math.min(train.steps, Math.max(MIN_STEPS, Math.ceil(autosize.passes * stepsPerPass)));
+  const unknownPerPair = autosize.passes * stepsPerPass / steps;
+  const model = autosizedTables(config.model, { source, autosize, numMeasurements, unknownPerPair });
   return { ...config, model, train: { ...train, steps } };
 }
 
@@ -45,26 +40,26 @@ const TOKENS_PER_MEASUREMENT = 18;
 const MIN_STEPS = 50;
 /**
  * Pairs have no rows if they are measured less often than this on average: there is little to remember of each, and the
- * rows of addresses would learn from fewer measurements.
+ * address embeddings would learn from fewer measurements.
  */
 const MIN_MEASUREMENTS_PER_PAIR = 4;
 /** Numbers of rows are multiples of it. */
 const ROW_STEP = 64;
 
-function fitRows(
+function autosizedTables(
   model: ModelConfig,
-  { source, fit: { rowsPerKey, spareRows }, numMeasurements, unknownPerPair }: {
+  { source, autosize: { rowsPerKey, spareRows }, numMeasurements, unknownPerPair }: {
     source: ProbeRowSource;
-    fit: FitConfig;
+    autosize: AutosizeConfig;
     numMeasurements: number;
     /** How many of a pair's measurements may be hidden on average, in one pass. */
     unknownPerPair: number;
   },
 ): ModelConfig {
-  if (numAddressRows(model) === 0) return model;
-  const rows = new AddressRows(model);
+  if (numAddressEmbeddings(model) === 0) return model;
+  const rows = new AddressEmbeddings(model);
   const { numPairs: numTypical } = rememberAll(rows, source);
-  const fitted = (most: number, numOwned: number, share = 1 + spareRows) =>
+  const sized = (most: number, numOwned: number, share = 1 + spareRows) =>
     Math.min(most, ROW_STEP * Math.ceil(Math.max(1, rowsPerKey * numOwned * share) / ROW_STEP));
   const { prefixVectors, coordinates } = model;
   const { numPrefixes, numPairs } = rows;
@@ -73,8 +68,8 @@ function fitRows(
   // The first measurement of a pair is unknown in any case.
   const dropShare = Math.max(0, unknownPerPair - 1) / (perPair - 1);
   const rowsOf = (share?: number) => [
-    prefixVectors ? fitted(prefixVectors.rows, numPrefixes, share) : 0,
-    pairVectors ? fitted(pairVectors.rows, numPairs, share) : 0,
+    prefixVectors ? sized(prefixVectors.rows, numPrefixes, share) : 0,
+    pairVectors ? sized(pairVectors.rows, numPairs, share) : 0,
   ];
   // What the data need comes first, spare rows share what is left.
   const needed = shared(maxRows(model), rowsOf(1));
@@ -90,7 +85,7 @@ function fitRows(
     },
     coordinates: coordinates && {
       ...coordinates,
-      nodes: fitted(coordinates.nodes, rows.coordinates?.numNodes ?? 0),
+      nodes: sized(coordinates.nodes, rows.coordinates?.numNodes ?? 0),
       rank: affordableRank(coordinates.rank, rows.coordinates?.numNodes ?? 0, numTypical),
     },
   };
@@ -135,16 +130,16 @@ export function claimRows(
   source: ProbeRowSource,
 ): AddressCounts {
   const counts = new AddressCounts();
-  const rows = new AddressRows(config);
+  const rows = new AddressEmbeddings(config);
   rows.load(weights);
   const typical = rememberAll(rows, source, counts);
-  if (numAddressRows(config) === 0) return counts;
+  if (numAddressEmbeddings(config) === 0) return counts;
   rows.coordinates?.fit(typical.pairs());
   rows.save(weights);
   return counts;
 }
 
-function rememberAll(rows: AddressRows, source: ProbeRowSource, counts?: AddressCounts): TypicalRtts {
+function rememberAll(rows: AddressEmbeddings, source: ProbeRowSource, counts?: AddressCounts): TypicalRtts {
   const typical = new TypicalRtts();
   for (let index = 0; index < source.numRows; index++) {
     const { srcAddrs, dstAddrs, srcIndex, dstIndex, rttMs, eventTimeUs } = source.row(index);

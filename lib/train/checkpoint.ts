@@ -22,7 +22,7 @@ import { exists } from "../io/files/inputs.ts";
 import { WORK } from "../io/files/array_task.ts";
 import { refuseHalfMoved } from "../io/files/task_manifests.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
-import { DELTA_FILE, isAdapted, loadAdapted } from "./adapted_checkpoint.ts";
+import { isAdapted, loadAdapted, UPDATE_FILE } from "./adapted_checkpoint.ts";
 import {
   type CheckpointContent,
   type CheckpointState,
@@ -110,7 +110,7 @@ export function loadResumable(
 ): ResumableCheckpoint {
   if (isAdapted(path)) {
     throw new UserError(
-      `Cannot resume from ${path}: it holds changed rows only, expected a checkpoint of a run; use --init-from`,
+      `Cannot resume from ${path}: it holds changed embeddings only, expected a checkpoint of a run; use --init-from`,
     );
   }
   return orHalfMoved(path, () => loadFrom(path, readResumable, options));
@@ -179,7 +179,7 @@ export function checkpointDirectory(path: string): string {
 /** The file whose content identifies a checkpoint. @throws {UserError} As {@link checkpointDirectory}. */
 export function modelFileOf(path: string): string {
   const folder = checkpointDirectory(path);
-  return join(folder, isAdapted(folder) ? DELTA_FILE : "model.safetensors");
+  return join(folder, isAdapted(folder) ? UPDATE_FILE : "model.safetensors");
 }
 
 /** Reads; where that fails because a run ended, or is, in the middle of replacing the checkpoint, says so. */

@@ -6,8 +6,14 @@
  */
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
-import { ConfigError, ensure, FormatError } from "../base/errors.ts";
+import { ConfigError, ensure, FormatError, UserError } from "../base/errors.ts";
 import { checkpointShapes } from "../model/model_config.ts";
+import {
+  checkFormatVersion,
+  FORMAT_METADATA,
+  FORMAT_VERSION,
+  presentNames,
+} from "../model/checkpoint_format.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { LOSS_SCALE_STATE } from "./optim/optimizer.ts";
 import { ByteFile } from "../io/files/byte_file.ts";
@@ -48,7 +54,7 @@ export function writeCheckpoint(
   folder: string,
   { state, weights, optimizer, trainingData }: CheckpointContent,
 ): void {
-  const metadata = { format: "pt", config: JSON.stringify(state.config), step: String(state.step) };
+  const metadata = { ...FORMAT_METADATA, config: JSON.stringify(state.config), step: String(state.step) };
   const shapes = checkpointShapes(state.config.model);
   const write = (name: string, content: SafetensorsContent): SafetensorsFile =>
     writeSafetensors(join(folder, name), content);
@@ -76,7 +82,7 @@ export function checkpointFiles(folder: string): string[] {
  * Reads a checkpoint's weights and state.
  *
  * @param directory Its folder.
- * @throws {UserError} If a file is missing.
+ * @throws {UserError} If a file is missing, or of a later format version.
  * @throws {FormatError} If it is damaged.
  */
 export function readCheckpoint(directory: string): LoadedCheckpoint {
@@ -129,10 +135,12 @@ function readVerified(path: string, wanted: SafetensorsFile, limit = Infinity): 
   if (sha256 !== wanted.sha256) {
     throw new FormatError("its checksum does not match state.json, it was damaged or cut short", { path });
   }
-  const content = readSafetensors(path);
-  const fault = faultOfTensors(content.tensors, limit);
+  const { metadata, ...content } = readSafetensors(path);
+  const present = <T>(byName: Map<string, T>) => presentNames(byName, metadata.format_version, path);
+  const tensors = present(content.tensors);
+  const fault = faultOfTensors(tensors, limit);
   if (fault) throw new FormatError(`${fault}; use an earlier checkpoint or another run`, { path });
-  return content;
+  return { tensors, shapes: present(content.shapes), metadata };
 }
 
 function sha256OfFile(path: string): string {
@@ -213,20 +221,21 @@ const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown
 
 /** Writes `state.json` into a folder. */
 export function writeState(folder: string, state: CheckpointState): void {
-  writeJsonAtomic(join(folder, STATE_FILE), { sha256: stateSha256(state), ...state });
+  const content = { formatVersion: FORMAT_VERSION, ...state };
+  writeJsonAtomic(join(folder, STATE_FILE), { sha256: stateSha256(content), ...content });
 }
 
 /**
  * Reads `state.json` of a folder.
  *
- * @throws {UserError} If it is missing.
+ * @throws {UserError} If it is missing, or of a later format version.
  * @throws {FormatError} If it is damaged, or this version of the program does not know its configuration.
  */
 export function readState(folder: string): CheckpointState {
   const path = join(folder, STATE_FILE);
   const text = readText(path);
-  const { sha256, state } = parseState(text, path);
-  if (sha256 !== stateSha256(state)) {
+  const { sha256, formatVersion, state } = parseState(text, path);
+  if (sha256 !== stateSha256({ formatVersion, ...state })) {
     throw new FormatError("its checksum does not match, it was damaged or edited", { path });
   }
   return { ...state, config: configOf(state.config, path) };
@@ -244,11 +253,13 @@ function configOf(value: unknown, path: string): RunConfig {
 function parseState(
   text: string,
   path: string,
-): { sha256: string; state: z.infer<typeof stateSchema> } {
+): { sha256: string; formatVersion: unknown; state: z.infer<typeof stateSchema> } {
   try {
-    const { sha256, ...rest } = z.looseObject({ sha256: z.string() }).parse(JSON.parse(text));
-    return { sha256, state: stateSchema.parse(rest) };
+    const { sha256, formatVersion, ...rest } = z.looseObject({ sha256: z.string() }).parse(JSON.parse(text));
+    checkFormatVersion(formatVersion, path);
+    return { sha256, formatVersion, state: stateSchema.parse(rest) };
   } catch (cause) {
+    if (cause instanceof UserError) throw cause;
     throw new FormatError("it is no checkpoint state, it was damaged or cut short", { path, cause });
   }
 }

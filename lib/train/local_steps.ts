@@ -3,8 +3,8 @@
  * too slow for all gradients. Sources: DiLoCo (Douillard et al., 2023, arXiv 2311.08105, algorithm 1); with Muon inside
  * MuLoCo (Thérien et al., 2025, arXiv 2505.23725).
  *
- * Each rank has its own optimizer state. A learned row becomes the mean over the ranks that changed it, without momentum,
- * since most rows are changed by few ranks.
+ * Each rank has its own optimizer state. An address embedding becomes the mean over the ranks that changed it, without
+ * momentum, since most rows are changed by few ranks.
  *
  * @module
  */
@@ -14,7 +14,9 @@ import { exists } from "../io/files/inputs.ts";
 import type { Communicator } from "./mpi/communicator.ts";
 import { readSafetensors, sha256OfTensors, writeSafetensors } from "../io/tensor_files/safetensors.ts";
 import type { Batch } from "../data/loader/batches.ts";
+import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
 import { shareOf } from "../model/batch_rows.ts";
+import { EMBEDDING_VALUES } from "../model/embedding_update.ts";
 import type { Transformer } from "../model/transformer.ts";
 import { CompressedSum } from "./mpi/compressed_sum.ts";
 import type { Optimizer } from "./optim/optimizer.ts";
@@ -42,7 +44,7 @@ async function saveRankState(
   const written = await ranks.fromFirst(() => folder);
   ensure(written !== null, "the first rank writes the checkpoint");
   const shapes = new Map([...own].map(([name, { length }]) => [name, [length]]));
-  const metadata = { format: "pt", sha256: sha256OfTensors(own) };
+  const metadata = { ...FORMAT_METADATA, sha256: sha256OfTensors(own) };
   writeSafetensors(rankFile(written, ranks), { shapes, tensors: new Map(own), metadata });
   await ranks.sumOf(0);
 }
@@ -67,7 +69,8 @@ function readWhole(path: string): State | undefined {
   if (!exists(path)) return undefined;
   try {
     const { tensors, metadata } = readSafetensors(path);
-    return metadata.sha256 === sha256OfTensors(tensors) ? tensors : undefined;
+    if (metadata.sha256 !== sha256OfTensors(tensors)) return undefined;
+    return presentNames(tensors, metadata.format_version, path);
   } catch (error) {
     if (error instanceof FormatError) return undefined;
     throw error;
@@ -76,7 +79,6 @@ function readWhole(path: string): State | undefined {
 
 /** Ends the checkpoint name of a parameter's outer momentum. */
 const STATE = ".outer_momentum";
-const ROWS = "wpe.weight";
 
 /** The names of the rounding errors that a rank keeps, see {@link CompressedSum}. */
 const ERRORS = { own: "exchange.own_errors", ofSums: "exchange.errors_of_sums" } as const;
@@ -102,7 +104,7 @@ export class LocalSteps implements StepWork {
   readonly #optimizer: Optimizer;
   readonly #config: TrainConfig;
   readonly #parameters: Map<string, Followed>;
-  /** The learned rows on all ranks after the last exchange; empty without such rows. */
+  /** The address embeddings on all ranks after the last exchange; empty without such rows. */
   readonly #rows: Float32Array;
   /** How this rank changed the other weights, one parameter after the other, and the sums over all ranks. */
   readonly #deltas: Float32Array<ArrayBuffer>;
@@ -122,8 +124,8 @@ export class LocalSteps implements StepWork {
     this.#optimizer = optimizer;
     this.#config = config;
     this.#step = resumed?.state.step ?? 0;
-    this.#rows = weights.get(ROWS)?.slice() ?? new Float32Array();
-    const names = [...model.parameters.keys()].filter((name) => name !== ROWS);
+    this.#rows = weights.get(EMBEDDING_VALUES)?.slice() ?? new Float32Array();
+    const names = [...model.parameters.keys()].filter((name) => name !== EMBEDDING_VALUES);
     this.#parameters = new Map(names.map((name) => {
       const shared = named(weights, name).slice();
       return [name, {
@@ -226,7 +228,7 @@ export class LocalSteps implements StepWork {
       named(weights, name).set(followed.shared);
       start += followed.shared.length;
     }
-    const rows = weights.get(ROWS);
+    const rows = weights.get(EMBEDDING_VALUES);
     if (rows) await this.#exchangeRows(rows);
     this.#model.load(weights);
   }
@@ -241,10 +243,10 @@ export class LocalSteps implements StepWork {
     }
   }
 
-  /** Moves each learned row by the mean over the ranks that changed it. Rows that none changed are not sent. */
+  /** Moves each address embedding by the mean over the ranks that changed it. Rows that none changed are not sent. */
   async #exchangeRows(own: Float32Array): Promise<void> {
     const shared = this.#rows;
-    const numRows = named(this.#model.parameters, ROWS).shape[0];
+    const numRows = named(this.#model.parameters, EMBEDDING_VALUES).shape[0];
     const width = own.length / numRows;
     const isChanged = Float32Array.from({ length: numRows }, (_, row) => {
       const end = (row + 1) * width;

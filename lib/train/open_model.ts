@@ -9,7 +9,7 @@ import { Gpu } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { bufferLimitBytes } from "../model/allocation.ts";
-import { numAddressRows } from "../model/model_config.ts";
+import { numAddressEmbeddings } from "../model/model_config.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "./optim/optimizer.ts";
@@ -45,7 +45,7 @@ export async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
 /**
  * Opens the model and its optimizer.
  *
- * @param start What the run starts from; `train`: the training rows, whose addresses get learned rows.
+ * @param start What the run starts from; `train`: the training rows, whose addresses get address embeddings.
  * @returns `counts`: the addresses and pairs of the training rows; undefined if the run is resumed.
  * @throws {UserError} If the run takes more memory than there is.
  */
@@ -79,8 +79,8 @@ export async function openModel(
   let counts: AddressCounts | undefined;
   if (!resumed) {
     onLog(
-      numAddressRows(config.model) > 0
-        ? "assigning learned rows and coordinates to the addresses and pairs of the training data (may take a minute)"
+      numAddressEmbeddings(config.model) > 0
+        ? "assigning embeddings and coordinates to the addresses and pairs of the training data (may take a minute)"
         : "counting the addresses and pairs of the training data",
     );
     const startMs = performance.now();

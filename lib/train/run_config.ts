@@ -1,6 +1,6 @@
 /**
  * The run configuration, from a preset or a file and from `--set` options: the sections `model`, `data`, `optim`, `train`
- * and `fit`. What follows from it is computed here and nowhere else.
+ * and `autosize`. What follows from it is computed here and nowhere else.
  *
  * @module
  */
@@ -20,8 +20,8 @@ import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../data/t
 import { type OptimConfig, optimConfigSchema } from "./optim/optim_config.ts";
 import { extended, presetOf } from "./presets.ts";
 import {
-  type FitConfig,
-  fitConfigSchema,
+  type AutosizeConfig,
+  autosizeConfigSchema,
   MAX_TOKENS,
   type TrainConfig,
   trainConfigSchema,
@@ -37,8 +37,8 @@ export interface RunConfig {
   optim: OptimConfig;
   /** How long, in which batches, and when to log, evaluate and save. */
   train: TrainConfig;
-  /** How steps and numbers of rows follow from the data, see `fitConfig`; null: they do not. */
-  fit: FitConfig | null;
+  /** How steps and numbers of rows follow from the data, see `autosized`; null: they do not. */
+  autosize: AutosizeConfig | null;
 }
 
 /** What a run, its ranks and its checkpoints must agree on. */
@@ -56,7 +56,7 @@ const runConfigSchema: z.ZodType<RunConfig> = z.strictObject({
   data: samplingSchema.default(DEFAULT_SAMPLING),
   optim: optimConfigSchema,
   train: trainConfigSchema,
-  fit: fitConfigSchema.nullable().default(null),
+  autosize: autosizeConfigSchema.nullable().default(null),
 });
 
 /** What follows from a run configuration. */
@@ -82,7 +82,7 @@ export interface DerivedConfig {
  */
 export function loadConfig(nameOrFile: string, sets: readonly string[] = []): RunConfig {
   const raw = loadRaw(nameOrFile);
-  for (const text of sets) applySet(raw, text);
+  for (const text of sets) applySet(raw, withPresentKey(text));
   return parseRunConfig(raw);
 }
 
@@ -92,7 +92,7 @@ export function loadConfig(nameOrFile: string, sets: readonly string[] = []): Ru
  * @throws {ConfigError} If a key is unknown, missing or of a wrong value, or two keys do not fit together.
  */
 export function parseRunConfig(value: unknown): RunConfig {
-  const config = parseConfig(runConfigSchema, value);
+  const config = parseConfig(runConfigSchema, withPresentKeys(value));
   checkModelConfig(config.model);
   const { train } = config;
   const { sequenceLength } = config.model;
@@ -211,8 +211,8 @@ export function differences(a: RunConfig, b: RunConfig): ConfigDifference[] {
   const flatA = flattenConfig(a);
   const flatB = flattenConfig(b);
   const keys = [...new Set([...flatA.keys(), ...flatB.keys()])];
-  // What the section `fit` decides, steps and rows, is compared itself.
-  const isCompared = (key: string) => !OBSERVING_KEYS.includes(key) && !/^fit\b/.test(key);
+  // What the section `autosize` decides, steps and rows, is compared itself.
+  const isCompared = (key: string) => !OBSERVING_KEYS.includes(key) && !/^autosize\b/.test(key);
   const different = keys.filter((key) => isCompared(key) && flatA.get(key) !== flatB.get(key));
   return different.map((keyPath) => ({
     keyPath,
@@ -237,5 +237,46 @@ function flatten(value: unknown, path: string, into: Map<string, string>): Map<s
 
 function loadRaw(nameOrFile: string): Record<string, unknown> {
   if (!/[/\\]|\.json$/.test(nameOrFile)) return presetOf(nameOrFile);
-  return extended(readJsonObject(nameOrFile, "a run configuration"));
+  return extended(withPresentKeys(readJsonObject(nameOrFile, "a run configuration")));
+}
+
+/** Former key -> the last part of its present one. Both are accepted. */
+const RENAMED_KEYS: ReadonlyMap<string, string> = new Map([
+  ["fit", "autosize"],
+  ["data.staleRecallShare", "staleHistoryShare"],
+]);
+
+/** A configuration with the present names of its keys. @throws {ConfigError} If a key is there under both names. */
+function withPresentKeys<T>(config: T): T {
+  for (const [former, present] of RENAMED_KEYS) {
+    config = renameKey(config, former.split("."), { former, present });
+  }
+  return config;
+}
+
+function renameKey<T>(
+  value: T,
+  [key, ...rest]: string[],
+  names: { former: string; present: string },
+): T {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return value;
+  const { [key as keyof T]: inner, ...others } = value;
+  if (rest.length > 0) return { ...value, [key]: renameKey(inner, rest, names) };
+  if (Object.hasOwn(value, names.present)) {
+    throw new ConfigError(
+      names.former,
+      `found it beside ${names.present}, its present name; leave one of them out`,
+    );
+  }
+  return { ...others, [names.present]: inner } as T;
+}
+
+/** A text of `--set` with the present name of its key. */
+function withPresentKey(text: string): string {
+  for (const [former, present] of RENAMED_KEYS) {
+    const rest = text.slice(former.length);
+    if (!text.startsWith(former) || !/^[.=\s]/.test(rest)) continue;
+    return [...former.split(".").slice(0, -1), present].join(".") + rest;
+  }
+  return text;
 }

@@ -92,8 +92,8 @@ export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   maxSkippedSteps: count.default(10),
 });
 
-/** The section `fit`: fits one configuration to data of any size. Its steps and rows are upper bounds. */
-export interface FitConfig {
+/** The section `autosize`: makes one configuration serve data of any size. Its steps and rows are upper bounds. */
+export interface AutosizeConfig {
   /**
    * How many passes over the training measurements are enough, 0.01 to 10,000. It lowers `train.steps` and
    * `model.pairVectors.dropShare`.
@@ -108,8 +108,8 @@ export interface FitConfig {
   spareRows: number;
 }
 
-/** Schema of the section `fit`. */
-export const fitConfigSchema: z.ZodType<FitConfig> = z.strictObject({
+/** Schema of the section `autosize`. */
+export const autosizeConfigSchema: z.ZodType<AutosizeConfig> = z.strictObject({
   passes: z.number().min(0.01).max(10_000),
   rowsPerKey: z.number().min(1).max(8).default(1.25),
   spareRows: z.number().min(0).max(64).default(1),

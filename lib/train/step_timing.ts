@@ -8,8 +8,8 @@
 import { Autotuner } from "../tensor/tuning/autotune.ts";
 import { Gpu } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
-import { AddressRows } from "../model/address_rows.ts";
-import { type ModelConfig, numAddressRows } from "../model/model_config.ts";
+import { AddressEmbeddings } from "../model/address_embeddings.ts";
+import { type ModelConfig, numAddressEmbeddings } from "../model/model_config.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { mergeProfiles } from "../tensor/profile.ts";
 import type { ProfileRow } from "../tensor/program.ts";
@@ -112,8 +112,8 @@ export function claimedAddresses(config: ModelConfig, weights: Map<string, Float
     { length: count },
     () => Uint8Array.from({ length: 4 }, () => random.below(256)),
   );
-  if (numAddressRows(config) === 0) return addresses;
-  const rows = new AddressRows(config);
+  if (numAddressEmbeddings(config) === 0) return addresses;
+  const rows = new AddressEmbeddings(config);
   addresses.forEach((address, i) => rows.claim(address, addresses[(i + 1) % count]));
   rows.save(weights);
   return addresses;

@@ -5,7 +5,7 @@
  */
 import { join, relative } from "@std/path";
 import { writeFileAtomic } from "../io/files/atomic.ts";
-import { fitConfig } from "./autosize.ts";
+import { autosized } from "./autosize.ts";
 import { formatCount, formatSeconds } from "../base/text.ts";
 import { type CheckedOutputs, checkOutputs } from "../io/files/checked_outputs.ts";
 import { CHECKPOINTS } from "../io/files/checkpoint_folder.ts";
@@ -127,7 +127,7 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
 interface CheckedOptions extends TrainOptions {
   checked: CheckedOutputs;
   identity: RunIdentity;
-  /** The configuration for this rank, see `shareConfig`; `config` is that of all ranks, fitted to the data. */
+  /** The configuration for this rank, see `shareConfig`; `config` is that of all ranks, with the sizes that the data need. */
   rankConfig: RunConfig;
   /** What `teacher` names. */
   loadedTeacher: LoadedCheckpoint | undefined;
@@ -145,11 +145,11 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   const checked = given.checked ?? await checkOutputs([dataDir], { onCorrupt });
   const data = await dataFingerprint(dataDir);
   let { config } = given;
-  if (config.fit) {
+  if (config.autosize) {
     using rows = await openRows({ ...given, checked });
-    config = fitConfig(config, rows.train);
+    config = autosized(config, rows.train);
     const steps = await stepsInTime(given, config);
-    if (steps !== undefined) config = fitConfig(withSteps(given.config, steps), rows.train);
+    if (steps !== undefined) config = autosized(withSteps(given.config, steps), rows.train);
   } else {
     const steps = await stepsInTime(given, config);
     if (steps !== undefined) config = withSteps(config, steps);

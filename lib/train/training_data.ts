@@ -16,7 +16,8 @@ import { FormatError } from "../base/errors.ts";
 import { isClosed } from "../io/files/listed_outputs.ts";
 import { type Manifest, manifestPathBeside, readManifest } from "../io/files/manifest.ts";
 import { readManifests } from "../io/files/task_manifests.ts";
-import { halvesOf, ofHalves } from "../model/row_table.ts";
+import { FORMAT_METADATA } from "../model/checkpoint_format.ts";
+import { halvesOf, ofHalves } from "../model/embedding_table.ts";
 import {
   type SafetensorsContent,
   type SafetensorsFile,
@@ -46,7 +47,7 @@ export function writeTrainingData(folder: string, { adaptation, ...trained }: Tr
   return writeSafetensors(join(folder, TRAINING_DATA_FILE), {
     shapes: new Map([...shapes, ...adapted.shapes]),
     tensors: new Map([...tensors, ...adapted.tensors]),
-    metadata: { format: "pt", ...metadata, ...adapted.metadata },
+    metadata: { ...FORMAT_METADATA, ...metadata, ...adapted.metadata },
   });
 }
 

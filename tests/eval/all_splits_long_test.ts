@@ -157,7 +157,7 @@ Deno.test("eval --all-splits refuses options of one split, others' results and o
     [
       allOf(other, "--config", "demo", "--set", "model.prefixVectors=null", "--adapt", "2"),
       2,
-      "no rows of addresses",
+      "no address embeddings",
     ],
     [allOf(folder.path), 2, "is read and lies in it"],
     [

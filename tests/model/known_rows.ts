@@ -5,8 +5,8 @@
  * @module
  */
 import { assert } from "@std/assert";
-import { AddressRows } from "../../lib/model/address_rows.ts";
-import { type ModelConfig, numAddressRows } from "../../lib/model/model_config.ts";
+import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
+import { type ModelConfig, numAddressEmbeddings } from "../../lib/model/model_config.ts";
 import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import type { Transformer } from "../../lib/model/transformer.ts";
@@ -24,8 +24,8 @@ function address(index: number): Uint8Array {
 }
 
 /** All pairs of the first addresses have rows, up to four RTTs and coordinates, the others none. */
-export function knownRows(config: ModelConfig): AddressRows {
-  const rows = new AddressRows(config);
+export function knownRows(config: ModelConfig): AddressEmbeddings {
+  const rows = new AddressEmbeddings(config);
   const nodes = Array.from({ length: NUM_ADDRESSES - 1 }, (_, i) => rows.claimNode(address(i)));
   rows.coordinates?.fit({
     a: Uint32Array.from(nodes.slice(1)),
@@ -81,18 +81,18 @@ function recallsOf(tokens: Uint16Array, random: RandomStream): Uint32Array {
   return histories;
 }
 
-/** Gradients by name, that of the rows of addresses, if there are any, in the places of its rows. */
+/** Gradients by name, that of the address embeddings, if there are any, in the places of its rows. */
 export async function readGradients(model: Transformer): Promise<Map<string, Float32Array>> {
   const { gpu } = model.registry;
   const gradients = await readParameterLike(gpu, model.config, model.gradients);
   if (!model.slotRows) return gradients;
   const slots = await gpu.readUint32(model.slotRows);
-  const compact = gradients.get("wpe.weight");
+  const compact = gradients.get("address_embed.weight");
   assert(compact);
   const { width } = model.config;
-  const whole = new Float32Array(numAddressRows(model.config) * width);
+  const whole = new Float32Array(numAddressEmbeddings(model.config) * width);
   for (let slot = 0; slot < slots[0]; slot++) {
     whole.set(compact.subarray(slot * width, (slot + 1) * width), slots[1 + slot] * width);
   }
-  return gradients.set("wpe.weight", whole);
+  return gradients.set("address_embed.weight", whole);
 }

@@ -6,16 +6,17 @@
 import { assert, assertEquals } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
-import { AddressRows } from "../../lib/model/address_rows.ts";
+import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { type ModelBatch, rowsOfBatch } from "../../lib/model/batch_rows.ts";
+import { presentNames } from "../../lib/model/checkpoint_format.ts";
 import {
   type ModelConfig,
-  numAddressRows,
+  numAddressEmbeddings,
   parameterShapes,
   parseModelConfig,
   vocabSize,
 } from "../../lib/model/model_config.ts";
-import { NO_ROW } from "../../lib/model/row_table.ts";
+import { NO_ROW } from "../../lib/model/embedding_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { parseOptimConfig } from "../../lib/train/optim/optim_config.ts";
 import { Optimizer } from "../../lib/train/optim/optimizer.ts";
@@ -30,19 +31,19 @@ const CASES = {
   relu2: "with softcap and qkNorm, Muon",
   gelu: "without softcap, Muon",
   silu: "of v1 without qkNorm, AdamW alone",
-  rows: "with learned rows and keyShift, Muon, AdamW by each row's updates",
+  rows: "with address embeddings and keyShift, Muon, AdamW by each row's updates",
 };
 
 interface GoldenBatch extends ModelBatch {
-  /** (B, T, ROWS_PER_TOKEN): the learned rows of each token, if the model has such. */
-  readonly addressRows?: Uint32Array<ArrayBuffer>;
+  /** (B, T, ROWS_PER_TOKEN): the address embeddings of each token, if the model has such. */
+  readonly embeddingRows?: Uint32Array<ArrayBuffer>;
 }
 
 interface Golden extends SafetensorsContent {
   config: ModelConfig;
   batches: GoldenBatch[];
   batchSize: number;
-  /** What a checkpoint holds of learned rows besides parameters. */
+  /** What a checkpoint holds of address embeddings besides parameters. */
   ofRows: Map<string, Float32Array>;
 }
 
@@ -52,24 +53,32 @@ function readGolden(name: string): Golden {
   const content = readSafetensors(fromFileUrl(new URL(`${name}.safetensors`, GOLDEN_FOLDER)));
   const config = parseModelConfig(JSON.parse(content.metadata.model));
   const file = JSON.parse(Deno.readTextFileSync(new URL("batches.json", GOLDEN_FOLDER)));
-  const hasRows = numAddressRows(config) > 0;
-  const lists = file[hasRows ? "rows" : config.vocabulary] as Record<keyof GoldenBatch, number[]>[];
+  const hasRows = numAddressEmbeddings(config) > 0;
+  const lists = file[hasRows ? "rows" : config.vocabulary] as Record<
+    keyof GoldenBatch | "addressRows",
+    number[]
+  >[];
   const batches = lists.map((lists) => ({
     tokens: Uint16Array.from(lists.tokens),
     targets: Uint16Array.from(lists.targets),
     lossMask: Uint8Array.from(lists.lossMask),
     segmentStart: Uint16Array.from(lists.segmentStart),
-    ...(hasRows ? { addressRows: Uint32Array.from(lists.addressRows) } : {}),
+    ...(hasRows ? { embeddingRows: Uint32Array.from(lists.addressRows) } : {}),
   }));
   const saved = Object.entries<number[]>(hasRows ? file.learnedRows.weights : {});
-  const ofRows = new Map(saved.map(([name, values]) => [name, Float32Array.from(values)]));
+  const ofRows = presentNames(
+    new Map(saved.map(([name, values]) => [name, Float32Array.from(values)])),
+    content.metadata.format_version,
+    "batches.json",
+  );
   return { ...content, config, batches, batchSize: file.batchSize, ofRows };
 }
 
 /** The tensors `PREFIX.NAME` by NAME. */
-function withPrefix({ tensors }: Golden, prefix: string): Map<string, Float32Array> {
+function withPrefix({ tensors, metadata }: Golden, prefix: string): Map<string, Float32Array> {
   const chosen = [...tensors].filter(([name]) => name.startsWith(`${prefix}.`));
-  return new Map(chosen.map(([name, values]) => [name.slice(prefix.length + 1), values]));
+  const byName = new Map(chosen.map(([name, values]) => [name.slice(prefix.length + 1), values]));
+  return presentNames(byName, metadata.format_version, prefix);
 }
 
 function tensorOf({ tensors }: Golden, name: string): Float32Array {
@@ -92,26 +101,26 @@ function weightOf({ lossMask }: ModelBatch): number {
 
 /** The golden rows are those that the model finds for itself where it evaluates. */
 function checkRows({ config, batches, ofRows }: Golden): void {
-  const known = new AddressRows(config);
+  const known = new AddressEmbeddings(config);
   known.load(ofRows);
   for (const batch of batches) {
     const found = rowsOfBatch(batch, known, { sequenceLength: config.sequenceLength, isTraining: false });
-    assertEquals(found, batch.addressRows);
+    assertEquals(found, batch.embeddingRows);
   }
 }
 
-/** The gradients, that of the learned rows whole: the golden file has the rows that the batch names, ascending. */
+/** The gradients, that of the address embeddings whole: the golden file has the rows that the batch names, ascending. */
 function wholeGradients(golden: Golden): Map<string, Float32Array> {
-  const { config, batches: [{ addressRows }] } = golden;
+  const { config, batches: [{ embeddingRows }] } = golden;
   const gradients = withPrefix(golden, "gradients");
-  const ofNamed = gradients.get("wpe.weight");
-  if (!ofNamed || !addressRows) return gradients;
+  const ofNamed = gradients.get("address_embed.weight");
+  if (!ofNamed || !embeddingRows) return gradients;
   const { width } = config;
-  const whole = new Float32Array(numAddressRows(config) * width);
-  const named = [...new Set(addressRows)].filter((row) => row !== NO_ROW).sort((a, b) => a - b);
+  const whole = new Float32Array(numAddressEmbeddings(config) * width);
+  const named = [...new Set(embeddingRows)].filter((row) => row !== NO_ROW).sort((a, b) => a - b);
   assertEquals(ofNamed.length, named.length * width);
   named.forEach((row, i) => whole.set(ofNamed.subarray(i * width, (i + 1) * width), row * width));
-  return gradients.set("wpe.weight", whole);
+  return gradients.set("address_embed.weight", whole);
 }
 
 async function compareLogits(model: Transformer, golden: Golden): Promise<void> {
@@ -130,7 +139,7 @@ async function compareLossesAndGradients(model: Transformer, golden: Golden): Pr
   const losses = tensorOf(golden, "losses");
   assertClose(await model.evaluateLosses(batch), losses, parityTolerance(losses), "losses");
   model.zeroGradients();
-  model.accumulate(batch, weightOf(batch), batch.addressRows);
+  model.accumulate(batch, weightOf(batch), batch.embeddingRows);
   const gradients = await readGradients(model);
   const expected = wholeGradients(golden);
   assertEquals([...expected.keys()].sort(), [...parameterShapes(golden.config).keys()].sort());
@@ -149,7 +158,7 @@ async function trainLosses(model: Transformer, golden: Golden): Promise<Float32A
     const batch = golden.batches[step % golden.batches.length];
     const weight = weightOf(batch);
     model.zeroGradients();
-    model.accumulate(batch, weight, batch.addressRows);
+    model.accumulate(batch, weight, batch.embeddingRows);
     const [[lossSum]] = await model.registry.gpu.read(model.lossSum);
     losses[step] = lossSum * weight;
     if (step < totalSteps) optimizer.step(step);

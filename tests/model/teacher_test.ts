@@ -142,7 +142,7 @@ testOnEachDevice(
 );
 
 testOnEachDevice(
-  "a teacher with learned rows hides in each batch what its training hides",
+  "a teacher with address embeddings hides in each batch what its training hides",
   async ({ registry, gpu }) => {
     const T = 48;
     const rows = { rows: 32, seed: 3, dropShare: 0.5 };

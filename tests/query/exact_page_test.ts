@@ -8,10 +8,11 @@ import { fromFileUrl } from "@std/path";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
-import { AddressRows, ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
+import { AddressEmbeddings, ROWS_PER_TOKEN } from "../../lib/model/address_embeddings.ts";
+import { presentNames } from "../../lib/model/checkpoint_format.ts";
 import { type ModelConfig, parseModelConfig, vocabSize } from "../../lib/model/model_config.ts";
-import { RowCursor } from "../../lib/model/row_cursor.ts";
-import { advance, beginAddress, type Hashes, NO_ROW, pairHashes } from "../../lib/model/row_table.ts";
+import { EmbeddingCursor } from "../../lib/model/embedding_cursor.ts";
+import { advance, beginAddress, type Hashes, NO_ROW, pairHashes } from "../../lib/model/embedding_table.ts";
 import { NUM_SELECTED_ROWS } from "../../lib/model/selected_rows.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { encodeQuery, type RttQuery } from "../../lib/query/query_tokens.ts";
@@ -111,14 +112,17 @@ function goldenModel(): { config: ModelConfig; weights: Map<string, Float32Array
   for (const [name, values] of tensors) {
     if (name.startsWith("weights.")) weights.set(name.slice("weights.".length), values);
   }
-  return { config: parseModelConfig(JSON.parse(metadata.model)), weights };
+  return {
+    config: parseModelConfig(JSON.parse(metadata.model)),
+    weights: presentNames(weights, metadata.format_version, folder.href),
+  };
 }
 
-/** The prompt of a question, and the learned rows of its tokens, (tokens, ROWS_PER_TOKEN). */
-function read(rows: AddressRows, query: RttQuery) {
+/** The prompt of a question, and the address embeddings of its tokens, (tokens, ROWS_PER_TOKEN). */
+function read(rows: AddressEmbeddings, query: RttQuery) {
   const prompt = Uint16Array.of(...encodeQuery(query, rows.config.sequenceLength), RTT_START);
   const ofTokens = new Uint32Array((prompt.length + 1) * ROWS_PER_TOKEN);
-  const cursor = new RowCursor(rows);
+  const cursor = new EmbeddingCursor(rows);
   [...prompt, BYTE_BASE + 48].forEach((token, i) => cursor.read(token, ofTokens, i * ROWS_PER_TOKEN));
   return { prompt, ofTokens };
 }
@@ -133,7 +137,7 @@ function lastTwo(model: ReturnType<typeof goldenModel>, { prompt, ofTokens }: Re
     targets: zeros,
     lossMask: zeros,
     segmentStart: zeros,
-    addressRows: ofTokens,
+    embeddingRows: ofTokens,
   };
   const { logits } = referenceForward(config, weights, batch);
   const V = vocabSize(config);
@@ -146,7 +150,7 @@ const close = (actual: number, expected: number, relative: number) =>
 
 Deno.test("EXACT.md: tokens, rows and probabilities of questions, in float64", () => {
   const model = goldenModel();
-  const rows = new AddressRows(model.config);
+  const rows = new AddressEmbeddings(model.config);
   rows.load(model.weights);
   for (const { question, prompt, known, probabilities, ...vector } of vectors.questions) {
     const found = read(rows, parseAddressQuestion(question));

@@ -5,7 +5,7 @@ import { momentumAt } from "../../lib/train/optim/muon.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "../../lib/train/optim/schedule.ts";
 import type { AdamWStep } from "../../lib/tensor/ops/adamw.ts";
 import { adamW } from "./adamw.ts";
-import { adamWRows } from "./address_rows.ts";
+import { adamWRows } from "./address_embeddings.ts";
 import { clipGradients } from "./clip.ts";
 import type { Weights } from "./model.ts";
 import { muon } from "./muon.ts";
@@ -22,7 +22,7 @@ export class ReferenceOptimizer {
     readonly run: { model: ModelConfig; totalSteps: number },
   ) {}
 
-  /** One step. @param gradients Scaled in place where they are clipped. @param touchedRows Those of `wpe.weight`. */
+  /** One step. @param gradients Scaled in place where they are clipped. @param touchedRows Those of `address_embed.weight`. */
   step(stepIndex: number, gradients: Weights, touchedRows: readonly number[] = []): void {
     clipGradients(gradients.values(), this.config.maxGradientNorm);
     const { model, totalSteps } = this.run;
@@ -33,7 +33,7 @@ export class ReferenceOptimizer {
       const gradient = this.#value(gradients, name, shape);
       const learningRate = rule.learningRate * rateFactor;
       const weightDecay = rule.weightDecay * weightDecayFactor(stepIndex, totalSteps);
-      if (name === "wpe.weight") {
+      if (name === "address_embed.weight") {
         this.#updateRows(name, {
           shape,
           rows: touchedRows,

@@ -4,10 +4,14 @@ import { AddressCounts } from "../../lib/data/addresses/known_addresses.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { locateAddresses } from "../../lib/query/adapt/locate_addresses.ts";
 import { FormatError, UserError } from "../../lib/base/errors.ts";
-import { AddressRows } from "../../lib/model/address_rows.ts";
-import { ROW_KEYS } from "../../lib/model/model_config.ts";
-import { ROW_VALUES, rowDeltaOf, withRowDelta } from "../../lib/model/row_delta.ts";
-import { baseOf, DELTA_FILE, writeDelta } from "../../lib/train/adapted_checkpoint.ts";
+import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
+import { EMBEDDING_KEYS } from "../../lib/model/model_config.ts";
+import {
+  EMBEDDING_VALUES,
+  embeddingUpdateOf,
+  withEmbeddingUpdate,
+} from "../../lib/model/embedding_update.ts";
+import { baseOf, UPDATE_FILE, writeUpdate } from "../../lib/train/adapted_checkpoint.ts";
 import { readSafetensors, writeSafetensors } from "../../lib/io/tensor_files/safetensors.ts";
 import { checkpointDirectory, loadCheckpoint, loadResumable } from "../../lib/train/checkpoint.ts";
 import { withRowCheckpoint, writeRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
@@ -17,15 +21,15 @@ import { estimateOf, KNOWN, measured, NEW_ADDRESS, tinyLocatedModel } from "../q
 function adaptRows(at: (name: string) => string, rows: number[], from = "run") {
   const checkpoint = loadCheckpoint(at(from));
   const { config: { model }, weights } = checkpoint;
-  const delta = rowDeltaOf(model, weights, Uint32Array.from(rows));
-  delta.keys.forEach((_, i) => delta.keys[i] = 65_535 - i);
-  delta.values.forEach((_, i) => delta.values[i] = i / 7);
+  const update = embeddingUpdateOf(model, weights, Uint32Array.from(rows));
+  update.keys.forEach((_, i) => update.keys[i] = 65_535 - i);
+  update.values.forEach((_, i) => update.values[i] = i / 7);
   Deno.mkdirSync(at("adapted"), { recursive: true });
-  writeDelta(at(join("adapted", DELTA_FILE)), delta, { from: baseOf(checkpoint), config: model });
-  return withRowDelta(model, weights, delta);
+  writeUpdate(at(join("adapted", UPDATE_FILE)), update, { from: baseOf(checkpoint), config: model });
+  return withEmbeddingUpdate(model, weights, update);
 }
 
-Deno.test("loadCheckpoint() puts changed rows on top of their base, to the last bit", () =>
+Deno.test("loadCheckpoint() puts changed embeddings on top of their base, to the last bit", () =>
   withRowCheckpoint((at) => {
     const wanted = adaptRows(at, [2, 64, 127]);
     const found = loadCheckpoint(at("adapted"));
@@ -33,7 +37,9 @@ Deno.test("loadCheckpoint() puts changed rows on top of their base, to the last 
     assertEquals(found.weights, wanted);
     assertEquals([...found.adapted?.rows ?? []], [2, 64, 127]);
     for (const [name, values] of base.weights) {
-      if (name !== ROW_KEYS && name !== ROW_VALUES) assertEquals(found.weights.get(name), values, name);
+      if (name !== EMBEDDING_KEYS && name !== EMBEDDING_VALUES) {
+        assertEquals(found.weights.get(name), values, name);
+      }
     }
     assertEquals(checkpointDirectory(at("adapted")), at("adapted"));
     assertEquals(found.state.step, base.state.step);
@@ -48,7 +54,7 @@ Deno.test("loadCheckpoint() puts changed coordinates on top of their base, to th
   withRowCheckpoint(async (at) => {
     const base = loadCheckpoint(at("run"));
     const { config: { model }, weights } = base;
-    const rows = new AddressRows(model);
+    const rows = new AddressEmbeddings(model);
     rows.load(weights);
     const measurements = [measured(NEW_ADDRESS, KNOWN[0], 25), measured(KNOWN[2], NEW_ADDRESS, 25)];
     const addresses = new Set([NEW_ADDRESS]);
@@ -56,17 +62,17 @@ Deno.test("loadCheckpoint() puts changed coordinates on top of their base, to th
     const wanted = new Map(weights);
     rows.save(wanted);
     Deno.mkdirSync(at("adapted"));
-    const path = at(join("adapted", DELTA_FILE));
-    const delta = rowDeltaOf(model, wanted, Uint32Array.of(5), nodes);
-    writeDelta(path, delta, { from: baseOf(base), config: model });
+    const path = at(join("adapted", UPDATE_FILE));
+    const update = embeddingUpdateOf(model, wanted, Uint32Array.of(5), nodes);
+    writeUpdate(path, update, { from: baseOf(base), config: model });
     const found = loadCheckpoint(at("adapted"));
     assertEquals(found.weights, wanted);
     assertEquals([...found.adapted?.nodes ?? []], [...nodes]);
     const pair = [NEW_ADDRESS, KNOWN[3]] as const;
     assertEquals(estimateOf({ config: model, weights: found.weights }, pair)?.isOfBoth, true);
     assertEquals(estimateOf({ config: model, weights: base.weights }, pair)?.isOfBoth, false);
-    const another = { ...delta.coordinates, nodes: Uint32Array.of(16) };
-    writeDelta(path, { ...delta, coordinates: another }, { from: baseOf(base), config: model });
+    const another = { ...update.coordinates, nodes: Uint32Array.of(16) };
+    writeUpdate(path, { ...update, coordinates: another }, { from: baseOf(base), config: model });
     assertThrows(() => loadCheckpoint(at("adapted")), FormatError, "damaged");
   }, tinyLocatedModel()));
 
@@ -80,19 +86,19 @@ Deno.test("loadCheckpoint() knows the measurements of an adaptation, and none of
     const summary = counts.summary({ origin: "", isSynthetic: null });
     const adaptation = { known: counts.table(), summary };
     const { config: { model }, weights } = checkpoint;
-    const path = at(join("adapted", DELTA_FILE));
-    const delta = rowDeltaOf(model, weights, Uint32Array.of(5));
-    writeDelta(path, delta, { from: baseOf(checkpoint), config: model, adaptation });
+    const path = at(join("adapted", UPDATE_FILE));
+    const update = embeddingUpdateOf(model, weights, Uint32Array.of(5));
+    writeUpdate(path, update, { from: baseOf(checkpoint), config: model, adaptation });
     const { trainingData } = loadCheckpoint(at("adapted"));
     assertEquals(trainingData?.summary, checkpoint.trainingData?.summary);
     assertEquals(trainingData?.adaptation?.summary, summary);
     assertEquals(trainingData?.adaptation?.known.columns, adaptation.known.columns);
     const forged = { ...adaptation, summary: { ...summary, measurements: 1.5 } };
-    writeDelta(path, delta, { from: baseOf(checkpoint), config: model, adaptation: forged });
+    writeUpdate(path, update, { from: baseOf(checkpoint), config: model, adaptation: forged });
     assertThrows(() => loadCheckpoint(at("adapted")), FormatError, "no table");
   }));
 
-Deno.test("loadCheckpoint() refuses changed rows whose base is gone or another one", () =>
+Deno.test("loadCheckpoint() refuses changed embeddings whose base is gone or another one", () =>
   withRowCheckpoint((at) => {
     adaptRows(at, [5]);
     const [checkpoint, away] = [at("run/checkpoints/step-00000003"), at("away")];
@@ -110,7 +116,7 @@ Deno.test("loadCheckpoint() refuses changed rows whose base is gone or another o
 Deno.test("loadCheckpoint() refuses a base that is forged: a path or link that adapt does not write, no checkpoint", () =>
   withRowCheckpoint((at) => {
     adaptRows(at, [5]);
-    const path = at(join("adapted", DELTA_FILE));
+    const path = at(join("adapted", UPDATE_FILE));
     const content = readSafetensors(path);
     const real = content.metadata.base;
     const [link, folder, file] = [at("link"), at("empty"), at("file")];
@@ -146,7 +152,7 @@ Deno.test("loadCheckpoint() refuses a base that is forged: a path or link that a
 Deno.test("loadCheckpoint() refuses damaged rows", () =>
   withRowCheckpoint((at) => {
     adaptRows(at, [5, 6]);
-    const path = at(join("adapted", DELTA_FILE));
+    const path = at(join("adapted", UPDATE_FILE));
     const bytes = Deno.readFileSync(path);
     for (const change of [bytes.length - 3, bytes.length - 200]) {
       Deno.writeFileSync(path, bytes.map((byte, i) => i === change ? byte ^ 1 : byte));

@@ -1,9 +1,9 @@
 import { assert, assertAlmostEquals, assertEquals, assertGreater, assertLess } from "@std/assert";
 import { MemoryRowSource } from "../../lib/data/loader/row_source.ts";
-import { AddressRows } from "../../lib/model/address_rows.ts";
-import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../../lib/model/model_config.ts";
+import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
+import { checkpointShapes, EMBEDDING_KEYS, type ModelConfig } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
-import { claimRows, fitConfig } from "../../lib/train/autosize.ts";
+import { autosized, claimRows } from "../../lib/train/autosize.ts";
 import { parseRunConfig } from "../../lib/train/run_config.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { syntheticRows } from "../data/loader/synthetic_rows.ts";
@@ -18,7 +18,7 @@ function configOf(model: Partial<ModelConfig>, passes: number, steps = 5000, spa
     model: { ...tinyConfig(), ...model },
     optim: { groups: { embedding: rule, head: rule, matrices: rule } },
     train: { steps, batchSize: 2, microBatchSize: 2, evalSequences: 2 },
-    fit: { passes, spareRows },
+    autosize: { passes, spareRows },
   });
 }
 
@@ -40,45 +40,45 @@ function numAddressesOf({ rows }: MemoryRowSource): number {
   return new Set(rows.flatMap(({ srcAddrs, dstAddrs }) => [...srcAddrs, ...dstAddrs])).size;
 }
 
-Deno.test("fitConfig() makes as many rows as the data need, and as many steps as passes say", () => {
+Deno.test("autosized() makes as many rows as the data need, and as many steps as passes say", () => {
   const config = configOf(TABLES, 2);
-  const fitted = fitConfig(config, SOURCE);
+  const sized = autosized(config, SOURCE);
   const numPairs = pairsOf(SOURCE).size;
-  const { pairVectors, prefixVectors } = fitted.model;
+  const { pairVectors, prefixVectors } = sized.model;
   assert(pairVectors && prefixVectors);
   assertGreater(pairVectors.rows, numPairs);
   assertLess(pairVectors.rows, 1.25 * numPairs + 64);
   assertLess(prefixVectors.rows, 4096);
-  assertLess(fitted.model.coordinates?.nodes ?? Infinity, 1.25 * numAddressesOf(SOURCE) + 64);
-  assertEquals(fitted.train.steps, Math.ceil(2 * NUM_MEASUREMENTS * 18 / (2 * 12)));
-  assertEquals(fitConfig(fitted, SOURCE), fitted);
+  assertLess(sized.model.coordinates?.nodes ?? Infinity, 1.25 * numAddressesOf(SOURCE) + 64);
+  assertEquals(sized.train.steps, Math.ceil(2 * NUM_MEASUREMENTS * 18 / (2 * 12)));
+  assertEquals(autosized(sized, SOURCE), sized);
 });
 
-Deno.test("fitConfig() keeps a configuration's own steps and rows where these are fewer, and 50 steps at least", () => {
+Deno.test("autosized() keeps a configuration's own steps and rows where these are fewer, and 50 steps at least", () => {
   const small = { prefixVectors: { ...TABLES.prefixVectors, rows: 32 }, pairVectors: null };
-  const fitted = fitConfig(configOf(small, 3, 700), SOURCE);
-  assertEquals([fitted.train.steps, fitted.model.prefixVectors?.rows], [700, 32]);
-  assertEquals(fitConfig(configOf(small, 0.01), SOURCE).train.steps, 50);
-  const unfitted = { ...configOf(TABLES, 3), fit: null };
-  assertEquals(fitConfig(unfitted, SOURCE), unfitted);
+  const sized = autosized(configOf(small, 3, 700), SOURCE);
+  assertEquals([sized.train.steps, sized.model.prefixVectors?.rows], [700, 32]);
+  assertEquals(autosized(configOf(small, 0.01), SOURCE).train.steps, 50);
+  const unchanged = { ...configOf(TABLES, 3), autosize: null };
+  assertEquals(autosized(unchanged, SOURCE), unchanged);
 });
 
-Deno.test("fitConfig() lets a pair be unknown as often as there are passes", () => {
+Deno.test("autosized() lets a pair be unknown as often as there are passes", () => {
   const often = { ...TABLES, pairVectors: { ...TABLES.pairVectors, dropShare: 0.9 } };
   const perPair = NUM_MEASUREMENTS / pairsOf(SOURCE).size;
   for (const steps of [3000, 6000]) {
-    const { train, model } = fitConfig(configOf(often, 4, steps), SOURCE);
+    const { train, model } = autosized(configOf(often, 4, steps), SOURCE);
     const passes = train.steps * 2 * 12 / (18 * NUM_MEASUREMENTS);
     const dropShare = model.pairVectors?.dropShare ?? NaN;
     assertAlmostEquals(passes * (1 + (perPair - 1) * dropShare), 4, 1e-6);
     assert(dropShare < 0.9);
   }
-  assertEquals(fitConfig(configOf(often, 4, 100), SOURCE).model.pairVectors?.dropShare, 0.9);
+  assertEquals(autosized(configOf(often, 4, 100), SOURCE).model.pairVectors?.dropShare, 0.9);
 });
 
-Deno.test("fitConfig() makes no more rows than fit a buffer of any adapter", () => {
+Deno.test("autosized() makes no more rows than fit a buffer of any adapter", () => {
   const rowsOf = (width: number) => {
-    const { prefixVectors, pairVectors } = fitConfig(
+    const { prefixVectors, pairVectors } = autosized(
       configOf({
         width,
         prefixVectors: TABLES.prefixVectors,
@@ -98,19 +98,19 @@ Deno.test("fitConfig() makes no more rows than fit a buffer of any adapter", () 
   assertEquals(rowsOf(4 * Math.floor(2 ** 23 / (prefixes + pairs))), [prefixes, pairs], "as many as fit");
 });
 
-Deno.test("fitConfig() gives pairs no rows where they are measured seldom", () => {
+Deno.test("autosized() gives pairs no rows where they are measured seldom", () => {
   const seldom = new MemoryRowSource(syntheticRows(1, 200, 5));
-  assertEquals(fitConfig(configOf(TABLES, 3), seldom).model.pairVectors, null);
+  assertEquals(autosized(configOf(TABLES, 3), seldom).model.pairVectors, null);
 });
 
 Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; again it adds nothing", () => {
-  const { model } = fitConfig(configOf(TABLES, 1), SOURCE);
+  const { model } = autosized(configOf(TABLES, 1), SOURCE);
   const weights = initialParameters(model, 1);
   claimRows(model, weights, SOURCE);
   for (const [name, [rows, columns]] of checkpointShapes(model)) {
     assertEquals(weights.get(name)?.length, rows * columns, name);
   }
-  const rows = new AddressRows(model);
+  const rows = new AddressEmbeddings(model);
   rows.load(weights);
   assertEquals(rows.numPairs, pairsOf(SOURCE).size);
   assertEquals(rows.coordinates?.numNodes, numAddressesOf(SOURCE));
@@ -119,16 +119,16 @@ Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; aga
     rows.claimNode(addressBytes(text))
   );
   assert(rows.coordinates?.estimate(a, b), "an estimate of a known pair");
-  const keys = weights.get(ROW_KEYS)?.slice();
+  const keys = weights.get(EMBEDDING_KEYS)?.slice();
   claimRows(model, weights, SOURCE);
-  assertEquals(weights.get(ROW_KEYS), keys);
+  assertEquals(weights.get(EMBEDDING_KEYS), keys);
 });
 
-Deno.test("fitConfig() lowers the rank of coordinates where nodes are many", () => {
+Deno.test("autosized() lowers the rank of coordinates where nodes are many", () => {
   const ranks = [2, 40, 400].map((numSources) => {
     const source = new MemoryRowSource(syntheticRows(1, numSources, 60));
     const coordinates = { nodes: 2 ** 20, rank: 64, folds: 4, dropShare: 0 };
-    return fitConfig(configOf({ ...TABLES, coordinates }, 1), source).model.coordinates?.rank ?? NaN;
+    return autosized(configOf({ ...TABLES, coordinates }, 1), source).model.coordinates?.rank ?? NaN;
   });
   assertEquals(ranks[0], 64);
   assertGreater(ranks[1], ranks[2]);
@@ -139,14 +139,14 @@ Deno.test("claimRows() leaves a full table full", () => {
   const model = { ...configOf(TABLES, 1).model, pairVectors: { ...TABLES.pairVectors, rows: 16 } };
   const weights = initialParameters(model, 1);
   claimRows(model, weights, SOURCE);
-  const rows = new AddressRows(model);
+  const rows = new AddressEmbeddings(model);
   rows.load(weights);
   assertEquals(rows.numPairs, 16);
 });
 
-Deno.test("fitConfig() leaves as many rows and nodes again for addresses of adaptations, unless told otherwise", () => {
+Deno.test("autosized() leaves as many rows and nodes again for addresses of adaptations, unless told otherwise", () => {
   const [none, default1, three] = [0, undefined, 3].map((spareRows) =>
-    fitConfig(parseRunConfig({ ...configOf(TABLES, 2), fit: { passes: 2, spareRows } }), SOURCE).model
+    autosized(parseRunConfig({ ...configOf(TABLES, 2), autosize: { passes: 2, spareRows } }), SOURCE).model
   );
   const sizes = ({ prefixVectors, pairVectors, coordinates }: ModelConfig) => [
     prefixVectors?.rows ?? NaN,
@@ -164,7 +164,7 @@ Deno.test("fitConfig() leaves as many rows and nodes again for addresses of adap
   }
 });
 
-Deno.test("fitConfig() gives spare rows only what the data leave of a buffer", () => {
+Deno.test("autosized() gives spare rows only what the data leave of a buffer", () => {
   const model = {
     ...TABLES,
     width: 2 ** 15,
@@ -172,7 +172,7 @@ Deno.test("fitConfig() gives spare rows only what the data leave of a buffer", (
     pairVectors: { ...TABLES.pairVectors, history: false },
   };
   const [none, spare] = [0, 8].map((spareRows) =>
-    fitConfig(configOf(model, 2, 5000, spareRows), SOURCE).model
+    autosized(configOf(model, 2, 5000, spareRows), SOURCE).model
   );
   const [a, b] = [none, spare].map((of) => [of.prefixVectors?.rows ?? NaN, of.pairVectors?.rows ?? NaN]);
   assert(b[0] >= a[0] && b[1] >= a[1] && b[0] + b[1] > a[0] + a[1] && b[0] + b[1] <= 1024, `${a} ${b}`);

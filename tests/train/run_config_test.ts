@@ -11,6 +11,7 @@ import {
   withTotalTokens,
 } from "../../lib/train/run_config.ts";
 import { PRESETS } from "../../lib/train/presets.ts";
+import { configOfVersion1 } from "./version_1.ts";
 
 Deno.test("loadConfig() takes every preset", () => {
   for (const name of PRESETS.keys()) {
@@ -85,6 +86,39 @@ Deno.test("former names of presets are taken, with one line that names the new o
   }
 });
 
+Deno.test("former names of keys are taken: in files, in those that extend a preset, with --set, and in checkpoints", () => {
+  const demo = loadConfig("demo");
+  const [passes, share] = [demo.autosize?.passes, demo.data.staleHistoryShare];
+  assert(passes !== undefined && share > 0);
+  const former = configOfVersion1(demo);
+  assert("fit" in former && "staleRecallShare" in former.data && !("autosize" in former));
+  assertEquals(parseRunConfig(former), demo);
+  assertEquals(parseRunConfig({ ...former, fit: null }).autosize, null);
+  const sets = ["fit.passes=7", "data.staleRecallShare=0.5"];
+  const wanted = loadConfig("demo", ["autosize.passes=7", "data.staleHistoryShare=0.5"]);
+  assertEquals([wanted.autosize?.passes, wanted.data.staleHistoryShare], [7, 0.5]);
+  assertEquals(loadConfig("demo", sets), wanted);
+  assertEquals(loadConfig("demo", ["fit=null"]).autosize, null);
+  const folder = Deno.makeTempDirSync();
+  const load = (config: unknown) => {
+    Deno.writeTextFileSync(`${folder}/run.json`, JSON.stringify(config));
+    return loadConfig(`${folder}/run.json`);
+  };
+  try {
+    assertEquals(load(former), demo);
+    assertEquals(load({ extends: "demo", fit: { passes: 7 }, data: { staleRecallShare: 0.5 } }), wanted);
+    assertEquals(load({ extends: "demo", fit: null }).autosize, null);
+    const twice = assertThrows(() => load({ ...former, autosize: null }), ConfigError, "beside autosize");
+    assertEquals([twice.keyPath, twice.message.split("\n").length], ["fit", 1]);
+    const both = { ...former, data: { ...former.data, staleHistoryShare: 0 } };
+    assertThrows(() => load(both), ConfigError, "data.staleRecallShare: found it beside staleHistoryShare");
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+  assertThrows(() => loadConfig("demo", ["fitt.passes=7"]), ConfigError, "fitt");
+  assertThrows(() => loadConfig("demo", ["fit.passes=many"]), ConfigError, "autosize.passes");
+});
+
 /** A value that the key of a value may have too, another where one is known. */
 function otherValue(json: string): string {
   const value: unknown = JSON.parse(json);
@@ -111,7 +145,7 @@ const VALUES: Record<string, string> = {
   "train.rttDistanceWeights": "[0.5,0.25]",
   "model.prefixVectors.seed": "3",
   "model.pairVectors.seed": "3",
-  "fit.rowsPerKey": "2",
+  "autosize.rowsPerKey": "2",
   "model.rttEncoding": '"log"',
 };
 

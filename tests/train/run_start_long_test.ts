@@ -19,6 +19,7 @@ import {
   TrainingRuns,
   writeTrainingRows,
 } from "./training_runs.ts";
+import { toVersion1 } from "./version_1.ts";
 
 const folder = new TemporaryFolder();
 const runs = new TrainingRuns(folder.path);
@@ -112,6 +113,28 @@ Deno.test("train --init-from starts a new run with the weights, and with nothing
   assertLess(first["train/loss"] ?? Infinity, 0.8 * (metricsOf(reference)[0]["train/loss"] ?? 0));
   const repeated = await runs.train(run, KEEP_ALL, ...more);
   assertStringIncludes(repeated.stdout, "the run is complete");
+});
+
+Deno.test("train resumes a checkpoint of format version 1, and starts from its weights, bit by bit", async () => {
+  const settings = {
+    ...KEEP_ALL,
+    "model.prefixVectors": '{"rows":512,"seed":0,"dropShare":0.1}',
+    "model.pairVectors": '{"rows":512,"seed":0,"dropShare":0.1,"history":true}',
+  };
+  const train = async (name: string, ...more: string[]) => {
+    const run = folder.at(name);
+    const { code, stderr } = await runs.train(run, settings, "--steps", "14", ...more);
+    assertEquals(code, 0, stderr);
+    return run;
+  };
+  const whole = await train("version 2");
+  const from = (run: string) => ["--init-from", checkpointOf(run, 7)];
+  const initial = await train("from version 2", ...from(whole));
+  toVersion1(checkpointOf(whole, 7));
+  const resumed = await train("resumed version 1", "--resume-from", checkpointOf(whole, 7));
+  assertEquals(metricsOf(resumed), afterStep(metricsOf(whole), 7));
+  assertEquals(tensorHashes(resumed, 14), tensorHashes(whole, 14));
+  assertEquals(metricsOf(await train("from version 1", ...from(whole))), metricsOf(initial));
 });
 
 Deno.test("train refuses starts that do not fit, in one line", async () => {

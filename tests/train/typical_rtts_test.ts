@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { NO_ROW } from "../../lib/model/row_table.ts";
+import { NO_ROW } from "../../lib/model/embedding_table.ts";
 import { TypicalRtts } from "../../lib/train/autosize.ts";
 
 Deno.test("TypicalRtts has the lower median of few RTTs, whichever way they were measured", () => {

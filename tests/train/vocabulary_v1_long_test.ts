@@ -93,10 +93,10 @@ Deno.test("what needs vocabulary v2 refuses a model of v1 in one line", async ()
       [["query", "sample", ...of], "vocabulary v1, expected v2"],
       [["query", "destinations", ...of, "--src", "10.0.0.1", "--rtt", "20"], "vocabulary v1, expected v2"],
       [["score", ...of, "--input", measurements, "--output", folder.at("s.parquet")], "v1, expected v2"],
-      [["adapt", ...of, "--input", measurements, "--output", folder.at("a")], "no rows of addresses"],
+      [["adapt", ...of, "--input", measurements, "--output", folder.at("a")], "no address embeddings"],
       [
         ["eval", ...of, "--data", runs.data, "--output", folder.at("e"), "--adapt", "2"],
-        "no rows of addresses",
+        "no address embeddings",
       ],
       [
         ["eval", "--all-splits", measurements, "--config", "v1-100m", "--output", folder.at("all")],

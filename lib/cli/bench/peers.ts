@@ -162,7 +162,7 @@ async function sendModel(
   }
 }
 
-/** A configuration without the options that peers do not have: learned rows, shifted keys, weights of the loss, f16. */
+/** A configuration without the options that peers do not have: address embeddings, shifted keys, loss weights, f16. */
 export function comparableConfig(config: RunConfig): RunConfig {
   const { model, train } = config;
   return {
@@ -176,6 +176,6 @@ export function comparableConfig(config: RunConfig): RunConfig {
       byteVectors: "random",
     },
     train: { ...train, dtype: "f32", rttByteWeight: 1, rttDistanceWeights: null },
-    fit: null,
+    autosize: null,
   };
 }

@@ -11,7 +11,8 @@ import { exists, fingerprint } from "../../io/files/inputs.ts";
 import { readManifest } from "../../io/files/manifest.ts";
 import { listCheckpoints } from "../../train/checkpoint.ts";
 import { type CountsJson, countsJson, dataJson } from "../../data/addresses/known_addresses.ts";
-import { readDelta } from "../../train/adapted_checkpoint.ts";
+import { presentNames } from "../../model/checkpoint_format.ts";
+import { readUpdate } from "../../train/adapted_checkpoint.ts";
 import { readState, readTrainingData } from "../../train/checkpoint_files.ts";
 import { readMetrics } from "../../train/metrics.ts";
 import { readSafetensorsHeader } from "../../io/tensor_files/safetensors.ts";
@@ -36,7 +37,8 @@ const SHOWN_LOSSES = 5;
  */
 export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
   const { files } = readState(folder);
-  const model = readTensorFile(join(folder, "model.safetensors"), files.model.sizeBytes);
+  const modelPath = join(folder, "model.safetensors");
+  const model = readTensorFile(modelPath, files.model.sizeBytes);
   const parameters = `${formatCount(model.numElements)} in ${model.numTensors} tensors`;
   let optimizer = "none";
   let optimizerTensors = 0;
@@ -52,7 +54,8 @@ export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
     dataFact(folder),
     ...stateFacts(folder),
   ];
-  return { kind: "checkpoint", path, facts, sections: [tensorSection(model)] };
+  const shapes = presentNames(model.shapes, model.metadata.format_version, modelPath);
+  return { kind: "checkpoint", path, facts, sections: [tensorSection(shapes)] };
 }
 
 /** The data that the checkpoint was trained on, and adapted to. */
@@ -81,7 +84,7 @@ function describeCounts({ start, end, measurements, sources, destinations }: Cou
  * @throws {FormatError} If it is damaged.
  */
 export function inspectAdapted({ path, files: [folder] }: Target): Report {
-  const { base, baseSha256, numRows, numNodes, adaptation } = readDelta(folder);
+  const { base, baseSha256, numRows, numNodes, adaptation } = readUpdate(folder);
   const counts = adaptation && countsJson(adaptation.summary);
   const manifest = join(folder, "manifest.json");
   return {
@@ -90,7 +93,10 @@ export function inspectAdapted({ path, files: [folder] }: Target): Report {
     facts: [
       ["base", base, { base, baseSha256 }],
       ["adapted to", counts ? describeCounts(counts) : "not recorded", { adaptation: counts ?? null }],
-      ["changed", `${numRows} rows, ${numNodes} nodes of coordinates`, { rows: numRows, nodes: numNodes }],
+      ["changed", `${numRows} embeddings, ${numNodes} nodes of coordinates`, {
+        rows: numRows,
+        nodes: numNodes,
+      }],
       ...(exists(manifest) ? inspectManifest({ path, files: [manifest] }).facts : []),
     ],
   };
@@ -109,7 +115,7 @@ export function inspectSafetensors({ path, files: [file] }: Target): Report {
       ["size", formatBytes(sizeBytes)],
       ["metadata", Object.keys(metadata).join(", ") || "none"],
     ],
-    sections: [tensorSection(tensors), ["metadata", entries, { metadata }]],
+    sections: [tensorSection(tensors.shapes), ["metadata", entries, { metadata }]],
   };
 }
 
@@ -143,7 +149,7 @@ interface TensorFile {
   sizeBytes: number;
   numTensors: number;
   numElements: number;
-  shapes: Record<string, number[]>;
+  shapes: ReadonlyMap<string, number[]>;
   metadata: Record<string, string>;
 }
 
@@ -158,14 +164,14 @@ function readTensorFile(path: string, wantedBytes?: number): TensorFile {
   }
   const sizes = [...shapes.values()].map((shape) => shape.reduce((product, extent) => product * extent, 1));
   const numElements = sizes.reduce((sum, size) => sum + size, 0);
-  return { sizeBytes, numTensors: sizes.length, numElements, shapes: Object.fromEntries(shapes), metadata };
+  return { sizeBytes, numTensors: sizes.length, numElements, shapes, metadata };
 }
 
-function tensorSection({ shapes }: TensorFile): Section {
-  const entries = Object.entries(shapes);
+function tensorSection(shapes: ReadonlyMap<string, number[]>): Section {
+  const entries = [...shapes];
   const width = Math.max(0, ...entries.map(([name]) => name.length)) + 2;
   return ["tensors", entries.map(([name, shape]) => `${name.padEnd(width)}[${shape.join(", ")}]`), {
-    tensors: shapes,
+    tensors: Object.fromEntries(entries),
   }];
 }
 

@@ -222,7 +222,7 @@ export function sampleContext(
   const measurements: ContextMeasurement[] = [];
   const hasQueryOrder = isDrawn(config.queryOrderShare, random);
   const sources = drawSources(row.sources, config.unknownSourceShare, random);
-  const numUnknown = drawUnknown(config.staleRecallShare, random);
+  const numUnknown = drawUnknown(config.staleHistoryShare, random);
   for (const key of arrange(keys, random)) {
     const order = hasQueryOrder ? QUERY_ORDER : FIELD_ORDERS[random.below(FIELD_ORDERS.length)];
     measurements.push(measurementOf(row, sources, key, { order, numUnknown }));

@@ -29,7 +29,7 @@ export interface SamplingConfig {
   /** Share of contexts in which random bytes replace the end of each source address, which makes the source unknown. */
   unknownSourceShare: number;
   /** Share of contexts in which history features come only from older RTTs of each pair. */
-  staleRecallShare: number;
+  staleHistoryShare: number;
 }
 
 /** Schema of the section `data`. */
@@ -48,7 +48,7 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
   maxMeasurements: z.number().int().min(1).max(65_535).nullable().default(null),
   queryOrderShare: share.default(0),
   unknownSourceShare: share.default(0),
-  staleRecallShare: share.default(0),
+  staleHistoryShare: share.default(0),
 });
 
 /** The defaults. */

@@ -67,7 +67,7 @@ function introduction(section: AdaptSection): string {
     `these ${countText(numUsable)} have enough, and ${
       countText(numAddresses)
     } were drawn. The model is adapted ` +
-    "to K of these replies of each address: only the rows of addresses are fitted. Then it predicts other " +
+    "to K of these replies of each address: only the address embeddings are fitted. Then it predicts other " +
     "replies, without context, the same for every K. Each cell has the model's number with its 95 % interval, " +
     "and below it that of the best baseline, coloured where a difference is shown. Baselines are trained again " +
     `for every K, with the same replies; their settings were chosen on ${tuned}. The intervals hold ` +

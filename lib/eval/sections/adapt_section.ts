@@ -72,7 +72,7 @@ export interface AdaptSectionOptions {
   readonly onProgress?: (phase: string, done: number, total: number) => void;
 }
 
-/** Whether a model has rows of addresses. */
+/** Whether a model has address embeddings. */
 export function canAdapt({ model }: Pick<RunConfig, "model">): boolean {
   return (model.prefixVectors?.rows ?? 0) > 0;
 }
@@ -81,7 +81,7 @@ export function canAdapt({ model }: Pick<RunConfig, "model">): boolean {
  * Refuses an adaptation that is not possible.
  *
  * @param splitBy How the rows were held out, if that is known.
- * @throws {UsageError} If the model has no rows of addresses, or the split holds out no addresses.
+ * @throws {UsageError} If the model has no address embeddings, or the split holds out no addresses.
  */
 export function requireAdaptable(
   config: Pick<RunConfig, "model">,
@@ -89,7 +89,7 @@ export function requireAdaptable(
 ): void {
   if (!canAdapt(config)) {
     throw new UsageError(
-      "Cannot use --adapt: the model has no rows of addresses, expected one with them; leave it out, or train one " +
+      "Cannot use --adapt: the model has no address embeddings, expected one with them; leave it out, or train one " +
         "with --set 'model.prefixVectors={\"rows\":65536}'",
     );
   }

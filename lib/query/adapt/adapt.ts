@@ -6,8 +6,8 @@
  */
 import { named, UserError } from "../../base/errors.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
-import { numAddressRows, ROW_KEYS } from "../../model/model_config.ts";
-import { ROW_VALUES, type RowDelta, rowDeltaOf } from "../../model/row_delta.ts";
+import { EMBEDDING_KEYS, numAddressEmbeddings } from "../../model/model_config.ts";
+import { EMBEDDING_VALUES, type EmbeddingUpdate, embeddingUpdateOf } from "../../model/embedding_update.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { fitFreeRows, type FitOptions } from "./fit.ts";
 import {
@@ -34,7 +34,7 @@ export interface AdaptOptions extends Partial<FitOptions> {
 /** The result of {@link adapt}. */
 export interface Adaptation {
   /** The rows and coordinates that changed; empty if there was nothing to fit. */
-  readonly delta: RowDelta;
+  readonly update: EmbeddingUpdate;
   /** The addresses that were fitted. */
   readonly addresses: readonly string[];
   /** The addresses without a row, since the table had no free one. */
@@ -57,13 +57,13 @@ export const ADAPT_DEFAULTS: Pick<FitOptions, "steps" | "learningRate" | "maxDri
 };
 
 /**
- * Fits the rows of addresses to measurements, and gives coordinates to addresses that training did not know. If an address
- * is adapted again, its coordinates follow from the new measurements only.
+ * Fits the address embeddings to measurements, and gives coordinates to addresses that training did not know. If an
+ * address is adapted again, its coordinates follow from the new measurements only.
  *
  * @param registry The kernels of the GPU that the fit runs on.
  * @param model The model; its weights do not change.
  * @param measurements In any order. Those without an address that is fitted are ignored.
- * @throws {UserError} If the model has no rows of addresses, or the fit fails.
+ * @throws {UserError} If the model has no address embeddings, or the fit fails.
  */
 export async function adapt(
   registry: KernelRegistry,
@@ -88,40 +88,48 @@ export async function adapt(
   const numFailed = measurements.length - replies.length;
   const said = { addresses: plan.addresses, withoutRow: plan.withoutRow, numFailed };
   if (plan.free.length === 0) {
-    const delta = changedParts(model, plan, new Float32Array());
-    return { ...said, delta, numMeasurements: 0, lossBefore: null, lossAfter: null };
+    const update = changedParts(model, plan, new Float32Array());
+    return { ...said, update, numMeasurements: 0, lossBefore: null, lossAfter: null };
   }
   const { values, lossBefore, lossAfter } = await fitFreeRows(registry, model, plan, {
     ...ADAPT_DEFAULTS,
     ...fit,
   });
-  const delta = changedParts(model, plan, values);
-  return { ...said, delta, numMeasurements: plan.measurements.length, lossBefore, lossAfter };
+  const update = changedParts(model, plan, values);
+  return { ...said, update, numMeasurements: plan.measurements.length, lossBefore, lossAfter };
 }
 
 /**
  * The free rows with their new values, the histories of their pairs with the fitted measurements, and the coordinates of
  * located addresses.
  */
-function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Float32Array): RowDelta {
+function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Float32Array): EmbeddingUpdate {
   const { width } = config;
   for (const { source, destination, rttCode, timeS } of plan.measurements) {
     if (rttCode !== null) {
-      plan.addressRows.remember(plan.addressRows.rowOfPair(source, destination), { rttCode, timeS });
+      plan.addressEmbeddings.remember(plan.addressEmbeddings.rowOfPair(source, destination), {
+        rttCode,
+        timeS,
+      });
     }
   }
-  const table = named(weights, ROW_VALUES).slice();
+  const table = named(weights, EMBEDDING_VALUES).slice();
   plan.free.forEach(({ row }, i) => table.set(values.subarray(width * i, width * (i + 1)), width * row));
-  const changed = new Map(weights).set(ROW_VALUES, table);
-  plan.addressRows.save(changed);
-  return rowDeltaOf(config, changed, Uint32Array.from(plan.free, ({ row }) => row).sort(), plan.located);
+  const changed = new Map(weights).set(EMBEDDING_VALUES, table);
+  plan.addressEmbeddings.save(changed);
+  return embeddingUpdateOf(
+    config,
+    changed,
+    Uint32Array.from(plan.free, ({ row }) => row).sort(),
+    plan.located,
+  );
 }
 
-/** @throws {UserError} If a model has no rows of addresses. */
+/** @throws {UserError} If a model has no address embeddings. */
 export function requireRows({ config, weights }: RowModel): void {
-  if (numAddressRows(config) > 0 && weights.has(ROW_KEYS)) return;
+  if (numAddressEmbeddings(config) > 0 && weights.has(EMBEDDING_KEYS)) return;
   throw new UserError(
-    "Cannot adapt the model: it has no rows of addresses, expected one with them; train one with " +
+    "Cannot adapt the model: it has no address embeddings, expected one with them; train one with " +
       "--set 'model.prefixVectors={\"rows\":65536}'",
   );
 }

@@ -6,14 +6,14 @@
 import { AddressCounts, type MeasuredData, type TrainingData } from "../../data/addresses/known_addresses.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
 import type { ModelConfig } from "../../model/model_config.ts";
-import { withRowDelta } from "../../model/row_delta.ts";
+import { withEmbeddingUpdate } from "../../model/embedding_update.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { adapt, type Adaptation, type AdaptOptions } from "./adapt.ts";
 import { type AdaptedParts, usesAddress } from "./free_rows.ts";
 
 /** A model whose rows and coordinates are adapted to measurements. */
 export class AdaptedModel {
-  /** The learned rows that differ from the base's. */
+  /** The address embeddings that differ from the base's. */
   readonly rows: Set<number>;
   /** The nodes whose coordinates differ. */
   readonly nodes: Set<number>;
@@ -59,9 +59,9 @@ export class AdaptedModel {
     options: Omit<AdaptOptions, "adapted">,
   ): Promise<Adaptation> {
     const adaptation = await adapt(registry, this, measurements, { ...options, adapted: this });
-    this.weights = withRowDelta(this.config, this.weights, adaptation.delta);
-    for (const row of adaptation.delta.rows) this.rows.add(row);
-    for (const node of adaptation.delta.coordinates.nodes) this.nodes.add(node);
+    this.weights = withEmbeddingUpdate(this.config, this.weights, adaptation.update);
+    for (const row of adaptation.update.rows) this.rows.add(row);
+    for (const node of adaptation.update.coordinates.nodes) this.nodes.add(node);
     this.#count(measurements, adaptation);
     return adaptation;
   }

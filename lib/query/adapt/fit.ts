@@ -1,5 +1,5 @@
 /**
- * Fits rows of addresses to measurements by AdamW; all other weights are frozen.
+ * Fits address embeddings to measurements by AdamW; all other weights are frozen.
  *
  * The rows that the measurements use are copied into a table of their own, free ones first. So neither memory nor time
  * depends on how many rows the model has.
@@ -7,7 +7,7 @@
  * @module
  */
 import { named, UserError } from "../../base/errors.ts";
-import type { AddressRows } from "../../model/address_rows.ts";
+import type { AddressEmbeddings } from "../../model/address_embeddings.ts";
 import { type ModelBatch, rowsOfBatch } from "../../model/batch_rows.ts";
 import {
   measurementLength,
@@ -15,13 +15,13 @@ import {
   type TokenMeasurement,
   TokenWriter,
 } from "../../data/tokens/vocab_v2.ts";
-import { addLimitRows } from "../../tensor/ops/address_rows.ts";
+import { addLimitRows } from "../../tensor/ops/address_embeddings.ts";
 import { Program } from "../../tensor/program.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
-import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../../model/model_config.ts";
+import { checkpointShapes, EMBEDDING_KEYS, type ModelConfig } from "../../model/model_config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../../model/finite.ts";
-import { ROW_VALUES } from "../../model/row_delta.ts";
-import { NO_ROW } from "../../model/row_table.ts";
+import { EMBEDDING_VALUES } from "../../model/embedding_update.ts";
+import { NO_ROW } from "../../model/embedding_table.ts";
 import { Transformer } from "../../model/transformer.ts";
 import { AdamWRowsRule } from "../../train/optim/adamw.ts";
 import { learningRateFactor, type ScheduleShape } from "../../train/optim/schedule.ts";
@@ -61,14 +61,17 @@ function fitExtent(measurements: readonly TokenMeasurement[], sequenceLength: nu
  */
 function fitBatches(
   measurements: readonly TokenMeasurement[],
-  addressRows: AddressRows,
+  addressEmbeddings: AddressEmbeddings,
   { batchSize, sequenceLength }: FitExtent,
 ): FitBatch[] {
   const sequences = sequencesOf(measurements, sequenceLength);
   const batches: FitBatch[] = [];
   for (let first = 0; first < sequences.length; first += batchSize) {
     const batch = batchOf(sequences.slice(first, first + batchSize), { batchSize, sequenceLength });
-    batches.push({ batch, rows: rowsOfBatch(batch, addressRows, { sequenceLength, isTraining: false }) });
+    batches.push({
+      batch,
+      rows: rowsOfBatch(batch, addressEmbeddings, { sequenceLength, isTraining: false }),
+    });
   }
   return batches;
 }
@@ -164,8 +167,8 @@ const NO_LIMIT = 1e30;
 /**
  * Fits the free rows to the loss of the RTTs' bytes; each measurement is a context of its own. In each step half of the
  * measurements have their times, in the next step the other half. In half of the steps pairs have no rows, so that the
- * rows of addresses are also fitted for use without them. Of more than {@link MAX_STEP_BATCHES} batches each step takes a
- * part, one after the other.
+ * address embeddings are also fitted for use without them. Of more than {@link MAX_STEP_BATCHES} batches each step takes
+ * a part, one after the other.
  *
  * @param plan At least one free row.
  * @throws {UserError} If memory does not suffice, or the rows do not stay finite.
@@ -204,12 +207,12 @@ async function fitWith(
   });
   own(fitted);
   fitted.load(table.weights());
-  const parameter = named(fitted.parameters, ROW_VALUES);
-  const gradient = named(fitted.gradients, ROW_VALUES);
+  const parameter = named(fitted.parameters, EMBEDDING_VALUES);
+  const gradient = named(fitted.gradients, EMBEDDING_VALUES);
   const rule = new AdamWRowsRule(
     gpu,
     { ...ADAMW, learningRate: options.learningRate },
-    [{ name: ROW_VALUES, parameter, gradient }],
+    [{ name: EMBEDDING_VALUES, parameter, gradient }],
     fitted.slotRows,
   );
   const anchors = gpu.tensorFrom("anchors", [numFree, width], table.starts);
@@ -259,7 +262,7 @@ async function fitWith(
   }
   const lossAfter = await meanLoss();
   const values = (await gpu.read(parameter))[0].slice(0, numFree * width);
-  const fault = faultOfTensors(new Map([[ROW_VALUES, values]]), WEIGHT_LIMIT);
+  const fault = faultOfTensors(new Map([[EMBEDDING_VALUES, values]]), WEIGHT_LIMIT);
   if (fault) throw new UserError(`Cannot adapt: after the fit ${fault}; lower --learning-rate`);
   return { values, lossBefore, lossAfter };
 }
@@ -300,14 +303,14 @@ class CompactTable {
   /** The weights of that model. */
   weights(): Map<string, Float32Array> {
     const { config: { width }, weights } = this.#model;
-    const all = weights.get(ROW_VALUES) ?? new Float32Array();
+    const all = weights.get(EMBEDDING_VALUES) ?? new Float32Array();
     const values = new Float32Array(this.#numbers.size * width);
     for (const [row, number] of this.#numbers) {
       values.set(all.subarray(row * width, (row + 1) * width), number * width);
     }
     values.set(this.starts);
     const keys = new Float32Array(2 * this.#numbers.size);
-    const changed = new Map(weights).set(ROW_VALUES, values).set(ROW_KEYS, keys);
+    const changed = new Map(weights).set(EMBEDDING_VALUES, values).set(EMBEDDING_KEYS, keys);
     const kept = checkpointShapes(this.config());
     return new Map([...changed].filter(([name]) => kept.has(name)));
   }
@@ -315,20 +318,20 @@ class CompactTable {
 
 /** The batches of the steps. Step i uses entry i modulo their number. */
 function variantsOf(plan: FreeRows, extent: FitExtent, table: CompactTable): FitBatch[][] {
-  const { measurements, addressRows } = plan;
-  const firstPair = addressRows.config.prefixVectors?.rows ?? 0;
+  const { measurements, addressEmbeddings } = plan;
+  const firstPair = addressEmbeddings.config.prefixVectors?.rows ?? 0;
   const hasTimes = measurements.some(({ timeS }) => timeS !== null);
   const turns = (hasTimes ? [0, 1] : [0]).map((turn) => {
     const shown: TokenMeasurement[] = measurements.map((measurement, i) =>
       i % 2 === turn ? measurement : { ...measurement, timeS: null }
     );
-    return fitBatches(shown, addressRows, extent).map(({ batch, rows }) => ({
+    return fitBatches(shown, addressEmbeddings, extent).map(({ batch, rows }) => ({
       batch,
       rows: table.translate(rows),
       withoutPairs: table.translate(rows.map((row) => row >= firstPair ? NO_ROW : row)),
     }));
   });
-  if (!addressRows.config.pairVectors || firstPair === 0) return turns;
+  if (!addressEmbeddings.config.pairVectors || firstPair === 0) return turns;
   return [
     ...turns,
     ...turns.map((batches) => batches.map(({ batch, withoutPairs }) => ({ batch, rows: withoutPairs }))),

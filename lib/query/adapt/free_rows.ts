@@ -5,11 +5,11 @@
  * @module
  */
 import { named } from "../../base/errors.ts";
-import { AddressRows } from "../../model/address_rows.ts";
-import { type ModelConfig, ROW_KEYS } from "../../model/model_config.ts";
+import { AddressEmbeddings } from "../../model/address_embeddings.ts";
+import { EMBEDDING_KEYS, type ModelConfig } from "../../model/model_config.ts";
 import { locateAddresses, type LocateOptions } from "./locate_addresses.ts";
-import { ROW_VALUES } from "../../model/row_delta.ts";
-import { NO_ROW } from "../../model/row_table.ts";
+import { EMBEDDING_VALUES } from "../../model/embedding_update.ts";
+import { NO_ROW } from "../../model/embedding_table.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 
@@ -26,7 +26,7 @@ export interface FreeRow {
 /** What a fit changes, and by what. */
 export interface FreeRows {
   /** The model's rows, with those claimed for the addresses. */
-  readonly addressRows: AddressRows;
+  readonly addressEmbeddings: AddressEmbeddings;
   /** In the order of the measurements. */
   readonly free: readonly FreeRow[];
   /** The measurements that use free rows. */
@@ -70,16 +70,16 @@ export function usesAddress(
 /**
  * The addresses of measurements that have no row of their own, or one of `rows`.
  *
- * @param rows Rows of addresses that training did not know.
+ * @param rows Address embeddings that training did not know.
  */
 export function unknownAddresses(
   model: RowModel,
   measurements: readonly TokenMeasurement[],
   rows: ReadonlySet<number> = new Set(),
 ): string[] {
-  const addressRows = loadedRows(model);
+  const addressEmbeddings = loadedEmbeddings(model);
   return [...addressesOf(measurements)].filter(([, address]) => {
-    const row = addressRows.rowOfAddress(address);
+    const row = addressEmbeddings.rowOfAddress(address);
     return row === NO_ROW || rows.has(row);
   }).map(([text]) => text);
 }
@@ -100,8 +100,8 @@ export async function freeRowsOf(
   options: LocateOptions & { addresses: ReadonlySet<string>; adapted: AdaptedParts },
 ): Promise<FreeRows> {
   const { addresses, adapted, ...locating } = options;
-  const known = loadedRows(model);
-  const addressRows = loadedRows(model);
+  const known = loadedEmbeddings(model);
+  const addressEmbeddings = loadedEmbeddings(model);
   const free = new Map<number, FreeRow>();
   const withoutRow: string[] = [];
   const fitted: string[] = [];
@@ -116,22 +116,22 @@ export async function freeRowsOf(
   for (const [text, address] of all) {
     if (!addresses.has(text)) continue;
     const isNew = known.rowOfAddress(address) === NO_ROW;
-    const row = addressRows.rowOfAddress(address, { claims: true });
+    const row = addressEmbeddings.rowOfAddress(address, { claims: true });
     add(row, isNew, isNew ? meanOfNearest(address, knownAddresses, values) : undefined);
     (row === NO_ROW ? withoutRow : fitted).push(text);
   }
   const chosen = measurements.filter((measurement) => usesAddress(measurement, addresses));
   for (const { source, destination } of chosen) {
     const isNew = known.rowOfPair(source, destination) === NO_ROW;
-    add(addressRows.rowOfPair(source, destination, { claims: true }), isNew);
+    add(addressEmbeddings.rowOfPair(source, destination, { claims: true }), isNew);
   }
   return {
-    addressRows,
+    addressEmbeddings,
     free: [...free.values()],
     measurements: chosen,
     addresses: fitted,
     withoutRow,
-    located: await locateAddresses(addressRows, chosen, {
+    located: await locateAddresses(addressEmbeddings, chosen, {
       ...locating,
       addresses,
       adaptedNodes: adapted.nodes,
@@ -162,14 +162,14 @@ function numShared(a: Uint8Array, b: Uint8Array): number {
 }
 
 /** The rows of a model. */
-function loadedRows({ config, weights }: RowModel): AddressRows {
-  const rows = new AddressRows(config);
+function loadedEmbeddings({ config, weights }: RowModel): AddressEmbeddings {
+  const rows = new AddressEmbeddings(config);
   rows.load(weights);
   return rows;
 }
 
 function valuesOf({ config: { width }, weights }: RowModel): (row: number) => Float32Array {
-  const values = named(weights, ROW_VALUES);
+  const values = named(weights, EMBEDDING_VALUES);
   return (row) => values.slice(row * width, (row + 1) * width);
 }
 
@@ -179,10 +179,12 @@ function valuesOf({ config: { width }, weights }: RowModel): (row: number) => Fl
  * @returns A function of addresses that gives one sentence for each without a row.
  */
 export function rowNotes(model: RowModel): (addresses: readonly Uint8Array[]) => string[] {
-  if (!model.config.prefixVectors || !model.weights.has(ROW_KEYS)) return () => [];
-  const rows = loadedRows(model);
+  if (!model.config.prefixVectors || !model.weights.has(EMBEDDING_KEYS)) return () => [];
+  const rows = loadedEmbeddings(model);
   return (addresses) =>
     addresses.filter((address) => rows.rowOfAddress(address) === NO_ROW).map((address) =>
-      `${formatAddress(address)} has no row in the model: the answer does not rest on measurements of it`
+      `${
+        formatAddress(address)
+      } has no embedding in the model: the answer does not rest on measurements of it`
     );
 }

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { AddressRows } from "../../model/address_rows.ts";
+import type { AddressEmbeddings } from "../../model/address_embeddings.ts";
 import type { LocatedNode } from "../../model/node_coordinates.ts";
-import { NO_ROW } from "../../model/row_table.ts";
+import { NO_ROW } from "../../model/embedding_table.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
@@ -31,7 +31,7 @@ export interface LocateOptions {
  * @returns The numbers of the addresses that got coordinates, ascending.
  */
 export async function locateAddresses(
-  rows: AddressRows,
+  rows: AddressEmbeddings,
   measurements: readonly TokenMeasurement[],
   { addresses, adaptedNodes, signal, onLocated }: LocateOptions & {
     addresses: ReadonlySet<string>;

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { rowDeltaOf } from "../../model/row_delta.ts";
-import { baseOf, writeDelta } from "../../train/adapted_checkpoint.ts";
+import { embeddingUpdateOf } from "../../model/embedding_update.ts";
+import { baseOf, writeUpdate } from "../../train/adapted_checkpoint.ts";
 import type { AdaptedFrom, LoadedCheckpoint } from "../../train/checkpoint_files.ts";
 import { requireRows } from "../adapt/adapt.ts";
 import { AdaptedModel } from "../adapt/adapted_model.ts";
@@ -14,7 +14,7 @@ export class AdaptedCheckpoint extends AdaptedModel {
   /** The base, which does not change. */
   readonly base: AdaptedFrom;
 
-  /** Begins with a checkpoint. @throws {UserError} If its model has no rows of addresses. */
+  /** Begins with a checkpoint. @throws {UserError} If its model has no address embeddings. */
   constructor(checkpoint: LoadedCheckpoint) {
     super(checkpoint.config.model, checkpoint.weights, checkpoint);
     requireRows(this);
@@ -24,7 +24,7 @@ export class AdaptedCheckpoint extends AdaptedModel {
   /** Writes all that differs from the base. @param path The file. */
   write(path: string): void {
     const [rows, nodes] = [this.rows, this.nodes].map((numbers) => Uint32Array.from(numbers).sort());
-    const delta = rowDeltaOf(this.config, this.weights, rows, nodes);
-    writeDelta(path, delta, { from: this.base, config: this.config, adaptation: this.adaptation });
+    const update = embeddingUpdateOf(this.config, this.weights, rows, nodes);
+    writeUpdate(path, update, { from: this.base, config: this.config, adaptation: this.adaptation });
   }
 }

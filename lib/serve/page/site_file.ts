@@ -5,7 +5,8 @@
  */
 import * as z from "zod";
 import { modelInfoSchema } from "../api/schemas.ts";
-import { FormatError } from "../../base/errors.ts";
+import { FormatError, UserError } from "../../base/errors.ts";
+import { checkFormatVersion } from "../../model/checkpoint_format.ts";
 
 /** The name of the file, beside `index.html`. */
 export const SITE_FILE = "site.json";
@@ -13,6 +14,8 @@ export const SITE_FILE = "site.json";
 export const SITE_DTYPES = ["f32", "f16"] as const;
 
 const siteSchema = z.object({
+  /** See {@link checkFormatVersion}. */
+  formatVersion: z.int().optional(),
   /** The page's information about the model; the GPU is the reader's. */
   model: modelInfoSchema,
   /** Corrects distributions: see `QuantileCalibration`; null for none. */
@@ -36,12 +39,16 @@ export type WeightFile = Site["weights"][number];
  *
  * @param text Its text.
  * @param path Its name, for errors.
+ * @throws {UserError} If it is of a later format version.
  * @throws {FormatError} If it is not a `site.json` of this version.
  */
 export function parseSite(text: string, path: string): Site {
   try {
-    return siteSchema.parse(JSON.parse(text));
+    const json = z.looseObject({}).parse(JSON.parse(text));
+    checkFormatVersion(json.formatVersion, path);
+    return siteSchema.parse(json);
   } catch (cause) {
+    if (cause instanceof UserError) throw cause;
     throw new FormatError("it does not describe a model of this version; run deno task export again", {
       path,
       cause,

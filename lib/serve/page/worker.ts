@@ -4,6 +4,7 @@
  * @module
  */
 import { UserError } from "../../base/errors.ts";
+import { presentNames } from "../../model/checkpoint_format.ts";
 import { parseModelConfig } from "../../model/model_config.ts";
 import { type ModelCheckpoint, PingModel } from "../../query/ping_model.ts";
 import { parseSite, type Site, type WeightFile } from "./site_file.ts";
@@ -47,7 +48,8 @@ async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<
       cache,
       (loadedBytes) => onBytes(doneBytes + loadedBytes, totalBytes),
     );
-    for (const [name, values] of decodeTensors(bytes, url.href)) weights.set(name, values);
+    const tensors = presentNames(decodeTensors(bytes, url.href), site.formatVersion, address.href);
+    for (const [name, values] of tensors) weights.set(name, values);
     doneBytes += file.sizeBytes;
   }
   const { step, config, model_sha256: sha256 } = site.model;

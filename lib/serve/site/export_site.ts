@@ -8,6 +8,7 @@ import { join } from "@std/path";
 import type { ModelInfo } from "../api/schemas.ts";
 import { ensure, named, UserError } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
+import { FORMAT_METADATA, FORMAT_VERSION } from "../../model/checkpoint_format.ts";
 import { faultOfTensors } from "../../model/finite.ts";
 import { checkpointShapes, parameterShapes } from "../../model/model_config.ts";
 import { writeSafetensors } from "../../io/tensor_files/safetensors.ts";
@@ -67,7 +68,13 @@ function describe(
   { info: model, calibration, dtype }: SiteContent,
   weights: Site["weights"],
 ): Site {
-  return { model, calibration: calibration && [...calibration], dtype, weights };
+  return {
+    formatVersion: FORMAT_VERSION,
+    model,
+    calibration: calibration && [...calibration],
+    dtype,
+    weights,
+  };
 }
 
 /** Entries other than parameters, such as keys and coordinates of addresses, have more digits than float16. */
@@ -76,7 +83,7 @@ function writeWeights(path: string, { checkpoint: { config, weights: tensors }, 
   const halves = new Set(dtype === "f16" ? parameterShapes(config.model).keys() : []);
   const fault = faultOfTensors(new Map([...halves].map((name) => [name, named(tensors, name)])), HALF_LIMIT);
   if (fault) throw new UserError(`Cannot export with --dtype f16: ${fault}; use --dtype f32`);
-  return writeSafetensors(path, { shapes, tensors, metadata: { format: "pt" }, halves });
+  return writeSafetensors(path, { shapes, tensors, metadata: { ...FORMAT_METADATA }, halves });
 }
 
 function withMeta(page: Uint8Array): string {

@@ -1,5 +1,5 @@
 /**
- * AdamW for a group of parameters, and for a table of learned rows: Loshchilov and Hutter, Decoupled Weight Decay
+ * AdamW for a group of parameters, and for a table of address embeddings: Loshchilov and Hutter, Decoupled Weight Decay
  * Regularization, ICLR 2019.
  *
  * @module
@@ -11,7 +11,7 @@ import type { Program } from "../../tensor/program.ts";
 import { type Tensor, tensorLength } from "../../tensor/tensor.ts";
 import type { AdamWConfig } from "./optim_config.ts";
 import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
-import { addAdamWRows } from "../../tensor/ops/address_rows.ts";
+import { addAdamWRows } from "../../tensor/ops/address_embeddings.ts";
 
 /** The rule `adamw`. */
 export class AdamWRule implements UpdateRule {
@@ -62,7 +62,7 @@ export class AdamWRule implements UpdateRule {
   }
 }
 
-/** The rule of `wpe.weight`, whose gradient is in slots. */
+/** The rule of `address_embed.weight`, whose gradient is in slots. */
 export class AdamWRowsRule extends AdamWRule {
   /**
    * @param config Its hyperparameters.

@@ -1,7 +1,7 @@
 /**
  * The optimizer's section of the run configuration.
  *
- * Parameters fall into four groups, each with its own rule: the token embedding, the learned rows, the output
+ * Parameters fall into four groups, each with its own rule: the token embedding, the address embeddings, the output
  * head, and the matrices inside the blocks. See lib/train/optim/README.md.
  *
  * @module
@@ -78,7 +78,7 @@ export interface OptimConfig extends ScheduleShape {
   /** Gradients are scaled down to this global norm, 1e-9 to 1e9. */
   maxGradientNorm: number;
   /**
-   * The rules of `wte.weight` (embedding), `wpe.weight` (rows), `lm_head.weight` (head) and every weight inside the
+   * The rules of `wte.weight` (embedding), `address_embed.weight` (rows), `lm_head.weight` (head) and every weight inside the
    * blocks (matrices).
    */
   groups: { embedding: AdamWConfig; rows: AdamWConfig; head: AdamWConfig; matrices: GroupConfig };
@@ -111,6 +111,6 @@ export function parseOptimConfig(value: unknown): OptimConfig {
 /** The group that a parameter belongs to, by its name. */
 export function groupOf(parameterName: string): GroupName {
   if (parameterName.startsWith("wte.")) return "embedding";
-  if (parameterName.startsWith("wpe.")) return "rows";
+  if (parameterName.startsWith("address_embed.")) return "rows";
   return parameterName.startsWith("lm_head.") ? "head" : "matrices";
 }

@@ -11,7 +11,7 @@ import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../../lib/data/probe_rows/probe_row.ts";
 import { AdaptedCheckpoint } from "../../../lib/query/files/adapted_checkpoint.ts";
 import { AddressCounts } from "../../../lib/data/addresses/known_addresses.ts";
-import { DELTA_FILE } from "../../../lib/train/adapted_checkpoint.ts";
+import { UPDATE_FILE } from "../../../lib/train/adapted_checkpoint.ts";
 import {
   checkpointDirectory,
   loadCheckpoint,
@@ -353,7 +353,7 @@ Deno.test("inspect() says of runs and adapted checkpoints what they learned from
     counts.add(counts.id(measurement.source), counts.id(measurement.destination), measurement.timeS);
     model.adaptation = { summary: counts.summary({ origin: "", isSynthetic: null }), known: counts.table() };
     Deno.mkdirSync(at("adapted"));
-    model.write(join(at("adapted"), DELTA_FILE));
+    model.write(join(at("adapted"), UPDATE_FILE));
     const { text, json } = await look(at("adapted"));
     const adapted = "1 measurement of 1 source to 1 destination";
     assertStringIncludes(text, adapted);

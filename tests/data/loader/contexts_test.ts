@@ -353,9 +353,9 @@ Deno.test("sampleContext() gives the RTTs of a measurement's pair before it, in 
   assert(numRecalled > 100, `${numRecalled} histories`);
 });
 
-Deno.test("sampleContext() with staleRecallShare leaves out as many of the newest RTTs of all pairs of a context", () => {
+Deno.test("sampleContext() with staleHistoryShare leaves out as many of the newest RTTs of all pairs of a context", () => {
   const from = row(2000);
-  const config = samplingSchema.parse({ ...only("full"), staleRecallShare: 0.5 });
+  const config = samplingSchema.parse({ ...only("full"), staleHistoryShare: 0.5 });
   const numUnknown = Array.from({ length: 200 }, (_, draw) => {
     const { measurements } = sample(from, draw, config);
     const explains = (count: number) =>

@@ -168,5 +168,5 @@ Deno.test("requireAdaptable() refuses models without rows, and splits that hold 
       "split by time, expected destination | node | probe",
     );
     const bare = { model: { ...config.model, prefixVectors: null } };
-    assertThrows(() => requireAdaptable(bare, "node"), UsageError, "the model has no rows of addresses");
+    assertThrows(() => requireAdaptable(bare, "node"), UsageError, "the model has no address embeddings");
   }));

@@ -1,6 +1,6 @@
 /**
  * Writes the token batches that `make.py` and the parity test run on, as `batches.json`: sequences of both
- * vocabularies with several contexts each, from made-up measurements, and such whose tokens have learned rows.
+ * vocabularies with several contexts each, from made-up measurements, and such whose tokens have address embeddings.
  * Run: `deno run -A make_batches.ts`.
  *
  * @module
@@ -8,7 +8,7 @@
 import { BatchLoader } from "../../../lib/data/loader/batches.ts";
 import { MemoryRowSource } from "../../../lib/data/loader/row_source.ts";
 import { type ModelBatch, rowsOfBatch } from "../../../lib/model/batch_rows.ts";
-import { numAddressRows } from "../../../lib/model/model_config.ts";
+import { numAddressEmbeddings } from "../../../lib/model/model_config.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { FLOAT64_RTT, blockOrder, WholeMeasurementWriter } from "../../../lib/data/tokens/vocab_v1.ts";
 import { syntheticRows } from "../../data/loader/synthetic_rows.ts";
@@ -20,7 +20,7 @@ const BATCH_SIZE = 2;
 const SEQUENCE_LENGTH = 64;
 /** Of batches whose tokens have rows of all kinds: of prefixes, pairs, recalls and estimates. */
 const SEEDS_OF_ROWS = [2250, 7820, 15589, 2878];
-/** The options of a model with learned rows. */
+/** The options of a model with address embeddings. */
 const LEARNED_ROWS = {
   prefixVectors: { rows: 32, seed: 3, dropShare: 0 },
   pairVectors: { rows: 16, seed: 3, dropShare: 0, history: true },
@@ -82,7 +82,7 @@ function withLearnedRows() {
     return { ...asLists(batch), addressRows: [...new Int32Array(ofTokens.buffer)] };
   });
   const lists = Object.fromEntries([...weights].map(([name, values]) => [name, [...values]]));
-  return { rows, learnedRows: { model: LEARNED_ROWS, numRows: numAddressRows(config), weights: lists } };
+  return { rows, learnedRows: { model: LEARNED_ROWS, numRows: numAddressEmbeddings(config), weights: lists } };
 }
 
 const asLists = ({ tokens, targets, lossMask, segmentStart }: ModelBatch) => ({

@@ -5,7 +5,7 @@ import type { basisJson } from "../../../lib/data/addresses/known_addresses.ts";
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
-import { DELTA_FILE } from "../../../lib/train/adapted_checkpoint.ts";
+import { UPDATE_FILE } from "../../../lib/train/adapted_checkpoint.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
 import { outputOf, runStageProcess, spawnStage } from "../../cli/process.ts";
 import { folderHashes } from "../../data/probe_rows/folder_hashes.ts";
@@ -43,7 +43,7 @@ async function succeed(args: string[], stdin?: string): Promise<Record<string, u
   return JSON.parse(stdout);
 }
 
-Deno.test("adapt writes changed rows that queries read, and the same bytes after a kill", () =>
+Deno.test("adapt writes changed embeddings that queries read, and the same bytes after a kill", () =>
   withRowCheckpoint(async (at) => {
     Deno.writeTextFileSync(at("new.jsonl"), jsonLines(newMeasurements()));
     const input = ["--input", at("new.jsonl")];
@@ -61,7 +61,7 @@ Deno.test("adapt writes changed rows that queries read, and the same bytes after
     assertEquals(refused.code, 1);
     assertStringIncludes(refused.stderr, "a run with other inputs or options did not finish there");
     await succeed(command(at, "killed", ...input, "--overwrite"));
-    assertEquals(folderHashes(at("killed"))[DELTA_FILE], folderHashes(at("adapted"))[DELTA_FILE]);
+    assertEquals(folderHashes(at("killed"))[UPDATE_FILE], folderHashes(at("adapted"))[UPDATE_FILE]);
     assert(!exists(at("killed/.work")));
 
     const question = ["--src", KNOWN[0], "--dst", NEW_ADDRESS, "--json"];
@@ -146,7 +146,7 @@ Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SI
     let log = "";
     const logged = child.stderr.pipeThrough(new TextDecoderStream())
       .pipeTo(new WritableStream({ write: (text) => void (log += text) }));
-    const hashOf = () => folderHashes(at("adapted"))[DELTA_FILE];
+    const hashOf = () => folderHashes(at("adapted"))[UPDATE_FILE];
     const published = hashOf();
     const stranger = measured("10.1.2.3", KNOWN[0], 70);
     await write(jsonLines([stranger, stranger]));
@@ -194,16 +194,16 @@ Deno.test("adapt refuses what it cannot use with one line", () =>
     await refused(command(at, "out", ...input, "--addresses", "nowhere"), 2, "it is not an address");
   }));
 
-Deno.test("query rtt says which asked addresses have no row, and only those", () =>
+Deno.test("query rtt says which asked addresses have no embedding, and only those", () =>
   withRowCheckpoint(async (at) => {
     Deno.writeTextFileSync(at("new.jsonl"), jsonLines(newMeasurements()));
     await succeed(command(at, "adapted", "--input", at("new.jsonl")));
     const notesOf = async (run: string, dst: string) => {
       const asked = ["--src", KNOWN[0], "--dst", dst, "--json"];
       const { notes = [] } = await succeed(["query", "rtt", "--checkpoint", at(run), ...asked]);
-      return (notes as string[]).filter((note) => note.includes("has no row"));
+      return (notes as string[]).filter((note) => note.includes("has no embedding"));
     };
     assertEquals(await notesOf("adapted", NEW_ADDRESS), []);
-    const note = "10.1.2.3 has no row in the model: the answer does not rest on measurements of it";
+    const note = "10.1.2.3 has no embedding in the model: the answer does not rest on measurements of it";
     assertEquals(await notesOf("adapted", "10.1.2.3"), [note]);
   }));

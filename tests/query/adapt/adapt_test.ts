@@ -3,13 +3,13 @@ import { adapt, type AdaptOptions } from "../../../lib/query/adapt/adapt.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
-import { AddressRows } from "../../../lib/model/address_rows.ts";
-import { PAIR_HISTORY, ROW_KEYS } from "../../../lib/model/model_config.ts";
+import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
+import { EMBEDDING_KEYS, PAIR_HISTORY } from "../../../lib/model/model_config.ts";
 import { Transformer } from "../../../lib/model/transformer.ts";
-import { ROW_VALUES, withRowDelta } from "../../../lib/model/row_delta.ts";
+import { EMBEDDING_VALUES, withEmbeddingUpdate } from "../../../lib/model/embedding_update.ts";
 import { HISTORY_LENGTH } from "../../../lib/model/pair_history.ts";
 import { NUM_HISTORY_RTTS } from "../../../lib/data/tokens/rtt_history.ts";
-import { NO_ROW } from "../../../lib/model/row_table.ts";
+import { NO_ROW } from "../../../lib/model/embedding_table.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import { parsePrefix } from "../../../lib/data/addresses/ip_prefix.ts";
@@ -36,12 +36,12 @@ async function adapted(
 ) {
   using gpu = await Gpu.open();
   const result = await adapt(new KernelRegistry(gpu), model, measurements, options);
-  return { result, model, weights: withRowDelta(model.config, model.weights, result.delta) };
+  return { result, model, weights: withEmbeddingUpdate(model.config, model.weights, result.update) };
 }
 
 /** The rows of an address's prefixes, and those of its pairs with the known ones. */
 function rowsOf(address: string, model: ReturnType<typeof tinyRowModel>, weights = model.weights) {
-  const rows = new AddressRows(model.config);
+  const rows = new AddressEmbeddings(model.config);
   rows.load(weights);
   const bytes = addressBytes(address);
   return {
@@ -53,7 +53,7 @@ function rowsOf(address: string, model: ReturnType<typeof tinyRowModel>, weights
 /** The rows whose values or keys differ. */
 function changedRows(model: ReturnType<typeof tinyRowModel>, weights: Map<string, Float32Array>): number[] {
   const rows = new Set<number>();
-  for (const [name, width] of [[ROW_VALUES, model.config.width], [ROW_KEYS, 2]] as const) {
+  for (const [name, width] of [[EMBEDDING_VALUES, model.config.width], [EMBEDDING_KEYS, 2]] as const) {
     const before = model.weights.get(name);
     weights.get(name)?.forEach((value, i) => {
       if (value !== before?.[i]) rows.add(Math.floor(i / width));
@@ -69,14 +69,16 @@ Deno.test("adapt() changes the rows of the unknown address and of its pairs, and
   assertEquals([result.numMeasurements, result.numFailed], [4, 1]);
   for (const [name, values] of before.weights) {
     assertSameBits(model.weights.get(name) ?? new Float32Array(), values, `${name} of the given model`);
-    if (![ROW_VALUES, ROW_KEYS, PAIR_HISTORY].includes(name)) assertEquals(weights.get(name), values);
+    if (![EMBEDDING_VALUES, EMBEDDING_KEYS, PAIR_HISTORY].includes(name)) {
+      assertEquals(weights.get(name), values);
+    }
   }
   const { prefixes, pairs } = rowsOf(NEW_ADDRESS, model, weights);
   assert([...prefixes, ...pairs].every((row) => row !== NO_ROW));
   assertEquals(rowsOf(NEW_ADDRESS, model).prefixes.slice(0, 3), prefixes.slice(0, 3), "known prefixes");
   const wanted = [prefixes[3], ...pairs].sort((a, b) => a - b);
   assertEquals(changedRows(model, weights), wanted);
-  assertEquals([...result.delta.rows], wanted);
+  assertEquals([...result.update.rows], wanted);
   // Each pair was measured once or twice, and is known by that at once.
   const histories = weights.get(PAIR_HISTORY) ?? new Float32Array();
   const remembered =
@@ -92,12 +94,12 @@ Deno.test("adapt() lets the loss of the given measurements fall, the same to the
     `${lossBefore} ${lossAfter}`,
   );
   assertEquals(second.result.lossAfter, lossAfter);
-  assertSameBits(first.result.delta.values, second.result.delta.values, "values");
+  assertSameBits(first.result.update.values, second.result.update.values, "values");
 });
 
 Deno.test("adapt() starts a new row at the mean of those that share the longest prefix with it", async () => {
   const { model, weights } = await adapted(newMeasurements(), { steps: 0 });
-  const values = weights.get(ROW_VALUES) ?? new Float32Array();
+  const values = weights.get(EMBEDDING_VALUES) ?? new Float32Array();
   const { width } = model.config;
   const row = (number: number) => values.subarray(number * width, (number + 1) * width);
   const [a, b, found] = [KNOWN[0], KNOWN[1], NEW_ADDRESS].map((address) =>
@@ -115,7 +117,7 @@ Deno.test("adapt() moves known rows that are asked for no further than it may", 
   const { width } = model.config;
   const distances = changedRows(model, weights).map((row) => {
     const [from, to] = [model.weights, weights].map((of) =>
-      of.get(ROW_VALUES)?.subarray(row * width, (row + 1) * width)
+      of.get(EMBEDDING_VALUES)?.subarray(row * width, (row + 1) * width)
     );
     return Math.hypot(...Array.from(from ?? [], (value, i) => value - (to?.[i] ?? NaN)));
   });
@@ -124,7 +126,7 @@ Deno.test("adapt() moves known rows that are asked for no further than it may", 
 
 Deno.test("adapt() leaves known addresses alone unless they are asked for", async () => {
   const { result } = await adapted([measured(KNOWN[0], KNOWN[1]), measured(KNOWN[2], KNOWN[3])]);
-  assertEquals([result.addresses, [...result.delta.rows]], [[], []]);
+  assertEquals([result.addresses, [...result.update.rows]], [[], []]);
 });
 
 Deno.test("adapt() goes on with the addresses that have rows where the table is full, and names the others", async () => {
@@ -146,20 +148,20 @@ Deno.test("adapt() refuses a model without rows", async () => {
   });
 });
 
-Deno.test("PingModel.adapt() answers from then on as a model that is loaded with the changed rows", async () => {
+Deno.test("PingModel.adapt() answers from then on as a model that is loaded with the changed embeddings", async () => {
   const { config, weights } = tinyRowModel();
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
   const model = PingModel.of(config, registry, { weights });
   const question = { src: KNOWN[0], dst: NEW_ADDRESS };
   const before = await model.rttDistribution(question);
-  const { delta } = await model.adapt(
+  const { update } = await model.adapt(
     [{ src: NEW_ADDRESS, dst: KNOWN[1], rtt: 12 }, ...newMeasurements()],
     QUICK,
   );
   const after = await model.rttDistribution(question);
   assertNotEquals(after.probabilities, before.probabilities);
-  const loaded = PingModel.of(config, registry, { weights: withRowDelta(config, weights, delta) });
+  const loaded = PingModel.of(config, registry, { weights: withEmbeddingUpdate(config, weights, update) });
   assertSameBits(
     Float32Array.from((await loaded.rttDistribution(question)).probabilities),
     Float32Array.from(after.probabilities),
@@ -222,8 +224,8 @@ Deno.test("PingModel.adapt() leaves all answers for other addresses as they were
   const question = { src: KNOWN[0], dst: measuredOne };
   const [before, own] = [await answers(), (await model.rttDistribution(question)).probabilities];
   const measurements = Array.from({ length: 24 }, (_, i) => measured(KNOWN[i % 4], measuredOne, 900 + i));
-  const { delta } = await model.adapt(measurements, QUICK);
-  assertEquals(delta.coordinates.nodes.length, 1, "it has coordinates");
+  const { update } = await model.adapt(measurements, QUICK);
+  assertEquals(update.coordinates.nodes.length, 1, "it has coordinates");
   assertNotEquals((await model.rttDistribution(question)).probabilities, own);
   (await answers()).forEach((after, i) => assertEquals(after, before[i], JSON.stringify(pairs[i])));
 });
@@ -248,5 +250,5 @@ Deno.test("adapt() takes parts of many measurements in turn, so that a step is n
     lossBefore !== null && lossAfter !== null && lossAfter < lossBefore - 0.3,
     `${lossBefore} ${lossAfter}`,
   );
-  assertSameBits(again.result.delta.values, result.delta.values, "values");
+  assertSameBits(again.result.update.values, result.update.values, "values");
 });

@@ -3,11 +3,11 @@ import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/as
 import { adapt, type AdaptOptions } from "../../../lib/query/adapt/adapt.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
-import { AddressRows } from "../../../lib/model/address_rows.ts";
-import { PAIR_HISTORY, ROW_KEYS } from "../../../lib/model/model_config.ts";
+import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
+import { EMBEDDING_KEYS, PAIR_HISTORY } from "../../../lib/model/model_config.ts";
 import { numbersOfNode } from "../../../lib/model/coordinates/coordinates.ts";
 import { coordinateEntries } from "../../../lib/model/node_coordinates.ts";
-import { ROW_VALUES, withRowDelta } from "../../../lib/model/row_delta.ts";
+import { EMBEDDING_VALUES, withEmbeddingUpdate } from "../../../lib/model/embedding_update.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import { decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
@@ -26,13 +26,13 @@ async function adapted(
   model = tinyLocatedModel(),
 ) {
   using gpu = await Gpu.open();
-  const { delta, ...result } = await adapt(new KernelRegistry(gpu), model, measurements, options);
-  const weights = withRowDelta(model.config, model.weights, delta);
-  return { result, delta, before: model, after: { config: model.config, weights } };
+  const { update, ...result } = await adapt(new KernelRegistry(gpu), model, measurements, options);
+  const weights = withEmbeddingUpdate(model.config, model.weights, update);
+  return { result, update, before: model, after: { config: model.config, weights } };
 }
 
 Deno.test("adapt() gives a new address coordinates, and changes no other number of them", async () => {
-  const { delta, before, after } = await adapted(NEAR_SECOND);
+  const { update, before, after } = await adapted(NEAR_SECOND);
   assertEquals(estimateOf(before, [NEW_ADDRESS, KNOWN[3]])?.isOfBoth, false);
   const { rttMs = NaN, isOfBoth } = estimateOf(after, [NEW_ADDRESS, KNOWN[3]]) ?? {};
   assertEquals(isOfBoth, true);
@@ -41,13 +41,13 @@ Deno.test("adapt() gives a new address coordinates, and changes no other number 
   for (const a of KNOWN) {
     for (const b of KNOWN) assertEquals(estimateOf(after, [a, b]), estimateOf(before, [a, b]));
   }
-  const [node] = delta.coordinates.nodes;
-  assertEquals(delta.coordinates.nodes.length, 1);
+  const [node] = update.coordinates.nodes;
+  assertEquals(update.coordinates.nodes.length, 1);
   const fresh = tinyLocatedModel();
   const size = { numNodes: 16, numFolds: 4, rank: 2 };
   for (const [name, values] of fresh.weights) {
     assertSameBits(before.weights.get(name) ?? new Float32Array(), values, `${name} of the given model`);
-    if ([ROW_VALUES, ROW_KEYS, PAIR_HISTORY].includes(name)) continue;
+    if ([EMBEDDING_VALUES, EMBEDDING_KEYS, PAIR_HISTORY].includes(name)) continue;
     const kept = after.weights.get(name)?.slice() ?? new Float32Array();
     if (name === "coordinates.keys") kept.fill(0, 2 * node, 2 * node + 2);
     for (const { part, start, length } of numbersOfNode(size, node)) {
@@ -92,24 +92,24 @@ Deno.test("adapt() hears a signal while it locates many addresses", async () => 
 
 Deno.test("adapt() gives no coordinates to addresses that were measured to each other only", async () => {
   const strangers = [measured("10.0.0.1", "10.0.0.2"), measured("10.0.0.2", "10.0.0.1")];
-  const { delta, result, after } = await adapted([...strangers, ...NEAR_SECOND]);
+  const { update, result, after } = await adapted([...strangers, ...NEAR_SECOND]);
   assertEquals(result.addresses.length, 3);
-  assertEquals(delta.coordinates.nodes.length, 1);
+  assertEquals(update.coordinates.nodes.length, 1);
   assertEquals(estimateOf(after, ["10.0.0.1", "10.0.0.2"])?.isOfBoth, false);
   assertEquals(estimateOf(after, ["10.0.0.1", KNOWN[0]])?.isOfBoth, false);
 });
 
 Deno.test("adapt() leaves the coordinates of training as they are, asked for or not", async () => {
   const measurements = [measured(KNOWN[0], KNOWN[1], 300), measured(KNOWN[0], KNOWN[2], 300)];
-  const { delta, result } = await adapted(measurements, { ...QUICK, addresses: [KNOWN[0]] });
-  assertEquals([result.addresses, [...delta.coordinates.nodes]], [[KNOWN[0]], []]);
+  const { update, result } = await adapted(measurements, { ...QUICK, addresses: [KNOWN[0]] });
+  assertEquals([result.addresses, [...update.coordinates.nodes]], [[KNOWN[0]], []]);
 });
 
 Deno.test("adapt() does without coordinates where the model has none", async () => {
-  const { delta, after } = await adapted(NEAR_SECOND, QUICK, tinyRowModel());
-  assertEquals(delta.coordinates.nodes.length, 0);
+  const { update, after } = await adapted(NEAR_SECOND, QUICK, tinyRowModel());
+  assertEquals(update.coordinates.nodes.length, 0);
   assertEquals(estimateOf(after, [NEW_ADDRESS, KNOWN[3]]), undefined);
-  assert(delta.rows.length > 0);
+  assert(update.rows.length > 0);
 });
 
 Deno.test("PingModel.adapt() locates an address anew by the measurements of then, and answers by it", async () => {
@@ -120,8 +120,8 @@ Deno.test("PingModel.adapt() locates an address anew by the measurements of then
   const first = await model.adapt(NEAR_SECOND, QUICK);
   const again = await model.adapt(nearFourth, QUICK);
   const alone = await adapted(nearFourth);
-  assertEquals(again.delta.coordinates, alone.delta.coordinates);
-  assert(first.delta.coordinates.values.some((value, i) => value !== again.delta.coordinates.values[i]));
+  assertEquals(again.update.coordinates, alone.update.coordinates);
+  assert(first.update.coordinates.values.some((value, i) => value !== again.update.coordinates.values[i]));
   assertEquals(
     estimateOf(model, [NEW_ADDRESS, KNOWN[1]]),
     estimateOf(alone.after, [NEW_ADDRESS, KNOWN[1]]),
@@ -148,7 +148,7 @@ Deno.test({
     for (const [name, [rows, columns]] of coordinateEntries(config.coordinates)) {
       weights.set(name, new Float32Array(rows * columns));
     }
-    const rows = new AddressRows(config);
+    const rows = new AddressEmbeddings(config);
     rows.load(weights);
     const nodes = addresses.map((address, i) => isNew(i) ? -1 : rows.claimNode(addressBytes(address)));
     const known = [...rttsMs].filter(([, [a, b]]) => !isNew(a) && !isNew(b));

@@ -1,4 +1,4 @@
-/** A checkpoint of the tiny model with rows of addresses. @module */
+/** A checkpoint of the tiny model with address embeddings. @module */
 import { join } from "@std/path";
 import { loadConfig } from "../../../lib/train/run_config.ts";
 import { writeUntrainedRun } from "../../train/untrained_run.ts";

@@ -1,10 +1,10 @@
 /** A tiny model with rows of a few addresses, and measurements of one that it does not know. @module */
-import { AddressRows } from "../../../lib/model/address_rows.ts";
-import { type ModelConfig, numAddressRows, ROW_KEYS } from "../../../lib/model/model_config.ts";
+import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
+import { EMBEDDING_KEYS, type ModelConfig, numAddressEmbeddings } from "../../../lib/model/model_config.ts";
 import { coordinateEntries } from "../../../lib/model/node_coordinates.ts";
 import type { RttEstimate } from "../../../lib/model/selected_rows.ts";
 import { initialParameters } from "../../../lib/model/parameters.ts";
-import { ROW_VALUES } from "../../../lib/model/row_delta.ts";
+import { EMBEDDING_VALUES } from "../../../lib/model/embedding_update.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { AddressCounts, type TrainingData } from "../../../lib/data/addresses/known_addresses.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
@@ -24,17 +24,17 @@ export function tinyRowModel(rows = 64): { config: ModelConfig; weights: Map<str
   const weights = initialParameters(config, 7);
   for (const values of weights.values()) values.forEach((value, i) => values[i] = value * 12);
   const random = new RandomStream(3, "rows");
-  const addressRows = new AddressRows(config);
+  const addressEmbeddings = new AddressEmbeddings(config);
   const known = KNOWN.map(addressBytes);
-  for (const source of known) for (const destination of known) addressRows.claim(source, destination);
-  addressRows.save(weights);
-  const keys = weights.get(ROW_KEYS) ?? [];
-  const values = new Float32Array(numAddressRows(config) * config.width);
+  for (const source of known) for (const destination of known) addressEmbeddings.claim(source, destination);
+  addressEmbeddings.save(weights);
+  const keys = weights.get(EMBEDDING_KEYS) ?? [];
+  const values = new Float32Array(numAddressEmbeddings(config) * config.width);
   for (let i = 0; i < values.length; i++) {
     const row = Math.floor(i / config.width);
     if (keys[2 * row] !== 0 || keys[2 * row + 1] !== 0) values[i] = random.normal();
   }
-  return { config, weights: weights.set(ROW_VALUES, values) };
+  return { config, weights: weights.set(EMBEDDING_VALUES, values) };
 }
 
 /** That model with coordinates of {@link KNOWN}, by {@link knownRttMs}. */
@@ -44,16 +44,16 @@ export function tinyLocatedModel(): ReturnType<typeof tinyRowModel> {
   for (const [name, [rows, columns]] of coordinateEntries(config.coordinates)) {
     weights.set(name, new Float32Array(rows * columns));
   }
-  const addressRows = new AddressRows(config);
-  addressRows.load(weights);
-  const nodes = KNOWN.map((address) => addressRows.claimNode(addressBytes(address)));
+  const addressEmbeddings = new AddressEmbeddings(config);
+  addressEmbeddings.load(weights);
+  const nodes = KNOWN.map((address) => addressEmbeddings.claimNode(addressBytes(address)));
   const pairs = KNOWN.flatMap((_, i) => KNOWN.slice(0, i).map((_, j) => [i, j] as const));
-  addressRows.coordinates?.fit({
+  addressEmbeddings.coordinates?.fit({
     a: Uint32Array.from(pairs, ([i]) => nodes[i]),
     b: Uint32Array.from(pairs, ([, j]) => nodes[j]),
     rttMs: Float64Array.from(pairs, ([i, j]) => knownRttMs(i, j)),
   });
-  addressRows.save(weights);
+  addressEmbeddings.save(weights);
   return { config, weights };
 }
 
@@ -67,7 +67,7 @@ export function estimateOf(
   { config, weights }: ReturnType<typeof tinyRowModel>,
   [a, b]: readonly [string, string],
 ): RttEstimate | undefined {
-  const rows = new AddressRows(config);
+  const rows = new AddressEmbeddings(config);
   rows.load(weights);
   const [from, to] = [a, b].map((address) => rows.nodeOf(addressBytes(address)));
   return rows.coordinates?.estimate(from, to);

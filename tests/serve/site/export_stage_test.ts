@@ -41,7 +41,7 @@ Deno.test("export writes the page, and weights whose size and SHA-256 the site n
     assertStringIncludes(Deno.readTextFileSync(at("site/index.html")), meta);
     const checkpoint = loadCheckpoint(at("run"));
     const { model, weights: [file], ...site } = siteIn(at("site"));
-    assertEquals(site, { calibration: null, dtype: "f32" });
+    assertEquals(site, { formatVersion: 2, calibration: null, dtype: "f32" });
     assertEquals([model.step, model.model_sha256], [3, checkpoint.state.files.model.sha256]);
     const bytes = Deno.readFileSync(at(`site/${file.path}`));
     assertEquals(file.sizeBytes, bytes.length);

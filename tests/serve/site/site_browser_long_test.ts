@@ -9,6 +9,7 @@ import { tinyLocatedModel } from "../../query/adapt/tiny_rows.ts";
 import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
 import { runStageProcess } from "../../cli/process.ts";
 import { hasBrowser, SOFTWARE_WEBGPU, TestBrowser } from "../../base/report/browser.ts";
+import { toSiteVersion1 } from "../../train/version_1.ts";
 import { StaticServer } from "./static_server.ts";
 
 const HAS_BROWSER = hasBrowser();
@@ -120,6 +121,23 @@ for (const isCalibrated of [false, true]) {
       }, isCalibrated ? { options: report } : {}),
   });
 }
+
+Deno.test({
+  name: "the model in a browser gives the same answers from a site of format version 1",
+  ignore: !HAS_BROWSER,
+  fn: () =>
+    withSite(async ({ server, browser }) => {
+      const page = await browser.newPage();
+      const ask = async (): Promise<RttApiAnswer[]> => {
+        await page.goto(server.at("/icon.svg"));
+        return await page.evaluate(`(${ASK})(${JSON.stringify(QUESTIONS)})`);
+      };
+      const wanted = await ask();
+      toSiteVersion1(server.folder);
+      assertEquals(await ask(), wanted);
+      assertEquals(server.requests.filter((path) => path === WEIGHTS).length, 2);
+    }),
+});
 
 function assertNear(found: number, wanted: number, what: string): void {
   assert(Math.abs(found - wanted) <= 1e-3 * wanted, `${what}: ${found}, expected ${wanted}`);

@@ -1,5 +1,5 @@
 /**
- * Learned rows: a large table of which a step uses few rows. Only these are added to the vectors of tokens and
+ * Address embeddings: a large table of which a step uses few rows. Only these are added to the vectors of tokens and
  * updated.
  *
  * @module

@@ -1,7 +1,7 @@
 import { assert } from "@std/assert";
-import { addAdamWRows, addLimitRows, addRows } from "../../lib/tensor/ops/address_rows.ts";
+import { addAdamWRows, addLimitRows, addRows } from "../../lib/tensor/ops/address_embeddings.ts";
 import { adamWHyper } from "../../lib/tensor/ops/adamw.ts";
-import { adamWRows, addRows as addRowsReference, addRowsBackward } from "../reference/address_rows.ts";
+import { adamWRows, addRows as addRowsReference, addRowsBackward } from "../reference/address_embeddings.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import { BUILT_IN_ULPS, expressionTolerance, sumTolerance } from "../tolerances.ts";
 import { assertClose, assertSameBits, randomIntegers, randomNormal, testOnEachDevice } from "./support.ts";

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertGreater, assertLess, assertNotEquals } from "@std/assert";
-import { AddressRows, ROWS_PER_TOKEN, type RowUse } from "../../lib/model/address_rows.ts";
-import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../../lib/model/model_config.ts";
+import { AddressEmbeddings, ROWS_PER_TOKEN, type RowUse } from "../../lib/model/address_embeddings.ts";
+import { checkpointShapes, EMBEDDING_KEYS, type ModelConfig } from "../../lib/model/model_config.ts";
 import { PairHistory, type TimedRtt } from "../../lib/model/pair_history.ts";
-import { RowCursor } from "../../lib/model/row_cursor.ts";
-import { NO_ROW, RowTable } from "../../lib/model/row_table.ts";
+import { EmbeddingCursor } from "../../lib/model/embedding_cursor.ts";
+import { EmbeddingTable, NO_ROW } from "../../lib/model/embedding_table.ts";
 import { rowsBeforeFirstByte } from "../../lib/model/selected_rows.ts";
 import { parseAddress } from "../../lib/data/addresses/ip.ts";
 import { NUM_HISTORY_RTTS, type RttHistory, rttHistoryOf } from "../../lib/data/tokens/rtt_history.ts";
@@ -35,17 +35,20 @@ function measurement(src: string, dst: string): TokenMeasurement {
   return { source: bytesOf(src), destination: bytesOf(dst), rttCode: 1234, timeS: 5 };
 }
 
-function knowing(config: ModelConfig, ...pairs: [string, string][]): AddressRows {
-  const rows = new AddressRows(config);
+function knowing(config: ModelConfig, ...pairs: [string, string][]): AddressEmbeddings {
+  const rows = new AddressEmbeddings(config);
   for (const [src, dst] of pairs) rows.claim(bytesOf(src), bytesOf(dst));
   return rows;
 }
 
 /** The rows of each token of a measurement in some order of its fields. */
-function read(rows: AddressRows, { src, dst, order = 0 }: { src: string; dst: string; order?: number }) {
+function read(
+  rows: AddressEmbeddings,
+  { src, dst, order = 0 }: { src: string; dst: string; order?: number },
+) {
   const tokens = new Uint16Array(64);
   const length = new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[order]);
-  const cursor = new RowCursor(rows);
+  const cursor = new EmbeddingCursor(rows);
   const found = new Uint32Array(ROWS_PER_TOKEN);
   return [...tokens.subarray(0, length)].map((token) => {
     cursor.read(token, found, 0);
@@ -57,7 +60,7 @@ const [A, B, C] = ["192.0.2.1", "198.51.100.7", "192.0.2.9"];
 /** Tokens of a measurement in the first order: start, source, destination, RttStart, two bytes, time. */
 const RTT_PLACES = [11, 12];
 
-Deno.test("AddressRows: each byte of IPv4 addresses has a row, and the two tokens before RTT bytes the pair's", () => {
+Deno.test("AddressEmbeddings: each byte of IPv4 addresses has a row, and the two tokens before RTT bytes the pair's", () => {
   const found = read(knowing(rowsConfig(), [A, B]), { src: A, dst: B });
   const counts = found.map(({ rows }) => rows.length);
   assertEquals(counts.slice(0, 14), [0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 0]);
@@ -68,19 +71,19 @@ Deno.test("AddressRows: each byte of IPv4 addresses has a row, and the two token
   assertEquals(distinct.size, 8);
 });
 
-Deno.test("AddressRows: of pairs that are not known, RTTs are predicted from the rows of both addresses", () => {
+Deno.test("AddressEmbeddings: of pairs that are not known, RTTs are predicted from the rows of both addresses", () => {
   const found = read(knowing(rowsConfig(), [A, C], [C, B]), { src: A, dst: B });
   const [sourceRow, destinationRow] = [found[5].rows[0], found[10].rows[0]];
   for (const place of RTT_PLACES) assertEquals(found[place].rows, [sourceRow, destinationRow]);
 });
 
-Deno.test("AddressRows: each byte of IPv6 addresses has a row too", () => {
+Deno.test("AddressEmbeddings: each byte of IPv6 addresses has a row too", () => {
   const [src, dst] = ["2001:db8::1", "2001:db8:1::2"];
   const found = read(knowing(rowsConfig(), [src, dst]), { src, dst });
   assertEquals(found.slice(2, 18).map(({ rows }) => rows.length), new Array(16).fill(1));
 });
 
-Deno.test("AddressRows: an address not claimed has the rows of the prefixes that it shares, its pair none", () => {
+Deno.test("AddressEmbeddings: an address not claimed has the rows of the prefixes that it shares, its pair none", () => {
   const rows = knowing(rowsConfig(), [A, B]);
   const known = read(rows, { src: A, dst: B });
   const found = read(rows, { src: C, dst: B });
@@ -89,14 +92,14 @@ Deno.test("AddressRows: an address not claimed has the rows of the prefixes that
   assertEquals(found[11].rows, [known[4].rows[0], known[10].rows[0]]);
 });
 
-Deno.test("AddressRows: a pair has one row both ways, other pairs of the same addresses others", () => {
+Deno.test("AddressEmbeddings: a pair has one row both ways, other pairs of the same addresses others", () => {
   const rows = knowing(rowsConfig(), [A, B], [A, C], [B, C]);
   const pairRow = (src: string, dst: string) => read(rows, { src, dst })[11].rows[0];
   assertEquals(pairRow(A, B), pairRow(B, A));
   assertEquals(new Set([pairRow(A, B), pairRow(A, C), pairRow(B, C)]).size, 3);
 });
 
-Deno.test("AddressRows: in every order of the fields rows say only what is written before", () => {
+Deno.test("AddressEmbeddings: in every order of the fields rows say only what is written before", () => {
   const rows = knowing(rowsConfig(), [A, B]);
   FIELD_ORDERS.forEach((fields, order) => {
     const found = read(rows, { src: A, dst: B, order });
@@ -109,8 +112,8 @@ Deno.test("AddressRows: in every order of the fields rows say only what is writt
   });
 });
 
-Deno.test("AddressRows: any tokens in any order are read, without rows that they do not say", () => {
-  const cursor = new RowCursor(knowing(rowsConfig(), [A, B]));
+Deno.test("AddressEmbeddings: any tokens in any order are read, without rows that they do not say", () => {
+  const cursor = new EmbeddingCursor(knowing(rowsConfig(), [A, B]));
   const found = new Uint32Array(ROWS_PER_TOKEN);
   const odd = [BYTE_BASE + 192, 8, BYTE_BASE, 1, BYTE_BASE + 192, 8, BYTE_BASE, 3, 0, BYTE_BASE, 10, 8, 8];
   const counts = odd.map((token) => {
@@ -120,10 +123,10 @@ Deno.test("AddressRows: any tokens in any order are read, without rows that they
   assertEquals(counts, [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
 });
 
-Deno.test("RowCursor.clone() goes on by itself", () => {
+Deno.test("EmbeddingCursor.clone() goes on by itself", () => {
   const rows = knowing(rowsConfig(), [A, B]);
   const whole = read(rows, { src: A, dst: B });
-  const cursor = new RowCursor(rows);
+  const cursor = new EmbeddingCursor(rows);
   const found = new Uint32Array(ROWS_PER_TOKEN);
   const readOn = (some: typeof cursor, from: number, end: number) =>
     whole.slice(from, end).map(({ token }) => {
@@ -136,12 +139,12 @@ Deno.test("RowCursor.clone() goes on by itself", () => {
   assertEquals(readOn(copy, 4, 14), whole.slice(4, 14).map(({ rows }) => rows));
 });
 
-Deno.test("RowCursor.clone() histories what was read before it and by itself, as its origin does", () => {
+Deno.test("EmbeddingCursor.clone() remembers what was read before it and by itself, as its origin does", () => {
   const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: true } });
-  const rows = new AddressRows(config);
+  const rows = new AddressEmbeddings(config);
   const [found, tokens] = [new Uint32Array(ROWS_PER_TOKEN), new Uint16Array(64)];
   /** Reads measurements, and tells the rows before the last one's RTT. */
-  const readOn = (cursor: RowCursor, ...rttCodes: number[]) => {
+  const readOn = (cursor: EmbeddingCursor, ...rttCodes: number[]) => {
     let before: number[] = [];
     for (const rttCode of rttCodes) {
       const length = new TokenWriter(tokens).write({ ...measurement(A, B), rttCode }, FIELD_ORDERS[0]);
@@ -151,8 +154,8 @@ Deno.test("RowCursor.clone() histories what was read before it and by itself, as
     }
     return before;
   };
-  const readAll = (...rttCodes: number[]) => readOn(new RowCursor(rows), ...rttCodes);
-  const origin = new RowCursor(rows);
+  const readAll = (...rttCodes: number[]) => readOn(new EmbeddingCursor(rows), ...rttCodes);
+  const origin = new EmbeddingCursor(rows);
   readOn(origin, 0x1400, 0x1400, 0x1500);
   const [one, other] = [origin.clone(), origin.clone()];
   assertEquals(readOn(one, 0x1600, 0x1600, 0x2600), readAll(0x1400, 0x1400, 0x1500, 0x1600, 0x1600, 0x2600));
@@ -161,7 +164,7 @@ Deno.test("RowCursor.clone() histories what was read before it and by itself, as
   assertEquals(readOn(other, 0x1600), readAll(0x1400, 0x1400, 0x1500, 0x1500, 0x1600));
 });
 
-Deno.test("AddressRows: training drops its share of the keys, others in each context", () => {
+Deno.test("AddressEmbeddings: training drops its share of the keys, others in each context", () => {
   const config = rowsConfig({
     prefixVectors: null,
     pairVectors: { rows: 4096, seed: 1, dropShare: 0.3, history: false },
@@ -173,7 +176,7 @@ Deno.test("AddressRows: training drops its share of the keys, others in each con
     pairs.map(([src, dst]) => {
       const tokens = new Uint16Array(64);
       new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[0]);
-      const cursor = new RowCursor(rows);
+      const cursor = new EmbeddingCursor(rows);
       tokens.subarray(0, 12).forEach((token) => cursor.read(token, found, 0, { isTraining: true, context }));
       return found.some((row) => row !== NO_ROW);
     });
@@ -191,9 +194,9 @@ function timed(...codes: number[]): TimedRtt[] {
   return codes.map((rttCode, i) => ({ rttCode, timeS: 10 * (i + 1) }));
 }
 
-Deno.test("AddressRows: what is remembered of a pair selects rows by the bytes of its codes", () => {
+Deno.test("AddressEmbeddings: what is remembered of a pair selects rows by the bytes of its codes", () => {
   const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: true } });
-  const rows = new AddressRows(config);
+  const rows = new AddressEmbeddings(config);
   const pair = rows.claim(bytesOf(A), bytesOf(B));
   const first = 128;
   const selected = (codes: readonly number[]) => codes.map((code) => code - first).filter((row) => row >= 0);
@@ -208,7 +211,7 @@ Deno.test("AddressRows: what is remembered of a pair selects rows by the bytes o
     byte: number,
     use: { isTraining: boolean; context: number; rttHistory?: RttHistory | null },
   ) => {
-    const cursor = new RowCursor(rows);
+    const cursor = new EmbeddingCursor(rows);
     const tokens = new Uint16Array(64);
     new TokenWriter(tokens).write(measurement(A, B), FIELD_ORDERS[0]);
     tokens.subarray(0, 12).forEach((token) => cursor.read(token, places, 0, use));
@@ -227,19 +230,23 @@ Deno.test("AddressRows: what is remembered of a pair selects rows by the bytes o
 });
 
 /** What rows the last measurement's RttStart has, after others in the same sequence. */
-function rowsAtEnd(rows: AddressRows, measurements: readonly TokenMeasurement[], use?: RowUse): number[] {
+function rowsAtEnd(
+  rows: AddressEmbeddings,
+  measurements: readonly TokenMeasurement[],
+  use?: RowUse,
+): number[] {
   const tokens = new Uint16Array(256);
   const writer = new TokenWriter(tokens);
   for (const each of measurements) writer.write(each, QUERY_ORDER);
   const end = tokens.lastIndexOf(RTT_START) + 1;
-  const [cursor, places] = [new RowCursor(rows), new Uint32Array(ROWS_PER_TOKEN)];
+  const [cursor, places] = [new EmbeddingCursor(rows), new Uint32Array(ROWS_PER_TOKEN)];
   for (const token of tokens.subarray(0, end)) cursor.read(token, places, 0, use);
   return [...places].filter((row) => row !== NO_ROW);
 }
 
-Deno.test("RowCursor takes the RTTs of the pair in a sequence, after those remembered, with their ages", () => {
+Deno.test("EmbeddingCursor takes the RTTs of the pair in a sequence, after those remembered, with their ages", () => {
   const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: true } });
-  const rows = new AddressRows(config);
+  const rows = new AddressEmbeddings(config);
   const pair = rows.claim(bytesOf(A), bytesOf(B));
   rows.remember(pair, { rttCode: 0x1300, timeS: 5 });
   const of = (dst: string, rttCode: number | null, timeS: number | null): TokenMeasurement => ({
@@ -296,7 +303,7 @@ Deno.test("PairHistory.rttHistory() puts newer RTTs before those that it has, an
   assertEquals(new PairHistory(1).rttHistory(0, { newer }), rttHistoryOf([8, 7, 5], 3, null));
 });
 
-Deno.test("AddressRows: training knows nothing of its share of the pairs, and of as many others only the history features", () => {
+Deno.test("AddressEmbeddings: training knows nothing of its share of the pairs, and of as many others only the history features", () => {
   const config = rowsConfig({
     prefixVectors: null,
     pairVectors: { rows: 4096, seed: 1, dropShare: 0.3, history: true },
@@ -309,7 +316,7 @@ Deno.test("AddressRows: training knows nothing of its share of the pairs, and of
   for (const [src, dst] of pairs) {
     const tokens = new Uint16Array(64);
     new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[0]);
-    const cursor = new RowCursor(rows);
+    const cursor = new EmbeddingCursor(rows);
     tokens.subarray(0, 12).forEach((token) =>
       cursor.read(token, found, 0, { isTraining: true, context: 5, rttHistory })
     );
@@ -321,10 +328,10 @@ Deno.test("AddressRows: training knows nothing of its share of the pairs, and of
   [300, 0, 210, 490].forEach((wanted, i) => assert(Math.abs(counts[i] - wanted) < 80, counts.join()));
 });
 
-Deno.test("AddressRows: without history features, an estimate by coordinates selects rows", () => {
+Deno.test("AddressEmbeddings: without history features, an estimate by coordinates selects rows", () => {
   const coordinates = { nodes: 64, rank: 2, folds: 4, dropShare: 0 };
   const config = rowsConfig({ pairVectors: null, coordinates });
-  const rows = new AddressRows(config);
+  const rows = new AddressEmbeddings(config);
   const texts = Array.from({ length: 12 }, (_, i) => `10.0.0.${i}`);
   const nodes = texts.map((text) => rows.claimNode(bytesOf(text)));
   const pairs = nodes.flatMap((a, i) => nodes.slice(i + 1).map((b, j) => ({ a, b, rttMs: 10 + i + j })));
@@ -339,11 +346,11 @@ Deno.test("AddressRows: without history features, an estimate by coordinates sel
     ...checkpointShapes(config).entries().filter(([name]) => name.startsWith("coordinates"))
       .map(([name, [height, width]]) => [name, height * width]),
   ]);
-  const loaded = new AddressRows(config);
+  const loaded = new AddressEmbeddings(config);
   loaded.load(weights);
   const places = new Uint32Array(ROWS_PER_TOKEN);
   const selectedBy = (src: string, dst: string, use?: RowUse) => {
-    const cursor = new RowCursor(loaded);
+    const cursor = new EmbeddingCursor(loaded);
     const tokens = new Uint16Array(64);
     new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[0]);
     tokens.subarray(0, 12).forEach((token) => cursor.read(token, places, 0, use));
@@ -367,7 +374,7 @@ Deno.test("AddressRows: without history features, an estimate by coordinates sel
 });
 
 Deno.test("NodeCoordinates: in training an end may be hidden, which then is as one of which nothing is known", () => {
-  const { coordinates } = new AddressRows(
+  const { coordinates } = new AddressEmbeddings(
     rowsConfig({ coordinates: { nodes: 64, rank: 2, folds: 4, dropShare: 0 } }),
   );
   assert(coordinates);
@@ -390,21 +397,21 @@ Deno.test("NodeCoordinates: in training an end may be hidden, which then is as o
   assertLess(hidden?.rttMs ?? NaN, most);
 });
 
-Deno.test("AddressRows: keys go through a checkpoint", () => {
+Deno.test("AddressEmbeddings: keys go through a checkpoint", () => {
   const config = rowsConfig();
   const rows = knowing(config, [A, B], [C, B]);
   const weights = new Map<string, Float32Array>();
   rows.save(weights);
-  const keys = weights.get(ROW_KEYS) ?? [];
+  const keys = weights.get(EMBEDDING_KEYS) ?? [];
   assertEquals(keys.length, 2 * 128);
   assert(keys.every((value) => Number.isInteger(value) && value >= 0 && value < 65_536));
-  const loaded = new AddressRows(config);
+  const loaded = new AddressEmbeddings(config);
   loaded.load(weights);
   assertEquals(read(loaded, { src: C, dst: B }), read(rows, { src: C, dst: B }));
 });
 
-Deno.test("RowTable: rows are distinct, full tables give none, keys that were not claimed are not found", () => {
-  const table = new RowTable(100, 16);
+Deno.test("EmbeddingTable: rows are distinct, full tables give none, keys that were not claimed are not found", () => {
+  const table = new EmbeddingTable(100, 16);
   const hash = (i: number, j: number) => Math.imul(i + 1, 0x9e3779b1 + j) >>> 0;
   const claimed = Array.from({ length: 16 }, (_, i) => table.row(hash(i, 0), hash(i, 2), true));
   assertEquals(claimed.toSorted((a, b) => a - b), Array.from({ length: 16 }, (_, i) => 100 + i));
@@ -414,7 +421,7 @@ Deno.test("RowTable: rows are distinct, full tables give none, keys that were no
   assertEquals(table.numOwned, 16);
 });
 
-Deno.test("AddressRows: the seed of pairs places their rows, that of prefixes theirs", () => {
+Deno.test("AddressEmbeddings: the seed of pairs places their rows, that of prefixes theirs", () => {
   const rowsOf = (prefixSeed: number, pairSeed: number) => {
     const rows = knowing(
       rowsConfig({

@@ -1,6 +1,6 @@
 /**
- * The learned rows of a model: the rows of prefixes and of pairs of addresses, and the known data about a pair's RTT.
- * lib/model/README.md describes which tokens have which rows; row_cursor.ts follows the tokens.
+ * The address embeddings of a model: those of prefixes and of pairs of addresses, and the known data about a pair's
+ * RTT. lib/model/README.md describes which tokens have which rows; embedding_cursor.ts follows the tokens.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import {
   type AddressState,
   advance,
   beginAddress,
+  EmbeddingTable,
   type Hashes,
   isChosen,
   NO_ROW,
   pairHashes,
   type PairState,
-  RowTable,
-} from "./row_table.ts";
-import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "./model_config.ts";
+} from "./embedding_table.ts";
+import { EMBEDDING_KEYS, type ModelConfig, PAIR_HISTORY } from "./model_config.ts";
 import { PairHistory, type SequenceMemory, timedHistory, type TimedRtt } from "./pair_history.ts";
 import { NodeCoordinates } from "./node_coordinates.ts";
 import type { RttEstimate } from "./selected_rows.ts";
@@ -40,29 +40,29 @@ export interface RowUse {
   readonly recent?: readonly TimedRtt[] | undefined;
 }
 
-/** The learned rows of a model. */
-export class AddressRows {
-  readonly #prefixes: RowTable | undefined;
-  readonly #pairs: RowTable | undefined;
+/** The address embeddings of a model. */
+export class AddressEmbeddings {
+  readonly #prefixes: EmbeddingTable | undefined;
+  readonly #pairs: EmbeddingTable | undefined;
   readonly #history: PairHistory | undefined;
   /** Estimates RTTs of pairs; undefined if the model has no coordinates. */
   readonly coordinates: NodeCoordinates | undefined;
 
-  /** @param config A model with learned rows. */
+  /** @param config A model with address embeddings. */
   constructor(readonly config: ModelConfig) {
     const { prefixVectors, pairVectors, coordinates } = config;
     if (coordinates) this.coordinates = new NodeCoordinates(coordinates);
     const numPrefixes = prefixVectors?.rows ?? 0;
-    if (prefixVectors) this.#prefixes = new RowTable(0, numPrefixes);
+    if (prefixVectors) this.#prefixes = new EmbeddingTable(0, numPrefixes);
     if (!pairVectors) return;
-    this.#pairs = new RowTable(numPrefixes, pairVectors.rows);
+    this.#pairs = new EmbeddingTable(numPrefixes, pairVectors.rows);
     if (pairVectors.history) this.#history = new PairHistory(pairVectors.rows);
   }
 
   /** Reads the keys and histories of a checkpoint. @param weights In the shapes of `checkpointShapes`. */
   load(weights: ReadonlyMap<string, Float32Array>): void {
-    this.#prefixes?.load(named(weights, ROW_KEYS));
-    this.#pairs?.load(named(weights, ROW_KEYS));
+    this.#prefixes?.load(named(weights, EMBEDDING_KEYS));
+    this.#pairs?.load(named(weights, EMBEDDING_KEYS));
     this.#history?.load(named(weights, PAIR_HISTORY));
     this.coordinates?.load(weights);
   }
@@ -72,7 +72,7 @@ export class AddressRows {
     const keys = new Float32Array(2 * ((this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0)));
     this.#prefixes?.save(keys);
     this.#pairs?.save(keys);
-    if (keys.length > 0) weights.set(ROW_KEYS, keys);
+    if (keys.length > 0) weights.set(EMBEDDING_KEYS, keys);
     if (this.#history) weights.set(PAIR_HISTORY, this.#history.save());
     this.coordinates?.save(weights);
   }
@@ -92,7 +92,7 @@ export class AddressRows {
     if (this.#pairs && pair !== NO_ROW) this.#history?.add(pair - this.#pairs.firstRow, rtt);
   }
 
-  /** @internal The row of `wpe.weight` of a selected row, see selected_rows.ts. */
+  /** @internal The row of `address_embed.weight` of a selected row, see selected_rows.ts. */
   selectedRow(index: number): number {
     return (this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0) + index;
   }

@@ -5,11 +5,11 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
-import { ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
+import { ROWS_PER_TOKEN } from "../../lib/model/address_embeddings.ts";
 import { type ModelBatch, rowsOfBatch } from "../../lib/model/batch_rows.ts";
 import { type ModelConfig, vocabSize } from "../../lib/model/model_config.ts";
 import { Decoder } from "../../lib/model/decoder.ts";
-import { NO_ROW } from "../../lib/model/row_table.ts";
+import { NO_ROW } from "../../lib/model/embedding_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { parseOptimConfig } from "../../lib/train/optim/optim_config.ts";
 import { Optimizer } from "../../lib/train/optim/optimizer.ts";
@@ -38,8 +38,8 @@ const CONFIG = tinyConfig({
 });
 
 function withRows(config: ModelConfig, batch: ModelBatch, isTraining = false): ReferenceBatch {
-  const addressRows = rowsOfBatch(batch, knownRows(config), { sequenceLength: T, isTraining });
-  return { ...batch, addressRows };
+  const embeddingRows = rowsOfBatch(batch, knownRows(config), { sequenceLength: T, isTraining });
+  return { ...batch, embeddingRows };
 }
 
 function weightsOf(config: ModelConfig): Map<string, Float32Array> {
@@ -63,7 +63,7 @@ function largest(values: ArrayLike<number>): number {
   return Array.from(values).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 }
 
-Deno.test("referenceBackward() is the derivative with rows of addresses", () => {
+Deno.test("referenceBackward() is the derivative with address embeddings", () => {
   const small = { width: 8, headDim: 4, mlpWidth: 12 } as unknown as ModelConfig;
   const config = { ...CONFIG, ...small };
   const batch = withRows(config, batchOf(1, 1));
@@ -87,7 +87,7 @@ testOnEachDevice(
   async ({ registry }) => {
     const batch = batchOf(2);
     const reference = withRows(CONFIG, batch);
-    const numUsed = Array.from(reference.addressRows ?? []).filter((row) => row !== NO_ROW).length;
+    const numUsed = Array.from(reference.embeddingRows ?? []).filter((row) => row !== NO_ROW).length;
     assert(numUsed > 2 * BATCH_SIZE * 8, `${numUsed} rows used`);
     const forward = referenceForward(CONFIG, tinyWeights(CONFIG), reference);
     const expected = referenceBackward(CONFIG, tinyWeights(CONFIG), reference, { forward, weight: 0.25 });
@@ -146,12 +146,12 @@ testOnEachDevice(
       const sum = forward.losses.reduce((a, b) => a + b, 0);
       assertClose(lossSum, [sum], { relative: 1e-3, absolute: 0 }, `loss ${step}`);
       const gradients = referenceBackward(CONFIG, reference.weights, ofRows, { forward, weight: 0.02 });
-      const touched = new Set(Array.from(ofRows.addressRows ?? []).filter((row) => row !== NO_ROW));
+      const touched = new Set(Array.from(ofRows.embeddingRows ?? []).filter((row) => row !== NO_ROW));
       numTouched.push(touched.size);
       reference.step(step, gradients, [...touched]);
     }
-    const updates = (await optimizer.readState()).get("wpe.weight.num_updates");
-    assertEquals(updates, Float32Array.from(reference.state.get("wpe.weight.num_updates") ?? []));
+    const updates = (await optimizer.readState()).get("address_embed.weight.num_updates");
+    assertEquals(updates, Float32Array.from(reference.state.get("address_embed.weight.num_updates") ?? []));
     assert(new Set(updates).size > 2, "rows differ in how often they were updated");
     assertEquals(numTouched.reduce((a, b) => a + b, 0), updates?.reduce((a, b) => a + b, 0));
   },
@@ -254,7 +254,7 @@ testOnEachDevice(
     const all = await modelOf(registry);
     all.zeroGradients();
     all.accumulate(batch, 0.02);
-    const wanted = (await readGradients(all)).get("wpe.weight") ?? new Float32Array();
+    const wanted = (await readGradients(all)).get("address_embed.weight") ?? new Float32Array();
     const freeRows = 20;
     const some = await Transformer.create(registry, CONFIG, {
       batchSize: BATCH_SIZE,
@@ -265,7 +265,7 @@ testOnEachDevice(
     some.zeroGradients();
     const rows = rowsOfBatch(batch, knownRows(CONFIG), { sequenceLength: T, isTraining: false });
     some.accumulate(batch, 0.02, rows);
-    assertEquals([...some.gradients.keys()], ["wpe.weight"]);
+    assertEquals([...some.gradients.keys()], ["address_embed.weight"]);
     const [gradients] = await registry.gpu.read(...some.gradients.values());
     assert(largest(gradients) > 0);
     const expected = wanted.subarray(0, freeRows * CONFIG.width);

@@ -1,55 +1,55 @@
 /**
- * The learned rows and coordinates that differ between an adapted model and its base.
+ * The address embeddings and coordinates that differ between an adapted model and its base.
  *
  * @module
  */
 import { numbersOfNode } from "./coordinates/coordinates.ts";
 import { ensure, named } from "../base/errors.ts";
-import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "./model_config.ts";
+import { EMBEDDING_KEYS, type ModelConfig, numAddressEmbeddings, PAIR_HISTORY } from "./model_config.ts";
 import { COORDINATE_KEYS, nameOfCoordinates, sizeOfCoordinates } from "./node_coordinates.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 
-/** The name of the learned rows among weights. */
-export const ROW_VALUES = "wpe.weight";
+/** The name of the address embeddings among weights. */
+export const EMBEDDING_VALUES = "address_embed.weight";
 
-/** Some learned rows of a model with their keys and values, and some nodes of its coordinates. */
-export interface RowDelta {
+/** Some address embeddings of a model with their keys and values, and some nodes of its coordinates. */
+export interface EmbeddingUpdate {
   /** Their indexes, ascending. */
   readonly rows: Uint32Array;
-  /** (rows, 2): see `AddressRows.save`. */
+  /** (rows, 2): see `AddressEmbeddings.save`. */
   readonly keys: Float32Array;
   /** (rows, C). */
   readonly values: Float32Array;
   /** (rows, K): the newest RTTs of pairs, see `PairHistory.save`; zeros for prefixes. K is 0 without histories. */
   readonly history: Float32Array;
   /** The changed coordinates. */
-  readonly coordinates: NodeDelta;
+  readonly coordinates: NodeUpdate;
 }
 
 /** Some nodes of a model's coordinates, with their keys and values. */
-export interface NodeDelta {
+export interface NodeUpdate {
   /** Their indexes, ascending. */
   readonly nodes: Uint32Array;
-  /** (nodes, 2): see `RowTable.save`. */
+  /** (nodes, 2): see `EmbeddingTable.save`. */
   readonly keys: Float32Array;
   /** (nodes, {@link numbersPerNode}), in the order of `numbersOfNode`. */
   readonly values: Float32Array;
 }
 
-/** A delta without nodes. */
-export const NO_NODES: NodeDelta = {
+/** An update without nodes. */
+export const NO_NODES: NodeUpdate = {
   nodes: new Uint32Array(),
   keys: new Float32Array(),
   values: new Float32Array(),
 };
 
-/** The numbers of a node's coordinates in a {@link NodeDelta}; 0 without coordinates. */
+/** The numbers of a node's coordinates in a {@link NodeUpdate}; 0 without coordinates. */
 export function numbersPerNode({ coordinates }: ModelConfig): number {
   if (!coordinates) return 0;
   return numbersOfNode(sizeOfCoordinates(coordinates), 0).reduce((sum, { length }) => sum + length, 0);
 }
 
-/** The first pair's row, and K of {@link RowDelta}. */
+/** The first pair's row, and K of {@link EmbeddingUpdate}. */
 export function historyShape(
   { prefixVectors, pairVectors }: ModelConfig,
 ): { firstPair: number; length: number } {
@@ -59,15 +59,15 @@ export function historyShape(
 /**
  * The weights with some rows and coordinates replaced; everything else is shared with the given weights.
  *
- * @param weights The weights of a model with learned rows.
+ * @param weights The weights of a model with address embeddings.
  */
-export function withRowDelta(
+export function withEmbeddingUpdate(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
-  delta: RowDelta,
+  update: EmbeddingUpdate,
 ): Map<string, Float32Array> {
   const copies = new Map<string, Float32Array>();
-  eachPiece(config, delta, ({ name, start, length, values, at }) => {
+  eachPiece(config, update, ({ name, start, length, values, at }) => {
     const copy = copies.get(name) ?? named(weights, name).slice();
     copies.set(name, copy);
     copy.set(values.subarray(at, at + length), start);
@@ -75,14 +75,14 @@ export function withRowDelta(
   return new Map([...weights, ...copies]);
 }
 
-/** Some rows and coordinates of weights, as a delta. @param rows Their indexes, ascending. @param nodes Likewise. */
-export function rowDeltaOf(
+/** Some rows and coordinates of weights, as an update. @param rows Their indexes, ascending. @param nodes Likewise. */
+export function embeddingUpdateOf(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
   rows: Uint32Array,
   nodes: Uint32Array = NO_NODES.nodes,
-): RowDelta {
-  const delta: RowDelta = {
+): EmbeddingUpdate {
+  const update: EmbeddingUpdate = {
     rows,
     keys: new Float32Array(2 * rows.length),
     values: new Float32Array(config.width * rows.length),
@@ -93,31 +93,31 @@ export function rowDeltaOf(
       values: new Float32Array(numbersPerNode(config) * nodes.length),
     },
   };
-  eachPiece(config, delta, ({ name, start, length, values, at }) => {
+  eachPiece(config, update, ({ name, start, length, values, at }) => {
     values.set(named(weights, name).subarray(start, start + length), at);
   });
-  return delta;
+  return update;
 }
 
-/** Some numbers of a row or node: their positions in the weights and in the delta. */
+/** Some numbers of a row or node: their positions in the weights and in the update. */
 interface Piece {
   /** The entry of the weights. */
   readonly name: string;
   readonly start: number;
   readonly length: number;
-  /** The array of the delta. */
+  /** The array of the update. */
   readonly values: Float32Array;
   readonly at: number;
 }
 
-function eachPiece(config: ModelConfig, delta: RowDelta, visit: (piece: Piece) => void): void {
-  const { rows, keys, values, history, coordinates: { nodes, ...ofNodes } } = delta;
+function eachPiece(config: ModelConfig, update: EmbeddingUpdate, visit: (piece: Piece) => void): void {
+  const { rows, keys, values, history, coordinates: { nodes, ...ofNodes } } = update;
   const { width, coordinates } = config;
   const { firstPair, length } = historyShape(config);
-  ensure(rows.every((row) => row < numAddressRows(config)), "rows of another model");
+  ensure(rows.every((row) => row < numAddressEmbeddings(config)), "rows of another model");
   rows.forEach((row, i) => {
-    visit({ name: ROW_KEYS, start: 2 * row, length: 2, values: keys, at: 2 * i });
-    visit({ name: ROW_VALUES, start: width * row, length: width, values, at: width * i });
+    visit({ name: EMBEDDING_KEYS, start: 2 * row, length: 2, values: keys, at: 2 * i });
+    visit({ name: EMBEDDING_VALUES, start: width * row, length: width, values, at: width * i });
     if (row < firstPair || length === 0) return;
     visit({ name: PAIR_HISTORY, start: length * (row - firstPair), length, values: history, at: length * i });
   });

@@ -1,5 +1,5 @@
 /**
- * Finds the learned rows of each token of a sequence, token by token; lib/model/README.md has the rules.
+ * Finds the address embeddings of each token of a sequence, token by token; lib/model/README.md has the rules.
  *
  * @module
  */
@@ -13,18 +13,18 @@ import {
   SRC_IPV6,
   VOCAB_SIZE,
 } from "../data/tokens/vocab_v2.ts";
-import { type AddressState, advance, NO_ROW, type PairState } from "./row_table.ts";
-import { type AddressRows, ROWS_PER_TOKEN, type RowUse } from "./address_rows.ts";
+import { type AddressState, advance, NO_ROW, type PairState } from "./embedding_table.ts";
+import { type AddressEmbeddings, ROWS_PER_TOKEN, type RowUse } from "./address_embeddings.ts";
 import { SequenceMemory } from "./pair_history.ts";
 import { type KnownRtt, rowsBeforeFirstByte, rowsBeforeSecondByte } from "./selected_rows.ts";
 
 const INFERENCE: RowUse = { isTraining: false, context: 0 };
-/** The first row slots of a token are for rows of addresses and of their pair, the others for selected rows. */
+/** The first slots of a token are for its addresses and their pair, the others for selected rows. */
 const NUM_OF_ADDRESSES = 3;
 
 /** Reads the tokens of a sequence and finds the rows of each. */
-export class RowCursor {
-  readonly #rows: AddressRows;
+export class EmbeddingCursor {
+  readonly #rows: AddressEmbeddings;
   #source: AddressState | undefined;
   #destination: AddressState | undefined;
   /** The address whose bytes come next. */
@@ -36,14 +36,14 @@ export class RowCursor {
   #known: KnownRtt | undefined;
   #memory = new SequenceMemory();
 
-  /** @param rows The learned rows of the model. */
-  constructor(rows: AddressRows) {
+  /** @param rows The address embeddings of the model. */
+  constructor(rows: AddressEmbeddings) {
     this.#rows = rows;
   }
 
   /** A copy that continues from here. Complete addresses do not change and are shared. */
-  clone(): RowCursor {
-    const copy = new RowCursor(this.#rows);
+  clone(): EmbeddingCursor {
+    const copy = new EmbeddingCursor(this.#rows);
     copy.#open = this.#open && { ...this.#open };
     copy.#source = this.#source === this.#open ? copy.#open : this.#source;
     copy.#destination = this.#destination === this.#open ? copy.#open : this.#destination;

@@ -1,6 +1,6 @@
 /**
- * A hash table with open addressing from keys to learned rows. Keys are hashes of prefixes and of pairs of addresses.
- * The keys of the training data claim rows, so other keys have none, and no two keys share one.
+ * A hash table with open addressing from keys to address embeddings. Keys are hashes of prefixes and of pairs of
+ * addresses. The keys of the training data claim rows, so other keys have none, and no two keys share one.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export const NO_ROW = 0xffffffff;
 const MAX_PROBES = 64;
 
 /** The rows of one kind of key. */
-export class RowTable {
+export class EmbeddingTable {
   /** For each row its key's second hash; 0 for a free row. */
   readonly #owners: Uint32Array;
 
@@ -87,7 +87,7 @@ export function ofHalves(
   return numbers;
 }
 
-/** The two hashes of a key, see `RowTable`. */
+/** The two hashes of a key, see `EmbeddingTable`. */
 export interface Hashes {
   hash1: number;
   hash2: number;
