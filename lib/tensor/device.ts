@@ -61,9 +61,10 @@ export class Gpu {
   #lost: string | undefined;
   #error: string | undefined;
   #allocatedBytes = 0;
+  readonly #reference: WeakRef<Gpu> = new WeakRef(this);
 
   private constructor(readonly device: GPUDevice, readonly info: GpuInfo) {
-    opened.add(new WeakRef(this));
+    opened.add(this.#reference);
     device.lost.then((reason) => this.#lost = reason.message || "device lost");
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
@@ -197,6 +198,7 @@ export class Gpu {
   /** Frees the device and all its memory. */
   close(): void {
     this.#blockUntilIdle();
+    opened.delete(this.#reference);
     this.device.destroy();
   }
 
