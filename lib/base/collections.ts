@@ -5,7 +5,7 @@ export function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return value;
 }
 
-// A binary heap (Knuth, TAOCP 3, 5.2.3). @module
+// A binary heap (Knuth, TAOCP 3, 5.2.3).
 
 /** A priority queue: the first item of an order is always available. */
 export class Heap<T> {
@@ -58,7 +58,7 @@ export class Heap<T> {
   }
 }
 
-// Binary search. @module
+// Binary search.
 
 /**
  * The index at which a list falls into two parts.

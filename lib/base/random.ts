@@ -234,7 +234,7 @@ export function drawDistinct(n: number, count: number, random: RandomStream): In
   return drawn;
 }
 
-// Hashing of integers. @module
+// Hashing of integers.
 
 /** A bijection of 32-bit integers whose every output bit depends on every input bit: the finaliser of MurmurHash3. */
 export function mix(value: number): number {

@@ -30,7 +30,7 @@ export function formatMs(ms: number): string {
   return ms >= 1000 ? ms.toFixed(0) : ms.toPrecision(3);
 }
 
-// The nearest known name to a mistyped one, for error messages. @module
+// The nearest known name to a mistyped one, for error messages.
 
 /**
  * The number of single-character insertions, deletions, substitutions and swaps of neighbours between two
@@ -118,7 +118,7 @@ export function formatTable(
   ).join("\n");
 }
 
-// Hosts in the notation of URLs. @module
+// Hosts in the notation of URLs.
 
 /** A host in the notation of URLs: an IPv6 address in brackets (RFC 3986, section 3.2.2). */
 export function urlHost(host: string): string {

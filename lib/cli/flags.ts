@@ -56,7 +56,7 @@ export function* splitArguments(
   }
 }
 
-// Durations as options: `90`, `90s`, `1.5h`, `1h30m`. @module
+// Durations as options: `90`, `90s`, `1.5h`, `1h30m`.
 
 const SECONDS_OF_UNIT: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600, d: 86400 };
 

@@ -16,7 +16,7 @@ import { drawDistinct, RandomStream } from "../base/random.ts";
 import type { EvalRows } from "./eval_rows.ts";
 import type { RttQuery } from "../query/query_tokens.ts";
 
-// The earlier measurements of a case's source, as far as a context may need them. @module
+// The earlier measurements of a case's source, as far as a context may need them.
 
 interface Timed {
   timeUs: number;

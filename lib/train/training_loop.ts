@@ -79,7 +79,7 @@ class StepBatches {
   }
 }
 
-// The loss on the fixed validation batches. @module
+// The loss on the fixed validation batches.
 
 /** How well a model predicts the validation batches. */
 interface ValidationResult {

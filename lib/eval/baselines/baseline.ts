@@ -111,7 +111,7 @@ export function askInOrder<Q extends BaselineQuery>(
   }
 }
 
-// Baselines that step in for each other. @module
+// Baselines that step in for each other.
 
 /** Predicts what the first of some baselines says that can say anything. */
 export class FallBackBaseline implements Baseline {
@@ -145,7 +145,7 @@ export class FallBackBaseline implements Baseline {
   }
 }
 
-// Baselines of networks whose nodes measure each other. @module
+// Baselines of networks whose nodes measure each other.
 
 /**
  * Tells a baseline of each measurement in both directions, where any node is a source and a destination: an RTT from A

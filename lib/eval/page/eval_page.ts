@@ -39,7 +39,7 @@ import { calibrationPart } from "./calibration_part.ts";
 import { findingsOf } from "./headline.ts";
 import { rttPart } from "./rtt_part.ts";
 
-// The bits of measurements by token type and by position in the context. @module
+// The bits of measurements by token type and by position in the context.
 
 const FIELDS = FIELD_ORDERS[0];
 /** Positions with fewer measurements than this share of the first one's are not drawn. */
@@ -111,7 +111,7 @@ function positionFigure({ byPosition }: ContextBits): Block {
   };
 }
 
-// How well destinations are guessed from source, RTT and time. @module
+// How well destinations are guessed from source, RTT and time.
 
 /** The section. */
 function destinationPart({ numCases, scores }: DestinationSection): Block[] {
@@ -154,7 +154,7 @@ function guessTable(scores: DestinationScores): Block[] {
   return [element("h3", titleOf(scores)), tableOf(headings, rows, "compared")];
 }
 
-// How well the model predicts that no reply comes. @module
+// How well the model predicts that no reply comes.
 
 /** Probabilities that are all below this are drawn on logarithmic axes. */
 const SMALL = 0.3;
@@ -211,7 +211,7 @@ function rowsOf(section: FailureSection): TableCell[][] {
   ];
 }
 
-// How far predictions are from the truth of a synthetic Internet. @module
+// How far predictions are from the truth of a synthetic Internet.
 
 /** The section. */
 function truthPart(section: TruthSection): Block[] {

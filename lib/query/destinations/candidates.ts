@@ -92,17 +92,19 @@ export async function candidatesOf(
     const { length } = priors[i].known;
     return { known: candidates.slice(0, length), others: candidates.slice(length) };
   });
-  const searches = chosen.map(({ known, others }) => {
-    const isEnough = massOf([...known, ...others]) >= ENOUGH_MASS;
-    return new PrefixSearch({ numBytes, top: isEnough ? 0 : known.length + numCandidates });
-  });
-  await decoders.continuePrompts(asked.map(({ prompt }) => prompt), async (decoder, ends) => {
-    for (let numTaken = 0; numTaken < maxExpansions; numTaken += NODES_AT_ONCE) {
-      signal?.throwIfAborted();
-      if (await walkOn({ decoder, ends }, searches, NODES_AT_ONCE) === 0) break;
-      onSearch?.(searches.reduce((sum, { numExpanded }) => sum + numExpanded, 0));
-    }
-  });
+  const isEnough = chosen.map(({ known, others }) => massOf([...known, ...others]) >= ENOUGH_MASS);
+  const searches = chosen.map(({ known }, i) =>
+    new PrefixSearch({ numBytes, top: isEnough[i] ? 0 : known.length + numCandidates })
+  );
+  if (!isEnough.every(Boolean)) {
+    await decoders.continuePrompts(asked.map(({ prompt }) => prompt), async (decoder, ends) => {
+      for (let numTaken = 0; numTaken < maxExpansions; numTaken += NODES_AT_ONCE) {
+        signal?.throwIfAborted();
+        if (await walkOn({ decoder, ends }, searches, NODES_AT_ONCE) === 0) break;
+        onSearch?.(searches.reduce((sum, { numExpanded }) => sum + numExpanded, 0));
+      }
+    });
+  }
   return chosen.map(({ known, others }, i) => {
     const found = searches[i].found.map(({ bytes, mass }): Candidate => {
       const address = Uint8Array.from(bytes);

@@ -59,7 +59,7 @@ import { type Answered, flat, itemsOf, type Line, linesOf, listed } from "./line
 import type { PingApi } from "./ping_api.ts";
 import { scoreMeasurements } from "./score_lines.ts";
 
-// Questions for destinations. @module
+// Questions for destinations.
 
 /**
  * Reads a question for destinations.
@@ -128,7 +128,7 @@ export async function examplesOf(model: PingModel): Promise<ModelApiAnswer["exam
   return [...examples.values()].slice(0, MAX_EXAMPLES);
 }
 
-// Work on the items of a stream, several at a time, with results in the order of the items. @module
+// Work on the items of a stream, several at a time, with results in the order of the items.
 
 /**
  * Works on items; results come as soon as those before them are there.
@@ -232,7 +232,7 @@ export class LongWork {
   }
 }
 
-// The distribution of an RTT as it is answered. @module
+// The distribution of an RTT as it is answered.
 
 /** Those that `query rtt` gives. */
 const DEFAULT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];

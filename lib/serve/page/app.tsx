@@ -16,7 +16,7 @@ import { ModelPart } from "./model_part.tsx";
 import type { PartProps } from "./part_props.ts";
 import { PingsPart } from "./pings_part.tsx";
 
-// A button that copies a link to what the page shows. @module
+// A button that copies a link to what the page shows.
 
 /** Copies; where the browser does not allow that, shows the link. */
 function CopyLink({ state }: { state: PageState }) {
@@ -42,7 +42,7 @@ function CopyLink({ state }: { state: PageState }) {
   );
 }
 
-// Where the numbers come from: the model's data. @module
+// Where the numbers come from: the model's data.
 
 /** The data in a sentence or two. */
 function describeData(data: ModelApiAnswer["data"]): string {
@@ -73,7 +73,7 @@ function DataBanner({ model: { value, isBusy } }: { model: Answer<ModelApiAnswer
   );
 }
 
-// Where the model is: loading, in this browser, or why not. @module
+// Where the model is: loading, in this browser, or why not.
 
 /** Shows the state of a model in this browser; nothing where it runs on the server. */
 function StatusArea({ opened }: { opened: OpenedApi }) {

@@ -12,7 +12,7 @@ import { RttResult, wholeQuestion } from "./rtt_result.tsx";
 import { curlGet } from "./saved_files.tsx";
 import { useAnswer } from "./use_answer.ts";
 
-// The last questions of this browser, as examples to ask again. @module
+// The last questions of this browser, as examples to ask again.
 
 /** Where the browser keeps them. */
 const KEY = "ping-llm last questions";

@@ -13,7 +13,7 @@ import { RttResult, wholeQuestion } from "./rtt_result.tsx";
 import { CsvButton, CurlButton, curlPost } from "./saved_files.tsx";
 import { useAnswer } from "./use_answer.ts";
 
-// A table of medians, coloured by how long they are; arrow keys move between its cells. @module
+// A table of medians, coloured by how long they are; arrow keys move between its cells.
 
 /** Shades of the table, from short to long; page.css has a class for each. */
 const NUM_SHADES = 7;

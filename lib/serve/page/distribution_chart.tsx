@@ -5,7 +5,7 @@ import type { RttApiAnswer } from "../api/schemas.ts";
 import { axisStyle, Chart, CHART_FONT, type ChartPlan, type Colors, faded, PLAIN } from "./chart.tsx";
 import { formatMs, formatPercent, formatRange } from "./number_text.ts";
 
-// Where the labels of a logarithmic axis stand. @module
+// Where the labels of a logarithmic axis stand.
 
 /** How many decades are between labels where there is room for few. */
 const STRIDES = [6, 4, 3, 2];

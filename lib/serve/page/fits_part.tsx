@@ -16,7 +16,7 @@ import { CsvButton, CurlButton, curlGet } from "./saved_files.tsx";
 import type { Fields } from "./url_state.ts";
 import { useAnswer } from "./use_answer.ts";
 
-// Listed prefixes of several lengths as one tree. @module
+// Listed prefixes of several lengths as one tree.
 
 /** A prefix and how probable it is that the destination lies in it. */
 interface ListedPrefix {

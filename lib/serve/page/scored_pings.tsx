@@ -10,7 +10,7 @@ import { quantileOf } from "./distribution_chart.tsx";
 import type { PastedPing } from "./paste.ts";
 import { CsvButton } from "./saved_files.tsx";
 
-// Pings over time: the odd ones by another shape and colour, with the range that was expected of them. @module
+// Pings over time: the odd ones by another shape and colour, with the range that was expected of them.
 
 const HEIGHT_PX = 220;
 

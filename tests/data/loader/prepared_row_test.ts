@@ -25,7 +25,7 @@ Deno.test("prepareRow() parses addresses, floors times to seconds and counts tok
   }
 });
 
-Deno.test("prepareRow() refuses a row that is none, and says where it lies", () => {
+Deno.test("prepareRow() refuses an invalid row, and says where it lies", () => {
   const broken = (change: (row: ReturnType<typeof syntheticRow>) => void) => {
     const row = syntheticRow(1, 9, 5);
     change(row);

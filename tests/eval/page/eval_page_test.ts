@@ -144,7 +144,7 @@ Deno.test("headlineLines() says how good the model is, where it loses, to what, 
   assertNotMatch(lines.at(-1) ?? "", /Brier/);
 });
 
-Deno.test("headlineLines() and the page call no difference better or worse that is none", async () => {
+Deno.test("headlineLines() and the page call nothing better or worse where no difference is shown", async () => {
   const ofPairs = (factorOf: (pair: number) => number) =>
     reportOf([3, 3, 3, 3], [3, 3, 3, 3], undefined, factorOf);
   const level = (lines: string[]) =>

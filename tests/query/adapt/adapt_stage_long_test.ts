@@ -151,7 +151,7 @@ Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SI
     const stranger = measured("10.1.2.3", KNOWN[0], 70);
     await write(jsonLines([stranger, stranger]));
     await until("two lines are published", () => hashOf() !== published);
-    // A line that is none is told of, after those before it were read.
+    // An invalid line is reported, after those before it were read.
     await write(`${jsonLines([measured("10.9.9.9", KNOWN[0], 70)])}no measurement\n`);
     await until("the third line is read, and kept", () => log.includes("line 4:"));
     child.kill("SIGTERM");

@@ -29,7 +29,7 @@ function problemFrom(read: () => unknown): Problem {
 Deno.test("problemOf() gives what callers can mend as 400, an end as 503, and tells nothing of other errors", () => {
   const known = [
     new UserError("found no src, expected one"),
-    new UsageError("Cannot use --src: it is none"),
+    new UsageError("Cannot use --src: it is invalid"),
     new FormatError("found nothing", { path: "a.json" }),
     new ApiError(413, "Cannot read: found 2 MB, expected at most 1 MB"),
     AbortSignal.abort().reason,
@@ -38,7 +38,7 @@ Deno.test("problemOf() gives what callers can mend as 400, an end as 503, and te
   ].map(problemOf);
   assertEquals(known.map(({ status, title, detail }) => [status, title, detail]), [
     [400, "Bad Request", "Cannot answer: found no src, expected one"],
-    [400, "Bad Request", "Cannot use --src: it is none"],
+    [400, "Bad Request", "Cannot use --src: it is invalid"],
     [400, "Bad Request", "Cannot read a.json: found nothing"],
     [413, "Content Too Large", "Cannot read: found 2 MB, expected at most 1 MB"],
     [
