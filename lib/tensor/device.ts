@@ -42,6 +42,45 @@ export interface GpuInfo {
   readonly isSoftware: boolean;
 }
 
+/** Below it, memory is not kept for later reads, bytes. */
+const LEAST_KEPT_BYTES = 2 ** 16;
+/** The most memory of a kind that is kept for later reads, bytes. */
+const MOST_KEPT_BYTES = 2 ** 26;
+
+/**
+ * Buffers that nobody uses, for later use. A buffer of several megabytes for each read of the device, freed when garbage is
+ * collected, leaves glibc's heap in pieces: a server that ran for an hour held twice the memory that it used.
+ */
+class FreeBuffers<T> {
+  /** The smallest first. */
+  readonly #free: T[] = [];
+  readonly #sizeOf: (buffer: T) => number;
+  readonly #drop: (buffer: T) => void;
+
+  constructor(sizeOf: (buffer: T) => number, drop: (buffer: T) => void = () => {}) {
+    this.#sizeOf = sizeOf;
+    this.#drop = drop;
+  }
+
+  /** The smallest one of at least this size, if there is any; else the largest goes, in whose place is the one to be made. */
+  take(sizeBytes: number): T | undefined {
+    if (sizeBytes < LEAST_KEPT_BYTES) return undefined;
+    const at = this.#free.findIndex((buffer) => this.#sizeOf(buffer) >= sizeBytes);
+    if (at >= 0) return this.#free.splice(at, 1)[0];
+    const tooSmall = this.#free.pop();
+    if (tooSmall) this.#drop(tooSmall);
+    return undefined;
+  }
+
+  give(buffer: T): void {
+    const sizeBytes = this.#sizeOf(buffer);
+    const keptBytes = this.#free.reduce((sum, each) => sum + this.#sizeOf(each), sizeBytes);
+    if (sizeBytes < LEAST_KEPT_BYTES || keptBytes > MOST_KEPT_BYTES) return this.#drop(buffer);
+    const at = this.#free.findIndex((each) => this.#sizeOf(each) >= sizeBytes);
+    this.#free.splice(at < 0 ? this.#free.length : at, 0, buffer);
+  }
+}
+
 const WANTED_LIMITS = [
   "maxStorageBufferBindingSize",
   "maxBufferSize",
@@ -62,6 +101,8 @@ export class Gpu {
   #error: string | undefined;
   #allocatedBytes = 0;
   readonly #reference: WeakRef<Gpu> = new WeakRef(this);
+  readonly #staging = new FreeBuffers<GPUBuffer>(({ size }) => size, (buffer) => buffer.destroy());
+  readonly #recycled = new FreeBuffers<ArrayBuffer>(({ byteLength }) => byteLength);
 
   private constructor(readonly device: GPUDevice, readonly info: GpuInfo) {
     opened.add(this.#reference);
@@ -161,13 +202,21 @@ export class Gpu {
    */
   async read(...tensors: Tensor[]): Promise<Float32Array[]> {
     return (await this.#readBytes(tensors)).map((bytes, i) =>
-      tensors[i].dtype === "f16" ? Float32Array.from(new Float16Array(bytes)) : new Float32Array(bytes)
+      tensors[i].dtype === "f16"
+        ? Float32Array.from(new Float16Array(bytes.buffer, 0, bytes.length / 2))
+        : new Float32Array(bytes.buffer, 0, bytes.length / 4)
     );
+  }
+
+  /** Takes back what {@link read} returned, whose memory later reads may have. The arrays are empty from now on. */
+  recycle(...read: readonly Float32Array[]): void {
+    for (const { buffer } of read) this.#recycled.give((buffer as ArrayBuffer).transfer());
   }
 
   /** Reads one tensor back as unsigned 32-bit integers. */
   async readUint32(tensor: Tensor): Promise<Uint32Array> {
-    return new Uint32Array((await this.#readBytes([tensor]))[0]);
+    const [{ buffer, length }] = await this.#readBytes([tensor]);
+    return new Uint32Array(buffer, 0, length / 4);
   }
 
   /** Waits until everything submitted is done; throws the errors since the last check. */
@@ -225,16 +274,16 @@ export class Gpu {
     this.close();
   }
 
-  async #readBytes(tensors: Tensor[]): Promise<ArrayBuffer[]> {
+  async #readBytes(tensors: Tensor[]): Promise<Uint8Array<ArrayBuffer>[]> {
     const starts: number[] = [];
     let size = 0;
     for (const tensor of tensors) {
       starts.push(size);
-      size += Math.ceil(tensorSizeBytes(tensor) / 16) * 16;
+      size += allocationSizeBytes(tensor.shape, tensor.dtype);
     }
-    const staging = this.device.createBuffer({
+    const staging = this.#staging.take(size) ?? this.device.createBuffer({
       label: "readback",
-      size: Math.max(16, size),
+      size: size,
       usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
     });
     try {
@@ -250,16 +299,24 @@ export class Gpu {
       );
       this.device.queue.submit([encoder.finish()]);
       // For a lost device the error only says that it failed.
-      await staging.mapAsync(GPUMapMode.READ).catch(async (error) => {
+      await staging.mapAsync(GPUMapMode.READ, 0, size).catch(async (error) => {
         await this.finish();
         throw error;
       });
-      const bytes = staging.getMappedRange();
-      const parts = tensors.map((tensor, i) => bytes.slice(starts[i], starts[i] + tensorSizeBytes(tensor)));
+      const mapped = staging.getMappedRange(0, size);
+      const parts = tensors.map((tensor, i) => {
+        const sizeBytes = tensorSizeBytes(tensor);
+        const bytes = new Uint8Array(this.#recycled.take(sizeBytes) ?? new ArrayBuffer(sizeBytes), 0, sizeBytes);
+        bytes.set(new Uint8Array(mapped, starts[i], sizeBytes));
+        return bytes;
+      });
       this.check();
+      staging.unmap();
+      this.#staging.give(staging);
       return parts;
-    } finally {
+    } catch (error) {
       staging.destroy();
+      throw error;
     }
   }
 }

@@ -111,7 +111,7 @@ function askedOf(query: DestinationQuery, sequenceLength: number): Asked {
  */
 async function resultProbabilities(
   model: PingModel,
-  { prompt, candidates, time, codes, signal }: Asked & {
+  { query, prompt, candidates, time, codes, signal }: Asked & {
     candidates: readonly Candidate[];
     signal: AbortSignal | undefined;
   },
@@ -122,14 +122,15 @@ async function resultProbabilities(
       Uint16Array.of(...Array.from(address, (byte) => BYTE_BASE + byte), ...time, ...result)
     )
   );
+  const start = query.source.length + time.length;
   const rows: Float32Array[][] = continuations.map(() => []);
-  await model.decoders.visitContinuations([{ prompt, continuations }], (logP, continuation) => {
+  await model.decoders.visitContinuations([{ prompt, continuations }], (logP, continuation, depth) => {
     signal?.throwIfAborted();
-    rows[continuation].push(logP);
+    if (depth >= start) rows[continuation].push(logP.slice());
   });
-  return candidates.map(({ address }, candidate) => {
+  return candidates.map((_, candidate) => {
     const [ofLow, ofHigh = ofLow] = rows.slice(results.length * candidate, results.length * (candidate + 1));
-    const [outcome, first, second] = ofLow.slice(address.length + time.length);
+    const [outcome, first, second] = ofLow;
     const pFailed = failureProbability(outcome);
     if (!codes) return pFailed;
     const mass = rangeMass(codes, { first, ofLow: second, ofHigh: ofHigh[ofHigh.length - 1] });

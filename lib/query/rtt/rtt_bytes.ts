@@ -10,7 +10,7 @@
 import { CANONICAL_RTT_CODES } from "../../data/tokens/rtt_code.ts";
 import { BYTE_BASE, FAILED, RTT_START } from "../../data/tokens/vocab_v2.ts";
 import { rowOf } from "../decoder_rows.ts";
-import { RttDistribution } from "./rtt_distribution.ts";
+import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 
 /** The first bytes of canonical RTT codes, ascending: 132 of them. */
 export const FIRST_BYTES: readonly number[] = [
@@ -45,10 +45,12 @@ export interface RttLogProbabilities {
 /**
  * The distribution of the result: P(byte 1) P(byte 2 | byte 1) for every canonical code. The mass of a byte 1 that is
  * not expanded is spread evenly over its codes.
+ *
+ * @param arrays The memory of the result.
  */
-export function distributionOf(given: RttLogProbabilities): RttDistribution {
+export function distributionOf(given: RttLogProbabilities, arrays = new RttArrays()): RttDistribution {
   const { outcome, first, seconds, expanded } = given;
-  const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
+  const { probabilities, cumulative } = arrays;
   const byte1 = restricted(first, FIRST_BYTES);
   let canonicalMass = 0;
   let spreadMass = 0;
@@ -67,7 +69,8 @@ export function distributionOf(given: RttLogProbabilities): RttDistribution {
       probabilities.fill(p1 / numSeconds, at, at += numSeconds);
     }
   });
-  return new RttDistribution(failureProbability(outcome), probabilities, canonicalMass, spreadMass);
+  const pFailed = failureProbability(outcome);
+  return new RttDistribution(pFailed, probabilities, canonicalMass, spreadMass, cumulative);
 }
 
 /** P(no reply) among what a result begins with. @param outcome Log-probabilities where it begins. */
