@@ -208,9 +208,15 @@ export class Gpu {
     );
   }
 
-  /** Takes back what {@link read} returned, whose memory later reads may have. The arrays are empty from now on. */
-  recycle(...read: readonly Float32Array[]): void {
-    for (const { buffer } of read) this.#recycled.give((buffer as ArrayBuffer).transfer());
+  /** An array on the host, of any content, in recycled memory if there is some. */
+  array(length: number): Float32Array {
+    const sizeBytes = 4 * length;
+    return new Float32Array(this.#recycled.take(sizeBytes) ?? new ArrayBuffer(sizeBytes), 0, length);
+  }
+
+  /** Takes back results of {@link read} and {@link array} for later ones. The arrays are empty from now on. */
+  recycle(...arrays: readonly Float32Array[]): void {
+    for (const { buffer } of arrays) this.#recycled.give((buffer as ArrayBuffer).transfer());
   }
 
   /** Reads one tensor back as unsigned 32-bit integers. */

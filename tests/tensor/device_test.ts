@@ -34,4 +34,6 @@ Deno.test("read() reuses what was recycled, which is empty from then on", async 
   const [again, last] = await gpu.read(large, small);
   assertEquals([again, last], [numbers, kept]);
   assertStrictEquals(kept[0], 7);
+  gpu.recycle(again);
+  assertEquals([gpu.array(2 ** 15).buffer.byteLength, gpu.array(3).length], [2 ** 18, 3]);
 });

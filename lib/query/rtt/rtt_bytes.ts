@@ -60,9 +60,9 @@ export function distributionOf(given: RttLogProbabilities, arrays = new RttArray
     const p1 = byte1.probabilities[i];
     const numSeconds = SECOND_BYTES[byte].length;
     if (expanded[row] === i) {
-      const byte2 = restricted(rowOf(seconds, row++), SECOND_BYTES[byte]);
-      canonicalMass += p1 * byte1.mass * byte2.mass;
-      for (const p2 of byte2.probabilities) probabilities[at++] = p1 * p2;
+      const given = probabilities.subarray(at, at += numSeconds);
+      canonicalMass += p1 * byte1.mass * restrictInto(given, rowOf(seconds, row++), SECOND_BYTES[byte]);
+      for (let j = 0; j < numSeconds; j++) given[j] *= p1;
     } else {
       canonicalMass += p1 * byte1.mass;
       spreadMass += p1;
@@ -183,8 +183,13 @@ export function restricted(
   bytes: readonly number[],
 ): { probabilities: Float64Array; mass: number } {
   const probabilities = new Float64Array(bytes.length);
+  return { mass: restrictInto(probabilities, logP, bytes), probabilities };
+}
+
+/** As {@link restricted}, into an array of as many elements. @returns The mass. */
+function restrictInto(probabilities: Float64Array, logP: Float32Array, bytes: readonly number[]): number {
   let mass = 0;
   for (let i = 0; i < bytes.length; i++) mass += probabilities[i] = Math.exp(logP[BYTE_BASE + bytes[i]]);
   for (let i = 0; i < bytes.length; i++) probabilities[i] /= mass;
-  return { mass, probabilities };
+  return mass;
 }
