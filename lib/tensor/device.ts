@@ -42,42 +42,36 @@ export interface GpuInfo {
   readonly isSoftware: boolean;
 }
 
-/** Below it, memory is not kept for later reads, bytes. */
-const LEAST_KEPT_BYTES = 2 ** 16;
-/** The most memory of a kind that is kept for later reads, bytes. */
-const MOST_KEPT_BYTES = 2 ** 26;
+/** Memory of these sizes is kept for later reads, bytes. */
+const [LEAST_KEPT_BYTES, MOST_KEPT_BYTES] = [2 ** 16, 2 ** 24];
+/** How much is kept of a kind, bytes. */
+const KEPT_BYTES = 2 ** 26;
 
 /**
- * Buffers that nobody uses, for later use. A buffer of several megabytes for each read of the device, freed when garbage is
- * collected, leaves glibc's heap in pieces: a server that ran for an hour held twice the memory that it used.
+ * Memory in sizes of powers of two, of which what nobody uses is kept. A buffer of several megabytes for each read of the
+ * device, freed when garbage is collected, leaves glibc's heap in pieces: a server held twice the memory that it used.
  */
-class FreeBuffers<T> {
-  /** The smallest first. */
-  readonly #free: T[] = [];
-  readonly #sizeOf: (buffer: T) => number;
-  readonly #drop: (buffer: T) => void;
+class KeptBuffers<T> {
+  readonly #free = new Map<number, T[]>();
+  #freeBytes = 0;
 
-  constructor(sizeOf: (buffer: T) => number, drop: (buffer: T) => void = () => {}) {
-    this.#sizeOf = sizeOf;
-    this.#drop = drop;
+  constructor(readonly make: (sizeBytes: number) => T, readonly drop: (buffer: T) => void) {}
+
+  /** One of at least this size. */
+  take(sizeBytes: number): T {
+    const madeBytes = sizeBytes < LEAST_KEPT_BYTES || sizeBytes > MOST_KEPT_BYTES
+      ? sizeBytes
+      : 2 ** Math.ceil(Math.log2(sizeBytes));
+    const found = this.#free.get(madeBytes)?.pop();
+    if (found !== undefined) this.#freeBytes -= madeBytes;
+    return found ?? this.make(madeBytes);
   }
 
-  /** The smallest one of at least this size, if there is any; else the largest goes, in whose place is the one to be made. */
-  take(sizeBytes: number): T | undefined {
-    if (sizeBytes < LEAST_KEPT_BYTES) return undefined;
-    const at = this.#free.findIndex((buffer) => this.#sizeOf(buffer) >= sizeBytes);
-    if (at >= 0) return this.#free.splice(at, 1)[0];
-    const tooSmall = this.#free.pop();
-    if (tooSmall) this.#drop(tooSmall);
-    return undefined;
-  }
-
-  give(buffer: T): void {
-    const sizeBytes = this.#sizeOf(buffer);
-    const keptBytes = this.#free.reduce((sum, each) => sum + this.#sizeOf(each), sizeBytes);
-    if (sizeBytes < LEAST_KEPT_BYTES || keptBytes > MOST_KEPT_BYTES) return this.#drop(buffer);
-    const at = this.#free.findIndex((each) => this.#sizeOf(each) >= sizeBytes);
-    this.#free.splice(at < 0 ? this.#free.length : at, 0, buffer);
+  /** Keeps one for later. @param sizeBytes Its own. */
+  give(buffer: T, sizeBytes: number): void {
+    if (sizeBytes < LEAST_KEPT_BYTES || this.#freeBytes + sizeBytes > KEPT_BYTES) return this.drop(buffer);
+    this.#freeBytes += sizeBytes;
+    this.#free.set(sizeBytes, [...this.#free.get(sizeBytes) ?? [], buffer]);
   }
 }
 
@@ -101,8 +95,16 @@ export class Gpu {
   #error: string | undefined;
   #allocatedBytes = 0;
   readonly #reference: WeakRef<Gpu> = new WeakRef(this);
-  readonly #staging = new FreeBuffers<GPUBuffer>(({ size }) => size, (buffer) => buffer.destroy());
-  readonly #recycled = new FreeBuffers<ArrayBuffer>(({ byteLength }) => byteLength);
+  readonly #staging = new KeptBuffers<GPUBuffer>(
+    (size) =>
+      this.device.createBuffer({
+        label: "readback",
+        size,
+        usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+      }),
+    (buffer) => buffer.destroy(),
+  );
+  readonly #arrays = new KeptBuffers<ArrayBuffer>((sizeBytes) => new ArrayBuffer(sizeBytes), () => {});
 
   private constructor(readonly device: GPUDevice, readonly info: GpuInfo) {
     opened.add(this.#reference);
@@ -210,13 +212,15 @@ export class Gpu {
 
   /** An array on the host, of any content, in recycled memory if there is some. */
   array(length: number): Float32Array {
-    const sizeBytes = 4 * length;
-    return new Float32Array(this.#recycled.take(sizeBytes) ?? new ArrayBuffer(sizeBytes), 0, length);
+    return new Float32Array(this.#arrays.take(4 * length), 0, length);
   }
 
   /** Takes back results of {@link read} and {@link array} for later ones. The arrays are empty from now on. */
   recycle(...arrays: readonly Float32Array[]): void {
-    for (const { buffer } of arrays) this.#recycled.give((buffer as ArrayBuffer).transfer());
+    for (const { buffer } of arrays) {
+      const own = (buffer as ArrayBuffer).transfer();
+      this.#arrays.give(own, own.byteLength);
+    }
   }
 
   /** Reads one tensor back as unsigned 32-bit integers. */
@@ -287,11 +291,7 @@ export class Gpu {
       starts.push(size);
       size += allocationSizeBytes(tensor.shape, tensor.dtype);
     }
-    const staging = this.#staging.take(size) ?? this.device.createBuffer({
-      label: "readback",
-      size: size,
-      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
-    });
+    const staging = this.#staging.take(size);
     try {
       const encoder = this.device.createCommandEncoder({ label: "readback" });
       tensors.forEach((tensor, i) =>
@@ -312,13 +312,13 @@ export class Gpu {
       const mapped = staging.getMappedRange(0, size);
       const parts = tensors.map((tensor, i) => {
         const sizeBytes = tensorSizeBytes(tensor);
-        const bytes = new Uint8Array(this.#recycled.take(sizeBytes) ?? new ArrayBuffer(sizeBytes), 0, sizeBytes);
+        const bytes = new Uint8Array(this.#arrays.take(sizeBytes), 0, sizeBytes);
         bytes.set(new Uint8Array(mapped, starts[i], sizeBytes));
         return bytes;
       });
       this.check();
       staging.unmap();
-      this.#staging.give(staging);
+      this.#staging.give(staging, staging.size);
       return parts;
     } catch (error) {
       staging.destroy();
