@@ -23,7 +23,7 @@ import { DEFAULT_NUM_DRAWS, rttBetweenPrefixes } from "../lib/query/rtt/prefix_q
 import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
-import { summaryOf, type SummaryOptions } from "../lib/query/rtt/rtt_summary.ts";
+import { summaryOf } from "../lib/query/rtt/rtt_summary.ts";
 import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt_text.ts";
 import {
   calibrationFlag,
@@ -88,6 +88,8 @@ const FLAGS = {
 
 type Options = Values<typeof FLAGS & typeof commonFlags>;
 
+type Wanted = Record<"quantiles" | "at", number[]>;
+
 /** The stage `query rtt`. */
 export const rttStage = defineStage({
   name: "query rtt",
@@ -97,7 +99,7 @@ export const rttStage = defineStage({
   async run(options, stage) {
     const summary = {
       quantiles: numbersOf("quantiles", options.quantiles, [0, 1]),
-      atMs: options.at === undefined ? [] : numbersOf("at", options.at, [0, Number.MAX_VALUE]),
+      at: options.at === undefined ? [] : numbersOf("at", options.at, [0, Number.MAX_VALUE]),
     };
     return options.queries === undefined
       ? await answerOne(options, stage, summary)
@@ -108,7 +110,7 @@ export const rttStage = defineStage({
 async function answerOne(
   options: Options,
   stage: StageContext,
-  summary: SummaryOptions,
+  summary: Wanted,
 ): Promise<StageResult> {
   const { src, dst, calibration } = options;
   if (src === undefined || dst === undefined) {
@@ -181,7 +183,7 @@ async function answerOne(
 async function answerFile(
   options: Options & { queries: string },
   stage: StageContext,
-  summary: SummaryOptions,
+  summary: Wanted,
 ): Promise<StageResult> {
   const { queries, output, draws: numDraws, seed } = options;
   for (const name of ["src", "dst", "time"] as const) {
@@ -230,7 +232,7 @@ async function answerFile(
 
 function lineOf(
   answered: AnsweredQuery,
-  summary: SummaryOptions,
+  summary: Wanted,
   { model: { trainingData }, notesOnRows }: { model: PingModel; notesOnRows: ReturnType<typeof rowNotes> },
 ) {
   const { line, src, dst, source, destination, timeS } = answered.query;

@@ -5,7 +5,7 @@
  */
 import { drawHistogram, formatMs } from "../lib/base/text.ts";
 import type { RttDistribution } from "../lib/query/rtt/rtt_distribution.ts";
-import type { DrawnSummary, RttLikelihood, RttSummary } from "../lib/query/rtt/rtt_summary.ts";
+import type { RttSummary } from "../lib/query/rtt/rtt_summary.ts";
 
 const TEXT_BARS = 16;
 const LABEL_WIDTH = 12;
@@ -47,7 +47,10 @@ export function describeAnswer(
   return lines.join("\n");
 }
 
-function describeLikelihood(likelihood: RttLikelihood, error: number | undefined): string[] {
+function describeLikelihood(
+  likelihood: NonNullable<RttSummary["at"]>[number],
+  error: number | undefined,
+): string[] {
   const { rttMs, cdf, probability, bits, lowMs, highMs } = likelihood;
   const bounds = highMs === null
     ? `${formatMs(lowMs)} ms or more`
@@ -58,7 +61,7 @@ function describeLikelihood(likelihood: RttLikelihood, error: number | undefined
   ];
 }
 
-function describeDraws(drawn: DrawnSummary): string[] {
+function describeDraws(drawn: NonNullable<RttSummary["drawn"]>): string[] {
   const { numDraws, numDistinct, sourceProbability, destinationProbability, standardErrors } = drawn;
   const lines = [`  of ${numDraws} draws from the model, ${numDistinct} different; ± is a standard error`];
   if (sourceProbability !== null) lines.push(`  P(source in its prefix) ${percent(sourceProbability)}`);
