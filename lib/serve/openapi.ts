@@ -202,8 +202,8 @@ export function openApiDocument(): Record<string, unknown> {
 const FORM_TEXTS: Record<QueryForm, string> = {
   text: "",
   number: "",
-  list: ", separated by commas",
-  range: ", as in 20..25, or one RTT",
+  list: "; with commas between them",
+  range: "; as in 20..25, or one",
 };
 
 /** The fields of a question that the query of a URL can have. */
