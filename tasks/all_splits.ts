@@ -5,7 +5,7 @@
  * @module
  */
 import { join } from "@std/path";
-import { parseDurationS } from "../lib/cli/flags.ts";
+import { parseDurationS } from "../lib/cli/options.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import type { Stage, StageContext, StageResult } from "../lib/cli/stage.ts";
 import { UserError } from "../lib/base/errors.ts";
@@ -35,8 +35,6 @@ import { type ChainFolder, openChain, saveChain, step, trainStep } from "./chain
 import { probeRowsStage } from "./probe_rows.ts";
 import { shardStage } from "./shard.ts";
 
-/** The configuration that is trained by default. */
-export const DEFAULT_CONFIG = "campaign";
 /** The word of `--adapt` for no adaptation. */
 export const NO_ADAPT = "none";
 /** The default of `--adapt` if addresses are held out. */
@@ -50,7 +48,7 @@ export interface AllSplitsOptions {
   output: string;
   splits: string | undefined;
   checkpoint: string | undefined;
-  config: string | undefined;
+  config: string;
   set: string[];
   maxTime: string | undefined;
   seed: number;
@@ -94,17 +92,16 @@ export async function evaluateAllSplits(
 ): Promise<StageResult> {
   const { allSplits, output, maxTime, adapt } = options;
   const given = options.splits === undefined ? undefined : parseSplits(options.splits);
-  const configName = options.config ?? DEFAULT_CONFIG;
-  const config = loadConfig(configName, options.set);
+  const config = loadConfig(options.config, options.set);
   if (maxTime !== undefined) parseDurationS(maxTime, "max-time");
   const checkpoint = options.checkpoint === undefined ? undefined : checkpointDirectory(options.checkpoint);
-  const asked = checkpoint === undefined ? { directory: configName, config } : loadCheckpoint(checkpoint);
+  const asked = checkpoint === undefined ? { directory: options.config, config } : loadCheckpoint(checkpoint);
   requireQueryable(asked);
   if (adapt !== undefined && adapt !== NO_ADAPT) requireAdaptable(asked.config);
   const inputs = listInputs(allSplits, { extensions: [".parquet"], wanted: "measurements Parquet" });
   refuseOverlap(output, inputs);
   using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "eval" });
-  const chain = openChainOf(inputs, { ...options, config: configName, checkpoint }, context);
+  const chain = openChainOf(inputs, { ...options, checkpoint }, context);
   const survey = await lookAt(inputs, context);
   const made = await makeSplits(chain, given ?? splitsFor(survey), survey.groupBy);
   const { rows } = made[made.length - 1];
@@ -216,7 +213,7 @@ async function makeSplits(
 async function trainModel(chain: Chain, rows: string): Promise<string> {
   const { options, context, common, isReplacing } = chain;
   const run = join(options.output, "train");
-  const training = ["--data", rows, "--run", run, "--config", options.config ?? DEFAULT_CONFIG, ...common];
+  const training = ["--data", rows, "--run", run, "--config", options.config, ...common];
   for (const each of options.set) training.push("--set", each);
   if (options.maxTime !== undefined) training.push("--max-time", options.maxTime);
   await trainStep(context, training, isReplacing);

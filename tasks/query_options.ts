@@ -4,7 +4,6 @@
  * @module
  */
 import { adviceOnName } from "../lib/data/addresses/ip_prefix.ts";
-import { flag } from "../lib/cli/flags.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
 import { readContext } from "../lib/query/files/measurement_files.ts";
@@ -13,33 +12,6 @@ import { parseTimeS } from "../lib/query/rtt/rtt_question.ts";
 import { parseAddress } from "../lib/data/addresses/ip.ts";
 import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
-
-/** Options of every kind of query. */
-export const queryFlags = {
-  checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
-  context: flag.optionalText(
-    "recent measurements, Parquet or JSON lines; the newest that fit and are not after the query's time are used",
-    { placeholder: "FILE" },
-  ),
-};
-
-/** `--calibration` of the stages that answer with distributions of RTTs. */
-export const calibrationFlag = flag.optionalText(
-  "report.json of an eval: correct the distributions by the measurements of its validation split",
-  { placeholder: "FILE" },
-);
-
-/** `--report` of the stages that show a model. */
-export const reportFlag = flag.optionalText(
-  "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of this model)",
-  { placeholder: "FILE" },
-);
-
-/** `--time` of the kinds of query that have one. */
-export const timeFlag = flag.optionalText(
-  "when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (default: any time)",
-  { placeholder: "TIME" },
-);
 
 /** The bytes of an address given as `--option`. @throws {UsageError} If it is not an address. */
 export function addressOf(option: string, text: string): Uint8Array {

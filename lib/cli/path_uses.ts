@@ -8,7 +8,6 @@
 import { TRACE } from "../io/files/array_task.ts";
 import { hasState, runOfCheckpoint } from "../io/files/checkpoint_folder.ts";
 import { absolutePath, folderOf, nameOf, realPath } from "../io/files/real_path.ts";
-import type { Arity } from "./flags.ts";
 
 /** Absolute paths that may be read and written, with everything below them. */
 export interface Access {
@@ -18,11 +17,12 @@ export interface Access {
 
 /** How a stage uses the paths of an option. */
 export interface PathUse {
-  readonly arity: Exclude<Arity, "boolean">;
   /** An output must not be, contain or lie in an input of the same command. */
   readonly role: "input" | "output" | "other";
   /** The access that a stage needs for these absolute paths. */
   accessTo(paths: string[]): Access;
+  /** The path that is used if the option is not given and has no default. */
+  elsewhere?(): string;
 }
 
 /** For more files than this, their folders are allowed instead: each access is compared with all allowed paths. */
@@ -34,7 +34,6 @@ const PATTERN = /^!|[*?[{(]/;
 
 /** Files, folders, globs, or `-`. */
 export const inputs: PathUse = {
-  arity: "many",
   role: "input",
   accessTo: (paths) => {
     const named = paths.filter((path) => nameOf(path) !== "-").map((path) => ({ path, root: rootOf(path) }));
@@ -46,7 +45,6 @@ export const inputs: PathUse = {
 
 /** A file or folder. */
 export const input: PathUse = {
-  arity: "one",
   role: "input",
   accessTo: (paths) => reading([...withManifests(paths), ...paths.flatMap((path) => linkTargets(path))]),
 };
@@ -56,7 +54,6 @@ export const config: PathUse = { ...input, role: "other" };
 
 /** A run or one of its checkpoints: the whole run is read. For an adapted checkpoint also the run of its base. */
 export const run: PathUse = {
-  arity: "one",
   // Outputs may lie beside checkpoints.
   role: "other",
   accessTo: (paths) => {
@@ -76,7 +73,6 @@ export const runWithEvaluation: PathUse = {
 
 /** Probe rows, and the true distributions of the measurements that they were made from. */
 export const rowsWithTruth: PathUse = {
-  arity: "one",
   role: "input",
   accessTo: (paths) => {
     const { read } = input.accessTo(paths);
@@ -86,7 +82,6 @@ export const rowsWithTruth: PathUse = {
 
 /** Probe rows, and the manifests of the stages before them, which say what the measurements are. */
 export const rowsWithOrigin: PathUse = {
-  arity: "one",
   role: "input",
   accessTo: (paths) => {
     const { read } = input.accessTo(paths);
@@ -96,7 +91,6 @@ export const rowsWithOrigin: PathUse = {
 
 /** Runs and outputs, or folders of them; their manifests are read. */
 export const watched: PathUse = {
-  arity: "many",
   role: "other",
   accessTo: (paths) => {
     const places = withReal(paths).flatMap((path) => {
@@ -109,9 +103,18 @@ export const watched: PathUse = {
 
 /** A folder to write. */
 export const outputFolder: PathUse = {
-  arity: "one",
   role: "output",
   accessTo: (paths) => ({ read: paths, write: paths }),
+};
+
+/** A folder to write, or else where the system has temporary files. */
+export const temporaryFolder: PathUse = {
+  ...outputFolder,
+  elsewhere() {
+    const folder = Deno.makeTempDirSync();
+    Deno.removeSync(folder);
+    return `${folder}/..`;
+  },
 };
 
 /**
@@ -127,7 +130,6 @@ export function outputFile(...besides: string[]): PathUse {
     ...besides.map((ending) => withEnding(path, ending)),
   ];
   return {
-    arity: "one",
     role: "output",
     accessTo: (paths) => {
       const places = withReal(paths);
