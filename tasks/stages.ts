@@ -100,7 +100,7 @@ const dataBenchOptions = {
   probes: option.integer("sources", { default: 500, min: 2, max: 100_000 }),
   destinations: option.integer("destinations", { default: 200, min: 2, max: 100_000 }),
   folder: option.path(
-    uses.temporaryFolder,
+    uses.workFolder,
     "parent folder of the temporary files, some 150 bytes per row, removed at the end",
     { value: "DIR" },
   ),
@@ -977,7 +977,7 @@ export const STAGES = named({
             max: 3600,
           }),
         },
-        needs: { deno: true, programs: ["python3"] },
+        needs: { deno: true, programs: ["python3"], temporaryFiles: true },
       }),
       "curves": command({
         summary:

@@ -29,6 +29,8 @@ export interface Needs {
   programs?: readonly string[];
   /** Variables of the environment that show whether an MPI launcher started it. */
   launchVariables?: readonly string[];
+  /** Whether it writes temporary files where the system has them. */
+  temporaryFiles?: true;
   /** Whether it takes connections at `--host` and `--port`. */
   listens?: true;
   /** Whether it has all permissions of this process. */

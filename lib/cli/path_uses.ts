@@ -107,15 +107,15 @@ export const outputFolder: PathUse = {
   accessTo: (paths) => ({ read: paths, write: paths }),
 };
 
-/** A folder to write, or else where the system has temporary files. */
-export const temporaryFolder: PathUse = {
-  ...outputFolder,
-  elsewhere() {
-    const folder = Deno.makeTempDirSync();
-    Deno.removeSync(folder);
-    return `${folder}/..`;
-  },
-};
+/** The folder where the system has temporary files. */
+export function temporaryFolder(): string {
+  const folder = Deno.makeTempDirSync();
+  Deno.removeSync(folder);
+  return `${folder}/..`;
+}
+
+/** A folder to write, or else that of temporary files. */
+export const workFolder: PathUse = { ...outputFolder, elsewhere: temporaryFolder };
 
 /**
  * A file to write. It is made in `.NAME.work/` beside it.

@@ -7,7 +7,7 @@ import { refuseOverlap } from "../io/files/output_guard.ts";
 import { urlHost } from "../base/text.ts";
 import type { Command, Group } from "./command.ts";
 import { splitArguments } from "./options.ts";
-import { accessOf, namedInput, type PathUse } from "./path_uses.ts";
+import { accessOf, namedInput, outputFolder, type PathUse, temporaryFolder } from "./path_uses.ts";
 
 /** The folders of code that threads of a stage load with the stage's permissions. */
 const CODE = ["../", "../../deno.json"].map((path) => new URL(path, import.meta.url));
@@ -94,7 +94,7 @@ function isAddress(place: string): boolean {
 
 /** The paths that the arguments name, with their uses. */
 function namedPaths(
-  { options, positionals, isRaw }: Command,
+  { options, positionals, isRaw, needs }: Command,
   args: readonly string[],
 ): { use: PathUse; values: readonly string[] }[] {
   const { texts, positionals: others } = splitArguments(isRaw ? [] : args, options);
@@ -105,5 +105,7 @@ function namedPaths(
     const values: string[] = texts[name].length === 0 && other !== undefined ? [other] : texts[name];
     return [{ use, values }];
   });
-  return positionals?.use ? [...paths, { use: positionals.use, values: others }] : paths;
+  if (positionals?.use) paths.push({ use: positionals.use, values: others });
+  if (needs?.temporaryFiles) paths.push({ use: outputFolder, values: [temporaryFolder()] });
+  return paths;
 }

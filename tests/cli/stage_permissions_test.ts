@@ -367,6 +367,15 @@ Deno.test("many named files are allowed by their folder", () => {
   assert(read.includes(folder.path) && read.length < 20, `${read.length} paths`);
 });
 
+Deno.test("a bench may write temporary files where the system has them, unless it has a folder of its own", () => {
+  using folder = new TemporaryFolder();
+  const temporary = dirname(folder.path);
+  for (const kind of ["peers", "loader", "preprocess"]) {
+    const { command, rest } = commandOf(["bench", kind]);
+    assertEquals((permissionsOf(command, rest) as { write: string[] }).write, [temporary], kind);
+  }
+});
+
 Deno.test("a link as an output opens the place it leads to, there or not", () => {
   using folder = new TemporaryFolder();
   Deno.mkdirSync(folder.at("far"));
