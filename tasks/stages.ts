@@ -32,32 +32,25 @@ const overwriteFolder = option.switch(
 );
 const memoryLimitGb = option.number("bound on the resident memory, in GB", { default: 2, min: 0.25 });
 const configOptions = {
-  config: option.path(uses.config, "a preset of configs/ or a JSON file", {
-    default: "demo",
-    value: "NAME|FILE",
-  }),
+  config: option.path(uses.config, "a preset of configs/ or a JSON file", { default: "demo" }),
   set: option.texts("change one key of the configuration; repeatable", { value: "KEY=VALUE" }),
 };
 const queryOptions = {
-  checkpoint: option.path(uses.run, "a run directory or one of its checkpoints", {
-    value: "DIR",
-    required: true,
-  }),
+  checkpoint: option.path(uses.run, "a run directory or one of its checkpoints", { required: true }),
   context: option.path(
     uses.input,
-    "recent measurements, Parquet or JSON lines; the newest that fit and are not after the query's time are used",
-    { value: "FILE" },
+    "recent measurements, Parquet or JSON lines; the newest that fit and are not after the query's " +
+      "time are used",
   ),
 };
 const calibration = option.path(
   uses.input,
   "report.json of an eval: correct the distributions by the measurements of its validation split",
-  { value: "FILE" },
 );
 const report = option.path(
   uses.input,
-  "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of this model)",
-  { value: "FILE" },
+  "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of " +
+    "this model)",
 );
 const time = option.text(
   "when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (default: any time)",
@@ -102,13 +95,12 @@ const dataBenchOptions = {
   folder: option.path(
     uses.workFolder,
     "parent folder of the temporary files, some 150 bytes per row, removed at the end",
-    { value: "DIR" },
   ),
   duckdb: option.choice(["auto", "off"], "whether DuckDB runs for comparison, if it is available", {
     default: "auto",
   }),
   memoryLimitGb,
-  compare: option.path(uses.input, "an earlier --json output; adds the ratios to it", { value: "FILE" }),
+  compare: option.path(uses.input, "an earlier --json output; adds the ratios to it"),
 };
 
 // Constants of modules that import too much to be loaded here; the compiler checks that they are the same.
@@ -149,7 +141,6 @@ export const STAGES = named({
     example: "--input results/ --output pings.parquet",
     options: {
       input: option.paths(uses.inputs, "files, directories, globs, or - for standard input", {
-        value: "P",
         required: true,
       }),
       output: option.path(
@@ -188,8 +179,8 @@ export const STAGES = named({
     writes: "Parquet shards of `train`, `val`, `test`; every source in exactly one shard",
     example: "--input measurements.parquet --output data/shards --split-by probe",
     options: {
-      input: option.paths(uses.inputs, "Parquet files, folders or globs", { value: "PATH", required: true }),
-      output: option.path(uses.outputFolder, "folder to write", { value: "DIR", required: true }),
+      input: option.paths(uses.inputs, "Parquet files, folders or globs", { required: true }),
+      output: option.path(uses.outputFolder, "folder to write", { required: true }),
       splitBy: splitBy("what stays together in one of train, val and test"),
       trainShards: option.integer("files of train", { default: 200, min: 1, max: 10_000 }),
       valShards: option.integer("files of val", { default: 25, min: 1, max: 10_000 }),
@@ -207,9 +198,9 @@ export const STAGES = named({
       input: option.paths(
         uses.inputs,
         "Parquet files, globs or folders; a folder with train, val, test in it is already split",
-        { value: "PATH", required: true },
+        { required: true },
       ),
-      output: option.path(uses.outputFolder, "folder to write", { value: "DIR", required: true }),
+      output: option.path(uses.outputFolder, "folder to write", { required: true }),
       splitBy: splitBy("how to split unsplit input, that is, what stays together"),
       maxRowSizeMb: option.number("largest record in MB (10^6 bytes); longer histories are cut", {
         default: 8,
@@ -234,9 +225,9 @@ export const STAGES = named({
       input: option.paths(
         uses.inputs,
         "probe rows for v2, measurements Parquet for v1: files, globs or folders; train, val, test are kept",
-        { value: "P", required: true },
+        { required: true },
       ),
-      output: option.path(uses.outputFolder, "folder to write", { value: "DIR", required: true }),
+      output: option.path(uses.outputFolder, "folder to write", { required: true }),
       vocab: option.choice(["v1", "v2"], "v1: a sequence is a measurement; v2: a context of probe rows", {
         default: "v2",
       }),
@@ -329,21 +320,20 @@ export const STAGES = named({
     writes: "a run folder: checkpoints (safetensors), `metrics.jsonl`, TensorBoard events, `report.html`",
     example: "--data data/rows --run runs/first --config demo --set train.batchSize=16",
     options: {
-      data: option.path(uses.rowsWithOrigin, "folder of probe rows", { value: "DIR", required: true }),
+      data: option.path(uses.rowsWithOrigin, "folder of probe rows", { required: true }),
       run: option.path(uses.outputFolder, "folder of the run; an existing run is continued", {
-        value: "DIR",
         required: true,
       }),
       teacher: option.path(
         uses.run,
         "also learn RTTs from this trained model, with train.teacherWeight (knowledge distillation)",
-        { value: "DIR" },
       ),
       ...configOptions,
       steps: option.integer("optimizer steps of the whole run (default: the configuration's)", { min: 1 }),
       tokens: option.integer("as many steps as process this many tokens, including padding", { min: 1 }),
       syncEverySteps: option.integer(
-        "with several ranks: train locally for this many steps, then move towards their mean (DiLoCo), for slow networks",
+        "with several ranks: train locally for this many steps, then move towards their mean (DiLoCo), " +
+          "for slow networks",
         { min: 1 },
       ),
       outerLearningRate: option.number("learning rate towards the mean of the ranks (default: 0.7)", {
@@ -361,20 +351,19 @@ export const STAGES = named({
       mpiLibrary: option.path(
         uses.input,
         "the MPI library of the launcher (default: found by its usual names)",
-        { value: "FILE" },
       ),
       maxTime: option.text(
-        "train at most as many steps as fit in this time, such as 90s, 30m, 1h30m; a continued run keeps its steps. With --steps or --tokens, or several ranks: stop after this time with everything saved",
+        "train at most as many steps as fit in this time, such as 90s, 30m, 1h30m; a continued run keeps " +
+          "its steps. With --steps or --tokens, or several ranks: stop after this time with everything " +
+          "saved",
         { value: "TIME" },
       ),
       resumeFrom: option.path(
         uses.run,
-        "continue from this checkpoint, of this or another run, with all its state; settings of train and optim may differ",
-        { value: "DIR" },
+        "continue from this checkpoint, of this or another run, with all its state; settings of train " +
+          "and optim may differ",
       ),
-      initFrom: option.path(uses.run, "start a new run with the weights of this checkpoint or run", {
-        value: "DIR",
-      }),
+      initFrom: option.path(uses.run, "start a new run with the weights of this checkpoint or run"),
       checkpointActivations: option.switch("keep less on the GPU and recompute it, a third more work"),
       onCorrupt: option.choice(["error", "skip"], "what to do with damaged chunks of probe rows", {
         default: "error",
@@ -391,7 +380,6 @@ export const STAGES = named({
       autotuneCache: option.path(
         uses.outputFile(),
         "file that stores the fastest kernels, for several runs (default: autotune.json of the run)",
-        { value: "FILE" },
       ),
       profile: option.switch(
         "show the time profile of an early step and write it to profile.txt of the run; that step is slower",
@@ -412,18 +400,14 @@ export const STAGES = named({
     example: "--checkpoint runs/demo/train --input data/new.parquet --output runs/adapted",
     options: {
       checkpoint: option.path(uses.run, "a run directory, one of its checkpoints or an adapted one", {
-        value: "DIR",
         required: true,
       }),
       input: option.paths(
         uses.inputs,
-        "measurements: Parquet, or JSON lines with src, dst, rtt (ms or null) and perhaps time, or of RIPE Atlas ping results (required without --follow)",
-        { value: "P" },
+        "measurements: Parquet, or JSON lines with src, dst, rtt (ms or null) and perhaps time, or of " +
+          "RIPE Atlas ping results (required without --follow)",
       ),
-      output: option.path(uses.outputFolder, "the folder of the adapted checkpoint", {
-        value: "DIR",
-        required: true,
-      }),
+      output: option.path(uses.outputFolder, "the folder of the adapted checkpoint", { required: true }),
       addresses: option.text("fit only these addresses (default: all that were not in the training data)", {
         value: "A,B,…",
       }),
@@ -450,7 +434,8 @@ export const STAGES = named({
         "write a whole checkpoint, which does not need its base, instead of the changed embeddings",
       ),
       follow: option.switch(
-        "read JSON lines from standard input as they arrive, and publish the checkpoint after each group of them",
+        "read JSON lines from standard input as they arrive, and publish the checkpoint after each group " +
+          "of them",
       ),
       everyLines: option.integer("with --follow: publish after this many measurements", {
         default: 100,
@@ -475,12 +460,9 @@ export const STAGES = named({
       checkpoint: option.path(
         uses.run,
         "a run directory or one of its checkpoints; optional with --all-splits",
-        { value: "DIR" },
       ),
-      data: option.path(uses.rowsWithTruth, "folder of probe rows with the split to predict", {
-        value: "DIR",
-      }),
-      output: option.path(uses.outputFolder, "folder to write", { value: "DIR", required: true }),
+      data: option.path(uses.rowsWithTruth, "folder of probe rows with the split to predict"),
+      output: option.path(uses.outputFolder, "folder to write", { required: true }),
       train: option.path(
         uses.input,
         "folder of the probe rows whose train split the model and the baselines learn from (default: --data)",
@@ -489,7 +471,8 @@ export const STAGES = named({
       split: option.choice(["test", "val"], "which split to predict", { default: "test" }),
       history: option.choice(
         ["default", ...HISTORY],
-        "earlier measurements that are available as context: all, or only those of the training (default: train if split by pair, destination, node)",
+        "earlier measurements that are available as context: all, or only those of the training " +
+          "(default: train if split by pair, destination, node)",
         { default: "default" },
       ),
       maxMeasurements: option.integer("measurements to predict, drawn at random", { default: 2000, min: 1 }),
@@ -498,7 +481,8 @@ export const STAGES = named({
         "predict each measurement with each number instead of one of them in rotation",
       ),
       adapt: option.text(
-        "if addresses were held out (destination, node, probe): also adapt the model to K measurements of each new\naddress and predict others; or none (default: none; with --all-splits 0,2,8,24)",
+        "if addresses were held out (destination, node, probe): also adapt the model to K measurements " +
+          "of each new\naddress and predict others; or none (default: none; with --all-splits 0,2,8,24)",
         { value: "K,K,…" },
       ),
       baselines: option.text(
@@ -507,16 +491,16 @@ export const STAGES = named({
       ),
       allSplits: option.paths(
         uses.inputs,
-        "instead of --data: measurements Parquet to split in several ways; trains one model and evaluates it on each split",
-        { value: "PATH" },
+        "instead of --data: measurements Parquet to split in several ways; trains one model and " +
+          "evaluates it on each split",
       ),
       splits: option.text(
-        "what --all-splits holds out, in this order, in percent of the rows, sources, pairs, …\n(default: probe=10,destination=10,pair=10,time=10; in a mesh pair=70 and perhaps time=10)",
+        "what --all-splits holds out, in this order, in percent of the rows, sources, pairs, " +
+          "…\n(default: probe=10,destination=10,pair=10,time=10; in a mesh pair=70 and perhaps time=10)",
         { value: "MODE=X,…" },
       ),
       config: option.path(uses.config, "preset or JSON file that --all-splits trains", {
         default: "campaign",
-        value: "NAME|FILE",
       }),
       set: option.texts("change one key of it; repeatable", { value: "KEY=VALUE" }),
       maxTime: option.text("train at most as many steps as fit in this time, such as 30m or 2h", {
@@ -544,7 +528,8 @@ export const STAGES = named({
             { value: "ADDRESS|PREFIX" },
           ),
           dst: option.text(
-            "destination address of the same IP version, or a prefix in which the model draws a destination for each source (required without --queries)",
+            "destination address of the same IP version, or a prefix in which the model draws a destination " +
+              "for each source (required without --queries)",
             { value: "ADDRESS|PREFIX" },
           ),
           time,
@@ -554,19 +539,20 @@ export const STAGES = named({
           ),
           queries: option.path(
             uses.input,
-            "answer each line of this file with a JSON line, in order: JSON lines or CSV with src, dst and perhaps time; JSON lines may also have their own context, an array of {src, dst, time, rtt in ms or null}, none after the query's time. A line that cannot be answered gives its number and the reason, and exit code 1 at the end",
-            { value: "FILE" },
+            "answer each line of this file with a JSON line, in order: JSON lines or CSV with src, dst and " +
+              "perhaps time; JSON lines may also have their own context, an array of {src, dst, time, rtt in " +
+              "ms or null}, none after the query's time. A line that cannot be answered gives its number and " +
+              "the reason, and exit code 1 at the end",
           ),
           keepGoing: option.switch("exit with 0 even if lines of --queries cannot be answered"),
           output: option.path(
             uses.outputFile(),
             "write the answers to --queries there (default: standard output)",
-            { value: "FILE" },
           ),
           adapt: option.path(
             uses.input,
-            "measurements, Parquet or JSON lines: first fit the embeddings of the queried addresses to them; with --queries those of all addresses that were not in the training data",
-            { value: "FILE" },
+            "measurements, Parquet or JSON lines: first fit the embeddings of the queried addresses to them; " +
+              "with --queries those of all addresses that were not in the training data",
           ),
           quantiles: option.text("quantiles to report, 0 to 1", {
             default: "0.05,0.25,0.5,0.75,0.95",
@@ -576,7 +562,7 @@ export const STAGES = named({
           at: option.text("RTTs in ms: report P(RTT <= each) and the probability of each", {
             value: "MS,MS,…",
           }),
-          plot: option.path(uses.outputFile(), "write the density as SVG", { value: "FILE" }),
+          plot: option.path(uses.outputFile(), "write the density as SVG"),
         },
       }),
       "destinations": command({
@@ -613,7 +599,6 @@ export const STAGES = named({
           output: option.path(
             uses.outputFile(),
             "write the destinations as JSON lines (default: a table on standard output)",
-            { value: "FILE" },
           ),
         },
       }),
@@ -633,9 +618,7 @@ export const STAGES = named({
           src: option.text("source address (default: drawn)", { value: "ADDRESS" }),
           dst: option.text("destination address (default: drawn)", { value: "ADDRESS" }),
           time: { ...time, help: time.help.replace("any time", "drawn, or none") },
-          output: option.path(uses.outputFile(), "write the measurements there (default: standard output)", {
-            value: "FILE",
-          }),
+          output: option.path(uses.outputFile(), "write the measurements there (default: standard output)"),
         },
       }),
       "likelihood": command({
@@ -648,7 +631,7 @@ export const STAGES = named({
           input: option.paths(
             uses.inputs,
             "measurements Parquet: files, folders, globs; each row is computed alone",
-            { value: "PATH", required: true },
+            { required: true },
           ),
           order: option.text(
             "one order of source, destination, time and result (default: all, 24 with a time, 6 without)",
@@ -659,7 +642,6 @@ export const STAGES = named({
           output: option.path(
             uses.outputFile(),
             "write a JSON line for each row there (default: standard output)",
-            { value: "FILE" },
           ),
         },
       }),
@@ -671,12 +653,8 @@ export const STAGES = named({
     writes: "the same rows with `log_likelihood` and `p_value`",
     example: "--checkpoint runs/demo/train --input data/new.parquet --output scored.parquet",
     options: {
-      checkpoint: option.path(uses.run, "a run directory or one of its checkpoints", {
-        value: "DIR",
-        required: true,
-      }),
+      checkpoint: option.path(uses.run, "a run directory or one of its checkpoints", { required: true }),
       input: option.paths(uses.inputs, "measurements Parquet: files, folders, globs; in any order", {
-        value: "P",
         required: true,
       }),
       output: option.path(uses.outputFile(".rejects.jsonl"), "the Parquet file to write", {
@@ -690,7 +668,7 @@ export const STAGES = named({
         "largest number of earlier measurements of the same source in the context of each row",
         { default: 20, min: 0, max: 1000 },
       ),
-      history: option.paths(uses.inputs, "further measurements Parquet, only for contexts", { value: "P" }),
+      history: option.paths(uses.inputs, "further measurements Parquet, only for contexts"),
       groupBy: option.choice(GROUP_KEYS, "column that identifies a source, as in probe-rows", {
         default: "src_addr",
       }),
@@ -711,7 +689,6 @@ export const STAGES = named({
     example: "--checkpoint runs/demo/train",
     options: {
       checkpoint: option.path(uses.runWithEvaluation, "a run directory or one of its checkpoints", {
-        value: "DIR",
         required: true,
       }),
       calibration,
@@ -771,9 +748,9 @@ export const STAGES = named({
       checkpoint: option.path(
         uses.runWithEvaluation,
         "a run directory, one of its checkpoints or an adapted one",
-        { value: "DIR", required: true },
+        { required: true },
       ),
-      output: option.path(uses.outputFolder, "the folder to write", { value: "DIR", required: true }),
+      output: option.path(uses.outputFolder, "the folder to write", { required: true }),
       dtype: option.choice(
         SITE_DTYPES,
         "storage format of parameters: f16 has half the size and is less precise",
@@ -797,12 +774,12 @@ export const STAGES = named({
       input: option.paths(
         uses.inputs,
         "measurements: Parquet files, folders or globs, which the nodes see under the same paths",
-        { value: "PATH", required: true },
+        { required: true },
       ),
       output: option.path(
         uses.outputFolder,
         "folder of scripts, logs, shards, rows, run and evaluation, which the nodes see",
-        { value: "DIR", required: true },
+        { required: true },
       ),
       splitBy: option.text("how shard splits; with several ways, each has a chain in a folder of its name", {
         default: "probe",
@@ -844,14 +821,10 @@ export const STAGES = named({
     writes: "all of the above, small, and a report",
     example: "--input results/*.json.gz --output runs/mine",
     options: {
-      output: option.path(uses.outputFolder, "folder of everything it writes", {
-        default: "runs/demo",
-        value: "DIR",
-      }),
+      output: option.path(uses.outputFolder, "folder of everything it writes", { default: "runs/demo" }),
       input: option.paths(
         uses.inputs,
         "RIPE Atlas results or measurements Parquet (default: a synthetic Internet)",
-        { value: "P" },
       ),
       steps: option.integer(
         `steps to train at most (default: ${DEMO_STEPS.synth}; with --input as many as its passes take)`,
@@ -877,7 +850,6 @@ export const STAGES = named({
           compare: option.path(
             uses.input,
             "an earlier --json output; adds its medians and the ratios to them",
-            { value: "FILE" },
           ),
         },
         module: "bench",
@@ -895,10 +867,7 @@ export const STAGES = named({
         summary: "recommended constants for this GPU, from its products, training, decoding and start-up",
         example: "--output runs/gpu",
         options: {
-          output: option.path(uses.outputFolder, "folder of gpu.json and gpu.html", {
-            value: "DIR",
-            required: true,
-          }),
+          output: option.path(uses.outputFolder, "folder of gpu.json and gpu.html", { required: true }),
           scale: option.choice(
             ["auto", "full", "small"],
             "sizes; auto: small on a software adapter, else full",
@@ -907,7 +876,6 @@ export const STAGES = named({
           config: option.path(
             uses.config,
             "configuration to train: a preset or a JSON file (95m; with scale small: demo)",
-            { value: "NAME|FILE" },
           ),
           set: configOptions.set,
           maxTime: option.text("skips steps that have not begun after this time", {
@@ -992,11 +960,9 @@ export const STAGES = named({
           output: option.path(
             uses.outputFolder,
             "folder of curves.json and curves.html; an unfinished comparison there is continued",
-            { value: "DIR", required: true },
+            { required: true },
           ),
-          config: option.paths(uses.config, "presets of configs/ or JSON files (default demo)", {
-            value: "NAME|FILE",
-          }),
+          config: option.paths(uses.config, "presets of configs/ or JSON files (default demo)"),
           vary: option.texts(
             "trains every configuration with each of these; several keys with spaces between",
             { value: "KEY=VALUE" },
@@ -1014,14 +980,8 @@ export const STAGES = named({
           "the ROC-AUC of score on made-up route changes, halved RTTs and spoofed sources, beside a running median",
         example: "--checkpoint runs/first --input data/synth.parquet",
         options: {
-          checkpoint: option.path(uses.run, "a run directory or one of its checkpoints", {
-            value: "DIR",
-            required: true,
-          }),
-          input: option.paths(uses.inputs, "measurements Parquet, held in memory", {
-            value: "P",
-            required: true,
-          }),
+          checkpoint: option.path(uses.run, "a run directory or one of its checkpoints", { required: true }),
+          input: option.paths(uses.inputs, "measurements Parquet, held in memory", { required: true }),
           count: option.integer("measurements to copy; the copies become anomalies", {
             default: 500,
             min: 1,
@@ -1057,13 +1017,11 @@ export const STAGES = named({
     writes: "the program as one executable file",
     example: "--output dist/ping-llm",
     options: {
-      output: option.path(uses.outputFile(), "the file to write", {
-        default: "dist/ping-llm",
-        value: "FILE",
-      }),
+      output: option.path(uses.outputFile(), "the file to write", { default: "dist/ping-llm" }),
       form: option.choice(
         ["auto", "compiled", "launcher"],
-        "compiled: by deno compile, which fetches Deno's runtime stub;\nlauncher: a file that unpacks itself once into a cache folder;\nauto: compiled, or a launcher if the stub is not available",
+        "compiled: by deno compile, which fetches Deno's runtime stub;\nlauncher: a file that unpacks " +
+          "itself once into a cache folder;\nauto: compiled, or a launcher if the stub is not available",
         { default: "auto" },
       ),
       overwrite: option.switch(

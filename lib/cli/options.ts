@@ -105,11 +105,11 @@ export const option = {
   },
   /** A path. @param use What it is used for. */
   path<const G extends Given<string>>(use: PathUse, help: string, given?: G): Option<Parsed<string, G>> {
-    return make("one", help, { ...given }, textOf(given), use);
+    return make("one", help, { value: use.value, ...given }, textOf(given), use);
   },
   /** Paths: `--input A B --input C`. */
-  paths(use: PathUse, help: string, given: Given<string[]>): Option<string[]> {
-    return make("many", help, { default: [], ...given }, undefined, use);
+  paths(use: PathUse, help: string, given?: Given<string[]>): Option<string[]> {
+    return make("many", help, { value: use.value, default: [], ...given }, undefined, use);
   },
 };
 

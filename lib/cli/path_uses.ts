@@ -17,6 +17,8 @@ export interface Access {
 
 /** How a stage uses the paths of an option. */
 export interface PathUse {
+  /** The name of such a path in `--help`. */
+  readonly value: string;
   /** An output must not be, contain or lie in an input of the same command. */
   readonly role: "input" | "output" | "other";
   /** The access that a stage needs for these absolute paths. */
@@ -34,6 +36,7 @@ const PATTERN = /^!|[*?[{(]/;
 
 /** Files, folders, globs, or `-`. */
 export const inputs: PathUse = {
+  value: "PATH",
   role: "input",
   accessTo: (paths) => {
     const named = paths.filter((path) => nameOf(path) !== "-").map((path) => ({ path, root: rootOf(path) }));
@@ -45,15 +48,17 @@ export const inputs: PathUse = {
 
 /** A file or folder. */
 export const input: PathUse = {
+  value: "FILE",
   role: "input",
   accessTo: (paths) => reading([...withManifests(paths), ...paths.flatMap((path) => linkTargets(path))]),
 };
 
 /** A configuration: a file, or the name of a preset, which a folder may also have. */
-export const config: PathUse = { ...input, role: "other" };
+export const config: PathUse = { ...input, value: "NAME|FILE", role: "other" };
 
 /** A run or one of its checkpoints: the whole run is read. For an adapted checkpoint also the run of its base. */
 export const run: PathUse = {
+  value: "DIR",
   // Outputs may lie beside checkpoints.
   role: "other",
   accessTo: (paths) => {
@@ -73,6 +78,7 @@ export const runWithEvaluation: PathUse = {
 
 /** Probe rows, and the true distributions of the measurements that they were made from. */
 export const rowsWithTruth: PathUse = {
+  value: "DIR",
   role: "input",
   accessTo: (paths) => {
     const { read } = input.accessTo(paths);
@@ -82,6 +88,7 @@ export const rowsWithTruth: PathUse = {
 
 /** Probe rows, and the manifests of the stages before them, which say what the measurements are. */
 export const rowsWithOrigin: PathUse = {
+  value: "DIR",
   role: "input",
   accessTo: (paths) => {
     const { read } = input.accessTo(paths);
@@ -91,6 +98,7 @@ export const rowsWithOrigin: PathUse = {
 
 /** Runs and outputs, or folders of them; their manifests are read. */
 export const watched: PathUse = {
+  value: "PATH",
   role: "other",
   accessTo: (paths) => {
     const places = withReal(paths).flatMap((path) => {
@@ -103,6 +111,7 @@ export const watched: PathUse = {
 
 /** A folder to write. */
 export const outputFolder: PathUse = {
+  value: "DIR",
   role: "output",
   accessTo: (paths) => ({ read: paths, write: paths }),
 };
@@ -130,6 +139,7 @@ export function outputFile(...besides: string[]): PathUse {
     ...besides.map((ending) => withEnding(path, ending)),
   ];
   return {
+    value: "FILE",
     role: "output",
     accessTo: (paths) => {
       const places = withReal(paths);
