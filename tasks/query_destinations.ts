@@ -13,8 +13,7 @@ import { loadModel } from "../lib/query/files/load_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import { formatPrefix } from "../lib/data/addresses/ip_prefix.ts";
 import { type Measured, measuredBy, seenJson, times } from "../lib/data/addresses/known_addresses.ts";
-import { JsonLinesOutput } from "./json_lines_output.ts";
-import { addressOf, contextOf, logContext, readBy, timeOf } from "./query_options.ts";
+import { addressOf, contextOf, JsonLinesOutput, logContext, readBy, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
 /** The stage `query destinations`. */

@@ -23,13 +23,22 @@ import { rttBetweenPrefixes } from "../lib/query/rtt/prefix_query.ts";
 import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
-import { summaryOf, type SummaryOptions } from "../lib/query/rtt/rtt_summary.ts";
+import {
+  type DrawnSummary,
+  type RttLikelihood,
+  type RttSummary,
+  summaryOf,
+  type SummaryOptions,
+} from "../lib/query/rtt/rtt_summary.ts";
 import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt_text.ts";
 import { contextOf, logContext, openLines, readBy, timeOf } from "./query_options.ts";
-import { describeAnswer } from "./query_rtt_text.ts";
 import { STAGES } from "./stages.ts";
+import { drawHistogram, formatMs } from "../lib/base/text.ts";
+import type { RttDistribution } from "../lib/query/rtt/rtt_distribution.ts";
 
 const JSON_BARS = 64;
+const TEXT_BARS = 16;
+const LABEL_WIDTH = 12;
 /** The largest number of bad lines that are logged one by one. */
 const MAX_SHOWN_LINES = 20;
 /** The largest number of measurements of `--adapt` that are fitted. */
@@ -241,6 +250,71 @@ function numbersOf(option: string, text: string, [least, greatest]: readonly [nu
   throw new UsageError(
     `Cannot use --${option} ${shortened(text)}: expected ${wanted} separated by commas`,
   );
+}
+
+/**
+ * An answer as text.
+ *
+ * @param options `title`: source and destination; `distribution`: drawn on a terminal; `basis`: the basis of the
+ *   answer.
+ */
+function describeAnswer(
+  summary: RttSummary,
+  options: { title: string; quantiles: readonly number[]; distribution: RttDistribution; basis: string },
+): string {
+  const { pFailed, meanMs, likeliest, quantilesMs, at = [], drawn } = summary;
+  const errors = drawn?.standardErrors;
+  const line = (label: string, value: string) => `  ${label.padEnd(LABEL_WIDTH)}${value}`;
+  const ms = (value: number, error?: number) =>
+    `${formatMs(value)} ms${error === undefined ? "" : ` ± ${formatMs(error)}`}`;
+  const lines = [
+    `RTT ${options.title}`,
+    line("median", ms(options.distribution.quantileMs(0.5), errors?.quantilesMs[0.5])),
+    line("rests on", options.basis),
+    line("no reply", percent(pFailed, errors?.pFailed)),
+    line(
+      "likeliest",
+      `${formatMs(likeliest.rttMs)} ms, ${percent(likeliest.probability)} in an interval 1 % wide`,
+    ),
+    ...options.quantiles.filter((q) => q !== 0.5).map((q) =>
+      line(`${+(q * 100).toFixed(4)} %`, ms(quantilesMs[q], errors?.quantilesMs[q]))
+    ),
+    line("mean", ms(meanMs, errors?.meanMs)),
+    ...at.flatMap((each, i) => describeLikelihood(each, errors?.cdf?.[i])),
+  ];
+  if (drawn) lines.push(...describeDraws(drawn));
+  if (Deno.stdout.isTerminal()) {
+    lines.push("", ...drawHistogram(options.distribution.histogram(TEXT_BARS), 40));
+  }
+  return lines.join("\n");
+}
+
+function describeLikelihood(likelihood: RttLikelihood, error: number | undefined): string[] {
+  const { rttMs, cdf, probability, bits, lowMs, highMs } = likelihood;
+  const bounds = highMs === null
+    ? `${formatMs(lowMs)} ms or more`
+    : `${+lowMs.toFixed(3)}-${+highMs.toFixed(3)} ms`;
+  return [
+    `  P(RTT <= ${rttMs} ms) ${percent(cdf, error)}`,
+    `    in ${bounds}: ${percent(probability)}, ${bits === null ? "no mass" : `${bits.toFixed(2)} bits`}`,
+  ];
+}
+
+function describeDraws(drawn: DrawnSummary): string[] {
+  const { numDraws, numDistinct, sourceProbability, destinationProbability, standardErrors } = drawn;
+  const lines = [`  of ${numDraws} draws from the model, ${numDistinct} different; ± is a standard error`];
+  if (sourceProbability !== null) lines.push(`  P(source in its prefix) ${percent(sourceProbability)}`);
+  if (destinationProbability !== null) {
+    const error = standardErrors.destinationProbability || undefined;
+    lines.push(`  P(destination in its prefix) ${percent(destinationProbability, error)}`);
+  }
+  return lines;
+}
+
+/** Three significant figures: masses of prefixes are often tiny. */
+function percent(share: number, error?: number): string {
+  const text = `${+(share * 100).toPrecision(3)} %`;
+  return error === undefined ? text : `${text} ± ${percent(error)}`;
 }
 
 if (import.meta.main) serveStage(rttStage);

@@ -159,7 +159,7 @@ export function helpOf(command: Command | Group): string {
     const kinds = Object.values(command.kinds).map((kind) => `  ${kind.name.padEnd(24)}${kind.summary}`);
     return [`${name}: ${summary}`, "", ...kinds, "", `${name} KIND --help says more of each.`].join("\n");
   }
-  const { details, reads, writes, example, options, positionals } = command;
+  const { details, reads, writes, example, options, positionals, isRaw } = command;
   return [
     `${name}: ${summary}`,
     ...(details ? [details] : []),
@@ -169,8 +169,7 @@ export function helpOf(command: Command | Group): string {
       : []),
     `Usage: deno task ${name}${positionals ? ` ${positionals.value}` : ""} [options]`,
     "",
-    ...describeOptions(options),
-    "",
+    ...(isRaw ? [] : [...describeOptions(options), ""]),
     `Example: deno task ${name} ${example}`,
   ].join("\n");
 }
