@@ -1,7 +1,6 @@
 /**
  * `bench`: the speed of the program on this machine. `bench kernels`, `bench train`, `bench gpu` and `bench peers`
- * measure its adapter, `bench preprocess` and `bench loader` its processor. `bench curves` and `bench anomalies` measure
- * the quality of models instead.
+ * measure its adapter, `bench preprocess` and `bench loader` its processor.
  *
  * @module
  */
@@ -10,17 +9,15 @@ import { didYouMean, formatTable } from "../lib/base/text.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
 import { defineStage, defineStageGroup, serveStage, type Stage } from "../lib/cli/stage.ts";
-import { type BenchRow, measureCase } from "../lib/tensor/tuning/bench.ts";
-import { kernelCases, otherVariantCases } from "../lib/tensor/tuning/bench_cases.ts";
+import { type BenchRow, measureCase } from "../lib/cli/bench/kernel_times.ts";
+import { kernelCases } from "../lib/cli/bench/kernel_cases.ts";
 import { Gpu } from "../lib/tensor/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../lib/tensor/profile.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";
 import { timeSteps } from "../lib/train/step_timing.ts";
 import { deriveConfig, describeConfig, loadConfig } from "../lib/train/run_config.ts";
 import { VERSION } from "../lib/base/version.ts";
-import { anomaliesBench } from "./bench_anomalies.ts";
 import { childStage } from "./bench_child.ts";
-import { curvesBench } from "./bench_curves.ts";
 import { loaderBench, preprocessBench } from "./bench_data.ts";
 import { gpuBench } from "./bench_gpu.ts";
 import { peersBench } from "./bench_peers.ts";
@@ -39,7 +36,7 @@ const kernelsStage = defineStage({
   async run(options, context) {
     const earlier = options.compare === undefined ? undefined : readEarlierRun(options.compare);
     using gpu = await Gpu.open();
-    const all = [...kernelCases(), ...otherVariantCases(gpu.info)];
+    const all = kernelCases();
     const cases = all.filter(({ name }) => name.includes(options.only));
     if (cases.length === 0) {
       const names = [...new Set(all.map(({ name }) => name.split(" ")[0]))];
@@ -123,8 +120,6 @@ export const benchStage: Stage = defineStageGroup("bench", "how fast this machin
   preprocessBench,
   loaderBench,
   peersBench,
-  curvesBench,
-  anomaliesBench,
   childStage,
 ]);
 

@@ -72,7 +72,6 @@ export const NEEDS: Record<string, StageNeeds> = {
       config,
       "mpi-library": input,
       run: outputFolder,
-      "autotune-cache": outputFile(),
     },
     sys: ["systemMemoryInfo"],
     launchVariables: LAUNCH_VARIABLES,
@@ -133,13 +132,8 @@ export const NEEDS: Record<string, StageNeeds> = {
   "bench preprocess": dataBench,
   "bench loader": dataBench,
   "bench peers": { ...dataBench, paths: { config, folder: outputFolder }, programs: ["python3"] },
-  "bench curves": {
-    paths: { data: input, config: { ...config, arity: "many" }, output: outputFolder },
-    startsProcesses: true,
-  },
   // The kernel's peak memory can only be read with all permissions.
   "bench child": { everything: true },
-  "bench anomalies": { paths: { checkpoint: run, input: inputs } },
   "compile": {
     paths: { output: outputFile() },
     defaults: { output: () => "dist/ping-llm" },

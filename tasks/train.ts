@@ -68,13 +68,6 @@ const FLAGS = {
     min: 0,
     max: 1024,
   }),
-  noAutotune: flag.boolean(
-    "use the default kernels, even if bit-identical ones may be faster on this GPU",
-  ),
-  autotuneCache: flag.optionalText(
-    "file that stores the fastest kernels, for several runs (default: autotune.json of the run)",
-    { placeholder: "FILE" },
-  ),
   profile: flag.boolean(
     "show the time profile of an early step and write it to profile.txt of the run; that step is slower",
   ),
@@ -144,8 +137,6 @@ async function trainOn(
     numLoaderWorkers: options.workers,
     fresh: options.fresh,
     profile: options.profile,
-    autotune: !options.noAutotune,
-    autotuneCache: options.autotuneCache,
     resumeFrom: options.resumeFrom,
     initFrom: options.initFrom,
     fitsTime: options.steps === undefined && options.tokens === undefined,

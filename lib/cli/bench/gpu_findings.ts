@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { RUN_S } from "../../tensor/tuning/autotune.ts";
 import { ENOUGH_TILES, SPLIT_RULE, type SplitRule, splitsOf } from "../../tensor/ops/gemm.ts";
 import type { AdapterRow, DecodingRow, ProductRow, SubmitRow, SurveyRows } from "./gpu_survey.ts";
 
@@ -30,8 +29,6 @@ type Judgement = { best: unknown; why: string } | undefined;
 
 /** A constant is changed only if the new value is faster by this factor. */
 const WORTH_A_CHANGE = 1.03;
-/** The length of a timed run of the autotuner, in submits. */
-const SUBMITS_PER_RUN = 20;
 /** The values tried for each part of the rule of splits. */
 const SPLIT_CHOICES: Record<keyof SplitRule, readonly number[]> = {
   enoughWorkgroups: [64, 128, 256, 512, 1024, 2048, 4096],
@@ -51,7 +48,6 @@ export function findingsOf(rows: SurveyRows, adapter: AdapterRow, query: QueryCo
   const splits = judgeSplits(products);
   const table: [constant: string, file: string, present: unknown, judged: Judgement][] = [
     ["Gpu.timeS()", "device", timer, judgeTimer(submit, timer)],
-    ["RUN_S", "tuning/autotune", RUN_S, judgeRun(submit)],
     ["profile()", "program", dispatches, judgeTimestamps(adapter, dispatches)],
     ["ENOUGH_TILES", "ops/gemm", ENOUGH_TILES, judgeTiles(products)],
     ...Object.entries(SPLIT_RULE).map(([key, present]): typeof table[number] => {
@@ -108,12 +104,6 @@ function judgeTimer(submit: SubmitRow | undefined, present: string): Judgement {
     best: share > 0.7 ? present : "await the promise; all times of kernels here are wrong",
     why: `the call takes ${(100 * share).toFixed(0)} % of ${settled}`,
   };
-}
-
-function judgeRun(submit: SubmitRow | undefined): Judgement {
-  if (!submit) return undefined;
-  const best = Math.max(RUN_S, Number((SUBMITS_PER_RUN * submit.submitS).toPrecision(1)));
-  return { best, why: `a submit takes ${(1000 * submit.submitS).toPrecision(2)} ms` };
 }
 
 function judgeTimestamps({ features }: AdapterRow, present: string): Judgement {
