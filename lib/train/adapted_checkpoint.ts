@@ -1,6 +1,6 @@
 /**
  * Adapted checkpoints: `rows.safetensors`, the address embeddings and coordinates that differ from a base checkpoint, and
- * which addresses and pairs the adaptation measured. The base is not copied. The format is in lib/train/README.md.
+ * which addresses and pairs the adaptation measured. The base is not copied. The format is in lib/train/CHECKPOINTS.md.
  *
  * @module
  */

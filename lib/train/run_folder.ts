@@ -1,5 +1,5 @@
 /**
- * The folder of a run; lib/train/README.md lists its files.
+ * The folder of a run; lib/train/CHECKPOINTS.md lists its files.
  *
  * A run that starts over (`--fresh`) moves the earlier run into `.work/replaced/` and deletes it when it has a checkpoint of
  * its own. If it ends before that, in whatever way, the earlier run is moved back.

@@ -101,3 +101,9 @@ export class CsvScanner {
     }
   }
 }
+
+/** The records of a whole text. */
+export function readCsv(text: string, separator?: CsvSeparator): CsvRecord[] {
+  const scanner = new CsvScanner(separator);
+  return [...scanner.push(new TextEncoder().encode(text)), ...scanner.push()];
+}

@@ -1,4 +1,14 @@
-/** Baselines: medians of the measurements of a history, of all of them or of the newest. @module */
+/**
+ * Baselines: medians of the measurements of a history, of all of them or of the newest.
+ *
+ * A median is the smallest value that at least half of the values do not exceed, over RTT codes, read as codes are
+ * (`lib/data/tokens`). It is of all replies of the source, the destination, or the pair in this direction that are known:
+ * all of the training split, also those later than the case; with the history `all` also those of the other splits before
+ * the second of the case. Unless all training measurements are older than all cases, those of the cases' sources are learned
+ * again in the order of time, for the methods that follow it, so those before the case count twice.
+ *
+ * @module
+ */
 import { quantileOfSample } from "../metrics/sample_statistics.ts";
 import { type BaselineMeasurement, type BaselineQuery, OnePassBaseline } from "./baseline.ts";
 import { getOrMake } from "../../base/collections.ts";

@@ -1,7 +1,7 @@
 /**
  * The baselines of every evaluation, by the names they have in reports: those that are the best one on some data, and
  * the usual ones of coordinates. A mean of the last RTTs, a moving average and a temporal factorisation are left out,
- * since on no data set of README.md one of them is the best.
+ * since on no data set of RESULTS.md one of them is the best.
  *
  * @module
  */

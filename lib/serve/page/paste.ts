@@ -6,7 +6,7 @@
 import { parseAddress } from "../../data/addresses/ip.ts";
 import type { ApiMeasurement } from "../api/schemas.ts";
 import { convertPing, resultType } from "../../data/measurement/atlas_result.ts";
-import { CsvScanner, type CsvSeparator } from "../../data/measurement/csv.ts";
+import { type CsvSeparator, readCsv } from "../../data/measurement/csv.ts";
 import { JsonObjectScanner } from "../../data/measurement/json_stream.ts";
 import { UserError } from "../../base/errors.ts";
 import { parseTimeUs } from "../../data/measurement/time_text.ts";
@@ -230,8 +230,7 @@ function parseOutput(text: string, options: PasteOptions): Pasted {
 function parseCsv(text: string, { source }: PasteOptions): Pasted {
   const pasted: Pasted = { format: "CSV", pings: [], faults: [] };
   const [separator] = /[,;\t]/.exec(text) ?? [","];
-  const scanner = new CsvScanner(separator as CsvSeparator);
-  const [header, ...records] = [...scanner.push(new TextEncoder().encode(text)), ...scanner.push()];
+  const [header, ...records] = readCsv(text, separator as CsvSeparator);
   const names = header && header.fault === undefined ? header.fields.map((name) => name.toLowerCase()) : [];
   const missing = [NAMES.src, NAMES.dst, NAMES.rtt].filter((known) =>
     !known.some((name) => names.includes(name))
