@@ -4,7 +4,7 @@
  * @module
  */
 import { fromFileUrl } from "@std/path";
-import { runChild } from "../lib/cli/bench/child_process.ts";
+import { runChild } from "../lib/cli/bench/data_stages.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import type { Stage, StageContext } from "../lib/cli/stage.ts";
 import { type LoaderPassOptions, passLoader } from "../lib/cli/bench/loader_pass.ts";

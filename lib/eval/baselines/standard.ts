@@ -6,8 +6,7 @@
  * @module
  */
 import { type Baseline, FallBackBaseline, MirroredBaseline } from "./baseline.ts";
-import { BiasedFactorisationBaseline } from "./biased_factorisation.ts";
-import { DmfsgdBaseline } from "./dmfsgd.ts";
+import { BiasedFactorisationBaseline, DmfsgdBaseline } from "./factorisations.ts";
 import { HiddenMarkovBaseline } from "./hidden_markov.ts";
 import { MedianBaseline, RecentBaseline } from "./histories.ts";
 import { LogAlsBaseline } from "./log_als.ts";

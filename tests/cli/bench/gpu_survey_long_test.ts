@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { checkModel, checkProducts } from "../../../lib/cli/bench/gpu_steps.ts";
-import { type Finding, findingsOf } from "../../../lib/cli/bench/gpu_findings.ts";
+import { type Finding, findingsOf } from "../../../lib/cli/bench/gpu_report.ts";
 import { emptyRows, type ProductRow, type SurveyRows } from "../../../lib/cli/bench/gpu_survey.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";

@@ -11,7 +11,7 @@ import type { ArrayTask } from "../../../lib/io/files/array_task.ts";
 import { checkOutputs } from "../../../lib/io/files/checked_outputs.ts";
 import { manifestName } from "../../../lib/io/files/task_manifests.ts";
 import { readManifest } from "../../../lib/io/files/manifest.ts";
-import { detectTargets } from "../../../lib/cli/inspect/detect.ts";
+import { detectTargets } from "../../../lib/cli/inspect/inspect.ts";
 import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
 import { buildProbeRows, type ProbeRowsOptions } from "../../../lib/data/probe_rows/probe_rows.ts";
 import { shardMeasurements, type ShardOptions } from "../../../lib/data/probe_rows/shard.ts";
