@@ -16,8 +16,12 @@ import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
 import { buildProbeRows, type ProbeRowsOptions } from "../../../lib/data/probe_rows/probe_rows.ts";
 import { shardMeasurements, type ShardOptions } from "../../../lib/data/probe_rows/shard.ts";
 import { neededParts } from "../../../lib/data/probe_rows/needed_parts.ts";
-import { listSplitInputs } from "../../../lib/data/probe_rows/split_folders.ts";
-import { SPLIT_MODES, SPLIT_NAMES, type SplitMode } from "../../../lib/data/probe_rows/splits.ts";
+import {
+  listSplitInputs,
+  SPLIT_MODES,
+  SPLIT_NAMES,
+  type SplitMode,
+} from "../../../lib/data/probe_rows/splits.ts";
 import { pretokenize } from "../../../lib/data/loader/pretokenize/pretokenize.ts";
 import { dataFingerprint } from "../../../lib/train/run_data.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
