@@ -260,6 +260,9 @@ function valueOf<T>(name: string, declared: Option<T>, texts: readonly string[])
   }
 }
 
+/** Characters of a line of `--help`. */
+const HELP_WIDTH = 110;
+
 /** The lines of `--help` that describe the options. */
 export function describeOptions(options: Options): string[] {
   const rows = Object.entries(options).map(([name, { arity, value, help, isRequired, default: usual }]) => {
@@ -273,8 +276,10 @@ export function describeOptions(options: Options): string[] {
   });
   const width = Math.min(36, Math.max(...rows.map((row) => row.left.length)) + 2);
   const nextLine = "\n" + " ".repeat(width);
+  const wrapped = new RegExp(`(.{1,${HELP_WIDTH - width}})(?: |$)`, "gm");
   return rows.map(({ left, right }) =>
-    (left.length < width ? left.padEnd(width) : left + nextLine) + right.replaceAll("\n", nextLine)
+    (left.length < width ? left.padEnd(width) : left + nextLine) +
+    (right.match(wrapped) ?? []).map((line) => line.trimEnd()).join(nextLine)
   );
 }
 

@@ -35,6 +35,7 @@ Deno.test("--help of every command has its summary, all its options and an examp
     assert(help.startsWith(`${command.name}: ${command.summary}\n`), help);
     assertStringIncludes(help, `Example: deno task ${command.name} ${command.example}`);
     const listed = [...help.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, name]) => name);
+    assertEquals(help.split("\n").filter((line) => line.startsWith("  ") && line.length > 110), []);
     assertEquals(listed, command.isRaw ? [] : Object.keys(command.options).map(kebab), command.name);
   }
   assertStringIncludes(helpOf(STAGES.adapt), `some ${MAX_STEP_MEASUREMENTS} of the measurements`);
