@@ -4,11 +4,9 @@
  * @module
  */
 import { join, relative } from "@std/path";
-import { ADAPT_DEFAULTS, type AdaptOptions } from "../lib/query/adapt/adapt.ts";
-import { AdaptedCheckpoint } from "../lib/query/files/adapted_checkpoint.ts";
-import { MAX_STEP_MEASUREMENTS } from "../lib/query/adapt/fit.ts";
+import { ADAPT_DEFAULTS, type AdaptOptions, requireRows } from "../lib/query/adapt/adapt.ts";
+import { AdaptedModel } from "../lib/query/adapt/adapted_model.ts";
 import { usesAddress } from "../lib/query/adapt/free_rows.ts";
-import { flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/base/text.ts";
 import {
   defineStage,
@@ -26,7 +24,7 @@ import { Gpu } from "../lib/tensor/device.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";
 import { listMeasurementFiles, readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
 import { formatAddress } from "../lib/data/addresses/ip.ts";
-import { isAdapted, UPDATE_FILE } from "../lib/train/adapted_checkpoint.ts";
+import { baseOf, isAdapted, UPDATE_FILE, writeAdapted } from "../lib/train/adapted_checkpoint.ts";
 import {
   checkpointDirectory,
   loadCheckpoint,
@@ -34,126 +32,70 @@ import {
   modelFileOf,
   saveCheckpoint,
 } from "../lib/train/checkpoint.ts";
-import { checkpointFiles } from "../lib/train/checkpoint_files.ts";
+import { type AdaptedFrom, checkpointFiles } from "../lib/train/checkpoint_files.ts";
 import { followLines } from "./adapt_follow.ts";
 import { adaptProgress, countsOf, describeCounts, noteAdaptation, noteEstimate } from "./adapt_text.ts";
-import { checkInputs, verifyFlag } from "./input_check.ts";
+import { checkInputs } from "./input_check.ts";
 import { addressOf } from "./query_options.ts";
+import { STAGES } from "./stages.ts";
 
 /** The stage `adapt`. */
-export const adaptStage: Stage = defineStage({
-  name: "adapt",
-  purpose:
-    "fits the embeddings and coordinates of addresses that a model does not know to a few measurements. Answers about other " +
-    "addresses, including neighbours in the same network, stay bit-identical. If an address is adapted again, only the new measurements determine its coordinates.",
-  example: "--checkpoint runs/demo/train --input data/new.parquet --output runs/adapted",
-  flags: {
-    checkpoint: flag.requiredText("a run directory, one of its checkpoints or an adapted one", {
-      placeholder: "DIR",
-    }),
-    input: flag.texts(
-      "measurements: Parquet, or JSON lines with src, dst, rtt (ms or null) and perhaps time, or of RIPE Atlas " +
-        "ping results (required without --follow)",
-      { placeholder: "P" },
+export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage): Promise<StageResult> => {
+  const { input, output, follow, merge, checkpoint: path } = options;
+  if (follow === (input.length > 0)) {
+    throw new UsageError(
+      follow
+        ? "Cannot use --input with --follow: it reads standard input; leave one out"
+        : "Cannot run: --input P is missing; add it, or --follow",
+    );
+  }
+  if (follow && merge) throw new UsageError("Cannot use --merge with --follow: leave one out");
+  const addresses = addressesOf(options.addresses);
+  refuseOverlap(output, [checkpointDirectory(path), ...input]);
+  await checkInputs(input, { verify: options.verify }, stage);
+  const hasBegun = follow && !options.overwrite && isAdapted(output);
+  const loaded = loadCheckpoint(hasBegun ? output : path, { onNote: stage.log });
+  const model = new AdaptedModel(loaded.config.model, loaded.weights, loaded);
+  requireRows(model);
+  const base = baseOf(loaded);
+  const { steps, learningRate, maxDrift, maxMeasurements, overwrite } = options;
+  const fit = { steps, learningRate, maxDrift, ...(addresses ? { addresses } : {}) };
+  const start = {
+    stage: "adapt",
+    inputs: [...(follow ? [] : listMeasurementFiles(input)), modelFileOf(path)].map((file) =>
+      fingerprint(file)
     ),
-    output: flag.requiredText("the folder of the adapted checkpoint", { placeholder: "DIR" }),
-    addresses: flag.optionalText(
-      "fit only these addresses (default: all that were not in the training data)",
-      { placeholder: "A,B,…" },
-    ),
-    steps: flag.integer(
-      `steps; each uses some ${MAX_STEP_MEASUREMENTS} of the measurements in turn, or all if there are fewer`,
-      {
-        default: ADAPT_DEFAULTS.steps,
-        min: 1,
-        max: 10_000,
-      },
-    ),
-    learningRate: flag.number("learning rate at the start", {
-      default: ADAPT_DEFAULTS.learningRate,
-      min: 1e-6,
-      max: 10,
-    }),
-    maxDrift: flag.number("largest distance that the embedding of a known address may move", {
-      default: ADAPT_DEFAULTS.maxDrift,
-      min: 0,
-      max: 1e6,
-    }),
-    maxMeasurements: flag.integer("fit at most this many measurements, the newest", {
-      default: 10_000,
-      min: 1,
-      max: 1_000_000,
-    }),
-    merge: flag.boolean(
-      "write a whole checkpoint, which does not need its base, instead of the changed embeddings",
-    ),
-    follow: flag.boolean(
-      "read JSON lines from standard input as they arrive, and publish the checkpoint after each group of them",
-    ),
-    everyLines: flag.integer("with --follow: publish after this many measurements", { default: 100, min: 1 }),
-    everySeconds: flag.number("with --follow: or this many seconds after the first new one", {
-      default: 10,
-      min: 0.1,
-      max: 86_400,
-    }),
-    verify: verifyFlag,
-    overwrite: flag.boolean(
-      "replace what this stage wrote to the output folder with other inputs or options",
-    ),
-  },
-  async run(options, stage): Promise<StageResult> {
-    const { input, output, follow, merge, checkpoint: path } = options;
-    if (follow === (input.length > 0)) {
-      throw new UsageError(
-        follow
-          ? "Cannot use --input with --follow: it reads standard input; leave one out"
-          : "Cannot run: --input P is missing; add it, or --follow",
-      );
-    }
-    if (follow && merge) throw new UsageError("Cannot use --merge with --follow: leave one out");
-    const addresses = addressesOf(options.addresses);
-    refuseOverlap(output, [checkpointDirectory(path), ...input]);
-    await checkInputs(input, { verify: options.verify }, stage);
-    const hasBegun = follow && !options.overwrite && isAdapted(output);
-    const model = new AdaptedCheckpoint(loadCheckpoint(hasBegun ? output : path, { onNote: stage.log }));
-    const { steps, learningRate, maxDrift, maxMeasurements, overwrite } = options;
-    const fit = { steps, learningRate, maxDrift, ...(addresses ? { addresses } : {}) };
-    const start = {
+    options: { ...base, ...fit, maxMeasurements, merge, follow },
+    overwrite,
+  };
+  using staged = StagedOutput.openFolder(output, start);
+  if (follow) return await followLines(model, { ...options, base, fit }, { staged, stage });
+  const begunMs = performance.now();
+  const wasComplete = staged.isComplete;
+  if (!wasComplete) await make(model, { ...options, base, fit }, { staged, stage });
+  const seconds = wasComplete ? 0 : (performance.now() - begunMs) / 1000;
+  const { counts, outputs } = staged.manifest;
+  return {
+    text: wasComplete
+      ? `${output} is already complete, from the same inputs and options`
+      : `Wrote ${output} in ${formatSeconds(seconds)}: ${describeCounts(counts)}`,
+    json: {
       stage: "adapt",
-      inputs: [...(follow ? [] : listMeasurementFiles(input)), modelFileOf(path)].map((file) =>
-        fingerprint(file)
-      ),
-      options: { ...model.base, ...fit, maxMeasurements, merge, follow },
-      overwrite,
-    };
-    using staged = StagedOutput.openFolder(output, start);
-    if (follow) return await followLines(model, { ...options, fit }, { staged, stage });
-    const begunMs = performance.now();
-    const wasComplete = staged.isComplete;
-    if (!wasComplete) await make(model, { ...options, fit }, { staged, stage });
-    const seconds = wasComplete ? 0 : (performance.now() - begunMs) / 1000;
-    const { counts, outputs } = staged.manifest;
-    return {
-      text: wasComplete
-        ? `${output} is already complete, from the same inputs and options`
-        : `Wrote ${output} in ${formatSeconds(seconds)}: ${describeCounts(counts)}`,
-      json: {
-        stage: "adapt",
-        ...counts,
-        base: model.base.base,
-        seconds,
-        doneAlready: wasComplete,
-        outputs: outputs.map(({ path }) => join(output, path)),
-      },
-    };
-  },
+      ...counts,
+      base: base.base,
+      seconds,
+      doneAlready: wasComplete,
+      outputs: outputs.map(({ path }) => join(output, path)),
+    },
+  };
 });
 
 /** Fits and publishes. */
 async function make(
-  model: AdaptedCheckpoint,
-  { checkpoint, input, maxMeasurements, merge, fit }: {
+  model: AdaptedModel,
+  { checkpoint, base, input, maxMeasurements, merge, fit }: {
     checkpoint: string;
+    base: AdaptedFrom;
     input: readonly string[];
     maxMeasurements: number;
     merge: boolean;
@@ -178,9 +120,9 @@ async function make(
     ...progress.options,
   });
   noteAdaptation(adaptation, stage.log);
-  if (merge) await saveMerged(model, checkpoint, staged);
+  if (merge) await saveMerged(model, { checkpoint, base }, staged);
   else {
-    model.write(join(staged.folder, UPDATE_FILE));
+    writeAdapted(staged.folder, model, base);
     await staged.record(UPDATE_FILE);
   }
   staged.manifest.counts = countsOf(adaptation, model);
@@ -188,10 +130,13 @@ async function make(
 }
 
 /** Writes a checkpoint with all weights; its optimizer state is that of the base. */
-async function saveMerged(model: AdaptedCheckpoint, checkpoint: string, staged: StagedOutput): Promise<void> {
-  const { state, optimizer } = loadResumable(model.base.base);
+async function saveMerged(
+  { weights, trainingData }: AdaptedModel,
+  { checkpoint, base: { base } }: { checkpoint: string; base: AdaptedFrom },
+  staged: StagedOutput,
+): Promise<void> {
+  const { state, optimizer } = loadResumable(base);
   const { state: { files: _, ...kept } } = loadCheckpoint(checkpoint);
-  const { weights, trainingData } = model;
   const content = { state: { ...state, ...kept }, weights, optimizer, trainingData };
   const folder = saveCheckpoint(join(staged.folder, CHECKPOINTS), content, { keep: 1 });
   for (const path of [...checkpointFiles(folder), join(folder, "../latest")]) {
