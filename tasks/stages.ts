@@ -381,13 +381,6 @@ export const STAGES = named({
         min: 0,
         max: 1024,
       }),
-      noAutotune: option.switch(
-        "use the default kernels, even if bit-identical ones may be faster on this GPU",
-      ),
-      autotuneCache: option.path(
-        uses.outputFile(),
-        "file that stores the fastest kernels, for several runs (default: autotune.json of the run)",
-      ),
       profile: option.switch(
         "show the time profile of an early step and write it to profile.txt of the run; that step is slower",
       ),
@@ -949,58 +942,6 @@ export const STAGES = named({
           }),
         },
         needs: { deno: true, programs: ["python3"], temporaryFiles: true },
-      }),
-      "curves": command({
-        summary:
-          "validation curves of configurations over seconds of training, each trained in turns with several seeds",
-        example:
-          "--data data/rows --output runs/curves --vary train.dtype=f32 train.dtype=f16 --max-time 3m --until 2",
-        options: {
-          data: option.path(uses.input, "folder of probe rows with train and val", {
-            value: "DIR",
-            required: true,
-          }),
-          output: option.path(
-            uses.outputFolder,
-            "folder of curves.json and curves.html; an unfinished comparison there is continued",
-            { required: true },
-          ),
-          config: option.paths(uses.config, "presets of configs/ or JSON files (default demo)"),
-          vary: option.texts(
-            "trains every configuration with each of these; several keys with spaces between",
-            { value: "KEY=VALUE" },
-          ),
-          set: configOptions.set,
-          seeds: option.integer("runs of each, with seeds from --seed on", { default: 3, min: 1, max: 100 }),
-          maxTime: option.text("ends each run after this long, such as 90s, 30m, 1h30m", { value: "TIME" }),
-          until: option.number("also measures the seconds until this validation loss, nats per token"),
-          overwrite: option.switch("replace what another comparison wrote to the output folder"),
-        },
-        needs: { deno: true },
-      }),
-      "anomalies": command({
-        summary:
-          "the ROC-AUC of score on made-up route changes, halved RTTs and spoofed sources, beside a running median",
-        example: "--checkpoint runs/first --input data/synth.parquet",
-        options: {
-          checkpoint,
-          input: option.paths(uses.inputs, "measurements Parquet, held in memory", { required: true }),
-          count: option.integer("measurements to copy; the copies become anomalies", {
-            default: 500,
-            min: 1,
-            max: 100_000,
-          }),
-          heldOutShare: option.number("share of the rows, the newest ones, from which these are drawn", {
-            default: 0.1,
-            min: 0,
-            max: 1,
-          }),
-          context: option.integer("largest number of earlier measurements in the context of each", {
-            default: 20,
-            min: 0,
-            max: 1000,
-          }),
-        },
       }),
       // The kernel's peak memory can only be read with all permissions.
       "child": command({

@@ -121,9 +121,9 @@ const TABLE: Row[] = [
     ],
   },
   {
-    command: "train --data rows --run dir --init-from run --autotune-cache out/f.parquet",
-    reads: [...ROWS, ...ORIGIN, ...TRAINED, "dir/report.json", "out/"],
-    writes: ["dir/", "dir/sub/x", ...FILE_WRITES],
+    command: "train --data rows --run dir --init-from run",
+    reads: [...ROWS, ...ORIGIN, ...TRAINED, "dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
     others: ["memory"],
   },
   {
@@ -220,13 +220,6 @@ const TABLE: Row[] = [
     writes: ["dir/", "dir/sub/x"],
     others: ["deno"],
   },
-  {
-    command: "bench curves --data rows --output dir --config in/b.parquet demo",
-    reads: [...ROWS, "dir/report.json", "in/b.parquet"],
-    writes: ["dir/", "dir/sub/x"],
-    others: ["deno"],
-  },
-  { command: "bench anomalies --checkpoint run --input in/b.parquet", reads: ["in/b.parquet", ...TRAINED] },
   {
     command: "compile --output out/f.parquet",
     reads: ["out/"],
