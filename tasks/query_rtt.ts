@@ -29,7 +29,7 @@ import {
   summaryOf,
   type SummaryOptions,
 } from "../lib/query/rtt/rtt_summary.ts";
-import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt_text.ts";
+import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt.ts";
 import { contextOf, logContext, openLines, readBy, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 import { drawHistogram, formatMs } from "../lib/base/text.ts";
