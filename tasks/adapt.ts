@@ -62,7 +62,7 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
     throw new UsageError(
       follow
         ? "Cannot use --input with --follow: it reads standard input; leave one out"
-        : "Cannot run: --input P is missing; add it, or --follow",
+        : "Cannot run: --input PATH is missing; add it, or --follow",
     );
   }
   if (follow && merge) throw new UsageError("Cannot use --merge with --follow: leave one out");
