@@ -5,7 +5,7 @@
  */
 import { BatchLoader } from "../../data/loader/batches.ts";
 import { openProbeRows } from "../../data/loader/row_source.ts";
-import { measureUsage, type Usage } from "./throughput.ts";
+import { measureUsage, type Usage } from "./usage.ts";
 import { join } from "@std/path";
 import { RandomStream } from "../../base/random.ts";
 import { ArrayRecordWriter } from "../../io/array_record/writer.ts";
