@@ -23,7 +23,7 @@ import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
 import { type RttSummary, summaryOf } from "../lib/query/rtt/rtt_summary.ts";
-import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt_text.ts";
+import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt.ts";
 import { contextOf, logContext, openLines, readBy, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 import { drawHistogram, formatMs } from "../lib/base/text.ts";
