@@ -1,5 +1,5 @@
 /** Baselines: medians of the measurements of a history, of all of them or of the newest. @module */
-import { quantileOfSample } from "../metrics/sample_statistics.ts";
+import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { type BaselineMeasurement, type BaselineQuery, OnePassBaseline } from "./baseline.ts";
 import { getOrMake } from "../../base/collections.ts";
 import { RttHistogram } from "./rtt_histogram.ts";

@@ -23,7 +23,7 @@ import {
 } from "../metrics/bootstrap.ts";
 import { type EvalCase, evenlySpread, withContexts } from "../cases.ts";
 import { type GuessQuery, type KnownDestinations, learnDestinations } from "./known_destinations.ts";
-import { meanOf } from "../metrics/sample_statistics.ts";
+import { meanOf } from "../../base/sample_statistics.ts";
 
 /** How often guesses were right. */
 export interface GuessScores {
