@@ -934,6 +934,27 @@ export const STAGES = named({
         needs: { deno: true },
         module: "bench_data",
       }),
+      "changes": command({
+        summary: "how well the change detector of watch agrees with people who marked series of RTTs",
+        details:
+          "A series is a CSV file with the columns epoch;rtt;cp (ms; cp is 1 where people saw a change). A " +
+          "detection is right if it can be paired with a mark at most two rows away.",
+        example: "--input data/changes --output changes.jsonl",
+        options: {
+          input: option.paths(uses.inputs, "series: files, folders, globs", { required: true }),
+          output: option.path(
+            uses.outputFile(),
+            "also write the rows of the changes, a line for each series",
+            {
+              value: "F.jsonl",
+            },
+          ),
+          delay: option.integer("later rows that are seen before a row is decided (20)", {
+            min: 0,
+            max: 10_000,
+          }),
+        },
+      }),
       "peers": command({
         summary: "the speed of training compared with jax-js and, if python3 has torch, PyTorch, in turns",
         example: "--config demo --seconds 60",
