@@ -28,6 +28,8 @@ export interface ChangeOptions {
   readonly spreadMs: number;
   /** The smallest difference of the medians before and after that is reported, ms. */
   readonly minShiftMs: number;
+  /** The same for levels that do not last for the delay, ms. */
+  readonly minBriefShiftMs: number;
   /** The smallest such difference, in interquartile ranges of the calmer side. */
   readonly minShiftSpreads: number;
 }
@@ -40,6 +42,7 @@ export const DEFAULT_CHANGE_OPTIONS: ChangeOptions = {
   memory: 20,
   spreadMs: 0.5,
   minShiftMs: 0.5,
+  minBriefShiftMs: 2,
   minShiftSpreads: 1,
 };
 
@@ -152,7 +155,10 @@ export class ChangeDetector {
   /** The newest RTTs, ms, by row modulo its length. */
   readonly #recent: Float64Array;
   #numRows = 0;
+  /** The start of the newest segment that is decided. */
   #lastStart = 0;
+  /** The level before the changes that were too small to report, since one was reported. */
+  #unreported: Level | undefined;
 
   constructor(options: Partial<ChangeOptions> = {}) {
     this.#options = { ...DEFAULT_CHANGE_OPTIONS, ...options };
@@ -201,6 +207,7 @@ export class ChangeDetector {
   /** Decides whether a segment begins at a row. */
   #decide(row: number): Change | undefined {
     if (row <= this.#lastStart) return undefined;
+    const { delay } = this.#options;
     const best = this.#best();
     const { start, end } = this.#segmentAt(row, best);
     const isChange = start === row;
@@ -209,12 +216,12 @@ export class ChangeDetector {
       (this.#segmentAt(row, segment).start === row) === isChange
     );
     if (!isChange) return undefined;
-    const before = this.#levelOf(Math.max(this.#lastStart, row - this.#options.delay - 1), row);
+    const before = this.#unreported ?? this.#levelOf(Math.max(this.#lastStart, row - delay - 1), row);
     const after = this.#levelOf(row, end);
     this.#lastStart = row;
-    return this.#isReported(before, after)
-      ? { row, before, after, evidence: unchanged.cost - best.cost }
-      : undefined;
+    const isReported = this.#isReported(before, after, { isBrief: end < this.#numRows });
+    this.#unreported = isReported ? undefined : before;
+    return isReported ? { row, before, after, evidence: unchanged.cost - best.cost } : undefined;
   }
 
   /** The segment of a division that a row is in: its first row and the one after it. @param last Of the division. */
@@ -246,12 +253,12 @@ export class ChangeDetector {
     };
   }
 
-  /** Whether people would call it a change. */
-  #isReported(before: Level, after: Level): boolean {
+  /** Whether people would mark it. @param isBrief Whether the level changes again within the delay. */
+  #isReported(before: Level, after: Level, { isBrief }: { isBrief: boolean }): boolean {
     if (Math.abs(before.lossRate - after.lossRate) > MIN_LOSS_SHIFT) return true;
-    const { minShiftMs, minShiftSpreads, spreadMs } = this.#options;
-    const shiftMs = Math.abs(after.medianMs - before.medianMs);
+    const { minShiftMs, minBriefShiftMs, minShiftSpreads, spreadMs } = this.#options;
     const calmMs = Math.max(spreadMs, Math.min(before.spreadMs, after.spreadMs));
-    return shiftMs >= minShiftMs && shiftMs >= minShiftSpreads * calmMs;
+    const leastMs = Math.max(minShiftMs, minShiftSpreads * calmMs, isBrief ? minBriefShiftMs : 0);
+    return Math.abs(after.medianMs - before.medianMs) >= leastMs;
   }
 }
