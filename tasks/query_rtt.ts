@@ -153,22 +153,19 @@ async function answerFile(
   let numBad = 0;
   const onDraws = () => stage.signal.throwIfAborted();
   const notesOnRows = rowNotes(model);
-  const answers = answerQueries(model, readQueries(readLines(queries), queries), {
-    context,
-    numDraws,
-    seed,
-    onDraws,
-  });
+  const answers = answerQueries(
+    model,
+    readQueries(readLines(queries), queries),
+    { context, numDraws, seed, onDraws },
+    (answered) => lineOf(answered, summary, { model, notesOnRows }),
+  );
   for await (const answer of answers) {
     stage.signal.throwIfAborted();
     if ("error" in answer) {
       firstBad ??= `line ${answer.line}: ${answer.error}`;
       if (++numBad <= MAX_SHOWN_LINES) progress.print(`${queries} line ${answer.line}: ${answer.error}`);
-      lines.write(answer);
-    } else {
-      numAnswered++;
-      lines.write(lineOf(answer, summary, { model, notesOnRows }));
-    }
+    } else numAnswered++;
+    lines.write(answer);
     progress.update(numAnswered + numBad);
   }
   lines.commit();

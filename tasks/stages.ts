@@ -1,23 +1,29 @@
 /**
  * All stages as commands, in the order of the chain: what a user can type, and what each may read, write and start. What
  * they run is in a module each, which is loaded in a thread with only these permissions. This is loaded at every start of
- * the program, so it imports no module of a stage, and of lib only a few small ones.
+ * the program, so it imports little: of the modules of stages, and of what they import, only types.
  *
  * @module
  */
 import { command, leavesOf, named } from "../lib/cli/command.ts";
 import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
-import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/data/measurement/atlas_result.ts";
-import { GROUP_KEYS } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
-import { SPLIT_MODES, type SplitMode } from "../lib/data/probe_rows/splits.ts";
+import type { RttChoice, SourceChoice } from "../lib/data/measurement/atlas_result.ts";
+import type { GROUP_KEYS } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
+import type { SplitMode } from "../lib/data/probe_rows/splits.ts";
 import type { MAX_MEASUREMENT_TOKENS } from "../lib/data/tokens/contexts.ts";
-import { RTT_ENCODING_NAMES } from "../lib/data/tokens/vocab_v1.ts";
+import type { RttEncodingName } from "../lib/data/tokens/vocab_v1.ts";
 import type { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
 import type { HISTORY_MODES } from "../lib/eval/eval_rows.ts";
 import type { DEFAULT_NUM_DRAWS } from "../lib/query/rtt/prefix_query.ts";
-import { SITE_DTYPES } from "../lib/serve/page/site_file.ts";
+import type { SITE_DTYPES } from "../lib/serve/page/site_file.ts";
 import { LAUNCH_VARIABLES } from "../lib/train/mpi/launch.ts";
+
+// Constants of modules that import too much to be loaded here; the compiler checks that they are the same.
+const HISTORY: typeof HISTORY_MODES = ["all", "train"];
+const DTYPES: typeof SITE_DTYPES = ["f32", "f16"];
+const ADAPTING: typeof ADAPT_DEFAULTS = { steps: 20, learningRate: 0.1, maxDrift: 1 };
+const SOURCE_KEYS: typeof GROUP_KEYS = ["src_addr", "prb_id"];
 
 // Options of several stages.
 
@@ -67,14 +73,16 @@ const SPLIT_MODE_HELP: Record<SplitMode, string> = {
 };
 function splitBy(help: string) {
   const modes = Object.entries(SPLIT_MODE_HELP).map(([mode, meaning]) => `  ${mode}: ${meaning}`);
-  return option.choice(SPLIT_MODES, [help, ...modes].join("\n"), { default: "probe" });
+  return option.choice(Object.keys(SPLIT_MODE_HELP) as SplitMode[], [help, ...modes].join("\n"), {
+    default: "probe",
+  });
 }
 const splitOptions = {
   ratios: option.text(
     "shares of train, val, test, of addresses if by node; 0,0,100 puts everything in test",
     { default: "80,10,10", value: "A,B,C" },
   ),
-  groupBy: option.choice(GROUP_KEYS, "column that identifies a source", { default: "src_addr" }),
+  groupBy: option.choice(SOURCE_KEYS, "column that identifies a source", { default: "src_addr" }),
   maxRejectRatio: option.number("fail when a larger share of the rows is rejected", {
     default: 0.05,
     min: 0,
@@ -103,9 +111,6 @@ const dataBenchOptions = {
   compare: option.path(uses.input, "an earlier --json output; adds the ratios to it"),
 };
 
-// Constants of modules that import too much to be loaded here; the compiler checks that they are the same.
-const HISTORY: typeof HISTORY_MODES = ["all", "train"];
-const ADAPTING: typeof ADAPT_DEFAULTS = { steps: 20, learningRate: 0.1, maxDrift: 1 };
 /** Steps of `demo`: as many as two cores make in the default time on the synthetic Internet, and at most on other data. */
 export const DEMO_STEPS = { synth: 500, most: 1_000_000 };
 
@@ -158,12 +163,20 @@ export const STAGES = named({
         ].join("\n"),
         { value: "KEY=NAME,…" },
       ),
-      source: option.choice(SOURCE_CHOICES, "source address: auto is `from` if it is public, else src_addr", {
-        default: "auto",
-      }),
-      rtt: option.choice(RTT_CHOICES, "RTT of the replies to one result; each makes a row of every packet", {
-        default: "mean",
-      }),
+      source: option.choice<SourceChoice>(
+        ["auto", "from", "src_addr"],
+        "source address: auto is `from` if it is public, else src_addr",
+        {
+          default: "auto",
+        },
+      ),
+      rtt: option.choice<RttChoice>(
+        ["mean", "min", "median", "each"],
+        "RTT of the replies to one result; each makes a row of every packet",
+        {
+          default: "mean",
+        },
+      ),
       maxRejectRatio: option.number("largest share of the results that may be rejected", {
         default: 0.05,
         min: 0,
@@ -240,7 +253,11 @@ export const STAGES = named({
       onCorrupt: option.choice(["error", "skip"], "v2: effect of a damaged chunk of probe rows", {
         default: "error",
       }),
-      rttEncoding: option.choice(RTT_ENCODING_NAMES, "v1: encoding of RTTs", { default: "float64" }),
+      rttEncoding: option.choice<RttEncodingName>(
+        ["float64", "fixed", "log", "clipped"],
+        "v1: encoding of RTTs",
+        { default: "float64" },
+      ),
       rttClipQuantile: option.number("v1, clipped: the quantile of the input's RTTs to clip at", {
         default: 0.99,
         min: 0,
@@ -669,7 +686,7 @@ export const STAGES = named({
         { default: 20, min: 0, max: 1000 },
       ),
       history: option.paths(uses.inputs, "further measurements Parquet, only for contexts"),
-      groupBy: option.choice(GROUP_KEYS, "column that identifies a source, as in probe-rows", {
+      groupBy: option.choice(SOURCE_KEYS, "column that identifies a source, as in probe-rows", {
         default: "src_addr",
       }),
       maxRejectRatio: option.number("largest share of the rows that may be rejected", {
@@ -752,7 +769,7 @@ export const STAGES = named({
       ),
       output: option.path(uses.outputFolder, "the folder to write", { required: true }),
       dtype: option.choice(
-        SITE_DTYPES,
+        DTYPES,
         "storage format of parameters: f16 has half the size and is less precise",
         { default: "f32" },
       ),
