@@ -157,8 +157,8 @@ export class ChangeDetector {
   #numRows = 0;
   /** The start of the newest segment that is decided. */
   #lastStart = 0;
-  /** The level before the changes that were too small to report, since one was reported. */
-  #unreported: Level | undefined;
+  /** The level before the changes that were too small to report since the last one that was reported. */
+  #told: Level | undefined;
 
   constructor(options: Partial<ChangeOptions> = {}) {
     this.#options = { ...DEFAULT_CHANGE_OPTIONS, ...options };
@@ -216,12 +216,15 @@ export class ChangeDetector {
       (this.#segmentAt(row, segment).start === row) === isChange
     );
     if (!isChange) return undefined;
-    const before = this.#unreported ?? this.#levelOf(Math.max(this.#lastStart, row - delay - 1), row);
+    const newest = this.#levelOf(Math.max(this.#lastStart, row - delay - 1), row);
+    const told = this.#told ?? newest;
     const after = this.#levelOf(row, end);
     this.#lastStart = row;
-    const isReported = this.#isReported(before, after, { isBrief: end < this.#numRows });
-    this.#unreported = isReported ? undefined : before;
-    return isReported ? { row, before, after, evidence: unchanged.cost - best.cost } : undefined;
+    const isReported = this.#isReported(told, after, { isBrief: end < this.#numRows });
+    this.#told = isReported ? undefined : told;
+    if (!isReported) return undefined;
+    const before = this.#isReported(told, newest, { isBrief: false }) ? told : newest;
+    return { row, before, after, evidence: unchanged.cost - best.cost };
   }
 
   /** The segment of a division that a row is in: its first row and the one after it. @param last Of the division. */

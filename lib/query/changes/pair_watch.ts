@@ -15,7 +15,7 @@ import { type Change, ChangeDetector, type ChangeOptions, type Level } from "./c
 /** How pairs are watched. */
 export interface WatchOptions {
   /** How changes are found. */
-  readonly changes: Partial<ChangeOptions>;
+  readonly changes: ChangeOptions;
   /** The number of pairs that are remembered. */
   readonly maxPairs: number;
   /** The evidence of a change that begins an alarm, nats. */
@@ -53,8 +53,6 @@ export interface Alarm {
   readonly usual: Level;
   /** What it is like since the newest change. */
   now: Level;
-  /** Of the first change, nats. */
-  readonly evidence: number;
   readonly group: AlarmGroup;
 }
 
@@ -69,6 +67,8 @@ export interface AlarmEvent {
   readonly timeS: number;
   /** Of an end. */
   readonly reason?: EndReason;
+  /** Of a beginning and of a change, nats. */
+  readonly evidence?: number;
   /** Of a beginning: the pair's measurements before it, oldest first. */
   readonly history?: readonly TokenMeasurement[];
 }
@@ -100,7 +100,7 @@ export class PairWatch {
   constructor(options: WatchOptions) {
     this.#options = options;
     // As many as the detector compares on both sides of a change.
-    this.#numKept = 2 * (new ChangeDetector(options.changes).delay + 1);
+    this.#numKept = 2 * (options.changes.delay + 1);
   }
 
   /** The number of pairs that are remembered. */
@@ -149,33 +149,32 @@ export class PairWatch {
   }
 
   #eventsOf(pair: Pair, change: Change | undefined, nowS: number): AlarmEvent[] {
-    const { alarm } = pair;
-    if (alarm && nowS - alarm.sinceS > this.#options.newUsualAfterS) {
-      return [this.#end(pair, nowS, "new usual")];
+    const events: AlarmEvent[] = [];
+    if (pair.alarm && nowS - pair.alarm.sinceS > this.#options.newUsualAfterS) {
+      events.push(this.#end(pair, nowS, "new usual"));
     }
-    if (!change) return [];
-    const firstRow = pair.detector.numRows - pair.recent.length;
-    const place = change.row - firstRow;
+    if (!change) return events;
+    const place = change.row - pair.detector.numRows + pair.recent.length;
     const timeS = pair.recent[place].timeS ?? NaN;
-    if (!alarm) {
-      if (change.evidence < this.#options.minEvidence) return [];
-      return [{
-        kind: "begin",
-        alarm: this.#begin(pair, change, timeS),
-        timeS,
-        history: pair.recent.slice(0, place),
-      }];
+    const { alarm } = pair;
+    if (alarm && isUsual(change.after, alarm)) {
+      events.push(this.#end(pair, timeS, "usual"));
+    } else if (alarm) {
+      alarm.now = change.after;
+      events.push({ kind: "change", alarm, timeS, evidence: change.evidence });
+    } else if (change.evidence >= this.#options.minEvidence) {
+      const begun = this.#begin(pair, change, timeS);
+      const { evidence } = change;
+      events.push({ kind: "begin", alarm: begun, timeS, evidence, history: pair.recent.slice(0, place) });
     }
-    if (isUsual(change.after, alarm)) return [this.#end(pair, timeS, "usual")];
-    alarm.now = change.after;
-    return [{ kind: "change", alarm, timeS }];
+    return events;
   }
 
-  #begin(pair: Pair, { before, after, evidence }: Change, sinceS: number): Alarm {
+  #begin(pair: Pair, { before, after }: Change, sinceS: number): Alarm {
     const { src, dst } = pair;
     const id = ++this.#numAlarms;
     const group = this.#groupOf({ src, dst, sinceS }) ?? { id, shared: undefined, numOpen: 0 };
-    const alarm: Alarm = { id, src, dst, sinceS, usual: before, now: after, evidence, group };
+    const alarm: Alarm = { id, src, dst, sinceS, usual: before, now: after, group };
     group.numOpen++;
     pair.alarm = alarm;
     for (const end of endsOf(alarm)) {
