@@ -15,7 +15,8 @@ import { formatCount } from "../lib/base/text.ts";
 import { JsonLinesOutput } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-const changesBench = defineStage(STAGES.bench.kinds.changes, async (options, stage) => {
+/** The stage `bench changes`. */
+export const changesBench = defineStage(STAGES.bench.kinds.changes, async (options, stage) => {
   const { input, output, delay } = options;
   const paths = listSeries(input);
   using lines = output === undefined

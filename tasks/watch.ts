@@ -29,7 +29,8 @@ const SECONDS_OF = { hour: 3600, day: 86_400, week: 604_800 };
 /** What the model expected is told at these quantiles. */
 const QUANTILES = [0.05, 0.5, 0.95];
 
-const watchStage = defineStage(STAGES.watch, async (options, stage) => {
+/** The stage `watch`. */
+export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   const { output, input } = options;
   if (options.json && output === undefined) {
     throw new UsageError("Cannot use --json: the alarms use standard output; add --output FILE");

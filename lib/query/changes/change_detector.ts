@@ -37,9 +37,9 @@ export interface ChangeOptions {
 /** The options that fit what people mark. */
 export const DEFAULT_CHANGE_OPTIONS: ChangeOptions = {
   delay: 20,
-  penalty: 10,
-  outlierShare: 0.008,
-  memory: 20,
+  penalty: 11,
+  outlierShare: 0.005,
+  memory: 15,
   spreadMs: 0.5,
   minShiftMs: 0.5,
   minBriefShiftMs: 2,
