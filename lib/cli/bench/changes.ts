@@ -79,7 +79,7 @@ export async function readSeries(path: string): Promise<Series> {
 }
 
 /** Finds the changes of a series. It sees a row only after those before it. */
-export function detectChanges(rttsMs: Iterable<number>, options: Partial<ChangeOptions>): number[] {
+function detectChanges(rttsMs: Iterable<number>, options: Partial<ChangeOptions>): number[] {
   const detector = new ChangeDetector(options);
   const detections: number[] = [];
   for (const rttMs of rttsMs) {

@@ -8,7 +8,7 @@
  */
 
 /** The largest distance of a detection from its mark, rows. */
-export const MATCHING_WINDOW = 2;
+const MATCHING_WINDOW = 2;
 
 /** The agreement of detections with marks. */
 export interface ChangeAgreement {

@@ -35,7 +35,7 @@ export function alarmLine(event: AlarmEvent): Record<string, unknown> {
 }
 
 /** The size of an alarm for people, such as `+38 ms, 3 x its usual spread`, or why it ended. */
-export function alarmText({ kind, reason, alarm: { usual, now } }: AlarmEvent): string {
+function alarmText({ kind, reason, alarm: { usual, now } }: AlarmEvent): string {
   if (kind === "end") return reason === "usual" ? "as usual again" : `ended: ${reason}`;
   if (Number.isNaN(now.medianMs) || Number.isNaN(usual.medianMs) || now.lossRate - usual.lossRate > 0.5) {
     return `${percent(now.lossRate)} lost, usually ${percent(usual.lossRate)}`;
