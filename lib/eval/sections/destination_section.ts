@@ -22,7 +22,7 @@ import {
   intervalOf,
 } from "../metrics/bootstrap.ts";
 import { type EvalCase, evenlySpread, withContexts } from "../cases.ts";
-import { meanOf } from "../metrics/sample_statistics.ts";
+import { meanOf } from "../../base/sample_statistics.ts";
 import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
 import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
