@@ -52,6 +52,7 @@ export interface AllSplitsOptions {
   checkpoint: string | undefined;
   config: string | undefined;
   set: string[];
+  geo: string[];
   maxTime: string | undefined;
   seed: number;
   workers: number;
@@ -153,15 +154,25 @@ async function writeReport(
 }
 
 function openChainOf(inputs: readonly string[], options: AllSplitsOptions, context: StageContext): Chain {
-  const { output, splits = null, config, set, maxTime = null, checkpoint = null, seed, workers } = options;
+  const { output, splits = null, config, set, maxTime = null, checkpoint = null, geo, seed, workers } =
+    options;
   const folder = {
     output,
     fileName: "all-splits.json",
     what: "an evaluation of all splits",
-    trainOptions: ["config", "set", "maxTime", "checkpoint"],
+    trainOptions: ["config", "set", "geo", "maxTime", "checkpoint"],
   };
   const files = inputs.map((path) => fingerprint(path));
-  const dependsOn = { inputs: files, splits, config, set, maxTime, checkpoint, seed };
+  const dependsOn = {
+    inputs: files,
+    splits,
+    config,
+    set,
+    maxTime,
+    checkpoint,
+    seed,
+    ...(geo.length > 0 && { geo }),
+  };
   const state = openChain(folder, dependsOn, options.overwrite);
   const isReplacing = options.overwrite || (state.replaces ?? false);
   const common = ["--seed", String(seed)];
@@ -218,6 +229,7 @@ async function trainModel(chain: Chain, rows: string): Promise<string> {
   const run = join(options.output, "train");
   const training = ["--data", rows, "--run", run, "--config", options.config ?? DEFAULT_CONFIG, ...common];
   for (const each of options.set) training.push("--set", each);
+  for (const each of options.geo) training.push("--geo", each);
   if (options.maxTime !== undefined) training.push("--max-time", options.maxTime);
   await trainStep(context, training, isReplacing);
   return run;

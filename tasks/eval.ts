@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { flag, kebab, type Values } from "../lib/cli/flags.ts";
+import { flag, geoFlag, kebab, type Values } from "../lib/cli/flags.ts";
 import { didYouMean } from "../lib/base/text.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
@@ -22,7 +22,7 @@ import { checkInputs, requireProbeRows, verifyFlag } from "./input_check.ts";
 /** Options that --all-splits sets itself. */
 const OF_ONE_SPLIT = ["data", "train", "split", "history"] as const;
 /** Options of the training. */
-const OF_TRAINING = ["config", "set", "maxTime"] as const;
+const OF_TRAINING = ["config", "set", "geo", "maxTime"] as const;
 /** More context than a model's sequence holds, and more measurements of an address than a fit needs. */
 const MAX_COUNT = 10_000;
 
@@ -70,6 +70,7 @@ const FLAGS = {
   config: flag.optionalText(`preset or JSON file that --all-splits trains (default: ${DEFAULT_CONFIG})`, {
     placeholder: "NAME|FILE",
   }),
+  geo: geoFlag,
   set: flag.texts("change one key of it; repeatable", { placeholder: "KEY=VALUE" }),
   maxTime: flag.optionalText("train at most as many steps as fit in this time, such as 30m or 2h", {
     placeholder: "TIME",

@@ -66,6 +66,7 @@ export const NEEDS: Record<string, StageNeeds> = {
   "train": {
     paths: {
       data: rowsWithOrigin,
+      geo: inputs,
       teacher: run,
       "resume-from": run,
       "init-from": run,
@@ -83,6 +84,7 @@ export const NEEDS: Record<string, StageNeeds> = {
       data: rowsWithTruth,
       train: input,
       "all-splits": inputs,
+      geo: inputs,
       config,
       output: outputFolder,
     },

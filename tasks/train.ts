@@ -3,7 +3,14 @@
  *
  * @module
  */
-import { type commonFlags, configFlags, flag, parseDurationS, type Values } from "../lib/cli/flags.ts";
+import {
+  type commonFlags,
+  configFlags,
+  flag,
+  geoFlag,
+  parseDurationS,
+  type Values,
+} from "../lib/cli/flags.ts";
 import { Progress } from "../lib/cli/progress.ts";
 import { formatCount } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
@@ -22,6 +29,7 @@ const FLAGS = {
     "also learn RTTs from this trained model, with train.teacherWeight (knowledge distillation)",
     { placeholder: "DIR" },
   ),
+  geo: geoFlag,
   ...configFlags,
   steps: flag.optionalInteger("optimizer steps of the whole run (default: the configuration's)", {
     min: 1,
@@ -140,6 +148,7 @@ async function trainOn(
     ranks,
     runDir: options.run,
     teacher: options.teacher,
+    geo: options.geo,
     onCorrupt: options.onCorrupt,
     numLoaderWorkers: options.workers,
     fresh: options.fresh,

@@ -230,6 +230,12 @@ export const configFlags = {
   set: flag.texts("change one key of the configuration; repeatable", { placeholder: "KEY=VALUE" }),
 };
 
+/** Files of places, wherever a model is trained. */
+export const geoFlag = flag.texts(
+  "file that says where addresses are: MMDB, CSV of ip-location-db, probe archive of RIPE Atlas; repeatable",
+  { placeholder: "FILE" },
+);
+
 /** `maxRowSizeMb` -> `max-row-size-mb`. */
 export function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

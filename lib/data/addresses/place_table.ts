@@ -92,6 +92,10 @@ interface Columns {
 }
 
 const FORMAT = 1;
+const NO_RANGES: readonly Ranges[] = Array.from({ length: 4 }, () => ({
+  starts: new Float64Array(),
+  values: new Uint32Array(),
+}));
 const NOWHERE: Site = { position: undefined, country: 0, region: 0 };
 
 /** The places of all addresses. */
@@ -131,6 +135,8 @@ export class PlaceTable {
 
   /** A table as {@link encode} writes it. @throws {FormatError} If it is damaged. */
   static decode(numbers: Float32Array, path: string): PlaceTable {
+    // A model that was not trained yet has zeros.
+    if (!(numbers[0] > 0)) return new PlaceTable({ coarseness: COARSENESSES[0], sites: [NOWHERE], ranges: NO_RANGES });
     const read = new ByteReader(bytesOf(numbers), path);
     if (read.number() !== FORMAT) read.fail("its format is unknown");
     const [quarterDegrees, v4, v6, numSites] = Array.from({ length: 4 }, () => read.number());
