@@ -204,10 +204,16 @@ export class PlaceTable {
 
   /** What the table knows of an address. @param number See {@link addressNumber}. @param length Of the address, bytes. */
   locate(number: number, length: 4 | 16): LocatedPlace {
-    const { coarseness, sites, ranges } = this.#columns;
+    const [site, asNumber] = this.valuesAt(number, length);
+    return { ...this.#columns.sites[site], asNumber };
+  }
+
+  /** @internal The number of an address's site, and its AS; 0 for none. */
+  valuesAt(number: number, length: 4 | 16): [site: number, asNumber: number] {
+    const { coarseness, ranges } = this.#columns;
     const block = Math.floor(number / 2 ** bitsOf(coarseness, length));
     const first = length === 4 ? 0 : 2;
-    return { ...sites[valueAt(ranges[first], block)], asNumber: valueAt(ranges[first + 1], block) };
+    return [valueAt(ranges[first], block), valueAt(ranges[first + 1], block)];
   }
 
   /** A coarser table of the same places, or of more blocks to a range. */
@@ -237,20 +243,27 @@ export class PlaceTable {
 /** A table as the source of a coarser one. */
 class TableSource implements PlaceSource {
   readonly #table: PlaceTable;
+  /** Equal places are one object. */
+  readonly #known = new Map<number, Place>();
 
   constructor(table: PlaceTable) {
     this.#table = table;
   }
 
   locate(address: Uint8Array): Place | undefined {
-    const length = address.length === 4 ? 4 : 16;
-    const { position, country, region, asNumber } = this.#table.locate(addressNumber(address), length);
-    return {
+    const [site, asNumber] = this.#table.valuesAt(addressNumber(address), address.length === 4 ? 4 : 16);
+    const key = site * 2 ** 32 + asNumber;
+    const known = this.#known.get(key);
+    if (known) return known;
+    const { position, country, region } = this.#table.columns.sites[site];
+    const place = {
       ...position,
       ...(country > 0 && { countryCode: countryCode(country) }),
       ...(region > 0 && { region: `#${region}` }),
       ...(asNumber > 0 && { asNumber }),
     };
+    this.#known.set(key, place);
+    return place;
   }
 
   visitBounds(length: 4 | 16, visit: (number: number) => void): void {
