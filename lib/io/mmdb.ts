@@ -127,6 +127,7 @@ export class Mmdb {
     if (version === 6 && this.#ipVersion === 4) return;
     const numNodes = this.#numNodes;
     const maxBits = version === 4 ? 32 : 64;
+    let numLeft = numNodes;
     const go = (node: number, bits: number, upper: number, lower: number): boolean => {
       if (node === numNodes) return false;
       if (node > numNodes) {
@@ -135,7 +136,8 @@ export class Mmdb {
       }
       // In a tree of both versions, other IPv6 networks may refer to the IPv4 tree.
       if (version === 6 && bits > 0 && node === this.#ipv4Root) return false;
-      if (bits >= 128) throw this.#invalid(0, "its search tree is deeper than addresses are long");
+      // Only a damaged tree has a node in two places.
+      if (--numLeft < 0 || bits >= 128) throw this.#invalid(0, "its search tree has loops");
       const left = this.#child(node, 0);
       const right = this.#child(node, 1);
       if (bits >= maxBits) return go(left, bits + 1, upper, lower) || go(right, bits + 1, upper, lower);

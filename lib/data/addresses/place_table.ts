@@ -152,6 +152,7 @@ export class PlaceTable {
     }
     const ranges = Array.from({ length: 4 }, () => {
       const count = read.number();
+      if (count > 3 * numbers.length) read.fail("it has fewer ranges than it says");
       const starts = new Float64Array(count);
       const values = new Uint32Array(count);
       for (let i = 0, start = 0; i < count; i++) {
