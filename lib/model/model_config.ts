@@ -147,10 +147,11 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
   qkNorm: z.boolean().default(true),
   keyShift: z.boolean().default(false),
   byteVectors: z.enum(["random", "ordinal"]).default("random"),
+  // Before what follows from it, so that it is named first where a run is continued without it.
+  places: placesSchema.nullable().default(null),
   prefixVectors: rowsSchema.nullable().default(null),
   pairVectors: pairRowsSchema.nullable().default(null),
   coordinates: coordinatesSchema.nullable().default(null),
-  places: placesSchema.nullable().default(null),
 });
 
 /**

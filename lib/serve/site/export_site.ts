@@ -36,12 +36,12 @@ export interface SiteContent {
 /** The most bytes of the table of places: readers load it. */
 const MAX_PLACE_BYTES = 4 * 2 ** 20;
 
-/** The checkpoint of a site: where addresses are, it knows less exactly if its table of places is too large. */
-export function siteCheckpoint(checkpoint: LoadedCheckpoint): LoadedCheckpoint {
+/** The checkpoint of a site: where addresses are, it knows less exactly if its table of places is too large. @param maxBytes The bound. */
+export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLACE_BYTES): LoadedCheckpoint {
   const { config, weights } = checkpoint;
   const { places } = config.model;
-  if (!places || 4 * places.tableSize <= MAX_PLACE_BYTES) return checkpoint;
-  const numbers = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE).within(MAX_PLACE_BYTES);
+  if (!places || 4 * places.tableSize <= maxBytes) return checkpoint;
+  const numbers = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE).within(maxBytes);
   const model = { ...config.model, places: { ...places, tableSize: numbers.length } };
   return {
     ...checkpoint,
