@@ -136,7 +136,9 @@ export class PlaceTable {
   /** A table as {@link encode} writes it. @throws {FormatError} If it is damaged. */
   static decode(numbers: Float32Array, path: string): PlaceTable {
     // A model that was not trained yet has zeros.
-    if (!(numbers[0] > 0)) return new PlaceTable({ coarseness: COARSENESSES[0], sites: [NOWHERE], ranges: NO_RANGES });
+    if (!(numbers[0] > 0)) {
+      return new PlaceTable({ coarseness: COARSENESSES[0], sites: [NOWHERE], ranges: NO_RANGES });
+    }
     const read = new ByteReader(bytesOf(numbers), path);
     if (read.number() !== FORMAT) read.fail("its format is unknown");
     const [quarterDegrees, v4, v6, numSites] = Array.from({ length: 4 }, () => read.number());
