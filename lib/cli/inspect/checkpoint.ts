@@ -93,8 +93,12 @@ function placesFact(folder: string): Fact[] {
   const shown = misplaced.slice(0, SHOWN_MISPLACED).join(", ");
   const rest = misplaced.length > SHOWN_MISPLACED ? ", …" : "";
   const text = [
-    `${formatCount(sites)} ranges of ${formatCount(table.numSites)} places and ${formatCount(networks)} of networks`,
-    `by /${32 - v4} and /${48 - v6}, ${quarterDegrees / 4} degrees, ${formatBytes(4 * model.places.tableSize)}`,
+    `${formatCount(sites)} ranges of ${formatCount(table.numSites)} places and ${
+      formatCount(networks)
+    } of networks`,
+    `by /${32 - v4} and /${48 - v6}, ${quarterDegrees / 4} degrees, ${
+      formatBytes(4 * model.places.tableSize)
+    }`,
     `${formatCount(located)} of ${formatCount(addresses.length)} addresses of the training data have a place`,
     `${misplaced.length} are not where it says${misplaced.length > 0 ? `: ${shown}${rest}` : ""}`,
   ].join("; ");
