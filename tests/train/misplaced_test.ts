@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { MemoryRowSource } from "../../lib/data/loader/row_source.ts";
+import { MemoryRowSource } from "../data/loader/memory_rows.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import {
   addressNumber,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { CsvScanner } from "../import/csv_import.ts";
+import { CsvScanner } from "../measurement/csv.ts";
 import { FormatError, shortened } from "../../base/errors.ts";
 import { parseAddress } from "../addresses/ip.ts";
 import { addressNumber, type Place, type PlaceSource } from "../addresses/place_table.ts";
