@@ -128,6 +128,7 @@ const coordinatesSchema = z.strictObject({
 /** Schema of the key `places`, with its defaults. */
 export const placesSchema = z.strictObject({
   tableSize: z.int().min(0).max(2 ** 24).default(0),
+  sources: z.array(z.string()).default([]),
   dropShare: z.number().min(0).max(0.95).default(0.3),
 });
 

@@ -13,6 +13,8 @@ import { type Hashes, pairHashes, SECOND_HASH } from "./embedding_table.ts";
 export interface PlacesConfig {
   /** Length of the table of places in a checkpoint, see `PlaceTable.encode`; 0 for none. Set by `--geo`. */
   tableSize: number;
+  /** Names of the files that it is made of. Set by `--geo`. */
+  sources: string[];
   /** Share of the paths, 0 to 0.95, whose end from a random step on training hides; each context hides different ones. */
   dropShare: number;
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { join, relative } from "@std/path";
+import { basename, join, relative } from "@std/path";
 import { writeFileAtomic } from "../io/files/atomic.ts";
 import { autosized } from "./autosize.ts";
 import { formatCount, formatSeconds } from "../base/text.ts";
@@ -148,7 +148,7 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   const data = await dataFingerprint(dataDir);
   let { config } = given;
   const places = await placesOf({ ...given, checked });
-  if (places) config = withPlaces(config, places);
+  if (places) config = withPlaces(config, places, given.geo ?? []);
   if (config.autosize) {
     using rows = await openRows({ ...given, checked });
     const asked = config;
@@ -176,8 +176,9 @@ async function placesOf(
 }
 
 /** A configuration whose model has places. */
-function withPlaces(config: RunConfig, { numbers }: RunPlaces): RunConfig {
-  const places = { ...placesSchema.parse(config.model.places ?? {}), tableSize: numbers.length };
+function withPlaces(config: RunConfig, { numbers }: RunPlaces, files: readonly string[]): RunConfig {
+  const found = { tableSize: numbers.length, sources: files.map((path) => basename(path)) };
+  const places = { ...placesSchema.parse(config.model.places ?? {}), ...found };
   const model = { ...config.model, places };
   checkModelConfig(model);
   return { ...config, model };

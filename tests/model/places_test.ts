@@ -61,7 +61,7 @@ const NUMBERS = PlaceTable.of(SOURCE, COARSENESSES[0]).encode();
 function placesConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
   return tinyConfig({
     prefixVectors: { rows: 512, seed: 1, dropShare: 0 },
-    places: { tableSize: NUMBERS.length, dropShare: 0 },
+    places: { tableSize: NUMBERS.length, sources: [], dropShare: 0 },
     sequenceLength: 64,
     ...changes,
   });
@@ -176,7 +176,7 @@ Deno.test("an address whose place is wrong keeps its AS and loses the rest, also
 
 Deno.test("training hides the end of a path from a random step on, the same in a context", () => {
   const dropShare = 0.5;
-  const rows = knowing(placesConfig({ places: { tableSize: NUMBERS.length, dropShare } }), [
+  const rows = knowing(placesConfig({ places: { tableSize: NUMBERS.length, sources: [], dropShare } }), [
     "192.0.2.1",
     "203.0.113.5",
   ]);
@@ -206,7 +206,7 @@ Deno.test("training hides the end of a path from a random step on, the same in a
 Deno.test("a model without places has the rows that it has with a table of none", () => {
   const [without, empty] = [
     placesConfig({ places: null }),
-    placesConfig({ places: { tableSize: 3, dropShare: 0 } }),
+    placesConfig({ places: { tableSize: 3, sources: [], dropShare: 0 } }),
   ].map((config) => {
     const rows = new AddressEmbeddings(config);
     if (config.places) rows.usePlaces(new Float32Array(3));

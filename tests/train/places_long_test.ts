@@ -44,6 +44,7 @@ Deno.test.beforeAll(async () => {
   const { code, stderr } = await runs.train(run, SETTINGS, ...OPTIONS);
   assertEquals(code, 0, stderr);
   assertStringIncludes(stderr, "addresses have a place");
+  assertStringIncludes(Deno.readTextFileSync(join(run, "report.html")), "city.csv, asn.csv, moves.csv");
 });
 Deno.test.afterAll(() => Deno.removeSync(folder, { recursive: true }));
 
