@@ -165,6 +165,11 @@ export class KnownAddresses {
     }
   }
 
+  /** All addresses, in their order. */
+  *addresses(): Generator<KnownAddress> {
+    for (let i = 0; i < this.numAddresses; i++) yield this.#at(i);
+  }
+
   /** The number of known addresses in a prefix. */
   countIn(prefix: IpPrefix): number {
     const [first, end] = this.#rangeOf(prefix);
