@@ -3,10 +3,7 @@
  *
  * Processor time includes the threads of workers and native libraries and does not depend on other programs, so it
  * compares on a shared machine. The largest resident memory is that of the whole process: measure one piece of work
- * per process.
- *
- * The processes of other programs' measurements (`duckdb_child.ts`, `peers_child.ts`) start without this program's
- * deno.json, so this imports nothing that needs its import map.
+ * per process. It imports no package: DuckDB's child process has no import map.
  *
  * @module
  */
