@@ -155,33 +155,65 @@ type AskQuestion = (service: PingService, question: unknown, signal: AbortSignal
 
 /** The questions that are asked by the query of a URL, or as JSON. */
 const QUESTIONS: readonly [path: string, schema: z.ZodObject, ask: AskQuestion][] = [
-  ["/v1/rtt", rttQuestionSchema, (service, question, signal) =>
-    service.rtt(question as RttApiQuestion, signal)],
-  ["/v1/destinations", destinationsQuestionSchema, (service, question, signal) =>
-    service.destinations(question as DestinationsApiQuestion, signal)],
+  [
+    "/v1/rtt",
+    rttQuestionSchema,
+    (service, question, signal) => service.rtt(question as RttApiQuestion, signal),
+  ],
+  [
+    "/v1/destinations",
+    destinationsQuestionSchema,
+    (service, question, signal) => service.destinations(question as DestinationsApiQuestion, signal),
+  ],
 ];
 
 /** The questions to the model. */
 function addQuestions(app: Hono, options: AppOptions): void {
   for (const [path, schema, ask] of QUESTIONS) {
-    app.get(path, (c) =>
-      answerGet(c.req.raw, options, (service, _, signal) =>
-        ask(service, queryFields(schema, c.req.url), signal)));
+    app.get(
+      path,
+      (c) =>
+        answerGet(
+          c.req.raw,
+          options,
+          (service, _, signal) => ask(service, queryFields(schema, c.req.url), signal),
+        ),
+    );
     app.post(path, (c) => answerPost(c.req.raw, options, ask));
   }
-  app.post("/v1/likelihood", (c) =>
-    answerPost(c.req.raw, options, (service, body, signal) =>
-      service.likelihood(body as LikelihoodApiQuestion, signal)));
+  app.post(
+    "/v1/likelihood",
+    (c) =>
+      answerPost(
+        c.req.raw,
+        options,
+        (service, body, signal) => service.likelihood(body as LikelihoodApiQuestion, signal),
+      ),
+  );
   const withBreak = (c: Context) => ({
     ...options,
     breakOff: () => void (c.env as HttpBindings).outgoing.destroy(),
   });
-  app.post("/v1/rtt:batch", (c) =>
-    answerLines(c.req.raw, withBreak(c), (service, lines, signal) =>
-      service.rttLines(lines, queryFields(rttDefaultsSchema, c.req.url), signal)));
-  app.post("/v1/score", (c) =>
-    answerLines(c.req.raw, withBreak(c), (service, lines, signal) =>
-      service.scoreLines(lines, queryFields(scoreOptionsSchema, c.req.url), signal)));
+  app.post(
+    "/v1/rtt:batch",
+    (c) =>
+      answerLines(
+        c.req.raw,
+        withBreak(c),
+        (service, lines, signal) =>
+          service.rttLines(lines, queryFields(rttDefaultsSchema, c.req.url), signal),
+      ),
+  );
+  app.post(
+    "/v1/score",
+    (c) =>
+      answerLines(
+        c.req.raw,
+        withBreak(c),
+        (service, lines, signal) =>
+          service.scoreLines(lines, queryFields(scoreOptionsSchema, c.req.url), signal),
+      ),
+  );
 }
 
 /** What is said of the server and its model. */

@@ -46,7 +46,9 @@ export const rttSummarySchema = z.object({
     probability: z.number().describe("P(RTT in the interval)"),
     lowMs: z.number().describe("begin of the interval of RTTs that the model does not tell apart"),
     highMs: z.number().nullable().describe("end of the interval, outside; null where it has none"),
-    bits: z.number().nullable().describe("-log2 P(a reply with an RTT in the interval); null where that is 0"),
+    bits: z.number().nullable().describe(
+      "-log2 P(a reply with an RTT in the interval); null where that is 0",
+    ),
   })).optional().describe("the RTTs asked for"),
   cdf: z.array(z.object({ rttMs: z.number(), cdf: z.number() })).optional()
     .describe("P(RTT <= this) at RTTs evenly spaced in logarithms, from the 0.1 % to the 99.9 % quantile"),

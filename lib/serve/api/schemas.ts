@@ -93,7 +93,9 @@ export const destinationsQuestionSchema = fields({
   prefix_length: z.int().min(0).max(128).optional()
     .describe("of the listed prefixes, which are sums over their addresses (that of an address)"),
   candidates: z.int().min(1).max(1024).optional()
-    .describe("how many likely destinations are ranked besides those that the source is known to measure (256)"),
+    .describe(
+      "how many likely destinations are ranked besides those that the source is known to measure (256)",
+    ),
   max_expansions: z.int().min(1).max(2 ** 16).optional()
     .describe("after how many prefixes the search for likely ones ends (512)"),
 });
