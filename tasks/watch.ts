@@ -100,7 +100,8 @@ async function calibrated(
     for (const { evidence } of watch.add(measurement)) if (evidence !== undefined) evidences.push(evidence);
   }
   stage.signal.throwIfAborted();
-  const spanDays = (lastS - firstS) / SECONDS_OF.day;
+  // Changes are found among the decided measurements only.
+  const spanDays = (lastS - firstS) / SECONDS_OF.day * (watch.numDecided / numMeasurements);
   if (!(spanDays * perDay >= 1)) {
     throw new UsageError(
       `Cannot calibrate ${falseAlarms}: found measurements of ${
@@ -112,7 +113,7 @@ async function calibrated(
   const minEvidence = evidenceThreshold(evidences, spanDays, perDay);
   stage.log(
     `calibrated on ${formatCount(numMeasurements)} measurements of ${formatCount(watch.numPairs)} pairs in ` +
-      `${spanDays.toPrecision(3)} days with ${evidences.length} changes: alarms need ${
+      `${spanDays.toPrecision(3)} decided days with ${evidences.length} changes: alarms need ${
         minEvidence.toPrecision(3)
       } nats`,
   );

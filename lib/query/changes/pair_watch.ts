@@ -92,6 +92,8 @@ export class PairWatch {
   /** The alarms that have not ended, by `src ADDRESS` and `dst ADDRESS`. */
   readonly #open = new Map<string, Set<Alarm>>();
   #numAlarms = 0;
+  /** The number of measurements that were decided: `delay` more came of their pair. */
+  numDecided = 0;
   /** The number of measurements that came after a later one of their pair, and were left out. */
   numLate = 0;
   /** The number of pairs that were dropped. */
@@ -131,9 +133,12 @@ export class PairWatch {
       this.numLate++;
       return dropped;
     }
-    pair.recent.push(measurement);
+    // All measurements of a pair share its addresses.
+    const { source: src, destination: dst } = pair.recent.at(-1) ?? measurement;
+    pair.recent.push({ source: src, destination: dst, rttCode: measurement.rttCode, timeS });
     if (pair.recent.length > this.#numKept) pair.recent.shift();
     const change = pair.detector.add(rttMsOf(measurement));
+    if (pair.detector.numRows > this.#options.changes.delay) this.numDecided++;
     return [...dropped, ...this.#eventsOf(pair, change, timeS)];
   }
 

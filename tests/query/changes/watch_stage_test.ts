@@ -103,11 +103,14 @@ Deno.test("watch needs more evidence where the calibration has changes", () =>
     assertEquals(numAllowed, 2);
     assertMatch(
       stderr,
-      /calibrated on 800 measurements of 1 pairs in 2\.22 days with 1 changes: alarms need/,
+      /calibrated on 800 measurements of 1 pairs in 2\.16 decided days with 1 changes: alarms need/,
     );
     const strict = await watch("--false-alarms", "1/week", "--calibration", noisy);
     assertEquals(strict.code, 2);
-    assertStringIncludes(strict.stderr, "found measurements of 2.2 days, expected enough for one alarm");
+    assertStringIncludes(
+      strict.stderr,
+      "found 2.2 days of decided measurements, expected enough for one alarm",
+    );
   }));
 
 Deno.test("watch --checkpoint adds what the model expected", () =>
