@@ -102,21 +102,17 @@ async function calibrated(
   stage.signal.throwIfAborted();
   // Changes are found among the decided measurements only.
   const spanDays = (lastS - firstS) / SECONDS_OF.day * (watch.numDecided / numMeasurements);
+  const days = (spanDays || 0).toPrecision(3);
   if (!(spanDays * perDay >= 1)) {
     throw new UsageError(
-      `Cannot calibrate ${falseAlarms}: found measurements of ${
-        Math.max(0, spanDays).toPrecision(2)
-      } days, expected ` +
-        "enough for one alarm; give more with --calibration or a larger rate",
+      `Cannot calibrate ${falseAlarms}: found ${days} days of decided measurements, expected enough for one alarm; ` +
+        "give more with --calibration or a larger rate",
     );
   }
   const minEvidence = evidenceThreshold(evidences, spanDays, perDay);
-  stage.log(
-    `calibrated on ${formatCount(numMeasurements)} measurements of ${formatCount(watch.numPairs)} pairs in ` +
-      `${spanDays.toPrecision(3)} decided days with ${evidences.length} changes: alarms need ${
-        minEvidence.toPrecision(3)
-      } nats`,
-  );
+  const read = `${formatCount(numMeasurements)} measurements of ${formatCount(watch.numPairs)} pairs`;
+  const needed = `alarms need ${minEvidence.toPrecision(3)} nats`;
+  stage.log(`calibrated on ${read} in ${days} decided days with ${evidences.length} changes: ${needed}`);
   return minEvidence;
 }
 

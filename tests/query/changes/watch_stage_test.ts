@@ -109,7 +109,7 @@ Deno.test("watch needs more evidence where the calibration has changes", () =>
     assertEquals(strict.code, 2);
     assertStringIncludes(
       strict.stderr,
-      "found 2.2 days of decided measurements, expected enough for one alarm",
+      "found 2.16 days of decided measurements, expected enough for one alarm",
     );
   }));
 
