@@ -53,6 +53,11 @@ const configOptions = {
   config: option.path(uses.config, "a preset of configs/ or a JSON file", { default: "demo" }),
   set: option.texts("change one key of the configuration; repeatable", { value: "KEY=VALUE" }),
 };
+const geo = option.paths(
+  uses.inputs,
+  "files that say where addresses are, for a model that is trained: MMDB, CSV of ip-location-db, probe archive of " +
+    "RIPE Atlas; later ones override earlier ones",
+);
 const queryOptions = {
   checkpoint,
   context: option.path(
@@ -339,6 +344,7 @@ export const STAGES = named({
         uses.run,
         "also learn RTTs from this trained model, with train.teacherWeight (knowledge distillation)",
       ),
+      geo,
       ...configOptions,
       steps: option.integer("optimizer steps of the whole run (default: the configuration's)", { min: 1 }),
       tokens: option.integer("as many steps as process this many tokens, including padding", { min: 1 }),
@@ -504,6 +510,7 @@ export const STAGES = named({
       config: option.path(uses.config, "preset or JSON file that --all-splits trains", {
         default: "campaign",
       }),
+      geo,
       set: option.texts("change one key of it; repeatable", { value: "KEY=VALUE" }),
       maxTime: option.text("train at most as many steps as fit in this time, such as 30m or 2h", {
         value: "TIME",
