@@ -713,6 +713,11 @@ export const STAGES = named({
           value: "F.jsonl",
         },
       ),
+      metrics: option.path(
+        uses.outputFile(),
+        "write counts and open alarms there every 10 s in Prometheus' text format, for node_exporter's textfile collector",
+        { value: "F.prom" },
+      ),
       rtt: option.choice(["min", "mean", "median"], "which RTT of an Atlas result's packets counts", {
         default: "min",
       }),

@@ -92,6 +92,8 @@ export class PairWatch {
   /** The alarms that have not ended, by `src ADDRESS` and `dst ADDRESS`. */
   readonly #open = new Map<string, Set<Alarm>>();
   #numAlarms = 0;
+  /** The number of measurements that were added. */
+  numMeasurements = 0;
   /** The number of measurements that were decided: `delay` more came of their pair. */
   numDecided = 0;
   /** The number of measurements that came after a later one of their pair, and were left out. */
@@ -115,12 +117,21 @@ export class PairWatch {
     return this.#numAlarms;
   }
 
+  /** The alarms that have not ended, the largest shifts first. */
+  openAlarms(): Alarm[] {
+    const sizeOf = ({ usual, now }: Alarm) => Math.abs(now.medianMs - usual.medianMs) || 0;
+    return [...new Set(this.#open.values().flatMap((alarms) => alarms))].sort((a, b) =>
+      sizeOf(b) - sizeOf(a)
+    );
+  }
+
   /**
    * Adds a measurement with a time.
    *
    * @returns What it tells, oldest first.
    */
   add(measurement: TokenMeasurement & { readonly timeS: number }): AlarmEvent[] {
+    this.numMeasurements++;
     const { source, destination, timeS } = measurement;
     const key = `${formatAddress(source)} ${formatAddress(destination)}`;
     const dropped: AlarmEvent[] = [];
