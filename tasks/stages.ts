@@ -1023,6 +1023,15 @@ export const STAGES = named({
             min: 0,
             max: 10_000,
           }),
+          settings: option.integer(
+            "also cross-validate: choose the best of so many random settings on other series than they are measured on",
+            { min: 2, max: 100_000 },
+          ),
+          folds: option.integer("with --settings: parts of the series, each held out once", {
+            default: 5,
+            min: 2,
+            max: 1000,
+          }),
         },
       }),
       "peers": command({

@@ -18,6 +18,7 @@ import {
   type WatchOptions,
 } from "../lib/query/changes/pair_watch.ts";
 import { ArrivingMeasurements } from "../lib/query/files/arriving.ts";
+import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
 import { loadModel } from "../lib/query/files/load_model.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { exposition, Reading } from "../lib/serve/metrics.ts";
@@ -154,6 +155,9 @@ async function calibrated(
     );
   }
   if (falseAlarms === undefined) return 0;
+  if (calibration.includes(STANDARD_INPUT)) {
+    throw new UsageError("Cannot calibrate on standard input: expected files; name them with --calibration");
+  }
   const perDay = ratePerDay(falseAlarms);
   const watch = new PairWatch({ ...watching, minEvidence: 0 });
   const evidences: number[] = [];
