@@ -97,7 +97,10 @@ function factsOf({ config, records, ...run }: RunDescription): [string, string][
 /** The files of places, and whom their licences name. */
 function placesFact({ model: { places } }: RunConfig): [string, string][] {
   if (!places) return [];
-  return [["places", [...places.sources, ...placeCredits(places.sources).map(({ text }) => text)].join(", ")]];
+  return [[
+    "places",
+    [...places.sources, ...placeCredits(places.sources).map(({ text }) => text)].join(", "),
+  ]];
 }
 
 /** The steps with an evaluation, or all where there is none; the last and others evenly before it. */

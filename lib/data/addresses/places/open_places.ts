@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { openInput } from "../../io/compression/decompress.ts";
-import { isMmdb } from "../../io/mmdb.ts";
-import { composedPlace, type Place, type PlaceSource } from "../addresses/place_table.ts";
+import { openInput } from "../../../io/compression/decompress.ts";
+import { isMmdb } from "../../../io/mmdb.ts";
+import { composedPlace, type Place, type PlaceSource } from "../place_table.ts";
 import { AtlasPlaces } from "./atlas_places.ts";
 import { CsvPlaces } from "./csv_places.ts";
 import { MmdbPlaces } from "./mmdb_places.ts";
