@@ -118,13 +118,6 @@ export {
 } from "./lib/query/rtt/prefix_query.ts";
 export type { LikelyOptions } from "./lib/query/rtt/rtt_distributions.ts";
 export { plotRttDistribution, type RttPlotOptions } from "./lib/query/rtt/rtt_plot.ts";
-export {
-  type DrawnSummary,
-  type RttLikelihood,
-  type RttSummary,
-  summaryOf,
-  type SummaryOptions,
-} from "./lib/query/rtt/rtt_summary.ts";
 export type { TextLine } from "./lib/query/text_lines.ts";
 export { type BadLine, type FileQuery, readQueries } from "./lib/query/rtt/query_file.ts";
 export {
