@@ -909,7 +909,7 @@ export const STAGES = named({
       minutes: option.number("training time at most, in minutes", { default: 3, min: 0.05, max: 100_000 }),
       overwrite: option.switch("replace what an earlier demo with other options wrote"),
     },
-    needs: { trains: true, files: () => [new URL(`../${DEMO_CAMPAIGN}`, import.meta.url)] },
+    needs: { trains: true, files: () => [new URL("../tests/data/campaigns", import.meta.url)] },
   }),
   "bench": {
     summary:
