@@ -94,6 +94,7 @@ export {
   type RankedDestinations,
   type RankOptions,
 } from "./lib/query/destinations/destination_ranking.ts";
+export { type Nearest, nearestOf, type NearestOptions } from "./lib/query/nearest/nearest.ts";
 export {
   type BlockBits,
   type MeasurementBits,
@@ -120,7 +121,7 @@ export {
 export type { LikelyOptions } from "./lib/query/rtt/rtt_distributions.ts";
 export { plotRttDistribution, type RttPlotOptions } from "./lib/query/rtt/rtt_plot.ts";
 export type { TextLine } from "./lib/query/text_lines.ts";
-export { type BadLine, type FileQuery, readQueries } from "./lib/query/rtt/query_file.ts";
+export { type BadLine, type FileQuery, readQueries, type SharedEnds } from "./lib/query/rtt/query_file.ts";
 export {
   type ParsedQuestion,
   parseQuestion,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { adviceOnName } from "../lib/data/addresses/ip_prefix.ts";
+import { adviceOnName, faultOfPrefix, type IpPrefix, parsePrefix } from "../lib/data/addresses/ip_prefix.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
 import { readContext } from "../lib/query/files/measurement_files.ts";
@@ -22,6 +22,13 @@ export function addressOf(option: string, text: string): Uint8Array {
       adviceOnName(text)
     }`,
   );
+}
+
+/** The prefix given as `--option`, such as a whole address. @throws {UsageError} If it is neither. */
+export function prefixOf(option: string, text: string): IpPrefix {
+  const fault = faultOfPrefix(text);
+  if (fault !== undefined) throw new UsageError(`Cannot use --${option} ${shortened(text)}: ${fault}`);
+  return parsePrefix(text);
 }
 
 /** Unix seconds of `--time`, null if not given. @throws {UsageError} If it is not a time. */
@@ -88,6 +95,12 @@ export function openLines(
 export function logContext(stage: StageContext, numUsed: number, context: readonly TokenMeasurement[]): void {
   if (numUsed === context.length) return;
   stage.log(`using the newest ${numUsed} of ${context.length} context measurements: more do not fit`);
+}
+
+/** A share as text, perhaps with its standard error. Three significant figures: masses of prefixes are often tiny. */
+export function percent(share: number, error?: number): string {
+  const text = `${+(share * 100).toPrecision(3)} %`;
+  return error === undefined ? text : `${text} ± ${percent(error)}`;
 }
 
 /** Writes values as JSON lines to a file, which appears complete or not at all, or to standard output. */

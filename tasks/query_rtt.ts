@@ -8,7 +8,7 @@ import { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
 import { rowNotes, usesAddress } from "../lib/query/adapt/free_rows.ts";
 import { formatAddress, parseAddress } from "../lib/data/addresses/ip.ts";
 import { basisJson, basisOf } from "../lib/data/addresses/known_addresses.ts";
-import { faultOfPrefix, type IpPrefix, isAddress, parsePrefix } from "../lib/data/addresses/ip_prefix.ts";
+import { isAddress } from "../lib/data/addresses/ip_prefix.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
 import { writeOutputFile } from "../lib/io/files/output_file.ts";
@@ -24,7 +24,7 @@ import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
 import { type RttSummary, summaryOf } from "../lib/query/rtt/rtt_summary.ts";
 import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt.ts";
-import { contextOf, logContext, openLines, readBy, timeOf } from "./query_options.ts";
+import { contextOf, logContext, openLines, percent, prefixOf, readBy, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 import { drawHistogram, formatMs } from "../lib/base/text.ts";
 import type { RttDistribution } from "../lib/query/rtt/rtt_distribution.ts";
@@ -229,12 +229,6 @@ async function askedModel(
   return model;
 }
 
-function prefixOf(option: string, text: string): IpPrefix {
-  const fault = faultOfPrefix(text);
-  if (fault !== undefined) throw new UsageError(`Cannot use --${option} ${shortened(text)}: ${fault}`);
-  return parsePrefix(text);
-}
-
 function numbersOf(option: string, text: string, [least, greatest]: readonly [number, number]): number[] {
   const numbers = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
   if (numbers.every((number) => number >= least && number <= greatest)) return numbers;
@@ -304,12 +298,6 @@ function describeDraws(drawn: NonNullable<RttSummary["drawn"]>): string[] {
     lines.push(`  P(destination in its prefix) ${percent(destinationProbability, error)}`);
   }
   return lines;
-}
-
-/** Three significant figures: masses of prefixes are often tiny. */
-function percent(share: number, error?: number): string {
-  const text = `${+(share * 100).toPrecision(3)} %`;
-  return error === undefined ? text : `${text} ± ${percent(error)}`;
 }
 
 if (import.meta.main) serveStage(rttStage);

@@ -16,6 +16,7 @@ import type { RttEncodingName } from "../lib/data/tokens/vocab_v1.ts";
 import type { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
 import type { HISTORY_MODES } from "../lib/eval/eval_rows.ts";
 import type { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
+import type { NEAREST_ORDERS } from "../lib/query/nearest/nearest.ts";
 import type { DEFAULT_NUM_DRAWS } from "../lib/query/rtt/prefix_query.ts";
 import type { SITE_DTYPES } from "../lib/serve/page/site_file.ts";
 import { LAUNCH_VARIABLES } from "../lib/train/mpi/launch.ts";
@@ -25,6 +26,7 @@ const HISTORY: typeof HISTORY_MODES = ["all", "train"];
 const DTYPES: typeof SITE_DTYPES = ["f32", "f16"];
 const ADAPTING: typeof ADAPT_DEFAULTS = { steps: 20, learningRate: 0.1, maxDrift: 1 };
 const CHANGES: Pick<typeof DEFAULT_CHANGE_OPTIONS, "delay" | "minShiftMs"> = { delay: 20, minShiftMs: 0.5 };
+const NEAREST: typeof NEAREST_ORDERS = ["median", "probability"];
 const SOURCE_KEYS: typeof GROUP_KEYS = ["src_addr", "prb_id"];
 
 // Options of several stages.
@@ -74,6 +76,10 @@ const report = option.path(
   uses.input,
   "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of " +
     "this model)",
+);
+const draws = option.integer(
+  "number of addresses, or pairs of them, to draw from prefixes; 1 kB for each",
+  { default: 64 satisfies typeof DEFAULT_NUM_DRAWS, min: 2, max: 2 ** 17 },
 );
 const time = option.text(
   "when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (default: any time)",
@@ -523,7 +529,7 @@ export const STAGES = named({
     needs: { trains: true },
   }),
   "query": {
-    summary: "ask a trained model for RTT distributions, destinations, likelihoods, samples",
+    summary: "ask a trained model for RTT distributions, destinations, the nearest, likelihoods, samples",
     kinds: {
       "rtt": command({
         summary: "the distribution of the RTT between two addresses or prefixes, or for each line of a file",
@@ -544,10 +550,7 @@ export const STAGES = named({
             { value: "ADDRESS|PREFIX" },
           ),
           time,
-          draws: option.integer(
-            "number of addresses, or pairs of them, to draw from prefixes; 1 kB for each",
-            { default: 64 satisfies typeof DEFAULT_NUM_DRAWS, min: 2, max: 2 ** 17 },
-          ),
+          draws,
           queries: option.path(
             uses.input,
             "answer each line of this file with a JSON line, in order: JSON lines or CSV with src, dst and " +
@@ -610,6 +613,45 @@ export const STAGES = named({
           output: option.path(
             uses.outputFile(),
             "write the destinations as JSON lines (default: a table on standard output)",
+          ),
+        },
+      }),
+      "nearest": command({
+        summary: "the nearest of some candidates to a source, by their RTT distributions",
+        reads: "a checkpoint, a source, a file of addresses or prefixes",
+        writes: "the nearest of them: median RTT, probability to be the nearest, expected regret",
+        example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates servers.txt --top 5",
+        options: {
+          ...queryOptions,
+          src: option.text("source address, or a prefix in which the model draws sources", {
+            value: "ADDRESS|PREFIX",
+            required: true,
+          }),
+          candidates: option.path(
+            uses.input,
+            "an address or prefix of the same IP version a line, CSV with dst, or JSON lines with dst and perhaps " +
+              "their own context, as for query rtt --queries",
+            { required: true },
+          ),
+          time,
+          top: option.integer("number of candidates to list", { default: 5, min: 1, max: 100_000 }),
+          by: option.choice(
+            NEAREST,
+            "what ranks them: the median RTT, or the probability to be the nearest",
+            {
+              default: "median",
+            },
+          ),
+          maxCandidates: option.integer("refuse more candidates; 0.14 MB for each", {
+            default: 1000,
+            min: 1,
+            max: 100_000,
+          }),
+          draws,
+          calibration,
+          output: option.path(
+            uses.outputFile(),
+            "write the candidates as JSON lines (default: a table on standard output)",
           ),
         },
       }),

@@ -177,6 +177,11 @@ const TABLE: Row[] = [
     command: "query destinations --checkpoint run --context in/b.parquet --calibration dir/report.json",
     reads: ["in/b.parquet", ...TRAINED, "dir/report.json"],
   },
+  {
+    command: "query nearest --checkpoint run --candidates in/b.parquet --output out/f.parquet",
+    reads: ["in/b.parquet", ...TRAINED, "out/"],
+    writes: FILE_WRITES,
+  },
   { command: "query likelihood --checkpoint run --input in/b.parquet", reads: ["in/b.parquet", ...TRAINED] },
   { command: "query sample --checkpoint run --count 3", reads: TRAINED },
   {

@@ -21,6 +21,7 @@ export const IN_BROWSER: readonly string[] = [
     "query/destinations",
     "query/likelihood",
     "query/changes",
+    "query/nearest",
     "query/rtt",
     "query/score",
   ],

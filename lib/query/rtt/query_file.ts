@@ -10,8 +10,9 @@
  * @module
  */
 import { FormatError, shortened, UserError } from "../../base/errors.ts";
+import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
 import { readCsv } from "../../data/measurement/csv.ts";
-import { type ParsedQuestion, parseQuestion } from "./rtt_question.ts";
+import { type ParsedQuestion, parseQuestion, shown } from "./rtt_question.ts";
 import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 
 const COLUMNS = ["src", "dst", "time"];
@@ -35,16 +36,27 @@ export interface BadLine {
   readonly error: string;
 }
 
+/** The source and time of all queries of a file that has destinations. */
+export interface SharedEnds {
+  /** An address or a prefix. */
+  readonly src: string;
+  /** As a question has it. */
+  readonly time: string | undefined;
+}
+
 /**
  * Reads queries; empty lines are skipped.
  *
  * @param lines JSON lines if the first one that is not empty starts with `{`, else CSV.
  * @param path The name of their file, for errors.
+ * @param shared Then lines need only a `dst`, and may have no other source or time. A file whose first line is no
+ *   header has a destination a line.
  * @throws {UserError} If the header names other columns.
  */
 export async function* readQueries(
   lines: AsyncIterable<TextLine>,
   path: string,
+  shared?: SharedEnds,
 ): AsyncGenerator<FileQuery | BadLine> {
   let columns: string[] | undefined;
   let isFirst = true;
@@ -52,24 +64,37 @@ export async function* readQueries(
   for await (const { text, fault } of lines) {
     line++;
     if (text.trim() === "" && fault === undefined) continue;
-    if (isFirst && !text.trimStart().startsWith("{")) columns = headerOf(text, path);
-    else if (fault !== undefined) yield { line, error: fault };
-    else yield queryOf(line, () => columns ? csvValues(text, columns) : jsonObjectOf(text, WANTED));
+    const isTable = isFirst && !text.trimStart().startsWith("{");
     isFirst = false;
+    const isHeader = isTable && !(shared && faultOfPrefix(text) === undefined);
+    if (isTable) columns = isHeader ? headerOf(text, path, shared) : ["dst"];
+    if (isHeader) continue;
+    if (fault !== undefined) yield { line, error: fault };
+    else yield queryOf(line, () => columns ? csvValues(text, columns) : jsonObjectOf(text, WANTED), shared);
   }
 }
 
 type Values = Partial<Record<string, unknown>>;
 
-function queryOf(line: number, read: () => Values): FileQuery | BadLine {
+function queryOf(line: number, read: () => Values, shared: SharedEnds | undefined): FileQuery | BadLine {
   try {
-    const values = read();
+    const values = shared ? withShared(read(), shared) : read();
     const question = parseQuestion(values);
     return { line, src: String(values.src), dst: String(values.dst), ...question };
   } catch (error) {
     if (error instanceof UserError) return { line, error: error.message };
     throw error;
   }
+}
+
+/** @throws {UserError} If a line has another source or time. */
+function withShared(values: Values, shared: SharedEnds): Values {
+  for (const name of ["src", "time"] as const) {
+    const value = values[name] ?? "";
+    if (value === "" || value === shared[name]) continue;
+    throw new UserError(`found ${name} ${shown(value)}, expected ${shared[name] ?? "none"} as for all lines`);
+  }
+  return { ...values, ...shared };
 }
 
 function csvValues(text: string, columns: readonly string[]): Values {
@@ -81,13 +106,16 @@ function csvValues(text: string, columns: readonly string[]): Values {
   return Object.fromEntries(columns.map((name, i) => [name, cells[i]]));
 }
 
-function headerOf(text: string, path: string): string[] {
+function headerOf(text: string, path: string, shared: SharedEnds | undefined): string[] {
   const columns = cellsOf(text);
   const isKnown = columns.every((name) => COLUMNS.includes(name));
-  const isWhole = columns.includes("src") && columns.includes("dst");
+  const isWhole = (shared !== undefined || columns.includes("src")) && columns.includes("dst");
   if (isKnown && isWhole && new Set(columns).size === columns.length) return columns;
+  const wanted = shared
+    ? "an address or prefix a line, JSON lines or a CSV header dst"
+    : "JSON lines or a CSV header src,dst[,time]";
   throw new FormatError(
-    `found ${JSON.stringify(shortened(text))}, expected JSON lines or a CSV header src,dst[,time]`,
+    `found ${JSON.stringify(shortened(text))}, expected ${wanted}`,
     { path, place: "line 1" },
   );
 }

@@ -2,18 +2,23 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { FormatError, UserError } from "../../../lib/base/errors.ts";
 import { type AnsweredQuery, answerQueries } from "../../../lib/query/rtt/answer_queries.ts";
 import { rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
-import { type BadLine, type FileQuery, readQueries } from "../../../lib/query/rtt/query_file.ts";
+import {
+  type BadLine,
+  type FileQuery,
+  readQueries,
+  type SharedEnds,
+} from "../../../lib/query/rtt/query_file.ts";
 import { MAX_LINE_BYTES } from "../../../lib/query/text_lines.ts";
 import { readLines } from "../../../lib/query/files/read_lines.ts";
 import { formatPrefix } from "../../../lib/data/addresses/ip_prefix.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
-async function read(content: string | Uint8Array): Promise<(FileQuery | BadLine)[]> {
+async function read(content: string | Uint8Array, shared?: SharedEnds): Promise<(FileQuery | BadLine)[]> {
   const path = Deno.makeTempFileSync();
   try {
     if (typeof content === "string") Deno.writeTextFileSync(path, content);
     else Deno.writeFileSync(path, content);
-    return await Array.fromAsync(readQueries(readLines(path), path));
+    return await Array.fromAsync(readQueries(readLines(path), path, shared));
   } finally {
     Deno.removeSync(path);
   }
@@ -36,6 +41,29 @@ Deno.test("readQueries() reads JSON lines and CSV alike, with and without times"
     expected.map(([line, ...rest]) => [line === 1 ? 2 : line, ...rest]),
   );
   assertEquals(await read(""), []);
+});
+
+Deno.test("readQueries() reads destinations of one source alike, as plain lines, CSV and JSON lines", async () => {
+  const shared = { src: "192.0.2.1", time: "1700000000" };
+  const expected = ["198.51.100.7", "10.0.0.0/8"].map((dst) => ["192.0.2.1", dst, 1_700_000_000]);
+  for (
+    const content of [
+      "198.51.100.7\r\n\n10.0.0.0/8",
+      "dst\n198.51.100.7\n10.0.0.0/8\n",
+      "src,dst,time\n192.0.2.1,198.51.100.7,\n,10.0.0.0/8,1700000000\n",
+      '{"dst":"198.51.100.7"}\n{"src":"192.0.2.1","dst":"10.0.0.0/8"}\n',
+    ]
+  ) {
+    assertEquals((await read(content, shared)).map((line) => gist(line).slice(1)), expected, content);
+  }
+  const [other, later, none] = await read(
+    "dst,src,time\n10.0.0.1,192.0.2.2,\n10.0.0.1,,1\n,,\n",
+    shared,
+  );
+  assertEquals(gist(other), [2, 'found src "192.0.2.2", expected 192.0.2.1 as for all lines']);
+  assertEquals(gist(later), [3, 'found time "1", expected 1700000000 as for all lines']);
+  assertEquals(gist(none), [4, "found no dst, expected an IPv4 or IPv6 address or prefix"]);
+  await assertRejects(() => read("nowhere\n10.0.0.1\n", shared), FormatError, "header dst");
 });
 
 Deno.test("readQueries() tells bad lines with number and reason and goes on", async () => {

@@ -1,0 +1,133 @@
+import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
+import fc from "fast-check";
+import { UserError } from "../../../lib/base/errors.ts";
+import { CANONICAL_RTT_CODES } from "../../../lib/data/tokens/rtt_code.ts";
+import { nearestOf, type NearestOptions, raceOf } from "../../../lib/query/nearest/nearest.ts";
+import type { FileQuery } from "../../../lib/query/rtt/query_file.ts";
+import { MAX_PING_RTT_MS, RTTS_MS } from "../../../lib/query/rtt/rtt_distribution.ts";
+import { parseQuestion } from "../../../lib/query/rtt/rtt_question.ts";
+import { withTinyModel } from "../tiny_model.ts";
+
+/** A runner with mass at some codes only: place of the code, mass. */
+function runnerOf(pFailed: number, masses: readonly (readonly [place: number, mass: number])[]) {
+  const probabilities = new Float32Array(CANONICAL_RTT_CODES.length);
+  const total = masses.reduce((sum, [, mass]) => sum + mass, 0);
+  for (const [place, mass] of masses) probabilities[place] += mass / total;
+  return { pFailed, probabilities };
+}
+type Runner = ReturnType<typeof runnerOf>;
+
+/** The race by all combinations of outcomes: a tie is shared among those tied. */
+function bruteForce(runners: readonly Runner[]) {
+  const pNearest = runners.map(() => 0);
+  const meansMs = runners.map(() => 0);
+  let pNoReply = 0;
+  let minMs = 0;
+  const reply = runners.reduce((p, { pFailed }) => p * (1 - pFailed), 1);
+  const visit = (places: number[], p: number) => {
+    if (places.length < runners.length) {
+      const { pFailed, probabilities } = runners[places.length];
+      if (pFailed > 0) visit([...places, Infinity], p * pFailed);
+      probabilities.forEach((each, place) => {
+        if (each > 0) visit([...places, place], p * (1 - pFailed) * each);
+      });
+      return;
+    }
+    const least = Math.min(...places);
+    if (least === Infinity) {
+      pNoReply += p;
+      return;
+    }
+    const tied = places.filter((place) => place === least).length;
+    places.forEach((place, i) => pNearest[i] += place === least ? p / tied : 0);
+    if (places.includes(Infinity)) return;
+    minMs += p / reply * RTTS_MS[least];
+    places.forEach((place, i) => meansMs[i] += p / reply * RTTS_MS[place]);
+  };
+  visit([], 1);
+  return { pNearest, pNoReply, minMs, regretsMs: meansMs.map((meanMs) => meanMs - minMs) };
+}
+
+const masses = fc.array(fc.tuple(fc.integer({ min: 2000, max: 2006 }), fc.integer({ min: 1, max: 9 })), {
+  minLength: 1,
+  maxLength: 3,
+});
+const runners = fc.array(fc.tuple(fc.constantFrom(0, 0.1, 0.9), masses), { minLength: 1, maxLength: 6 });
+
+Deno.test("raceOf() is what all combinations of outcomes give, ties shared", () =>
+  fc.assert(
+    fc.property(runners, (drawn) => {
+      const race = drawn.map(([pFailed, each]) => runnerOf(pFailed, each));
+      const [found, expected] = [raceOf(race), bruteForce(race)];
+      expected.pNearest.forEach((p, i) => assertAlmostEquals(found.pNearest[i], p, 1e-6));
+      assertAlmostEquals(found.pNoReply, expected.pNoReply, 1e-9);
+      assertAlmostEquals(found.minMs, expected.minMs, 1e-5 * expected.minMs);
+      expected.regretsMs.forEach((ms, i) =>
+        assertAlmostEquals(found.regretsMs[i], ms, 1e-5 * expected.minMs)
+      );
+    }),
+    { numRuns: 60 },
+  ));
+
+Deno.test("raceOf() divides evenly between many candidates that are alike, however sharp", () => {
+  for (const n of [2, 3, 40, 301]) {
+    for (const places of [[3000], [3000, 3001, 20_000]]) {
+      const runner = runnerOf(0.2, places.map((place) => [place, 1]));
+      const { pNearest, pNoReply } = raceOf(Array.from({ length: n }, () => runner));
+      assertAlmostEquals(pNoReply, 0.2 ** n, 1e-12);
+      for (const p of pNearest) assertAlmostEquals(p, (1 - 0.2 ** n) / n, 1e-9);
+    }
+  }
+});
+
+Deno.test("raceOf() has no regret for a candidate alone, nor a reply that comes after what a ping waits", () => {
+  const alone = raceOf([runnerOf(0.3, [[100, 1], [9000, 2], [20_000, 1]])]);
+  assertEquals([alone.regretsMs[0], alone.pNoReply], [0, 0.3]);
+  assertAlmostEquals(alone.pNearest[0], 0.7, 1e-12);
+  const late = runnerOf(0, [[RTTS_MS.length - 1, 1]]);
+  const { regretsMs, minMs } = raceOf([late, runnerOf(0, [[5000, 1]])]);
+  assertAlmostEquals(minMs, RTTS_MS[5000], 1e-9 * minMs);
+  assertAlmostEquals(regretsMs[0], MAX_PING_RTT_MS - minMs, 1e-6);
+  assertAlmostEquals(raceOf([late]).minMs, MAX_PING_RTT_MS, 1e-6);
+});
+
+async function* queriesOf(src: string, destinations: readonly string[]): AsyncGenerator<FileQuery> {
+  for (const [i, dst] of destinations.entries()) {
+    yield await Promise.resolve({ line: i + 1, src, dst, ...parseQuestion({ src, dst }) });
+  }
+}
+
+const OPTIONS: NearestOptions = { context: [], by: "median", top: 5, maxCandidates: 10, onProgress() {} };
+const DESTINATIONS = ["198.51.100.7", "203.0.113.0/24", "198.51.100.9", "10.0.0.1"];
+
+Deno.test("nearestOf() ranks by the medians of query rtt or by probability, and lists each candidate once", () =>
+  withTinyModel(async (model) => {
+    const asked = () => queriesOf("192.0.2.1", [...DESTINATIONS, "198.51.100.7"]);
+    const options = { ...OPTIONS, numDraws: 8 };
+    const { nearest, candidates, pNoReply } = await nearestOf(model, asked(), options);
+    assertEquals([candidates, nearest.length], [4, 4]);
+    for (const { candidate, medianMs, pFailed, regretMs } of nearest) {
+      assert(regretMs >= 0);
+      if (candidate.includes("/")) continue;
+      const alone = await model.rttDistribution({ src: "192.0.2.1", dst: candidate });
+      assertEquals(medianMs, alone.quantileMs(0.5));
+      assertAlmostEquals(pFailed, alone.pFailed, 1e-6);
+    }
+    assertEquals(nearest, nearest.toSorted((a, b) => a.medianMs - b.medianMs));
+    assertAlmostEquals(nearest.reduce((sum, each) => sum + each.pNearest, pNoReply), 1, 1e-6);
+    const likely = await nearestOf(model, asked(), { ...options, by: "probability", top: 2 });
+    assertEquals(likely.nearest, nearest.toSorted((a, b) => b.pNearest - a.pNearest).slice(0, 2));
+  }));
+
+Deno.test("nearestOf() refuses too many candidates, none, and one of another IP version by its line", () =>
+  withTinyModel(async (model) => {
+    const refused = (destinations: string[], message: string) =>
+      assertRejects(
+        () => nearestOf(model, queriesOf("192.0.2.1", destinations), { ...OPTIONS, maxCandidates: 2 }),
+        UserError,
+        message,
+      );
+    await refused(DESTINATIONS, "found more than 2 candidates, expected 1 to 2");
+    await refused([], "found no candidates");
+    await refused(["198.51.100.7", "2001:db8::1"], "line 2: ");
+  }));
