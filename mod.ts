@@ -94,7 +94,6 @@ export {
   type RankedDestinations,
   type RankOptions,
 } from "./lib/query/destinations/destination_ranking.ts";
-export { type Nearest, nearestOf, type NearestOptions } from "./lib/query/nearest/nearest.ts";
 export {
   type BlockBits,
   type MeasurementBits,

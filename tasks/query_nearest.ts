@@ -31,7 +31,17 @@ export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (optio
     progress.update(done);
   };
   const queries = readQueries(readLines(path), path, { src, time });
-  const asked = { context, numDraws, seed, by, top, maxCandidates, onDraws, onProgress };
+  const asked = {
+    context,
+    numDraws,
+    seed,
+    by,
+    top,
+    maxCandidates,
+    counted: "line",
+    onDraws,
+    onProgress,
+  } as const;
   const answer = await nearestOf(model, queries, asked).catch((error) => {
     if (!(error instanceof UserError) || error.message.includes(path)) throw error;
     throw new UserError(`Cannot compare the candidates of ${path}: ${error.message}`);

@@ -18,6 +18,8 @@ import {
   type DestinationsApiQuestion,
   destinationsQuestionSchema,
   type LikelihoodApiQuestion,
+  type NearestApiQuestion,
+  nearestQuestionSchema,
   type RttApiQuestion,
   rttDefaultsSchema,
   rttQuestionSchema,
@@ -164,6 +166,11 @@ const QUESTIONS: readonly [path: string, schema: z.ZodObject, ask: AskQuestion][
     "/v1/destinations",
     destinationsQuestionSchema,
     (service, question, signal) => service.destinations(question as DestinationsApiQuestion, signal),
+  ],
+  [
+    "/v1/nearest",
+    nearestQuestionSchema,
+    (service, question, signal) => service.nearest(question as NearestApiQuestion, signal),
   ],
 ];
 

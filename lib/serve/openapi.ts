@@ -15,6 +15,8 @@ import {
   lineErrorSchema,
   measurementSchema,
   modelAnswerSchema,
+  nearestAnswerSchema,
+  nearestQuestionSchema,
   problemSchema,
   rttAnswerSchema,
   rttDefaultsSchema,
@@ -33,6 +35,8 @@ const SCHEMAS = {
   RttAnswer: rttAnswerSchema,
   DestinationsQuestion: destinationsQuestionSchema,
   DestinationsAnswer: destinationsAnswerSchema,
+  NearestQuestion: nearestQuestionSchema,
+  NearestAnswer: nearestAnswerSchema,
   LikelihoodQuestion: likelihoodQuestionSchema,
   LikelihoodAnswer: likelihoodAnswerSchema,
   ScoreAnswer: scoreAnswerSchema,
@@ -63,6 +67,7 @@ const READ = [400, 408, 413, 415, 429, 503] as const;
 /** Of all paths: a foreign host, and a fault of the server. */
 const ANYWHERE = [421, 500] as const;
 const rttAnswer = { type: JSON_TYPE, schemas: ["RttAnswer"] } as const;
+const nearestAnswer = { type: JSON_TYPE, schemas: ["NearestAnswer"] } as const;
 const destinationsAnswer = { type: JSON_TYPE, schemas: ["DestinationsAnswer"] } as const;
 
 /** By path and method. */
@@ -106,6 +111,22 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       summary: "the same, given recent measurements as context",
       body: { type: JSON_TYPE, schema: "DestinationsQuestion" },
       answer: destinationsAnswer,
+      problems: READ,
+    },
+  },
+  "/v1/nearest": {
+    get: {
+      operationId: "getNearest",
+      summary: "the nearest of some candidates, addresses or prefixes, to a source",
+      query: nearestQuestionSchema,
+      answer: nearestAnswer,
+      problems: ASKED,
+    },
+    post: {
+      operationId: "postNearest",
+      summary: "the same, given recent measurements as context",
+      body: { type: JSON_TYPE, schema: "NearestQuestion" },
+      answer: nearestAnswer,
       problems: READ,
     },
   },
@@ -203,6 +224,7 @@ const FORM_TEXTS: Record<QueryForm, string> = {
   text: "",
   number: "",
   list: "; with commas between them",
+  texts: "; with commas between them",
   range: "; as in 20..25, or one",
 };
 

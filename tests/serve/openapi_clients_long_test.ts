@@ -54,6 +54,8 @@ Deno.test(
         "post_rtt",
         "get_destinations",
         "post_destinations",
+        "get_nearest",
+        "post_nearest",
         "post_likelihood",
         "get_model",
       ]

@@ -5,6 +5,7 @@ import {
   destinationsAnswerSchema,
   likelihoodAnswerSchema,
   modelAnswerSchema,
+  nearestAnswerSchema,
   problemSchema,
   rttAnswerSchema,
   scoreAnswerSchema,
@@ -133,6 +134,47 @@ Deno.test("serve answers every route", (test) =>
       const { line, ...rest } = scored;
       assertEquals([line, failed.rtt, bad.line], [1, null, 3]);
       scoreAnswerSchema.strict().parse(rest);
+    });
+
+    await step("GET and POST /v1/nearest say what query nearest says", async () => {
+      const candidates = ["198.51.100.7", "198.51.100.9", "203.0.113.0/24"];
+      const asked = "src=192.0.2.1&time=2025-06-01&top=2&by=probability&draws=4&seed=1";
+      const got = await answerOf(
+        nearestAnswerSchema,
+        server.fetch(`/v1/nearest?${asked}&candidates=${candidates}`),
+      );
+      const question = {
+        src_addr: "192.0.2.1",
+        timestamp: 1748736000,
+        top: 2,
+        by: "probability",
+        draws: 4,
+        seed: 1,
+      };
+      const posted = server.post("/v1/nearest", { ...question, candidates });
+      assertEquals(await answerOf(nearestAnswerSchema, posted), got);
+      const file = join(folder, "candidates.txt");
+      Deno.writeTextFileSync(file, candidates.join("\n"));
+      const { stdout } = await runStageProcess([
+        ...[
+          "query",
+          "nearest",
+          "--checkpoint",
+          checkpoint,
+          "--src",
+          "192.0.2.1",
+          "--candidates",
+          file,
+          "--json",
+        ],
+        ...["--time", "2025-06-01", "--top", "2", "--by", "probability", "--draws", "4", "--seed", "1"],
+      ]);
+      const stage = JSON.parse(stdout);
+      const gist = (
+        { candidate, ...rest }: Record<string, unknown>,
+      ) => [candidate, rest.median_ms ?? rest.medianMs];
+      assertEquals(got.nearest.map(gist), stage.nearest.map(gist));
+      assertEquals([got.candidates, got.nearest.length, got.timestamp], [3, 2, stage.timeS]);
     });
 
     await step("model, description, health, page", async () => {

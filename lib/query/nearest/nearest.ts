@@ -47,6 +47,8 @@ export interface NearestOptions extends AnswerOptions {
   readonly top: number;
   /** The largest number of candidates; each takes 0.14 MB. */
   readonly maxCandidates: number;
+  /** What the `line` of a query counts, for errors. */
+  readonly counted: "line" | "candidate";
   /** Called with the number of candidates that are done; it may throw to end the work. */
   readonly onProgress: (done: number) => void;
 }
@@ -59,12 +61,12 @@ export interface NearestOptions extends AnswerOptions {
  */
 export async function nearestOf(
   model: PingModel,
-  queries: AsyncIterable<FileQuery | BadLine>,
-  { by, top, maxCandidates, onProgress, ...options }: NearestOptions,
+  queries: Iterable<FileQuery | BadLine> | AsyncIterable<FileQuery | BadLine>,
+  { by, top, maxCandidates, counted, onProgress, ...options }: NearestOptions,
 ): Promise<Nearest> {
   const candidates = new Map<string, Candidate>();
   for await (const answer of answerQueries(model, distinct(queries, maxCandidates), options, candidateOf)) {
-    if ("error" in answer) throw new UserError(`line ${answer.line}: ${answer.error}`);
+    if ("error" in answer) throw new UserError(`${counted} ${answer.line}: ${answer.error}`);
     candidates.set(formatPrefix(answer.query.destination), answer);
     onProgress(candidates.size);
   }
@@ -112,7 +114,7 @@ function candidateOf(answered: AnsweredQuery): Candidate {
 
 /** Leaves out destinations that came before. @throws {UserError} If there are more than `most`. */
 async function* distinct(
-  queries: AsyncIterable<FileQuery | BadLine>,
+  queries: Iterable<FileQuery | BadLine> | AsyncIterable<FileQuery | BadLine>,
   most: number,
 ): AsyncGenerator<FileQuery | BadLine> {
   const seen = new Set<string>();

@@ -10,7 +10,8 @@
  * - Scores of lines go to the GPU in parts of a few groups. A question waits for one group of each request for scores.
  * - A search for destinations keeps the decoder for continuations to its end, which may be a minute. Questions between
  *   addresses and scores use the other decoder, and wait for a step of the search at most. Likelihoods and RTTs between
- *   prefixes need the same decoder, so all these wait in one queue (`LongWork`).
+ *   prefixes need the same decoder, so all these wait in one queue (`LongWork`), and with them the candidates of which
+ *   the nearest is asked for, which are many.
  *
  * @module
  */
@@ -24,7 +25,14 @@ import {
 import { destinationsJson, rankDestinations } from "../../query/destinations/destination_ranking.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import { contextThatFits, encodeQuery } from "../../query/query_tokens.ts";
-import { type AskedRtt, readFields, readMeasurement, readRttQuestion, readSource } from "./read_question.ts";
+import {
+  type AskedRtt,
+  readFields,
+  readMeasurement,
+  readNearestQuestion,
+  readRttQuestion,
+  readSource,
+} from "./read_question.ts";
 import {
   type ApiMeasurement,
   type DestinationsApiAnswer,
@@ -34,8 +42,11 @@ import {
   type LikelihoodApiQuestion,
   likelihoodQuestionSchema,
   type LineError,
+  MAX_CANDIDATES,
   type ModelApiAnswer,
   type ModelInfo,
+  type NearestApiAnswer,
+  type NearestApiQuestion,
   type RttApiAnswer,
   type RttApiQuestion,
   rttDefaultsSchema,
@@ -50,6 +61,7 @@ import { type BatchOptions, type Caller, MAX_QUEUE, queueFull, RttBatcher } from
 import { type AnsweredQuery, notesOn, prepareQuery } from "../../query/rtt/answer_queries.ts";
 import { type RttWanted, summaryOf } from "../../query/rtt/rtt_summary.ts";
 import { snakeKeys } from "./snake_case.ts";
+import { nearestOf } from "../../query/nearest/nearest.ts";
 import { bitsJson, measurementBits } from "../../query/likelihood/likelihood.ts";
 import { exactAnswer, type PrefixAnswer, rttBetweenPrefixes } from "../../query/rtt/prefix_query.ts";
 import { ApiError, computed, problemOf } from "./api_error.ts";
@@ -313,6 +325,19 @@ export class PingService implements PingApi {
   ): Promise<DestinationsApiAnswer> {
     const answer = readDestinationsQuestion(this.#model, question);
     return await this.#inTurn(() => answer(signal), { signal });
+  }
+
+  /** The nearest of some candidates. */
+  async nearest(question: NearestApiQuestion, signal?: AbortSignal): Promise<NearestApiAnswer> {
+    const { queries, options } = readNearestQuestion(this.#model, question);
+    const goOn = () => signal?.throwIfAborted();
+    const bounds = { maxCandidates: MAX_CANDIDATES, counted: "candidate", context: [] } as const;
+    const answer = await this.#inTurn(
+      () => nearestOf(this.#model, queries, { ...options, ...bounds, onDraws: goOn, onProgress: goOn }),
+      { signal },
+    );
+    const [{ src, timeS }] = queries;
+    return { src_addr: src, timestamp: timeS, ...snakeKeys(answer), step: this.#model.step };
   }
 
   /** See {@link PingApi}. */

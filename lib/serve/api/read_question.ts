@@ -17,7 +17,10 @@ import {
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { faultOf } from "./api_error.ts";
 import type { RttWanted } from "../../query/rtt/rtt_summary.ts";
-import { type ApiMeasurement, rttQuestionSchema } from "./schemas.ts";
+import type { PingModel } from "../../query/ping_model.ts";
+import { prepareQuery } from "../../query/rtt/answer_queries.ts";
+import type { FileQuery } from "../../query/rtt/query_file.ts";
+import { type ApiMeasurement, nearestQuestionSchema, rttQuestionSchema } from "./schemas.ts";
 
 /** Shorter names and what they stand for. */
 export const ALIASES: readonly (readonly [alias: string, name: string])[] = [
@@ -60,16 +63,20 @@ export function withFullNames(value: unknown): unknown {
 
 // The query of a URL as the fields of a question.
 
-/** How the query of a URL has a field: as text, a number, numbers with commas between them, or two as in `20..25`. */
-export type QueryForm = "text" | "number" | "list" | "range";
+/** How the query of a URL has a field: as text, a number, several with commas between them, or two as in `20..25`. */
+export type QueryForm = "text" | "number" | "list" | "texts" | "range";
 
 /** The form of a field; undefined if it has none. */
 export function queryFormOf(field: z.core.$ZodType): QueryForm | undefined {
   if (field instanceof z.ZodOptional || field instanceof z.ZodNullable) return queryFormOf(field.unwrap());
-  if (field instanceof z.ZodArray) return queryFormOf(field.element) === "number" ? "list" : undefined;
+  if (field instanceof z.ZodArray) {
+    const element = queryFormOf(field.element);
+    return element === "number" ? "list" : element === "text" ? "texts" : undefined;
+  }
   if (field instanceof z.ZodTuple) return "range";
   if (field instanceof z.ZodNumber) return "number";
-  return field instanceof z.ZodString || field instanceof z.ZodUnion ? "text" : undefined;
+  const isText = [z.ZodString, z.ZodUnion, z.ZodEnum].some((type) => field instanceof type);
+  return isText ? "text" : undefined;
 }
 
 /**
@@ -89,6 +96,7 @@ export function queryFields({ shape }: z.ZodObject, url: string): Record<string,
 
 function valueOf(text: string, form: QueryForm | undefined): unknown {
   if (form === "text") return text;
+  if (form === "texts") return text.split(",");
   if (form === "list") return text.split(",").map(numberOf);
   if (form !== "range") return numberOf(text);
   const ends = text.split("..");
@@ -128,6 +136,30 @@ export function readRttQuestion(value: unknown, defaults: RttWanted = {}): Asked
     wanted: { ...defaults, ...wanted },
     draws: { numDraws: draws, seed },
   };
+}
+
+/**
+ * Reads a question for the nearest of some candidates.
+ *
+ * @returns A query to each candidate, and how they are ranked.
+ * @throws {UserError} If it is invalid, or the model cannot answer it.
+ */
+export function readNearestQuestion(model: Pick<PingModel, "config">, value: unknown) {
+  const { candidates, context, top, by, draws, seed, ...asked } = readFields(nearestQuestionSchema, value);
+  let shared: FileQuery["context"] = null;
+  const queries = candidates.map((dst, i) => {
+    try {
+      // The context is the same for all.
+      const question = parseQuestion(questionOf({ ...asked, dst_addr: dst, ...(i === 0 && { context }) }));
+      if (i === 0) shared = question.context;
+      const query = { line: i + 1, src: asked.src_addr, dst, ...question, context: shared };
+      return prepareQuery(model, query, []).query;
+    } catch (error) {
+      if (error instanceof UserError) throw new UserError(`candidate ${i + 1}: ${error.message}`);
+      throw error;
+    }
+  });
+  return { queries, options: { top: top ?? 5, by: by ?? "median", numDraws: draws, seed } as const };
 }
 
 /** A source with a time and a context. */

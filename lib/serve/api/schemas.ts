@@ -15,6 +15,7 @@
 import * as z from "zod";
 import { basisSchema, dataSchema } from "../../data/addresses/known_addresses.ts";
 import { destinationsSchema } from "../../query/destinations/destination_ranking.ts";
+import { NEAREST_ORDERS, nearestSchema } from "../../query/nearest/nearest.ts";
 import { bitsSchema } from "../../query/likelihood/likelihood.ts";
 import { rttSummarySchema, rttWantedSchema } from "../../query/rtt/rtt_summary.ts";
 import { snakeShape } from "./snake_case.ts";
@@ -50,6 +51,12 @@ const context = z.array(measurementSchema).optional().describe("recent measureme
 /** What lines of questions want that do not say it. */
 export const rttDefaultsSchema = fields(rttWantedSchema.shape);
 
+const drawing = {
+  draws: z.int().min(2).max(2 ** 12).optional()
+    .describe("addresses, or pairs of them, drawn from prefixes (64)"),
+  seed: z.int().min(0).max(2 ** 32 - 1).optional().describe("seed of these draws (0)"),
+};
+
 /** A question for the RTT between two addresses or prefixes. */
 export const rttQuestionSchema = fields({
   src_addr: source,
@@ -57,9 +64,7 @@ export const rttQuestionSchema = fields({
   timestamp: time,
   context,
   ...rttWantedSchema.shape,
-  draws: z.int().min(2).max(2 ** 12).optional()
-    .describe("addresses, or pairs of them, drawn from prefixes (64)"),
-  seed: z.int().min(0).max(2 ** 32 - 1).optional().describe("seed of these draws (0)"),
+  ...drawing,
 });
 /** See {@link rttQuestionSchema}. */
 export type RttApiQuestion = z.input<typeof rttQuestionSchema>;
@@ -114,6 +119,33 @@ export const destinationsAnswerSchema = z.object({
 });
 /** See {@link destinationsAnswerSchema}. */
 export type DestinationsApiAnswer = z.infer<typeof destinationsAnswerSchema>;
+
+/** The largest number of candidates of a question for the nearest of them. */
+export const MAX_CANDIDATES = 256;
+
+/** A question for the nearest of some candidates. */
+export const nearestQuestionSchema = fields({
+  src_addr: source,
+  candidates: z.array(address).min(1).max(MAX_CANDIDATES).describe("addresses or prefixes"),
+  timestamp: time,
+  context,
+  top: z.int().min(1).max(MAX_CANDIDATES).optional().describe("how many are listed (5)"),
+  by: z.enum(NEAREST_ORDERS).optional()
+    .describe("what ranks them: the median RTT or the probability to be the nearest (median)"),
+  ...drawing,
+});
+/** See {@link nearestQuestionSchema}. */
+export type NearestApiQuestion = z.input<typeof nearestQuestionSchema>;
+
+/** The nearest of some candidates. */
+export const nearestAnswerSchema = z.object({
+  src_addr: z.string(),
+  timestamp: timeS,
+  ...snakeShape(nearestSchema),
+  step: z.int(),
+});
+/** See {@link nearestAnswerSchema}. */
+export type NearestApiAnswer = z.infer<typeof nearestAnswerSchema>;
 
 /** A question for how probable a measurement is. */
 export const likelihoodQuestionSchema = fields({ ...measurementSchema.shape, context });

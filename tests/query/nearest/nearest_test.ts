@@ -97,7 +97,14 @@ async function* queriesOf(src: string, destinations: readonly string[]): AsyncGe
   }
 }
 
-const OPTIONS: NearestOptions = { context: [], by: "median", top: 5, maxCandidates: 10, onProgress() {} };
+const OPTIONS: NearestOptions = {
+  context: [],
+  by: "median",
+  top: 5,
+  maxCandidates: 10,
+  counted: "line",
+  onProgress() {},
+};
 const DESTINATIONS = ["198.51.100.7", "203.0.113.0/24", "198.51.100.9", "10.0.0.1"];
 
 Deno.test("nearestOf() ranks by the medians of query rtt or by probability, and lists each candidate once", () =>

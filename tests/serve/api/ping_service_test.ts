@@ -8,6 +8,7 @@ import {
   likelihoodAnswerSchema,
   lineErrorSchema,
   modelAnswerSchema,
+  nearestAnswerSchema,
   rttAnswerSchema,
   type RttApiAnswer,
 } from "../../../lib/serve/api/schemas.ts";
@@ -224,6 +225,39 @@ Deno.test("destinations() says how often the source measured each, from the mode
       "0.0.0.0/1": { measurements: 0, in_adaptation: 0, last_seen: null },
       "128.0.0.0/1": { measurements: 2, in_adaptation: 0, last_seen: "2020-09-13T12:26:50.000Z" },
     });
+  }));
+
+Deno.test("nearest() ranks by what rtt() answers, after the context, and refuses candidates by their number", () =>
+  withService(async (service) => {
+    const { dst_addr: _, ...asked } = API_QUESTION;
+    const candidates = ["198.51.100.7", "198.51.100.9", "203.0.113.5"];
+    const answer = await service.nearest({ ...asked, candidates });
+    assertEquals(nearestAnswerSchema.parse(answer), answer);
+    assertEquals([answer.candidates, answer.nearest.length, answer.timestamp], [3, 3, 1_700_000_000]);
+    for (const { candidate, median_ms, p_failed, basis } of answer.nearest) {
+      const alone = await service.rtt({ ...API_QUESTION, dst_addr: candidate, quantiles: [0.5] });
+      assertEquals([median_ms, basis], [alone.quantiles_ms["0.5"], alone.basis]);
+      assertAlmostEquals(p_failed, alone.p_failed, 1e-6);
+    }
+    const total = answer.nearest.reduce((sum, { p_nearest }) => sum + p_nearest, answer.p_no_reply);
+    assertAlmostEquals(total, 1, 1e-6);
+    for (
+      const [wrong, message] of [
+        [[], "candidates"],
+        [Array(257).fill("198.51.100.7"), "candidates"],
+        [["198.51.100.7", "nowhere"], 'candidate 2: dst: Cannot read "nowhere"'],
+        [["198.51.100.7", "2001:db8::1"], "candidate 2: "],
+      ] as const
+    ) {
+      const error = await assertRejects(
+        () => service.nearest({ ...asked, candidates: [...wrong] }),
+        Error,
+        message,
+      );
+      assertEquals(problemOf(error).status, 400);
+    }
+    const ended = AbortSignal.abort(new Error("gone"));
+    await assertRejects(() => service.nearest({ ...asked, candidates }, ended), Error, "gone");
   }));
 
 Deno.test("destinations() gives those of rankDestinations()", () =>
