@@ -7,7 +7,8 @@
  *
  * @module
  */
-import type { DType, Tensor } from "../tensor/tensor.ts";
+import { named } from "../base/errors.ts";
+import { type DType, joinedTensors, type Tensor, tensorSizeBytes } from "../tensor/tensor.ts";
 import { labelled, type MakeTensor } from "./allocation.ts";
 import { numRowSlots } from "./batch_rows.ts";
 import { type ModelConfig, type ModelExtent, parameterShapes, vocabSize } from "./model_config.ts";
@@ -156,9 +157,53 @@ export function gpuParameterShapes(config: ModelConfig): Map<string, number[]> {
   }));
 }
 
-/** One tensor per parameter, in the order of the forward pass. */
+/** The largest size of a buffer with several parameters: enough work for a dispatch, half of WebGPU's default limit. */
+const MAX_SHARED_BYTES = 64 * 2 ** 20;
+
+/**
+ * One tensor per parameter, in the order of the forward pass. The blocks' matrices share buffers, those of one shape lie
+ * one after the other, and q, k, v of a block too: one dispatch computes the products or updates of all.
+ */
 export function parameterTensors(config: ModelConfig, make: MakeTensor): Map<string, Tensor> {
-  return new Map([...gpuParameterShapes(config)].map(([name, shape]) => [name, make(name, shape)]));
+  return tensorsOf(gpuParameterShapes(config), make);
+}
+
+/** A tensor for each parameter; those of the blocks in the buffers of {@link sharedBuffers}. */
+function tensorsOf(
+  shapes: ReadonlyMap<string, readonly number[]>,
+  make: MakeTensor,
+  dtype?: DType,
+): Map<string, Tensor> {
+  const inBlocks = sharedBuffers(shapes).flatMap((names) => {
+    const parts = new Map(names.map((name) => [name, named(shapes, name)]));
+    return [
+      ...joinedTensors(parts, (shape) => make(`${names[0]} and ${names.length - 1} more`, shape, dtype)),
+    ];
+  });
+  const tensors = new Map(inBlocks);
+  return new Map([...shapes].map(([name, shape]) => [name, tensors.get(name) ?? make(name, shape, dtype)]));
+}
+
+/** The names of the blocks' parameters in each buffer, in the order of the buffer. */
+function sharedBuffers(shapes: ReadonlyMap<string, readonly number[]>): string[][] {
+  const ofPart = (part: string) => [...shapes.keys()].filter((name) => name.endsWith(`.${part}_proj.weight`));
+  const [ks, vs] = [ofPart("k"), ofPart("v")];
+  const units = [
+    ...ofPart("q").map((q, layer) => [q, ks[layer], vs[layer]]),
+    ...["o", "up", "down"].flatMap(ofPart).map((name) => [name]),
+  ];
+  const buffers: string[][] = [];
+  let freeBytes = 0;
+  for (const names of units) {
+    const sizeBytes = names.length * tensorSizeBytes({ shape: named(shapes, names[0]) });
+    if (sizeBytes > freeBytes) {
+      buffers.push([]);
+      freeBytes = MAX_SHARED_BYTES;
+    }
+    buffers[buffers.length - 1].push(...names);
+    freeBytes -= sizeBytes;
+  }
+  return buffers;
 }
 
 /** Makes {@link ModelTensors.gradients}. */
@@ -167,14 +212,10 @@ export function gradientTensors(
   extent: ModelExtent,
   make: MakeTensor,
 ): Map<string, Tensor> {
-  const rows = (): [string, Tensor] => [
-    "address_embed.weight",
-    make("address_embed.weight", [numRowSlots(config, extent), config.width]),
-  ];
-  if (extent.freeRows !== undefined) return new Map([rows()]);
-  return new Map([...gpuParameterShapes(config)].map(([name, shape]) => {
-    return name === "address_embed.weight" ? rows() : [name, make(name, shape)];
-  }));
+  const rows = new Map([["address_embed.weight", [numRowSlots(config, extent), config.width]]]);
+  if (extent.freeRows !== undefined) return tensorsOf(rows, make);
+  const shapes = gpuParameterShapes(config);
+  return tensorsOf(shapes.has("address_embed.weight") ? new Map([...shapes, ...rows]) : shapes, make);
 }
 
 /** Makes {@link ModelTensors.operands}. Embeddings are not operands of products, so they have no copy. */
@@ -184,13 +225,12 @@ export function operandTensors(
   make: MakeTensor,
 ): Map<string, Tensor> {
   if (dtype !== "f16") return parameters;
-  const operands = new Map(parameters);
-  for (const [name, shape] of gpuParameterShapes(config)) {
-    if (name !== "wte.weight" && name !== "address_embed.weight") {
-      operands.set(name, make(`${name} in f16`, shape, dtype));
-    }
-  }
-  return operands;
+  const shapes = gpuParameterShapes(config);
+  for (const name of ["wte.weight", "address_embed.weight"]) shapes.delete(name);
+  return new Map([
+    ...parameters,
+    ...tensorsOf(shapes, (label, ...rest) => make(`${label} in f16`, ...rest), dtype),
+  ]);
 }
 
 /** The blocks' activations. For training each block has a set, or its own x only with recomputation; otherwise all share one. */

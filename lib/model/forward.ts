@@ -14,7 +14,7 @@ import { addQkNormRope } from "../tensor/ops/qk_norm_rope.ts";
 import { addRmsNorm } from "../tensor/ops/rms_norm.ts";
 import { addShiftKeys } from "../tensor/ops/shift_keys.ts";
 import type { ProfileRow, Program } from "../tensor/program.ts";
-import { type Tensor, tensorLength } from "../tensor/tensor.ts";
+import { byBuffer, spanOf, type Tensor, tensorLength } from "../tensor/tensor.ts";
 import { type HeadTensors, type LayerTensors, type ModelTensors } from "./buffers.ts";
 import type { ModelBatch } from "./batch_rows.ts";
 import { ROWS_PER_TOKEN } from "./address_embeddings.ts";
@@ -92,9 +92,10 @@ export function addOperandCopies(
   program: Program,
   { parameters, operands }: Pick<ModelTensors, "parameters" | "operands">,
 ): void {
-  for (const [name, x] of parameters) {
-    const y = named(operands, name);
-    if (y !== x) addCopy(program, { x, y, length: tensorLength(x) });
+  const copies = [...parameters].map(([name, x]) => ({ x, y: named(operands, name) }));
+  for (const group of byBuffer(copies.filter(({ x, y }) => x !== y), ({ x }) => x)) {
+    const [x, y] = [spanOf(group.map(({ x }) => x)), spanOf(group.map(({ y }) => y))];
+    addCopy(program, { x, y, length: tensorLength(x) });
   }
 }
 

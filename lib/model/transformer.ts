@@ -346,7 +346,8 @@ export class Transformer {
   zeroGradients(): void {
     this.#rowSlots.clear();
     const encoder = this.#gpu.device.createCommandEncoder({ label: "zero gradients" });
-    for (const { buffer } of this.gradients.values()) encoder.clearBuffer(buffer);
+    const buffers = new Set([...this.gradients.values()].map(({ buffer }) => buffer));
+    for (const buffer of buffers) encoder.clearBuffer(buffer);
     encoder.clearBuffer(this.lossSum.buffer);
     this.#gpu.device.queue.submit([encoder.finish()]);
   }

@@ -18,8 +18,8 @@ import embedding_forward from "../../kernels/embedding_forward.wgsl" with { type
 import gemm_subgroup8 from "../../kernels/gemm_subgroup8.wgsl" with { type: "text" };
 import gemm_tiled from "../../kernels/gemm_tiled.wgsl" with { type: "text" };
 import muon_momentum from "../../kernels/muon_momentum.wgsl" with { type: "text" };
-import muon_normalize from "../../kernels/muon_normalize.wgsl" with { type: "text" };
-import muon_update from "../../kernels/muon_update.wgsl" with { type: "text" };
+import muon_factors from "../../kernels/muon_factors.wgsl" with { type: "text" };
+import muon_scale from "../../kernels/muon_scale.wgsl" with { type: "text" };
 import cross_entropy from "../../kernels/cross_entropy.wgsl" with { type: "text" };
 import limit_rows from "../../kernels/limit_rows.wgsl" with { type: "text" };
 import log_probabilities from "../../kernels/log_probabilities.wgsl" with { type: "text" };
@@ -85,8 +85,8 @@ export const KERNEL_SOURCES = {
   gemm_tiled: GEMM_EPILOGUE + markedSource("gemm_tiled", gemm_tiled),
   limit_rows,
   muon_momentum,
-  muon_normalize,
-  muon_update,
+  muon_factors,
+  muon_scale,
   reduce_partials,
   shift_keys_backward,
   shift_keys_forward,

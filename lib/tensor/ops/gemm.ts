@@ -22,14 +22,16 @@ export type ActivationKind = "relu2" | "gelu" | "silu";
 
 /**
  * The epilogue of the product; the kinds, in this order: C = AB; C += AB; C = AB + `add`; C = a I + b `gram` + c AB,
- * Muon's polynomial of a Gram matrix, with AB its square; C = f(AB), with AB itself stored in `before` if that is
- * given; C = AB f'(`slopeAt`), the backward pass of f.
+ * Muon's polynomial of a Gram matrix, with AB its square; C = keep C - step AB, Muon's update, where (unused, keep, step,
+ * unused) is row `first` of `factors`, and of a batch the rows from it on; C = f(AB), with AB itself stored in `before` if
+ * that is given; C = AB f'(`slopeAt`), the backward pass of f.
  */
 export type GemmEpilogue =
   | "store"
   | "accumulate"
   | { add: Tensor }
   | { gram: Tensor }
+  | { factors: Tensor; first: number }
   | { activation: ActivationKind; before?: Tensor }
   | { activation: ActivationKind; slopeAt: Tensor };
 
@@ -138,7 +140,8 @@ export function splitsOf(
  *
  * @param args `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all row-major. C (m, n)
  *   shares no buffer with A, B and the tensors of the epilogue. `n` is a multiple of 4, so is `k` for NN and NT, and `m`
- *   for TN. `batch`: the number of products of one shape (1), with stacked matrices. `label`: the name in profiles.
+ *   for TN. `batch`: the number of products of one shape (1), whose matrices start `strides` elements apart, multiples of 4
+ *   (by default they are stacked). `label`: the name in profiles.
  *   `variant`: by default one of {@link gemmCandidates}, which the autotuner may choose. `splits`: by default
  *   {@link gemmSplits}, or 1 with a given variant; more than 1 is possible for gemm_tiled, one product and "store" or
  *   "accumulate", if each split has a step of k. `symmetric`: C is known to be symmetric (no), which saves almost half of
@@ -153,6 +156,7 @@ export function addGemm(
     n: number;
     k: number;
     batch?: number;
+    strides?: { a?: number; b?: number; c?: number };
     a: Tensor;
     b: Tensor;
     c: Tensor;
@@ -171,13 +175,15 @@ export function addGemm(
   const { kernel } = candidates[0];
   requireMultiple(kernel, kind === "TN" ? { m, n } : { n, k }, 4);
   if (symmetric && m !== n) throw new KernelError(kernel, `a product of ${m} x ${n} cannot be symmetric`);
-  requireLength(kernel, batch * m * k, { a });
-  requireLength(kernel, batch * k * n, { b });
-  requireLength(kernel, batch * m * n, { c });
-  const { code, read, written, activation } = epilogueParts(epilogue);
+  const strides = { a: m * k, b: k * n, c: m * n, ...args.strides };
+  requireLength(kernel, (batch - 1) * strides.a + m * k, { a });
+  requireLength(kernel, (batch - 1) * strides.b + k * n, { b });
+  requireLength(kernel, (batch - 1) * strides.c + m * n, { c });
+  const { code, read, written, activation, firstFactors } = epilogueParts(epilogue);
   for (const tensor of [read, written]) {
     if (!tensor) continue;
-    requireLength(kernel, batch * m * n, { [tensor.label]: tensor });
+    const needed = firstFactors === undefined ? (batch - 1) * strides.c + m * n : 4 * (firstFactors + batch);
+    requireLength(kernel, needed, { [tensor.label]: tensor });
     if (tensor.buffer === c.buffer) {
       throw new KernelError(kernel, `${tensor.label} is in the buffer of c; to add to c use "accumulate"`);
     }
@@ -212,9 +218,10 @@ export function addGemm(
       n,
       k,
       epilogue: splits > 1 ? STORE : code,
-      stride_a: m * k / 4,
-      stride_b: k * n / 4,
-      stride_c: m * n / 4,
+      stride_a: strides.a / 4,
+      stride_b: strides.b / 4,
+      stride_c: strides.c / 4,
+      first_factors: firstFactors ?? 0,
       symmetric: Number(symmetric),
       ...(kernel === "gemm_tiled" ? { splits, split_k: splitK } : {}),
     },
@@ -251,16 +258,19 @@ function launchesOf(
 }
 
 /**
- * An epilogue for the kernels: its number, the tensors that it reads (d) and writes (e) besides C, and the
- * activation.
+ * An epilogue for the kernels: its number, the tensors that it reads (d) and writes (e) besides C, the activation, and the
+ * first row of Muon's factors.
  */
 function epilogueParts(
   epilogue: GemmEpilogue,
-): { code: number; read?: Tensor; written?: Tensor; activation: number } {
+): { code: number; read?: Tensor; written?: Tensor; activation: number; firstFactors?: number } {
   if (epilogue === "store") return { code: STORE, activation: 0 };
   if (epilogue === "accumulate") return { code: 1, activation: 0 };
   if ("add" in epilogue) return { code: 2, read: epilogue.add, activation: 0 };
   if ("gram" in epilogue) return { code: 6, read: epilogue.gram, activation: 0 };
+  if ("factors" in epilogue) {
+    return { code: 7, read: epilogue.factors, firstFactors: epilogue.first, activation: 0 };
+  }
   const activation = ACTIVATION[epilogue.activation];
   if ("slopeAt" in epilogue) return { code: 5, read: epilogue.slopeAt, activation };
   return epilogue.before ? { code: 4, written: epilogue.before, activation } : { code: 3, activation };
