@@ -31,7 +31,7 @@ export interface LayerTensors {
   kScale: Tensor;
   qRotated: Tensor;
   kRotated: Tensor;
-  /** k before its shift; all blocks may share it. Only with keyShift. */
+  /** k before its shift; only with keyShift where keys are kept in caches. */
   kUnshifted: Tensor | undefined;
   attention: Tensor;
   /** (rows, H). */
@@ -79,8 +79,6 @@ export interface BackwardTensors {
   dAttention: Tensor;
   dqRotated: Tensor;
   dkRotated: Tensor;
-  /** Gradient of k before its shift; only with keyShift. */
-  dkUnshifted: Tensor | undefined;
   dq: Tensor;
   dk: Tensor;
   dv: Tensor;
@@ -238,16 +236,12 @@ function allLayerTensors(config: ModelConfig, extent: ModelExtent, make: MakeTen
   const rows = extent.batchSize * extent.sequenceLength;
   const { training, dtype } = extent;
   const first = layerTensors(config, { rows, training, dtype }, labelled(make, "layer 0 "));
-  if (config.keyShift) {
-    first.kUnshifted = make("kUnshifted", [rows, config.numHeads * config.headDim], dtype);
-  }
   return Array.from({ length: config.numLayers }, (_, layer) => {
     if (layer === 0 || !training) return first;
     const makeLayer = labelled(make, `layer ${layer} `);
-    return extent.checkpointActivations ? { ...first, x: makeLayer("x", [rows, config.width]) } : {
-      ...layerTensors(config, { rows, training, dtype }, makeLayer),
-      kUnshifted: first.kUnshifted,
-    };
+    return extent.checkpointActivations
+      ? { ...first, x: makeLayer("x", [rows, config.width]) }
+      : layerTensors(config, { rows, training, dtype }, makeLayer);
   });
 }
 
@@ -256,13 +250,27 @@ function layerTensors(
   layout: BlockLayout,
   make: MakeTensor,
 ): LayerTensors {
-  const keyShape = [layout.rows, config.numHeads * config.headDim];
+  const { numHeads, headDim } = config;
+  const { rows, dtype } = layout;
   return {
-    ...blockTensors(config, layout, make),
-    kRotated: make("kRotated", keyShape, layout.dtype),
+    ...commonTensors(config, layout, make),
+    ...together(["q", "k", "v"], [rows, numHeads * headDim], make, dtype),
+    ...together(["qScale", "kScale"], [rows, numHeads], make),
+    ...together(["qRotated", "kRotated"], [rows, numHeads * headDim], make, dtype),
     kUnshifted: undefined,
-    v: make("v", keyShape, layout.dtype),
   };
+}
+
+/** Tensors of one shape in one buffer: what computes each can compute all if they follow without a gap. */
+function together<Name extends string>(
+  names: readonly Name[],
+  shape: readonly number[],
+  make: MakeTensor,
+  dtype?: DType,
+): Record<Name, Tensor> {
+  const parts = new Map(names.map((name) => [name, shape]));
+  const tensors = joinedTensors(parts, (whole) => make(names.join(", "), whole, dtype));
+  return Object.fromEntries(tensors) as Record<Name, Tensor>;
 }
 
 /** The layout of a block's activations. */
@@ -275,21 +283,29 @@ interface BlockLayout {
 /** A block's activations without its keys and values, which decoding keeps in caches. */
 export function blockTensors(
   config: ModelConfig,
-  { rows, training, dtype }: BlockLayout,
+  layout: BlockLayout,
   make: MakeTensor,
 ): Omit<LayerTensors, "kRotated" | "kUnshifted" | "v"> {
+  const { numHeads: H, headDim } = config;
+  const { rows, dtype } = layout;
+  const ofHeads = (label: string) => make(label, [rows, H * headDim], dtype);
+  return {
+    ...commonTensors(config, layout, make),
+    q: ofHeads("q"),
+    k: ofHeads("k"),
+    qScale: make("qScale", [rows, H]),
+    kScale: make("kScale", [rows, H]),
+    qRotated: ofHeads("qRotated"),
+  };
+}
+
+function commonTensors(config: ModelConfig, { rows, training, dtype }: BlockLayout, make: MakeTensor) {
   const { width: C, mlpWidth: M, numHeads: H } = config;
-  const HD = H * config.headDim;
   return {
     x: make("x", [rows, C]),
     xNorm: make("xNorm", [rows, C], dtype),
     xScale: make("xScale", [rows]),
-    q: make("q", [rows, HD], dtype),
-    k: make("k", [rows, HD], dtype),
-    qScale: make("qScale", [rows, H]),
-    kScale: make("kScale", [rows, H]),
-    qRotated: make("qRotated", [rows, HD], dtype),
-    attention: make("attention", [rows, HD], dtype),
+    attention: make("attention", [rows, H * config.headDim], dtype),
     logSumExp: make("logSumExp", [rows, H]),
     xMiddle: make("xMiddle", [rows, C]),
     xMiddleNorm: make("xMiddleNorm", [rows, C], dtype),
@@ -312,12 +328,8 @@ function backwardTensors(
     dNorm: make("dNorm", [rows, C], dtype),
     dHidden: make("dHidden", [rows, M], dtype),
     dAttention: make("dAttention", [rows, HD], dtype),
-    dqRotated: make("dqRotated", [rows, HD], dtype),
-    dkRotated: make("dkRotated", [rows, HD], dtype),
-    dkUnshifted: config.keyShift ? make("dkUnshifted", [rows, HD], dtype) : undefined,
-    dq: make("dq", [rows, HD], dtype),
-    dk: make("dk", [rows, HD], dtype),
-    dv: make("dv", [rows, HD], dtype),
+    ...together(["dqRotated", "dkRotated"], [rows, HD], make, dtype),
+    ...together(["dq", "dk", "dv"], [rows, HD], make, dtype),
     delta: make("delta", [rows, H]),
   };
 }

@@ -11,9 +11,8 @@ import { addEmbeddingBackward } from "../tensor/ops/embedding.ts";
 import { addGemm, type GemmEpilogue } from "../tensor/ops/gemm.ts";
 import { addQkNormRopeBackward } from "../tensor/ops/qk_norm_rope.ts";
 import { addRmsNormBackward } from "../tensor/ops/rms_norm.ts";
-import { addShiftKeysBackward } from "../tensor/ops/shift_keys.ts";
 import { type ProfileRow, Program } from "../tensor/program.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { adjacent, type Tensor } from "../tensor/tensor.ts";
 import type { BackwardTensors, ModelTensors } from "./buffers.ts";
 import {
   type BatchRows,
@@ -182,22 +181,51 @@ function addAttentionBlockBackward(program: Program, pass: Pass, { layer, backwa
     delta: backward.delta,
     ...attentionShape(config, extent),
   });
-  const shape = ropeShape(config, extent);
-  const { dqRotated, dkRotated, dkUnshifted = dkRotated, dq, dk, dv, dNorm } = backward;
-  const { previous } = tensors.inputs;
-  if (previous) addShiftKeysBackward(program, { dy: dkRotated, previous, dx: dkUnshifted, ...shape });
-  addQkNormRopeBackward(program, { x: saved.q, scale: saved.qScale, dy: dqRotated, dx: dq, ...shape });
-  addQkNormRopeBackward(program, { x: saved.k, scale: saved.kScale, dy: dkUnshifted, dx: dk, ...shape });
-  for (const [part, dy] of [["q", dq], ["k", dk], ["v", dv]] as const) {
-    addLinearBackward(program, pass, {
-      name: `blocks.${layer}.attn.${part}_proj.weight`,
-      dy,
-      x: saved.xNorm,
-      dx: dNorm,
-      epilogue: part === "q" ? "store" : "accumulate",
-    });
-  }
+  addProjectionsBackward(program, pass, { layer, backward });
   addNormBackward(program, pass, { x: saved.x, scale: saved.xScale, backward, accumulate: true });
+}
+
+/** From the gradients of the rotated q and k, and of v, to `dNorm` and the gradients of their matrices. */
+function addProjectionsBackward(program: Program, pass: Pass, { layer, backward }: BlockArgs): void {
+  const { config, extent, tensors } = pass;
+  const saved = tensors.layers[layer];
+  const { dq, dk, dv, dqRotated, dkRotated, dNorm } = backward;
+  const rows = extent.batchSize * extent.sequenceLength;
+  const shape = ropeShape(config, extent);
+  const { previous } = tensors.inputs;
+  const shift = previous && { previous, rows };
+  const pairs = [[saved.q, saved.k], [saved.qScale, saved.kScale], [dqRotated, dkRotated], [dq, dk]];
+  const [x, scale, dy, dx] = pairs.map(adjacent);
+  if (x && scale && dy && dx) {
+    addQkNormRopeBackward(program, { ...shape, x, scale, dy, dx, rows: 2 * rows, shift });
+  } else {
+    const [ofQ, ofK] = [0, 1].map((i) => pairs.map((pair) => pair[i]));
+    addQkNormRopeBackward(program, { ...shape, x: ofQ[0], scale: ofQ[1], dy: ofQ[2], dx: ofQ[3] });
+    addQkNormRopeBackward(program, { ...shape, x: ofK[0], scale: ofK[1], dy: ofK[2], dx: ofK[3], shift });
+  }
+  const names = ["q", "k", "v"].map((part) => `blocks.${layer}.attn.${part}_proj.weight`);
+  const weights = names.map((name) => named(tensors.operands, name));
+  const [b, a] = [adjacent(weights), adjacent([dq, dk, dv])];
+  const gradients = names.map((name) => tensors.gradients.get(name)).filter((tensor) => tensor !== undefined);
+  const c = gradients.length > 0 ? adjacent(gradients) : undefined;
+  if (!a || !b || (gradients.length > 0 && !c)) {
+    [dq, dk, dv].forEach((dy, i) =>
+      addLinearBackward(program, pass, {
+        name: names[i],
+        dy,
+        x: saved.xNorm,
+        dx: dNorm,
+        epilogue: i === 0 ? "store" : "accumulate",
+      })
+    );
+    return;
+  }
+  const [n, k] = weights[0].shape;
+  addGemm(program, { kind: "NN", m: rows, n: k, k: n, terms: 3, a, b, c: dNorm, label: "qkv_proj dx" });
+  if (!c) return;
+  const strides = { b: 0 };
+  const product = { kind: "TN", m: n, n: k, k: rows, batch: 3, strides, epilogue: "accumulate" } as const;
+  addGemm(program, { ...product, a, b: saved.xNorm, c, label: "qkv_proj dW" });
 }
 
 /** Adds the gradient of x of rmsNorm(x), whose gradient is `dNorm`, to `dx`, or stores it there. */

@@ -25,8 +25,7 @@ import limit_rows from "../../kernels/limit_rows.wgsl" with { type: "text" };
 import log_probabilities from "../../kernels/log_probabilities.wgsl" with { type: "text" };
 import qk_norm_rope_backward from "../../kernels/qk_norm_rope_backward.wgsl" with { type: "text" };
 import qk_norm_rope_forward from "../../kernels/qk_norm_rope_forward.wgsl" with { type: "text" };
-import shift_keys_backward from "../../kernels/shift_keys_backward.wgsl" with { type: "text" };
-import shift_keys_forward from "../../kernels/shift_keys_forward.wgsl" with { type: "text" };
+import shift_keys from "../../kernels/shift_keys.wgsl" with { type: "text" };
 import sum_splits from "../../kernels/sum_splits.wgsl" with { type: "text" };
 import reduce_partials from "../../kernels/reduce_partials.wgsl" with { type: "text" };
 import rms_norm_backward from "../../kernels/rms_norm_backward.wgsl" with { type: "text" };
@@ -88,8 +87,7 @@ export const KERNEL_SOURCES = {
   muon_factors,
   muon_scale,
   reduce_partials,
-  shift_keys_backward,
-  shift_keys_forward,
+  shift_keys,
   sum_splits,
   rms_norm_backward,
   attention_backward_key_subgroup8: attention_backward_key_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,

@@ -141,10 +141,10 @@ export function splitsOf(
  * @param args `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all row-major. C (m, n)
  *   shares no buffer with A, B and the tensors of the epilogue. `n` is a multiple of 4, so is `k` for NN and NT, and `m`
  *   for TN. `batch`: the number of products of one shape (1), whose matrices start `strides` elements apart, multiples of 4
- *   (by default they are stacked). `label`: the name in profiles.
+ *   (by default they are stacked). `terms`: C is the sum of so many products (1) of matrices a and b that lie as those of a
+ *   batch do, without one; then k is a multiple of 16. `label`: the name in profiles.
  *   `variant`: by default one of {@link gemmCandidates}, which the autotuner may choose. `splits`: by default
- *   {@link gemmSplits}, or 1 with a given variant; more than 1 is possible for gemm_tiled, one product and "store" or
- *   "accumulate", if each split has a step of k. `symmetric`: C is known to be symmetric (no), which saves almost half of
+ *   {@link gemmSplits}, or 1 with a given variant; more than 1 is possible for gemm_tiled and "store" or "accumulate", if each split has a step of k. `symmetric`: C is known to be symmetric (no), which saves almost half of
  *   the work.
  * @throws {KernelError} If a size is not such a multiple, a tensor is too small or the splits are not possible.
  */
@@ -157,6 +157,7 @@ export function addGemm(
     k: number;
     batch?: number;
     strides?: { a?: number; b?: number; c?: number };
+    terms?: number;
     a: Tensor;
     b: Tensor;
     c: Tensor;
@@ -167,7 +168,7 @@ export function addGemm(
     symmetric?: boolean;
   },
 ): void {
-  const { kind, m, n, k, batch = 1, a, b, c, epilogue = "store", symmetric = false } = args;
+  const { kind, m, n, k, batch = 1, terms = 1, a, b, c, epilogue = "store", symmetric = false } = args;
   const { info } = program.registry.gpu;
   // The tile decides on which side of the diagonal a sum is computed, and so its last bits.
   const tunable = symmetric ? [gemmVariant(info, args)] : gemmCandidates(info, args);
@@ -176,8 +177,9 @@ export function addGemm(
   requireMultiple(kernel, kind === "TN" ? { m, n } : { n, k }, 4);
   if (symmetric && m !== n) throw new KernelError(kernel, `a product of ${m} x ${n} cannot be symmetric`);
   const strides = { a: m * k, b: k * n, c: m * n, ...args.strides };
-  requireLength(kernel, (batch - 1) * strides.a + m * k, { a });
-  requireLength(kernel, (batch - 1) * strides.b + k * n, { b });
+  if (terms > 1) requireMultiple(kernel, { k }, TILE_K);
+  requireLength(kernel, (batch * terms - 1) * strides.a + m * k, { a });
+  requireLength(kernel, (batch * terms - 1) * strides.b + k * n, { b });
   requireLength(kernel, (batch - 1) * strides.c + m * n, { c });
   const { code, read, written, activation, firstFactors } = epilogueParts(epilogue);
   for (const tensor of [read, written]) {
@@ -188,18 +190,18 @@ export function addGemm(
       throw new KernelError(kernel, `${tensor.label} is in the buffer of c; to add to c use "accumulate"`);
     }
   }
-  const canSplit = typeof epilogue === "string" && batch === 1;
-  const splits = args.splits ?? (canSplit && !args.variant ? gemmSplits(info, args) : 1);
-  const splitK = Math.ceil(k / splits / TILE_K) * TILE_K;
+  const canSplit = typeof epilogue === "string" && terms === 1;
+  const splits = args.splits ?? (canSplit && !args.variant ? gemmSplits(info, { ...args, m: batch * m }) : 1);
+  const splitK = Math.ceil(terms * k / splits / TILE_K) * TILE_K;
   if (splits > 1 && !(canSplit && kernel === "gemm_tiled" && splitK * (splits - 1) < k)) {
     throw new KernelError(kernel, `cannot divide k into ${splits} splits here`);
   }
-  const product = splits > 1 ? program.scratch(splits * m * n) : c;
+  const product = splits > 1 ? program.scratch(batch * splits * m * n) : c;
   const label = args.label ?? `gemm ${kind}`;
   const launches = launchesOf(candidates, { kind, m, n, depth: batch * splits, activation });
   const [{ overrides, grid }] = launches;
   const elementBytes = [a, b, c].map((tensor) => tensorSizeBytes(tensor) / tensorLength(tensor));
-  const key = `${kind} ${m} x ${n} x ${k}, batch ${batch}, splits ${splits}, of ${elementBytes} bytes`;
+  const key = `${kind} ${m} x ${n} x ${k}, batch ${batch}, terms ${terms}, splits ${splits}, of ${elementBytes} bytes`;
   program.add({
     kernel,
     label,
@@ -220,13 +222,14 @@ export function addGemm(
       epilogue: splits > 1 ? STORE : code,
       stride_a: strides.a / 4,
       stride_b: strides.b / 4,
-      stride_c: strides.c / 4,
+      stride_c: (splits > 1 ? m * n : strides.c) / 4,
       first_factors: firstFactors ?? 0,
+      terms,
       symmetric: Number(symmetric),
       ...(kernel === "gemm_tiled" ? { splits, split_k: splitK } : {}),
     },
     grid,
-    flops: batch * (symmetric ? m + 1 : 2 * m) * n * k,
+    flops: batch * terms * (symmetric ? m + 1 : 2 * m) * n * k,
     ...(launches.length > 1 ? { tuning: { key, launches } } : {}),
   });
   if (splits === 1) return;
@@ -234,8 +237,8 @@ export function addGemm(
     kernel: "sum_splits",
     label: `${label}, sum of splits`,
     bindings: { partials: product, c },
-    params: { length: m * n, splits, accumulate: Number(epilogue === "accumulate") },
-    grid: elementwiseGrid(m * n),
+    params: { length: m * n, splits, stride_c: strides.c / 4, accumulate: Number(epilogue === "accumulate") },
+    grid: [...elementwiseGrid(m * n), batch],
   });
 }
 
