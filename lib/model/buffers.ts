@@ -42,7 +42,7 @@ export interface LayerTensors {
   xMiddleNorm: Tensor;
   /** (rows). */
   xMiddleScale: Tensor;
-  /** (rows, M): before the activation; only for training. */
+  /** (rows, M): before the activation; only for training, and not of relu2, whose slope follows from its value. */
   hidden: Tensor | undefined;
   /** (rows, M). */
   activated: Tensor;
@@ -159,36 +159,39 @@ export function gpuParameterShapes(config: ModelConfig): Map<string, number[]> {
 const MAX_SHARED_BYTES = 64 * 2 ** 20;
 
 /**
- * One tensor per parameter, in the order of the forward pass. The blocks' matrices share buffers, those of one shape lie
- * one after the other, and q, k, v of a block too: one dispatch computes the products or updates of all.
+ * One tensor per parameter, in the order of the forward pass. They share buffers, where those of one shape lie one after
+ * the other, and q, k, v of a block too: one dispatch computes the products or updates of all.
  */
 export function parameterTensors(config: ModelConfig, make: MakeTensor): Map<string, Tensor> {
   return tensorsOf(gpuParameterShapes(config), make);
 }
 
-/** A tensor for each parameter; those of the blocks in the buffers of {@link sharedBuffers}. */
+/** A tensor for each parameter, in the buffers of {@link sharedBuffers}. */
 function tensorsOf(
   shapes: ReadonlyMap<string, readonly number[]>,
   make: MakeTensor,
   dtype?: DType,
 ): Map<string, Tensor> {
-  const inBlocks = sharedBuffers(shapes).flatMap((names) => {
+  const shared = sharedBuffers(shapes).flatMap((names) => {
     const parts = new Map(names.map((name) => [name, named(shapes, name)]));
     return [
       ...joinedTensors(parts, (shape) => make(`${names[0]} and ${names.length - 1} more`, shape, dtype)),
     ];
   });
-  const tensors = new Map(inBlocks);
+  const tensors = new Map(shared);
   return new Map([...shapes].map(([name, shape]) => [name, tensors.get(name) ?? make(name, shape, dtype)]));
 }
 
-/** The names of the blocks' parameters in each buffer, in the order of the buffer. */
+/** The names of the parameters in each buffer, in the order of the buffer; address embeddings have one of their own. */
 function sharedBuffers(shapes: ReadonlyMap<string, readonly number[]>): string[][] {
   const ofPart = (part: string) => [...shapes.keys()].filter((name) => name.endsWith(`.${part}_proj.weight`));
   const [ks, vs] = [ofPart("k"), ofPart("v")];
+  const whole = (name: string) => shapes.has(name) ? [[name]] : [];
   const units = [
+    ...whole("wte.weight"),
     ...ofPart("q").map((q, layer) => [q, ks[layer], vs[layer]]),
     ...["o", "up", "down"].flatMap(ofPart).map((name) => [name]),
+    ...whole("lm_head.weight"),
   ];
   const buffers: string[][] = [];
   let freeBytes = 0;
@@ -300,7 +303,7 @@ export function blockTensors(
 }
 
 function commonTensors(config: ModelConfig, { rows, training, dtype }: BlockLayout, make: MakeTensor) {
-  const { width: C, mlpWidth: M, numHeads: H } = config;
+  const { width: C, mlpWidth: M, numHeads: H, activation } = config;
   return {
     x: make("x", [rows, C]),
     xNorm: make("xNorm", [rows, C], dtype),
@@ -310,7 +313,7 @@ function commonTensors(config: ModelConfig, { rows, training, dtype }: BlockLayo
     xMiddle: make("xMiddle", [rows, C]),
     xMiddleNorm: make("xMiddleNorm", [rows, C], dtype),
     xMiddleScale: make("xMiddleScale", [rows]),
-    hidden: training ? make("hidden", [rows, M], dtype) : undefined,
+    hidden: training && activation !== "relu2" ? make("hidden", [rows, M], dtype) : undefined,
     activated: make("activated", [rows, M], dtype),
   };
 }

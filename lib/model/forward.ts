@@ -249,7 +249,7 @@ function addFromAttention(program: Program, pass: HiddenPass, layer: number): vo
   });
 }
 
-/** activated = activation(up_proj(rmsNorm(xMiddle))); `hidden` is the activation's argument, kept for training. */
+/** activated = activation(up_proj(rmsNorm(xMiddle))); `hidden` is the activation's argument, if it is kept. */
 function addMlpUp(program: Program, pass: HiddenPass, layer: number): void {
   const { config: { width, activation }, extent, tensors } = pass;
   const { xMiddle, xMiddleNorm, xMiddleScale, hidden, activated } = tensors.layers[layer];

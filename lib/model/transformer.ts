@@ -141,13 +141,12 @@ interface BlockArgs {
 
 function addMlpBackward(program: Program, pass: Pass, { layer, backward }: BlockArgs): void {
   const { xMiddle, xMiddleNorm, xMiddleScale, hidden, activated } = pass.tensors.layers[layer];
-  ensure(hidden, "a model without training keeps no argument of the activation");
   addLinearBackward(program, pass, {
     name: `blocks.${layer}.mlp.down_proj.weight`,
     dy: backward.dx,
     x: activated,
     dx: backward.dHidden,
-    epilogue: { activation: pass.config.activation, slopeAt: hidden },
+    epilogue: { activation: pass.config.activation, slopeAt: hidden ?? activated },
   });
   addLinearBackward(program, pass, {
     name: `blocks.${layer}.mlp.up_proj.weight`,

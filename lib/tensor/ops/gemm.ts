@@ -24,7 +24,7 @@ export type ActivationKind = "relu2" | "gelu" | "silu";
  * The epilogue of the product; the kinds, in this order: C = AB; C += AB; C = AB + `add`; C = a I + b `gram` + c AB,
  * Muon's polynomial of a Gram matrix, with AB its square; C = keep C - step AB, Muon's update, where (unused, keep, step,
  * unused) is row `first` of `factors`, and of a batch the rows from it on; C = f(AB), with AB itself stored in `before` if
- * that is given; C = AB f'(`slopeAt`), the backward pass of f.
+ * that is given; C = AB f'(`slopeAt`), the backward pass of f, where of relu2 `slopeAt` is f's value instead of its argument.
  */
 export type GemmEpilogue =
   | "store"
