@@ -14,7 +14,7 @@ import { addQkNormRope } from "../tensor/ops/qk_norm_rope.ts";
 import { addRmsNorm } from "../tensor/ops/rms_norm.ts";
 import { addShiftKeys } from "../tensor/ops/shift_keys.ts";
 import type { ProfileRow, Program } from "../tensor/program.ts";
-import { adjacent, byBuffer, spanOf, type Tensor, tensorLength } from "../tensor/tensor.ts";
+import { adjacent, byBuffer, firstElement, spanOf, type Tensor, tensorLength } from "../tensor/tensor.ts";
 import { type HeadTensors, type LayerTensors, type ModelTensors } from "./buffers.ts";
 import type { ModelBatch } from "./batch_rows.ts";
 import { ROWS_PER_TOKEN } from "./address_embeddings.ts";
@@ -202,7 +202,12 @@ function addProjections(
   addShiftKeys(program, { x: kUnshifted, earlier, previous, y: kRotated, rows, numHeads, headDim });
 }
 
-/** q, k or v = its matrix times xNorm: in one dispatch where weights and outputs follow each other. */
+/** The name of the matrix of a block's queries, keys or values. */
+export function projectionName(layer: number, part: Projection): string {
+  return `blocks.${layer}.attn.${part}_proj.weight`;
+}
+
+/** q, k or v = its matrix times xNorm: in one dispatch where all outputs have one buffer, as all matrices have. */
 function addProducts(
   program: Program,
   pass: HiddenPass,
@@ -210,16 +215,16 @@ function addProducts(
 ): void {
   const { extent, tensors } = pass;
   const { xNorm: a, ...saved } = tensors.layers[layer];
-  const names = parts.map((part) => `blocks.${layer}.attn.${part}_proj.weight`);
-  const weights = names.map((name) => named(tensors.operands, name));
-  const [b, c] = [adjacent(weights), adjacent(parts.map((part) => saved[part]))];
-  const label = "qkv_proj";
-  if (b && c) {
-    const [n, k] = weights[0].shape;
-    const m = extent.batchSize * extent.sequenceLength;
-    addGemm(program, { kind: "NT", m, n, k, batch: parts.length, strides: { a: 0 }, a, b, c, label });
+  const outputs = parts.map((part) => saved[part]);
+  const weights = parts.map((part) => named(tensors.operands, projectionName(layer, part)));
+  const [n, k] = weights[0].shape;
+  const product = { kind: "NT", m: extent.batchSize * extent.sequenceLength, n, k, a, label: "qkv_proj" } as const;
+  if (parts.length > 1 && outputs.every(({ buffer }) => buffer === outputs[0].buffer)) {
+    const [b, c] = [weights, outputs].map(([first, second]) => firstElement(second, first));
+    const strides = { a: 0, b, c };
+    addGemm(program, { ...product, b: spanOf(weights), c: spanOf(outputs), batch: parts.length, strides });
   } else {
-    parts.forEach((part, i) => addLinear(program, pass, { name: names[i], x: a, y: saved[part], label }));
+    weights.forEach((b, i) => addGemm(program, { ...product, b, c: outputs[i] }));
   }
 }
 

@@ -12,7 +12,7 @@ import { addGemm, type GemmEpilogue } from "../tensor/ops/gemm.ts";
 import { addQkNormRopeBackward } from "../tensor/ops/qk_norm_rope.ts";
 import { addRmsNormBackward } from "../tensor/ops/rms_norm.ts";
 import { type ProfileRow, Program } from "../tensor/program.ts";
-import { adjacent, type Tensor } from "../tensor/tensor.ts";
+import { adjacent, firstElement, spanOf, type Tensor } from "../tensor/tensor.ts";
 import type { BackwardTensors, ModelTensors } from "./buffers.ts";
 import {
   type BatchRows,
@@ -32,6 +32,7 @@ import {
   addOperandCopies,
   attentionShape,
   type Pass,
+  projectionName,
   ropeShape,
   type Teacher,
 } from "./forward.ts";
@@ -202,29 +203,39 @@ function addProjectionsBackward(program: Program, pass: Pass, { layer, backward 
     addQkNormRopeBackward(program, { ...shape, x: ofQ[0], scale: ofQ[1], dy: ofQ[2], dx: ofQ[3] });
     addQkNormRopeBackward(program, { ...shape, x: ofK[0], scale: ofK[1], dy: ofK[2], dx: ofK[3], shift });
   }
-  const names = ["q", "k", "v"].map((part) => `blocks.${layer}.attn.${part}_proj.weight`);
-  const weights = names.map((name) => named(tensors.operands, name));
-  const [b, a] = [adjacent(weights), adjacent([dq, dk, dv])];
-  const gradients = names.map((name) => tensors.gradients.get(name)).filter((tensor) => tensor !== undefined);
-  const c = gradients.length > 0 ? adjacent(gradients) : undefined;
-  if (!a || !b || (gradients.length > 0 && !c)) {
-    [dq, dk, dv].forEach((dy, i) =>
-      addLinearBackward(program, pass, {
-        name: names[i],
-        dy,
-        x: saved.xNorm,
-        dx: dNorm,
-        epilogue: i === 0 ? "store" : "accumulate",
-      })
-    );
-    return;
-  }
+  // The three matrices lie in one buffer, and so do their gradients: dx is one sum of products, dW a batch of three.
+  const [ofHeads, weights, gradients] = [[dq, dk, dv], ...[tensors.operands, tensors.gradients].map((tensors) =>
+    (["q", "k", "v"] as const).flatMap((part) => tensors.get(projectionName(layer, part)) ?? [])
+  )];
   const [n, k] = weights[0].shape;
-  addGemm(program, { kind: "NN", m: rows, n: k, k: n, terms: 3, a, b, c: dNorm, label: "qkv_proj dx" });
-  if (!c) return;
-  const strides = { b: 0 };
-  const product = { kind: "TN", m: n, n: k, k: rows, batch: 3, strides, epilogue: "accumulate" } as const;
-  addGemm(program, { ...product, a, b: saved.xNorm, c, label: "qkv_proj dW" });
+  const a = spanOf(ofHeads);
+  const strides = { a: firstElement(dk, dq), b: firstElement(weights[1], weights[0]) };
+  addGemm(program, {
+    kind: "NN",
+    m: rows,
+    n: k,
+    k: n,
+    terms: 3,
+    strides,
+    a,
+    b: spanOf(weights),
+    c: dNorm,
+    label: "qkv_proj dx",
+  });
+  if (gradients.length === 0) return;
+  addGemm(program, {
+    kind: "TN",
+    m: n,
+    n: k,
+    k: rows,
+    batch: 3,
+    strides: { a: strides.a, b: 0, c: firstElement(gradients[1], gradients[0]) },
+    a,
+    b: saved.xNorm,
+    c: spanOf(gradients),
+    epilogue: "accumulate",
+    label: "qkv_proj dW",
+  });
 }
 
 /** Adds the gradient of x of rmsNorm(x), whose gradient is `dNorm`, to `dx`, or stores it there. */

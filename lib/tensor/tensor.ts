@@ -70,14 +70,10 @@ export function spanOf(tensors: readonly Tensor[]): Tensor {
   return { ...first, shape: [firstElement(last, first) + tensorLength(last)] };
 }
 
-/** {@link spanOf} tensors that follow each other without a gap in one buffer; undefined for others. */
-export function adjacent(tensors: readonly Tensor[]): Tensor | undefined {
-  const follows = (tensor: Tensor, i: number) => {
-    const { buffer, offsetBytes } = i > 0 ? tensors[i - 1] : tensor;
-    const endBytes = i > 0 ? offsetBytes + tensorSizeBytes(tensors[i - 1]) : offsetBytes;
-    return tensor.buffer === buffer && tensor.offsetBytes === endBytes;
-  };
-  return tensors.every(follows) ? spanOf(tensors) : undefined;
+/** {@link spanOf} two tensors, if the second begins where the first ends. */
+export function adjacent([first, second]: readonly Tensor[]): Tensor | undefined {
+  const isNext = second.buffer === first.buffer && firstElement(second, first) === tensorLength(first);
+  return isNext ? spanOf([first, second]) : undefined;
 }
 
 /** Groups what lies in one buffer, in the order of the buffer. */
