@@ -105,7 +105,7 @@ export type { FitOptions } from "./lib/query/adapt/fit.ts";
 export type { AdaptedParts } from "./lib/query/adapt/free_rows.ts";
 export type { EmbeddingUpdate, NodeUpdate } from "./lib/model/embedding_update.ts";
 export { loadModel } from "./lib/query/files/load_model.ts";
-export { readCalibration } from "./lib/query/files/calibration_file.ts";
+export { readCalibration } from "./lib/query/files/load_model.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
 export { type CheckpointIdentity, QuantileCalibration } from "./lib/query/rtt/quantile_calibration.ts";
 export {
@@ -118,13 +118,6 @@ export {
 } from "./lib/query/rtt/prefix_query.ts";
 export type { LikelyOptions } from "./lib/query/rtt/rtt_distributions.ts";
 export { plotRttDistribution, type RttPlotOptions } from "./lib/query/rtt/rtt_plot.ts";
-export {
-  type DrawnSummary,
-  type RttLikelihood,
-  type RttSummary,
-  summaryOf,
-  type SummaryOptions,
-} from "./lib/query/rtt/rtt_summary.ts";
 export type { TextLine } from "./lib/query/text_lines.ts";
 export { type BadLine, type FileQuery, readQueries } from "./lib/query/rtt/query_file.ts";
 export {

@@ -10,7 +10,7 @@ import { ensure, UserError } from "../base/errors.ts";
 import { type DecodeTile, decodeTileRows, decodeTiles } from "../tensor/ops/attention_decode.ts";
 import type { Gpu } from "../tensor/device.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { AddressEmbeddings, ROWS_PER_TOKEN, type RowUse } from "./address_embeddings.ts";
+import { AddressEmbeddings, rowsPerToken, type RowUse } from "./address_embeddings.ts";
 import type { TimedRtt } from "./pair_history.ts";
 import { EmbeddingCursor } from "./embedding_cursor.ts";
 import { NO_ROW } from "./embedding_table.ts";
@@ -172,14 +172,16 @@ class DecoderTokenRows {
   readonly #gpu: Gpu;
   readonly #addressEmbeddings: AddressEmbeddings;
   readonly #tensor: Tensor;
+  readonly #perToken: number;
   #prompts: readonly Uint16Array[] = [];
   #recents: Recents = [];
   #ends: readonly (readonly number[])[] = [];
   /** For each row the cursor after its last token. */
   #cursors: EmbeddingCursor[] = [];
 
-  /** @param tensor The target of uploads, (rows, ROWS_PER_TOKEN) u32. */
+  /** @param tensor The target of uploads, (rows, rowsPerToken) u32. */
   constructor(gpu: Gpu, addressEmbeddings: AddressEmbeddings, tensor: Tensor) {
+    this.#perToken = rowsPerToken(addressEmbeddings.config);
     this.#gpu = gpu;
     this.#addressEmbeddings = addressEmbeddings;
     this.#tensor = tensor;
@@ -199,11 +201,11 @@ class DecoderTokenRows {
     this.#prompts = prompts;
     this.#ends = ends;
     this.#recents = recents;
-    const rows = new Uint32Array(numRows * ROWS_PER_TOKEN).fill(NO_ROW);
+    const rows = new Uint32Array(numRows * this.#perToken).fill(NO_ROW);
     let at = 0;
     prompts.forEach((prompt, index) => {
       const cursor = new EmbeddingCursor(this.#addressEmbeddings);
-      for (let i = 0; i < prompt.length; i++, at += ROWS_PER_TOKEN) {
+      for (let i = 0; i < prompt.length; i++, at += this.#perToken) {
         cursor.read(prompt[i], rows, at, this.#useAt(index, i));
       }
     });
@@ -212,7 +214,7 @@ class DecoderTokenRows {
 
   /** Gives every end of every prompt new rows, without its last `numDropped` tokens. */
   fork(numChildren: readonly number[], numDropped: number): void {
-    const unread = new Uint32Array(ROWS_PER_TOKEN);
+    const unread = new Uint32Array(this.#perToken);
     let child = 0;
     this.#cursors = this.#prompts.flatMap((prompt, index) => {
       const cursor = new EmbeddingCursor(this.#addressEmbeddings);
@@ -231,8 +233,8 @@ class DecoderTokenRows {
 
   /** Uploads the rows of one more token of each row. @param numRows Tokens of the program, padding included. */
   writeStep(tokens: ArrayLike<number>, numRows: number): void {
-    const rows = new Uint32Array(numRows * ROWS_PER_TOKEN).fill(NO_ROW);
-    this.#cursors.forEach((cursor, i) => cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN));
+    const rows = new Uint32Array(numRows * this.#perToken).fill(NO_ROW);
+    this.#cursors.forEach((cursor, i) => cursor.read(tokens[i], rows, i * this.#perToken));
     this.#gpu.write(this.#tensor, rows);
   }
 
@@ -386,12 +388,12 @@ export class Decoder {
       this.#writeTiles(rowsOfPositions(keys, chosen), numWanted);
       gpu.write(tensors.rowKeys, Uint32Array.from(chosen, (position) => position + 1));
     }
-    this.#program(
+    const program = this.#program(
       areTiled ? `prefill ${rows} for ${numWanted}` : `prefill ${rows}`,
       (program) =>
         addPrefill(program, { config, tensors, rows, numWanted: areTiled ? numWanted : undefined }),
-    ).run();
-    return await this.#logProbabilities(chosen.length, areTiled ? undefined : chosen);
+    );
+    return await this.#logProbabilities(program, chosen.length, areTiled ? undefined : chosen);
   }
 
   /**
@@ -445,8 +447,8 @@ export class Decoder {
     this.registry.gpu.write(rowKeys, this.#rows.rowKeys(rows));
     const numTiles = this.#numTiles;
     const name = `step ${step} of ${rows} rows in ${numTiles} tiles`;
-    this.#program(name, (program) => addStep(program, { config, tensors, rows, step, numTiles })).run();
-    return await this.#logProbabilities(numRows);
+    const add = (program: Program) => addStep(program, { config, tensors, rows, step, numTiles });
+    return await this.#logProbabilities(this.#program(name, add), numRows);
   }
 
   /** Writes the prompt of each row, in tiles of as many rows as a workgroup processes. */
@@ -473,13 +475,17 @@ export class Decoder {
     gpu.write(this.#tensors.positions, positions);
   }
 
-  /** Computes log-probabilities from the first `numRows` hidden states, or from the chosen ones. */
-  async #logProbabilities(numRows: number, chosenRows?: readonly number[]): Promise<Float32Array> {
+  /** Runs a program, and computes log-probabilities from its first `numRows` hidden states, or from the chosen ones. */
+  async #logProbabilities(
+    body: Program,
+    numRows: number,
+    chosenRows?: readonly number[],
+  ): Promise<Float32Array> {
     const { gpu } = this.registry;
     const { config } = this;
     const rows = programRows(numRows);
     const { chosen: tensors, head, parameters } = this.#tensors;
-    this.#program(
+    const headProgram = this.#program(
       `head of ${rows}, ${chosenRows ? "chosen" : "all"}`,
       (program) =>
         addChosenLogProbabilities(program, {
@@ -489,10 +495,16 @@ export class Decoder {
           tensors: chosenRows ? tensors : { ...tensors, positions: tensors.rowIndex },
           rows,
         }),
-    ).run();
+    );
     const written = { ...tensors.logProbabilities, shape: [numRows, vocabSize(config)] };
     const numScales = chosenRows ? (chosenRows.at(-1) ?? -1) + 1 : numRows;
-    const [values, scales] = await gpu.read(written, { ...head.xLastScale, shape: [numScales] });
+    // One submission: each leaves objects of the device behind until garbage is collected.
+    const encode = (encoder: GPUCommandEncoder) => {
+      body.encode(encoder);
+      headProgram.encode(encoder);
+    };
+    const read = [written, { ...head.xLastScale, shape: [numScales] }];
+    const [values, scales] = await gpu.readAfter(encode, ...read);
     await this.registry.ready();
     requireNoOverflow(values, chosenRows ? chosenRows.map((row) => scales[row]) : [...scales]);
     return values;

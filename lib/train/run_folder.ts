@@ -1,15 +1,15 @@
 /**
- * The folder of a run; lib/train/README.md lists its files.
+ * The folder of a run; lib/train/CHECKPOINTS.md lists its files.
  *
  * A run that starts over (`--fresh`) moves the earlier run into `.work/replaced/` and deletes it when it has a checkpoint of
  * its own. If it ends before that, in whatever way, the earlier run is moved back.
  *
  * @module
  */
-import { dirname, join, relative } from "@std/path";
+import { basename, dirname, join, relative } from "@std/path";
 import { UserError } from "../base/errors.ts";
 import { explainFileError } from "../io/files/file_errors.ts";
-import { isTemporary, removeStaleTemporaries } from "../io/files/atomic.ts";
+import { isTemporary, removeStaleTemporaries, writeJsonAtomic } from "../io/files/atomic.ts";
 import { CHECKPOINTS } from "../io/files/checkpoint_folder.ts";
 import { exists } from "../io/files/inputs.ts";
 import { type Manifest, newManifest, readManifest, writeManifest } from "../io/files/manifest.ts";
@@ -17,14 +17,15 @@ import { OutputLock } from "../io/files/output_lock.ts";
 import { WORK } from "../io/files/array_task.ts";
 import { checkpointPaths, hasCheckpoints, isSetAside, SET_ASIDE } from "./checkpoint.ts";
 import { EVENT_FILE, EventLog } from "./event_log.ts";
+import type { RunPlaces } from "./run_places.ts";
 import { MetricsLog, type ScalarLog } from "./metrics.ts";
 
 const STAGE = "train";
-const AUTOTUNE = "autotune.json";
 const TENSORBOARD = "tensorboard";
 const METRICS = "metrics.jsonl";
 const PROFILE = "profile.txt";
 const MANIFEST = "manifest.json";
+const PLACES = "places.json";
 /** The name of the page with a run's curves. */
 export const REPORT = "report.html";
 
@@ -37,9 +38,9 @@ export class RunFolder {
   readonly eventsPath: string;
   readonly reportPath: string;
   readonly profilePath: string;
-  /** The autotuner's choices. */
-  readonly autotunePath: string;
   readonly manifestPath: string;
+  /** What is known of the places of addresses, see {@link writePlaces}. */
+  readonly placesPath: string;
   readonly #lock: OutputLock;
   readonly #replaced: string;
   /** Where files wait while they are moved to {@link #replaced} or back. */
@@ -52,8 +53,8 @@ export class RunFolder {
     this.eventsPath = join(this.tensorboardDir, EVENT_FILE);
     this.reportPath = join(path, REPORT);
     this.profilePath = join(path, PROFILE);
-    this.autotunePath = join(path, AUTOTUNE);
     this.manifestPath = join(path, MANIFEST);
+    this.placesPath = join(path, PLACES);
     this.#lock = lock;
     [this.#replaced, this.#moving] = SET_ASIDE.map((name) => join(path, WORK, name));
   }
@@ -111,6 +112,12 @@ export class RunFolder {
     if (exists(this.#replaced)) Deno.removeSync(this.#replaced, { recursive: true });
   }
 
+  /** Writes what a run's files of places say of its addresses. @param files Their paths. */
+  writePlaces({ numbers, ...found }: RunPlaces, files: readonly string[]): void {
+    const names = files.map((path) => basename(path));
+    writeJsonAtomic(this.placesPath, { files: names, tableBytes: numbers.byteLength, ...found });
+  }
+
   /** Writes the manifest of a run that begins; it is not complete. */
   begin(start: Pick<Manifest, "inputs" | "options">): Manifest {
     const manifest = newManifest({ stage: STAGE, ...start });
@@ -156,7 +163,7 @@ export class RunFolder {
   }
 }
 
-/** The files of a run that exist, but for autotune.json, which holds for all runs on the same GPU. */
+/** The files of a run that exist. */
 function runPaths(folder: string): string[] {
   const files = [METRICS, join(TENSORBOARD, EVENT_FILE), REPORT, PROFILE, MANIFEST].map((name) =>
     join(folder, name)
@@ -182,7 +189,7 @@ function moveRun(from: string, to: string): void {
 function checkOwn(path: string): void {
   if (!exists(path)) return;
   try {
-    const isOwn = (name: string) => name === WORK || name === AUTOTUNE || isTemporary(name);
+    const isOwn = (name: string) => name === WORK || isTemporary(name);
     if ([...Deno.readDirSync(path)].every(({ name }) => isOwn(name))) return;
     if (isSetAside(path)) return;
   } catch (error) {

@@ -1,10 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { dirname, fromFileUrl, join } from "@std/path";
+import { type Command, helpOf, leavesOf } from "../../lib/cli/command.ts";
+import { kebab } from "../../lib/cli/options.ts";
 import { permissionsOf } from "../../lib/cli/stage_permissions.ts";
-import { moduleOf, NEEDS, needsOf, STAGES } from "../../tasks/stages.ts";
+import { moduleOf, STAGES } from "../../tasks/stages.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import type { Allowed, Attempts } from "./permission_probe.ts";
-import { loadStage } from "./stage_in_process.ts";
+import { commandOf } from "./stage_in_process.ts";
 
 const PROBE = new URL("./permission_probe.ts", import.meta.url);
 
@@ -119,9 +121,9 @@ const TABLE: Row[] = [
     ],
   },
   {
-    command: "train --data rows --run dir --init-from run --autotune-cache out/f.parquet",
-    reads: [...ROWS, ...ORIGIN, ...TRAINED, "dir/report.json", "out/"],
-    writes: ["dir/", "dir/sub/x", ...FILE_WRITES],
+    command: "train --data rows --run dir --init-from run",
+    reads: [...ROWS, ...ORIGIN, ...TRAINED, "dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
     others: ["memory"],
   },
   {
@@ -183,6 +185,11 @@ const TABLE: Row[] = [
     writes: [...FILE_WRITES, "out/f.rejects.jsonl"],
   },
   {
+    command: "watch --checkpoint run --input in/b.parquet --output out/f.parquet",
+    reads: ["in/b.parquet", ...TRAINED, "out/"],
+    writes: FILE_WRITES,
+  },
+  {
     command: "serve --checkpoint run --calibration in/b.parquet",
     reads: ["in/b.parquet", ...TRAINED, "eval/report.json"],
     others: ["served"],
@@ -208,6 +215,11 @@ const TABLE: Row[] = [
   { command: "bench kernels --compare in/b.parquet", reads: ["in/b.parquet"] },
   { command: "bench train --config in/b.parquet", reads: ["in/b.parquet"] },
   {
+    command: "bench changes --input in/b.parquet --output out/f.parquet",
+    reads: ["in/b.parquet", "out/"],
+    writes: FILE_WRITES,
+  },
+  {
     command: "bench gpu --output dir --config in/b.parquet",
     reads: ["in/b.parquet", "dir/report.json"],
     writes: ["dir/", "dir/sub/x"],
@@ -218,13 +230,6 @@ const TABLE: Row[] = [
     writes: ["dir/", "dir/sub/x"],
     others: ["deno"],
   },
-  {
-    command: "bench curves --data rows --output dir --config in/b.parquet demo",
-    reads: [...ROWS, "dir/report.json", "in/b.parquet"],
-    writes: ["dir/", "dir/sub/x"],
-    others: ["deno"],
-  },
-  { command: "bench anomalies --checkpoint run --input in/b.parquet", reads: ["in/b.parquet", ...TRAINED] },
   {
     command: "compile --output out/f.parquet",
     reads: ["out/"],
@@ -302,8 +307,8 @@ for (const { command, reads = [], writes = [], others = [] } of TABLE) {
     const args = words.map((word) =>
       word.replace(/^(--[a-z]+=)?(?=.*[/.])|^(?=rows$|run$|dir$|adapted$|forged$)/, `$1${folder.path}/`)
     );
-    const { needs, rest } = needsOf(stage, args);
-    const permissions = permissionsOf(needs, rest) as Deno.PermissionOptionsObject;
+    const { command: asked, rest } = commandOf([stage, ...args]);
+    const permissions = permissionsOf(asked, rest) as Deno.PermissionOptionsObject;
     for (const isNested of [false, true]) {
       const attempts = { reads: READS.map(full), writes: WRITES.map(full), isNested };
       const allowed = await probe(permissions, attempts, programs);
@@ -327,50 +332,57 @@ Deno.test("the probe tells a program that is missing from one that may be starte
   );
 });
 
-Deno.test("every stage's options that name paths have a use, and others have none", async () => {
-  const named = new Set<string>();
-  for (const stage of Object.keys(STAGES)) {
-    const kinds = Object.keys(NEEDS).filter((name) => name.startsWith(`${stage} `) && name !== "bench child");
-    for (const name of kinds.length > 0 ? kinds : [stage]) {
-      const result = await (await loadStage(stage)).run([...name.split(" ").slice(1), "--help"]);
-      assert("help" in result);
-      const options = [
-        ...result.help.matchAll(/^ {2}--([a-z-]+) (?:P|PATH|DIR|FILE|F\.\w+|NAME\|FILE)…?(?: |$)/gm),
-      ];
-      const { paths = {} } = NEEDS[name] ?? {};
-      const given = Object.keys(paths).filter((option) =>
-        option !== "" && result.help.includes(`--${option} `)
-      );
-      assertEquals(given.sort(), options.map(([, option]) => option).sort(), name);
-      named.add(name);
-    }
+/** The options of a command that name paths to read or to write, as users write them. */
+function pathOptionsOf({ options }: Command, isWritten: boolean): string[] {
+  return Object.entries(options).filter(([, { use }]) => use && (use.role === "output") === isWritten)
+    .map(([name]) => kebab(name));
+}
+
+Deno.test("every stage's options that name paths have a use, and others have none", () => {
+  for (const command of leavesOf(STAGES)) {
+    const options = [
+      ...helpOf(command).matchAll(/^ {2}--([a-z-]+) (?:P|PATH|DIR|FILE|F\.\w+|NAME\|FILE)…?(?: |$)/gm),
+    ];
+    const named = [...pathOptionsOf(command, false), ...pathOptionsOf(command, true)];
+    assertEquals(named.sort(), options.map(([, option]) => option).sort(), command.name);
   }
-  assertEquals([...named].sort(), Object.keys(NEEDS).filter((name) => name !== "bench child").sort());
 });
 
 Deno.test("the table of permissions in lib/cli/README.md has the options of every stage", () => {
   const readme = Deno.readTextFileSync(new URL("../../lib/cli/README.md", import.meta.url));
   const section = /^## Permissions$([^]*)/m.exec(readme)?.[1] ?? "";
-  const documented = new Map<string, string[]>();
-  for (const [, stages, reads, writes] of section.matchAll(/^\| (`.*?) \|(.*?)\|(.*?)\|/gm)) {
-    const options = [...`${reads} ${writes}`.matchAll(/`--([a-z-]+)`/g)].map(([, option]) => option);
-    for (const [, stage] of stages.matchAll(/`([a-z-]+)`/g)) documented.set(stage, options);
-  }
-  assertEquals([...documented.keys()], Object.keys(STAGES));
-  for (const [stage, options] of documented) {
-    const kinds = Object.keys(NEEDS).filter((name) => name.split(" ")[0] === stage);
-    const needed = new Set(kinds.flatMap((name) => Object.keys(NEEDS[name].paths ?? {})));
-    needed.delete("");
-    assertEquals([...new Set(options)].sort(), [...needed].sort(), stage);
+  const documented = [...section.matchAll(/^\| (`.*?) \|(.*?)\|(.*?)\|/gm)].flatMap(
+    ([, stages, ...columns]) => {
+      const options = columns.map((text) =>
+        [...text.matchAll(/`--([a-z-]+)`/g)].map(([, name]) => name).sort()
+      );
+      return [...stages.matchAll(/`([a-z-]+)`/g)].map(([, stage]): [string, string[][]] => [stage, options]);
+    },
+  );
+  assertEquals(documented.map(([stage]) => stage), Object.keys(STAGES));
+  for (const [stage, [reads, writes]] of documented) {
+    const kinds = leavesOf(STAGES).filter(({ name }) => name.split(" ")[0] === stage);
+    const needed = (isWritten: boolean) =>
+      [...new Set(kinds.flatMap((kind) => pathOptionsOf(kind, isWritten)))].sort();
+    assertEquals([[...new Set(reads)], writes], [needed(false), needed(true)], stage);
   }
 });
 
 Deno.test("many named files are allowed by their folder", () => {
   using folder = new TemporaryFolder();
   const files = Array.from({ length: 100 }, (_, i) => folder.at(`${i}.parquet`));
-  const { needs, rest } = needsOf("shard", ["--input", ...files, "--output", folder.at("out")]);
-  const { read } = permissionsOf(needs, rest) as { read: string[] };
+  const { command, rest } = commandOf(["shard", "--input", ...files, "--output", folder.at("out")]);
+  const { read } = permissionsOf(command, rest) as { read: string[] };
   assert(read.includes(folder.path) && read.length < 20, `${read.length} paths`);
+});
+
+Deno.test("a bench may write temporary files where the system has them, unless it has a folder of its own", () => {
+  using folder = new TemporaryFolder();
+  const temporary = dirname(folder.path);
+  for (const kind of ["peers", "loader", "preprocess"]) {
+    const { command, rest } = commandOf(["bench", kind]);
+    assertEquals((permissionsOf(command, rest) as { write: string[] }).write, [temporary], kind);
+  }
 });
 
 Deno.test("a link as an output opens the place it leads to, there or not", () => {
@@ -378,8 +390,8 @@ Deno.test("a link as an output opens the place it leads to, there or not", () =>
   Deno.mkdirSync(folder.at("far"));
   Deno.symlinkSync("far/real.parquet", folder.at("f.parquet"));
   for (const step of ["nothing there yet", "a file"]) {
-    const { needs, rest } = needsOf("synth", ["--output", folder.at("f.parquet")]);
-    const { read, write } = permissionsOf(needs, rest) as { read: string[]; write: string[] };
+    const { command, rest } = commandOf(["synth", "--output", folder.at("f.parquet")]);
+    const { read, write } = permissionsOf(command, rest) as { read: string[]; write: string[] };
     assert(read.includes(folder.at("far")), step);
     for (
       const name of ["real.parquet", ".real.parquet.work", "real.truth.json", "real.parquet.manifest.json"]
@@ -391,7 +403,7 @@ Deno.test("a link as an output opens the place it leads to, there or not", () =>
 });
 
 Deno.test("a stage's module by itself, with all permissions of its process, does nothing", async () => {
-  for (const path of Object.keys(STAGES).map((name) => fromFileUrl(moduleOf(name)))) {
+  for (const path of leavesOf(STAGES).map((command) => fromFileUrl(moduleOf(command)))) {
     assert(Deno.readTextFileSync(path).includes("if (import.meta.main) serveStage("), path);
   }
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {

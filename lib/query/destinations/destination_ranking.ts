@@ -13,9 +13,12 @@
  *
  * @module
  */
+import * as z from "zod";
 import { formatPrefix, type IpPrefix, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
-import { BYTE_BASE, DST_IPV4, DST_IPV6, FAILED, RTT_START } from "../../data/tokens/vocab_v2.ts";
+import { measuredBy, seenJson, seenSchema } from "../../data/addresses/known_addresses.ts";
+import { BYTE_BASE, DST_IPV4, DST_IPV6, FAILED, RTT_START, VOCAB_SIZE } from "../../data/tokens/vocab_v2.ts";
 import { groupsOf } from "../decoder_extent.ts";
+import { rowOf } from "../decoder_rows.ts";
 import type { PingModel } from "../ping_model.ts";
 import { encodeQuery } from "../query_tokens.ts";
 import { failureProbability, rangeMass } from "../rtt/rtt_bytes.ts";
@@ -40,6 +43,34 @@ export interface RankedDestinations {
   readonly candidates: number;
   /** P(the destination is a candidate | source, context), before the RTT is known. */
   readonly priorMass: number;
+}
+
+/** The answer to one question in JSON. */
+export const destinationsSchema = z.object({
+  destinations: z.array(z.object({
+    prefix: z.string(),
+    probability: z.number(),
+    measured: seenSchema.nullable()
+      .describe("by the source, in the training data; null if the model does not say what these were"),
+  })).describe("the most probable first"),
+  unlistedProbability: z.number().describe("that of the candidates that are not listed"),
+  candidates: z.int().describe("how many destinations were ranked"),
+  priorMass: z.number()
+    .describe("the probability of all candidates before the RTT was known; others cannot be listed"),
+});
+
+/** The answer to one question in JSON. @param source The question's. */
+export function destinationsJson(
+  { destinations, ...numbers }: RankedDestinations,
+  source: Uint8Array,
+  { trainingData }: Pick<PingModel, "trainingData">,
+): z.infer<typeof destinationsSchema> {
+  const listed = destinations.map(({ prefix, probability }) => ({
+    prefix: formatPrefix(prefix),
+    probability,
+    measured: trainingData ? seenJson(measuredBy(trainingData, source, prefix)) : null,
+  }));
+  return { destinations: listed, ...numbers };
 }
 
 /** Options of a ranking. */
@@ -111,7 +142,7 @@ function askedOf(query: DestinationQuery, sequenceLength: number): Asked {
  */
 async function resultProbabilities(
   model: PingModel,
-  { prompt, candidates, time, codes, signal }: Asked & {
+  { query, prompt, candidates, time, codes, signal }: Asked & {
     candidates: readonly Candidate[];
     signal: AbortSignal | undefined;
   },
@@ -122,19 +153,25 @@ async function resultProbabilities(
       Uint16Array.of(...Array.from(address, (byte) => BYTE_BASE + byte), ...time, ...result)
     )
   );
-  const rows: Float32Array[][] = continuations.map(() => []);
-  await model.decoders.visitContinuations([{ prompt, continuations }], (logP, continuation) => {
+  const start = query.source.length + time.length;
+  const numRows = results[0].length;
+  const read = model.gpu.array(continuations.length * numRows * VOCAB_SIZE);
+  const rowAt = (continuation: number, row: number) => rowOf(read, continuation * numRows + row);
+  await model.decoders.visitContinuations([{ prompt, continuations }], (logP, continuation, depth) => {
     signal?.throwIfAborted();
-    rows[continuation].push(logP);
+    if (depth >= start) rowAt(continuation, depth - start).set(logP);
   });
-  return candidates.map(({ address }, candidate) => {
-    const [ofLow, ofHigh = ofLow] = rows.slice(results.length * candidate, results.length * (candidate + 1));
-    const [outcome, first, second] = ofLow.slice(address.length + time.length);
-    const pFailed = failureProbability(outcome);
+  const probabilities = candidates.map((_, candidate) => {
+    const low = results.length * candidate;
+    const high = low + results.length - 1;
+    const pFailed = failureProbability(rowAt(low, 0));
     if (!codes) return pFailed;
-    const mass = rangeMass(codes, { first, ofLow: second, ofHigh: ofHigh[ofHigh.length - 1] });
+    const given = { first: rowAt(low, 1), ofLow: rowAt(low, 2), ofHigh: rowAt(high, 2) };
+    const mass = rangeMass(codes, given);
     return (1 - pFailed) * (model.calibration?.massOf(mass) ?? mass.within);
   });
+  model.gpu.recycle(read);
+  return probabilities;
 }
 
 /** The tokens before which the result's probabilities are asked for; of a range those of its ends' first bytes. */

@@ -9,8 +9,8 @@
 import { KernelError } from "../../base/errors.ts";
 import type { GpuInfo } from "../device.ts";
 import type { KernelName } from "../kernels.ts";
-import type { Launch, Program } from "../program.ts";
-import { type Tensor, tensorLength, tensorSizeBytes } from "../tensor.ts";
+import type { Program } from "../program.ts";
+import type { Tensor } from "../tensor.ts";
 import { elementwiseGrid } from "./elementwise.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
@@ -80,22 +80,6 @@ export function gemmVariant(
   return !info.isSoftware && shape.m * shape.n >= ENOUGH_TILES * 128 * 128 ? TILED_128 : TILED_64;
 }
 
-/**
- * The variants that give the same bits as {@link gemmVariant}'s choice, that one first: their sums have the same order. The
- * autotuner may choose any of them.
- *
- * @param info The adapter.
- * @param shape The rows and columns of C.
- */
-export function gemmCandidates(
-  info: Pick<GpuInfo, "subgroupSize" | "isSoftware">,
-  shape: { m: number; n: number },
-): GemmVariant[] {
-  const first = gemmVariant(info, shape);
-  const others = gemmVariants(info).filter((variant) => variant !== first && variant.kernel === first.kernel);
-  return [first, ...others];
-}
-
 /** The parameters of {@link splitsOf}. */
 export interface SplitRule {
   /** The number of workgroups that fill a GPU. */
@@ -143,9 +127,9 @@ export function splitsOf(
  *   for TN. `batch`: the number of products of one shape (1), whose matrices start `strides` elements apart, multiples of 4
  *   (by default they are stacked). `terms`: C is the sum of so many products (1) of matrices a and b that lie as those of a
  *   batch do, without one; then k is a multiple of 16. `label`: the name in profiles.
- *   `variant`: by default one of {@link gemmCandidates}, which the autotuner may choose. `splits`: by default
- *   {@link gemmSplits}, or 1 with a given variant; more than 1 is possible for gemm_tiled and "store" or "accumulate", if each split has a step of k. `symmetric`: C is known to be symmetric (no), which saves almost half of
- *   the work.
+ *   `variant`: by default {@link gemmVariant}. `splits`: by default {@link gemmSplits}, or 1 with a given variant; more than 1
+ *   is possible for gemm_tiled and "store" or "accumulate", if each split has a step of k. `symmetric`: C is known to be
+ *   symmetric (no), which saves almost half of the work.
  * @throws {KernelError} If a size is not such a multiple, a tensor is too small or the splits are not possible.
  */
 export function addGemm(
@@ -170,10 +154,7 @@ export function addGemm(
 ): void {
   const { kind, m, n, k, batch = 1, terms = 1, a, b, c, epilogue = "store", symmetric = false } = args;
   const { info } = program.registry.gpu;
-  // The tile decides on which side of the diagonal a sum is computed, and so its last bits.
-  const tunable = symmetric ? [gemmVariant(info, args)] : gemmCandidates(info, args);
-  const candidates = args.variant ? [args.variant] : tunable;
-  const { kernel } = candidates[0];
+  const { kernel, tile, overrides } = args.variant ?? gemmVariant(info, args);
   requireMultiple(kernel, kind === "TN" ? { m, n } : { n, k }, 4);
   if (symmetric && m !== n) throw new KernelError(kernel, `a product of ${m} x ${n} cannot be symmetric`);
   const strides = { a: m * k, b: k * n, c: m * n, ...args.strides };
@@ -198,14 +179,15 @@ export function addGemm(
   }
   const product = splits > 1 ? program.scratch(batch * splits * m * n) : c;
   const label = args.label ?? `gemm ${kind}`;
-  const launches = launchesOf(candidates, { kind, m, n, depth: batch * splits, activation });
-  const [{ overrides, grid }] = launches;
-  const elementBytes = [a, b, c].map((tensor) => tensorSizeBytes(tensor) / tensorLength(tensor));
-  const key = `${kind} ${m} x ${n} x ${k}, batch ${batch}, terms ${terms}, splits ${splits}, of ${elementBytes} bytes`;
   program.add({
     kernel,
     label,
-    overrides,
+    overrides: {
+      ...overrides,
+      TRANSPOSE_A: Number(kind === "TN"),
+      TRANSPOSE_B: Number(kind === "NT"),
+      ACTIVATION: activation,
+    },
     // Unused bindings get some other tensor. It is declared with the dtype of c, so that few variants are
     // compiled.
     bindings: {
@@ -228,9 +210,8 @@ export function addGemm(
       symmetric: Number(symmetric),
       ...(kernel === "gemm_tiled" ? { splits, split_k: splitK } : {}),
     },
-    grid,
+    grid: [Math.ceil(n / tile), Math.ceil(m / tile), batch * splits],
     flops: batch * terms * (symmetric ? m + 1 : 2 * m) * n * k,
-    ...(launches.length > 1 ? { tuning: { key, launches } } : {}),
   });
   if (splits === 1) return;
   program.add({
@@ -240,24 +221,6 @@ export function addGemm(
     params: { length: m * n, splits, stride_c: strides.c / 4, accumulate: Number(epilogue === "accumulate") },
     grid: [...elementwiseGrid(m * n), batch],
   });
-}
-
-/** The launch of each variant. @param shape `depth`: the number of products times their splits. */
-function launchesOf(
-  variants: readonly GemmVariant[],
-  shape: { kind: GemmKind; m: number; n: number; depth: number; activation: number },
-): Launch[] {
-  const { kind, m, n, depth, activation } = shape;
-  return variants.map(({ overrides, tile }) => ({
-    name: `tile ${tile}`,
-    overrides: {
-      ...overrides,
-      TRANSPOSE_A: Number(kind === "TN"),
-      TRANSPOSE_B: Number(kind === "NT"),
-      ACTIVATION: activation,
-    },
-    grid: [Math.ceil(n / tile), Math.ceil(m / tile), depth],
-  }));
 }
 
 /**

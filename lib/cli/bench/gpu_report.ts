@@ -1,0 +1,299 @@
+/**
+ * `bench gpu`: the page of a survey.
+ *
+ * @module
+ */
+import { lineChart, rankOf } from "../../base/report/charts.ts";
+import { type Block, element, listOf, pageOf, type TableCell, tableOf } from "../../base/report/page.ts";
+import { FULL_WIDTH } from "../../base/report/theme.ts";
+import type { AdapterRow, DecodingRow, ProductRow, StepEnd, SubmitRow, SurveyRows } from "./gpu_survey.ts";
+import { ENOUGH_TILES, SPLIT_RULE, type SplitRule, splitsOf } from "../../tensor/ops/gemm.ts";
+
+// `bench gpu`: advice for each constant that was chosen without a GPU: a new value, or no change.
+
+/** The advice for a constant. */
+export interface Finding {
+  constant: string;
+  file: string;
+  /** The present value. */
+  present: string;
+  /** `set to …`, `stays` or `not measured`. */
+  advice: string;
+  /** The measurements behind the advice. */
+  why: string;
+}
+
+/** The limits of queries, which this folder may not import. */
+export interface QueryConstants {
+  MAX_ROWS: number;
+  MAX_CONTINUATIONS: number;
+}
+
+/** The best value by the measurements; undefined if a needed one is missing. */
+type Judgement = { best: unknown; why: string } | undefined;
+
+/** A constant is changed only if the new value is faster by this factor. */
+const WORTH_A_CHANGE = 1.03;
+/** The values tried for each part of the rule of splits. */
+const SPLIT_CHOICES: Record<keyof SplitRule, readonly number[]> = {
+  enoughWorkgroups: [64, 128, 256, 512, 1024, 2048, 4096],
+  minSplitK: [64, 128, 256, 512, 1024, 2048],
+  maxSplits: [1, 2, 4, 8, 16, 32],
+};
+
+/** The advice for all constants. */
+export function findingsOf(rows: SurveyRows, adapter: AdapterRow, query: QueryConstants): Finding[] {
+  const { submits: [submit], products, training, decoding } = rows;
+  const timer = "the call waits";
+  const dispatches = "each dispatch separately";
+  const fallback = "FALLBACK_LANES";
+  const lanes = adapter.subgroupSize ? `subgroups of ${adapter.subgroupSize}` : fallback;
+  const oneStep = decoding.filter(({ kind }) => kind === "one step");
+  const manySteps = decoding.filter(({ kind }) => kind === "many steps");
+  const splits = judgeSplits(products);
+  const table: [constant: string, file: string, present: unknown, judged: Judgement][] = [
+    ["Gpu.timeS()", "device", timer, judgeTimer(submit, timer)],
+    ["profile()", "program", dispatches, judgeTimestamps(adapter, dispatches)],
+    ["ENOUGH_TILES", "ops/gemm", ENOUGH_TILES, judgeTiles(products)],
+    ...Object.entries(SPLIT_RULE).map(([key, present]): typeof table[number] => {
+      const judged = splits && { best: splits.best[key as keyof SplitRule], why: splits.why };
+      return [`SPLIT_RULE.${key}`, "ops/gemm", present, judged];
+    }),
+    ["dtype", "lib/train/schema.ts", "f32", judgeStorage(training)],
+    ["lanes", "registry", lanes, judgeLanes(rows.kernels, lanes, fallback)],
+    ["MAX_ROWS", EXTENT_FILE, query.MAX_ROWS, judgeRows(oneStep, query.MAX_ROWS)],
+    [
+      "MAX_CONTINUATIONS",
+      EXTENT_FILE,
+      query.MAX_CONTINUATIONS,
+      judgeRows(manySteps, query.MAX_CONTINUATIONS),
+    ],
+  ];
+  return table.map(([constant, file, present, judged]) => ({
+    constant,
+    file: file.endsWith(".ts") ? file : `lib/tensor/${file}.ts`,
+    present: String(present),
+    advice: !judged ? "not measured" : judged.best === present ? "stays" : `set to ${judged.best}`,
+    why: judged?.why ?? "its steps were skipped or failed",
+  }));
+}
+
+const EXTENT_FILE = "lib/query/decoder_extent.ts";
+
+/** A finding as a line. */
+export function describeFinding({ constant, file, present, advice, why }: Finding): string {
+  return `${constant} (${file}, ${present}): ${advice}; ${why}`;
+}
+
+/** The best rate of the products, in GFLOP/s; 0 without products. */
+export function peakOf(products: readonly ProductRow[]): number {
+  return Math.max(0, ...products.map(({ gigaflopsPerS }) => gigaflopsPerS));
+}
+
+/** The first candidate that costs about as much as the cheapest. @param candidates The present one first. */
+function firstOfBest<T>(candidates: readonly T[], costOf: (candidate: T) => number): T {
+  const costs = candidates.map(costOf);
+  const limit = WORTH_A_CHANGE * Math.min(...costs);
+  return candidates[costs.findIndex((cost) => cost <= limit)];
+}
+
+function geometricMean(values: readonly number[]): number {
+  return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
+}
+
+function judgeTimer(submit: SubmitRow | undefined, present: string): Judgement {
+  if (!submit) return undefined;
+  const share = submit.callS / submit.settledS;
+  const settled = `${submit.settledS.toFixed(2)} s until its promise settles`;
+  return {
+    best: share > 0.7 ? present : "await the promise; all times of kernels here are wrong",
+    why: `the call takes ${(100 * share).toFixed(0)} % of ${settled}`,
+  };
+}
+
+function judgeTimestamps({ features }: AdapterRow, present: string): Judgement {
+  const offered = features.filter((name) => name.includes("timestamp"));
+  const isInside = offered.some((name) => name.endsWith("timestamp-query-inside-passes"));
+  return {
+    best: isInside ? "timestamps around each dispatch of a pass" : present,
+    why: `the adapter offers these timestamps: ${offered.join(", ") || "none"}`,
+  };
+}
+
+/** The number of tiles of 128 x 128 from which they are faster than tiles of 64 x 64. */
+function judgeTiles(products: readonly ProductRow[]): Judgement {
+  const rows = products.filter(({ part, kind }) => part === "fill" && kind === "NT");
+  const sizes = [...Map.groupBy(rows, ({ m, n }) => m * n / 128 ** 2)].flatMap(([tiles, rows]) => {
+    const [small, large] = [64, 128].map((tile) => rows.find((row) => row.tile === tile)?.gigaflopsPerS);
+    return small && large ? [{ tiles, ratio: large / small }] : [];
+  });
+  if (sizes.length === 0) return undefined;
+  // The time with the chosen tiles by the time with the best ones.
+  const costOf = (enough: number) =>
+    geometricMean(sizes.map(({ tiles, ratio }) => Math.max(1, tiles >= enough ? 1 / ratio : ratio)));
+  const ratios = sizes.map(({ tiles, ratio }) => `${ratio.toFixed(2)} x at ${tiles}`);
+  return {
+    best: firstOfBest([ENOUGH_TILES, ...sizes.map(({ tiles }) => tiles), Infinity], costOf),
+    why: `speed of tiles of 128 relative to tiles of 64, by number of tiles: ${ratios.join(", ")}`,
+  };
+}
+
+/** The rule of splits with the fastest gradients of the presets; of equal ones the one with the fewest changes. */
+function judgeSplits(products: readonly ProductRow[]): { best: SplitRule; why: string } | undefined {
+  const rows = products.filter(({ part }) => part === "splits");
+  const shapes = [...Map.groupBy(rows, ({ m, n, k }) => `${m} x ${n} x ${k}`).values()];
+  if (shapes.length === 0) return undefined;
+  const costOf = (rule: SplitRule) =>
+    geometricMean(shapes.map((rows) => peakOf(rows) / rateAt(rows, splitsOf(rows[0], rule))));
+  const keys = Object.keys(SPLIT_CHOICES) as (keyof SplitRule)[];
+  const numChanged = (rule: SplitRule) => keys.filter((key) => rule[key] !== SPLIT_RULE[key]).length;
+  const rules = keys.reduce(
+    (rules, key) => rules.flatMap((rule) => SPLIT_CHOICES[key].map((value) => ({ ...rule, [key]: value }))),
+    [SPLIT_RULE],
+  ).sort((a, b) => numChanged(a) - numChanged(b));
+  const best = firstOfBest(rules, costOf);
+  const [now, then] = [SPLIT_RULE, best].map((rule) => costOf(rule).toFixed(3));
+  const why = `gradients take ${now} x the time of their best splits, by the advice ${then} x`;
+  return { best, why };
+}
+
+/** The rate at a number of splits, interpolated linearly over its logarithm between measured numbers. */
+function rateAt(rows: readonly ProductRow[], splits: number): number {
+  const above = rows.findIndex((row) => row.splits >= splits);
+  const a = rows[Math.max(0, above - 1)];
+  const b = rows.at(above) ?? a;
+  if (a.splits >= b.splits || splits >= b.splits) return b.gigaflopsPerS;
+  const share = Math.log(splits / a.splits) / Math.log(b.splits / a.splits);
+  return (1 - share) * a.gigaflopsPerS + share * b.gigaflopsPerS;
+}
+
+function judgeStorage(training: SurveyRows["training"]): Judgement {
+  const [f32, f16] = ["f32", "f16"].map((dtype) => training.find((row) => row.dtype === dtype)?.tokensPerS);
+  if (!f32 || !f16) return undefined;
+  return {
+    best: f16 / f32 > WORTH_A_CHANGE ? "f16" : "f32",
+    why: `training with f16 storage makes ${(f16 / f32).toFixed(2)} x the tokens/s`,
+  };
+}
+
+/** Subgroups, or workgroups of the fallback's size. */
+function judgeLanes(kernels: SurveyRows["kernels"], present: string, fallback: string): Judgement {
+  const rows = kernels.filter(({ unit, subgroups }) => unit === "ns/element" && subgroups);
+  const ratios = rows.flatMap(({ name, median }) => {
+    const other = kernels.find((row) => row.name === name && !row.subgroups);
+    return other ? [other.median / median] : [];
+  });
+  if (ratios.length === 0) return undefined;
+  const ratio = geometricMean(ratios);
+  return {
+    best: ratio >= 1 / WORTH_A_CHANGE ? present : fallback,
+    why: `without subgroups kernels of rows take ${ratio.toFixed(2)} x the time`,
+  };
+}
+
+/**
+ * The smallest number of rows that is about as fast as any other. A limit above all measured numbers counts as the
+ * largest of them.
+ */
+function judgeRows(measured: readonly DecodingRow[], present: number): Judgement {
+  if (measured.length === 0) return undefined;
+  const rateOf = (limit: number) => measured.findLast(({ rows }) => rows <= limit)?.tokensPerS ?? 0;
+  const rates = measured.map(({ rows, tokensPerS }) => `${tokensPerS.toFixed(0)} of ${rows}`);
+  return {
+    best: firstOfBest([present, ...measured.map(({ rows }) => rows)], (limit) => 1 / rateOf(limit)),
+    why: `tokens/s by rows: ${rates.join(", ")}`,
+  };
+}
+
+/** The page. @param notes Notes for the reader at the top. */
+export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: {
+  adapter: AdapterRow;
+  findings: readonly Finding[];
+  rows: SurveyRows;
+  steps: readonly StepEnd[];
+  notes: readonly string[];
+}): Promise<string> {
+  const part = (name: ProductRow["part"]) => rows.products.filter((row) => row.part === name);
+  const fill = part("fill").map(({ kind, tile, m, n, gigaflopsPerS }) => ({
+    curve: `${kind}, tiles of ${tile}`,
+    x: m * n / 64 ** 2,
+    y: gigaflopsPerS,
+  }));
+  const decoding = rows.decoding.map(({ kind, rows, tokensPerS }) => ({
+    curve: kind,
+    x: rows,
+    y: tokensPerS,
+  }));
+  const lines = findings.map((finding) => {
+    const line = describeFinding(finding);
+    return finding.advice === "stays" ? { text: line } : { text: "", mark: line, kind: "loses" as const };
+  });
+  const { features, limits, ...known } = adapter;
+  const about = Object.entries({ ...known, features: features.join(", "), ...limits });
+  return await pageOf(`Survey of ${adapter.name}`, [
+    ...notes.map((note) => element("p", note)),
+    "<h2>Advice</h2>",
+    listOf(lines),
+    "<h2>Correctness</h2>",
+    tableOfRows(rows.checks),
+    "<p>deno task test compares every kernel with float64.</p>",
+    "<h2>Training</h2>",
+    tableOfRows(rows.training),
+    "<h2>Matrix products, GFLOP/s</h2>",
+    chartOf(fill, { name: "fill", x: "size of the result in tiles of 64 x 64", y: "GFLOP/s" }),
+    "<h3>Gradients by splits</h3>",
+    tableOfRates(part("splits"), ({ splits }) => `${splits}`),
+    "<h3>Layers of the presets by tiles</h3>",
+    tableOfRates(part("layers"), ({ kernel, tile, dtype }) => `${kernel} ${tile} ${dtype}`),
+    "<h2>Decoding</h2>",
+    chartOf(decoding, { name: "decoding", x: "rows decoded together", y: "tokens/s" }),
+    "<h2>Other kernels</h2>",
+    tableOfRows(rows.kernels),
+    "<h2>Not measured</h2>",
+    tableOfRows(steps.filter(({ reason }) => reason !== undefined)),
+    "<h2>Adapter</h2>",
+    tableOf(["", ""], about.map(([name, value]) => [name, String(value)])),
+  ]);
+}
+
+const textOf = (value: unknown) =>
+  typeof value === "number" ? String(Number(value.toPrecision(3))) : String(value);
+
+/** A table of rows with the same fields; field names end in their units. */
+function tableOfRows(rows: readonly object[]): string {
+  if (rows.length === 0) return "<p>None.</p>";
+  return tableOf(Object.keys(rows[0]), rows.map((row) => Object.values(row).map(textOf)));
+}
+
+/** The rates of each shape, a column for each way to compute it, the best one marked. */
+function tableOfRates(products: readonly ProductRow[], wayOf: (row: ProductRow) => string): string {
+  const ways = [...new Set(products.map(wayOf))];
+  const shapes = Map.groupBy(products, ({ kind, m, n, k }) => `${kind} ${m} x ${n} x ${k}`);
+  const cellOf = (rows: readonly ProductRow[], way: string): TableCell => {
+    const rate = rows.find((row) => wayOf(row) === way)?.gigaflopsPerS;
+    return rate === undefined ? "" : { text: textOf(rate), kind: rate === peakOf(rows) ? "wins" : "same" };
+  };
+  const lines = [...shapes].map(([shape, rows]) => [shape, ...ways.map((way) => cellOf(rows, way))]);
+  return tableOf(["", ...ways], lines, "numbers");
+}
+
+function chartOf(
+  points: readonly { curve: string; x: number; y: number }[],
+  { name, x, y }: { name: string; x: string; y: string },
+): Block {
+  if (points.length === 0) return element("p", "None.");
+  const curves = [...Map.groupBy(points, ({ curve }) => curve)].map(([label, points], i) => ({
+    label,
+    points,
+    rank: rankOf(i),
+    style: "marked" as const,
+  }));
+  const axis = { scale: "log", format: "~s" } as const;
+  const chart = lineChart({
+    curves,
+    x: { ...axis, title: x },
+    y: { ...axis, title: y },
+    width: FULL_WIDTH - 200,
+  });
+  return { name, caption: "", chart };
+}

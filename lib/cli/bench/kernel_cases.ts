@@ -1,0 +1,254 @@
+/**
+ * The cases of `bench kernels`: the kernels at the sizes of the demo preset and of larger models.
+ *
+ * @module
+ */
+import type { BenchCase, BenchMemory } from "./kernel_times.ts";
+import { addAttention, addAttentionBackward, type AttentionShape } from "../../tensor/ops/attention.ts";
+import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "../../tensor/ops/adamw.ts";
+import { addCrossEntropy } from "../../tensor/ops/cross_entropy.ts";
+import { addEmbedding, addEmbeddingBackward, numTokenRows, tokenRows } from "../../tensor/ops/embedding.ts";
+import { addGemm, type GemmEpilogue, type GemmKind, type GemmVariant } from "../../tensor/ops/gemm.ts";
+import { addQkNormRope, addQkNormRopeBackward } from "../../tensor/ops/qk_norm_rope.ts";
+import { addSumOfSquares } from "../../tensor/ops/reduce.ts";
+import { addRmsNorm, addRmsNormBackward } from "../../tensor/ops/rms_norm.ts";
+import type { Program } from "../../tensor/program.ts";
+import type { DType, Tensor } from "../../tensor/tensor.ts";
+
+/** Rows of a micro-batch of the demo preset: 8 sequences of 256 tokens. */
+const ROWS = 2048;
+
+/** Inputs and outputs of the linear layers: squares, then the demo preset's MLP up and down, and its head. */
+const LAYERS = [[256, 256], [512, 512], [1024, 1024], [128, 128], [128, 512], [512, 128], [128, 268]];
+
+/** The cases of all kernels, in the variant chosen for the adapter, in the order of the table. */
+export function kernelCases(): BenchCase[] {
+  return [
+    ...layerProducts().map((product) => gemmCase(...product)),
+    ...activationCases(ROWS, 512, 128),
+    gemmCase("NT", 1, 640, 640),
+    gemmCase("NT", 8, 640, 2560),
+    ...attentionCases({ batchSize: 8, sequenceLength: 256, numHeads: 4, headDim: 32 }),
+    ...attentionCases({ batchSize: 2, sequenceLength: 1024, numHeads: 10, headDim: 64 }),
+    ...rowCases(128),
+    ...rowCases(640),
+    ...headCases({ numHeads: 4, headDim: 32, sequenceLength: 256 }),
+    crossEntropyCase(),
+    ...elementwiseCases(ROWS * 512),
+  ];
+}
+
+/** Kind, m, n and k of the linear layers' three products: y = x W^T, dx = dy W, dW = dy^T x. */
+function layerProducts(): [GemmKind, number, number, number][] {
+  return LAYERS.flatMap(([width, outputs]): [GemmKind, number, number, number][] => [
+    ["NT", ROWS, outputs, width],
+    ["NN", ROWS, width, outputs],
+    ["TN", outputs, width, ROWS],
+  ]);
+}
+
+/** The products around the MLP's activation. */
+function activationCases(rows: number, mlpWidth: number, width: number): BenchCase[] {
+  return [
+    gemmCase("NT", rows, mlpWidth, width, {
+      name: "relu2",
+      epilogue: (before) => ({ activation: "relu2", before }),
+    }),
+    gemmCase("NN", rows, mlpWidth, width, {
+      name: "relu2 slope",
+      epilogue: (slopeAt) => ({ activation: "relu2", slopeAt }),
+    }),
+  ];
+}
+
+/**
+ * A product.
+ *
+ * @param special The difference from a plain f32 product, and its name: the variant (`how`), the dtype, or the
+ *   epilogue, which gets a matrix of the product's shape.
+ */
+export function gemmCase(
+  kind: GemmKind,
+  m: number,
+  n: number,
+  k: number,
+  special?: {
+    name: string;
+    how?: { variant: GemmVariant; splits: number };
+    dtype?: DType;
+    epilogue?: (other: Tensor) => GemmEpilogue;
+  },
+): BenchCase {
+  return {
+    name: `gemm ${kind} ${m} x ${n} x ${k}${special ? ` ${special.name}` : ""}`,
+    unit: "GFLOP/s",
+    work: 2 * m * n * k,
+    prepare(memory) {
+      const { dtype = "f32" } = special ?? {};
+      const a = memory.floats("a", [m, k], dtype);
+      const b = memory.floats("b", [k, n], dtype);
+      const c = memory.floats("c", [m, n], dtype);
+      const epilogue = special?.epilogue?.(memory.float32("other", [m, n])) ?? "store";
+      return (program) => addGemm(program, { kind, m, n, k, a, b, c, epilogue, ...special?.how });
+    },
+  };
+}
+
+/**
+ * Attention and its gradient, with one segment a sequence. The work counts the causal half of T x T: for each pair two
+ * products of 2 D operations forward, five backward.
+ */
+export function attentionCases(shape: AttentionShape): BenchCase[] {
+  const { batchSize, sequenceLength, numHeads, headDim } = shape;
+  const tokens = [batchSize, sequenceLength];
+  const perHead = [...tokens, numHeads];
+  const numPairs = batchSize * numHeads * sequenceLength * (sequenceLength + 1) / 2;
+  const name = `${batchSize} x ${sequenceLength}, ${numHeads} heads of ${headDim}`;
+  const inputs = (memory: BenchMemory) => {
+    const [q, k, v, out] = ["q", "k", "v", "out"].map((label) =>
+      memory.float32(label, [...perHead, headDim])
+    );
+    const segmentStart = memory.uint32("segmentStart", tokens, 1);
+    return { ...shape, q, k, v, out, segmentStart, logSumExp: memory.float32("logSumExp", perHead) };
+  };
+  return [
+    {
+      name: `attention ${name}`,
+      unit: "GFLOP/s",
+      work: numPairs * 2 * 2 * headDim,
+      prepare(memory) {
+        const args = inputs(memory);
+        return (program) => addAttention(program, args);
+      },
+    },
+    {
+      name: `attention backward ${name}`,
+      unit: "GFLOP/s",
+      work: numPairs * 5 * 2 * headDim,
+      prepare(memory) {
+        const [dOut, dq, dk, dv] = ["dOut", "dq", "dk", "dv"].map((label) =>
+          memory.float32(label, [...perHead, headDim])
+        );
+        const args = { ...inputs(memory), dOut, dq, dk, dv, delta: memory.float32("delta", perHead) };
+        return (program) => addAttentionBackward(program, args);
+      },
+    },
+  ];
+}
+
+/**
+ * A case of `length` elements.
+ *
+ * @param add Appends the kernel to a program.
+ * @param prepare Makes the kernel's arguments; `tensor` makes tensors of that length.
+ */
+function elementCase<Args>(
+  name: string,
+  length: number,
+  add: (program: Program, args: Args) => void,
+  prepare: (tensor: (label: string) => Tensor, memory: BenchMemory) => Args,
+): BenchCase {
+  return {
+    name,
+    unit: "ns/element",
+    work: length,
+    prepare(memory) {
+      const args = prepare((label) => memory.float32(label, [length]), memory);
+      return (program) => add(program, args);
+    },
+  };
+}
+
+/** The kernels that work row by row, at a width. */
+export function rowCases(width: number): BenchCase[] {
+  const vocabSize = 267;
+  const length = ROWS * width;
+  const shape = { rows: ROWS, width };
+  const size = `${ROWS} x ${width}`;
+  return [
+    elementCase(`rmsNorm ${size}`, length, addRmsNorm, (tensor, memory) => {
+      return { ...shape, x: tensor("x"), y: tensor("y"), scale: memory.float32("scale", [ROWS]) };
+    }),
+    elementCase(`rmsNorm backward ${size}`, length, addRmsNormBackward, (tensor, memory) => {
+      const [x, dy, dx] = ["x", "dy", "dx"].map(tensor);
+      return { ...shape, x, dy, dx, scale: memory.float32("s", [ROWS]), accumulate: true };
+    }),
+    elementCase(`embedding ${size}`, length, addEmbedding, (tensor, memory) => {
+      const tokens = memory.uint32("tokens", [ROWS], vocabSize);
+      return { ...shape, tokens, table: memory.float32("table", [vocabSize, width]), x: tensor("x") };
+    }),
+    elementCase(`embedding backward ${size}`, length, addEmbeddingBackward, (tensor, memory) => {
+      const tokens = Array.from({ length: ROWS }, (_, row) => 7 * row % vocabSize);
+      const rows = tokenRows(tokens, vocabSize);
+      return {
+        ...shape,
+        vocabSize,
+        tokenRows: memory.uint32From("token rows", [numTokenRows(ROWS, vocabSize)], rows),
+        dTable: memory.float32("dTable", [vocabSize, width]),
+        dx: tensor("dx"),
+      };
+    }),
+  ];
+}
+
+function headCases(heads: { numHeads: number; headDim: number; sequenceLength: number }): BenchCase[] {
+  const length = ROWS * heads.numHeads * heads.headDim;
+  const shape = { ...heads, rows: ROWS, norm: true };
+  const size = `${ROWS} x ${heads.numHeads} heads of ${heads.headDim}`;
+  const scale = (memory: BenchMemory) => memory.float32("scale", [ROWS, heads.numHeads]);
+  const shift = (memory: BenchMemory) => {
+    const previous = Uint32Array.from({ length: ROWS }, (_, row) => Math.max(0, row - 1));
+    return { previous: memory.uint32From("previous", [ROWS], previous), rows: ROWS };
+  };
+  return [false, true].flatMap((isShifted) => {
+    const name = isShifted ? "shifted qkNorm and RoPE" : "qkNorm and RoPE";
+    const shiftOf = (memory: BenchMemory) => isShifted ? shift(memory) : undefined;
+    return [
+      elementCase(`${name} ${size}`, length, addQkNormRope, (tensor, memory) => {
+        return { ...shape, x: tensor("x"), scale: scale(memory), y: tensor("y"), shift: shiftOf(memory) };
+      }),
+      elementCase(`${name} backward ${size}`, length, addQkNormRopeBackward, (tensor, memory) => {
+        const [x, dy, dx] = ["x", "dy", "dx"].map(tensor);
+        return { ...shape, x, scale: scale(memory), dy, dx, shift: shiftOf(memory) };
+      }),
+    ];
+  });
+}
+
+function crossEntropyCase(): BenchCase {
+  const vocabSize = 267;
+  const stride = 268;
+  const name = `cross-entropy and gradient ${ROWS} x ${vocabSize}`;
+  return elementCase(name, ROWS * stride, addCrossEntropy, (tensor, memory) => ({
+    logits: tensor("logits"),
+    dLogits: tensor("dLogits"),
+    targets: memory.uint32("targets", [ROWS], vocabSize),
+    lossMask: memory.uint32("lossMask", [ROWS], 2),
+    losses: memory.float32("losses", [ROWS]),
+    weight: memory.float32("weight", [1]),
+    softcap: 15,
+    rows: ROWS,
+    vocabSize,
+    stride,
+  }));
+}
+
+function elementwiseCases(length: number): BenchCase[] {
+  return [
+    elementCase(`sum of squares ${length}`, length, addSumOfSquares, (tensor, memory) => {
+      const inputs = [tensor("x")];
+      return { inputs, out: memory.float32("out", [1]), partials: memory.float32("partials", [256]) };
+    }),
+    elementCase(`adamw ${length}`, length, addAdamW, (tensor, memory) => {
+      const hyper = memory.float32("hyper", [NUM_ADAMW_HYPER]);
+      const rates = { learningRate: 1e-3, beta1: 0.8, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1, step: 9 };
+      memory.gpu.write(hyper, adamWHyper(rates));
+      const clip = memory.float32("clip", [4]);
+      memory.gpu.write(clip, Float32Array.of(1, 1, 0, 0));
+      const expAvgSq = tensor("v");
+      memory.gpu.write(expAvgSq, new Float32Array(length).fill(0.1));
+      const [parameter, gradient, expAvg] = ["p", "g", "m"].map(tensor);
+      return { parameter, gradient, expAvg, expAvgSq, hyper, clip, length };
+    }),
+  ];
+}

@@ -1,0 +1,81 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { type CsvRecord, CsvScanner, MAX_RECORD_CHARACTERS } from "../../../lib/data/measurement/csv.ts";
+
+/** The records of a text that comes in pieces: fields, or what is wrong. */
+function scan(text: string, pieceBytes = Infinity): (string[] | string)[] {
+  const bytes = new TextEncoder().encode(text);
+  const scanner = new CsvScanner();
+  const records: CsvRecord[] = [];
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    records.push(...scanner.push(bytes.subarray(at, at + pieceBytes)));
+  }
+  records.push(...scanner.push());
+  return records.map((record) => record.fault ?? record.fields);
+}
+
+Deno.test("CsvScanner finds fields, quoted or not, and the ends of records", () => {
+  assertEquals(scan("a,b\n1,2\r\n3,\n"), [["a", "b"], ["1", "2"], ["3", ""]]);
+  assertEquals(scan("1,2"), [["1", "2"]]);
+  assertEquals(scan("1,"), [["1", ""]]);
+  assertEquals(scan("\n\r\n 1 , 2\t\n  \n"), [["1", "2"]]);
+  assertEquals(scan(`"a,b" , "c ""d""\ne","",f"g\n`), [["a,b", `c "d"\ne`, "", `f"g`]]);
+  assertEquals(scan(`\u{feff}"from",ö\n1,2`), [["from", "ö"], ["1", "2"]]);
+  assertEquals(scan(`x,"1"`), [["x", "1"]]);
+  assertEquals(scan(""), []);
+});
+
+Deno.test("CsvScanner reads the same whatever pieces the bytes come in", () => {
+  const field = fc.oneof(fc.string({ maxLength: 8 }), fc.constantFrom("", `"`, `""`, ",", "\n", "é", " x "));
+  const records = fc.array(fc.array(field, { minLength: 2, maxLength: 5 }), { maxLength: 6 });
+  fc.assert(
+    fc.property(records, fc.integer({ min: 1, max: 9 }), fc.boolean(), (rows, pieceBytes, hasEnd) => {
+      const quote = (text: string) => `"${text.replaceAll(`"`, `""`)}"`;
+      const text = rows.map((row) => row.map(quote).join(",")).join("\n") + (hasEnd ? "\n" : "");
+      // Blanks at the end of a field do not count.
+      const trimmed = rows.map((row) => row.map((value) => value.trimEnd()));
+      assertEquals(scan(text, pieceBytes), trimmed);
+    }),
+  );
+  const bytes = fc.array(fc.constantFrom("a", ",", `"`, "\n", "\r", " "), { maxLength: 40 });
+  fc.assert(
+    fc.property(bytes, fc.integer({ min: 1, max: 9 }), (parts, pieceBytes) => {
+      assertEquals(scan(parts.join(""), pieceBytes), scan(parts.join("")));
+    }),
+  );
+});
+
+Deno.test("CsvScanner goes on with the next line after one that cannot be read", () => {
+  assertEquals(scan(`1,2\n"3"x,4\n5,6\n`), [["1", "2"], "text behind a closing quote", ["5", "6"]]);
+  assertEquals(scan(`1,2\n3,"4\n5,6\n7,8`), [["1", "2"], "a quote that does not close", ["5", "6"], [
+    "7",
+    "8",
+  ]]);
+  const rows = Array.from({ length: 20_000 }, (_, i) => `${i},${i}\n`).join("");
+  const found = scan(`1,"2\n${rows}`, 10_000);
+  assertEquals(found.length, 20_001);
+  assertEquals(found[0], `a quote that does not close within ${MAX_RECORD_CHARACTERS} characters`);
+});
+
+Deno.test("CsvScanner steps over a line that is too long without keeping it", () => {
+  const scanner = new CsvScanner();
+  const chunk = new Uint8Array(1 << 18).fill(0x61);
+  let numFaults = 0;
+  for (let i = 0; i < 2000; i++) {
+    for (const { fault } of scanner.push(chunk)) {
+      assertEquals(fault, `no end within ${MAX_RECORD_CHARACTERS} characters`);
+      numFaults++;
+    }
+  }
+  assertEquals(numFaults, 1);
+  assertEquals([...scanner.push(new TextEncoder().encode("\n1,2\n"))], [{
+    line: 2,
+    fields: ["1", "2"],
+  }]);
+  const longest = "x".repeat(MAX_RECORD_CHARACTERS - 3);
+  assertEquals(scan(`${longest},1\n2,3\n`), [[longest, "1"], ["2", "3"]]);
+  assertEquals(scan(`x${longest},1\n2,3\n`), [`no end within ${MAX_RECORD_CHARACTERS} characters`, [
+    "2",
+    "3",
+  ]]);
+});
