@@ -218,7 +218,14 @@ function addProducts(
   const outputs = parts.map((part) => saved[part]);
   const weights = parts.map((part) => named(tensors.operands, projectionName(layer, part)));
   const [n, k] = weights[0].shape;
-  const product = { kind: "NT", m: extent.batchSize * extent.sequenceLength, n, k, a, label: "qkv_proj" } as const;
+  const product = {
+    kind: "NT",
+    m: extent.batchSize * extent.sequenceLength,
+    n,
+    k,
+    a,
+    label: "qkv_proj",
+  } as const;
   if (parts.length > 1 && outputs.every(({ buffer }) => buffer === outputs[0].buffer)) {
     const [b, c] = [weights, outputs].map(([first, second]) => firstElement(second, first));
     const strides = { a: 0, b, c };

@@ -203,9 +203,12 @@ function addProjectionsBackward(program: Program, pass: Pass, { layer, backward 
     addQkNormRopeBackward(program, { ...shape, x: ofK[0], scale: ofK[1], dy: ofK[2], dx: ofK[3], shift });
   }
   // The three matrices lie in one buffer, and so do their gradients: dx is one sum of products, dW a batch of three.
-  const [ofHeads, weights, gradients] = [[dq, dk, dv], ...[tensors.operands, tensors.gradients].map((tensors) =>
-    (["q", "k", "v"] as const).flatMap((part) => tensors.get(projectionName(layer, part)) ?? [])
-  )];
+  const [ofHeads, weights, gradients] = [
+    [dq, dk, dv],
+    ...[tensors.operands, tensors.gradients].map((tensors) =>
+      (["q", "k", "v"] as const).flatMap((part) => tensors.get(projectionName(layer, part)) ?? [])
+    ),
+  ];
   const [n, k] = weights[0].shape;
   const a = spanOf(ofHeads);
   const strides = { a: firstElement(dk, dq), b: firstElement(weights[1], weights[0]) };
