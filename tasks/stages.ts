@@ -713,6 +713,11 @@ export const STAGES = named({
           value: "F.jsonl",
         },
       ),
+      metrics: option.path(
+        uses.outputFile(),
+        "write counts and open alarms there every 10 s in Prometheus' text format, for node_exporter's textfile collector",
+        { value: "F.prom" },
+      ),
       rtt: option.choice(["min", "mean", "median"], "which RTT of an Atlas result's packets counts", {
         default: "min",
       }),
@@ -1017,6 +1022,15 @@ export const STAGES = named({
           delay: option.integer("later rows that are seen before a row is decided (20)", {
             min: 0,
             max: 10_000,
+          }),
+          settings: option.integer(
+            "also cross-validate: choose the best of so many random settings on other series than they are measured on",
+            { min: 2, max: 100_000 },
+          ),
+          folds: option.integer("with --settings: parts of the series, each held out once", {
+            default: 5,
+            min: 2,
+            max: 1000,
           }),
         },
       }),
