@@ -22,7 +22,7 @@ export interface PlacesConfig {
 /** The steps of a path before the prefixes. */
 export const NUM_PATH_STEPS = 5;
 /** The keys of a pair of places. */
-export const NUM_PAIR_KEYS = 5;
+const NUM_PAIR_KEYS = 5;
 /** The rows of places that a token before a byte of an RTT has at most. */
 export const NUM_PLACE_ROWS = 2 * NUM_PATH_STEPS + NUM_PAIR_KEYS;
 

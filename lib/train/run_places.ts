@@ -7,7 +7,7 @@
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { parseAddress } from "../data/addresses/ip.ts";
 import { addressNumber, COARSENESSES, type LocatedPlace, PlaceTable } from "../data/addresses/place_table.ts";
-import { openPlaces } from "../data/places/open_places.ts";
+import { openPlaces } from "../data/addresses/places/open_places.ts";
 import { formatBytes, formatCount, formatSeconds } from "../base/text.ts";
 import { distanceKm } from "../model/place_keys.ts";
 

@@ -44,7 +44,7 @@ export interface TrainOptions extends DataOptions, StartOptions {
   runDir: string;
   /** A trained model, a checkpoint or a run with one, whose distributions of RTTs are learned besides the data. */
   teacher?: string | undefined;
-  /** Files that say where addresses are, see lib/data/places; later ones override earlier ones (none). */
+  /** Files that say where addresses are, see lib/data/addresses/places; later ones override earlier ones (none). */
   geo?: readonly string[];
   /** Replace an earlier run in the folder instead of resuming it; it is kept until this one has a checkpoint. */
   fresh?: boolean;

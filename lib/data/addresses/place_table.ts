@@ -71,6 +71,14 @@ export interface PlaceSource {
   locate(address: Uint8Array): Place | undefined;
   /** Visits the first number of each range with equal values, and the number after it; in any order. */
   visitBounds(length: 4 | 16, visit: (number: number) => void): void;
+  /** The sources that this one is composed of, of which later ones override earlier ones; absent for a single one. */
+  readonly parts?: readonly PlaceSource[];
+}
+
+/** Several places as one: fields of later ones override those of earlier ones. */
+export function composedPlace(places: readonly (Place | undefined)[]): Place | undefined {
+  const found = places.filter((place) => place !== undefined);
+  return found.length < 2 ? found[0] : Object.assign({}, ...found);
 }
 
 /** Ranges in order, each with a value; the last one has no end. */
@@ -117,15 +125,20 @@ export class PlaceTable {
     onBlocks: (count: number) => void = () => {},
   ): PlaceTable {
     const numbers = new SiteNumbers(coarseness);
+    const parts = source.parts ?? [source];
     let numBlocks = 0;
     const ranges = ([4, 16] as const).flatMap((length) => {
       const bits = bitsOf(coarseness, length);
       const blocks = boundaryBlocks(source, length, bits);
       const [sites, networks] = [new RangeList(), new RangeList()];
       for (const block of blocks) {
-        const place = source.locate(addressOf(block * 2 ** bits + 2 ** (bits - 1), length));
-        sites.add(block, place ? numbers.of(place) : 0);
-        networks.add(block, place?.asNumber ?? 0);
+        const address = addressOf(block * 2 ** bits + 2 ** (bits - 1), length);
+        const places = parts.map((part) => part.locate(address)).filter((place) => place !== undefined);
+        // Few blocks have several sites, and those of one source are the same objects again.
+        const ofSites = places.filter(hasSite);
+        const site = ofSites.length < 2 ? ofSites[0] : composedPlace(ofSites);
+        sites.add(block, site ? numbers.of(site) : 0);
+        networks.add(block, places.findLast(({ asNumber }) => asNumber !== undefined)?.asNumber ?? 0);
         if (++numBlocks % 2 ** 18 === 0) onBlocks(numBlocks);
       }
       return [sites.ranges(), networks.ranges()];
@@ -241,6 +254,11 @@ export class PlaceTable {
   get columns(): Columns {
     return this.#columns;
   }
+}
+
+/** Whether more is known than an AS. */
+function hasSite({ latitude, countryCode, region }: Place): boolean {
+  return latitude !== undefined || countryCode !== undefined || region !== undefined;
 }
 
 /** A table as the source of a coarser one. */

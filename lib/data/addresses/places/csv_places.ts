@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { CsvScanner } from "../measurement/csv.ts";
-import { FormatError, shortened } from "../../base/errors.ts";
-import { parseAddress } from "../addresses/ip.ts";
-import { addressNumber, type Place, type PlaceSource } from "../addresses/place_table.ts";
+import { CsvScanner } from "../../measurement/csv.ts";
+import { FormatError, shortened } from "../../../base/errors.ts";
+import { parseAddress } from "../ip.ts";
+import { addressNumber, type Place, type PlaceSource } from "../place_table.ts";
 
 /** Ranges of one IP version. */
 interface PlaceRanges {

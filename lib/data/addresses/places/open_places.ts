@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { openInput } from "../../io/compression/decompress.ts";
-import { isMmdb } from "../../io/mmdb.ts";
-import type { Place, PlaceSource } from "../addresses/place_table.ts";
+import { openInput } from "../../../io/compression/decompress.ts";
+import { isMmdb } from "../../../io/mmdb.ts";
+import { composedPlace, type Place, type PlaceSource } from "../place_table.ts";
 import { AtlasPlaces } from "./atlas_places.ts";
 import { CsvPlaces } from "./csv_places.ts";
 import { MmdbPlaces } from "./mmdb_places.ts";
@@ -45,32 +45,13 @@ async function readWhole(path: string): Promise<Uint8Array> {
 
 /** Several sources as one. */
 class ComposedPlaces implements PlaceSource {
-  readonly #sources: readonly PlaceSource[];
-  /** Equal parts give the same object again. */
-  readonly #known = new Map<Place, Map<Place, Place>>();
-
-  constructor(sources: readonly PlaceSource[]) {
-    this.#sources = sources;
-  }
+  constructor(readonly parts: readonly PlaceSource[]) {}
 
   locate(address: Uint8Array): Place | undefined {
-    let place: Place | undefined;
-    for (const source of this.#sources) {
-      const found = source.locate(address);
-      if (found) place = place ? this.#composed(place, found) : found;
-    }
-    return place;
+    return composedPlace(this.parts.map((part) => part.locate(address)));
   }
 
   visitBounds(length: 4 | 16, visit: (number: number) => void): void {
-    for (const source of this.#sources) source.visitBounds(length, visit);
-  }
-
-  #composed(place: Place, over: Place): Place {
-    const byOver = this.#known.get(place) ?? new Map<Place, Place>();
-    this.#known.set(place, byOver);
-    const composed = byOver.get(over) ?? { ...place, ...over };
-    byOver.set(over, composed);
-    return composed;
+    for (const part of this.parts) part.visitBounds(length, visit);
   }
 }

@@ -19,9 +19,9 @@ import {
   type PlaceSource,
   PlaceTable,
 } from "../../../lib/data/addresses/place_table.ts";
-import { openPlaces } from "../../../lib/data/places/open_places.ts";
+import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
 
-const fixture = (name: string) => fromFileUrl(new URL(name, import.meta.url));
+const fixture = (name: string) => fromFileUrl(new URL(`../places/${name}`, import.meta.url));
 const CITY = fixture("city.csv");
 const ASN = fixture("asn.csv");
 

@@ -6,11 +6,11 @@
  *
  * @module
  */
-import { FormatError } from "../../base/errors.ts";
-import { parseAddress } from "../addresses/ip.ts";
-import { addressNumber, NUMBER_BYTES, type Place, type PlaceSource } from "../addresses/place_table.ts";
-import { faultOfPrefix, parsePrefix } from "../addresses/ip_prefix.ts";
-import { JsonObjectScanner } from "../measurement/json_stream.ts";
+import { FormatError } from "../../../base/errors.ts";
+import { parseAddress } from "../ip.ts";
+import { addressNumber, NUMBER_BYTES, type Place, type PlaceSource } from "../place_table.ts";
+import { faultOfPrefix, parsePrefix } from "../ip_prefix.ts";
+import { JsonObjectScanner } from "../../measurement/json_stream.ts";
 
 /** The lengths of the prefixes that a probe's own address gives a place. */
 const OWN_BITS = { 4: 24, 16: 48 } as const;

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { Mmdb, type MmdbMap, type MmdbValue } from "../../io/mmdb.ts";
-import type { Place, PlaceSource } from "../addresses/place_table.ts";
+import { Mmdb, type MmdbMap, type MmdbValue } from "../../../io/mmdb.ts";
+import type { Place, PlaceSource } from "../place_table.ts";
 
 /** Where fields are in records, with dots between names: the first that is there counts. */
 const NAMES = {
