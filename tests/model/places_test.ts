@@ -7,7 +7,6 @@ import { distanceKm, NUM_PATH_STEPS } from "../../lib/model/place_keys.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import {
   addressNumber,
-  COARSENESSES,
   type Place,
   type PlaceSource,
   PlaceTable,
@@ -56,7 +55,7 @@ const SOURCE: PlaceSource = {
     }
   },
 };
-const NUMBERS = PlaceTable.of(SOURCE, COARSENESSES[0]).encode();
+const NUMBERS = PlaceTable.of(SOURCE).encode();
 
 function placesConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
   return tinyConfig({

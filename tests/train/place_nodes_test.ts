@@ -5,7 +5,7 @@ import { advance } from "../../lib/model/embedding_table.ts";
 import type { ModelConfig } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
-import { addressNumber, COARSENESSES, type Place, PlaceTable } from "../../lib/data/addresses/place_table.ts";
+import { addressNumber, type Place, PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 import { claimRows } from "../../lib/train/autosize.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
@@ -29,7 +29,7 @@ const NUMBERS = PlaceTable.of({
       visit(first + 256);
     }
   },
-}, COARSENESSES[0]).encode();
+}).encode();
 
 const HOSTS = Object.keys(CITIES).flatMap((city) =>
   Array.from({ length: NUM_HOSTS }, (_, i) => `${city}.${i + 1}`)
