@@ -6,10 +6,9 @@
  */
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { parseAddress } from "../data/addresses/ip.ts";
-import { addressNumber, type LocatedPlace, PlaceTable } from "../data/addresses/place_table.ts";
+import { addressNumber, distanceKm, type LocatedPlace, PlaceTable } from "../data/addresses/place_table.ts";
 import { openPlaces } from "../data/addresses/places/open_places.ts";
 import { formatBytes, formatCount, formatSeconds } from "../base/text.ts";
-import { distanceKm } from "../model/place_keys.ts";
 
 /** The most bytes that the table takes in a checkpoint. */
 const MAX_TABLE_BYTES = 16 * 2 ** 20;

@@ -3,10 +3,11 @@ import { AddressEmbeddings, rowsPerToken, type RowUse } from "../../lib/model/ad
 import { EmbeddingCursor } from "../../lib/model/embedding_cursor.ts";
 import { NO_ROW } from "../../lib/model/embedding_table.ts";
 import type { ModelConfig } from "../../lib/model/model_config.ts";
-import { distanceKm, NUM_PATH_STEPS } from "../../lib/model/place_keys.ts";
+import { NUM_PATH_STEPS } from "../../lib/model/place_keys.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import {
   addressNumber,
+  distanceKm,
   type Place,
   type PlaceSource,
   PlaceTable,

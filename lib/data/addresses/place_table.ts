@@ -39,18 +39,20 @@ export interface LocatedPlace {
 export interface Coarseness {
   /** Positions are multiples of so many quarters of a degree. */
   readonly quarterDegrees: number;
-  /** Ranges of fewer blocks belong to the range before them. */
-  readonly minBlocks: number;
+  /** A range belongs to the one before it if its number of blocks times the error in km is below it. */
+  readonly maxErrorKm: number;
 }
 
 /** Positions of the finest table, see {@link Coarseness}. */
 const QUARTER_DEGREES = 2;
-/** Of coarser tables, from fine to coarse. */
+/** Of coarser tables, from fine to coarse: steps of half an octave. */
 const COARSENESSES: readonly Coarseness[] = [
-  { quarterDegrees: 4, minBlocks: 1 },
-  ...[2, 3, 4, 6, 8, 12, 16, 32].map((minBlocks) => ({ quarterDegrees: 4, minBlocks })),
-  ...[64, 256, 1024, 4096, 2 ** 24].map((minBlocks) => ({ quarterDegrees: 8, minBlocks })),
+  { quarterDegrees: 4, maxErrorKm: 0 },
+  ...Array.from({ length: 20 }, (_, i) => ({ quarterDegrees: 4, maxErrorKm: 64 * 2 ** (i / 2) })),
+  ...Array.from({ length: 20 }, (_, i) => ({ quarterDegrees: 8, maxErrorKm: 65_536 * 4 ** i })),
 ];
+/** Another country, region or AS counts as so many km besides the distance. */
+const ERRORS_KM = { country: 500, region: 50, network: 300 };
 
 /** Ranges consist of blocks of 2^n numbers of {@link addressNumber}. */
 interface BlockBits {
@@ -256,7 +258,7 @@ export class PlaceTable {
     return encoded;
   }
 
-  #coarsened({ quarterDegrees, minBlocks }: Coarseness, kept: readonly Uint8Array[]): PlaceTable {
+  #coarsened({ quarterDegrees, maxErrorKm }: Coarseness, kept: readonly Uint8Array[]): PlaceTable {
     const { blockBits, sites, ranges } = this.#columns;
     const numbers = new SiteNumbers(quarterDegrees);
     const rounded = sites.map((site) => numbers.ofSite(site));
@@ -267,15 +269,37 @@ export class PlaceTable {
         (address) => Math.floor(addressNumber(address) / 2 ** bitsOf(blockBits, length)),
       ).sort();
     });
-    const merged = ranges.map((each, i) =>
-      merge(each, {
-        minBlocks,
-        kept: blocks[i >> 1],
-        valueOf: (value) => i % 2 === 0 ? rounded[value] : value,
-      })
-    );
+    const merged = ranges.map(({ starts, values }, i) => {
+      const isSites = i % 2 === 0;
+      const ranges = { starts, values: isSites ? values.map((site) => rounded[site]) : values };
+      const errorKm = (a: number, b: number) =>
+        isSites ? siteErrorKm(numbers.sites[a], numbers.sites[b]) : ERRORS_KM.network;
+      return merge(ranges, { maxErrorKm, errorKm, kept: blocks[i >> 1] });
+    });
     return new PlaceTable(byFrequency({ quarterDegrees, blockBits, sites: numbers.sites, ranges: merged }));
   }
+}
+
+/** How far one site is from another, km. */
+function siteErrorKm(a: Site, b: Site): number {
+  const known = a.position && b.position ? distanceKm(a.position, b.position) : ERRORS_KM.country;
+  return known + (a.country === b.country ? 0 : ERRORS_KM.country) +
+    (a.region === b.region ? 0 : ERRORS_KM.region);
+}
+
+const EARTH_RADIUS_KM = 6371;
+
+/** The great-circle distance of two positions, km (haversine formula). */
+export function distanceKm(
+  a: { latitude: number; longitude: number },
+  b: { latitude: number; longitude: number },
+): number {
+  const radians = (degrees: number) => degrees * Math.PI / 180;
+  const [latitude, longitude] = [b.latitude - a.latitude, b.longitude - a.longitude].map((degrees) =>
+    Math.sin(radians(degrees) / 2) ** 2
+  );
+  const h = latitude + Math.cos(radians(a.latitude)) * Math.cos(radians(b.latitude)) * longitude;
+  return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(h)));
 }
 
 /** Whether more is known than an AS. */
@@ -297,10 +321,14 @@ function bitsOf({ v4, v6 }: BlockBits, length: 4 | 16): number {
   return length === 4 ? v4 : v6;
 }
 
-/** Lets short ranges belong to the range before them, if that has a value and they have no block to keep. */
+/** Lets ranges belong to the range before them, if that has a value, the error is small and no block of theirs is kept. */
 function merge(
   { starts, values }: Ranges,
-  { minBlocks, kept, valueOf }: { minBlocks: number; kept: Float64Array; valueOf: (value: number) => number },
+  { maxErrorKm, errorKm, kept }: {
+    maxErrorKm: number;
+    errorKm: (a: number, b: number) => number;
+    kept: Float64Array;
+  },
 ): Ranges {
   const list = new RangeList();
   let last = 0;
@@ -309,9 +337,9 @@ function merge(
     const end = starts[i + 1] ?? Infinity;
     while (kept[nextKept] < start) nextKept++;
     const isKept = kept[nextKept] < end;
-    const isShort = end - start < minBlocks;
-    if (isShort && !isKept && last > 0) return;
-    last = valueOf(values[i]);
+    const canMerge = last > 0 && !isKept && end - start < Infinity;
+    if (canMerge && (end - start) * errorKm(last, values[i]) < maxErrorKm) return;
+    last = values[i];
     list.add(start, last);
   });
   return list.ranges();
