@@ -185,7 +185,7 @@ const TABLE: Row[] = [
     writes: [...FILE_WRITES, "out/f.rejects.jsonl"],
   },
   {
-    command: "watch --checkpoint run --input in/b.parquet --output out/f.parquet",
+    command: "watch --checkpoint run --input in/b.parquet --metrics out/f.parquet",
     reads: ["in/b.parquet", ...TRAINED, "out/"],
     writes: FILE_WRITES,
   },

@@ -24,6 +24,8 @@ const WANTED = {
 
 /** A series of RTTs. */
 export interface Series {
+  /** Its name without its folder. */
+  file: string;
   /** ms, by row; NaN for a loss. */
   rttsMs: Float64Array;
   /** The rows that people marked; undefined if the file has no column of marks. */
@@ -32,7 +34,6 @@ export interface Series {
 
 /** What was found in a file. */
 export interface SeriesChanges {
-  /** Its name without its folder. */
   file: string;
   numRows: number;
   /** The rows at which changes were found. */
@@ -53,7 +54,7 @@ export async function readSeries(path: string): Promise<Series> {
   let columns: string[] | undefined;
   const { chunks } = await openInput(path);
   for await (const { text, fault } of linesOf(chunks)) {
-    const cells = text.split(";").map((cell) => cell.trim());
+    const cells = text.split(";").map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
     if (columns === undefined) {
       columns = cells;
       if (fault === undefined && columns.includes("rtt")) continue;
@@ -75,7 +76,11 @@ export async function readSeries(path: string): Promise<Series> {
     if (Number(cells[columns.indexOf("cp")]) === 1) marks.push(rttsMs.length);
     rttsMs.push(rttMs > 0 ? rttMs : NaN);
   }
-  return { rttsMs: Float64Array.from(rttsMs), marks: columns?.includes("cp") ? marks : undefined };
+  return {
+    file: basename(path),
+    rttsMs: Float64Array.from(rttsMs),
+    marks: columns?.includes("cp") ? marks : undefined,
+  };
 }
 
 /** Finds the changes of a series. It sees a row only after those before it. */
@@ -89,16 +94,10 @@ function detectChanges(rttsMs: Iterable<number>, options: Partial<ChangeOptions>
   return [...detections, ...detector.finish().map(({ row }) => row)];
 }
 
-/** Finds the changes of a file, and compares them with its marks afterwards. */
-export async function changesOfFile(path: string, options: Partial<ChangeOptions>): Promise<SeriesChanges> {
-  const { rttsMs, marks } = await readSeries(path);
+/** Finds the changes of a series, and compares them with its marks afterwards. */
+export function changesOf({ file, rttsMs, marks }: Series, options: Partial<ChangeOptions>): SeriesChanges {
   const detections = detectChanges(rttsMs, options);
-  return {
-    file: basename(path),
-    numRows: rttsMs.length,
-    detections,
-    agreement: marks && agreementOf(marks, detections),
-  };
+  return { file, numRows: rttsMs.length, detections, agreement: marks && agreementOf(marks, detections) };
 }
 
 /** The agreement with the marks as a table, by file, and the medians over the files. */

@@ -92,6 +92,10 @@ export class PairWatch {
   /** The alarms that have not ended, by `src ADDRESS` and `dst ADDRESS`. */
   readonly #open = new Map<string, Set<Alarm>>();
   #numAlarms = 0;
+  /** The number of measurements that were added. */
+  numMeasurements = 0;
+  /** The number of measurements that were decided: `delay` more came of their pair. */
+  numDecided = 0;
   /** The number of measurements that came after a later one of their pair, and were left out. */
   numLate = 0;
   /** The number of pairs that were dropped. */
@@ -113,12 +117,21 @@ export class PairWatch {
     return this.#numAlarms;
   }
 
+  /** The alarms that have not ended, the largest shifts first. */
+  openAlarms(): Alarm[] {
+    const sizeOf = ({ usual, now }: Alarm) => Math.abs(now.medianMs - usual.medianMs) || 0;
+    return [...new Set(this.#open.values().flatMap((alarms) => alarms))].sort((a, b) =>
+      sizeOf(b) - sizeOf(a)
+    );
+  }
+
   /**
    * Adds a measurement with a time.
    *
    * @returns What it tells, oldest first.
    */
   add(measurement: TokenMeasurement & { readonly timeS: number }): AlarmEvent[] {
+    this.numMeasurements++;
     const { source, destination, timeS } = measurement;
     const key = `${formatAddress(source)} ${formatAddress(destination)}`;
     const dropped: AlarmEvent[] = [];
@@ -131,9 +144,12 @@ export class PairWatch {
       this.numLate++;
       return dropped;
     }
-    pair.recent.push(measurement);
+    // All measurements of a pair share its addresses.
+    const { source: src, destination: dst } = pair.recent.at(-1) ?? measurement;
+    pair.recent.push({ source: src, destination: dst, rttCode: measurement.rttCode, timeS });
     if (pair.recent.length > this.#numKept) pair.recent.shift();
     const change = pair.detector.add(rttMsOf(measurement));
+    if (pair.detector.numRows > this.#options.changes.delay) this.numDecided++;
     return [...dropped, ...this.#eventsOf(pair, change, timeS)];
   }
 

@@ -65,6 +65,7 @@ export class ArrivingMeasurements {
 
   async *#rowsOf(path: string): AsyncGenerator<TimedMeasurement> {
     for await (const batch of readMeasurements([path], { rejects: new RejectLog(), columns: [] })) {
+      if (this.options.signal.aborted) return;
       this.numBad += batch.numRowsRead - batch.numRows;
       for (let i = 0; i < batch.numRows; i++) yield* timed(tokenMeasurementAt(batch, i));
     }

@@ -46,6 +46,21 @@ Deno.test("watch tells alarms of standard input, and names the lines that it can
   assertStringIncludes(stderr, "130 measurements, 1 unusable, 0 late, 1 pairs, 0 dropped, 1 alarms");
 });
 
+Deno.test("watch --metrics writes counts and open alarms for Prometheus", () =>
+  inFolder(async (folder) => {
+    const metrics = join(folder, "watch.prom");
+    const stdin = new TextEncoder().encode(linesOf(0, 90));
+    const { code, stderr } = await runStageProcess(["watch", "--metrics", metrics], { stdin });
+    assertEquals(code, 0, stderr);
+    const text = await Deno.readTextFile(metrics);
+    assertStringIncludes(text, "# TYPE ping_llm_watch_alarms_total counter\nping_llm_watch_alarms_total 1\n");
+    assertStringIncludes(text, "ping_llm_watch_measurements_total 90\n");
+    assertMatch(
+      text,
+      /^ping_llm_watch_alarm_size_ms\{src="10\.0\.0\.1",dst="192\.0\.2\.1",group="1"\} 3[78]/m,
+    );
+  }));
+
 Deno.test("watch --follow --output ends at a signal with its output whole", () =>
   inFolder(async (folder) => {
     const input = join(folder, "a.jsonl");
@@ -103,11 +118,14 @@ Deno.test("watch needs more evidence where the calibration has changes", () =>
     assertEquals(numAllowed, 2);
     assertMatch(
       stderr,
-      /calibrated on 800 measurements of 1 pairs in 2\.22 days with 1 changes: alarms need/,
+      /calibrated on 800 measurements of 1 pairs in 2\.16 decided days with 1 changes: alarms need/,
     );
     const strict = await watch("--false-alarms", "1/week", "--calibration", noisy);
     assertEquals(strict.code, 2);
-    assertStringIncludes(strict.stderr, "found measurements of 2.2 days, expected enough for one alarm");
+    assertStringIncludes(
+      strict.stderr,
+      "found 2.16 days of decided measurements, expected enough for one alarm",
+    );
   }));
 
 Deno.test("watch --checkpoint adds what the model expected", () =>
