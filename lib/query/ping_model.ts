@@ -12,8 +12,9 @@ import { Gpu } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
 import type { ModelConfig } from "../model/model_config.ts";
 import { RTT_START, type TokenMeasurement } from "../data/tokens/vocab_v2.ts";
+import { Pool, type PooledForecast } from "../model/pool/pool.ts";
 import { ModelDecoders } from "./model_decoders.ts";
-import { encodeQuery, type RttQuery } from "./query_tokens.ts";
+import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
 import type { CheckpointIdentity, QuantileCalibration } from "./rtt/quantile_calibration.ts";
 import type { RttDistribution } from "./rtt/rtt_distribution.ts";
 import { type LikelyOptions, rttDistributions } from "./rtt/rtt_distributions.ts";
@@ -33,6 +34,8 @@ export interface PingModelOptions {
   memoryLimitBytes?: number;
   /** Corrects every distribution of RTTs; likelihoods of tokens and samples stay the model's own. */
   calibration?: QuantileCalibration | undefined;
+  /** Whether the simple forecasts of a checkpoint that has them count, see `Pool` (true). */
+  pool?: boolean;
   /** Also take a model of vocabulary v1, which answers likelihoods only (false). */
   anyVocabulary?: boolean;
 }
@@ -73,19 +76,21 @@ export class PingModel {
   /** Corrects every distribution of RTTs, if there is one. */
   readonly calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
+  #pool: Pool | undefined;
 
   private constructor(
     readonly config: ModelConfig,
     readonly registry: KernelRegistry,
     weights: Map<string, Float32Array>,
     readonly step: number,
-    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration, adapted, trainingData }:
+    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration, pool = true, adapted, trainingData }:
       & PingModelOptions
       & Pick<ModelCheckpoint, "trainingData">
       & { adapted?: AdaptedParts | undefined },
   ) {
     this.#adapted = new AdaptedModel(config, weights, { adapted, trainingData });
     this.calibration = calibration;
+    if (pool && Pool.isIn(weights)) this.#pool = new Pool(config, weights);
     this.decoders = new ModelDecoders(this, memoryLimitBytes);
   }
 
@@ -173,10 +178,16 @@ export class PingModel {
       recents: queries.map(({ recent }) =>
         recent?.flatMap(({ rttCode, timeS }) => rttCode === null ? [] : [{ rttCode, timeS }])
       ),
+      poolOf: (index: number) => this.pooled(queries[index]),
     };
     const corrected = (raw: RttDistribution, index: number) =>
       take(this.calibration?.apply(raw) ?? raw, index);
     await rttDistributions(this.decoders, asked, corrected, options);
+  }
+
+  /** What is known of a query besides the model; undefined without a pool. */
+  pooled(query: RttQuery): PooledForecast | undefined {
+    return this.#pool?.forecast({ ...query, context: contextThatFits(query, this.config.sequenceLength) });
   }
 
   /**
@@ -193,6 +204,7 @@ export class PingModel {
   ): Promise<Adaptation> {
     const parsed = measurements.map((each) => "source" in each ? each : parseMeasurement(each));
     const adaptation = await this.#adapted.fit(this.registry, parsed, options);
+    if (this.#pool) this.#pool = new Pool(this.config, this.weights);
     await this.decoders.reload();
     return adaptation;
   }

@@ -29,6 +29,7 @@ import { exists, readText } from "../io/files/inputs.ts";
 import { writeJsonAtomic } from "../io/files/atomic.ts";
 import type { DataPosition } from "../data/loader/batches.ts";
 import { parseRunConfig, type RunConfig } from "./run_config.ts";
+import { POOL_FILE, readPool } from "./pool_file.ts";
 import { decodeTrainingData, TRAINING_DATA_FILE, writeTrainingData } from "./training_data.ts";
 import type { TrainingData } from "../data/addresses/known_addresses.ts";
 
@@ -72,9 +73,9 @@ export function writeCheckpoint(
   writeState(folder, { ...state, files });
 }
 
-/** The paths of the files that a checkpoint has; one of an older version has no table of its training data. */
+/** The paths of the files that a checkpoint has; one of an older version has no table of its training data, and no pool. */
 export function checkpointFiles(folder: string): string[] {
-  return ["model.safetensors", "optimizer.safetensors", TRAINING_DATA_FILE, STATE_FILE]
+  return ["model.safetensors", "optimizer.safetensors", TRAINING_DATA_FILE, POOL_FILE, STATE_FILE]
     .map((name) => join(folder, name)).filter(exists);
 }
 
@@ -97,6 +98,7 @@ export function readCheckpoint(directory: string): LoadedCheckpoint {
       });
     }
   }
+  for (const [name, values] of readPool(directory, state.files.model.sha256)) weights.set(name, values);
   return {
     directory,
     config: state.config,
@@ -194,7 +196,7 @@ export interface LoadedCheckpoint {
   config: RunConfig;
   /** Step, losses, checksums and what else the run needs to continue. */
   state: CheckpointState;
-  /** Parameters by name, row-major. */
+  /** Parameters by name, row-major, and the tensors of its pool, if it has one. */
   weights: Map<string, Float32Array>;
   /** What it was trained on; undefined if the checkpoint does not say. */
   trainingData?: TrainingData | undefined;

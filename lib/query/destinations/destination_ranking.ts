@@ -111,7 +111,7 @@ function askedOf(query: DestinationQuery, sequenceLength: number): Asked {
  */
 async function resultProbabilities(
   model: PingModel,
-  { prompt, candidates, time, codes, signal }: Asked & {
+  { query, prompt, candidates, time, codes, signal }: Asked & {
     candidates: readonly Candidate[];
     signal: AbortSignal | undefined;
   },
@@ -132,7 +132,8 @@ async function resultProbabilities(
     const [outcome, first, second] = ofLow.slice(address.length + time.length);
     const pFailed = failureProbability(outcome);
     if (!codes) return pFailed;
-    const mass = rangeMass(codes, { first, ofLow: second, ofHigh: ofHigh[ofHigh.length - 1] });
+    const pool = model.pooled({ ...query, destination: address });
+    const mass = rangeMass(codes, { first, ofLow: second, ofHigh: ofHigh[ofHigh.length - 1] }, pool);
     return (1 - pFailed) * (model.calibration?.massOf(mass) ?? mass.within);
   });
 }

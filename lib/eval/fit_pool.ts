@@ -1,0 +1,170 @@
+/**
+ * Fits a checkpoint's pool: remembers what its training data say of pairs and addresses, and chooses the weights of the
+ * model and of the simple forecasts by measurements of validation splits.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { UserError } from "../base/errors.ts";
+import type { ProbeRowSource } from "../data/loader/row_source.ts";
+import { FAILED_RTT_MS } from "../data/measurement/batch.ts";
+import { addressBytes } from "../data/addresses/ip.ts";
+import { encodeRttCode } from "../data/tokens/rtt_code.ts";
+import type { CheckedOutputs } from "../io/files/checked_outputs.ts";
+import { exists } from "../io/files/inputs.ts";
+import { EventLoopPacer, type StageHooks } from "../io/threads/stage_hooks.ts";
+import { indexOfCode } from "../model/pool/kernel_mixture.ts";
+import { Pool } from "../model/pool/pool.ts";
+import { fitPool, type PoolCase } from "../model/pool/pool_fit.ts";
+import { PoolTables } from "../model/pool/pool_tables.ts";
+import { PingModel } from "../query/ping_model.ts";
+import { contextThatFits } from "../query/query_tokens.ts";
+import { loadCheckpoint } from "../train/checkpoint.ts";
+import { writePool } from "../train/pool_file.ts";
+import { drawCases, type EvalCase, queryOf, withContexts } from "./cases.ts";
+import { openEvalRows } from "./eval_rows.ts";
+
+/** Numbers of context measurements that questions have in turn. */
+const CONTEXTS = [0, 1, 2, 5, 10, 20];
+/** Mass of the model that may be spread instead of asked for; the measured code's is exact. */
+const MAX_SPREAD_MASS = 0.05;
+/** Cases whose queries are in memory at a time. */
+const CASES_AT_ONCE = 512;
+
+/** What a pool is fitted to. */
+export interface FitPoolOptions {
+  /** One checkpoint's folder. */
+  readonly checkpoint: string;
+  /** Probe rows whose `train` it was trained on. */
+  readonly dataDir: string;
+  /** Probe rows whose `val` chooses the weights; those without one are left out. */
+  readonly validationDirs: readonly string[];
+  /** What the manifests of the rows say; found out by default. */
+  readonly checked?: CheckedOutputs | undefined;
+  /** How many measurements choose the weights at most. */
+  readonly maxMeasurements: number;
+  readonly seed: number;
+}
+
+/** What was fitted. */
+export interface FittedPool {
+  /** Measurements that chose the weights. */
+  readonly numMeasurements: number;
+  /** Mean -log2 P(code | a reply) of these, by the model and by the pool. */
+  readonly modelBits: number | null;
+  readonly poolBits: number | null;
+}
+
+/**
+ * Fits the pool of a checkpoint and writes it into its folder, in place of an earlier one.
+ *
+ * @throws {UserError} If the checkpoint or the rows cannot be used, or the checkpoint is adapted.
+ */
+export async function fitPoolOf(options: FitPoolOptions, hooks: StageHooks = {}): Promise<FittedPool> {
+  const checkpoint = loadCheckpoint(options.checkpoint);
+  if (checkpoint.adapted) {
+    throw new UserError(
+      `Cannot fit a pool to ${options.checkpoint}: it is adapted, expected a checkpoint of a run; use its base`,
+    );
+  }
+  const during = (phase: string) => (done: number, total: number) => hooks.onProgress?.(phase, done, total);
+  using model = await PingModel.from(checkpoint, { pool: false });
+  const drawn: EvalCase[] = [];
+  let tables: PoolTables | undefined;
+  const dirs = options.validationDirs.filter((dir) => exists(join(dir, "val")));
+  for (const dataDir of dirs) {
+    using rows = await openEvalRows(dataDir, {
+      split: "val",
+      trainDir: options.dataDir,
+      ...(options.checked ? { checked: options.checked } : {}),
+    });
+    tables ??= await rememberedOf(rows.training, { ...hooks, onRow: during("remembering RTTs") });
+    const count = Math.ceil(options.maxMeasurements / dirs.length);
+    // The test split is not looked at.
+    const known = { ...rows, others: [] };
+    drawn.push(...await drawCases(known, { count, maxContext: Math.max(...CONTEXTS), seed: options.seed, signal: hooks.signal }));
+  }
+  if (!tables) return { numMeasurements: 0, modelBits: null, poolBits: null };
+  const weights = (fitted: Float64Array) => new Map([...checkpoint.weights, ...tables.save(fitted).tensors]);
+  const unfitted = new Pool(model.config, weights(fitPool([])));
+  const answered = drawn.filter(({ rttMs }) => rttMs !== null);
+  const cases = await casesOf(model, unfitted, answered, during("fitting the pool"), hooks.signal);
+  const fitted = fitPool(cases);
+  writePool(checkpoint.directory, tables.save(fitted), checkpoint.state.files.model.sha256);
+  return { numMeasurements: cases.length, ...bitsOf(cases, fitted) };
+}
+
+/** Training measurements that are remembered at most; of more, those of evenly spread rows. */
+const MAX_REMEMBERED = 20_000_000;
+
+/** What the training data say of pairs and addresses. */
+async function rememberedOf(
+  rows: ProbeRowSource,
+  hooks: Pick<StageHooks, "signal"> & { onRow: (done: number, total: number) => void },
+): Promise<PoolTables> {
+  const tables = new PoolTables();
+  const pacer = new EventLoopPacer(hooks);
+  let total = 0;
+  for (let r = 0; r < rows.numRows; r++) total += rows.numMeasurements(r);
+  const stride = Math.max(1, Math.ceil(total / MAX_REMEMBERED));
+  for (let r = 0; r < rows.numRows; r += stride) {
+    const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = rows.row(r);
+    const [sources, destinations] = [srcAddrs, dstAddrs].map((names) =>
+      names.map((name) => PoolTables.hashesOf(addressBytes(name)))
+    );
+    for (let i = 0; i < rttMs.length; i++) {
+      if (rttMs[i] === FAILED_RTT_MS) continue;
+      const timeS = Math.floor(eventTimeUs[i] / 1e6);
+      tables.add(sources[srcIndex[i]], destinations[dstIndex[i]], encodeRttCode(rttMs[i]), timeS);
+    }
+    hooks.onRow(r + 1, rows.numRows);
+    await pacer.yieldToEventLoop();
+  }
+  return tables;
+}
+
+/** Asks the model and the simple forecasts about measurements with a reply. */
+async function casesOf(
+  model: PingModel,
+  pool: Pool,
+  drawn: readonly EvalCase[],
+  onProgress: (done: number, total: number) => void,
+  signal: AbortSignal | undefined,
+): Promise<PoolCase[]> {
+  const asked = withContexts(drawn.length, { contexts: CONTEXTS });
+  const cases: PoolCase[] = [];
+  for (let first = 0; first < asked.length; first += CASES_AT_ONCE) {
+    const part = asked.slice(first, first + CASES_AT_ONCE);
+    const queries = part.map(({ index, context }) => {
+      const { recent, ...query } = queryOf(drawn[index], context);
+      // Half of them are asked as people ask: the pair's RTTs are those that the checkpoint remembers.
+      const isGiven = recent && Math.floor(index / CONTEXTS.length) % 2 === 0;
+      return isGiven ? { ...query, recent } : query;
+    });
+    const codes = part.map(({ index }) => drawn[index].measurement.rttCode);
+    await model.likelyRttDistributions(queries, ({ probabilities }, i) => {
+      const index = indexOfCode(codes[i] ?? 0);
+      let within = 0;
+      for (let code = 0; code < pool.end; code++) within += probabilities[code];
+      const ofModel = index < pool.end ? probabilities[index] / within : 0;
+      const context = contextThatFits(queries[i], model.config.sequenceLength);
+      cases.push(pool.caseOf({ ...queries[i], context }, index, ofModel));
+      onProgress(cases.length, drawn.length);
+    }, { maxSpreadMass: MAX_SPREAD_MASS, codes });
+    signal?.throwIfAborted();
+  }
+  return cases;
+}
+
+function bitsOf(
+  cases: readonly PoolCase[],
+  weights: Float64Array,
+): Pick<FittedPool, "modelBits" | "poolBits"> {
+  if (cases.length === 0) return { modelBits: null, poolBits: null };
+  let [ofModel, ofPool] = [0, 0];
+  for (const { kind: { number }, masses } of cases) {
+    ofModel -= Math.log2(masses[0]);
+    ofPool -= Math.log2(masses.reduce((sum, mass, k) => sum + mass * weights[number * masses.length + k], 0));
+  }
+  return { modelBits: ofModel / cases.length, poolBits: ofPool / cases.length };
+}

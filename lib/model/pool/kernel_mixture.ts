@@ -1,0 +1,188 @@
+/**
+ * Mixtures of Laplace kernels in the logarithm of the RTT, as probabilities of RTT codes: kernel density estimation
+ * (Silverman, "Density Estimation for Statistics and Data Analysis", 1986).
+ *
+ * The mass of a code is the kernel's between the ends of the code's bucket. A wide kernel is evaluated at the ends of
+ * {@link BLOCK_CODES} codes and is even among them, which is faster.
+ *
+ * @module
+ */
+import { getOrMake, partitionPoint } from "../../base/collections.ts";
+import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
+
+/** The number of canonical RTT codes. */
+export const NUM_CODES: number = CANONICAL_RTT_CODES.length;
+/** Codes that a wide kernel does not tell apart; above 1.024 ms they span 0.4 to 0.8 %. */
+export const BLOCK_CODES = 8;
+/** Kernels of at least this width are wide. */
+export const WIDE = 0.03;
+/** Codes below this index are blocks of their own: their buckets are wide. */
+const FIRST_BLOCK = 1023;
+/** Mass that a kernel may lack at its ends. */
+const NEGLIGIBLE = 1e-14;
+
+/** Where the buckets of codes begin, ln ms, (codes + 1): from -Infinity to Infinity. */
+const EDGES = Float64Array.from(
+  { length: NUM_CODES + 1 },
+  (_, i) => i < NUM_CODES ? Math.log(rttCodeBounds(CANONICAL_RTT_CODES[i]).lowMs) : Infinity,
+);
+/** The first code of each block, and the number of codes. */
+const KNOTS = Uint32Array.from({ length: FIRST_BLOCK + (NUM_CODES - FIRST_BLOCK) / BLOCK_CODES + 1 }, (_, i) =>
+  i < FIRST_BLOCK ? i : FIRST_BLOCK + (i - FIRST_BLOCK) * BLOCK_CODES);
+const KNOT_EDGES = Float64Array.from(KNOTS, (code) => EDGES[code]);
+
+/** The index among the canonical codes of a code. @param code A canonical code. */
+export function indexOfCode(code: number): number {
+  const exponent = code >> 11;
+  return exponent === 0 ? code - 1 : 2047 + (exponent - 1) * 1024 + (code & 1023);
+}
+
+/** The middle of a code's bucket, ln ms. @param code A canonical code. */
+export function logOfCode(code: number): number {
+  const { lowMs, highMs } = rttCodeBounds(code);
+  return Math.log((lowMs + Math.min(highMs, 2 * lowMs || highMs)) / 2);
+}
+
+/** A Laplace kernel. */
+export interface Kernel {
+  /** Its centre, ln ms. */
+  readonly log: number;
+  /** The mean distance from the centre. */
+  readonly width: number;
+  /** Its mass. */
+  readonly mass: number;
+}
+
+/** Kernels within a range of codes, and an even mass over the range. */
+export class KernelMixture {
+  readonly #kernels: readonly Kernel[];
+  readonly #first: number;
+  readonly #end: number;
+  readonly #even: number;
+  /** What the kernels are divided by: the share of their mass within the range. */
+  readonly #within: number;
+
+  /**
+   * @param kernels Kernels. Their masses add to 1 with `even`.
+   * @param range Indexes of the first code that may occur, and of the first after them; others have no mass.
+   * @param even A mass that the codes of the range share evenly.
+   */
+  constructor(kernels: readonly Kernel[], range: readonly [first: number, end: number], even = 0) {
+    this.#kernels = kernels;
+    [this.#first, this.#end] = range;
+    this.#even = even;
+    const mass = kernels.reduce((sum, kernel) => sum + kernel.mass, 0);
+    this.#within = mass > 0 ? (this.#below(this.#end) - this.#below(this.#first)) / mass : 1;
+  }
+
+  /** P(first <= index of the code < end). @param first At most `end`. */
+  massBetween(first: number, end: number): number {
+    const from = Math.max(first, this.#first);
+    const to = Math.min(end, this.#end);
+    if (from >= to) return 0;
+    const even = this.#even * (to - from) / (this.#end - this.#first);
+    if (this.#kernels.length === 0) return even;
+    return even + (to === from + 1 ? this.#massAt(from) : this.#below(to) - this.#below(from)) / this.#within;
+  }
+
+  /** Adds the probability of every code to an array, times a factor. @param out (codes). */
+  addTo(out: Float64Array, factor: number): void {
+    const range = [this.#first, this.#end] as const;
+    const scale = factor / this.#within;
+    const blocks = new Float64Array(KNOTS.length - 1);
+    for (const { log, width, mass } of this.#kernels) {
+      if (width >= WIDE) addKernel(blocks, WIDE_GRID, { log, width, mass: mass * scale });
+      else addKernel(out, CODE_GRID, { log, width, mass: mass * scale }, range);
+    }
+    const even = factor * this.#even / (this.#end - this.#first);
+    let block = partitionPoint(KNOTS.length, (i) => KNOTS[i] > this.#first) - 1;
+    for (let i = this.#first; i < this.#end; i++) {
+      if (i === KNOTS[block + 1]) block++;
+      out[i] += even + blocks[block] / (KNOTS[block + 1] - KNOTS[block]);
+    }
+  }
+
+  /** The kernels' mass of one code. A difference of distribution functions would lose the digits of a small one. */
+  #massAt(index: number): number {
+    const block = blockOf(index);
+    let sum = 0;
+    for (const { log, width, mass } of this.#kernels) {
+      sum += width >= WIDE
+        ? mass * between(KNOT_EDGES[block], KNOT_EDGES[block + 1], log, width) / (KNOTS[block + 1] - KNOTS[block])
+        : mass * between(EDGES[index], EDGES[index + 1], log, width);
+    }
+    return sum;
+  }
+
+  /** The kernels' mass of all codes before one. */
+  #below(index: number): number {
+    const block = blockOf(index);
+    const share = (index - KNOTS[block]) / (KNOTS[block + 1] - KNOTS[block]);
+    let sum = 0;
+    for (const { log, width, mass } of this.#kernels) {
+      if (width < WIDE) sum += mass * between(-Infinity, EDGES[index], log, width);
+      else {
+        sum += mass * (between(-Infinity, KNOT_EDGES[block], log, width) +
+          (share > 0 ? share * between(KNOT_EDGES[block], KNOT_EDGES[block + 1], log, width) : 0));
+      }
+    }
+    return sum;
+  }
+}
+
+/** The block of a code, or the last one for the end of all. */
+function blockOf(index: number): number {
+  return Math.min(
+    KNOTS.length - 2,
+    index < FIRST_BLOCK ? index : FIRST_BLOCK + Math.floor((index - FIRST_BLOCK) / BLOCK_CODES),
+  );
+}
+
+/** The mass of a Laplace distribution between two values. */
+function between(low: number, high: number, centre: number, width: number): number {
+  const tail = (distance: number) => 0.5 * Math.exp(-distance / width);
+  if (low >= centre) return tail(low - centre) - tail(high - centre);
+  if (high <= centre) return tail(centre - high) - tail(centre - low);
+  return 1 - tail(centre - low) - tail(high - centre);
+}
+
+/** Where cells begin, ln ms, and by width of the kernel the factor by which its tail falls within each cell. */
+interface Grid {
+  readonly edges: Float64Array;
+  readonly falls: Map<number, Float64Array>;
+}
+
+const CODE_GRID: Grid = { edges: EDGES, falls: new Map() };
+const WIDE_GRID: Grid = { edges: KNOT_EDGES, falls: new Map() };
+
+/** Adds a kernel's mass to the cells of a grid, from its centre outwards until hardly any is left. */
+function addKernel(
+  out: Float64Array,
+  { edges, falls }: Grid,
+  { log, width, mass }: Kernel,
+  [first, end]: readonly [number, number] = [0, out.length],
+): void {
+  // Widths are few: see `kernelWidth`.
+  const fall = getOrMake(falls, width, () =>
+    Float64Array.from({ length: edges.length - 1 }, (_, i) => Math.exp((edges[i] - edges[i + 1]) / width)));
+  const centre = partitionPoint(edges.length, (i) => edges[i] > log) - 1;
+  const least = NEGLIGIBLE * mass;
+  let above = 0.5 * mass * Math.exp((log - edges[centre + 1]) / width);
+  let below = 0.5 * mass * Math.exp((edges[centre] - log) / width);
+  if (centre >= first && centre < end) out[centre] += mass - above - below;
+  for (let i = centre + 1; i < end && above > least; i++) {
+    const rest = above * fall[i];
+    if (i >= first) out[i] += above - rest;
+    above = rest;
+  }
+  for (let i = centre - 1; i >= first && below > least; i--) {
+    const rest = below * fall[i];
+    if (i < end) out[i] += below - rest;
+    below = rest;
+  }
+}
+
+/** A width near the given one, of few: half octaves. @param width Above 0. */
+export function kernelWidth(width: number): number {
+  return 2 ** (Math.round(2 * Math.log2(width)) / 2);
+}
