@@ -68,7 +68,7 @@ export async function fitPoolOf(options: FitPoolOptions, hooks: StageHooks = {})
     );
   }
   const during = (phase: string) => (done: number, total: number) => hooks.onProgress?.(phase, done, total);
-  using model = await PingModel.from(checkpoint, { pool: false });
+  using model = await PingModel.from(checkpoint, { noPool: true });
   const drawn: EvalCase[] = [];
   let tables: PoolTables | undefined;
   const dirs = options.validationDirs.filter((dir) => exists(join(dir, "val")));
@@ -85,8 +85,7 @@ export async function fitPoolOf(options: FitPoolOptions, hooks: StageHooks = {})
     drawn.push(...await drawCases(known, { count, maxContext: Math.max(...CONTEXTS), seed: options.seed, signal: hooks.signal }));
   }
   if (!tables) return { numMeasurements: 0, modelBits: null, poolBits: null };
-  const weights = (fitted: Float64Array) => new Map([...checkpoint.weights, ...tables.save(fitted).tensors]);
-  const unfitted = new Pool(model.config, weights(fitPool([])));
+  const unfitted = new Pool(model.config, { ...checkpoint, pool: tables.save(fitPool([])).tensors });
   const answered = drawn.filter(({ rttMs }) => rttMs !== null);
   const cases = await casesOf(model, unfitted, answered, during("fitting the pool"), hooks.signal);
   const fitted = fitPool(cases);

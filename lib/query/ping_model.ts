@@ -34,8 +34,8 @@ export interface PingModelOptions {
   memoryLimitBytes?: number;
   /** Corrects every distribution of RTTs; likelihoods of tokens and samples stay the model's own. */
   calibration?: QuantileCalibration | undefined;
-  /** Whether the simple forecasts of a checkpoint that has them count, see `Pool` (true). */
-  pool?: boolean;
+  /** Whether the network alone answers, without the simple forecasts of the checkpoint's pool (false). */
+  noPool?: boolean;
   /** Also take a model of vocabulary v1, which answers likelihoods only (false). */
   anyVocabulary?: boolean;
 }
@@ -50,6 +50,8 @@ export interface ModelCheckpoint extends CheckpointIdentity {
   readonly adapted?: AdaptedParts;
   /** What it was trained on, if that is known. */
   readonly trainingData?: TrainingData | undefined;
+  /** The tensors of its pool, if it has one. */
+  readonly pool?: ReadonlyMap<string, Float32Array> | undefined;
 }
 
 /** Refuses a checkpoint whose model cannot answer questions. @throws {UserError} If its vocabulary is not v2. */
@@ -83,14 +85,14 @@ export class PingModel {
     readonly registry: KernelRegistry,
     weights: Map<string, Float32Array>,
     readonly step: number,
-    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration, pool = true, adapted, trainingData }:
+    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration, noPool, pool, adapted, trainingData }:
       & PingModelOptions
-      & Pick<ModelCheckpoint, "trainingData">
+      & Pick<ModelCheckpoint, "trainingData" | "pool">
       & { adapted?: AdaptedParts | undefined },
   ) {
     this.#adapted = new AdaptedModel(config, weights, { adapted, trainingData });
     this.calibration = calibration;
-    if (pool && Pool.isIn(weights)) this.#pool = new Pool(config, weights);
+    if (pool && !noPool) this.#pool = new Pool(config, { weights, pool });
     this.decoders = new ModelDecoders(this, memoryLimitBytes);
   }
 
@@ -107,15 +109,16 @@ export class PingModel {
     options.calibration?.requireOf(checkpoint);
     const { config, weights, state } = checkpoint;
     const registry = new KernelRegistry(await Gpu.open());
-    const { adapted, trainingData } = checkpoint;
-    return new PingModel(config.model, registry, weights, state.step, { ...options, adapted, trainingData });
+    const { adapted, trainingData, pool } = checkpoint;
+    const known = { adapted, trainingData, pool };
+    return new PingModel(config.model, registry, weights, state.step, { ...options, ...known });
   }
 
   /** Makes a queryable model of weights in memory, on a GPU that is open already. */
   static of(
     config: ModelConfig,
     registry: KernelRegistry,
-    { weights, ...options }: PingModelOptions & Pick<ModelCheckpoint, "trainingData" | "weights">,
+    { weights, ...options }: PingModelOptions & Pick<ModelCheckpoint, "trainingData" | "weights" | "pool">,
   ): PingModel {
     return new PingModel(config, registry, weights, 0, options);
   }
@@ -204,7 +207,7 @@ export class PingModel {
   ): Promise<Adaptation> {
     const parsed = measurements.map((each) => "source" in each ? each : parseMeasurement(each));
     const adaptation = await this.#adapted.fit(this.registry, parsed, options);
-    if (this.#pool) this.#pool = new Pool(this.config, this.weights);
+    this.#pool = this.#pool?.withWeights(this.weights);
     await this.decoders.reload();
     return adaptation;
   }

@@ -98,13 +98,13 @@ export function readCheckpoint(directory: string): LoadedCheckpoint {
       });
     }
   }
-  for (const [name, values] of readPool(directory, state.files.model.sha256)) weights.set(name, values);
   return {
     directory,
     config: state.config,
     state,
     weights,
     trainingData: readTrainingData(directory, state),
+    pool: readPool(directory, state.files.model.sha256)?.tensors,
   };
 }
 
@@ -196,10 +196,12 @@ export interface LoadedCheckpoint {
   config: RunConfig;
   /** Step, losses, checksums and what else the run needs to continue. */
   state: CheckpointState;
-  /** Parameters by name, row-major, and the tensors of its pool, if it has one. */
+  /** Parameters by name, row-major. */
   weights: Map<string, Float32Array>;
   /** What it was trained on; undefined if the checkpoint does not say. */
   trainingData?: TrainingData | undefined;
+  /** The tensors of its pool, if it has one. */
+  pool?: ReadonlyMap<string, Float32Array> | undefined;
   /** Only of an adapted checkpoint: its base, and the rows and nodes that differ. */
   adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
 }

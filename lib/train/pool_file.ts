@@ -7,7 +7,7 @@
 import { join } from "@std/path";
 import { FormatError } from "../base/errors.ts";
 import { exists } from "../io/files/inputs.ts";
-import { readSafetensors, sha256OfTensors, writeSafetensors } from "../io/tensor_files/safetensors.ts";
+import { readSafetensors, type SafetensorsContent, sha256OfTensors, writeSafetensors } from "../io/tensor_files/safetensors.ts";
 import { checkFormatVersion, FORMAT_METADATA } from "../model/checkpoint_format.ts";
 import { faultOfTensors } from "../model/finite.ts";
 
@@ -17,7 +17,7 @@ export const POOL_FILE = "pool.safetensors";
 /** Writes the file. @param modelSha256 That of the checkpoint's model.safetensors. */
 export function writePool(
   folder: string,
-  pool: { tensors: Map<string, Float32Array>; shapes: Map<string, number[]> },
+  pool: Pick<SafetensorsContent, "tensors" | "shapes">,
   modelSha256: string,
 ): void {
   const metadata = { ...FORMAT_METADATA, model_sha256: modelSha256, sha256: sha256OfTensors(pool.tensors) };
@@ -25,22 +25,23 @@ export function writePool(
 }
 
 /**
- * The tensors of a checkpoint's pool.
+ * A checkpoint's pool.
  *
  * @param modelSha256 That of its model.safetensors.
- * @returns None if it has no pool.
+ * @returns Undefined if it has none.
  * @throws {FormatError} If the file is damaged or of another checkpoint.
  */
-export function readPool(folder: string, modelSha256: string): Map<string, Float32Array> {
+export function readPool(folder: string, modelSha256: string): SafetensorsContent | undefined {
   const path = join(folder, POOL_FILE);
-  if (!exists(path)) return new Map();
-  const { tensors, metadata } = readSafetensors(path);
+  if (!exists(path)) return undefined;
+  const content = readSafetensors(path);
+  const { tensors, metadata } = content;
   checkFormatVersion(metadata.format_version, path);
   const fault = metadata.sha256 !== sha256OfTensors(tensors)
     ? "its checksum does not match, it was damaged or cut short"
     : metadata.model_sha256 !== modelSha256
     ? "it is of another checkpoint"
     : faultOfTensors(tensors);
-  if (fault === undefined) return tensors;
+  if (fault === undefined) return content;
   throw new FormatError(`${fault}; delete it, the model answers without it`, { path });
 }

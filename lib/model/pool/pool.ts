@@ -76,6 +76,7 @@ export interface PooledForecast {
 
 /** A pool of one checkpoint. */
 export class Pool {
+  readonly #tensors: ReadonlyMap<string, Float32Array>;
   readonly #embeddings: AddressEmbeddings | undefined;
   readonly #history: Float32Array | undefined;
   readonly #firstPair: number;
@@ -88,14 +89,21 @@ export class Pool {
   readonly #usual: Float32Array;
   readonly #all: readonly number[];
 
-  /** @param weights A checkpoint's tensors, those of the pool among them. @throws {FormatError} If it is of another version. */
-  constructor(config: ModelConfig, weights: ReadonlyMap<string, Float32Array>) {
-    const of = (part: keyof typeof POOL_TENSORS) => named(weights, POOL_TENSORS[part]);
+  /**
+   * @param tensors `weights`: the model's; `pool`: its own, see {@link POOL_TENSORS}.
+   * @throws {FormatError} If it was fitted by another version of the program.
+   */
+  constructor(
+    readonly config: ModelConfig,
+    { weights, pool }: Record<"weights" | "pool", ReadonlyMap<string, Float32Array>>,
+  ) {
+    this.#tensors = pool;
+    const of = (part: keyof typeof POOL_TENSORS) => named(pool, POOL_TENSORS[part]);
     this.#weights = of("weights");
     if (this.#weights.length !== NUM_KINDS * NUM_COMPONENTS) {
       throw new FormatError(
-        `the pool has ${this.#weights.length} weights, expected ${NUM_KINDS * NUM_COMPONENTS}; fit it again with ` +
-          "deno task pool",
+        `the pool has ${this.#weights.length} weights, expected ${NUM_KINDS * NUM_COMPONENTS}; run train again with ` +
+          "the same options, which fits it again",
         { path: POOL_TENSORS.weights },
       );
     }
@@ -119,9 +127,9 @@ export class Pool {
     this.#embeddings.load(weights);
   }
 
-  /** Whether a checkpoint has a pool. */
-  static isIn(weights: ReadonlyMap<string, Float32Array>): boolean {
-    return weights.has(POOL_TENSORS.weights);
+  /** The same pool of a model that was adapted. */
+  withWeights(weights: ReadonlyMap<string, Float32Array>): Pool {
+    return new Pool(this.config, { weights, pool: this.#tensors });
   }
 
   /** The index of the first code that is too long an RTT. */
