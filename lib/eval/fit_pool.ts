@@ -5,23 +5,25 @@
  * @module
  */
 import { join } from "@std/path";
-import { UserError } from "../base/errors.ts";
+import { RandomStream } from "../base/random.ts";
+import { ensure, UserError } from "../base/errors.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { FAILED_RTT_MS } from "../data/measurement/batch.ts";
 import { addressBytes } from "../data/addresses/ip.ts";
+import { prefixOfAddress } from "../data/addresses/ip_prefix.ts";
+import type { KnownAddresses } from "../data/addresses/known_addresses.ts";
 import { encodeRttCode } from "../data/tokens/rtt_code.ts";
 import type { CheckedOutputs } from "../io/files/checked_outputs.ts";
 import { exists } from "../io/files/inputs.ts";
 import { EventLoopPacer, type StageHooks } from "../io/threads/stage_hooks.ts";
-import { indexOfCode } from "../model/pool/kernel_mixture.ts";
 import { Pool } from "../model/pool/pool.ts";
 import { fitPool, type PoolCase } from "../model/pool/pool_fit.ts";
 import { PoolTables } from "../model/pool/pool_tables.ts";
 import { PingModel } from "../query/ping_model.ts";
-import { contextThatFits } from "../query/query_tokens.ts";
+import { contextThatFits, type RttQuery } from "../query/query_tokens.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
 import { writePool } from "../train/pool_file.ts";
-import { drawCases, type EvalCase, queryOf, withContexts } from "./cases.ts";
+import { contextOf, drawCases, type EvalCase, queryOf, withContexts } from "./cases.ts";
 import { openEvalRows } from "./eval_rows.ts";
 
 /** Numbers of context measurements that questions have in turn. */
@@ -87,7 +89,8 @@ export async function fitPoolOf(options: FitPoolOptions, hooks: StageHooks = {})
   if (!tables) return { numMeasurements: 0, modelBits: null, poolBits: null };
   const unfitted = new Pool(model.config, { ...checkpoint, pool: tables.save(fitPool([])).tensors });
   const answered = drawn.filter(({ rttMs }) => rttMs !== null);
-  const cases = await casesOf(model, unfitted, answered, during("fitting the pool"), hooks.signal);
+  const asked = [...asMeasured(answered), ...ofUnknownEnds(answered, checkpoint.trainingData?.known, options.seed)];
+  const cases = await casesOf(model, unfitted, asked, { onProgress: during("fitting the pool"), signal: hooks.signal });
   const fitted = fitPool(cases);
   writePool(checkpoint.directory, tables.save(fitted), checkpoint.state.files.model.sha256);
   return { numMeasurements: cases.length, ...bitsOf(cases, fitted) };
@@ -122,34 +125,89 @@ async function rememberedOf(
   return tables;
 }
 
-/** Asks the model and the simple forecasts about measurements with a reply. */
+/** A question with its answer. */
+interface Asked {
+  readonly query: RttQuery;
+  readonly rttCode: number;
+  /** Whether an unknown address stands for an end. */
+  readonly isHidden: boolean;
+}
+
+/** Half of them are asked as people ask: the pair's RTTs are those that the checkpoint remembers. */
+function asMeasured(drawn: readonly EvalCase[]): Asked[] {
+  return withContexts(drawn.length, { contexts: CONTEXTS }).map(({ index, context }) => {
+    const { recent, ...query } = queryOf(drawn[index], context);
+    const isGiven = recent && Math.floor(index / CONTEXTS.length) % 2 === 0;
+    return { query: isGiven ? { ...query, recent } : query, rttCode: codeOf(drawn[index]), isHidden: false };
+  });
+}
+
+/**
+ * The same measurements with another address in place of the source, the destination or both. It shares as long a prefix
+ * with known addresses as the one whose place it takes shares with others, so it stands for an address never seen.
+ */
+function ofUnknownEnds(drawn: readonly EvalCase[], known: KnownAddresses | undefined, seed: number): Asked[] {
+  if (!known) return [];
+  return withContexts(drawn.length, { contexts: CONTEXTS }).flatMap(({ index, context }) => {
+    const { measurement: { source, destination, timeS } } = drawn[index];
+    const random = new RandomStream(seed, "pool/unknown ends", index);
+    const hides = [[true, false], [false, true], [false, true], [true, true]][random.below(4)];
+    const others = [source, destination].map((address) => unknownLike(address, known, random));
+    if (others.some((other) => other === undefined)) return [];
+    const [asSource, asDestination] = others.map((other, i) => hides[i] && other || [source, destination][i]);
+    const earlier = contextOf(drawn[index], context).filter((each) => !isSame(each.destination, destination))
+      .map((each) => isSame(each.source, source) ? { ...each, source: asSource } : each);
+    const query = { source: asSource, destination: asDestination, timeS, context: earlier };
+    return [{ query, rttCode: codeOf(drawn[index]), isHidden: true }];
+  });
+}
+
+/** An unknown address with as long a prefix of whole bytes in common with known addresses; undefined if none is found. */
+function unknownLike(
+  address: Uint8Array,
+  known: KnownAddresses,
+  random: RandomStream,
+): Uint8Array | undefined {
+  let length = address.length - 1;
+  while (length > 0 && known.countIn(prefixOfAddress(address, 8 * length)) < 2) length--;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const other = Uint8Array.from(address, (byte, i) => i < length ? byte : random.below(256));
+    if (known.countIn(prefixOfAddress(other, 8 * (length + 1))) === 0) return other;
+  }
+  return undefined;
+}
+
+const MAX_ATTEMPTS = 64;
+
+function codeOf({ measurement: { rttCode } }: EvalCase): number {
+  ensure(rttCode !== null, "pools are fitted to replies");
+  return rttCode;
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}
+
+/** Asks the model and the simple forecasts. */
 async function casesOf(
   model: PingModel,
   pool: Pool,
-  drawn: readonly EvalCase[],
-  onProgress: (done: number, total: number) => void,
-  signal: AbortSignal | undefined,
+  asked: readonly Asked[],
+  { onProgress, signal }: {
+    onProgress: (done: number, total: number) => void;
+    signal: AbortSignal | undefined;
+  },
 ): Promise<PoolCase[]> {
-  const asked = withContexts(drawn.length, { contexts: CONTEXTS });
   const cases: PoolCase[] = [];
   for (let first = 0; first < asked.length; first += CASES_AT_ONCE) {
     const part = asked.slice(first, first + CASES_AT_ONCE);
-    const queries = part.map(({ index, context }) => {
-      const { recent, ...query } = queryOf(drawn[index], context);
-      // Half of them are asked as people ask: the pair's RTTs are those that the checkpoint remembers.
-      const isGiven = recent && Math.floor(index / CONTEXTS.length) % 2 === 0;
-      return isGiven ? { ...query, recent } : query;
-    });
-    const codes = part.map(({ index }) => drawn[index].measurement.rttCode);
-    await model.likelyRttDistributions(queries, ({ probabilities }, i) => {
-      const index = indexOfCode(codes[i] ?? 0);
-      let within = 0;
-      for (let code = 0; code < pool.end; code++) within += probabilities[code];
-      const ofModel = index < pool.end ? probabilities[index] / within : 0;
-      const context = contextThatFits(queries[i], model.config.sequenceLength);
-      cases.push(pool.caseOf({ ...queries[i], context }, index, ofModel));
-      onProgress(cases.length, drawn.length);
-    }, { maxSpreadMass: MAX_SPREAD_MASS, codes });
+    const options = { maxSpreadMass: MAX_SPREAD_MASS, codes: part.map(({ rttCode }) => rttCode) };
+    await model.likelyRttDistributions(part.map(({ query }) => query), ({ probabilities }, i) => {
+      const { query, rttCode, isHidden } = part[i];
+      const context = contextThatFits(query, model.config.sequenceLength);
+      cases.push(pool.caseOf({ ...query, context }, probabilities, rttCode, isHidden));
+      onProgress(cases.length, asked.length);
+    }, options);
     signal?.throwIfAborted();
   }
   return cases;
@@ -161,7 +219,7 @@ function bitsOf(
 ): Pick<FittedPool, "modelBits" | "poolBits"> {
   if (cases.length === 0) return { modelBits: null, poolBits: null };
   let [ofModel, ofPool] = [0, 0];
-  for (const { kind: { number }, masses } of cases) {
+  for (const { kind: { number }, masses: [masses] } of cases) {
     ofModel -= Math.log2(masses[0]);
     ofPool -= Math.log2(masses.reduce((sum, mass, k) => sum + mass * weights[number * masses.length + k], 0));
   }

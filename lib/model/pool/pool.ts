@@ -12,8 +12,8 @@ import { AddressEmbeddings } from "../address_embeddings.ts";
 import { advance, beginAddress, type Hashes, NO_ROW, ofHalves, pairHashes } from "../embedding_table.ts";
 import { type ModelConfig, PAIR_HISTORY } from "../model_config.ts";
 import { HISTORY_LENGTH, TIME_PART } from "../pair_history.ts";
-import { KernelMixture, logOfCode, NUM_CODES } from "./kernel_mixture.ts";
-import type { PoolCase } from "./pool_fit.ts";
+import { indexOfCode, KernelMixture, logOfCode, NUM_CODES } from "./kernel_mixture.ts";
+import { type PoolCase, runsOfCode } from "./pool_fit.ts";
 import {
   EVEN,
   kernelsOf,
@@ -156,19 +156,31 @@ export class Pool {
     };
   }
 
-  /** A measurement as `fitPool` needs it. @param index Of its code. @param ofModel P(code | a reply) by the model. */
-  caseOf(question: PooledQuestion, index: number, ofModel: number): PoolCase {
-    const known = this.known(question);
-    const kind = kindOf(known);
+  /**
+   * A measurement as `fitPool` needs it.
+   *
+   * @param ofModel The model's distribution, (codes).
+   * @param rttCode The measured code.
+   * @param isHidden Whether an end is another, unknown address in the question, so that of the other end's usual RTTs the
+   *   pair's own does not count.
+   */
+  caseOf(question: PooledQuestion, ofModel: Float64Array, rttCode: number, isHidden: boolean): PoolCase {
+    const index = indexOfCode(rttCode);
+    const found = this.known(question);
+    const others = (logs: readonly number[]) => isHidden ? withoutNearest(logs, logOfCode(rttCode)) : logs;
+    const known = { ...found, ofSource: others(found.ofSource), ofDestination: others(found.ofDestination) };
     const unit = new Float64Array(NUM_COMPONENTS);
-    const masses = Float64Array.from(unit, (_, component) => {
-      if (component === 0) return ofModel;
+    const components = Array.from(unit, (_, component) => {
       unit.fill(0);
       unit[component] = 1;
-      const mixture = new KernelMixture(kernelsOf(known, unit), this.#range, unit[EVEN]);
-      return mixture.massBetween(index, index + 1);
+      return new KernelMixture(kernelsOf(known, unit), this.#range, unit[EVEN]);
     });
-    return { kind, masses };
+    const sum = (end: number, first = 0) => ofModel.subarray(first, end).reduce((total, p) => total + p, 0);
+    const within = sum(this.end);
+    const masses = runsOfCode(index).map(([first, end]) =>
+      Float64Array.from(components, (mixture, component) =>
+        component === 0 ? sum(Math.min(end, this.end), first) / within : mixture.massBetween(first, end)));
+    return { kind: kindOf(known), masses };
   }
 
   /** What is known of a question. */
@@ -318,6 +330,12 @@ export function hashesOf(address: Uint8Array): Hashes {
   const state = beginAddress(0, address.length === 4 ? 4 : 16);
   for (const byte of address) advance(state, byte);
   return state;
+}
+
+/** Values without the one that is nearest to a number. */
+function withoutNearest(values: readonly number[], to: number): number[] {
+  const distances = values.map((value) => Math.abs(value - to));
+  return values.filter((_, i) => i !== distances.indexOf(Math.min(...distances)));
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

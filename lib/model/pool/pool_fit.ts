@@ -14,15 +14,30 @@ import { allKinds, EVEN, isOfPair, type Kind, NUM_COMPONENTS, NUM_KINDS } from "
 /** What the weights of the larger group are worth. */
 const PRIOR_CASES = 12;
 const NUM_ITERATIONS = 200;
-/** The model's weight before any measurement, and that of the even component. */
+/** The model's weight before any measurement, and that of the even component always. */
 const MODEL_SHARE = 0.8;
-const EVEN_SHARE = 0.002;
+const EVEN_SHARE = 0.001;
 
 /** A measurement as the pool is fitted to it. */
 export interface PoolCase {
   readonly kind: Kind;
-  /** P(the measured code | a reply) of each component. */
-  readonly masses: Float64Array;
+  /** For each of {@link RESOLUTIONS} P(a code of the measured one's run | a reply) of each component. */
+  readonly masses: readonly Float64Array[];
+}
+
+/**
+ * Lengths of runs of codes. The logarithmic score of codes alone would choose what is sharp rather than near; the sum of the
+ * scores of codes and of runs is proper too (Gneiting, Raftery, JASA 102, 2007).
+ */
+const RESOLUTIONS = [1, 32, 256];
+
+/** The runs that a code is in: indexes of the first code and of the one after the last. @param index Its own. */
+export function runsOfCode(index: number): (readonly [first: number, end: number])[] {
+  return RESOLUTIONS.map((length) => {
+    // Below 2.048 ms code 0 is missing.
+    const first = Math.floor((index + 1) / length) * length - 1;
+    return [Math.max(0, first), first + length];
+  });
 }
 
 /** Weights of one group of cases. @param prior (components): its weights before any case, which add to 1. */
@@ -40,8 +55,9 @@ export function fitWeights(
       if (total === 0) continue;
       for (let k = 0; k < masses.length; k++) counts[k] += weights[k] * masses[k] / total;
     }
+    counts[EVEN] = 0;
     const sum = counts.reduce((a, b) => a + b, 0);
-    weights = counts.map((count) => count / sum);
+    weights = counts.map((count, k) => k === EVEN ? prior[EVEN] : count / sum * (1 - prior[EVEN]));
   }
   return weights;
 }
@@ -70,6 +86,7 @@ function firstWeights(hasPair: boolean): Float64Array {
 
 /** The weights of all kinds, (kinds, components). */
 export function fitPool(cases: readonly PoolCase[]): Float64Array {
+  const scoresOf = (chosen: readonly PoolCase[]) => chosen.flatMap(({ masses }) => masses);
   const fitted = new Map<string, Float64Array>();
   const all = new Float64Array(NUM_KINDS * NUM_COMPONENTS);
   for (const { number, groups } of allKinds()) {
@@ -77,10 +94,10 @@ export function fitPool(cases: readonly PoolCase[]): Float64Array {
     for (const [level, group] of groups.entries()) {
       const prior = weights;
       weights = getOrMake(fitted, group, () =>
-        fitWeights(cases.filter(({ kind }) => kind.groups[level] === group).map(({ masses }) => masses), prior));
+        fitWeights(scoresOf(cases.filter(({ kind }) => kind.groups[level] === group)), prior));
     }
-    const own = cases.filter(({ kind }) => kind.number === number).map(({ masses }) => masses);
-    all.set(fitWeights(own, weights), number * NUM_COMPONENTS);
+    const own = cases.filter(({ kind }) => kind.number === number);
+    all.set(fitWeights(scoresOf(own), weights), number * NUM_COMPONENTS);
   }
   return all;
 }

@@ -37,28 +37,26 @@ export interface KnownOfQuestion {
 /** RTTs of a pair that count. */
 export const MAX_PAIR_RTTS = 24;
 
-/** The weights of the pair's RTTs by their rank in time, the nearest first: they add to 1. */
-const RECENCIES: readonly ((count: number) => number[])[] = [
-  (count) => shares(count, (rank) => rank === 0 ? 1 : 0),
-  (count) => shares(count, (rank) => 0.6 ** rank),
-  (count) => shares(count, () => 1),
-];
-/** Of how many nearest RTTs the median is the centre of wide kernels, for each recency. */
-const MEDIAN_OF = [1, 5, MAX_PAIR_RTTS];
-const PAIR_WIDTHS = [-12, -10, -8, -6].map((exponent) => 2 ** exponent);
-const WIDE_PAIR_WIDTHS = [-4, -2].map((exponent) => 2 ** exponent);
+/** Weights of the pair's RTTs by their rank in time, the nearest first: kernels around each RTT. */
+const RECENCIES: readonly ((rank: number) => number)[] = [(rank) => 0.75 ** rank, () => 1];
+const WIDTHS = [-10, -8, -6].map((exponent) => 2 ** exponent);
+/** Of how many of the nearest RTTs the median is taken: kernels around it. */
+const MEDIANS = [1, 5, MAX_PAIR_RTTS];
+const MEDIAN_WIDTHS = [-12, -10, -8, -6, -4, -2].map((exponent) => 2 ** exponent);
 /** Widths of an estimate by its error, of which the median of |ln(estimate / RTT)| is ln 2 times the width. */
 const ERROR_FACTORS = [0.25, 1, 4].map((factor) => factor / Math.LN2);
 const LEAST_WIDTH = 2 ** -9;
 const GREATEST_WIDTH = 1;
 const USUAL_WIDTH = 2 ** -3.5;
+const BROAD_WIDTH = 2 ** -1;
 
 /** The first component of each part; 0 is the model, the last is even over all codes. */
 const PAIR = 1;
-const ESTIMATE = PAIR + RECENCIES.length * (PAIR_WIDTHS.length + WIDE_PAIR_WIDTHS.length);
+const PAIR_MEDIAN = PAIR + RECENCIES.length * WIDTHS.length;
+const ESTIMATE = PAIR_MEDIAN + MEDIANS.length * MEDIAN_WIDTHS.length;
 const SOURCE = ESTIMATE + ERROR_FACTORS.length;
 /** The component of even mass. */
-export const EVEN: number = SOURCE + 4;
+export const EVEN: number = SOURCE + 5;
 /** The number of components, that of the model included. */
 export const NUM_COMPONENTS: number = EVEN + 1;
 
@@ -78,27 +76,22 @@ export function kernelsOf(known: KnownOfQuestion, weights: ArrayLike<number>): K
   const add = (log: number, width: number, mass: number) => {
     if (mass > 0) kernels.push({ log, width, mass });
   };
-  let component = PAIR;
   const logs = ofPair.map(({ log }) => log);
   if (logs.length > 0) {
-    const numWidths = PAIR_WIDTHS.length + WIDE_PAIR_WIDTHS.length;
-    const recencies = RECENCIES.map((recency) => recency(logs.length));
-    PAIR_WIDTHS.forEach((width, w) => {
-      logs.forEach((log, i) => {
-        let mass = 0;
-        for (let r = 0; r < recencies.length; r++) {
-          mass += weights[PAIR + r * numWidths + w] * recencies[r][i];
-        }
-        add(log, width, mass);
-      });
-    });
-    MEDIAN_OF.forEach((count, r) => {
+    const recencies = RECENCIES.map((recency) => shares(logs.length, recency));
+    WIDTHS.forEach((width, w) =>
+      logs.forEach((log, i) =>
+        add(log, width, recencies.reduce((sum, of, r) => sum + of[i] * weights[PAIR + r * WIDTHS.length + w], 0))
+      )
+    );
+    MEDIANS.forEach((count, m) => {
       const centre = medianOf(logs.slice(0, count));
-      WIDE_PAIR_WIDTHS.forEach((width, w) =>
-        add(centre, width, weights[PAIR + r * numWidths + PAIR_WIDTHS.length + w]));
+      MEDIAN_WIDTHS.forEach((width, w) =>
+        add(centre, width, weights[PAIR_MEDIAN + m * MEDIAN_WIDTHS.length + w])
+      );
     });
   }
-  component = ESTIMATE;
+  let component = ESTIMATE;
   const spread = (values: readonly number[], width: number) => {
     const used = values.length > 0 ? values : ofAll;
     for (const log of used) add(log, width, weights[component] / used.length);
@@ -111,6 +104,7 @@ export function kernelsOf(known: KnownOfQuestion, weights: ArrayLike<number>): K
   for (const values of [known.ofSource, known.ofDestination, known.inContext, ofAll]) {
     spread(values, USUAL_WIDTH);
   }
+  spread(ofAll, BROAD_WIDTH);
   return kernels;
 }
 
