@@ -6,9 +6,7 @@
 import { join, relative } from "@std/path";
 import { ADAPT_DEFAULTS, type AdaptOptions } from "../lib/query/adapt/adapt.ts";
 import { AdaptedCheckpoint } from "../lib/query/files/adapted_checkpoint.ts";
-import { MAX_STEP_MEASUREMENTS } from "../lib/query/adapt/fit.ts";
 import { usesAddress } from "../lib/query/adapt/free_rows.ts";
-import { flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/base/text.ts";
 import {
   defineStage,
@@ -37,116 +35,56 @@ import {
 import { checkpointFiles } from "../lib/train/checkpoint_files.ts";
 import { followLines } from "./adapt_follow.ts";
 import { adaptProgress, countsOf, describeCounts, noteAdaptation, noteEstimate } from "./adapt_text.ts";
-import { checkInputs, verifyFlag } from "./input_check.ts";
+import { checkInputs } from "./input_check.ts";
 import { addressOf } from "./query_options.ts";
+import { STAGES } from "./stages.ts";
 
 /** The stage `adapt`. */
-export const adaptStage: Stage = defineStage({
-  name: "adapt",
-  purpose:
-    "fits the embeddings and coordinates of addresses that a model does not know to a few measurements. Answers about other " +
-    "addresses, including neighbours in the same network, stay bit-identical. If an address is adapted again, only the new measurements determine its coordinates.",
-  example: "--checkpoint runs/demo/train --input data/new.parquet --output runs/adapted",
-  flags: {
-    checkpoint: flag.requiredText("a run directory, one of its checkpoints or an adapted one", {
-      placeholder: "DIR",
-    }),
-    input: flag.texts(
-      "measurements: Parquet, or JSON lines with src, dst, rtt (ms or null) and perhaps time, or of RIPE Atlas " +
-        "ping results (required without --follow)",
-      { placeholder: "P" },
+export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage): Promise<StageResult> => {
+  const { input, output, follow, merge, checkpoint: path } = options;
+  if (follow === (input.length > 0)) {
+    throw new UsageError(
+      follow
+        ? "Cannot use --input with --follow: it reads standard input; leave one out"
+        : "Cannot run: --input P is missing; add it, or --follow",
+    );
+  }
+  if (follow && merge) throw new UsageError("Cannot use --merge with --follow: leave one out");
+  const addresses = addressesOf(options.addresses);
+  refuseOverlap(output, [checkpointDirectory(path), ...input]);
+  await checkInputs(input, { verify: options.verify }, stage);
+  const hasBegun = follow && !options.overwrite && isAdapted(output);
+  const model = new AdaptedCheckpoint(loadCheckpoint(hasBegun ? output : path, { onNote: stage.log }));
+  const { steps, learningRate, maxDrift, maxMeasurements, overwrite } = options;
+  const fit = { steps, learningRate, maxDrift, ...(addresses ? { addresses } : {}) };
+  const start = {
+    stage: "adapt",
+    inputs: [...(follow ? [] : listMeasurementFiles(input)), modelFileOf(path)].map((file) =>
+      fingerprint(file)
     ),
-    output: flag.requiredText("the folder of the adapted checkpoint", { placeholder: "DIR" }),
-    addresses: flag.optionalText(
-      "fit only these addresses (default: all that were not in the training data)",
-      { placeholder: "A,B,…" },
-    ),
-    steps: flag.integer(
-      `steps; each uses some ${MAX_STEP_MEASUREMENTS} of the measurements in turn, or all if there are fewer`,
-      {
-        default: ADAPT_DEFAULTS.steps,
-        min: 1,
-        max: 10_000,
-      },
-    ),
-    learningRate: flag.number("learning rate at the start", {
-      default: ADAPT_DEFAULTS.learningRate,
-      min: 1e-6,
-      max: 10,
-    }),
-    maxDrift: flag.number("largest distance that the embedding of a known address may move", {
-      default: ADAPT_DEFAULTS.maxDrift,
-      min: 0,
-      max: 1e6,
-    }),
-    maxMeasurements: flag.integer("fit at most this many measurements, the newest", {
-      default: 10_000,
-      min: 1,
-      max: 1_000_000,
-    }),
-    merge: flag.boolean(
-      "write a whole checkpoint, which does not need its base, instead of the changed embeddings",
-    ),
-    follow: flag.boolean(
-      "read JSON lines from standard input as they arrive, and publish the checkpoint after each group of them",
-    ),
-    everyLines: flag.integer("with --follow: publish after this many measurements", { default: 100, min: 1 }),
-    everySeconds: flag.number("with --follow: or this many seconds after the first new one", {
-      default: 10,
-      min: 0.1,
-      max: 86_400,
-    }),
-    verify: verifyFlag,
-    overwrite: flag.boolean(
-      "replace what this stage wrote to the output folder with other inputs or options",
-    ),
-  },
-  async run(options, stage): Promise<StageResult> {
-    const { input, output, follow, merge, checkpoint: path } = options;
-    if (follow === (input.length > 0)) {
-      throw new UsageError(
-        follow
-          ? "Cannot use --input with --follow: it reads standard input; leave one out"
-          : "Cannot run: --input P is missing; add it, or --follow",
-      );
-    }
-    if (follow && merge) throw new UsageError("Cannot use --merge with --follow: leave one out");
-    const addresses = addressesOf(options.addresses);
-    refuseOverlap(output, [checkpointDirectory(path), ...input]);
-    await checkInputs(input, { verify: options.verify }, stage);
-    const hasBegun = follow && !options.overwrite && isAdapted(output);
-    const model = new AdaptedCheckpoint(loadCheckpoint(hasBegun ? output : path, { onNote: stage.log }));
-    const { steps, learningRate, maxDrift, maxMeasurements, overwrite } = options;
-    const fit = { steps, learningRate, maxDrift, ...(addresses ? { addresses } : {}) };
-    const start = {
+    options: { ...model.base, ...fit, maxMeasurements, merge, follow },
+    overwrite,
+  };
+  using staged = StagedOutput.openFolder(output, start);
+  if (follow) return await followLines(model, { ...options, fit }, { staged, stage });
+  const begunMs = performance.now();
+  const wasComplete = staged.isComplete;
+  if (!wasComplete) await make(model, { ...options, fit }, { staged, stage });
+  const seconds = wasComplete ? 0 : (performance.now() - begunMs) / 1000;
+  const { counts, outputs } = staged.manifest;
+  return {
+    text: wasComplete
+      ? `${output} is already complete, from the same inputs and options`
+      : `Wrote ${output} in ${formatSeconds(seconds)}: ${describeCounts(counts)}`,
+    json: {
       stage: "adapt",
-      inputs: [...(follow ? [] : listMeasurementFiles(input)), modelFileOf(path)].map((file) =>
-        fingerprint(file)
-      ),
-      options: { ...model.base, ...fit, maxMeasurements, merge, follow },
-      overwrite,
-    };
-    using staged = StagedOutput.openFolder(output, start);
-    if (follow) return await followLines(model, { ...options, fit }, { staged, stage });
-    const begunMs = performance.now();
-    const wasComplete = staged.isComplete;
-    if (!wasComplete) await make(model, { ...options, fit }, { staged, stage });
-    const seconds = wasComplete ? 0 : (performance.now() - begunMs) / 1000;
-    const { counts, outputs } = staged.manifest;
-    return {
-      text: wasComplete
-        ? `${output} is already complete, from the same inputs and options`
-        : `Wrote ${output} in ${formatSeconds(seconds)}: ${describeCounts(counts)}`,
-      json: {
-        stage: "adapt",
-        ...counts,
-        base: model.base.base,
-        seconds,
-        doneAlready: wasComplete,
-        outputs: outputs.map(({ path }) => join(output, path)),
-      },
-    };
-  },
+      ...counts,
+      base: model.base.base,
+      seconds,
+      doneAlready: wasComplete,
+      outputs: outputs.map(({ path }) => join(output, path)),
+    },
+  };
 });
 
 /** Fits and publishes. */

@@ -6,45 +6,38 @@
 import { fromFileUrl } from "@std/path";
 import { runChild } from "../lib/cli/bench/child_process.ts";
 import { UsageError } from "../lib/base/errors.ts";
-import type { Stage, StageContext } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type Stage, type StageContext } from "../lib/cli/stage.ts";
 import { type LoaderPassOptions, passLoader } from "../lib/cli/bench/loader_pass.ts";
 import { measureUsage } from "../lib/cli/bench/usage.ts";
+import { STAGES } from "./stages.ts";
 
 /** The stages that can run in this way. */
-const STAGES: Record<string, () => Promise<Stage>> = {
+const MEASURED: Record<string, () => Promise<Stage>> = {
   "synth": async () => (await import("./synth.ts")).synthStage,
   "import": async () => (await import("./import.ts")).importStage,
   "shard": async () => (await import("./shard.ts")).shardStage,
   "probe-rows": async () => (await import("./probe_rows.ts")).probeRowsStage,
 };
 
-const HELP =
-  "bench child STAGE [options] or bench child loader JSON: one part of the other benches, which start it.";
-
 /** The stage `bench child`. */
-export const childStage: Stage = {
-  name: "bench child",
-  purpose: "one part of the others, in a separate process (for their use)",
-  help: () => HELP,
-  check: () => {},
-  async run([name, ...rest], within) {
-    if (name === "--help") return { help: HELP };
-    const { result, usage } = await measureUsage(() => runPiece(name, rest, within));
+export const childStage = defineStage(
+  STAGES.bench.kinds.child,
+  async (_options, context, [name, ...rest]) => {
+    const { result, usage } = await measureUsage(() => runPiece(name, rest, context));
     // Always one line, because a program reads it.
     const json = { usage, result };
     return { text: JSON.stringify(json), json };
   },
-};
+);
 
-async function runPiece(name: string, args: string[], within?: Partial<StageContext>): Promise<unknown> {
+async function runPiece(name: string, args: string[], context: StageContext): Promise<unknown> {
   if (name === "loader") return await passLoader(JSON.parse(args[0]) as LoaderPassOptions);
-  if (!Object.hasOwn(STAGES, name)) {
+  if (!Object.hasOwn(MEASURED, name)) {
     throw new UsageError(
-      `Cannot run bench child ${name}: expected loader or one of ${Object.keys(STAGES).join(", ")}`,
+      `Cannot run bench child ${name}: expected loader or one of ${Object.keys(MEASURED).join(", ")}`,
     );
   }
-  const outcome = await (await STAGES[name]()).run(args, within);
-  return "json" in outcome ? outcome.json : outcome;
+  return (await (await MEASURED[name]()).run(args, context)).json;
 }
 
 /**
@@ -62,3 +55,5 @@ export async function runProgram(
   // The kernel's peak memory can only be read with all permissions.
   return await runChild(["run", "--no-prompt", "--allow-all", main, ...args], options);
 }
+
+if (import.meta.main) serveStage(childStage);

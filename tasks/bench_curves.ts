@@ -12,8 +12,7 @@ import {
   pointsOf,
   timesOf,
 } from "../lib/cli/bench/curves.ts";
-import { configFlags, flag } from "../lib/cli/flags.ts";
-import { defineStage, type Stage } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
 import { exists } from "../lib/io/files/inputs.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
@@ -23,6 +22,7 @@ import { dataFingerprint } from "../lib/train/run_data.ts";
 import { readMetrics } from "../lib/train/metrics.ts";
 import { VERSION } from "../lib/base/version.ts";
 import { runProgram } from "./bench_child.ts";
+import { STAGES } from "./stages.ts";
 
 /** The number of times in the table. */
 const NUM_TIMES = 5;
@@ -38,80 +38,55 @@ interface Variant {
 }
 
 /** The stage `bench curves`. */
-export const curvesBench: Stage = defineStage({
-  name: "bench curves",
-  purpose:
-    "validation curves of configurations over seconds of training, each trained in turns with several seeds",
-  example:
-    "--data data/rows --output runs/curves --vary train.dtype=f32 train.dtype=f16 --max-time 3m --until 2",
-  flags: {
-    data: flag.requiredText("folder of probe rows with train and val", { placeholder: "DIR" }),
-    output: flag.requiredText(
-      `folder of ${JSON_NAME} and ${PAGE_NAME}; an unfinished comparison there is continued`,
-      {
-        placeholder: "DIR",
-      },
-    ),
-    config: flag.texts("presets of configs/ or JSON files (default demo)", { placeholder: "NAME|FILE" }),
-    vary: flag.texts("trains every configuration with each of these; several keys with spaces between", {
-      placeholder: "KEY=VALUE",
-    }),
-    set: configFlags.set,
-    seeds: flag.integer("runs of each, with seeds from --seed on", { default: 3, min: 1, max: 100 }),
-    maxTime: flag.optionalText("ends each run after this long, such as 90s, 30m, 1h30m", {
-      placeholder: "TIME",
-    }),
-    until: flag.optionalNumber("also measures the seconds until this validation loss, nats per token"),
-    overwrite: flag.boolean("replace what another comparison wrote to the output folder"),
-  },
-  async run(options, context) {
-    const variants = variantsOf(options);
-    using rows = await openProbeRows(options.data, "train");
-    const { data: dataDir, seed, seeds, maxTime, until } = options;
-    using output = StagedOutput.openFolder(options.output, {
-      stage: "bench curves",
-      inputs: rows.files,
-      options: {
-        variants,
-        seed,
-        seeds,
-        maxTime: maxTime ?? null,
-        until: until ?? null,
-        data: await dataFingerprint(dataDir),
-      },
-      overwrite: options.overwrite,
-    });
-    const jsonPath = join(output.isComplete ? options.output : output.folder, JSON_NAME);
-    if (!output.isComplete) {
-      const runs: CurveRun[] = [];
-      using progress = context.progress("training", { total: seeds * variants.length, unit: "runs" });
-      for (let i = 0; i < seeds; i++) {
-        // Every second seed has the reverse order, so that a machine that becomes slower favours no configuration.
-        for (const variant of i % 2 === 0 ? variants : variants.toReversed()) {
-          progress.update(runs.length, `${variant.label}, seed ${seed + i}`);
-          runs.push(
-            await trainOne(variant, { ...options, seed: seed + i }, { output, signal: context.signal }),
-          );
-        }
+export const curvesBench: Stage = defineStage(STAGES.bench.kinds.curves, async (options, context) => {
+  const variants = variantsOf(options);
+  using rows = await openProbeRows(options.data, "train");
+  const { data: dataDir, seed, seeds, maxTime, until } = options;
+  using output = StagedOutput.openFolder(options.output, {
+    stage: "bench curves",
+    inputs: rows.files,
+    options: {
+      variants,
+      seed,
+      seeds,
+      maxTime: maxTime ?? null,
+      until: until ?? null,
+      data: await dataFingerprint(dataDir),
+    },
+    overwrite: options.overwrite,
+  });
+  const jsonPath = join(output.isComplete ? options.output : output.folder, JSON_NAME);
+  if (!output.isComplete) {
+    const runs: CurveRun[] = [];
+    using progress = context.progress("training", { total: seeds * variants.length, unit: "runs" });
+    for (let i = 0; i < seeds; i++) {
+      // Every second seed has the reverse order, so that a machine that becomes slower favours no configuration.
+      for (const variant of i % 2 === 0 ? variants : variants.toReversed()) {
+        progress.update(runs.length, `${variant.label}, seed ${seed + i}`);
+        runs.push(
+          await trainOne(variant, { ...options, seed: seed + i }, { output, signal: context.signal }),
+        );
       }
-      runs.sort((a, b) => labelAt(variants, a) - labelAt(variants, b) || a.seed - b.seed);
-      const times = timesOf(runs, NUM_TIMES);
-      const curves = curvesOf(runs, { times, until });
-      writeJsonAtomic(jsonPath, { stage: "bench curves", version: VERSION, times, curves, runs });
-      writeFileAtomic(join(output.folder, PAGE_NAME), await pageOfCurves(runs, { curves, times }));
-      for (const name of [JSON_NAME, PAGE_NAME]) await output.record(name);
-      output.publish();
     }
-    const json = JSON.parse(Deno.readTextFileSync(join(options.output, JSON_NAME)));
-    const path = join(options.output, PAGE_NAME);
-    return { text: `${describeCurves(json.curves, json.times)}\n\nThe curves are in ${path}.`, json };
-  },
+    runs.sort((a, b) => labelAt(variants, a) - labelAt(variants, b) || a.seed - b.seed);
+    const times = timesOf(runs, NUM_TIMES);
+    const curves = curvesOf(runs, { times, until });
+    writeJsonAtomic(jsonPath, { stage: "bench curves", version: VERSION, times, curves, runs });
+    writeFileAtomic(join(output.folder, PAGE_NAME), await pageOfCurves(runs, { curves, times }));
+    for (const name of [JSON_NAME, PAGE_NAME]) await output.record(name);
+    output.publish();
+  }
+  const json = JSON.parse(Deno.readTextFileSync(join(options.output, JSON_NAME)));
+  const path = join(options.output, PAGE_NAME);
+  return { text: `${describeCurves(json.curves, json.times)}\n\nThe curves are in ${path}.`, json };
 });
 
 function variantsOf(
   { config, vary, set }: { config: string[]; vary: string[]; set: string[] },
 ): Variant[] {
-  return (config.length > 0 ? config : [configFlags.config.defaultValue ?? ""]).flatMap((name) =>
+  return (config.length > 0 ? config : [STAGES.bench.kinds.train.options.config.default ?? ""]).flatMap((
+    name,
+  ) =>
     (vary.length > 0 ? vary : [""]).map((text) => {
       const settings = [...set, ...text.split(/\s+/).filter((part) => part !== "")];
       const { tokensPerStep } = deriveConfig(loadConfig(name, settings));
@@ -142,3 +117,5 @@ async function trainOne(
   }
   return JSON.parse(Deno.readTextFileSync(donePath)) as CurveRun;
 }
+
+if (import.meta.main) serveStage(curvesBench);

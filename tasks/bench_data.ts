@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { OptionsOf } from "../lib/cli/command.ts";
 import { join } from "@std/path";
 import { DataBench, type StageRunner } from "../lib/cli/bench/data_stages.ts";
 import type { LoaderPass, LoaderPassOptions } from "../lib/cli/bench/loader_pass.ts";
@@ -15,11 +16,17 @@ import {
   type Throughput,
   throughputOf,
 } from "../lib/cli/bench/throughput.ts";
-import { commonFlags, dataFlags, flag, type Values } from "../lib/cli/flags.ts";
-import { defineStage, type Stage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
+import {
+  defineStage,
+  serveStage,
+  type Stage,
+  type StageContext,
+  type StageResult,
+} from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { VERSION } from "../lib/base/version.ts";
 import { runProgram } from "./bench_child.ts";
+import { STAGES } from "./stages.ts";
 
 const MIN_ROWS = 1000;
 const MAX_ROWS = 2 ** 40;
@@ -27,42 +34,14 @@ const MAX_LOADER_WORKERS = 64;
 /** The share of the rows to import: results as text are large and take longer to make than to import. */
 const IMPORT_SHARE = 0.1;
 
-const sharedFlags = {
-  probes: flag.integer("sources", { default: 500, min: 2, max: 100_000 }),
-  destinations: flag.integer("destinations", { default: 200, min: 2, max: 100_000 }),
-  folder: flag.optionalText(
-    "parent folder of the temporary files, some 150 bytes per row, removed at the end",
-    {
-      placeholder: "DIR",
-    },
-  ),
-  duckdb: flag.choice(["auto", "off"], "whether DuckDB runs for comparison, if it is available", {
-    default: "auto",
-  }),
-  memoryLimitGb: dataFlags.memoryLimitGb,
-  compare: flag.optionalText("an earlier --json output; adds the ratios to it", { placeholder: "FILE" }),
-};
-type SharedOptions = Values<typeof sharedFlags> & Values<typeof commonFlags>;
+type PreprocessOptions = OptionsOf<typeof STAGES.bench.kinds.preprocess>;
+type LoaderOptions = OptionsOf<typeof STAGES.bench.kinds.loader>;
+type SharedOptions = Omit<Pick<LoaderOptions, keyof LoaderOptions & keyof PreprocessOptions>, "rows">;
 
 /** The stage `bench preprocess`. */
-export const preprocessBench: Stage = defineStage({
-  name: "bench preprocess",
-  purpose:
-    "the speed and memory of synth, import, shard and probe-rows at several sizes, beside DuckDB's sort and group",
-  example: "--rows 1_000_000,10_000_000,100_000_000",
-  flags: {
-    rows: flag.text("measurements to make and pass over, one number or several", {
-      default: "1_000_000,10_000_000",
-      placeholder: "N,N",
-    }),
-    ...sharedFlags,
-    importRows: flag.optionalInteger(
-      "largest number of results to import (default: a tenth of the rows); a result has some 500 bytes",
-      { min: 1 },
-    ),
-    repeats: flag.integer("runs of each stage; the median is reported", { default: 1, min: 1, max: 100 }),
-  },
-  async run(options, context): Promise<StageResult> {
+export const preprocessBench: Stage = defineStage(
+  STAGES.bench.kinds.preprocess,
+  async (options, context): Promise<StageResult> => {
     const range = { min: MIN_ROWS, max: MAX_ROWS, example: "1_000_000,10_000_000" };
     const rows = parseNumbers("rows", options.rows, range).sort((a, b) => a - b);
     const benches: DataBench[] = [];
@@ -78,30 +57,12 @@ export const preprocessBench: Stage = defineStage({
     }
     return describe("bench preprocess", { ...options, rows }, benches);
   },
-});
+);
 
 /** The stage `bench loader`. */
-export const loaderBench: Stage = defineStage({
-  name: "bench loader",
-  purpose:
-    "the speed, padding and memory of the loader by worker threads and sizes of rows, beside DuckDB's grouping",
-  example: "--rows 1_000_000 --sequence-length 1024",
-  flags: {
-    rows: flag.integer("measurements to make and pass over", {
-      default: 1_000_000,
-      min: MIN_ROWS,
-      max: MAX_ROWS,
-    }),
-    ...sharedFlags,
-    sequenceLength: flag.integer("tokens of a sequence", { default: 1024, min: 47, max: 65_535 }),
-    batchSize: flag.integer("sequences of a batch", { default: 32, min: 1, max: 65_536 }),
-    loaderWorkers: flag.text("threads of the loader, one number or several; 0 for none", {
-      default: "0,1,2,4",
-      placeholder: "N,N",
-    }),
-    seconds: flag.number("seconds to load after the first epoch", { default: 1, min: 0.1, max: 3600 }),
-  },
-  async run(options, context): Promise<StageResult> {
+export const loaderBench: Stage = defineStage(
+  STAGES.bench.kinds.loader,
+  async (options, context): Promise<StageResult> => {
     const { sequenceLength, batchSize, seconds, seed, rows } = options;
     const range = { min: 0, max: MAX_LOADER_WORKERS, example: "0,1,2,4" };
     const workerCounts = parseNumbers("loader-workers", options.loaderWorkers, range);
@@ -133,7 +94,7 @@ export const loaderBench: Stage = defineStage({
     });
     return describe("bench loader", options, benches, loaderRows);
   },
-});
+);
 
 function loaderRow(name: string, { usage, numTokens, numPaddingTokens }: LoaderPass): Throughput {
   const padding = numPaddingTokens / Math.max(1, numTokens);
@@ -216,3 +177,5 @@ function describe(
     },
   };
 }
+
+if (import.meta.main) serveStage(preprocessBench, loaderBench);

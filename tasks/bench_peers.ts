@@ -6,31 +6,21 @@
 import { PeerProcess, PEERS } from "../lib/cli/bench/peer_process.ts";
 import { comparableConfig, compareTraining, type TrainingComparison } from "../lib/cli/bench/peers.ts";
 import { formatTable } from "../lib/base/text.ts";
-import { configFlags, flag } from "../lib/cli/flags.ts";
 import { UserError } from "../lib/base/errors.ts";
-import { defineStage, type Stage } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { Gpu } from "../lib/tensor/device.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";
 import { loadConfig } from "../lib/train/run_config.ts";
 import { VERSION } from "../lib/base/version.ts";
+import { STAGES } from "./stages.ts";
 
 const STEP_NOTE =
   "A step: forward, backward, clipping and the preset's optimizers for one micro-batch; medians of steps in turns.";
 
 /** The stage `bench peers`. */
-export const peersBench: Stage = defineStage({
-  name: "bench peers",
-  purpose: "the speed of training compared with jax-js and, if python3 has torch, PyTorch, in turns",
-  example: "--config demo --seconds 60",
-  flags: {
-    ...configFlags,
-    seconds: flag.number("time to train in turns with each, in seconds", {
-      default: 60,
-      min: 0.1,
-      max: 3600,
-    }),
-  },
-  async run({ config: preset, set, seconds }, { log, signal }) {
+export const peersBench: Stage = defineStage(
+  STAGES.bench.kinds.peers,
+  async ({ config: preset, set, seconds }, { log, signal }) => {
     const config = comparableConfig(loadConfig(preset, set));
     using gpu = await Gpu.open();
     log(`adapter: ${gpu.info.name}`);
@@ -58,7 +48,7 @@ export const peersBench: Stage = defineStage({
     const json = { stage: "bench peers", version: VERSION, adapter: gpu.info, comparisons, missing };
     return { text, json };
   },
-});
+);
 
 function describe(comparisons: readonly TrainingComparison[]): string {
   const head = ["tokens/s, beside", "this program", "other", "ratio", "per core", "other", "ratio"];
@@ -75,3 +65,5 @@ const cellsOf = (ours: number, theirs: number) => [
   theirs.toPrecision(3),
   `${(ours / theirs).toFixed(2)} x`,
 ];
+
+if (import.meta.main) serveStage(peersBench);

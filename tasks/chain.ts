@@ -5,9 +5,9 @@
  * @module
  */
 import { join } from "@std/path";
-import { kebab } from "../lib/cli/flags.ts";
+import { kebab } from "../lib/cli/options.ts";
 import type { Stage, StageContext } from "../lib/cli/stage.ts";
-import { ConfigError, ensure, FormatError, UserError } from "../lib/base/errors.ts";
+import { ConfigError, FormatError, UserError } from "../lib/base/errors.ts";
 import { WORK } from "../lib/io/files/array_task.ts";
 import { writeJsonAtomic } from "../lib/io/files/atomic.ts";
 import { exists, readText } from "../lib/io/files/inputs.ts";
@@ -122,11 +122,10 @@ export async function step(
   args: string[],
 ): Promise<Record<string, unknown>> {
   context.log(`\n$ deno task ${stage.name} ${shorten(args)}`);
-  const result = await stage.run(args, context);
-  ensure("json" in result, `${stage.name} gave help instead of a result`);
-  context.log(result.text);
+  const { text, json } = await stage.run(args, context);
+  context.log(text);
   context.signal.throwIfAborted();
-  return result.json ?? {};
+  return json ?? {};
 }
 
 function shorten(args: string[]): string {

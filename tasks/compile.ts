@@ -4,7 +4,6 @@
  * @module
  */
 import { basename, fromFileUrl, join } from "@std/path";
-import { flag } from "../lib/cli/flags.ts";
 import { formatBytes, formatSeconds } from "../lib/base/text.ts";
 import {
   defineStage,
@@ -21,12 +20,12 @@ import { exists } from "../lib/io/files/inputs.ts";
 import { placeOfFile } from "../lib/io/files/output_place.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { VERSION } from "../lib/base/version.ts";
-import { moduleOf, STAGES } from "./stages.ts";
+import { STAGE_MODULES, STAGES } from "./stages.ts";
 
 const PROGRAM: Program = {
   root: fromFileUrl(new URL("../", import.meta.url)),
   main: "tasks/main.ts",
-  stages: Object.keys(STAGES).map((name) => `tasks/${basename(moduleOf(name).pathname)}`),
+  stages: STAGE_MODULES,
 };
 /** The output of `uname -sm` for builds of Deno. */
 const SYSTEMS: Record<string, string> = {
@@ -37,23 +36,9 @@ const SYSTEMS: Record<string, string> = {
 };
 
 /** The stage `compile`. */
-export const compileStage: Stage = defineStage({
-  name: "compile",
-  purpose:
-    "makes one executable file of the program, its packages and Deno, which runs without any of them installed",
-  example: "--output dist/ping-llm",
-  flags: {
-    output: flag.text("the file to write", { default: "dist/ping-llm", placeholder: "FILE" }),
-    form: flag.choice(
-      ["auto", "compiled", "launcher"],
-      "compiled: by deno compile, which fetches Deno's runtime stub;\n" +
-        "launcher: a file that unpacks itself once into a cache folder;\n" +
-        "auto: compiled, or a launcher if the stub is not available",
-      { default: "auto" },
-    ),
-    overwrite: flag.boolean("replace an output file that this stage made from other code or in another form"),
-  },
-  async run({ output, form, overwrite }, context): Promise<StageResult> {
+export const compileStage: Stage = defineStage(
+  STAGES.compile,
+  async ({ output, form, overwrite }, context): Promise<StageResult> => {
     if (Deno.build.standalone || !exists(join(PROGRAM.root, "deno.lock"))) {
       throw new UserError(
         "Cannot compile: this program is already the one file, expected a checkout; run deno task compile in one",
@@ -85,7 +70,7 @@ export const compileStage: Stage = defineStage({
       : `Wrote ${output} (${manifest.counts.form}, ${formatBytes(sizeBytes)}) in ${formatSeconds(seconds)}`;
     return { text, json };
   },
-});
+);
 
 /** Makes the file in the first requested form that is available. */
 async function make(

@@ -4,8 +4,8 @@
  *
  * @module
  */
+import type { OptionsOf } from "../lib/cli/command.ts";
 import { join } from "@std/path";
-import { type commonFlags, flag, type Values } from "../lib/cli/flags.ts";
 import { formatCount, formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { UserError } from "../lib/base/errors.ts";
@@ -21,14 +21,10 @@ import { importStage } from "./import.ts";
 import { probeRowsStage } from "./probe_rows.ts";
 import { rttStage } from "./query_rtt.ts";
 import { shardStage } from "./shard.ts";
-import { SERVED_AT } from "./stages.ts";
+import { DEMO_STEPS, STAGES } from "./stages.ts";
 import { synthStage } from "./synth.ts";
 
 const CONFIG = "demo";
-/** Steps on the synthetic Internet: as many as two cores make in the default time, so that every run reports the same. */
-const SYNTH_STEPS = 500;
-/** Steps on other data: the passes over the data and the time decide. */
-const MOST_STEPS = 1_000_000;
 /** Number of predicted measurements: enough to estimate the median error to some tenths of a millisecond. */
 const NUM_PREDICTED = 2000;
 
@@ -36,82 +32,64 @@ const NUM_PREDICTED = 2000;
 const SYNTH = ["--rows", "40000", "--probes", "40", "--destinations", "24", "--ipv6-share", "0.25"];
 const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
 
-const FLAGS = {
-  output: flag.text("folder of everything it writes", { default: "runs/demo", placeholder: "DIR" }),
-  input: flag.texts("RIPE Atlas results or measurements Parquet (default: a synthetic Internet)", {
-    placeholder: "P",
-  }),
-  steps: flag.optionalInteger(
-    `steps to train at most (default: ${SYNTH_STEPS}; with --input as many as its passes take)`,
-    { min: 1, max: MOST_STEPS },
-  ),
-  minutes: flag.number("training time at most, in minutes", { default: 3, min: 0.05, max: 100_000 }),
-  overwrite: flag.boolean("replace what an earlier demo with other options wrote"),
-};
-
 /** The `demo` stage. */
-export const demoStage = defineStage({
-  name: "demo",
-  purpose: "runs the whole chain, small, on a synthetic Internet or on --input, and reports what was learned",
-  example: "--input results/*.json.gz --output runs/mine",
-  flags: FLAGS,
-  async run(options, context) {
-    const startMs = performance.now();
-    const { output, seed } = options;
-    const inputs = listDemoInputs(options.input);
-    refuseOverlap(output, inputs);
-    using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "demo" });
-    const folder = { output, fileName: "demo.json", what: "a demo" };
-    const { input, minutes } = options;
-    const steps = options.steps ?? (input.length === 0 ? SYNTH_STEPS : MOST_STEPS);
-    const demo = openChain(folder, { input, minutes, steps, seed }, options.overwrite);
-    const replacing = demo.replaces ? ["--overwrite"] : [];
-    const measurements = await makeMeasurements(options, { inputs, replacing, context });
-    const rows = join(output, "rows");
-    const shards = join(output, "shards");
-    const seeded = ["--seed", String(seed)];
-    const splitting = ["--output", shards, "--split-by", "row", ...SHARDS, ...seeded, ...replacing];
-    await step(context, shardStage, ["--input", ...measurements, ...splitting]);
-    await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded, ...replacing]);
-    const run = join(output, "train");
-    const length = ["--set", `train.steps=${steps}`, "--max-time", `${60 * minutes}s`];
-    const training = ["--data", rows, "--run", run, "--config", CONFIG, ...length, ...seeded];
-    const trained = await trainStep(context, training, demo.replaces ?? false);
-    if (trained["tokensPerSecond"] !== null) {
-      demo.tokensPerSecond = trained["tokensPerSecond"] as number;
-      saveChain(folder, demo);
-    }
-    const evaluated = await step(context, evalStage, [
-      ...["--checkpoint", run, "--data", rows, "--output", join(output, "eval")],
-      ...["--max-measurements", String(NUM_PREDICTED), "--contexts", "20", ...seeded, ...replacing],
-    ]);
-    const pair = await pairOf(rows);
-    const asked = await step(context, rttStage, [
-      ...["--checkpoint", run, "--src", pair.src, "--dst", pair.dst],
-    ]);
-    const result = {
-      stage: "demo",
-      page: evaluated["page"],
-      evalLoss: trained["evalLoss"],
-      tokensPerSecond: demo.tokensPerSecond ?? null,
-      steps: trained["steps"],
-      evaluation: evaluated,
-      query: asked,
-      seconds: (performance.now() - startMs) / 1000,
-    };
-    const learned = options.input.length === 0 ? "a synthetic Internet" : options.input.join(" ");
-    const speed = demo.tokensPerSecond ? `, ${formatCount(Math.round(demo.tokensPerSecond))} tokens/s` : "";
-    const lines = [
-      `learned ${learned} in ${formatSeconds(result.seconds)} (${trained["steps"]} steps${speed})`,
-      `  report  ${result.page}`,
-      `  ask it  deno task serve --checkpoint ${run}`,
-      `          and open http://${SERVED_AT.host}:${SERVED_AT.port}/#ask?src=${pair.src}&dst=${pair.dst}`,
-    ];
-    return { text: lines.join("\n"), json: result };
-  },
+export const demoStage = defineStage(STAGES.demo, async (options, context) => {
+  const startMs = performance.now();
+  const { output, seed } = options;
+  const inputs = listDemoInputs(options.input);
+  refuseOverlap(output, inputs);
+  using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "demo" });
+  const folder = { output, fileName: "demo.json", what: "a demo" };
+  const { input, minutes } = options;
+  const steps = options.steps ?? (input.length === 0 ? DEMO_STEPS.synth : DEMO_STEPS.most);
+  const demo = openChain(folder, { input, minutes, steps, seed }, options.overwrite);
+  const replacing = demo.replaces ? ["--overwrite"] : [];
+  const measurements = await makeMeasurements(options, { inputs, replacing, context });
+  const rows = join(output, "rows");
+  const shards = join(output, "shards");
+  const seeded = ["--seed", String(seed)];
+  const splitting = ["--output", shards, "--split-by", "row", ...SHARDS, ...seeded, ...replacing];
+  await step(context, shardStage, ["--input", ...measurements, ...splitting]);
+  await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded, ...replacing]);
+  const run = join(output, "train");
+  const length = ["--set", `train.steps=${steps}`, "--max-time", `${60 * minutes}s`];
+  const training = ["--data", rows, "--run", run, "--config", CONFIG, ...length, ...seeded];
+  const trained = await trainStep(context, training, demo.replaces ?? false);
+  if (trained["tokensPerSecond"] !== null) {
+    demo.tokensPerSecond = trained["tokensPerSecond"] as number;
+    saveChain(folder, demo);
+  }
+  const evaluated = await step(context, evalStage, [
+    ...["--checkpoint", run, "--data", rows, "--output", join(output, "eval")],
+    ...["--max-measurements", String(NUM_PREDICTED), "--contexts", "20", ...seeded, ...replacing],
+  ]);
+  const pair = await pairOf(rows);
+  const asked = await step(context, rttStage, [
+    ...["--checkpoint", run, "--src", pair.src, "--dst", pair.dst],
+  ]);
+  const result = {
+    stage: "demo",
+    page: evaluated["page"],
+    evalLoss: trained["evalLoss"],
+    tokensPerSecond: demo.tokensPerSecond ?? null,
+    steps: trained["steps"],
+    evaluation: evaluated,
+    query: asked,
+    seconds: (performance.now() - startMs) / 1000,
+  };
+  const { host, port } = STAGES.serve.options;
+  const learned = options.input.length === 0 ? "a synthetic Internet" : options.input.join(" ");
+  const speed = demo.tokensPerSecond ? `, ${formatCount(Math.round(demo.tokensPerSecond))} tokens/s` : "";
+  const lines = [
+    `learned ${learned} in ${formatSeconds(result.seconds)} (${trained["steps"]} steps${speed})`,
+    `  report  ${result.page}`,
+    `  ask it  deno task serve --checkpoint ${run}`,
+    `          and open http://${host.default}:${port.default}/#ask?src=${pair.src}&dst=${pair.dst}`,
+  ];
+  return { text: lines.join("\n"), json: result };
 });
 
-type DemoOptions = Values<typeof FLAGS & typeof commonFlags>;
+type DemoOptions = OptionsOf<typeof STAGES.demo>;
 
 /** The files of `--input`, all Parquet or none. */
 function listDemoInputs(input: readonly string[]): string[] {

@@ -1,24 +1,61 @@
 /**
- * `eval`: how well a model predicts held-out measurements, compared with methods without a model.
+ * `eval`: how well a model predicts held-out measurements, compared with methods without a model; and the same for
+ * several splits of them (`--all-splits`).
  *
  * @module
  */
-import { flag, kebab, type Values } from "../lib/cli/flags.ts";
+import { join } from "@std/path";
+import type { OptionsOf } from "../lib/cli/command.ts";
+import { kebab, parseDurationS } from "../lib/cli/options.ts";
 import { didYouMean } from "../lib/base/text.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
-import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
-import { UsageError } from "../lib/base/errors.ts";
-import { requireAdaptable } from "../lib/eval/sections/adapt_section.ts";
+import {
+  defineStage,
+  serveStage,
+  type Stage,
+  type StageContext,
+  type StageResult,
+} from "../lib/cli/stage.ts";
+import { UsageError, UserError } from "../lib/base/errors.ts";
+import { ADAPTABLE_SPLITS, canAdapt, requireAdaptable } from "../lib/eval/sections/adapt_section.ts";
 import { standardBaselines } from "../lib/eval/baselines/standard.ts";
 import { EvalFolder } from "../lib/eval/eval_folder.ts";
-import { HISTORY_MODES, splitModeOf } from "../lib/eval/eval_rows.ts";
+import { splitModeOf } from "../lib/eval/eval_rows.ts";
 import { evaluate } from "../lib/eval/evaluate.ts";
 import { headlineLines } from "../lib/eval/page/headline.ts";
 import type { EvalReport } from "../lib/eval/report.ts";
 import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";
-import { DEFAULT_CONFIG, evaluateAllSplits, NO_ADAPT } from "./all_splits.ts";
-import { checkInputs, requireProbeRows, verifyFlag } from "./input_check.ts";
+import { checkInputs, requireProbeRows } from "./input_check.ts";
+import { STAGES } from "./stages.ts";
+import { type AllSplitsReport, type SplitCounts, splitResult } from "../lib/eval/all_splits.ts";
+import { allSplitsLines, allSplitsPage } from "../lib/eval/page/all_splits_page.ts";
+import {
+  type MeasurementSurvey,
+  parseSplits,
+  type PlannedSplit,
+  ratiosOf,
+  splitsFor,
+  surveyMeasurements,
+} from "../lib/eval/split_plan.ts";
+import { WORK } from "../lib/io/files/array_task.ts";
+import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
+import { fingerprint, listInputs, readText } from "../lib/io/files/inputs.ts";
+import { refuseOverlap } from "../lib/io/files/output_guard.ts";
+import { OutputLock } from "../lib/io/files/output_lock.ts";
+import { requireQueryable } from "../lib/query/ping_model.ts";
+import { readState } from "../lib/train/checkpoint_files.ts";
+import { loadConfig } from "../lib/train/run_config.ts";
+import { dataFingerprint } from "../lib/train/run_data.ts";
+import { type ChainFolder, openChain, saveChain, step, trainStep } from "./chain.ts";
+import { probeRowsStage } from "./probe_rows.ts";
+import { shardStage } from "./shard.ts";
 
+/** The word of `--adapt` for no adaptation. */
+const NO_ADAPT = "none";
+/** The default of `--adapt` if addresses are held out. */
+const DEFAULT_ADAPT = "0,2,8,24";
+/** Number of files of each split: few, since the next split reads all of them. */
+const SHARDS = ["--train-shards", "16", "--val-shards", "2", "--test-shards", "2"];
 /** Options that --all-splits sets itself. */
 const OF_ONE_SPLIT = ["data", "train", "split", "history"] as const;
 /** Options of the training. */
@@ -26,111 +63,50 @@ const OF_TRAINING = ["config", "set", "maxTime"] as const;
 /** More context than a model's sequence holds, and more measurements of an address than a fit needs. */
 const MAX_COUNT = 10_000;
 
-const FLAGS = {
-  checkpoint: flag.optionalText(
-    "a run directory or one of its checkpoints; optional with --all-splits",
-    { placeholder: "DIR" },
-  ),
-  data: flag.optionalText("folder of probe rows with the split to predict", { placeholder: "DIR" }),
-  output: flag.requiredText("folder to write", { placeholder: "DIR" }),
-  train: flag.optionalText(
-    "folder of the probe rows whose train split the model and the baselines learn from (default: --data)",
-    { placeholder: "DIR" },
-  ),
-  split: flag.choice(["test", "val"], "which split to predict", { default: "test" }),
-  history: flag.choice(
-    ["default", ...HISTORY_MODES],
-    "earlier measurements that are available as context: all, or only those of the training (default: train if split by pair, destination, node)",
-    { default: "default" },
-  ),
-  maxMeasurements: flag.integer("measurements to predict, drawn at random", { default: 2000, min: 1 }),
-  contexts: flag.text("numbers of context measurements", {
-    default: "0,1,2,5,10,20",
-    placeholder: "N,N,…",
-  }),
-  everyContext: flag.boolean("predict each measurement with each number instead of one of them in rotation"),
-  adapt: flag.optionalText(
-    "if addresses were held out (destination, node, probe): also adapt the model to K measurements of each new\n" +
-      "address and predict others; or none (default: none; with --all-splits 0,2,8,24)",
-    { placeholder: "K,K,…" },
-  ),
-  baselines: flag.text("methods to compare with: all, none, or names such as `pair last seen,Vivaldi`", {
-    default: "all",
-    placeholder: "NAMES",
-  }),
-  allSplits: flag.texts(
-    "instead of --data: measurements Parquet to split in several ways; trains one model and evaluates it on each split",
-    { placeholder: "PATH" },
-  ),
-  splits: flag.optionalText(
-    "what --all-splits holds out, in this order, in percent of the rows, sources, pairs, …\n" +
-      "(default: probe=10,destination=10,pair=10,time=10; in a mesh pair=70 and perhaps time=10)",
-    { placeholder: "MODE=X,…" },
-  ),
-  config: flag.optionalText(`preset or JSON file that --all-splits trains (default: ${DEFAULT_CONFIG})`, {
-    placeholder: "NAME|FILE",
-  }),
-  set: flag.texts("change one key of it; repeatable", { placeholder: "KEY=VALUE" }),
-  maxTime: flag.optionalText("train at most as many steps as fit in this time, such as 30m or 2h", {
-    placeholder: "TIME",
-  }),
-  verify: verifyFlag,
-  overwrite: flag.boolean(
-    "replace what this stage wrote to the output folder with other inputs or options",
-  ),
-};
-
 /** The stage `eval`. */
-export const evalStage: Stage = defineStage({
-  name: "eval",
-  purpose:
-    "predicts held-out measurements with a model and with baselines; writes report.json and report.html",
-  example: "--checkpoint runs/first --data data/rows --output runs/first/eval",
-  flags: FLAGS,
-  async run(options, context) {
-    const contexts = countsOf("--contexts", options.contexts);
-    const adapt = options.adapt === undefined || options.adapt === NO_ADAPT
-      ? undefined
-      : countsOf("--adapt", options.adapt);
-    const baselines = baselinesOf(options.baselines);
-    if (options.allSplits.length > 0) {
-      refuseOptions(options, OF_ONE_SPLIT, "with --all-splits, which makes its splits itself");
-      if (options.checkpoint !== undefined) refuseOptions(options, OF_TRAINING, "with --checkpoint");
-      return await evaluateAllSplits({ ...options, evaluation: evaluationOf(options) }, context, evalStage);
-    }
-    refuseOptions(options, ["splits", ...OF_TRAINING], "without --all-splits");
-    const dataDir = required(options.data, "--data");
-    requireProbeRows(dataDir, "evaluate on");
-    const evaluation = {
-      // Resolved here, because a run in progress may publish a newer checkpoint.
-      checkpoint: checkpointDirectory(required(options.checkpoint, "--checkpoint")),
-      dataDir,
-      trainDir: options.train,
-      split: options.split,
-      history: options.history === "default" ? undefined : options.history,
-      maxMeasurements: options.maxMeasurements,
-      contexts,
-      isEveryContext: options.everyContext,
-      baselines,
-      seed: options.seed,
-      adapt,
-    };
-    const checked = await checkInputs([dataDir, options.train ?? dataDir], options, context);
-    if (adapt) requireAdaptable(loadCheckpoint(evaluation.checkpoint).config, splitModeOf(dataDir));
-    using folder = EvalFolder.open(options.output, { ...evaluation, overwrite: options.overwrite });
-    let report = folder.earlier();
-    if (report) context.log(`${options.output} is complete: the same evaluation was made before`);
-    else {
-      using progress = new PhaseProgress(context, "done");
-      report = await evaluate({ ...evaluation, checked }, {
-        signal: context.signal,
-        onProgress: progress.update,
-      });
-      await folder.write(report);
-    }
-    const places = { report: folder.jsonPath, page: folder.htmlPath };
-    return { text: textOf(report, folder), json: { stage: "eval", ...places, ...report } };
-  },
+export const evalStage: Stage = defineStage(STAGES.eval, async (options, context) => {
+  const contexts = countsOf("--contexts", options.contexts);
+  const adapt = options.adapt === undefined || options.adapt === NO_ADAPT
+    ? undefined
+    : countsOf("--adapt", options.adapt);
+  const baselines = baselinesOf(options.baselines);
+  if (options.allSplits.length > 0) {
+    refuseOptions(options, OF_ONE_SPLIT, "with --all-splits, which makes its splits itself");
+    if (options.checkpoint !== undefined) refuseOptions(options, OF_TRAINING, "with --checkpoint");
+    return await evaluateAllSplits(options, context);
+  }
+  refuseOptions(options, ["splits", ...OF_TRAINING], "without --all-splits");
+  const dataDir = required(options.data, "--data");
+  requireProbeRows(dataDir, "evaluate on");
+  const evaluation = {
+    // Resolved here, because a run in progress may publish a newer checkpoint.
+    checkpoint: checkpointDirectory(required(options.checkpoint, "--checkpoint")),
+    dataDir,
+    trainDir: options.train,
+    split: options.split,
+    history: options.history === "default" ? undefined : options.history,
+    maxMeasurements: options.maxMeasurements,
+    contexts,
+    isEveryContext: options.everyContext,
+    baselines,
+    seed: options.seed,
+    adapt,
+  };
+  const checked = await checkInputs([dataDir, options.train ?? dataDir], options, context);
+  if (adapt) requireAdaptable(loadCheckpoint(evaluation.checkpoint).config, splitModeOf(dataDir));
+  using folder = EvalFolder.open(options.output, { ...evaluation, overwrite: options.overwrite });
+  let report = folder.earlier();
+  if (report) context.log(`${options.output} is complete: the same evaluation was made before`);
+  else {
+    using progress = new PhaseProgress(context, "done");
+    report = await evaluate({ ...evaluation, checked }, {
+      signal: context.signal,
+      onProgress: progress.update,
+    });
+    await folder.write(report);
+  }
+  const places = { report: folder.jsonPath, page: folder.htmlPath };
+  return { text: textOf(report, folder), json: { stage: "eval", ...places, ...report } };
 });
 
 /** @throws {UsageError} If an option was not given. */
@@ -139,12 +115,12 @@ function required(value: string | undefined, option: string): string {
   throw new UsageError(`Cannot run: ${option} DIR is missing; add it, or give --all-splits PATH`);
 }
 
-type EvalOptions = Values<typeof FLAGS>;
+type EvalOptions = OptionsOf<typeof STAGES.eval>;
 
 /** Refuses options that exclude each other. @param context The other options, as text. */
 function refuseOptions(options: EvalOptions, names: readonly (keyof EvalOptions)[], context: string): void {
   const isGiven = (name: keyof EvalOptions) =>
-    JSON.stringify(options[name]) !== JSON.stringify(FLAGS[name].defaultValue);
+    JSON.stringify(options[name]) !== JSON.stringify(STAGES.eval.options[name].default);
   const given = names.find(isGiven);
   if (given) throw new UsageError(`Cannot use --${kebab(given)} ${context}; leave it out`);
 }
@@ -192,6 +168,214 @@ function textOf(report: EvalReport, folder: EvalFolder): string {
     `  report  ${folder.htmlPath}`,
     `  data    ${folder.jsonPath}`,
   ].join("\n");
+}
+
+/** A split with its probe rows. */
+interface MadeSplit extends PlannedSplit {
+  rows: string;
+  counts: SplitCounts;
+}
+
+/** A chain in progress. */
+interface Chain {
+  options: EvalOptions;
+  context: StageContext;
+  folder: ChainFolder;
+  state: ReturnType<typeof openChain>;
+  /** Whether results with other options are replaced. */
+  isReplacing: boolean;
+  /** `--seed` and perhaps `--verify`, which every stage takes. */
+  common: string[];
+  /** The same with `--workers` and perhaps `--overwrite`, which all stages except training take. */
+  shared: string[];
+}
+
+/**
+ * `--all-splits`: makes nested splits, trains one model, evaluates it on each split and writes a page of all. Each step
+ * calls a stage like a user. Runs the chain, or the remaining part of it.
+ */
+async function evaluateAllSplits(options: EvalOptions, context: StageContext): Promise<StageResult> {
+  const { allSplits, output, maxTime, adapt } = options;
+  const given = options.splits === undefined ? undefined : parseSplits(options.splits);
+  const config = loadConfig(options.config, options.set);
+  if (maxTime !== undefined) parseDurationS(maxTime, "max-time");
+  const checkpoint = options.checkpoint === undefined ? undefined : checkpointDirectory(options.checkpoint);
+  const asked = checkpoint === undefined ? { directory: options.config, config } : loadCheckpoint(checkpoint);
+  requireQueryable(asked);
+  if (adapt !== undefined && adapt !== NO_ADAPT) requireAdaptable(asked.config);
+  const inputs = listInputs(allSplits, { extensions: [".parquet"], wanted: "measurements Parquet" });
+  refuseOverlap(output, inputs);
+  using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "eval" });
+  const chain = openChainOf(inputs, { ...options, checkpoint }, context);
+  const survey = await lookAt(inputs, context);
+  const made = await makeSplits(chain, given ?? splitsFor(survey), survey.groupBy);
+  const { rows } = made[made.length - 1];
+  let model = checkpoint;
+  if (model !== undefined) await requireTrainedOn(rows, model);
+  else model = await trainModel(chain, rows);
+  const adaptTo = adaptOf(chain, made, model);
+  const evaluated = made.filter(({ counts }) => counts.test > 0);
+  const details: EvalReport[] = [];
+  for (const split of evaluated) {
+    const place = join(output, folderOf(split));
+    const args = ["--checkpoint", model, "--data", split.rows, "--train", rows, "--output", place];
+    if (ADAPTABLE_SPLITS.includes(split.mode)) args.push("--adapt", adaptTo);
+    await step(context, evalStage, [...args, ...evaluationOf(options), ...chain.shared]);
+    details.push(JSON.parse(readText(join(place, "report.json"))));
+  }
+  return await writeReport(
+    chain,
+    reportOf({ made, details, groupBy: survey.groupBy, measurements: allSplits }),
+    details,
+  );
+}
+
+async function writeReport(
+  { options: { output }, folder, state }: Chain,
+  report: AllSplitsReport,
+  details: readonly EvalReport[],
+): Promise<StageResult> {
+  const jsonPath = join(output, "report.json");
+  const htmlPath = join(output, "report.html");
+  writeJsonAtomic(jsonPath, report);
+  writeFileAtomic(htmlPath, await allSplitsPage(report, details));
+  if (state.replaces) {
+    // Everything is replaced. From now on other options are refused again.
+    delete state.replaces;
+    saveChain(folder, state);
+  }
+  const { run, splits } = report;
+  const lines = [
+    `evaluated ${run.checkpoint}, step ${run.step}, on ${splits.map(({ mode }) => mode).join(", ")}`,
+    ...allSplitsLines(report, details).map((line) => `  ${line}`),
+    `  report  ${htmlPath}`,
+    `  data    ${jsonPath}`,
+  ];
+  return { text: lines.join("\n"), json: { stage: "eval", report: jsonPath, page: htmlPath, ...report } };
+}
+
+function openChainOf(inputs: readonly string[], options: EvalOptions, context: StageContext): Chain {
+  const { output, splits = null, config, set, maxTime = null, checkpoint = null, seed, workers } = options;
+  const folder = {
+    output,
+    fileName: "all-splits.json",
+    what: "an evaluation of all splits",
+    trainOptions: ["config", "set", "maxTime", "checkpoint"],
+  };
+  const files = inputs.map((path) => fingerprint(path));
+  const dependsOn = { inputs: files, splits, config, set, maxTime, checkpoint, seed };
+  const state = openChain(folder, dependsOn, options.overwrite);
+  const isReplacing = options.overwrite || (state.replaces ?? false);
+  const common = ["--seed", String(seed)];
+  if (options.verify) common.push("--verify");
+  const shared = [...common, "--workers", String(workers)];
+  if (isReplacing) shared.push("--overwrite");
+  return { options, context, folder, state, isReplacing, common, shared };
+}
+
+async function lookAt(inputs: readonly string[], context: StageContext): Promise<MeasurementSurvey> {
+  using progress = new PhaseProgress(context, "rows");
+  return await surveyMeasurements(inputs, { signal: context.signal, onProgress: progress.update });
+}
+
+/** Holds out one split after the other, each from the measurements that the previous one left. */
+async function makeSplits(
+  { options, context, shared }: Chain,
+  splits: readonly PlannedSplit[],
+  groupBy: string,
+): Promise<MadeSplit[]> {
+  const made: MadeSplit[] = [];
+  let input = options.allSplits;
+  for (const split of splits) {
+    const shards = join(options.output, "shards", split.mode);
+    const rows = join(options.output, "rows", split.mode);
+    const how = ["--split-by", split.mode, "--ratios", ratiosOf(split).join(","), ...SHARDS];
+    const alike = ["--group-by", groupBy, ...shared];
+    const sharded = await step(context, shardStage, [
+      "--output",
+      shards,
+      ...how,
+      ...alike,
+      "--input",
+      ...input,
+    ]);
+    const { train, val, test } = sharded["splits"] as Record<keyof SplitCounts, { rows: number }>;
+    const counts = { train: train.rows, val: val.rows, test: test.rows };
+    if (counts.train === 0) {
+      throw new UserError(
+        `Cannot train: splitting by ${split.mode} left none of ${counts.val + counts.test} measurements, ` +
+          "expected at least one; hold out less with --splits, or give more measurements",
+      );
+    }
+    await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...alike]);
+    made.push({ ...split, rows, counts });
+    input = [join(shards, "train")];
+  }
+  return made;
+}
+
+/** Trains the model. */
+async function trainModel(chain: Chain, rows: string): Promise<string> {
+  const { options, context, common, isReplacing } = chain;
+  const run = join(options.output, "train");
+  const training = ["--data", rows, "--run", run, "--config", options.config, ...common];
+  for (const each of options.set) training.push("--set", each);
+  if (options.maxTime !== undefined) training.push("--max-time", options.maxTime);
+  await trainStep(context, training, isReplacing);
+  return run;
+}
+
+/** Refuses a model whose training data may contain held-out measurements. */
+async function requireTrainedOn(rows: string, checkpoint: string): Promise<void> {
+  const found = readState(checkpoint).dataFingerprint;
+  const wanted = await dataFingerprint(rows);
+  if (found === wanted) return;
+  throw new UserError(
+    `Cannot evaluate ${checkpoint} on these splits: it was trained on data with fingerprint ${found}, that of ` +
+      `${rows} is ${wanted}; leave out --checkpoint, or train a model on ${rows}`,
+  );
+}
+
+/** The `--adapt` of splits that hold out addresses. Logs if there is nothing to adapt. */
+function adaptOf({ options, context }: Chain, splits: readonly PlannedSplit[], model: string): string {
+  const { adapt } = options;
+  const holdsOut = splits.some(({ mode }) => ADAPTABLE_SPLITS.includes(mode));
+  if (adapt !== undefined) {
+    if (!holdsOut && adapt !== NO_ADAPT) {
+      context.log(`--adapt ${adapt} changes nothing: no split holds out addresses`);
+    }
+    return adapt;
+  }
+  if (canAdapt(loadCheckpoint(model).config)) return DEFAULT_ADAPT;
+  if (holdsOut) context.log("the model is not adapted to new addresses: it has no address embeddings");
+  return NO_ADAPT;
+}
+
+function folderOf({ mode }: PlannedSplit): string {
+  return `eval/${mode}`;
+}
+
+function reportOf({ made, details, groupBy, measurements }: {
+  made: readonly MadeSplit[];
+  details: readonly EvalReport[];
+  groupBy: string;
+  measurements: string[];
+}): AllSplitsReport {
+  if (details.length === 0) {
+    throw new UserError(
+      "Cannot evaluate: no split holds out a measurement; hold out more with --splits, or give more measurements",
+    );
+  }
+  const splitsWhere = (hasTest: boolean) =>
+    made.filter(({ counts }) => counts.test > 0 === hasTest).map(({ rows: _, ...split }) => split);
+  const { version, checkpoint, step, numParameters, seed, train, trainFingerprint } = details[0].run;
+  const numTraining = made[made.length - 1].counts.train;
+  const model = { version, checkpoint, step, numParameters, seed, train, trainFingerprint };
+  return {
+    run: { ...model, measurements, groupBy, numTraining },
+    splits: splitsWhere(true).map((split, i) => splitResult(split, folderOf(split), details[i])),
+    empty: splitsWhere(false),
+  };
 }
 
 if (import.meta.main) serveStage(evalStage);

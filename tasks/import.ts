@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { listInputs, type OnLink } from "../lib/io/files/inputs.ts";
@@ -14,7 +13,6 @@ import {
   type ImportSummary,
   inputFingerprint,
 } from "../lib/data/import/atlas_import.ts";
-import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/data/measurement/atlas_result.ts";
 import {
   CSV_EXTENSIONS,
   type CsvImportOptions,
@@ -24,49 +22,15 @@ import {
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
 import { rejectsPathBeside } from "../lib/data/measurement_files/rejects.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
+import { STAGES } from "./stages.ts";
 
 const ATLAS_FILES = { extensions: ATLAS_EXTENSIONS, wanted: "a file of RIPE Atlas results" };
 const CSV_FILES = { extensions: CSV_EXTENSIONS, wanted: "a CSV file" };
 
 /** The stage `import`. */
-export const importStage: Stage = defineStage({
-  name: "import",
-  purpose:
-    "reads RIPE Atlas ping results (JSON) or CSV, also .gz .bz2 .zst, and writes a measurements Parquet file.",
-  example: "--input results/ --output pings.parquet",
-  flags: {
-    input: flag.texts("files, directories, globs, or - for standard input", {
-      placeholder: "P",
-      required: true,
-    }),
-    output: flag.requiredText("the Parquet file to write; a stopped import starts again from the beginning", {
-      placeholder: "F.parquet",
-    }),
-    columns: flag.optionalText(
-      [
-        "read CSV whose header has these names, such as src=from,dst=to,time=when,rtt=ms",
-        "  src, dst: addresses; rtt: ms; empty, -1 or * is no reply",
-        "  time: ISO 8601 or Unix seconds; or time_ms, time_us: Unix milliseconds, microseconds",
-        "  perhaps msm_id, prb_id, size, packet_error_count: integers",
-        "  files *.csv need it only if the names are neither these nor those of measurements Parquet",
-      ].join("\n"),
-      { placeholder: "KEY=NAME,…" },
-    ),
-    source: flag.choice(SOURCE_CHOICES, "source address: auto is `from` if it is public, else src_addr", {
-      default: "auto",
-    }),
-    rtt: flag.choice(RTT_CHOICES, "RTT of the replies to one result; each makes a row of every packet", {
-      default: "mean",
-    }),
-    maxRejectRatio: flag.number("largest share of the results that may be rejected", {
-      default: 0.05,
-      min: 0,
-      max: 1,
-    }),
-    overwrite: flag.boolean("replace an output file that this stage wrote with other inputs or options"),
-    ...dataFlags,
-  },
-  async run(options, context): Promise<StageResult> {
+export const importStage: Stage = defineStage(
+  STAGES.import,
+  async (options, context): Promise<StageResult> => {
     const { source, rtt, maxRejectRatio, output, overwrite } = options;
     const columns = options.columns === undefined ? undefined : parseColumns(options.columns);
     const paths = listFiles(options.input, columns ? CSV_FILES : ATLAS_FILES, context.log);
@@ -93,7 +57,7 @@ export const importStage: Stage = defineStage({
     });
     return describe(output, run);
   },
-});
+);
 
 function listFiles(
   inputs: readonly string[],

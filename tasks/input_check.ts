@@ -1,19 +1,13 @@
 /**
- * The common option of the stages that read other stages' data: `--verify`.
+ * Checks of the inputs of the stages that read other stages' data.
  *
  * @module
  */
-import { flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { type CheckedOutputs, checkOutputs, type OutputCheck } from "../lib/io/files/checked_outputs.ts";
 import { exists, findFiles } from "../lib/io/files/inputs.ts";
-
-/** The option. */
-export const verifyFlag = flag.boolean(
-  "compare the SHA-256 of all input files with their manifests, not only of small inputs",
-);
 
 /**
  * Checks the inputs of a stage against their manifests; logs the links that are followed.

@@ -4,13 +4,13 @@
  *
  * @module
  */
+import { chooseCommand, helpOf, parseArguments } from "../lib/cli/command.ts";
 import { endProcess, SignalListener } from "../lib/cli/ending.ts";
-import { didYouMean } from "../lib/base/text.ts";
 import { permissionsOf, refuseOverlaps } from "../lib/cli/stage_permissions.ts";
 import { runStageThread } from "../lib/cli/stage_thread.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { VERSION } from "../lib/base/version.ts";
-import { moduleOf, needsOf, STAGES } from "./stages.ts";
+import { moduleOf, STAGES } from "./stages.ts";
 
 function help(): string {
   return [
@@ -18,29 +18,38 @@ function help(): string {
     "",
     "Usage: ping-llm STAGE [options]    (from a checkout: deno task STAGE [options])",
     "",
-    ...Object.entries(STAGES).map(([name, purpose]) => `  ${name.padEnd(12)}${purpose}`),
+    ...Object.entries(STAGES).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`),
     "",
     "STAGE --help lists a stage's options. --version prints the version.",
   ].join("\n");
 }
 
+/**
+ * Starts the stage that the arguments name.
+ *
+ * @returns The text that they ask for instead.
+ * @throws {UsageError} If they are wrong.
+ */
+function start(words: readonly string[], signals: SignalListener): string | undefined {
+  if (words.length === 0 || words[0] === "--help") return help();
+  if (words[0] === "--version") return VERSION;
+  const { command, rest } = chooseCommand(STAGES, words);
+  if ("kinds" in command || rest.includes("--help")) return helpOf(command);
+  if (rest.includes("--version")) return VERSION;
+  parseArguments(command, rest);
+  refuseOverlaps(command, rest);
+  const { name } = command;
+  runStageThread(moduleOf(command), rest, { name, permissions: permissionsOf(command, rest), signals });
+  return undefined;
+}
+
 if (import.meta.main) {
   const signals = new SignalListener();
-  const [name, ...args] = Deno.args;
-  if (name === undefined || name === "--help") {
-    endProcess({ exitCode: 0, text: help() });
-  } else if (name === "--version") {
-    endProcess({ exitCode: 0, text: VERSION });
-  } else if (!Object.hasOwn(STAGES, name)) {
-    const text = `Cannot run ${name}: no such stage${didYouMean(name, Object.keys(STAGES))}`;
-    endProcess({ exitCode: 2, text });
-  }
-  const { needs, rest } = needsOf(name, args);
   try {
-    refuseOverlaps(needs, rest);
+    const text = start(Deno.args, signals);
+    if (text !== undefined) endProcess({ exitCode: 0, text });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     endProcess({ exitCode: error.exitCode, text: error.message });
   }
-  runStageThread(moduleOf(name), args, { permissions: permissionsOf(needs, rest), signals });
 }

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { formatCount } from "../lib/base/text.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
@@ -11,63 +10,36 @@ import { neededParts } from "../lib/data/probe_rows/needed_parts.ts";
 import { buildProbeRows } from "../lib/data/probe_rows/probe_rows.ts";
 import { listSplitInputs } from "../lib/data/probe_rows/split_folders.ts";
 import { parseRatios } from "../lib/data/probe_rows/splits.ts";
-import { checkInputs, verifyFlag } from "./input_check.ts";
-import { limitsOf, splitByFlag, splitStageFlags, splitStageResult } from "./split_stage.ts";
+import { checkInputs } from "./input_check.ts";
+import { limitsOf, splitStageResult } from "./split_stage.ts";
+import { STAGES } from "./stages.ts";
 
 /** Val and test are an eighth of train by default, so they get an eighth of its files. */
 const HELD_OUT_SHARE = 1 / 8;
 
 /** The stage. */
-export const probeRowsStage: Stage = defineStage({
-  name: "probe-rows",
-  purpose: "group measurements Parquet by source, in time order, into ArrayRecord files of probe rows",
-  example: "--input data/shards --output data/rows",
-  flags: {
-    input: flag.texts(
-      "Parquet files, globs or folders; a folder with train, val, test in it is already split",
-      {
-        placeholder: "PATH",
-        required: true,
-      },
-    ),
-    output: flag.requiredText("folder to write", { placeholder: "DIR" }),
-    splitBy: splitByFlag("how to split unsplit input, that is, what stays together"),
-    maxRowSizeMb: flag.number("largest record in MB (10^6 bytes); longer histories are cut", {
-      default: 8,
-      min: 0,
-    }),
-    compression: flag.choice(["zstd", "brotli", "none"], "compression of records", { default: "zstd" }),
-    shards: flag.integer("files of train; val and test have an eighth of it", {
-      default: 16,
-      min: 1,
-      max: 10_000,
-    }),
-    verify: verifyFlag,
-    ...splitStageFlags,
-  },
-  async run(options, context) {
-    const plan = { mode: options.splitBy, ratios: parseRatios(options.ratios), seed: options.seed };
-    const numHeldOut = Math.max(1, Math.ceil(options.shards * HELD_OUT_SHARE));
-    const numShards = [options.shards, numHeldOut, numHeldOut] as const;
-    const limits = limitsOf(options, options.maxRowSizeMb * 1e6);
-    const { isRead, manifests } = neededParts(options.input, { ...options, ...limits, numShards }) ?? {};
-    await checkInputs(options.input, { verify: options.verify, isRead }, context);
-    const { files, splitOfFile } = listSplitInputs(options.input, undefined, isRead);
-    using progress = new PhaseProgress(context, "rows");
-    const result = await buildProbeRows({
-      ...options,
-      ...limits,
-      inputs: files,
-      inputManifests: manifests,
-      splits: splitOfFile ? { splitOfFile } : { plan },
-      numShards,
-      maxRowSizeBytes: Math.floor(options.maxRowSizeMb * 1e6),
-    }, { signal: context.signal, onProgress: progress.update });
-    return splitStageResult("probe-rows", options, result, ({ records, measurements, sources }) => {
-      const what = `${formatCount(measurements)} measurements of ${formatCount(sources)} sources`;
-      return `${what} in ${formatCount(records)} records`;
-    });
-  },
+export const probeRowsStage: Stage = defineStage(STAGES["probe-rows"], async (options, context) => {
+  const plan = { mode: options.splitBy, ratios: parseRatios(options.ratios), seed: options.seed };
+  const numHeldOut = Math.max(1, Math.ceil(options.shards * HELD_OUT_SHARE));
+  const numShards = [options.shards, numHeldOut, numHeldOut] as const;
+  const limits = limitsOf(options, options.maxRowSizeMb * 1e6);
+  const { isRead, manifests } = neededParts(options.input, { ...options, ...limits, numShards }) ?? {};
+  await checkInputs(options.input, { verify: options.verify, isRead }, context);
+  const { files, splitOfFile } = listSplitInputs(options.input, undefined, isRead);
+  using progress = new PhaseProgress(context, "rows");
+  const result = await buildProbeRows({
+    ...options,
+    ...limits,
+    inputs: files,
+    inputManifests: manifests,
+    splits: splitOfFile ? { splitOfFile } : { plan },
+    numShards,
+    maxRowSizeBytes: Math.floor(options.maxRowSizeMb * 1e6),
+  }, { signal: context.signal, onProgress: progress.update });
+  return splitStageResult("probe-rows", options, result, ({ records, measurements, sources }) => {
+    const what = `${formatCount(measurements)} measurements of ${formatCount(sources)} sources`;
+    return `${what} in ${formatCount(records)} records`;
+  });
 });
 
 if (import.meta.main) serveStage(probeRowsStage);

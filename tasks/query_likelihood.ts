@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { flag } from "../lib/cli/flags.ts";
-import { defineStage } from "../lib/cli/stage.ts";
+import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
 import { FAILED_RTT_MS } from "../lib/data/measurement/batch.ts";
@@ -16,7 +15,8 @@ import { loadModel } from "../lib/query/files/load_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import type { Field, TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { checkInputs } from "./input_check.ts";
-import { contextOf, logContext, openLines, queryFlags } from "./query_options.ts";
+import { contextOf, logContext, openLines } from "./query_options.ts";
+import { STAGES } from "./stages.ts";
 
 const FIELDS: readonly Field[] = ["source", "destination", "time", "result"];
 /** Number of measurements computed at once: 6,144 sequences in all orders. */
@@ -30,83 +30,62 @@ interface Row {
 }
 
 /** The stage `query likelihood`. */
-export const likelihoodStage = defineStage({
-  name: "query likelihood",
-  purpose: "the bits of given measurements, per block and token, in every order of the fields",
-  example: "--checkpoint runs/demo/train --input data/synth.parquet",
-  flags: {
-    ...queryFlags,
-    input: flag.texts("measurements Parquet: files, folders, globs; each row is computed alone", {
-      placeholder: "PATH",
-      required: true,
-    }),
-    order: flag.optionalText(
-      "one order of source, destination, time and result (default: all, 24 with a time, 6 without)",
-      { placeholder: "A,B,C,D" },
-    ),
-    withoutTime: flag.boolean("compute the rows without their times"),
-    tokens: flag.boolean("add the bits of every token"),
-    output: flag.optionalText("write a JSON line for each row there (default: standard output)", {
-      placeholder: "FILE",
-    }),
-  },
-  async run(options, stage) {
-    const { output, withoutTime } = options;
-    const order = options.order === undefined ? undefined : orderOf(options.order);
-    await checkInputs(options.input, { verify: false }, stage);
-    const paths = listInputs(options.input, {
-      extensions: [".parquet"],
-      wanted: "a measurements Parquet file",
+export const likelihoodStage = defineStage(STAGES.query.kinds.likelihood, async (options, stage) => {
+  const { output, withoutTime } = options;
+  const order = options.order === undefined ? undefined : orderOf(options.order);
+  await checkInputs(options.input, { verify: false }, stage);
+  const paths = listInputs(options.input, {
+    extensions: [".parquet"],
+    wanted: "a measurements Parquet file",
+  });
+  const context = await contextOf(options.context, stage);
+  using model = await loadModel(options.checkpoint, { anyVocabulary: true });
+  if (options.context !== undefined && model.config.vocabulary === "v1") {
+    throw new UsageError(
+      `Cannot use --context ${options.context}: the model has vocabulary v1, in which measurements have ` +
+        "no context; leave it out",
+    );
+  }
+  using lines = openLines("query likelihood", { ...options, input: paths }, "rows");
+  using progress = stage.progress("computing likelihoods", { unit: "rows" });
+  const totals = new Totals();
+  let numLate = 0;
+  for await (const rows of partsOf(paths, withoutTime)) {
+    stage.signal.throwIfAborted();
+    if (totals.numRows === 0) {
+      logContext(
+        stage,
+        contextThatFits({ ...rows[0].measurement, context }, model.config.sequenceLength).length,
+        context,
+      );
+    }
+    const inContexts = rows.map(({ measurement, rttMs }) => ({
+      measurement,
+      rttMs: rttMs === FAILED_RTT_MS ? null : rttMs,
+      context: knownAt(context, measurement.timeS),
+    }));
+    numLate += inContexts.filter((each) => each.context.length < context.length).length;
+    const bits = await measurementBits(model, inContexts, { order });
+    bits.forEach((each, i) => {
+      totals.add(each);
+      lines.write(lineOf(rows[i], each, options.tokens));
     });
-    const context = await contextOf(options.context, stage);
-    using model = await loadModel(options.checkpoint, { anyVocabulary: true });
-    if (options.context !== undefined && model.config.vocabulary === "v1") {
-      throw new UsageError(
-        `Cannot use --context ${options.context}: the model has vocabulary v1, in which measurements have ` +
-          "no context; leave it out",
-      );
-    }
-    using lines = openLines("query likelihood", { ...options, input: paths }, "rows");
-    using progress = stage.progress("computing likelihoods", { unit: "rows" });
-    const totals = new Totals();
-    let numLate = 0;
-    for await (const rows of partsOf(paths, withoutTime)) {
-      stage.signal.throwIfAborted();
-      if (totals.numRows === 0) {
-        logContext(
-          stage,
-          contextThatFits({ ...rows[0].measurement, context }, model.config.sequenceLength).length,
-          context,
-        );
-      }
-      const inContexts = rows.map(({ measurement, rttMs }) => ({
-        measurement,
-        rttMs: rttMs === FAILED_RTT_MS ? null : rttMs,
-        context: knownAt(context, measurement.timeS),
-      }));
-      numLate += inContexts.filter((each) => each.context.length < context.length).length;
-      const bits = await measurementBits(model, inContexts, { order });
-      bits.forEach((each, i) => {
-        totals.add(each);
-        lines.write(lineOf(rows[i], each, options.tokens));
-      });
-      progress.update(totals.numRows);
-    }
-    lines.commit();
-    progress.finish();
-    if (numLate > 0) {
-      stage.log(
-        `${numLate} rows are older than some of the context: each was computed without the measurements after it`,
-      );
-    }
-    const means = totals.means();
-    const text = describeMeans(means);
-    if (output === undefined) stage.log(text);
-    return {
-      text: output === undefined ? "" : text,
-      json: { stage: "query likelihood", output, ...means, step: model.step },
-    };
-  },
+    progress.update(totals.numRows);
+  }
+  lines.commit();
+  progress.finish();
+  if (numLate > 0) {
+    stage.log(
+      `${numLate} rows are older than some of the context: each was computed without the measurements after it`,
+    );
+  }
+  const means = totals.means();
+  const text = describeMeans(means);
+  if (output === undefined) stage.log(text);
+  return {
+    text: output === undefined ? "" : text,
+    json: { stage: "query likelihood", output, ...means, step: model.step },
+  };
 });
 
 /** Rows of Parquet files in parts. */
@@ -199,3 +178,5 @@ function orderOf(text: string): readonly Field[] {
   if (names.length === FIELDS.length && order.length === FIELDS.length) return order;
   throw new UsageError(`Cannot use --order ${text}: expected ${FIELDS.join()} in any order`);
 }
+
+if (import.meta.main) serveStage(likelihoodStage);

@@ -1,10 +1,9 @@
 /**
- * The options that the kinds of `query` share.
+ * What the kinds of `query` share: reading options of one meaning, and writing JSON lines.
  *
  * @module
  */
 import { adviceOnName } from "../lib/data/addresses/ip_prefix.ts";
-import { flag } from "../lib/cli/flags.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
 import { readContext } from "../lib/query/files/measurement_files.ts";
@@ -12,34 +11,7 @@ import { checkpointDirectory } from "../lib/train/checkpoint.ts";
 import { parseTimeS } from "../lib/query/rtt/rtt_question.ts";
 import { parseAddress } from "../lib/data/addresses/ip.ts";
 import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
-import { JsonLinesOutput } from "./json_lines_output.ts";
-
-/** Options of every kind of query. */
-export const queryFlags = {
-  checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
-  context: flag.optionalText(
-    "recent measurements, Parquet or JSON lines; the newest that fit and are not after the query's time are used",
-    { placeholder: "FILE" },
-  ),
-};
-
-/** `--calibration` of the stages that answer with distributions of RTTs. */
-export const calibrationFlag = flag.optionalText(
-  "report.json of an eval: correct the distributions by the measurements of its validation split",
-  { placeholder: "FILE" },
-);
-
-/** `--report` of the stages that show a model. */
-export const reportFlag = flag.optionalText(
-  "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of this model)",
-  { placeholder: "FILE" },
-);
-
-/** `--time` of the kinds of query that have one. */
-export const timeFlag = flag.optionalText(
-  "when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (default: any time)",
-  { placeholder: "TIME" },
-);
+import { OutputFile, type OutputFileOptions, writeAll } from "../lib/io/files/output_file.ts";
 
 /** The bytes of an address given as `--option`. @throws {UsageError} If it is not an address. */
 export function addressOf(option: string, text: string): Uint8Array {
@@ -116,4 +88,41 @@ export function openLines(
 export function logContext(stage: StageContext, numUsed: number, context: readonly TokenMeasurement[]): void {
   if (numUsed === context.length) return;
   stage.log(`using the newest ${numUsed} of ${context.length} context measurements: more do not fit`);
+}
+
+/** Writes values as JSON lines to a file, which appears complete or not at all, or to standard output. */
+export class JsonLinesOutput {
+  readonly #encoder = new TextEncoder();
+  readonly #file: OutputFile | undefined;
+
+  /**
+   * Opens the output.
+   *
+   * @param path The file, or undefined for standard output.
+   * @param options The writing stage, and its inputs.
+   * @throws {UserError} If the file cannot be made.
+   */
+  constructor(path: string | undefined, options: OutputFileOptions) {
+    this.#file = path === undefined ? undefined : new OutputFile(path, options);
+  }
+
+  /**
+   * Writes a value as one line.
+   *
+   * @throws {UserError} If the disk is full or the output's reader has gone.
+   */
+  write(value: unknown): void {
+    const bytes = this.#encoder.encode(JSON.stringify(value) + "\n");
+    if (this.#file) this.#file.writeSync(bytes);
+    else writeAll(Deno.stdout, bytes, "standard output");
+  }
+
+  /** Gives the file its name. */
+  commit(): void {
+    this.#file?.commit();
+  }
+
+  [Symbol.dispose](): void {
+    this.#file?.[Symbol.dispose]();
+  }
 }

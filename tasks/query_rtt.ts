@@ -3,13 +3,13 @@
  *
  * @module
  */
+import type { OptionsOf } from "../lib/cli/command.ts";
 import { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
 import { rowNotes, usesAddress } from "../lib/query/adapt/free_rows.ts";
 import { formatAddress, parseAddress } from "../lib/data/addresses/ip.ts";
 import { basisJson, basisOf } from "../lib/data/addresses/known_addresses.ts";
 import { faultOfPrefix, type IpPrefix, isAddress, parsePrefix } from "../lib/data/addresses/ip_prefix.ts";
-import { type commonFlags, flag, type Values } from "../lib/cli/flags.ts";
-import { defineStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
 import { writeOutputFile } from "../lib/io/files/output_file.ts";
 import { readCalibration } from "../lib/query/files/calibration_file.ts";
@@ -19,90 +19,42 @@ import { readLines } from "../lib/query/files/read_lines.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import { type AnsweredQuery, answerQueries, notesOn } from "../lib/query/rtt/answer_queries.ts";
-import { DEFAULT_NUM_DRAWS, rttBetweenPrefixes } from "../lib/query/rtt/prefix_query.ts";
+import { rttBetweenPrefixes } from "../lib/query/rtt/prefix_query.ts";
 import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
-import { summaryOf, type SummaryOptions } from "../lib/query/rtt/rtt_summary.ts";
-import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt_text.ts";
 import {
-  calibrationFlag,
-  contextOf,
-  logContext,
-  openLines,
-  queryFlags,
-  readBy,
-  timeFlag,
-  timeOf,
-} from "./query_options.ts";
-import { describeAnswer } from "./query_rtt_text.ts";
+  type DrawnSummary,
+  type RttLikelihood,
+  type RttSummary,
+  summaryOf,
+  type SummaryOptions,
+} from "../lib/query/rtt/rtt_summary.ts";
+import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt_text.ts";
+import { contextOf, logContext, openLines, readBy, timeOf } from "./query_options.ts";
+import { STAGES } from "./stages.ts";
+import { drawHistogram, formatMs } from "../lib/base/text.ts";
+import type { RttDistribution } from "../lib/query/rtt/rtt_distribution.ts";
 
 const JSON_BARS = 64;
+const TEXT_BARS = 16;
+const LABEL_WIDTH = 12;
 /** The largest number of bad lines that are logged one by one. */
 const MAX_SHOWN_LINES = 20;
 /** The largest number of measurements of `--adapt` that are fitted. */
 const MAX_ADAPT_MEASUREMENTS = 10_000;
 
-const FLAGS = {
-  ...queryFlags,
-  src: flag.optionalText(
-    "source address, or a prefix in which the model draws sources (required without --queries)",
-    { placeholder: "ADDRESS|PREFIX" },
-  ),
-  dst: flag.optionalText(
-    "destination address of the same IP version, or a prefix in which the model draws a destination for each source " +
-      "(required without --queries)",
-    { placeholder: "ADDRESS|PREFIX" },
-  ),
-  time: timeFlag,
-  draws: flag.integer("number of addresses, or pairs of them, to draw from prefixes; 1 kB for each", {
-    default: DEFAULT_NUM_DRAWS,
-    min: 2,
-    max: 2 ** 17,
-  }),
-  queries: flag.optionalText(
-    "answer each line of this file with a JSON line, in order: JSON lines or CSV with src, dst and perhaps time; JSON " +
-      "lines may also have their own context, an array of {src, dst, time, rtt in ms or null}, none after the query's " +
-      "time. A line that cannot be answered gives its number and the reason, and exit code 1 at the end",
-    { placeholder: "FILE" },
-  ),
-  keepGoing: flag.boolean("exit with 0 even if lines of --queries cannot be answered"),
-  output: flag.optionalText("write the answers to --queries there (default: standard output)", {
-    placeholder: "FILE",
-  }),
-  adapt: flag.optionalText(
-    "measurements, Parquet or JSON lines: first fit the embeddings of the queried addresses to them; with --queries those " +
-      "of all addresses that were not in the training data",
-    { placeholder: "FILE" },
-  ),
-  quantiles: flag.text("quantiles to report, 0 to 1", {
-    default: "0.05,0.25,0.5,0.75,0.95",
-    placeholder: "Q,Q,…",
-  }),
-  calibration: calibrationFlag,
-  at: flag.optionalText("RTTs in ms: report P(RTT <= each) and the probability of each", {
-    placeholder: "MS,MS,…",
-  }),
-  plot: flag.optionalText("write the density as SVG", { placeholder: "FILE" }),
-};
-
-type Options = Values<typeof FLAGS & typeof commonFlags>;
+type Options = OptionsOf<typeof STAGES.query.kinds.rtt>;
 
 /** The stage `query rtt`. */
-export const rttStage = defineStage({
-  name: "query rtt",
-  purpose: "the distribution of the RTT between two addresses or prefixes, or for each line of a file",
-  example: "--checkpoint runs/demo/train --src 192.0.2.1 --dst 198.51.100.0/24",
-  flags: FLAGS,
-  async run(options, stage) {
-    const summary = {
-      quantiles: numbersOf("quantiles", options.quantiles, [0, 1]),
-      atMs: options.at === undefined ? [] : numbersOf("at", options.at, [0, Number.MAX_VALUE]),
-    };
-    return options.queries === undefined
-      ? await answerOne(options, stage, summary)
-      : await answerFile({ ...options, queries: options.queries }, stage, summary);
-  },
+export const rttStage = defineStage(STAGES.query.kinds.rtt, async (options, stage) => {
+  const summary = {
+    quantiles: numbersOf("quantiles", options.quantiles, [0, 1]),
+    atMs: options.at === undefined ? [] : numbersOf("at", options.at, [0, Number.MAX_VALUE]),
+  };
+  return options.queries === undefined
+    ? await answerOne(options, stage, summary)
+    : await answerFile({ ...options, queries: options.queries }, stage, summary);
 });
 
 async function answerOne(
@@ -201,22 +153,19 @@ async function answerFile(
   let numBad = 0;
   const onDraws = () => stage.signal.throwIfAborted();
   const notesOnRows = rowNotes(model);
-  const answers = answerQueries(model, readQueries(readLines(queries), queries), {
-    context,
-    numDraws,
-    seed,
-    onDraws,
-  });
+  const answers = answerQueries(
+    model,
+    readQueries(readLines(queries), queries),
+    { context, numDraws, seed, onDraws },
+    (answered) => lineOf(answered, summary, { model, notesOnRows }),
+  );
   for await (const answer of answers) {
     stage.signal.throwIfAborted();
     if ("error" in answer) {
       firstBad ??= `line ${answer.line}: ${answer.error}`;
       if (++numBad <= MAX_SHOWN_LINES) progress.print(`${queries} line ${answer.line}: ${answer.error}`);
-      lines.write(answer);
-    } else {
-      numAnswered++;
-      lines.write(lineOf(answer, summary, { model, notesOnRows }));
-    }
+    } else numAnswered++;
+    lines.write(answer);
     progress.update(numAnswered + numBad);
   }
   lines.commit();
@@ -299,3 +248,70 @@ function numbersOf(option: string, text: string, [least, greatest]: readonly [nu
     `Cannot use --${option} ${shortened(text)}: expected ${wanted} separated by commas`,
   );
 }
+
+/**
+ * An answer as text.
+ *
+ * @param options `title`: source and destination; `distribution`: drawn on a terminal; `basis`: the basis of the
+ *   answer.
+ */
+function describeAnswer(
+  summary: RttSummary,
+  options: { title: string; quantiles: readonly number[]; distribution: RttDistribution; basis: string },
+): string {
+  const { pFailed, meanMs, likeliest, quantilesMs, at = [], drawn } = summary;
+  const errors = drawn?.standardErrors;
+  const line = (label: string, value: string) => `  ${label.padEnd(LABEL_WIDTH)}${value}`;
+  const ms = (value: number, error?: number) =>
+    `${formatMs(value)} ms${error === undefined ? "" : ` ± ${formatMs(error)}`}`;
+  const lines = [
+    `RTT ${options.title}`,
+    line("median", ms(options.distribution.quantileMs(0.5), errors?.quantilesMs[0.5])),
+    line("rests on", options.basis),
+    line("no reply", percent(pFailed, errors?.pFailed)),
+    line(
+      "likeliest",
+      `${formatMs(likeliest.rttMs)} ms, ${percent(likeliest.probability)} in an interval 1 % wide`,
+    ),
+    ...options.quantiles.filter((q) => q !== 0.5).map((q) =>
+      line(`${+(q * 100).toFixed(4)} %`, ms(quantilesMs[q], errors?.quantilesMs[q]))
+    ),
+    line("mean", ms(meanMs, errors?.meanMs)),
+    ...at.flatMap((each, i) => describeLikelihood(each, errors?.cdf?.[i])),
+  ];
+  if (drawn) lines.push(...describeDraws(drawn));
+  if (Deno.stdout.isTerminal()) {
+    lines.push("", ...drawHistogram(options.distribution.histogram(TEXT_BARS), 40));
+  }
+  return lines.join("\n");
+}
+
+function describeLikelihood(likelihood: RttLikelihood, error: number | undefined): string[] {
+  const { rttMs, cdf, probability, bits, lowMs, highMs } = likelihood;
+  const bounds = highMs === null
+    ? `${formatMs(lowMs)} ms or more`
+    : `${+lowMs.toFixed(3)}-${+highMs.toFixed(3)} ms`;
+  return [
+    `  P(RTT <= ${rttMs} ms) ${percent(cdf, error)}`,
+    `    in ${bounds}: ${percent(probability)}, ${bits === null ? "no mass" : `${bits.toFixed(2)} bits`}`,
+  ];
+}
+
+function describeDraws(drawn: DrawnSummary): string[] {
+  const { numDraws, numDistinct, sourceProbability, destinationProbability, standardErrors } = drawn;
+  const lines = [`  of ${numDraws} draws from the model, ${numDistinct} different; ± is a standard error`];
+  if (sourceProbability !== null) lines.push(`  P(source in its prefix) ${percent(sourceProbability)}`);
+  if (destinationProbability !== null) {
+    const error = standardErrors.destinationProbability || undefined;
+    lines.push(`  P(destination in its prefix) ${percent(destinationProbability, error)}`);
+  }
+  return lines;
+}
+
+/** Three significant figures: masses of prefixes are often tiny. */
+function percent(share: number, error?: number): string {
+  const text = `${+(share * 100).toPrecision(3)} %`;
+  return error === undefined ? text : `${text} ± ${percent(error)}`;
+}
+
+if (import.meta.main) serveStage(rttStage);

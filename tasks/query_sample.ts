@@ -3,66 +3,38 @@
  *
  * @module
  */
-import { flag } from "../lib/cli/flags.ts";
-import { defineStage } from "../lib/cli/stage.ts";
+import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { loadModel } from "../lib/query/files/load_model.ts";
 import { sampleContextThatFits, sampleMeasurements } from "../lib/query/likelihood/sample.ts";
 import { formatAddress } from "../lib/data/addresses/ip.ts";
 import { decodeRttCode } from "../lib/data/tokens/rtt_code.ts";
 import type { DecodedMeasurement } from "../lib/data/tokens/vocab_v2.ts";
-import {
-  addressOf,
-  contextOf,
-  logContext,
-  openLines,
-  queryFlags,
-  timeFlag,
-  timeOf,
-} from "./query_options.ts";
+import { addressOf, contextOf, logContext, openLines, timeOf } from "./query_options.ts";
+import { STAGES } from "./stages.ts";
 
 /** The stage `query sample`. */
-export const sampleStage = defineStage({
-  name: "query sample",
-  purpose: "whole measurements drawn from the model, a JSON line each",
-  example: "--checkpoint runs/demo/train --count 10 --src 192.0.2.1",
-  flags: {
-    ...queryFlags,
-    count: flag.integer("number of measurements", { default: 10, min: 1, max: 2 ** 32 - 1 }),
-    temperature: flag.number("divides log-probabilities; below 1 draws likelier measurements", {
-      default: 1,
-      min: 1e-6,
-    }),
-    topK: flag.optionalInteger("draw each token from the most probable N (default: all)", { min: 1 }),
-    src: flag.optionalText("source address (default: drawn)", { placeholder: "ADDRESS" }),
-    dst: flag.optionalText("destination address (default: drawn)", { placeholder: "ADDRESS" }),
-    time: { ...timeFlag, description: timeFlag.description.replace("any time", "drawn, or none") },
-    output: flag.optionalText("write the measurements there (default: standard output)", {
-      placeholder: "FILE",
-    }),
-  },
-  async run(options, stage) {
-    const { output, count } = options;
-    const source = options.src === undefined ? undefined : addressOf("src", options.src);
-    const destination = options.dst === undefined ? undefined : addressOf("dst", options.dst);
-    const timeS = timeOf(options.time);
-    using lines = openLines("query sample", options, "measurements");
-    const context = await contextOf(options.context, stage, timeS);
-    using model = await loadModel(options.checkpoint);
-    const query = { source, destination, timeS, context };
-    logContext(stage, sampleContextThatFits(query, model.config.sequenceLength).length, context);
-    using progress = stage.progress("sampling", { total: count, unit: "measurements" });
-    let numDrawn = 0;
-    for await (const measurement of sampleMeasurements(model, query, options)) {
-      stage.signal.throwIfAborted();
-      lines.write(lineOf(measurement));
-      progress.update(++numDrawn);
-    }
-    lines.commit();
-    return {
-      text: output === undefined ? "" : `${numDrawn} measurements in ${output}`,
-      json: { stage: "query sample", output, numMeasurements: numDrawn, step: model.step },
-    };
-  },
+export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options, stage) => {
+  const { output, count } = options;
+  const source = options.src === undefined ? undefined : addressOf("src", options.src);
+  const destination = options.dst === undefined ? undefined : addressOf("dst", options.dst);
+  const timeS = timeOf(options.time);
+  using lines = openLines("query sample", options, "measurements");
+  const context = await contextOf(options.context, stage, timeS);
+  using model = await loadModel(options.checkpoint);
+  const query = { source, destination, timeS, context };
+  logContext(stage, sampleContextThatFits(query, model.config.sequenceLength).length, context);
+  using progress = stage.progress("sampling", { total: count, unit: "measurements" });
+  let numDrawn = 0;
+  for await (const measurement of sampleMeasurements(model, query, options)) {
+    stage.signal.throwIfAborted();
+    lines.write(lineOf(measurement));
+    progress.update(++numDrawn);
+  }
+  lines.commit();
+  return {
+    text: output === undefined ? "" : `${numDrawn} measurements in ${output}`,
+    json: { stage: "query sample", output, numMeasurements: numDrawn, step: model.step },
+  };
 });
 
 /** `rttMs` is null without a reply; `order` is the order in which the fields were drawn. */
@@ -70,3 +42,5 @@ function lineOf({ source, destination, timeS, rttCode, order }: DecodedMeasureme
   const rttMs = rttCode === null ? null : decodeRttCode(rttCode);
   return { src: formatAddress(source), dst: formatAddress(destination), timeS, rttMs, order: order.join() };
 }
+
+if (import.meta.main) serveStage(sampleStage);

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { formatSeconds } from "../lib/base/text.ts";
@@ -19,95 +18,60 @@ import { fingerprint, listInputs } from "../lib/io/files/inputs.ts";
 import { ParquetFile } from "../lib/io/parquet/file.ts";
 import { MEASUREMENT_COLUMNS } from "../lib/data/measurement_files/parquet_writer.ts";
 import { RejectLog, rejectsPathBeside } from "../lib/data/measurement_files/rejects.ts";
-import { GROUP_KEYS, type GroupKey } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
+import { type GroupKey } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
 import { PingModel, requireQueryable } from "../lib/query/ping_model.ts";
 import { readRows } from "../lib/query/files/ordered_rows.ts";
 import { describeFindings, pageOfFindings, type ScoreFindings } from "../lib/query/files/score_findings.ts";
 import { digestOfModel, SCORE_COLUMNS, scoreFile } from "../lib/query/files/score_file.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
-import { checkInputs, requireMeasurements, verifyFlag } from "./input_check.ts";
+import { checkInputs, requireMeasurements } from "./input_check.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
+import { STAGES } from "./stages.ts";
 
 const WANTED = { extensions: [".parquet"], wanted: "a measurements Parquet file" };
 
 /** The stage `score`. */
-export const scoreStage: Stage = defineStage({
-  name: "score",
-  purpose: "adds to each measurement its log-likelihood and an anomaly p-value under a trained model.",
-  example: "--checkpoint runs/demo/train --input data/new.parquet --output scored.parquet",
-  flags: {
-    checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
-    input: flag.texts("measurements Parquet: files, folders, globs; in any order", {
-      placeholder: "P",
-      required: true,
-    }),
-    output: flag.requiredText("the Parquet file to write", { placeholder: "F.parquet" }),
-    report: flag.optionalText("write a page with pictures of the scores there", { placeholder: "F.html" }),
-    context: flag.integer(
-      "largest number of earlier measurements of the same source in the context of each row",
-      {
-        default: 20,
-        min: 0,
-        max: 1000,
-      },
-    ),
-    history: flag.texts("further measurements Parquet, only for contexts", {
-      placeholder: "P",
-    }),
-    groupBy: flag.choice(GROUP_KEYS, "column that identifies a source, as in probe-rows", {
-      default: "src_addr",
-    }),
-    maxRejectRatio: flag.number("largest share of the rows that may be rejected", {
-      default: 0.05,
-      min: 0,
-      max: 1,
-    }),
-    verify: verifyFlag,
-    overwrite: flag.boolean("replace an output file that this stage wrote with other inputs or options"),
-    ...dataFlags,
-  },
-  async run(options, stage): Promise<StageResult> {
-    const { output, context: maxContext, groupBy, seed, maxRejectRatio, overwrite } = options;
-    requireMeasurements(options.input, "score");
-    if (options.report !== undefined && !/\.html?$/i.test(options.report)) {
-      throw new UsageError(
-        `Cannot use --report ${options.report}: found no .html at its end, expected the name of a page; name one such as ` +
-          "scored.html",
-      );
-    }
-    await checkInputs([...options.input, ...options.history], options, stage);
-    const inputs = listInputs(options.input, WANTED);
-    const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];
-    await checkColumns(inputs, history, { groupBy, stage });
-    const checkpoint = loadCheckpoint(options.checkpoint);
-    requireQueryable(checkpoint);
-    const modelDigest = digestOfModel({ config: checkpoint.config.model, weights: checkpoint.weights });
-    const besides = (path: string) => [rejectsPathBeside(path)];
-    const start = {
-      stage: "score",
-      inputs: [...inputs, ...history].map((path) => fingerprint(path)),
-      options: { model: modelDigest, numInputs: inputs.length, maxContext, groupBy, seed, maxRejectRatio },
-      overwrite,
-      besides,
-    };
-    const run = await makeOutputFile(output, start, async ({ path, workPath }) => {
-      using phases = new PhaseProgress(stage, "rows");
-      using pingModel = await PingModel.from(checkpoint);
-      const { rejected, ...counts } = await scoreFile(pingModel, {
-        inputs,
-        history,
-        output: path,
-        workFolder: workPath("score"),
-        maxContext,
-        groupBy,
-        seed,
-        maxRejectRatio,
-        memoryLimitBytes: options.memoryLimitGb * 1e9,
-      }, { signal: stage.signal, onProgress: phases.update });
-      return { counts: { ...counts, step: pingModel.step }, rows: counts.rows, rejected };
-    });
-    return await resultOf({ output, report: options.report, inputs: [...inputs, ...history] }, run);
-  },
+export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage): Promise<StageResult> => {
+  const { output, context: maxContext, groupBy, seed, maxRejectRatio, overwrite } = options;
+  requireMeasurements(options.input, "score");
+  if (options.report !== undefined && !/\.html?$/i.test(options.report)) {
+    throw new UsageError(
+      `Cannot use --report ${options.report}: found no .html at its end, expected the name of a page; name one such as ` +
+        "scored.html",
+    );
+  }
+  await checkInputs([...options.input, ...options.history], options, stage);
+  const inputs = listInputs(options.input, WANTED);
+  const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];
+  await checkColumns(inputs, history, { groupBy, stage });
+  const checkpoint = loadCheckpoint(options.checkpoint);
+  requireQueryable(checkpoint);
+  const modelDigest = digestOfModel({ config: checkpoint.config.model, weights: checkpoint.weights });
+  const besides = (path: string) => [rejectsPathBeside(path)];
+  const start = {
+    stage: "score",
+    inputs: [...inputs, ...history].map((path) => fingerprint(path)),
+    options: { model: modelDigest, numInputs: inputs.length, maxContext, groupBy, seed, maxRejectRatio },
+    overwrite,
+    besides,
+  };
+  const run = await makeOutputFile(output, start, async ({ path, workPath }) => {
+    using phases = new PhaseProgress(stage, "rows");
+    using pingModel = await PingModel.from(checkpoint);
+    const { rejected, ...counts } = await scoreFile(pingModel, {
+      inputs,
+      history,
+      output: path,
+      workFolder: workPath("score"),
+      maxContext,
+      groupBy,
+      seed,
+      maxRejectRatio,
+      memoryLimitBytes: options.memoryLimitGb * 1e9,
+    }, { signal: stage.signal, onProgress: phases.update });
+    return { counts: { ...counts, step: pingModel.step }, rows: counts.rows, rejected };
+  });
+  return await resultOf({ output, report: options.report, inputs: [...inputs, ...history] }, run);
 });
 
 /** Refuses files that lack a column, before anything is written; logs the columns that are not copied. */

@@ -3,9 +3,9 @@
  *
  * @module
  */
+import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseAddress } from "../lib/data/addresses/ip.ts";
 import { PingService } from "../lib/serve/api/ping_service.ts";
-import { flag, type Values } from "../lib/cli/flags.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
@@ -17,70 +17,12 @@ import { type ServedModel, ServedModels, stateOf, watchCheckpoint } from "../lib
 import { HttpServer } from "../lib/serve/server.ts";
 import { ServerMetrics } from "../lib/serve/metrics.ts";
 import { VERSION } from "../lib/base/version.ts";
-import { calibrationFlag, reportFlag } from "./query_options.ts";
-import { SERVED_AT } from "./stages.ts";
+import { STAGES } from "./stages.ts";
 
-const FLAGS = {
-  checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
-  calibration: calibrationFlag,
-  report: reportFlag,
-  host: flag.text("the address to listen on; 0.0.0.0 for all of this machine", {
-    default: SERVED_AT.host,
-    placeholder: "ADDRESS",
-  }),
-  port: flag.integer("the port to listen on; 0 for any free one", {
-    default: Number(SERVED_AT.port),
-    min: 0,
-    max: 65_535,
-  }),
-  watch: flag.boolean("serve newer checkpoints of the run as they appear"),
-  watchS: flag.number("seconds between two checks for a newer checkpoint", { default: 5, min: 0.1 }),
-  allowOrigin: flag.texts(
-    "pages of this origin may also send queries, such as https://example.org; * for all (none)",
-    {
-      placeholder: "ORIGIN",
-    },
-  ),
-  maxBodyBytes: flag.integer("largest number of bytes of a JSON body, and of each line of JSON lines", {
-    default: 2 ** 20,
-    min: 1024,
-    max: 2 ** 28,
-  }),
-  maxBatch: flag.integer("questions that the GPU answers at once", { default: 62, min: 1, max: 4096 }),
-  maxWaitMs: flag.integer("milliseconds that a question waits for others to share a batch", {
-    default: 10,
-    min: 0,
-    max: 10_000,
-  }),
-  maxQueue: flag.integer("largest number of waiting requests; further ones get status 429", {
-    default: 1024,
-    min: 1,
-  }),
-  maxRequestS: flag.number("seconds that a request may take; for JSON lines, each answer", {
-    default: 60,
-    min: 0.1,
-    max: 86_400,
-  }),
-  maxConnections: flag.integer("connections at the same time; further ones get only /healthz and /metrics", {
-    default: 256,
-    min: 1,
-  }),
-  maxClientConnections: flag.integer("the limit per client address, such as that of a proxy", {
-    default: 128,
-    min: 1,
-  }),
-};
-
-type Options = Values<typeof FLAGS>;
+type Options = OptionsOf<typeof STAGES.serve>;
 
 /** The stage `serve`. */
-export const serverStage = defineStage({
-  name: "serve",
-  purpose: "answer questions to a trained model over HTTP, with a page for people",
-  example: "--checkpoint runs/demo/train",
-  flags: FLAGS,
-  run: (options, stage) => serve(options, stage, options.json),
-});
+export const serverStage = defineStage(STAGES.serve, (options, stage) => serve(options, stage, options.json));
 
 async function serve(options: Options, stage: StageContext, asJson: boolean): Promise<never> {
   const { checkpoint, calibration, report, host, maxRequestS } = options;

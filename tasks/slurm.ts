@@ -4,7 +4,7 @@
  * @module
  */
 import { fromFileUrl } from "@std/path";
-import { flag, splitArguments } from "../lib/cli/flags.ts";
+import { parseArguments } from "../lib/cli/command.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { type ChainJob, chainJobs } from "../lib/cli/cluster/chain.ts";
 import { type ChainStage, loadClusterConfig } from "../lib/cli/cluster/cluster_config.ts";
@@ -21,6 +21,7 @@ import { checkInputs } from "./input_check.ts";
 import { probeRowsStage } from "./probe_rows.ts";
 import { shardStage } from "./shard.ts";
 import { trainStage } from "./train.ts";
+import { STAGES } from "./stages.ts";
 
 const CHAIN: Record<ChainStage, Stage> = {
   "shard": shardStage,
@@ -42,113 +43,54 @@ const KEYS = [
 ] as const;
 
 /** The stage `slurm`. */
-export const slurmStage: Stage = defineStage({
-  name: "slurm",
-  purpose: [
-    "writes the chain as SLURM jobs, shard and probe-rows as job arrays, then train and eval, and submits them;",
-    "their scripts are DIR/jobs/*.sbatch, which bash runs too, without SLURM",
-  ].join("\n"),
-  example: "--input data/measurements --output runs/first --config cluster.json --submit",
-  flags: {
-    input: flag.texts(
-      "measurements: Parquet files, folders or globs, which the nodes see under the same paths",
-      {
-        placeholder: "PATH",
-        required: true,
-      },
-    ),
-    output: flag.requiredText(
-      "folder of scripts, logs, shards, rows, run and evaluation, which the nodes see",
-      {
-        placeholder: "DIR",
-      },
-    ),
-    splitBy: flag.text("how shard splits; with several ways, each has a chain in a folder of its name", {
-      default: "probe",
-      placeholder: "MODE,…",
-    }),
-    ratios: flag.text("shares of train, val, test", { default: "80,10,10", placeholder: "A,B,C" }),
-    config: flag.optionalText(
-      "configuration of the cluster, and options of stages (lib/cli/cluster/README.md)",
-      {
-        placeholder: "FILE",
-      },
-    ),
-    set: flag.texts("change one key of it, such as train.time=2-00:00:00; repeatable", {
-      placeholder: "KEY=VALUE",
-    }),
-    partition: flag.optionalText("partition of the jobs", { placeholder: "NAME" }),
-    account: flag.optionalText("account of the jobs", { placeholder: "NAME" }),
-    time: flag.optionalText("time limit of each job, in sbatch's notation; train continues after it", {
-      placeholder: "D-HH:MM:SS",
-    }),
-    memoryGb: flag.optionalInteger("memory of each job in GB (default: 4, for train and eval 16)", {
-      min: 1,
-    }),
-    cpus: flag.optionalInteger("processors of each job (default: 2, for train and eval 4)", { min: 1 }),
-    gpus: flag.optionalInteger("GPUs of train and eval (default: 1)", { min: 0 }),
-    shardTasks: flag.optionalInteger("jobs that share shard (default: 4)", { min: 1 }),
-    rowTasks: flag.optionalInteger("jobs that share probe-rows (default: 4)", { min: 1 }),
-    setup: flag.texts("lines of shell to run first, such as `module load vulkan`", { placeholder: "LINE" }),
-    container: flag.optionalText("shell words before the program, such as `apptainer exec --nv image.sif`", {
-      placeholder: "LINE",
-    }),
-    program: flag.optionalText("the program on the nodes (default: this one)", {
-      placeholder: "PROGRAM",
-    }),
-    submit: flag.boolean("submit the jobs with sbatch"),
-    dryRun: flag.boolean("print the scripts, write and submit nothing"),
-    overwrite: flag.boolean("replace scripts that were made with other options or changed by hand"),
-  },
-  async run(options, context) {
-    if (options.submit && options.dryRun) {
-      throw new UsageError(
-        "Cannot use --submit and --dry-run together: a dry run submits nothing; leave one out",
-      );
-    }
-    const splitBy = splitModes(options.splitBy);
-    parseRatios(options.ratios);
-    const given = [
-      ...KEYS.map((key) => [key, options[key]] as const),
-      ["shard.tasks", options.shardTasks] as const,
-      ["probe-rows.tasks", options.rowTasks] as const,
-    ];
-    const cluster = loadClusterConfig(options.config, given, options.set);
-    await checkInputs(options.input, { verify: false }, context);
-    const files = listInputs(options.input, { extensions: [".parquet"], wanted: "a Parquet file" });
-    refuseOverlap(options.output, files);
-    const jobs = chainJobs({
-      ...options,
-      splitBy,
-      inputs: options.input,
-      output: absolutePath(options.output),
-      folder: Deno.cwd(),
-      program: programOf(cluster.program),
-    }, cluster);
-    jobs.forEach(checkArguments);
-    await checkFooters(files, jobs);
-    const scripts = jobs.map(({ path, script }) => ({ path, script }));
-    const json = { stage: "slurm", output: options.output, scripts: scripts.map(({ path }) => path) };
-    if (options.dryRun) {
-      const text = scripts.map(({ path, script }) => `# ==> ${path} <==\n${script}`).join("\n");
-      return { text, json: { ...json, texts: scripts.map(({ script }) => script) } };
-    }
-    writeScripts(jobs, options.overwrite);
-    const { signal } = context;
-    const onSubmit = ({ id, path }: { id: number; path: string }) =>
-      context.log(`submitted ${path} as job ${id}`);
-    const submitted = options.submit ? await submitJobs(jobs, { onSubmit, signal }) : [];
-    const ids = submitted.map(({ id }) => id);
-    return {
-      text: [
-        ...jobs.map(({ path }, i) => `${path}${ids.length > 0 ? `  job ${ids[i]}` : ""}`),
-        ...(options.submit
-          ? ["squeue --me and `status` show their progress; submit again to continue after a failure"]
-          : ["submit them with --submit, or by hand:", ...submitCommands(jobs).map((line) => `  ${line}`)]),
-      ].join("\n"),
-      json: { ...json, jobs: ids },
-    };
-  },
+export const slurmStage: Stage = defineStage(STAGES.slurm, async (options, context) => {
+  if (options.submit && options.dryRun) {
+    throw new UsageError(
+      "Cannot use --submit and --dry-run together: a dry run submits nothing; leave one out",
+    );
+  }
+  const splitBy = splitModes(options.splitBy);
+  parseRatios(options.ratios);
+  const given = [
+    ...KEYS.map((key) => [key, options[key]] as const),
+    ["shard.tasks", options.shardTasks] as const,
+    ["probe-rows.tasks", options.rowTasks] as const,
+  ];
+  const cluster = loadClusterConfig(options.config, given, options.set);
+  await checkInputs(options.input, { verify: false }, context);
+  const files = listInputs(options.input, { extensions: [".parquet"], wanted: "a Parquet file" });
+  refuseOverlap(options.output, files);
+  const jobs = chainJobs({
+    ...options,
+    splitBy,
+    inputs: options.input,
+    output: absolutePath(options.output),
+    folder: Deno.cwd(),
+    program: programOf(cluster.program),
+  }, cluster);
+  jobs.forEach(checkArguments);
+  await checkFooters(files, jobs);
+  const scripts = jobs.map(({ path, script }) => ({ path, script }));
+  const json = { stage: "slurm", output: options.output, scripts: scripts.map(({ path }) => path) };
+  if (options.dryRun) {
+    const text = scripts.map(({ path, script }) => `# ==> ${path} <==\n${script}`).join("\n");
+    return { text, json: { ...json, texts: scripts.map(({ script }) => script) } };
+  }
+  writeScripts(jobs, options.overwrite);
+  const { signal } = context;
+  const onSubmit = ({ id, path }: { id: number; path: string }) =>
+    context.log(`submitted ${path} as job ${id}`);
+  const submitted = options.submit ? await submitJobs(jobs, { onSubmit, signal }) : [];
+  const ids = submitted.map(({ id }) => id);
+  return {
+    text: [
+      ...jobs.map(({ path }, i) => `${path}${ids.length > 0 ? `  job ${ids[i]}` : ""}`),
+      ...(options.submit
+        ? ["squeue --me and `status` show their progress; submit again to continue after a failure"]
+        : ["submit them with --submit, or by hand:", ...submitCommands(jobs).map((line) => `  ${line}`)]),
+    ].join("\n"),
+    json: { ...json, jobs: ids },
+  };
 });
 
 function splitModes(text: string): SplitMode[] {
@@ -171,9 +113,8 @@ function checkArguments({ stage, args }: ChainJob): void {
 
 /** Refuses files that `shard` would refuse when it opens them. */
 async function checkFooters(files: readonly string[], jobs: readonly ChainJob[]): Promise<void> {
-  const args = jobs.flatMap((job) => job.stage === "shard" ? job.args : []);
-  const given = [...splitArguments(args, () => "many")].findLast(({ option }) => option === "group-by");
-  const groupBy = given?.values[0] === "prb_id" ? "prb_id" : "src_addr";
+  const args = jobs.find(({ stage }) => stage === "shard")?.args ?? [];
+  const { groupBy } = parseArguments(STAGES.shard, args).values;
   const options = { groupBy, seed: 0, splitMode: undefined, columns: [], rejects: new RejectLog() } as const;
   // All footers are checked before the first row; no rows are read.
   await readKeyed(files, { ...options, rowRange: [0, 0] }).next();

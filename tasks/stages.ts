@@ -1,180 +1,1069 @@
 /**
- * The stages, before any is loaded: their purposes, modules, and the permissions to read, write and start programs.
+ * All stages as commands, in the order of the chain: what a user can type, and what each may read, write and start. What
+ * they run is in a module each, which is loaded in a thread with only these permissions. This is loaded at every start of
+ * the program, so it imports little: of the modules of stages, and of what they import, only types.
  *
  * @module
  */
-import {
-  config,
-  input,
-  inputs,
-  outputFile,
-  outputFolder,
-  rowsWithOrigin,
-  rowsWithTruth,
-  run,
-  runWithEvaluation,
-  watched,
-} from "../lib/cli/path_uses.ts";
-import type { StageNeeds } from "../lib/cli/stage_permissions.ts";
+import { command, leavesOf, named } from "../lib/cli/command.ts";
+import { option } from "../lib/cli/options.ts";
+import * as uses from "../lib/cli/path_uses.ts";
+import type { RttChoice, SourceChoice } from "../lib/data/measurement/atlas_result.ts";
+import type { GROUP_KEYS } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
+import type { SplitMode } from "../lib/data/probe_rows/splits.ts";
+import type { MAX_MEASUREMENT_TOKENS } from "../lib/data/tokens/contexts.ts";
+import type { RttEncodingName } from "../lib/data/tokens/vocab_v1.ts";
+import type { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
+import type { HISTORY_MODES } from "../lib/eval/eval_rows.ts";
+import type { DEFAULT_NUM_DRAWS } from "../lib/query/rtt/prefix_query.ts";
+import type { SITE_DTYPES } from "../lib/serve/page/site_file.ts";
 import { LAUNCH_VARIABLES } from "../lib/train/mpi/launch.ts";
 
-/** The default address of `serve`. */
-export const SERVED_AT = { host: "127.0.0.1", port: "8080" };
+// Constants of modules that import too much to be loaded here; the compiler checks that they are the same.
+const HISTORY: typeof HISTORY_MODES = ["all", "train"];
+const DTYPES: typeof SITE_DTYPES = ["f32", "f16"];
+const ADAPTING: typeof ADAPT_DEFAULTS = { steps: 20, learningRate: 0.1, maxDrift: 1 };
+const SOURCE_KEYS: typeof GROUP_KEYS = ["src_addr", "prb_id"];
 
-/** The purpose of each stage, in the order of the chain. */
-export const STAGES: Record<string, string> = {
-  "synth": "make measurements of a synthetic Internet whose truth is known",
-  "import": "turn RIPE Atlas ping results or CSV into measurements Parquet",
-  "shard": "divide measurements into Parquet shards of train, val and test",
-  "probe-rows": "group measurements by source into ArrayRecord shards",
-  "pretokenize": "write token sequences as Parquet, for other trainers",
-  "inspect": "summarise any file or folder of the chain",
-  "status": "tell how far runs and outputs are, also while others work on them",
-  "train": "train a model on probe rows",
-  "adapt": "fit a model to a few measurements of addresses that it does not know",
-  "eval": "tell how well a model predicts held-out measurements, beside simple methods",
-  "query": "ask a trained model for RTT distributions",
-  "score": "add log-likelihoods and anomaly p-values to measurements",
-  "serve": "answer questions to a trained model over HTTP, with a page for people",
-  "export": "write a site with the model in it, for any web server",
-  "slurm": "write the chain as jobs of a SLURM cluster, and submit them",
-  "demo": "run the whole chain, small, end to end",
-  "bench": "measure the throughput of kernels, training, preprocessing and loading",
-  "compile": "make one executable file of the program",
+// Options of several stages.
+
+const verify = option.switch(
+  "compare the SHA-256 of all input files with their manifests, not only of small inputs",
+);
+const overwriteFile = option.switch(
+  "replace an output file that this stage wrote with other inputs or options",
+);
+const overwriteFolder = option.switch(
+  "replace what this stage wrote to the output folder with other inputs or options",
+);
+const memoryLimitGb = option.number("bound on the resident memory, in GB", { default: 2, min: 0.25 });
+const configOptions = {
+  config: option.path(uses.config, "a preset of configs/ or a JSON file", { default: "demo" }),
+  set: option.texts("change one key of the configuration; repeatable", { value: "KEY=VALUE" }),
+};
+const queryOptions = {
+  checkpoint: option.path(uses.run, "a run directory or one of its checkpoints", { required: true }),
+  context: option.path(
+    uses.input,
+    "recent measurements, Parquet or JSON lines; the newest that fit and are not after the query's " +
+      "time are used",
+  ),
+};
+const calibration = option.path(
+  uses.input,
+  "report.json of an eval: correct the distributions by the measurements of its validation split",
+);
+const report = option.path(
+  uses.input,
+  "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of " +
+    "this model)",
+);
+const time = option.text(
+  "when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (default: any time)",
+  { value: "TIME" },
+);
+
+const SPLIT_MODE_HELP: Record<SplitMode, string> = {
+  probe: "all measurements of a source together",
+  time: "the end of the time span is test, the part before it val",
+  row: "each (msm_id, event_time); without msm_id each (src_addr, dst_addr, event_time)",
+  pair: "all measurements between two addresses together, in both directions",
+  destination: "all measurements to an address together",
+  node: "by addresses: a measurement is test if either end is, else val if either is, else train",
+};
+function splitBy(help: string) {
+  const modes = Object.entries(SPLIT_MODE_HELP).map(([mode, meaning]) => `  ${mode}: ${meaning}`);
+  return option.choice(Object.keys(SPLIT_MODE_HELP) as SplitMode[], [help, ...modes].join("\n"), {
+    default: "probe",
+  });
+}
+const splitOptions = {
+  ratios: option.text(
+    "shares of train, val, test, of addresses if by node; 0,0,100 puts everything in test",
+    { default: "80,10,10", value: "A,B,C" },
+  ),
+  groupBy: option.choice(SOURCE_KEYS, "column that identifies a source", { default: "src_addr" }),
+  maxRejectRatio: option.number("fail when a larger share of the rows is rejected", {
+    default: 0.05,
+    min: 0,
+    max: 1,
+  }),
+  task: option.text(
+    "this task and the number of tasks that share the work and the output folder, such as 2/4",
+    { default: "1/1", value: "I/N" },
+  ),
+  overwrite: overwriteFolder,
+  // The runtime and one row group of the input already take 0.3 GB.
+  memoryLimitGb: option.number(memoryLimitGb.help, { default: 2, min: 0.5 }),
 };
 
-/** The URL of a stage's module, beside this one. */
-export function moduleOf(stage: string): URL {
-  return new URL(`./${stage.replace("-", "_")}.ts`, import.meta.url);
+const dataBenchOptions = {
+  probes: option.integer("sources", { default: 500, min: 2, max: 100_000 }),
+  destinations: option.integer("destinations", { default: 200, min: 2, max: 100_000 }),
+  folder: option.path(
+    uses.workFolder,
+    "parent folder of the temporary files, some 150 bytes per row, removed at the end",
+  ),
+  duckdb: option.choice(["auto", "off"], "whether DuckDB runs for comparison, if it is available", {
+    default: "auto",
+  }),
+  memoryLimitGb,
+  compare: option.path(uses.input, "an earlier --json output; adds the ratios to it"),
+};
+
+/** Steps of `demo`: as many as two cores make in the default time on the synthetic Internet, and at most on other data. */
+export const DEMO_STEPS = { synth: 500, most: 1_000_000 };
+
+/** The stages, in the order of the chain. */
+export const STAGES = named({
+  "synth": command({
+    summary: "make measurements of a synthetic Internet whose truth is known",
+    reads: "a seed",
+    writes: "measurements Parquet of a synthetic Internet, and `*.truth.json`: its true RTT distributions",
+    example: "--output synth.parquet --rows 1_000_000",
+    options: {
+      output: option.path(uses.outputFile(".truth.json"), "the Parquet file to write", {
+        value: "F.parquet",
+        required: true,
+      }),
+      rows: option.integer("measurements", { default: 200_000, min: 1, max: 2 ** 40 }),
+      probes: option.integer("sources", { default: 500, min: 1, max: 100_000 }),
+      destinations: option.integer("destinations", { default: 200, min: 1, max: 100_000 }),
+      days: option.number("length of the campaign, in days", { default: 28, min: 0.01, max: 3650 }),
+      ipv6Share: option.number("share of the probes that measure over IPv6", {
+        default: 0.42,
+        min: 0,
+        max: 1,
+      }),
+      overwrite: overwriteFile,
+    },
+  }),
+  "import": command({
+    summary: "turn RIPE Atlas ping results or CSV into measurements Parquet",
+    reads:
+      "RIPE Atlas ping results or CSV, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
+    writes: "measurements Parquet",
+    example: "--input results/ --output pings.parquet",
+    options: {
+      input: option.paths(uses.inputs, "files, directories, globs, or - for standard input", {
+        required: true,
+      }),
+      output: option.path(
+        uses.outputFile(".rejects.jsonl"),
+        "the Parquet file to write; a stopped import starts again from the beginning",
+        { value: "F.parquet", required: true },
+      ),
+      columns: option.text(
+        [
+          "read CSV whose header has these names, such as src=from,dst=to,time=when,rtt=ms",
+          "  src, dst: addresses; rtt: ms; empty, -1 or * is no reply",
+          "  time: ISO 8601 or Unix seconds; or time_ms, time_us: Unix milliseconds, microseconds",
+          "  perhaps msm_id, prb_id, size, packet_error_count: integers",
+          "  files *.csv need it only if the names are neither these nor those of measurements Parquet",
+        ].join("\n"),
+        { value: "KEY=NAME,…" },
+      ),
+      source: option.choice<SourceChoice>(
+        ["auto", "from", "src_addr"],
+        "source address: auto is `from` if it is public, else src_addr",
+        {
+          default: "auto",
+        },
+      ),
+      rtt: option.choice<RttChoice>(
+        ["mean", "min", "median", "each"],
+        "RTT of the replies to one result; each makes a row of every packet",
+        {
+          default: "mean",
+        },
+      ),
+      maxRejectRatio: option.number("largest share of the results that may be rejected", {
+        default: 0.05,
+        min: 0,
+        max: 1,
+      }),
+      overwrite: overwriteFile,
+      memoryLimitGb,
+    },
+  }),
+  "shard": command({
+    summary: "divide measurements into Parquet shards of train, val and test",
+    reads: "measurements Parquet",
+    writes: "Parquet shards of `train`, `val`, `test`; every source in exactly one shard",
+    example: "--input measurements.parquet --output data/shards --split-by probe",
+    options: {
+      input: option.paths(uses.inputs, "Parquet files, folders or globs", { required: true }),
+      output: option.path(uses.outputFolder, "folder to write", { required: true }),
+      splitBy: splitBy("what stays together in one of train, val and test"),
+      trainShards: option.integer("files of train", { default: 200, min: 1, max: 10_000 }),
+      valShards: option.integer("files of val", { default: 25, min: 1, max: 10_000 }),
+      testShards: option.integer("files of test", { default: 25, min: 1, max: 10_000 }),
+      verify,
+      ...splitOptions,
+    },
+  }),
+  "probe-rows": command({
+    summary: "group measurements by source into ArrayRecord shards",
+    reads: "measurements Parquet, sharded or not",
+    writes: "ArrayRecord shards: one record per source, its history in time order",
+    example: "--input data/shards --output data/rows",
+    options: {
+      input: option.paths(
+        uses.inputs,
+        "Parquet files, globs or folders; a folder with train, val, test in it is already split",
+        { required: true },
+      ),
+      output: option.path(uses.outputFolder, "folder to write", { required: true }),
+      splitBy: splitBy("how to split unsplit input, that is, what stays together"),
+      maxRowSizeMb: option.number("largest record in MB (10^6 bytes); longer histories are cut", {
+        default: 8,
+        min: 0,
+      }),
+      compression: option.choice(["zstd", "brotli", "none"], "compression of records", { default: "zstd" }),
+      shards: option.integer("files of train; val and test have an eighth of it", {
+        default: 16,
+        min: 1,
+        max: 10_000,
+      }),
+      verify,
+      ...splitOptions,
+    },
+  }),
+  "pretokenize": command({
+    summary: "write token sequences as Parquet, for other trainers",
+    reads: "probe rows, or measurements Parquet with `--vocab v1`",
+    writes: "Parquet with `tokens` list<uint16> and `length`, for other trainers",
+    example: "--input data/rows --output data/tokens --vocab v2",
+    options: {
+      input: option.paths(
+        uses.inputs,
+        "probe rows for v2, measurements Parquet for v1: files, globs or folders; train, val, test are kept",
+        { required: true },
+      ),
+      output: option.path(uses.outputFolder, "folder to write", { required: true }),
+      vocab: option.choice(["v1", "v2"], "v1: a sequence is a measurement; v2: a context of probe rows", {
+        default: "v2",
+      }),
+      sequenceLength: option.integer("v2: T, inputs of a sequence; a context has up to T + 1 tokens", {
+        default: 1024,
+        min: 47 satisfies typeof MAX_MEASUREMENT_TOKENS,
+        max: 0xffff,
+      }),
+      epoch: option.integer("v2: epoch of the loader's contexts", { default: 0, min: 0, max: 2 ** 32 - 1 }),
+      onCorrupt: option.choice(["error", "skip"], "v2: effect of a damaged chunk of probe rows", {
+        default: "error",
+      }),
+      rttEncoding: option.choice<RttEncodingName>(
+        ["float64", "fixed", "log", "clipped"],
+        "v1: encoding of RTTs",
+        { default: "float64" },
+      ),
+      rttClipQuantile: option.number("v1, clipped: the quantile of the input's RTTs to clip at", {
+        default: 0.99,
+        min: 0,
+        max: 1,
+      }),
+      rttClipMs: option.number("v1, clipped: the RTT to clip at in ms, instead of a quantile", {
+        min: 0.001,
+        max: 1e9,
+      }),
+      maxRejectRatio: option.number("v1: fail when a larger share of the rows is rejected", {
+        default: 0.05,
+        min: 0,
+        max: 1,
+      }),
+      sequencesPerFile: option.integer("sequences of an output file; a rerun keeps finished files", {
+        default: 200_000,
+        min: 1,
+      }),
+      verify,
+      overwrite: overwriteFolder,
+      // A row group of tokens, a batch of rows and addresses: 0.36 GB with 100 M rows, so even the smallest limit is kept.
+      memoryLimitGb: option.number(`${memoryLimitGb.help}; some 0.4 are used for any input`, {
+        default: 2,
+        min: 0.5,
+      }),
+    },
+  }),
+  "inspect": command({
+    summary: "summarise any file or folder of the chain",
+    details: "Counts, ranges, violations, samples; writes nothing except a picture.",
+    reads: "any file or folder of the chain",
+    writes: "a summary; with `--plot` histograms as SVG",
+    example: "data/rows --samples 3",
+    positionals: { value: "PATH…", min: 1, use: uses.inputs },
+    options: {
+      samples: option.integer("number of rows, records and token samples to show", {
+        default: 5,
+        min: 0,
+        max: 1000,
+      }),
+      sequenceLength: option.integer("length of the sequences for the trial packing of probe rows, tokens", {
+        default: 1024,
+        min: 64,
+        max: 0xffff,
+      }),
+      vocab: option.choice(
+        ["v1", "v2"],
+        "vocabulary of the token samples of measurements; probe rows have v2",
+        { default: "v2" },
+      ),
+      plot: option.path(uses.outputFile(), "draw histograms of measurements or probe rows to this file", {
+        value: "F.svg",
+      }),
+      onCorrupt: option.choice(
+        ["error", "skip"],
+        "error: a damaged ArrayRecord chunk is an error; skip: it is skipped",
+        { default: "error" },
+      ),
+      verify,
+    },
+  }),
+  "status": command({
+    summary: "tell how far runs and outputs are, also while others work on them",
+    details: [
+      "Writes and locks nothing.",
+      "Exit code: 0 everything is done, 1 something is broken or cannot be read, 3 something remains to be done.",
+    ].join("\n"),
+    reads: "runs, outputs of stages, folders of these, also while others work on them",
+    writes: "how far each is: steps, speed, time left; tasks done and missing; what is broken",
+    example: "runs data/shards",
+    positionals: { value: "PATH…", min: 1, use: uses.watched },
+    options: {},
+  }),
+  "train": command({
+    summary: "train a model on probe rows",
+    reads: "probe rows",
+    writes: "a run folder: checkpoints (safetensors), `metrics.jsonl`, TensorBoard events, `report.html`",
+    example: "--data data/rows --run runs/first --config demo --set train.batchSize=16",
+    options: {
+      data: option.path(uses.rowsWithOrigin, "folder of probe rows", { required: true }),
+      run: option.path(uses.outputFolder, "folder of the run; an existing run is continued", {
+        required: true,
+      }),
+      teacher: option.path(
+        uses.run,
+        "also learn RTTs from this trained model, with train.teacherWeight (knowledge distillation)",
+      ),
+      ...configOptions,
+      steps: option.integer("optimizer steps of the whole run (default: the configuration's)", { min: 1 }),
+      tokens: option.integer("as many steps as process this many tokens, including padding", { min: 1 }),
+      syncEverySteps: option.integer(
+        "with several ranks: train locally for this many steps, then move towards their mean (DiLoCo), " +
+          "for slow networks",
+        { min: 1 },
+      ),
+      outerLearningRate: option.number("learning rate towards the mean of the ranks (default: 0.7)", {
+        min: 0,
+        max: 10,
+      }),
+      outerMomentum: option.number("Nesterov momentum of these moves (default: 0.6)", {
+        min: 0,
+        max: 0.999999,
+      }),
+      exchangeDtype: option.text(
+        "format of numbers sent between ranks (default: f32); i8 only with --sync-every-steps",
+        { value: "f32|f16|i8" },
+      ),
+      mpiLibrary: option.path(
+        uses.input,
+        "the MPI library of the launcher (default: found by its usual names)",
+      ),
+      maxTime: option.text(
+        "train at most as many steps as fit in this time, such as 90s, 30m, 1h30m; a continued run keeps " +
+          "its steps. With --steps or --tokens, or several ranks: stop after this time with everything " +
+          "saved",
+        { value: "TIME" },
+      ),
+      resumeFrom: option.path(
+        uses.run,
+        "continue from this checkpoint, of this or another run, with all its state; settings of train " +
+          "and optim may differ",
+      ),
+      initFrom: option.path(uses.run, "start a new run with the weights of this checkpoint or run"),
+      checkpointActivations: option.switch("keep less on the GPU and recompute it, a third more work"),
+      onCorrupt: option.choice(["error", "skip"], "what to do with damaged chunks of probe rows", {
+        default: "error",
+      }),
+      verify,
+      workers: option.integer("threads that make batches ahead of training; results do not depend on it", {
+        default: 0,
+        min: 0,
+        max: 1024,
+      }),
+      noAutotune: option.switch(
+        "use the default kernels, even if bit-identical ones may be faster on this GPU",
+      ),
+      autotuneCache: option.path(
+        uses.outputFile(),
+        "file that stores the fastest kernels, for several runs (default: autotune.json of the run)",
+      ),
+      profile: option.switch(
+        "show the time profile of an early step and write it to profile.txt of the run; that step is slower",
+      ),
+      fresh: option.switch(
+        "start over; the existing run in the folder is deleted when the new one has a checkpoint",
+      ),
+    },
+    needs: { trains: true, launchVariables: LAUNCH_VARIABLES },
+  }),
+  "adapt": command({
+    summary: "fit a model to a few measurements of addresses that it does not know",
+    details:
+      "Answers about other addresses, including neighbours in the same network, stay bit-identical. If an address is " +
+      "adapted again, only the new measurements determine its coordinates.",
+    reads: "a checkpoint, a few measurements of addresses that it does not know",
+    writes: "an adapted checkpoint: the changed embeddings of these addresses; with `--merge` a whole one",
+    example: "--checkpoint runs/demo/train --input data/new.parquet --output runs/adapted",
+    options: {
+      checkpoint: option.path(uses.run, "a run directory, one of its checkpoints or an adapted one", {
+        required: true,
+      }),
+      input: option.paths(
+        uses.inputs,
+        "measurements: Parquet, or JSON lines with src, dst, rtt (ms or null) and perhaps time, or of " +
+          "RIPE Atlas ping results (required without --follow)",
+      ),
+      output: option.path(uses.outputFolder, "the folder of the adapted checkpoint", { required: true }),
+      addresses: option.text("fit only these addresses (default: all that were not in the training data)", {
+        value: "A,B,…",
+      }),
+      steps: option.integer(
+        "steps; each uses some 672 of the measurements in turn, or all if there are fewer",
+        { default: ADAPTING.steps, min: 1, max: 10_000 },
+      ),
+      learningRate: option.number("learning rate at the start", {
+        default: ADAPTING.learningRate,
+        min: 1e-6,
+        max: 10,
+      }),
+      maxDrift: option.number("largest distance that the embedding of a known address may move", {
+        default: ADAPTING.maxDrift,
+        min: 0,
+        max: 1e6,
+      }),
+      maxMeasurements: option.integer("fit at most this many measurements, the newest", {
+        default: 10_000,
+        min: 1,
+        max: 1_000_000,
+      }),
+      merge: option.switch(
+        "write a whole checkpoint, which does not need its base, instead of the changed embeddings",
+      ),
+      follow: option.switch(
+        "read JSON lines from standard input as they arrive, and publish the checkpoint after each group " +
+          "of them",
+      ),
+      everyLines: option.integer("with --follow: publish after this many measurements", {
+        default: 100,
+        min: 1,
+      }),
+      everySeconds: option.number("with --follow: or this many seconds after the first new one", {
+        default: 10,
+        min: 0.1,
+        max: 86_400,
+      }),
+      verify,
+      overwrite: overwriteFolder,
+    },
+  }),
+  "eval": command({
+    summary: "tell how well a model predicts held-out measurements, beside simple methods",
+    reads: "a checkpoint, probe rows; or measurements Parquet (`--all-splits`)",
+    writes:
+      "`report.json` and `report.html`: how well held-out measurements are predicted, beside simple methods",
+    example: "--checkpoint runs/first --data data/rows --output runs/first/eval",
+    options: {
+      checkpoint: option.path(
+        uses.run,
+        "a run directory or one of its checkpoints; optional with --all-splits",
+      ),
+      data: option.path(uses.rowsWithTruth, "folder of probe rows with the split to predict"),
+      output: option.path(uses.outputFolder, "folder to write", { required: true }),
+      train: option.path(
+        uses.input,
+        "folder of the probe rows whose train split the model and the baselines learn from (default: --data)",
+        { value: "DIR" },
+      ),
+      split: option.choice(["test", "val"], "which split to predict", { default: "test" }),
+      history: option.choice(
+        ["default", ...HISTORY],
+        "earlier measurements that are available as context: all, or only those of the training " +
+          "(default: train if split by pair, destination, node)",
+        { default: "default" },
+      ),
+      maxMeasurements: option.integer("measurements to predict, drawn at random", { default: 2000, min: 1 }),
+      contexts: option.text("numbers of context measurements", { default: "0,1,2,5,10,20", value: "N,N,…" }),
+      everyContext: option.switch(
+        "predict each measurement with each number instead of one of them in rotation",
+      ),
+      adapt: option.text(
+        "if addresses were held out (destination, node, probe): also adapt the model to K measurements " +
+          "of each new\naddress and predict others; or none (default: none; with --all-splits 0,2,8,24)",
+        { value: "K,K,…" },
+      ),
+      baselines: option.text(
+        "methods to compare with: all, none, or names such as `pair last seen,Vivaldi`",
+        { default: "all", value: "NAMES" },
+      ),
+      allSplits: option.paths(
+        uses.inputs,
+        "instead of --data: measurements Parquet to split in several ways; trains one model and " +
+          "evaluates it on each split",
+      ),
+      splits: option.text(
+        "what --all-splits holds out, in this order, in percent of the rows, sources, pairs, " +
+          "…\n(default: probe=10,destination=10,pair=10,time=10; in a mesh pair=70 and perhaps time=10)",
+        { value: "MODE=X,…" },
+      ),
+      config: option.path(uses.config, "preset or JSON file that --all-splits trains", {
+        default: "campaign",
+      }),
+      set: option.texts("change one key of it; repeatable", { value: "KEY=VALUE" }),
+      maxTime: option.text("train at most as many steps as fit in this time, such as 30m or 2h", {
+        value: "TIME",
+      }),
+      verify,
+      overwrite: overwriteFolder,
+    },
+    needs: { trains: true },
+  }),
+  "query": {
+    summary: "ask a trained model for RTT distributions, destinations, likelihoods, samples",
+    kinds: {
+      "rtt": command({
+        summary: "the distribution of the RTT between two addresses or prefixes, or for each line of a file",
+        reads:
+          "a checkpoint, two addresses or prefixes, perhaps a time and recent measurements; or a file of such queries " +
+          "(`--queries`)",
+        writes: "the RTT distribution; with `--plot` as SVG; JSON lines",
+        example: "--checkpoint runs/demo/train --src 192.0.2.1 --dst 198.51.100.0/24",
+        options: {
+          ...queryOptions,
+          src: option.text(
+            "source address, or a prefix in which the model draws sources (required without --queries)",
+            { value: "ADDRESS|PREFIX" },
+          ),
+          dst: option.text(
+            "destination address of the same IP version, or a prefix in which the model draws a destination " +
+              "for each source (required without --queries)",
+            { value: "ADDRESS|PREFIX" },
+          ),
+          time,
+          draws: option.integer(
+            "number of addresses, or pairs of them, to draw from prefixes; 1 kB for each",
+            { default: 64 satisfies typeof DEFAULT_NUM_DRAWS, min: 2, max: 2 ** 17 },
+          ),
+          queries: option.path(
+            uses.input,
+            "answer each line of this file with a JSON line, in order: JSON lines or CSV with src, dst and " +
+              "perhaps time; JSON lines may also have their own context, an array of {src, dst, time, rtt in " +
+              "ms or null}, none after the query's time. A line that cannot be answered gives its number and " +
+              "the reason, and exit code 1 at the end",
+          ),
+          keepGoing: option.switch("exit with 0 even if lines of --queries cannot be answered"),
+          output: option.path(
+            uses.outputFile(),
+            "write the answers to --queries there (default: standard output)",
+          ),
+          adapt: option.path(
+            uses.input,
+            "measurements, Parquet or JSON lines: first fit the embeddings of the queried addresses to them; " +
+              "with --queries those of all addresses that were not in the training data",
+          ),
+          quantiles: option.text("quantiles to report, 0 to 1", {
+            default: "0.05,0.25,0.5,0.75,0.95",
+            value: "Q,Q,…",
+          }),
+          calibration,
+          at: option.text("RTTs in ms: report P(RTT <= each) and the probability of each", {
+            value: "MS,MS,…",
+          }),
+          plot: option.path(uses.outputFile(), "write the density as SVG"),
+        },
+      }),
+      "destinations": command({
+        summary:
+          "the most probable destinations given a source and an RTT, by Bayes' rule over what query rtt says",
+        reads: "a checkpoint, a source, an RTT or a range of RTTs",
+        writes: "the most probable destinations or prefixes, by Bayes' rule",
+        example: "--checkpoint runs/demo/train --src 192.0.2.1 --rtt 20..25 --prefix-length 24",
+        options: {
+          ...queryOptions,
+          src: option.text("source address; the destinations have the same IP version", {
+            value: "ADDRESS",
+            required: true,
+          }),
+          rtt: option.text("RTT in ms, to the 0.05 % of an RTT code; or the smallest and the largest", {
+            value: "MS[..MS]",
+            required: true,
+          }),
+          time,
+          top: option.integer("number of destinations to list", { default: 20, min: 1, max: 100_000 }),
+          prefixLength: option.integer("list prefixes of this many bits (default: whole addresses)", {
+            min: 0,
+            max: 128,
+          }),
+          candidates: option.integer(
+            "rank the destinations that the source is known to measure, and so many likely ones besides",
+            { default: 256, min: 1, max: 1024 },
+          ),
+          maxExpansions: option.integer(
+            "end the search for likely ones after this many prefixes; 2.5 kB for each",
+            { default: 512, min: 1, max: 2 ** 16 },
+          ),
+          calibration,
+          output: option.path(
+            uses.outputFile(),
+            "write the destinations as JSON lines (default: a table on standard output)",
+          ),
+        },
+      }),
+      "sample": command({
+        summary: "whole measurements drawn from the model, a JSON line each",
+        reads: "a checkpoint, perhaps addresses and a time",
+        writes: "measurements that the model draws, as JSON lines",
+        example: "--checkpoint runs/demo/train --count 10 --src 192.0.2.1",
+        options: {
+          ...queryOptions,
+          count: option.integer("number of measurements", { default: 10, min: 1, max: 2 ** 32 - 1 }),
+          temperature: option.number("divides log-probabilities; below 1 draws likelier measurements", {
+            default: 1,
+            min: 1e-6,
+          }),
+          topK: option.integer("draw each token from the most probable N (default: all)", { min: 1 }),
+          src: option.text("source address (default: drawn)", { value: "ADDRESS" }),
+          dst: option.text("destination address (default: drawn)", { value: "ADDRESS" }),
+          time: { ...time, help: time.help.replace("any time", "drawn, or none") },
+          output: option.path(uses.outputFile(), "write the measurements there (default: standard output)"),
+        },
+      }),
+      "likelihood": command({
+        summary: "the bits of given measurements, per block and token, in every order of the fields",
+        reads: "a checkpoint, measurements Parquet",
+        writes: "bits of each row and block in every order of the fields, as JSON lines",
+        example: "--checkpoint runs/demo/train --input data/synth.parquet",
+        options: {
+          ...queryOptions,
+          input: option.paths(
+            uses.inputs,
+            "measurements Parquet: files, folders, globs; each row is computed alone",
+            { required: true },
+          ),
+          order: option.text(
+            "one order of source, destination, time and result (default: all, 24 with a time, 6 without)",
+            { value: "A,B,C,D" },
+          ),
+          withoutTime: option.switch("compute the rows without their times"),
+          tokens: option.switch("add the bits of every token"),
+          output: option.path(
+            uses.outputFile(),
+            "write a JSON line for each row there (default: standard output)",
+          ),
+        },
+      }),
+    },
+  },
+  "score": command({
+    summary: "add log-likelihoods and anomaly p-values to measurements",
+    reads: "a checkpoint, measurements Parquet",
+    writes: "the same rows with `log_likelihood` and `p_value`",
+    example: "--checkpoint runs/demo/train --input data/new.parquet --output scored.parquet",
+    options: {
+      checkpoint: option.path(uses.run, "a run directory or one of its checkpoints", { required: true }),
+      input: option.paths(uses.inputs, "measurements Parquet: files, folders, globs; in any order", {
+        required: true,
+      }),
+      output: option.path(uses.outputFile(".rejects.jsonl"), "the Parquet file to write", {
+        value: "F.parquet",
+        required: true,
+      }),
+      report: option.path(uses.outputFile(), "write a page with pictures of the scores there", {
+        value: "F.html",
+      }),
+      context: option.integer(
+        "largest number of earlier measurements of the same source in the context of each row",
+        { default: 20, min: 0, max: 1000 },
+      ),
+      history: option.paths(uses.inputs, "further measurements Parquet, only for contexts"),
+      groupBy: option.choice(SOURCE_KEYS, "column that identifies a source, as in probe-rows", {
+        default: "src_addr",
+      }),
+      maxRejectRatio: option.number("largest share of the rows that may be rejected", {
+        default: 0.05,
+        min: 0,
+        max: 1,
+      }),
+      verify,
+      overwrite: overwriteFile,
+      memoryLimitGb,
+    },
+  }),
+  "serve": command({
+    summary: "answer questions to a trained model over HTTP, with a page for people",
+    reads: "a checkpoint",
+    writes: "answers over HTTP, and a page for people",
+    example: "--checkpoint runs/demo/train",
+    options: {
+      checkpoint: option.path(uses.runWithEvaluation, "a run directory or one of its checkpoints", {
+        required: true,
+      }),
+      calibration,
+      report,
+      host: option.text("the address to listen on; 0.0.0.0 for all of this machine", {
+        default: "127.0.0.1",
+        value: "ADDRESS",
+      }),
+      port: option.integer("the port to listen on; 0 for any free one", {
+        default: 8080,
+        min: 0,
+        max: 65_535,
+      }),
+      watch: option.switch("serve newer checkpoints of the run as they appear"),
+      watchS: option.number("seconds between two checks for a newer checkpoint", { default: 5, min: 0.1 }),
+      allowOrigin: option.texts(
+        "pages of this origin may also send queries, such as https://example.org; * for all (none)",
+        { value: "ORIGIN" },
+      ),
+      maxBodyBytes: option.integer("largest number of bytes of a JSON body, and of each line of JSON lines", {
+        default: 2 ** 20,
+        min: 1024,
+        max: 2 ** 28,
+      }),
+      maxBatch: option.integer("questions that the GPU answers at once", { default: 62, min: 1, max: 4096 }),
+      maxWaitMs: option.integer("milliseconds that a question waits for others to share a batch", {
+        default: 10,
+        min: 0,
+        max: 10_000,
+      }),
+      maxQueue: option.integer("largest number of waiting requests; further ones get status 429", {
+        default: 1024,
+        min: 1,
+      }),
+      maxRequestS: option.number("seconds that a request may take; for JSON lines, each answer", {
+        default: 60,
+        min: 0.1,
+        max: 86_400,
+      }),
+      maxConnections: option.integer(
+        "connections at the same time; further ones get only /healthz and /metrics",
+        { default: 256, min: 1 },
+      ),
+      maxClientConnections: option.integer("the limit per client address, such as that of a proxy", {
+        default: 128,
+        min: 1,
+      }),
+    },
+    needs: { listens: true },
+  }),
+  "export": command({
+    summary: "write a site with the model in it, for any web server",
+    reads: "a checkpoint",
+    writes: "a site for any web server: the page, and the model, which runs in the reader's browser",
+    example: "--checkpoint runs/demo/train --output site",
+    options: {
+      checkpoint: option.path(
+        uses.runWithEvaluation,
+        "a run directory, one of its checkpoints or an adapted one",
+        { required: true },
+      ),
+      output: option.path(uses.outputFolder, "the folder to write", { required: true }),
+      dtype: option.choice(
+        DTYPES,
+        "storage format of parameters: f16 has half the size and is less precise",
+        { default: "f32" },
+      ),
+      calibration,
+      report,
+      overwrite: overwriteFolder,
+    },
+  }),
+  "slurm": command({
+    summary: "write the chain as jobs of a SLURM cluster, and submit them",
+    details: [
+      "shard and probe-rows are job arrays; then come train and eval. The scripts are DIR/jobs/*.sbatch, which bash runs",
+      "too, without SLURM.",
+    ].join("\n"),
+    reads: "measurements Parquet, a small JSON file on the cluster",
+    writes: "`*.sbatch`: the chain as jobs of SLURM; with `--submit` submits them",
+    example: "--input data/measurements --output runs/first --config cluster.json --submit",
+    options: {
+      input: option.paths(
+        uses.inputs,
+        "measurements: Parquet files, folders or globs, which the nodes see under the same paths",
+        { required: true },
+      ),
+      output: option.path(
+        uses.outputFolder,
+        "folder of scripts, logs, shards, rows, run and evaluation, which the nodes see",
+        { required: true },
+      ),
+      splitBy: option.text("how shard splits; with several ways, each has a chain in a folder of its name", {
+        default: "probe",
+        value: "MODE,…",
+      }),
+      ratios: option.text("shares of train, val, test", { default: "80,10,10", value: "A,B,C" }),
+      config: option.path(
+        uses.config,
+        "configuration of the cluster, and options of stages (lib/cli/cluster/README.md)",
+        { value: "FILE" },
+      ),
+      set: option.texts("change one key of it, such as train.time=2-00:00:00; repeatable", {
+        value: "KEY=VALUE",
+      }),
+      partition: option.text("partition of the jobs", { value: "NAME" }),
+      account: option.text("account of the jobs", { value: "NAME" }),
+      time: option.text("time limit of each job, in sbatch's notation; train continues after it", {
+        value: "D-HH:MM:SS",
+      }),
+      memoryGb: option.integer("memory of each job in GB (default: 4, for train and eval 16)", { min: 1 }),
+      cpus: option.integer("processors of each job (default: 2, for train and eval 4)", { min: 1 }),
+      gpus: option.integer("GPUs of train and eval (default: 1)", { min: 0 }),
+      shardTasks: option.integer("jobs that share shard (default: 4)", { min: 1 }),
+      rowTasks: option.integer("jobs that share probe-rows (default: 4)", { min: 1 }),
+      setup: option.texts("lines of shell to run first, such as `module load vulkan`", { value: "LINE" }),
+      container: option.text("shell words before the program, such as `apptainer exec --nv image.sif`", {
+        value: "LINE",
+      }),
+      program: option.text("the program on the nodes (default: this one)", { value: "PROGRAM" }),
+      submit: option.switch("submit the jobs with sbatch"),
+      dryRun: option.switch("print the scripts, write and submit nothing"),
+      overwrite: option.switch("replace scripts that were made with other options or changed by hand"),
+    },
+    needs: { programs: ["sbatch"] },
+  }),
+  "demo": command({
+    summary: "run the whole chain, small, end to end",
+    reads: "nothing, or `--input`",
+    writes: "all of the above, small, and a report",
+    example: "--input results/*.json.gz --output runs/mine",
+    options: {
+      output: option.path(uses.outputFolder, "folder of everything it writes", { default: "runs/demo" }),
+      input: option.paths(
+        uses.inputs,
+        "RIPE Atlas results or measurements Parquet (default: a synthetic Internet)",
+      ),
+      steps: option.integer(
+        `steps to train at most (default: ${DEMO_STEPS.synth}; with --input as many as its passes take)`,
+        { min: 1, max: DEMO_STEPS.most },
+      ),
+      minutes: option.number("training time at most, in minutes", { default: 3, min: 0.05, max: 100_000 }),
+      overwrite: option.switch("replace what an earlier demo with other options wrote"),
+    },
+    needs: { trains: true },
+  }),
+  "bench": {
+    summary:
+      "measure the throughput of kernels, training, preprocessing and loading, and of others beside them",
+    reads: "nothing",
+    writes: "the throughput of kernels, training, preprocessing and loading",
+    kinds: {
+      "kernels": command({
+        summary: "the speed of each GPU kernel at the sizes of the presets",
+        example: "--seconds 0.5 --only gemm",
+        options: {
+          seconds: option.number("time per kernel, in seconds", { default: 0.5, min: 0.01, max: 60 }),
+          only: option.text("time only the kernels whose names contain this", { default: "" }),
+          compare: option.path(
+            uses.input,
+            "an earlier --json output; adds its medians and the ratios to them",
+          ),
+        },
+        module: "bench",
+      }),
+      "train": command({
+        summary: "the speed of training a preset, on made-up batches, and its time profile",
+        example: "--config demo --seconds 20",
+        options: {
+          ...configOptions,
+          seconds: option.number("measuring time, in seconds", { default: 10, min: 0.1, max: 3600 }),
+        },
+        module: "bench",
+      }),
+      "gpu": command({
+        summary: "recommended constants for this GPU, from its products, training, decoding and start-up",
+        example: "--output runs/gpu",
+        options: {
+          output: option.path(uses.outputFolder, "folder of gpu.json and gpu.html", { required: true }),
+          scale: option.choice(
+            ["auto", "full", "small"],
+            "sizes; auto: small on a software adapter, else full",
+            { default: "auto" },
+          ),
+          config: option.path(
+            uses.config,
+            "configuration to train: a preset or a JSON file (95m; with scale small: demo)",
+          ),
+          set: configOptions.set,
+          maxTime: option.text("skips steps that have not begun after this time", {
+            default: "20m",
+            value: "TIME",
+          }),
+          overwrite: option.switch("replace what a survey with other options wrote to the output folder"),
+        },
+      }),
+      "preprocess": command({
+        summary:
+          "the speed and memory of synth, import, shard and probe-rows at several sizes, beside DuckDB's sort and group",
+        example: "--rows 1_000_000,10_000_000,100_000_000",
+        options: {
+          rows: option.text("measurements to make and pass over, one number or several", {
+            default: "1_000_000,10_000_000",
+            value: "N,N",
+          }),
+          ...dataBenchOptions,
+          importRows: option.integer(
+            "largest number of results to import (default: a tenth of the rows); a result has some 500 bytes",
+            { min: 1 },
+          ),
+          repeats: option.integer("runs of each stage; the median is reported", {
+            default: 1,
+            min: 1,
+            max: 100,
+          }),
+        },
+        needs: { deno: true },
+        module: "bench_data",
+      }),
+      "loader": command({
+        summary:
+          "the speed, padding and memory of the loader by worker threads and sizes of rows, beside DuckDB's grouping",
+        example: "--rows 1_000_000 --sequence-length 1024",
+        options: {
+          rows: option.integer("measurements to make and pass over", {
+            default: 1_000_000,
+            min: 1000,
+            max: 2 ** 40,
+          }),
+          ...dataBenchOptions,
+          sequenceLength: option.integer("tokens of a sequence", { default: 1024, min: 47, max: 65_535 }),
+          batchSize: option.integer("sequences of a batch", { default: 32, min: 1, max: 65_536 }),
+          loaderWorkers: option.text("threads of the loader, one number or several; 0 for none", {
+            default: "0,1,2,4",
+            value: "N,N",
+          }),
+          seconds: option.number("seconds to load after the first epoch", {
+            default: 1,
+            min: 0.1,
+            max: 3600,
+          }),
+        },
+        needs: { deno: true },
+        module: "bench_data",
+      }),
+      "peers": command({
+        summary: "the speed of training compared with jax-js and, if python3 has torch, PyTorch, in turns",
+        example: "--config demo --seconds 60",
+        options: {
+          ...configOptions,
+          seconds: option.number("time to train in turns with each, in seconds", {
+            default: 60,
+            min: 0.1,
+            max: 3600,
+          }),
+        },
+        needs: { deno: true, programs: ["python3"], temporaryFiles: true },
+      }),
+      "curves": command({
+        summary:
+          "validation curves of configurations over seconds of training, each trained in turns with several seeds",
+        example:
+          "--data data/rows --output runs/curves --vary train.dtype=f32 train.dtype=f16 --max-time 3m --until 2",
+        options: {
+          data: option.path(uses.input, "folder of probe rows with train and val", {
+            value: "DIR",
+            required: true,
+          }),
+          output: option.path(
+            uses.outputFolder,
+            "folder of curves.json and curves.html; an unfinished comparison there is continued",
+            { required: true },
+          ),
+          config: option.paths(uses.config, "presets of configs/ or JSON files (default demo)"),
+          vary: option.texts(
+            "trains every configuration with each of these; several keys with spaces between",
+            { value: "KEY=VALUE" },
+          ),
+          set: configOptions.set,
+          seeds: option.integer("runs of each, with seeds from --seed on", { default: 3, min: 1, max: 100 }),
+          maxTime: option.text("ends each run after this long, such as 90s, 30m, 1h30m", { value: "TIME" }),
+          until: option.number("also measures the seconds until this validation loss, nats per token"),
+          overwrite: option.switch("replace what another comparison wrote to the output folder"),
+        },
+        needs: { deno: true },
+      }),
+      "anomalies": command({
+        summary:
+          "the ROC-AUC of score on made-up route changes, halved RTTs and spoofed sources, beside a running median",
+        example: "--checkpoint runs/first --input data/synth.parquet",
+        options: {
+          checkpoint: option.path(uses.run, "a run directory or one of its checkpoints", { required: true }),
+          input: option.paths(uses.inputs, "measurements Parquet, held in memory", { required: true }),
+          count: option.integer("measurements to copy; the copies become anomalies", {
+            default: 500,
+            min: 1,
+            max: 100_000,
+          }),
+          heldOutShare: option.number("share of the rows, the newest ones, from which these are drawn", {
+            default: 0.1,
+            min: 0,
+            max: 1,
+          }),
+          context: option.integer("largest number of earlier measurements in the context of each", {
+            default: 20,
+            min: 0,
+            max: 1000,
+          }),
+        },
+      }),
+      // The kernel's peak memory can only be read with all permissions.
+      "child": command({
+        summary: "one part of the others, in a separate process (for their use)",
+        example: "shard --input data/synth.parquet --output data/shards",
+        positionals: { value: "STAGE …", min: 1 },
+        options: {},
+        isRaw: true,
+        needs: { everything: true },
+      }),
+    },
+  },
+  "compile": command({
+    summary: "make one executable file of the program",
+    details: "It holds the program, its packages and Deno, and runs without any of them installed.",
+    reads: "this checkout",
+    writes: "the program as one executable file",
+    example: "--output dist/ping-llm",
+    options: {
+      output: option.path(uses.outputFile(), "the file to write", { default: "dist/ping-llm" }),
+      form: option.choice(
+        ["auto", "compiled", "launcher"],
+        "compiled: by deno compile, which fetches Deno's runtime stub;\nlauncher: a file that unpacks " +
+          "itself once into a cache folder;\nauto: compiled, or a launcher if the stub is not available",
+        { default: "auto" },
+      ),
+      overwrite: option.switch(
+        "replace an output file that this stage made from other code or in another form",
+      ),
+    },
+    needs: { files: programFiles, deno: true },
+  }),
+});
+
+/** The URL of the module that runs a command, beside this one. */
+export function moduleOf(
+  { name, module = name.replace(/[ -]/g, "_") }: { name: string; module?: string },
+): URL {
+  return new URL(`./${module}.ts`, import.meta.url);
 }
 
-const dataBench: StageNeeds = {
-  paths: { compare: input, folder: outputFolder },
-  defaults: { folder: temporaryFolder },
-  startsProcesses: true,
-};
-
-/** The permissions that stages need, by kind for stages with several kinds. Stages that are not listed need none. */
-export const NEEDS: Record<string, StageNeeds> = {
-  "synth": { paths: { output: outputFile(".truth.json") } },
-  "import": { paths: { input: inputs, output: outputFile(".rejects.jsonl") } },
-  "shard": { paths: { input: inputs, output: outputFolder } },
-  "probe-rows": { paths: { input: inputs, output: outputFolder } },
-  "pretokenize": { paths: { input: inputs, output: outputFolder } },
-  "inspect": { paths: { "": inputs, plot: outputFile() } },
-  "status": { paths: { "": watched } },
-  "train": {
-    paths: {
-      data: rowsWithOrigin,
-      teacher: run,
-      "resume-from": run,
-      "init-from": run,
-      config,
-      "mpi-library": input,
-      run: outputFolder,
-      "autotune-cache": outputFile(),
-    },
-    sys: ["systemMemoryInfo"],
-    launchVariables: LAUNCH_VARIABLES,
-  },
-  "eval": {
-    paths: {
-      checkpoint: run,
-      data: rowsWithTruth,
-      train: input,
-      "all-splits": inputs,
-      config,
-      output: outputFolder,
-    },
-    sys: ["systemMemoryInfo"],
-  },
-  "adapt": { paths: { checkpoint: run, input: inputs, output: outputFolder } },
-  "query rtt": {
-    paths: {
-      checkpoint: run,
-      context: input,
-      adapt: input,
-      queries: input,
-      calibration: input,
-      output: outputFile(),
-      plot: outputFile(),
-    },
-  },
-  "query destinations": {
-    paths: { checkpoint: run, context: input, calibration: input, output: outputFile() },
-  },
-  "query likelihood": { paths: { checkpoint: run, context: input, input: inputs, output: outputFile() } },
-  "query sample": { paths: { checkpoint: run, context: input, output: outputFile() } },
-  "score": {
-    paths: {
-      checkpoint: run,
-      input: inputs,
-      history: inputs,
-      output: outputFile(".rejects.jsonl"),
-      report: outputFile(),
-    },
-  },
-  "serve": {
-    paths: { checkpoint: runWithEvaluation, calibration: input, report: input },
-    listens: SERVED_AT,
-  },
-  "export": {
-    paths: { checkpoint: runWithEvaluation, calibration: input, report: input, output: outputFolder },
-  },
-  "slurm": { paths: { input: inputs, config, output: outputFolder }, programs: ["sbatch"] },
-  "demo": {
-    paths: { input: inputs, output: outputFolder },
-    defaults: { output: () => "runs/demo" },
-    sys: ["systemMemoryInfo"],
-  },
-  "bench kernels": { paths: { compare: input } },
-  "bench train": { paths: { config } },
-  "bench gpu": { paths: { config, output: outputFolder } },
-  "bench preprocess": dataBench,
-  "bench loader": dataBench,
-  "bench peers": { ...dataBench, paths: { config, folder: outputFolder }, programs: ["python3"] },
-  "bench curves": {
-    paths: { data: input, config: { ...config, arity: "many" }, output: outputFolder },
-    startsProcesses: true,
-  },
-  // The kernel's peak memory can only be read with all permissions.
-  "bench child": { everything: true },
-  "bench anomalies": { paths: { checkpoint: run, input: inputs } },
-  "compile": {
-    paths: { output: outputFile() },
-    defaults: { output: () => "dist/ping-llm" },
-    reads: programFiles,
-    startsProcesses: true,
-  },
-};
-
-/**
- * The permissions of a stage, or of the kind with which the arguments begin.
- *
- * @param name A stage.
- * @param args The arguments after its name.
- * @returns `rest`: the arguments after the kind.
- */
-export function needsOf(
-  name: string,
-  args: readonly string[],
-): { needs: StageNeeds; rest: readonly string[] } {
-  const kind = `${name} ${args[0]}`;
-  return Object.hasOwn(NEEDS, kind)
-    ? { needs: NEEDS[kind], rest: args.slice(1) }
-    : { needs: NEEDS[name] ?? {}, rest: args };
-}
+/** The modules that run stages, from the checkout's root. */
+export const STAGE_MODULES: readonly string[] = [
+  ...new Set(leavesOf(STAGES).map((command) => `tasks/${moduleOf(command).pathname.split("/").at(-1)}`)),
+];
 
 /** The inputs of the one file. */
 function programFiles(): (string | URL)[] {
   const names = ["configs", "deno.json", "deno.lock", "kernels", "lib", "LICENSE", "tasks"];
   const deno = Deno.execPath();
   return [...names.map((name) => new URL(`../${name}`, import.meta.url)), deno, Deno.realPathSync(deno)];
-}
-
-/** The system's folders for temporary files. */
-function temporaryFolder(): string {
-  const folder = Deno.makeTempDirSync();
-  Deno.removeSync(folder);
-  return `${folder}/..`;
 }

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type commonFlags, configFlags, flag, parseDurationS, type Values } from "../lib/cli/flags.ts";
+import type { OptionsOf } from "../lib/cli/command.ts";
+import { parseDurationS } from "../lib/cli/options.ts";
 import { Progress } from "../lib/cli/progress.ts";
 import { formatCount } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
@@ -13,114 +14,41 @@ import { launchOf } from "../lib/train/mpi/launch.ts";
 import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/run_config.ts";
 import { AgreedError } from "../lib/train/ranks.ts";
 import { train, type TrainProgress, type TrainResult } from "../lib/train/trainer.ts";
-import { checkInputs, requireProbeRows, verifyFlag } from "./input_check.ts";
+import { checkInputs, requireProbeRows } from "./input_check.ts";
+import { STAGES } from "./stages.ts";
 
-const FLAGS = {
-  data: flag.requiredText("folder of probe rows", { placeholder: "DIR" }),
-  run: flag.requiredText("folder of the run; an existing run is continued", { placeholder: "DIR" }),
-  teacher: flag.optionalText(
-    "also learn RTTs from this trained model, with train.teacherWeight (knowledge distillation)",
-    { placeholder: "DIR" },
-  ),
-  ...configFlags,
-  steps: flag.optionalInteger("optimizer steps of the whole run (default: the configuration's)", {
-    min: 1,
-  }),
-  tokens: flag.optionalInteger("as many steps as process this many tokens, including padding", { min: 1 }),
-  syncEverySteps: flag.optionalInteger(
-    "with several ranks: train locally for this many steps, then move towards their mean (DiLoCo), for slow networks",
-    { min: 1 },
-  ),
-  outerLearningRate: flag.optionalNumber("learning rate towards the mean of the ranks (default: 0.7)", {
-    min: 0,
-    max: 10,
-  }),
-  outerMomentum: flag.optionalNumber("Nesterov momentum of these moves (default: 0.6)", {
-    min: 0,
-    max: 0.999999,
-  }),
-  exchangeDtype: flag.optionalText(
-    "format of numbers sent between ranks (default: f32); i8 only with --sync-every-steps",
-    { placeholder: "f32|f16|i8" },
-  ),
-  mpiLibrary: flag.optionalText("the MPI library of the launcher (default: found by its usual names)", {
-    placeholder: "FILE",
-  }),
-  maxTime: flag.optionalText(
-    "train at most as many steps as fit in this time, such as 90s, 30m, 1h30m; a continued run keeps its steps. With " +
-      "--steps or --tokens, or several ranks: stop after this time with everything saved",
-    { placeholder: "TIME" },
-  ),
-  resumeFrom: flag.optionalText(
-    "continue from this checkpoint, of this or another run, with all its state; settings of train and optim may differ",
-    { placeholder: "DIR" },
-  ),
-  initFrom: flag.optionalText("start a new run with the weights of this checkpoint or run", {
-    placeholder: "DIR",
-  }),
-  checkpointActivations: flag.boolean("keep less on the GPU and recompute it, a third more work"),
-  onCorrupt: flag.choice(["error", "skip"], "what to do with damaged chunks of probe rows", {
-    default: "error",
-  }),
-  verify: verifyFlag,
-  workers: flag.integer("threads that make batches ahead of training; results do not depend on it", {
-    default: 0,
-    min: 0,
-    max: 1024,
-  }),
-  noAutotune: flag.boolean(
-    "use the default kernels, even if bit-identical ones may be faster on this GPU",
-  ),
-  autotuneCache: flag.optionalText(
-    "file that stores the fastest kernels, for several runs (default: autotune.json of the run)",
-    { placeholder: "FILE" },
-  ),
-  profile: flag.boolean(
-    "show the time profile of an early step and write it to profile.txt of the run; that step is slower",
-  ),
-  fresh: flag.boolean(
-    "start over; the existing run in the folder is deleted when the new one has a checkpoint",
-  ),
-};
-type TrainFlags = Values<typeof FLAGS & typeof commonFlags>;
+type TrainOptions = OptionsOf<typeof STAGES.train>;
 
 /** The stage `train`. */
-export const trainStage = defineStage({
-  name: "train",
-  purpose:
-    "trains a model on probe rows; reads DIR/train and DIR/val, writes checkpoints, metrics and a report",
-  example: "--data data/rows --run runs/first --config demo --set train.batchSize=16",
-  flags: FLAGS,
-  async run(options, context) {
-    const launch = launchOf(variable);
-    if (!launch) return await trainOn(undefined, options, context);
-    if (options.profile) {
-      throw new UsageError("Cannot use --profile with several ranks: expected one process; leave it out");
-    }
-    const { rank, numRanks } = launch;
-    // The first rank logs for all.
-    const heard = rank === 0 ? context : silent(context);
-    const ranks = Communicator.open(launch, options.mpiLibrary);
-    try {
-      heard.log(`${numRanks} ranks with ${ranks.library}`);
-      const result = await trainOn(ranks, options, heard);
+export const trainStage = defineStage(STAGES.train, async (options, context) => {
+  const launch = launchOf(variable);
+  if (!launch) return await trainOn(undefined, options, context);
+  if (options.profile) {
+    throw new UsageError("Cannot use --profile with several ranks: expected one process; leave it out");
+  }
+  const { rank, numRanks } = launch;
+  // The first rank logs for all.
+  const heard = rank === 0 ? context : silent(context);
+  const ranks = Communicator.open(launch, options.mpiLibrary);
+  try {
+    heard.log(`${numRanks} ranks with ${ranks.library}`);
+    const result = await trainOn(ranks, options, heard);
+    await ranks.close();
+    return rank === 0 ? result : { text: "", json: null };
+  } catch (error) {
+    if (error instanceof AgreedError) {
       await ranks.close();
-      return rank === 0 ? result : { text: "", json: null };
-    } catch (error) {
-      if (error instanceof AgreedError) {
-        await ranks.close();
-      } else if (error instanceof UserError) {
-        console.error(`error: rank ${rank} of ${numRanks}: ${error.message}`);
-        ranks.abort(error.exitCode);
-      }
-      throw error;
+    } else if (error instanceof UserError) {
+      console.error(`error: rank ${rank} of ${numRanks}: ${error.message}`);
+      ranks.abort(error.exitCode);
     }
-  },
+    throw error;
+  }
 });
 
 async function trainOn(
   ranks: Communicator | undefined,
-  options: TrainFlags,
+  options: TrainOptions,
   context: StageContext,
 ): Promise<StageResult> {
   const startMs = performance.now();
@@ -160,7 +88,7 @@ async function trainOn(
   };
 }
 
-function configOf(options: TrainFlags): RunConfig {
+function configOf(options: TrainOptions): RunConfig {
   if (options.steps !== undefined && options.tokens !== undefined) {
     throw new UsageError("Cannot use --steps and --tokens together: either sets the length; leave one out");
   }

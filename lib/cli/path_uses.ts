@@ -8,7 +8,6 @@
 import { TRACE } from "../io/files/array_task.ts";
 import { hasState, runOfCheckpoint } from "../io/files/checkpoint_folder.ts";
 import { absolutePath, folderOf, nameOf, realPath } from "../io/files/real_path.ts";
-import type { Arity } from "./flags.ts";
 
 /** Absolute paths that may be read and written, with everything below them. */
 export interface Access {
@@ -18,11 +17,14 @@ export interface Access {
 
 /** How a stage uses the paths of an option. */
 export interface PathUse {
-  readonly arity: Exclude<Arity, "boolean">;
+  /** The name of such a path in `--help`. */
+  readonly value: string;
   /** An output must not be, contain or lie in an input of the same command. */
   readonly role: "input" | "output" | "other";
   /** The access that a stage needs for these absolute paths. */
   accessTo(paths: string[]): Access;
+  /** The path that is used if the option is not given and has no default. */
+  elsewhere?(): string;
 }
 
 /** For more files than this, their folders are allowed instead: each access is compared with all allowed paths. */
@@ -34,7 +36,7 @@ const PATTERN = /^!|[*?[{(]/;
 
 /** Files, folders, globs, or `-`. */
 export const inputs: PathUse = {
-  arity: "many",
+  value: "PATH",
   role: "input",
   accessTo: (paths) => {
     const named = paths.filter((path) => nameOf(path) !== "-").map((path) => ({ path, root: rootOf(path) }));
@@ -46,17 +48,17 @@ export const inputs: PathUse = {
 
 /** A file or folder. */
 export const input: PathUse = {
-  arity: "one",
+  value: "FILE",
   role: "input",
   accessTo: (paths) => reading([...withManifests(paths), ...paths.flatMap((path) => linkTargets(path))]),
 };
 
 /** A configuration: a file, or the name of a preset, which a folder may also have. */
-export const config: PathUse = { ...input, role: "other" };
+export const config: PathUse = { ...input, value: "NAME|FILE", role: "other" };
 
 /** A run or one of its checkpoints: the whole run is read. For an adapted checkpoint also the run of its base. */
 export const run: PathUse = {
-  arity: "one",
+  value: "DIR",
   // Outputs may lie beside checkpoints.
   role: "other",
   accessTo: (paths) => {
@@ -76,7 +78,7 @@ export const runWithEvaluation: PathUse = {
 
 /** Probe rows, and the true distributions of the measurements that they were made from. */
 export const rowsWithTruth: PathUse = {
-  arity: "one",
+  value: "DIR",
   role: "input",
   accessTo: (paths) => {
     const { read } = input.accessTo(paths);
@@ -86,7 +88,7 @@ export const rowsWithTruth: PathUse = {
 
 /** Probe rows, and the manifests of the stages before them, which say what the measurements are. */
 export const rowsWithOrigin: PathUse = {
-  arity: "one",
+  value: "DIR",
   role: "input",
   accessTo: (paths) => {
     const { read } = input.accessTo(paths);
@@ -96,7 +98,7 @@ export const rowsWithOrigin: PathUse = {
 
 /** Runs and outputs, or folders of them; their manifests are read. */
 export const watched: PathUse = {
-  arity: "many",
+  value: "PATH",
   role: "other",
   accessTo: (paths) => {
     const places = withReal(paths).flatMap((path) => {
@@ -109,10 +111,20 @@ export const watched: PathUse = {
 
 /** A folder to write. */
 export const outputFolder: PathUse = {
-  arity: "one",
+  value: "DIR",
   role: "output",
   accessTo: (paths) => ({ read: paths, write: paths }),
 };
+
+/** The folder where the system has temporary files. */
+export function temporaryFolder(): string {
+  const folder = Deno.makeTempDirSync();
+  Deno.removeSync(folder);
+  return `${folder}/..`;
+}
+
+/** A folder to write, or else that of temporary files. */
+export const workFolder: PathUse = { ...outputFolder, elsewhere: temporaryFolder };
 
 /**
  * A file to write. It is made in `.NAME.work/` beside it.
@@ -127,7 +139,7 @@ export function outputFile(...besides: string[]): PathUse {
     ...besides.map((ending) => withEnding(path, ending)),
   ];
   return {
-    arity: "one",
+    value: "FILE",
     role: "output",
     accessTo: (paths) => {
       const places = withReal(paths);

@@ -1,14 +1,12 @@
 /**
- * A stage of the chain as a command: declared options in, a result out; errors, exit codes, signals and
- * `--help` are the same for all.
+ * A command with what it runs: options in, a result out; errors, exit codes and signals are the same for all.
  *
  * @module
  */
-import { InterruptedError, UsageError, UserError } from "../base/errors.ts";
-import { VERSION } from "../base/version.ts";
+import { InterruptedError, UserError } from "../base/errors.ts";
+import { type Command, helpOf, parseArguments } from "./command.ts";
 import { endProcess, type Outcome, SignalListener } from "./ending.ts";
-import { commonFlags, describeFlags, type Flags, parseFlags, type Values } from "./flags.ts";
-import { didYouMean } from "../base/text.ts";
+import type { commonOptions, Options, Values } from "./options.ts";
 import { startThreadsWith } from "../io/threads/thread.ts";
 import { Progress } from "./progress.ts";
 import { RequestedThread, type StageCommand, type StageReport } from "./stage_thread.ts";
@@ -33,10 +31,9 @@ export interface StageResult {
   exitCode?: number;
 }
 
-/** A command of the program. */
+/** A command with what it runs. */
 export interface Stage {
   readonly name: string;
-  readonly purpose: string;
   /** The text of `--help`. */
   help(): string;
   /** Parses the arguments only. @throws {UsageError} If they are wrong. */
@@ -47,51 +44,26 @@ export interface Stage {
    * @param args The arguments after the stage's name.
    * @param within The context of a stage that runs this one as a part; what is absent is this stage's own.
    */
-  run(args: readonly string[], within?: Partial<StageContext>): Promise<StageResult | { help: string }>;
+  run(args: readonly string[], within?: Partial<StageContext>): Promise<StageResult>;
 }
 
-/** What {@link defineStage} needs. */
-export interface StageDefinition<F extends Flags> {
-  name: string;
-  /** One sentence: what it reads and writes. */
-  purpose: string;
-  /** The arguments after the stage's name in one typical call. */
-  example: string;
-  flags: F;
-  /** The arguments without `--`; if absent, none are allowed. */
-  positionals?: { placeholder: string; min: number };
-  run(
-    options: Values<F> & Values<typeof commonFlags>,
-    context: StageContext,
-    positionals: string[],
-  ): Promise<StageResult>;
-}
-
-/** Makes a stage of its definition. */
-export function defineStage<F extends Flags>(definition: StageDefinition<F>): Stage {
-  // A stage's own option replaces a common one of the same name.
-  const flags = { ...definition.flags, ...commonFlags, ...definition.flags };
-  const help = () => describeStage(definition, flags);
-  const parse = (args: readonly string[]) => {
-    const parsed = parseFlags(args, flags);
-    checkPositionals(definition, parsed.positionals);
-    return parsed;
-  };
+/** Makes a stage of a command and what it runs. */
+export function defineStage<O extends Options & typeof commonOptions>(
+  command: Command<O>,
+  run: (options: Values<O>, context: StageContext, positionals: string[]) => Promise<StageResult>,
+): Stage {
   return {
-    name: definition.name,
-    purpose: definition.purpose,
-    help,
-    check: (args) => void parse(args),
+    name: command.name,
+    help: () => helpOf(command),
+    check: (args) => void parseArguments(command, args),
     async run(args, within) {
-      if (args.includes("--help")) return { help: help() };
-      if (args.includes("--version")) return { help: VERSION };
-      const { values, positionals } = parse(args);
-      const options = values as Values<F> & Values<typeof commonFlags>;
-      return await definition.run(options, {
+      const { values, positionals } = parseArguments(command, args);
+      const { quiet } = values as Values<typeof commonOptions>;
+      return await run(values, {
         signal: new AbortController().signal,
-        progress: (label, shown) => new Progress(label, { ...shown, quiet: options.quiet }),
+        progress: (label, shown) => new Progress(label, { ...shown, quiet }),
         log: (line) => {
-          if (!options.quiet) console.error(line);
+          if (!quiet) console.error(line);
         },
         ...within,
       }, positionals);
@@ -99,43 +71,15 @@ export function defineStage<F extends Flags>(definition: StageDefinition<F>): St
   };
 }
 
-/** Makes a stage whose first argument chooses among several, such as `query rtt`. */
-export function defineStageGroup(name: string, purpose: string, members: readonly Stage[]): Stage {
-  const help = () =>
-    [
-      `${name}: ${purpose}`,
-      "",
-      ...members.map((member) => `  ${member.name.padEnd(24)}${member.purpose}`),
-      "",
-      `${name} KIND --help says more of each.`,
-    ].join("\n");
-  const choose = (kind: string | undefined) => {
-    const known = members.map((member) => member.name.split(" ").at(-1) ?? member.name);
-    if (kind === undefined) {
-      throw new UsageError(`Cannot run ${name}: no kind was given; known are ${known.join(", ")}`);
-    }
-    const index = known.indexOf(kind);
-    if (index >= 0) return members[index];
-    throw new UsageError(`Cannot run ${name} ${kind}: it is unknown${didYouMean(kind, known)}`);
-  };
-  return {
-    name,
-    purpose,
-    help,
-    check: ([kind, ...rest]) => choose(kind).check(rest),
-    async run([kind, ...rest], within) {
-      return kind === "--help" ? { help: help() } : await choose(kind).run(rest, within);
-    },
-  };
-}
-
 /**
  * Runs a stage for the thread that started this one with {@link file://./stage_thread.ts}. In a program's main thread,
  * where its permissions are not narrowed, it ends the process.
+ *
+ * @param stages The stage, or those of a module that has several.
  */
-export function serveStage(stage: Stage): void {
+export function serveStage(...stages: Stage[]): void {
   if (!("WorkerGlobalScope" in globalThis)) {
-    const { name } = stage;
+    const [{ name }] = stages;
     endProcess({ exitCode: 2, text: `Cannot run the module of ${name} by itself; run deno task ${name}` });
   }
   const main = globalThis as unknown as Pick<Worker, "onmessage" | "postMessage">;
@@ -163,6 +107,7 @@ export function serveStage(stage: Stage): void {
     if (data.kind === "stop") return stopped.abort(new InterruptedError(data.signal));
     if (data.kind === "thread died") return threads[data.id].fail(data.message);
     if (data.kind === "end now") return end({ exitCode: data.exitCode, text: "" });
+    const stage = stages.find(({ name }) => name === data.name) ?? stages[0];
     end(await outcomeOf(stage, data.args, stopped.signal));
   };
   report({ kind: "ready" });
@@ -181,14 +126,13 @@ export async function runStage(stage: Stage, args: readonly string[]): Promise<n
   const signals = new SignalListener();
   const stopped = new AbortController();
   signals.begin((error) => stopped.abort(error));
+  if (args.includes("--help")) endProcess({ exitCode: 0, text: stage.help() });
   endProcess(await outcomeOf(stage, args, stopped.signal));
 }
 
 async function outcomeOf(stage: Stage, args: readonly string[], signal: AbortSignal): Promise<Outcome> {
   try {
-    const result = await stage.run(args, { signal });
-    if ("help" in result) return { exitCode: 0, text: result.help };
-    const { text, json, exitCode = 0 } = result;
+    const { text, json, exitCode = 0 } = await stage.run(args, { signal });
     return { exitCode, text: args.includes("--json") && json ? JSON.stringify(json) : text, isResult: true };
   } catch (thrown) {
     const error = explainStartError(thrown, stage.name);
@@ -206,30 +150,4 @@ function explainStartError(error: unknown, name: string): unknown {
       `put \`env -u ${variable}\` before the command`,
     { cause: error },
   );
-}
-
-function checkPositionals<F extends Flags>(definition: StageDefinition<F>, positionals: string[]): void {
-  const wanted = definition.positionals;
-  if (!wanted && positionals.length > 0) {
-    throw new UsageError(
-      `Cannot use argument ${positionals[0]}: ${definition.name} takes options only; see --help`,
-    );
-  }
-  if (wanted && positionals.length < wanted.min) {
-    throw new UsageError(`Cannot run ${definition.name}: ${wanted.placeholder} is missing; see --help`);
-  }
-}
-
-function describeStage<F extends Flags>(definition: StageDefinition<F>, flags: Flags): string {
-  const { name, purpose, example, positionals } = definition;
-  return [
-    `${name}: ${purpose}`,
-    "",
-    `Usage: deno task ${name}${positionals ? ` ${positionals.placeholder}` : ""} [options]`,
-    "",
-    ...describeFlags(flags),
-    "  --help, --version",
-    "",
-    `Example: deno task ${name} ${example}`,
-  ].join("\n");
 }

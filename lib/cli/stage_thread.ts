@@ -14,7 +14,7 @@ const LONGEST_END_MS = 1000;
 
 /** A message to the thread of a stage. */
 export type StageCommand =
-  | { kind: "run"; args: readonly string[] }
+  | { kind: "run"; name: string | undefined; args: readonly string[] }
   | { kind: "stop"; signal: string }
   | { kind: "end now"; exitCode: number }
   | { kind: "thread died"; id: number; message: string };
@@ -31,13 +31,18 @@ export type StageReport =
  *
  * @param module The stage's module, which calls `serveStage()`.
  * @param args The arguments after the stage's name.
+ * @param name The stage, of a module that has several.
  * @param permissions What it may do.
  * @param signals Takes the signals already.
  */
 export function runStageThread(
   module: URL,
   args: readonly string[],
-  { permissions, signals }: { permissions: Deno.PermissionOptions; signals: SignalListener },
+  { name, permissions, signals }: {
+    name?: string;
+    permissions: Deno.PermissionOptions;
+    signals: SignalListener;
+  },
 ): void {
   const thread = new Worker(module, { type: "module", deno: { permissions } });
   const post = (command: StageCommand) => thread.postMessage(command);
@@ -62,7 +67,7 @@ export function runStageThread(
       post({ kind: "end now", exitCode });
       setTimeout(() => Deno.exit(exitCode), LONGEST_END_MS);
     });
-    post({ kind: "run", args });
+    post({ kind: "run", name, args });
   };
 }
 

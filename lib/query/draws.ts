@@ -81,6 +81,7 @@ export async function* drawRows<Row extends DrawnRow>(
       while (rows.some((row) => !row.isComplete)) {
         const logP = await decoder.step(rows.map((row) => row.lastToken));
         rows.forEach((row, i) => row.draw(rowOf(logP, i)));
+        decoder.registry.gpu.recycle(logP);
       }
     });
     yield* rows;

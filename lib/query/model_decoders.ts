@@ -38,7 +38,7 @@ type AllowedTokens = (
 ) => readonly (readonly number[])[];
 
 /**
- * Gets log P(next token) before a token of a continuation, (V) nats.
+ * Gets log P(next token) before a token of a continuation, (V) nats; valid until it returns.
  *
  * @param continuation Its number among those of all prompts.
  * @param depth Which of its tokens comes next.
@@ -66,6 +66,7 @@ export async function visitContinuations(
     all.forEach((tokens, i) => {
       if (depth < tokens.length) visit(rowOf(logP, rows[i], V), i, depth);
     });
+    decoder.registry.gpu.recycle(logP);
   };
   // All steps are submitted before the first is awaited, so that the GPU waits for nothing.
   const done = [decoder.prefill(prompts.map(({ prompt }) => prompt)).then(visitAll(0, rows))];
@@ -169,14 +170,19 @@ export class ModelDecoders {
    * Reads prompts once and lets rows continue them, in as many forks as wanted.
    *
    * @param prompts Within {@link continuationExtent}.
-   * @param work Forks and steps; gets log P after each prompt, (prompts, V) nats.
+   * @param work Forks and steps; gets log P after each prompt, (prompts, V) nats, valid until it ends.
    * @throws {UserError} If memory does not suffice.
    */
   async continuePrompts<T>(
     prompts: readonly Uint16Array[],
     work: (decoder: Decoder, ends: Float32Array) => Promise<T>,
   ): Promise<T> {
-    return await this.#continuer.run(async (decoder) => await work(decoder, await decoder.prefill(prompts)));
+    return await this.#continuer.run(async (decoder) => {
+      const ends = await decoder.prefill(prompts);
+      const result = await work(decoder, ends);
+      decoder.registry.gpu.recycle(ends);
+      return result;
+    });
   }
 
   /**
@@ -198,6 +204,7 @@ export class ModelDecoders {
         const tokens = sequences[results.length].subarray(-Math.min(numTokens, length));
         results.push(Float32Array.from(tokens, (token) => rows[row++ * V + token]));
       }
+      decoder.registry.gpu.recycle(rows);
     });
     return results;
   }

@@ -16,7 +16,7 @@ import { Pool, type PooledForecast } from "../model/pool/pool.ts";
 import { ModelDecoders } from "./model_decoders.ts";
 import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
 import type { CheckpointIdentity, QuantileCalibration } from "./rtt/quantile_calibration.ts";
-import type { RttDistribution } from "./rtt/rtt_distribution.ts";
+import { RttArrays, type RttDistribution } from "./rtt/rtt_distribution.ts";
 import { type LikelyOptions, rttDistributions } from "./rtt/rtt_distributions.ts";
 import {
   parseAddressQuestion,
@@ -79,6 +79,7 @@ export class PingModel {
   readonly calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
   #pool: Pool | undefined;
+  readonly #corrected = new RttArrays();
 
   private constructor(
     readonly config: ModelConfig,
@@ -157,7 +158,7 @@ export class PingModel {
    */
   async rttDistributions(queries: readonly RttQuery[]): Promise<RttDistribution[]> {
     const results: RttDistribution[] = [];
-    await this.likelyRttDistributions(queries, (distribution) => results.push(distribution));
+    await this.likelyRttDistributions(queries, (distribution) => results.push(distribution.copy()));
     return results;
   }
 
@@ -165,7 +166,8 @@ export class PingModel {
    * {@link rttDistributions} at a fraction of the cost for a model that knows much: only the likeliest first bytes are
    * continued, the mass of the others is spread evenly within each of them.
    *
-   * @param take Gets each distribution in the order of the queries; only a few are in memory at a time.
+   * @param take Gets each distribution in the order of the queries. It is valid until `take` returns, since the next one
+   *   has the same memory; `copy()` keeps it.
    * @param options How much mass may be spread, and the RTT code of each query whose probability must be exact
    *   (default: all is exact).
    * @throws {UserError} As {@link rttDistribution}.
@@ -184,7 +186,7 @@ export class PingModel {
       poolOf: (index: number) => this.pooled(queries[index]),
     };
     const corrected = (raw: RttDistribution, index: number) =>
-      take(this.calibration?.apply(raw) ?? raw, index);
+      take(this.calibration?.apply(raw, this.#corrected) ?? raw, index);
     await rttDistributions(this.decoders, asked, corrected, options);
   }
 

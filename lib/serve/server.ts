@@ -202,14 +202,18 @@ function listenerOf(
     };
     // `node:http` of Deno reads on while answers wait to be sent, without end.
     if (socket.destroyed || count(1) > MAX_PIPELINED) return void socket.destroy();
-    response.once("close", () => count(-1));
+    // A client that ends its side within a body is gone.
+    const onEnd = () => {
+      if (!request.complete) socket.destroy();
+    };
+    response.once("close", () => {
+      count(-1);
+      socket.off("end", onEnd);
+    });
     if (connections.isSpare(socket)) response.setHeader("connection", "close");
     const fault = hostFault(request) ?? connections.refusalOf(request);
     if (fault) return void sendProblem(response, fault);
-    // A client that ends its side within a body is gone.
-    socket.once("end", () => {
-      if (!request.complete) socket.destroy();
-    });
+    socket.once("end", onEnd);
     request.headers.host ??= urlHost(host);
     void listener(request, response);
   };

@@ -42,6 +42,39 @@ export interface GpuInfo {
   readonly isSoftware: boolean;
 }
 
+/** Memory of these sizes is kept for later reads, bytes. */
+const [LEAST_KEPT_BYTES, MOST_KEPT_BYTES] = [2 ** 16, 2 ** 24];
+/** How much is kept of a kind, bytes. */
+const KEPT_BYTES = 2 ** 26;
+
+/**
+ * Memory in sizes of powers of two, of which what nobody uses is kept. A buffer of several megabytes for each read of the
+ * device, freed when garbage is collected, leaves glibc's heap in pieces: a server held twice the memory that it used.
+ */
+class KeptBuffers<T> {
+  readonly #free = new Map<number, T[]>();
+  #freeBytes = 0;
+
+  constructor(readonly make: (sizeBytes: number) => T, readonly drop: (buffer: T) => void) {}
+
+  /** One of at least this size. */
+  take(sizeBytes: number): T {
+    const madeBytes = sizeBytes < LEAST_KEPT_BYTES || sizeBytes > MOST_KEPT_BYTES
+      ? sizeBytes
+      : 2 ** Math.ceil(Math.log2(sizeBytes));
+    const found = this.#free.get(madeBytes)?.pop();
+    if (found !== undefined) this.#freeBytes -= madeBytes;
+    return found ?? this.make(madeBytes);
+  }
+
+  /** Keeps one for later. @param sizeBytes Its own. */
+  give(buffer: T, sizeBytes: number): void {
+    if (sizeBytes < LEAST_KEPT_BYTES || this.#freeBytes + sizeBytes > KEPT_BYTES) return this.drop(buffer);
+    this.#freeBytes += sizeBytes;
+    this.#free.set(sizeBytes, [...this.#free.get(sizeBytes) ?? [], buffer]);
+  }
+}
+
 const WANTED_LIMITS = [
   "maxStorageBufferBindingSize",
   "maxBufferSize",
@@ -62,6 +95,16 @@ export class Gpu {
   #error: string | undefined;
   #allocatedBytes = 0;
   readonly #reference: WeakRef<Gpu> = new WeakRef(this);
+  readonly #staging = new KeptBuffers<GPUBuffer>(
+    (size) =>
+      this.device.createBuffer({
+        label: "readback",
+        size,
+        usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+      }),
+    (buffer) => buffer.destroy(),
+  );
+  readonly #arrays = new KeptBuffers<ArrayBuffer>((sizeBytes) => new ArrayBuffer(sizeBytes), () => {});
 
   private constructor(readonly device: GPUDevice, readonly info: GpuInfo) {
     opened.add(this.#reference);
@@ -161,13 +204,29 @@ export class Gpu {
    */
   async read(...tensors: Tensor[]): Promise<Float32Array[]> {
     return (await this.#readBytes(tensors)).map((bytes, i) =>
-      tensors[i].dtype === "f16" ? Float32Array.from(new Float16Array(bytes)) : new Float32Array(bytes)
+      tensors[i].dtype === "f16"
+        ? Float32Array.from(new Float16Array(bytes.buffer, 0, bytes.length / 2))
+        : new Float32Array(bytes.buffer, 0, bytes.length / 4)
     );
+  }
+
+  /** An array on the host, of any content, in recycled memory if there is some. */
+  array(length: number): Float32Array {
+    return new Float32Array(this.#arrays.take(4 * length), 0, length);
+  }
+
+  /** Takes back results of {@link read} and {@link array} for later ones. The arrays are empty from now on. */
+  recycle(...arrays: readonly Float32Array[]): void {
+    for (const { buffer } of arrays) {
+      const own = (buffer as ArrayBuffer).transfer();
+      this.#arrays.give(own, own.byteLength);
+    }
   }
 
   /** Reads one tensor back as unsigned 32-bit integers. */
   async readUint32(tensor: Tensor): Promise<Uint32Array> {
-    return new Uint32Array((await this.#readBytes([tensor]))[0]);
+    const [{ buffer, length }] = await this.#readBytes([tensor]);
+    return new Uint32Array(buffer, 0, length / 4);
   }
 
   /** Waits until everything submitted is done; throws the errors since the last check. */
@@ -225,18 +284,14 @@ export class Gpu {
     this.close();
   }
 
-  async #readBytes(tensors: Tensor[]): Promise<ArrayBuffer[]> {
+  async #readBytes(tensors: Tensor[]): Promise<Uint8Array<ArrayBuffer>[]> {
     const starts: number[] = [];
     let size = 0;
     for (const tensor of tensors) {
       starts.push(size);
-      size += Math.ceil(tensorSizeBytes(tensor) / 16) * 16;
+      size += allocationSizeBytes(tensor.shape, tensor.dtype);
     }
-    const staging = this.device.createBuffer({
-      label: "readback",
-      size: Math.max(16, size),
-      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
-    });
+    const staging = this.#staging.take(size);
     try {
       const encoder = this.device.createCommandEncoder({ label: "readback" });
       tensors.forEach((tensor, i) =>
@@ -250,16 +305,24 @@ export class Gpu {
       );
       this.device.queue.submit([encoder.finish()]);
       // For a lost device the error only says that it failed.
-      await staging.mapAsync(GPUMapMode.READ).catch(async (error) => {
+      await staging.mapAsync(GPUMapMode.READ, 0, size).catch(async (error) => {
         await this.finish();
         throw error;
       });
-      const bytes = staging.getMappedRange();
-      const parts = tensors.map((tensor, i) => bytes.slice(starts[i], starts[i] + tensorSizeBytes(tensor)));
+      const mapped = staging.getMappedRange(0, size);
+      const parts = tensors.map((tensor, i) => {
+        const sizeBytes = tensorSizeBytes(tensor);
+        const bytes = new Uint8Array(this.#arrays.take(sizeBytes), 0, sizeBytes);
+        bytes.set(new Uint8Array(mapped, starts[i], sizeBytes));
+        return bytes;
+      });
       this.check();
+      staging.unmap();
+      this.#staging.give(staging, staging.size);
       return parts;
-    } finally {
+    } catch (error) {
       staging.destroy();
+      throw error;
     }
   }
 }

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { parseDurationS } from "../../lib/cli/flags.ts";
+import { parseDurationS } from "../../lib/cli/options.ts";
 import { UsageError } from "../../lib/base/errors.ts";
 
 Deno.test("parseDurationS() reads seconds and units", () => {

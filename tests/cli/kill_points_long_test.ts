@@ -15,7 +15,7 @@ import { copyFolder } from "../io/files/copy_folder.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { runUntilChange } from "../io/files/until_change.ts";
 import { TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
-import { loadStage } from "./stage_in_process.ts";
+import { commandOf, loadStage } from "./stage_in_process.ts";
 
 /** The last change at which a stage is ended one by one; later ones are alike. */
 const MAX_CHANGES = 400;
@@ -33,11 +33,12 @@ interface Replacement {
   stride?: number;
 }
 
-async function run([name, ...args]: string[], input = ""): Promise<void> {
+async function run(words: string[], input = ""): Promise<void> {
   const stdin = Object.getOwnPropertyDescriptor(Deno, "stdin") ?? {};
   Object.defineProperty(Deno, "stdin", { ...stdin, value: { readable: new Blob([input]).stream() } });
   try {
-    await (await loadStage(name)).run(args, { log: () => {} });
+    const { command, rest } = commandOf(words);
+    await (await loadStage(command)).run(rest, { log: () => {} });
   } finally {
     Object.defineProperty(Deno, "stdin", stdin);
   }

@@ -6,9 +6,9 @@ import { assertEquals } from "@std/assert";
 import { fromFileUrl, join, resolve } from "@std/path";
 import { permissionsOf } from "../../lib/cli/stage_permissions.ts";
 import { exists } from "../../lib/io/files/inputs.ts";
-import { needsOf } from "../../tasks/stages.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { runDeno, runStageProcess } from "./process.ts";
+import { commandOf } from "./stage_in_process.ts";
 import { smallSettings } from "../train/small_settings.ts";
 
 const ROOT = fromFileUrl(new URL("../../", import.meta.url));
@@ -132,8 +132,8 @@ Deno.test("no stage asks for more than it is granted, and each works with that",
     const [stage, ...args] = command.map((word) => word.replace("DONE", done).replace("OUT", done));
     const name = command.filter((word) => !word.startsWith("-")).slice(0, 2).join(" ");
     await test.step(`${name}: the audit`, async () => {
-      const { needs, rest } = needsOf(stage, args);
-      const granted = permissionsOf(needs, rest) as Deno.PermissionOptionsObject;
+      const { command, rest } = commandOf([stage, ...args]);
+      const granted = permissionsOf(command, rest) as Deno.PermissionOptionsObject;
       const audit = folder.at(`${index}.audit`);
       // With a path to read and write, however short, the audit tells reads from writes.
       const { code, stderr } = await runDeno(

@@ -3,18 +3,27 @@
  *
  * @module
  */
+import { assert } from "@std/assert";
+import { chooseCommand, type Command } from "../../lib/cli/command.ts";
 import type { Stage } from "../../lib/cli/stage.ts";
-import { moduleOf } from "../../tasks/stages.ts";
+import { moduleOf, STAGES } from "../../tasks/stages.ts";
 
-/** Loads a stage. @param name As the command line has it. */
-export async function loadStage(name: string): Promise<Stage> {
-  const module: Record<string, Stage> = await import(moduleOf(name).href);
-  const stage = Object.values(module).find((exported) => exported.name === name);
-  if (!stage) throw new Error(`no stage ${name} in ${moduleOf(name)}`);
+/** The command that words on the command line name, and its arguments. */
+export function commandOf(words: readonly string[]): { command: Command; rest: readonly string[] } {
+  const { command, rest } = chooseCommand(STAGES, words);
+  assert(!("kinds" in command), `${command.name} has several kinds`);
+  return { command, rest };
+}
+
+/** Loads what a command runs. */
+export async function loadStage(command: Command): Promise<Stage> {
+  const module: Record<string, Stage> = await import(moduleOf(command).href);
+  const stage = Object.values(module).find(({ name }) => name === command.name);
+  assert(stage, `no stage ${command.name} in ${moduleOf(command)}`);
   return stage;
 }
 
 if (import.meta.main) {
-  const [name, ...args] = Deno.args;
-  await (await loadStage(name)).run(args);
+  const { command, rest } = commandOf(Deno.args);
+  await (await loadStage(command)).run(rest);
 }

@@ -1,10 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { dirname, fromFileUrl, join } from "@std/path";
+import { type Command, helpOf, leavesOf } from "../../lib/cli/command.ts";
+import { kebab } from "../../lib/cli/options.ts";
 import { permissionsOf } from "../../lib/cli/stage_permissions.ts";
-import { moduleOf, NEEDS, needsOf, STAGES } from "../../tasks/stages.ts";
+import { moduleOf, STAGES } from "../../tasks/stages.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import type { Allowed, Attempts } from "./permission_probe.ts";
-import { loadStage } from "./stage_in_process.ts";
+import { commandOf } from "./stage_in_process.ts";
 
 const PROBE = new URL("./permission_probe.ts", import.meta.url);
 
@@ -302,8 +304,8 @@ for (const { command, reads = [], writes = [], others = [] } of TABLE) {
     const args = words.map((word) =>
       word.replace(/^(--[a-z]+=)?(?=.*[/.])|^(?=rows$|run$|dir$|adapted$|forged$)/, `$1${folder.path}/`)
     );
-    const { needs, rest } = needsOf(stage, args);
-    const permissions = permissionsOf(needs, rest) as Deno.PermissionOptionsObject;
+    const { command: asked, rest } = commandOf([stage, ...args]);
+    const permissions = permissionsOf(asked, rest) as Deno.PermissionOptionsObject;
     for (const isNested of [false, true]) {
       const attempts = { reads: READS.map(full), writes: WRITES.map(full), isNested };
       const allowed = await probe(permissions, attempts, programs);
@@ -327,25 +329,18 @@ Deno.test("the probe tells a program that is missing from one that may be starte
   );
 });
 
-Deno.test("every stage's options that name paths have a use, and others have none", async () => {
-  const named = new Set<string>();
-  for (const stage of Object.keys(STAGES)) {
-    const kinds = Object.keys(NEEDS).filter((name) => name.startsWith(`${stage} `) && name !== "bench child");
-    for (const name of kinds.length > 0 ? kinds : [stage]) {
-      const result = await (await loadStage(stage)).run([...name.split(" ").slice(1), "--help"]);
-      assert("help" in result);
-      const options = [
-        ...result.help.matchAll(/^ {2}--([a-z-]+) (?:P|PATH|DIR|FILE|F\.\w+|NAME\|FILE)…?(?: |$)/gm),
-      ];
-      const { paths = {} } = NEEDS[name] ?? {};
-      const given = Object.keys(paths).filter((option) =>
-        option !== "" && result.help.includes(`--${option} `)
-      );
-      assertEquals(given.sort(), options.map(([, option]) => option).sort(), name);
-      named.add(name);
-    }
+/** The options of a command that name paths, as users write them. */
+function pathOptionsOf({ options }: Command): string[] {
+  return Object.entries(options).filter(([, { use }]) => use).map(([name]) => kebab(name));
+}
+
+Deno.test("every stage's options that name paths have a use, and others have none", () => {
+  for (const command of leavesOf(STAGES)) {
+    const options = [
+      ...helpOf(command).matchAll(/^ {2}--([a-z-]+) (?:P|PATH|DIR|FILE|F\.\w+|NAME\|FILE)…?(?: |$)/gm),
+    ];
+    assertEquals(pathOptionsOf(command), options.map(([, option]) => option), command.name);
   }
-  assertEquals([...named].sort(), Object.keys(NEEDS).filter((name) => name !== "bench child").sort());
 });
 
 Deno.test("the table of permissions in lib/cli/README.md has the options of every stage", () => {
@@ -358,9 +353,8 @@ Deno.test("the table of permissions in lib/cli/README.md has the options of ever
   }
   assertEquals([...documented.keys()], Object.keys(STAGES));
   for (const [stage, options] of documented) {
-    const kinds = Object.keys(NEEDS).filter((name) => name.split(" ")[0] === stage);
-    const needed = new Set(kinds.flatMap((name) => Object.keys(NEEDS[name].paths ?? {})));
-    needed.delete("");
+    const kinds = leavesOf(STAGES).filter(({ name }) => name.split(" ")[0] === stage);
+    const needed = new Set(kinds.flatMap(pathOptionsOf));
     assertEquals([...new Set(options)].sort(), [...needed].sort(), stage);
   }
 });
@@ -368,9 +362,18 @@ Deno.test("the table of permissions in lib/cli/README.md has the options of ever
 Deno.test("many named files are allowed by their folder", () => {
   using folder = new TemporaryFolder();
   const files = Array.from({ length: 100 }, (_, i) => folder.at(`${i}.parquet`));
-  const { needs, rest } = needsOf("shard", ["--input", ...files, "--output", folder.at("out")]);
-  const { read } = permissionsOf(needs, rest) as { read: string[] };
+  const { command, rest } = commandOf(["shard", "--input", ...files, "--output", folder.at("out")]);
+  const { read } = permissionsOf(command, rest) as { read: string[] };
   assert(read.includes(folder.path) && read.length < 20, `${read.length} paths`);
+});
+
+Deno.test("a bench may write temporary files where the system has them, unless it has a folder of its own", () => {
+  using folder = new TemporaryFolder();
+  const temporary = dirname(folder.path);
+  for (const kind of ["peers", "loader", "preprocess"]) {
+    const { command, rest } = commandOf(["bench", kind]);
+    assertEquals((permissionsOf(command, rest) as { write: string[] }).write, [temporary], kind);
+  }
 });
 
 Deno.test("a link as an output opens the place it leads to, there or not", () => {
@@ -378,8 +381,8 @@ Deno.test("a link as an output opens the place it leads to, there or not", () =>
   Deno.mkdirSync(folder.at("far"));
   Deno.symlinkSync("far/real.parquet", folder.at("f.parquet"));
   for (const step of ["nothing there yet", "a file"]) {
-    const { needs, rest } = needsOf("synth", ["--output", folder.at("f.parquet")]);
-    const { read, write } = permissionsOf(needs, rest) as { read: string[]; write: string[] };
+    const { command, rest } = commandOf(["synth", "--output", folder.at("f.parquet")]);
+    const { read, write } = permissionsOf(command, rest) as { read: string[]; write: string[] };
     assert(read.includes(folder.at("far")), step);
     for (
       const name of ["real.parquet", ".real.parquet.work", "real.truth.json", "real.parquet.manifest.json"]
@@ -391,7 +394,7 @@ Deno.test("a link as an output opens the place it leads to, there or not", () =>
 });
 
 Deno.test("a stage's module by itself, with all permissions of its process, does nothing", async () => {
-  for (const path of Object.keys(STAGES).map((name) => fromFileUrl(moduleOf(name)))) {
+  for (const path of leavesOf(STAGES).map((command) => fromFileUrl(moduleOf(command)))) {
     assert(Deno.readTextFileSync(path).includes("if (import.meta.main) serveStage("), path);
   }
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {

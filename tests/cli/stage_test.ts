@@ -52,16 +52,16 @@ Deno.test("a stage says in one line why it cannot start a program where the envi
   using folder = new TemporaryFolder();
   const starting = [
     ["compile", "--output", folder.at("program"), "--form", "launcher"],
-    ["bench", "preprocess", "--rows", "1000", "--duckdb", "off", "--folder", folder.path, "--quiet"],
+    ["bench preprocess", "--rows", "1000", "--duckdb", "off", "--folder", folder.path, "--quiet"],
   ];
-  for (const args of starting) {
+  for (const [name, ...args] of starting) {
     const flags = ["--allow-read", "--allow-write", "--allow-run"];
-    const { code, stderr } = await runDeno([...flags, MAIN, ...args], {
+    const { code, stderr } = await runDeno([...flags, MAIN, ...name.split(" "), ...args], {
       env: { LD_LIBRARY_PATH: "/opt/lib" },
     });
     assertEquals(
       stderr,
-      `error: Cannot run ${args[0]}: the environment has LD_LIBRARY_PATH, expected none; ` +
+      `error: Cannot run ${name}: the environment has LD_LIBRARY_PATH, expected none; ` +
         "put `env -u LD_LIBRARY_PATH` before the command\n",
     );
     assertEquals(code, 1);

@@ -6,7 +6,8 @@
  * @module
  */
 import { AssertionError } from "@std/assert";
-import { flag } from "../../lib/cli/flags.ts";
+import { command } from "../../lib/cli/command.ts";
+import { option } from "../../lib/cli/options.ts";
 import { defineStage, runStage, type StageContext } from "../../lib/cli/stage.ts";
 import { UsageError, UserError } from "../../lib/base/errors.ts";
 import { readBrokenCopies } from "./broken_copies.ts";
@@ -29,22 +30,24 @@ const PARTS: readonly string[] = [
 ];
 
 /** The long fault tests as a command. */
-const fuzzStage = defineStage({
-  name: "fuzz",
-  purpose:
-    "damages files, interrupts stages, breaks copies, many times; fails at what is neither refused nor counted",
-  example: "damaged/parquet two-at-once --files 100 --trials 5 --seed 1",
-  positionals: { placeholder: `[damaged|${KINDS.join("|")}…][/FORMAT|/STAGE]`, min: 0 },
-  flags: {
-    files: flag.integer("damaged files of each format", { default: 300, min: 1 }),
-    from: flag.integer("number of the first damaged file, to see one again", { default: 0, min: 0 }),
-    trials: flag.integer("trials of each stage and kind; six times as many of hostile options", {
-      default: 25,
-      min: 1,
-    }),
-    verbose: flag.boolean("list the error messages of each format"),
-  },
-  async run(options, context, positionals) {
+const fuzzStage = defineStage(
+  command({
+    name: "fuzz",
+    summary:
+      "damages files, interrupts stages, breaks copies, many times; fails at what is neither refused nor counted",
+    example: "damaged/parquet two-at-once --files 100 --trials 5 --seed 1",
+    positionals: { value: `[damaged|${KINDS.join("|")}…][/FORMAT|/STAGE]`, min: 0 },
+    options: {
+      files: option.integer("damaged files of each format", { default: 300, min: 1 }),
+      from: option.integer("number of the first damaged file, to see one again", { default: 0, min: 0 }),
+      trials: option.integer("trials of each stage and kind; six times as many of hostile options", {
+        default: 25,
+        min: 1,
+      }),
+      verbose: option.switch("list the error messages of each format"),
+    },
+  }),
+  async (options, context, positionals) => {
     const parts = PARTS.filter((part) =>
       positionals.length === 0 || positionals.some((asked) => part === asked || part.startsWith(`${asked}/`))
     );
@@ -72,7 +75,7 @@ const fuzzStage = defineStage({
     }
     return { text: `no fault was found with --seed ${options.seed}`, json };
   },
-});
+);
 
 interface PartOptions {
   folder: string;

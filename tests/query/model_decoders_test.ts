@@ -34,7 +34,10 @@ Deno.test("work that is asked for after a reload of weights has the new ones, on
       const asPrompt = decoders.withPrompts([prompt], 1, async (decoder, group) => {
         rows[0] = await decoder.prefill(group);
       });
-      const asContinued = decoders.continuePrompts([prompt], (_, end) => Promise.resolve(rows[1] = end));
+      const asContinued = decoders.continuePrompts(
+        [prompt],
+        (_, end) => Promise.resolve(rows[1] = end.slice()),
+      );
       await Promise.all([asPrompt, asContinued]);
       return rows;
     };

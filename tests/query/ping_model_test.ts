@@ -219,7 +219,7 @@ Deno.test("likelyRttDistributions() equals the exact ones but for the mass it sp
     for (const maxSpreadMass of [0, 1e-3, 0.4]) {
       const likely: RttDistribution[] = [];
       const take = (distribution: RttDistribution, i: number) =>
-        assertEquals(likely.push(distribution), i + 1);
+        assertEquals(likely.push(distribution.copy()), i + 1);
       await model.likelyRttDistributions(QUERIES, take, { maxSpreadMass, codes });
       assertEquals(likely.length, QUERIES.length);
       likely.forEach(({ probabilities, pFailed, spreadMass }, i) => {
@@ -234,6 +234,29 @@ Deno.test("likelyRttDistributions() equals the exact ones but for the mass it sp
         const at = CANONICAL_RTT_CODES.indexOf(codes[i] ?? NaN);
         if (at >= 0) assertAlmostEquals(probabilities[at] / exact[i].probabilities[at], 1, 1e-5);
         if (maxSpreadMass === 0.4) assert(spreadMass > 0.01, "some mass is spread");
+      });
+    }
+  }));
+
+Deno.test("likelyRttDistributions() makes each distribution in the memory of the one before", () =>
+  withTinyModel(async (model) => {
+    const { config, registry, weights } = model;
+    const calibration = new QuantileCalibration(CALIBRATION_LEVELS.map((level) => level ** 2));
+    for (const each of [model, PingModel.of(config, registry, { weights, calibration })]) {
+      const arrays = new Set<Float64Array>();
+      const taken: RttDistribution[] = [];
+      const take = (distribution: RttDistribution) => {
+        arrays.add(distribution.probabilities);
+        taken.push(distribution.copy());
+      };
+      await each.likelyRttDistributions(QUERIES, take);
+      await each.likelyRttDistributions(QUERIES, take);
+      assertEquals(arrays.size, 1);
+      const whole = await each.rttDistributions(QUERIES);
+      [...whole, ...whole].forEach(({ probabilities, canonicalMass }, i) => {
+        assertEquals(taken[i].probabilities, probabilities);
+        assertEquals(taken[i].quantileMs(0.3), whole[i % whole.length].quantileMs(0.3));
+        assertEquals(taken[i].canonicalMass, canonicalMass);
       });
     }
   }));

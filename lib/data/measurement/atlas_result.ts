@@ -86,13 +86,9 @@ function toNumber(value: unknown): number {
 
 /** The choice of the source address: `auto` is `from` if that is public, else `src_addr`. */
 export type SourceChoice = "auto" | "from" | "src_addr";
-/** Every {@link SourceChoice}. */
-export const SOURCE_CHOICES: readonly SourceChoice[] = ["auto", "from", "src_addr"];
 
 /** The choice of one RTT from those of a result's replies; `each` makes a row of every packet instead. */
 export type RttChoice = "mean" | "min" | "median" | "each";
-/** Every {@link RttChoice}. */
-export const RTT_CHOICES: readonly RttChoice[] = ["mean", "min", "median", "each"];
 
 /** A ping result as one row, or several of the same probe and time (`each`). */
 export interface PingRow {

@@ -50,11 +50,11 @@ export interface Adaptation {
 }
 
 /** The defaults of {@link AdaptOptions}. */
-export const ADAPT_DEFAULTS: Pick<FitOptions, "steps" | "learningRate" | "maxDrift"> = {
+export const ADAPT_DEFAULTS = {
   steps: 20,
   learningRate: 0.1,
   maxDrift: 1,
-};
+} as const satisfies Pick<FitOptions, "steps" | "learningRate" | "maxDrift">;
 
 /**
  * Fits the address embeddings to measurements, and gives coordinates to addresses that training did not know. If an

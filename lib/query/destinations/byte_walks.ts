@@ -43,6 +43,7 @@ export async function walkOn(
     });
     const tokens = walkers.map(({ at, isDone }) => isDone ? NO_TOKEN : BYTE_BASE + at.bytes[depth]);
     const next = branchRows(rows, tokens);
+    if (logP !== ends) decoder.registry.gpu.recycle(logP);
     if (next.tokens.length === 0) return walkers.length;
     logP = await decoder.step(next.tokens, next.parents);
     rows = next.rows as typeof rows;

@@ -14,8 +14,9 @@
  * @module
  */
 import { formatPrefix, type IpPrefix, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
-import { BYTE_BASE, DST_IPV4, DST_IPV6, FAILED, RTT_START } from "../../data/tokens/vocab_v2.ts";
+import { BYTE_BASE, DST_IPV4, DST_IPV6, FAILED, RTT_START, VOCAB_SIZE } from "../../data/tokens/vocab_v2.ts";
 import { groupsOf } from "../decoder_extent.ts";
+import { rowOf } from "../decoder_rows.ts";
 import type { PingModel } from "../ping_model.ts";
 import { encodeQuery } from "../query_tokens.ts";
 import { failureProbability, rangeMass } from "../rtt/rtt_bytes.ts";
@@ -122,20 +123,26 @@ async function resultProbabilities(
       Uint16Array.of(...Array.from(address, (byte) => BYTE_BASE + byte), ...time, ...result)
     )
   );
-  const rows: Float32Array[][] = continuations.map(() => []);
-  await model.decoders.visitContinuations([{ prompt, continuations }], (logP, continuation) => {
+  const start = query.source.length + time.length;
+  const numRows = results[0].length;
+  const read = model.gpu.array(continuations.length * numRows * VOCAB_SIZE);
+  const rowAt = (continuation: number, row: number) => rowOf(read, continuation * numRows + row);
+  await model.decoders.visitContinuations([{ prompt, continuations }], (logP, continuation, depth) => {
     signal?.throwIfAborted();
-    rows[continuation].push(logP);
+    if (depth >= start) rowAt(continuation, depth - start).set(logP);
   });
-  return candidates.map(({ address }, candidate) => {
-    const [ofLow, ofHigh = ofLow] = rows.slice(results.length * candidate, results.length * (candidate + 1));
-    const [outcome, first, second] = ofLow.slice(address.length + time.length);
-    const pFailed = failureProbability(outcome);
+  const probabilities = candidates.map((_, candidate) => {
+    const low = results.length * candidate;
+    const high = low + results.length - 1;
+    const pFailed = failureProbability(rowAt(low, 0));
     if (!codes) return pFailed;
-    const pool = model.pooled({ ...query, destination: address });
-    const mass = rangeMass(codes, { first, ofLow: second, ofHigh: ofHigh[ofHigh.length - 1] }, pool);
+    const { address } = candidates[candidate];
+    const given = { first: rowAt(low, 1), ofLow: rowAt(low, 2), ofHigh: rowAt(high, 2) };
+    const mass = rangeMass(codes, given, model.pooled({ ...query, destination: address }));
     return (1 - pFailed) * (model.calibration?.massOf(mass) ?? mass.within);
   });
+  model.gpu.recycle(read);
+  return probabilities;
 }
 
 /** The tokens before which the result's probabilities are asked for; of a range those of its ends' first bytes. */

@@ -18,7 +18,7 @@ import type { BadLine, FileQuery } from "./query_file.ts";
 import type { ParsedQuestion } from "./rtt_question.ts";
 import { contextThatFits, encodeQuery, type RttQuery } from "../query_tokens.ts";
 
-/** Two of the decoder's largest groups; their distributions take 62 MB. */
+/** Two of the decoder's largest groups. */
 const QUERIES_PER_PART = 124;
 
 /** A query with its answer. */
@@ -54,21 +54,23 @@ export interface PreparedQuery<Query extends ParsedQuestion>
  * Answers queries; those that the model cannot answer come out as bad lines.
  *
  * @param lines Queries, and lines that are not queries, which are handed on.
- * @returns What came of each line, in order.
+ * @param use Makes of an answer what is kept. The answer's distribution is valid until it returns; `copy()` keeps it.
+ * @returns What `use` returned of each line, in order.
  */
-export async function* answerQueries(
+export async function* answerQueries<T>(
   model: PingModel,
   lines: AsyncIterable<FileQuery | BadLine>,
   options: AnswerOptions,
-): AsyncGenerator<AnsweredQuery | BadLine> {
+  use: (answered: AnsweredQuery) => T,
+): AsyncGenerator<T | BadLine> {
   let part: (PreparedQuery<FileQuery> | BadLine)[] = [];
   for await (const line of lines) {
     part.push("error" in line ? line : prepare(model, line, options));
     if (part.length < QUERIES_PER_PART) continue;
-    yield* answerPart(model, part, options);
+    yield* answerPart(model, part, options, use);
     part = [];
   }
-  yield* answerPart(model, part, options);
+  yield* answerPart(model, part, options, use);
 }
 
 function prepare(
@@ -123,30 +125,36 @@ export function notesOn(
 }
 
 /** Those between addresses go to the GPU together, those between prefixes draw for draw. */
-async function* answerPart(
+async function* answerPart<T>(
   model: PingModel,
   part: readonly (PreparedQuery<FileQuery> | BadLine)[],
   options: AnswerOptions,
-): AsyncGenerator<AnsweredQuery | BadLine> {
-  const isExact = ({ source, destination }: FileQuery) => isAddress(source) && isAddress(destination);
-  const exact = part.flatMap((line) => "error" in line || !isExact(line.query) ? [] : [line.first]);
-  const distributions = (await model.rttDistributions(exact)).values();
+  use: (answered: AnsweredQuery) => T,
+): AsyncGenerator<T | BadLine> {
+  const isExact = ({ query: { source, destination } }: PreparedQuery<FileQuery>) =>
+    isAddress(source) && isAddress(destination);
+  const useOf = ({ first, ...prepared }: PreparedQuery<FileQuery>, answer: PrefixAnswer) =>
+    use({ ...prepared, numContextUsed: first.context.length, answer });
+  const exact = part.flatMap((line) => "error" in line || !isExact(line) ? [] : [line]);
+  const results: T[] = [];
+  await model.likelyRttDistributions(
+    exact.map(({ first }) => first),
+    (distribution, i) => results.push(useOf(exact[i], exactAnswer(distribution))),
+  );
+  const exactResults = results.values();
   const drawing = { ...options, onProgress: options.onDraws };
   for (const line of part) {
-    if ("error" in line) {
-      yield line;
-      continue;
+    if ("error" in line) yield line;
+    else if (isExact(line)) yield nextOf(exactResults);
+    else {
+      const asked = { ...line.query, context: line.first.context };
+      yield useOf(line, await rttBetweenPrefixes(model, asked, drawing));
     }
-    const { first, ...prepared } = line;
-    const answer = isExact(line.query)
-      ? exactAnswer(nextOf(distributions))
-      : await rttBetweenPrefixes(model, { ...line.query, context: first.context }, drawing);
-    yield { ...prepared, numContextUsed: first.context.length, answer };
   }
 }
 
 function nextOf<T>(values: Iterator<T, undefined>): T {
   const { value, done } = values.next();
-  if (done) throw new Error("Internal error: there are fewer distributions than queries");
+  if (done) throw new Error("Internal error: there are fewer answers than queries");
   return value;
 }

@@ -337,7 +337,7 @@ class Moments {
   }
 }
 
-/** Distributions that are in memory at once; each takes 0.5 MB. */
+/** Pairs between two calls of `onProgress`: two of the decoder's largest groups. */
 const PAIRS_PER_PART = 124;
 
 /** Enough for a standard error of a sixteenth of the spread between addresses, within a second. */
@@ -388,8 +388,7 @@ export async function rttBetweenPrefixes(
   for (let first = 0; first < pairs.length; first += PAIRS_PER_PART) {
     const part = pairs.slice(first, first + PAIRS_PER_PART);
     const queries = part.map(({ source, destination }) => ({ ...query, source, destination }));
-    const distributions = await model.rttDistributions(queries);
-    distributions.forEach((distribution, i) => sums.add(distribution, part[i].count));
+    await model.likelyRttDistributions(queries, (distribution, i) => sums.add(distribution, part[i].count));
     onProgress(first + part.length, pairs.length);
   }
   return { mixture: sums.mixture(), ...masses };

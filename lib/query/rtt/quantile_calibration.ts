@@ -16,7 +16,7 @@
  */
 import * as z from "zod";
 import { ensure, FormatError } from "../../base/errors.ts";
-import { RttDistribution } from "./rtt_distribution.ts";
+import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 
 /** Where R is known; straight in between. Finer at the ends, where intervals end. */
 export const CALIBRATION_LEVELS: readonly number[] = [
@@ -138,9 +138,10 @@ export class QuantileCalibration {
     return within * (this.#shares[next] - this.#shares[next - 1]) / (high - low);
   }
 
-  /** The corrected distribution; whether a reply comes is as predicted. */
-  apply({ pFailed, probabilities, canonicalMass, spreadMass }: RttDistribution): RttDistribution {
-    const corrected = new Float64Array(probabilities.length);
+  /** The corrected distribution; whether a reply comes is as predicted. @param arrays The memory of the result. */
+  apply(predicted: RttDistribution, arrays = new RttArrays()): RttDistribution {
+    const { pFailed, probabilities, canonicalMass, spreadMass } = predicted;
+    const { probabilities: corrected, cumulative } = arrays;
     let upTo = 0;
     let shareBelow = 0;
     for (let i = 0; i < probabilities.length; i++) {
@@ -149,7 +150,7 @@ export class QuantileCalibration {
       corrected[i] = share - shareBelow;
       shareBelow = share;
     }
-    return new RttDistribution(pFailed, corrected, canonicalMass, spreadMass);
+    return new RttDistribution(pFailed, corrected, canonicalMass, spreadMass, cumulative);
   }
 }
 

@@ -13,7 +13,7 @@ import { indexOfCode, NUM_CODES } from "../../model/pool/kernel_mixture.ts";
 import type { PooledForecast } from "../../model/pool/pool.ts";
 import { BYTE_BASE, FAILED, RTT_START } from "../../data/tokens/vocab_v2.ts";
 import { rowOf } from "../decoder_rows.ts";
-import { RttDistribution } from "./rtt_distribution.ts";
+import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 
 /** The first bytes of canonical RTT codes, ascending: 132 of them. */
 export const FIRST_BYTES: readonly number[] = [
@@ -70,11 +70,14 @@ export interface RttLogProbabilities {
  * The distribution of the result: P(byte 1) P(byte 2 | byte 1) for every canonical code. The mass of a byte 1 that is
  * not expanded is spread evenly over its codes.
  *
- * @param pool What is known besides the model, if that is to count.
+ * @param options `arrays`: the memory of the result; `pool`: what is known besides the model, if that is to count.
  */
-export function distributionOf(given: RttLogProbabilities, pool?: PooledForecast): RttDistribution {
+export function distributionOf(
+  given: RttLogProbabilities,
+  { arrays = new RttArrays(), pool }: { arrays?: RttArrays; pool?: PooledForecast | undefined } = {},
+): RttDistribution {
   const { outcome, first, seconds, expanded } = given;
-  const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
+  const { probabilities, cumulative } = arrays;
   const byte1 = restricted(first, FIRST_BYTES);
   const masses = firstByteMasses(first, pool);
   let canonicalMass = 0;
@@ -86,9 +89,9 @@ export function distributionOf(given: RttLogProbabilities, pool?: PooledForecast
     const ofModel = byte1.probabilities[i] * byte1.mass;
     const numSeconds = SECOND_BYTES[byte].length;
     if (expanded[row] === i) {
-      const byte2 = restricted(rowOf(seconds, row++), SECOND_BYTES[byte]);
-      canonicalMass += ofModel * byte2.mass;
-      for (const p2 of byte2.probabilities) probabilities[at++] = p1 * p2;
+      const given = probabilities.subarray(at, at += numSeconds);
+      canonicalMass += ofModel * restrictInto(given, rowOf(seconds, row++), SECOND_BYTES[byte]);
+      for (let j = 0; j < numSeconds; j++) given[j] *= p1;
     } else {
       canonicalMass += ofModel;
       spreadMass += p1;
@@ -96,7 +99,8 @@ export function distributionOf(given: RttLogProbabilities, pool?: PooledForecast
     }
   });
   pool?.addTo(probabilities);
-  return new RttDistribution(failureProbability(outcome), probabilities, canonicalMass, spreadMass);
+  const pFailed = failureProbability(outcome);
+  return new RttDistribution(pFailed, probabilities, canonicalMass, spreadMass, cumulative);
 }
 
 /** P(no reply) among what a result begins with. @param outcome Log-probabilities where it begins. */
@@ -247,8 +251,13 @@ export function restricted(
   bytes: readonly number[],
 ): { probabilities: Float64Array; mass: number } {
   const probabilities = new Float64Array(bytes.length);
+  return { mass: restrictInto(probabilities, logP, bytes), probabilities };
+}
+
+/** As {@link restricted}, into an array of as many elements. @returns The mass. */
+function restrictInto(probabilities: Float64Array, logP: Float32Array, bytes: readonly number[]): number {
   let mass = 0;
   for (let i = 0; i < bytes.length; i++) mass += probabilities[i] = Math.exp(logP[BYTE_BASE + bytes[i]]);
   for (let i = 0; i < bytes.length; i++) probabilities[i] /= mass;
-  return { mass, probabilities };
+  return mass;
 }

@@ -48,6 +48,12 @@ export interface LikeliestRtt {
   readonly probability: number;
 }
 
+/** The memory of a distribution, 0.5 MB, for one after the other. */
+export class RttArrays {
+  readonly probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
+  readonly cumulative = new Float64Array(CANONICAL_RTT_CODES.length);
+}
+
 /** The distribution of one measurement's result. */
 export class RttDistribution {
   readonly #cumulative: Float64Array;
@@ -60,17 +66,25 @@ export class RttDistribution {
    * @param canonicalMass The mass that the model itself gave to canonical codes before they were
    *   renormalised; near 1 for a trained model.
    * @param spreadMass The mass that is spread evenly within first bytes whose second bytes were not asked for.
+   * @param cumulative Is overwritten and kept, as long as `probabilities`.
    */
   constructor(
     readonly pFailed: number,
     readonly probabilities: Float64Array,
     readonly canonicalMass: number,
     readonly spreadMass = 0,
+    cumulative: Float64Array = new Float64Array(probabilities.length),
   ) {
     ensure(probabilities.length === CANONICAL_RTT_CODES.length, "one probability per canonical code");
-    this.#cumulative = new Float64Array(probabilities.length);
+    this.#cumulative = cumulative;
     let sum = 0;
-    for (let i = 0; i < probabilities.length; i++) this.#cumulative[i] = sum += probabilities[i];
+    for (let i = 0; i < probabilities.length; i++) cumulative[i] = sum += probabilities[i];
+  }
+
+  /** The same in memory of its own, 0.5 MB: of one that is valid for the length of a call only. */
+  copy(): RttDistribution {
+    const { pFailed, probabilities, canonicalMass, spreadMass } = this;
+    return new RttDistribution(pFailed, probabilities.slice(), canonicalMass, spreadMass);
   }
 
   /**

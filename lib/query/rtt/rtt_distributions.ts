@@ -9,8 +9,10 @@ import { BYTE_BASE, VOCAB_SIZE } from "../../data/tokens/vocab_v2.ts";
 import { rowOf } from "../decoder_rows.ts";
 import type { ModelDecoders } from "../model_decoders.ts";
 import { distributionOf, FIRST_BYTES, likelyFirstBytes } from "./rtt_bytes.ts";
-import type { RttDistribution } from "./rtt_distribution.ts";
+import { RttArrays, type RttDistribution } from "./rtt_distribution.ts";
 
+/** Of the distribution that is at hand: none is when something else runs. */
+const arrays = new RttArrays();
 const ALL_FIRST_BYTES = FIRST_BYTES.keys().toArray();
 
 /** What RTT distributions are asked for, one entry each. */
@@ -34,7 +36,7 @@ export interface LikelyOptions {
 /**
  * Computes distributions.
  *
- * @param take Gets each distribution in the order of the prompts; only a few are in memory at a time.
+ * @param take Gets each distribution in the order of the prompts, which is valid until it returns.
  * @param likely Continues only the likeliest first bytes (default: all, which is exact).
  */
 export async function rttDistributions(
@@ -66,7 +68,8 @@ export async function rttDistributions(
         expanded: places,
         seconds: seconds.subarray(row * VOCAB_SIZE, (row += places.length) * VOCAB_SIZE),
       };
-      take(distributionOf(given, poolOf(begin + i)), begin + i);
+      take(distributionOf(given, { arrays, pool: poolOf(begin + i) }), begin + i);
     });
+    decoder.registry.gpu.recycle(ends, seconds);
   });
 }

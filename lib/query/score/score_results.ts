@@ -314,7 +314,7 @@ async function readResults(
     append(decoder, part.length, { prompts: failed, steps: [failed.map(() => RTT_START)] }),
   ]);
   let numFailed = 0;
-  return part.map(({ measurement, context }, i) => {
+  const surprises = part.map(({ measurement, context }, i) => {
     const { rttCode } = measurement;
     const [a, b, c] = [0, 1, 2].map((j) => rowOf(rows, 3 * i + j, V));
     const read = rttCode === null
@@ -323,6 +323,8 @@ async function readResults(
     const pool = model.pooled({ ...measurement, context });
     return new ResultSurprise(rttCode, read, { pool, maxRelativeError });
   });
+  decoder.registry.gpu.recycle(rows, firsts);
+  return surprises;
 }
 
 /** First bytes after prompts that have a reply, or that have none. */
@@ -362,6 +364,7 @@ async function addSecondBytes(
     steps: [...starts, bytes.map(({ index }) => BYTE_BASE + FIRST_BYTES[index])],
   });
   bytes.forEach(({ prompt, index }, row) => surprises[prompt].addSecondBytes(index, rowOf(seconds, row, V)));
+  decoder.registry.gpu.recycle(seconds);
 }
 
 /**
@@ -379,5 +382,7 @@ async function append(
   const numChildren = Array.from({ length: numPrompts }, () => 0);
   for (const prompt of prompts) numChildren[prompt]++;
   decoder.fork(numChildren, { numDropped: 1 });
-  return (await Promise.all(steps.map((tokens) => decoder.step(tokens))))[steps.length - 1];
+  const read = await Promise.all(steps.map((tokens) => decoder.step(tokens)));
+  decoder.registry.gpu.recycle(...read.slice(0, -1));
+  return read[steps.length - 1];
 }

@@ -178,8 +178,8 @@ function handled<T>(promise: Promise<T>): Promise<T> {
 
 // Work that takes many groups of the GPU, one piece at a time, the callers in turn.
 //
-// An RTT between prefixes holds up to 62 MB of distributions, a search for destinations up to 0.2 GB of a tree: one at a
-// time bounds memory. Between the groups of such work come batches of questions, see `ModelDecoders`.
+// A search for destinations holds up to 0.2 GB of a tree: one at a time bounds memory. Between the groups of such work come
+// batches of questions, see `ModelDecoders`.
 
 /** The queue of long work. */
 export class LongWork {

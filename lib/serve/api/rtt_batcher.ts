@@ -52,7 +52,7 @@ export function queueFull(maxQueue: number): ApiError {
 
 /** The queue of questions for exact distributions. */
 export class RttBatcher {
-  readonly #model: Pick<PingModel, "config" | "rttDistributions">;
+  readonly #model: Pick<PingModel, "config" | "likelyRttDistributions">;
   readonly #options: Required<BatchOptions>;
   readonly #queue = new FairQueue<Waiting>();
   #isRunning = false;
@@ -61,7 +61,7 @@ export class RttBatcher {
   #timer: { id: ReturnType<typeof setTimeout>; isLast: boolean } | undefined;
 
   /** @param model What answers a batch. */
-  constructor(model: Pick<PingModel, "config" | "rttDistributions">, options: BatchOptions = {}) {
+  constructor(model: Pick<PingModel, "config" | "likelyRttDistributions">, options: BatchOptions = {}) {
     this.#model = model;
     this.#options = { maxBatch: 62, maxWaitMs: 10, maxQueue: MAX_QUEUE, onBatch: () => {}, ...options };
   }
@@ -74,7 +74,7 @@ export class RttBatcher {
   /**
    * Asks for the exact distribution of an RTT.
    *
-   * @param use Gets it, and makes of it what is answered; a distribution takes 0.5 MB, so it is not kept.
+   * @param use Gets it, and makes of it what is answered. It is valid until `use` returns.
    * @returns What `use` returned.
    * @throws {UserError} If the model cannot be asked this.
    * @throws {ApiError} If too many callers wait.
@@ -138,24 +138,16 @@ export class RttBatcher {
     this.#isRunning = true;
     this.#expected = batch.length;
     this.#options.onBatch(batch.length);
-    const outcome = await this.#distributionsOf(batch);
-    this.#isRunning = false;
-    // A full batch is submitted first, so that the GPU works while answers are made of this one.
-    if (this.#queue.length >= this.#options.maxBatch) void this.#run();
-    batch.forEach((question, i) =>
-      "error" in outcome ? question.fail(outcome.error) : question.settle(outcome.distributions[i])
-    );
-    this.#schedule();
-  }
-
-  async #distributionsOf(
-    batch: readonly Waiting[],
-  ): Promise<{ distributions: readonly RttDistribution[] } | { error: unknown }> {
     try {
       const queries = batch.map(({ query }) => query);
-      return { distributions: await computed(() => this.#model.rttDistributions(queries)) };
+      await computed(() =>
+        this.#model.likelyRttDistributions(queries, (distribution, i) => batch[i].settle(distribution))
+      );
     } catch (error) {
-      return { error };
+      for (const question of batch) question.fail(error);
     }
+    this.#isRunning = false;
+    if (this.#queue.length >= this.#options.maxBatch) void this.#run();
+    this.#schedule();
   }
 }

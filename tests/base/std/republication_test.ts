@@ -84,7 +84,9 @@ export function g(a, b) {
 async function compared(): Promise<Comparison> {
   const folder = join(await cachedFolder(), versionInUse());
   const modules = new Set(
-    ["assert/mod.js", "path/mod.js"].flatMap((path) => [...modulesFrom(join(folder, path))]),
+    ["assert/mod.js", "cli/parse_args.js", "path/mod.js"].flatMap((
+      path,
+    ) => [...modulesFrom(join(folder, path))]),
   );
   assert(modules.size > 60, `${modules.size} modules`);
   const names = [...modules].map((path) => relative(folder, path));

@@ -60,11 +60,11 @@ Deno.test("nothing but the bench's own child needs DuckDB", async () => {
     assert(!Deno.readTextFileSync(new URL(name, root)).includes("duckdb"), name);
   }
   const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", fromFileUrl(new URL("tasks/bench.ts", root))],
+    args: ["info", "--json", fromFileUrl(new URL("tasks/bench_data.ts", root))],
   }).output();
   const graph = new TextDecoder().decode(stdout);
   assert(
     graph.includes("lib/cli/bench/data_stages.ts") && !graph.includes("@duckdb"),
-    "the graph of tasks/bench.ts",
+    "the graph of tasks/bench_data.ts",
   );
 });

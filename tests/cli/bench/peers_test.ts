@@ -85,11 +85,11 @@ Deno.test("nothing but the bench's own child needs jax-js", async () => {
     assert(!Deno.readTextFileSync(new URL(name, root)).includes("jax"), name);
   }
   const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", fromFileUrl(new URL("tasks/bench.ts", root))],
+    args: ["info", "--json", fromFileUrl(new URL("tasks/bench_peers.ts", root))],
   }).output();
   const graph = new TextDecoder().decode(stdout);
   assert(
     graph.includes("lib/cli/bench/peers.ts") && !graph.includes("@jax-js"),
-    "the graph of tasks/bench.ts",
+    "the graph of tasks/bench_peers.ts",
   );
 });

@@ -8,7 +8,8 @@
  */
 import { assertEquals } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { flag } from "../../../lib/cli/flags.ts";
+import { command } from "../../../lib/cli/command.ts";
+import { option } from "../../../lib/cli/options.ts";
 import { defineStage, runStage } from "../../../lib/cli/stage.ts";
 import { RidgeSum } from "../../../lib/model/coordinates/ridge.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
@@ -172,17 +173,19 @@ function describe(load: Load, cluster: Omit<Cluster, "sigma">, random: RandomStr
     `failures, ${waited} % waiting for the last twentieth`;
 }
 
-const arraySimulation = defineStage({
-  name: "array simulation",
-  purpose: "measures what tasks of shard and probe-rows ask of a file system, and simulates large arrays",
-  example: "--rows 35e9 --slots 1000 --limit 20000",
-  flags: {
-    rows: flag.number("rows of the simulated input", { default: 35e9, min: 1 }),
-    slots: flag.integer("tasks at a time", { default: 1000, min: 1 }),
-    limit: flag.number("operations per second of the file system", { default: 20_000, min: 1 }),
-    failures: flag.number("of a node, per hour", { default: 0.01, min: 0 }),
-  },
-  async run({ rows, ...cluster }, { log }) {
+const arraySimulation = defineStage(
+  command({
+    name: "array simulation",
+    summary: "measures what tasks of shard and probe-rows ask of a file system, and simulates large arrays",
+    example: "--rows 35e9 --slots 1000 --limit 20000",
+    options: {
+      rows: option.number("rows of the simulated input", { default: 35e9, min: 1 }),
+      slots: option.integer("tasks at a time", { default: 1000, min: 1 }),
+      limit: option.number("operations per second of the file system", { default: 20_000, min: 1 }),
+      failures: option.number("of a node, per hour", { default: 0.01, min: 0 }),
+    },
+  }),
+  async ({ rows, ...cluster }, { log }) => {
     const random = new RandomStream(cluster.seed, "tests/cluster/array_simulation");
     const measured: Awaited<ReturnType<typeof measure>>[] = [];
     for (const plan of [...FITTED, CHECKED]) measured.push(await measure(plan));
@@ -214,6 +217,6 @@ const arraySimulation = defineStage({
     });
     return { text: lines.join("\n"), json: { lines } };
   },
-});
+);
 
 if (import.meta.main) await runStage(arraySimulation, Deno.args);

@@ -8,7 +8,8 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
-import { flag } from "../../../lib/cli/flags.ts";
+import { command } from "../../../lib/cli/command.ts";
+import { option } from "../../../lib/cli/options.ts";
 import { defineStage, runStage } from "../../../lib/cli/stage.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { comparableFiles } from "../../fuzz/trial_stages.ts";
@@ -130,16 +131,18 @@ function madeFiles(output: string): Record<string, unknown> {
   return { ...Object.fromEntries(files), report };
 }
 
-const randomKills = defineStage({
-  name: "random kills",
-  purpose: "kills jobs of the chain under SLURM at random and compares what it makes",
-  example: "--runs 20 --seed 1",
-  flags: {
-    runs: flag.integer("disturbed chains, each with two to four kills", { default: 20, min: 1 }),
-    from: flag.integer("number of the first, to see one again", { default: 0, min: 0 }),
-    input: flag.texts("files or folders of RIPE Atlas results", { placeholder: "PATH" }),
-  },
-  async run({ runs, from, seed, input }, { log, signal }) {
+const randomKills = defineStage(
+  command({
+    name: "random kills",
+    summary: "kills jobs of the chain under SLURM at random and compares what it makes",
+    example: "--runs 20 --seed 1",
+    options: {
+      runs: option.integer("disturbed chains, each with two to four kills", { default: 20, min: 1 }),
+      from: option.integer("number of the first, to see one again", { default: 0, min: 0 }),
+      input: option.texts("files or folders of RIPE Atlas results", { value: "PATH" }),
+    },
+  }),
+  async ({ runs, from, seed, input }, { log, signal }) => {
     const folder = Deno.makeTempDirSync({ prefix: "ping-llm-kills-" });
     const program = join(folder, "ping-llm");
     run(Deno.execPath(), ["task", "--quiet", "compile", "--output", program]);
@@ -162,6 +165,6 @@ const randomKills = defineStage({
     Deno.removeSync(folder, { recursive: true });
     return { text: `${runs} runs made the same files`, json: { runs, seed } };
   },
-});
+);
 
 if (import.meta.main) await runStage(randomKills, Deno.args);

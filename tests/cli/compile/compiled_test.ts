@@ -1,14 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
-import { basename, fromFileUrl, join } from "@std/path";
+import { fromFileUrl, join } from "@std/path";
 import { compileArguments } from "../../../lib/cli/compile/compiled.ts";
 import { LAUNCH_VARIABLES } from "../../../lib/train/mpi/launch.ts";
 import { codeFiles, flagsOfStages, type Program, threadModules } from "../../../lib/cli/compile/program.ts";
-import { moduleOf, STAGES } from "../../../tasks/stages.ts";
+import { STAGE_MODULES, STAGES } from "../../../tasks/stages.ts";
 
 const PROGRAM: Program = {
   root: fromFileUrl(new URL("../../../", import.meta.url)),
   main: "tasks/main.ts",
-  stages: Object.keys(STAGES).map((name) => `tasks/${basename(moduleOf(name).pathname)}`),
+  stages: STAGE_MODULES,
 };
 
 Deno.test("threadModules() finds every module that serves a thread", () => {

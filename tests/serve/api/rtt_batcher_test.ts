@@ -2,6 +2,7 @@ import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/as
 import { problemOf } from "../../../lib/serve/api/api_error.ts";
 import { type BatchOptions, RttBatcher } from "../../../lib/serve/api/rtt_batcher.ts";
 import { UserError } from "../../../lib/base/errors.ts";
+import type { PingModel } from "../../../lib/query/ping_model.ts";
 import type { RttQuery } from "../../../lib/query/query_tokens.ts";
 import { type RttDistribution, RTTS_MS } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { parseAddressQuestion } from "../../../lib/query/rtt/rtt_question.ts";
@@ -15,7 +16,7 @@ function queryOf(number: number): RttQuery {
   });
 }
 
-const keep = (distribution: RttDistribution) => distribution;
+const keep = (distribution: RttDistribution) => distribution.copy();
 
 /** Runs a test on a batcher whose batches wait until they are let through, one by one. */
 async function withGate(
@@ -27,9 +28,9 @@ async function withGate(
     const sizes: number[] = [];
     const gated = {
       config: model.config,
-      async rttDistributions(queries: readonly RttQuery[]) {
+      async likelyRttDistributions(...asked: Parameters<PingModel["likelyRttDistributions"]>) {
         await new Promise<void>((resolve) => gates.push(resolve));
-        return await model.rttDistributions(queries);
+        await model.likelyRttDistributions(...asked);
       },
     };
     const batcher = new RttBatcher(gated, { onBatch: (size) => sizes.push(size), ...options });
@@ -170,9 +171,9 @@ Deno.test("a question that cannot be asked or used fails alone, an error of the 
     let isBroken = false;
     const fragile = {
       config: model.config,
-      async rttDistributions(queries: readonly RttQuery[]) {
+      async likelyRttDistributions(...asked: Parameters<PingModel["likelyRttDistributions"]>) {
         if (isBroken) throw new UserError("the GPU is gone");
-        return await model.rttDistributions(queries);
+        await model.likelyRttDistributions(...asked);
       },
     };
     const batcher = new RttBatcher(fragile);

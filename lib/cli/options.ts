@@ -1,0 +1,298 @@
+/**
+ * The options of a command, each declared once: type, default, bounds, help and, of a path, what it is used for. Parsing,
+ * `--help`, the error messages and the permissions of a stage all come from the declaration.
+ *
+ * This is loaded at every start of the program, before a stage. So it imports little.
+ *
+ * @module
+ */
+import { parseArgs } from "@std/cli/parse-args";
+import { UsageError } from "../base/errors.ts";
+import { didYouMean } from "../base/text.ts";
+import type { PathUse } from "./path_uses.ts";
+
+/** A declared option. `T` is the type of its value after parsing. */
+export interface Option<T> {
+  /** How it is given: `--quiet`, once with a value, or with one or more values. */
+  readonly arity: "switch" | "one" | "many";
+  /** The name of the value in `--help`, such as `N` or `DIR`. */
+  readonly value: string;
+  /** What it does, with its unit; it may have several lines. */
+  readonly help: string;
+  /** Its value if it is not given; undefined for none. */
+  readonly default: T | undefined;
+  /** Whether it must be given. */
+  readonly isRequired: boolean;
+  /** How the stage uses the paths that it names; undefined if it names none. */
+  readonly use: PathUse | undefined;
+  /** Checks and converts one text. @throws {RangeError} Saying what is expected. */
+  readonly convert: (text: string) => unknown;
+}
+
+/** Options in camelCase; `--max-row-size-mb` on the command line is `maxRowSizeMb` here. */
+// deno-lint-ignore no-explicit-any -- a map of options with values of any types; Values<O> recovers each
+export type Options = Record<string, Option<any>>;
+
+/** The parsed values of options. */
+export type Values<O extends Options> = { [K in keyof O]: O[K] extends Option<infer T> ? T : never };
+
+/** What an option of any type may have. */
+interface Given<T> {
+  value?: string;
+  default?: T;
+  required?: true;
+}
+
+/** The type of a value: undefined is among them if the option may be left out and has no default. */
+type Parsed<T, G> = G extends { default: T } | { required: true } ? T : T | undefined;
+
+interface Bounds {
+  min?: number;
+  max?: number;
+}
+
+function make<T>(
+  arity: Option<T>["arity"],
+  help: string,
+  given: Given<NonNullable<T>>,
+  convert: Option<T>["convert"] = (text) => text,
+  use?: PathUse,
+): Option<T> {
+  const { value = "TEXT", required: isRequired = false } = given;
+  return { arity, value, help, default: given.default, isRequired, use, convert };
+}
+
+/** Declares options. One without `default` and not `required` is undefined if it is not given. */
+export const option = {
+  /** `--name`, `--no-name`. */
+  switch(help: string): Option<boolean> {
+    return make<boolean>("switch", help, { default: false, value: "" });
+  },
+  /** An integer within [min, max]. */
+  integer<const G extends Given<number> & Bounds>(help: string, given?: G): Option<Parsed<number, G>> {
+    return make("one", help, { value: "N", ...given }, (text) => {
+      if (/^-?\d[\d_]*$/.test(text)) {
+        return within(Number(text.replaceAll("_", "")), given, Number.MAX_SAFE_INTEGER);
+      }
+      throw new RangeError("expected an integer");
+    });
+  },
+  /** A number within [min, max]. */
+  number<const G extends Given<number> & Bounds>(help: string, given?: G): Option<Parsed<number, G>> {
+    return make("one", help, { value: "X", ...given }, (text) => {
+      if (text.trim() !== "" && Number.isFinite(Number(text))) return within(Number(text), given);
+      throw new RangeError("expected a number");
+    });
+  },
+  /** One of several words. */
+  choice<const W extends string>(
+    words: readonly W[],
+    help: string,
+    given: { default: NoInfer<W> },
+  ): Option<W> {
+    return make<W>("one", help, { value: words.join("|"), ...given } as Given<NonNullable<W>>, (text) => {
+      if ((words as readonly string[]).includes(text)) return text;
+      throw new RangeError(`expected ${words.join(" | ")}`);
+    });
+  },
+  /** A text. */
+  text<const G extends Given<string>>(help: string, given?: G): Option<Parsed<string, G>> {
+    return make("one", help, { ...given }, textOf(given));
+  },
+  /** Texts: `--set A B --set C`. */
+  texts(help: string, given: Given<string[]>): Option<string[]> {
+    return make("many", help, { default: [], ...given });
+  },
+  /** A path. @param use What it is used for. */
+  path<const G extends Given<string>>(use: PathUse, help: string, given?: G): Option<Parsed<string, G>> {
+    return make("one", help, { value: use.value, ...given }, textOf(given), use);
+  },
+  /** Paths: `--input A B --input C`. */
+  paths(use: PathUse, help: string, given?: Given<string[]>): Option<string[]> {
+    return make("many", help, { value: use.value, default: [], ...given }, undefined, use);
+  },
+};
+
+function textOf({ required = false }: { required?: boolean } = {}): (text: string) => string {
+  return (text) => {
+    if (text !== "" || !required) return text;
+    throw new RangeError("expected a value");
+  };
+}
+
+/** Throws unless a value is within bounds; `limit` stands for one that is not given. */
+function within(value: number, { min, max }: Bounds = {}, limit = Infinity): number {
+  if (value >= (min ?? -limit) && value <= (max ?? limit)) return value;
+  throw new RangeError(
+    `expected ${
+      min === undefined
+        ? `at most ${max ?? limit}`
+        : max === undefined
+        ? `at least ${min}`
+        : `${min} to ${max}`
+    }`,
+  );
+}
+
+/** Options of every stage. */
+export const commonOptions = {
+  seed: option.integer("seed of everything random", { default: 0, min: 0, max: 2 ** 32 - 1 }),
+  workers: option.integer(
+    "worker threads at most; results do not depend on it, and stages that need none use none",
+    { default: navigator.hardwareConcurrency, min: 1, max: 1024 },
+  ),
+  json: option.switch("print one JSON object on standard output, everything else on standard error"),
+  quiet: option.switch("show no progress"),
+  help: option.switch("print this text"),
+  version: option.switch("print the version of the program"),
+};
+
+/** `maxRowSizeMb` -> `max-row-size-mb`. */
+export function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** A command line, split but not converted. */
+export interface Arguments {
+  /** The texts of each option that has values, by its name in camelCase; empty if it is not given. */
+  texts: Record<string, string[]>;
+  /** Whether each switch is set. */
+  switches: Record<string, boolean>;
+  /** The arguments without option. */
+  positionals: string[];
+}
+
+/**
+ * Splits a command line.
+ *
+ * @param args The arguments after the stage's name.
+ * @param options The declared options.
+ * @throws {UsageError} On an unknown option, or an option with too many values or none.
+ */
+export function splitArguments(args: readonly string[], options: Options): Arguments {
+  const names = Object.keys(options);
+  const byOption = new Map(names.map((name) => [kebab(name), name]));
+  const find = (text: string): Option<unknown> => {
+    const name = byOption.get(text) ?? byOption.get(text.replace(/^no-/, ""));
+    if (name !== undefined && (byOption.has(text) || options[name].arity === "switch")) return options[name];
+    throw unknownOption(`--${text}`, [...byOption.keys()]);
+  };
+  const isSwitch = (name: string) => options[name].arity === "switch";
+  const switches = names.filter(isSwitch);
+  const others = names.filter((name) => !isSwitch(name));
+  const parsed = parseArgs(withJoinedValues(args, find), {
+    boolean: switches.map(kebab),
+    negatable: switches.map(kebab),
+    string: ["_", ...others.map(kebab)],
+    collect: others.map(kebab),
+    unknown(arg, key) {
+      if (key !== undefined) throw unknownOption(arg, [...byOption.keys()]);
+    },
+  });
+  const twice = others.find((name) =>
+    options[name].arity === "one" && (parsed[kebab(name)] as string[]).length > 1
+  );
+  if (twice) throw new UsageError(`Cannot use --${kebab(twice)}: it is given twice; give it once`);
+  const pick = (picked: string[]) => Object.fromEntries(picked.map((name) => [name, parsed[kebab(name)]]));
+  return {
+    texts: pick(others) as Record<string, string[]>,
+    switches: pick(switches) as Record<string, boolean>,
+    positionals: parsed._,
+  };
+}
+
+/**
+ * `--input a b` as `--input=a --input=b`: after an option `parseArgs` takes one value, and none that begins with `-`, such
+ * as the name of standard input.
+ */
+function withJoinedValues(args: readonly string[], find: (text: string) => Option<unknown>): string[] {
+  const words: string[] = [];
+  let next = 0;
+  while (next < args.length && args[next] !== "--") {
+    const word = args[next++];
+    const [, text, given] = /^--([^=]+)(=.*)?$/s.exec(word) ?? [];
+    const { arity, value } = text === undefined ? { arity: undefined } : find(text);
+    if (arity === "switch" && given !== undefined) {
+      throw new UsageError(`Cannot use ${word}: --${text} takes no value; leave it out`);
+    }
+    if (arity === undefined || arity === "switch" || given !== undefined) {
+      words.push(word);
+      continue;
+    }
+    const first = next;
+    while (next < args.length && !args[next].startsWith("--") && (arity === "many" || next === first)) {
+      words.push(`${word}=${args[next++]}`);
+    }
+    if (next === first) throw new UsageError(`Cannot use ${word}: no value was given, expected ${value}`);
+  }
+  return [...words, ...args.slice(next)];
+}
+
+function unknownOption(word: string, known: readonly string[]): UsageError {
+  const advice = didYouMean(word.replace(/^-*/, ""), known);
+  return new UsageError(`Cannot use option ${word}: it is unknown${advice} (--help lists all)`);
+}
+
+/**
+ * Converts the values of a command line.
+ *
+ * @throws {UsageError} On a wrong value, or a required option not given.
+ */
+export function convertArguments<O extends Options>({ texts, switches }: Arguments, options: O): Values<O> {
+  const values = Object.entries(options).map(([name, declared]) => [
+    name,
+    declared.arity === "switch" ? switches[name] : valueOf(`--${kebab(name)}`, declared, texts[name]),
+  ]);
+  return Object.fromEntries(values);
+}
+
+function valueOf<T>(name: string, declared: Option<T>, texts: readonly string[]): unknown {
+  if (texts.length === 0) {
+    if (!declared.isRequired) return declared.default;
+    throw new UsageError(`Cannot run: ${name} ${declared.value} is missing (${declared.help}); add it`);
+  }
+  try {
+    const values = texts.map(declared.convert);
+    return declared.arity === "many" ? values : values[0];
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UsageError(`Cannot use ${name} ${texts.join(" ")}: ${error.message}`);
+  }
+}
+
+/** The lines of `--help` that describe the options. */
+export function describeOptions(options: Options): string[] {
+  const rows = Object.entries(options).map(([name, { arity, value, help, isRequired, default: usual }]) => {
+    const left = `  --${kebab(name)}${value ? ` ${value}` : ""}${arity === "many" ? "…" : ""}`;
+    const byDefault = isRequired
+      ? " (required)"
+      : usual === undefined || arity !== "one"
+      ? ""
+      : ` (default ${usual})`;
+    return { left, right: help.replace(/\n|$/, (end) => byDefault + end) };
+  });
+  const width = Math.min(36, Math.max(...rows.map((row) => row.left.length)) + 2);
+  const nextLine = "\n" + " ".repeat(width);
+  return rows.map(({ left, right }) =>
+    (left.length < width ? left.padEnd(width) : left + nextLine) + right.replaceAll("\n", nextLine)
+  );
+}
+
+const SECONDS_OF_UNIT: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600, d: 86400 };
+
+/**
+ * Reads a duration: `90`, `90s`, `1.5h`, `1h30m`.
+ *
+ * @param text A number of seconds, or numbers with the units d, h, m, s.
+ * @param option The option's name without dashes, for the error.
+ * @returns Seconds, more than 0.
+ * @throws {UsageError} If it is invalid.
+ */
+export function parseDurationS(text: string, option: string): number {
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)([dhms]|$)/g)];
+  const seconds = parts.reduce((sum, [, number, unit]) => sum + Number(number) * SECONDS_OF_UNIT[unit], 0);
+  if (parts.map(([part]) => part).join("") !== text || !(seconds > 0)) {
+    throw new UsageError(`Cannot use --${option} ${text}: expected a duration, such as 90s, 30m or 1h30m`);
+  }
+  return seconds;
+}
