@@ -29,7 +29,7 @@ import {
   checkpointDirectory,
   loadCheckpoint,
   loadResumable,
-  modelFileOf,
+  modelFilesOf,
   saveCheckpoint,
 } from "../lib/train/checkpoint.ts";
 import { checkpointFiles } from "../lib/train/checkpoint_files.ts";
@@ -59,7 +59,7 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
   const fit = { steps, learningRate, maxDrift, ...(addresses ? { addresses } : {}) };
   const start = {
     stage: "adapt",
-    inputs: [...(follow ? [] : listMeasurementFiles(input)), modelFileOf(path)].map((file) =>
+    inputs: [...(follow ? [] : listMeasurementFiles(input)), ...modelFilesOf(path)].map((file) =>
       fingerprint(file)
     ),
     options: { ...model.base, ...fit, maxMeasurements, merge, follow },
@@ -128,9 +128,9 @@ async function make(
 /** Writes a checkpoint with all weights; its optimizer state is that of the base. */
 async function saveMerged(model: AdaptedCheckpoint, checkpoint: string, staged: StagedOutput): Promise<void> {
   const { state, optimizer } = loadResumable(model.base.base);
-  const { state: { files: _, ...kept } } = loadCheckpoint(checkpoint);
+  const { state: { files: _, ...kept }, pool } = loadCheckpoint(checkpoint);
   const { weights, trainingData } = model;
-  const content = { state: { ...state, ...kept }, weights, optimizer, trainingData };
+  const content = { state: { ...state, ...kept }, weights, optimizer, trainingData, pool };
   const folder = saveCheckpoint(join(staged.folder, CHECKPOINTS), content, { keep: 1 });
   for (const path of [...checkpointFiles(folder), join(folder, "../latest")]) {
     await staged.record(relative(staged.folder, path));

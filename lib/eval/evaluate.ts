@@ -59,6 +59,8 @@ export interface EvaluateOptions {
   contexts: readonly number[];
   /** Whether every measurement is predicted with each number of context measurements instead of one of them. */
   isEveryContext: boolean;
+  /** Whether the network alone is evaluated, without the checkpoint's pool (false). */
+  noPool?: boolean | undefined;
   /** Names of the baselines. */
   baselines: readonly string[];
   seed: number;
@@ -76,7 +78,7 @@ export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {})
   const startMs = performance.now();
   using rows = await openEvalRows(options.dataDir, options);
   const checkpoint = loadCheckpoint(options.checkpoint);
-  using model = await PingModel.from(checkpoint, { anyVocabulary: true });
+  using model = await PingModel.from(checkpoint, { anyVocabulary: true, noPool: options.noPool ?? false });
   const cases = await drawCases(rows, {
     count: options.maxMeasurements,
     maxContext: Math.max(...options.contexts),

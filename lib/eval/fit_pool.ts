@@ -22,9 +22,9 @@ import { PoolTables } from "../model/pool/pool_tables.ts";
 import { PingModel } from "../query/ping_model.ts";
 import { contextThatFits, type RttQuery } from "../query/query_tokens.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
-import { writePool } from "../train/pool_file.ts";
+import { POOL_FILE, writePool } from "../train/pool_file.ts";
 import { contextOf, drawCases, type EvalCase, queryOf, withContexts } from "./cases.ts";
-import { openEvalRows } from "./eval_rows.ts";
+import { openEvalRows, splitModeOf } from "./eval_rows.ts";
 
 /** Numbers of context measurements that questions have in turn. */
 const CONTEXTS = [0, 1, 2, 5, 10, 20];
@@ -50,20 +50,27 @@ export interface FitPoolOptions {
 
 /** What was fitted. */
 export interface FittedPool {
-  /** Measurements that chose the weights. */
+  /** Questions that chose the weights: validation measurements as they are, and with unknown addresses in place of ends. */
   readonly numMeasurements: number;
   /** Mean -log2 P(code | a reply) of these, by the model and by the pool. */
-  readonly modelBits: number | null;
-  readonly poolBits: number | null;
+  readonly modelBits: number;
+  readonly poolBits: number;
 }
 
 /**
- * Fits the pool of a checkpoint and writes it into its folder, in place of an earlier one.
+ * Fits the pool of a checkpoint and writes it into its folder.
  *
+ * @returns Undefined if it has one already, its vocabulary is v1, or there are no measurements to fit it to.
  * @throws {UserError} If the checkpoint or the rows cannot be used, or the checkpoint is adapted.
  */
-export async function fitPoolOf(options: FitPoolOptions, hooks: StageHooks = {}): Promise<FittedPool> {
+export async function fitPoolOf(
+  options: FitPoolOptions,
+  hooks: StageHooks = {},
+): Promise<FittedPool | undefined> {
+  const dirs = options.validationDirs.filter((dir) => exists(join(dir, "val")));
+  if (dirs.length === 0 || exists(join(options.checkpoint, POOL_FILE))) return undefined;
   const checkpoint = loadCheckpoint(options.checkpoint);
+  if (checkpoint.config.model.vocabulary === "v1") return undefined;
   if (checkpoint.adapted) {
     throw new UserError(
       `Cannot fit a pool to ${options.checkpoint}: it is adapted, expected a checkpoint of a run; use its base`,
@@ -73,24 +80,38 @@ export async function fitPoolOf(options: FitPoolOptions, hooks: StageHooks = {})
   using model = await PingModel.from(checkpoint, { noPool: true });
   const drawn: EvalCase[] = [];
   let tables: PoolTables | undefined;
-  const dirs = options.validationDirs.filter((dir) => exists(join(dir, "val")));
   for (const dataDir of dirs) {
     using rows = await openEvalRows(dataDir, {
       split: "val",
       trainDir: options.dataDir,
-      ...(options.checked ? { checked: options.checked } : {}),
+      checked: options.checked,
+      history: splitModeOf(dataDir) ? undefined : "all",
+      // The test split is not looked at.
+      withoutOthers: true,
     });
     tables ??= await rememberedOf(rows.training, { ...hooks, onRow: during("remembering RTTs") });
     const count = Math.ceil(options.maxMeasurements / dirs.length);
-    // The test split is not looked at.
-    const known = { ...rows, others: [] };
-    drawn.push(...await drawCases(known, { count, maxContext: Math.max(...CONTEXTS), seed: options.seed, signal: hooks.signal }));
+    drawn.push(
+      ...await drawCases(rows, {
+        count,
+        maxContext: Math.max(...CONTEXTS),
+        seed: options.seed,
+        signal: hooks.signal,
+      }),
+    );
   }
-  if (!tables) return { numMeasurements: 0, modelBits: null, poolBits: null };
-  const unfitted = new Pool(model.config, { ...checkpoint, pool: tables.save(fitPool([])).tensors });
+  if (!tables || tables.isEmpty) return undefined;
+  const unfitted = new Pool(model.config, { ...checkpoint, pool: tables.save(fitPool([])) });
   const answered = drawn.filter(({ rttMs }) => rttMs !== null);
-  const asked = [...asMeasured(answered), ...ofUnknownEnds(answered, checkpoint.trainingData?.known, options.seed)];
-  const cases = await casesOf(model, unfitted, asked, { onProgress: during("fitting the pool"), signal: hooks.signal });
+  const asked = [
+    ...asMeasured(answered),
+    ...ofUnknownEnds(answered, checkpoint.trainingData?.known, options.seed),
+  ];
+  const cases = await casesOf(model, unfitted, asked, {
+    onProgress: during("fitting the pool"),
+    signal: hooks.signal,
+  });
+  if (cases.length === 0) return undefined;
   const fitted = fitPool(cases);
   writePool(checkpoint.directory, tables.save(fitted), checkpoint.state.files.model.sha256);
   return { numMeasurements: cases.length, ...bitsOf(cases, fitted) };
@@ -217,7 +238,6 @@ function bitsOf(
   cases: readonly PoolCase[],
   weights: Float64Array,
 ): Pick<FittedPool, "modelBits" | "poolBits"> {
-  if (cases.length === 0) return { modelBits: null, poolBits: null };
   let [ofModel, ofPool] = [0, 0];
   for (const { kind: { number }, masses: [masses] } of cases) {
     ofModel -= Math.log2(masses[0]);

@@ -7,9 +7,10 @@
 import { join } from "@std/path";
 import { FormatError } from "../base/errors.ts";
 import { exists } from "../io/files/inputs.ts";
-import { readSafetensors, type SafetensorsContent, sha256OfTensors, writeSafetensors } from "../io/tensor_files/safetensors.ts";
+import { readSafetensors, sha256OfTensors, writeSafetensors } from "../io/tensor_files/safetensors.ts";
 import { checkFormatVersion, FORMAT_METADATA } from "../model/checkpoint_format.ts";
 import { faultOfTensors } from "../model/finite.ts";
+import { poolShapes } from "../model/pool/pool.ts";
 
 /** The file's name in a checkpoint's folder. */
 export const POOL_FILE = "pool.safetensors";
@@ -17,31 +18,34 @@ export const POOL_FILE = "pool.safetensors";
 /** Writes the file. @param modelSha256 That of the checkpoint's model.safetensors. */
 export function writePool(
   folder: string,
-  pool: Pick<SafetensorsContent, "tensors" | "shapes">,
+  tensors: ReadonlyMap<string, Float32Array>,
   modelSha256: string,
 ): void {
-  const metadata = { ...FORMAT_METADATA, model_sha256: modelSha256, sha256: sha256OfTensors(pool.tensors) };
-  writeSafetensors(join(folder, POOL_FILE), { ...pool, metadata });
+  const metadata = { ...FORMAT_METADATA, model_sha256: modelSha256, sha256: sha256OfTensors(tensors) };
+  writeSafetensors(join(folder, POOL_FILE), {
+    tensors: new Map(tensors),
+    shapes: poolShapes(tensors),
+    metadata,
+  });
 }
 
 /**
- * A checkpoint's pool.
+ * The tensors of a checkpoint's pool.
  *
  * @param modelSha256 That of its model.safetensors.
  * @returns Undefined if it has none.
  * @throws {FormatError} If the file is damaged or of another checkpoint.
  */
-export function readPool(folder: string, modelSha256: string): SafetensorsContent | undefined {
+export function readPool(folder: string, modelSha256: string): Map<string, Float32Array> | undefined {
   const path = join(folder, POOL_FILE);
   if (!exists(path)) return undefined;
-  const content = readSafetensors(path);
-  const { tensors, metadata } = content;
+  const { tensors, metadata } = readSafetensors(path);
   checkFormatVersion(metadata.format_version, path);
   const fault = metadata.sha256 !== sha256OfTensors(tensors)
     ? "its checksum does not match, it was damaged or cut short"
     : metadata.model_sha256 !== modelSha256
     ? "it is of another checkpoint"
     : faultOfTensors(tensors);
-  if (fault === undefined) return content;
+  if (fault === undefined) return tensors;
   throw new FormatError(`${fault}; delete it, the model answers without it`, { path });
 }

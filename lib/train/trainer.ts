@@ -16,7 +16,7 @@ import type { GpuInfo } from "../tensor/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../tensor/profile.ts";
 import type { ProfileRow } from "../tensor/program.ts";
 import type { Communicator } from "./mpi/communicator.ts";
-import { hasCheckpoints, loadForResume, modelFileOf } from "./checkpoint.ts";
+import { hasCheckpoints, loadForResume, modelFilesOf } from "./checkpoint.ts";
 import { checkpointFiles, type LoadedCheckpoint, type ResumableCheckpoint } from "./checkpoint_files.ts";
 import { describeConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
 import { dataFingerprint, type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
@@ -208,7 +208,7 @@ async function trainFrom(
     train: rows.train,
   });
   if (options.fresh) run?.replace();
-  const ofTeacher = loadedTeacher ? [fingerprint(modelFileOf(loadedTeacher.directory))] : [];
+  const ofTeacher = loadedTeacher ? [fingerprint(modelFilesOf(loadedTeacher.directory)[0])] : [];
   const manifest = run?.begin({
     inputs: [...rows.train.files, ...ofTeacher],
     options: { ...identity, resumeFrom, initFrom },

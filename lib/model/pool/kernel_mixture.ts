@@ -27,8 +27,10 @@ const EDGES = Float64Array.from(
   (_, i) => i < NUM_CODES ? Math.log(rttCodeBounds(CANONICAL_RTT_CODES[i]).lowMs) : Infinity,
 );
 /** The first code of each block, and the number of codes. */
-const KNOTS = Uint32Array.from({ length: FIRST_BLOCK + (NUM_CODES - FIRST_BLOCK) / BLOCK_CODES + 1 }, (_, i) =>
-  i < FIRST_BLOCK ? i : FIRST_BLOCK + (i - FIRST_BLOCK) * BLOCK_CODES);
+const KNOTS = Uint32Array.from(
+  { length: FIRST_BLOCK + (NUM_CODES - FIRST_BLOCK) / BLOCK_CODES + 1 },
+  (_, i) => i < FIRST_BLOCK ? i : FIRST_BLOCK + (i - FIRST_BLOCK) * BLOCK_CODES,
+);
 const KNOT_EDGES = Float64Array.from(KNOTS, (code) => EDGES[code]);
 
 /** The index among the canonical codes of a code. @param code A canonical code. */
@@ -108,7 +110,8 @@ export class KernelMixture {
     let sum = 0;
     for (const { log, width, mass } of this.#kernels) {
       sum += width >= WIDE
-        ? mass * between(KNOT_EDGES[block], KNOT_EDGES[block + 1], log, width) / (KNOTS[block + 1] - KNOTS[block])
+        ? mass * between(KNOT_EDGES[block], KNOT_EDGES[block + 1], log, width) /
+          (KNOTS[block + 1] - KNOTS[block])
         : mass * between(EDGES[index], EDGES[index + 1], log, width);
     }
     return sum;
@@ -163,8 +166,12 @@ function addKernel(
   [first, end]: readonly [number, number] = [0, out.length],
 ): void {
   // Widths are few: see `kernelWidth`.
-  const fall = getOrMake(falls, width, () =>
-    Float64Array.from({ length: edges.length - 1 }, (_, i) => Math.exp((edges[i] - edges[i + 1]) / width)));
+  const fall = getOrMake(
+    falls,
+    width,
+    () =>
+      Float64Array.from({ length: edges.length - 1 }, (_, i) => Math.exp((edges[i] - edges[i + 1]) / width)),
+  );
   const centre = partitionPoint(edges.length, (i) => edges[i] > log) - 1;
   const least = NEGLIGIBLE * mass;
   let above = 0.5 * mass * Math.exp((log - edges[centre + 1]) / width);

@@ -45,6 +45,16 @@ export const POOL_WIDTHS: Readonly<Record<keyof typeof POOL_TENSORS, number>> = 
   all: 1,
 };
 
+/** The shapes of a pool's tensors. */
+export function poolShapes(tensors: ReadonlyMap<string, Float32Array>): Map<string, number[]> {
+  return new Map(
+    Object.entries(POOL_TENSORS).map(([part, name]) => {
+      const width = POOL_WIDTHS[part as keyof typeof POOL_TENSORS];
+      return [name, [named(tensors, name).length / width, width]];
+    }),
+  );
+}
+
 /** The mass that every code has whatever the weights, all codes together: no measurement is impossible. */
 const LEAST_MASS = 1e-6;
 /** Two entries of one measurement: its time may be rounded. */
@@ -102,7 +112,9 @@ export class Pool {
     this.#weights = of("weights");
     if (this.#weights.length !== NUM_KINDS * NUM_COMPONENTS) {
       throw new FormatError(
-        `the pool has ${this.#weights.length} weights, expected ${NUM_KINDS * NUM_COMPONENTS}; run train again with ` +
+        `the pool has ${this.#weights.length} weights, expected ${
+          NUM_KINDS * NUM_COMPONENTS
+        }; run train again with ` +
           "the same options, which fits it again",
         { path: POOL_TENSORS.weights },
       );
@@ -178,8 +190,12 @@ export class Pool {
     const sum = (end: number, first = 0) => ofModel.subarray(first, end).reduce((total, p) => total + p, 0);
     const within = sum(this.end);
     const masses = runsOfCode(index).map(([first, end]) =>
-      Float64Array.from(components, (mixture, component) =>
-        component === 0 ? sum(Math.min(end, this.end), first) / within : mixture.massBetween(first, end)));
+      Float64Array.from(
+        components,
+        (mixture, component) =>
+          component === 0 ? sum(Math.min(end, this.end), first) / within : mixture.massBetween(first, end),
+      )
+    );
     return { kind: kindOf(known), masses };
   }
 
@@ -197,7 +213,16 @@ export class Pool {
         ? [logOfCode(each.rttCode)]
         : []
     );
-    return { ofPair, estimate, ofSource, ofDestination, knowsSource, knowsDestination, inContext, ofAll: this.#all };
+    return {
+      ofPair,
+      estimate,
+      ofSource,
+      ofDestination,
+      knowsSource,
+      knowsDestination,
+      inContext,
+      ofAll: this.#all,
+    };
   }
 
   #estimateOf(source: Uint8Array, destination: Uint8Array) {
@@ -217,7 +242,8 @@ export class Pool {
     const found: { rttCode: number; timeS: number | null }[] = [];
     const add = (rttCode: number, timeS: number | null) => {
       const isKnown = found.some((other) =>
-        other.rttCode === rttCode && timeS !== null && Math.abs((other.timeS ?? Infinity) - timeS) <= SAME_TIME_S
+        other.rttCode === rttCode && timeS !== null &&
+        Math.abs((other.timeS ?? Infinity) - timeS) <= SAME_TIME_S
       );
       if (!isKnown) found.push({ rttCode, timeS });
     };
@@ -250,7 +276,11 @@ export class Pool {
   }
 
   /** The RTTs of a pair that an adaptation added, newest first: a history has the time of its newest only. */
-  #adaptedTo(source: Uint8Array, destination: Uint8Array, newestS: number): { rttCode: number; timeS: number | null }[] {
+  #adaptedTo(
+    source: Uint8Array,
+    destination: Uint8Array,
+    newestS: number,
+  ): { rttCode: number; timeS: number | null }[] {
     if (!this.#history || !this.#embeddings) return [];
     const row = this.#embeddings.rowOfPair(source, destination);
     if (row === NO_ROW) return [];

@@ -69,14 +69,19 @@ export function logPosterior(
   weights: Float64Array,
 ): number {
   let sum = 0;
-  for (const masses of cases) sum += Math.log(masses.reduce((total, mass, k) => total + mass * weights[k], 0));
+  for (const masses of cases) {
+    sum += Math.log(masses.reduce((total, mass, k) => total + mass * weights[k], 0));
+  }
   prior.forEach((share, k) => sum += share > 0 ? PRIOR_CASES * share * Math.log(weights[k]) : 0);
   return sum;
 }
 
 /** The weights before any measurement. @param hasPair Whether an RTT of the pair is known. */
 function firstWeights(hasPair: boolean): Float64Array {
-  const used = Array.from({ length: NUM_COMPONENTS }, (_, k) => k > 0 && k < EVEN && (hasPair || !isOfPair(k)));
+  const used = Array.from(
+    { length: NUM_COMPONENTS },
+    (_, k) => k > 0 && k < EVEN && (hasPair || !isOfPair(k)),
+  );
   const share = (1 - MODEL_SHARE - EVEN_SHARE) / used.filter(Boolean).length;
   const weights = Float64Array.from(used, (isUsed) => isUsed ? share : 0);
   weights[0] = MODEL_SHARE;
@@ -93,8 +98,11 @@ export function fitPool(cases: readonly PoolCase[]): Float64Array {
     let weights = firstWeights(groups[0] === "pair");
     for (const [level, group] of groups.entries()) {
       const prior = weights;
-      weights = getOrMake(fitted, group, () =>
-        fitWeights(scoresOf(cases.filter(({ kind }) => kind.groups[level] === group)), prior));
+      weights = getOrMake(
+        fitted,
+        group,
+        () => fitWeights(scoresOf(cases.filter(({ kind }) => kind.groups[level] === group)), prior),
+      );
     }
     const own = cases.filter(({ kind }) => kind.number === number);
     all.set(fitWeights(scoresOf(own), weights), number * NUM_COMPONENTS);

@@ -5,10 +5,10 @@
  */
 import { getOrMake } from "../../base/collections.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
-import { type Hashes, halvesOf, pairHashes } from "../embedding_table.ts";
+import { halvesOf, type Hashes, pairHashes } from "../embedding_table.ts";
 import { TIME_PART } from "../pair_history.ts";
 import { indexOfCode, NUM_CODES } from "./kernel_mixture.ts";
-import { hashesOf, keyOf, POOL_TENSORS, POOL_WIDTHS } from "./pool.ts";
+import { hashesOf, keyOf, POOL_TENSORS } from "./pool.ts";
 
 /** RTTs of one pair that are kept at most, and how many of them are the newest. */
 const MAX_RTTS = 16;
@@ -83,10 +83,13 @@ export class PoolTables {
     return this.#pairs.size === 0;
   }
 
-  /** The tensors of a pool and their shapes. @param weights See `fitPool`. */
-  save(weights: Float64Array): { tensors: Map<string, Float32Array>; shapes: Map<string, number[]> } {
+  /** The tensors of a pool. @param weights See `fitPool`. */
+  save(weights: Float64Array): Map<string, Float32Array> {
     const pairs = [...this.#pairs].sort(([a], [b]) => a - b).map(([, pair]) => pair);
-    const most = Math.max(NUM_NEWEST, Math.min(MAX_RTTS, Math.floor(MAX_ALL_RTTS / Math.max(1, pairs.length))));
+    const most = Math.max(
+      NUM_NEWEST,
+      Math.min(MAX_RTTS, Math.floor(MAX_ALL_RTTS / Math.max(1, pairs.length))),
+    );
     const rtts = pairs.map((pair) => chosenOf(pair, most));
     const medians = rtts.map((ofPair) => medianOf(ofPair.map(({ rttCode }) => rttCode)));
     const ends = this.#ends(pairs, medians);
@@ -101,13 +104,7 @@ export class PoolTables {
       all: quantilesOf(medians, MAX_ALL),
     };
     const parts = Object.entries(values) as [keyof typeof POOL_TENSORS, number[]][];
-    return {
-      tensors: new Map(parts.map(([part, numbers]) => [POOL_TENSORS[part], Float32Array.from(numbers)])),
-      shapes: new Map(parts.map(([part, { length }]) => [
-        POOL_TENSORS[part],
-        [length / POOL_WIDTHS[part], POOL_WIDTHS[part]],
-      ])),
-    };
+    return new Map(parts.map(([part, numbers]) => [POOL_TENSORS[part], Float32Array.from(numbers)]));
   }
 
   /** The indexes of the first code that may occur, and of the first of the byte after the last one. */
@@ -140,7 +137,10 @@ export class PoolTables {
 function chosenOf({ spread, newest }: KeptPair, most: number): Rtt[] {
   const others = spread.filter((rtt) => !newest.includes(rtt));
   const count = Math.min(others.length, most - newest.length);
-  const chosen = Array.from({ length: count }, (_, i) => others[Math.floor((i + 0.5) * others.length / count)]);
+  const chosen = Array.from(
+    { length: count },
+    (_, i) => others[Math.floor((i + 0.5) * others.length / count)],
+  );
   return [...chosen, ...newest].sort((a, b) => b.timeS - a.timeS);
 }
 

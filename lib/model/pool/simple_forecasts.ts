@@ -81,7 +81,11 @@ export function kernelsOf(known: KnownOfQuestion, weights: ArrayLike<number>): K
     const recencies = RECENCIES.map((recency) => shares(logs.length, recency));
     WIDTHS.forEach((width, w) =>
       logs.forEach((log, i) =>
-        add(log, width, recencies.reduce((sum, of, r) => sum + of[i] * weights[PAIR + r * WIDTHS.length + w], 0))
+        add(
+          log,
+          width,
+          recencies.reduce((sum, of, r) => sum + of[i] * weights[PAIR + r * WIDTHS.length + w], 0),
+        )
       )
     );
     MEDIANS.forEach((count, m) => {
