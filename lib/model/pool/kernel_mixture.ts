@@ -65,13 +65,17 @@ export class KernelMixture {
   readonly #within: number;
 
   /**
-   * @param kernels Kernels. Their masses add to 1 with `even`.
+   * @param kernels Kernels; a centre outside of the range counts as at its end. Their masses add to 1 with `even`.
    * @param range Indexes of the first code that may occur, and of the first after them; others have no mass.
    * @param even A mass that the codes of the range share evenly.
    */
   constructor(kernels: readonly Kernel[], range: readonly [first: number, end: number], even = 0) {
-    this.#kernels = kernels;
     [this.#first, this.#end] = range;
+    const [least, greatest] = [EDGES[this.#first], EDGES[this.#end]];
+    this.#kernels = kernels.map(({ log, ...rest }) => ({
+      ...rest,
+      log: Math.min(greatest, Math.max(least, log)),
+    }));
     this.#even = even;
     const mass = kernels.reduce((sum, kernel) => sum + kernel.mass, 0);
     this.#within = mass > 0 ? (this.#below(this.#end) - this.#below(this.#first)) / mass : 1;

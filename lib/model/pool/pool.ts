@@ -7,6 +7,7 @@
  */
 import { partitionPoint } from "../../base/collections.ts";
 import { FormatError, named } from "../../base/errors.ts";
+import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { AddressEmbeddings } from "../address_embeddings.ts";
 import { advance, beginAddress, type Hashes, NO_ROW, ofHalves, pairHashes } from "../embedding_table.ts";
@@ -90,7 +91,8 @@ export class Pool {
   readonly #embeddings: AddressEmbeddings | undefined;
   readonly #history: Float32Array | undefined;
   readonly #firstPair: number;
-  readonly #weights: Float32Array;
+  /** (kinds, components): those of each kind add to 1. */
+  readonly #weights: Float64Array;
   readonly #range: readonly [first: number, end: number];
   readonly #startS: number;
   readonly #pairs: HashedRows;
@@ -109,15 +111,22 @@ export class Pool {
   ) {
     this.#tensors = pool;
     const of = (part: keyof typeof POOL_TENSORS) => named(pool, POOL_TENSORS[part]);
-    this.#weights = of("weights");
-    if (this.#weights.length !== NUM_KINDS * NUM_COMPONENTS) {
+    const numbers = of("weights");
+    if (numbers.length !== NUM_KINDS * NUM_COMPONENTS) {
       throw new FormatError(
-        `the pool has ${this.#weights.length} weights, expected ${
+        `the pool has ${numbers.length} weights, expected ${
           NUM_KINDS * NUM_COMPONENTS
         }; run train again with ` +
           "the same options, which fits it again",
         { path: POOL_TENSORS.weights },
       );
+    }
+    // Rounded to float32 they do not.
+    this.#weights = Float64Array.from(numbers);
+    for (let kind = 0; kind < NUM_KINDS; kind++) {
+      const own = this.#weights.subarray(kind * NUM_COMPONENTS, (kind + 1) * NUM_COMPONENTS);
+      const sum = own.reduce((a, b) => a + b, 0);
+      own.forEach((weight, k) => own[k] = weight / sum);
     }
     const [first, end, startParts, startS] = of("range");
     this.#range = [first, end];
@@ -144,21 +153,17 @@ export class Pool {
     return new Pool(this.config, { weights, pool: this.#tensors });
   }
 
-  /** The index of the first code that is too long an RTT. */
-  get end(): number {
-    return this.#range[1];
-  }
-
   /** The simple forecasts of a question and the weights of its kind. */
   forecast(question: PooledQuestion): PooledForecast {
     const known = this.known(question);
     const { number } = kindOf(known);
     const weights = this.#weights.subarray(number * NUM_COMPONENTS, (number + 1) * NUM_COMPONENTS);
-    const mixture = new KernelMixture(kernelsOf(known, weights), this.#range, weights[EVEN]);
+    const range = rangeOf(known, this.#range);
+    const mixture = new KernelMixture(kernelsOf(known, weights), range, weights[EVEN]);
     const rest = 1 - LEAST_MASS;
     return {
       modelShare: rest * weights[0],
-      end: this.#range[1],
+      end: range[1],
       massBetween: (first, end) =>
         rest * mixture.massBetween(first, end) + LEAST_MASS * (end - first) / NUM_CODES,
       addTo(out) {
@@ -182,18 +187,19 @@ export class Pool {
     const others = (logs: readonly number[]) => isHidden ? withoutNearest(logs, logOfCode(rttCode)) : logs;
     const known = { ...found, ofSource: others(found.ofSource), ofDestination: others(found.ofDestination) };
     const unit = new Float64Array(NUM_COMPONENTS);
+    const range = rangeOf(known, this.#range);
     const components = Array.from(unit, (_, component) => {
       unit.fill(0);
       unit[component] = 1;
-      return new KernelMixture(kernelsOf(known, unit), this.#range, unit[EVEN]);
+      return new KernelMixture(kernelsOf(known, unit), range, unit[EVEN]);
     });
     const sum = (end: number, first = 0) => ofModel.subarray(first, end).reduce((total, p) => total + p, 0);
-    const within = sum(this.end);
+    const within = sum(range[1]);
     const masses = runsOfCode(index).map(([first, end]) =>
       Float64Array.from(
         components,
         (mixture, component) =>
-          component === 0 ? sum(Math.min(end, this.end), first) / within : mixture.massBetween(first, end),
+          component === 0 ? sum(Math.min(end, range[1]), first) / within : mixture.massBetween(first, end),
       )
     );
     return { kind: kindOf(known), masses };
@@ -360,6 +366,31 @@ export function hashesOf(address: Uint8Array): Hashes {
   const state = beginAddress(0, address.length === 4 ? 4 : 16);
   for (const byte of address) advance(state, byte);
   return state;
+}
+
+/**
+ * The codes that may occur: indexes of the first, and of the first one of the byte after the last. An RTT may be so many
+ * times as long or short as one that is known: where the limit of the measuring tool is not known, an assumption.
+ */
+export function rangeAround(leastCode: number, greatestCode: number): [first: number, end: number] {
+  const first = indexOfCode(encodeRttCode(decodeRttCode(leastCode) / RANGE_FACTOR));
+  const last = encodeRttCode(decodeRttCode(greatestCode) * RANGE_FACTOR) >> 8;
+  const end = CANONICAL_RTT_CODES.findIndex((code) => code >> 8 > last);
+  return [first, end < 0 ? NUM_CODES : end];
+}
+
+const RANGE_FACTOR = 4;
+
+/** The range of a question: that of training, widened by the RTTs of the pair and the context. */
+function rangeOf(
+  { ofPair, inContext }: KnownOfQuestion,
+  [first, end]: readonly [number, number],
+): readonly [number, number] {
+  const logs = [...ofPair.map(({ log }) => log), ...inContext];
+  if (logs.length === 0) return [first, end];
+  const [least, greatest] = [Math.min(...logs), Math.max(...logs)].map((log) => encodeRttCode(Math.exp(log)));
+  const around = rangeAround(least, greatest);
+  return [Math.min(first, around[0]), Math.max(end, around[1])];
 }
 
 /** Values without the one that is nearest to a number. */

@@ -4,11 +4,9 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import { halvesOf, type Hashes, pairHashes } from "../embedding_table.ts";
 import { TIME_PART } from "../pair_history.ts";
-import { indexOfCode, NUM_CODES } from "./kernel_mixture.ts";
-import { hashesOf, keyOf, POOL_TENSORS } from "./pool.ts";
+import { hashesOf, keyOf, POOL_TENSORS, rangeAround } from "./pool.ts";
 
 /** RTTs of one pair that are kept at most, and how many of them are the newest. */
 const MAX_RTTS = 16;
@@ -20,8 +18,6 @@ const MAX_PAIRS = 2 ** 19;
 /** Usual RTTs of an address in one role, and of all pairs. */
 const MAX_USUAL = 12;
 const MAX_ALL = 32;
-/** How much beyond what was seen an RTT may be: an assumption where the tool's limit is not known. */
-const RANGE_FACTOR = 4;
 
 interface Rtt {
   readonly rttCode: number;
@@ -43,7 +39,7 @@ interface KeptPair {
 /** Collects the tables from measurements, those of a source in the order of time. */
 export class PoolTables {
   readonly #pairs = new Map<number, KeptPair>();
-  #least = NUM_CODES;
+  #least = Infinity;
   #greatest = 0;
   #startS = Infinity;
 
@@ -96,7 +92,11 @@ export class PoolTables {
     const startS = this.#startS < Infinity ? this.#startS : 0;
     const values: Record<keyof typeof POOL_TENSORS, number[] | Float64Array> = {
       weights,
-      range: [...this.#range(), Math.floor(startS / TIME_PART), startS % TIME_PART],
+      range: [
+        ...rangeAround(this.#least, this.#greatest),
+        Math.floor(startS / TIME_PART),
+        startS % TIME_PART,
+      ],
       pairs: pairs.flatMap(({ hashes }, i) => [...halves(hashes), rtts[i].length]),
       rtts: rtts.flatMap((ofPair) => ofPair.flatMap(({ rttCode, timeS }) => [rttCode, timeS - startS])),
       ends: ends.flatMap(({ hashes, usual }) => [...halves(hashes), ...usual.map(({ length }) => length)]),
@@ -105,15 +105,6 @@ export class PoolTables {
     };
     const parts = Object.entries(values) as [keyof typeof POOL_TENSORS, number[]][];
     return new Map(parts.map(([part, numbers]) => [POOL_TENSORS[part], Float32Array.from(numbers)]));
-  }
-
-  /** The indexes of the first code that may occur, and of the first of the byte after the last one. */
-  #range(): [first: number, end: number] {
-    if (this.#greatest === 0) return [0, NUM_CODES];
-    const first = indexOfCode(encodeRttCode(decodeRttCode(this.#least) / RANGE_FACTOR));
-    const last = encodeRttCode(decodeRttCode(this.#greatest) * RANGE_FACTOR);
-    const end = CANONICAL_RTT_CODES.findIndex((code) => code >> 8 > last >> 8);
-    return [first, end < 0 ? NUM_CODES : end];
   }
 
   #ends(pairs: readonly KeptPair[], medians: readonly number[]): { hashes: Hashes; usual: number[][] }[] {
