@@ -239,7 +239,7 @@ function bitsOf(
   weights: Float64Array,
 ): Pick<FittedPool, "modelBits" | "poolBits"> {
   let [ofModel, ofPool] = [0, 0];
-  for (const { kind: { number }, masses: [masses] } of cases) {
+  for (const { kind: { number }, events: [{ masses }] } of cases) {
     ofModel -= Math.log2(masses[0]);
     ofPool -= Math.log2(masses.reduce((sum, mass, k) => sum + mass * weights[number * masses.length + k], 0));
   }

@@ -14,7 +14,7 @@ import { advance, beginAddress, type Hashes, NO_ROW, ofHalves, pairHashes } from
 import { type ModelConfig, PAIR_HISTORY } from "../model_config.ts";
 import { HISTORY_LENGTH, TIME_PART } from "../pair_history.ts";
 import { indexOfCode, KernelMixture, logOfCode, NUM_CODES } from "./kernel_mixture.ts";
-import { type PoolCase, runsOfCode } from "./pool_fit.ts";
+import { eventsOf, type PoolCase } from "./pool_fit.ts";
 import {
   EVEN,
   kernelsOf,
@@ -193,16 +193,18 @@ export class Pool {
       unit[component] = 1;
       return new KernelMixture(kernelsOf(known, unit), range, unit[EVEN]);
     });
-    const sum = (end: number, first = 0) => ofModel.subarray(first, end).reduce((total, p) => total + p, 0);
-    const within = sum(range[1]);
-    const masses = runsOfCode(index).map(([first, end]) =>
+    const model = ofModel.slice();
+    model.fill(0, range[1]);
+    const within = model.reduce((sum, p) => sum + p, 0);
+    const massesOf = (first: number, end: number) =>
       Float64Array.from(
         components,
         (mixture, component) =>
-          component === 0 ? sum(Math.min(end, range[1]), first) / within : mixture.massBetween(first, end),
-      )
-    );
-    return { kind: kindOf(known), masses };
+          component === 0
+            ? model.subarray(first, end).reduce((sum, p) => sum + p, 0) / within
+            : mixture.massBetween(first, end),
+      );
+    return { kind: kindOf(known), events: eventsOf(index, ofModel, massesOf) };
   }
 
   /** What is known of a question. */

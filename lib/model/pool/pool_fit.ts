@@ -14,22 +14,62 @@ import { allKinds, EVEN, isOfPair, type Kind, NUM_COMPONENTS, NUM_KINDS } from "
 /** What the weights of the larger group are worth. */
 const PRIOR_CASES = 12;
 const NUM_ITERATIONS = 200;
+/** Weights that change by less are left as they are. */
+const SETTLED = 1e-4;
 /** The model's weight before any measurement, and that of the even component always. */
 const MODEL_SHARE = 0.8;
 const EVEN_SHARE = 0.001;
 
+/** An event that happened, and what the components said of it before. */
+export interface ScoredEvent {
+  /** P(the event) of each component. */
+  readonly masses: Float64Array;
+  /** How much its logarithmic score counts. */
+  readonly weight: number;
+}
+
 /** A measurement as the pool is fitted to it. */
 export interface PoolCase {
   readonly kind: Kind;
-  /** For each of {@link RESOLUTIONS} P(a code of the measured one's run | a reply) of each component. */
-  readonly masses: readonly Float64Array[];
+  /** First that it has its code. */
+  readonly events: readonly ScoredEvent[];
 }
 
-/**
- * Lengths of runs of codes. The logarithmic score of codes alone would choose what is sharp rather than near; the sum of the
- * scores of codes and of runs is proper too (Gneiting, Raftery, JASA 102, 2007).
- */
+// The logarithmic score of codes alone would choose what is sharp rather than near. So the scores of longer runs of codes
+// are added, and those of the events "at most x", which the continuous ranked probability score is made of, where x is a
+// quantile of the model's distribution. Sums of proper scores are proper (Gneiting, Raftery, JASA 102, 2007).
+
+/** Lengths of runs of codes. */
 const RESOLUTIONS = [1, 32, 256];
+/** Quantiles of the model that are x, and how much each counts. */
+const LEVELS = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
+const LEVEL_WEIGHT = 0.5;
+
+/**
+ * The events of a measurement.
+ *
+ * @param index Of its code.
+ * @param ofModel The model's distribution, (codes).
+ * @param massesOf P(first <= index < end) of each component.
+ */
+export function eventsOf(
+  index: number,
+  ofModel: Float64Array,
+  massesOf: (first: number, end: number) => Float64Array,
+): ScoredEvent[] {
+  const events: ScoredEvent[] = runsOfCode(index).map(([first, end]) => ({
+    masses: massesOf(first, end),
+    weight: 1,
+  }));
+  let sum = 0;
+  let at = 0;
+  for (const level of LEVELS) {
+    while (at < ofModel.length - 1 && sum + ofModel[at] < level) sum += ofModel[at++];
+    const masses = massesOf(0, at + 1);
+    events.push({ masses: index <= at ? masses : masses.map((mass) => 1 - mass), weight: LEVEL_WEIGHT });
+  }
+  return events;
+}
 
 /** The runs that a code is in: indexes of the first code and of the one after the last. @param index Its own. */
 export function runsOfCode(index: number): (readonly [first: number, end: number])[] {
@@ -40,37 +80,49 @@ export function runsOfCode(index: number): (readonly [first: number, end: number
   });
 }
 
-/** Weights of one group of cases. @param prior (components): its weights before any case, which add to 1. */
+/** Weights by events. @param prior (components): its weights before any case, which add to 1. */
 export function fitWeights(
-  cases: readonly Float64Array[],
+  events: readonly ScoredEvent[],
   prior: Float64Array,
   numIterations = NUM_ITERATIONS,
 ): Float64Array {
-  let weights = prior;
+  // Components without weight before have none after.
+  const used = [...prior.keys()].filter((k) => prior[k] > 0);
+  const even = used.indexOf(EVEN);
+  const own = Float64Array.from(events.flatMap(({ masses }) => used.map((k) => masses[k])));
+  let weights = Float64Array.from(used, (k) => prior[k]);
+  const counted = weights.map((share) => share * PRIOR_CASES);
   for (let iteration = 0; iteration < numIterations; iteration++) {
-    const counts = prior.map((share) => share * PRIOR_CASES);
-    for (const masses of cases) {
+    const counts = counted.slice();
+    events.forEach(({ weight }, event) => {
+      const first = event * used.length;
       let total = 0;
-      for (let k = 0; k < masses.length; k++) total += weights[k] * masses[k];
-      if (total === 0) continue;
-      for (let k = 0; k < masses.length; k++) counts[k] += weights[k] * masses[k] / total;
-    }
-    counts[EVEN] = 0;
+      for (let k = 0; k < used.length; k++) total += weights[k] * own[first + k];
+      if (total === 0) return;
+      const share = weight / total;
+      for (let k = 0; k < used.length; k++) counts[k] += share * weights[k] * own[first + k];
+    });
+    counts[even] = 0;
     const sum = counts.reduce((a, b) => a + b, 0);
-    weights = counts.map((count, k) => k === EVEN ? prior[EVEN] : count / sum * (1 - prior[EVEN]));
+    const next = counts.map((count, k) => k === even ? prior[EVEN] : count / sum * (1 - prior[EVEN]));
+    const isSettled = next.every((weight, k) => Math.abs(weight - weights[k]) < SETTLED);
+    weights = next;
+    if (isSettled) break;
   }
-  return weights;
+  const all = new Float64Array(NUM_COMPONENTS);
+  used.forEach((k, i) => all[k] = weights[i]);
+  return all;
 }
 
 /** What {@link fitWeights} makes greater: the log-likelihood of the cases, nats, and that of the prior. */
 export function logPosterior(
-  cases: readonly Float64Array[],
+  events: readonly ScoredEvent[],
   prior: Float64Array,
   weights: Float64Array,
 ): number {
   let sum = 0;
-  for (const masses of cases) {
-    sum += Math.log(masses.reduce((total, mass, k) => total + mass * weights[k], 0));
+  for (const { masses, weight } of events) {
+    sum += weight * Math.log(masses.reduce((total, mass, k) => total + mass * weights[k], 0));
   }
   prior.forEach((share, k) => sum += share > 0 ? PRIOR_CASES * share * Math.log(weights[k]) : 0);
   return sum;
@@ -91,7 +143,7 @@ function firstWeights(hasPair: boolean): Float64Array {
 
 /** The weights of all kinds, (kinds, components). */
 export function fitPool(cases: readonly PoolCase[]): Float64Array {
-  const scoresOf = (chosen: readonly PoolCase[]) => chosen.flatMap(({ masses }) => masses);
+  const scoresOf = (chosen: readonly PoolCase[]) => chosen.flatMap(({ events }) => events);
   const fitted = new Map<string, Float64Array>();
   const all = new Float64Array(NUM_KINDS * NUM_COMPONENTS);
   for (const { number, groups } of allKinds()) {

@@ -1,6 +1,12 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { RandomStream } from "../../../lib/base/random.ts";
-import { fitPool, fitWeights, logPosterior, runsOfCode } from "../../../lib/model/pool/pool_fit.ts";
+import {
+  eventsOf,
+  fitPool,
+  fitWeights,
+  logPosterior,
+  type ScoredEvent,
+} from "../../../lib/model/pool/pool_fit.ts";
 import {
   allKinds,
   EVEN,
@@ -11,8 +17,8 @@ import {
 
 const NUM_OUTCOMES = 40;
 
-/** Distributions over outcomes, one for each component, and draws of outcomes from one of them: their masses. */
-function drawnFrom(truth: number, count: number, seed = 0): Float64Array[] {
+/** Distributions over outcomes, one for each component, and draws of outcomes from one of them. */
+function drawnFrom(truth: number, count: number, seed = 0): ScoredEvent[] {
   const random = new RandomStream(seed, "tests/pool");
   return Array.from({ length: count }, () => {
     const distributions = Array.from({ length: NUM_COMPONENTS }, () => {
@@ -22,7 +28,7 @@ function drawnFrom(truth: number, count: number, seed = 0): Float64Array[] {
     });
     let left = random.float64();
     const outcome = Math.max(0, distributions[truth].findIndex((p) => (left -= p) < 0));
-    return Float64Array.from(distributions, (distribution) => distribution[outcome]);
+    return { masses: Float64Array.from(distributions, (distribution) => distribution[outcome]), weight: 1 };
   });
 }
 
@@ -51,7 +57,7 @@ Deno.test("kinds without measurements have the weights of their group, and no we
   const kinds = allKinds();
   assertEquals(kinds.map(({ number }) => number), Array.from({ length: NUM_KINDS }, (_, i) => i));
   const [kind, sibling] = kinds.filter(({ groups }) => groups.at(-1) === kinds[0].groups.at(-1));
-  const cases = drawnFrom(2, 200).map((masses) => ({ kind, masses: [masses] }));
+  const cases = drawnFrom(2, 200).map((event) => ({ kind, events: [event] }));
   const weights = fitPool(cases);
   const of = (
     number: number,
@@ -66,10 +72,29 @@ Deno.test("kinds without measurements have the weights of their group, and no we
   }
 });
 
-Deno.test("runs of codes hold their code, and longer ones the shorter ones", () => {
-  for (const index of [0, 1, 31, 254, 255, 256, 2047, 2048, 33_790]) {
-    const runs = runsOfCode(index);
+Deno.test("a measurement is scored by its code, by longer runs of codes, and by quantiles of the model on either side", () => {
+  const model = new Float64Array(NUM_CODES).fill(1 / NUM_CODES);
+  for (const index of [0, 254, 255, 256, 2047, 2048, 20_000, NUM_CODES - 1]) {
+    const ranges: (readonly [number, number])[] = [];
+    const events = eventsOf(index, model, (first, end) => {
+      ranges.push([first, end]);
+      return Float64Array.of((end - first) / NUM_CODES);
+    });
+    const runs = ranges.slice(0, 3);
     assertEquals(runs[0], [index, index + 1]);
     runs.forEach(([first, end], i) => assert(i === 0 || (first <= runs[i - 1][0] && end >= runs[i - 1][1])));
+    ranges.slice(3).forEach(([first, end], i) => {
+      assertEquals(first, 0);
+      assertAlmostEquals(events[3 + i].masses[0], index < end ? end / NUM_CODES : 1 - end / NUM_CODES, 1e-12);
+    });
+    assertEquals(ranges.slice(3).map(([, end]) => Math.round(100 * end / NUM_CODES)), [
+      1,
+      5,
+      25,
+      50,
+      75,
+      95,
+      99,
+    ]);
   }
 });
