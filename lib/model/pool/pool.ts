@@ -36,7 +36,7 @@ export const POOL_TENSORS = {
   all: "pool.all",
 } as const;
 /** The numbers of a row of each tensor. */
-export const POOL_WIDTHS: Readonly<Record<keyof typeof POOL_TENSORS, number>> = {
+const POOL_WIDTHS: Readonly<Record<keyof typeof POOL_TENSORS, number>> = {
   weights: NUM_COMPONENTS,
   range: 4,
   pairs: 5,

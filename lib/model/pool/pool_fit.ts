@@ -72,7 +72,7 @@ export function eventsOf(
 }
 
 /** The runs that a code is in: indexes of the first code and of the one after the last. @param index Its own. */
-export function runsOfCode(index: number): (readonly [first: number, end: number])[] {
+function runsOfCode(index: number): (readonly [first: number, end: number])[] {
   return RESOLUTIONS.map((length) => {
     // Below 2.048 ms code 0 is missing.
     const first = Math.floor((index + 1) / length) * length - 1;

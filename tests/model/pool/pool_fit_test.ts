@@ -1,4 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { NUM_CODES } from "../../../lib/model/pool/kernel_mixture.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import {
   eventsOf,
