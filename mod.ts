@@ -105,7 +105,7 @@ export type { FitOptions } from "./lib/query/adapt/fit.ts";
 export type { AdaptedParts } from "./lib/query/adapt/free_rows.ts";
 export type { EmbeddingUpdate, NodeUpdate } from "./lib/model/embedding_update.ts";
 export { loadModel } from "./lib/query/files/load_model.ts";
-export { readCalibration } from "./lib/query/files/calibration_file.ts";
+export { readCalibration } from "./lib/query/files/load_model.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
 export { type CheckpointIdentity, QuantileCalibration } from "./lib/query/rtt/quantile_calibration.ts";
 export {

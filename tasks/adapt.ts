@@ -4,8 +4,8 @@
  * @module
  */
 import { join, relative } from "@std/path";
-import { ADAPT_DEFAULTS, type AdaptOptions } from "../lib/query/adapt/adapt.ts";
-import { AdaptedCheckpoint } from "../lib/query/files/adapted_checkpoint.ts";
+import { ADAPT_DEFAULTS, type AdaptOptions, requireRows } from "../lib/query/adapt/adapt.ts";
+import { AdaptedModel } from "../lib/query/adapt/adapted_model.ts";
 import { usesAddress } from "../lib/query/adapt/free_rows.ts";
 import { formatSeconds } from "../lib/base/text.ts";
 import {
@@ -24,7 +24,7 @@ import { Gpu } from "../lib/tensor/device.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";
 import { listMeasurementFiles, readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
 import { formatAddress } from "../lib/data/addresses/ip.ts";
-import { isAdapted, UPDATE_FILE } from "../lib/train/adapted_checkpoint.ts";
+import { baseOf, isAdapted, UPDATE_FILE, writeAdapted } from "../lib/train/adapted_checkpoint.ts";
 import {
   checkpointDirectory,
   loadCheckpoint,
@@ -32,7 +32,7 @@ import {
   modelFilesOf,
   saveCheckpoint,
 } from "../lib/train/checkpoint.ts";
-import { checkpointFiles } from "../lib/train/checkpoint_files.ts";
+import { type AdaptedFrom, checkpointFiles } from "../lib/train/checkpoint_files.ts";
 import { followLines } from "./adapt_follow.ts";
 import { adaptProgress, countsOf, describeCounts, noteAdaptation, noteEstimate } from "./adapt_text.ts";
 import { checkInputs } from "./input_check.ts";
@@ -54,7 +54,10 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
   refuseOverlap(output, [checkpointDirectory(path), ...input]);
   await checkInputs(input, { verify: options.verify }, stage);
   const hasBegun = follow && !options.overwrite && isAdapted(output);
-  const model = new AdaptedCheckpoint(loadCheckpoint(hasBegun ? output : path, { onNote: stage.log }));
+  const loaded = loadCheckpoint(hasBegun ? output : path, { onNote: stage.log });
+  const model = new AdaptedModel(loaded.config.model, loaded.weights, loaded);
+  requireRows(model);
+  const base = baseOf(loaded);
   const { steps, learningRate, maxDrift, maxMeasurements, overwrite } = options;
   const fit = { steps, learningRate, maxDrift, ...(addresses ? { addresses } : {}) };
   const start = {
@@ -62,14 +65,14 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
     inputs: [...(follow ? [] : listMeasurementFiles(input)), ...modelFilesOf(path)].map((file) =>
       fingerprint(file)
     ),
-    options: { ...model.base, ...fit, maxMeasurements, merge, follow },
+    options: { ...base, ...fit, maxMeasurements, merge, follow },
     overwrite,
   };
   using staged = StagedOutput.openFolder(output, start);
-  if (follow) return await followLines(model, { ...options, fit }, { staged, stage });
+  if (follow) return await followLines(model, { ...options, base, fit }, { staged, stage });
   const begunMs = performance.now();
   const wasComplete = staged.isComplete;
-  if (!wasComplete) await make(model, { ...options, fit }, { staged, stage });
+  if (!wasComplete) await make(model, { ...options, base, fit }, { staged, stage });
   const seconds = wasComplete ? 0 : (performance.now() - begunMs) / 1000;
   const { counts, outputs } = staged.manifest;
   return {
@@ -79,7 +82,7 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
     json: {
       stage: "adapt",
       ...counts,
-      base: model.base.base,
+      base: base.base,
       seconds,
       doneAlready: wasComplete,
       outputs: outputs.map(({ path }) => join(output, path)),
@@ -89,9 +92,10 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
 
 /** Fits and publishes. */
 async function make(
-  model: AdaptedCheckpoint,
-  { checkpoint, input, maxMeasurements, merge, fit }: {
+  model: AdaptedModel,
+  { checkpoint, base, input, maxMeasurements, merge, fit }: {
     checkpoint: string;
+    base: AdaptedFrom;
     input: readonly string[];
     maxMeasurements: number;
     merge: boolean;
@@ -116,9 +120,9 @@ async function make(
     ...progress.options,
   });
   noteAdaptation(adaptation, stage.log);
-  if (merge) await saveMerged(model, checkpoint, staged);
+  if (merge) await saveMerged(model, { checkpoint, base }, staged);
   else {
-    model.write(join(staged.folder, UPDATE_FILE));
+    writeAdapted(staged.folder, model, base);
     await staged.record(UPDATE_FILE);
   }
   staged.manifest.counts = countsOf(adaptation, model);
@@ -126,10 +130,13 @@ async function make(
 }
 
 /** Writes a checkpoint with all weights; its optimizer state is that of the base. */
-async function saveMerged(model: AdaptedCheckpoint, checkpoint: string, staged: StagedOutput): Promise<void> {
-  const { state, optimizer } = loadResumable(model.base.base);
+async function saveMerged(
+  { weights, trainingData }: AdaptedModel,
+  { checkpoint, base: { base } }: { checkpoint: string; base: AdaptedFrom },
+  staged: StagedOutput,
+): Promise<void> {
+  const { state, optimizer } = loadResumable(base);
   const { state: { files: _, ...kept }, pool } = loadCheckpoint(checkpoint);
-  const { weights, trainingData } = model;
   const content = { state: { ...state, ...kept }, weights, optimizer, trainingData, pool };
   const folder = saveCheckpoint(join(staged.folder, CHECKPOINTS), content, { keep: 1 });
   for (const path of [...checkpointFiles(folder), join(folder, "../latest")]) {

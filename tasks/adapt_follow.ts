@@ -6,9 +6,8 @@
  *
  * @module
  */
-import { join } from "@std/path";
 import type { AdaptOptions } from "../lib/query/adapt/adapt.ts";
-import type { AdaptedCheckpoint } from "../lib/query/files/adapted_checkpoint.ts";
+import type { AdaptedModel } from "../lib/query/adapt/adapted_model.ts";
 import { addressesOf, unknownAddresses } from "../lib/query/adapt/free_rows.ts";
 import type { StageContext, StageResult } from "../lib/cli/stage.ts";
 import { UserError } from "../lib/base/errors.ts";
@@ -20,7 +19,8 @@ import { measurementOfLine } from "../lib/query/files/measurement_files.ts";
 import type { TextLine } from "../lib/query/text_lines.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
 import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
-import { isAdapted, UPDATE_FILE } from "../lib/train/adapted_checkpoint.ts";
+import { isAdapted, UPDATE_FILE, writeAdapted } from "../lib/train/adapted_checkpoint.ts";
+import type { AdaptedFrom } from "../lib/train/checkpoint_files.ts";
 import { countsOf, noteAdaptation } from "./adapt_text.ts";
 
 /** The largest number of unusable lines that are logged one by one. */
@@ -29,6 +29,7 @@ const MAX_SHOWN_LINES = 20;
 /** The arguments of `adapt --follow`. */
 export interface FollowOptions {
   output: string;
+  base: AdaptedFrom;
   everyLines: number;
   everySeconds: number;
   maxMeasurements: number;
@@ -41,11 +42,11 @@ export interface FollowOptions {
  * @throws {InterruptedError} The signal's reason, with everything saved.
  */
 export async function followLines(
-  model: AdaptedCheckpoint,
+  model: AdaptedModel,
   options: FollowOptions,
   { staged, stage }: { staged: StagedOutput; stage: StageContext },
 ): Promise<StageResult> {
-  const { output, maxMeasurements, fit } = options;
+  const { output, base, maxMeasurements, fit } = options;
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
   const arrivals = new Arrivals(options, stage);
@@ -53,7 +54,7 @@ export async function followLines(
   let numPublished = 0;
   const publish = async (counts: Record<string, unknown>) => {
     staged.begin();
-    model.write(join(staged.folder, UPDATE_FILE));
+    writeAdapted(staged.folder, model, base);
     await staged.record(UPDATE_FILE);
     staged.manifest.counts = { ...counts, measurements: arrivals.numTaken };
     staged.publish();
@@ -82,7 +83,7 @@ export async function followLines(
       numBad,
       numPublished,
       rows: model.rows.size,
-      base: model.base.base,
+      base: base.base,
     },
   };
 }

@@ -4,7 +4,7 @@ import type { StageContext } from "../lib/cli/stage.ts";
 import { formatSeconds } from "../lib/base/text.ts";
 import type { Adaptation, AdaptOptions } from "../lib/query/adapt/adapt.ts";
 import { MAX_STEP_MEASUREMENTS } from "../lib/query/adapt/fit.ts";
-import type { AdaptedCheckpoint } from "../lib/query/files/adapted_checkpoint.ts";
+import type { AdaptedModel } from "../lib/query/adapt/adapted_model.ts";
 
 /** The largest number of addresses named in a line. */
 const MAX_NAMED = 3;
@@ -49,7 +49,7 @@ export function adaptProgress(
 /** The counts of a fit, for the manifest and `--json`. */
 export function countsOf(
   { addresses, withoutRow, numMeasurements, numFailed, lossBefore, lossAfter }: Adaptation,
-  { rows }: AdaptedCheckpoint,
+  { rows }: AdaptedModel,
 ): Record<string, unknown> {
   return {
     addresses: addresses.length,

@@ -1,7 +1,6 @@
 /**
  * `bench`: the speed of the program on this machine. `bench kernels`, `bench train`, `bench gpu` and `bench peers`
- * measure its adapter, `bench preprocess` and `bench loader` its processor. `bench curves` and `bench anomalies` measure
- * the quality of models instead.
+ * measure its adapter, `bench preprocess` and `bench loader` its processor.
  *
  * @module
  */
@@ -9,8 +8,8 @@ import { readEarlierRun } from "../lib/cli/bench/throughput.ts";
 import { didYouMean, formatTable } from "../lib/base/text.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
-import { type BenchRow, measureCase } from "../lib/tensor/tuning/bench.ts";
-import { kernelCases, otherVariantCases } from "../lib/tensor/tuning/bench_cases.ts";
+import { type BenchRow, measureCase } from "../lib/cli/bench/kernel_times.ts";
+import { kernelCases } from "../lib/cli/bench/kernel_cases.ts";
 import { Gpu } from "../lib/tensor/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../lib/tensor/profile.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";
@@ -22,7 +21,7 @@ import { STAGES } from "./stages.ts";
 const kernelsStage = defineStage(STAGES.bench.kinds.kernels, async (options, context) => {
   const earlier = options.compare === undefined ? undefined : readEarlierRun(options.compare);
   using gpu = await Gpu.open();
-  const all = [...kernelCases(), ...otherVariantCases(gpu.info)];
+  const all = kernelCases();
   const cases = all.filter(({ name }) => name.includes(options.only));
   if (cases.length === 0) {
     const names = [...new Set(all.map(({ name }) => name.split(" ")[0]))];

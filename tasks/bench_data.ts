@@ -6,8 +6,7 @@
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { join } from "@std/path";
 import { DataBench, type StageRunner } from "../lib/cli/bench/data_stages.ts";
-import type { LoaderPass, LoaderPassOptions } from "../lib/cli/bench/loader_pass.ts";
-import { writeRowMix } from "../lib/cli/bench/row_mixes.ts";
+import { type LoaderPass, type LoaderPassOptions, writeRowMix } from "../lib/cli/bench/loader_pass.ts";
 import {
   describeScaling,
   describeThroughputs,

@@ -4,8 +4,7 @@
  * @module
  */
 import { join } from "@std/path";
-import { describeFinding, findingsOf, peakOf } from "../lib/cli/bench/gpu_findings.ts";
-import { pageOfSurvey } from "../lib/cli/bench/gpu_page.ts";
+import { describeFinding, findingsOf, pageOfSurvey, peakOf } from "../lib/cli/bench/gpu_report.ts";
 import { SURVEY_SCALES, surveySteps } from "../lib/cli/bench/gpu_steps.ts";
 import {
   type DecodedQuery,

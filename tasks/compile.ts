@@ -14,7 +14,8 @@ import {
 } from "../lib/cli/stage.ts";
 import { writeCompiled } from "../lib/cli/compile/compiled.ts";
 import { writeLauncher } from "../lib/cli/compile/launcher.ts";
-import { collectProgram, flagsOfStages, hashOfProgram, type Program } from "../lib/cli/compile/program.ts";
+import { denoFlagsOf } from "../lib/cli/stage_permissions.ts";
+import { collectProgram, hashOfProgram, type Program } from "../lib/cli/compile/program.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { exists } from "../lib/io/files/inputs.ts";
 import { placeOfFile } from "../lib/io/files/output_place.ts";
@@ -22,10 +23,12 @@ import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { VERSION } from "../lib/base/version.ts";
 import { STAGE_MODULES, STAGES } from "./stages.ts";
 
-const PROGRAM: Program = {
+/** This program. */
+export const PROGRAM: Program = {
   root: fromFileUrl(new URL("../", import.meta.url)),
   main: "tasks/main.ts",
   stages: STAGE_MODULES,
+  flags: new Map(Object.values(STAGES).map((stage) => [stage.name, denoFlagsOf(stage)])),
 };
 /** The output of `uname -sm` for builds of Deno. */
 const SYSTEMS: Record<string, string> = {
@@ -98,7 +101,7 @@ async function make(
   const entries = [deno, ...await collectProgram(PROGRAM, work, signal)];
   const total = entries.reduce((sum, entry) => sum + Deno.statSync(entry.path).size, 0);
   using progress = context.progress("packing", { total, unit: "B" });
-  const parts = { entries, flags: flagsOfStages(PROGRAM), version: VERSION, system };
+  const parts = { entries, flags: PROGRAM.flags, version: VERSION, system };
   const { hash } = await writeLauncher(path, parts, { onProgress: (done) => progress.update(done), signal });
   return { form: "launcher", hash };
 }

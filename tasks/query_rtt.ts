@@ -12,8 +12,7 @@ import { faultOfPrefix, type IpPrefix, isAddress, parsePrefix } from "../lib/dat
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
 import { writeOutputFile } from "../lib/io/files/output_file.ts";
-import { readCalibration } from "../lib/query/files/calibration_file.ts";
-import { loadModel } from "../lib/query/files/load_model.ts";
+import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
 import { readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";

@@ -37,12 +37,22 @@ const overwriteFolder = option.switch(
   "replace what this stage wrote to the output folder with other inputs or options",
 );
 const memoryLimitGb = option.number("bound on the resident memory, in GB", { default: 2, min: 0.25 });
+const maxRejectRatio = option.number("largest share of the rows that may be rejected", {
+  default: 0.05,
+  min: 0,
+  max: 1,
+});
+const onCorrupt = option.choice(["error", "skip"], "what to do with damaged chunks of probe rows", {
+  default: "error",
+});
+const outputFolder = option.path(uses.outputFolder, "folder to write", { required: true });
+const checkpoint = option.path(uses.run, "a run directory or one of its checkpoints", { required: true });
 const configOptions = {
   config: option.path(uses.config, "a preset of configs/ or a JSON file", { default: "demo" }),
   set: option.texts("change one key of the configuration; repeatable", { value: "KEY=VALUE" }),
 };
 const queryOptions = {
-  checkpoint: option.path(uses.run, "a run directory or one of its checkpoints", { required: true }),
+  checkpoint,
   context: option.path(
     uses.input,
     "recent measurements, Parquet or JSON lines; the newest that fit and are not after the query's " +
@@ -86,11 +96,7 @@ const splitOptions = {
     { default: "80,10,10", value: "A,B,C" },
   ),
   groupBy: option.choice(SOURCE_KEYS, "column that identifies a source", { default: "src_addr" }),
-  maxRejectRatio: option.number("fail when a larger share of the rows is rejected", {
-    default: 0.05,
-    min: 0,
-    max: 1,
-  }),
+  maxRejectRatio,
   task: option.text(
     "this task and the number of tasks that share the work and the output folder, such as 2/4",
     { default: "1/1", value: "I/N" },
@@ -180,11 +186,7 @@ export const STAGES = named({
           default: "mean",
         },
       ),
-      maxRejectRatio: option.number("largest share of the results that may be rejected", {
-        default: 0.05,
-        min: 0,
-        max: 1,
-      }),
+      maxRejectRatio,
       overwrite: overwriteFile,
       memoryLimitGb,
     },
@@ -196,7 +198,7 @@ export const STAGES = named({
     example: "--input measurements.parquet --output data/shards --split-by probe",
     options: {
       input: option.paths(uses.inputs, "Parquet files, folders or globs", { required: true }),
-      output: option.path(uses.outputFolder, "folder to write", { required: true }),
+      output: outputFolder,
       splitBy: splitBy("what stays together in one of train, val and test"),
       trainShards: option.integer("files of train", { default: 200, min: 1, max: 10_000 }),
       valShards: option.integer("files of val", { default: 25, min: 1, max: 10_000 }),
@@ -216,7 +218,7 @@ export const STAGES = named({
         "Parquet files, globs or folders; a folder with train, val, test in it is already split",
         { required: true },
       ),
-      output: option.path(uses.outputFolder, "folder to write", { required: true }),
+      output: outputFolder,
       splitBy: splitBy("how to split unsplit input, that is, what stays together"),
       maxRowSizeMb: option.number("largest record in MB (10^6 bytes); longer histories are cut", {
         default: 8,
@@ -243,7 +245,7 @@ export const STAGES = named({
         "probe rows for v2, measurements Parquet for v1: files, globs or folders; train, val, test are kept",
         { required: true },
       ),
-      output: option.path(uses.outputFolder, "folder to write", { required: true }),
+      output: outputFolder,
       vocab: option.choice(["v1", "v2"], "v1: a sequence is a measurement; v2: a context of probe rows", {
         default: "v2",
       }),
@@ -253,9 +255,7 @@ export const STAGES = named({
         max: 0xffff,
       }),
       epoch: option.integer("v2: epoch of the loader's contexts", { default: 0, min: 0, max: 2 ** 32 - 1 }),
-      onCorrupt: option.choice(["error", "skip"], "v2: effect of a damaged chunk of probe rows", {
-        default: "error",
-      }),
+      onCorrupt: { ...onCorrupt, help: `v2: ${onCorrupt.help}` },
       rttEncoding: option.choice<RttEncodingName>(
         ["float64", "fixed", "log", "clipped"],
         "v1: encoding of RTTs",
@@ -270,11 +270,7 @@ export const STAGES = named({
         min: 0.001,
         max: 1e9,
       }),
-      maxRejectRatio: option.number("v1: fail when a larger share of the rows is rejected", {
-        default: 0.05,
-        min: 0,
-        max: 1,
-      }),
+      maxRejectRatio: { ...maxRejectRatio, help: `v1: ${maxRejectRatio.help}` },
       sequencesPerFile: option.integer("sequences of an output file; a rerun keeps finished files", {
         default: 200_000,
         min: 1,
@@ -314,11 +310,7 @@ export const STAGES = named({
       plot: option.path(uses.outputFile(), "draw histograms of measurements or probe rows to this file", {
         value: "F.svg",
       }),
-      onCorrupt: option.choice(
-        ["error", "skip"],
-        "error: a damaged ArrayRecord chunk is an error; skip: it is skipped",
-        { default: "error" },
-      ),
+      onCorrupt,
       verify,
     },
   }),
@@ -393,22 +385,13 @@ export const STAGES = named({
         { default: 1000, min: 0, max: 1_000_000 },
       ),
       checkpointActivations: option.switch("keep less on the GPU and recompute it, a third more work"),
-      onCorrupt: option.choice(["error", "skip"], "what to do with damaged chunks of probe rows", {
-        default: "error",
-      }),
+      onCorrupt,
       verify,
       workers: option.integer("threads that make batches ahead of training; results do not depend on it", {
         default: 0,
         min: 0,
         max: 1024,
       }),
-      noAutotune: option.switch(
-        "use the default kernels, even if bit-identical ones may be faster on this GPU",
-      ),
-      autotuneCache: option.path(
-        uses.outputFile(),
-        "file that stores the fastest kernels, for several runs (default: autotune.json of the run)",
-      ),
       profile: option.switch(
         "show the time profile of an early step and write it to profile.txt of the run; that step is slower",
       ),
@@ -490,7 +473,7 @@ export const STAGES = named({
         "a run directory or one of its checkpoints; optional with --all-splits",
       ),
       data: option.path(uses.rowsWithTruth, "folder of probe rows with the split to predict"),
-      output: option.path(uses.outputFolder, "folder to write", { required: true }),
+      output: outputFolder,
       train: option.path(
         uses.input,
         "folder of the probe rows whose train split the model and the baselines learn from (default: --data)",
@@ -685,7 +668,7 @@ export const STAGES = named({
     writes: "the same rows with `log_likelihood` and `p_value`",
     example: "--checkpoint runs/demo/train --input data/new.parquet --output scored.parquet",
     options: {
-      checkpoint: option.path(uses.run, "a run directory or one of its checkpoints", { required: true }),
+      checkpoint,
       input: option.paths(uses.inputs, "measurements Parquet: files, folders, globs; in any order", {
         required: true,
       }),
@@ -705,11 +688,7 @@ export const STAGES = named({
       groupBy: option.choice(SOURCE_KEYS, "column that identifies a source, as in probe-rows", {
         default: "src_addr",
       }),
-      maxRejectRatio: option.number("largest share of the rows that may be rejected", {
-        default: 0.05,
-        min: 0,
-        max: 1,
-      }),
+      maxRejectRatio,
       verify,
       overwrite: overwriteFile,
       memoryLimitGb,
@@ -784,7 +763,7 @@ export const STAGES = named({
         "a run directory, one of its checkpoints or an adapted one",
         { required: true },
       ),
-      output: option.path(uses.outputFolder, "the folder to write", { required: true }),
+      output: outputFolder,
       dtype: option.choice(
         DTYPES,
         "storage format of parameters: f16 has half the size and is less precise",
@@ -981,58 +960,6 @@ export const STAGES = named({
           }),
         },
         needs: { deno: true, programs: ["python3"], temporaryFiles: true },
-      }),
-      "curves": command({
-        summary:
-          "validation curves of configurations over seconds of training, each trained in turns with several seeds",
-        example:
-          "--data data/rows --output runs/curves --vary train.dtype=f32 train.dtype=f16 --max-time 3m --until 2",
-        options: {
-          data: option.path(uses.input, "folder of probe rows with train and val", {
-            value: "DIR",
-            required: true,
-          }),
-          output: option.path(
-            uses.outputFolder,
-            "folder of curves.json and curves.html; an unfinished comparison there is continued",
-            { required: true },
-          ),
-          config: option.paths(uses.config, "presets of configs/ or JSON files (default demo)"),
-          vary: option.texts(
-            "trains every configuration with each of these; several keys with spaces between",
-            { value: "KEY=VALUE" },
-          ),
-          set: configOptions.set,
-          seeds: option.integer("runs of each, with seeds from --seed on", { default: 3, min: 1, max: 100 }),
-          maxTime: option.text("ends each run after this long, such as 90s, 30m, 1h30m", { value: "TIME" }),
-          until: option.number("also measures the seconds until this validation loss, nats per token"),
-          overwrite: option.switch("replace what another comparison wrote to the output folder"),
-        },
-        needs: { deno: true },
-      }),
-      "anomalies": command({
-        summary:
-          "the ROC-AUC of score on made-up route changes, halved RTTs and spoofed sources, beside a running median",
-        example: "--checkpoint runs/first --input data/synth.parquet",
-        options: {
-          checkpoint: option.path(uses.run, "a run directory or one of its checkpoints", { required: true }),
-          input: option.paths(uses.inputs, "measurements Parquet, held in memory", { required: true }),
-          count: option.integer("measurements to copy; the copies become anomalies", {
-            default: 500,
-            min: 1,
-            max: 100_000,
-          }),
-          heldOutShare: option.number("share of the rows, the newest ones, from which these are drawn", {
-            default: 0.1,
-            min: 0,
-            max: 1,
-          }),
-          context: option.integer("largest number of earlier measurements in the context of each", {
-            default: 20,
-            min: 0,
-            max: 1000,
-          }),
-        },
       }),
       // The kernel's peak memory can only be read with all permissions.
       "child": command({

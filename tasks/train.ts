@@ -74,8 +74,6 @@ async function trainOn(
     numLoaderWorkers: options.workers,
     fresh: options.fresh,
     profile: options.profile,
-    autotune: !options.noAutotune,
-    autotuneCache: options.autotuneCache,
     resumeFrom: options.resumeFrom,
     initFrom: options.initFrom,
     fitsTime: options.steps === undefined && options.tokens === undefined,

@@ -202,11 +202,12 @@ export function splitArguments(args: readonly string[], options: Options): Argum
 }
 
 /**
- * `--input a b` as `--input=a --input=b`: after an option `parseArgs` takes one value, and none that begins with `-`, such
- * as the name of standard input.
+ * `--quiet x --input a b` as `--quiet --input=a --input=b -- x`: after an option `parseArgs` takes one value, and none that
+ * begins with `-`, such as the name of standard input; after a switch it takes `true`, which may be a file.
  */
 function withJoinedValues(args: readonly string[], find: (text: string) => Option<unknown>): string[] {
   const words: string[] = [];
+  const others: string[] = [];
   let next = 0;
   while (next < args.length && args[next] !== "--") {
     const word = args[next++];
@@ -216,7 +217,7 @@ function withJoinedValues(args: readonly string[], find: (text: string) => Optio
       throw new UsageError(`Cannot use ${word}: --${text} takes no value; leave it out`);
     }
     if (arity === undefined || arity === "switch" || given !== undefined) {
-      words.push(word);
+      (/^-./.test(word) ? words : others).push(word);
       continue;
     }
     const first = next;
@@ -225,7 +226,7 @@ function withJoinedValues(args: readonly string[], find: (text: string) => Optio
     }
     if (next === first) throw new UsageError(`Cannot use ${word}: no value was given, expected ${value}`);
   }
-  return [...words, ...args.slice(next)];
+  return [...words, "--", ...others, ...args.slice(next + 1)];
 }
 
 function unknownOption(word: string, known: readonly string[]): UsageError {
@@ -260,6 +261,9 @@ function valueOf<T>(name: string, declared: Option<T>, texts: readonly string[])
   }
 }
 
+/** Characters of a line of `--help`. */
+const HELP_WIDTH = 110;
+
 /** The lines of `--help` that describe the options. */
 export function describeOptions(options: Options): string[] {
   const rows = Object.entries(options).map(([name, { arity, value, help, isRequired, default: usual }]) => {
@@ -273,8 +277,10 @@ export function describeOptions(options: Options): string[] {
   });
   const width = Math.min(36, Math.max(...rows.map((row) => row.left.length)) + 2);
   const nextLine = "\n" + " ".repeat(width);
+  const wrapped = new RegExp(`(.{1,${HELP_WIDTH - width}})(?: |$)`, "gm");
   return rows.map(({ left, right }) =>
-    (left.length < width ? left.padEnd(width) : left + nextLine) + right.replaceAll("\n", nextLine)
+    (left.length < width ? left.padEnd(width) : left + nextLine) +
+    (right.match(wrapped) ?? []).map((line) => line.trimEnd()).join(nextLine)
   );
 }
 

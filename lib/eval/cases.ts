@@ -2,6 +2,12 @@
  * The cases of an evaluation: held-out measurements, each with the earlier measurements that may be known. Every section
  * asks the model about them.
  *
+ * Each case is given one of the numbers of context (0, 1, 2, 5, 10, 20) of earlier measurements of its source, in
+ * rotation, or each of them. The newest of the same pair come first; `score` begins its contexts by the same rule.
+ * Whatever the context, the model sees the newest RTTs of the pair that may be known, as the baselines do. With the history
+ * `all` every earlier measurement of the source may be known, with `train` only those of the training, which is the default
+ * where pairs or addresses are to be unseen.
+ *
  * @module
  */
 import { getOrMake, partitionPoint } from "../base/collections.ts";

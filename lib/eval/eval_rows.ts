@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { join } from "@std/path";
+import { dirname, join } from "@std/path";
 import { UserError } from "../base/errors.ts";
 import { type CheckedOutputs, checkOutputs } from "../io/files/checked_outputs.ts";
 import { exists } from "../io/files/inputs.ts";
@@ -12,7 +12,7 @@ import type { Manifest } from "../io/files/manifest.ts";
 import { requireFinished } from "../io/files/task_manifests.ts";
 import { type ArrayRecordRowSource, openProbeRows, type ProbeRowSource } from "../data/loader/row_source.ts";
 import { SPLIT_MODES, SPLIT_NAMES, type SplitMode, type SplitName } from "../data/probe_rows/splits.ts";
-import { manifestsOf, shardFoldersOf } from "./find_truth.ts";
+import { truthPathBeside } from "../data/synth/truth.ts";
 
 /**
  * Which earlier measurements of the same source may be known: those of every split, or only those of the training, so
@@ -127,4 +127,42 @@ function requireSameSources(dataDir: string, trainDir: string): void {
     `Cannot use ${trainDir} as the training of ${dataDir}: one is grouped by ${ofTrain}, the other by ${ofData}, ` +
       "expected the same; make one anew with probe-rows --group-by",
   );
+}
+
+// The origin of probe rows: their manifests, those of the shards they were made of, and the truth file of a synthetic
+// Internet beside the measurements.
+
+/** The manifests of a folder; none where it is not there or may not be read. */
+export function manifestsOf(folder: string): readonly Manifest[] {
+  return isReadable(folder) ? requireFinished(folder).map(({ manifest }) => manifest) : [];
+}
+
+/** The folders of the shards that probe rows may have been made of. @param manifests Those of the rows. */
+function shardFoldersOf(manifests: readonly Manifest[]): string[] {
+  return [...new Set(inputsOf(manifests).map((path) => dirname(dirname(path))))];
+}
+
+/**
+ * The truth file beside the measurements that probe rows were made of, directly or by way of shards.
+ *
+ * @param rowsDir The folder of probe rows.
+ * @returns Undefined if there is none, or if the rows were made of several files with a truth each.
+ */
+export function findTruthFile(rowsDir: string): string | undefined {
+  const manifests = manifestsOf(rowsDir);
+  let truths = truthsBeside(manifests);
+  if (truths.length === 0) truths = truthsBeside(shardFoldersOf(manifests).flatMap(manifestsOf));
+  return truths.length === 1 ? truths[0] : undefined;
+}
+
+function truthsBeside(manifests: readonly Manifest[]): string[] {
+  return [...new Set(inputsOf(manifests).map(truthPathBeside))].filter(isReadable);
+}
+
+function inputsOf(manifests: readonly Manifest[]): string[] {
+  return manifests.flatMap(({ inputs }) => inputs.map(({ path }) => path));
+}
+
+function isReadable(path: string): boolean {
+  return Deno.permissions.querySync({ name: "read", path }).state === "granted" && exists(path);
 }

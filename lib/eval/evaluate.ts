@@ -22,8 +22,7 @@ import { calibrationSection, learnCalibration } from "./sections/calibration_sec
 import { drawCases, type EvalCase, evenlySpread } from "./cases.ts";
 import { clustersOf } from "./metrics/bootstrap.ts";
 import { evaluateDestinations } from "./sections/destination_section.ts";
-import { type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
-import { findTruthFile } from "./find_truth.ts";
+import { findTruthFile, type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
 import { countMeasurements } from "./baselines/measurement_table.ts";
 import type { EvalReport, EvalRun } from "./report.ts";
 import { evaluateRtt } from "./sections/rtt_section.ts";

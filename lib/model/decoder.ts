@@ -386,12 +386,12 @@ export class Decoder {
       this.#writeTiles(rowsOfPositions(keys, chosen), numWanted);
       gpu.write(tensors.rowKeys, Uint32Array.from(chosen, (position) => position + 1));
     }
-    this.#program(
+    const program = this.#program(
       areTiled ? `prefill ${rows} for ${numWanted}` : `prefill ${rows}`,
       (program) =>
         addPrefill(program, { config, tensors, rows, numWanted: areTiled ? numWanted : undefined }),
-    ).run();
-    return await this.#logProbabilities(chosen.length, areTiled ? undefined : chosen);
+    );
+    return await this.#logProbabilities(program, chosen.length, areTiled ? undefined : chosen);
   }
 
   /**
@@ -445,8 +445,8 @@ export class Decoder {
     this.registry.gpu.write(rowKeys, this.#rows.rowKeys(rows));
     const numTiles = this.#numTiles;
     const name = `step ${step} of ${rows} rows in ${numTiles} tiles`;
-    this.#program(name, (program) => addStep(program, { config, tensors, rows, step, numTiles })).run();
-    return await this.#logProbabilities(numRows);
+    const add = (program: Program) => addStep(program, { config, tensors, rows, step, numTiles });
+    return await this.#logProbabilities(this.#program(name, add), numRows);
   }
 
   /** Writes the prompt of each row, in tiles of as many rows as a workgroup processes. */
@@ -473,13 +473,17 @@ export class Decoder {
     gpu.write(this.#tensors.positions, positions);
   }
 
-  /** Computes log-probabilities from the first `numRows` hidden states, or from the chosen ones. */
-  async #logProbabilities(numRows: number, chosenRows?: readonly number[]): Promise<Float32Array> {
+  /** Runs a program, and computes log-probabilities from its first `numRows` hidden states, or from the chosen ones. */
+  async #logProbabilities(
+    body: Program,
+    numRows: number,
+    chosenRows?: readonly number[],
+  ): Promise<Float32Array> {
     const { gpu } = this.registry;
     const { config } = this;
     const rows = programRows(numRows);
     const { chosen: tensors, head, parameters } = this.#tensors;
-    this.#program(
+    const headProgram = this.#program(
       `head of ${rows}, ${chosenRows ? "chosen" : "all"}`,
       (program) =>
         addChosenLogProbabilities(program, {
@@ -489,10 +493,16 @@ export class Decoder {
           tensors: chosenRows ? tensors : { ...tensors, positions: tensors.rowIndex },
           rows,
         }),
-    ).run();
+    );
     const written = { ...tensors.logProbabilities, shape: [numRows, vocabSize(config)] };
     const numScales = chosenRows ? (chosenRows.at(-1) ?? -1) + 1 : numRows;
-    const [values, scales] = await gpu.read(written, { ...head.xLastScale, shape: [numScales] });
+    // One submission: each leaves objects of the device behind until garbage is collected.
+    const encode = (encoder: GPUCommandEncoder) => {
+      body.encode(encoder);
+      headProgram.encode(encoder);
+    };
+    const read = [written, { ...head.xLastScale, shape: [numScales] }];
+    const [values, scales] = await gpu.readAfter(encode, ...read);
     await this.registry.ready();
     requireNoOverflow(values, chosenRows ? chosenRows.map((row) => scales[row]) : [...scales]);
     return values;

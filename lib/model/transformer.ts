@@ -36,7 +36,6 @@ import {
   ropeShape,
   type Teacher,
 } from "./forward.ts";
-import type { Autotuner } from "../tensor/tuning/autotune.ts";
 import type { Gpu } from "../tensor/device.ts";
 import { initialLossScale } from "../tensor/ops/clip.ts";
 import { addSum } from "../tensor/ops/reduce.ts";
@@ -276,18 +275,6 @@ export class Transformer {
     const model = new Transformer(registry, config, extent, tensors, teacher);
     await registry.ready();
     return model;
-  }
-
-  /**
-   * Lets the autotuner choose the kernels of training and evaluation, before their first run.
-   *
-   * @internal
-   */
-  async tune(tuner: Autotuner): Promise<void> {
-    for (const program of [this.#training, this.#evaluation]) {
-      if (program) await tuner.tune(program);
-    }
-    this.zeroGradients();
   }
 
   /** Parameter name -> weights on the GPU; the head has rows of zeros added up to a multiple of 4. */

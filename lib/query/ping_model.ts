@@ -190,7 +190,11 @@ export class PingModel {
     await rttDistributions(this.decoders, asked, corrected, options);
   }
 
-  /** What is known of a query besides the model; undefined without a pool. */
+  /**
+   * What is known of a query besides the model; undefined without a pool.
+   *
+   * @internal
+   */
   pooled(query: RttQuery): PooledForecast | undefined {
     return this.#pool?.forecast({ ...query, context: contextThatFits(query, this.config.sequenceLength) });
   }

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { dirname, join } from "@std/path";
 import * as z from "zod";
+import { dirname, join } from "@std/path";
 import { dataJson } from "../data/addresses/known_addresses.ts";
 import type { ModelInfo } from "./api/schemas.ts";
 import { FormatError } from "../base/errors.ts";
@@ -18,7 +18,7 @@ import { VERSION } from "../base/version.ts";
 import { requireQueryable } from "../query/ping_model.ts";
 import type { QuantileCalibration } from "../query/rtt/quantile_calibration.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
-import { readCalibration } from "../query/files/calibration_file.ts";
+import { readCalibration } from "../query/files/load_model.ts";
 
 // The description of a model: the checkpoint, the training curve, an evaluation.
 

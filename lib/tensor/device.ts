@@ -203,7 +203,15 @@ export class Gpu {
    * @throws {Error} If a command since the last read failed on the device.
    */
   async read(...tensors: Tensor[]): Promise<Float32Array[]> {
-    return (await this.#readBytes(tensors)).map((bytes, i) =>
+    return await this.readAfter(() => {}, ...tensors);
+  }
+
+  /** {@link read}, after further commands. @param encode Writes them; all is submitted at once. */
+  async readAfter(
+    encode: (encoder: GPUCommandEncoder) => void,
+    ...tensors: Tensor[]
+  ): Promise<Float32Array[]> {
+    return (await this.#readBytes(tensors, encode)).map((bytes, i) =>
       tensors[i].dtype === "f16"
         ? Float32Array.from(new Float16Array(bytes.buffer, 0, bytes.length / 2))
         : new Float32Array(bytes.buffer, 0, bytes.length / 4)
@@ -284,7 +292,10 @@ export class Gpu {
     this.close();
   }
 
-  async #readBytes(tensors: Tensor[]): Promise<Uint8Array<ArrayBuffer>[]> {
+  async #readBytes(
+    tensors: Tensor[],
+    encode: (encoder: GPUCommandEncoder) => void = () => {},
+  ): Promise<Uint8Array<ArrayBuffer>[]> {
     const starts: number[] = [];
     let size = 0;
     for (const tensor of tensors) {
@@ -294,6 +305,7 @@ export class Gpu {
     const staging = this.#staging.take(size);
     try {
       const encoder = this.device.createCommandEncoder({ label: "readback" });
+      encode(encoder);
       tensors.forEach((tensor, i) =>
         encoder.copyBufferToBuffer(
           tensor.buffer,

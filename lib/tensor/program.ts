@@ -10,22 +10,6 @@ import type { KernelName } from "./kernels.ts";
 import type { Kernel, KernelRegistry } from "./registry.ts";
 import { type Tensor, tensorSizeBytes } from "./tensor.ts";
 
-/** One of several ways to launch a dispatch. */
-export interface Launch {
-  /** Unique among the launches of a dispatch. */
-  readonly name: string;
-  readonly overrides: Record<string, number>;
-  readonly grid: Dispatch["grid"];
-}
-
-/** Ways to launch a dispatch that give the same result to the last bit, for the autotuner to choose from. */
-export interface Tuning {
-  /** The properties that determine the speed: dispatches of one kernel and key are tuned alike. */
-  readonly key: string;
-  /** Two or more; the first is the dispatch's own. */
-  readonly launches: readonly Launch[];
-}
-
 /** One kernel with everything it needs. */
 export interface Dispatch {
   readonly kernel: KernelName;
@@ -40,7 +24,6 @@ export interface Dispatch {
   readonly grid: readonly [number, number?, number?];
   /** Useful floating-point operations, for profiles. */
   readonly flops?: number;
-  readonly tuning?: Tuning;
 }
 
 /** The time of one or more dispatches of one label. */
@@ -127,19 +110,6 @@ export class Program {
         return bufferOf();
       },
     };
-  }
-
-  /** The dispatches, in order. */
-  get dispatches(): Dispatch[] {
-    return this.#steps.map(({ dispatch }) => dispatch);
-  }
-
-  /** Chooses a launch of a dispatch. @param index Its index in {@link dispatches}. */
-  choose(index: number, { overrides, grid }: Launch): void {
-    ensure(!this.#built, `program ${this.label} is already built`);
-    const { dispatch, paramsOffsetBytes } = this.#steps[index];
-    const chosen = { ...dispatch, overrides, grid };
-    this.#steps[index] = { dispatch: chosen, kernel: this.#kernelOf(chosen), paramsOffsetBytes };
   }
 
   /** The number of dispatches. */

@@ -1,6 +1,6 @@
 /**
  * Adapted checkpoints: `rows.safetensors`, the address embeddings and coordinates that differ from a base checkpoint, and
- * which addresses and pairs the adaptation measured. The base is not copied. The format is in lib/train/README.md.
+ * which addresses and pairs the adaptation measured. The base is not copied. The format is in lib/train/CHECKPOINTS.md.
  *
  * @module
  */
@@ -24,6 +24,7 @@ import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
 import {
   EMBEDDING_VALUES,
   type EmbeddingUpdate,
+  embeddingUpdateOf,
   historyShape,
   NO_NODES,
   numbersPerNode,
@@ -54,6 +55,25 @@ export function isAdapted(path: string): boolean {
 export function baseOf({ adapted, directory, state }: LoadedCheckpoint): AdaptedFrom {
   if (adapted) return { base: adapted.base, baseSha256: adapted.baseSha256 };
   return { base: Deno.realPathSync(directory), baseSha256: state.files.model.sha256 };
+}
+
+/** A model whose weights differ from a base's in some address embeddings and nodes of coordinates. */
+interface AdaptedWeights {
+  readonly config: ModelConfig;
+  readonly weights: ReadonlyMap<string, Float32Array>;
+  /** The numbers of the embeddings and of the nodes that differ. */
+  readonly rows: ReadonlySet<number>;
+  readonly nodes: ReadonlySet<number>;
+  /** What the model was adapted to, if that is known. */
+  readonly adaptation?: MeasuredData | undefined;
+}
+
+/** Writes what differs from the base into a folder. */
+export function writeAdapted(folder: string, adapted: AdaptedWeights, from: AdaptedFrom): void {
+  const { config, weights, adaptation } = adapted;
+  const [rows, nodes] = [adapted.rows, adapted.nodes].map((numbers) => Uint32Array.from(numbers).sort());
+  const update = embeddingUpdateOf(config, weights, rows, nodes);
+  writeUpdate(join(folder, UPDATE_FILE), update, { from, config, adaptation });
 }
 
 /** Writes changed embeddings. @param path The file. @param options `config`: the model. */

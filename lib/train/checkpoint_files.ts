@@ -1,6 +1,6 @@
 /**
  * The files of one checkpoint: `model.safetensors`, `optimizer.safetensors`, `training_data.safetensors` and `state.json`,
- * see lib/train/README.md. Checksums of all are in `state.json`, so that damage is found before it is trained on.
+ * see lib/train/CHECKPOINTS.md. Checksums of all are in `state.json`, so that damage is found before it is trained on.
  *
  * @module
  */

@@ -2,7 +2,7 @@
  * `metrics.jsonl`: one JSON object per logged step, appended as training goes.
  *
  * A run that resumes from the checkpoint of step n first drops what was logged after n, so that the file reads
- * as if the run had never been interrupted. Scalars have the names of lib/train/README.md, as in TensorBoard.
+ * as if the run had never been interrupted. Scalars have the names of lib/train/CHECKPOINTS.md, as in TensorBoard.
  *
  * @module
  */

@@ -4,7 +4,6 @@
  * @module
  */
 import { formatSeconds } from "../base/text.ts";
-import { Autotuner } from "../tensor/tuning/autotune.ts";
 import { Gpu } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
@@ -28,9 +27,6 @@ interface ModelOptions {
   seed: number;
   /** A model to learn from besides the data. */
   loadedTeacher: LoadedCheckpoint | undefined;
-  /** As in `TrainOptions`. */
-  autotune?: boolean;
-  autotuneCache?: string | undefined;
   onLog?: (line: string) => void;
 }
 
@@ -51,7 +47,7 @@ export async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
  */
 export async function openModel(
   gpu: Gpu,
-  { config, seed, loadedTeacher: loaded, autotune = true, autotuneCache, onLog = () => {} }: ModelOptions,
+  { config, seed, loadedTeacher: loaded, onLog = () => {} }: ModelOptions,
   { resumed, initial, train }: RunStart & { train: ProbeRowSource },
 ): Promise<{ model: Transformer; optimizer: Optimizer; counts: AddressCounts | undefined }> {
   if (loaded) onLog(`learning RTTs also from ${loaded.directory}`);
@@ -71,10 +67,6 @@ export async function openModel(
   const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
   await registry.ready();
   onLog(`compiled ${registry.numPipelines} in ${formatSeconds((performance.now() - startMs) / 1000)}`);
-  if (autotune) {
-    const tuned = [model, optimizer, ...(teacher ? [teacher] : [])];
-    await tune(new Autotuner(registry, { path: autotuneCache, onLog }), tuned, onLog);
-  }
   const weights = (resumed ?? initial)?.weights ?? initialParameters(config.model, seed);
   let counts: AddressCounts | undefined;
   if (!resumed) {
@@ -90,17 +82,4 @@ export async function openModel(
   model.load(weights);
   if (resumed) optimizer.loadState(innerState(resumed.optimizer));
   return { model, optimizer, counts };
-}
-
-async function tune(
-  tuner: Autotuner,
-  tuned: readonly (Transformer | Optimizer)[],
-  onLog: (line: string) => void,
-): Promise<void> {
-  const startMs = performance.now();
-  for (const each of tuned) await each.tune(tuner);
-  tuner.save();
-  if (tuner.numMeasured === 0) return;
-  const seconds = formatSeconds((performance.now() - startMs) / 1000);
-  onLog(`chose the fastest kernels for ${tuner.numMeasured} kinds of matrix products in ${seconds}`);
 }

@@ -143,7 +143,7 @@ export interface StepWork extends RankSums {
    * @param step Steps done.
    */
   numShared(step: number): number;
-  /** What it keeps between steps, by its name in checkpoints (lib/train/README.md). */
+  /** What it keeps between steps, by its name in checkpoints (lib/train/CHECKPOINTS.md). */
   readonly state: ReadonlyMap<string, Float32Array>;
   /** Checks that the ranks have the same weights. @throws {UserError} If not. */
   checkWeights(weights: ReadonlyMap<string, Float32Array>, step: number): Promise<void>;

@@ -1,5 +1,5 @@
 /**
- * The folder of a run; lib/train/README.md lists its files.
+ * The folder of a run; lib/train/CHECKPOINTS.md lists its files.
  *
  * A run that starts over (`--fresh`) moves the earlier run into `.work/replaced/` and deletes it when it has a checkpoint of
  * its own. If it ends before that, in whatever way, the earlier run is moved back.
@@ -20,7 +20,6 @@ import { EVENT_FILE, EventLog } from "./event_log.ts";
 import { MetricsLog, type ScalarLog } from "./metrics.ts";
 
 const STAGE = "train";
-const AUTOTUNE = "autotune.json";
 const TENSORBOARD = "tensorboard";
 const METRICS = "metrics.jsonl";
 const PROFILE = "profile.txt";
@@ -37,8 +36,6 @@ export class RunFolder {
   readonly eventsPath: string;
   readonly reportPath: string;
   readonly profilePath: string;
-  /** The autotuner's choices. */
-  readonly autotunePath: string;
   readonly manifestPath: string;
   readonly #lock: OutputLock;
   readonly #replaced: string;
@@ -52,7 +49,6 @@ export class RunFolder {
     this.eventsPath = join(this.tensorboardDir, EVENT_FILE);
     this.reportPath = join(path, REPORT);
     this.profilePath = join(path, PROFILE);
-    this.autotunePath = join(path, AUTOTUNE);
     this.manifestPath = join(path, MANIFEST);
     this.#lock = lock;
     [this.#replaced, this.#moving] = SET_ASIDE.map((name) => join(path, WORK, name));
@@ -156,7 +152,7 @@ export class RunFolder {
   }
 }
 
-/** The files of a run that exist, but for autotune.json, which holds for all runs on the same GPU. */
+/** The files of a run that exist. */
 function runPaths(folder: string): string[] {
   const files = [METRICS, join(TENSORBOARD, EVENT_FILE), REPORT, PROFILE, MANIFEST].map((name) =>
     join(folder, name)
@@ -182,7 +178,7 @@ function moveRun(from: string, to: string): void {
 function checkOwn(path: string): void {
   if (!exists(path)) return;
   try {
-    const isOwn = (name: string) => name === WORK || name === AUTOTUNE || isTemporary(name);
+    const isOwn = (name: string) => name === WORK || isTemporary(name);
     if ([...Deno.readDirSync(path)].every(({ name }) => isOwn(name))) return;
     if (isSetAside(path)) return;
   } catch (error) {

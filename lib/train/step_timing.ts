@@ -5,7 +5,6 @@
  *
  * @module
  */
-import { Autotuner } from "../tensor/tuning/autotune.ts";
 import { Gpu } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
@@ -50,9 +49,6 @@ export async function timeSteps(
   const model = await Transformer.create(registry, config.model, extent);
   const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
   await registry.ready();
-  const tuner = new Autotuner(registry);
-  await model.tune(tuner);
-  await optimizer.tune(tuner);
   const weights = initialParameters(config.model, 0);
   const addresses = claimedAddresses(config.model, weights);
   model.load(weights);

@@ -5,6 +5,24 @@
  * the teacher's distribution, with a = `train.teacherWeight`. All other tokens are learned from the data alone: what they
  * say is drawn by the sampler or is in the question, and no answer depends on it.
  *
+ * Its weight `train.teacherWeight` is 0.5; 0.9 is better where data are few. A student of 227 k parameters (`demo` with
+ * `model.numLayers=1`, `model.width=48`, `model.numHeads=1`, `model.mlpWidth=192`; its teacher has 639 k, two layers of
+ * width 96, 419 steps, 1.00 ms), on the test split of the demo's synthetic Internet, one seed:
+ *
+ *     trained                       steps  validation, nats  median error  CRPS     excess bits over truth
+ *     alone                         400    0.929             1.08 ms       4.56 ms  1.62
+ *     with a teacher                400    0.905             1.04 ms       4.54 ms  1.55
+ *     the same, its weight 0.9      400    0.901             1.00 ms       4.51 ms  1.57
+ *     alone, as long as with it     640    0.905             0.99 ms       4.34 ms  1.54
+ *     alone, on a tenth of the data 300    1.011             1.39 ms       5.68 ms  2.71
+ *     with a teacher, on the same   300    0.952             1.21 ms       5.06 ms  2.20
+ *     the same, its weight 0.9      300    0.922             1.13 ms       4.81 ms  1.92
+ *
+ * Over three seeds, the first two differ by 0.015 to 0.024 nats per token and by 0.10 to 0.13 bits per RTT code. A step
+ * with this teacher takes 1.6 to 1.8 times as long, so where data are plenty the student had better train longer. The
+ * teacher hides address embeddings and histories as in its own training, so that it does not teach what it learned by
+ * heart.
+ *
  * Source: Hinton, Vinyals and Dean, Distilling the Knowledge in a Neural Network, 2015, at temperature 1.
  *
  * @module

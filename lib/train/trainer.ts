@@ -55,10 +55,6 @@ export interface TrainOptions extends DataOptions, StartOptions {
   signal?: AbortSignal;
   /** Profile one of the first steps and write it to the run's folder and the log. No result depends on it. */
   profile?: boolean;
-  /** Whether the autotuner measures which kernels are fastest (true); no result depends on it. */
-  autotune?: boolean;
-  /** The file of the autotuner's choices; by default in the run's folder. */
-  autotuneCache?: string | undefined;
   /** The ranks that train together, each with a share of every batch; this process alone by default. */
   ranks?: Communicator | undefined;
   /** Called about once a second, and before evaluations and checkpoints. */
@@ -202,11 +198,7 @@ async function trainFrom(
   using rows = await openRows(options);
   using loader = await openLoader(rows, { ...ofRank, resumed, numRanks: ranks?.size ?? 1 });
   using gpu = await openGpu(onLog);
-  const autotuneCache = options.autotuneCache ?? run?.autotunePath;
-  const { model, optimizer, counts } = await openModel(gpu, { ...ofRank, autotuneCache }, {
-    ...start,
-    train: rows.train,
-  });
+  const { model, optimizer, counts } = await openModel(gpu, ofRank, { ...start, train: rows.train });
   if (options.fresh) run?.replace();
   const ofTeacher = loadedTeacher ? [fingerprint(modelFilesOf(loadedTeacher.directory)[0])] : [];
   const manifest = run?.begin({

@@ -1,6 +1,7 @@
 /** What README.md, deno.json and `--help` say of the commands is what their declarations say. @module */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type Command, type Group, helpOf, leavesOf } from "../../lib/cli/command.ts";
+import { kebab } from "../../lib/cli/options.ts";
 import { denoFlagsOf } from "../../lib/cli/stage_permissions.ts";
 import { MAX_STEP_MEASUREMENTS } from "../../lib/query/adapt/fit.ts";
 import { STAGES } from "../../tasks/stages.ts";
@@ -33,6 +34,9 @@ Deno.test("--help of every command has its summary, all its options and an examp
     const help = helpOf(command);
     assert(help.startsWith(`${command.name}: ${command.summary}\n`), help);
     assertStringIncludes(help, `Example: deno task ${command.name} ${command.example}`);
+    const listed = [...help.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, name]) => name);
+    assertEquals(help.split("\n").filter((line) => line.startsWith("  ") && line.length > 110), []);
+    assertEquals(listed, command.isRaw ? [] : Object.keys(command.options).map(kebab), command.name);
   }
   assertStringIncludes(helpOf(STAGES.adapt), `some ${MAX_STEP_MEASUREMENTS} of the measurements`);
 });

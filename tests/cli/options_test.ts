@@ -9,6 +9,7 @@ const OPTIONS = {
   splitBy: option.choice(["probe", "time"], "how to split\n  time: by time", { default: "probe" }),
   steps: option.integer("how long"),
   quiet: option.switch("no progress"),
+  noDraw: option.switch("no pictures"),
 };
 
 function parse(args: readonly string[]) {
@@ -39,8 +40,12 @@ Deno.test("a command line has lists, numbers, choices, switches and positionals"
     splitBy: "time",
     maxRowSizeMb: 2.5,
     steps: undefined,
+    noDraw: false,
   });
   assertEquals(positionals, []);
+  const switched = parse(["--no-draw", "false", "--quiet", "true", "--input=a", "-"]);
+  assertEquals([switched.values.noDraw, switched.values.quiet], [true, true]);
+  assertEquals(switched.positionals, ["false", "true", "-"]);
   assertEquals(parse(["--input", "-", "-b", "--steps", "-5"]).values, {
     ...parse(["--input", "-", "-b"]).values,
     input: ["-", "-b"],

@@ -40,7 +40,7 @@ const CHAIN: string[][] = [
   ["inspect", "DONE/rows", "DONE/new/synth.parquet", "--plot", "OUT/rows.svg"],
   [
     ...["train", "--data", "DONE/rows", "--run", "OUT/run", "--steps", "2", "--workers", "1", "--profile"],
-    ...["--autotune-cache", "OUT/autotune.json", ...SMALL],
+    ...SMALL,
   ],
   ["status", "DONE/rows", "DONE/new/synth.parquet", "DONE/run"],
   [

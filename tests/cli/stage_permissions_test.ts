@@ -121,9 +121,9 @@ const TABLE: Row[] = [
     ],
   },
   {
-    command: "train --data rows --run dir --init-from run --autotune-cache out/f.parquet",
-    reads: [...ROWS, ...ORIGIN, ...TRAINED, "dir/report.json", "out/"],
-    writes: ["dir/", "dir/sub/x", ...FILE_WRITES],
+    command: "train --data rows --run dir --init-from run",
+    reads: [...ROWS, ...ORIGIN, ...TRAINED, "dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
     others: ["memory"],
   },
   {
@@ -220,13 +220,6 @@ const TABLE: Row[] = [
     writes: ["dir/", "dir/sub/x"],
     others: ["deno"],
   },
-  {
-    command: "bench curves --data rows --output dir --config in/b.parquet demo",
-    reads: [...ROWS, "dir/report.json", "in/b.parquet"],
-    writes: ["dir/", "dir/sub/x"],
-    others: ["deno"],
-  },
-  { command: "bench anomalies --checkpoint run --input in/b.parquet", reads: ["in/b.parquet", ...TRAINED] },
   {
     command: "compile --output out/f.parquet",
     reads: ["out/"],
@@ -329,9 +322,10 @@ Deno.test("the probe tells a program that is missing from one that may be starte
   );
 });
 
-/** The options of a command that name paths, as users write them. */
-function pathOptionsOf({ options }: Command): string[] {
-  return Object.entries(options).filter(([, { use }]) => use).map(([name]) => kebab(name));
+/** The options of a command that name paths to read or to write, as users write them. */
+function pathOptionsOf({ options }: Command, isWritten: boolean): string[] {
+  return Object.entries(options).filter(([, { use }]) => use && (use.role === "output") === isWritten)
+    .map(([name]) => kebab(name));
 }
 
 Deno.test("every stage's options that name paths have a use, and others have none", () => {
@@ -339,23 +333,28 @@ Deno.test("every stage's options that name paths have a use, and others have non
     const options = [
       ...helpOf(command).matchAll(/^ {2}--([a-z-]+) (?:P|PATH|DIR|FILE|F\.\w+|NAME\|FILE)…?(?: |$)/gm),
     ];
-    assertEquals(pathOptionsOf(command), options.map(([, option]) => option), command.name);
+    const named = [...pathOptionsOf(command, false), ...pathOptionsOf(command, true)];
+    assertEquals(named.sort(), options.map(([, option]) => option).sort(), command.name);
   }
 });
 
 Deno.test("the table of permissions in lib/cli/README.md has the options of every stage", () => {
   const readme = Deno.readTextFileSync(new URL("../../lib/cli/README.md", import.meta.url));
   const section = /^## Permissions$([^]*)/m.exec(readme)?.[1] ?? "";
-  const documented = new Map<string, string[]>();
-  for (const [, stages, reads, writes] of section.matchAll(/^\| (`.*?) \|(.*?)\|(.*?)\|/gm)) {
-    const options = [...`${reads} ${writes}`.matchAll(/`--([a-z-]+)`/g)].map(([, option]) => option);
-    for (const [, stage] of stages.matchAll(/`([a-z-]+)`/g)) documented.set(stage, options);
-  }
-  assertEquals([...documented.keys()], Object.keys(STAGES));
-  for (const [stage, options] of documented) {
+  const documented = [...section.matchAll(/^\| (`.*?) \|(.*?)\|(.*?)\|/gm)].flatMap(
+    ([, stages, ...columns]) => {
+      const options = columns.map((text) =>
+        [...text.matchAll(/`--([a-z-]+)`/g)].map(([, name]) => name).sort()
+      );
+      return [...stages.matchAll(/`([a-z-]+)`/g)].map(([, stage]): [string, string[][]] => [stage, options]);
+    },
+  );
+  assertEquals(documented.map(([stage]) => stage), Object.keys(STAGES));
+  for (const [stage, [reads, writes]] of documented) {
     const kinds = leavesOf(STAGES).filter(({ name }) => name.split(" ")[0] === stage);
-    const needed = new Set(kinds.flatMap(pathOptionsOf));
-    assertEquals([...new Set(options)].sort(), [...needed].sort(), stage);
+    const needed = (isWritten: boolean) =>
+      [...new Set(kinds.flatMap((kind) => pathOptionsOf(kind, isWritten)))].sort();
+    assertEquals([[...new Set(reads)], writes], [needed(false), needed(true)], stage);
   }
 });
 

@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { contextOf, drawCases, type EvalCase } from "../../lib/eval/cases.ts";
 import { type EvalRows, openEvalRows, splitModeOf } from "../../lib/eval/eval_rows.ts";
-import { MemoryRowSource } from "../../lib/data/loader/row_source.ts";
 import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 import { UserError } from "../../lib/base/errors.ts";
 import { SPLIT_MODES } from "../../lib/data/probe_rows/splits.ts";
@@ -10,6 +9,7 @@ import { decodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../lib/data/tokens/vocab_v2.ts";
 import { syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { MemoryRowSource } from "../data/loader/memory_rows.ts";
 
 /** A row of a source with one address: [seconds, last byte of the destination, ms or -1] each. */
 function rowOf(srcId: bigint, measurements: [timeS: number, destination: number, rttMs: number][]): ProbeRow {

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes
 import { join } from "@std/path";
 import { exists } from "../../lib/io/files/inputs.ts";
 import { CALIBRATION_LEVELS } from "../../lib/query/rtt/quantile_calibration.ts";
-import { readCalibration } from "../../lib/query/files/calibration_file.ts";
+import { readCalibration } from "../../lib/query/files/load_model.ts";
 import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../base/report/browser.ts";

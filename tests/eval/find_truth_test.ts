@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { findTruthFile } from "../../lib/eval/find_truth.ts";
+import { findTruthFile } from "../../lib/eval/eval_rows.ts";
 import { newManifest, writeManifest } from "../../lib/io/files/manifest.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 

@@ -138,8 +138,8 @@ export function comparableFiles(folder: string): Record<string, string> {
 }
 
 const CHECKPOINT = /checkpoints\/step-\d+\//;
-/** Reports say how long something took, and that cache which kernel was faster. */
-const TIMED = /report\.(html|json)$|autotune\.json$/;
+/** Reports say how long something took. */
+const TIMED = /report\.(html|json)$/;
 
 function checkpointOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/"));

@@ -44,7 +44,7 @@ Deno.test("what runs in a browser neither uses Deno nor imports what does", () =
       'import { type Batches, batches } from "../data/loader/batches.ts";',
       /lib\/data\/loader\/batches.ts does not/,
     ],
-    ['export * from "../tensor/tuning/bench.ts";', /lib\/tensor\/tuning\/bench.ts does not/],
+    ['export * from "../io/threads/thread.ts";', /lib\/io\/threads\/thread.ts does not/],
   ];
   for (const [text, wanted] of refused) {
     const [message = ""] = lintOf(path, text);
@@ -58,7 +58,7 @@ Deno.test("what runs in a browser neither uses Deno nor imports what does", () =
     'import { type LoadedCheckpoint } from "../train/checkpoint_files.ts";',
   ];
   for (const text of accepted) assertEquals(lintOf(path, text), []);
-  assertEquals(faultInBrowser("lib/tensor/tuning/bench.ts", "node:process"), undefined);
+  assertEquals(faultInBrowser("lib/cli/bench/kernel_times.ts", "node:process"), undefined);
   const missing = IN_BROWSER.filter((name) => !exists(`lib/${name}`));
   assertEquals(missing, []);
 });

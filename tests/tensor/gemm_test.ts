@@ -2,7 +2,6 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { KernelError } from "../../lib/base/errors.ts";
 import {
   addGemm,
-  gemmCandidates,
   type GemmEpilogue,
   type GemmKind,
   gemmSplits,
@@ -254,11 +253,11 @@ testOnEachDevice("addGemm() gives the same bits in every variant of a kernel", a
   }
 });
 
-Deno.test("gemmCandidates() are of one kernel, gemmVariant()'s choice first", () => {
+Deno.test("gemmVariant() has large tiles for large products on a GPU", () => {
   const gpu = { subgroupSize: 32, isSoftware: false };
-  assertEquals(gemmCandidates(gpu, { m: 64, n: 64 }).map(({ tile }) => tile), [64, 128]);
-  assertEquals(gemmCandidates(gpu, { m: 8192, n: 4096 }).map(({ tile }) => tile), [128, 64]);
-  assertEquals(gemmCandidates({ subgroupSize: 8, isSoftware: true }, { m: 64, n: 64 }).length, 1);
+  assertEquals(gemmVariant(gpu, { m: 64, n: 64 }).tile, 64);
+  assertEquals(gemmVariant(gpu, { m: 8192, n: 4096 }).tile, 128);
+  assertEquals(gemmVariant({ subgroupSize: 8, isSoftware: true }, { m: 8192, n: 4096 }).tile, 32);
 });
 
 Deno.test("gemmSplits() divides the gradients of small weights on a GPU, by their shape alone", () => {

@@ -1,5 +1,4 @@
 import { assert, assertAlmostEquals, assertEquals, assertGreater, assertLess } from "@std/assert";
-import { MemoryRowSource } from "../../lib/data/loader/row_source.ts";
 import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { checkpointShapes, EMBEDDING_KEYS, type ModelConfig } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
@@ -8,6 +7,7 @@ import { parseRunConfig } from "../../lib/train/run_config.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
+import { MemoryRowSource } from "../data/loader/memory_rows.ts";
 
 const SOURCE = new MemoryRowSource(syntheticRows(1, 40, 60));
 const NUM_MEASUREMENTS = SOURCE.rows.reduce((sum, { rttMs }) => sum + rttMs.length, 0);

@@ -103,15 +103,6 @@ Deno.test("train --profile computes the same and writes where the time of a step
   assert(rows.every(({ seconds, bytes }) => seconds > 0 && bytes > 0), stdout);
 });
 
-Deno.test("train --no-autotune does the same; where there is nothing to choose, no cache is written", async () => {
-  const { run: reference } = await undisturbedRun();
-  assertEquals(exists(join(reference, "autotune.json")), false);
-  const run = join(folder, "not tuned");
-  const { code, stderr } = await runs.train(run, {}, "--no-autotune");
-  assertEquals(code, 0, stderr);
-  assertEquals(tensorHashes(run), tensorHashes(reference));
-});
-
 Deno.test("train run again after the end says that it is done", async () => {
   const { run } = await undisturbedRun();
   const before = tensorHashes(run);

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { type BenchCase, BenchMemory, measureCase } from "../../tensor/tuning/bench.ts";
-import { attentionCases, gemmCase, rowCases } from "../../tensor/tuning/bench_cases.ts";
+import { type BenchCase, BenchMemory, measureCase } from "./kernel_times.ts";
+import { attentionCases, gemmCase, rowCases } from "./kernel_cases.ts";
 import { addGemm, type GemmKind, type GemmVariant, gemmVariants, splitsOf } from "../../tensor/ops/gemm.ts";
 import { Program } from "../../tensor/program.ts";
 import { Gpu } from "../../tensor/device.ts";

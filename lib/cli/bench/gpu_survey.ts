@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { BenchRow } from "../../tensor/tuning/bench.ts";
+import type { BenchRow } from "./kernel_times.ts";
 import { Gpu, type GpuInfo } from "../../tensor/device.ts";
 import type { GemmKind } from "../../tensor/ops/gemm.ts";
 import { KernelRegistry } from "../../tensor/registry.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { UserError } from "../../base/errors.ts";
-import { flagsOfStages, type Program, runDeno, threadModules } from "./program.ts";
+import { type Program, runDeno, threadModules } from "./program.ts";
 
 /** Part of Deno's message if its runtime stub cannot be fetched. */
 const NO_STUB = /denort|base binary/;
@@ -33,7 +33,7 @@ export async function writeCompiled(path: string, program: Program, signal: Abor
 
 /** Deno's arguments to compile a program into a file. */
 export function compileArguments(path: string, program: Program): string[] {
-  const flags = new Set([...flagsOfStages(program).values()].flat());
+  const flags = new Set([...program.flags.values()].flat());
   const loaded = [...program.stages, ...threadModules(program), PAGE].flatMap((path) => ["--include", path]);
   const found = ["--quiet", "--no-check", "--frozen", "--exclude-unused-npm"];
   return ["compile", ...found, ...flags, ...loaded, "--output", path, program.main];

@@ -18,6 +18,8 @@ export interface Program {
   main: string;
   /** The modules of the stages, from the root; each is loaded when its stage runs. */
   stages: readonly string[];
+  /** Deno's flags to start each stage, such as `--allow-read`. */
+  flags: ReadonlyMap<string, readonly string[]>;
 }
 
 /** The files and folders of a checkout that the program is loaded from. */
@@ -52,25 +54,6 @@ export function hashOfProgram(program: Program): string {
     hash.update(`\n${name} ${content.length}\n`).update(content);
   }
   return hash.digest("hex");
-}
-
-/**
- * Deno's flags to start each stage, from the tasks of deno.json.
- *
- * @returns For each stage its flags, such as `--allow-read`.
- */
-export function flagsOfStages({ root, main }: Program): Map<string, string[]> {
-  const { tasks } = JSON.parse(readText(join(root, "deno.json"))) as {
-    tasks: Record<string, { command: string }>;
-  };
-  const flags = new Map<string, string[]>();
-  for (const { command } of Object.values(tasks)) {
-    const [deno, run, ...words] = command.split(" ");
-    if (deno === "deno" && run === "run" && words.at(-2) === main) {
-      flags.set(words.at(-1) ?? "", words.slice(0, -2));
-    }
-  }
-  return flags;
 }
 
 /**

@@ -30,26 +30,6 @@ export interface ProbeRowSource {
   numMeasurements(index: number): number;
 }
 
-/** Rows in memory. */
-export class MemoryRowSource implements ProbeRowSource {
-  readonly path = "memory";
-
-  /** @param rows The rows. */
-  constructor(readonly rows: readonly ProbeRow[]) {}
-
-  get numRows(): number {
-    return this.rows.length;
-  }
-
-  row(index: number): ProbeRow {
-    return this.rows[index];
-  }
-
-  numMeasurements(index: number): number {
-    return this.rows[index].rttMs.length;
-  }
-}
-
 /** The files of rows and the options of reading them, from which another thread can read the same rows. */
 export interface RowFiles {
   /** The file or folder, for error messages. */

@@ -6,8 +6,12 @@
 import type { SchemaElement } from "hyparquet";
 import { ensure } from "../../base/errors.ts";
 import type { MeasurementBatch } from "../measurement/batch.ts";
-import { DictionaryColumn, NULL_INDEX } from "../../io/parquet/column_dictionary.ts";
-import type { ChunkSource, IndexedValues } from "../../io/parquet/chunk_writer.ts";
+import {
+  type ChunkSource,
+  DictionaryColumn,
+  type IndexedValues,
+  NULL_INDEX,
+} from "../../io/parquet/chunk_writer.ts";
 import { encodeChunks, type EncodedRowGroup, ParquetOutput } from "../../io/parquet/output.ts";
 
 /** Rows of a row group: 2^17, about 3 MB compressed; a reader holds one group's needed columns at a time. */

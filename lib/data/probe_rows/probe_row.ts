@@ -10,7 +10,7 @@
  */
 import { inflateRawSync } from "node:zlib";
 import { ensure, FormatError } from "../../base/errors.ts";
-import { ArrowColumns } from "../../io/arrow/columns.ts";
+import { ArrowColumns } from "../../io/arrow/reader.ts";
 import { BatchTemplate, paddedBytes, splitStream } from "../../io/arrow/message.ts";
 import { createHash } from "node:crypto";
 

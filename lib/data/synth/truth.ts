@@ -14,6 +14,7 @@ import { writeFileAtomic } from "../../io/files/atomic.ts";
 import { LATENCY_CONSTANTS, type LatencyModel, PathLatency } from "./latency_model.ts";
 import type { WorldHost } from "./hosts.ts";
 import type { World } from "./world.ts";
+import { rttCodeBounds } from "../tokens/rtt_code.ts";
 
 const FORMAT = "ping-llm synthetic truth 1";
 
@@ -163,4 +164,15 @@ export function pairLatency({ routes, hubs }: World, src: WorldHost, dst: WorldH
 /** The truth file's path: `F.truth.json` beside `F.parquet`. */
 export function truthPathBeside(file: string): string {
   return file.replace(/(\.[^./\\]+)?$/, ".truth.json");
+}
+
+// The exact probabilities of the RTT codes that models predict, in a synthetic Internet.
+//
+// P(code | reply) = P(low <= RTT < high) with the code's bounds, so the probabilities of all codes add up to 1 and
+// the mean of -log2 P over the generator's draws is the conditional entropy, the smallest loss of any model.
+
+/** P(code | a reply came). @param code A canonical code. */
+export function codeProbability(model: LatencyModel, code: number): number {
+  const { lowMs, highMs } = rttCodeBounds(code);
+  return model.probabilityBetween(lowMs, highMs);
 }

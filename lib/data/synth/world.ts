@@ -9,10 +9,9 @@
  * @module
  */
 import { RandomStream } from "../../base/random.ts";
-import { CITIES } from "./cities.ts";
+import { CITIES, makeSystems, type PlacedSystem, type WorldSystem } from "./systems.ts";
 import { makeHosts, type WorldHost } from "./hosts.ts";
 import type { GeoPoint } from "./latency_model.ts";
-import { makeSystems, type PlacedSystem, type WorldSystem } from "./systems.ts";
 
 /** Options of a world. */
 export interface WorldOptions {

@@ -9,7 +9,7 @@
 import { RandomStream } from "../../base/random.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery } from "./baseline.ts";
 import { getOrMake } from "../../base/collections.ts";
-import { type FactorisationOptions } from "./factors.ts";
+import { type FactorisationOptions } from "./factorisations.ts";
 import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
 import { RidgeSum } from "../../model/coordinates/ridge.ts";
 

@@ -1,13 +1,12 @@
 /**
  * The baselines of every evaluation, by the names they have in reports: those that are the best one on some data, and
  * the usual ones of coordinates. A mean of the last RTTs, a moving average and a temporal factorisation are left out,
- * since on no data set of README.md one of them is the best.
+ * since on no data set of RESULTS.md one of them is the best.
  *
  * @module
  */
 import { type Baseline, FallBackBaseline, MirroredBaseline } from "./baseline.ts";
-import { BiasedFactorisationBaseline } from "./biased_factorisation.ts";
-import { DmfsgdBaseline } from "./dmfsgd.ts";
+import { BiasedFactorisationBaseline, DmfsgdBaseline } from "./factorisations.ts";
 import { HiddenMarkovBaseline } from "./hidden_markov.ts";
 import { MedianBaseline, RecentBaseline } from "./histories.ts";
 import { LogAlsBaseline } from "./log_als.ts";

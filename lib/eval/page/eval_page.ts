@@ -29,13 +29,12 @@ import type {
 import { verdictOf } from "../metrics/rtt_comparison.ts";
 import type { Interval } from "../metrics/bootstrap.ts";
 import type { FailureSection } from "../sections/failure_section.ts";
-import { reliabilityChart } from "./calibration_charts.ts";
+import { calibrationPart, reliabilityChart } from "./calibration_part.ts";
 import type { MeanWithError } from "../metrics/sample_statistics.ts";
 import type { CalibratedScores, TruthScores, TruthSection } from "../sections/truth_section.ts";
 import { formatCount, formatSeconds } from "../../base/text.ts";
 import type { EvalReport, EvalRun } from "../report.ts";
 import { adaptPart } from "./adapt_part.ts";
-import { calibrationPart } from "./calibration_part.ts";
 import { findingsOf } from "./headline.ts";
 import { rttPart } from "./rtt_part.ts";
 

@@ -2,6 +2,9 @@
  * The section on new addresses, which the training does not have: how well their RTTs are predicted after the model was
  * adapted to a few measurements of each, beside baselines that learn from the same measurements.
  *
+ * Up to 64 addresses are drawn by the seed. The given replies are to or from known addresses; the predicted ones are the
+ * same for every number of given ones and have no context. The baselines are trained again for every number.
+ *
  * @module
  */
 import { UsageError } from "../../base/errors.ts";

@@ -11,7 +11,7 @@ import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { getOrMake } from "../../base/collections.ts";
-import { RttHistogram } from "../baselines/rtt_histogram.ts";
+import { RttHistogram } from "../baselines/histories.ts";
 import { canonicalText, sourceKeyOf } from "../row_measurements.ts";
 
 /** More than any method is asked for. */

@@ -9,12 +9,11 @@
  * @module
  */
 import type { LatencyModel } from "../../data/synth/latency_model.ts";
-import { codeProbability } from "../../data/synth/rtt_codes.ts";
+import { codeProbability, type SyntheticTruth } from "../../data/synth/truth.ts";
 import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
 import { encodeRttCode, rttCodeBounds } from "../../data/tokens/rtt_code.ts";
 import { COVERAGE_LEVELS } from "../metrics/calibration.ts";
 import { UserError } from "../../base/errors.ts";
-import type { SyntheticTruth } from "../../data/synth/truth.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import type { QuantileCalibration } from "../../query/rtt/quantile_calibration.ts";
 import { type EvalCase, queryOf, withContexts } from "../cases.ts";

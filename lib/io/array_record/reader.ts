@@ -15,7 +15,10 @@ import {
   CHUNK_HEADER_SIZE_BYTES,
   chunkEnd,
   isPossibleChunkBoundary,
+  isSameHash,
   layOutChunk,
+  loadRiegeliHash,
+  type RiegeliHash,
   stripBlockHeaders,
 } from "./riegeli_blocks.ts";
 import {
@@ -26,7 +29,6 @@ import {
   decodeSimpleChunk,
   encodeChunkHeader,
 } from "./riegeli_chunks.ts";
-import { isSameHash, loadRiegeliHash, type RiegeliHash } from "./riegeli_hash.ts";
 import { partitionPoint } from "../../base/collections.ts";
 import { explainFileError } from "../files/file_errors.ts";
 import { type ArrayRecordFooter, decodeFooter, decodePostscript } from "./footer.ts";

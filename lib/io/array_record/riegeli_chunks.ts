@@ -11,8 +11,13 @@ import { brotliCompressSync, brotliDecompressSync, constants, zstdCompressSync }
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { compressors } from "hyparquet-compressors";
 import { ensure } from "../../base/errors.ts";
-import { CHUNK_HEADER_SIZE_BYTES, readU64, writeU64 } from "./riegeli_blocks.ts";
-import { isSameHash, type RiegeliHash } from "./riegeli_hash.ts";
+import {
+  CHUNK_HEADER_SIZE_BYTES,
+  isSameHash,
+  readU64,
+  type RiegeliHash,
+  writeU64,
+} from "./riegeli_blocks.ts";
 import { decompressZstdFrame } from "../compression/zstd_decoder.ts";
 
 /** The compressions of a writer. */

@@ -15,7 +15,9 @@ import {
   CHUNK_HEADER_SIZE_BYTES,
   chunkEnd,
   layOutChunk,
+  loadRiegeliHash,
   remainingInBlock,
+  type RiegeliHash,
   USABLE_BLOCK_SIZE_BYTES,
 } from "./riegeli_blocks.ts";
 import {
@@ -26,7 +28,6 @@ import {
   encodeChunkHeader,
   encodeSimpleChunk,
 } from "./riegeli_chunks.ts";
-import { loadRiegeliHash, type RiegeliHash } from "./riegeli_hash.ts";
 
 // Small chunks are collected up to this size before they are written.
 const WRITE_BUFFER_BYTES = 1 << 20;

@@ -5,6 +5,8 @@
  */
 import { PingModel, type PingModelOptions } from "../ping_model.ts";
 import { loadCheckpoint } from "../../train/checkpoint.ts";
+import { readText } from "../../io/files/inputs.ts";
+import { QuantileCalibration } from "../rtt/quantile_calibration.ts";
 
 /**
  * Loads a checkpoint and opens the GPU.
@@ -15,4 +17,15 @@ import { loadCheckpoint } from "../../train/checkpoint.ts";
  */
 export async function loadModel(path: string, options: PingModelOptions = {}): Promise<PingModel> {
   return await PingModel.from(loadCheckpoint(path), options);
+}
+
+/**
+ * The calibration in an evaluation's `report.json`.
+ *
+ * @param path The file.
+ * @throws {UserError} If it cannot be read.
+ * @throws {FormatError} See `QuantileCalibration.parse`.
+ */
+export function readCalibration(path: string): QuantileCalibration {
+  return QuantileCalibration.parse(readText(path), path);
 }

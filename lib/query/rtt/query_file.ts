@@ -1,12 +1,16 @@
 /**
- * A file of queries for RTT distributions: JSON lines or CSV, read line by line.
+ * A file of queries for RTT distributions: JSON lines or CSV, read line by line. CSV has a header with `src`, `dst` and
+ * perhaps `time`, in any order. JSON lines are objects, see `RttQuestion`, such as
  *
- * JSON lines are objects with `src`, `dst` and perhaps `time` and `context`, see `RttQuestion`; CSV has a header with
- * the first three names in any order. A line without a query gives a `BadLine`, so that the rest can be answered.
+ *     {"src": "10.2.0.0/16", "dst": "198.51.100.7", "time": "2025-11-01T12:00Z", "context": [
+ *       {"src": …, "dst": …, "time": …, "rtt": 12.5}]}
+ *
+ * with `rtt` in ms, null for no reply. A line without a query gives a `BadLine`, so that the rest can be answered.
  *
  * @module
  */
 import { FormatError, shortened, UserError } from "../../base/errors.ts";
+import { readCsv } from "../../data/measurement/csv.ts";
 import { type ParsedQuestion, parseQuestion } from "./rtt_question.ts";
 import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 
@@ -69,7 +73,7 @@ function queryOf(line: number, read: () => Values): FileQuery | BadLine {
 }
 
 function csvValues(text: string, columns: readonly string[]): Values {
-  const cells = cellsOf(text, columns.length + 1);
+  const cells = cellsOf(text);
   if (cells.length !== columns.length) {
     const found = cells.length > columns.length ? `more than ${columns.length}` : cells.length;
     throw new UserError(`found ${found} values, expected ${columns.length} as in the header`);
@@ -78,7 +82,7 @@ function csvValues(text: string, columns: readonly string[]): Values {
 }
 
 function headerOf(text: string, path: string): string[] {
-  const columns = cellsOf(text, COLUMNS.length + 1);
+  const columns = cellsOf(text);
   const isKnown = columns.every((name) => COLUMNS.includes(name));
   const isWhole = columns.includes("src") && columns.includes("dst");
   if (isKnown && isWhole && new Set(columns).size === columns.length) return columns;
@@ -88,11 +92,8 @@ function headerOf(text: string, path: string): string[] {
   );
 }
 
-/**
- * Neither addresses nor times hold commas or quotes, so quotes around a whole cell are all there can be.
- *
- * @param maxCells No more are taken.
- */
-function cellsOf(text: string, maxCells: number): string[] {
-  return text.split(",", maxCells).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
+function cellsOf(line: string): string[] {
+  const [record] = readCsv(line);
+  if (record?.fault !== undefined) throw new UserError(`found ${record.fault}`);
+  return record?.fields ?? [""];
 }

@@ -1,7 +1,59 @@
 /** How far an answer is, in words: asking, failed, done. @module */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Answer } from "./use_answer.ts";
+
+//  A question to the model as a hook: asked when it changes, the one before is aborted.
+
+/** How far a question is. */
+export interface Answer<T> {
+  /** The answer, or what there is of it; while a new question is asked, the answer to the one before. */
+  value: T | undefined;
+  /** The reason for a missing answer, for people. */
+  error: string | undefined;
+  isBusy: boolean;
+}
+
+/** The last answers by their keys, so that going back shows them at once. */
+const KEPT = new Map<string, unknown>();
+const MAX_KEPT = 32;
+
+/**
+ * Asks a question.
+ *
+ * @param key Says all that the answer depends on; null asks nothing.
+ * @param ask Asks; may report parts of the answer before it is whole.
+ */
+export function useAnswer<T>(
+  key: string | null,
+  ask: (signal: AbortSignal, report: (part: T) => void) => Promise<T>,
+): Answer<T> {
+  const [answer, setAnswer] = useState<Answer<T>>({ value: undefined, error: undefined, isBusy: false });
+  useEffect(() => {
+    if (key === null) return setAnswer({ value: undefined, error: undefined, isBusy: false });
+    if (KEPT.has(key)) return setAnswer({ value: KEPT.get(key) as T, error: undefined, isBusy: false });
+    const abort = new AbortController();
+    const { signal } = abort;
+    const set = (next: Answer<T>) => {
+      if (!signal.aborted) setAnswer(next);
+    };
+    setAnswer(({ value }) => ({ value, error: undefined, isBusy: true }));
+    ask(signal, (value) => set({ value, error: undefined, isBusy: true })).then((value) => {
+      if (!signal.aborted) keep(key, value);
+      set({ value, error: undefined, isBusy: false });
+    }).catch((error: unknown) => {
+      const message = error instanceof Error ? error.message : String(error);
+      set({ value: undefined, error: message, isBusy: false });
+    });
+    return () => abort.abort();
+  }, [key]);
+  return answer;
+}
+
+function keep(key: string, value: unknown): void {
+  KEPT.set(key, value);
+  const [oldest] = KEPT.keys();
+  if (KEPT.size > MAX_KEPT) KEPT.delete(oldest);
+}
 
 /**
  * Shows an answer when it is there; before, that it is asked for, with the seconds that pass.

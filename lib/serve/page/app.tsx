@@ -7,7 +7,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { type Fields, formatHash, type PageState, parseHash, type PartName, PARTS } from "./url_state.ts";
 import type { ModelApiAnswer } from "../api/schemas.ts";
 import { formatBytes, formatCount } from "../../base/text.ts";
-import { type Answer, useAnswer } from "./use_answer.ts";
+import { type Answer, useAnswer } from "./answer_state.tsx";
 import type { ModelStatus, OpenedApi } from "./model_status.ts";
 import { AskPart } from "./ask_part.tsx";
 import { ComparePart } from "./compare_part.tsx";

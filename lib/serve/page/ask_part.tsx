@@ -2,7 +2,7 @@
 import type { Fields } from "./url_state.ts";
 import { useEffect, useMemo } from "preact/hooks";
 import type { RttApiQuestion } from "../api/schemas.ts";
-import { AnswerState } from "./answer_state.tsx";
+import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { summaryOf } from "./distribution_chart.tsx";
 import { type Faults, faultsOf, faultsOfError, Question, TextField, TimeField } from "./fields.tsx";
 import { HoursStrip } from "./hours_strip.tsx";
@@ -10,7 +10,6 @@ import type { PartProps } from "./part_props.ts";
 import { questionTimeS } from "./question_time.ts";
 import { RttResult, wholeQuestion } from "./rtt_result.tsx";
 import { curlGet } from "./saved_files.tsx";
-import { useAnswer } from "./use_answer.ts";
 
 // The last questions of this browser, as examples to ask again.
 

@@ -5,13 +5,12 @@ import { quantileOf, summaryOf } from "./distribution_chart.tsx";
 import { formatMs, formatPercent } from "./number_text.ts";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
 import type { PingApi } from "../api/ping_api.ts";
-import { AnswerState } from "./answer_state.tsx";
+import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { type Faults, faultsOf, LinesField, Question, TimeField } from "./fields.tsx";
 import type { PartProps } from "./part_props.ts";
 import { questionTimeS } from "./question_time.ts";
 import { RttResult, wholeQuestion } from "./rtt_result.tsx";
 import { CsvButton, CurlButton, curlPost } from "./saved_files.tsx";
-import { useAnswer } from "./use_answer.ts";
 
 // A table of medians, coloured by how long they are; arrow keys move between its cells.
 

@@ -5,9 +5,8 @@
  */
 import { render } from "preact";
 import type { ModelApiAnswer } from "../api/schemas.ts";
-import { AnswerState } from "./answer_state.tsx";
+import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { CurlButton, curlCommand } from "./saved_files.tsx";
-import { useAnswer } from "./use_answer.ts";
 
 /** A JSON Schema, as far as it is shown. */
 interface Schema {

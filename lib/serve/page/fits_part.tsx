@@ -7,14 +7,13 @@ import {
   prefixOfAddress,
 } from "../../data/addresses/ip_prefix.ts";
 import type { DestinationsApiAnswer, DestinationsApiQuestion } from "../api/schemas.ts";
-import { AnswerState } from "./answer_state.tsx";
+import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { type Faults, faultsOf, faultsOfError, Question, TextField, TimeField } from "./fields.tsx";
 import { formatPercent, formatRange } from "./number_text.ts";
 import type { PartProps } from "./part_props.ts";
 import { formatTime, questionTimeS } from "./question_time.ts";
 import { CsvButton, CurlButton, curlGet } from "./saved_files.tsx";
 import type { Fields } from "./url_state.ts";
-import { useAnswer } from "./use_answer.ts";
 
 // Listed prefixes of several lengths as one tree.
 

@@ -1,15 +1,14 @@
 /** The RTT of the hours to come: median and bands, hour by hour. @module */
-import { useMemo } from "preact/hooks";
 import uPlot from "uplot";
+import { useMemo } from "preact/hooks";
 import type { PingApi } from "../api/ping_api.ts";
 import type { LineError, RttApiAnswer, RttApiQuestion } from "../api/schemas.ts";
-import { AnswerState } from "./answer_state.tsx";
+import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { axisStyle, Chart, type ChartPlan, faded, PLAIN } from "./chart.tsx";
 import { quantileOf } from "./distribution_chart.tsx";
 import { NumberTable } from "./number_table.tsx";
 import { formatMs, formatPercent, formatRange } from "./number_text.ts";
 import { formatTime } from "./question_time.ts";
-import { useAnswer } from "./use_answer.ts";
 
 const NUM_HOURS = 24;
 const HOUR_S = 3600;

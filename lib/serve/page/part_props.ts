@@ -2,7 +2,7 @@
 import type { ModelApiAnswer } from "../api/schemas.ts";
 import type { OpenedApi } from "./model_status.ts";
 import type { FieldName, Fields } from "./url_state.ts";
-import type { Answer } from "./use_answer.ts";
+import type { Answer } from "./answer_state.tsx";
 
 /** See the module. */
 export interface PartProps {

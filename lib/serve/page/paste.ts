@@ -6,6 +6,7 @@
 import { parseAddress } from "../../data/addresses/ip.ts";
 import type { ApiMeasurement } from "../api/schemas.ts";
 import { convertPing, resultType } from "../../data/measurement/atlas_result.ts";
+import { type CsvSeparator, readCsv } from "../../data/measurement/csv.ts";
 import { JsonObjectScanner } from "../../data/measurement/json_stream.ts";
 import { UserError } from "../../base/errors.ts";
 import { parseTimeUs } from "../../data/measurement/time_text.ts";
@@ -228,12 +229,9 @@ function parseOutput(text: string, options: PasteOptions): Pasted {
 
 function parseCsv(text: string, { source }: PasteOptions): Pasted {
   const pasted: Pasted = { format: "CSV", pings: [], faults: [] };
-  const rows = text.split("\n").map((line) =>
-    line.split(/[,;\t]/).map((field) => field.trim().replace(/^"(.*)"$/, "$1"))
-  );
-  const isRow = (fields: readonly string[]) => fields.length > 1 || fields[0] !== "";
-  const header = Math.max(0, rows.findIndex(isRow));
-  const names = rows[header].map((name) => name.toLowerCase());
+  const [separator] = /[,;\t]/.exec(text) ?? [","];
+  const [header, ...records] = readCsv(text, separator as CsvSeparator);
+  const names = header && header.fault === undefined ? header.fields.map((name) => name.toLowerCase()) : [];
   const missing = [NAMES.src, NAMES.dst, NAMES.rtt].filter((known) =>
     !known.some((name) => names.includes(name))
   );
@@ -242,14 +240,17 @@ function parseCsv(text: string, { source }: PasteOptions): Pasted {
     const message = `no output of ping, no JSON, and as the header of CSV it has no column ${
       missing.map(([name]) => name).join(", ")
     }; expected src_addr, dst_addr, rtt and perhaps timestamp`;
-    pasted.faults.push({ line: header + 1, message });
+    pasted.faults.push({ line: header?.line ?? 1, message });
     return pasted;
   }
-  rows.forEach((fields, i) => {
-    if (i <= header || !isRow(fields)) return;
-    const record = Object.fromEntries(names.map((name, column) => [name, fields[column]]));
-    take(pasted, i + 1, () => pingOfRecord(record, isFromOne ? source : ""));
-  });
+  for (const record of records) {
+    take(pasted, record.line, () => {
+      if (record.fault !== undefined) throw new UserError(record.fault);
+      const { fields } = record;
+      const values = Object.fromEntries(names.map((name, column) => [name, fields[column]]));
+      return pingOfRecord(values, isFromOne ? source : "");
+    });
+  }
   return pasted;
 }
 

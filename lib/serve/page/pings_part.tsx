@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
 import type { PingApi } from "../api/ping_api.ts";
 import type { LineError, RttApiAnswer, ScoreApiAnswer } from "../api/schemas.ts";
-import { AnswerState } from "./answer_state.tsx";
+import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { AddressFields } from "./ask_part.tsx";
 import { summaryOf } from "./distribution_chart.tsx";
 import { type Faults, faultsOf, faultsOfError, LinesField, Question } from "./fields.tsx";
@@ -13,7 +13,6 @@ import { formatTime, questionTimeS } from "./question_time.ts";
 import { RttResult, wholeQuestion } from "./rtt_result.tsx";
 import { curlPost } from "./saved_files.tsx";
 import { judgePings, ScoredPings } from "./scored_pings.tsx";
-import { useAnswer } from "./use_answer.ts";
 import type { Fields } from "./url_state.ts";
 
 /** As many as the model scores at once; more than any sequence holds. */

@@ -9,8 +9,8 @@
 import { KernelError } from "../../base/errors.ts";
 import type { GpuInfo } from "../device.ts";
 import type { KernelName } from "../kernels.ts";
-import type { Launch, Program } from "../program.ts";
-import { type Tensor, tensorLength, tensorSizeBytes } from "../tensor.ts";
+import type { Program } from "../program.ts";
+import type { Tensor } from "../tensor.ts";
 import { elementwiseGrid } from "./elementwise.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
@@ -78,22 +78,6 @@ export function gemmVariant(
   return !info.isSoftware && shape.m * shape.n >= ENOUGH_TILES * 128 * 128 ? TILED_128 : TILED_64;
 }
 
-/**
- * The variants that give the same bits as {@link gemmVariant}'s choice, that one first: their sums have the same order. The
- * autotuner may choose any of them.
- *
- * @param info The adapter.
- * @param shape The rows and columns of C.
- */
-export function gemmCandidates(
-  info: Pick<GpuInfo, "subgroupSize" | "isSoftware">,
-  shape: { m: number; n: number },
-): GemmVariant[] {
-  const first = gemmVariant(info, shape);
-  const others = gemmVariants(info).filter((variant) => variant !== first && variant.kernel === first.kernel);
-  return [first, ...others];
-}
-
 /** The parameters of {@link splitsOf}. */
 export interface SplitRule {
   /** The number of workgroups that fill a GPU. */
@@ -139,8 +123,7 @@ export function splitsOf(
  * @param args `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all row-major. C (m, n)
  *   shares no buffer with A, B and the tensors of the epilogue. `n` is a multiple of 4, so is `k` for NN and NT, and `m`
  *   for TN. `batch`: the number of products of one shape (1), with stacked matrices. `label`: the name in profiles.
- *   `variant`: by default one of {@link gemmCandidates}, which the autotuner may choose. `splits`: by default
- *   {@link gemmSplits}, or 1 with a given variant; more than 1 is possible for gemm_tiled, one product and "store" or
+ *   `variant`: by default {@link gemmVariant}. `splits`: by default {@link gemmSplits}, or 1 with a given variant; more than 1 is possible for gemm_tiled, one product and "store" or
  *   "accumulate", if each split has a step of k. `symmetric`: C is known to be symmetric (no), which saves almost half of
  *   the work.
  * @throws {KernelError} If a size is not such a multiple, a tensor is too small or the splits are not possible.
@@ -165,10 +148,7 @@ export function addGemm(
 ): void {
   const { kind, m, n, k, batch = 1, a, b, c, epilogue = "store", symmetric = false } = args;
   const { info } = program.registry.gpu;
-  // The tile decides on which side of the diagonal a sum is computed, and so its last bits.
-  const tunable = symmetric ? [gemmVariant(info, args)] : gemmCandidates(info, args);
-  const candidates = args.variant ? [args.variant] : tunable;
-  const { kernel } = candidates[0];
+  const { kernel, tile, overrides } = args.variant ?? gemmVariant(info, args);
   requireMultiple(kernel, kind === "TN" ? { m, n } : { n, k }, 4);
   if (symmetric && m !== n) throw new KernelError(kernel, `a product of ${m} x ${n} cannot be symmetric`);
   requireLength(kernel, batch * m * k, { a });
@@ -190,14 +170,15 @@ export function addGemm(
   }
   const product = splits > 1 ? program.scratch(splits * m * n) : c;
   const label = args.label ?? `gemm ${kind}`;
-  const launches = launchesOf(candidates, { kind, m, n, depth: batch * splits, activation });
-  const [{ overrides, grid }] = launches;
-  const elementBytes = [a, b, c].map((tensor) => tensorSizeBytes(tensor) / tensorLength(tensor));
-  const key = `${kind} ${m} x ${n} x ${k}, batch ${batch}, splits ${splits}, of ${elementBytes} bytes`;
   program.add({
     kernel,
     label,
-    overrides,
+    overrides: {
+      ...overrides,
+      TRANSPOSE_A: Number(kind === "TN"),
+      TRANSPOSE_B: Number(kind === "NT"),
+      ACTIVATION: activation,
+    },
     // Unused bindings get some other tensor. It is declared with the dtype of c, so that few variants are
     // compiled.
     bindings: {
@@ -218,9 +199,8 @@ export function addGemm(
       symmetric: Number(symmetric),
       ...(kernel === "gemm_tiled" ? { splits, split_k: splitK } : {}),
     },
-    grid,
+    grid: [Math.ceil(n / tile), Math.ceil(m / tile), batch * splits],
     flops: batch * (symmetric ? m + 1 : 2 * m) * n * k,
-    ...(launches.length > 1 ? { tuning: { key, launches } } : {}),
   });
   if (splits === 1) return;
   program.add({
@@ -230,24 +210,6 @@ export function addGemm(
     params: { length: m * n, splits, accumulate: Number(epilogue === "accumulate") },
     grid: elementwiseGrid(m * n),
   });
-}
-
-/** The launch of each variant. @param shape `depth`: the number of products times their splits. */
-function launchesOf(
-  variants: readonly GemmVariant[],
-  shape: { kind: GemmKind; m: number; n: number; depth: number; activation: number },
-): Launch[] {
-  const { kind, m, n, depth, activation } = shape;
-  return variants.map(({ overrides, tile }) => ({
-    name: `tile ${tile}`,
-    overrides: {
-      ...overrides,
-      TRANSPOSE_A: Number(kind === "TN"),
-      TRANSPOSE_B: Number(kind === "NT"),
-      ACTIVATION: activation,
-    },
-    grid: [Math.ceil(n / tile), Math.ceil(m / tile), depth],
-  }));
 }
 
 /**

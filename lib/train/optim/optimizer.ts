@@ -8,7 +8,6 @@
  * @module
  */
 import { ensure, named, UserError } from "../../base/errors.ts";
-import type { Autotuner } from "../../tensor/tuning/autotune.ts";
 import type { Gpu } from "../../tensor/device.ts";
 import { addClipFactor, CLIP } from "../../tensor/ops/clip.ts";
 import { addSumOfSquares } from "../../tensor/ops/reduce.ts";
@@ -91,15 +90,6 @@ export class Optimizer {
   ): Optimizer {
     ensure(model.extent.training, "a model without training has no optimizer");
     return new Optimizer(registry, model, config, options.totalSteps);
-  }
-
-  /**
-   * Lets the autotuner choose the kernels of the step, before the first one.
-   *
-   * @internal
-   */
-  async tune(tuner: Autotuner): Promise<void> {
-    await tuner.tune(this.#program);
   }
 
   /** The factor of the schedule on every learning rate in a step, without the model's width. */

@@ -1,15 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import { fromFileUrl, join } from "@std/path";
+import { join } from "@std/path";
 import { compileArguments } from "../../../lib/cli/compile/compiled.ts";
 import { LAUNCH_VARIABLES } from "../../../lib/train/mpi/launch.ts";
-import { codeFiles, flagsOfStages, type Program, threadModules } from "../../../lib/cli/compile/program.ts";
-import { STAGE_MODULES, STAGES } from "../../../tasks/stages.ts";
-
-const PROGRAM: Program = {
-  root: fromFileUrl(new URL("../../../", import.meta.url)),
-  main: "tasks/main.ts",
-  stages: STAGE_MODULES,
-};
+import { codeFiles, threadModules } from "../../../lib/cli/compile/program.ts";
+import { PROGRAM } from "../../../tasks/compile.ts";
+import { STAGES } from "../../../tasks/stages.ts";
 
 Deno.test("threadModules() finds every module that serves a thread", () => {
   const serving = codeFiles(PROGRAM).filter((name) =>
@@ -19,8 +14,8 @@ Deno.test("threadModules() finds every module that serves a thread", () => {
   assert(serving.length > 2);
 });
 
-Deno.test("flagsOfStages() has what deno.json gives to every stage", () => {
-  const flags = flagsOfStages(PROGRAM);
+Deno.test("the one file starts every stage with the flags that it has in deno.json", () => {
+  const { flags } = PROGRAM;
   assertEquals([...flags.keys()].sort(), Object.keys(STAGES).sort());
   assertEquals(flags.get("import"), ["--no-prompt", "--allow-read", "--allow-write"]);
 });

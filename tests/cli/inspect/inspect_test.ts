@@ -9,9 +9,9 @@ import { synthesize } from "../../../lib/data/synth/synthesize.ts";
 import { parameterShapes } from "../../../lib/model/model_config.ts";
 import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../../lib/data/probe_rows/probe_row.ts";
-import { AdaptedCheckpoint } from "../../../lib/query/files/adapted_checkpoint.ts";
+import { AdaptedModel } from "../../../lib/query/adapt/adapted_model.ts";
 import { AddressCounts } from "../../../lib/data/addresses/known_addresses.ts";
-import { UPDATE_FILE } from "../../../lib/train/adapted_checkpoint.ts";
+import { baseOf, writeAdapted } from "../../../lib/train/adapted_checkpoint.ts";
 import {
   checkpointDirectory,
   loadCheckpoint,
@@ -347,20 +347,22 @@ Deno.test("inspect() says of runs and adapted checkpoints what they learned from
     assertStringIncludes(run.text, data);
     assertEquals((run.json.data as Record<string, unknown>).measurements, 16);
 
-    const model = new AdaptedCheckpoint(loadCheckpoint(at("run")));
+    const checkpoint = loadCheckpoint(at("run"));
+    const model = new AdaptedModel(checkpoint.config.model, checkpoint.weights, checkpoint);
+    const { base } = baseOf(checkpoint);
     const [measurement] = newMeasurements();
     const counts = new AddressCounts();
     counts.add(counts.id(measurement.source), counts.id(measurement.destination), measurement.timeS);
     model.adaptation = { summary: counts.summary({ origin: "", isSynthetic: null }), known: counts.table() };
     Deno.mkdirSync(at("adapted"));
-    model.write(join(at("adapted"), UPDATE_FILE));
+    writeAdapted(at("adapted"), model, baseOf(checkpoint));
     const { text, json } = await look(at("adapted"));
     const adapted = "1 measurement of 1 source to 1 destination";
     assertStringIncludes(text, adapted);
-    assertStringIncludes(text, model.base.base);
+    assertStringIncludes(text, base);
     assertEquals([json.kind, json.base, (json.adaptation as Record<string, unknown>).measurements], [
       "adapted checkpoint",
-      model.base.base,
+      base,
       1,
     ]);
 

@@ -7,12 +7,12 @@ import {
   validationBatches,
 } from "../../../lib/data/loader/batches.ts";
 import { shareOf } from "../../../lib/model/batch_rows.ts";
-import { MemoryRowSource } from "../../../lib/data/loader/row_source.ts";
 import { DEFAULT_SAMPLING } from "../../../lib/data/tokens/sampling_config.ts";
 import { ConfigError, UserError } from "../../../lib/base/errors.ts";
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { type DecodedMeasurement, decodeTokens } from "../../../lib/data/tokens/vocab_v2.ts";
 import { syntheticRow, syntheticRows } from "./synthetic_rows.ts";
+import { MemoryRowSource } from "./memory_rows.ts";
 
 const SOURCE = new MemoryRowSource(syntheticRows(1, 60, 25));
 const OPTIONS: LoaderOptions = { seed: 5, sequenceLength: 256, batchSize: 3, blockRows: 20 };

@@ -6,7 +6,7 @@ import {
   type LoaderOptions,
   validationBatches,
 } from "../../../lib/data/loader/batches.ts";
-import { MemoryRowSource, openProbeRows } from "../../../lib/data/loader/row_source.ts";
+import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
 import { DEFAULT_SAMPLING } from "../../../lib/data/tokens/sampling_config.ts";
 import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import { encodeProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
@@ -18,6 +18,7 @@ import {
 } from "../../../lib/data/tokens/vocab_v1.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { syntheticRows } from "./synthetic_rows.ts";
+import { MemoryRowSource } from "./memory_rows.ts";
 
 const ROWS = syntheticRows(1, 60, 25);
 const SOURCE = new MemoryRowSource(ROWS);

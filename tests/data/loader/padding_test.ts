@@ -1,11 +1,12 @@
 /** Padding over whole epochs, on row sizes made to be hard to pack and on real ones. @module */
 import { assert, assertEquals } from "@std/assert";
 import { BatchLoader } from "../../../lib/data/loader/batches.ts";
-import { MemoryRowSource, openProbeRows, type ProbeRowSource } from "../../../lib/data/loader/row_source.ts";
+import { openProbeRows, type ProbeRowSource } from "../../../lib/data/loader/row_source.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { runStageProcess } from "../../cli/process.ts";
 import { realData, withFolder } from "../measurement_files/batches.ts";
 import { syntheticRow } from "./synthetic_rows.ts";
+import { MemoryRowSource } from "./memory_rows.ts";
 
 /** Share of the tokens of an epoch that are padding, at T = 1024. */
 async function paddingOf(source: ProbeRowSource, epoch = 0): Promise<number> {

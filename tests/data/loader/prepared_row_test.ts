@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { preparedRowBytes, PreparedRowCache, prepareRow } from "../../../lib/data/loader/prepared_row.ts";
-import { MemoryRowSource } from "../../../lib/data/loader/row_source.ts";
 import { FormatError } from "../../../lib/base/errors.ts";
 import { measurementLength } from "../../../lib/data/tokens/vocab_v2.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { syntheticRow } from "./synthetic_rows.ts";
+import { MemoryRowSource } from "./memory_rows.ts";
 
 const WHERE = { path: "rows.arrayrecord", index: 17 };
 

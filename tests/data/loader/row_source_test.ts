@@ -4,10 +4,11 @@ import { FormatError, UserError } from "../../../lib/base/errors.ts";
 import { writeJsonAtomic } from "../../../lib/io/files/atomic.ts";
 import { newManifest } from "../../../lib/io/files/manifest.ts";
 import { BatchLoader } from "../../../lib/data/loader/batches.ts";
-import { MemoryRowSource, openProbeRows } from "../../../lib/data/loader/row_source.ts";
+import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
 import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { syntheticRows } from "./synthetic_rows.ts";
+import { MemoryRowSource } from "./memory_rows.ts";
 
 const ROWS = syntheticRows(1, 12, 20);
 

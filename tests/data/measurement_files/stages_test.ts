@@ -70,7 +70,7 @@ Deno.test("import fails with one line for every bad input", () =>
       [["--input", `${folder}/page.json`], 1, "it is not JSON"],
       [["--input", `${folder}/cut.json`, "--rtt", "fastest"], 2, "expected mean | min | median | each"],
       [["--inptu", "x"], 2, "did you mean input?"],
-      [[], 2, "--input P is missing"],
+      [[], 2, "--input PATH is missing"],
     ];
     for (const [args, code, message] of cases) {
       const result = await runStageProcess(["import", "--output", `${folder}/out.parquet`, ...args]);

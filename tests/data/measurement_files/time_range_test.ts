@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { SchemaElement } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
-import { readTimeRangeUs } from "../../../lib/data/measurement_files/time_range.ts";
+import { readTimeRangeUs } from "../../../lib/data/probe_rows/sharded_stage.ts";
 import { makeBatch, withFolder, writeParquet } from "./batches.ts";
 
 /** Not a whole number of milliseconds. */

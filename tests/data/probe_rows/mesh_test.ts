@@ -3,8 +3,12 @@ import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/asse
 import { openEvalRows } from "../../../lib/eval/eval_rows.ts";
 import { buildProbeRows } from "../../../lib/data/probe_rows/probe_rows.ts";
 import { shardMeasurements } from "../../../lib/data/probe_rows/shard.ts";
-import { listSplitInputs } from "../../../lib/data/probe_rows/split_folders.ts";
-import { SPLIT_MODES, SPLIT_NAMES, type SplitMode } from "../../../lib/data/probe_rows/splits.ts";
+import {
+  listSplitInputs,
+  SPLIT_MODES,
+  SPLIT_NAMES,
+  type SplitMode,
+} from "../../../lib/data/probe_rows/splits.ts";
 import { runStageProcess } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { joinBatches, makeBatch, readAll, realData, writeParquet } from "../measurement_files/batches.ts";

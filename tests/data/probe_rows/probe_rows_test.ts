@@ -1,12 +1,11 @@
+import fc from "fast-check";
 import { assert, assertEquals, assertLessOrEqual, assertRejects } from "@std/assert";
 import { join } from "@std/path";
-import fc from "fast-check";
 import { FormatError, UsageError, UserError } from "../../../lib/base/errors.ts";
 import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
 import { buildProbeRows } from "../../../lib/data/probe_rows/probe_rows.ts";
 import { shardMeasurements } from "../../../lib/data/probe_rows/shard.ts";
-import { listSplitInputs } from "../../../lib/data/probe_rows/split_folders.ts";
-import { SPLIT_MODES, SPLIT_NAMES } from "../../../lib/data/probe_rows/splits.ts";
+import { listSplitInputs, SPLIT_MODES, SPLIT_NAMES } from "../../../lib/data/probe_rows/splits.ts";
 import { ArrayRecordReader } from "../../../lib/io/array_record/reader.ts";
 import { decodeProbeRow, type ProbeRow, probeRowSrcId } from "../../../lib/data/probe_rows/probe_row.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";

@@ -11,13 +11,17 @@ import type { ArrayTask } from "../../../lib/io/files/array_task.ts";
 import { checkOutputs } from "../../../lib/io/files/checked_outputs.ts";
 import { manifestName } from "../../../lib/io/files/task_manifests.ts";
 import { readManifest } from "../../../lib/io/files/manifest.ts";
-import { detectTargets } from "../../../lib/cli/inspect/detect.ts";
+import { detectTargets } from "../../../lib/cli/inspect/inspect.ts";
 import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
 import { buildProbeRows, type ProbeRowsOptions } from "../../../lib/data/probe_rows/probe_rows.ts";
 import { shardMeasurements, type ShardOptions } from "../../../lib/data/probe_rows/shard.ts";
 import { neededParts } from "../../../lib/data/probe_rows/needed_parts.ts";
-import { listSplitInputs } from "../../../lib/data/probe_rows/split_folders.ts";
-import { SPLIT_MODES, SPLIT_NAMES, type SplitMode } from "../../../lib/data/probe_rows/splits.ts";
+import {
+  listSplitInputs,
+  SPLIT_MODES,
+  SPLIT_NAMES,
+  type SplitMode,
+} from "../../../lib/data/probe_rows/splits.ts";
 import { pretokenize } from "../../../lib/data/loader/pretokenize/pretokenize.ts";
 import { dataFingerprint } from "../../../lib/train/run_data.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";

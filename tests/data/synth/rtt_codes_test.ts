@@ -1,8 +1,9 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { LATENCY_CONSTANTS, LatencyModel } from "../../../lib/data/synth/latency_model.ts";
-import { codeProbabilities, codeProbability } from "../../../lib/data/synth/rtt_codes.ts";
+import { codeProbability } from "../../../lib/data/synth/truth.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../../lib/data/tokens/rtt_code.ts";
+import { codeProbabilities } from "./code_probabilities.ts";
 
 /** No jitter to speak of, the usual, much of it, and an RTT that crosses the codes of 1 µs. */
 const LAWS = [

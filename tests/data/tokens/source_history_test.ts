@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { pairNameOf, SourceHistory } from "../../../lib/data/tokens/source_history.ts";
 import { contextOf, drawCases } from "../../../lib/eval/cases.ts";
-import { MemoryRowSource } from "../../../lib/data/loader/row_source.ts";
 import { RejectLog } from "../../../lib/data/measurement_files/rejects.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { encodeQuery } from "../../../lib/query/query_tokens.ts";
@@ -10,6 +9,7 @@ import { MEASUREMENT_START, type TokenMeasurement } from "../../../lib/data/toke
 import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { sampleRows, writeRows } from "../../query/score/sample_rows.ts";
+import { MemoryRowSource } from "../loader/memory_rows.ts";
 
 const MAX_CONTEXT = 6;
 

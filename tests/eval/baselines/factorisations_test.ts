@@ -1,8 +1,11 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import type { Baseline } from "../../../lib/eval/baselines/baseline.ts";
-import { BiasedFactorisationBaseline } from "../../../lib/eval/baselines/biased_factorisation.ts";
-import { DmfsgdBaseline } from "../../../lib/eval/baselines/dmfsgd.ts";
-import { Descent, dot } from "../../../lib/eval/baselines/factors.ts";
+import {
+  BiasedFactorisationBaseline,
+  Descent,
+  DmfsgdBaseline,
+  dot,
+} from "../../../lib/eval/baselines/factorisations.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { type MatrixSplit, medianRelativeError, series, splitMatrix } from "./series.ts";
 

@@ -1,8 +1,7 @@
-import { assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { assertEquals } from "@std/assert";
 import { type BaselineMeasurement, FallBackBaseline } from "../../../lib/eval/baselines/baseline.ts";
-import { MedianBaseline, RecentBaseline } from "../../../lib/eval/baselines/histories.ts";
-import { RttHistogram } from "../../../lib/eval/baselines/rtt_histogram.ts";
+import { MedianBaseline, RecentBaseline, RttHistogram } from "../../../lib/eval/baselines/histories.ts";
 import { quantileOfSample } from "../../../lib/eval/metrics/sample_statistics.ts";
 import { decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { predictInOrder, series } from "./series.ts";

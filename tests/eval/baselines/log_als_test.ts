@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { dot } from "../../../lib/eval/baselines/factors.ts";
+import { dot } from "../../../lib/eval/baselines/factorisations.ts";
 import { LogAlsBaseline } from "../../../lib/eval/baselines/log_als.ts";
 import { MirroredBaseline } from "../../../lib/eval/baselines/baseline.ts";
 import { RidgeSum } from "../../../lib/model/coordinates/ridge.ts";

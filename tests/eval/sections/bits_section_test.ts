@@ -3,12 +3,12 @@ import type { ContextBits } from "../../../lib/eval/sections/bit_totals.ts";
 import { evaluateBits } from "../../../lib/eval/sections/bits_section.ts";
 import { sampleContext } from "../../../lib/data/tokens/contexts.ts";
 import { prepareRow } from "../../../lib/data/loader/prepared_row.ts";
-import { MemoryRowSource } from "../../../lib/data/loader/row_source.ts";
 import { DEFAULT_SAMPLING } from "../../../lib/data/tokens/sampling_config.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { MEASUREMENT_START, TokenWriter } from "../../../lib/data/tokens/vocab_v2.ts";
 import { syntheticRow, syntheticRows } from "../../data/loader/synthetic_rows.ts";
 import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "../../query/tiny_model.ts";
+import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
 
 const ROWS = new MemoryRowSource(syntheticRows(5, 12, 60, { failed: 0.2 }));
 const FIELDS = ["source", "destination", "result", "time"] as const;

@@ -7,12 +7,12 @@ import {
   scoreMethods,
 } from "../../../lib/eval/sections/destination_section.ts";
 import { KnownDestinations, learnDestinations } from "../../../lib/eval/sections/known_destinations.ts";
-import { MemoryRowSource } from "../../../lib/data/loader/row_source.ts";
 import { formatAddress, parseAddress } from "../../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { syntheticRows } from "../../data/loader/synthetic_rows.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
+import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
 
 function bytesOf(text: string): Uint8Array {
   const bytes = parseAddress(text);

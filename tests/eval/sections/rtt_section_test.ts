@@ -10,10 +10,10 @@ import { crpsMs } from "../../../lib/eval/metrics/crps.ts";
 import type { EvalRows } from "../../../lib/eval/eval_rows.ts";
 import { MeasurementTable } from "../../../lib/eval/baselines/measurement_table.ts";
 import { compareForecasts, evaluateRtt } from "../../../lib/eval/sections/rtt_section.ts";
-import { MemoryRowSource } from "../../../lib/data/loader/row_source.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { syntheticRows } from "../../data/loader/synthetic_rows.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
+import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
 
 const CONTEXTS = [0, 1, 4];
 

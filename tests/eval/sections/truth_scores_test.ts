@@ -7,10 +7,10 @@ import {
   TRUTH_QUANTILES,
 } from "../../../lib/eval/sections/truth_section.ts";
 import { LatencyModel } from "../../../lib/data/synth/latency_model.ts";
-import { codeProbabilities } from "../../../lib/data/synth/rtt_codes.ts";
 import { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { codeProbabilities } from "../../data/synth/code_probabilities.ts";
 
 const MODEL = new LatencyModel(0.1, 62, 0.4);
 

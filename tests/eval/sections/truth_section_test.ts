@@ -3,7 +3,6 @@ import { contextOf, drawCases, type EvalCase } from "../../../lib/eval/cases.ts"
 import { evaluateTruth } from "../../../lib/eval/sections/truth_section.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
-import { MemoryRowSource } from "../../../lib/data/loader/row_source.ts";
 import { makeCampaign } from "../../../lib/data/synth/campaign.ts";
 import { RowGenerator } from "../../../lib/data/synth/row_groups.ts";
 import { SyntheticTruth } from "../../../lib/data/synth/truth.ts";
@@ -11,6 +10,7 @@ import { makeWorld } from "../../../lib/data/synth/world.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { encodeRttCode, rttCodeBounds } from "../../../lib/data/tokens/rtt_code.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
+import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
 
 const NUM_ROWS = 400;
 const WORLD = makeWorld({

@@ -6,14 +6,14 @@
  * @module
  */
 import { BatchLoader } from "../../../lib/data/loader/batches.ts";
-import { MemoryRowSource } from "../../../lib/data/loader/row_source.ts";
 import { type ModelBatch, rowsOfBatch } from "../../../lib/model/batch_rows.ts";
 import { numAddressEmbeddings } from "../../../lib/model/model_config.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
-import { FLOAT64_RTT, blockOrder, WholeMeasurementWriter } from "../../../lib/data/tokens/vocab_v1.ts";
+import { blockOrder, FLOAT64_RTT, WholeMeasurementWriter } from "../../../lib/data/tokens/vocab_v1.ts";
 import { syntheticRows } from "../../data/loader/synthetic_rows.ts";
 import { batchOf, knownRows } from "../../model/known_rows.ts";
 import { tinyConfig } from "../../model/tiny_model.ts";
+import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
 
 const NUM_BATCHES = 4;
 const BATCH_SIZE = 2;

@@ -4,13 +4,17 @@ import { FormatError } from "../../../lib/base/errors.ts";
 import { encodeFooter, encodePostscript } from "../../../lib/io/array_record/footer.ts";
 import { ArrayRecordReader } from "../../../lib/io/array_record/reader.ts";
 import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
-import { chunkEnd, layOutChunk, remainingInBlock } from "../../../lib/io/array_record/riegeli_blocks.ts";
+import {
+  chunkEnd,
+  layOutChunk,
+  loadRiegeliHash,
+  remainingInBlock,
+} from "../../../lib/io/array_record/riegeli_blocks.ts";
 import {
   CHUNK_TYPES,
   encodeChunkHeader,
   encodeSimpleChunk,
 } from "../../../lib/io/array_record/riegeli_chunks.ts";
-import { loadRiegeliHash } from "../../../lib/io/array_record/riegeli_hash.ts";
 
 const SIZES = [10, 0, 70_000, 300, 1];
 const records = SIZES.map((size, i) => Uint8Array.from({ length: size }, (_, k) => (k * k >> 3) + i));

@@ -1,4 +1,3 @@
-/** ArrayRecord files above 4 GiB, as sparse files: holes of zeros that take no room on the disk. */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { FormatError } from "../../../lib/base/errors.ts";
 import { type ChunkEntry, encodeFooter, encodePostscript } from "../../../lib/io/array_record/footer.ts";
@@ -8,6 +7,7 @@ import {
   chunkEnd,
   isPossibleChunkBoundary,
   layOutChunk,
+  loadRiegeliHash,
   remainingInBlock,
 } from "../../../lib/io/array_record/riegeli_blocks.ts";
 import {
@@ -15,8 +15,9 @@ import {
   encodeChunkHeader,
   encodeSimpleChunk,
 } from "../../../lib/io/array_record/riegeli_chunks.ts";
-import { loadRiegeliHash } from "../../../lib/io/array_record/riegeli_hash.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
+
+/** ArrayRecord files above 4 GiB, as sparse files: holes of zeros that take no room on the disk. */
 
 const GIB = 2 ** 30;
 const SIGNATURE_BYTES = 64;

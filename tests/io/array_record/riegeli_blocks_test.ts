@@ -1,5 +1,5 @@
-import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
+import { assertEquals, assertThrows } from "@std/assert";
 import {
   addWithOverhead,
   BLOCK_HEADER_SIZE_BYTES,
@@ -9,6 +9,7 @@ import {
   isBlockBoundary,
   isPossibleChunkBoundary,
   layOutChunk,
+  loadRiegeliHash,
   overheadBlocks,
   readU64,
   remainingInBlock,
@@ -16,7 +17,6 @@ import {
   stripBlockHeaders,
   writeU64,
 } from "../../../lib/io/array_record/riegeli_blocks.ts";
-import { loadRiegeliHash } from "../../../lib/io/array_record/riegeli_hash.ts";
 
 const hash = await loadRiegeliHash();
 const fail = (message: string, offsetBytes: number): never => {

@@ -1,5 +1,5 @@
-import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
+import { assertEquals, assertThrows } from "@std/assert";
 import {
   CHUNK_TYPES,
   ChunkError,
@@ -9,7 +9,7 @@ import {
   encodeChunkHeader,
   encodeSimpleChunk,
 } from "../../../lib/io/array_record/riegeli_chunks.ts";
-import { loadRiegeliHash } from "../../../lib/io/array_record/riegeli_hash.ts";
+import { loadRiegeliHash } from "../../../lib/io/array_record/riegeli_blocks.ts";
 
 const hash = await loadRiegeliHash();
 const COMPRESSIONS: Compression[] = ["none", "zstd", "brotli"];

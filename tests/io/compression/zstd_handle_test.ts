@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { zstdCompressSync } from "node:zlib";
-import { ZstdDecoder } from "../../../lib/io/compression/zstd_handle.ts";
+import { ZstdDecoder } from "../../../lib/io/compression/zstd_decoder.ts";
 
 const compress = (text: string) => new Uint8Array(zstdCompressSync(new TextEncoder().encode(text)));
 

@@ -2,8 +2,7 @@ import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows }
 import { join } from "@std/path";
 import { FormatError } from "../../../lib/base/errors.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
-import { readCalibration } from "../../../lib/query/files/calibration_file.ts";
-import { loadModel } from "../../../lib/query/files/load_model.ts";
+import { loadModel, readCalibration } from "../../../lib/query/files/load_model.ts";
 import { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";

@@ -175,6 +175,16 @@ yesterday;${HOST};1;192.0.2.1
   assertEquals(named.pings[0], { src_addr: SOURCE, dst_addr: HOST, timestamp: null, rtt: 7, line: 2 });
 });
 
+Deno.test("parsePaste() reads quoted fields with separators and line ends as import does", () => {
+  const text =
+    `note,src,dst,rtt\n"a, ""b""\nc",192.0.2.1,${HOST},7\n"open,192.0.2.1,${HOST},8\nd,192.0.2.1,${HOST},9`;
+  const { pings, faults } = parsePaste(text, OPTIONS);
+  assertEquals(pings.map(({ rtt, line }) => [rtt, line]), [[7, 2], [9, 5]]);
+  assertEquals(faults, [{ line: 4, message: "a quote that does not close" }]);
+  const tabs = parsePaste(`src\tdst\trtt\n"192.0.2.1"\t"${HOST}"\t"7 ms"\r\n`, OPTIONS);
+  assertEquals(tabs.pings.map(({ rtt }) => rtt), [7]);
+});
+
 Deno.test("parsePaste() says of other text what is wanted", () => {
   const { pings, faults } = parsePaste("hello\nworld", OPTIONS);
   assertEquals([pings.length, faults.length], [0, 1]);

@@ -34,8 +34,7 @@ import { join } from "@std/path";
 import { type CheckedOutputs, checkOutputs } from "../../../io/files/checked_outputs.ts";
 import { OutputRun } from "../../probe_rows/output_run.ts";
 import { PeakMemory } from "../../../io/threads/peak_memory.ts";
-import { listSplitInputs, type SplitInputs } from "../../probe_rows/split_folders.ts";
-import { SPLIT_NAMES } from "../../probe_rows/splits.ts";
+import { listSplitInputs, SPLIT_NAMES, type SplitInputs } from "../../probe_rows/splits.ts";
 import { EventLoopPacer, type StageHooks } from "../../../io/threads/stage_hooks.ts";
 
 // Sequences of vocabulary v2: the contexts of one epoch, as the loader draws them, one a sequence.

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type CsvRecord, CsvScanner, MAX_RECORD_CHARACTERS } from "../../../lib/data/import/csv_import.ts";
+import { type CsvRecord, CsvScanner, MAX_RECORD_CHARACTERS } from "../../../lib/data/measurement/csv.ts";
 
 /** The records of a text that comes in pieces: fields, or what is wrong. */
 function scan(text: string, pieceBytes = Infinity): (string[] | string)[] {
@@ -68,7 +68,10 @@ Deno.test("CsvScanner steps over a line that is too long without keeping it", ()
     }
   }
   assertEquals(numFaults, 1);
-  assertEquals([...scanner.push(new TextEncoder().encode("\n1,2\n"))], [{ fields: ["1", "2"] }]);
+  assertEquals([...scanner.push(new TextEncoder().encode("\n1,2\n"))], [{
+    line: 2,
+    fields: ["1", "2"],
+  }]);
   const longest = "x".repeat(MAX_RECORD_CHARACTERS - 3);
   assertEquals(scan(`${longest},1\n2,3\n`), [[longest, "1"], ["2", "3"]]);
   assertEquals(scan(`x${longest},1\n2,3\n`), [`no end within ${MAX_RECORD_CHARACTERS} characters`, [

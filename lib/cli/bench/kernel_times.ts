@@ -8,10 +8,10 @@
  * @module
  */
 import process from "node:process";
-import type { Gpu } from "../device.ts";
-import { Program } from "../program.ts";
-import type { KernelRegistry } from "../registry.ts";
-import { type DType, type Tensor, tensorLength } from "../tensor.ts";
+import type { Gpu } from "../../tensor/device.ts";
+import { Program } from "../../tensor/program.ts";
+import type { KernelRegistry } from "../../tensor/registry.ts";
+import { type DType, type Tensor, tensorLength } from "../../tensor/tensor.ts";
 
 /** A case to time. */
 export interface BenchCase {
@@ -142,7 +142,7 @@ export async function measureCase(
  * @param add Appends one repetition.
  * @returns `once`: one repetition; `program`: as many as take `seconds`, at most `maxRepetitions`.
  */
-export async function repeatedProgram(
+async function repeatedProgram(
   registry: KernelRegistry,
   add: (program: Program) => void,
   { label, seconds, maxRepetitions }: { label: string; seconds: number; maxRepetitions: number },

@@ -3,26 +3,18 @@
  *
  * @module
  */
-import type { BenchCase, BenchMemory } from "./bench.ts";
-import type { GpuInfo } from "../device.ts";
-import { addAttention, addAttentionBackward, type AttentionShape } from "../ops/attention.ts";
-import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "../ops/adamw.ts";
-import { addCrossEntropy } from "../ops/cross_entropy.ts";
-import { addEmbedding, addEmbeddingBackward, numTokenRows, tokenRows } from "../ops/embedding.ts";
-import {
-  addGemm,
-  gemmCandidates,
-  type GemmEpilogue,
-  type GemmKind,
-  gemmSplits,
-  type GemmVariant,
-} from "../ops/gemm.ts";
-import { addQkNormRope, addQkNormRopeBackward } from "../ops/qk_norm_rope.ts";
-import { addSumOfSquares } from "../ops/reduce.ts";
-import { addRmsNorm, addRmsNormBackward } from "../ops/rms_norm.ts";
-import { addShiftKeys, addShiftKeysBackward } from "../ops/shift_keys.ts";
-import type { Program } from "../program.ts";
-import type { DType, Tensor } from "../tensor.ts";
+import type { BenchCase, BenchMemory } from "./kernel_times.ts";
+import { addAttention, addAttentionBackward, type AttentionShape } from "../../tensor/ops/attention.ts";
+import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "../../tensor/ops/adamw.ts";
+import { addCrossEntropy } from "../../tensor/ops/cross_entropy.ts";
+import { addEmbedding, addEmbeddingBackward, numTokenRows, tokenRows } from "../../tensor/ops/embedding.ts";
+import { addGemm, type GemmEpilogue, type GemmKind, type GemmVariant } from "../../tensor/ops/gemm.ts";
+import { addQkNormRope, addQkNormRopeBackward } from "../../tensor/ops/qk_norm_rope.ts";
+import { addSumOfSquares } from "../../tensor/ops/reduce.ts";
+import { addRmsNorm, addRmsNormBackward } from "../../tensor/ops/rms_norm.ts";
+import { addShiftKeys, addShiftKeysBackward } from "../../tensor/ops/shift_keys.ts";
+import type { Program } from "../../tensor/program.ts";
+import type { DType, Tensor } from "../../tensor/tensor.ts";
 
 /** Rows of a micro-batch of the demo preset: 8 sequences of 256 tokens. */
 const ROWS = 2048;
@@ -45,16 +37,6 @@ export function kernelCases(): BenchCase[] {
     crossEntropyCase(),
     ...elementwiseCases(ROWS * 512),
   ];
-}
-
-/** The linear layers' products in the other variants that the autotuner may choose. */
-export function otherVariantCases(info: GpuInfo): BenchCase[] {
-  return layerProducts().flatMap(([kind, m, n, k]) =>
-    gemmCandidates(info, { m, n }).slice(1).map((variant) => {
-      const splits = gemmSplits(info, { kind, m, n, k });
-      return gemmCase(kind, m, n, k, { name: `in tiles of ${variant.tile}`, how: { variant, splits } });
-    })
-  );
 }
 
 /** Kind, m, n and k of the linear layers' three products: y = x W^T, dx = dy W, dW = dy^T x. */

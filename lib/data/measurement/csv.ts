@@ -1,0 +1,109 @@
+/**
+ * Extracts records from CSV (RFC 4180) of any size, in bounded memory.
+ *
+ * An invalid record is reported, and reading continues with the line after its first one, so that an unclosed quote
+ * costs a line and not the rest of the file. Blanks around fields and empty lines are ignored.
+ *
+ * @module
+ */
+
+/** The longest record, in UTF-16 characters; a measurement has some hundred. */
+export const MAX_RECORD_CHARACTERS = 1 << 16;
+
+/** A character between fields. */
+export type CsvSeparator = "," | ";" | "\t";
+
+/** A field, in quotes or not, and its end: a separator, a newline or the end of the text. */
+function fieldPattern(separator: CsvSeparator): RegExp {
+  const end = `(${separator}|\\n|$)`;
+  return new RegExp(` *"((?:[^"]|"")*)"[^\\S\\n${separator}]*${end}|(?! *")([^${separator}\\n]*)${end}`, "y");
+}
+const QUOTED = / *"(?:[^"]|"")*"(?!")/y;
+
+/** The fields of a record, or its fault, for people; `line`: its first one, from 1. */
+export type CsvRecord = { line: number; fields: string[]; fault?: never } | { line: number; fault: string };
+
+/** Extracts records from a stream of bytes. */
+export class CsvScanner {
+  readonly #decoder = new TextDecoder();
+  /** The unprocessed text. */
+  #text = "";
+  /** The index of the next record. */
+  #at = 0;
+  /** The line of the next record, from 1. */
+  #line = 1;
+  /** Whether the rest of the line is skipped. */
+  #isSkipping = false;
+  readonly #separator: CsvSeparator;
+  readonly #field: RegExp;
+
+  constructor(separator: CsvSeparator = ",") {
+    this.#separator = separator;
+    this.#field = fieldPattern(separator);
+  }
+
+  /**
+   * Takes the next bytes, or the end.
+   *
+   * @returns The records that are complete now. Their fields may keep the whole text in memory; copy those that are
+   * kept.
+   */
+  *push(chunk?: Uint8Array): Generator<CsvRecord> {
+    const isLast = chunk === undefined;
+    this.#text = this.#text.slice(this.#at) + this.#decoder.decode(chunk, { stream: !isLast });
+    this.#at = 0;
+    while (this.#at < this.#text.length) {
+      if (this.#isSkipping) {
+        const newline = this.#text.indexOf("\n", this.#at);
+        this.#isSkipping = newline < 0;
+        if (newline >= 0) this.#line++;
+        this.#at = newline < 0 ? this.#text.length : newline + 1;
+        continue;
+      }
+      const record = this.#scan(isLast);
+      if (!record) return;
+      this.#isSkipping = record.fault !== undefined;
+      if (record.fault !== undefined || record.fields.length > 1 || record.fields[0] !== "") yield record;
+    }
+  }
+
+  /** Reads a record; undefined if it is incomplete. */
+  #scan(isLast: boolean): CsvRecord | undefined {
+    const text = this.#text.slice(this.#at, this.#at + MAX_RECORD_CHARACTERS);
+    const isTooLong = text.length === MAX_RECORD_CHARACTERS;
+    const isWhole = isLast && this.#at + text.length === this.#text.length;
+    const line = this.#line;
+    const unfinished = (found: string): CsvRecord | undefined => {
+      if (isTooLong) return { line, fault: `${found} within ${MAX_RECORD_CHARACTERS} characters` };
+      return isLast ? { line, fault: found } : undefined;
+    };
+    const fields: string[] = [];
+    let at = 0;
+    let numLines = 1;
+    while (true) {
+      this.#field.lastIndex = QUOTED.lastIndex = at;
+      const match = this.#field.exec(text);
+      if (!match) {
+        return QUOTED.test(text)
+          ? { line, fault: "text behind a closing quote" }
+          : unfinished("a quote that does not close");
+      }
+      at = this.#field.lastIndex;
+      const [, quoted, endOfQuoted, plain, endOfPlain] = match;
+      if (quoted?.includes("\n")) numLines += quoted.split("\n").length - 1;
+      fields.push(quoted === undefined ? plain.trim() : quoted.trimEnd().replaceAll(`""`, `"`));
+      const end = endOfQuoted ?? endOfPlain;
+      if (end === "" && !isWhole) return unfinished("no end");
+      if (end === this.#separator) continue;
+      this.#at += at;
+      this.#line += numLines;
+      return { line, fields };
+    }
+  }
+}
+
+/** The records of a whole text. */
+export function readCsv(text: string, separator?: CsvSeparator): CsvRecord[] {
+  const scanner = new CsvScanner(separator);
+  return [...scanner.push(new TextEncoder().encode(text)), ...scanner.push()];
+}

@@ -1,0 +1,234 @@
+/**
+ * Baselines: matrix factorisations, DMFSGD and one with biases, by stochastic gradient descent on vectors of ends.
+ *
+ * @module
+ */
+import { getOrMake } from "../../base/collections.ts";
+import { type Baseline, type BaselineMeasurement, type BaselineQuery, observePasses } from "./baseline.ts";
+import { RandomStream } from "../../base/random.ts";
+import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
+
+/** How a factorisation is trained. */
+export interface FactorisationOptions {
+  /** Seed of the vectors' first values. */
+  seed: number;
+  /** Length of the vectors, without a bias. */
+  rank: number;
+  /** Weight of the L2 regularisation. */
+  regularisation: number;
+  /** How often gradient descent goes over the measurements (20). */
+  numPasses?: number;
+}
+
+/** What is learned of a source or a destination. */
+export interface Factor {
+  /** (rank,) */
+  vector: Float64Array;
+  /** How many measurements it was learned from, each pass counted. */
+  numSteps: number;
+}
+
+/** The inner product of two vectors of the same length. */
+export function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let k = 0; k < a.length; k++) sum += a[k] * b[k];
+  return sum;
+}
+
+/** Step sizes. */
+export interface DescentRates {
+  /** Of the first and the last pass; between, each pass has the one before times the same factor. */
+  first: number;
+  last: number;
+  /** Of the first step of an end. */
+  firstOfEnd: number;
+}
+
+/** Steps after which the own rate of an end is half of the first one (ASSUMPTION). */
+const NUM_STEPS_TO_HALF_RATE = 10;
+
+/** Factors by name, learned step by step. */
+export class Descent<F extends Factor> {
+  readonly sources = new Map<string, F>();
+  readonly destinations = new Map<string, F>();
+  readonly #make: () => F;
+  readonly #rates: DescentRates;
+  readonly #numPasses: number;
+  #rate: number;
+
+  /** @param make Gives the factor of a new end its first values. */
+  constructor(
+    make: () => F,
+    rates: DescentRates,
+    { numPasses = 20 }: Pick<FactorisationOptions, "numPasses">,
+  ) {
+    this.#make = make;
+    this.#rates = rates;
+    this.#numPasses = numPasses;
+    this.#rate = rates.first;
+  }
+
+  /** Lets a baseline observe all measurements in several passes of ever smaller steps. */
+  train(baseline: Baseline, measurements: Iterable<BaselineMeasurement>): void {
+    const numPasses = this.#numPasses;
+    const { first, last } = this.#rates;
+    const rateOf = (pass: number) =>
+      numPasses === 1 ? first : first * (last / first) ** (pass / (numPasses - 1));
+    observePasses(baseline, measurements, { numPasses, onPass: (pass) => this.#rate = rateOf(pass) });
+  }
+
+  /** The factors of a measurement's ends, made if there are none. */
+  factorsOf({ source, destination }: BaselineMeasurement): [from: F, to: F] {
+    return [
+      getOrMake(this.sources, source, this.#make),
+      getOrMake(this.destinations, destination, this.#make),
+    ];
+  }
+
+  /**
+   * The size of the next step of an end: the one of the pass, but larger while the end is new, so that an end that is
+   * first met after training does not keep its random first values for long.
+   */
+  nextRate(factor: F): number {
+    const own = this.#rates.firstOfEnd / (1 + factor.numSteps++ / NUM_STEPS_TO_HALF_RATE);
+    return Math.max(this.#rate, own);
+  }
+}
+
+// Baseline: decentralised matrix factorisation by stochastic gradient descent. Liao, Du, Geurts, Leduc, "DMFSGD: A
+// Decentralized Matrix Factorization Algorithm for Network Distance Prediction", IEEE/ACM Transactions on
+// Networking 21 (2013), arXiv 1201.1174: the RTT is X_source . Y_destination, with vectors of rank 10 and no negative
+// entries, under the robust L1 loss |X . Y - RTT|.
+
+/**
+ * Step sizes of the first and the last pass. ASSUMPTION: the paper searches along each step for its size, which needs
+ * batches of measurements; steps that shrink from pass to pass need one at a time.
+ */
+const DMFSGD_RATES = { first: 0.1, last: 0.001, firstOfEnd: 0.1 };
+
+/** Predicts the product of a vector of the source and one of the destination. */
+export class DmfsgdBaseline implements Baseline {
+  readonly #regularisation: number;
+  readonly #descent: Descent<Factor>;
+
+  /**
+   * @param options See {@link FactorisationOptions}. The paper's rank is 10. With a regularisation of 1 all vectors go
+   *   to 0, as under the L1 loss the pull X . Y towards 0 is then as strong as the push.
+   */
+  constructor({ seed, rank, regularisation, ...passes }: FactorisationOptions) {
+    this.#regularisation = regularisation;
+    const random = new RandomStream(seed, "evaluate/dmfsgd");
+    const make = () => ({
+      vector: Float64Array.from({ length: rank }, () => random.float64()),
+      numSteps: 0,
+    });
+    this.#descent = new Descent(make, DMFSGD_RATES, passes);
+  }
+
+  /** As {@link Baseline.train}, in several passes of ever smaller steps. */
+  train(measurements: Iterable<BaselineMeasurement>): void {
+    this.#descent.train(this, measurements);
+  }
+
+  /** As {@link Baseline.observe}: one step of both vectors (the paper's equations of its algorithm 2, L1 loss). */
+  observe(measurement: BaselineMeasurement): void {
+    const { rttMs } = measurement;
+    if (rttMs === null) return;
+    const [from, to] = this.#descent.factorsOf(measurement);
+    const [x, y] = [from.vector, to.vector];
+    const [rateX, rateY] = [this.#descent.nextRate(from), this.#descent.nextRate(to)];
+    const sign = Math.sign(rttMs - dot(x, y));
+    for (let k = 0; k < x.length; k++) {
+      const [xk, yk] = [x[k], y[k]];
+      x[k] = Math.max(0, xk + rateX * (sign * yk - this.#regularisation * xk));
+      y[k] = Math.max(0, yk + rateY * (sign * xk - this.#regularisation * yk));
+    }
+  }
+
+  /** The product; undefined unless both ends were measured. */
+  predictMs({ source, destination }: BaselineQuery): number | undefined {
+    const { sources, destinations } = this.#descent;
+    const [from, to] = [sources.get(source), destinations.get(destination)];
+    return from && to && dot(from.vector, to.vector);
+  }
+}
+
+// Baseline: biased matrix factorisation of the RTT's logarithm. Koren, Bell, Volinsky, "Matrix Factorization
+// Techniques for Recommender Systems", IEEE Computer 42 (2009), equations 3 to 5: log RTT = mean + bias of the source
+// + bias of the destination + p_source . q_destination, by stochastic gradient descent on the squared error with L2
+// regularisation.
+
+/** Step sizes (ASSUMPTION; the article gives none). */
+const BIASED_RATES = { first: 0.01, last: 0.001, firstOfEnd: 0.1 };
+/** Standard deviation of the first values of the vectors: small beside the biases. */
+const INITIAL_SCALE = 0.1;
+
+interface BiasedFactor extends Factor {
+  bias: number;
+}
+
+/** Predicts from biases and vectors of the source and the destination. */
+export class BiasedFactorisationBaseline implements Baseline {
+  readonly #regularisation: number;
+  readonly #descent: Descent<BiasedFactor>;
+  #meanLog: number | undefined;
+
+  /** @param options See {@link FactorisationOptions}. */
+  constructor({ seed, rank, regularisation, ...passes }: FactorisationOptions) {
+    this.#regularisation = regularisation;
+    const random = new RandomStream(seed, "evaluate/biased-factorisation");
+    const make = () => ({
+      bias: 0,
+      vector: Float64Array.from({ length: rank }, () => INITIAL_SCALE * random.normal()),
+      numSteps: 0,
+    });
+    this.#descent = new Descent(make, BIASED_RATES, passes);
+  }
+
+  /** As {@link Baseline.train}: one pass for the mean, then several of ever smaller steps. */
+  train(measurements: Iterable<BaselineMeasurement>): void {
+    this.#meanLog = meanLogRtt(measurements);
+    this.#descent.train(this, measurements);
+  }
+
+  /** As {@link Baseline.observe}: one step of the biases and vectors. */
+  observe(measurement: BaselineMeasurement): void {
+    const { rttMs } = measurement;
+    if (rttMs === null) return;
+    const log = logOfRtt(rttMs);
+    this.#meanLog ??= log;
+    const [from, to] = this.#descent.factorsOf(measurement);
+    const error = log - this.#predictLog(measurement, this.#meanLog);
+    const [rateP, rateQ] = [this.#descent.nextRate(from), this.#descent.nextRate(to)];
+    from.bias += rateP * (error - this.#regularisation * from.bias);
+    to.bias += rateQ * (error - this.#regularisation * to.bias);
+    const [p, q] = [from.vector, to.vector];
+    for (let k = 0; k < p.length; k++) {
+      const [pk, qk] = [p[k], q[k]];
+      p[k] += rateP * (error * qk - this.#regularisation * pk);
+      q[k] += rateQ * (error * pk - this.#regularisation * qk);
+    }
+  }
+
+  /** The prediction, in which an end that was never measured counts as an average one; undefined if untrained. */
+  predictMs(query: BaselineQuery): number | undefined {
+    return this.#meanLog === undefined ? undefined : Math.exp(this.#predictLog(query, this.#meanLog));
+  }
+
+  #predictLog({ source, destination }: BaselineQuery, meanLog: number): number {
+    const { sources, destinations } = this.#descent;
+    const [from, to] = [sources.get(source), destinations.get(destination)];
+    return meanLog + (from?.bias ?? 0) + (to?.bias ?? 0) + (from && to ? dot(from.vector, to.vector) : 0);
+  }
+}
+
+function meanLogRtt(measurements: Iterable<BaselineMeasurement>): number | undefined {
+  let sum = 0;
+  let count = 0;
+  for (const { rttMs } of measurements) {
+    if (rttMs === null) continue;
+    sum += logOfRtt(rttMs);
+    count++;
+  }
+  return count === 0 ? undefined : sum / count;
+}
