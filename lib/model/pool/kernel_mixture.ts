@@ -19,7 +19,7 @@ export const WIDE = 0.03;
 /** Codes below this index are blocks of their own: their buckets are wide. */
 const FIRST_BLOCK = 1023;
 /** Mass that a kernel may lack at its ends. */
-const NEGLIGIBLE = 1e-14;
+const NEGLIGIBLE = 1e-11;
 
 /** Where the buckets of codes begin, ln ms, (codes + 1): from -Infinity to Infinity. */
 const EDGES = Float64Array.from(
@@ -39,10 +39,14 @@ export function indexOfCode(code: number): number {
   return exponent === 0 ? code - 1 : 2047 + (exponent - 1) * 1024 + (code & 1023);
 }
 
-/** The middle of a code's bucket, ln ms. @param code A canonical code. */
-export function logOfCode(code: number): number {
+const LOGS = Float64Array.from(CANONICAL_RTT_CODES, (code) => {
   const { lowMs, highMs } = rttCodeBounds(code);
   return Math.log((lowMs + Math.min(highMs, 2 * lowMs || highMs)) / 2);
+});
+
+/** The middle of a code's bucket, ln ms. @param code A canonical code. */
+export function logOfCode(code: number): number {
+  return LOGS[indexOfCode(code)];
 }
 
 /** A Laplace kernel. */
@@ -77,8 +81,13 @@ export class KernelMixture {
       log: Math.min(greatest, Math.max(least, log)),
     }));
     this.#even = even;
-    const mass = kernels.reduce((sum, kernel) => sum + kernel.mass, 0);
-    this.#within = mass > 0 ? (this.#below(this.#end) - this.#below(this.#first)) / mass : 1;
+    let mass = 0;
+    let outside = 0;
+    for (const kernel of this.#kernels) {
+      mass += kernel.mass;
+      outside += kernel.mass * (massBefore(this.#first, kernel) + massFrom(this.#end, kernel));
+    }
+    this.#within = mass > 0 ? 1 - outside / mass : 1;
   }
 
   /** P(first <= index of the code < end). @param first At most `end`. */
@@ -91,21 +100,33 @@ export class KernelMixture {
     return even + (to === from + 1 ? this.#massAt(from) : this.#below(to) - this.#below(from)) / this.#within;
   }
 
-  /** Adds the probability of every code to an array, times a factor. @param out (codes). */
-  addTo(out: Float64Array, factor: number): void {
+  /**
+   * Adds the probability of every code to an array.
+   *
+   * @param out (codes).
+   * @param factor What it is multiplied by.
+   * @param everywhere What is added to every code besides, also outside of the range.
+   */
+  addTo(out: Float64Array, factor: number, everywhere = 0): void {
     const range = [this.#first, this.#end] as const;
-    const scale = factor / this.#within;
-    const blocks = new Float64Array(KNOTS.length - 1);
-    for (const { log, width, mass } of this.#kernels) {
-      if (width >= WIDE) addKernel(blocks, WIDE_GRID, { log, width, mass: mass * scale });
-      else addKernel(out, CODE_GRID, { log, width, mass: mass * scale }, range);
+    BLOCKS.fill(0);
+    for (const [width, kernels] of this.#byWidth()) {
+      if (width >= WIDE) addKernels(BLOCKS, WIDE_GRID, { width, kernels });
+      else addKernels(out, CODE_GRID, { width, kernels, factor: factor / this.#within, range });
     }
-    const even = factor * this.#even / (this.#end - this.#first);
-    let block = partitionPoint(KNOTS.length, (i) => KNOTS[i] > this.#first) - 1;
-    for (let i = this.#first; i < this.#end; i++) {
-      if (i === KNOTS[block + 1]) block++;
-      out[i] += even + blocks[block] / (KNOTS[block + 1] - KNOTS[block]);
+    const even = everywhere + factor * this.#even / (this.#end - this.#first);
+    for (let i = 0; i < this.#first; i++) out[i] += everywhere;
+    for (let i = this.#end; i < out.length; i++) out[i] += everywhere;
+    for (let block = blockOf(this.#first), i = this.#first; i < this.#end; block++) {
+      const each = even + BLOCKS[block] * factor / this.#within / (KNOTS[block + 1] - KNOTS[block]);
+      for (const end = Math.min(this.#end, KNOTS[block + 1]); i < end; i++) out[i] += each;
     }
+  }
+
+  #byWidth(): Map<number, Kernel[]> {
+    const byWidth = new Map<number, Kernel[]>();
+    for (const kernel of this.#kernels) getOrMake(byWidth, kernel.width, () => []).push(kernel);
+    return byWidth;
   }
 
   /** The kernels' mass of one code. A difference of distribution functions would lose the digits of a small one. */
@@ -123,19 +144,29 @@ export class KernelMixture {
 
   /** The kernels' mass of all codes before one. */
   #below(index: number): number {
-    const block = blockOf(index);
-    const share = (index - KNOTS[block]) / (KNOTS[block + 1] - KNOTS[block]);
     let sum = 0;
-    for (const { log, width, mass } of this.#kernels) {
-      if (width < WIDE) sum += mass * between(-Infinity, EDGES[index], log, width);
-      else {
-        sum += mass * (between(-Infinity, KNOT_EDGES[block], log, width) +
-          (share > 0 ? share * between(KNOT_EDGES[block], KNOT_EDGES[block + 1], log, width) : 0));
-      }
-    }
+    for (const kernel of this.#kernels) sum += kernel.mass * massBefore(index, kernel);
     return sum;
   }
 }
+
+/** The share of a kernel's mass before a code. */
+function massBefore(index: number, { log, width }: Omit<Kernel, "mass">): number {
+  if ((log - EDGES[index]) / width > FAR) return 0;
+  if (width < WIDE) return between(-Infinity, EDGES[index], log, width);
+  const block = blockOf(index);
+  const share = (index - KNOTS[block]) / (KNOTS[block + 1] - KNOTS[block]);
+  return between(-Infinity, KNOT_EDGES[block], log, width) +
+    (share > 0 ? share * between(KNOT_EDGES[block], KNOT_EDGES[block + 1], log, width) : 0);
+}
+
+/** The share from a code on. */
+function massFrom(index: number, { log, width }: Omit<Kernel, "mass">): number {
+  return (EDGES[index] - log) / width > FAR ? 0 : 1 - massBefore(index, { log, width });
+}
+
+/** Widths from a centre beyond which a kernel has no mass to speak of, 3e-14. */
+const FAR = 31;
 
 /** The block of a code, or the last one for the end of all. */
 function blockOf(index: number): number {
@@ -162,12 +193,22 @@ interface Grid {
 const CODE_GRID: Grid = { edges: EDGES, falls: new Map() };
 const WIDE_GRID: Grid = { edges: KNOT_EDGES, falls: new Map() };
 
-/** Adds a kernel's mass to the cells of a grid, from its centre outwards until hardly any is left. */
-function addKernel(
+/** The mass of blocks; overwritten by each mixture. */
+const BLOCKS = new Float64Array(KNOTS.length - 1);
+
+/**
+ * Adds kernels of one width to the cells of a grid. The tails of all of them fall alike from cell to cell, so one pass
+ * upwards and one downwards carry them, as far as there is any.
+ */
+function addKernels(
   out: Float64Array,
   { edges, falls }: Grid,
-  { log, width, mass }: Kernel,
-  [first, end]: readonly [number, number] = [0, out.length],
+  { width, kernels, factor = 1, range: [first, end] = [0, out.length] }: {
+    width: number;
+    kernels: Kernel[];
+    factor?: number;
+    range?: readonly [number, number];
+  },
 ): void {
   // Widths are few: see `kernelWidth`.
   const fall = getOrMake(
@@ -176,20 +217,46 @@ function addKernel(
     () =>
       Float64Array.from({ length: edges.length - 1 }, (_, i) => Math.exp((edges[i] - edges[i + 1]) / width)),
   );
-  const centre = partitionPoint(edges.length, (i) => edges[i] > log) - 1;
-  const least = NEGLIGIBLE * mass;
-  let above = 0.5 * mass * Math.exp((log - edges[centre + 1]) / width);
-  let below = 0.5 * mass * Math.exp((edges[centre] - log) / width);
-  if (centre >= first && centre < end) out[centre] += mass - above - below;
-  for (let i = centre + 1; i < end && above > least; i++) {
-    const rest = above * fall[i];
-    if (i >= first) out[i] += above - rest;
-    above = rest;
+  kernels.sort((a, b) => a.log - b.log);
+  const cells = kernels.map(({ log }) => partitionPoint(edges.length, (i) => edges[i] > log) - 1);
+  const least = NEGLIGIBLE * factor * kernels.reduce((sum, { mass }) => sum + mass, 0);
+  let carried = 0;
+  for (let i = cells[0], k = 0; i < end;) {
+    let rest = carried * fall[i];
+    let own = carried - rest;
+    for (; cells[k] === i; k++) {
+      const mass = factor * kernels[k].mass;
+      const above = 0.5 * mass * Math.exp((kernels[k].log - edges[i + 1]) / width);
+      own += mass - above - 0.5 * mass * Math.exp((edges[i] - kernels[k].log) / width);
+      rest += above;
+    }
+    if (i >= first) out[i] += own;
+    carried = rest;
+    const next = k < cells.length ? Math.min(end, cells[k]) : end;
+    for (i++; i < next && carried >= least; i++) {
+      const rest = carried * fall[i];
+      if (i >= first) out[i] += carried - rest;
+      carried = rest;
+    }
+    if (carried < least) carried = 0;
+    i = next;
   }
-  for (let i = centre - 1; i >= first && below > least; i--) {
-    const rest = below * fall[i];
-    if (i < end) out[i] += below - rest;
-    below = rest;
+  carried = 0;
+  for (let k = cells.length - 1, i = cells[k]; i >= first;) {
+    let rest = carried * fall[i];
+    if (i < end) out[i] += carried - rest;
+    for (; cells[k] === i; k--) {
+      rest += 0.5 * factor * kernels[k].mass * Math.exp((edges[i] - kernels[k].log) / width);
+    }
+    carried = rest;
+    const next = k >= 0 ? Math.max(first - 1, cells[k]) : first - 1;
+    for (i--; i > next && carried >= least; i--) {
+      const rest = carried * fall[i];
+      if (i < end) out[i] += carried - rest;
+      carried = rest;
+    }
+    if (carried < least) carried = 0;
+    i = next;
   }
 }
 

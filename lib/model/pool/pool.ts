@@ -167,8 +167,7 @@ export class Pool {
       massBetween: (first, end) =>
         rest * mixture.massBetween(first, end) + LEAST_MASS * (end - first) / NUM_CODES,
       addTo(out) {
-        mixture.addTo(out, rest);
-        for (let i = 0; i < out.length; i++) out[i] += LEAST_MASS / NUM_CODES;
+        mixture.addTo(out, rest, LEAST_MASS / NUM_CODES);
       },
     };
   }
@@ -377,8 +376,7 @@ export function hashesOf(address: Uint8Array): Hashes {
 export function rangeAround(leastCode: number, greatestCode: number): [first: number, end: number] {
   const first = indexOfCode(encodeRttCode(decodeRttCode(leastCode) / RANGE_FACTOR));
   const last = encodeRttCode(decodeRttCode(greatestCode) * RANGE_FACTOR) >> 8;
-  const end = CANONICAL_RTT_CODES.findIndex((code) => code >> 8 > last);
-  return [first, end < 0 ? NUM_CODES : end];
+  return [first, partitionPoint(NUM_CODES, (i) => CANONICAL_RTT_CODES[i] >> 8 > last)];
 }
 
 const RANGE_FACTOR = 4;
