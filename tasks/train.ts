@@ -62,7 +62,13 @@ async function trainOn(
   const progress = new TrainingProgress(context);
   requireProbeRows(options.data, "train on");
   const checked = await checkInputs([options.data, ...options.poolData], options, context);
+  let pool: FittedPool | null = null;
   const result = await train({
+    afterLastStep: async (checkpoint) => {
+      progress.finish();
+      pool = await poolAfter(checkpoint, { ...options, checked }, context);
+      return pool !== null;
+    },
     config: configOf(options),
     seed: options.seed,
     dataDir: options.data,
@@ -82,7 +88,6 @@ async function trainOn(
     onProgress: (state) => progress.update(state),
     onLog: (line) => progress.log(line),
   }).finally(() => progress.finish());
-  const pool = !ranks || ranks.rank === 0 ? await poolAfter(result, { ...options, checked }, context) : null;
   return {
     text: describe(result, pool),
     json: { stage: "train", ...result, pool, seconds: (performance.now() - startMs) / 1000 },
@@ -91,11 +96,11 @@ async function trainOn(
 
 /** Fits the pool of a finished run, unless it has one or no validation measurements. */
 async function poolAfter(
-  { status, checkpoint }: TrainResult,
+  checkpoint: string,
   { data, poolData, poolMeasurements, seed, checked }: TrainOptions & { checked: CheckedOutputs },
   context: StageContext,
 ): Promise<FittedPool | null> {
-  if (status === "out of time" || checkpoint === null || poolMeasurements === 0) return null;
+  if (poolMeasurements === 0) return null;
   using progress = new PhaseProgress(context, "done");
   return await fitPoolOf({
     checkpoint,

@@ -57,6 +57,11 @@ export interface TrainOptions extends DataOptions, StartOptions {
   profile?: boolean;
   /** The ranks that train together, each with a share of every batch; this process alone by default. */
   ranks?: Communicator | undefined;
+  /**
+   * Called with the last checkpoint when the run is finished and the GPU is free, before the manifest is written; of
+   * several ranks only on the first. Says whether it changed the checkpoint's folder.
+   */
+  afterLastStep?: (checkpoint: string) => Promise<boolean>;
   /** Called about once a second, and before evaluations and checkpoints. */
   onProgress?: (progress: TrainProgress) => void;
 }
@@ -111,12 +116,18 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
   if (resumed && resumed.state.step >= config.train.steps) {
     const last = { step: resumed.state.step, checkpoint: resumed.directory };
     if (run && !exists(run.reportPath)) await report(run, options, last.checkpoint);
-    await run?.finishEarlier(() => describeRun(run, last));
+    const isChanged = run && await options.afterLastStep?.(last.checkpoint);
+    await run?.finishEarlier(() => describeRun(run, last), isChanged);
     return alreadyDone(resumed, join(options.runDir, REPORT));
   }
   describeStart(start, config).forEach(onLog);
   describeConfig(rankConfig, ranks?.size).forEach(onLog);
-  return await trainFrom(start, { run, options, deadlineMs });
+  const { result, manifest } = await trainFrom(start, { run, options, deadlineMs });
+  if (result.status === "done" && run && manifest) {
+    if (result.checkpoint !== null) await options.afterLastStep?.(result.checkpoint);
+    run.finish(manifest, await describeRun(run, result));
+  }
+  return result;
 }
 
 /** Options that are checked and complete. */
@@ -191,7 +202,7 @@ async function trainFrom(
     options: CheckedOptions;
     deadlineMs: number;
   },
-): Promise<TrainResult> {
+): Promise<{ result: TrainResult; manifest: Manifest | undefined }> {
   const { rankConfig: config, identity, loadedTeacher, ranks, seed, resumeFrom, initFrom, onLog } = options;
   const { resumed, isOwn } = start;
   const ofRank = { ...options, config };
@@ -249,8 +260,7 @@ async function trainFrom(
   } finally {
     if (run) await report(run, options, loop.checkpoint);
   }
-  if (isDone && run && manifest) run.finish(manifest, await describeRun(run, loop));
-  return {
+  const result: TrainResult = {
     status: isDone ? "done" : "out of time",
     step: loop.step,
     steps: config.train.steps,
@@ -264,6 +274,7 @@ async function trainFrom(
     report: join(options.runDir, REPORT),
     profile,
   };
+  return { result, manifest };
 }
 
 /** The log of a rank that writes none. */
@@ -322,7 +333,7 @@ function describeStart({ resumed, isOwn, initial }: RunStart, { train }: RunConf
 /** The counts and outputs of a finished run for its manifest. */
 async function describeRun(
   run: RunFolder,
-  loop: Pick<TrainingLoop, "step" | "checkpoint">,
+  loop: Pick<TrainResult, "step" | "checkpoint">,
 ): Promise<Pick<Manifest, "counts" | "outputs">> {
   const outputs = loop.checkpoint === null ? [] : checkpointFiles(loop.checkpoint);
   return {

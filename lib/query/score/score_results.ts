@@ -144,7 +144,7 @@ class ResultSurprise {
       let greatest = 0;
       for (let i = FIRST_INDEXES[index]; i < FIRST_INDEXES[index + 1]; i++) {
         ofOthers += OTHERS[i];
-        greatest = Math.max(greatest, OTHERS[i]);
+        if (OTHERS[i] > greatest) greatest = OTHERS[i];
       }
       const mass = this.#mass[index] + ofOthers * (1 - pFailed);
       if (this.#mass[index] + greatest * (1 - pFailed) < this.#own) this.#less += mass;
