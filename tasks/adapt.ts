@@ -1,12 +1,13 @@
 /**
- * `adapt`: fits the address embeddings that a model does not know to a few measurements, everything else frozen.
+ * `adapt`: fits the address embeddings that a model does not know to a few measurements, everything else frozen; with
+ * `--follow` again and again to the measurements on standard input.
  *
  * @module
  */
 import { join, relative } from "@std/path";
-import { ADAPT_DEFAULTS, type AdaptOptions, requireRows } from "../lib/query/adapt/adapt.ts";
+import { ADAPT_DEFAULTS, type Adaptation, type AdaptOptions, requireRows } from "../lib/query/adapt/adapt.ts";
 import { AdaptedModel } from "../lib/query/adapt/adapted_model.ts";
-import { usesAddress } from "../lib/query/adapt/free_rows.ts";
+import { addressesOf, unknownAddresses, usesAddress } from "../lib/query/adapt/free_rows.ts";
 import { formatSeconds } from "../lib/base/text.ts";
 import {
   defineStage,
@@ -15,14 +16,18 @@ import {
   type StageContext,
   type StageResult,
 } from "../lib/cli/stage.ts";
-import { shortened, UsageError } from "../lib/base/errors.ts";
+import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
 import { CHECKPOINTS } from "../lib/io/files/checkpoint_folder.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
 import { refuseOverlap } from "../lib/io/files/output_guard.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { Gpu } from "../lib/tensor/device.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";
-import { listMeasurementFiles, readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
+import {
+  listMeasurementFiles,
+  measurementOfLine,
+  readMeasurementFiles,
+} from "../lib/query/files/measurement_files.ts";
 import { formatAddress } from "../lib/data/addresses/ip.ts";
 import { baseOf, isAdapted, UPDATE_FILE, writeAdapted } from "../lib/train/adapted_checkpoint.ts";
 import {
@@ -33,11 +38,22 @@ import {
   saveCheckpoint,
 } from "../lib/train/checkpoint.ts";
 import { type AdaptedFrom, checkpointFiles } from "../lib/train/checkpoint_files.ts";
-import { followLines } from "./adapt_follow.ts";
-import { adaptProgress, countsOf, describeCounts, noteAdaptation, noteEstimate } from "./adapt_text.ts";
 import { checkInputs } from "./input_check.ts";
 import { addressOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
+import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
+import type { TextLine } from "../lib/query/text_lines.ts";
+import { readLines } from "../lib/query/files/read_lines.ts";
+import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
+import { PhaseProgress } from "../lib/cli/progress.ts";
+import { MAX_STEP_MEASUREMENTS } from "../lib/query/adapt/fit.ts";
+
+/** The largest number of unusable lines that are logged one by one. */
+const MAX_SHOWN_LINES = 20;
+/** The largest number of addresses named in a line. */
+const MAX_NAMED = 3;
+/** The approximate number of measurements per second of a step, on two cores. */
+const MEASUREMENTS_PER_SECOND = 900;
 
 /** The stage `adapt`. */
 export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage): Promise<StageResult> => {
@@ -46,11 +62,11 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
     throw new UsageError(
       follow
         ? "Cannot use --input with --follow: it reads standard input; leave one out"
-        : "Cannot run: --input P is missing; add it, or --follow",
+        : "Cannot run: --input PATH is missing; add it, or --follow",
     );
   }
   if (follow && merge) throw new UsageError("Cannot use --merge with --follow: leave one out");
-  const addresses = addressesOf(options.addresses);
+  const addresses = givenAddresses(options.addresses);
   refuseOverlap(output, [checkpointDirectory(path), ...input]);
   await checkInputs(input, { verify: options.verify }, stage);
   const hasBegun = follow && !options.overwrite && isAdapted(output);
@@ -144,7 +160,7 @@ async function saveMerged(
   }
 }
 
-function addressesOf(text: string | undefined): string[] | undefined {
+function givenAddresses(text: string | undefined): string[] | undefined {
   if (text === undefined) return undefined;
   const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
   if (parts.length === 0) {
@@ -153,6 +169,200 @@ function addressesOf(text: string | undefined): string[] | undefined {
     );
   }
   return parts.map((part) => formatAddress(addressOf("addresses", part))).sort();
+}
+
+/** The arguments of `adapt --follow`. */
+interface FollowOptions {
+  output: string;
+  base: AdaptedFrom;
+  everyLines: number;
+  everySeconds: number;
+  maxMeasurements: number;
+  fit: Omit<AdaptOptions, "adapted">;
+}
+
+/**
+ * Follows standard input to its end. A published checkpoint is kept until the next one replaces it. A killed run loses the
+ * measurements after the last publication; the same command continues from there.
+ *
+ * @throws {InterruptedError} The signal's reason, with everything saved.
+ */
+async function followLines(
+  model: AdaptedModel,
+  options: FollowOptions,
+  { staged, stage }: { staged: StagedOutput; stage: StageContext },
+): Promise<StageResult> {
+  const { output, base, maxMeasurements, fit } = options;
+  using gpu = await Gpu.open();
+  const registry = new KernelRegistry(gpu);
+  const arrivals = new Arrivals(options, stage);
+  let kept: TokenMeasurement[] = [];
+  let numPublished = 0;
+  const publish = async (counts: Record<string, unknown>) => {
+    staged.begin();
+    writeAdapted(staged.folder, model, base);
+    await staged.record(UPDATE_FILE);
+    staged.manifest.counts = { ...counts, measurements: arrivals.numTaken };
+    staged.publish();
+    numPublished++;
+  };
+  if (!isAdapted(output)) await publish({ rows: model.rows.size });
+  for await (const fresh of arrivals.groups()) {
+    kept = [...kept, ...fresh].slice(-maxMeasurements);
+    const named = new Set(fit.addresses ?? unknownAddresses(model, fresh, model.rows));
+    const addresses = [...addressesOf(fresh).keys()].filter((address) => named.has(address));
+    if (addresses.length === 0) continue;
+    const adaptation = await model.fit(registry, kept, { ...fit, addresses });
+    noteAdaptation(adaptation, stage.log);
+    await publish(countsOf(adaptation, model));
+    const loss = adaptation.lossAfter?.toFixed(2);
+    stage.log(`published ${output}: ${addresses.length} addresses, loss of an RTT ${loss} nats`);
+  }
+  stage.signal.throwIfAborted();
+  const { numTaken: measurements, numBad } = arrivals;
+  return {
+    text:
+      `${output} is current: ${measurements} measurements, ${numBad} other lines, published ${numPublished} times`,
+    json: {
+      stage: "adapt",
+      measurements,
+      numBad,
+      numPublished,
+      rows: model.rows.size,
+      base: base.base,
+    },
+  };
+}
+
+/** The measurements of standard input. */
+class Arrivals {
+  /** The number of measurements passed on. */
+  numTaken = 0;
+  /** The number of unusable lines. */
+  numBad = 0;
+  #numLines = 0;
+
+  constructor(
+    readonly options: Pick<FollowOptions, "everyLines" | "everySeconds">,
+    readonly stage: StageContext,
+  ) {}
+
+  /**
+   * Groups of `everyLines` measurements, or of those that arrived within `everySeconds`. Reads at most one line
+   * ahead.
+   */
+  async *groups(): AsyncGenerator<TokenMeasurement[]> {
+    const { everyLines, everySeconds } = this.options;
+    const { signal } = this.stage;
+    let wake = () => {};
+    signal.addEventListener("abort", () => wake());
+    const lines = readLines(STANDARD_INPUT);
+    let next = lines.next();
+    for (let isOver = false; !isOver && !signal.aborted;) {
+      const group: TokenMeasurement[] = [];
+      using timers = new DisposableStack();
+      while (group.length < everyLines) {
+        const awoken = Promise.withResolvers<undefined>();
+        wake = () => awoken.resolve(undefined);
+        const line = await Promise.race([next, awoken.promise]);
+        isOver = line?.done === true;
+        if (!line || line.done) break;
+        next = lines.next();
+        const measurement = this.#measurementOf(line.value);
+        if (measurement && group.push(measurement) === 1) {
+          timers.adopt(setTimeout(() => wake(), 1000 * everySeconds), clearTimeout);
+        }
+      }
+      this.numTaken += group.length;
+      if (group.length > 0) yield group;
+    }
+  }
+
+  #measurementOf(line: TextLine): TokenMeasurement | undefined {
+    this.#numLines++;
+    try {
+      return measurementOfLine(line);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      if (++this.numBad <= MAX_SHOWN_LINES) this.stage.log(`line ${this.#numLines}: ${error.message}`);
+      return undefined;
+    }
+  }
+}
+
+/** Logs the estimated time of a fit, if it is more than a few seconds. */
+export function noteEstimate(numMeasurements: number, steps: number, log: (line: string) => void): void {
+  const perStep = Math.min(numMeasurements, MAX_STEP_MEASUREMENTS);
+  const seconds = (steps + 2) * perStep / MEASUREMENTS_PER_SECOND;
+  if (seconds < 5) return;
+  log(
+    `fitting ${numMeasurements} measurements in ${steps} steps of some ${perStep}: about ${
+      formatSeconds(seconds)
+    } on two cores, less on a GPU`,
+  );
+}
+
+/** Shows the progress: located addresses, then finished steps. */
+export function adaptProgress(
+  stage: StageContext,
+  numSteps: number,
+): Disposable & { options: Required<Pick<AdaptOptions, "onLocated" | "onProgress">> } {
+  const located = new PhaseProgress(stage, "addresses");
+  const fitted = new PhaseProgress(stage, "steps");
+  return {
+    options: {
+      onLocated: (done, total) => located.update("locating", done, total),
+      onProgress(steps) {
+        located[Symbol.dispose]();
+        fitted.update("fitting", steps, numSteps);
+      },
+    },
+    [Symbol.dispose]() {
+      located[Symbol.dispose]();
+      fitted[Symbol.dispose]();
+    },
+  };
+}
+
+/** The counts of a fit, for the manifest and `--json`. */
+function countsOf(
+  { addresses, withoutRow, numMeasurements, numFailed, lossBefore, lossAfter }: Adaptation,
+  { rows }: AdaptedModel,
+): Record<string, unknown> {
+  return {
+    addresses: addresses.length,
+    withoutRow: withoutRow.length,
+    measurements: numMeasurements,
+    numFailed,
+    rows: rows.size,
+    lossBefore,
+    lossAfter,
+  };
+}
+
+/** The counts of a fit as text. */
+function describeCounts(
+  { addresses, measurements, rows, lossBefore, lossAfter }: Record<string, unknown>,
+): string {
+  const loss = typeof lossBefore === "number" && typeof lossAfter === "number"
+    ? `, loss of an RTT ${lossBefore.toFixed(2)} -> ${lossAfter.toFixed(2)} nats`
+    : "";
+  return `${addresses} addresses fitted to ${measurements} measurements, ${rows} embeddings differ from the base${loss}`;
+}
+
+/** Logs the addresses that could not be fitted, and whether there were any to fit. */
+export function noteAdaptation(
+  { addresses, withoutRow, numFailed }: Adaptation,
+  log: (line: string) => void,
+): void {
+  if (withoutRow.length > 0) {
+    const named = withoutRow.slice(0, MAX_NAMED).join(", ") + (withoutRow.length > MAX_NAMED ? ", …" : "");
+    log(`${withoutRow.length} addresses have no embedding, because the model's table is full: ${named}`);
+  }
+  if (numFailed > 0) log(`${numFailed} measurements without a reply were skipped`);
+  if (addresses.length === 0) {
+    log("no address was fitted: all of them were in the training data; name known ones with --addresses");
+  }
 }
 
 if (import.meta.main) serveStage(adaptStage);

@@ -8,8 +8,8 @@ import { runChild } from "../lib/cli/bench/data_stages.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { defineStage, serveStage, type Stage, type StageContext } from "../lib/cli/stage.ts";
 import { type LoaderPassOptions, passLoader } from "../lib/cli/bench/loader_pass.ts";
-import { measureUsage } from "../lib/cli/bench/throughput.ts";
 import { STAGES } from "./stages.ts";
+import { measureUsage } from "../lib/cli/bench/usage.ts";
 
 /** The stages that can run in this way. */
 const MEASURED: Record<string, () => Promise<Stage>> = {

@@ -59,7 +59,7 @@ const SHARDS = ["--train-shards", "16", "--val-shards", "2", "--test-shards", "2
 /** Options that --all-splits sets itself. */
 const OF_ONE_SPLIT = ["data", "train", "split", "history"] as const;
 /** Options of the training. */
-const OF_TRAINING = ["config", "set", "maxTime"] as const;
+const OF_TRAINING = ["config", "set", "geo", "maxTime"] as const;
 /** More context than a model's sequence holds, and more measurements of an address than a fit needs. */
 const MAX_COUNT = 10_000;
 
@@ -258,15 +258,25 @@ async function writeReport(
 }
 
 function openChainOf(inputs: readonly string[], options: EvalOptions, context: StageContext): Chain {
-  const { output, splits = null, config, set, maxTime = null, checkpoint = null, seed, workers } = options;
+  const { output, splits = null, config, set, geo, maxTime = null, checkpoint = null, seed, workers } =
+    options;
   const folder = {
     output,
     fileName: "all-splits.json",
     what: "an evaluation of all splits",
-    trainOptions: ["config", "set", "maxTime", "checkpoint"],
+    trainOptions: ["config", "set", "geo", "maxTime", "checkpoint"],
   };
   const files = inputs.map((path) => fingerprint(path));
-  const dependsOn = { inputs: files, splits, config, set, maxTime, checkpoint, seed };
+  const dependsOn = {
+    inputs: files,
+    splits,
+    config,
+    set,
+    maxTime,
+    checkpoint,
+    seed,
+    ...(geo.length > 0 && { geo }),
+  };
   const state = openChain(folder, dependsOn, options.overwrite);
   const isReplacing = options.overwrite || (state.replaces ?? false);
   const common = ["--seed", String(seed)];
@@ -326,6 +336,7 @@ async function trainModel(chain: Chain, made: readonly MadeSplit[]): Promise<str
   // Each split leaves its validation measurements out of the training.
   if (made.length > 1) training.push("--pool-data", ...made.slice(0, -1).map((split) => split.rows));
   for (const each of options.set) training.push("--set", each);
+  if (options.geo.length > 0) training.push("--geo", ...options.geo);
   if (options.maxTime !== undefined) training.push("--max-time", options.maxTime);
   await trainStep(context, training, isReplacing);
   return run;

@@ -8,7 +8,7 @@ import { fingerprint } from "../lib/io/files/inputs.ts";
 import { refuseOverlap } from "../lib/io/files/output_guard.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { readDescribedModel } from "../lib/serve/described_model.ts";
-import { digestOfSite, type SiteContent, writeSite } from "../lib/serve/site/export_site.ts";
+import { digestOfSite, siteCheckpoint, type SiteContent, writeSite } from "../lib/serve/site/export_site.ts";
 import { readSitePage } from "../lib/serve/site/page_bundle.ts";
 import { formatBytes } from "../lib/base/text.ts";
 import { checkpointDirectory, modelFilesOf } from "../lib/train/checkpoint.ts";
@@ -19,9 +19,16 @@ export const exportStage: Stage = defineStage(
   STAGES.export,
   async ({ checkpoint: path, output, dtype, noPool, overwrite, ...files }, stage): Promise<StageResult> => {
     refuseOverlap(output, [checkpointDirectory(path)]);
-    const { checkpoint, calibration, info } = readDescribedModel({ ...files, checkpoint: path }, stage.log);
-    const pool = noPool ? undefined : checkpoint.pool;
-    const content: SiteContent = { checkpoint, pool, info, calibration: calibration?.shares ?? null, dtype };
+    const described = readDescribedModel({ ...files, checkpoint: path }, stage.log);
+    const checkpoint = siteCheckpoint(described.checkpoint);
+    const info = { ...described.info, config: { ...checkpoint.config } };
+    const content: SiteContent = {
+      checkpoint,
+      pool: noPool ? undefined : checkpoint.pool,
+      info,
+      calibration: described.calibration?.shares ?? null,
+      dtype,
+    };
     const page = readSitePage();
     using staged = StagedOutput.openFolder(output, {
       stage: "export",

@@ -7,11 +7,15 @@ import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { formatTable } from "../lib/base/text.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
 import { codeRangeOf, prefixLengthOf } from "../lib/query/destinations/destination_query.ts";
-import { type LikelyDestination, rankDestinations } from "../lib/query/destinations/destination_ranking.ts";
+import {
+  destinationsJson,
+  type LikelyDestination,
+  rankDestinations,
+} from "../lib/query/destinations/destination_ranking.ts";
 import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import { formatPrefix } from "../lib/data/addresses/ip_prefix.ts";
-import { type Measured, measuredBy, seenJson, times } from "../lib/data/addresses/known_addresses.ts";
+import { type Measured, measuredBy, times } from "../lib/data/addresses/known_addresses.ts";
 import { addressOf, contextOf, JsonLinesOutput, logContext, readBy, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
@@ -56,17 +60,17 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
       "the model lists only the most measured addresses and pairs: others count as never measured",
     );
   }
-  const destinations = listed.map(jsonOf);
+  const json = destinationsJson(answer, source, model);
   const { src, output } = options;
   if (output !== undefined) {
     using lines = new JsonLinesOutput(output, { stage: "query destinations", inputs: readBy(options) });
-    for (const destination of destinations) lines.write(destination);
+    for (const destination of json.destinations) lines.write(destination);
     lines.commit();
   }
   const asked = { src, rttMs, timeS, contextMeasurements, prefixLength };
   return {
     text: [tableOf(listed), ...below].join("\n"),
-    json: { stage: "query destinations", ...asked, ...answer, destinations, output, step: model.step },
+    json: { stage: "query destinations", ...asked, ...json, output, step: model.step },
   };
 });
 
@@ -86,14 +90,6 @@ function tableOf(destinations: readonly ListedDestination[]): string {
     ...(isKnown ? ["by this source"] : []),
   ];
   return formatTable([head, ...rows], { left: isKnown ? [0, head.length - 1] : [0] });
-}
-
-function jsonOf({ prefix, probability, measured }: ListedDestination) {
-  return {
-    prefix: formatPrefix(prefix),
-    probability,
-    measured: measured ? seenJson(measured) : null,
-  };
 }
 
 function percent(share: number): string {

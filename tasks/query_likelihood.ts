@@ -10,7 +10,7 @@ import { FAILED_RTT_MS } from "../lib/data/measurement/batch.ts";
 import { readMeasurements } from "../lib/data/measurement_files/parquet_reader.ts";
 import { RejectLog } from "../lib/data/measurement_files/rejects.ts";
 import { knownAt, tokenMeasurementAt } from "../lib/query/context.ts";
-import { type MeasurementBits, measurementBits, type OrderBits } from "../lib/query/likelihood/likelihood.ts";
+import { bitsJson, type MeasurementBits, measurementBits } from "../lib/query/likelihood/likelihood.ts";
 import { loadModel } from "../lib/query/files/load_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import type { Field, TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
@@ -109,20 +109,14 @@ async function* partsOf(paths: string[], withoutTime: boolean): AsyncGenerator<R
 }
 
 function lineOf({ src, dst, rttMs, measurement }: Row, bits: MeasurementBits, withTokens: boolean) {
-  const { meanBits, spreadBits, totalBits } = bits;
-  const orders = bits.orders.map((order) => describeOrder(order, withTokens));
-  return { src, dst, timeS: measurement.timeS, rttMs, meanBits, spreadBits, totalBits, orders };
-}
-
-function describeOrder({ bits, blocks }: OrderBits, withTokens: boolean) {
-  return {
-    order: blocks.map(({ field }) => field).join(),
-    bits,
-    blockBits: Object.fromEntries(blocks.map(({ field, bits }) => [field, bits])),
+  const { orders, ...sums } = bitsJson(bits);
+  const withBlocks = orders.map((order, i) => ({
+    ...order,
     ...(withTokens && {
-      tokenBits: Object.fromEntries(blocks.map(({ field, tokenBits }) => [field, tokenBits])),
+      tokenBits: Object.fromEntries(bits.orders[i].blocks.map(({ field, tokenBits }) => [field, tokenBits])),
     }),
-  };
+  }));
+  return { src, dst, timeS: measurement.timeS, rttMs, ...sums, orders: withBlocks };
 }
 
 /** Sums over rows. */

@@ -22,14 +22,8 @@ import { rttBetweenPrefixes } from "../lib/query/rtt/prefix_query.ts";
 import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
-import {
-  type DrawnSummary,
-  type RttLikelihood,
-  type RttSummary,
-  summaryOf,
-  type SummaryOptions,
-} from "../lib/query/rtt/rtt_summary.ts";
-import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt_text.ts";
+import { type RttSummary, summaryOf } from "../lib/query/rtt/rtt_summary.ts";
+import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt.ts";
 import { contextOf, logContext, openLines, readBy, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 import { drawHistogram, formatMs } from "../lib/base/text.ts";
@@ -45,11 +39,13 @@ const MAX_ADAPT_MEASUREMENTS = 10_000;
 
 type Options = OptionsOf<typeof STAGES.query.kinds.rtt>;
 
+type Wanted = Record<"quantiles" | "at", number[]>;
+
 /** The stage `query rtt`. */
 export const rttStage = defineStage(STAGES.query.kinds.rtt, async (options, stage) => {
   const summary = {
     quantiles: numbersOf("quantiles", options.quantiles, [0, 1]),
-    atMs: options.at === undefined ? [] : numbersOf("at", options.at, [0, Number.MAX_VALUE]),
+    at: options.at === undefined ? [] : numbersOf("at", options.at, [0, Number.MAX_VALUE]),
   };
   return options.queries === undefined
     ? await answerOne(options, stage, summary)
@@ -59,7 +55,7 @@ export const rttStage = defineStage(STAGES.query.kinds.rtt, async (options, stag
 async function answerOne(
   options: Options,
   stage: StageContext,
-  summary: SummaryOptions,
+  summary: Wanted,
 ): Promise<StageResult> {
   const { src, dst, calibration } = options;
   if (src === undefined || dst === undefined) {
@@ -132,7 +128,7 @@ async function answerOne(
 async function answerFile(
   options: Options & { queries: string },
   stage: StageContext,
-  summary: SummaryOptions,
+  summary: Wanted,
 ): Promise<StageResult> {
   const { queries, output, draws: numDraws, seed } = options;
   for (const name of ["src", "dst", "time"] as const) {
@@ -181,7 +177,7 @@ async function answerFile(
 
 function lineOf(
   answered: AnsweredQuery,
-  summary: SummaryOptions,
+  summary: Wanted,
   { model: { trainingData }, notesOnRows }: { model: PingModel; notesOnRows: ReturnType<typeof rowNotes> },
 ) {
   const { line, src, dst, source, destination, timeS } = answered.query;
@@ -285,7 +281,10 @@ function describeAnswer(
   return lines.join("\n");
 }
 
-function describeLikelihood(likelihood: RttLikelihood, error: number | undefined): string[] {
+function describeLikelihood(
+  likelihood: NonNullable<RttSummary["at"]>[number],
+  error: number | undefined,
+): string[] {
   const { rttMs, cdf, probability, bits, lowMs, highMs } = likelihood;
   const bounds = highMs === null
     ? `${formatMs(lowMs)} ms or more`
@@ -296,7 +295,7 @@ function describeLikelihood(likelihood: RttLikelihood, error: number | undefined
   ];
 }
 
-function describeDraws(drawn: DrawnSummary): string[] {
+function describeDraws(drawn: NonNullable<RttSummary["drawn"]>): string[] {
   const { numDraws, numDistinct, sourceProbability, destinationProbability, standardErrors } = drawn;
   const lines = [`  of ${numDraws} draws from the model, ${numDistinct} different; ± is a standard error`];
   if (sourceProbability !== null) lines.push(`  P(source in its prefix) ${percent(sourceProbability)}`);

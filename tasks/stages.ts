@@ -15,6 +15,7 @@ import type { MAX_MEASUREMENT_TOKENS } from "../lib/data/tokens/contexts.ts";
 import type { RttEncodingName } from "../lib/data/tokens/vocab_v1.ts";
 import type { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
 import type { HISTORY_MODES } from "../lib/eval/eval_rows.ts";
+import type { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
 import type { DEFAULT_NUM_DRAWS } from "../lib/query/rtt/prefix_query.ts";
 import type { SITE_DTYPES } from "../lib/serve/page/site_file.ts";
 import { LAUNCH_VARIABLES } from "../lib/train/mpi/launch.ts";
@@ -23,6 +24,7 @@ import { LAUNCH_VARIABLES } from "../lib/train/mpi/launch.ts";
 const HISTORY: typeof HISTORY_MODES = ["all", "train"];
 const DTYPES: typeof SITE_DTYPES = ["f32", "f16"];
 const ADAPTING: typeof ADAPT_DEFAULTS = { steps: 20, learningRate: 0.1, maxDrift: 1 };
+const CHANGES: Pick<typeof DEFAULT_CHANGE_OPTIONS, "delay" | "minShiftMs"> = { delay: 20, minShiftMs: 0.5 };
 const SOURCE_KEYS: typeof GROUP_KEYS = ["src_addr", "prb_id"];
 
 // Options of several stages.
@@ -51,6 +53,11 @@ const configOptions = {
   config: option.path(uses.config, "a preset of configs/ or a JSON file", { default: "demo" }),
   set: option.texts("change one key of the configuration; repeatable", { value: "KEY=VALUE" }),
 };
+const geo = option.paths(
+  uses.inputs,
+  "files that say where addresses are, for a model that is trained: MMDB, CSV of ip-location-db, probe archive of " +
+    "RIPE Atlas; later ones override earlier ones",
+);
 const queryOptions = {
   checkpoint,
   context: option.path(
@@ -340,6 +347,7 @@ export const STAGES = named({
         uses.run,
         "also learn RTTs from this trained model, with train.teacherWeight (knowledge distillation)",
       ),
+      geo,
       ...configOptions,
       steps: option.integer("optimizer steps of the whole run (default: the configuration's)", { min: 1 }),
       tokens: option.integer("as many steps as process this many tokens, including padding", { min: 1 }),
@@ -514,6 +522,7 @@ export const STAGES = named({
       config: option.path(uses.config, "preset or JSON file that --all-splits trains", {
         default: "campaign",
       }),
+      geo,
       set: option.texts("change one key of it; repeatable", { value: "KEY=VALUE" }),
       maxTime: option.text("train at most as many steps as fit in this time, such as 30m or 2h", {
         value: "TIME",
@@ -692,6 +701,71 @@ export const STAGES = named({
       verify,
       overwrite: overwriteFile,
       memoryLimitGb,
+    },
+  }),
+  "watch": command({
+    summary: "tell when the RTTs of pairs leave their usual level, and when they return, without set limits",
+    details:
+      "A change is told --delay measurements of its pair after it. Alarms that begin together and share a source or a " +
+      "destination are one group.",
+    reads: "measurements as they come, perhaps a checkpoint",
+    writes: "alarms as JSON lines: beginning, size, confidence, group, end",
+    example: "--input data/pings.jsonl --follow",
+    options: {
+      checkpoint: option.path(uses.run, "a run or checkpoint: adds what its model expected to each alarm"),
+      input: option.paths(
+        uses.inputs,
+        "measurements in order of time: JSON lines with src, dst, time, rtt (ms or null) or of RIPE Atlas ping " +
+          "results; Parquet; - for standard input",
+        { default: ["-"] },
+      ),
+      follow: option.switch(
+        "wait for more lines at the end of files, and for more files in folders and globs",
+      ),
+      output: option.path(
+        uses.outputFile(),
+        "write the alarms there at the end, instead of to standard output",
+        {
+          value: "F.jsonl",
+        },
+      ),
+      metrics: option.path(
+        uses.outputFile(),
+        "write counts and open alarms there every 10 s in Prometheus' text format, for node_exporter's textfile collector",
+        { value: "F.prom" },
+      ),
+      rtt: option.choice(["min", "mean", "median"], "which RTT of an Atlas result's packets counts", {
+        default: "min",
+      }),
+      falseAlarms: option.text(
+        "alarms that may be told in a time if nothing is wrong, of all pairs together; needs --calibration",
+        { value: "N/day" },
+      ),
+      calibration: option.paths(
+        uses.inputs,
+        "measurements of the same pairs that are taken to be normal; not those that the model was trained on",
+      ),
+      delay: option.integer("later measurements of a pair that are seen before a change is told", {
+        default: CHANGES.delay,
+        min: 1,
+        max: 1000,
+      }),
+      minShiftMs: option.number("smallest change of the median that is told, in ms", {
+        default: CHANGES.minShiftMs,
+        min: 0,
+      }),
+      newUsualAfter: option.text("an alarm ends after this time: the new level is the usual one", {
+        default: "1d",
+        value: "TIME",
+      }),
+      groupWithin: option.text("alarms of one group begin within this time", {
+        default: "15m",
+        value: "TIME",
+      }),
+      maxPairs: option.integer(
+        "pairs that are remembered, each in some 10 kB; of more the one that was seen least recently is dropped",
+        { default: 20_000, min: 1 },
+      ),
     },
   }),
   "serve": command({
@@ -947,6 +1021,36 @@ export const STAGES = named({
         },
         needs: { deno: true },
         module: "bench_data",
+      }),
+      "changes": command({
+        summary: "how well the change detector of watch agrees with people who marked series of RTTs",
+        details:
+          "A series is a CSV file with the columns epoch;rtt;cp (ms; cp is 1 where people saw a change). A " +
+          "detection is right if it can be paired with a mark at most two rows away.",
+        example: "--input data/changes --output changes.jsonl",
+        options: {
+          input: option.paths(uses.inputs, "series: files, folders, globs", { required: true }),
+          output: option.path(
+            uses.outputFile(),
+            "also write the rows of the changes, a line for each series",
+            {
+              value: "F.jsonl",
+            },
+          ),
+          delay: option.integer("later rows that are seen before a row is decided (20)", {
+            min: 0,
+            max: 10_000,
+          }),
+          settings: option.integer(
+            "also cross-validate: choose the best of so many random settings on other series than they are measured on",
+            { min: 2, max: 100_000 },
+          ),
+          folds: option.integer("with --settings: parts of the series, each held out once", {
+            default: 5,
+            min: 2,
+            max: 1000,
+          }),
+        },
       }),
       "peers": command({
         summary: "the speed of training compared with jax-js and, if python3 has torch, PyTorch, in turns",

@@ -76,6 +76,7 @@ async function trainOn(
     ranks,
     runDir: options.run,
     teacher: options.teacher,
+    geo: options.geo,
     onCorrupt: options.onCorrupt,
     numLoaderWorkers: options.workers,
     fresh: options.fresh,

@@ -6,6 +6,7 @@
  */
 import type { RttHistory } from "../data/tokens/rtt_history.ts";
 import { named } from "../base/errors.ts";
+import { mix } from "../base/random.ts";
 import {
   type AddressState,
   advance,
@@ -17,13 +18,27 @@ import {
   pairHashes,
   type PairState,
 } from "./embedding_table.ts";
-import { EMBEDDING_KEYS, type ModelConfig, PAIR_HISTORY } from "./model_config.ts";
+import { EMBEDDING_KEYS, type ModelConfig, PAIR_HISTORY, PLACE_TABLE } from "./model_config.ts";
 import { PairHistory, type SequenceMemory, timedHistory, type TimedRtt } from "./pair_history.ts";
 import { NodeCoordinates } from "./node_coordinates.ts";
+import {
+  misplacedKey,
+  NUM_PATH_STEPS,
+  NUM_PLACE_ROWS,
+  pairKeysOf,
+  pathOf,
+  type PlacePath,
+} from "./place_keys.ts";
+import { addressNumber, type LocatedPlace, PlaceTable } from "../data/addresses/place_table.ts";
 import type { RttEstimate } from "./selected_rows.ts";
 
-/** The largest number of rows of a token. */
+/** The largest number of rows of a token in a model without places. */
 export const ROWS_PER_TOKEN = 9;
+
+/** The largest number of rows of a token. */
+export function rowsPerToken({ places }: ModelConfig): number {
+  return ROWS_PER_TOKEN + (places ? NUM_PLACE_ROWS : 0);
+}
 
 /** Options of looking up rows: in training, each context hides a share of the keys of each kind. */
 export interface RowUse {
@@ -40,11 +55,24 @@ export interface RowUse {
   readonly recent?: readonly TimedRtt[] | undefined;
 }
 
+/** Tables of places by their numbers, so that several models of one checkpoint share them. */
+const decoded = new WeakMap<Float32Array, PlaceTable>();
+const NOWHERE: LocatedPlace = { position: undefined, country: 0, region: 0, asNumber: 0 };
+/** How many paths are remembered, some 0.5 kB each. */
+const MAX_PATHS = 2 ** 15;
+/** The first keys of a pair of places, which training hides: all but those of the distance. */
+const NUM_HIDEABLE = 3;
+
 /** The address embeddings of a model. */
 export class AddressEmbeddings {
   readonly #prefixes: EmbeddingTable | undefined;
   readonly #pairs: EmbeddingTable | undefined;
   readonly #history: PairHistory | undefined;
+  /** As in a checkpoint, and decoded. */
+  #placeNumbers: Float32Array | undefined;
+  #places: PlaceTable | undefined;
+  /** The paths of addresses that were met before, by the first hash. */
+  readonly #paths = new Map<number, { hash2: number; path: PlacePath }>();
   /** Estimates RTTs of pairs; undefined if the model has no coordinates. */
   readonly coordinates: NodeCoordinates | undefined;
 
@@ -65,6 +93,17 @@ export class AddressEmbeddings {
     this.#pairs?.load(named(weights, EMBEDDING_KEYS));
     this.#history?.load(named(weights, PAIR_HISTORY));
     this.coordinates?.load(weights);
+    if (this.config.places) this.usePlaces(named(weights, PLACE_TABLE));
+  }
+
+  /** Sets the table of places. @param numbers As `PlaceTable.encode` writes it. */
+  usePlaces(numbers: Float32Array): void {
+    this.#paths.clear();
+    if (numbers === this.#placeNumbers) return;
+    this.#placeNumbers = numbers;
+    let table = decoded.get(numbers);
+    if (!table) decoded.set(numbers, table = PlaceTable.decode(numbers, PLACE_TABLE));
+    this.#places = table;
   }
 
   /** Writes the keys and histories into the entries of a checkpoint; lib/model/README.md has the formats. */
@@ -75,14 +114,16 @@ export class AddressEmbeddings {
     if (keys.length > 0) weights.set(EMBEDDING_KEYS, keys);
     if (this.#history) weights.set(PAIR_HISTORY, this.#history.save());
     this.coordinates?.save(weights);
+    if (this.config.places && this.#placeNumbers) weights.set(PLACE_TABLE, this.#placeNumbers);
   }
 
   /**
-   * Gives free rows, if there are any, to the prefixes of two addresses and to their pair.
+   * Gives free rows, if there are any, to the places and prefixes of two addresses and to their pair.
    *
    * @returns The pair, for {@link remember}; `NO_ROW` if it has no row.
    */
   claim(source: Uint8Array, destination: Uint8Array): number {
+    this.#claimPlaces(source, destination);
     for (const address of [source, destination]) this.rowsOfPrefixes(address, { claims: true });
     return this.rowOfPair(source, destination, { claims: true });
   }
@@ -152,14 +193,87 @@ export class AddressEmbeddings {
   prefixRow(state: AddressState, { isTraining, context }: RowUse): number {
     const { prefixVectors } = this.config;
     if (!this.#prefixes || !prefixVectors) return NO_ROW;
-    // Each prefix is equally likely to be the first hidden one. Prefixes are hidden with the probability of the share.
-    const share = 1 - (1 - prefixVectors.dropShare) ** (1 / state.length);
-    if (isTraining && isChosen(state.hash2, context, share)) state.isDropped = true;
+    const share = this.#shareOfPrefix(state, prefixVectors.dropShare);
+    if (isTraining && isChosen(state.hash2, context, share)) {
+      state.isDropped = true;
+      state.isAllDropped = state.numBytes === 1;
+    }
     return state.isDropped ? NO_ROW : this.#prefixes.row(state.hash1, state.hash2);
   }
 
+  /**
+   * The share of the contexts in which a prefix is the first hidden one. Without places each prefix is equally likely to be
+   * it, and prefixes are hidden with the probability of the share. With places each step of the path and each prefix is,
+   * and if it is a step, the first prefix is hidden.
+   */
+  #shareOfPrefix({ length, numBytes }: AddressState, dropShare: number): number {
+    const { places } = this.config;
+    if (!places) return 1 - (1 - dropShare) ** (1 / length);
+    return places.dropShare * (numBytes === 1 ? NUM_PATH_STEPS + 1 : 1) / (NUM_PATH_STEPS + length);
+  }
+
+  /** @internal The rows of the places of two addresses. */
+  #placeRows(source: AddressState, destination: AddressState, { isTraining, context }: RowUse): number[] {
+    if (!this.#places || !this.#prefixes) return [];
+    const prefixes = this.#prefixes;
+    const paths = [source, destination].map((state) => this.#pathOf(state, state.number, state.length));
+    const rows = new Array<number>(NUM_PLACE_ROWS).fill(NO_ROW);
+    [source, destination].forEach(({ isAllDropped, hash2 }, end) => {
+      const hidden = isTraining && isAllDropped
+        ? mix(~hash2 ^ context) % (NUM_PATH_STEPS + 1)
+        : NUM_PATH_STEPS;
+      for (let step = 0; step < hidden; step++) {
+        const key = paths[end].steps[step];
+        if (key) rows[end * NUM_PATH_STEPS + step] = prefixes.row(key.hash1, key.hash2);
+      }
+    });
+    pairKeysOf(this.#seed, paths[0], paths[1]).forEach((key, i) => {
+      // The distance is always known.
+      const isHidden = i < NUM_HIDEABLE && key && isTraining &&
+        isChosen(key.hash2, context, this.config.places?.dropShare ?? 0);
+      if (key && !isHidden) rows[2 * NUM_PATH_STEPS + i] = prefixes.row(key.hash1, key.hash2);
+    });
+    return rows;
+  }
+
+  /** The path of an address. An address whose place is wrong has only its AS. */
+  #pathOf(hashes: Hashes, number: number, length: 4 | 16): PlacePath {
+    const known = this.#paths.get(hashes.hash1);
+    if (known?.hash2 === hashes.hash2) return known.path;
+    const found = this.#places?.locate(number, length) ?? NOWHERE;
+    const key = misplacedKey(this.#seed, hashes);
+    const isMisplaced = this.#prefixes?.row(key.hash1, key.hash2) !== NO_ROW;
+    const path = pathOf(this.#seed, isMisplaced ? { ...NOWHERE, asNumber: found.asNumber } : found);
+    if (this.#paths.size === MAX_PATHS) this.#paths.clear();
+    this.#paths.set(hashes.hash1, { hash2: hashes.hash2, path });
+    return path;
+  }
+
+  #claimPlaces(source: Uint8Array, destination: Uint8Array): void {
+    if (!this.#places) return;
+    const paths = [source, destination].map((address) =>
+      this.#pathOf(this.#walk(address), addressNumber(address), address.length === 4 ? 4 : 16)
+    );
+    const keys = [...paths.flatMap(({ steps }) => steps), ...pairKeysOf(this.#seed, paths[0], paths[1])];
+    for (const key of keys) if (key) this.#prefixes?.row(key.hash1, key.hash2, true);
+  }
+
+  /** What the table of places knows of an address, also if it is known to be wrong. */
+  placeOf(address: Uint8Array): LocatedPlace | undefined {
+    return this.#places?.locate(addressNumber(address), address.length === 4 ? 4 : 16);
+  }
+
+  /** Whether the place of an address is known to be wrong. @param options `claims`: makes it known. */
+  isMisplaced(address: Uint8Array, { claims = false } = {}): boolean {
+    const key = misplacedKey(this.#seed, this.#walk(address));
+    const row = this.#places && this.#prefixes?.row(key.hash1, key.hash2, claims);
+    if (claims) this.#paths.clear();
+    return row !== undefined && row !== NO_ROW;
+  }
+
   /** @internal The pair of two whole addresses. */
-  pairOf(source: AddressState, destination: AddressState, { isTraining, context }: RowUse): PairState {
+  pairOf(source: AddressState, destination: AddressState, use: RowUse): PairState {
+    const { isTraining, context } = use;
     const { hash1, hash2 } = this.#pairHashes(source, destination);
     const share = this.config.pairVectors?.dropShare ?? 0;
     // One share of the contexts hides all data of the pair, another one only its row.
@@ -168,7 +282,8 @@ export class AddressEmbeddings {
     );
     const isDropped = source.isDropped || destination.isDropped || isUnknown || isRowDropped;
     const row = isDropped ? NO_ROW : this.#pairs?.row(hash1, hash2) ?? NO_ROW;
-    return { hash1, hash2, source, destination, row, isUnknown };
+    const placeRows = this.#placeRows(source, destination, use);
+    return { hash1, hash2, source, destination, row, isUnknown, placeRows };
   }
 
   /** @internal The history features of a pair. */
@@ -202,7 +317,12 @@ export class AddressEmbeddings {
 
   /** @internal An address before its first byte. */
   begin(length: 4 | 16): AddressState {
-    return beginAddress(this.config.prefixVectors?.seed ?? this.config.pairVectors?.seed ?? 0, length);
+    return beginAddress(this.#seed, length);
+  }
+
+  /** The seed of the hashes of addresses and places. */
+  get #seed(): number {
+    return this.config.prefixVectors?.seed ?? this.config.pairVectors?.seed ?? 0;
   }
 
   /** The hashes of a pair, by the seed of pairs: those of addresses already contain the seed of prefixes. */

@@ -6,7 +6,7 @@
  */
 import { tokenRows } from "../tensor/ops/embedding.ts";
 import { mix } from "../base/random.ts";
-import { type AddressEmbeddings, ROWS_PER_TOKEN } from "./address_embeddings.ts";
+import { type AddressEmbeddings, rowsPerToken } from "./address_embeddings.ts";
 import { type ModelConfig, type ModelExtent, numAddressEmbeddings } from "./model_config.ts";
 import { PACKED_HISTORY, unpackHistory } from "../data/tokens/rtt_history.ts";
 import { RTT_START } from "../data/tokens/vocab_v2.ts";
@@ -30,34 +30,39 @@ export interface ModelBatch {
   readonly histories?: Uint32Array;
 }
 
-/** The largest number of rows that a step can use: a measurement has fewer different rows than tokens. */
+/**
+ * The largest number of rows that a step can use: a measurement has fewer different rows than tokens, and with places fewer
+ * than twice as many.
+ */
 export function numRowSlots(
   config: ModelConfig,
   { batchSize, sequenceLength, sequencesPerStep = batchSize, freeRows }: ModelExtent,
 ): number {
-  return freeRows ?? Math.min(numAddressEmbeddings(config), sequencesPerStep * sequenceLength);
+  return freeRows ??
+    Math.min(numAddressEmbeddings(config), sequencesPerStep * sequenceLength * (config.places ? 2 : 1));
 }
 
 /**
  * The largest number of rows of all tokens of a batch: two per token, since a measurement of 14 tokens has at most
- * 24.
+ * 24; with places four, since it has at most 48.
  */
-export function numRowUses({ batchSize, sequenceLength }: ModelExtent): number {
-  return batchSize * 2 * sequenceLength;
+export function numRowUses({ places }: ModelConfig, { batchSize, sequenceLength }: ModelExtent): number {
+  return batchSize * (places ? 4 : 2) * sequenceLength;
 }
 
 /**
  * The rows of each token of a batch.
  *
  * @param args `isTraining`: whether shares of the keys are hidden.
- * @returns (B, T, ROWS_PER_TOKEN), `NO_ROW` for none.
+ * @returns (B, T, {@link rowsPerToken}), `NO_ROW` for none.
  */
 export function rowsOfBatch(
   { tokens, segmentStart, histories }: ModelBatch,
   addressEmbeddings: AddressEmbeddings,
   { sequenceLength, isTraining }: { sequenceLength: number; isTraining: boolean },
 ): Uint32Array<ArrayBuffer> {
-  const rows = new Uint32Array(tokens.length * ROWS_PER_TOKEN);
+  const perToken = rowsPerToken(addressEmbeddings.config);
+  const rows = new Uint32Array(tokens.length * perToken);
   let cursor = new EmbeddingCursor(addressEmbeddings);
   let context = 0;
   for (let i = 0; i < tokens.length; i++) {
@@ -69,7 +74,7 @@ export function rowsOfBatch(
       ? unpackHistory(histories, i * PACKED_HISTORY)
       : undefined;
     const rttHistory = histories || isTraining ? given ?? null : undefined;
-    cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN, { isTraining, context, rttHistory });
+    cursor.read(tokens[i], rows, i * perToken, { isTraining, context, rttHistory });
   }
   return rows;
 }
@@ -104,9 +109,15 @@ export class RowSlots {
   /**
    * @param numSlots Number of slots.
    * @param numUses Largest number of rows of all tokens of a batch.
+   * @param perToken Largest number of rows of a token.
    * @param isFixed Whether row i has slot i, and rows from `numSlots` on have none.
    */
-  constructor(readonly numSlots: number, readonly numUses: number, readonly isFixed = false) {
+  constructor(
+    readonly numSlots: number,
+    readonly numUses: number,
+    readonly perToken: number,
+    readonly isFixed = false,
+  ) {
     this.clear();
   }
 
@@ -147,7 +158,7 @@ export class RowSlots {
   places(rowsOfTokens: Uint32Array): Uint32Array<ArrayBuffer> {
     this.claim(rowsOfTokens);
     const slots = rowsOfTokens.map((row) => row === NO_ROW ? NO_ROW : this.#slots.get(row) ?? NO_ROW);
-    return tokenRows(slots, this.numSlots, { perRow: ROWS_PER_TOKEN, numUses: this.numUses });
+    return tokenRows(slots, this.numSlots, { perRow: this.perToken, numUses: this.numUses });
   }
 }
 

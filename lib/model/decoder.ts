@@ -10,7 +10,7 @@ import { ensure, UserError } from "../base/errors.ts";
 import { type DecodeTile, decodeTileRows, decodeTiles } from "../tensor/ops/attention_decode.ts";
 import type { Gpu } from "../tensor/device.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { AddressEmbeddings, ROWS_PER_TOKEN, type RowUse } from "./address_embeddings.ts";
+import { AddressEmbeddings, rowsPerToken, type RowUse } from "./address_embeddings.ts";
 import type { TimedRtt } from "./pair_history.ts";
 import { EmbeddingCursor } from "./embedding_cursor.ts";
 import { NO_ROW } from "./embedding_table.ts";
@@ -172,14 +172,16 @@ class DecoderTokenRows {
   readonly #gpu: Gpu;
   readonly #addressEmbeddings: AddressEmbeddings;
   readonly #tensor: Tensor;
+  readonly #perToken: number;
   #prompts: readonly Uint16Array[] = [];
   #recents: Recents = [];
   #ends: readonly (readonly number[])[] = [];
   /** For each row the cursor after its last token. */
   #cursors: EmbeddingCursor[] = [];
 
-  /** @param tensor The target of uploads, (rows, ROWS_PER_TOKEN) u32. */
+  /** @param tensor The target of uploads, (rows, rowsPerToken) u32. */
   constructor(gpu: Gpu, addressEmbeddings: AddressEmbeddings, tensor: Tensor) {
+    this.#perToken = rowsPerToken(addressEmbeddings.config);
     this.#gpu = gpu;
     this.#addressEmbeddings = addressEmbeddings;
     this.#tensor = tensor;
@@ -199,11 +201,11 @@ class DecoderTokenRows {
     this.#prompts = prompts;
     this.#ends = ends;
     this.#recents = recents;
-    const rows = new Uint32Array(numRows * ROWS_PER_TOKEN).fill(NO_ROW);
+    const rows = new Uint32Array(numRows * this.#perToken).fill(NO_ROW);
     let at = 0;
     prompts.forEach((prompt, index) => {
       const cursor = new EmbeddingCursor(this.#addressEmbeddings);
-      for (let i = 0; i < prompt.length; i++, at += ROWS_PER_TOKEN) {
+      for (let i = 0; i < prompt.length; i++, at += this.#perToken) {
         cursor.read(prompt[i], rows, at, this.#useAt(index, i));
       }
     });
@@ -212,7 +214,7 @@ class DecoderTokenRows {
 
   /** Gives every end of every prompt new rows, without its last `numDropped` tokens. */
   fork(numChildren: readonly number[], numDropped: number): void {
-    const unread = new Uint32Array(ROWS_PER_TOKEN);
+    const unread = new Uint32Array(this.#perToken);
     let child = 0;
     this.#cursors = this.#prompts.flatMap((prompt, index) => {
       const cursor = new EmbeddingCursor(this.#addressEmbeddings);
@@ -231,8 +233,8 @@ class DecoderTokenRows {
 
   /** Uploads the rows of one more token of each row. @param numRows Tokens of the program, padding included. */
   writeStep(tokens: ArrayLike<number>, numRows: number): void {
-    const rows = new Uint32Array(numRows * ROWS_PER_TOKEN).fill(NO_ROW);
-    this.#cursors.forEach((cursor, i) => cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN));
+    const rows = new Uint32Array(numRows * this.#perToken).fill(NO_ROW);
+    this.#cursors.forEach((cursor, i) => cursor.read(tokens[i], rows, i * this.#perToken));
     this.#gpu.write(this.#tensor, rows);
   }
 

@@ -10,7 +10,7 @@
 import type { Tensor } from "../tensor/tensor.ts";
 import { labelled, largestTensorBytes, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
 import { blockTensors, type LayerTensors, paddedVocabSize, parameterTensors } from "./buffers.ts";
-import { ROWS_PER_TOKEN } from "./address_embeddings.ts";
+import { rowsPerToken } from "./address_embeddings.ts";
 import { type ModelConfig, numAddressEmbeddings, vocabSize } from "./model_config.ts";
 import { addHiddenStates, type HiddenPass, type HiddenTensors, type WantedRows } from "./forward.ts";
 import type { ChosenRowTensors } from "./head.ts";
@@ -99,7 +99,7 @@ export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: M
       segmentStart: make("segmentStart", [maxPromptTokens]),
       previous: config.keyShift ? make("previous", [rows]) : undefined,
       embeddingRows: numAddressEmbeddings(config) > 0
-        ? make("rows of tokens", [rows, ROWS_PER_TOKEN])
+        ? make("rows of tokens", [rows, rowsPerToken(config)])
         : undefined,
     },
     positions: make("positions", [rows]),

@@ -14,17 +14,20 @@ import {
   VOCAB_SIZE,
 } from "../data/tokens/vocab_v2.ts";
 import { type AddressState, advance, NO_ROW, type PairState } from "./embedding_table.ts";
-import { type AddressEmbeddings, ROWS_PER_TOKEN, type RowUse } from "./address_embeddings.ts";
+import { type AddressEmbeddings, ROWS_PER_TOKEN, rowsPerToken, type RowUse } from "./address_embeddings.ts";
 import { SequenceMemory } from "./pair_history.ts";
 import { type KnownRtt, rowsBeforeFirstByte, rowsBeforeSecondByte } from "./selected_rows.ts";
 
 const INFERENCE: RowUse = { isTraining: false, context: 0 };
 /** The first slots of a token are for its addresses and their pair, the others for selected rows. */
 const NUM_OF_ADDRESSES = 3;
+/** The last slots of a token are for places, if the model has places. */
+const FIRST_OF_PLACES = ROWS_PER_TOKEN;
 
 /** Reads the tokens of a sequence and finds the rows of each. */
 export class EmbeddingCursor {
   readonly #rows: AddressEmbeddings;
+  readonly #numRows: number;
   #source: AddressState | undefined;
   #destination: AddressState | undefined;
   /** The address whose bytes come next. */
@@ -39,6 +42,7 @@ export class EmbeddingCursor {
   /** @param rows The address embeddings of the model. */
   constructor(rows: AddressEmbeddings) {
     this.#rows = rows;
+    this.#numRows = rowsPerToken(rows.config);
   }
 
   /** A copy that continues from here. Complete addresses do not change and are shared. */
@@ -57,10 +61,10 @@ export class EmbeddingCursor {
   /**
    * Reads a token.
    *
-   * @param rows Takes the token's {@link ROWS_PER_TOKEN} rows from `at` on, {@link NO_ROW} for none.
+   * @param rows Takes the token's rows, as many as {@link rowsPerToken} says, from `at` on, {@link NO_ROW} for none.
    */
   read(token: number, rows: Uint32Array, at: number, use: RowUse = INFERENCE): void {
-    rows.fill(NO_ROW, at, at + ROWS_PER_TOKEN);
+    rows.fill(NO_ROW, at, at + this.#numRows);
     const isByte = token >= BYTE_BASE && token < VOCAB_SIZE;
     // Given history features do not depend on the sequence.
     if (use.rttHistory === undefined) this.#memory.read(token);
@@ -119,7 +123,11 @@ export class EmbeddingCursor {
     const [source, destination] = [this.#source, this.#destination];
     rows[at + 2] = this.#pair?.row ?? NO_ROW;
     // The pair's own data are more informative than its ends. So the ends' rows learn only from other pairs.
-    if (rows[at + 2] !== NO_ROW || (this.#known && !isRough(this.#known))) return;
+    if (rows[at + 2] !== NO_ROW) return;
+    if (!this.#known || "isOfBoth" in this.#known) {
+      rows.set(this.#pair?.placeRows ?? [], at + FIRST_OF_PLACES);
+    }
+    if (this.#known && !isRough(this.#known)) return;
     if (source?.isWhole) rows[at] = source.row;
     if (destination?.isWhole) rows[at + 1] = destination.row;
   }

@@ -6,6 +6,7 @@
  */
 import { ensure } from "../base/errors.ts";
 import { mix } from "../base/random.ts";
+import { NUMBER_BYTES } from "../data/addresses/place_table.ts";
 
 /** Stands for the row of a key without one. */
 export const NO_ROW = 0xffffffff;
@@ -100,13 +101,19 @@ export interface AddressState extends Hashes {
   row: number;
   /** Whether training hides its rows in this context, from the present byte on. */
   isDropped: boolean;
+  /** Whether this begins with its first byte. */
+  isAllDropped: boolean;
   /** The number of bytes read. */
   numBytes: number;
+  /** See `addressNumber`, of the bytes read. */
+  number: number;
   isWhole: boolean;
 }
 
 /** A pair of complete addresses. */
 export interface PairState extends Hashes {
+  /** The rows of the places of both ends and of the pair of places; `NO_ROW` for none. */
+  readonly placeRows: readonly number[];
   readonly source: AddressState;
   readonly destination: AddressState;
   /** The pair's row, or `NO_ROW`. */
@@ -119,16 +126,27 @@ export interface PairState extends Hashes {
 export function beginAddress(seed: number, length: 4 | 16): AddressState {
   const hash1 = mix(seed + length);
   const hash2 = mix(hash1 ^ SECOND_HASH);
-  return { hash1, hash2, length, row: NO_ROW, isDropped: false, numBytes: 0, isWhole: false };
+  return {
+    hash1,
+    hash2,
+    length,
+    row: NO_ROW,
+    isDropped: false,
+    isAllDropped: false,
+    numBytes: 0,
+    number: 0,
+    isWhole: false,
+  };
 }
 
 /** Makes the second hash of a key differ from the first. */
-const SECOND_HASH = 0x9e3779b9;
+export const SECOND_HASH = 0x9e3779b9;
 
 /** Reads the next byte of an address. */
 export function advance(state: AddressState, byte: number): void {
   state.hash1 = mix(state.hash1 * 257 + byte + 1);
   state.hash2 = mix(Math.imul(state.hash2, 65_599) + byte + 1);
+  if (state.numBytes < NUMBER_BYTES[state.length]) state.number = state.number * 256 + byte;
   state.isWhole = ++state.numBytes === state.length;
 }
 

@@ -17,7 +17,7 @@ import type { ProfileRow, Program } from "../tensor/program.ts";
 import { type Tensor, tensorLength } from "../tensor/tensor.ts";
 import { type HeadTensors, type LayerTensors, type ModelTensors } from "./buffers.ts";
 import type { ModelBatch } from "./batch_rows.ts";
-import { ROWS_PER_TOKEN } from "./address_embeddings.ts";
+import { rowsPerToken } from "./address_embeddings.ts";
 import { type ModelConfig, type ModelExtent, numAddressEmbeddings } from "./model_config.ts";
 import type { InputTensors } from "./inputs.ts";
 
@@ -112,7 +112,7 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
       table: named(operands, "address_embed.weight"),
       x: layers[0].x,
       rows: allRows,
-      rowsPerToken: ROWS_PER_TOKEN,
+      rowsPerToken: rowsPerToken(config),
       tableRows: numAddressEmbeddings(config),
       width,
     });

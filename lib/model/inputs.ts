@@ -9,7 +9,7 @@ import { numTokenRows, tokenRows } from "../tensor/ops/embedding.ts";
 import { previousRows } from "../tensor/ops/shift_keys.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { MakeTensor } from "./allocation.ts";
-import { ROWS_PER_TOKEN } from "./address_embeddings.ts";
+import { rowsPerToken } from "./address_embeddings.ts";
 import { type BatchRows, markRttBytes, type ModelBatch, numRowSlots, numRowUses } from "./batch_rows.ts";
 import { type ModelConfig, type ModelExtent, numAddressEmbeddings, vocabSize } from "./model_config.ts";
 
@@ -27,7 +27,7 @@ export interface InputTensors {
   previous: Tensor | undefined;
   /** (V + 1 + rows) u32: see `tokenRows`; only for training, without `freeRows`. */
   tokenRows: Tensor | undefined;
-  /** (B, T, ROWS_PER_TOKEN) u32: the rows of each token's address embeddings; this and the next two only with such. */
+  /** (B, T, {@link rowsPerToken}) u32: the rows of each token's address embeddings; this and the next two only with such. */
   embeddingRows: Tensor | undefined;
   /** (slots + 1 + uses) u32: see `RowSlots.places`; only for training. */
   rowPlaces: Tensor | undefined;
@@ -45,7 +45,7 @@ export function inputTensors(config: ModelConfig, extent: ModelExtent, make: Mak
   const shape = [batchSize, sequenceLength];
   const hasRows = numAddressEmbeddings(config) > 0;
   const numSlots = numRowSlots(config, extent);
-  const numRowPlaces = numTokenRows(numRowUses(extent), numSlots);
+  const numRowPlaces = numTokenRows(numRowUses(config, extent), numSlots);
   const numPlaces = numTokenRows(batchSize * sequenceLength, vocabSize(config));
   return {
     tokens: make("tokens", shape),
@@ -54,7 +54,9 @@ export function inputTensors(config: ModelConfig, extent: ModelExtent, make: Mak
     segmentStart: make("segmentStart", shape),
     previous: config.keyShift ? make("previous", shape) : undefined,
     tokenRows: training && freeRows === undefined ? make("token rows", [numPlaces]) : undefined,
-    embeddingRows: hasRows ? make("rows of tokens", [batchSize, sequenceLength, ROWS_PER_TOKEN]) : undefined,
+    embeddingRows: hasRows
+      ? make("rows of tokens", [batchSize, sequenceLength, rowsPerToken(config)])
+      : undefined,
     rowPlaces: hasRows && training ? make("tokens of slots", [numRowPlaces]) : undefined,
     slotRows: hasRows && training ? make("rows of slots", [1 + numSlots]) : undefined,
     weight: make("weight", [1]),

@@ -11,6 +11,7 @@ import type { DType } from "../tensor/tensor.ts";
 import { RTT_ENCODING_NAMES, type RttEncodingChoice, type RttEncodingName } from "../data/tokens/vocab_v1.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 import { coordinateEntries, type CoordinatesConfig } from "./node_coordinates.ts";
+import type { PlacesConfig } from "./place_keys.ts";
 import { NUM_SELECTED_ROWS } from "./selected_rows.ts";
 
 /** Number of tokens of each vocabulary. */
@@ -61,6 +62,8 @@ export interface ModelConfig {
   pairVectors: PairEmbeddingsConfig | null;
   /** Coordinates, which estimate the RTTs of unknown pairs; null for none. */
   coordinates: CoordinatesConfig | null;
+  /** Where addresses are, as further keys of the embeddings of prefixes; null for none. */
+  places: PlacesConfig | null;
 }
 
 /** The options of running a model. */
@@ -122,6 +125,13 @@ const coordinatesSchema = z.strictObject({
   dropShare: z.number().min(0).max(0.95).default(0.2),
 });
 
+/** Schema of the key `places`, with its defaults. */
+export const placesSchema = z.strictObject({
+  tableSize: z.int().min(0).max(2 ** 24).default(0),
+  sources: z.array(z.string()).default([]),
+  dropShare: z.number().min(0).max(0.95).default(0.3),
+});
+
 /** Schema of the section `model`, with its defaults. */
 export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
   numLayers: extent(1024),
@@ -138,6 +148,8 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
   qkNorm: z.boolean().default(true),
   keyShift: z.boolean().default(false),
   byteVectors: z.enum(["random", "ordinal"]).default("random"),
+  // Before what follows from it, so that it is named first where a run is continued without it.
+  places: placesSchema.nullable().default(null),
   prefixVectors: rowsSchema.nullable().default(null),
   pairVectors: pairRowsSchema.nullable().default(null),
   coordinates: coordinatesSchema.nullable().default(null),
@@ -172,6 +184,12 @@ export function checkModelConfig(config: ModelConfig): void {
         `vocabulary ${config.vocabulary} does not support it, expected v2 or null`,
       );
     }
+  }
+  if (config.places && !config.prefixVectors) {
+    throw new ConfigError(
+      "model.places",
+      "model.prefixVectors is null, expected a table for the keys of places",
+    );
   }
   if (config.rttEncoding !== null && config.vocabulary !== "v1") {
     throw new ConfigError("model.rttEncoding", "vocabulary v2 has its own encoding, expected v1 or null");
@@ -240,6 +258,7 @@ export function checkpointShapes(config: ModelConfig): Map<string, number[]> {
   const numKeys = (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0);
   if (numKeys > 0) shapes.set(EMBEDDING_KEYS, [numKeys, 2]);
   if (pairVectors?.history) shapes.set(PAIR_HISTORY, [pairVectors.rows, HISTORY_LENGTH]);
+  if (config.places) shapes.set(PLACE_TABLE, [config.places.tableSize, 1]);
   const entries = config.coordinates ? coordinateEntries(config.coordinates) : [];
   return new Map([...shapes, ...entries]);
 }
@@ -247,6 +266,8 @@ export function checkpointShapes(config: ModelConfig): Map<string, number[]> {
 /** Names of entries of a checkpoint, see `AddressEmbeddings.save` and `PairHistory.save`. */
 export const EMBEDDING_KEYS = "address_embed.keys";
 export const PAIR_HISTORY = "address_embed.history";
+/** The name of the table of places in a checkpoint, see `PlaceTable.encode`. */
+export const PLACE_TABLE = "places.table";
 
 /** The number of parameters of the model. */
 export function numParameters(config: ModelConfig): number {

@@ -40,7 +40,7 @@ import type { Gpu } from "../tensor/device.ts";
 import { initialLossScale } from "../tensor/ops/clip.ts";
 import { addSum } from "../tensor/ops/reduce.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
-import { AddressEmbeddings } from "./address_embeddings.ts";
+import { AddressEmbeddings, rowsPerToken } from "./address_embeddings.ts";
 import { addLosses, readLogProbabilities } from "./head.ts";
 import { writeInputs } from "./inputs.ts";
 import { allocate } from "./memory_plan.ts";
@@ -81,7 +81,7 @@ function addBackward(program: Program, pass: Pass): void {
       name: "address_embed.weight",
       tokenRows: inputs.rowPlaces,
       vocabSize: numRowSlots(config, extent),
-      numUses: numRowUses(extent),
+      numUses: numRowUses(config, extent),
     },
   ];
   for (const { name, tokenRows, ...sizes } of tables) {
@@ -244,7 +244,12 @@ export class Transformer {
     this.#pass = { config, extent, tensors, teacher };
     if (tensors.inputs.embeddingRows) this.#addressEmbeddings = new AddressEmbeddings(config);
     const isFixed = extent.freeRows !== undefined;
-    this.#rowSlots = new RowSlots(numRowSlots(config, extent), numRowUses(extent), isFixed);
+    this.#rowSlots = new RowSlots(
+      numRowSlots(config, extent),
+      numRowUses(config, extent),
+      rowsPerToken(config),
+      isFixed,
+    );
     const { lossScale } = tensors.inputs;
     if (lossScale) this.#gpu.write(lossScale, initialLossScale());
     this.#copies = new Program(registry, "operand copies");

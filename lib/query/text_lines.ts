@@ -30,17 +30,34 @@ export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
   maxLineBytes = MAX_LINE_BYTES,
 ): AsyncGenerator<TextLine> {
-  const line = new LineBytes(maxLineBytes);
-  for await (const chunk of chunks) {
+  const splitter = new LineSplitter(maxLineBytes);
+  for await (const chunk of chunks) yield* splitter.add(chunk);
+  yield* splitter.end();
+}
+
+/** Divides bytes into lines as they come. */
+export class LineSplitter {
+  readonly #line: LineBytes;
+
+  constructor(maxLineBytes = MAX_LINE_BYTES) {
+    this.#line = new LineBytes(maxLineBytes);
+  }
+
+  /** Adds bytes, which it keeps. @returns The lines that they complete. */
+  *add(chunk: Uint8Array): Generator<TextLine> {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      line.append(chunk.subarray(start, end));
-      yield line.take();
+      this.#line.append(chunk.subarray(start, end));
+      yield this.#line.take();
       start = end + 1;
     }
-    line.append(chunk.subarray(start));
+    this.#line.append(chunk.subarray(start));
   }
-  if (line.lengthBytes > 0) yield line.take();
+
+  /** The last line, if it has no end. */
+  *end(): Generator<TextLine> {
+    if (this.#line.lengthBytes > 0) yield this.#line.take();
+  }
 }
 
 /**

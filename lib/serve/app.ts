@@ -11,11 +11,17 @@ import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { routePath } from "hono/route";
-import type {
-  DestinationsApiQuestion,
-  LikelihoodApiQuestion,
-  RttApiQuestion,
-  ScoreApiOptions,
+import type * as z from "zod";
+import type { PingService } from "./api/ping_service.ts";
+import { queryFields } from "./api/read_question.ts";
+import {
+  type DestinationsApiQuestion,
+  destinationsQuestionSchema,
+  type LikelihoodApiQuestion,
+  type RttApiQuestion,
+  rttDefaultsSchema,
+  rttQuestionSchema,
+  scoreOptionsSchema,
 } from "./api/schemas.ts";
 import {
   answerGet,
@@ -73,50 +79,6 @@ class HostNames {
         "start the server with --allow-origin and the origin that people use",
     );
   }
-}
-
-// The query of a URL as the fields of a question.
-
-/** How the texts of fields are read; what is not here is a text. */
-const READ: Record<string, (text: string) => unknown> = {
-  quantiles: listOf,
-  at: listOf,
-  rtt: (text) => {
-    const ends = text.split("..");
-    return (ends.length === 1 ? [text, text] : ends).map(numberOf);
-  },
-};
-for (
-  const name of [
-    ...["cdf", "draws", "seed", "context"],
-    ...["top", "prefix_length", "candidates", "max_expansions"],
-  ]
-) READ[name] = numberOf;
-
-/**
- * Reads a query. What it says is checked where the question is answered.
- *
- * @throws {ApiError} If a field is given twice.
- */
-function queryFields(url: string): Record<string, unknown> {
-  const fields = new Map<string, unknown>();
-  for (const [name, text] of new URL(url).searchParams) {
-    if (fields.has(name)) {
-      throw new ApiError(400, `Cannot answer: found ${shortened(name)} twice, expected it once`);
-    }
-    fields.set(name, Object.hasOwn(READ, name) ? READ[name](text) : text);
-  }
-  return Object.fromEntries(fields);
-}
-
-function listOf(text: string): unknown[] {
-  return text.split(",").map(numberOf);
-}
-
-/** A number; another text as it is, for the message. */
-function numberOf(text: string): number | string {
-  const number = text.trim() === "" ? NaN : Number(text);
-  return Number.isFinite(number) ? number : text;
 }
 
 /** What an app is made of. */
@@ -188,54 +150,37 @@ function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptio
   }));
 }
 
-/** The questions to the model. The service checks what is asked, so here it may be anything. */
+/** Has a question answered that may be anything: the service checks it. */
+type AskQuestion = (service: PingService, question: unknown, signal: AbortSignal) => Promise<unknown>;
+
+/** The questions that are asked by the query of a URL, or as JSON. */
+const QUESTIONS: readonly [path: string, schema: z.ZodObject, ask: AskQuestion][] = [
+  [
+    "/v1/rtt",
+    rttQuestionSchema,
+    (service, question, signal) => service.rtt(question as RttApiQuestion, signal),
+  ],
+  [
+    "/v1/destinations",
+    destinationsQuestionSchema,
+    (service, question, signal) => service.destinations(question as DestinationsApiQuestion, signal),
+  ],
+];
+
+/** The questions to the model. */
 function addQuestions(app: Hono, options: AppOptions): void {
-  const withBreak = (c: Context) => ({
-    ...options,
-    breakOff: () => void (c.env as HttpBindings).outgoing.destroy(),
-  });
-  app.get(
-    "/v1/rtt",
-    (c) =>
-      answerGet(
-        c.req.raw,
-        options,
-        (service, _, signal) => service.rtt(queryFields(c.req.url) as RttApiQuestion, signal),
-      ),
-  );
-  app.post(
-    "/v1/rtt",
-    (c) =>
-      answerPost(c.req.raw, options, (service, body, signal) => service.rtt(body as RttApiQuestion, signal)),
-  );
-  app.post(
-    "/v1/rtt:batch",
-    (c) =>
-      answerLines(
-        c.req.raw,
-        withBreak(c),
-        (service, lines, signal) => service.rttLines(lines, queryFields(c.req.url), signal),
-      ),
-  );
-  app.get(
-    "/v1/destinations",
-    (c) =>
-      answerGet(
-        c.req.raw,
-        options,
-        (service, _, signal) =>
-          service.destinations(queryFields(c.req.url) as DestinationsApiQuestion, signal),
-      ),
-  );
-  app.post(
-    "/v1/destinations",
-    (c) =>
-      answerPost(
-        c.req.raw,
-        options,
-        (service, body, signal) => service.destinations(body as DestinationsApiQuestion, signal),
-      ),
-  );
+  for (const [path, schema, ask] of QUESTIONS) {
+    app.get(
+      path,
+      (c) =>
+        answerGet(
+          c.req.raw,
+          options,
+          (service, _, signal) => ask(service, queryFields(schema, c.req.url), signal),
+        ),
+    );
+    app.post(path, (c) => answerPost(c.req.raw, options, ask));
+  }
   app.post(
     "/v1/likelihood",
     (c) =>
@@ -245,6 +190,20 @@ function addQuestions(app: Hono, options: AppOptions): void {
         (service, body, signal) => service.likelihood(body as LikelihoodApiQuestion, signal),
       ),
   );
+  const withBreak = (c: Context) => ({
+    ...options,
+    breakOff: () => void (c.env as HttpBindings).outgoing.destroy(),
+  });
+  app.post(
+    "/v1/rtt:batch",
+    (c) =>
+      answerLines(
+        c.req.raw,
+        withBreak(c),
+        (service, lines, signal) =>
+          service.rttLines(lines, queryFields(rttDefaultsSchema, c.req.url), signal),
+      ),
+  );
   app.post(
     "/v1/score",
     (c) =>
@@ -252,7 +211,7 @@ function addQuestions(app: Hono, options: AppOptions): void {
         c.req.raw,
         withBreak(c),
         (service, lines, signal) =>
-          service.scoreLines(lines, queryFields(c.req.url) as ScoreApiOptions, signal),
+          service.scoreLines(lines, queryFields(scoreOptionsSchema, c.req.url), signal),
       ),
   );
 }

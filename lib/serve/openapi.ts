@@ -17,9 +17,12 @@ import {
   modelAnswerSchema,
   problemSchema,
   rttAnswerSchema,
+  rttDefaultsSchema,
   rttQuestionSchema,
   scoreAnswerSchema,
+  scoreOptionsSchema,
 } from "./api/schemas.ts";
+import { ALIASES, type QueryForm, queryFormOf } from "./api/read_question.ts";
 import { ensure } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
 import { PROBLEM_TYPE } from "./problems.ts";
@@ -46,32 +49,14 @@ interface Operation {
   /** What generators of clients name the function. */
   operationId: string;
   summary: string;
-  parameters?: readonly object[];
+  /** What the query of the URL may have. */
+  query?: z.ZodObject;
   body?: { type: string; schema: SchemaName };
   /** The media type and the schemas of one of which an answer is. */
   answer: { type: string; schemas: readonly SchemaName[] };
   /** Further statuses. */
   problems: readonly ProblemStatus[];
 }
-
-const text = { type: "string" };
-const whole = { type: "integer", minimum: 0 };
-const parameter = (name: string, schema: object, description: string, required = false) => ({
-  name,
-  in: "query",
-  required,
-  schema,
-  description,
-});
-const SOURCE = parameter("src_addr", text, "source: an address or prefix; also `src`", true);
-const TIME = parameter("timestamp", text, "when: Unix seconds or ISO 8601 (any time); also `time`");
-const WANTED = [
-  parameter("quantiles", text, "quantiles from 0 to 1, separated by commas (0.05,0.25,0.5,0.75,0.95)"),
-  parameter("at", text, "RTTs in ms, separated by commas: the probability of each and of at most each"),
-  parameter("cdf", { type: "integer", minimum: 2, maximum: 1000 }, "points of the distribution function"),
-  parameter("draws", { type: "integer", minimum: 2 }, "addresses, or pairs of them, drawn from prefixes"),
-  parameter("seed", whole, "seed of these draws (0)"),
-];
 
 const ASKED = [400, 429, 503] as const;
 const READ = [400, 408, 413, 415, 429, 503] as const;
@@ -86,12 +71,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
     get: {
       operationId: "getRtt",
       summary: "the distribution of the RTT between two addresses or prefixes",
-      parameters: [
-        SOURCE,
-        parameter("dst_addr", text, "destination: an address or prefix; also `dst`", true),
-        TIME,
-        ...WANTED,
-      ],
+      query: rttQuestionSchema,
       answer: rttAnswer,
       problems: ASKED,
     },
@@ -107,7 +87,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
     post: {
       operationId: "postRttBatch",
       summary: "one answer or error for each line, in order, while lines come",
-      parameters: WANTED,
+      query: rttDefaultsSchema,
       body: { type: LINES_TYPE, schema: "RttQuestion" },
       answer: { type: LINES_TYPE, schemas: ["RttAnswer", "LineError"] },
       problems: READ,
@@ -117,23 +97,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
     get: {
       operationId: "getDestinations",
       summary: "the most probable destinations for an RTT",
-      parameters: [
-        SOURCE,
-        parameter("rtt", text, "an RTT in ms, or a range of them such as 20..25", true),
-        TIME,
-        parameter("top", { type: "integer", minimum: 1 }, "how many (20)"),
-        parameter("prefix_length", whole, "of the listed prefixes, which are sums over their addresses"),
-        parameter(
-          "candidates",
-          { type: "integer", minimum: 1 },
-          "how many likely destinations are ranked besides those that the source is known to measure (256)",
-        ),
-        parameter(
-          "max_expansions",
-          { type: "integer", minimum: 1 },
-          "after how many prefixes the search for likely ones ends (512)",
-        ),
-      ],
+      query: destinationsQuestionSchema,
       answer: destinationsAnswer,
       problems: ASKED,
     },
@@ -158,10 +122,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
     post: {
       operationId: "postScore",
       summary: "how surprising each measurement is, given the lines before it",
-      parameters: [
-        parameter("context", whole, "lines of the same source that a line sees, at most (20)"),
-        parameter("seed", whole, "seed of p-values (0)"),
-      ],
+      query: scoreOptionsSchema,
       body: { type: LINES_TYPE, schema: "Measurement" },
       answer: { type: LINES_TYPE, schemas: ["ScoreAnswer", "LineError"] },
       problems: READ,
@@ -237,8 +198,33 @@ export function openApiDocument(): Record<string, unknown> {
   };
 }
 
+/** What the forms of a URL's query are, for people. */
+const FORM_TEXTS: Record<QueryForm, string> = {
+  text: "",
+  number: "",
+  list: "; with commas between them",
+  range: "; as in 20..25, or one",
+};
+
+/** The fields of a question that the query of a URL can have. */
+function parametersOf({ shape }: z.ZodObject): object[] {
+  return Object.entries(shape).flatMap(([name, field]) => {
+    const form = queryFormOf(field);
+    if (form === undefined) return [];
+    const { description = "", $schema: _, ...schema } = z.toJSONSchema(field, { io: "input" });
+    const alias = ALIASES.find(([, full]) => full === name)?.[0];
+    return [{
+      name,
+      in: "query",
+      required: !z.safeParse(field, undefined).success,
+      schema: form === "number" ? schema : { type: "string" },
+      description: `${description}${FORM_TEXTS[form]}${alias === undefined ? "" : `; also \`${alias}\``}`,
+    }];
+  });
+}
+
 function operationObject(
-  { operationId, summary, parameters = [], body, answer, problems }: Operation,
+  { operationId, summary, query, body, answer, problems }: Operation,
 ): object {
   const [first, ...others] = answer.schemas;
   const schema = first === undefined
@@ -254,7 +240,7 @@ function operationObject(
   return {
     operationId,
     summary,
-    parameters,
+    parameters: query ? parametersOf(query) : [],
     ...(body && {
       requestBody: { required: true, content: { [body.type]: { schema: ref(body.schema) } } },
     }),

@@ -9,8 +9,9 @@ import { AddressEmbeddings } from "../model/address_embeddings.ts";
 import { type ModelConfig, numAddressEmbeddings, numSelectedRows } from "../model/model_config.ts";
 import { NO_ROW } from "../model/embedding_table.ts";
 import { deriveConfig, type RunConfig } from "./run_config.ts";
+import type { RunPlaces } from "./run_places.ts";
 import type { AutosizeConfig } from "./schema.ts";
-import { parseAddress } from "../data/addresses/ip.ts";
+import { addressBytes, parseAddress } from "../data/addresses/ip.ts";
 import { AddressCounts } from "../data/addresses/known_addresses.ts";
 import { encodeRttCode } from "../data/tokens/rtt_code.ts";
 
@@ -20,9 +21,9 @@ import { encodeRttCode } from "../data/tokens/rtt_code.ts";
  * that hide a pair is lowered so that each pair is hidden about once a pass: a pair that is hidden again and again is
  * learned by heart through its addresses, and the model becomes overconfident on pairs that it has not seen.
  *
- * @param source The rows to train on.
+ * @param source The rows to train on. @param places Where addresses are, if the model has places.
  */
-export function autosized(config: RunConfig, source: ProbeRowSource): RunConfig {
+export function autosized(config: RunConfig, source: ProbeRowSource, places?: RunPlaces): RunConfig {
   const { autosize, train } = config;
   if (!autosize) return config;
   let numMeasurements = 0;
@@ -30,7 +31,7 @@ export function autosized(config: RunConfig, source: ProbeRowSource): RunConfig 
   const stepsPerPass = numMeasurements * TOKENS_PER_MEASUREMENT / deriveConfig(config).tokensPerStep;
   const steps = Math.min(train.steps, Math.max(MIN_STEPS, Math.ceil(autosize.passes * stepsPerPass)));
   const unknownPerPair = autosize.passes * stepsPerPass / steps;
-  const model = autosizedTables(config.model, { source, autosize, numMeasurements, unknownPerPair });
+  const model = autosizedTables(config.model, { source, places, autosize, numMeasurements, unknownPerPair });
   return { ...config, model, train: { ...train, steps } };
 }
 
@@ -48,8 +49,9 @@ const ROW_STEP = 64;
 
 function autosizedTables(
   model: ModelConfig,
-  { source, autosize: { rowsPerKey, spareRows }, numMeasurements, unknownPerPair }: {
+  { source, places, autosize: { rowsPerKey, spareRows }, numMeasurements, unknownPerPair }: {
     source: ProbeRowSource;
+    places: RunPlaces | undefined;
     autosize: AutosizeConfig;
     numMeasurements: number;
     /** How many of a pair's measurements may be hidden on average, in one pass. */
@@ -58,6 +60,7 @@ function autosizedTables(
 ): ModelConfig {
   if (numAddressEmbeddings(model) === 0) return model;
   const rows = new AddressEmbeddings(model);
+  if (places) claimMisplaced(rows, places);
   const { numPairs: numTypical } = rememberAll(rows, source);
   const sized = (most: number, numOwned: number, share = 1 + spareRows) =>
     Math.min(most, ROW_STEP * Math.ceil(Math.max(1, rowsPerKey * numOwned * share) / ROW_STEP));
@@ -122,21 +125,30 @@ function affordableRank(rank: number, numNodes: number, numPairs: number): numbe
  * newest RTTs of the pairs and fits coordinates.
  *
  * @param weights Keys and histories are updated: those of an earlier run stay. Coordinates are those of these data alone.
+ * @param places Where addresses are, if the model has places.
  * @returns How often the addresses and pairs of the data were measured.
  */
 export function claimRows(
   config: ModelConfig,
   weights: Map<string, Float32Array>,
   source: ProbeRowSource,
+  places?: RunPlaces,
 ): AddressCounts {
   const counts = new AddressCounts();
   const rows = new AddressEmbeddings(config);
   rows.load(weights);
+  if (places) claimMisplaced(rows, places);
   const typical = rememberAll(rows, source, counts);
   if (numAddressEmbeddings(config) === 0) return counts;
   rows.coordinates?.fit(typical.pairs());
   rows.save(weights);
   return counts;
+}
+
+/** Sets the table of places, and which of them are wrong. */
+function claimMisplaced(rows: AddressEmbeddings, { numbers, misplaced }: RunPlaces): void {
+  rows.usePlaces(numbers);
+  for (const { address } of misplaced) rows.isMisplaced(addressBytes(address), { claims: true });
 }
 
 function rememberAll(rows: AddressEmbeddings, source: ProbeRowSource, counts?: AddressCounts): TypicalRtts {

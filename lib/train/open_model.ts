@@ -18,6 +18,7 @@ import { type RunConfig, trainingExtent } from "./run_config.ts";
 import { innerState } from "./local_steps.ts";
 import type { LoadedCheckpoint } from "./checkpoint_files.ts";
 import { checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
+import type { RunPlaces } from "./run_places.ts";
 import type { RunStart } from "./run_start.ts";
 import { openTeacher } from "./teacher.ts";
 
@@ -25,6 +26,8 @@ import { openTeacher } from "./teacher.ts";
 interface ModelOptions {
   config: RunConfig;
   seed: number;
+  /** Where addresses are; undefined for a model without places. */
+  places?: RunPlaces | undefined;
   /** A model to learn from besides the data. */
   loadedTeacher: LoadedCheckpoint | undefined;
   onLog?: (line: string) => void;
@@ -47,7 +50,7 @@ export async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
  */
 export async function openModel(
   gpu: Gpu,
-  { config, seed, loadedTeacher: loaded, onLog = () => {} }: ModelOptions,
+  { config, seed, places, loadedTeacher: loaded, onLog = () => {} }: ModelOptions,
   { resumed, initial, train }: RunStart & { train: ProbeRowSource },
 ): Promise<{ model: Transformer; optimizer: Optimizer; counts: AddressCounts | undefined }> {
   if (loaded) onLog(`learning RTTs also from ${loaded.directory}`);
@@ -76,7 +79,7 @@ export async function openModel(
         : "counting the addresses and pairs of the training data",
     );
     const startMs = performance.now();
-    counts = claimRows(config.model, weights, train);
+    counts = claimRows(config.model, weights, train, places);
     onLog(`done in ${formatSeconds((performance.now() - startMs) / 1000)}`);
   }
   model.load(weights);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { placeCredits } from "../data/addresses/place_credits.ts";
 import { formatCount } from "../base/text.ts";
 import { writeFileAtomic } from "../io/files/atomic.ts";
 import { type ChartCurve, type LineChart, lineChart } from "../base/report/charts.ts";
@@ -85,11 +86,21 @@ function factsOf({ config, records, ...run }: RunDescription): [string, string][
     ["best validation loss", lossOf(best, "eval/loss")],
     ["skipped updates", String(numSkipped)],
     ["data", `${run.dataDir} (fingerprint ${run.dataFingerprint})`],
+    ...placesFact(config),
     ["teacher", run.teacher ?? "none"],
     ["seed", String(run.seed)],
     ["checkpoint", run.checkpoint ?? "none"],
     ["software", `ping-llm ${VERSION}`],
   ];
+}
+
+/** The files of places, and whom their licences name. */
+function placesFact({ model: { places } }: RunConfig): [string, string][] {
+  if (!places) return [];
+  return [[
+    "places",
+    [...places.sources, ...placeCredits(places.sources).map(({ text }) => text)].join(", "),
+  ]];
 }
 
 /** The steps with an evaluation, or all where there is none; the last and others evenly before it. */

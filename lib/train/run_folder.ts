@@ -6,10 +6,10 @@
  *
  * @module
  */
-import { dirname, join, relative } from "@std/path";
+import { basename, dirname, join, relative } from "@std/path";
 import { UserError } from "../base/errors.ts";
 import { explainFileError } from "../io/files/file_errors.ts";
-import { isTemporary, removeStaleTemporaries } from "../io/files/atomic.ts";
+import { isTemporary, removeStaleTemporaries, writeJsonAtomic } from "../io/files/atomic.ts";
 import { CHECKPOINTS } from "../io/files/checkpoint_folder.ts";
 import { exists } from "../io/files/inputs.ts";
 import { type Manifest, newManifest, readManifest, writeManifest } from "../io/files/manifest.ts";
@@ -17,6 +17,7 @@ import { OutputLock } from "../io/files/output_lock.ts";
 import { WORK } from "../io/files/array_task.ts";
 import { checkpointPaths, hasCheckpoints, isSetAside, SET_ASIDE } from "./checkpoint.ts";
 import { EVENT_FILE, EventLog } from "./event_log.ts";
+import type { RunPlaces } from "./run_places.ts";
 import { MetricsLog, type ScalarLog } from "./metrics.ts";
 
 const STAGE = "train";
@@ -24,6 +25,7 @@ const TENSORBOARD = "tensorboard";
 const METRICS = "metrics.jsonl";
 const PROFILE = "profile.txt";
 const MANIFEST = "manifest.json";
+const PLACES = "places.json";
 /** The name of the page with a run's curves. */
 export const REPORT = "report.html";
 
@@ -37,6 +39,8 @@ export class RunFolder {
   readonly reportPath: string;
   readonly profilePath: string;
   readonly manifestPath: string;
+  /** What is known of the places of addresses, see {@link writePlaces}. */
+  readonly placesPath: string;
   readonly #lock: OutputLock;
   readonly #replaced: string;
   /** Where files wait while they are moved to {@link #replaced} or back. */
@@ -50,6 +54,7 @@ export class RunFolder {
     this.reportPath = join(path, REPORT);
     this.profilePath = join(path, PROFILE);
     this.manifestPath = join(path, MANIFEST);
+    this.placesPath = join(path, PLACES);
     this.#lock = lock;
     [this.#replaced, this.#moving] = SET_ASIDE.map((name) => join(path, WORK, name));
   }
@@ -105,6 +110,12 @@ export class RunFolder {
   /** Deletes the run that was set aside, if there is one. */
   dropReplaced(): void {
     if (exists(this.#replaced)) Deno.removeSync(this.#replaced, { recursive: true });
+  }
+
+  /** Writes what a run's files of places say of its addresses. @param files Their paths. */
+  writePlaces({ numbers, ...found }: RunPlaces, files: readonly string[]): void {
+    const names = files.map((path) => basename(path));
+    writeJsonAtomic(this.placesPath, { files: names, tableBytes: numbers.byteLength, ...found });
   }
 
   /** Writes the manifest of a run that begins; it is not complete. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { join, relative } from "@std/path";
+import { basename, join, relative } from "@std/path";
 import { writeFileAtomic } from "../io/files/atomic.ts";
 import { autosized } from "./autosize.ts";
 import { formatCount, formatSeconds } from "../base/text.ts";
@@ -18,6 +18,7 @@ import type { ProfileRow } from "../tensor/program.ts";
 import type { Communicator } from "./mpi/communicator.ts";
 import { hasCheckpoints, loadForResume, modelFilesOf } from "./checkpoint.ts";
 import { checkpointFiles, type LoadedCheckpoint, type ResumableCheckpoint } from "./checkpoint_files.ts";
+import { checkModelConfig, placesSchema } from "../model/model_config.ts";
 import { describeConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
 import { dataFingerprint, type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
 import { checkHostMemory } from "./memory_plan.ts";
@@ -27,6 +28,7 @@ import { writeRunReport } from "./report.ts";
 import { REPORT, RunFolder } from "./run_folder.ts";
 import { allAgreeOnStart, checkNotWithin, openRun, type RunStart, type StartOptions } from "./run_start.ts";
 import { openGpu, openModel } from "./open_model.ts";
+import { openRunPlaces, type RunPlaces } from "./run_places.ts";
 import { stepsThatFill } from "./step_timing.ts";
 import { StepJournal } from "./step_journal.ts";
 import { openWork } from "./step_work.ts";
@@ -42,6 +44,8 @@ export interface TrainOptions extends DataOptions, StartOptions {
   runDir: string;
   /** A trained model, a checkpoint or a run with one, whose distributions of RTTs are learned besides the data. */
   teacher?: string | undefined;
+  /** Files that say where addresses are, see lib/data/addresses/places; later ones override earlier ones (none). */
+  geo?: readonly string[];
   /** Replace an earlier run in the folder instead of resuming it; it is kept until this one has a checkpoint. */
   fresh?: boolean;
   /** Stop after so many seconds, with everything saved; see `fitsTime`. */
@@ -136,6 +140,8 @@ interface CheckedOptions extends TrainOptions {
   identity: RunIdentity;
   /** The configuration for this rank, see `shareConfig`; `config` is that of all ranks, with the sizes that the data need. */
   rankConfig: RunConfig;
+  /** What `geo` says. */
+  places: RunPlaces | undefined;
   /** What `teacher` names. */
   loadedTeacher: LoadedCheckpoint | undefined;
   ranks: Communicator | undefined;
@@ -152,11 +158,14 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   const checked = given.checked ?? await checkOutputs([dataDir], { onCorrupt });
   const data = await dataFingerprint(dataDir);
   let { config } = given;
+  const places = await placesOf({ ...given, checked });
+  if (places) config = withPlaces(config, places, given.geo ?? []);
   if (config.autosize) {
     using rows = await openRows({ ...given, checked });
-    config = autosized(config, rows.train);
+    const asked = config;
+    config = autosized(asked, rows.train, places);
     const steps = await stepsInTime(given, config);
-    if (steps !== undefined) config = autosized(withSteps(given.config, steps), rows.train);
+    if (steps !== undefined) config = autosized(withSteps(asked, steps), rows.train, places);
   } else {
     const steps = await stepsInTime(given, config);
     if (steps !== undefined) config = withSteps(config, steps);
@@ -166,7 +175,24 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   if (ranks) await checkSameRun(ranks, identity);
   const rankConfig = shareConfig(config, ranks?.size ?? 1);
   checkHostMemory(rankConfig);
-  return { ...given, config, rankConfig, identity, checked, loadedTeacher, ranks, onLog };
+  return { ...given, config, rankConfig, identity, checked, places, loadedTeacher, ranks, onLog };
+}
+
+async function placesOf(
+  { geo = [], onLog = () => {}, ...data }: TrainOptions & { checked: CheckedOutputs },
+): Promise<RunPlaces | undefined> {
+  if (geo.length === 0) return undefined;
+  using rows = await openRows(data);
+  return await openRunPlaces(geo, rows.train, onLog);
+}
+
+/** A configuration whose model has places. */
+function withPlaces(config: RunConfig, { numbers }: RunPlaces, files: readonly string[]): RunConfig {
+  const found = { tableSize: numbers.length, sources: files.map((path) => basename(path)) };
+  const places = { ...placesSchema.parse(config.model.places ?? {}), ...found };
+  const model = { ...config.model, places };
+  checkModelConfig(model);
+  return { ...config, model };
 }
 
 function withSteps(config: RunConfig, steps: number): RunConfig {
@@ -213,9 +239,10 @@ async function trainFrom(
   if (options.fresh) run?.replace();
   const ofTeacher = loadedTeacher ? [fingerprint(modelFilesOf(loadedTeacher.directory)[0])] : [];
   const manifest = run?.begin({
-    inputs: [...rows.train.files, ...ofTeacher],
+    inputs: [...rows.train.files, ...ofTeacher, ...(options.geo ?? []).map((path) => fingerprint(path))],
     options: { ...identity, resumeFrom, initFrom },
   });
+  if (run && options.places) run.writePlaces(options.places, options.geo ?? []);
   using scalars = run?.openScalars(isOwn ? resumed?.state.step ?? 0 : 0) ?? NO_LOG;
   const work = await openWork(gpu, { model, optimizer }, { config, ranks, resumed, onLog });
   const { lossScale, gradNorm: gradientNorm } = optimizer;

@@ -185,6 +185,11 @@ const TABLE: Row[] = [
     writes: [...FILE_WRITES, "out/f.rejects.jsonl"],
   },
   {
+    command: "watch --checkpoint run --input in/b.parquet --metrics out/f.parquet",
+    reads: ["in/b.parquet", ...TRAINED, "out/"],
+    writes: FILE_WRITES,
+  },
+  {
     command: "serve --checkpoint run --calibration in/b.parquet",
     reads: ["in/b.parquet", ...TRAINED, "eval/report.json"],
     others: ["served"],
@@ -209,6 +214,11 @@ const TABLE: Row[] = [
   },
   { command: "bench kernels --compare in/b.parquet", reads: ["in/b.parquet"] },
   { command: "bench train --config in/b.parquet", reads: ["in/b.parquet"] },
+  {
+    command: "bench changes --input in/b.parquet --output out/f.parquet",
+    reads: ["in/b.parquet", "out/"],
+    writes: FILE_WRITES,
+  },
   {
     command: "bench gpu --output dir --config in/b.parquet",
     reads: ["in/b.parquet", "dir/report.json"],

@@ -15,7 +15,15 @@ export const IN_BROWSER: readonly string[] = [
   ...["base", "base/report"],
   ...["data/addresses", "data/measurement", "data/tokens"],
   ...["tensor", "tensor/ops", "model", "model/coordinates", "model/pool", "train/optim"],
-  ...["query", "query/adapt", "query/destinations", "query/likelihood", "query/rtt", "query/score"],
+  ...[
+    "query",
+    "query/adapt",
+    "query/destinations",
+    "query/likelihood",
+    "query/changes",
+    "query/rtt",
+    "query/score",
+  ],
   ...["serve/api", "serve/page"],
 ];
 

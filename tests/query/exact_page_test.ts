@@ -6,6 +6,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
+import { addressNumber, PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { AddressEmbeddings, ROWS_PER_TOKEN } from "../../lib/model/address_embeddings.ts";
@@ -13,6 +14,7 @@ import { presentNames } from "../../lib/model/checkpoint_format.ts";
 import { type ModelConfig, parseModelConfig, vocabSize } from "../../lib/model/model_config.ts";
 import { EmbeddingCursor } from "../../lib/model/embedding_cursor.ts";
 import { advance, beginAddress, type Hashes, NO_ROW, pairHashes } from "../../lib/model/embedding_table.ts";
+import { pairKeysOf, pathOf } from "../../lib/model/place_keys.ts";
 import { NUM_SELECTED_ROWS } from "../../lib/model/selected_rows.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { encodeQuery, type RttQuery } from "../../lib/query/query_tokens.ts";
@@ -42,6 +44,19 @@ interface Vectors {
   mix: [number, number][];
   addresses: { seed: number; address: string; firstByte: number[]; whole: number[] }[];
   pairs: { prefixSeed: number; pairSeed: number; addresses: [string, string]; hashes: number[] }[];
+  places: {
+    table: number[];
+    addresses: [
+      address: string,
+      latitude: number | null,
+      longitude: number | null,
+      country: number,
+      region: number,
+      as: number,
+    ][];
+    of: [string, string];
+    hashes: [number, number][];
+  }[];
   codes: [rttMs: number, code: number, decodedMs: number][];
   histories: {
     codesNewestFirst: number[];
@@ -68,7 +83,7 @@ function hashesOf(seed: number, address: string): Hashes[] {
 }
 
 Deno.test("EXACT.md has vectors of every kind", () => {
-  assertEquals(Object.values(vectors).map(({ length }) => length), [4, 4, 2, 6, 4, 6]);
+  assertEquals(Object.values(vectors).map(({ length }) => length), [4, 4, 2, 1, 6, 4, 6]);
 });
 
 const both = ({ hash1, hash2 }: Hashes) => [hash1, hash2];
@@ -83,6 +98,25 @@ Deno.test("EXACT.md: hashes of numbers, prefixes, addresses and pairs", () => {
     const [a, b] = addresses.map((address) => hashesOf(prefixSeed, address)[3]);
     assertEquals(both(pairHashes(a, b, pairSeed - prefixSeed)), hashes);
     assertEquals(both(pairHashes(b, a, pairSeed - prefixSeed)), hashes);
+  }
+});
+
+Deno.test("EXACT.md: places of addresses, and their keys", () => {
+  for (const { table, addresses, of, hashes } of vectors.places) {
+    const places = PlaceTable.decode(Float32Array.from(table), "the page");
+    const locate = (text: string) => {
+      const address = addressBytes(text);
+      return places.locate(addressNumber(address), address.length === 4 ? 4 : 16);
+    };
+    for (const [address, latitude, longitude, country, region, asNumber] of addresses) {
+      const position = latitude === null || longitude === null ? undefined : { latitude, longitude };
+      assertEquals(locate(address), { position, country, region, asNumber }, address);
+    }
+    const [a, b] = of.map((address) => pathOf(7, locate(address)));
+    assertEquals(
+      [...a.steps, ...b.steps, ...pairKeysOf(7, a, b)].map((key) => key && both(key)),
+      hashes,
+    );
   }
 });
 

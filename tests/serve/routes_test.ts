@@ -146,6 +146,14 @@ Deno.test("serve answers every route", (test) =>
           [];
         const named = Object.keys(methods).map((method) => method.toUpperCase());
         assertEquals(allow.filter((method) => named.includes(method)).sort(), named.sort(), path);
+        const operations = Object.entries<{ parameters: { name: string }[] }>({ ...methods });
+        for (const [method, { parameters }] of operations) {
+          const asked = method === "post" ? { method: "POST", headers: LINES, body: "\n" } : {};
+          for (const { name } of parameters) {
+            const text = await (await server.fetch(`${path}?${name}=1`, asked)).text();
+            assert(!text.includes("expected only"), `${method} ${path}: ${text}`);
+          }
+        }
       }
       assertEquals(await (await server.fetch("/healthz")).text(), "ok\n");
       const page = await server.fetch("/");

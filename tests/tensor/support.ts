@@ -71,7 +71,8 @@ export class KernelBench {
   async check(): Promise<void> {
     const contents = await this.gpu.read(...this.#tensors.map(({ whole }) => whole));
     this.#tensors.forEach(({ tensor, input }, i) => {
-      const words = new Uint32Array(contents[i].buffer);
+      // What is read may lie in a longer buffer.
+      const words = new Uint32Array(contents[i].buffer, contents[i].byteOffset, contents[i].length);
       const end = GUARD_WORDS + tensorSizeBytes(tensor) / 4;
       const guard = input ? INPUT_GUARD : OUTPUT_GUARD;
       const isGuard = (index: number) => index < GUARD_WORDS || index >= end;

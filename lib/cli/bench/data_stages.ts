@@ -11,8 +11,9 @@ import { dirname, fromFileUrl, join } from "@std/path";
 import { manifestPathBeside, readManifest } from "../../io/files/manifest.ts";
 import { formatCount } from "../../base/text.ts";
 import type { DuckDbJob } from "./duckdb_child.ts";
-import { type FailedMeasure, type Throughput, throughputOf, type Usage } from "./throughput.ts";
+import { type FailedMeasure, type Throughput, throughputOf } from "./throughput.ts";
 import { UserError } from "../../base/errors.ts";
+import type { Usage } from "./usage.ts";
 
 // Work in a child process, which prints a JSON object with its results as its last line.
 //

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { measureUsage } from "./throughput.ts";
+import { measureUsage } from "./usage.ts";
 
 const PACKAGE = ["npm:@duckdb/node-api", "1.5.5-r.5"].join("@");
 

@@ -5,11 +5,11 @@
  */
 import { BatchLoader } from "../../data/loader/batches.ts";
 import { openProbeRows } from "../../data/loader/row_source.ts";
-import { measureUsage, type Usage } from "./throughput.ts";
 import { join } from "@std/path";
 import { RandomStream } from "../../base/random.ts";
 import { ArrayRecordWriter } from "../../io/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../../data/probe_rows/probe_row.ts";
+import { measureUsage, type Usage } from "./usage.ts";
 
 /** The data and the options of loading it. */
 export interface LoaderPassOptions {

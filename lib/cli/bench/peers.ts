@@ -21,7 +21,8 @@ import type { RunConfig } from "../../train/run_config.ts";
 import type { Peer, PeerName } from "./peer_process.ts";
 import type { PeerModel } from "./peers_child.ts";
 import type { JaxRule, JaxStepNumbers } from "./peers_jax.ts";
-import { medianOf, timed, type Times } from "./throughput.ts";
+import { medianOf } from "./throughput.ts";
+import { timed, type Times } from "./usage.ts";
 
 /** Steps whose losses are compared. They also warm both up. */
 const NUM_CHECKED_STEPS = 3;

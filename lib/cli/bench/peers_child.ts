@@ -21,7 +21,7 @@ import {
   type JaxStepNumbers,
   jaxUpdate,
 } from "./peers_jax.ts";
-import { timed } from "./throughput.ts";
+import { timed } from "./usage.ts";
 
 const PACKAGE = ["npm:@jax-js/jax", "0.1.25"].join("@");
 

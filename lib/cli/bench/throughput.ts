@@ -3,46 +3,10 @@
  *
  * @module
  */
-import process from "node:process";
 import { FormatError } from "../../base/errors.ts";
 import { readText } from "../../io/files/inputs.ts";
 import { formatBytes, formatCount, formatTable } from "../../base/text.ts";
-import { PeakMemory } from "../../io/threads/peak_memory.ts";
-
-// The time, processor time and memory that work takes in this process.
-//
-// Processor time includes the threads of workers and native libraries and does not depend on other programs, so it
-// compares on a shared machine. The largest resident memory is that of the whole process: measure one piece of work
-// per process.
-
-/** Time, and processor time of all threads, user and system. */
-export interface Times {
-  seconds: number;
-  cpuSeconds: number;
-}
-
-/** The usage of some work. */
-export interface Usage extends Times {
-  /** Largest resident memory of the process so far. */
-  peakMemoryBytes: number;
-}
-
-/** Times work. @returns Its result and times. */
-export async function timed<T>(work: () => Promise<T>): Promise<{ result: T; times: Times }> {
-  const cpuBefore = process.cpuUsage();
-  const startMs = performance.now();
-  const result = await work();
-  const seconds = (performance.now() - startMs) / 1000;
-  const { user, system } = process.cpuUsage(cpuBefore);
-  return { result, times: { seconds, cpuSeconds: (user + system) / 1e6 } };
-}
-
-/** Measures work. @returns Its result and usage. */
-export async function measureUsage<T>(work: () => Promise<T>): Promise<{ result: T; usage: Usage }> {
-  using memory = new PeakMemory();
-  const { result, times } = await timed(work);
-  return { result, usage: { ...times, peakMemoryBytes: memory.peakBytes } };
-}
+import type { Usage } from "./usage.ts";
 
 /** A measurement of a stage. */
 export interface Throughput {

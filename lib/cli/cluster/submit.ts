@@ -5,8 +5,7 @@
  */
 import { dirname, join } from "@std/path";
 import { UserError } from "../../base/errors.ts";
-import type { ChainJob } from "./chain.ts";
-import { quoted } from "./job_script.ts";
+import { type ChainJob, quoted } from "./chain.ts";
 import { WORK } from "../../io/files/array_task.ts";
 import { removeStaleTemporaries, writeFileAtomic } from "../../io/files/atomic.ts";
 import { exists, readText } from "../../io/files/inputs.ts";

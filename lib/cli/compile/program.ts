@@ -1,5 +1,5 @@
 /**
- * The content of the one file: the code, the packages that it imports, and the flags that start its stages.
+ * The content of the one file: the code and the packages that it imports.
  *
  * @module
  */

@@ -5,7 +5,11 @@
  */
 import { dirname, join } from "@std/path";
 import { formatBytes, formatCount } from "../../base/text.ts";
-import { FormatError } from "../../base/errors.ts";
+import { FormatError, named } from "../../base/errors.ts";
+import { formatAddress } from "../../data/addresses/ip.ts";
+import { PlaceTable } from "../../data/addresses/place_table.ts";
+import { AddressEmbeddings } from "../../model/address_embeddings.ts";
+import { PLACE_TABLE } from "../../model/model_config.ts";
 import { CHECKPOINTS, stepName } from "../../io/files/checkpoint_folder.ts";
 import { exists, fingerprint } from "../../io/files/inputs.ts";
 import { readManifest } from "../../io/files/manifest.ts";
@@ -13,7 +17,7 @@ import { listCheckpoints } from "../../train/checkpoint.ts";
 import { type CountsJson, countsJson, dataJson } from "../../data/addresses/known_addresses.ts";
 import { presentNames } from "../../model/checkpoint_format.ts";
 import { readUpdate } from "../../train/adapted_checkpoint.ts";
-import { readState, readTrainingData } from "../../train/checkpoint_files.ts";
+import { readCheckpoint, readState, readTrainingData } from "../../train/checkpoint_files.ts";
 import { readMetrics } from "../../train/metrics.ts";
 import { readSafetensorsHeader } from "../../io/tensor_files/safetensors.ts";
 import { inspectManifest } from "./json_files.ts";
@@ -29,6 +33,8 @@ import {
 
 /** The number of shown last losses. */
 const SHOWN_LOSSES = 5;
+/** The number of shown addresses that are not where databases say. */
+const SHOWN_MISPLACED = 5;
 
 /**
  * Reads a checkpoint's state and the headers of its tensors.
@@ -52,6 +58,7 @@ export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
     ["parameters", parameters, { parameters: model.numElements }],
     ["optimizer", optimizer, { optimizerTensors }],
     dataFact(folder),
+    ...placesFact(folder),
     ...stateFacts(folder),
   ];
   const shapes = presentNames(model.shapes, model.metadata.format_version, modelPath);
@@ -68,6 +75,43 @@ function dataFact(folder: string): Fact {
   const adapted = adaptation ? `; adapted to ${describeCounts(adaptation)}` : "";
   const text = `${kind}${origin || "origin not known"}: ${describeCounts(json)}${adapted}`;
   return ["training data", text, { data: json }];
+}
+
+/** The places that the checkpoint knows, and which of the training data's addresses are not where they say. */
+function placesFact(folder: string): Fact[] {
+  const { config: { model } } = readState(folder);
+  if (!model.places) return [];
+  const { weights, trainingData } = readCheckpoint(folder);
+  const table = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE);
+  const rows = new AddressEmbeddings(model);
+  rows.load(weights);
+  const addresses = [...trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
+  const located = addresses.filter((address) => rows.placeOf(address)?.position).length;
+  const misplaced = addresses.filter((address) => rows.isMisplaced(address)).map(formatAddress);
+  const { sites, networks } = table.numRanges;
+  const { quarterDegrees, blockBits: { v4, v6 } } = table.coarseness;
+  const shown = misplaced.slice(0, SHOWN_MISPLACED).join(", ");
+  const rest = misplaced.length > SHOWN_MISPLACED ? ", …" : "";
+  const text = [
+    `${formatCount(sites)} ranges of ${formatCount(table.numSites)} places and ${
+      formatCount(networks)
+    } of networks`,
+    `by /${32 - v4} and /${48 - v6}, ${quarterDegrees / 4} degrees, ${
+      formatBytes(4 * model.places.tableSize)
+    }`,
+    `${formatCount(located)} of ${formatCount(addresses.length)} addresses of the training data have a place`,
+    `${misplaced.length} are not where it says${misplaced.length > 0 ? `: ${shown}${rest}` : ""}`,
+  ].join("; ");
+  const places = {
+    ranges: sites,
+    networkRanges: networks,
+    sites: table.numSites,
+    bytes: 4 * model.places.tableSize,
+    addresses: addresses.length,
+    located,
+    misplaced,
+  };
+  return [["places", text, { places }]];
 }
 
 function describeCounts({ start, end, measurements, sources, destinations }: CountsJson): string {

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import * as z from "zod";
 import { ensure } from "../../base/errors.ts";
 import { formatPrefix, type IpPrefix, isAddress, prefixOfAddress } from "./ip_prefix.ts";
 
@@ -162,6 +163,11 @@ export class KnownAddresses {
     for (let i = 0; i < this.numAddresses; i++) {
       if (this.columns.seen[WORDS * i + 2] > 0) yield this.#at(i);
     }
+  }
+
+  /** All addresses, in their order. */
+  *addresses(): Generator<KnownAddress> {
+    for (let i = 0; i < this.numAddresses; i++) yield this.#at(i);
   }
 
   /** The number of known addresses in a prefix. */
@@ -504,42 +510,59 @@ export function times({ measurements, inAdaptation, lastS }: Measured): string {
   return lastS === null ? of : `${of}, last on ${new Date(lastS * 1000).toISOString().slice(0, 10)}`;
 }
 
-/** The number of measurements of something, in JSON. */
-export interface SeenJson {
-  measurements: number;
-  /** Number of these that are from the adaptation. */
-  in_adaptation: number;
-  /** ISO 8601; null if never, or without a known time. */
-  last_seen: string | null;
-}
+// What of these is in the JSON of stages and the API.
 
-/** A basis in the JSON of stages and the API. */
-export function basisJson(
-  { kind, text, src, dst, pair }: Basis,
-): Pick<Basis, "kind" | "text"> & { src: SeenJson; dst: SeenJson; pair: SeenJson } {
+/** The number of measurements of something. */
+export const seenSchema = z.object({
+  measurements: z.int(),
+  in_adaptation: z.int().describe("how many of them the model was adapted to"),
+  last_seen: z.string().nullable().describe("ISO 8601; null if never, or without a known time"),
+});
+type SeenJson = z.infer<typeof seenSchema>;
+
+/** The basis of an answer. */
+export const basisSchema = z.object({
+  kind: z.enum(["pair", "addresses", "source", "destination", "network"])
+    .describe("whether the pair, both addresses, one of them or none were measured"),
+  text: z.string().describe("the same for people"),
+  src: seenSchema,
+  dst: seenSchema,
+  pair: seenSchema,
+});
+
+/** Measurements in all. */
+const countsSchema = z.object({
+  start: z.string().nullable().describe("ISO 8601; null if unknown"),
+  end: z.string().nullable(),
+  measurements: z.int(),
+  sources: z.int(),
+  destinations: z.int(),
+});
+/** See {@link countsSchema}. */
+export type CountsJson = z.infer<typeof countsSchema>;
+
+/** A model's data. */
+export const dataSchema = z.object({
+  origin: z.string().describe("what the measurements are, such as names of files; empty if unknown"),
+  is_synthetic: z.boolean().nullable().describe("whether of a synthetic Internet; null if unknown"),
+  ...countsSchema.shape,
+  adaptation: countsSchema.nullable().describe("what the model was adapted to afterwards"),
+});
+
+/** A basis in JSON. */
+export function basisJson({ kind, text, src, dst, pair }: Basis): z.infer<typeof basisSchema> {
   return { kind, text, src: seenJson(src), dst: seenJson(dst), pair: seenJson(pair) };
 }
 
-/** The number of measurements of something, in the JSON of stages and the API. */
+/** The number of measurements of something in JSON. */
 export function seenJson({ measurements, inAdaptation, lastS }: Measured): SeenJson {
   return { measurements, in_adaptation: inAdaptation, last_seen: isoTime(lastS) };
 }
 
-/** The summary of measurements, in JSON. */
-export interface CountsJson {
-  /** ISO 8601; null if unknown. */
-  start: string | null;
-  end: string | null;
-  measurements: number;
-  sources: number;
-  destinations: number;
-}
-
-/** A model's data in the JSON of stages and the API. */
-export function dataJson({ summary, adaptation }: Pick<TrainingData, "summary" | "adaptation">):
-  & Pick<DataSummary, "origin">
-  & CountsJson
-  & { is_synthetic: boolean | null; adaptation: CountsJson | null } {
+/** A model's data in JSON. */
+export function dataJson(
+  { summary, adaptation }: Pick<TrainingData, "summary" | "adaptation">,
+): z.infer<typeof dataSchema> {
   const { origin, isSynthetic } = summary;
   return {
     origin,
@@ -549,7 +572,7 @@ export function dataJson({ summary, adaptation }: Pick<TrainingData, "summary" |
   };
 }
 
-/** What measurements have in all, as JSON of stages and the API has it. */
+/** What measurements have in all, in JSON. */
 export function countsJson({ startS, endS, measurements, sources, destinations }: DataSummary): CountsJson {
   return { start: isoTime(startS), end: isoTime(endS), measurements, sources, destinations };
 }

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { quantileOfSorted } from "../metrics/sample_statistics.ts";
+import { quantileOfSorted } from "../../base/sample_statistics.ts";
 import { getOrMake } from "../../base/collections.ts";
 import { type BaselineMeasurement, type BaselineQuery, OnePassBaseline, SAMPLE_LEVELS } from "./baseline.ts";
 import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";

@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { quantileOfSample } from "../metrics/sample_statistics.ts";
+import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { type BaselineMeasurement, type BaselineQuery, OnePassBaseline } from "./baseline.ts";
 import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";

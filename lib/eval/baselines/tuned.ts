@@ -9,7 +9,7 @@
  * @module
  */
 import { crpsOfNumberMs, crpsOfSampleMs } from "../metrics/crps.ts";
-import { meanOf, quantileOfSample } from "../metrics/sample_statistics.ts";
+import { meanOf, quantileOfSample } from "../../base/sample_statistics.ts";
 import {
   askInOrder,
   type Baseline,

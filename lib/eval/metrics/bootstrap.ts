@@ -13,7 +13,7 @@
 import type { SplitMode } from "../../data/probe_rows/splits.ts";
 import { RandomStream } from "../../base/random.ts";
 import type { EvalCase } from "../cases.ts";
-import { quantileOfSorted } from "./sample_statistics.ts";
+import { quantileOfSorted } from "../../base/sample_statistics.ts";
 
 /** The ends of a 95 % interval. */
 export type Interval = readonly [low: number, high: number];

@@ -9,7 +9,7 @@
  */
 import { type MassRanges, sharesWithin } from "../../query/rtt/quantile_calibration.ts";
 import { type ClusterBootstrap, type Interval, intervalOf } from "./bootstrap.ts";
-import { meanOf } from "./sample_statistics.ts";
+import { meanOf } from "../../base/sample_statistics.ts";
 
 /** How many of the measurements a central interval should cover, and how many it does. */
 export interface Coverage {

@@ -12,7 +12,7 @@
  */
 import { type ClusterBootstrap, type Interval, intervalOf, type Replicates } from "./bootstrap.ts";
 import { crpsOfNumberMs } from "./crps.ts";
-import { meanOf, quantileOfSorted } from "./sample_statistics.ts";
+import { meanOf, quantileOfSorted } from "../../base/sample_statistics.ts";
 
 /** The quantiles of the relative errors that are reported. */
 const RELATIVE_SHARES = [0.5, 0.75, 0.9, 0.95] as const;

@@ -30,7 +30,7 @@ import { verdictOf } from "../metrics/rtt_comparison.ts";
 import type { Interval } from "../metrics/bootstrap.ts";
 import type { FailureSection } from "../sections/failure_section.ts";
 import { calibrationPart, reliabilityChart } from "./calibration_part.ts";
-import type { MeanWithError } from "../metrics/sample_statistics.ts";
+import type { MeanWithError } from "../../base/sample_statistics.ts";
 import type { CalibratedScores, TruthScores, TruthSection } from "../sections/truth_section.ts";
 import { formatCount, formatSeconds } from "../../base/text.ts";
 import type { EvalReport, EvalRun } from "../report.ts";

@@ -27,7 +27,7 @@ import {
   scoreErrors,
 } from "../metrics/forecast_errors.ts";
 import { type RttComparison, rttComparisons } from "../metrics/rtt_comparison.ts";
-import { meanOf } from "../metrics/sample_statistics.ts";
+import { meanOf } from "../../base/sample_statistics.ts";
 import { type FailureSection, failureSection } from "./failure_section.ts";
 import { type ForecastOptions, forecastRtts, type RttForecasts, selectForecasts } from "./rtt_forecasts.ts";
 

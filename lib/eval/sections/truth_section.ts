@@ -17,7 +17,7 @@ import { UserError } from "../../base/errors.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import type { QuantileCalibration } from "../../query/rtt/quantile_calibration.ts";
 import { type EvalCase, queryOf, withContexts } from "../cases.ts";
-import { meanOf, type MeanWithError, meanWithError, medianOf } from "../metrics/sample_statistics.ts";
+import { meanOf, type MeanWithError, meanWithError, medianOf } from "../../base/sample_statistics.ts";
 
 // How far predicted RTT distributions are from the true ones of a synthetic Internet.
 //

@@ -13,7 +13,9 @@
  *
  * @module
  */
+import * as z from "zod";
 import { formatPrefix, type IpPrefix, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
+import { measuredBy, seenJson, seenSchema } from "../../data/addresses/known_addresses.ts";
 import { BYTE_BASE, DST_IPV4, DST_IPV6, FAILED, RTT_START, VOCAB_SIZE } from "../../data/tokens/vocab_v2.ts";
 import { groupsOf } from "../decoder_extent.ts";
 import { rowOf } from "../decoder_rows.ts";
@@ -41,6 +43,34 @@ export interface RankedDestinations {
   readonly candidates: number;
   /** P(the destination is a candidate | source, context), before the RTT is known. */
   readonly priorMass: number;
+}
+
+/** The answer to one question in JSON. */
+export const destinationsSchema = z.object({
+  destinations: z.array(z.object({
+    prefix: z.string(),
+    probability: z.number(),
+    measured: seenSchema.nullable()
+      .describe("by the source, in the training data; null if the model does not say what these were"),
+  })).describe("the most probable first"),
+  unlistedProbability: z.number().describe("that of the candidates that are not listed"),
+  candidates: z.int().describe("how many destinations were ranked"),
+  priorMass: z.number()
+    .describe("the probability of all candidates before the RTT was known; others cannot be listed"),
+});
+
+/** The answer to one question in JSON. @param source The question's. */
+export function destinationsJson(
+  { destinations, ...numbers }: RankedDestinations,
+  source: Uint8Array,
+  { trainingData }: Pick<PingModel, "trainingData">,
+): z.infer<typeof destinationsSchema> {
+  const listed = destinations.map(({ prefix, probability }) => ({
+    prefix: formatPrefix(prefix),
+    probability,
+    measured: trainingData ? seenJson(measuredBy(trainingData, source, prefix)) : null,
+  }));
+  return { destinations: listed, ...numbers };
 }
 
 /** Options of a ranking. */

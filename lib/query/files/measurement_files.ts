@@ -5,7 +5,7 @@
  */
 import { UserError } from "../../base/errors.ts";
 import { listInputs } from "../../io/files/inputs.ts";
-import { convertPing, resultType } from "../../data/measurement/atlas_result.ts";
+import { convertPing, resultType, type RttChoice } from "../../data/measurement/atlas_result.ts";
 import { readMeasurements } from "../../data/measurement_files/parquet_reader.ts";
 import { RejectLog } from "../../data/measurement_files/rejects.ts";
 import { addressBytes } from "../../data/addresses/ip.ts";
@@ -30,17 +30,21 @@ const MAX_CONTEXT_MEASUREMENTS = 4096;
 /**
  * The measurement of a line: `{"src": …, "dst": …, "time": …, "rtt": ms or null}`, or a RIPE Atlas ping result.
  *
+ * @param rtt The choice of one RTT from those of a ping result.
  * @returns Undefined for an empty line, and for an Atlas result of another type.
  * @throws {UserError} If it is neither.
  */
-export function measurementOfLine({ text, fault }: TextLine): TokenMeasurement | undefined {
+export function measurementOfLine(
+  { text, fault }: TextLine,
+  rtt: Exclude<RttChoice, "each"> = "mean",
+): TokenMeasurement | undefined {
   if (fault !== undefined) throw new UserError(fault);
   if (text.trim() === "") return undefined;
   const value = jsonObjectOf(text, WANTED_LINE);
   const type = resultType(value);
   if (type === undefined) return parseMeasurement(value);
   if (type !== "ping") return undefined;
-  const row = convertPing(value, { source: "auto", rtt: "mean" });
+  const row = convertPing(value, { source: "auto", rtt });
   if ("reason" in row) throw new UserError(`found an unusable ping result: ${row.reason}, ${row.detail}`);
   return tokenMeasurement({
     source: addressBytes(row.srcAddr),

@@ -23,10 +23,8 @@ export const FIRST_BYTES: readonly number[] = [
 const FIRST_TOKENS = FIRST_BYTES.map((byte) => BYTE_BASE + byte);
 const OUTCOMES = [RTT_START, FAILED];
 
-const SECOND_BYTES: readonly (readonly number[])[] = Array.from(
-  { length: 256 },
-  (_, byte1) => [...CANONICAL_RTT_CODES].filter((code) => code >> 8 === byte1).map((code) => code & 255),
-);
+const SECOND_BYTES: number[][] = Array.from({ length: 256 }, () => []);
+for (const code of CANONICAL_RTT_CODES) SECOND_BYTES[code >> 8].push(code & 255);
 
 /** The second bytes that complete a first byte to a canonical code, ascending; none if it begins no such code. */
 export function secondBytesOf(byte1: number): readonly number[] {

@@ -14,14 +14,14 @@
  *
  * @module
  */
-import { formatPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
-import { basisJson, basisOf, measuredBy, seenJson } from "../../data/addresses/known_addresses.ts";
+import { isAddress } from "../../data/addresses/ip_prefix.ts";
+import { basisJson, basisOf } from "../../data/addresses/known_addresses.ts";
 import {
   codeRangeOf,
   type DestinationQuery,
   prefixLengthOf,
 } from "../../query/destinations/destination_query.ts";
-import { rankDestinations } from "../../query/destinations/destination_ranking.ts";
+import { destinationsJson, rankDestinations } from "../../query/destinations/destination_ranking.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import { contextThatFits, encodeQuery } from "../../query/query_tokens.ts";
 import { type AskedRtt, readFields, readMeasurement, readRttQuestion, readSource } from "./read_question.ts";
@@ -38,8 +38,7 @@ import {
   type ModelInfo,
   type RttApiAnswer,
   type RttApiQuestion,
-  type RttApiWanted,
-  rttWantedSchema,
+  rttDefaultsSchema,
   type ScoreApiAnswer,
   type ScoreApiOptions,
   scoreOptionsSchema,
@@ -49,10 +48,9 @@ import { sampleMeasurements } from "../../query/likelihood/sample.ts";
 import { FairQueue } from "./fair_queue.ts";
 import { type BatchOptions, type Caller, MAX_QUEUE, queueFull, RttBatcher } from "./rtt_batcher.ts";
 import { type AnsweredQuery, notesOn, prepareQuery } from "../../query/rtt/answer_queries.ts";
-import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
-import { summaryOf } from "../../query/rtt/rtt_summary.ts";
+import { type RttWanted, summaryOf } from "../../query/rtt/rtt_summary.ts";
 import { snakeKeys } from "./snake_case.ts";
-import { measurementBits } from "../../query/likelihood/likelihood.ts";
+import { bitsJson, measurementBits } from "../../query/likelihood/likelihood.ts";
 import { exactAnswer, type PrefixAnswer, rttBetweenPrefixes } from "../../query/rtt/prefix_query.ts";
 import { ApiError, computed, problemOf } from "./api_error.ts";
 import { type Answered, flat, itemsOf, type Line, linesOf, listed } from "./lines.ts";
@@ -92,17 +90,9 @@ function readDestinationsQuestion(
       prefixLength,
       signal,
     });
-    const { trainingData } = model;
     return {
       ...asked,
-      destinations: ranked.destinations.map(({ prefix, probability }) => ({
-        prefix: formatPrefix(prefix),
-        probability,
-        measured: trainingData ? seenJson(measuredBy(trainingData, query.source, prefix)) : null,
-      })),
-      unlisted_probability: ranked.unlistedProbability,
-      candidates: ranked.candidates,
-      prior_mass: ranked.priorMass,
+      ...snakeKeys(destinationsJson(ranked, query.source, model)),
       step: model.step,
     };
   };
@@ -234,15 +224,10 @@ export class LongWork {
 
 // The distribution of an RTT as it is answered.
 
-/** Those that `query rtt` gives. */
-const DEFAULT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
-/** The quantiles between which points of the distribution function lie. */
-const CDF_ENDS = [0.001, 0.999] as const;
-
 /** What is answered. */
 function rttAnswerOf(
   answered: AnsweredQuery<AskedRtt["query"]>,
-  { quantiles = DEFAULT_QUANTILES, at = [], cdf }: AskedRtt["wanted"],
+  wanted: RttWanted,
   { step, trainingData }: Pick<PingModel, "step" | "trainingData">,
 ): RttApiAnswer {
   const { query: { src, dst, source, destination, timeS }, answer, numContextUsed } = answered;
@@ -252,21 +237,11 @@ function rttAnswerOf(
     dst_addr: dst,
     timestamp: timeS,
     context_measurements: numContextUsed,
-    ...snakeKeys(summaryOf(answer, { quantiles, atMs: at })),
-    ...(cdf !== undefined && { cdf: cdfPoints(answer.mixture.distribution, cdf) }),
+    ...snakeKeys(summaryOf(answer, wanted)),
     basis: basisJson(basisOf(trainingData, source, destination)),
     ...(notes.length > 0 && { notes }),
     step,
   };
-}
-
-/** P(RTT <= rtt_ms | a reply came) at so many RTTs, evenly spaced on a logarithmic axis. */
-function cdfPoints(distribution: RttDistribution, numPoints: number): { rtt_ms: number; cdf: number }[] {
-  const [low, high] = CDF_ENDS.map((q) => distribution.quantileMs(q));
-  return Array.from({ length: numPoints }, (_, i) => {
-    const rttMs = low * (high / low) ** (i / (numPoints - 1));
-    return { rtt_ms: rttMs, cdf: distribution.cdf(rttMs) };
-  });
 }
 
 /** Lines of one caller that are taken in before the first of them is answered: two batches, of which one runs. */
@@ -325,7 +300,7 @@ export class PingService implements PingApi {
    */
   rttLines(
     lines: AsyncIterable<string>,
-    defaults: RttApiWanted = {},
+    defaults: RttWanted = {},
     signal?: AbortSignal,
   ): AsyncGenerator<({ line: number } & RttApiAnswer) | LineError> {
     return flat(this.#answerLines(linesOf(lines), defaults, signal));
@@ -348,14 +323,12 @@ export class PingService implements PingApi {
     encodeQuery({ ...measurement, context }, this.#model.config.sequenceLength);
     const measured = { measurement, rttMs: asked.rtt, context };
     const [bits] = await this.#inTurn(() => measurementBits(this.#model, [measured]), { signal });
-    const { meanBits, spreadBits, totalBits } = bits;
-    const orders = bits.orders.map(({ blocks, bits }) => ({
-      order: blocks.map(({ field }) => field).join(),
-      bits,
-      blockBits: Object.fromEntries(blocks.map(({ field, bits }) => [field, bits])),
-    }));
-    const numbers = snakeKeys({ meanBits, spreadBits, totalBits, orders });
-    return { ...asked, timestamp: measurement.timeS, ...numbers, step: this.#model.step };
+    return {
+      ...asked,
+      timestamp: measurement.timeS,
+      ...snakeKeys(bitsJson(bits)),
+      step: this.#model.step,
+    };
   }
 
   /** See {@link PingApi}. */
@@ -392,10 +365,10 @@ export class PingService implements PingApi {
 
   async *#answerLines(
     lines: AsyncIterable<Line>,
-    defaults: RttApiWanted,
+    defaults: RttWanted,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<Answered<RttApiAnswer>> {
-    const wanted = readFields(rttWantedSchema, defaults);
+    const wanted = readFields(rttDefaultsSchema, defaults);
     const caller = { lane: {}, signal };
     const answer = async ({ line, read }: Line) => {
       try {

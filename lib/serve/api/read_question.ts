@@ -4,9 +4,9 @@
  *
  * @module
  */
-import type * as z from "zod";
+import * as z from "zod";
 import { adviceOnName, isAddress } from "../../data/addresses/ip_prefix.ts";
-import { UserError } from "../../base/errors.ts";
+import { shortened, UserError } from "../../base/errors.ts";
 import {
   type ParsedQuestion,
   parseMeasurement,
@@ -16,10 +16,11 @@ import {
 } from "../../query/rtt/rtt_question.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { faultOf } from "./api_error.ts";
-import { type ApiMeasurement, type RttApiWanted, rttQuestionSchema } from "./schemas.ts";
+import type { RttWanted } from "../../query/rtt/rtt_summary.ts";
+import { type ApiMeasurement, rttQuestionSchema } from "./schemas.ts";
 
 /** Shorter names and what they stand for. */
-const ALIASES: readonly (readonly [alias: string, name: string])[] = [
+export const ALIASES: readonly (readonly [alias: string, name: string])[] = [
   ["src", "src_addr"],
   ["dst", "dst_addr"],
   ["time", "timestamp"],
@@ -57,12 +58,55 @@ export function withFullNames(value: unknown): unknown {
   return Object.fromEntries(fields);
 }
 
+// The query of a URL as the fields of a question.
+
+/** How the query of a URL has a field: as text, a number, numbers with commas between them, or two as in `20..25`. */
+export type QueryForm = "text" | "number" | "list" | "range";
+
+/** The form of a field; undefined if it has none. */
+export function queryFormOf(field: z.core.$ZodType): QueryForm | undefined {
+  if (field instanceof z.ZodOptional || field instanceof z.ZodNullable) return queryFormOf(field.unwrap());
+  if (field instanceof z.ZodArray) return queryFormOf(field.element) === "number" ? "list" : undefined;
+  if (field instanceof z.ZodTuple) return "range";
+  if (field instanceof z.ZodNumber) return "number";
+  return field instanceof z.ZodString || field instanceof z.ZodUnion ? "text" : undefined;
+}
+
+/**
+ * Reads a query. What it says is checked where the question is answered.
+ *
+ * @param schema That of the question.
+ * @throws {UserError} If a field is given twice.
+ */
+export function queryFields({ shape }: z.ZodObject, url: string): Record<string, unknown> {
+  const fields = new Map<string, unknown>();
+  for (const [name, text] of new URL(url).searchParams) {
+    if (fields.has(name)) throw new UserError(`found ${shortened(name)} twice, expected it once`);
+    fields.set(name, Object.hasOwn(shape, name) ? valueOf(text, queryFormOf(shape[name])) : text);
+  }
+  return Object.fromEntries(fields);
+}
+
+function valueOf(text: string, form: QueryForm | undefined): unknown {
+  if (form === "text") return text;
+  if (form === "list") return text.split(",").map(numberOf);
+  if (form !== "range") return numberOf(text);
+  const ends = text.split("..");
+  return (ends.length === 1 ? [text, text] : ends).map(numberOf);
+}
+
+/** A number; another text as it is, for the message. */
+function numberOf(text: string): number | string {
+  const number = text.trim() === "" ? NaN : Number(text);
+  return Number.isFinite(number) ? number : text;
+}
+
 /** A question for an RTT that was read. */
 export interface AskedRtt {
   /** As a stage reads it, with the addresses as they stand there. */
   readonly query: ParsedQuestion & { readonly src: string; readonly dst: string };
   /** What of the distribution is wanted. */
-  readonly wanted: RttApiWanted;
+  readonly wanted: RttWanted;
   /** How many addresses are drawn from prefixes, and by which seed. */
   readonly draws: { readonly numDraws?: number | undefined; readonly seed?: number | undefined };
 }
@@ -73,16 +117,15 @@ export interface AskedRtt {
  * @param defaults What is wanted where the question does not say it.
  * @throws {UserError} If it is invalid.
  */
-export function readRttQuestion(value: unknown, defaults: RttApiWanted = {}): AskedRtt {
-  const { draws, seed, quantiles, at, cdf, ...question } = readFields(rttQuestionSchema, value);
-  const { src_addr: src, dst_addr: dst } = question;
+export function readRttQuestion(value: unknown, defaults: RttWanted = {}): AskedRtt {
+  const { src_addr, dst_addr, timestamp, context, draws, seed, ...wanted } = readFields(
+    rttQuestionSchema,
+    value,
+  );
+  const question = parseQuestion(questionOf({ src_addr, dst_addr, timestamp, context }));
   return {
-    query: { src, dst, ...parseQuestion(questionOf(question)) },
-    wanted: {
-      quantiles: quantiles ?? defaults.quantiles,
-      at: at ?? defaults.at,
-      cdf: cdf ?? defaults.cdf,
-    },
+    query: { src: src_addr, dst: dst_addr, ...question },
+    wanted: { ...defaults, ...wanted },
     draws: { numDraws: draws, seed },
   };
 }

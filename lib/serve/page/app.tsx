@@ -6,6 +6,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Fields, formatHash, type PageState, parseHash, type PartName, PARTS } from "./url_state.ts";
 import type { ModelApiAnswer } from "../api/schemas.ts";
+import { placeCredits } from "../../data/addresses/place_credits.ts";
 import { formatBytes, formatCount } from "../../base/text.ts";
 import { type Answer, useAnswer } from "./answer_state.tsx";
 import type { ModelStatus, OpenedApi } from "./model_status.ts";
@@ -69,7 +70,27 @@ function DataBanner({ model: { value, isBusy } }: { model: Answer<ModelApiAnswer
       {data?.is_synthetic ? <strong>Synthetic data: the answers describe no real network.</strong> : null}
       {" "}
       {describeData(data)}
+      <PlaceCredits sources={sourcesOfPlaces(value)} />
     </p>
+  );
+}
+
+/** The names of the files that say where addresses are; none if the model does not know. */
+function sourcesOfPlaces({ config }: ModelApiAnswer): string[] {
+  const { places } = (config.model ?? {}) as { places?: { sources?: string[] } | null };
+  return places?.sources ?? [];
+}
+
+function PlaceCredits({ sources }: { sources: readonly string[] }) {
+  return (
+    <>
+      {placeCredits(sources).map(({ text, url }) => (
+        <span key={url}>
+          {" "}
+          <a href={url}>{text}</a>.
+        </span>
+      ))}
+    </>
   );
 }
 

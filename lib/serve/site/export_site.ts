@@ -9,8 +9,9 @@ import type { ModelInfo } from "../api/schemas.ts";
 import { ensure, named, UserError } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import { FORMAT_METADATA, FORMAT_VERSION } from "../../model/checkpoint_format.ts";
+import { PlaceTable } from "../../data/addresses/place_table.ts";
 import { faultOfTensors } from "../../model/finite.ts";
-import { checkpointShapes, parameterShapes } from "../../model/model_config.ts";
+import { checkpointShapes, parameterShapes, PLACE_TABLE } from "../../model/model_config.ts";
 import { poolShapes } from "../../model/pool/pool.ts";
 import { sha256OfTensors, writeSafetensors } from "../../io/tensor_files/safetensors.ts";
 import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
@@ -33,6 +34,23 @@ export interface SiteContent {
   /** See {@link Site}. */
   readonly calibration: readonly number[] | null;
   readonly dtype: Site["dtype"];
+}
+
+/** The most bytes of the table of places: readers load it. */
+const MAX_PLACE_BYTES = 4 * 2 ** 20;
+
+/** The checkpoint of a site: where addresses are, it knows less exactly if its table of places is too large. @param maxBytes The bound. */
+export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLACE_BYTES): LoadedCheckpoint {
+  const { config, weights } = checkpoint;
+  const { places } = config.model;
+  if (!places || 4 * places.tableSize <= maxBytes) return checkpoint;
+  const numbers = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE).within(maxBytes);
+  const model = { ...config.model, places: { ...places, tableSize: numbers.length } };
+  return {
+    ...checkpoint,
+    config: { ...config, model },
+    weights: new Map([...weights, [PLACE_TABLE, numbers]]),
+  };
 }
 
 /** SHA-256 of the site's content except its weights, hexadecimal. */

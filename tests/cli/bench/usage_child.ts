@@ -1,6 +1,6 @@
 /** Prints the usage of waiting and of computing, each for some time, as measured in this process alone. @module */
 import process from "node:process";
-import { measureUsage } from "../../../lib/cli/bench/throughput.ts";
+import { measureUsage } from "../../../lib/cli/bench/usage.ts";
 
 const waiting = await measureUsage(async () => {
   await new Promise((resolve) => setTimeout(resolve, 300));

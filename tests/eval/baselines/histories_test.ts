@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { assertEquals } from "@std/assert";
 import { type BaselineMeasurement, FallBackBaseline } from "../../../lib/eval/baselines/baseline.ts";
 import { MedianBaseline, RecentBaseline, RttHistogram } from "../../../lib/eval/baselines/histories.ts";
-import { quantileOfSample } from "../../../lib/eval/metrics/sample_statistics.ts";
+import { quantileOfSample } from "../../../lib/base/sample_statistics.ts";
 import { decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { predictInOrder, series } from "./series.ts";
 

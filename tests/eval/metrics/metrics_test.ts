@@ -4,7 +4,7 @@ import { brierScore, coverages, pitHistogram, reliability } from "../../../lib/e
 import { ClusterBootstrap } from "../../../lib/eval/metrics/bootstrap.ts";
 import { crpsMs, crpsOfNumberMs } from "../../../lib/eval/metrics/crps.ts";
 import { errorCdf, type ScoredForecasts, scoreErrors } from "../../../lib/eval/metrics/forecast_errors.ts";
-import { quantileOfSample } from "../../../lib/eval/metrics/sample_statistics.ts";
+import { quantileOfSample } from "../../../lib/base/sample_statistics.ts";
 import { RttDistribution, RTTS_MS } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";

@@ -3,10 +3,11 @@ import { drawCases } from "../../../lib/eval/cases.ts";
 import { ClusterBootstrap } from "../../../lib/eval/metrics/bootstrap.ts";
 import {
   evaluateDestinations,
+  KnownDestinations,
+  learnDestinations,
   newestOf,
   scoreMethods,
 } from "../../../lib/eval/sections/destination_section.ts";
-import { KnownDestinations, learnDestinations } from "../../../lib/eval/sections/known_destinations.ts";
 import { formatAddress, parseAddress } from "../../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";

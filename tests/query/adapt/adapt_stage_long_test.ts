@@ -185,7 +185,7 @@ Deno.test("adapt refuses what it cannot use with one line", () =>
       assertStringIncludes(result.stderr, message);
     };
     const input = ["--input", at("new.jsonl")];
-    await refused(command(at, "out"), 2, "--input P is missing");
+    await refused(command(at, "out"), 2, "--input PATH is missing");
     await refused(command(at, "out", ...input, "--follow"), 2, "it reads standard input");
     await refused(command(at, "run", ...input), 2, "Cannot write to");
     await refused(command(at, "out", "--input", at("bad.jsonl")), 1, "2 of 2 rows were rejected");

@@ -16,7 +16,7 @@ Deno.test("summaryOf() gives quantiles, the mean of what ping can report and how
   const distribution = distributionOf({ 10: 0.25, 20: 0.7495, 1e9: 0.0005 });
   const summary = summaryOf(exactAnswer(distribution), {
     quantiles: [0.1, 0.5],
-    atMs: [10, 15, 1e12],
+    at: [10, 15, 1e12],
   });
   assertEquals(Object.keys(summary.quantilesMs), ["0.1", "0.5"]);
   // 10^9 ms are eleven days: no RTT that a ping tool reports.
@@ -39,7 +39,7 @@ Deno.test("summaryOf() states standard errors of what was drawn", () => {
   for (const rttMs of [10, 20, 30, 40]) sums.add(distributionOf({ [rttMs]: 1 }), 4);
   const mixture = sums.mixture();
   const masses = { sourceProbability: null, destinationProbability: 0.5, destinationProbabilityError: 0.1 };
-  const { drawn } = summaryOf({ mixture, ...masses }, { quantiles: [0.5], atMs: [25] });
+  const { drawn } = summaryOf({ mixture, ...masses }, { quantiles: [0.5], at: [25] });
   assert(drawn);
   assertEquals([drawn.numDraws, drawn.numDistinct, drawn.destinationProbability], [16, 4, 0.5]);
   const { pFailed, meanMs, quantilesMs, cdf, destinationProbability } = drawn.standardErrors;

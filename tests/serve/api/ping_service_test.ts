@@ -43,7 +43,7 @@ Deno.test("rtt() gives the numbers of rttDistribution(), and a grid of its distr
     const quantiles = [0, 0.1, 0.5, 1];
     const asked = { ...API_QUESTION, quantiles, at: [12.5, 0, 1e300], cdf: 17 };
     const answer = await service.rtt(asked);
-    const summary = summaryOf(await rttBetweenPrefixes(model, QUESTION), { quantiles, atMs: asked.at });
+    const summary = summaryOf(await rttBetweenPrefixes(model, QUESTION), { quantiles, at: asked.at });
     assertEquals(rttAnswerSchema.parse(answer), answer);
     const { cdf, ...numbers } = answer;
     assertEquals(numbers, {
@@ -89,7 +89,7 @@ Deno.test("rtt() takes prefixes, draws as rttBetweenPrefixes() does, and tells n
     const answer = await service.rtt({ ...asked, quantiles: [0.5], at: [20] });
     const question = { src: asked.src_addr, dst: asked.dst_addr };
     const expected = await rttBetweenPrefixes(model, question, { numDraws: 16, seed: 5 });
-    const { pFailed, drawn } = summaryOf(expected, { quantiles: [0.5], atMs: [20] });
+    const { pFailed, drawn } = summaryOf(expected, { quantiles: [0.5], at: [20] });
     assertEquals(rttAnswerSchema.parse(answer), answer);
     assertEquals(answer.p_failed, pFailed);
     assertEquals(answer.drawn?.num_draws, 16);

@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
+import * as z from "zod";
 import { FairQueue } from "../../../lib/serve/api/fair_queue.ts";
 import { inOrder, LongWork } from "../../../lib/serve/api/ping_service.ts";
-import { snakeKeys } from "../../../lib/serve/api/snake_case.ts";
+import { snakeKeys, snakeShape } from "../../../lib/serve/api/snake_case.ts";
 import { streamOf } from "./tiny_service.ts";
 
 Deno.test("FairQueue takes one of each lane in turn, and each lane in its order", () => {
@@ -168,4 +169,28 @@ Deno.test("snakeKeys() renames the keys of everything, and changes no value", ()
     at: [{ rtt_ms: 1, high_ms: null, is_proven: true }],
     order: "sourceTime",
   });
+});
+
+Deno.test("snakeShape() has the fields of snakeKeys(), with their types, bounds and descriptions", () => {
+  const schema = z.object({
+    pFailed: z.number().max(1).describe("P(no reply)"),
+    atMs: z.array(z.object({ highMs: z.number().nullable() })).optional().describe("asked for"),
+    quantilesMs: z.record(z.string(), z.number()),
+  });
+  const renamed = z.strictObject(snakeShape(schema));
+  const value = { pFailed: 0.1, atMs: [{ highMs: null }], quantilesMs: { "0.5": 3 } };
+  const found: z.infer<typeof renamed> = {
+    p_failed: 0.1,
+    at_ms: [{ high_ms: null }],
+    quantiles_ms: { "0.5": 3 },
+  };
+  assertEquals(renamed.parse(snakeKeys(value)), found);
+  assert(renamed.safeParse({ p_failed: 1, quantiles_ms: {} }).success);
+  assert(!renamed.safeParse({ ...found, p_failed: 2 }).success);
+  const { properties, required } = z.toJSONSchema(renamed);
+  assertEquals(required, ["p_failed", "quantiles_ms"]);
+  assertEquals(Object.values(properties ?? {}).map((each) => typeof each === "object" && each.description), [
+    ...["P(no reply)", "asked for"],
+    undefined,
+  ]);
 });

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import type { RttApiAnswer } from "../../../lib/serve/api/schemas.ts";
 import { CURVE_QUANTILES, logTicks } from "../../../lib/serve/page/distribution_chart.tsx";
-import { binsOf } from "../../../lib/serve/page/histogram.tsx";
+import { binsOf } from "../../../lib/serve/page/rtt_result.tsx";
 import { rangeOfHours } from "../../../lib/serve/page/hours_strip.tsx";
 import { shadesOf } from "../../../lib/serve/page/compare_part.tsx";
 import { formatMs, formatPercent, formatPValue, formatRange } from "../../../lib/serve/page/number_text.ts";

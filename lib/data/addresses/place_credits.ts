@@ -1,0 +1,27 @@
+/**
+ * Whom to name where answers rest on files of places, as their licences ask for.
+ *
+ * @module
+ */
+
+/** A name to show, and where it leads to. */
+export interface PlaceCredit {
+  readonly text: string;
+  readonly url: string;
+}
+
+/** By how the names of files begin, without their folders. */
+const CREDITS: readonly (readonly [start: RegExp, credit: PlaceCredit])[] = [
+  [/^dbip/i, { text: "IP geolocation by DB-IP (CC BY 4.0)", url: "https://db-ip.com" }],
+  [/^asn-ipv/i, {
+    text: "ASes by RouteViews, DB-IP and NRO, from ip-location-db (CC BY 4.0)",
+    url: "https://github.com/sapics/ip-location-db",
+  }],
+  [/^geolite/i, { text: "GeoLite data by MaxMind", url: "https://www.maxmind.com" }],
+  [/^ipinfo/i, { text: "IP address data by IPinfo", url: "https://ipinfo.io" }],
+];
+
+/** The credits of files of places, each once. @param sources Names of files. */
+export function placeCredits(sources: readonly string[]): PlaceCredit[] {
+  return CREDITS.filter(([start]) => sources.some((name) => start.test(name))).map(([, credit]) => credit);
+}

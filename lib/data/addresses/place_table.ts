@@ -1,0 +1,509 @@
+/**
+ * Where addresses are: the position, country, region and AS of the whole routed Internet, as ranges of addresses with
+ * equal values. A checkpoint holds such a table, so that it answers for any address without a database.
+ *
+ * Ranges consist of whole blocks, by default /24 of IPv4 and /40 of IPv6; positions are multiples of a step. Coarser
+ * tables are smaller.
+ *
+ * @module
+ */
+import { ensure, FormatError } from "../../base/errors.ts";
+
+/** What is known of an address; a field that is not known is absent. */
+export interface Place {
+  /** Degrees north, -90 to 90. */
+  readonly latitude?: number;
+  /** Degrees east, -180 to 180; present if the latitude is. */
+  readonly longitude?: number;
+  /** ISO 3166-1 alpha-2, such as `DE`. */
+  readonly countryCode?: string;
+  /** The region's name, such as that of a state; unique within its country. */
+  readonly region?: string;
+  /** Number of the autonomous system that announces the address, from 1. */
+  readonly asNumber?: number;
+}
+
+/** What a table knows of an address. */
+export interface LocatedPlace {
+  /** Degrees north and east, rounded to the table's step; undefined if unknown. */
+  readonly position: { readonly latitude: number; readonly longitude: number } | undefined;
+  /** The country's code as a number, see {@link countryNumber}; 0 if unknown. */
+  readonly country: number;
+  /** A hash of the region's name, 1 to 65535; 0 if unknown. */
+  readonly region: number;
+  /** The AS; 0 if unknown. */
+  readonly asNumber: number;
+}
+
+/** How coarse a table is. */
+export interface Coarseness {
+  /** Positions are multiples of so many quarters of a degree. */
+  readonly quarterDegrees: number;
+  /** Ranges consist of blocks of 2^n numbers of {@link addressNumber}: 8 is /24 of IPv4 and /40 of IPv6. */
+  readonly blockBits: { readonly v4: number; readonly v6: number };
+}
+
+/** Coarsenesses, from fine to coarse. */
+export const COARSENESSES: readonly Coarseness[] = [
+  { quarterDegrees: 2, blockBits: { v4: 8, v6: 8 } },
+  { quarterDegrees: 4, blockBits: { v4: 8, v6: 8 } },
+  { quarterDegrees: 4, blockBits: { v4: 9, v6: 10 } },
+  { quarterDegrees: 4, blockBits: { v4: 10, v6: 12 } },
+  { quarterDegrees: 4, blockBits: { v4: 11, v6: 14 } },
+  { quarterDegrees: 4, blockBits: { v4: 12, v6: 16 } },
+  { quarterDegrees: 8, blockBits: { v4: 14, v6: 16 } },
+  { quarterDegrees: 8, blockBits: { v4: 16, v6: 16 } },
+];
+
+/** The number of bytes of an address that decide its place. */
+export const NUMBER_BYTES = { 4: 4, 16: 6 } as const;
+
+/** The first 32 bits of an IPv4 address or the first 48 bits of an IPv6 address as a number. */
+export function addressNumber(address: Uint8Array): number {
+  let number = 0;
+  for (let i = 0; i < NUMBER_BYTES[address.length === 4 ? 4 : 16]; i++) number = number * 256 + address[i];
+  return number;
+}
+
+/** Where addresses are, as one or several databases say. */
+export interface PlaceSource {
+  /** What is known of an address; undefined if nothing is. @param address 4 or 16 bytes. */
+  locate(address: Uint8Array): Place | undefined;
+  /** Visits the first number of each range with equal values, and the number after it; in any order. */
+  visitBounds(length: 4 | 16, visit: (number: number) => void): void;
+  /** The sources that this one is composed of, of which later ones override earlier ones; absent for a single one. */
+  readonly parts?: readonly PlaceSource[];
+}
+
+/** Several places as one: fields of later ones override those of earlier ones. */
+export function composedPlace(places: readonly (Place | undefined)[]): Place | undefined {
+  const found = places.filter((place) => place !== undefined);
+  return found.length < 2 ? found[0] : Object.assign({}, ...found);
+}
+
+/** Ranges in order, each with a value; the last one has no end. */
+interface Ranges {
+  readonly starts: Float64Array;
+  /** 0 for no value. */
+  readonly values: Uint32Array;
+}
+
+/** A place without its AS. */
+type Site = Omit<LocatedPlace, "asNumber">;
+
+interface Columns {
+  readonly coarseness: Coarseness;
+  /** By number from 1. */
+  readonly sites: readonly Site[];
+  /** Numbers of sites of IPv4, AS numbers of IPv4, the same of IPv6; starts are blocks. */
+  readonly ranges: readonly Ranges[];
+}
+
+const FORMAT = 1;
+const NO_RANGES: readonly Ranges[] = Array.from({ length: 4 }, () => ({
+  starts: new Float64Array(),
+  values: new Uint32Array(),
+}));
+const NOWHERE: Site = { position: undefined, country: 0, region: 0 };
+
+/** The places of all addresses. */
+export class PlaceTable {
+  readonly #columns: Columns;
+
+  private constructor(columns: Columns) {
+    this.#columns = columns;
+  }
+
+  /**
+   * Gathers what a source knows of all addresses. A block has the place of the address in its middle.
+   *
+   * @param onBlocks Called now and then with the number of blocks that were looked up.
+   */
+  static of(
+    source: PlaceSource,
+    coarseness: Coarseness,
+    onBlocks: (count: number) => void = () => {},
+  ): PlaceTable {
+    const numbers = new SiteNumbers(coarseness);
+    const parts = source.parts ?? [source];
+    let numBlocks = 0;
+    const ranges = ([4, 16] as const).flatMap((length) => {
+      const bits = bitsOf(coarseness, length);
+      const blocks = boundaryBlocks(source, length, bits);
+      const [sites, networks] = [new RangeList(), new RangeList()];
+      for (const block of blocks) {
+        const address = addressOf(block * 2 ** bits + 2 ** (bits - 1), length);
+        const places = parts.map((part) => part.locate(address)).filter((place) => place !== undefined);
+        // Few blocks have several sites, and those of one source are the same objects again.
+        const ofSites = places.filter(hasSite);
+        const site = ofSites.length < 2 ? ofSites[0] : composedPlace(ofSites);
+        sites.add(block, site ? numbers.of(site) : 0);
+        networks.add(block, places.findLast(({ asNumber }) => asNumber !== undefined)?.asNumber ?? 0);
+        if (++numBlocks % 2 ** 18 === 0) onBlocks(numBlocks);
+      }
+      return [sites.ranges(), networks.ranges()];
+    });
+    return new PlaceTable(byFrequency({ coarseness, sites: numbers.sites, ranges }));
+  }
+
+  /** A table as {@link encode} writes it. @throws {FormatError} If it is damaged. */
+  static decode(numbers: Float32Array, path: string): PlaceTable {
+    // A model that was not trained yet has zeros.
+    if (!(numbers[0] > 0)) {
+      return new PlaceTable({ coarseness: COARSENESSES[0], sites: [NOWHERE], ranges: NO_RANGES });
+    }
+    const read = new ByteReader(bytesOf(numbers), path);
+    if (read.number() !== FORMAT) read.fail("its format is unknown");
+    const [quarterDegrees, v4, v6, numSites] = Array.from({ length: 4 }, () => read.number());
+    const coarseness = { quarterDegrees, blockBits: { v4, v6 } };
+    const sites: Site[] = [NOWHERE];
+    for (let i = 0; i < numSites; i++) {
+      const [latitude, longitude, country, region] = Array.from({ length: 4 }, () => read.number());
+      const position = latitude === 0 ? undefined : {
+        latitude: (latitude - 1) * quarterDegrees / 4 - 90,
+        longitude: longitude * quarterDegrees / 4 - 180,
+      };
+      sites.push({ position, country, region });
+    }
+    const ranges = Array.from({ length: 4 }, () => {
+      const count = read.number();
+      if (count > 3 * numbers.length) read.fail("it has fewer ranges than it says");
+      const starts = new Float64Array(count);
+      const values = new Uint32Array(count);
+      for (let i = 0, start = 0; i < count; i++) {
+        starts[i] = start += read.number();
+        values[i] = read.number();
+      }
+      return { starts, values };
+    });
+    for (const { values } of [ranges[0], ranges[2]]) {
+      if (values.some((site) => site > numSites)) read.fail("it has a number of no site");
+    }
+    return new PlaceTable({ coarseness, sites, ranges });
+  }
+
+  /** The table as whole numbers below 2^24, which float32 holds exactly; lib/model/EXACT.md has the format. */
+  encode(): Float32Array<ArrayBuffer> {
+    const { coarseness: { quarterDegrees, blockBits }, sites, ranges } = this.#columns;
+    const bytes = new ByteWriter();
+    bytes.add(FORMAT, quarterDegrees, blockBits.v4, blockBits.v6, sites.length - 1);
+    for (const { position, country, region } of sites.slice(1)) {
+      const steps = (degrees: number) => Math.round(degrees * 4 / quarterDegrees);
+      bytes.add(
+        position ? 1 + steps(position.latitude + 90) : 0,
+        position ? steps(position.longitude + 180) : 0,
+      );
+      bytes.add(country, region);
+    }
+    for (const { starts, values } of ranges) {
+      bytes.add(starts.length);
+      for (let i = 0; i < starts.length; i++) bytes.add(starts[i] - (i > 0 ? starts[i - 1] : 0), values[i]);
+    }
+    return numbersOf(bytes.bytes());
+  }
+
+  /** How coarse it is. */
+  get coarseness(): Coarseness {
+    return this.#columns.coarseness;
+  }
+
+  /** The number of ranges with a site and with an AS, of both IP versions. */
+  get numRanges(): { sites: number; networks: number } {
+    const [a, b, c, d] = this.#columns.ranges.map(({ starts }) => starts.length);
+    return { sites: a + c, networks: b + d };
+  }
+
+  /** The number of different positions, countries and regions. */
+  get numSites(): number {
+    return this.#columns.sites.length - 1;
+  }
+
+  /** What the table knows of an address. @param number See {@link addressNumber}. @param length Of the address, bytes. */
+  locate(number: number, length: 4 | 16): LocatedPlace {
+    const [site, asNumber] = this.valuesAt(number, length);
+    return { ...this.#columns.sites[site], asNumber };
+  }
+
+  /** @internal The number of an address's site, and its AS; 0 for none. */
+  valuesAt(number: number, length: 4 | 16): [site: number, asNumber: number] {
+    const { coarseness, ranges } = this.#columns;
+    const block = Math.floor(number / 2 ** bitsOf(coarseness, length));
+    const first = length === 4 ? 0 : 2;
+    return [valueAt(ranges[first], block), valueAt(ranges[first + 1], block)];
+  }
+
+  /** A coarser table of the same places, or of more blocks to a range. */
+  coarsened(coarseness: Coarseness): PlaceTable {
+    return PlaceTable.of(new TableSource(this), coarseness);
+  }
+
+  /** The finest table, of this one and coarser ones, whose {@link encode} takes at most so many bytes. */
+  within(maxBytes: number): Float32Array<ArrayBuffer> {
+    const own = this.encode();
+    if (own.byteLength <= maxBytes) return own;
+    for (const coarseness of COARSENESSES) {
+      const { quarterDegrees, blockBits } = this.coarseness;
+      if (coarseness.quarterDegrees < quarterDegrees || coarseness.blockBits.v4 < blockBits.v4) continue;
+      const encoded = this.coarsened(coarseness).encode();
+      if (encoded.byteLength <= maxBytes) return encoded;
+    }
+    throw new Error(`the places take more than ${maxBytes} bytes however coarse`);
+  }
+
+  /** @internal */
+  get columns(): Columns {
+    return this.#columns;
+  }
+}
+
+/** Whether more is known than an AS. */
+function hasSite({ latitude, countryCode, region }: Place): boolean {
+  return latitude !== undefined || countryCode !== undefined || region !== undefined;
+}
+
+/** A table as the source of a coarser one. */
+class TableSource implements PlaceSource {
+  readonly #table: PlaceTable;
+  /** Equal places are one object. */
+  readonly #known = new Map<number, Place>();
+
+  constructor(table: PlaceTable) {
+    this.#table = table;
+  }
+
+  locate(address: Uint8Array): Place | undefined {
+    const [site, asNumber] = this.#table.valuesAt(addressNumber(address), address.length === 4 ? 4 : 16);
+    const key = site * 2 ** 32 + asNumber;
+    const known = this.#known.get(key);
+    if (known) return known;
+    const { position, country, region } = this.#table.columns.sites[site];
+    const place = {
+      ...position,
+      ...(country > 0 && { countryCode: countryCode(country) }),
+      ...(region > 0 && { region: `#${region}` }),
+      ...(asNumber > 0 && { asNumber }),
+    };
+    this.#known.set(key, place);
+    return place;
+  }
+
+  visitBounds(length: 4 | 16, visit: (number: number) => void): void {
+    const { coarseness, ranges } = this.#table.columns;
+    const scale = 2 ** bitsOf(coarseness, length);
+    for (const { starts } of ranges.slice(length === 4 ? 0 : 2, length === 4 ? 2 : 4)) {
+      for (const start of starts) visit(start * scale);
+    }
+  }
+}
+
+function bitsOf({ blockBits }: Coarseness, length: 4 | 16): number {
+  return length === 4 ? blockBits.v4 : blockBits.v6;
+}
+
+/** The address of a number, whose further bytes are 0. */
+function addressOf(number: number, length: 4 | 16): Uint8Array {
+  const address = new Uint8Array(length);
+  for (let i = NUMBER_BYTES[length] - 1; i >= 0; i--) {
+    address[i] = number % 256;
+    number = Math.floor(number / 256);
+  }
+  return address;
+}
+
+/** The blocks in which ranges begin, ascending. */
+function boundaryBlocks(source: PlaceSource, length: 4 | 16, bits: number): Float64Array {
+  const limit = 2 ** (8 * NUMBER_BYTES[length] - bits);
+  let found = new Float64Array(1024);
+  let count = 0;
+  source.visitBounds(length, (number) => {
+    // A range that begins in a block has the next block too, but not always this one.
+    const block = Math.floor(number / 2 ** bits);
+    for (const each of block * 2 ** bits === number ? [block] : [block, block + 1]) {
+      if (each >= limit || (count > 0 && found[count - 1] === each)) continue;
+      if (count === found.length) {
+        const larger = new Float64Array(2 * count);
+        larger.set(found);
+        found = larger;
+      }
+      found[count++] = each;
+    }
+  });
+  return found.subarray(0, count).sort().filter((block, i, all) => i === 0 || block !== all[i - 1]);
+}
+
+/** The value of the range that has a block; 0 for none. */
+function valueAt({ starts, values }: Ranges, block: number): number {
+  let low = 0;
+  let high = starts.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (starts[middle] <= block) low = middle + 1;
+    else high = middle;
+  }
+  return low === 0 ? 0 : values[low - 1];
+}
+
+/** Gathers ranges; neighbours of equal value become one. */
+class RangeList {
+  readonly #starts: number[] = [];
+  readonly #values: number[] = [];
+
+  add(start: number, value: number): void {
+    if (value === (this.#values.at(-1) ?? 0)) return;
+    this.#starts.push(start);
+    this.#values.push(value);
+  }
+
+  ranges(): Ranges {
+    return { starts: Float64Array.from(this.#starts), values: Uint32Array.from(this.#values) };
+  }
+}
+
+/** Numbers sites from 1 in the order of appearance. */
+class SiteNumbers {
+  readonly sites: Site[] = [NOWHERE];
+  readonly #numbers = new Map<string, number>();
+  /** The numbers of places that were asked before: sources give the same objects again. */
+  readonly #known = new WeakMap<Place, number>();
+  readonly #step: number;
+
+  constructor({ quarterDegrees }: Coarseness) {
+    this.#step = quarterDegrees / 4;
+  }
+
+  of(place: Place): number {
+    const known = this.#known.get(place);
+    if (known !== undefined) return known;
+    const { latitude, longitude, countryCode = "", region = "" } = place;
+    const rounded = (degrees: number) => Math.round(degrees / this.#step) * this.#step;
+    const site: Site = {
+      position: latitude === undefined || longitude === undefined
+        ? undefined
+        : { latitude: rounded(latitude), longitude: rounded(longitude) },
+      country: countryNumber(countryCode),
+      region: regionNumber(region),
+    };
+    const key = `${site.position?.latitude} ${site.position?.longitude} ${site.country} ${site.region}`;
+    let number = this.#numbers.get(key);
+    if (number === undefined) {
+      number = site.position || site.country > 0 || site.region > 0 ? this.sites.push(site) - 1 : 0;
+      this.#numbers.set(key, number);
+    }
+    this.#known.set(place, number);
+    return number;
+  }
+}
+
+/** Numbers sites anew, the most frequent first, so that their numbers are short. */
+function byFrequency({ coarseness, sites, ranges }: Columns): Columns {
+  const counts = new Uint32Array(sites.length);
+  for (const { values } of [ranges[0], ranges[2]]) for (const site of values) counts[site]++;
+  const order = Array.from({ length: sites.length - 1 }, (_, i) => i + 1)
+    .sort((a, b) => counts[b] - counts[a] || a - b);
+  const numbers = new Uint32Array(sites.length);
+  order.forEach((site, i) => numbers[site] = i + 1);
+  const renumbered = ({ starts, values }: Ranges) => ({
+    starts,
+    values: values.map((site) => numbers[site]),
+  });
+  return {
+    coarseness,
+    sites: [NOWHERE, ...order.map((site) => sites[site])],
+    ranges: [renumbered(ranges[0]), ranges[1], renumbered(ranges[2]), ranges[3]],
+  };
+}
+
+/** A country's code as a number from 1 to 676; 0 if it is not two letters from A to Z. */
+export function countryNumber(code: string): number {
+  if (!/^[A-Z]{2}$/.test(code)) return 0;
+  return 26 * (code.charCodeAt(0) - 65) + code.charCodeAt(1) - 64;
+}
+
+/** The inverse of {@link countryNumber}; empty for 0. */
+export function countryCode(number: number): string {
+  if (number === 0) return "";
+  return String.fromCharCode(65 + Math.floor((number - 1) / 26), 65 + (number - 1) % 26);
+}
+
+/** A hash of a region's name: FNV-1a of its UTF-16 units in 16 bits, 1 to 65535; `#n` is the region of number n. */
+function regionNumber(name: string): number {
+  if (name === "") return 0;
+  if (name.startsWith("#")) return Number(name.slice(1));
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
+  return ((hash >>> 16 ^ hash) & 0xffff) || 1;
+}
+
+/** Writes whole numbers as LEB128: seven bits a byte, the lowest first, the highest bit set if more follow. */
+class ByteWriter {
+  #bytes = new Uint8Array(1024);
+  #length = 0;
+
+  add(...numbers: number[]): void {
+    for (let number of numbers) {
+      if (this.#length + 8 > this.#bytes.length) {
+        const larger = new Uint8Array(2 * this.#bytes.length);
+        larger.set(this.#bytes);
+        this.#bytes = larger;
+      }
+      while (number >= 128) {
+        this.#bytes[this.#length++] = 128 | number % 128;
+        number = Math.floor(number / 128);
+      }
+      this.#bytes[this.#length++] = number;
+    }
+  }
+
+  bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+}
+
+class ByteReader {
+  readonly #bytes: Uint8Array;
+  readonly #path: string;
+  #at = 0;
+
+  constructor(bytes: Uint8Array, path: string) {
+    this.#bytes = bytes;
+    this.#path = path;
+  }
+
+  number(): number {
+    let value = 0;
+    for (let scale = 1;; scale *= 128) {
+      if (this.#at >= this.#bytes.length) this.fail("it ends too early");
+      const byte = this.#bytes[this.#at++];
+      value += (byte & 127) * scale;
+      if (byte < 128) return value;
+      if (scale > 2 ** 42) this.fail("a number is too long");
+    }
+  }
+
+  fail(found: string): never {
+    throw new FormatError(`the table of places is damaged: ${found}; use an earlier checkpoint`, {
+      path: this.#path,
+    });
+  }
+}
+
+/** Three bytes a number, the first one highest; zeros are added at the end. */
+function numbersOf(bytes: Uint8Array): Float32Array<ArrayBuffer> {
+  const numbers = new Float32Array(Math.ceil(bytes.length / 3));
+  for (let i = 0, at = 0; i < numbers.length; i++, at += 3) {
+    numbers[i] = bytes[at] * 65_536 + (bytes[at + 1] ?? 0) * 256 + (bytes[at + 2] ?? 0);
+  }
+  return numbers;
+}
+
+function bytesOf(numbers: Float32Array): Uint8Array {
+  const bytes = new Uint8Array(3 * numbers.length);
+  for (let i = 0, at = 0; i < numbers.length; i++) {
+    const number = numbers[i];
+    ensure(number >= 0 && number < 2 ** 24, "a number of the table of places is out of range");
+    bytes[at++] = number >> 16;
+    bytes[at++] = number >> 8;
+    bytes[at++] = number;
+  }
+  return bytes;
+}

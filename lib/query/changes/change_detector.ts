@@ -1,0 +1,267 @@
+/**
+ * Finds the moments at which a series of RTTs changes its level, as they come.
+ *
+ * The series is taken to be made of segments. Within one, RTTs have a Student t distribution about a level that may
+ * drift slowly, a few of them are outliers, and a share is lost. The likeliest division into segments of what was seen
+ * until now is kept, with a penalty for each change; whether a segment begins at a row is decided `delay` rows later.
+ *
+ * Optimal partitioning (Jackson et al., IEEE Signal Processing Letters 12, 2005) with the predictive probabilities of
+ * Bayesian on-line change-point detection (Adams and MacKay, arXiv:0710.3742; Fearnhead and Liu, JRSS B 69, 2007)
+ * instead of their sum, with outliers as in Fearnhead and Rigaill (JASA 114, 2019). The decision after a fixed lag
+ * leaves `delay` + 1 divisions to compare at each row, so time and memory per row do not grow.
+ *
+ * @module
+ */
+import { quantileOfSorted } from "../../base/sample_statistics.ts";
+
+/** How changes are found. Chosen by cross-validation over labelled series: see `lib/query/changes/README.md`. */
+export interface ChangeOptions {
+  /** The number of later rows that are seen before a row is decided. */
+  readonly delay: number;
+  /** What each change costs, nats. */
+  readonly penalty: number;
+  /** The share of outliers within a segment. */
+  readonly outlierShare: number;
+  /** The number of rows from which the level and the spread of a segment are estimated; older ones are forgotten. */
+  readonly memory: number;
+  /** The expected standard deviation within a segment before any of its rows was seen, ms. */
+  readonly spreadMs: number;
+  /** The smallest difference of the medians before and after that is reported, ms. */
+  readonly minShiftMs: number;
+  /** The same for levels that do not last for the delay, ms. */
+  readonly minBriefShiftMs: number;
+  /** The smallest such difference, in interquartile ranges of the calmer side. */
+  readonly minShiftSpreads: number;
+}
+
+/** The options that fit what people mark. */
+export const DEFAULT_CHANGE_OPTIONS: ChangeOptions = {
+  delay: 20,
+  penalty: 11,
+  outlierShare: 0.005,
+  memory: 15,
+  spreadMs: 0.5,
+  minShiftMs: 0.5,
+  minBriefShiftMs: 2,
+  minShiftSpreads: 1,
+};
+
+/** RTTs are as likely everywhere in an interval of so many ms if they are outliers or begin a segment. */
+const BROAD_MS = 50;
+/** The prior of the share of losses within a segment, as pseudo-counts of losses and replies. */
+const LOSS_PRIOR = { lost: 0.02, received: 1 };
+/** Half the degrees of freedom of the spread before any row was seen. */
+const SPREAD_PRIOR_SHAPE = 1;
+/** The smallest difference of the shares of losses that is reported whatever the RTTs. */
+const MIN_LOSS_SHIFT = 0.5;
+
+/** What a series was like on one side of a change. */
+export interface Level {
+  /** The median of the RTTs, ms; NaN if all are lost. */
+  readonly medianMs: number;
+  /** The interquartile range of the RTTs, ms; NaN if all are lost. */
+  readonly spreadMs: number;
+  /** The share of lost rows. */
+  readonly lossRate: number;
+}
+
+/** A change of the level. */
+export interface Change {
+  /** The first row of the new level, from 0. */
+  readonly row: number;
+  readonly before: Level;
+  readonly after: Level;
+  /** How much less likely the rows since are without this change and what follows, nats. */
+  readonly evidence: number;
+}
+
+/** A segment that ends at the newest row, at the end of the likeliest division before its start. */
+class Segment {
+  /** The negative log-likelihood of the whole division, with its penalties, nats. */
+  cost: number;
+  readonly start: number;
+  /** The start of the segment before. */
+  readonly previousStart: number;
+  #level = 0;
+  #weight = 0;
+  #shape = SPREAD_PRIOR_SHAPE;
+  #scale: number;
+  #numLost = 0;
+  #numRows = 0;
+
+  constructor(start: number, { cost, previousStart, spreadMs }: {
+    cost: number;
+    previousStart: number;
+    spreadMs: number;
+  }) {
+    this.start = start;
+    this.cost = cost;
+    this.previousStart = previousStart;
+    this.#scale = SPREAD_PRIOR_SHAPE * spreadMs ** 2;
+  }
+
+  /** Adds a row. @param rttMs NaN for a loss. */
+  add(rttMs: number, { outlierShare, memory }: ChangeOptions): void {
+    const { lost, received } = LOSS_PRIOR;
+    const pLost = (lost + this.#numLost) / (lost + received + this.#numRows);
+    this.#numRows++;
+    if (Number.isNaN(rttMs)) {
+      this.#numLost++;
+      this.cost -= Math.log(pLost);
+    } else if (this.#weight === 0) {
+      this.#level = rttMs;
+      this.#weight = 1;
+      this.cost -= Math.log((1 - pLost) / BROAD_MS);
+    } else {
+      const inlier = (1 - outlierShare) * this.#density(rttMs);
+      const density = inlier + outlierShare / BROAD_MS;
+      this.cost -= Math.log((1 - pLost) * density);
+      this.#update(rttMs, inlier / density, memory);
+    }
+  }
+
+  /** The density of the next RTT if it is no outlier, 1/ms. */
+  #density(rttMs: number): number {
+    const shape = this.#shape;
+    const squaredWidth = 2 * this.#scale * (1 + 1 / this.#weight);
+    // (gamma(shape + 1/2) / gamma(shape))^2, to 0.1 % for shapes from 1.
+    const gammaRatio = shape - 0.25 + 1 / (32 * shape - 4);
+    const relative = 1 + (rttMs - this.#level) ** 2 / squaredWidth;
+    return Math.sqrt(gammaRatio / (Math.PI * squaredWidth)) * relative ** -(shape + 0.5);
+  }
+
+  /** The normal-gamma posterior after an RTT that belongs to the segment with a probability. */
+  #update(rttMs: number, probability: number, memory: number): void {
+    const difference = rttMs - this.#level;
+    const weight = this.#weight;
+    this.#scale += probability * 0.5 * difference ** 2 * weight / (weight + 1);
+    this.#shape += probability * 0.5;
+    this.#level += probability * difference / (weight + 1);
+    this.#weight = Math.min(memory, weight + probability);
+    if (this.#shape > memory) {
+      this.#scale *= memory / this.#shape;
+      this.#shape = memory;
+    }
+  }
+}
+
+/** Finds the changes of one series. Memory: about 100 bytes for each row of the delay. */
+export class ChangeDetector {
+  readonly #options: ChangeOptions;
+  /** By start. The first one has begun at the last change that was decided. */
+  #segments: Segment[] = [];
+  /** The starts of the segments before those that began since the row that is decided next, by start modulo its length. */
+  readonly #previousStarts: Int32Array;
+  /** The newest RTTs, ms, by row modulo its length. */
+  readonly #recent: Float64Array;
+  #numRows = 0;
+  /** The start of the newest segment that is decided. */
+  #lastStart = 0;
+  /** The level before the changes that were too small to report since the last one that was reported. */
+  #told: Level | undefined;
+
+  constructor(options: Partial<ChangeOptions> = {}) {
+    this.#options = { ...DEFAULT_CHANGE_OPTIONS, ...options };
+    const { delay } = this.#options;
+    this.#previousStarts = new Int32Array(delay + 1);
+    this.#recent = new Float64Array(2 * (delay + 1)).fill(NaN);
+  }
+
+  /** The number of rows that were added. */
+  get numRows(): number {
+    return this.#numRows;
+  }
+
+  /**
+   * Adds the next row.
+   *
+   * @param rttMs Its RTT, ms; NaN if it was lost.
+   * @returns The change `delay` rows before, if there was one.
+   */
+  add(rttMs: number): Change | undefined {
+    const row = this.#numRows++;
+    this.#recent[row % this.#recent.length] = rttMs;
+    const { penalty, spreadMs } = this.#options;
+    const before = row === 0 ? { start: 0, cost: -penalty } : this.#best();
+    this.#previousStarts[row % this.#previousStarts.length] = before.start;
+    this.#segments.push(
+      new Segment(row, { cost: before.cost + penalty, previousStart: before.start, spreadMs }),
+    );
+    for (const segment of this.#segments) segment.add(rttMs, this.#options);
+    return this.#decide(row - this.#options.delay);
+  }
+
+  /** The changes in the rows that are not decided yet, at the end of the series. */
+  *finish(): Generator<Change> {
+    for (let row = this.#numRows - this.#options.delay; row < this.#numRows; row++) {
+      const change = this.#decide(row);
+      if (change) yield change;
+    }
+  }
+
+  /** The last segment of the likeliest division. */
+  #best(): Segment {
+    return this.#segments.reduce((best, segment) => segment.cost < best.cost ? segment : best);
+  }
+
+  /** Decides whether a segment begins at a row. */
+  #decide(row: number): Change | undefined {
+    if (row <= this.#lastStart) return undefined;
+    const { delay } = this.#options;
+    const best = this.#best();
+    const { start, end } = this.#segmentAt(row, best);
+    const isChange = start === row;
+    const unchanged = this.#segments[0];
+    this.#segments = this.#segments.filter((segment) =>
+      (this.#segmentAt(row, segment).start === row) === isChange
+    );
+    if (!isChange) return undefined;
+    const newest = this.#levelOf(Math.max(this.#lastStart, row - delay - 1), row);
+    const told = this.#told ?? newest;
+    const after = this.#levelOf(row, end);
+    this.#lastStart = row;
+    const isReported = this.#isReported(told, after, { isBrief: end < this.#numRows });
+    this.#told = isReported ? undefined : told;
+    if (!isReported) return undefined;
+    const before = this.#isReported(told, newest, { isBrief: false }) ? told : newest;
+    return { row, before, after, evidence: unchanged.cost - best.cost };
+  }
+
+  /** The segment of a division that a row is in: its first row and the one after it. @param last Of the division. */
+  #segmentAt(row: number, last: Segment): { start: number; end: number } {
+    let { start, previousStart } = last;
+    let end = this.#numRows;
+    while (start > row) {
+      end = start;
+      start = previousStart;
+      previousStart = this.#previousStarts[start % this.#previousStarts.length];
+    }
+    return { start, end };
+  }
+
+  /** What the rows from one to before another are like. */
+  #levelOf(start: number, end: number): Level {
+    const rttsMs: number[] = [];
+    let numLost = 0;
+    for (let row = start; row < end; row++) {
+      const rttMs = this.#recent[row % this.#recent.length];
+      if (Number.isNaN(rttMs)) numLost++;
+      else rttsMs.push(rttMs);
+    }
+    const sorted = Float64Array.from(rttsMs).sort();
+    return {
+      medianMs: quantileOfSorted(sorted, 0.5),
+      spreadMs: quantileOfSorted(sorted, 0.75) - quantileOfSorted(sorted, 0.25),
+      lossRate: numLost / (numLost + rttsMs.length),
+    };
+  }
+
+  /** Whether people would mark it. @param isBrief Whether the level changes again within the delay. */
+  #isReported(before: Level, after: Level, { isBrief }: { isBrief: boolean }): boolean {
+    if (Math.abs(before.lossRate - after.lossRate) > MIN_LOSS_SHIFT) return true;
+    const { minShiftMs, minBriefShiftMs, minShiftSpreads, spreadMs } = this.#options;
+    const calmMs = Math.max(spreadMs, Math.min(before.spreadMs, after.spreadMs));
+    const leastMs = Math.max(minShiftMs, minShiftSpreads * calmMs, isBrief ? minBriefShiftMs : 0);
+    return Math.abs(after.medianMs - before.medianMs) >= leastMs;
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * The places of a run: the table for its checkpoints, from the files of `--geo`, and the addresses of the training data
+ * whose place cannot be true, because an RTT from there is faster than light in fibre.
+ *
+ * @module
+ */
+import type { ProbeRowSource } from "../data/loader/row_source.ts";
+import { parseAddress } from "../data/addresses/ip.ts";
+import { addressNumber, COARSENESSES, type LocatedPlace, PlaceTable } from "../data/addresses/place_table.ts";
+import { openPlaces } from "../data/addresses/places/open_places.ts";
+import { formatBytes, formatCount, formatSeconds } from "../base/text.ts";
+import { distanceKm } from "../model/place_keys.ts";
+
+/** The most bytes that the table takes in a checkpoint. */
+const MAX_TABLE_BYTES = 16 * 2 ** 20;
+/** Light in fibre takes a millisecond for 204 km, there and back for half of it. */
+const KM_PER_MS = 102;
+/** The most pairs that are looked at. */
+const MAX_PAIRS = 2 ** 22;
+/** Of so many fastest pairs of an address, every two are compared. */
+const MAX_COMPARED = 64;
+
+/** An address that is not where the databases say. */
+export interface MisplacedAddress {
+  readonly address: string;
+  /** `anycast`: two of its RTTs are too short for any one place; `misplaced`: only for the given place. */
+  readonly kind: "misplaced" | "anycast";
+  /** Degrees, as the databases say. */
+  readonly latitude: number;
+  readonly longitude: number;
+  /** How many of its pairs have an RTT that is too short, of how many whose ends both have a place. */
+  readonly tooFast: number;
+  readonly pairs: number;
+  /** The pair that is the most too fast. */
+  readonly worst: { readonly other: string; readonly rttMs: number; readonly distanceKm: number };
+}
+
+/** What `--geo` gives a run. */
+export interface RunPlaces {
+  /** See `PlaceTable.encode`. */
+  readonly numbers: Float32Array<ArrayBuffer>;
+  /** How many addresses of the training data there are, and how many of them have a position. */
+  readonly numAddresses: number;
+  readonly numLocated: number;
+  readonly misplaced: readonly MisplacedAddress[];
+}
+
+/**
+ * Reads files of places and compares them with the training data.
+ *
+ * @throws {UserError} If a file cannot be read.
+ * @throws {FormatError} If it is damaged or of an unknown format.
+ */
+export async function openRunPlaces(
+  paths: readonly string[],
+  train: ProbeRowSource,
+  onLog: (line: string) => void,
+): Promise<RunPlaces> {
+  const startMs = performance.now();
+  onLog(
+    `reading where addresses are from ${paths.length} file${paths.length === 1 ? "" : "s"} (up to a minute)`,
+  );
+  const source = await openPlaces(paths);
+  const onBlocks = (count: number) => onLog(`  looked up ${formatCount(count)} ranges of addresses`);
+  const numbers = PlaceTable.of(source, COARSENESSES[0], onBlocks).within(MAX_TABLE_BYTES);
+  const table = PlaceTable.decode(numbers, "the table of places");
+  const found = findMisplaced(table, train);
+  const { sites, networks } = table.numRanges;
+  const anycast = found.misplaced.filter(({ kind }) => kind === "anycast").length;
+  onLog(
+    `${formatCount(sites)} ranges of places and ${formatCount(networks)} of networks in ` +
+      `${formatBytes(numbers.byteLength)}; ${formatCount(found.numLocated)} of ${
+        formatCount(found.numAddresses)
+      } ` +
+      `addresses have a place, ${found.misplaced.length} of them a wrong one (${anycast} anycast); done in ${
+        formatSeconds((performance.now() - startMs) / 1000)
+      }`,
+  );
+  return { numbers, ...found };
+}
+
+/** A node of the graph of pairs. */
+interface Node {
+  readonly address: string;
+  readonly position: NonNullable<LocatedPlace["position"]> | undefined;
+  readonly pairs: Pair[];
+  isMisplaced: boolean;
+}
+
+interface Pair {
+  readonly a: Node;
+  readonly b: Node;
+  readonly distanceKm: number;
+  leastRttMs: number;
+}
+
+/**
+ * Finds the addresses of the training data whose place cannot be true: the fewest whose removal leaves no pair that is too
+ * fast, greedily, those with the most such pairs first.
+ */
+export function findMisplaced(
+  table: PlaceTable,
+  source: ProbeRowSource,
+): Omit<RunPlaces, "numbers"> {
+  const nodes = new Map<string, Node>();
+  const pairs = leastRtts(table, source, nodes);
+  // Positions are rounded.
+  const slackKm = 2 * 111 * Math.SQRT1_2 * table.coarseness.quarterDegrees / 4;
+  const isTooFast = ({ distanceKm, leastRttMs }: Pair) => distanceKm - slackKm > KM_PER_MS * leastRttMs;
+  const open = new Map<Node, number>();
+  for (const pair of pairs) {
+    if (isTooFast(pair)) { for (const node of [pair.a, pair.b]) open.set(node, (open.get(node) ?? 0) + 1); }
+  }
+  const tooFast = new Map(open);
+  while (open.size > 0) {
+    const [node] = [...open].reduce((best, each) => isWorse(each, best) ? each : best);
+    node.isMisplaced = true;
+    open.delete(node);
+    for (const pair of node.pairs.filter(isTooFast)) {
+      const other = pair.a === node ? pair.b : pair.a;
+      const left = (open.get(other) ?? 0) - 1;
+      if (left > 0) open.set(other, left);
+      else open.delete(other);
+    }
+  }
+  const all = [...nodes.values()];
+  const misplaced = all.filter((node) => node.isMisplaced).map((node): MisplacedAddress => {
+    const worst = node.pairs.filter(isTooFast).reduce((a, b) => excessOf(b) > excessOf(a) ? b : a);
+    return {
+      address: node.address,
+      kind: isAnycast(node, slackKm) ? "anycast" : "misplaced",
+      latitude: node.position?.latitude ?? NaN,
+      longitude: node.position?.longitude ?? NaN,
+      tooFast: tooFast.get(node) ?? 0,
+      pairs: node.pairs.length,
+      worst: {
+        other: (worst.a === node ? worst.b : worst.a).address,
+        rttMs: worst.leastRttMs,
+        distanceKm: Math.round(worst.distanceKm),
+      },
+    };
+  });
+  return {
+    numAddresses: all.length,
+    numLocated: all.filter(({ position }) => position).length,
+    misplaced: misplaced.sort((a, b) => b.tooFast - a.tooFast || (a.address < b.address ? -1 : 1)),
+  };
+}
+
+/** The least RTT of each pair whose ends both have a position. @param nodes Gets all addresses. */
+function leastRtts(table: PlaceTable, source: ProbeRowSource, nodes: Map<string, Node>): Pair[] {
+  const pairs = new Map<Node, Map<Node, Pair>>();
+  const all: Pair[] = [];
+  const nodeOf = (text: string): Node | undefined => {
+    const known = nodes.get(text);
+    if (known) return known;
+    const address = parseAddress(text);
+    if (!address) return undefined;
+    const { position } = table.locate(addressNumber(address), address.length === 4 ? 4 : 16);
+    const node: Node = { address: text, position, pairs: [], isMisplaced: false };
+    nodes.set(text, node);
+    return node;
+  };
+  for (let index = 0; index < source.numRows; index++) {
+    const { srcAddrs, dstAddrs, srcIndex, dstIndex, rttMs } = source.row(index);
+    const [from, to] = [srcAddrs, dstAddrs].map((texts) => texts.map(nodeOf));
+    srcIndex.forEach((src, i) => {
+      const [a, b] = [from[src], to[dstIndex[i]]].sort((x, y) =>
+        (x?.address ?? "") < (y?.address ?? "") ? -1 : 1
+      );
+      if (!a?.position || !b?.position || a === b || rttMs[i] < 0) return;
+      const ofA = pairs.get(a) ?? new Map<Node, Pair>();
+      pairs.set(a, ofA);
+      const known = ofA.get(b);
+      if (known) {
+        known.leastRttMs = Math.min(known.leastRttMs, rttMs[i]);
+      } else if (all.length < MAX_PAIRS) {
+        const pair = { a, b, distanceKm: distanceKm(a.position, b.position), leastRttMs: rttMs[i] };
+        ofA.set(b, pair);
+        for (const node of [a, b]) node.pairs.push(pair);
+        all.push(pair);
+      }
+    });
+  }
+  return all;
+}
+
+/** Whether an address has more pairs that are too fast, or a larger share of its pairs; by its text if all is equal. */
+function isWorse([a, ofA]: [Node, number], [b, ofB]: [Node, number]): boolean {
+  if (ofA !== ofB) return ofA > ofB;
+  if (a.pairs.length !== b.pairs.length) return a.pairs.length < b.pairs.length;
+  return a.address < b.address;
+}
+
+/** How far a pair is beyond what light reaches, km. */
+function excessOf({ distanceKm, leastRttMs }: Pair): number {
+  return distanceKm - KM_PER_MS * leastRttMs;
+}
+
+/**
+ * Whether no place explains the RTTs of an address: two ends are farther apart than light travels in both RTTs together.
+ *
+ * Source: Cicalese et al., "A Fistful of Pings: Accurate and Lightweight Anycast Enumeration and Geolocation", INFOCOM 2015.
+ */
+function isAnycast(node: Node, slackKm: number): boolean {
+  const fastest = node.pairs.map(({ a, b, leastRttMs }) => ({ end: a === node ? b : a, leastRttMs }))
+    .filter(({ end }) => !end.isMisplaced)
+    .sort((a, b) => a.leastRttMs - b.leastRttMs).slice(0, MAX_COMPARED);
+  return fastest.some((first, i) =>
+    fastest.slice(i + 1).some((second) =>
+      first.end.position && second.end.position &&
+      distanceKm(first.end.position, second.end.position) - slackKm >
+        KM_PER_MS * (first.leastRttMs + second.leastRttMs)
+    )
+  );
+}

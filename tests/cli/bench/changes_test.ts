@@ -1,0 +1,80 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  changesOf,
+  describeChanges,
+  listSeries,
+  medianAgreement,
+  readSeries,
+} from "../../../lib/cli/bench/changes.ts";
+import { UserError } from "../../../lib/base/errors.ts";
+import { openInput } from "../../../lib/io/compression/decompress.ts";
+import { exists } from "../../../lib/io/files/inputs.ts";
+
+const MARKED = "tests/data/changes/17783.csv.gz";
+/** The half of the marked series that is shown, beside the repository. */
+const SHOWN = "../shared/data/changes";
+const isShown = exists(SHOWN);
+if (!isShown) console.warn(`${SHOWN} is missing: the agreement with people is not tested on all series`);
+
+async function seriesFile(text: string): Promise<string> {
+  const path = await Deno.makeTempFile({ suffix: ".csv" });
+  await Deno.writeTextFile(path, text);
+  return path;
+}
+
+Deno.test("a series has losses, decimal commas and marks", async () => {
+  const path = await seriesFile(
+    'epoch;"rtt";cp\r\n14/10/2016 21:17;178,5;0\r\n2016-10-14 21:21:00;-3;1\r\n;;0\r\n0;17;1\r\n',
+  );
+  const { rttsMs, marks } = await readSeries(path);
+  assertEquals([...rttsMs], [178.5, NaN, NaN, 17]);
+  assertEquals(marks, [1, 3]);
+});
+
+Deno.test("a series may have no marks", async () => {
+  const path = await seriesFile("epoch;rtt\n1;20\n2;21\n");
+  const changes = changesOf(await readSeries(path), {});
+  assertEquals(changes.agreement, undefined);
+  assertEquals(describeChanges([changes]), "1 series, 0 changes; no file has a column cp of marks");
+});
+
+Deno.test("the marks are not looked at", async () => {
+  const { chunks } = await openInput(MARKED);
+  let text = "";
+  for await (const chunk of chunks) text += new TextDecoder().decode(chunk);
+  const path = await seriesFile(text.replaceAll(/;[01](?=\r?\n)/g, ";0"));
+  const unmarked = changesOf(await readSeries(path), {});
+  const marked = changesOf(await readSeries(MARKED), {});
+  assertEquals(unmarked.detections, marked.detections);
+  assertEquals(unmarked.agreement?.numMatched, 0);
+});
+
+Deno.test("a row without an RTT is named", async () => {
+  const path = await seriesFile("epoch;rtt;cp\n1;20;0\n2;fast;0\n");
+  await assertRejects(
+    () => readSeries(path),
+    UserError,
+    'found "fast" as the RTT of row 1, expected a number',
+  );
+  const other = await seriesFile("time,rtt_ms\n");
+  await assertRejects(() => readSeries(other), UserError, "expected column names with rtt");
+});
+
+Deno.test("most changes that people marked are found", async () => {
+  const { numRows, agreement } = changesOf(await readSeries(MARKED), {});
+  assertEquals(numRows, 1646);
+  assert(agreement && agreement.f2 >= 0.85);
+});
+
+Deno.test({
+  name: "the median F2 of the shown series is at least 0.78",
+  ignore: !isShown,
+  async fn() {
+    const changes = await Promise.all(
+      listSeries([SHOWN]).map(async (path) => changesOf(await readSeries(path), {})),
+    );
+    const agreements = changes.flatMap(({ agreement }) => agreement ?? []);
+    assertEquals(agreements.length, 25);
+    assert(medianAgreement(agreements).f2 >= 0.78);
+  },
+});

@@ -1,0 +1,108 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import {
+  type Change,
+  ChangeDetector,
+  type ChangeOptions,
+} from "../../../lib/query/changes/change_detector.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+
+/** RTTs about levels, ms: `[number of rows, level]`, the standard deviation 0.1 ms. */
+function seriesOf(...segments: [number, number][]): number[] {
+  const random = new RandomStream(1, "tests/query/changes");
+  return segments.flatMap(([numRows, levelMs]) =>
+    Array.from(
+      { length: numRows },
+      () => levelMs + 0.1 * (random.float64() + random.float64() - 1) * Math.sqrt(6),
+    )
+  );
+}
+
+function changesOf(rttsMs: readonly number[], options: Partial<ChangeOptions> = {}): Change[] {
+  const detector = new ChangeDetector(options);
+  return [
+    ...rttsMs.map((rttMs) => detector.add(rttMs)).filter((change) => change !== undefined),
+    ...detector.finish(),
+  ];
+}
+
+const rowsOf = (changes: readonly Change[]) => changes.map(({ row }) => row);
+
+Deno.test("shifts of the level are found at their rows, with their size", () => {
+  const changes = changesOf(seriesOf([300, 150], [40, 153], [8, 190], [200, 150]));
+  assertEquals(rowsOf(changes), [300, 340, 348]);
+  const [{ before, after, evidence }] = changes;
+  assertAlmostEquals(before.medianMs, 150, 0.1);
+  assertAlmostEquals(after.medianMs, 153, 0.1);
+  assertAlmostEquals(after.spreadMs, 0.135, 0.1);
+  assert(evidence > 20);
+});
+
+Deno.test("a steady series, also with a slow drift, single outliers and losses, has no changes", () => {
+  const rttsMs = seriesOf([2000, 20]).map((rttMs, row) => rttMs + row / 1000);
+  for (let row = 50; row < 2000; row += 97) rttsMs[row] += 40;
+  for (let row = 80; row < 2000; row += 131) rttsMs[row] = NaN;
+  assertEquals(changesOf(rttsMs), []);
+});
+
+Deno.test("the beginning and the end of many losses are changes", () => {
+  const rttsMs = seriesOf([500, 20]).fill(NaN, 200, 210);
+  const changes = changesOf(rttsMs);
+  assertEquals(rowsOf(changes), [200, 210]);
+  assertEquals([changes[0].before.lossRate, changes[0].after.lossRate], [0, 1]);
+  assert(Number.isNaN(changes[0].after.medianMs));
+});
+
+Deno.test("a noisy segment is one segment", () => {
+  const random = new RandomStream(2, "tests/query/changes");
+  const rttsMs = seriesOf([600, 170]);
+  for (let row = 300; row < 360; row++) rttsMs[row] = 176 + 14 * random.float64();
+  assertEquals(rowsOf(changesOf(rttsMs)), [300, 360]);
+});
+
+Deno.test("small shifts are reported as the options say", () => {
+  const rttsMs = seriesOf([100, 50], [100, 50.7]);
+  assertEquals(rowsOf(changesOf(rttsMs, { minShiftMs: 0.5, minShiftSpreads: 1, spreadMs: 0.2 })), [100]);
+  assertEquals(rowsOf(changesOf(rttsMs, { minShiftMs: 0.9, minShiftSpreads: 1, spreadMs: 0.2 })), []);
+});
+
+Deno.test("a change is told when its delay is over, and not before", () => {
+  const detector = new ChangeDetector({ delay: 7 });
+  const told = seriesOf([50, 10], [50, 30]).flatMap((rttMs, row) => detector.add(rttMs) ? [row] : []);
+  assertEquals(told, [57]);
+});
+
+Deno.test("what was told does not depend on later rows", () => {
+  const step = fc.record({ level: fc.integer({ min: 0, max: 3 }), numRows: fc.integer({ min: 1, max: 30 }) });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 8 }), fc.nat(12), fc.nat(200), (steps, delay, cut) => {
+      const rttsMs = seriesOf(
+        ...steps.map(({ level, numRows }): [number, number] => [numRows, 20 + 5 * level]),
+      );
+      const rowsUntil = (end: number) => {
+        const detector = new ChangeDetector({ delay });
+        return rttsMs.slice(0, end).flatMap((rttMs) => detector.add(rttMs)?.row ?? []);
+      };
+      const all = rowsUntil(rttsMs.length);
+      const some = rowsUntil(cut);
+      assertEquals(some, all.slice(0, some.length));
+      assert(all.slice(some.length).every((row) => row + delay >= Math.min(cut, rttsMs.length)));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+Deno.test("a series of any values is searched to its end", () => {
+  const rtt = fc.oneof(
+    fc.constant(NaN),
+    fc.double({ min: 0, max: 1e6, noNaN: true }),
+    fc.constantFrom(1, 1, 1, 50),
+  );
+  fc.assert(fc.property(fc.array(rtt, { maxLength: 200 }), fc.nat(5), (rttsMs, delay) => {
+    const changes = changesOf(rttsMs, { delay });
+    const rows = rowsOf(changes);
+    assertEquals(rows, [...new Set(rows)].sort((a, b) => a - b));
+    assert(rows.every((row) => row > 0 && row < rttsMs.length));
+    assert(changes.every(({ evidence }) => !Number.isNaN(evidence)));
+  }));
+});

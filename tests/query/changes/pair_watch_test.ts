@@ -1,0 +1,158 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { addressBytes } from "../../../lib/data/addresses/ip.ts";
+import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { alarmLine } from "../../../lib/query/changes/alarm_lines.ts";
+import { DEFAULT_CHANGE_OPTIONS } from "../../../lib/query/changes/change_detector.ts";
+import {
+  type AlarmEvent,
+  evidenceThreshold,
+  PairWatch,
+  type WatchOptions,
+} from "../../../lib/query/changes/pair_watch.ts";
+
+const OPTIONS: WatchOptions = {
+  changes: { ...DEFAULT_CHANGE_OPTIONS, delay: 10 },
+  maxPairs: 100,
+  minEvidence: 0,
+  newUsualAfterS: 86_400,
+  groupWithinS: 900,
+};
+const INTERVAL_S = 240;
+const START_S = 1_480_000_000;
+
+/** A measurement; the RTT alternates by a little about its level, ms; null for a loss. */
+function measured(pair: string, number: number, levelMs: number | null) {
+  const [src, dst] = pair.split(" ");
+  const rttCode = levelMs === null ? null : encodeRttCode(levelMs + 0.1 * (number % 3));
+  return {
+    source: addressBytes(src),
+    destination: addressBytes(dst),
+    rttCode,
+    timeS: START_S + INTERVAL_S * number,
+  };
+}
+
+/** Feeds pairs one measurement each in turn. @param levels The level of each pair by the measurement's number, ms. */
+function eventsOf(
+  levels: Record<string, (number: number) => number | null>,
+  numMeasurements: number,
+  watch = new PairWatch(OPTIONS),
+): AlarmEvent[] {
+  const events: AlarmEvent[] = [];
+  for (let number = 0; number < numMeasurements; number++) {
+    for (const [pair, level] of Object.entries(levels)) {
+      // A line shows an alarm as it was then.
+      events.push(...watch.add(measured(pair, number, level(number))));
+    }
+  }
+  return events;
+}
+
+const between = (from: number, to: number, inside: number | null, outside: number) => (number: number) =>
+  number >= from && number < to ? inside : outside;
+
+Deno.test("an alarm has a beginning with its size, and an end", () => {
+  const watch = new PairWatch(OPTIONS);
+  const lines: Record<string, unknown>[] = [];
+  for (let number = 0; number < 100; number++) {
+    const level = between(40, 70, 58, 20)(number);
+    for (const event of watch.add(measured("10.0.0.1 192.0.2.1", number, level))) {
+      lines.push(alarmLine(event));
+    }
+  }
+  const [begin, end, ...others] = lines;
+  assertEquals(others, []);
+  assertEquals(begin.event, "begin");
+  assertEquals(begin.time, new Date(1000 * (START_S + 40 * INTERVAL_S)).toISOString().replace(".000", ""));
+  assertAlmostEquals(Number(begin.size_ms), 38, 0.5);
+  assertEquals([begin.src, begin.dst], ["10.0.0.1", "192.0.2.1"]);
+  assert(/^\+38\.\d ms, \d+ x its usual spread$/.test(String(begin.text)), String(begin.text));
+  assert(Number(begin.confidence) > 0.99);
+  assertEquals([end.event, end.reason, end.alarm, end.since], ["end", "usual", 1, begin.time]);
+  assertEquals(end.time, new Date(1000 * (START_S + 70 * INTERVAL_S)).toISOString().replace(".000", ""));
+});
+
+Deno.test("a level between the usual one and the first change does not end an alarm, nor begin another", () => {
+  const level = (number: number) => number < 40 ? 20 : number < 60 ? 60 : number < 80 ? 45 : 22;
+  const events = eventsOf({ "10.0.0.1 192.0.2.1": level }, 120);
+  assertEquals(events.map(({ kind }) => kind), ["begin", "change", "end"]);
+  assertEquals(new Set(events.map(({ alarm }) => alarm.id)).size, 1);
+});
+
+Deno.test("losses are an alarm", () => {
+  const events = eventsOf({ "10.0.0.1 192.0.2.1": between(40, 60, null, 20) }, 100);
+  assertEquals(events.map(({ kind }) => kind), ["begin", "end"]);
+  const watch = new PairWatch(OPTIONS);
+  const [begin] = eventsOf({ "10.0.0.1 192.0.2.1": between(40, 60, null, 20) }, 55, watch);
+  const line = alarmLine(begin);
+  assertEquals(line.text, "100 % lost, usually 0 %");
+  assert(!("size_ms" in JSON.parse(JSON.stringify(line))));
+});
+
+Deno.test("a level that lasts is the usual one", () => {
+  const watch = new PairWatch({ ...OPTIONS, newUsualAfterS: 50 * INTERVAL_S });
+  const events = eventsOf({ "10.0.0.1 192.0.2.1": between(40, 140, 60, 20) }, 180, watch);
+  assertEquals(events.map(({ kind, reason }) => reason ?? kind), ["begin", "new usual", "begin"]);
+  assertAlmostEquals(events[2].alarm.usual.medianMs, 60, 0.5);
+});
+
+Deno.test("alarms that begin together and share an end are one group", () => {
+  const shifted = between(40, 60, 60, 20);
+  const events = eventsOf({
+    "10.0.0.1 192.0.2.1": shifted,
+    "10.0.0.2 192.0.2.1": shifted,
+    "10.0.0.3 192.0.2.3": shifted,
+    "10.0.0.4 192.0.2.1": shifted,
+    "10.0.0.2 192.0.2.4": between(55, 70, 60, 20),
+  }, 90);
+  const begun = events.filter(({ kind }) => kind === "begin").map(({ alarm }) => alarm);
+  assertEquals(begun.map(({ group }) => group.id), [1, 1, 3, 1, 5]);
+  assertEquals(begun.map(({ group }) => group.shared), [
+    "dst 192.0.2.1",
+    "dst 192.0.2.1",
+    undefined,
+    "dst 192.0.2.1",
+    undefined,
+  ]);
+  assertEquals(begun.map(({ group }) => group.numOpen), [0, 0, 0, 0, 0]);
+});
+
+Deno.test("of too many pairs the one that was seen least recently is dropped, and its alarm ends", () => {
+  const watch = new PairWatch({ ...OPTIONS, maxPairs: 2 });
+  const events = eventsOf(
+    { "10.0.0.1 192.0.2.1": between(40, 99, 60, 20), "10.0.0.2 192.0.2.2": () => 5 },
+    60,
+    watch,
+  );
+  assertEquals(events.map(({ kind }) => kind), ["begin"]);
+  watch.add(measured("10.0.0.2 192.0.2.2", 61, 5));
+  const [end] = watch.add(measured("10.0.0.3 192.0.2.3", 61, 5));
+  assertEquals([end.kind, end.reason, end.alarm.src], ["end", "dropped", "10.0.0.1"]);
+  assertEquals([watch.numPairs, watch.numDropped], [2, 1]);
+});
+
+Deno.test("a measurement that is not later than the newest of its pair is left out", () => {
+  const watch = new PairWatch(OPTIONS);
+  const pair = "10.0.0.1 192.0.2.1";
+  eventsOf({ [pair]: () => 20 }, 30, watch);
+  for (const number of [29, 3]) assertEquals(watch.add(measured(pair, number, 500)), []);
+  assertEquals(watch.numLate, 2);
+});
+
+Deno.test("an alarm needs the evidence that is asked for", () => {
+  const shifted = { "10.0.0.1 192.0.2.1": between(40, 70, 58, 20) };
+  const [{ evidence }] = eventsOf(shifted, 100);
+  assert(evidence);
+  assertEquals(eventsOf(shifted, 100, new PairWatch({ ...OPTIONS, minEvidence: evidence })).length, 2);
+  const strict = new PairWatch({ ...OPTIONS, minEvidence: evidence + 0.1 });
+  assert(eventsOf(shifted, 65, strict).every(({ kind }) => kind !== "begin"));
+});
+
+Deno.test("evidenceThreshold() lets as many changes pass as the rate allows", () => {
+  const evidences = [30, 10, 50, 20, 40];
+  const numAbove = (threshold: number) => evidences.filter((evidence) => evidence >= threshold).length;
+  assertEquals(numAbove(evidenceThreshold(evidences, 2, 1)), 2);
+  assertEquals(numAbove(evidenceThreshold(evidences, 3.9, 0.5)), 1);
+  assertEquals(evidenceThreshold(evidences, 10, 1), 0);
+  assert(evidenceThreshold([5, 5, 5], 2, 1) > 5);
+});

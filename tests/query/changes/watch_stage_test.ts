@@ -1,0 +1,156 @@
+/** The stage `watch` as users run it. @module */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { exists } from "../../../lib/io/files/inputs.ts";
+import { outputOf, runStageProcess, spawnStage } from "../../cli/process.ts";
+import { until } from "../../until.ts";
+import { withCheckpoint } from "../tiny_checkpoint.ts";
+
+const START_S = 1_480_000_000;
+
+/** JSON lines of one pair, the level shifted from one number to before another. */
+function linesOf(
+  from: number,
+  to: number,
+  { shiftedFrom = 60, shiftedTo = 90, src = "10.0.0.1" } = {},
+): string {
+  let text = "";
+  for (let number = from; number < to; number++) {
+    const levelMs = number >= shiftedFrom && number < shiftedTo ? 58 : 20;
+    const rtt = levelMs + 0.1 * (number % 3);
+    text += `${JSON.stringify({ src, dst: "192.0.2.1", time: START_S + 240 * number, rtt })}\n`;
+  }
+  return text;
+}
+
+const parse = (text: string): Record<string, unknown>[] =>
+  text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+
+async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("watch tells alarms of standard input, and names the lines that it cannot use", async () => {
+  const stdin = new TextEncoder().encode(`${linesOf(0, 30)}nonsense\n${linesOf(30, 130)}`);
+  const { code, stdout, stderr } = await runStageProcess(["watch"], { stdin });
+  assertEquals(code, 0, stderr);
+  const [begin, end, ...others] = parse(stdout);
+  assertEquals(others, []);
+  assertEquals([begin.event, begin.time, end.event], ["begin", "2016-11-24T19:06:40Z", "end"]);
+  assertStringIncludes(stderr, "standard input, line 31: found no JSON object");
+  assertStringIncludes(stderr, "130 measurements, 1 unusable, 0 late, 1 pairs, 0 dropped, 1 alarms");
+});
+
+Deno.test("watch --metrics writes counts and open alarms for Prometheus", () =>
+  inFolder(async (folder) => {
+    const metrics = join(folder, "watch.prom");
+    const stdin = new TextEncoder().encode(linesOf(0, 90));
+    const { code, stderr } = await runStageProcess(["watch", "--metrics", metrics], { stdin });
+    assertEquals(code, 0, stderr);
+    const text = await Deno.readTextFile(metrics);
+    assertStringIncludes(text, "# TYPE ping_llm_watch_alarms_total counter\nping_llm_watch_alarms_total 1\n");
+    assertStringIncludes(text, "ping_llm_watch_measurements_total 90\n");
+    assertMatch(
+      text,
+      /^ping_llm_watch_alarm_size_ms\{src="10\.0\.0\.1",dst="192\.0\.2\.1",group="1"\} 3[78]/m,
+    );
+  }));
+
+Deno.test("watch --follow --output ends at a signal with its output whole", () =>
+  inFolder(async (folder) => {
+    const input = join(folder, "a.jsonl");
+    const output = join(folder, "alarms.jsonl");
+    await Deno.writeTextFile(input, linesOf(0, 130));
+    const child = spawnStage(["watch", "--input", input, "--follow", "--output", output, "--quiet"]);
+    const work = join(folder, ".alarms.jsonl.work");
+    const written = () =>
+      [...Deno.readDirSync(work)].map(({ name }) => Deno.readTextFileSync(join(work, name)));
+    await until("both lines", () => exists(work) && written().some((text) => text.includes('"event":"end"')));
+    child.kill("SIGTERM");
+    const { code, stderr } = await outputOf(child);
+    assertEquals(code, 75, stderr);
+    assertEquals(parse(await Deno.readTextFile(output)).length, 2);
+  }));
+
+Deno.test("watch --follow tells an alarm while it waits for more", () =>
+  inFolder(async (folder) => {
+    const path = join(folder, "a.jsonl");
+    await Deno.writeTextFile(path, linesOf(0, 30) + linesOf(30, 31).slice(0, 10));
+    const child = spawnStage(["watch", "--input", folder, "--follow", "--quiet"]);
+    let stdout = "";
+    const read = (async () => {
+      for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) stdout += text;
+    })();
+    await Deno.writeTextFile(path, linesOf(30, 81).slice(10), { append: true });
+    await until("the first alarm", () => parse(stdout).length === 1);
+    await Deno.writeTextFile(join(folder, "b.jsonl"), linesOf(0, 81, { src: "10.0.0.2" }));
+    await until("the alarm of a new file", () => parse(stdout).length === 2);
+    const [, second] = parse(stdout);
+    assertEquals([second.src, second.group, second.shared], ["10.0.0.2", 1, "dst 192.0.2.1"]);
+    // Another process writes the file anew.
+    await Deno.writeTextFile(join(folder, "c"), linesOf(81, 130));
+    await Deno.rename(join(folder, "c"), path);
+    await until("the end of the first alarm", () => parse(stdout).length === 3);
+    child.kill("SIGINT");
+    assertEquals((await child.status).code, 130);
+    await read;
+    await child.stderr.cancel();
+    assertEquals(parse(stdout).map(({ event }) => event), ["begin", "begin", "end"]);
+  }));
+
+Deno.test("watch needs more evidence where the calibration has changes", () =>
+  inFolder(async (folder) => {
+    const [path, noisy] = ["pings.jsonl", "noisy.jsonl"].map((name) => join(folder, name));
+    await Deno.writeTextFile(path, linesOf(0, 800, { shiftedFrom: 200, shiftedTo: 230 }));
+    await Deno.writeTextFile(noisy, linesOf(0, 800, { shiftedFrom: 500, shiftedTo: 530 }));
+    const watch = (...more: string[]) => runStageProcess(["watch", "--input", path, ...more]);
+    const numEvents = async (...more: string[]) => {
+      const { code, stdout, stderr } = await watch(...more);
+      assertEquals(code, 0, stderr);
+      return [parse(stdout).length, stderr] as const;
+    };
+    const [numAllowed, stderr] = await numEvents("--false-alarms", "1/day", "--calibration", noisy);
+    assertEquals(numAllowed, 2);
+    assertMatch(
+      stderr,
+      /calibrated on 800 measurements of 1 pairs in 2\.16 decided days with 1 changes: alarms need/,
+    );
+    const strict = await watch("--false-alarms", "1/week", "--calibration", noisy);
+    assertEquals(strict.code, 2);
+    assertStringIncludes(
+      strict.stderr,
+      "found 2.16 days of decided measurements, expected enough for one alarm",
+    );
+  }));
+
+Deno.test("watch --checkpoint adds what the model expected", () =>
+  withCheckpoint(async (_, checkpoint) => {
+    const stdin = new TextEncoder().encode(linesOf(0, 130));
+    const { code, stdout, stderr } = await runStageProcess(["watch", "--checkpoint", checkpoint], { stdin });
+    assertEquals(code, 0, stderr);
+    const [begin, end] = parse(stdout);
+    const expected = begin.expected_ms as Record<string, number>;
+    assert(expected["5"] < expected["50"] && expected["50"] < expected["95"]);
+    assert(Number(begin.p_value) > 0 && Number(begin.p_value) <= 1);
+    assert(!("expected_ms" in end));
+  }));
+
+Deno.test("watch refuses in one line what does not go together", async () => {
+  for (
+    const [args, message] of [
+      [["--json"], "add --output FILE"],
+      [["--false-alarms", "1/day"], "found only one of --false-alarms and --calibration"],
+      [["--false-alarms", "often", "--calibration", "README.md"], "expected a rate such as 1/day"],
+      [["--new-usual-after", "soon"], "expected a duration"],
+    ] as const
+  ) {
+    const { code, stderr } = await runStageProcess(["watch", ...args]);
+    assertEquals([code, stderr.trim().split("\n").length], [2, 1], stderr);
+    assertStringIncludes(stderr, message);
+  }
+});

@@ -1,0 +1,99 @@
+/**
+ * Real pings and where their addresses are: trained with `--geo`, a checkpoint answers by itself.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertGreater, assertLess, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { fromFileUrl } from "@std/path";
+import { readCheckpoint } from "../../lib/train/checkpoint_files.ts";
+import { loadModel } from "../../lib/query/files/load_model.ts";
+import { siteCheckpoint } from "../../lib/serve/site/export_site.ts";
+import { readManifest } from "../../lib/io/files/manifest.ts";
+import { PLACE_TABLE } from "../../lib/model/model_config.ts";
+import { runStageProcess } from "../cli/process.ts";
+import { checkpointOf, metricsOf, tensorHashes, TrainingRuns } from "./training_runs.ts";
+
+const DATA = fromFileUrl(new URL("../data/", import.meta.url));
+const folder = Deno.makeTempDirSync();
+const runs = new TrainingRuns(folder);
+const STEPS = 30;
+const SETTINGS = {
+  "model.prefixVectors": '{"rows":4096}',
+  "model.coordinates": '{"nodes":256,"rank":2}',
+  "train.evalEverySteps": 100,
+};
+/** A source of pings to Australia, said to be on the Azores, from where they could not be so fast. */
+const [MOVED, MOVED_PLACE] = ["75.204.57.235", "75.204.57.0,75.204.57.255,PT,,,,,38.5,-28,"];
+const MOVES = join(folder, "moves.csv");
+const GEO = ["--geo", join(DATA, "places/city.csv"), join(DATA, "places/asn.csv"), MOVES];
+const OPTIONS = ["--steps", String(STEPS), ...GEO];
+const run = join(folder, "run");
+
+async function stage(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runStageProcess(args);
+  assertEquals(code, 0, stderr);
+  return stdout;
+}
+
+Deno.test.beforeAll(async () => {
+  const parquet = join(folder, "pings.parquet");
+  Deno.writeTextFileSync(MOVES, `${MOVED_PLACE}\n`);
+  await stage("import", "--input", join(DATA, "atlas/starlink-2022-12"), "--output", parquet);
+  await stage("probe-rows", "--input", parquet, "--output", runs.data, "--split-by", "row");
+  const { code, stderr } = await runs.train(run, SETTINGS, ...OPTIONS);
+  assertEquals(code, 0, stderr);
+  assertStringIncludes(stderr, "addresses have a place");
+  assertStringIncludes(Deno.readTextFileSync(join(run, "report.html")), "city.csv, asn.csv, moves.csv");
+});
+Deno.test.afterAll(() => Deno.removeSync(folder, { recursive: true }));
+
+Deno.test("train --geo lists what it knows and which addresses are not where the files say", async () => {
+  const { files, numAddresses, numLocated, misplaced } = JSON.parse(
+    Deno.readTextFileSync(join(run, "places.json")),
+  );
+  assertEquals(files, ["city.csv", "asn.csv", "moves.csv"]);
+  assertGreater(numLocated, 0.9 * numAddresses);
+  assertEquals(misplaced.map(({ address }: { address: string }) => address), [MOVED]);
+  const inputs = readManifest(join(run, "manifest.json"))?.inputs.map(({ path }) => path) ?? [];
+  for (const file of files) assert(inputs.some((path) => path.endsWith(file)));
+  for (const { worst: { rttMs, distanceKm } } of misplaced) assertGreater(distanceKm, 102 * rttMs);
+  const inspected = JSON.parse(await stage("inspect", checkpointOf(run, STEPS), "--json"));
+  const { places } = inspected.files?.[0] ?? inspected;
+  const addresses: string[] = misplaced.map(({ address }: { address: string }) => address);
+  assertEquals(places.misplaced.sort(), addresses.sort());
+  assertEquals([places.addresses, places.located], [numAddresses, numLocated]);
+});
+
+Deno.test("train --geo, stopped and continued, ends as if it had not been, and needs the same files", async () => {
+  const stopped = join(folder, "stopped");
+  await runs.signalAtStep(stopped, 9, { signals: ["SIGTERM"], settings: SETTINGS, more: OPTIONS });
+  const without = await runs.train(stopped, SETTINGS, "--steps", String(STEPS));
+  assertEquals(without.code, 2);
+  assertStringIncludes(without.stderr, "model.places");
+  const { code, stderr } = await runs.train(stopped, SETTINGS, ...OPTIONS);
+  assertEquals(code, 0, stderr);
+  assertStringIncludes(stderr, "resuming after step");
+  assertEquals(tensorHashes(stopped, STEPS), tensorHashes(run, STEPS));
+  assertEquals(metricsOf(stopped).at(-1), metricsOf(run).at(-1));
+});
+
+Deno.test("a checkpoint answers by the places of addresses that it never met, without any database", async () => {
+  using model = await loadModel(run);
+  // Addresses of the same /24 as known ones, of another country, and of no known place.
+  const [here, there, unknown] = ["100.12.134.7", "145.224.81.9", "10.1.2.3"];
+  const dst = "35.203.72.216";
+  const medians = await Promise.all(
+    [here, there, unknown].map(async (src) => (await model.rttDistribution({ src, dst })).quantileMs(0.5)),
+  );
+  assertEquals(new Set(medians).size, 3);
+});
+
+Deno.test("an exported site knows the same places less exactly, within its limit", () => {
+  const checkpoint = readCheckpoint(checkpointOf(run, STEPS));
+  assertEquals(siteCheckpoint(checkpoint), checkpoint);
+  const bytes = 4 * (checkpoint.config.model.places?.tableSize ?? 0);
+  const smaller = siteCheckpoint(checkpoint, bytes / 2);
+  assertLess(4 * (smaller.config.model.places?.tableSize ?? Infinity), bytes / 2 + 1);
+  assertEquals(smaller.weights.get(PLACE_TABLE)?.length, smaller.config.model.places?.tableSize);
+});
