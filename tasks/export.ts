@@ -19,7 +19,7 @@ export const exportStage: Stage = defineStage(
   STAGES.export,
   async ({ checkpoint: path, output, dtype, noPool, overwrite, ...files }, stage): Promise<StageResult> => {
     refuseOverlap(output, [checkpointDirectory(path)]);
-    const described = readDescribedModel({ ...files, checkpoint: path }, stage.log);
+    const described = readDescribedModel({ ...files, noPool, checkpoint: path }, stage.log);
     const checkpoint = siteCheckpoint(described.checkpoint);
     const info = { ...described.info, config: { ...checkpoint.config } };
     const content: SiteContent = {

@@ -184,6 +184,7 @@ async function describeRun(
     checkpoint: options.checkpoint,
     step: model.step,
     modelSha256: checkpoint.state.files.model.sha256,
+    isPooled: checkpoint.pool !== undefined && !options.noPool,
     numParameters: numParameters(model.config),
     sequenceLength: model.config.sequenceLength,
     data: dataDir,

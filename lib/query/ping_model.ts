@@ -107,7 +107,7 @@ export class PingModel {
     options: PingModelOptions = {},
   ): Promise<PingModel> {
     if (!options.anyVocabulary) requireQueryable(checkpoint);
-    options.calibration?.requireOf(checkpoint);
+    options.calibration?.requireOf(checkpoint, checkpoint.pool !== undefined && !options.noPool);
     const { config, weights, state } = checkpoint;
     const registry = new KernelRegistry(await Gpu.open());
     const { adapted, trainingData, pool } = checkpoint;
