@@ -34,7 +34,7 @@ import {
   checkpointDirectory,
   loadCheckpoint,
   loadResumable,
-  modelFileOf,
+  modelFilesOf,
   saveCheckpoint,
 } from "../lib/train/checkpoint.ts";
 import { type AdaptedFrom, checkpointFiles } from "../lib/train/checkpoint_files.ts";
@@ -78,7 +78,7 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
   const fit = { steps, learningRate, maxDrift, ...(addresses ? { addresses } : {}) };
   const start = {
     stage: "adapt",
-    inputs: [...(follow ? [] : listMeasurementFiles(input)), modelFileOf(path)].map((file) =>
+    inputs: [...(follow ? [] : listMeasurementFiles(input)), ...modelFilesOf(path)].map((file) =>
       fingerprint(file)
     ),
     options: { ...base, ...fit, maxMeasurements, merge, follow },
@@ -152,8 +152,8 @@ async function saveMerged(
   staged: StagedOutput,
 ): Promise<void> {
   const { state, optimizer } = loadResumable(base);
-  const { state: { files: _, ...kept } } = loadCheckpoint(checkpoint);
-  const content = { state: { ...state, ...kept }, weights, optimizer, trainingData };
+  const { state: { files: _, ...kept }, pool } = loadCheckpoint(checkpoint);
+  const content = { state: { ...state, ...kept }, weights, optimizer, trainingData, pool };
   const folder = saveCheckpoint(join(staged.folder, CHECKPOINTS), content, { keep: 1 });
   for (const path of [...checkpointFiles(folder), join(folder, "../latest")]) {
     await staged.record(relative(staged.folder, path));

@@ -88,6 +88,7 @@ export const evalStage: Stage = defineStage(STAGES.eval, async (options, context
     maxMeasurements: options.maxMeasurements,
     contexts,
     isEveryContext: options.everyContext,
+    noPool: options.noPool || undefined,
     baselines,
     seed: options.seed,
     adapt,
@@ -126,7 +127,9 @@ function refuseOptions(options: EvalOptions, names: readonly (keyof EvalOptions)
 }
 
 /** The arguments of each evaluation of `--all-splits`. */
-function evaluationOf({ maxMeasurements, contexts, everyContext, baselines }: EvalOptions): string[] {
+function evaluationOf(
+  { maxMeasurements, contexts, everyContext, noPool, baselines }: EvalOptions,
+): string[] {
   const args = [
     "--max-measurements",
     String(maxMeasurements),
@@ -135,7 +138,7 @@ function evaluationOf({ maxMeasurements, contexts, everyContext, baselines }: Ev
     "--baselines",
     baselines,
   ];
-  return everyContext ? [...args, "--every-context"] : args;
+  return [...args, ...(everyContext ? ["--every-context"] : []), ...(noPool ? ["--no-pool"] : [])];
 }
 
 /** Ascending distinct numbers. @throws {UsageError} If it is not a list of counts. */
@@ -212,7 +215,7 @@ async function evaluateAllSplits(options: EvalOptions, context: StageContext): P
   const { rows } = made[made.length - 1];
   let model = checkpoint;
   if (model !== undefined) await requireTrainedOn(rows, model);
-  else model = await trainModel(chain, rows);
+  else model = await trainModel(chain, made);
   const adaptTo = adaptOf(chain, made, model);
   const evaluated = made.filter(({ counts }) => counts.test > 0);
   const details: EvalReport[] = [];
@@ -325,10 +328,13 @@ async function makeSplits(
 }
 
 /** Trains the model. */
-async function trainModel(chain: Chain, rows: string): Promise<string> {
+async function trainModel(chain: Chain, made: readonly MadeSplit[]): Promise<string> {
   const { options, context, common, isReplacing } = chain;
+  const { rows } = made[made.length - 1];
   const run = join(options.output, "train");
   const training = ["--data", rows, "--run", run, "--config", options.config, ...common];
+  // Each split leaves its validation measurements out of the training.
+  if (made.length > 1) training.push("--pool-data", ...made.slice(0, -1).map((split) => split.rows));
   for (const each of options.set) training.push("--set", each);
   if (options.geo.length > 0) training.push("--geo", ...options.geo);
   if (options.maxTime !== undefined) training.push("--max-time", options.maxTime);

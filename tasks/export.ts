@@ -11,19 +11,20 @@ import { readDescribedModel } from "../lib/serve/described_model.ts";
 import { digestOfSite, siteCheckpoint, type SiteContent, writeSite } from "../lib/serve/site/export_site.ts";
 import { readSitePage } from "../lib/serve/site/page_bundle.ts";
 import { formatBytes } from "../lib/base/text.ts";
-import { checkpointDirectory, modelFileOf } from "../lib/train/checkpoint.ts";
+import { checkpointDirectory, modelFilesOf } from "../lib/train/checkpoint.ts";
 import { STAGES } from "./stages.ts";
 
 /** The stage `export`. */
 export const exportStage: Stage = defineStage(
   STAGES.export,
-  async ({ checkpoint: path, output, dtype, overwrite, ...files }, stage): Promise<StageResult> => {
+  async ({ checkpoint: path, output, dtype, noPool, overwrite, ...files }, stage): Promise<StageResult> => {
     refuseOverlap(output, [checkpointDirectory(path)]);
-    const described = readDescribedModel({ ...files, checkpoint: path }, stage.log);
+    const described = readDescribedModel({ ...files, noPool, checkpoint: path }, stage.log);
     const checkpoint = siteCheckpoint(described.checkpoint);
     const info = { ...described.info, config: { ...checkpoint.config } };
     const content: SiteContent = {
       checkpoint,
+      pool: noPool ? undefined : checkpoint.pool,
       info,
       calibration: described.calibration?.shares ?? null,
       dtype,
@@ -31,7 +32,7 @@ export const exportStage: Stage = defineStage(
     const page = readSitePage();
     using staged = StagedOutput.openFolder(output, {
       stage: "export",
-      inputs: [fingerprint(modelFileOf(checkpoint.directory))],
+      inputs: modelFilesOf(checkpoint.directory).map((file) => fingerprint(file)),
       options: { dtype, content: digestOfSite(content, page) },
       overwrite,
     });

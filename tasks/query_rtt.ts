@@ -203,14 +203,14 @@ function lineOf(
  * @param addresses The addresses whose rows may change (default: those that were not in the training data).
  */
 async function askedModel(
-  { checkpoint, calibration, adapt }: Options,
+  { checkpoint, calibration, noPool, adapt }: Options,
   stage: StageContext,
   addresses?: readonly string[],
 ): Promise<PingModel> {
-  const model = await loadModel(
-    checkpoint,
-    calibration === undefined ? {} : { calibration: readCalibration(calibration) },
-  );
+  const model = await loadModel(checkpoint, {
+    noPool,
+    ...(calibration === undefined ? {} : { calibration: readCalibration(calibration) }),
+  });
   if (adapt === undefined) return model;
   const asked = addresses && new Set(addresses);
   const { measurements } = await readMeasurementFiles([adapt], {

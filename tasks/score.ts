@@ -32,7 +32,7 @@ const WANTED = { extensions: [".parquet"], wanted: "a measurements Parquet file"
 
 /** The stage `score`. */
 export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage): Promise<StageResult> => {
-  const { output, context: maxContext, groupBy, seed, maxRejectRatio, overwrite } = options;
+  const { output, noPool, context: maxContext, groupBy, seed, maxRejectRatio, overwrite } = options;
   requireMeasurements(options.input, "score");
   if (options.report !== undefined && !/\.html?$/i.test(options.report)) {
     throw new UsageError(
@@ -46,7 +46,10 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
   await checkColumns(inputs, history, { groupBy, stage });
   const checkpoint = loadCheckpoint(options.checkpoint);
   requireQueryable(checkpoint);
-  const modelDigest = digestOfModel({ config: checkpoint.config.model, weights: checkpoint.weights });
+  const modelDigest = digestOfModel({
+    config: checkpoint.config.model,
+    weights: new Map([...checkpoint.weights, ...(noPool ? [] : checkpoint.pool ?? [])]),
+  });
   const besides = (path: string) => [rejectsPathBeside(path)];
   const start = {
     stage: "score",
@@ -57,7 +60,7 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
   };
   const run = await makeOutputFile(output, start, async ({ path, workPath }) => {
     using phases = new PhaseProgress(stage, "rows");
-    using pingModel = await PingModel.from(checkpoint);
+    using pingModel = await PingModel.from(checkpoint, { noPool });
     const { rejected, ...counts } = await scoreFile(pingModel, {
       inputs,
       history,

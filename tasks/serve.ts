@@ -17,6 +17,7 @@ import { type ServedModel, ServedModels, stateOf, watchCheckpoint } from "../lib
 import { HttpServer } from "../lib/serve/server.ts";
 import { ServerMetrics } from "../lib/serve/metrics.ts";
 import { VERSION } from "../lib/base/version.ts";
+import { sha256OfTensors } from "../lib/io/tensor_files/safetensors.ts";
 import { STAGES } from "./stages.ts";
 
 type Options = OptionsOf<typeof STAGES.serve>;
@@ -68,15 +69,24 @@ async function loadServed(
   metrics: ServerMetrics,
   onNote: (line: string) => void,
 ): Promise<ServedModel> {
-  const { maxBatch, maxWaitMs, maxQueue } = options;
+  const { maxBatch, maxWaitMs, maxQueue, noPool } = options;
   const { checkpoint, calibration, info } = readDescribedModel(options, onNote);
-  const model = await PingModel.from(checkpoint, calibration ? { calibration } : {});
+  const model = await PingModel.from(checkpoint, { calibration, noPool });
+  const pool = noPool ? undefined : checkpoint.pool;
   return {
     service: new PingService(model, {
       info,
       batch: { maxBatch, maxWaitMs, maxQueue, onBatch: (size) => metrics.batch(size) },
     }),
-    tag: hashOf(JSON.stringify([VERSION, info, model.gpu.info.name, calibration?.shares])),
+    tag: hashOf(
+      JSON.stringify([
+        VERSION,
+        info,
+        model.gpu.info.name,
+        calibration?.shares,
+        pool && sha256OfTensors(pool),
+      ]),
+    ),
     step: model.step,
     fault: () => model.gpu.fault,
     close: () => model.close(),

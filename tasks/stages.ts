@@ -72,6 +72,9 @@ const calibration = option.path(
   uses.input,
   "report.json of an eval: correct the distributions by the measurements of its validation split",
 );
+const noPool = option.switch(
+  "answer with the network alone, without the simple forecasts of the checkpoint's pool",
+);
 const report = option.path(
   uses.input,
   "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of " +
@@ -389,6 +392,14 @@ export const STAGES = named({
           "and optim may differ",
       ),
       initFrom: option.path(uses.run, "start a new run with the weights of this checkpoint or run"),
+      poolData: option.paths(
+        uses.rowsWithOrigin,
+        "further probe rows, not trained on: fit the pool to their val splits too",
+      ),
+      poolMeasurements: option.integer(
+        "validation measurements that the pool is fitted to after training; 0 for no pool",
+        { default: 1000, min: 0, max: 1_000_000 },
+      ),
       checkpointActivations: option.switch("keep less on the GPU and recompute it, a third more work"),
       onCorrupt,
       verify,
@@ -501,6 +512,7 @@ export const STAGES = named({
           "of each new\naddress and predict others; or none (default: none; with --all-splits 0,2,8,24)",
         { value: "K,K,…" },
       ),
+      noPool,
       baselines: option.text(
         "methods to compare with: all, none, or names such as `pair last seen,Vivaldi`",
         { default: "all", value: "NAMES" },
@@ -573,6 +585,7 @@ export const STAGES = named({
             value: "Q,Q,…",
           }),
           calibration,
+          noPool,
           at: option.text("RTTs in ms: report P(RTT <= each) and the probability of each", {
             value: "MS,MS,…",
           }),
@@ -610,6 +623,7 @@ export const STAGES = named({
             { default: 512, min: 1, max: 2 ** 16 },
           ),
           calibration,
+          noPool,
           output: option.path(
             uses.outputFile(),
             "write the destinations as JSON lines (default: a table on standard output)",
@@ -692,6 +706,7 @@ export const STAGES = named({
           ),
           withoutTime: option.switch("compute the rows without their times"),
           tokens: option.switch("add the bits of every token"),
+          noPool,
           output: option.path(
             uses.outputFile(),
             "write a JSON line for each row there (default: standard output)",
@@ -722,6 +737,7 @@ export const STAGES = named({
         { default: 20, min: 0, max: 1000 },
       ),
       history: option.paths(uses.inputs, "further measurements Parquet, only for contexts"),
+      noPool,
       groupBy: option.choice(SOURCE_KEYS, "column that identifies a source, as in probe-rows", {
         default: "src_addr",
       }),
@@ -806,6 +822,7 @@ export const STAGES = named({
         required: true,
       }),
       calibration,
+      noPool,
       report,
       host: option.text("the address to listen on; 0.0.0.0 for all of this machine", {
         default: "127.0.0.1",
@@ -871,6 +888,7 @@ export const STAGES = named({
         { default: "f32" },
       ),
       calibration,
+      noPool,
       report,
       overwrite: overwriteFolder,
     },

@@ -5,7 +5,9 @@
  */
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
-import { Progress } from "../lib/cli/progress.ts";
+import { PhaseProgress, Progress } from "../lib/cli/progress.ts";
+import { fitPoolOf, type FittedPool } from "../lib/eval/fit_pool.ts";
+import type { CheckedOutputs } from "../lib/io/files/checked_outputs.ts";
 import { formatCount } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
@@ -59,8 +61,14 @@ async function trainOn(
   }
   const progress = new TrainingProgress(context);
   requireProbeRows(options.data, "train on");
-  const checked = await checkInputs([options.data], options, context);
+  const checked = await checkInputs([options.data, ...options.poolData], options, context);
+  let pool: FittedPool | null = null;
   const result = await train({
+    afterLastStep: async (checkpoint) => {
+      progress.finish();
+      pool = await poolAfter(checkpoint, { ...options, checked }, context);
+      return pool !== null;
+    },
     config: configOf(options),
     seed: options.seed,
     dataDir: options.data,
@@ -82,9 +90,27 @@ async function trainOn(
     onLog: (line) => progress.log(line),
   }).finally(() => progress.finish());
   return {
-    text: describe(result),
-    json: { stage: "train", ...result, seconds: (performance.now() - startMs) / 1000 },
+    text: describe(result, pool),
+    json: { stage: "train", ...result, pool, seconds: (performance.now() - startMs) / 1000 },
   };
+}
+
+/** Fits the pool of a finished run, unless it has one or no validation measurements. */
+async function poolAfter(
+  checkpoint: string,
+  { data, poolData, poolMeasurements, seed, checked }: TrainOptions & { checked: CheckedOutputs },
+  context: StageContext,
+): Promise<FittedPool | null> {
+  if (poolMeasurements === 0) return null;
+  using progress = new PhaseProgress(context, "done");
+  return await fitPoolOf({
+    checkpoint,
+    dataDir: data,
+    validationDirs: [...new Set([...poolData, data])],
+    checked,
+    maxMeasurements: poolMeasurements,
+    seed,
+  }, { signal: context.signal, onProgress: progress.update }) ?? null;
 }
 
 function configOf(options: TrainOptions): RunConfig {
@@ -149,7 +175,7 @@ class TrainingProgress {
   }
 }
 
-function describe(result: TrainResult): string {
+function describe(result: TrainResult, pool: FittedPool | null): string {
   const { status, step, steps } = result;
   const perToken = (loss: number | null) => loss === null ? "unknown" : `${loss.toFixed(4)} nats per token`;
   return [
@@ -166,6 +192,12 @@ function describe(result: TrainResult): string {
     ...(result.padding === null ? [] : [`  padding          ${(100 * result.padding).toFixed(2)} %`]),
     ...(result.numSkippedSteps === 0 ? [] : [`  skipped updates  ${result.numSkippedSteps}`]),
     ...(result.sentBytes === null ? [] : [`  sent by a rank   ${formatCount(result.sentBytes)} bytes`]),
+    ...(pool === null ? [] : [
+      `  pool             ${
+        pool.poolBits.toFixed(2)
+      } bits per RTT of ${pool.numMeasurements} validation questions ` +
+      `(the network alone: ${pool.modelBits.toFixed(2)})`,
+    ]),
     `  checkpoint       ${result.checkpoint ?? "none"}`,
     `  report           ${result.report}`,
   ].join("\n");

@@ -9,7 +9,7 @@ import { FormatError } from "../base/errors.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../io/files/atomic.ts";
 import { fingerprint, listInputs, readText } from "../io/files/inputs.ts";
 import { StagedOutput } from "../io/files/staged_output.ts";
-import { modelFileOf } from "../train/checkpoint.ts";
+import { modelFilesOf } from "../train/checkpoint.ts";
 import type { EvaluateOptions } from "./evaluate.ts";
 import { evalPage } from "./page/eval_page.ts";
 import type { EvalReport } from "./report.ts";
@@ -41,7 +41,7 @@ export class EvalFolder implements Disposable {
     const files = listInputs(rows, { extensions: [".arrayrecord"], wanted: "probe rows" });
     const output = StagedOutput.openFolder(path, {
       stage: "eval",
-      inputs: [modelFileOf(options.checkpoint), ...files].map((file) => fingerprint(file)),
+      inputs: [...modelFilesOf(options.checkpoint), ...files].map((file) => fingerprint(file)),
       // What is undefined is absent in a manifest that was read again.
       options: Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
       overwrite,

@@ -54,6 +54,8 @@ export interface EvalRowsOptions {
   checked?: CheckedOutputs | undefined;
   /** By default `train` if the rows were split by pair, destination or node, else `all`. */
   history?: HistoryMode | undefined;
+  /** Whether splits that are neither predicted nor trained on are left closed (false). */
+  withoutOthers?: boolean;
 }
 
 /**
@@ -83,7 +85,9 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
   const isThere = (name: SplitName) => exists(join(dataDir, name));
   const others = new Map<string, ProbeRowSource>();
   for (const name of SPLIT_NAMES) {
-    if (name !== split && name !== "train" && isThere(name)) others.set(name, await open(dataDir, name));
+    if (!options.withoutOthers && name !== split && name !== "train" && isThere(name)) {
+      others.set(name, await open(dataDir, name));
+    }
   }
   const kept = opened.move();
   return {

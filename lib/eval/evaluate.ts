@@ -58,6 +58,8 @@ export interface EvaluateOptions {
   contexts: readonly number[];
   /** Whether every measurement is predicted with each number of context measurements instead of one of them. */
   isEveryContext: boolean;
+  /** Whether the network alone is evaluated, without the checkpoint's pool (false). */
+  noPool?: boolean | undefined;
   /** Names of the baselines. */
   baselines: readonly string[];
   seed: number;
@@ -75,7 +77,7 @@ export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {})
   const startMs = performance.now();
   using rows = await openEvalRows(options.dataDir, options);
   const checkpoint = loadCheckpoint(options.checkpoint);
-  using model = await PingModel.from(checkpoint, { anyVocabulary: true });
+  using model = await PingModel.from(checkpoint, { anyVocabulary: true, noPool: options.noPool ?? false });
   const cases = await drawCases(rows, {
     count: options.maxMeasurements,
     maxContext: Math.max(...options.contexts),
@@ -182,6 +184,7 @@ async function describeRun(
     checkpoint: options.checkpoint,
     step: model.step,
     modelSha256: checkpoint.state.files.model.sha256,
+    isPooled: checkpoint.pool !== undefined && !options.noPool,
     numParameters: numParameters(model.config),
     sequenceLength: model.config.sequenceLength,
     data: dataDir,

@@ -23,6 +23,8 @@ export interface EvalRun {
   step: number;
   /** SHA-256 of the checkpoint's `model.safetensors`: what tells it from every other model. */
   modelSha256: string;
+  /** Whether its pool counted. */
+  isPooled: boolean;
   /** Size of the model. */
   numParameters: number;
   sequenceLength: number;

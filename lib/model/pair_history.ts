@@ -16,7 +16,7 @@ import {
 /** Values of a pair in a checkpoint: its RTT codes, oldest first, and the time of the newest in two parts. */
 export const HISTORY_LENGTH = NUM_HISTORY_RTTS + 2;
 /** Times are stored as quotient and remainder by it, which float32 holds exactly. */
-const TIME_PART = 2 ** 20;
+export const TIME_PART = 2 ** 20;
 
 /** An RTT of a pair. */
 export interface TimedRtt {

@@ -12,8 +12,9 @@ import { Gpu } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
 import type { ModelConfig } from "../model/model_config.ts";
 import { RTT_START, type TokenMeasurement } from "../data/tokens/vocab_v2.ts";
+import { Pool, type PooledForecast } from "../model/pool/pool.ts";
 import { ModelDecoders } from "./model_decoders.ts";
-import { encodeQuery, type RttQuery } from "./query_tokens.ts";
+import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
 import type { CheckpointIdentity, QuantileCalibration } from "./rtt/quantile_calibration.ts";
 import { RttArrays, type RttDistribution } from "./rtt/rtt_distribution.ts";
 import { type LikelyOptions, rttDistributions } from "./rtt/rtt_distributions.ts";
@@ -33,6 +34,8 @@ export interface PingModelOptions {
   memoryLimitBytes?: number;
   /** Corrects every distribution of RTTs; likelihoods of tokens and samples stay the model's own. */
   calibration?: QuantileCalibration | undefined;
+  /** Whether the network alone answers, without the simple forecasts of the checkpoint's pool (false). */
+  noPool?: boolean;
   /** Also take a model of vocabulary v1, which answers likelihoods only (false). */
   anyVocabulary?: boolean;
 }
@@ -47,6 +50,8 @@ export interface ModelCheckpoint extends CheckpointIdentity {
   readonly adapted?: AdaptedParts;
   /** What it was trained on, if that is known. */
   readonly trainingData?: TrainingData | undefined;
+  /** The tensors of its pool, if it has one. */
+  readonly pool?: ReadonlyMap<string, Float32Array> | undefined;
 }
 
 /** Refuses a checkpoint whose model cannot answer questions. @throws {UserError} If its vocabulary is not v2. */
@@ -73,6 +78,7 @@ export class PingModel {
   /** Corrects every distribution of RTTs, if there is one. */
   readonly calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
+  #pool: Pool | undefined;
   readonly #corrected = new RttArrays();
 
   private constructor(
@@ -80,13 +86,14 @@ export class PingModel {
     readonly registry: KernelRegistry,
     weights: Map<string, Float32Array>,
     readonly step: number,
-    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration, adapted, trainingData }:
+    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration, noPool, pool, adapted, trainingData }:
       & PingModelOptions
-      & Pick<ModelCheckpoint, "trainingData">
+      & Pick<ModelCheckpoint, "trainingData" | "pool">
       & { adapted?: AdaptedParts | undefined },
   ) {
     this.#adapted = new AdaptedModel(config, weights, { adapted, trainingData });
     this.calibration = calibration;
+    if (pool && !noPool) this.#pool = new Pool(config, { weights, pool });
     this.decoders = new ModelDecoders(this, memoryLimitBytes);
   }
 
@@ -100,18 +107,19 @@ export class PingModel {
     options: PingModelOptions = {},
   ): Promise<PingModel> {
     if (!options.anyVocabulary) requireQueryable(checkpoint);
-    options.calibration?.requireOf(checkpoint);
+    options.calibration?.requireOf(checkpoint, checkpoint.pool !== undefined && !options.noPool);
     const { config, weights, state } = checkpoint;
     const registry = new KernelRegistry(await Gpu.open());
-    const { adapted, trainingData } = checkpoint;
-    return new PingModel(config.model, registry, weights, state.step, { ...options, adapted, trainingData });
+    const { adapted, trainingData, pool } = checkpoint;
+    const known = { adapted, trainingData, pool };
+    return new PingModel(config.model, registry, weights, state.step, { ...options, ...known });
   }
 
   /** Makes a queryable model of weights in memory, on a GPU that is open already. */
   static of(
     config: ModelConfig,
     registry: KernelRegistry,
-    { weights, ...options }: PingModelOptions & Pick<ModelCheckpoint, "trainingData" | "weights">,
+    { weights, ...options }: PingModelOptions & Pick<ModelCheckpoint, "trainingData" | "weights" | "pool">,
   ): PingModel {
     return new PingModel(config, registry, weights, 0, options);
   }
@@ -175,10 +183,20 @@ export class PingModel {
       recents: queries.map(({ recent }) =>
         recent?.flatMap(({ rttCode, timeS }) => rttCode === null ? [] : [{ rttCode, timeS }])
       ),
+      poolOf: (index: number) => this.pooled(queries[index]),
     };
     const corrected = (raw: RttDistribution, index: number) =>
       take(this.calibration?.apply(raw, this.#corrected) ?? raw, index);
     await rttDistributions(this.decoders, asked, corrected, options);
+  }
+
+  /**
+   * What is known of a query besides the model; undefined without a pool.
+   *
+   * @internal
+   */
+  pooled(query: RttQuery): PooledForecast | undefined {
+    return this.#pool?.forecast({ ...query, context: contextThatFits(query, this.config.sequenceLength) });
   }
 
   /**
@@ -195,6 +213,7 @@ export class PingModel {
   ): Promise<Adaptation> {
     const parsed = measurements.map((each) => "source" in each ? each : parseMeasurement(each));
     const adaptation = await this.#adapted.fit(this.registry, parsed, options);
+    this.#pool = this.#pool?.withWeights(this.weights);
     await this.decoders.reload();
     return adaptation;
   }

@@ -168,6 +168,8 @@ interface ModelFiles {
   calibration?: string | undefined;
   /** See `readEvaluation`. */
   report?: string | undefined;
+  /** Whether the network alone answers (false). */
+  noPool?: boolean;
 }
 
 /** A model that is not on a GPU yet. */
@@ -187,7 +189,7 @@ export function readDescribedModel(files: ModelFiles, onNote: (line: string) => 
   const checkpoint = loadCheckpoint(files.checkpoint, { onNote });
   requireQueryable(checkpoint);
   const calibration = files.calibration === undefined ? undefined : readCalibration(files.calibration);
-  calibration?.requireOf(checkpoint);
+  calibration?.requireOf(checkpoint, checkpoint.pool !== undefined && !files.noPool);
   const evaluation = readEvaluation(files.report, checkpoint);
   const info = modelInfo(checkpoint, { isCalibrated: calibration !== undefined, evaluation });
   return { checkpoint, calibration, info };

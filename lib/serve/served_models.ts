@@ -6,7 +6,7 @@
  */
 import type { PingService } from "./api/ping_service.ts";
 import { UserError } from "../base/errors.ts";
-import { modelFileOf } from "../train/checkpoint.ts";
+import { modelFilesOf } from "../train/checkpoint.ts";
 
 /** A model that answers. */
 export interface ServedModel {
@@ -147,7 +147,7 @@ export async function watchCheckpoint(models: ServedModels, options: WatchOption
 /** Which checkpoint is the newest, and when its files were written. */
 export function stateOf({ checkpoint, files }: WatchedFiles): string {
   try {
-    const paths = [modelFileOf(checkpoint), ...files];
+    const paths = [...modelFilesOf(checkpoint), ...files];
     return paths.map((path) => `${path} ${Deno.statSync(path).mtime?.getTime()}`).join("\n");
   } catch (error) {
     return String(error);

@@ -22,6 +22,7 @@ import { exists } from "../io/files/inputs.ts";
 import { WORK } from "../io/files/array_task.ts";
 import { refuseHalfMoved } from "../io/files/task_manifests.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
+import { POOL_FILE } from "./pool_file.ts";
 import { isAdapted, loadAdapted, UPDATE_FILE } from "./adapted_checkpoint.ts";
 import {
   type CheckpointContent,
@@ -176,10 +177,16 @@ export function checkpointDirectory(path: string): string {
   });
 }
 
-/** The file whose content identifies a checkpoint. @throws {UserError} As {@link checkpointDirectory}. */
-export function modelFileOf(path: string): string {
+/**
+ * The files whose contents decide the answers of a checkpoint: its weights, and its pool if it has one.
+ *
+ * @throws {UserError} As {@link checkpointDirectory}.
+ */
+export function modelFilesOf(path: string): string[] {
   const folder = checkpointDirectory(path);
-  return join(folder, isAdapted(folder) ? UPDATE_FILE : "model.safetensors");
+  const pool = join(folder, POOL_FILE);
+  const weights = join(folder, isAdapted(folder) ? UPDATE_FILE : "model.safetensors");
+  return [weights, ...(exists(pool) ? [pool] : [])];
 }
 
 /** Reads; where that fails because a run ended, or is, in the middle of replacing the checkpoint, says so. */

@@ -29,6 +29,7 @@ import { exists, readText } from "../io/files/inputs.ts";
 import { writeJsonAtomic } from "../io/files/atomic.ts";
 import type { DataPosition } from "../data/loader/batches.ts";
 import { parseRunConfig, type RunConfig } from "./run_config.ts";
+import { POOL_FILE, readPool, writePool } from "./pool_file.ts";
 import { decodeTrainingData, TRAINING_DATA_FILE, writeTrainingData } from "./training_data.ts";
 import type { TrainingData } from "../data/addresses/known_addresses.ts";
 
@@ -41,6 +42,8 @@ export interface CheckpointContent {
   optimizer: Map<string, Float32Array>;
   /** What the model was trained on; undefined if that is not known. */
   trainingData?: TrainingData | undefined;
+  /** The tensors of its pool, if it has one. */
+  pool?: ReadonlyMap<string, Float32Array> | undefined;
 }
 
 /** A checkpoint with all that is needed to continue training. */
@@ -52,7 +55,7 @@ export interface ResumableCheckpoint extends LoadedCheckpoint {
 /** Writes the files of a checkpoint into a folder. @throws {UserError} If the disk is full. */
 export function writeCheckpoint(
   folder: string,
-  { state, weights, optimizer, trainingData }: CheckpointContent,
+  { state, weights, optimizer, trainingData, pool }: CheckpointContent,
 ): void {
   const metadata = { ...FORMAT_METADATA, config: JSON.stringify(state.config), step: String(state.step) };
   const shapes = checkpointShapes(state.config.model);
@@ -69,12 +72,13 @@ export function writeCheckpoint(
     optimizer: write("optimizer.safetensors", { shapes: optimizerShapes, tensors: optimizer, metadata }),
     ...(trainingData && { trainingData: writeTrainingData(folder, trainingData) }),
   };
+  if (pool) writePool(folder, pool, files.model.sha256);
   writeState(folder, { ...state, files });
 }
 
-/** The paths of the files that a checkpoint has; one of an older version has no table of its training data. */
+/** The paths of the files that a checkpoint has; one of an older version has no table of its training data, and no pool. */
 export function checkpointFiles(folder: string): string[] {
-  return ["model.safetensors", "optimizer.safetensors", TRAINING_DATA_FILE, STATE_FILE]
+  return ["model.safetensors", "optimizer.safetensors", TRAINING_DATA_FILE, POOL_FILE, STATE_FILE]
     .map((name) => join(folder, name)).filter(exists);
 }
 
@@ -103,6 +107,7 @@ export function readCheckpoint(directory: string): LoadedCheckpoint {
     state,
     weights,
     trainingData: readTrainingData(directory, state),
+    pool: readPool(directory, state.files.model.sha256),
   };
 }
 
@@ -198,6 +203,8 @@ export interface LoadedCheckpoint {
   weights: Map<string, Float32Array>;
   /** What it was trained on; undefined if the checkpoint does not say. */
   trainingData?: TrainingData | undefined;
+  /** The tensors of its pool, if it has one. */
+  pool?: ReadonlyMap<string, Float32Array> | undefined;
   /** Only of an adapted checkpoint: its base, and the rows and nodes that differ. */
   adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
 }

@@ -133,11 +133,14 @@ export class RunFolder {
   /**
    * Finishes the manifest of a run that was killed between its last checkpoint and its end.
    *
-   * @param describe Gives counts and outputs; called only if the manifest is not complete.
+   * @param describe Gives counts and outputs; called only if the manifest is not complete, or the run has changed.
    */
-  async finishEarlier(describe: () => Promise<Pick<Manifest, "counts" | "outputs">>): Promise<void> {
+  async finishEarlier(
+    describe: () => Promise<Pick<Manifest, "counts" | "outputs">>,
+    isChanged = false,
+  ): Promise<void> {
     const earlier = readManifest(this.manifestPath);
-    if (!earlier || earlier.complete) return;
+    if (!earlier || (earlier.complete && !isChanged)) return;
     const { inputs, options } = earlier;
     this.finish(newManifest({ stage: STAGE, inputs, options }), await describe());
   }

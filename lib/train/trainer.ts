@@ -16,7 +16,7 @@ import type { GpuInfo } from "../tensor/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../tensor/profile.ts";
 import type { ProfileRow } from "../tensor/program.ts";
 import type { Communicator } from "./mpi/communicator.ts";
-import { hasCheckpoints, loadForResume, modelFileOf } from "./checkpoint.ts";
+import { hasCheckpoints, loadForResume, modelFilesOf } from "./checkpoint.ts";
 import { checkpointFiles, type LoadedCheckpoint, type ResumableCheckpoint } from "./checkpoint_files.ts";
 import { checkModelConfig, placesSchema } from "../model/model_config.ts";
 import { describeConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
@@ -61,6 +61,11 @@ export interface TrainOptions extends DataOptions, StartOptions {
   profile?: boolean;
   /** The ranks that train together, each with a share of every batch; this process alone by default. */
   ranks?: Communicator | undefined;
+  /**
+   * Called with the last checkpoint when the run is finished and the GPU is free, before the manifest is written; of
+   * several ranks only on the first. Says whether it changed the checkpoint's folder.
+   */
+  afterLastStep?: (checkpoint: string) => Promise<boolean>;
   /** Called about once a second, and before evaluations and checkpoints. */
   onProgress?: (progress: TrainProgress) => void;
 }
@@ -115,12 +120,18 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
   if (resumed && resumed.state.step >= config.train.steps) {
     const last = { step: resumed.state.step, checkpoint: resumed.directory };
     if (run && !exists(run.reportPath)) await report(run, options, last.checkpoint);
-    await run?.finishEarlier(() => describeRun(run, last));
+    const isChanged = run && await options.afterLastStep?.(last.checkpoint);
+    await run?.finishEarlier(() => describeRun(run, last), isChanged);
     return alreadyDone(resumed, join(options.runDir, REPORT));
   }
   describeStart(start, config).forEach(onLog);
   describeConfig(rankConfig, ranks?.size).forEach(onLog);
-  return await trainFrom(start, { run, options, deadlineMs });
+  const { result, manifest } = await trainFrom(start, { run, options, deadlineMs });
+  if (result.status === "done" && run && manifest) {
+    if (result.checkpoint !== null) await options.afterLastStep?.(result.checkpoint);
+    run.finish(manifest, await describeRun(run, result));
+  }
+  return result;
 }
 
 /** Options that are checked and complete. */
@@ -217,7 +228,7 @@ async function trainFrom(
     options: CheckedOptions;
     deadlineMs: number;
   },
-): Promise<TrainResult> {
+): Promise<{ result: TrainResult; manifest: Manifest | undefined }> {
   const { rankConfig: config, identity, loadedTeacher, ranks, seed, resumeFrom, initFrom, onLog } = options;
   const { resumed, isOwn } = start;
   const ofRank = { ...options, config };
@@ -226,7 +237,7 @@ async function trainFrom(
   using gpu = await openGpu(onLog);
   const { model, optimizer, counts } = await openModel(gpu, ofRank, { ...start, train: rows.train });
   if (options.fresh) run?.replace();
-  const ofTeacher = loadedTeacher ? [fingerprint(modelFileOf(loadedTeacher.directory))] : [];
+  const ofTeacher = loadedTeacher ? [fingerprint(modelFilesOf(loadedTeacher.directory)[0])] : [];
   const manifest = run?.begin({
     inputs: [...rows.train.files, ...ofTeacher, ...(options.geo ?? []).map((path) => fingerprint(path))],
     options: { ...identity, resumeFrom, initFrom },
@@ -276,8 +287,7 @@ async function trainFrom(
   } finally {
     if (run) await report(run, options, loop.checkpoint);
   }
-  if (isDone && run && manifest) run.finish(manifest, await describeRun(run, loop));
-  return {
+  const result: TrainResult = {
     status: isDone ? "done" : "out of time",
     step: loop.step,
     steps: config.train.steps,
@@ -291,6 +301,7 @@ async function trainFrom(
     report: join(options.runDir, REPORT),
     profile,
   };
+  return { result, manifest };
 }
 
 /** The log of a rank that writes none. */
@@ -349,7 +360,7 @@ function describeStart({ resumed, isOwn, initial }: RunStart, { train }: RunConf
 /** The counts and outputs of a finished run for its manifest. */
 async function describeRun(
   run: RunFolder,
-  loop: Pick<TrainingLoop, "step" | "checkpoint">,
+  loop: Pick<TrainResult, "step" | "checkpoint">,
 ): Promise<Pick<Manifest, "counts" | "outputs">> {
   const outputs = loop.checkpoint === null ? [] : checkpointFiles(loop.checkpoint);
   return {

@@ -14,7 +14,7 @@ export const LAYERS = ["base", "io", "data", "tensor", "model", "train", "query"
 export const IN_BROWSER: readonly string[] = [
   ...["base", "base/report"],
   ...["data/addresses", "data/measurement", "data/tokens"],
-  ...["tensor", "tensor/ops", "model", "model/coordinates", "train/optim"],
+  ...["tensor", "tensor/ops", "model", "model/coordinates", "model/pool", "train/optim"],
   ...[
     "query",
     "query/adapt",

@@ -166,8 +166,9 @@ async function resultProbabilities(
     const high = low + results.length - 1;
     const pFailed = failureProbability(rowAt(low, 0));
     if (!codes) return pFailed;
+    const { address } = candidates[candidate];
     const given = { first: rowAt(low, 1), ofLow: rowAt(low, 2), ofHigh: rowAt(high, 2) };
-    const mass = rangeMass(codes, given);
+    const mass = rangeMass(codes, given, model.pooled({ ...query, destination: address }));
     return (1 - pFailed) * (model.calibration?.massOf(mass) ?? mass.within);
   });
   model.gpu.recycle(read);

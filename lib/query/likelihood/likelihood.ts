@@ -5,7 +5,8 @@
  * that is consistent and trained on orders drawn evenly gives every order the same; the spread tells how far it is
  * from that. The sum over all orders is P(measurement), whatever the order. That a measurement comes at all
  * (MeasurementStart) is given, and so is whether it has a time. Each token's probability is renormalised over those that
- * can stand in its place, as in the distributions of `rtt/`; in vocabulary v1 over all tokens.
+ * can stand in its place, as in the distributions of `rtt/`; in vocabulary v1 over all tokens. Where the result stands last
+ * its code has the probability of the model's pool, if it has one; the other fields are the network's alone.
  * In vocabulary v1, where measurements stand by themselves, there is no context.
  *
  * @module
@@ -24,8 +25,10 @@ import {
   TIMESTAMP_DELTA4,
   type TokenMeasurement,
 } from "../../data/tokens/vocab_v2.ts";
+import type { PooledForecast } from "../../model/pool/pool.ts";
 import type { PingModel } from "../ping_model.ts";
 import { encodeMeasurement } from "../query_tokens.ts";
+import { firstTokens, pooledLogProbabilities } from "../rtt/rtt_bytes.ts";
 import { MeasurementGrammar } from "./measurement_grammar.ts";
 
 const TIME_ROLES: ReadonlySet<number> = new Set([TIMESTAMP_ABS, TIMESTAMP_DELTA1, TIMESTAMP_DELTA4]);
@@ -113,7 +116,7 @@ export async function measurementBits(
   measurements: readonly MeasurementInContext[],
   options: { order?: readonly Field[] | undefined } = {},
 ): Promise<MeasurementBits[]> {
-  const written = measurements.map((each) => write(each, options.order, model.config));
+  const written = measurements.map((each) => write(model, each, options.order));
   const bits = await bitsOf(model, written);
   return written.map(({ orders }) => summarize(orders.map((each) => blockBits(each, bits.get(each) ?? []))));
 }
@@ -126,6 +129,9 @@ interface Written {
 }
 
 interface WrittenOrder {
+  /** What is known of its RTT besides the model, where the RTT stands last. */
+  readonly pool: PooledForecast | undefined;
+  readonly rttCode: number | null;
   readonly order: readonly Field[];
   /** Number of tokens of each block. */
   readonly lengths: readonly number[];
@@ -134,10 +140,11 @@ interface WrittenOrder {
 }
 
 function write(
+  model: PingModel,
   given: MeasurementInContext,
   order: readonly Field[] | undefined,
-  config: ModelConfig,
 ): Written {
+  const { config } = model;
   const orders = ordersOf(given.measurement, order);
   const tokens = encode(given, orders[0], config);
   const first = tokens.lastIndexOf(MEASUREMENT_START) + 1;
@@ -147,11 +154,15 @@ function write(
   const blocks = new Map(
     orders[0].map((field, i) => [field, [...tokens.subarray(starts[i], starts[i + 1])]] as const),
   );
+  const { rttCode } = given.measurement;
+  const pool = rttCode === null ? undefined : model.pooled({ ...given.measurement, context: given.context });
   return {
     prompt: tokens.subarray(0, first),
     orders: orders.map((order) => {
       const inOrder = order.map((field) => blocks.get(field) ?? []);
       return {
+        pool: order[order.length - 1] === "result" ? pool : undefined,
+        rttCode,
         order,
         lengths: inOrder.map(({ length }) => length),
         tokens: Uint16Array.from(inOrder.flat()),
@@ -190,27 +201,46 @@ async function bitsOf(
   model: PingModel,
   written: readonly Written[],
 ): Promise<Map<WrittenOrder, readonly number[]>> {
+  const poolOf = new Map(written.flatMap(({ orders }) => orders.map(({ tokens, pool }) => [tokens, pool])));
   const alike = [...Map.groupBy(written, ({ prompt }) => prompt.join()).values()].map((group) => ({
     prompt: group[0].prompt,
     orders: group.flatMap(({ orders }) => orders),
   }));
   const logP = await model.decoders.continuationLogProbabilities(
     alike.map(({ prompt, orders }) => ({ prompt, continuations: orders.map(({ tokens }) => tokens) })),
-    model.config.vocabulary === "v2" ? allowedTokens : undefined,
+    model.config.vocabulary === "v2"
+      ? (tokens, prompt) => allowedTokens(tokens, prompt, poolOf.get(tokens))
+      : undefined,
   );
-  const bits = logP.map((nats) => Array.from(nats, (each) => -each / Math.LN2));
-  return new Map(alike.flatMap(({ orders }) => orders).map((order, i) => [order, bits[i]]));
+  const orders = alike.flatMap(({ orders }) => orders);
+  return new Map(orders.map((order, i) => {
+    const nats = [...logP[i]];
+    if (order.pool && order.rttCode !== null) {
+      const [first, second] = nats.splice(-2);
+      const { ofFirst, ofCode } = pooledLogProbabilities(order.rttCode, order.pool, [first, second]);
+      nats.push(ofFirst, ofCode - ofFirst);
+    }
+    return [order, nats.map((each) => -each / Math.LN2)];
+  }));
 }
 
-/** What can stand in the place of each token of a measurement that has the fields of `tokens`. */
-function allowedTokens(tokens: Uint16Array, prompt: Uint16Array): number[][] {
+/**
+ * What can stand in the place of each token of a measurement that has the fields of `tokens`.
+ *
+ * @param pool The measurement's, if its last field is a code in a pool.
+ */
+function allowedTokens(
+  tokens: Uint16Array,
+  prompt: Uint16Array,
+  pool: PooledForecast | undefined,
+): (readonly number[])[] {
   const hasTime = tokens.some((token) => TIME_ROLES.has(token));
   const grammar = new MeasurementGrammar(prompt.some((token) => TIME_ROLES.has(token)));
   const canStand = (token: number) => token !== MEASUREMENT_START && (hasTime || !TIME_ROLES.has(token));
-  return Array.from(tokens, (token) => {
+  return Array.from(tokens, (token, i) => {
     const allowed = grammar.allowed().filter(canStand);
     grammar.push(token);
-    return allowed;
+    return pool && i === tokens.length - 2 ? firstTokens(pool) : allowed;
   });
 }
 

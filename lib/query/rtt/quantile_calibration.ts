@@ -33,6 +33,8 @@ interface ReportedModel {
   readonly step: number;
   /** SHA-256 of the checkpoint's weights. */
   readonly sha256: string;
+  /** Whether its pool counted; undefined if the report does not say. */
+  readonly isPooled: boolean | undefined;
 }
 
 /** Which checkpoint it is. */
@@ -92,19 +94,31 @@ export class QuantileCalibration {
         path,
       });
     }
-    const { checkpoint, step, modelSha256: sha256 } = run;
-    return new QuantileCalibration(shares, { path, checkpoint, step, sha256 });
+    const { checkpoint, step, modelSha256: sha256, isPooled } = run;
+    return new QuantileCalibration(shares, { path, checkpoint, step, sha256, isPooled });
   }
 
   /**
    * Checks that it is not of another model; one that was not read from a report is of any.
    *
-   * @throws {FormatError} If the report is of other weights, be it of the same run at another step.
+   * @param isPooled Whether the model's pool counts; an older report, which does not say, is of the network alone.
+   * @throws {FormatError} If the report is of other weights, be it of the same run at another step, or was made with the
+   *   pool where that does not count or without it where it counts.
    */
-  requireOf({ directory, state }: CheckpointIdentity): void {
+  requireOf({ directory, state }: CheckpointIdentity, isPooled: boolean): void {
+    if (!this.#model) return;
     const { sha256 } = state.files.model;
-    if (!this.#model || this.#model.sha256 === sha256) return;
     const { path, checkpoint, step } = this.#model;
+    if (this.#model.sha256 === sha256) {
+      if ((this.#model.isPooled ?? false) === isPooled) return;
+      const [found, wanted] = isPooled
+        ? ["the network alone", "the pool"]
+        : ["the pool", "the network alone"];
+      throw new FormatError(
+        `it corrects ${found}, expected ${wanted}; run eval again ${isPooled ? "without" : "with"} --no-pool`,
+        { path },
+      );
+    }
     const found = `it is of the model ${checkpoint} (step ${step}, SHA-256 ${
       this.#model.sha256.slice(0, 12)
     }…)`;
@@ -155,7 +169,12 @@ export class QuantileCalibration {
 }
 
 const reportSchema = z.object({
-  run: z.object({ checkpoint: z.string(), step: z.int(), modelSha256: z.string() }),
+  run: z.object({
+    checkpoint: z.string(),
+    step: z.int(),
+    modelSha256: z.string(),
+    isPooled: z.boolean().optional(),
+  }),
   calibration: z.object({ shares: z.array(z.number()) }),
 });
 

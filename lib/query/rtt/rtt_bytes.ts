@@ -3,11 +3,14 @@
  * bytes.
  *
  * The model may give mass to bytes that make no canonical code; it is left out and the rest is renormalised, byte
- * by byte.
+ * by byte. With a pool the model's codes have a share of the mass, and simple forecasts the rest. All that says something
+ * of a result goes through this module, so no two answers of a model contradict each other.
  *
  * @module
  */
 import { CANONICAL_RTT_CODES } from "../../data/tokens/rtt_code.ts";
+import { indexOfCode, NUM_CODES } from "../../model/pool/kernel_mixture.ts";
+import type { PooledForecast } from "../../model/pool/pool.ts";
 import { BYTE_BASE, FAILED, RTT_START } from "../../data/tokens/vocab_v2.ts";
 import { rowOf } from "../decoder_rows.ts";
 import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
@@ -28,6 +31,27 @@ export function secondBytesOf(byte1: number): readonly number[] {
   return SECOND_BYTES[byte1];
 }
 
+/** The indexes of the first code of each first byte, and the number of codes. */
+export const FIRST_INDEXES: readonly number[] = [
+  ...FIRST_BYTES.map((byte) => indexOfCode(byte << 8 | SECOND_BYTES[byte][0])),
+  NUM_CODES,
+];
+
+/**
+ * P(first byte) that the model adds to the distribution: without a pool all of it.
+ *
+ * @param first Log-probabilities after `RttStart`, (V) nats.
+ * @returns (first bytes).
+ */
+export function firstByteMasses(first: Float32Array, pool: PooledForecast | undefined): Float64Array {
+  const { probabilities } = restricted(first, FIRST_BYTES);
+  if (!pool) return probabilities;
+  let kept = 0;
+  probabilities.forEach((p, i) => kept += FIRST_INDEXES[i] < pool.end ? p : 0);
+  const factor = kept > 0 ? pool.modelShare / kept : 0;
+  return probabilities.map((p, i) => FIRST_INDEXES[i] < pool.end ? p * factor : 0);
+}
+
 /** Log-probabilities of next tokens, nats, (V) each. */
 export interface RttLogProbabilities {
   /** Where a result begins: `Failed` or `RttStart`. */
@@ -44,29 +68,35 @@ export interface RttLogProbabilities {
  * The distribution of the result: P(byte 1) P(byte 2 | byte 1) for every canonical code. The mass of a byte 1 that is
  * not expanded is spread evenly over its codes.
  *
- * @param arrays The memory of the result.
+ * @param options `arrays`: the memory of the result; `pool`: what is known besides the model, if that is to count.
  */
-export function distributionOf(given: RttLogProbabilities, arrays = new RttArrays()): RttDistribution {
+export function distributionOf(
+  given: RttLogProbabilities,
+  { arrays = new RttArrays(), pool }: { arrays?: RttArrays; pool?: PooledForecast | undefined } = {},
+): RttDistribution {
   const { outcome, first, seconds, expanded } = given;
   const { probabilities, cumulative } = arrays;
   const byte1 = restricted(first, FIRST_BYTES);
+  const masses = firstByteMasses(first, pool);
   let canonicalMass = 0;
   let spreadMass = 0;
   let at = 0;
   let row = 0;
   FIRST_BYTES.forEach((byte, i) => {
-    const p1 = byte1.probabilities[i];
+    const p1 = masses[i];
+    const ofModel = byte1.probabilities[i] * byte1.mass;
     const numSeconds = SECOND_BYTES[byte].length;
     if (expanded[row] === i) {
       const given = probabilities.subarray(at, at += numSeconds);
-      canonicalMass += p1 * byte1.mass * restrictInto(given, rowOf(seconds, row++), SECOND_BYTES[byte]);
+      canonicalMass += ofModel * restrictInto(given, rowOf(seconds, row++), SECOND_BYTES[byte]);
       for (let j = 0; j < numSeconds; j++) given[j] *= p1;
     } else {
-      canonicalMass += p1 * byte1.mass;
+      canonicalMass += ofModel;
       spreadMass += p1;
       probabilities.fill(p1 / numSeconds, at, at += numSeconds);
     }
   });
+  pool?.addTo(probabilities);
   const pFailed = failureProbability(outcome);
   return new RttDistribution(pFailed, probabilities, canonicalMass, spreadMass, cumulative);
 }
@@ -82,6 +112,7 @@ export function failureProbability(outcome: Float32Array): number {
  *
  * @param rttCode A canonical code; null: no reply.
  * @param given Log-probabilities where the result begins, after `RttStart` and after the result's own byte 1, (V) each.
+ * @param pool See {@link distributionOf}.
  */
 export function resultLogProbability(
   rttCode: number | null,
@@ -90,12 +121,46 @@ export function resultLogProbability(
     readonly first: Float32Array;
     readonly second: Float32Array;
   },
+  pool?: PooledForecast,
 ): number {
   if (rttCode === null) return restrictedLogProbability(outcome, FAILED, OUTCOMES);
   const [byte1, byte2] = [rttCode >> 8, rttCode & 255];
-  return restrictedLogProbability(outcome, RTT_START, OUTCOMES) +
-    restrictedLogProbability(first, BYTE_BASE + byte1, FIRST_TOKENS) +
-    restrictedLogProbability(second, BYTE_BASE + byte2, SECOND_BYTES[byte1].map((byte) => BYTE_BASE + byte));
+  const ofByte2 = restrictedLogProbability(
+    second,
+    BYTE_BASE + byte2,
+    SECOND_BYTES[byte1].map((byte) => BYTE_BASE + byte),
+  );
+  const ofCode = pool
+    ? pooledLogProbabilities(rttCode, pool, [
+      restrictedLogProbability(first, BYTE_BASE + byte1, firstTokens(pool)),
+      ofByte2,
+    ]).ofCode
+    : restrictedLogProbability(first, BYTE_BASE + byte1, FIRST_TOKENS) + ofByte2;
+  return restrictedLogProbability(outcome, RTT_START, OUTCOMES) + ofCode;
+}
+
+/** The tokens of first bytes that the model may give mass to in a pool. */
+export function firstTokens({ end }: PooledForecast): readonly number[] {
+  return FIRST_TOKENS.filter((_, i) => FIRST_INDEXES[i] < end);
+}
+
+/**
+ * ln P(first byte | a reply) and ln P(code | a reply) of a pool, nats.
+ *
+ * @param ofModel ln P of the code's first byte among {@link firstTokens}, and of its second byte after it, by the model.
+ */
+export function pooledLogProbabilities(
+  rttCode: number,
+  pool: PooledForecast,
+  [first, second]: readonly [first: number, second: number],
+): { ofFirst: number; ofCode: number } {
+  const index = indexOfCode(rttCode);
+  const place = FIRST_BYTES.indexOf(rttCode >> 8);
+  const share = index < pool.end ? pool.modelShare * Math.exp(first) : 0;
+  return {
+    ofFirst: Math.log(share + pool.massBetween(FIRST_INDEXES[place], FIRST_INDEXES[place + 1])),
+    ofCode: Math.log(share * Math.exp(second) + pool.massBetween(index, index + 1)),
+  };
 }
 
 /**
@@ -104,6 +169,7 @@ export function resultLogProbability(
  *
  * @param range The least and the greatest code, both included.
  * @param given Log-probabilities after `RttStart`, and after it and byte 1 of either code, (V) each.
+ * @param pool See {@link distributionOf}.
  * @returns P(code below the range), and P(code in the range).
  */
 export function rangeMass(
@@ -113,9 +179,11 @@ export function rangeMass(
     readonly ofLow: Float32Array;
     readonly ofHigh: Float32Array;
   },
+  pool?: PooledForecast,
 ): { below: number; within: number } {
-  const mass = { below: 0, within: 0 };
-  const { probabilities } = restricted(first, FIRST_BYTES);
+  const [from, to] = [indexOfCode(low), indexOfCode(high) + 1];
+  const mass = { below: pool?.massBetween(0, from) ?? 0, within: pool?.massBetween(from, to) ?? 0 };
+  const probabilities = firstByteMasses(first, pool);
   FIRST_BYTES.forEach((byte, i) => {
     if (byte !== low >> 8 && byte !== high >> 8) {
       if (byte < low >> 8) mass.below += probabilities[i];

@@ -4,6 +4,7 @@
  * @module
  */
 import type { TimedRtt } from "../../model/pair_history.ts";
+import type { PooledForecast } from "../../model/pool/pool.ts";
 import { BYTE_BASE, VOCAB_SIZE } from "../../data/tokens/vocab_v2.ts";
 import { rowOf } from "../decoder_rows.ts";
 import type { ModelDecoders } from "../model_decoders.ts";
@@ -20,6 +21,8 @@ export interface AskedRtts {
   readonly prompts: readonly Uint16Array[];
   /** The newest RTTs of their pairs, oldest first, where they are not those in the prompts. */
   readonly recents: readonly (readonly TimedRtt[] | undefined)[];
+  /** What is known of each besides the model, where that counts. */
+  readonly poolOf: (index: number) => PooledForecast | undefined;
 }
 
 /** Which first bytes are continued. */
@@ -38,7 +41,7 @@ export interface LikelyOptions {
  */
 export async function rttDistributions(
   decoders: ModelDecoders,
-  { prompts, recents }: AskedRtts,
+  { prompts, recents, poolOf }: AskedRtts,
   take: (distribution: RttDistribution, index: number) => void,
   likely?: LikelyOptions,
 ): Promise<void> {
@@ -65,7 +68,7 @@ export async function rttDistributions(
         expanded: places,
         seconds: seconds.subarray(row * VOCAB_SIZE, (row += places.length) * VOCAB_SIZE),
       };
-      take(distributionOf(given, arrays), begin + i);
+      take(distributionOf(given, { arrays, pool: poolOf(begin + i) }), begin + i);
     });
     decoder.registry.gpu.recycle(ends, seconds);
   });

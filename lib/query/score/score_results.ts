@@ -7,12 +7,16 @@
 import {
   failureProbability,
   FIRST_BYTES,
+  FIRST_INDEXES,
+  firstByteMasses,
   restricted,
   resultLogProbability,
   secondBytesOf,
 } from "../rtt/rtt_bytes.ts";
 import type { Decoder } from "../../model/decoder.ts";
 import { vocabSize } from "../../model/model_config.ts";
+import { indexOfCode } from "../../model/pool/kernel_mixture.ts";
+import type { PooledForecast } from "../../model/pool/pool.ts";
 import type { PingModel } from "../ping_model.ts";
 import { encodeQuery } from "../query_tokens.ts";
 import { rowOf } from "../decoder_rows.ts";
@@ -42,6 +46,8 @@ const MAX_RELATIVE_ERROR = 0.01;
 
 const SECOND_BYTES = FIRST_BYTES.map(secondBytesOf);
 const NUM_CODES = SECOND_BYTES.map(({ length }) => length);
+/** The simple forecasts' mass of every code; overwritten by each result. */
+const OTHERS = new Float64Array(FIRST_INDEXES[FIRST_BYTES.length]);
 
 /** The model's log-probabilities at a result's tokens, nats, (V) each. */
 interface ResultLogProbabilities {
@@ -59,8 +65,10 @@ class ResultSurprise {
   readonly logLikelihood: number;
   /** Indexes in FIRST_BYTES of the bytes that {@link addSecondBytes} needs. */
   readonly needed: readonly number[];
-  /** P of each first byte, with a reply. */
+  /** P of each first byte, with a reply, by the model. */
   readonly #mass: Float64Array;
+  /** P of the codes of first bytes that are counted one by one, with a reply, by simple forecasts. */
+  readonly #others = new Map<number, Float64Array>();
   /** P of the result. */
   #own = 0;
   /** P of the results that are less probable, and of those that are equally probable. */
@@ -75,27 +83,42 @@ class ResultSurprise {
   constructor(
     rttCode: number | null,
     { outcome, first, second }: ResultLogProbabilities,
-    maxRelativeError = MAX_RELATIVE_ERROR,
+    { pool, maxRelativeError = MAX_RELATIVE_ERROR }: {
+      pool?: PooledForecast | undefined;
+      maxRelativeError?: number | undefined;
+    } = {},
   ) {
-    this.logLikelihood = resultLogProbability(rttCode, { outcome, first, second });
+    this.logLikelihood = resultLogProbability(rttCode, { outcome, first, second }, pool);
     const pFailed = failureProbability(outcome);
-    this.#mass = restricted(first, FIRST_BYTES).probabilities.map((p) => p * (1 - pFailed));
+    this.#mass = firstByteMasses(first, pool).map((p) => p * (1 - pFailed));
+    OTHERS.fill(0);
+    pool?.addTo(OTHERS);
     const at = rttCode === null ? -1 : FIRST_BYTES.indexOf(rttCode >> 8);
     if (rttCode === null) {
       this.#own = pFailed;
     } else {
       const { probabilities } = restricted(second, SECOND_BYTES[at]);
-      this.#own = this.#mass[at] * probabilities[SECOND_BYTES[at].indexOf(rttCode & 255)];
+      this.#own = this.#mass[at] * probabilities[SECOND_BYTES[at].indexOf(rttCode & 255)] +
+        OTHERS[indexOfCode(rttCode)] * (1 - pFailed);
+      if (pool) this.#keepOthers(at, pFailed);
       this.addSecondBytes(at, second);
     }
     this.#count(pFailed);
-    this.needed = this.#divide(at, maxRelativeError);
+    this.needed = this.#divide(at, pFailed, maxRelativeError);
+    if (pool) this.needed.forEach((index) => this.#keepOthers(index, pFailed));
   }
 
   /** Counts the codes of a first byte. @param second Log-probabilities after it. */
   addSecondBytes(index: number, second: Float32Array): void {
     const mass = this.#mass[index];
-    for (const p of restricted(second, SECOND_BYTES[index]).probabilities) this.#count(mass * p);
+    const others = this.#others.get(index);
+    const { probabilities } = restricted(second, SECOND_BYTES[index]);
+    probabilities.forEach((p, i) => this.#count(mass * p + (others?.[i] ?? 0)));
+  }
+
+  #keepOthers(index: number, pFailed: number): void {
+    const others = OTHERS.slice(FIRST_INDEXES[index], FIRST_INDEXES[index + 1]);
+    this.#others.set(index, others.map((p) => p * (1 - pFailed)));
   }
 
   /**
@@ -113,23 +136,29 @@ class ResultSurprise {
   }
 
   /** Counts the bytes that need no second bytes; returns the others, but the result's own at `at`. */
-  #divide(at: number, maxRelativeError: number): number[] {
-    const unsure: { index: number; most: number }[] = [];
+  #divide(at: number, pFailed: number, maxRelativeError: number): number[] {
+    const unsure: { index: number; mass: number; most: number }[] = [];
     for (let index = 0; index < this.#mass.length; index++) {
-      const mass = this.#mass[index];
       if (index === at) continue;
-      if (mass < this.#own) this.#less += mass;
-      else unsure.push({ index, most: Math.min(mass, NUM_CODES[index] * this.#own) });
+      let ofOthers = 0;
+      let greatest = 0;
+      for (let i = FIRST_INDEXES[index]; i < FIRST_INDEXES[index + 1]; i++) {
+        ofOthers += OTHERS[i];
+        if (OTHERS[i] > greatest) greatest = OTHERS[i];
+      }
+      const mass = this.#mass[index] + ofOthers * (1 - pFailed);
+      if (this.#mass[index] + greatest * (1 - pFailed) < this.#own) this.#less += mass;
+      else unsure.push({ index, mass, most: Math.min(mass, NUM_CODES[index] * this.#own) });
     }
     unsure.sort((a, b) => a.most - b.most || a.index - b.index);
     // The results counted as less probable are certain. The draw may take away a share of the ties.
     let room = maxRelativeError * this.#less;
     let numLeftOut = 0;
     while (numLeftOut < unsure.length && unsure[numLeftOut].most <= room) {
-      const { index, most } = unsure[numLeftOut++];
+      const { index, mass, most } = unsure[numLeftOut++];
       room -= most;
       // As if its codes were equally probable.
-      if (this.#mass[index] < NUM_CODES[index] * this.#own) this.#less += this.#mass[index];
+      if (mass < NUM_CODES[index] * this.#own) this.#less += mass;
     }
     return unsure.slice(numLeftOut).map(({ index }) => index).sort((a, b) => a - b);
   }
@@ -190,7 +219,7 @@ export async function scoreResults(
     numTokens += group.reduce((sum, { length }) => sum + length, 0);
     const numbers = read.flatMap((sequence) => sequence.numbers);
     const part = numbers.map((number) => cases[number]);
-    const surprises = await readResults(decoder, group, {
+    const surprises = await readResults(model, decoder, group, {
       part,
       ends: read.map(({ ends }) => ends),
       ...options,
@@ -270,6 +299,7 @@ function keyOf(tokens: Uint16Array): string {
 
 /** Reads what each result's own tokens say, and without a reply `RttStart` as well. */
 async function readResults(
+  model: PingModel,
   decoder: Decoder,
   prompts: readonly Uint16Array[],
   { part, ends, maxRelativeError }: ScoreOptions & {
@@ -284,12 +314,14 @@ async function readResults(
     append(decoder, part.length, { prompts: failed, steps: [failed.map(() => RTT_START)] }),
   ]);
   let numFailed = 0;
-  const surprises = part.map(({ measurement: { rttCode } }, i) => {
+  const surprises = part.map(({ measurement, context }, i) => {
+    const { rttCode } = measurement;
     const [a, b, c] = [0, 1, 2].map((j) => rowOf(rows, 3 * i + j, V));
     const read = rttCode === null
       ? { outcome: b, first: rowOf(firsts, numFailed++, V), second: c }
       : { outcome: a, first: b, second: c };
-    return new ResultSurprise(rttCode, read, maxRelativeError);
+    const pool = model.pooled({ ...measurement, context });
+    return new ResultSurprise(rttCode, read, { pool, maxRelativeError });
   });
   decoder.registry.gpu.recycle(rows, firsts);
   return surprises;

@@ -12,7 +12,8 @@ import { FORMAT_METADATA, FORMAT_VERSION } from "../../model/checkpoint_format.t
 import { PlaceTable } from "../../data/addresses/place_table.ts";
 import { faultOfTensors } from "../../model/finite.ts";
 import { checkpointShapes, parameterShapes, PLACE_TABLE } from "../../model/model_config.ts";
-import { writeSafetensors } from "../../io/tensor_files/safetensors.ts";
+import { poolShapes } from "../../model/pool/pool.ts";
+import { sha256OfTensors, writeSafetensors } from "../../io/tensor_files/safetensors.ts";
 import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
 import { PAGE } from "./page_bundle.ts";
 import { type Site, SITE_FILE } from "../page/site_file.ts";
@@ -26,6 +27,8 @@ const META = `<meta name="ping-llm-site" content="${SITE_FILE}">`;
 /** The content of a site. */
 export interface SiteContent {
   readonly checkpoint: LoadedCheckpoint;
+  /** The tensors of its pool, if that is to count. */
+  readonly pool: ReadonlyMap<string, Float32Array> | undefined;
   /** The page's information about the model. */
   readonly info: ModelInfo;
   /** See {@link Site}. */
@@ -41,7 +44,8 @@ export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLAC
   const { config, weights } = checkpoint;
   const { places } = config.model;
   if (!places || 4 * places.tableSize <= maxBytes) return checkpoint;
-  const numbers = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE).within(maxBytes);
+  const known = [...checkpoint.trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
+  const numbers = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE).within(maxBytes, known);
   const model = { ...config.model, places: { ...places, tableSize: numbers.length } };
   return {
     ...checkpoint,
@@ -53,6 +57,7 @@ export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLAC
 /** SHA-256 of the site's content except its weights, hexadecimal. */
 export function digestOfSite(content: SiteContent, page: ReadonlyMap<string, Uint8Array>): string {
   const hash = createHash("sha256").update(JSON.stringify(describe(content, [])));
+  if (content.pool) hash.update(sha256OfTensors(content.pool));
   for (const [name, bytes] of [...page].sort(([a], [b]) => a < b ? -1 : 1)) hash.update(name).update(bytes);
   return hash.digest("hex");
 }
@@ -96,8 +101,9 @@ function describe(
 }
 
 /** Entries other than parameters, such as keys and coordinates of addresses, have more digits than float16. */
-function writeWeights(path: string, { checkpoint: { config, weights: tensors }, dtype }: SiteContent) {
-  const shapes = checkpointShapes(config.model);
+function writeWeights(path: string, { checkpoint: { config, weights }, pool, dtype }: SiteContent) {
+  const shapes = new Map([...checkpointShapes(config.model), ...(pool ? poolShapes(pool) : [])]);
+  const tensors = new Map([...weights, ...(pool ?? [])]);
   const halves = new Set(dtype === "f16" ? parameterShapes(config.model).keys() : []);
   const fault = faultOfTensors(new Map([...halves].map((name) => [name, named(tensors, name)])), HALF_LIMIT);
   if (fault) throw new UserError(`Cannot export with --dtype f16: ${fault}; use --dtype f32`);

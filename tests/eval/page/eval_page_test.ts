@@ -23,6 +23,7 @@ const RUN: EvalRun = {
   trainFingerprint: "d",
   modelFingerprint: "d",
   modelSha256: "e",
+  isPooled: false,
   history: "all",
   seed: 0,
   numHeldOut: 100,

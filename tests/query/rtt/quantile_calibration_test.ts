@@ -1,3 +1,6 @@
+import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
+import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
+import { writePool } from "../../../lib/train/pool_file.ts";
 import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { FormatError } from "../../../lib/base/errors.ts";
@@ -144,4 +147,26 @@ Deno.test("loadModel() refuses the calibration of another model, also of another
     }
     using model = await loadModel(checkpoint, { calibration: read(files.model.sha256) });
     assertEquals(model.step, 3);
+  }));
+
+Deno.test("loadModel() refuses a calibration of the pool without it, and of the network alone with it", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const path = join(folder, "report.json");
+    const { shares } = QuantileCalibration.of(pointsOf(100, (u) => u ** 3));
+    const { directory, state: { files: { model: { sha256: modelSha256 } } } } = loadCheckpoint(checkpoint);
+    const tables = new PoolTables();
+    const [a, b] = [1, 2].map((last) => PoolTables.hashesOf(Uint8Array.of(192, 0, 2, last)));
+    tables.add(a, b, 12_000, 1_700_000_000);
+    writePool(directory, tables.save(fitPool([])), modelSha256);
+    const load = async (isPooled: boolean | undefined, noPool: boolean) => {
+      const run = { ...RUN, modelSha256, ...(isPooled !== undefined && { isPooled }) };
+      Deno.writeTextFileSync(path, JSON.stringify({ run, calibration: { shares } }));
+      using model = await loadModel(checkpoint, { calibration: readCalibration(path), noPool });
+      return model.step;
+    };
+    assertEquals([await load(true, false), await load(false, true), await load(undefined, true)], [3, 3, 3]);
+    for (const isPooled of [false, undefined]) {
+      await assertRejects(() => load(isPooled, false), FormatError, "run eval again without --no-pool");
+    }
+    await assertRejects(() => load(true, true), FormatError, "run eval again with --no-pool");
   }));

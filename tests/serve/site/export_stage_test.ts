@@ -4,6 +4,9 @@ import { parameterShapes } from "../../../lib/model/model_config.ts";
 import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
 import { parseSite } from "../../../lib/serve/page/site_file.ts";
 import { readSafetensors } from "../../../lib/io/tensor_files/safetensors.ts";
+import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
+import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
+import { writePool } from "../../../lib/train/pool_file.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
 import { tinyLocatedModel } from "../../query/adapt/tiny_rows.ts";
 import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
@@ -61,6 +64,21 @@ Deno.test("export writes the page, and weights whose size and SHA-256 the site n
     );
     await exported(at, "site", "--dtype", "f16", "--overwrite");
     assertEquals(siteIn(at("site")).dtype, "f16");
+  }, MODEL));
+
+Deno.test("export writes the pool beside the weights, in float32, and leaves it out with --no-pool", () =>
+  withRowCheckpoint(async (at) => {
+    const { directory, state } = loadCheckpoint(at("run"));
+    const tables = new PoolTables();
+    const [a, b] = [1, 2].map((last) => PoolTables.hashesOf(Uint8Array.of(192, 0, 2, last)));
+    tables.add(a, b, 12_000, 1_700_000_000);
+    const pool = tables.save(fitPool([]));
+    writePool(directory, pool, state.files.model.sha256);
+    await exported(at, "site", "--dtype", "f16");
+    const { tensors } = readSafetensors(at("site/model.safetensors"));
+    assertEquals(new Map([...tensors].filter(([name]) => name.startsWith("pool."))), pool);
+    await exported(at, "alone", "--no-pool");
+    assertEquals(readSafetensors(at("alone/model.safetensors")).tensors, loadCheckpoint(at("run")).weights);
   }, MODEL));
 
 Deno.test("export --dtype f16 halves the parameters and keeps keys and coordinates", () =>

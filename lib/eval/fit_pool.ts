@@ -1,0 +1,247 @@
+/**
+ * Fits a checkpoint's pool: remembers what its training data say of pairs and addresses, and chooses the weights of the
+ * model and of the simple forecasts by measurements of validation splits.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { RandomStream } from "../base/random.ts";
+import { ensure, UserError } from "../base/errors.ts";
+import type { ProbeRowSource } from "../data/loader/row_source.ts";
+import { FAILED_RTT_MS } from "../data/measurement/batch.ts";
+import { addressBytes } from "../data/addresses/ip.ts";
+import { prefixOfAddress } from "../data/addresses/ip_prefix.ts";
+import type { KnownAddresses } from "../data/addresses/known_addresses.ts";
+import { encodeRttCode } from "../data/tokens/rtt_code.ts";
+import type { CheckedOutputs } from "../io/files/checked_outputs.ts";
+import { exists } from "../io/files/inputs.ts";
+import { EventLoopPacer, type StageHooks } from "../io/threads/stage_hooks.ts";
+import { Pool } from "../model/pool/pool.ts";
+import { fitPool, type PoolCase } from "../model/pool/pool_fit.ts";
+import { PoolTables } from "../model/pool/pool_tables.ts";
+import { PingModel } from "../query/ping_model.ts";
+import { contextThatFits, type RttQuery } from "../query/query_tokens.ts";
+import { loadCheckpoint } from "../train/checkpoint.ts";
+import { POOL_FILE, writePool } from "../train/pool_file.ts";
+import { contextOf, drawCases, type EvalCase, queryOf, withContexts } from "./cases.ts";
+import { openEvalRows, splitModeOf } from "./eval_rows.ts";
+
+/** Numbers of context measurements that questions have in turn. */
+const CONTEXTS = [0, 1, 2, 5, 10, 20];
+/** Mass of the model that may be spread instead of asked for; the measured code's is exact. */
+const MAX_SPREAD_MASS = 0.05;
+/** Cases whose queries are in memory at a time. */
+const CASES_AT_ONCE = 512;
+
+/** What a pool is fitted to. */
+export interface FitPoolOptions {
+  /** One checkpoint's folder. */
+  readonly checkpoint: string;
+  /** Probe rows whose `train` it was trained on. */
+  readonly dataDir: string;
+  /** Probe rows whose `val` chooses the weights; those without one are left out. */
+  readonly validationDirs: readonly string[];
+  /** What the manifests of the rows say; found out by default. */
+  readonly checked?: CheckedOutputs | undefined;
+  /** How many measurements choose the weights at most. */
+  readonly maxMeasurements: number;
+  readonly seed: number;
+}
+
+/** What was fitted. */
+export interface FittedPool {
+  /** Questions that chose the weights: validation measurements as they are, and with unknown addresses in place of ends. */
+  readonly numMeasurements: number;
+  /** Mean -log2 P(code | a reply) of these, by the model and by the pool. */
+  readonly modelBits: number;
+  readonly poolBits: number;
+}
+
+/**
+ * Fits the pool of a checkpoint and writes it into its folder.
+ *
+ * @returns Undefined if it has one already, its vocabulary is v1, or there are no measurements to fit it to.
+ * @throws {UserError} If the checkpoint or the rows cannot be used, or the checkpoint is adapted.
+ */
+export async function fitPoolOf(
+  options: FitPoolOptions,
+  hooks: StageHooks = {},
+): Promise<FittedPool | undefined> {
+  const dirs = options.validationDirs.filter((dir) => exists(join(dir, "val")));
+  if (dirs.length === 0 || exists(join(options.checkpoint, POOL_FILE))) return undefined;
+  const checkpoint = loadCheckpoint(options.checkpoint);
+  if (checkpoint.config.model.vocabulary === "v1") return undefined;
+  if (checkpoint.adapted) {
+    throw new UserError(
+      `Cannot fit a pool to ${options.checkpoint}: it is adapted, expected a checkpoint of a run; use its base`,
+    );
+  }
+  const during = (phase: string) => (done: number, total: number) => hooks.onProgress?.(phase, done, total);
+  using model = await PingModel.from(checkpoint, { noPool: true });
+  const drawn: EvalCase[] = [];
+  let tables: PoolTables | undefined;
+  for (const dataDir of dirs) {
+    using rows = await openEvalRows(dataDir, {
+      split: "val",
+      trainDir: options.dataDir,
+      checked: options.checked,
+      history: splitModeOf(dataDir) ? undefined : "all",
+      // The test split is not looked at.
+      withoutOthers: true,
+    });
+    tables ??= await rememberedOf(rows.training, { ...hooks, onRow: during("remembering RTTs") });
+    const count = Math.ceil(options.maxMeasurements / dirs.length);
+    drawn.push(
+      ...await drawCases(rows, {
+        count,
+        maxContext: Math.max(...CONTEXTS),
+        seed: options.seed,
+        signal: hooks.signal,
+      }),
+    );
+  }
+  if (!tables || tables.isEmpty) return undefined;
+  const unfitted = new Pool(model.config, { ...checkpoint, pool: tables.save(fitPool([])) });
+  const answered = drawn.filter(({ rttMs }) => rttMs !== null);
+  const asked = [
+    ...asMeasured(answered),
+    ...ofUnknownEnds(answered, checkpoint.trainingData?.known, options.seed),
+  ];
+  const cases = await casesOf(model, unfitted, asked, {
+    onProgress: during("fitting the pool"),
+    signal: hooks.signal,
+  });
+  if (cases.length === 0) return undefined;
+  const fitted = fitPool(cases);
+  writePool(checkpoint.directory, tables.save(fitted), checkpoint.state.files.model.sha256);
+  return { numMeasurements: cases.length, ...bitsOf(cases, fitted) };
+}
+
+/** Training measurements that are remembered at most; of more, those of evenly spread rows. */
+const MAX_REMEMBERED = 20_000_000;
+
+/** What the training data say of pairs and addresses. */
+async function rememberedOf(
+  rows: ProbeRowSource,
+  hooks: Pick<StageHooks, "signal"> & { onRow: (done: number, total: number) => void },
+): Promise<PoolTables> {
+  const tables = new PoolTables();
+  const pacer = new EventLoopPacer(hooks);
+  let total = 0;
+  for (let r = 0; r < rows.numRows; r++) total += rows.numMeasurements(r);
+  const stride = Math.max(1, Math.ceil(total / MAX_REMEMBERED));
+  for (let r = 0; r < rows.numRows; r += stride) {
+    const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = rows.row(r);
+    const [sources, destinations] = [srcAddrs, dstAddrs].map((names) =>
+      names.map((name) => PoolTables.hashesOf(addressBytes(name)))
+    );
+    for (let i = 0; i < rttMs.length; i++) {
+      if (rttMs[i] === FAILED_RTT_MS) continue;
+      const timeS = Math.floor(eventTimeUs[i] / 1e6);
+      tables.add(sources[srcIndex[i]], destinations[dstIndex[i]], encodeRttCode(rttMs[i]), timeS);
+    }
+    hooks.onRow(r + 1, rows.numRows);
+    await pacer.yieldToEventLoop();
+  }
+  return tables;
+}
+
+/** A question with its answer. */
+interface Asked {
+  readonly query: RttQuery;
+  readonly rttCode: number;
+  /** Whether an unknown address stands for an end. */
+  readonly isHidden: boolean;
+}
+
+/** Half of them are asked as people ask: the pair's RTTs are those that the checkpoint remembers. */
+function asMeasured(drawn: readonly EvalCase[]): Asked[] {
+  return withContexts(drawn.length, { contexts: CONTEXTS }).map(({ index, context }) => {
+    const { recent, ...query } = queryOf(drawn[index], context);
+    const isGiven = recent && Math.floor(index / CONTEXTS.length) % 2 === 0;
+    return { query: isGiven ? { ...query, recent } : query, rttCode: codeOf(drawn[index]), isHidden: false };
+  });
+}
+
+/**
+ * The same measurements with another address in place of the source, the destination or both. It shares as long a prefix
+ * with known addresses as the one whose place it takes shares with others, so it stands for an address never seen.
+ */
+function ofUnknownEnds(drawn: readonly EvalCase[], known: KnownAddresses | undefined, seed: number): Asked[] {
+  if (!known) return [];
+  return withContexts(drawn.length, { contexts: CONTEXTS }).flatMap(({ index, context }) => {
+    const { measurement: { source, destination, timeS } } = drawn[index];
+    const random = new RandomStream(seed, "pool/unknown ends", index);
+    const hides = [[true, false], [false, true], [false, true], [true, true]][random.below(4)];
+    const others = [source, destination].map((address) => unknownLike(address, known, random));
+    if (others.some((other) => other === undefined)) return [];
+    const [asSource, asDestination] = others.map((other, i) => hides[i] && other || [source, destination][i]);
+    const earlier = contextOf(drawn[index], context).filter((each) => !isSame(each.destination, destination))
+      .map((each) => isSame(each.source, source) ? { ...each, source: asSource } : each);
+    const query = { source: asSource, destination: asDestination, timeS, context: earlier };
+    return [{ query, rttCode: codeOf(drawn[index]), isHidden: true }];
+  });
+}
+
+/** An unknown address with as long a prefix of whole bytes in common with known addresses; undefined if none is found. */
+function unknownLike(
+  address: Uint8Array,
+  known: KnownAddresses,
+  random: RandomStream,
+): Uint8Array | undefined {
+  let length = address.length - 1;
+  while (length > 0 && known.countIn(prefixOfAddress(address, 8 * length)) < 2) length--;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const other = Uint8Array.from(address, (byte, i) => i < length ? byte : random.below(256));
+    if (known.countIn(prefixOfAddress(other, 8 * (length + 1))) === 0) return other;
+  }
+  return undefined;
+}
+
+const MAX_ATTEMPTS = 64;
+
+function codeOf({ measurement: { rttCode } }: EvalCase): number {
+  ensure(rttCode !== null, "pools are fitted to replies");
+  return rttCode;
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}
+
+/** Asks the model and the simple forecasts. */
+async function casesOf(
+  model: PingModel,
+  pool: Pool,
+  asked: readonly Asked[],
+  { onProgress, signal }: {
+    onProgress: (done: number, total: number) => void;
+    signal: AbortSignal | undefined;
+  },
+): Promise<PoolCase[]> {
+  const cases: PoolCase[] = [];
+  for (let first = 0; first < asked.length; first += CASES_AT_ONCE) {
+    const part = asked.slice(first, first + CASES_AT_ONCE);
+    const options = { maxSpreadMass: MAX_SPREAD_MASS, codes: part.map(({ rttCode }) => rttCode) };
+    await model.likelyRttDistributions(part.map(({ query }) => query), ({ probabilities }, i) => {
+      const { query, rttCode, isHidden } = part[i];
+      const context = contextThatFits(query, model.config.sequenceLength);
+      cases.push(pool.caseOf({ ...query, context }, probabilities, rttCode, isHidden));
+      onProgress(cases.length, asked.length);
+    }, options);
+    signal?.throwIfAborted();
+  }
+  return cases;
+}
+
+function bitsOf(
+  cases: readonly PoolCase[],
+  weights: Float64Array,
+): Pick<FittedPool, "modelBits" | "poolBits"> {
+  let [ofModel, ofPool] = [0, 0];
+  for (const { kind: { number }, events: [{ masses }] } of cases) {
+    ofModel -= Math.log2(masses[0]);
+    ofPool -= Math.log2(masses.reduce((sum, mass, k) => sum + mass * weights[number * masses.length + k], 0));
+  }
+  return { modelBits: ofModel / cases.length, poolBits: ofPool / cases.length };
+}

@@ -1,0 +1,404 @@
+/**
+ * The linear pool of a checkpoint: the distribution of an RTT is a mixture of the model's and of simple forecasts, with
+ * weights by how much is known of the question (Gneiting, Ranjan, "Combining Predictive Distributions", Electronic Journal
+ * of Statistics 7, 2013). The weights are fitted to the validation split after training, see lib/eval/pool.
+ *
+ * @module
+ */
+import { partitionPoint } from "../../base/collections.ts";
+import { FormatError, named } from "../../base/errors.ts";
+import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
+import { AddressEmbeddings } from "../address_embeddings.ts";
+import { advance, beginAddress, type Hashes, NO_ROW, ofHalves, pairHashes } from "../embedding_table.ts";
+import { type ModelConfig, PAIR_HISTORY } from "../model_config.ts";
+import { HISTORY_LENGTH, TIME_PART } from "../pair_history.ts";
+import { indexOfCode, KernelMixture, logOfCode, NUM_CODES } from "./kernel_mixture.ts";
+import { eventsOf, type PoolCase } from "./pool_fit.ts";
+import {
+  EVEN,
+  kernelsOf,
+  kindOf,
+  type KnownOfQuestion,
+  MAX_PAIR_RTTS,
+  NUM_COMPONENTS,
+  NUM_KINDS,
+} from "./simple_forecasts.ts";
+
+/** The names of the tensors of a pool, see lib/model/EXACT.md. */
+export const POOL_TENSORS = {
+  weights: "pool.weights",
+  range: "pool.range",
+  pairs: "pool.pairs",
+  rtts: "pool.rtts",
+  ends: "pool.ends",
+  usual: "pool.usual",
+  all: "pool.all",
+} as const;
+/** The numbers of a row of each tensor. */
+const POOL_WIDTHS: Readonly<Record<keyof typeof POOL_TENSORS, number>> = {
+  weights: NUM_COMPONENTS,
+  range: 4,
+  pairs: 5,
+  rtts: 2,
+  ends: 6,
+  usual: 1,
+  all: 1,
+};
+
+/** The shapes of a pool's tensors. */
+export function poolShapes(tensors: ReadonlyMap<string, Float32Array>): Map<string, number[]> {
+  return new Map(
+    Object.entries(POOL_TENSORS).map(([part, name]) => {
+      const width = POOL_WIDTHS[part as keyof typeof POOL_TENSORS];
+      return [name, [named(tensors, name).length / width, width]];
+    }),
+  );
+}
+
+/** The mass that every code has whatever the weights, all codes together: no measurement is impossible. */
+const LEAST_MASS = 1e-6;
+/** Two entries of one measurement: its time may be rounded. */
+const SAME_TIME_S = 2;
+
+/** What is asked for. */
+export interface PooledQuestion {
+  readonly source: Uint8Array;
+  readonly destination: Uint8Array;
+  /** Unix seconds; null for any time. */
+  readonly timeS: number | null;
+  /** What the model's prompt holds, oldest first. */
+  readonly context: readonly TokenMeasurement[];
+  /** See `RttQuery.recent`; of what the pool remembers, only what is not later then counts. */
+  readonly recent?: readonly TokenMeasurement[] | undefined;
+}
+
+/** What the pool makes of the model's distribution: P(code) = modelShare P_model(code) + its own part. */
+export interface PooledForecast {
+  /** The weight of the model, of whose codes only those before `end` count. */
+  readonly modelShare: number;
+  /** The index of the first code that is too long an RTT; the first code of its first byte. */
+  readonly end: number;
+  /** The mass of the simple forecasts of codes from index `first` to before `end`. */
+  massBetween(first: number, end: number): number;
+  /** Adds this mass of every code. @param out (codes). */
+  addTo(out: Float64Array): void;
+}
+
+/** A pool of one checkpoint. */
+export class Pool {
+  readonly #tensors: ReadonlyMap<string, Float32Array>;
+  readonly #embeddings: AddressEmbeddings | undefined;
+  readonly #history: Float32Array | undefined;
+  readonly #firstPair: number;
+  /** (kinds, components): those of each kind add to 1. */
+  readonly #weights: Float64Array;
+  readonly #range: readonly [first: number, end: number];
+  readonly #startS: number;
+  readonly #pairs: HashedRows;
+  readonly #rtts: Float32Array;
+  readonly #ends: HashedRows;
+  readonly #usual: Float32Array;
+  readonly #all: readonly number[];
+
+  /**
+   * @param tensors `weights`: the model's; `pool`: its own, see {@link POOL_TENSORS}.
+   * @throws {FormatError} If it was fitted by another version of the program.
+   */
+  constructor(
+    readonly config: ModelConfig,
+    { weights, pool }: Record<"weights" | "pool", ReadonlyMap<string, Float32Array>>,
+  ) {
+    this.#tensors = pool;
+    const of = (part: keyof typeof POOL_TENSORS) => named(pool, POOL_TENSORS[part]);
+    const numbers = of("weights");
+    if (numbers.length !== NUM_KINDS * NUM_COMPONENTS) {
+      throw new FormatError(
+        `the pool has ${numbers.length} weights, expected ${
+          NUM_KINDS * NUM_COMPONENTS
+        }; run train again with ` +
+          "the same options, which fits it again",
+        { path: POOL_TENSORS.weights },
+      );
+    }
+    // Rounded to float32 they do not.
+    this.#weights = Float64Array.from(numbers);
+    for (let kind = 0; kind < NUM_KINDS; kind++) {
+      const own = this.#weights.subarray(kind * NUM_COMPONENTS, (kind + 1) * NUM_COMPONENTS);
+      const sum = own.reduce((a, b) => a + b, 0);
+      own.forEach((weight, k) => own[k] = weight / sum);
+    }
+    const [first, end, startParts, startS] = of("range");
+    this.#range = [first, end];
+    this.#startS = startParts * TIME_PART + startS;
+    this.#pairs = new HashedRows(of("pairs"), POOL_WIDTHS.pairs);
+    this.#rtts = of("rtts");
+    this.#ends = new HashedRows(of("ends"), POOL_WIDTHS.ends);
+    this.#usual = of("usual");
+    this.#all = Array.from(of("all"), logOfCode);
+    const { prefixVectors, pairVectors, coordinates } = config;
+    this.#firstPair = prefixVectors?.rows ?? 0;
+    this.#history = pairVectors?.history ? weights.get(PAIR_HISTORY) : undefined;
+    if (!coordinates && !pairVectors) return;
+    // Histories are read where they are.
+    this.#embeddings = new AddressEmbeddings({
+      ...config,
+      pairVectors: pairVectors && { ...pairVectors, history: false },
+    });
+    this.#embeddings.load(weights);
+  }
+
+  /** The same pool of a model that was adapted. */
+  withWeights(weights: ReadonlyMap<string, Float32Array>): Pool {
+    return new Pool(this.config, { weights, pool: this.#tensors });
+  }
+
+  /** The simple forecasts of a question and the weights of its kind. */
+  forecast(question: PooledQuestion): PooledForecast {
+    const known = this.known(question);
+    const { number } = kindOf(known);
+    const weights = this.#weights.subarray(number * NUM_COMPONENTS, (number + 1) * NUM_COMPONENTS);
+    const range = rangeOf(known, this.#range);
+    const mixture = new KernelMixture(kernelsOf(known, weights), range, weights[EVEN]);
+    const rest = 1 - LEAST_MASS;
+    return {
+      modelShare: rest * weights[0],
+      end: range[1],
+      massBetween: (first, end) =>
+        rest * mixture.massBetween(first, end) + LEAST_MASS * (end - first) / NUM_CODES,
+      addTo(out) {
+        mixture.addTo(out, rest, LEAST_MASS / NUM_CODES);
+      },
+    };
+  }
+
+  /**
+   * A measurement as `fitPool` needs it.
+   *
+   * @param ofModel The model's distribution, (codes).
+   * @param rttCode The measured code.
+   * @param isHidden Whether an end is another, unknown address in the question, so that of the other end's usual RTTs the
+   *   pair's own does not count.
+   */
+  caseOf(question: PooledQuestion, ofModel: Float64Array, rttCode: number, isHidden: boolean): PoolCase {
+    const index = indexOfCode(rttCode);
+    const found = this.known(question);
+    const others = (logs: readonly number[]) => isHidden ? withoutNearest(logs, logOfCode(rttCode)) : logs;
+    const known = { ...found, ofSource: others(found.ofSource), ofDestination: others(found.ofDestination) };
+    const unit = new Float64Array(NUM_COMPONENTS);
+    const range = rangeOf(known, this.#range);
+    const components = Array.from(unit, (_, component) => {
+      unit.fill(0);
+      unit[component] = 1;
+      return new KernelMixture(kernelsOf(known, unit), range, unit[EVEN]);
+    });
+    const model = ofModel.slice();
+    model.fill(0, range[1]);
+    const within = model.reduce((sum, p) => sum + p, 0);
+    const massesOf = (first: number, end: number) =>
+      Float64Array.from(
+        components,
+        (mixture, component) =>
+          component === 0
+            ? model.subarray(first, end).reduce((sum, p) => sum + p, 0) / within
+            : mixture.massBetween(first, end),
+      );
+    return { kind: kindOf(known), events: eventsOf(index, ofModel, massesOf) };
+  }
+
+  /** What is known of a question. */
+  known({ source, destination, timeS, context, recent }: PooledQuestion): KnownOfQuestion {
+    const [a, b] = [source, destination].map(hashesOf);
+    const estimate = this.#estimateOf(source, destination);
+    const ofPair = this.#rttsOf({ source, destination, timeS, context, recent }, pairHashes(a, b, 0));
+    const [ofSource, ofDestination] = [this.#usualOf(a)[0], this.#usualOf(b)[1]];
+    const [knowsSource, knowsDestination] = [[ofSource, source], [ofDestination, destination]].map(
+      ([usual, address]) => usual.length > 0 || this.#hasCoordinates(address as Uint8Array),
+    );
+    const inContext = context.flatMap((each) =>
+      each.rttCode !== null && isSame(each.source, source) && !isSame(each.destination, destination)
+        ? [logOfCode(each.rttCode)]
+        : []
+    );
+    return {
+      ofPair,
+      estimate,
+      ofSource,
+      ofDestination,
+      knowsSource,
+      knowsDestination,
+      inContext,
+      ofAll: this.#all,
+    };
+  }
+
+  #estimateOf(source: Uint8Array, destination: Uint8Array) {
+    const embeddings = this.#embeddings;
+    if (!embeddings?.coordinates) return undefined;
+    return embeddings.coordinates.estimate(embeddings.nodeOf(source), embeddings.nodeOf(destination));
+  }
+
+  #hasCoordinates(address: Uint8Array): boolean {
+    const embeddings = this.#embeddings;
+    return embeddings?.coordinates?.hasCoordinates(embeddings.nodeOf(address)) ?? false;
+  }
+
+  /** The RTTs of a pair, the nearest in time first. */
+  #rttsOf(question: PooledQuestion, pair: Hashes): KnownOfQuestion["ofPair"] {
+    const { source, destination, timeS, context, recent } = question;
+    const found: { rttCode: number; timeS: number | null }[] = [];
+    const add = (rttCode: number, timeS: number | null) => {
+      const isKnown = found.some((other) =>
+        other.rttCode === rttCode && timeS !== null &&
+        Math.abs((other.timeS ?? Infinity) - timeS) <= SAME_TIME_S
+      );
+      if (!isKnown) found.push({ rttCode, timeS });
+    };
+    for (const each of (recent ?? context).toReversed()) {
+      const isOfPair = (isSame(each.source, source) && isSame(each.destination, destination)) ||
+        (isSame(each.source, destination) && isSame(each.destination, source));
+      if (each.rttCode !== null && isOfPair) add(each.rttCode, each.timeS);
+    }
+    const remembered = this.#remembered(pair);
+    const isAllowed = (at: number | null) => !recent || timeS === null || at === null || at <= timeS;
+    for (const { rttCode, timeS: at } of remembered) if (isAllowed(at)) add(rttCode, at);
+    if (!recent) {
+      const newestS = remembered.reduce((newest, { timeS }) => Math.max(newest, timeS), -Infinity);
+      for (const { rttCode, timeS: at } of this.#adaptedTo(source, destination, newestS)) add(rttCode, at);
+    }
+    const gap = (at: number | null) => timeS === null || at === null ? null : Math.abs(timeS - at);
+    return found.map(({ rttCode, timeS: at }) => ({ log: logOfCode(rttCode), gapS: gap(at) }))
+      .sort((x, y) => (x.gapS ?? -1) - (y.gapS ?? -1)).slice(0, MAX_PAIR_RTTS);
+  }
+
+  /** The RTTs of training that the pool keeps of a pair, newest first. */
+  #remembered(pair: Hashes): { rttCode: number; timeS: number }[] {
+    const row = this.#pairs.find(pair);
+    if (row < 0) return [];
+    const start = this.#pairs.startOf(row, 0);
+    return Array.from({ length: this.#pairs.countOf(row, 0) }, (_, i) => {
+      const at = 2 * (start + i);
+      return { rttCode: this.#rtts[at], timeS: this.#startS + this.#rtts[at + 1] };
+    });
+  }
+
+  /** The RTTs of a pair that an adaptation added, newest first: a history has the time of its newest only. */
+  #adaptedTo(
+    source: Uint8Array,
+    destination: Uint8Array,
+    newestS: number,
+  ): { rttCode: number; timeS: number | null }[] {
+    if (!this.#history || !this.#embeddings) return [];
+    const row = this.#embeddings.rowOfPair(source, destination);
+    if (row === NO_ROW) return [];
+    const first = (row - this.#firstPair) * HISTORY_LENGTH;
+    const numbers = this.#history.subarray(first, first + HISTORY_LENGTH);
+    const codes = numbers.subarray(0, -2);
+    const timeS = numbers[codes.length] * TIME_PART + numbers[codes.length + 1];
+    if (timeS > 0 && timeS <= newestS + SAME_TIME_S) return [];
+    return [...codes].reverse().filter((code) => code > 0).map((rttCode) => ({
+      rttCode,
+      timeS: timeS > 0 ? timeS : null,
+    }));
+  }
+
+  /** Usual RTTs of an address as a source and as a destination. */
+  #usualOf(address: Hashes): [number[], number[]] {
+    const row = this.#ends.find(address);
+    if (row < 0) return [[], []];
+    const logs = (part: number) => {
+      const start = this.#ends.startOf(row, part);
+      return Array.from(this.#usual.subarray(start, start + this.#ends.countOf(row, part)), logOfCode);
+    };
+    return [logs(0), logs(1)];
+  }
+}
+
+/** Rows by the hashes of their keys, ascending: four halves of the hashes, then how many values each part has. */
+class HashedRows {
+  readonly #rows: Float32Array;
+  readonly #width: number;
+  readonly #keys: Float64Array;
+  /** Where the values of each part of each row begin. */
+  readonly #starts: Uint32Array;
+
+  constructor(rows: Float32Array, width: number) {
+    this.#rows = rows;
+    this.#width = width;
+    const length = rows.length / width;
+    this.#keys = Float64Array.from({ length }, (_, i) => {
+      const [hash1, hash2] = ofHalves(rows.subarray(i * width, i * width + HASH_HALVES));
+      return keyOf({ hash1, hash2 });
+    });
+    const numParts = width - HASH_HALVES;
+    this.#starts = new Uint32Array(length * numParts + 1);
+    for (let i = 0; i < length * numParts; i++) {
+      this.#starts[i + 1] = this.#starts[i] + this.countOf(Math.floor(i / numParts), i % numParts);
+    }
+  }
+
+  /** The row of a key; -1 if there is none. */
+  find(hashes: Hashes): number {
+    const key = keyOf(hashes);
+    const row = partitionPoint(this.#keys.length, (i) => this.#keys[i] >= key);
+    return this.#keys[row] === key ? row : -1;
+  }
+
+  /** How many values a part of a row has. */
+  countOf(row: number, part: number): number {
+    return this.#rows[row * this.#width + HASH_HALVES + part];
+  }
+
+  /** The first value of a part of a row. */
+  startOf(row: number, part: number): number {
+    return this.#starts[row * (this.#width - HASH_HALVES) + part];
+  }
+}
+
+const HASH_HALVES = 4;
+
+/** One number of both hashes, which float64 holds exactly. */
+export function keyOf({ hash1, hash2 }: Hashes): number {
+  return hash1 * 2 ** 21 + (hash2 >>> 11);
+}
+
+/** The hashes of an address. */
+export function hashesOf(address: Uint8Array): Hashes {
+  const state = beginAddress(0, address.length === 4 ? 4 : 16);
+  for (const byte of address) advance(state, byte);
+  return state;
+}
+
+/**
+ * The codes that may occur: indexes of the first, and of the first one of the byte after the last. An RTT may be so many
+ * times as long or short as one that is known: where the limit of the measuring tool is not known, an assumption.
+ */
+export function rangeAround(leastCode: number, greatestCode: number): [first: number, end: number] {
+  const first = indexOfCode(encodeRttCode(decodeRttCode(leastCode) / RANGE_FACTOR));
+  const last = encodeRttCode(decodeRttCode(greatestCode) * RANGE_FACTOR) >> 8;
+  return [first, partitionPoint(NUM_CODES, (i) => CANONICAL_RTT_CODES[i] >> 8 > last)];
+}
+
+const RANGE_FACTOR = 4;
+
+/** The range of a question: that of training, widened by the RTTs of the pair and the context. */
+function rangeOf(
+  { ofPair, inContext }: KnownOfQuestion,
+  [first, end]: readonly [number, number],
+): readonly [number, number] {
+  const logs = [...ofPair.map(({ log }) => log), ...inContext];
+  if (logs.length === 0) return [first, end];
+  const [least, greatest] = [Math.min(...logs), Math.max(...logs)].map((log) => encodeRttCode(Math.exp(log)));
+  const around = rangeAround(least, greatest);
+  return [Math.min(first, around[0]), Math.max(end, around[1])];
+}
+
+/** Values without the one that is nearest to a number. */
+function withoutNearest(values: readonly number[], to: number): number[] {
+  const distances = values.map((value) => Math.abs(value - to));
+  return values.filter((_, i) => i !== distances.indexOf(Math.min(...distances)));
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}

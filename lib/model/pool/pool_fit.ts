@@ -1,0 +1,163 @@
+/**
+ * Fits the weights of a linear pool to measurements by expectation maximisation: stacking of predictive distributions
+ * (Wolpert, "Stacked Generalization", Neural Networks 5, 1992; Gneiting, Ranjan, "Combining Predictive Distributions",
+ * Electronic Journal of Statistics 7, 2013).
+ *
+ * Kinds of questions with few measurements have weights near those of a larger group: the weights of a group are the prior
+ * of its parts, worth {@link PRIOR_CASES} measurements.
+ *
+ * @module
+ */
+import { getOrMake } from "../../base/collections.ts";
+import { allKinds, EVEN, isOfPair, type Kind, NUM_COMPONENTS, NUM_KINDS } from "./simple_forecasts.ts";
+
+/** What the weights of the larger group are worth. */
+const PRIOR_CASES = 12;
+const NUM_ITERATIONS = 200;
+/** Weights that change by less are left as they are. */
+const SETTLED = 1e-4;
+/** The model's weight before any measurement, and that of the even component always. */
+const MODEL_SHARE = 0.8;
+const EVEN_SHARE = 0.001;
+
+/** An event that happened, and what the components said of it before. */
+export interface ScoredEvent {
+  /** P(the event) of each component. */
+  readonly masses: Float64Array;
+  /** How much its logarithmic score counts. */
+  readonly weight: number;
+}
+
+/** A measurement as the pool is fitted to it. */
+export interface PoolCase {
+  readonly kind: Kind;
+  /** First that it has its code. */
+  readonly events: readonly ScoredEvent[];
+}
+
+// The logarithmic score of codes alone would choose what is sharp rather than near. So the scores of longer runs of codes
+// are added, and those of the events "at most x", which the continuous ranked probability score is made of, where x is a
+// quantile of the model's distribution. Sums of proper scores are proper (Gneiting, Raftery, JASA 102, 2007).
+
+/** Lengths of runs of codes. */
+const RESOLUTIONS = [1, 32, 256];
+/** Quantiles of the model that are x, and how much each counts. */
+const LEVELS = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
+const LEVEL_WEIGHT = 0.5;
+
+/**
+ * The events of a measurement.
+ *
+ * @param index Of its code.
+ * @param ofModel The model's distribution, (codes).
+ * @param massesOf P(first <= index < end) of each component.
+ */
+export function eventsOf(
+  index: number,
+  ofModel: Float64Array,
+  massesOf: (first: number, end: number) => Float64Array,
+): ScoredEvent[] {
+  const events: ScoredEvent[] = runsOfCode(index).map(([first, end]) => ({
+    masses: massesOf(first, end),
+    weight: 1,
+  }));
+  let sum = 0;
+  let at = 0;
+  for (const level of LEVELS) {
+    while (at < ofModel.length - 1 && sum + ofModel[at] < level) sum += ofModel[at++];
+    const masses = massesOf(0, at + 1);
+    events.push({ masses: index <= at ? masses : masses.map((mass) => 1 - mass), weight: LEVEL_WEIGHT });
+  }
+  return events;
+}
+
+/** The runs that a code is in: indexes of the first code and of the one after the last. @param index Its own. */
+function runsOfCode(index: number): (readonly [first: number, end: number])[] {
+  return RESOLUTIONS.map((length) => {
+    // Below 2.048 ms code 0 is missing.
+    const first = Math.floor((index + 1) / length) * length - 1;
+    return [Math.max(0, first), first + length];
+  });
+}
+
+/** Weights by events. @param prior (components): its weights before any case, which add to 1. */
+export function fitWeights(
+  events: readonly ScoredEvent[],
+  prior: Float64Array,
+  numIterations = NUM_ITERATIONS,
+): Float64Array {
+  // Components without weight before have none after.
+  const used = [...prior.keys()].filter((k) => prior[k] > 0);
+  const even = used.indexOf(EVEN);
+  const own = Float64Array.from(events.flatMap(({ masses }) => used.map((k) => masses[k])));
+  let weights = Float64Array.from(used, (k) => prior[k]);
+  const counted = weights.map((share) => share * PRIOR_CASES);
+  for (let iteration = 0; iteration < numIterations; iteration++) {
+    const counts = counted.slice();
+    events.forEach(({ weight }, event) => {
+      const first = event * used.length;
+      let total = 0;
+      for (let k = 0; k < used.length; k++) total += weights[k] * own[first + k];
+      if (total === 0) return;
+      const share = weight / total;
+      for (let k = 0; k < used.length; k++) counts[k] += share * weights[k] * own[first + k];
+    });
+    counts[even] = 0;
+    const sum = counts.reduce((a, b) => a + b, 0);
+    const next = counts.map((count, k) => k === even ? prior[EVEN] : count / sum * (1 - prior[EVEN]));
+    const isSettled = next.every((weight, k) => Math.abs(weight - weights[k]) < SETTLED);
+    weights = next;
+    if (isSettled) break;
+  }
+  const all = new Float64Array(NUM_COMPONENTS);
+  used.forEach((k, i) => all[k] = weights[i]);
+  return all;
+}
+
+/** What {@link fitWeights} makes greater: the log-likelihood of the cases, nats, and that of the prior. */
+export function logPosterior(
+  events: readonly ScoredEvent[],
+  prior: Float64Array,
+  weights: Float64Array,
+): number {
+  let sum = 0;
+  for (const { masses, weight } of events) {
+    sum += weight * Math.log(masses.reduce((total, mass, k) => total + mass * weights[k], 0));
+  }
+  prior.forEach((share, k) => sum += share > 0 ? PRIOR_CASES * share * Math.log(weights[k]) : 0);
+  return sum;
+}
+
+/** The weights before any measurement. @param hasPair Whether an RTT of the pair is known. */
+function firstWeights(hasPair: boolean): Float64Array {
+  const used = Array.from(
+    { length: NUM_COMPONENTS },
+    (_, k) => k > 0 && k < EVEN && (hasPair || !isOfPair(k)),
+  );
+  const share = (1 - MODEL_SHARE - EVEN_SHARE) / used.filter(Boolean).length;
+  const weights = Float64Array.from(used, (isUsed) => isUsed ? share : 0);
+  weights[0] = MODEL_SHARE;
+  weights[EVEN] = EVEN_SHARE;
+  return weights;
+}
+
+/** The weights of all kinds, (kinds, components). */
+export function fitPool(cases: readonly PoolCase[]): Float64Array {
+  const scoresOf = (chosen: readonly PoolCase[]) => chosen.flatMap(({ events }) => events);
+  const fitted = new Map<string, Float64Array>();
+  const all = new Float64Array(NUM_KINDS * NUM_COMPONENTS);
+  for (const { number, groups } of allKinds()) {
+    let weights = firstWeights(groups[0] === "pair");
+    for (const [level, group] of groups.entries()) {
+      const prior = weights;
+      weights = getOrMake(
+        fitted,
+        group,
+        () => fitWeights(scoresOf(cases.filter(({ kind }) => kind.groups[level] === group)), prior),
+      );
+    }
+    const own = cases.filter(({ kind }) => kind.number === number);
+    all.set(fitWeights(scoresOf(own), weights), number * NUM_COMPONENTS);
+  }
+  return all;
+}

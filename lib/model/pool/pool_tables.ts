@@ -1,0 +1,151 @@
+/**
+ * What a pool remembers of the training data: some RTTs of each pair, and usual RTTs of each address.
+ *
+ * @module
+ */
+import { getOrMake } from "../../base/collections.ts";
+import { halvesOf, type Hashes, pairHashes } from "../embedding_table.ts";
+import { TIME_PART } from "../pair_history.ts";
+import { hashesOf, keyOf, POOL_TENSORS, rangeAround } from "./pool.ts";
+
+/** RTTs of one pair that are kept at most, and how many of them are the newest. */
+const MAX_RTTS = 16;
+const NUM_NEWEST = 4;
+/** RTTs of all pairs that are kept at most: 8 MB. */
+const MAX_ALL_RTTS = 2 ** 20;
+/** Pairs that are kept at most. */
+const MAX_PAIRS = 2 ** 19;
+/** Usual RTTs of an address in one role, and of all pairs. */
+const MAX_USUAL = 12;
+const MAX_ALL = 32;
+
+interface Rtt {
+  readonly rttCode: number;
+  readonly timeS: number;
+}
+
+interface KeptPair {
+  readonly hashes: Hashes;
+  readonly ends: readonly [Hashes, Hashes];
+  /** In which directions it was measured: from the first end, from the second. */
+  readonly isFrom: [boolean, boolean];
+  /** Every `stride`th RTT, and the newest ones. */
+  readonly spread: Rtt[];
+  readonly newest: Rtt[];
+  stride: number;
+  count: number;
+}
+
+/** Collects the tables from measurements, those of a source in the order of time. */
+export class PoolTables {
+  readonly #pairs = new Map<number, KeptPair>();
+  #least = Infinity;
+  #greatest = 0;
+  #startS = Infinity;
+
+  /** The hashes of an address for {@link add}. */
+  static hashesOf = hashesOf;
+
+  /** Adds a reply. @param timeS Unix seconds. */
+  add(source: Hashes, destination: Hashes, rttCode: number, timeS: number): void {
+    const hashes = pairHashes(source, destination, 0);
+    const key = keyOf(hashes);
+    if (this.#pairs.size >= MAX_PAIRS && !this.#pairs.has(key)) return;
+    this.#least = Math.min(this.#least, rttCode);
+    this.#greatest = Math.max(this.#greatest, rttCode);
+    this.#startS = Math.min(this.#startS, timeS);
+    const pair = getOrMake(this.#pairs, key, (): KeptPair => ({
+      hashes,
+      ends: [source, destination],
+      isFrom: [false, false],
+      spread: [],
+      newest: [],
+      stride: 1,
+      count: 0,
+    }));
+    pair.isFrom[keyOf(pair.ends[0]) === keyOf(source) ? 0 : 1] = true;
+    const rtt = { rttCode, timeS };
+    pair.newest.push(rtt);
+    if (pair.newest.length > NUM_NEWEST) pair.newest.shift();
+    if (pair.count++ % pair.stride > 0) return;
+    pair.spread.push(rtt);
+    if (pair.spread.length < 2 * MAX_RTTS) return;
+    pair.spread.splice(0, Infinity, ...pair.spread.filter((_, i) => i % 2 === 0));
+    pair.stride *= 2;
+  }
+
+  /** Whether there is nothing to remember. */
+  get isEmpty(): boolean {
+    return this.#pairs.size === 0;
+  }
+
+  /** The tensors of a pool. @param weights See `fitPool`. */
+  save(weights: Float64Array): Map<string, Float32Array> {
+    const pairs = [...this.#pairs].sort(([a], [b]) => a - b).map(([, pair]) => pair);
+    const most = Math.max(
+      NUM_NEWEST,
+      Math.min(MAX_RTTS, Math.floor(MAX_ALL_RTTS / Math.max(1, pairs.length))),
+    );
+    const rtts = pairs.map((pair) => chosenOf(pair, most));
+    const medians = rtts.map((ofPair) => medianOf(ofPair.map(({ rttCode }) => rttCode)));
+    const ends = this.#ends(pairs, medians);
+    const startS = this.#startS < Infinity ? this.#startS : 0;
+    const values: Record<keyof typeof POOL_TENSORS, number[] | Float64Array> = {
+      weights,
+      range: [
+        ...rangeAround(this.#least, this.#greatest),
+        Math.floor(startS / TIME_PART),
+        startS % TIME_PART,
+      ],
+      pairs: pairs.flatMap(({ hashes }, i) => [...halves(hashes), rtts[i].length]),
+      rtts: rtts.flatMap((ofPair) => ofPair.flatMap(({ rttCode, timeS }) => [rttCode, timeS - startS])),
+      ends: ends.flatMap(({ hashes, usual }) => [...halves(hashes), ...usual.map(({ length }) => length)]),
+      usual: ends.flatMap(({ usual }) => usual.flat()),
+      all: quantilesOf(medians, MAX_ALL),
+    };
+    const parts = Object.entries(values) as [keyof typeof POOL_TENSORS, number[]][];
+    return new Map(parts.map(([part, numbers]) => [POOL_TENSORS[part], Float32Array.from(numbers)]));
+  }
+
+  #ends(pairs: readonly KeptPair[], medians: readonly number[]): { hashes: Hashes; usual: number[][] }[] {
+    const ends = new Map<number, { hashes: Hashes; usual: number[][] }>();
+    const add = (hashes: Hashes, role: number, code: number) =>
+      getOrMake(ends, keyOf(hashes), () => ({ hashes, usual: [[], []] })).usual[role].push(code);
+    pairs.forEach(({ ends, isFrom }, i) =>
+      [0, 1].filter((from) => isFrom[from]).forEach((from) => {
+        add(ends[from], 0, medians[i]);
+        add(ends[1 - from], 1, medians[i]);
+      })
+    );
+    return [...ends].sort(([a], [b]) => a - b).map(([, { hashes, usual }]) => ({
+      hashes,
+      usual: usual.map((codes) => quantilesOf(codes, MAX_USUAL)),
+    }));
+  }
+}
+
+/** The newest RTTs of a pair and others at even distances, newest first. */
+function chosenOf({ spread, newest }: KeptPair, most: number): Rtt[] {
+  const others = spread.filter((rtt) => !newest.includes(rtt));
+  const count = Math.min(others.length, most - newest.length);
+  const chosen = Array.from(
+    { length: count },
+    (_, i) => others[Math.floor((i + 0.5) * others.length / count)],
+  );
+  return [...chosen, ...newest].sort((a, b) => b.timeS - a.timeS);
+}
+
+/** As many quantiles at even distances, or all values, ascending. */
+function quantilesOf(codes: readonly number[], most: number): number[] {
+  const sorted = codes.toSorted((a, b) => a - b);
+  if (sorted.length <= most) return sorted;
+  return Array.from({ length: most }, (_, i) => sorted[Math.floor((i + 0.5) * sorted.length / most)]);
+}
+
+function medianOf(codes: readonly number[]): number {
+  return codes.toSorted((a, b) => a - b)[(codes.length - 1) >> 1];
+}
+
+function halves({ hash1, hash2 }: Hashes): number[] {
+  return [...halvesOf(Uint32Array.of(hash1, hash2))];
+}

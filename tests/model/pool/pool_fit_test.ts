@@ -1,0 +1,101 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { NUM_CODES } from "../../../lib/model/pool/kernel_mixture.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+import {
+  eventsOf,
+  fitPool,
+  fitWeights,
+  logPosterior,
+  type ScoredEvent,
+} from "../../../lib/model/pool/pool_fit.ts";
+import {
+  allKinds,
+  EVEN,
+  isOfPair,
+  NUM_COMPONENTS,
+  NUM_KINDS,
+} from "../../../lib/model/pool/simple_forecasts.ts";
+
+const NUM_OUTCOMES = 40;
+
+/** Distributions over outcomes, one for each component, and draws of outcomes from one of them. */
+function drawnFrom(truth: number, count: number, seed = 0): ScoredEvent[] {
+  const random = new RandomStream(seed, "tests/pool");
+  return Array.from({ length: count }, () => {
+    const distributions = Array.from({ length: NUM_COMPONENTS }, () => {
+      const weights = Array.from({ length: NUM_OUTCOMES }, () => random.float64() ** 6);
+      const sum = weights.reduce((a, b) => a + b, 0);
+      return weights.map((weight) => weight / sum);
+    });
+    let left = random.float64();
+    const outcome = Math.max(0, distributions[truth].findIndex((p) => (left -= p) < 0));
+    return { masses: Float64Array.from(distributions, (distribution) => distribution[outcome]), weight: 1 };
+  });
+}
+
+const firstWeights = fitPool([]).subarray(0, NUM_COMPONENTS);
+
+Deno.test("expectation maximisation raises the posterior in every iteration", () => {
+  const cases = drawnFrom(3, 100);
+  let before = -Infinity;
+  for (let iterations = 1; iterations <= 12; iterations++) {
+    const weights = fitWeights(cases, firstWeights, iterations);
+    assertAlmostEquals(weights.reduce((a, b) => a + b, 0), 1, 1e-12);
+    const after = logPosterior(cases, firstWeights, weights);
+    assert(after >= before - 1e-9, `${after} after ${before}`);
+    before = after;
+  }
+});
+
+Deno.test("what the measurements come from has nearly all of the weight, the model as well as another component", () => {
+  for (const truth of [0, 3]) {
+    const weights = fitWeights(drawnFrom(truth, 1000), firstWeights);
+    assert(weights[truth] > 0.93, `${weights[truth]}`);
+  }
+});
+
+Deno.test("kinds without measurements have the weights of their group, and no weight of RTTs that they have not", () => {
+  const kinds = allKinds();
+  assertEquals(kinds.map(({ number }) => number), Array.from({ length: NUM_KINDS }, (_, i) => i));
+  const [kind, sibling] = kinds.filter(({ groups }) => groups.at(-1) === kinds[0].groups.at(-1));
+  const cases = drawnFrom(2, 200).map((event) => ({ kind, events: [event] }));
+  const weights = fitPool(cases);
+  const of = (
+    number: number,
+  ) => [...weights.subarray(number * NUM_COMPONENTS, (number + 1) * NUM_COMPONENTS)];
+  assert(of(kind.number)[2] > 0.8 && of(sibling.number)[2] > 0.8);
+  for (const { number, groups } of kinds) {
+    assertAlmostEquals(of(number).reduce((a, b) => a + b, 0), 1, 1e-12);
+    assertEquals(of(number)[EVEN], firstWeights[EVEN]);
+    if (groups[0] !== "unknown") continue;
+    assertAlmostEquals(of(number)[0], 0.8, 0.01);
+    assert(of(number).every((weight, k) => !isOfPair(k) || weight === 0));
+  }
+});
+
+Deno.test("a measurement is scored by its code, by longer runs of codes, and by quantiles of the model on either side", () => {
+  const model = new Float64Array(NUM_CODES).fill(1 / NUM_CODES);
+  for (const index of [0, 254, 255, 256, 2047, 2048, 20_000, NUM_CODES - 1]) {
+    const ranges: (readonly [number, number])[] = [];
+    const events = eventsOf(index, model, (first, end) => {
+      ranges.push([first, end]);
+      return Float64Array.of((end - first) / NUM_CODES);
+    });
+    const runs = ranges.slice(0, 3);
+    assertEquals(runs[0], [index, index + 1]);
+    runs.forEach(([first, end], i) => assert(i === 0 || (first <= runs[i - 1][0] && end >= runs[i - 1][1])));
+    ranges.slice(3).forEach(([first, end], i) => {
+      assertEquals(first, 0);
+      assertAlmostEquals(events[3 + i].masses[0], index < end ? end / NUM_CODES : 1 - end / NUM_CODES, 1e-12);
+    });
+    assertEquals(ranges.slice(3).map(([, end]) => Math.round(100 * end / NUM_CODES)), [
+      1,
+      5,
+      25,
+      50,
+      75,
+      95,
+      99,
+    ]);
+  }
+});

@@ -1,0 +1,197 @@
+import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
+import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { QUERY_ORDER } from "../../../lib/data/tokens/grammar_v2.ts";
+import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
+import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
+import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
+import { NUM_COMPONENTS } from "../../../lib/model/pool/simple_forecasts.ts";
+import { measurementBits } from "../../../lib/query/likelihood/likelihood.ts";
+import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
+import { PingModel } from "../../../lib/query/ping_model.ts";
+import { QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
+import { FIRST_BYTES } from "../../../lib/query/rtt/rtt_bytes.ts";
+import { scoreResults } from "../../../lib/query/score/score_results.ts";
+import { withTinyModel } from "../tiny_model.ts";
+
+const START_S = 1_700_000_000;
+const address = (text: string) => Uint8Array.from(text.split("."), Number);
+const SOURCE = address("192.0.2.1");
+const DESTINATIONS = ["198.51.100.1", "198.51.100.2", "203.0.113.9"].map(address);
+
+function measured(destination: Uint8Array, rttMs: number | null, timeS: number): TokenMeasurement {
+  return { source: SOURCE, destination, rttCode: rttMs === null ? null : encodeRttCode(rttMs), timeS };
+}
+
+/** Remembers some RTTs of two destinations. */
+function pool(): Map<string, Float32Array> {
+  const tables = new PoolTables();
+  const source = PoolTables.hashesOf(SOURCE);
+  [20.5, 20.6, 21, 20.4, 35].forEach((ms, i) =>
+    tables.add(source, PoolTables.hashesOf(DESTINATIONS[0]), encodeRttCode(ms), START_S + 600 * i)
+  );
+  tables.add(source, PoolTables.hashesOf(DESTINATIONS[1]), encodeRttCode(140), START_S);
+  return tables.save(fitPool([]));
+}
+
+const CONTEXT = [
+  measured(DESTINATIONS[0], 22, START_S + 4000),
+  measured(DESTINATIONS[2], null, START_S + 4010),
+];
+const QUESTIONS = [
+  { source: SOURCE, destination: DESTINATIONS[0], timeS: START_S + 5000, context: [] },
+  { source: SOURCE, destination: DESTINATIONS[0], timeS: START_S + 5000, context: CONTEXT },
+  { source: SOURCE, destination: DESTINATIONS[1], timeS: null, context: [] },
+  { source: SOURCE, destination: DESTINATIONS[2], timeS: START_S + 5000, context: CONTEXT },
+  { source: address("10.9.8.7"), destination: address("10.9.8.6"), timeS: START_S, context: [] },
+];
+
+/** Runs a test on the tiny model with a pool, and on the same without. */
+function withPooled(test: (pooled: PingModel, alone: PingModel) => Promise<void>): Promise<void> {
+  return withTinyModel(async (alone) => {
+    const { config, registry, weights } = alone;
+    await test(PingModel.of(config, registry, { weights, pool: pool() }), alone);
+  });
+}
+
+/** The mixture in float64: the model's codes up to the greatest RTT, and what each kernel has. */
+Deno.test("a pool mixes the model's codes within the known range and the simple forecasts; all sums to 1", () =>
+  withPooled(async (pooled, alone) => {
+    const distributions = await pooled.rttDistributions(QUESTIONS);
+    const ofModel = await alone.rttDistributions(QUESTIONS);
+    distributions.forEach((distribution, i) => {
+      const forecast = pooled.pooled(QUESTIONS[i]);
+      assert(forecast);
+      const { probabilities, pFailed } = ofModel[i];
+      const kept = probabilities.subarray(0, forecast.end).reduce((a, b) => a + b, 0);
+      assert(kept < 1 && forecast.modelShare > 0.7);
+      let total = 0;
+      CANONICAL_RTT_CODES.forEach((_, code) => {
+        const model = code < forecast.end ? forecast.modelShare * probabilities[code] / kept : 0;
+        const expected = model + forecast.massBetween(code, code + 1);
+        total += distribution.probabilities[code];
+        if (Math.abs(distribution.probabilities[code] - expected) > 1e-9) {
+          assertAlmostEquals(distribution.probabilities[code], expected, 1e-9);
+        }
+      });
+      assertAlmostEquals(total, 1, 1e-9);
+      assertEquals(distribution.pFailed, pFailed);
+    });
+    // The pair's own RTTs have mass that the model of random weights does not give them.
+    assert(
+      distributions[0].cdf(22) - distributions[0].cdf(20) > ofModel[0].cdf(22) - ofModel[0].cdf(20) + 0.02,
+    );
+  }));
+
+Deno.test("hardly any mass lies above four times the greatest RTT, so that the mean is one of RTTs", () =>
+  withPooled(async (pooled, alone) => {
+    const limitMs = 4 * 140;
+    const [distribution, ofModel] = [
+      await pooled.rttDistribution(QUESTIONS[0]),
+      await alone.rttDistribution(QUESTIONS[0]),
+    ];
+    const last = FIRST_BYTES.findIndex((byte) => byte === encodeRttCode(limitMs) >> 8);
+    const endMs = decodeRttCode(CANONICAL_RTT_CODES.find((code) => code >> 8 === FIRST_BYTES[last + 1]) ?? 0);
+    assert(1 - distribution.cdf(endMs) <= 1e-6, `${1 - distribution.cdf(endMs)}`);
+    assert(ofModel.cdf(endMs) < 0.9 && ofModel.meanMs > endMs);
+    assert(distribution.meanMs < limitMs);
+    for (const probability of distribution.probabilities) assert(probability > 0);
+  }));
+
+Deno.test("score, query likelihood, query destinations and intervals say what query rtt says with a pool", () =>
+  withPooled(async (pooled, alone) => {
+    const context = CONTEXT;
+    const timeS = START_S + 5000;
+    const measurements = [20.5, 22, 35, 0.4, 500, 250_000, null].map((ms) =>
+      measured(DESTINATIONS[0], ms, timeS)
+    );
+    const cases = measurements.map((measurement, number) => ({ measurement, context, number }));
+    const rtts = await pooled.rttDistribution({
+      source: SOURCE,
+      destination: DESTINATIONS[0],
+      timeS,
+      context,
+    });
+    const all = [rtts.pFailed, ...rtts.probabilities.map((p) => p * (1 - rtts.pFailed))];
+    const { scores } = await scoreResults(pooled, cases, { seed: 0, maxRelativeError: 0 });
+    const bounded = await scoreResults(pooled, cases, { seed: 0, maxRelativeError: 0.05 });
+    const bits = await measurementBits(pooled, cases, { order: QUERY_ORDER });
+    const bitsAlone = await measurementBits(alone, cases, { order: QUERY_ORDER });
+    measurements.forEach(({ rttCode }, i) => {
+      const own = all[rttCode === null ? 0 : 1 + CANONICAL_RTT_CODES.indexOf(rttCode)];
+      assertAlmostEquals(scores[i].logLikelihood, Math.log(own), 1e-4);
+      const blocks = bits[i].orders[0].blocks;
+      assertAlmostEquals(blocks[blocks.length - 1].bits, -Math.log2(own), 1e-4);
+      assertEquals(blocks.slice(0, -1), bitsAlone[i].orders[0].blocks.slice(0, -1));
+      const isSame = (p: number) => Math.abs(p - own) <= 1e-4 * own;
+      const less = all.filter((p) => p < own && !isSame(p)).reduce((sum, p) => sum + p, 0);
+      const same = all.filter(isSame).reduce((sum, p) => sum + p, 0);
+      const { pValue } = scores[i];
+      assert(pValue >= less - 1e-5 && pValue <= less + same + 1e-5, `${pValue}: ${less} and ${same}`);
+      assert(Math.abs(bounded.scores[i].pValue - pValue) <= 0.05 * pValue + 1e-6);
+    });
+    const calibration = new QuantileCalibration(
+      (await import("../../../lib/query/rtt/quantile_calibration.ts")).CALIBRATION_LEVELS.map((p) =>
+        p ** 1.1
+      ),
+    );
+    const corrected = PingModel.of(pooled.config, pooled.registry, {
+      weights: pooled.weights,
+      pool: pool(),
+      calibration,
+    });
+    const asked = { source: SOURCE, rttMs: [20, 30] as const, timeS, context };
+    for (const model of [pooled, corrected]) {
+      const [answer] = await rankDestinations(model, [asked], { numCandidates: 2, top: 3 });
+      const [first, second] = await Promise.all(
+        answer.destinations.slice(0, 2).map(async ({ prefix, probability }) => {
+          const of = await model.rttDistribution({
+            source: SOURCE,
+            destination: prefix.bytes,
+            timeS,
+            context,
+          });
+          const [low, high] = asked.rttMs.map((ms) => of.cdf(ms));
+          const within = high - low + of.probabilityOf(20);
+          return { likelihood: (1 - of.pFailed) * within, probability, prefix };
+        }),
+      );
+      const prior = await rankDestinations(model, [{ ...asked, rttMs: [1e-9, 1e12] }], {
+        numCandidates: 2,
+        top: 3,
+      });
+      const priorOf = async ({ prefix }: typeof first) => {
+        const { probability } = prior[0].destinations.find((each) =>
+          each.prefix.bytes.join() === prefix.bytes.join()
+        ) ??
+          { probability: NaN };
+        const of = await model.rttDistribution({ source: SOURCE, destination: prefix.bytes, timeS, context });
+        return probability / (1 - of.pFailed);
+      };
+      const ratio = await priorOf(first) * first.likelihood / (await priorOf(second) * second.likelihood);
+      assertAlmostEquals(first.probability / second.probability / ratio, 1, 1e-3);
+    }
+  }));
+
+Deno.test("without a pool or with --no-pool the network answers alone", () =>
+  withPooled(async (pooled, alone) => {
+    const { config, registry, weights } = alone;
+    const asked = QUESTIONS[0];
+    const off = PingModel.of(config, registry, { weights, pool: pool(), noPool: true });
+    const { probabilities } = await alone.rttDistribution(asked);
+    assertEquals((await off.rttDistribution(asked)).probabilities, probabilities);
+    assertNotEquals((await pooled.rttDistribution(asked)).probabilities, probabilities);
+    assertEquals(alone.pooled(asked), undefined);
+  }));
+
+Deno.test("a pool of another version is refused with what to do", () =>
+  withTinyModel(({ config, registry, weights }) => {
+    const other = pool().set("pool.weights", new Float32Array(NUM_COMPONENTS));
+    let message = "";
+    try {
+      PingModel.of(config, registry, { weights, pool: other });
+    } catch (error) {
+      message = String(error);
+    }
+    assert(/the pool has \d+ weights, expected \d+; .*run train/.test(message), message);
+    return Promise.resolve();
+  }));
