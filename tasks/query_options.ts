@@ -31,6 +31,20 @@ export function prefixOf(option: string, text: string): IpPrefix {
   return parsePrefix(text);
 }
 
+/** The numbers given as `--option`, with commas between them. @throws {UsageError} If one is none, or out of bounds. */
+export function numbersOf(
+  option: string,
+  text: string,
+  [least, greatest]: readonly [number, number],
+): number[] {
+  const numbers = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
+  if (numbers.every((number) => number >= least && number <= greatest)) return numbers;
+  const wanted = greatest === 1 ? `numbers from ${least} to 1` : `numbers of at least ${least}`;
+  throw new UsageError(
+    `Cannot use --${option} ${shortened(text)}: expected ${wanted} separated by commas`,
+  );
+}
+
 /** Unix seconds of `--time`, null if not given. @throws {UsageError} If it is not a time. */
 export function timeOf(text: string | undefined): number | null {
   if (text === undefined) return null;

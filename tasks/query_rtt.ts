@@ -10,7 +10,7 @@ import { formatAddress, parseAddress } from "../lib/data/addresses/ip.ts";
 import { basisJson, basisOf } from "../lib/data/addresses/known_addresses.ts";
 import { isAddress } from "../lib/data/addresses/ip_prefix.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
-import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
+import { UsageError, UserError } from "../lib/base/errors.ts";
 import { writeOutputFile } from "../lib/io/files/output_file.ts";
 import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
 import { readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
@@ -24,7 +24,16 @@ import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
 import { type RttSummary, summaryOf } from "../lib/query/rtt/rtt_summary.ts";
 import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt.ts";
-import { contextOf, logContext, openLines, percent, prefixOf, readBy, timeOf } from "./query_options.ts";
+import {
+  contextOf,
+  logContext,
+  numbersOf,
+  openLines,
+  percent,
+  prefixOf,
+  readBy,
+  timeOf,
+} from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 import { drawHistogram, formatMs } from "../lib/base/text.ts";
 import type { RttDistribution } from "../lib/query/rtt/rtt_distribution.ts";
@@ -227,15 +236,6 @@ async function askedModel(
   });
   noteAdaptation(adaptation, stage.log);
   return model;
-}
-
-function numbersOf(option: string, text: string, [least, greatest]: readonly [number, number]): number[] {
-  const numbers = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
-  if (numbers.every((number) => number >= least && number <= greatest)) return numbers;
-  const wanted = greatest === 1 ? `numbers from ${least} to 1` : `numbers of at least ${least}`;
-  throw new UsageError(
-    `Cannot use --${option} ${shortened(text)}: expected ${wanted} separated by commas`,
-  );
 }
 
 /**

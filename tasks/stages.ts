@@ -541,7 +541,8 @@ export const STAGES = named({
     needs: { trains: true },
   }),
   "query": {
-    summary: "ask a trained model for RTT distributions, destinations, the nearest, likelihoods, samples",
+    summary:
+      "ask a trained model for RTT distributions, destinations, the nearest, matrices, likelihoods, samples",
     kinds: {
       "rtt": command({
         summary: "the distribution of the RTT between two addresses or prefixes, or for each line of a file",
@@ -666,6 +667,40 @@ export const STAGES = named({
           output: option.path(
             uses.outputFile(),
             "write the candidates as JSON lines (default: a table on standard output)",
+          ),
+        },
+      }),
+      "matrix": command({
+        summary:
+          "the RTTs between all of some nodes, or from them to others, as CSV or as a graph for Shadow",
+        reads: "a checkpoint, a file of addresses or prefixes, perhaps another one of destinations",
+        writes: "median RTT, quantiles and loss of each pair: CSV, or GML for the simulator Shadow",
+        example: "--checkpoint runs/demo/train --nodes servers.txt --output matrix.gml",
+        options: {
+          ...queryOptions,
+          nodes: option.path(
+            uses.input,
+            "an address or prefix a line, CSV with dst, or JSON lines with dst",
+            {
+              required: true,
+            },
+          ),
+          destinations: option.path(
+            uses.input,
+            "the same: only RTTs from --nodes to these (default: --nodes)",
+          ),
+          time,
+          quantiles: option.text("quantiles to write besides the median, 0 to 1", {
+            default: "0.05,0.95",
+            value: "Q,Q,…",
+          }),
+          draws,
+          calibration,
+          output: option.path(
+            uses.outputFile(),
+            "the file to write: .csv; or .gml, with half of the median RTT as the latency of a direction, and no " +
+              "bandwidths, which are then for the hosts of Shadow's configuration to say",
+            { required: true },
           ),
         },
       }),

@@ -182,6 +182,11 @@ const TABLE: Row[] = [
     reads: ["in/b.parquet", ...TRAINED, "out/"],
     writes: FILE_WRITES,
   },
+  {
+    command: "query matrix --checkpoint run --nodes in/b.parquet --output out/f.parquet",
+    reads: ["in/b.parquet", ...TRAINED, "out/"],
+    writes: FILE_WRITES,
+  },
   { command: "query likelihood --checkpoint run --input in/b.parquet", reads: ["in/b.parquet", ...TRAINED] },
   { command: "query sample --checkpoint run --count 3", reads: TRAINED },
   {
