@@ -30,7 +30,7 @@ const runs = new TrainingRuns(folder);
 const STEPS = 30;
 const SETTINGS = {
   "model.prefixVectors": '{"rows":4096}',
-  "model.coordinates": '{"nodes":256,"rank":2}',
+  "model.coordinates": '{"nodes":1024,"rank":2}',
   "train.evalEverySteps": 100,
 };
 /** A source of pings to Australia, said to be on the Azores, from where they could not be so fast. */
