@@ -1,7 +1,7 @@
 // The epilogue of a matrix product p: STORE c = p; ACCUMULATE c += p; ADD c = d + p; ACTIVATE c = f(p);
-// ACTIVATE_KEEP also e = p; SLOPE c = p f'(d); with f relu(x)^2 (ACTIVATION 0), GELU by its tanh form (1), SiLU
+// ACTIVATE_KEEP also e = p; SLOPE c = p f'(d), or for ACTIVATION 0 the slope where f is d; with f relu(x)^2 (ACTIVATION 0), GELU by its tanh form (1), SiLU
 // x / (1 + exp(-x)) (2); POLYNOMIAL c = 3.4445 I - 4.7750 d + 2.0315 p, Muon's polynomial of a Gram matrix d where p is
-// its square. Part of gemm_subgroup8 and gemm_tiled, whose bindings and parameters it uses.
+// its square; UPDATE c = y c - z p, Muon's update, with (_, y, z, _) = d[first_factors + matrix of the batch]. Part of gemm_subgroup8 and gemm_tiled, whose bindings and parameters it uses.
 // Sources: So et al., Primer, NeurIPS 2021 (relu^2); Hendrycks and Gimpel, Gaussian Error Linear Units, arXiv
 //   1606.08415, section 2; Elfwing et al., Neural Networks 107 (2018) (SiLU); Jordan et al., Muon: An optimizer for
 //   hidden layers in neural networks, 2024 (the polynomial).
@@ -24,9 +24,10 @@ fn activation(x: vec4f) -> vec4f {
   return x * select(power, vec4f(1f), x >= vec4f(0f)) / (1f + power);
 }
 
+// At the argument x, or of relu(x)^2 at its value.
 fn activation_slope(x: vec4f) -> vec4f {
   if (ACTIVATION == 0u) {
-    return 2f * max(x, vec4f(0f));
+    return 2f * sqrt(max(x, vec4f(0f)));
   }
   if (ACTIVATION == 1u) {
     let t = tanh(clamp(SQRT_2_OVER_PI * (x + GELU_CUBIC * x * x * x), vec4f(-10f), vec4f(10f)));
@@ -44,6 +45,7 @@ const ACTIVATE = 3u;
 const ACTIVATE_KEEP = 4u;
 const SLOPE = 5u;
 const POLYNOMIAL = 6u;
+const UPDATE = 7u;
 
 // 4 columns of a row of the matrix that starts at c[first]; nothing past the end of the matrix.
 fn store(first: u32, row: u32, column4: u32, value: vec4f) {
@@ -52,6 +54,9 @@ fn store(first: u32, row: u32, column4: u32, value: vec4f) {
   var result = value;
   if (params.epilogue == ACCUMULATE) {
     result += c[at];
+  } else if (params.epilogue == UPDATE) {
+    let factors = d[params.first_factors + first / params.stride_c];
+    result = factors.y * c[at] - factors.z * value;
   } else if (params.epilogue == ADD || params.epilogue >= SLOPE) {
     let other = d[at];
     result = select(other + value, value * activation_slope(other), params.epilogue == SLOPE);

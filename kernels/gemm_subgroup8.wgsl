@@ -4,8 +4,9 @@
 // and the blocks of A are distributed by broadcast. Measured on 2 cores of lavapipe (Mesa 25.0): see
 // lib/tensor/ops/gemm.ts.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
-//   d (m, n) read, used by ADD and SLOPE; c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
-//   batch, matrix z of each starts z times its stride (in vec4) after the first.
+//   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
+//   batch, matrix z of each starts z times its stride (in vec4) after the first. With several terms, C is the sum of the products of
+//   `terms` matrices of a and of b.
 // Epilogues: see gemm_epilogue.wgsl, which precedes this text.
 // Grid: x = ceil(n / 32) column tiles, y = ceil(m / 32) row tiles, z = matrices of the batch; one subgroup of 8 lanes a tile, lane l owns the columns
 //   4 l .. 4 l + 3 of all 32 rows; s[i] is the rows 4 i .. 4 i + 3, a matrix whose column j is row 4 i + j.
@@ -14,7 +15,8 @@
 //   slower.) If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above
 //   are skipped.
 // Limits: n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; m == n if symmetric.
-struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, symmetric: u32 }
+struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, symmetric: u32,
+  first_factors: u32, terms: u32 }
 
 override TRANSPOSE_A: bool = false;
 override TRANSPOSE_B: bool = false;
@@ -63,25 +65,29 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let first_b = group.z * params.stride_b;
   var s = array<mat4x4f, 8>();
   let k_end = (params.k + 3u) / 4u;
-  for (var k4 = 0u; k4 < k_end; k4++) {
-    let x = load_a(first_a, row + lane * 4u, k4);
-    let y = load_b(first_b, b_column4, k4);
-    s[0] += y * mat4x4f(subgroupBroadcast(x[0], 0u), subgroupBroadcast(x[1], 0u),
-                        subgroupBroadcast(x[2], 0u), subgroupBroadcast(x[3], 0u));
-    s[1] += y * mat4x4f(subgroupBroadcast(x[0], 1u), subgroupBroadcast(x[1], 1u),
-                        subgroupBroadcast(x[2], 1u), subgroupBroadcast(x[3], 1u));
-    s[2] += y * mat4x4f(subgroupBroadcast(x[0], 2u), subgroupBroadcast(x[1], 2u),
-                        subgroupBroadcast(x[2], 2u), subgroupBroadcast(x[3], 2u));
-    s[3] += y * mat4x4f(subgroupBroadcast(x[0], 3u), subgroupBroadcast(x[1], 3u),
-                        subgroupBroadcast(x[2], 3u), subgroupBroadcast(x[3], 3u));
-    s[4] += y * mat4x4f(subgroupBroadcast(x[0], 4u), subgroupBroadcast(x[1], 4u),
-                        subgroupBroadcast(x[2], 4u), subgroupBroadcast(x[3], 4u));
-    s[5] += y * mat4x4f(subgroupBroadcast(x[0], 5u), subgroupBroadcast(x[1], 5u),
-                        subgroupBroadcast(x[2], 5u), subgroupBroadcast(x[3], 5u));
-    s[6] += y * mat4x4f(subgroupBroadcast(x[0], 6u), subgroupBroadcast(x[1], 6u),
-                        subgroupBroadcast(x[2], 6u), subgroupBroadcast(x[3], 6u));
-    s[7] += y * mat4x4f(subgroupBroadcast(x[0], 7u), subgroupBroadcast(x[1], 7u),
-                        subgroupBroadcast(x[2], 7u), subgroupBroadcast(x[3], 7u));
+  for (var term = 0u; term < params.terms; term++) {
+    let term_a = first_a + term * params.stride_a;
+    let term_b = first_b + term * params.stride_b;
+    for (var k4 = 0u; k4 < k_end; k4++) {
+      let x = load_a(term_a, row + lane * 4u, k4);
+      let y = load_b(term_b, b_column4, k4);
+      s[0] += y * mat4x4f(subgroupBroadcast(x[0], 0u), subgroupBroadcast(x[1], 0u),
+                          subgroupBroadcast(x[2], 0u), subgroupBroadcast(x[3], 0u));
+      s[1] += y * mat4x4f(subgroupBroadcast(x[0], 1u), subgroupBroadcast(x[1], 1u),
+                          subgroupBroadcast(x[2], 1u), subgroupBroadcast(x[3], 1u));
+      s[2] += y * mat4x4f(subgroupBroadcast(x[0], 2u), subgroupBroadcast(x[1], 2u),
+                          subgroupBroadcast(x[2], 2u), subgroupBroadcast(x[3], 2u));
+      s[3] += y * mat4x4f(subgroupBroadcast(x[0], 3u), subgroupBroadcast(x[1], 3u),
+                          subgroupBroadcast(x[2], 3u), subgroupBroadcast(x[3], 3u));
+      s[4] += y * mat4x4f(subgroupBroadcast(x[0], 4u), subgroupBroadcast(x[1], 4u),
+                          subgroupBroadcast(x[2], 4u), subgroupBroadcast(x[3], 4u));
+      s[5] += y * mat4x4f(subgroupBroadcast(x[0], 5u), subgroupBroadcast(x[1], 5u),
+                          subgroupBroadcast(x[2], 5u), subgroupBroadcast(x[3], 5u));
+      s[6] += y * mat4x4f(subgroupBroadcast(x[0], 6u), subgroupBroadcast(x[1], 6u),
+                          subgroupBroadcast(x[2], 6u), subgroupBroadcast(x[3], 6u));
+      s[7] += y * mat4x4f(subgroupBroadcast(x[0], 7u), subgroupBroadcast(x[1], 7u),
+                          subgroupBroadcast(x[2], 7u), subgroupBroadcast(x[3], 7u));
+    }
   }
   if (column4 >= n4) { return; }
   // A bound unknown to the compiler: unrolled stores take 4 s to compile instead of 0.5 s.

@@ -3,8 +3,9 @@
 // C.
 // Source: the register-blocked SGEMM of Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 2008.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
-//   d (m, n) read, used by ADD and SLOPE; c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
-//   batch, matrix z of each starts z times its stride (in vec4) after the first.
+//   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
+//   batch, matrix z of each starts z times its stride (in vec4) after the first. With several terms, C is the sum of the products of
+//   `terms` matrices of a and of b: step k is one of term k / params.k.
 // Epilogues: see gemm_epilogue.wgsl, which precedes this text.
 // Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = splits of the matrices of the batch, where split s
 //   of matrix i is z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c; (TILE / 8)^2 threads; thread (tx, ty) owns the
@@ -13,10 +14,10 @@
 //   beyond m and n are not stored. The next 16 steps of k are fetched while the present ones are multiplied.
 //   If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above are
 //   skipped.
-// Limits: split_k % 16 == 0; n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; TILE is 64 or 128;
+// Limits: split_k % 16 == 0; k % 16 == 0 with several terms; n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; TILE is 64 or 128;
 //   m == n if symmetric.
 struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, splits: u32, split_k: u32,
-  symmetric: u32 }
+  symmetric: u32, first_factors: u32, terms: u32 }
 
 override TRANSPOSE_A: bool = false;
 override TRANSPOSE_B: bool = false;
@@ -38,8 +39,11 @@ override THREADS: u32 = THREADS_X * THREADS_X;
 var<workgroup> tile_a: array<vec4f, TILE_K * TILE4>;
 var<workgroup> tile_b: array<vec4f, TILE_K * TILE4>;
 
-// Column i: step k + i of k, at the rows row .. row + 3 of op(A), which starts at a[first].
-fn load_a(first: u32, row: u32, k: u32) -> mat4x4f {
+// Column i: step all_k + i of k, at the rows row .. row + 3 of op(A), which starts at a[first_term].
+fn load_a(first_term: u32, row: u32, all_k: u32) -> mat4x4f {
+  let term = min(all_k / params.k, params.terms - 1u);
+  let k = all_k - term * params.k;
+  let first = first_term + term * params.stride_a;
   if (TRANSPOSE_A) {
     let m4 = params.m / 4u;
     let steps = vec4u(k) + vec4u(0u, 1u, 2u, 3u);
@@ -53,8 +57,11 @@ fn load_a(first: u32, row: u32, k: u32) -> mat4x4f {
   return transpose(mat4x4f(a[at.x], a[at.y], a[at.z], a[at.w]) * f32(k < params.k));
 }
 
-// Column i: step k + i of k, at the columns column .. column + 3 of op(B), which starts at b[first].
-fn load_b(first: u32, column: u32, k: u32) -> mat4x4f {
+// Column i: step all_k + i of k, at the columns column .. column + 3 of op(B), which starts at b[first_term].
+fn load_b(first_term: u32, column: u32, all_k: u32) -> mat4x4f {
+  let term = min(all_k / params.k, params.terms - 1u);
+  let k = all_k - term * params.k;
+  let first = first_term + term * params.stride_b;
   let n4 = params.n / 4u;
   let column4 = min(column / 4u, n4 - 1u);
   if (TRANSPOSE_B) {
@@ -85,7 +92,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   let first_a = group.z / params.splits * params.stride_a;
   let first_b = group.z / params.splits * params.stride_b;
   let k_begin = group.z % params.splits * params.split_k;
-  let k_end = min(k_begin + params.split_k, params.k);
+  let k_end = min(k_begin + params.split_k, params.k * params.terms);
   var next_a = load_a(first_a, row + a_at.x * 4u, k_begin + a_at.y * 4u);
   var next_b = load_b(first_b, column + b_at.x * 4u, k_begin + b_at.y * 4u);
   var s00 = mat4x4f();

@@ -1,10 +1,10 @@
 // g = clip gradient; momentum += (1 - mu) (g - momentum); x = g + mu (momentum - g): Nesterov's momentum in Muon's form.
 // Source: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024; the form of torch.optim.Muon.
-// Bindings: gradient (length) read; hyper read: mu at 0, see muon_update.wgsl; clip read: factor at 0, see
-//   clip_factor.wgsl; momentum (length) read and write, unchanged where clip == 0; x write, from x[first4] on.
+// Bindings: gradient (length) read; hyper read: mu at 0, see muon_factors.wgsl; clip read: factor at 0, see
+//   clip_factor.wgsl; momentum (length) read and write, unchanged where clip == 0; x (length) write.
 // Grid: workgroups of 64 threads over length / 4 vec4, BATCH of them a thread, 64 apart. Numerics: f32.
 // Limits: length % 4 == 0.
-struct Params { length: u32, first4: u32 }
+struct Params { length: u32 }
 
 @group(0) @binding(0) var<storage, read> gradient: array<vec4f>;
 @group(0) @binding(1) var<storage, read> hyper: array<f32>;
@@ -25,12 +25,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   for (var i = start; i < end; i += 64u) {
     if (factor == 0f) {
       // The gradient may hold NaN; the update will be skipped, x only has to be finite.
-      x[params.first4 + i] = momentum[i];
+      x[i] = momentum[i];
       continue;
     }
     let g = gradient[i] * factor;
     let m = momentum[i] + (1f - mu) * (g - momentum[i]);
     momentum[i] = m;
-    x[params.first4 + i] = g + mu * (m - g);
+    x[i] = g + mu * (m - g);
   }
 }

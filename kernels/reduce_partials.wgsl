@@ -1,10 +1,8 @@
 // partials[first + g] = the sum of x (or of x^2 if SQUARE) over the g-th of num_partials equal parts of x.
 // First of two passes: parts by workgroups, then their sum by a second dispatch of this kernel with one workgroup.
-// In a batch, row z of x is summed in the same way; its partials follow those of row z - 1.
-// Bindings: x (batch, length) read; partials write, from `first` on num_partials a row, added to if accumulate == 1.
-// Grid: num_partials workgroups of LANES lanes, by gridOf, times z = batch. Numerics: f32; per lane, then over lanes: a fixed order.
+// Bindings: x (length) read; partials write, num_partials from `first` on, added to if accumulate == 1.
+// Grid: num_partials workgroups of LANES lanes, by gridOf. Numerics: f32; per lane, then over lanes: a fixed order.
 // Limits: x is allocated for a multiple of 4 elements (like every tensor); elements beyond length are ignored.
-//   In a batch of several rows, length % 4 == 0.
 struct Params { length: u32, first: u32, num_partials: u32, accumulate: u32 }
 
 override SQUARE: bool = false;
@@ -26,11 +24,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   let length4 = (params.length + 3u) / 4u;
   let part4 = (length4 + params.num_partials - 1u) / params.num_partials;
   let whole4 = params.length / 4u;
-  let x0 = group.z * whole4;
-  let at = params.first + group.z * params.num_partials + part;
+  let at = params.first + part;
   var sums = vec4f();
   for (var i = part * part4 + lane; i < min((part + 1u) * part4, whole4); i += LANES) {
-    sums += term(x[x0 + i]);
+    sums += term(x[i]);
   }
   // The last, incomplete vec4.
   if (part == params.num_partials - 1u && lane == 0u && whole4 < length4) {

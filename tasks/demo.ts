@@ -4,11 +4,11 @@
  *
  * @module
  */
+import { fromFileUrl, join } from "@std/path";
 import type { OptionsOf } from "../lib/cli/command.ts";
-import { join } from "@std/path";
 import { formatCount, formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
-import { UserError } from "../lib/base/errors.ts";
+import { UsageError, UserError } from "../lib/base/errors.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
 import { refuseOverlap } from "../lib/io/files/output_guard.ts";
 import { OutputLock } from "../lib/io/files/output_lock.ts";
@@ -21,7 +21,7 @@ import { importStage } from "./import.ts";
 import { probeRowsStage } from "./probe_rows.ts";
 import { rttStage } from "./query_rtt.ts";
 import { shardStage } from "./shard.ts";
-import { DEMO_STEPS, STAGES } from "./stages.ts";
+import { DEMO_CAMPAIGN, DEMO_STEPS, STAGES } from "./stages.ts";
 import { synthStage } from "./synth.ts";
 
 const CONFIG = "demo";
@@ -36,13 +36,17 @@ const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"
 export const demoStage = defineStage(STAGES.demo, async (options, context) => {
   const startMs = performance.now();
   const { output, seed } = options;
+  if (options.synthetic && options.input.length > 0) {
+    throw new UsageError("Cannot use --input with --synthetic: leave one out");
+  }
   const inputs = listDemoInputs(options.input);
   refuseOverlap(output, inputs);
   using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "demo" });
   const folder = { output, fileName: "demo.json", what: "a demo" };
-  const { input, minutes } = options;
-  const steps = options.steps ?? (input.length === 0 ? DEMO_STEPS.synth : DEMO_STEPS.most);
-  const demo = openChain(folder, { input, minutes, steps, seed }, options.overwrite);
+  const { input, synthetic, minutes } = options;
+  const data = input.length > 0 ? "most" : synthetic ? "synth" : "campaign";
+  const steps = options.steps ?? DEMO_STEPS[data];
+  const demo = openChain(folder, { input, synthetic, minutes, steps, seed }, options.overwrite);
   const replacing = demo.replaces ? ["--overwrite"] : [];
   const measurements = await makeMeasurements(options, { inputs, replacing, context });
   const rows = join(output, "rows");
@@ -78,7 +82,11 @@ export const demoStage = defineStage(STAGES.demo, async (options, context) => {
     seconds: (performance.now() - startMs) / 1000,
   };
   const { host, port } = STAGES.serve.options;
-  const learned = options.input.length === 0 ? "a synthetic Internet" : options.input.join(" ");
+  const learned = {
+    campaign: "a campaign of RIPE Atlas (96 probes, 151 servers, May 2019)",
+    synth: "a synthetic Internet",
+    most: input.join(" "),
+  }[data];
   const speed = demo.tokensPerSecond ? `, ${formatCount(Math.round(demo.tokensPerSecond))} tokens/s` : "";
   const lines = [
     `learned ${learned} in ${formatSeconds(result.seconds)} (${trained["steps"]} steps${speed})`,
@@ -105,25 +113,28 @@ function listDemoInputs(input: readonly string[]): string[] {
   );
 }
 
-/** The Parquet files to learn from: synthetic, imported, or given. */
+/** The Parquet files to learn from: the campaign, synthetic, imported, or given. */
 async function makeMeasurements(
-  { output, input, seed }: DemoOptions,
+  { output, input, synthetic, seed }: DemoOptions,
   { inputs, replacing, context }: { inputs: string[]; replacing: string[]; context: StageContext },
 ): Promise<string[]> {
+  if (input.length === 0 && !synthetic) return [fromFileUrl(new URL(`../${DEMO_CAMPAIGN}`, import.meta.url))];
   if (inputs.some((file) => file.endsWith(".parquet"))) return input;
   // Two names, since no stage replaces another stage's output.
-  const [parquet, stage, args] = input.length === 0
+  const [parquet, stage, args] = synthetic
     ? [join(output, "measurements.parquet"), synthStage, [...SYNTH, "--seed", String(seed)]]
     : [join(output, "imported.parquet"), importStage, ["--input", ...input]];
   await step(context, stage, [...args, "--output", parquet, ...replacing]);
   return [parquet];
 }
 
-/** Two addresses of a held-out measurement. */
+/** The first source with held-out measurements, and the destination that most of these are to. */
 async function pairOf(rowsDir: string): Promise<{ src: string; dst: string }> {
   using heldOut = await openProbeRows(rowsDir, "test");
   const { srcAddrs, srcIndex, dstAddrs, dstIndex } = heldOut.row(0);
-  return { src: srcAddrs[srcIndex[0]], dst: dstAddrs[dstIndex[0]] };
+  const counts = dstAddrs.map((_, address) => dstIndex.filter((index) => index === address).length);
+  const most = counts.indexOf(Math.max(...counts));
+  return { src: srcAddrs[srcIndex[dstIndex.indexOf(most)]], dst: dstAddrs[most] };
 }
 
 if (import.meta.main) serveStage(demoStage);

@@ -127,8 +127,10 @@ const dataBenchOptions = {
   compare: option.path(uses.input, "an earlier --json output; adds the ratios to it"),
 };
 
-/** Steps of `demo`: as many as two cores make in the default time on the synthetic Internet, and at most on other data. */
-export const DEMO_STEPS = { synth: 500, most: 1_000_000 };
+/** The real measurements of `demo`, from the checkout's root; tests/data/README.md says where they are from. */
+export const DEMO_CAMPAIGN = "tests/data/campaigns/menog-2019-05.parquet";
+/** Steps of `demo`: as many as two cores make in the default time on data that every checkout has, and at most on other. */
+export const DEMO_STEPS = { campaign: 800, synth: 500, most: 1_000_000 };
 
 /** The stages, in the order of the chain. */
 export const STAGES = named({
@@ -905,6 +907,8 @@ export const STAGES = named({
   }),
   "demo": command({
     summary: "run the whole chain, small, end to end",
+    details:
+      "It learns a real campaign of RIPE Atlas (96 probes, 151 servers, May 2019), or --input, or a synthetic Internet.",
     reads: "nothing, or `--input`",
     writes: "all of the above, small, and a report",
     example: "--input results/*.json.gz --output runs/mine",
@@ -912,16 +916,18 @@ export const STAGES = named({
       output: option.path(uses.outputFolder, "folder of everything it writes", { default: "runs/demo" }),
       input: option.paths(
         uses.inputs,
-        "RIPE Atlas results or measurements Parquet (default: a synthetic Internet)",
+        "RIPE Atlas results or measurements Parquet to learn instead of the real campaign",
       ),
+      synthetic: option.switch("learn a synthetic Internet, whose truth is known"),
       steps: option.integer(
-        `steps to train at most (default: ${DEMO_STEPS.synth}; with --input as many as its passes take)`,
+        `steps to train at most (default: ${DEMO_STEPS.campaign}, with --synthetic ${DEMO_STEPS.synth}, with --input as ` +
+          "many as its passes take)",
         { min: 1, max: DEMO_STEPS.most },
       ),
       minutes: option.number("training time at most, in minutes", { default: 3, min: 0.05, max: 100_000 }),
       overwrite: option.switch("replace what an earlier demo with other options wrote"),
     },
-    needs: { trains: true },
+    needs: { trains: true, files: () => [new URL("../tests/data/campaigns", import.meta.url)] },
   }),
   "bench": {
     summary:
@@ -1112,7 +1118,7 @@ export const STAGE_MODULES: readonly string[] = [
 
 /** The inputs of the one file. */
 function programFiles(): (string | URL)[] {
-  const names = ["configs", "deno.json", "deno.lock", "kernels", "lib", "LICENSE", "tasks"];
+  const names = ["configs", "deno.json", "deno.lock", "kernels", "lib", "LICENSE", "tasks", DEMO_CAMPAIGN];
   const deno = Deno.execPath();
   return [...names.map((name) => new URL(`../${name}`, import.meta.url)), deno, Deno.realPathSync(deno)];
 }

@@ -60,6 +60,8 @@ const decoded = new WeakMap<Float32Array, PlaceTable>();
 const NOWHERE: LocatedPlace = { position: undefined, country: 0, region: 0, asNumber: 0 };
 /** How many paths are remembered, some 0.5 kB each. */
 const MAX_PATHS = 2 ** 15;
+/** The steps of a path whose places may have coordinates, from specific to general. */
+const NODE_STEPS = [3, 1, 2, 0, 4];
 /** The first keys of a pair of places, which training hides: all but those of the distance. */
 const NUM_HIDEABLE = 3;
 
@@ -218,11 +220,9 @@ export class AddressEmbeddings {
     const prefixes = this.#prefixes;
     const paths = [source, destination].map((state) => this.#pathOf(state, state.number, state.length));
     const rows = new Array<number>(NUM_PLACE_ROWS).fill(NO_ROW);
-    [source, destination].forEach(({ isAllDropped, hash2 }, end) => {
-      const hidden = isTraining && isAllDropped
-        ? mix(~hash2 ^ context) % (NUM_PATH_STEPS + 1)
-        : NUM_PATH_STEPS;
-      for (let step = 0; step < hidden; step++) {
+    [source, destination].forEach((state, end) => {
+      const numVisible = this.#numVisible(state, { isTraining, context });
+      for (let step = 0; step < numVisible; step++) {
         const key = paths[end].steps[step];
         if (key) rows[end * NUM_PATH_STEPS + step] = prefixes.row(key.hash1, key.hash2);
       }
@@ -247,6 +247,42 @@ export class AddressEmbeddings {
     if (this.#paths.size === MAX_PATHS) this.#paths.clear();
     this.#paths.set(hashes.hash1, { hash2: hashes.hash2, path });
     return path;
+  }
+
+  /** The node of an address's place, the most specific that has coordinates; `NO_ROW` for none. */
+  #placeNode(state: AddressState, use: Pick<RowUse, "isTraining" | "context">): number {
+    const { coordinates } = this;
+    const { steps } = this.#pathOf(state, state.number, state.length);
+    const numVisible = this.#numVisible(state, use);
+    for (const step of NODE_STEPS) {
+      const key = steps[step];
+      if (!key || step >= numVisible || !coordinates) continue;
+      const node = coordinates.node(key.hash1, key.hash2);
+      if (coordinates.hasCoordinates(node)) return node;
+    }
+    return NO_ROW;
+  }
+
+  /** The number of steps of a path that training does not hide. */
+  #numVisible(
+    { isAllDropped, hash2 }: AddressState,
+    { isTraining, context }: Pick<RowUse, "isTraining" | "context">,
+  ): number {
+    return isTraining && isAllDropped ? mix(~hash2 ^ context) % (NUM_PATH_STEPS + 1) : NUM_PATH_STEPS;
+  }
+
+  /** Gives nodes to the places of an address, if there are free ones. @returns The nodes. */
+  claimPlaceNodes(address: Uint8Array): number[] {
+    if (!this.#places || !this.coordinates) return [];
+    const { steps } = this.#pathOf(
+      this.#walk(address),
+      addressNumber(address),
+      address.length === 4 ? 4 : 16,
+    );
+    return steps.flatMap((key) => {
+      const node = key ? this.coordinates?.node(key.hash1, key.hash2, true) ?? NO_ROW : NO_ROW;
+      return node === NO_ROW ? [] : [node];
+    });
   }
 
   #claimPlaces(source: Uint8Array, destination: Uint8Array): void {
@@ -300,7 +336,11 @@ export class AddressEmbeddings {
     return this.#history.rttHistory(row - this.#pairs.firstRow, { timeS, newer });
   }
 
-  /** @internal The estimate of a pair by coordinates. */
+  /**
+   * @internal
+   *
+   * The estimate of a pair by coordinates. An address without them has those of its place.
+   */
   estimateOf(
     { hash1, source, destination }: PairState,
     { isTraining, context }: RowUse,
@@ -308,11 +348,25 @@ export class AddressEmbeddings {
     const { coordinates } = this;
     if (!coordinates) return undefined;
     const ends = [source, destination];
-    const [a, b] = ends.map(({ hash1, hash2 }) => coordinates.node(hash1, hash2));
-    if (!isTraining) return coordinates.estimate(a, b);
-    const isHidden = isChosen(~hash1, context, coordinates.config.dropShare);
-    const hidden = ends.map(({ isDropped }, i) => isDropped || (isHidden && (hash1 & 1) === i));
-    return coordinates.estimate(a, b, { isTraining, hidden });
+    const isHidden = isTraining && isChosen(~hash1, context, coordinates.config.dropShare);
+    const hidden = ends.map(({ isDropped }, i) =>
+      isTraining && (isDropped || (isHidden && (hash1 & 1) === i))
+    );
+    const own = ends.map(({ hash1, hash2 }) => coordinates.node(hash1, hash2));
+    if (!this.#places) return coordinates.estimate(own[0], own[1], { isTraining, hidden });
+    const placed = ends.map((end, i) =>
+      hidden[i] || !coordinates.hasCoordinates(own[i])
+        ? this.#placeNode(end, { isTraining, context })
+        : NO_ROW
+    );
+    const isPlaced = placed.map((node) => node !== NO_ROW);
+    const [a, b] = own.map((node, i) => isPlaced[i] ? placed[i] : node);
+    if (a === b) return coordinates.estimate(own[0], own[1], { isTraining, hidden });
+    const estimate = coordinates.estimate(a, b, {
+      isTraining,
+      hidden: hidden.map((is, i) => is && !isPlaced[i]),
+    });
+    return estimate && { ...estimate, isOfBoth: estimate.isOfBoth && !isPlaced.includes(true) };
   }
 
   /** @internal An address before its first byte. */

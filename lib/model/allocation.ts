@@ -11,8 +11,10 @@ import { allocationSizeBytes, type DType, type Tensor } from "../tensor/tensor.t
 /** Makes one tensor of a set; f32 by default. */
 export type MakeTensor = (label: string, shape: readonly number[], dtype?: DType) => Tensor;
 
-/** Returned for a tensor while sizes are only counted. */
-const UNALLOCATED = {} as Tensor;
+/** Makes a tensor of which only the layout is wanted, in a buffer that is not allocated. */
+export const plannedTensor: MakeTensor = (label, shape, dtype) => {
+  return { label, shape, dtype, offsetBytes: 0, buffer: {} as GPUBuffer };
+};
 
 /** `make` with `prefix` before each label. */
 export function labelled(make: MakeTensor, prefix: string): MakeTensor {
@@ -33,7 +35,7 @@ function sizesOf(build: (make: MakeTensor) => unknown): { label: string; sizeByt
   const sizes: { label: string; sizeBytes: number }[] = [];
   build((label, shape, dtype) => {
     sizes.push({ label, sizeBytes: allocationSizeBytes(shape, dtype) });
-    return UNALLOCATED;
+    return plannedTensor(label, shape, dtype);
   });
   return sizes;
 }

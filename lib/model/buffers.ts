@@ -7,7 +7,8 @@
  *
  * @module
  */
-import type { DType, Tensor } from "../tensor/tensor.ts";
+import { named } from "../base/errors.ts";
+import { type DType, joinedTensors, type Tensor, tensorSizeBytes } from "../tensor/tensor.ts";
 import { labelled, type MakeTensor } from "./allocation.ts";
 import { numRowSlots } from "./batch_rows.ts";
 import { type ModelConfig, type ModelExtent, parameterShapes, vocabSize } from "./model_config.ts";
@@ -30,7 +31,7 @@ export interface LayerTensors {
   kScale: Tensor;
   qRotated: Tensor;
   kRotated: Tensor;
-  /** k before its shift; all blocks may share it. Only with keyShift. */
+  /** k before its shift; only with keyShift where keys are kept in caches. */
   kUnshifted: Tensor | undefined;
   attention: Tensor;
   /** (rows, H). */
@@ -41,7 +42,7 @@ export interface LayerTensors {
   xMiddleNorm: Tensor;
   /** (rows). */
   xMiddleScale: Tensor;
-  /** (rows, M): before the activation; only for training. */
+  /** (rows, M): before the activation; only for training, and not of relu2, whose slope follows from its value. */
   hidden: Tensor | undefined;
   /** (rows, M). */
   activated: Tensor;
@@ -78,8 +79,6 @@ export interface BackwardTensors {
   dAttention: Tensor;
   dqRotated: Tensor;
   dkRotated: Tensor;
-  /** Gradient of k before its shift; only with keyShift. */
-  dkUnshifted: Tensor | undefined;
   dq: Tensor;
   dk: Tensor;
   dv: Tensor;
@@ -156,9 +155,56 @@ export function gpuParameterShapes(config: ModelConfig): Map<string, number[]> {
   }));
 }
 
-/** One tensor per parameter, in the order of the forward pass. */
+/** The largest size of a buffer with several parameters: enough work for a dispatch, half of WebGPU's default limit. */
+const MAX_SHARED_BYTES = 64 * 2 ** 20;
+
+/**
+ * One tensor per parameter, in the order of the forward pass. They share buffers, where those of one shape lie one after
+ * the other, and q, k, v of a block too: one dispatch computes the products or updates of all.
+ */
 export function parameterTensors(config: ModelConfig, make: MakeTensor): Map<string, Tensor> {
-  return new Map([...gpuParameterShapes(config)].map(([name, shape]) => [name, make(name, shape)]));
+  return tensorsOf(gpuParameterShapes(config), make);
+}
+
+/** A tensor for each parameter, in the buffers of {@link sharedBuffers}. */
+function tensorsOf(
+  shapes: ReadonlyMap<string, readonly number[]>,
+  make: MakeTensor,
+  dtype?: DType,
+): Map<string, Tensor> {
+  const shared = sharedBuffers(shapes).flatMap((names) => {
+    const parts = new Map(names.map((name) => [name, named(shapes, name)]));
+    return [
+      ...joinedTensors(parts, (shape) => make(`${names[0]} and ${names.length - 1} more`, shape, dtype)),
+    ];
+  });
+  const tensors = new Map(shared);
+  return new Map([...shapes].map(([name, shape]) => [name, tensors.get(name) ?? make(name, shape, dtype)]));
+}
+
+/** The names of the parameters in each buffer, in the order of the buffer; address embeddings have one of their own. */
+function sharedBuffers(shapes: ReadonlyMap<string, readonly number[]>): string[][] {
+  const ofPart = (part: string) => [...shapes.keys()].filter((name) => name.endsWith(`.${part}_proj.weight`));
+  const [ks, vs] = [ofPart("k"), ofPart("v")];
+  const whole = (name: string) => shapes.has(name) ? [[name]] : [];
+  const units = [
+    ...whole("wte.weight"),
+    ...ofPart("q").map((q, layer) => [q, ks[layer], vs[layer]]),
+    ...["o", "up", "down"].flatMap(ofPart).map((name) => [name]),
+    ...whole("lm_head.weight"),
+  ];
+  const buffers: string[][] = [];
+  let freeBytes = 0;
+  for (const names of units) {
+    const sizeBytes = names.length * tensorSizeBytes({ shape: named(shapes, names[0]) });
+    if (sizeBytes > freeBytes) {
+      buffers.push([]);
+      freeBytes = MAX_SHARED_BYTES;
+    }
+    buffers[buffers.length - 1].push(...names);
+    freeBytes -= sizeBytes;
+  }
+  return buffers;
 }
 
 /** Makes {@link ModelTensors.gradients}. */
@@ -167,14 +213,10 @@ export function gradientTensors(
   extent: ModelExtent,
   make: MakeTensor,
 ): Map<string, Tensor> {
-  const rows = (): [string, Tensor] => [
-    "address_embed.weight",
-    make("address_embed.weight", [numRowSlots(config, extent), config.width]),
-  ];
-  if (extent.freeRows !== undefined) return new Map([rows()]);
-  return new Map([...gpuParameterShapes(config)].map(([name, shape]) => {
-    return name === "address_embed.weight" ? rows() : [name, make(name, shape)];
-  }));
+  const rows = new Map([["address_embed.weight", [numRowSlots(config, extent), config.width]]]);
+  if (extent.freeRows !== undefined) return tensorsOf(rows, make);
+  const shapes = gpuParameterShapes(config);
+  return tensorsOf(shapes.has("address_embed.weight") ? new Map([...shapes, ...rows]) : shapes, make);
 }
 
 /** Makes {@link ModelTensors.operands}. Embeddings are not operands of products, so they have no copy. */
@@ -184,13 +226,12 @@ export function operandTensors(
   make: MakeTensor,
 ): Map<string, Tensor> {
   if (dtype !== "f16") return parameters;
-  const operands = new Map(parameters);
-  for (const [name, shape] of gpuParameterShapes(config)) {
-    if (name !== "wte.weight" && name !== "address_embed.weight") {
-      operands.set(name, make(`${name} in f16`, shape, dtype));
-    }
-  }
-  return operands;
+  const shapes = gpuParameterShapes(config);
+  for (const name of ["wte.weight", "address_embed.weight"]) shapes.delete(name);
+  return new Map([
+    ...parameters,
+    ...tensorsOf(shapes, (label, ...rest) => make(`${label} in f16`, ...rest), dtype),
+  ]);
 }
 
 /** The blocks' activations. For training each block has a set, or its own x only with recomputation; otherwise all share one. */
@@ -198,16 +239,12 @@ function allLayerTensors(config: ModelConfig, extent: ModelExtent, make: MakeTen
   const rows = extent.batchSize * extent.sequenceLength;
   const { training, dtype } = extent;
   const first = layerTensors(config, { rows, training, dtype }, labelled(make, "layer 0 "));
-  if (config.keyShift) {
-    first.kUnshifted = make("kUnshifted", [rows, config.numHeads * config.headDim], dtype);
-  }
   return Array.from({ length: config.numLayers }, (_, layer) => {
     if (layer === 0 || !training) return first;
     const makeLayer = labelled(make, `layer ${layer} `);
-    return extent.checkpointActivations ? { ...first, x: makeLayer("x", [rows, config.width]) } : {
-      ...layerTensors(config, { rows, training, dtype }, makeLayer),
-      kUnshifted: first.kUnshifted,
-    };
+    return extent.checkpointActivations
+      ? { ...first, x: makeLayer("x", [rows, config.width]) }
+      : layerTensors(config, { rows, training, dtype }, makeLayer);
   });
 }
 
@@ -216,13 +253,27 @@ function layerTensors(
   layout: BlockLayout,
   make: MakeTensor,
 ): LayerTensors {
-  const keyShape = [layout.rows, config.numHeads * config.headDim];
+  const { numHeads, headDim } = config;
+  const { rows, dtype } = layout;
   return {
-    ...blockTensors(config, layout, make),
-    kRotated: make("kRotated", keyShape, layout.dtype),
+    ...commonTensors(config, layout, make),
+    ...together(["q", "k", "v"], [rows, numHeads * headDim], make, dtype),
+    ...together(["qScale", "kScale"], [rows, numHeads], make),
+    ...together(["qRotated", "kRotated"], [rows, numHeads * headDim], make, dtype),
     kUnshifted: undefined,
-    v: make("v", keyShape, layout.dtype),
   };
+}
+
+/** Tensors of one shape in one buffer: what computes each can compute all if they follow without a gap. */
+function together<Name extends string>(
+  names: readonly Name[],
+  shape: readonly number[],
+  make: MakeTensor,
+  dtype?: DType,
+): Record<Name, Tensor> {
+  const parts = new Map(names.map((name) => [name, shape]));
+  const tensors = joinedTensors(parts, (whole) => make(names.join(", "), whole, dtype));
+  return Object.fromEntries(tensors) as Record<Name, Tensor>;
 }
 
 /** The layout of a block's activations. */
@@ -235,26 +286,34 @@ interface BlockLayout {
 /** A block's activations without its keys and values, which decoding keeps in caches. */
 export function blockTensors(
   config: ModelConfig,
-  { rows, training, dtype }: BlockLayout,
+  layout: BlockLayout,
   make: MakeTensor,
 ): Omit<LayerTensors, "kRotated" | "kUnshifted" | "v"> {
-  const { width: C, mlpWidth: M, numHeads: H } = config;
-  const HD = H * config.headDim;
+  const { numHeads: H, headDim } = config;
+  const { rows, dtype } = layout;
+  const ofHeads = (label: string) => make(label, [rows, H * headDim], dtype);
+  return {
+    ...commonTensors(config, layout, make),
+    q: ofHeads("q"),
+    k: ofHeads("k"),
+    qScale: make("qScale", [rows, H]),
+    kScale: make("kScale", [rows, H]),
+    qRotated: ofHeads("qRotated"),
+  };
+}
+
+function commonTensors(config: ModelConfig, { rows, training, dtype }: BlockLayout, make: MakeTensor) {
+  const { width: C, mlpWidth: M, numHeads: H, activation } = config;
   return {
     x: make("x", [rows, C]),
     xNorm: make("xNorm", [rows, C], dtype),
     xScale: make("xScale", [rows]),
-    q: make("q", [rows, HD], dtype),
-    k: make("k", [rows, HD], dtype),
-    qScale: make("qScale", [rows, H]),
-    kScale: make("kScale", [rows, H]),
-    qRotated: make("qRotated", [rows, HD], dtype),
-    attention: make("attention", [rows, HD], dtype),
+    attention: make("attention", [rows, H * config.headDim], dtype),
     logSumExp: make("logSumExp", [rows, H]),
     xMiddle: make("xMiddle", [rows, C]),
     xMiddleNorm: make("xMiddleNorm", [rows, C], dtype),
     xMiddleScale: make("xMiddleScale", [rows]),
-    hidden: training ? make("hidden", [rows, M], dtype) : undefined,
+    hidden: training && activation !== "relu2" ? make("hidden", [rows, M], dtype) : undefined,
     activated: make("activated", [rows, M], dtype),
   };
 }
@@ -272,12 +331,8 @@ function backwardTensors(
     dNorm: make("dNorm", [rows, C], dtype),
     dHidden: make("dHidden", [rows, M], dtype),
     dAttention: make("dAttention", [rows, HD], dtype),
-    dqRotated: make("dqRotated", [rows, HD], dtype),
-    dkRotated: make("dkRotated", [rows, HD], dtype),
-    dkUnshifted: config.keyShift ? make("dkUnshifted", [rows, HD], dtype) : undefined,
-    dq: make("dq", [rows, HD], dtype),
-    dk: make("dk", [rows, HD], dtype),
-    dv: make("dv", [rows, HD], dtype),
+    ...together(["dqRotated", "dkRotated"], [rows, HD], make, dtype),
+    ...together(["dq", "dk", "dv"], [rows, HD], make, dtype),
     delta: make("delta", [rows, H]),
   };
 }

@@ -14,7 +14,7 @@ import { addQkNormRope } from "../tensor/ops/qk_norm_rope.ts";
 import { addRmsNorm } from "../tensor/ops/rms_norm.ts";
 import { addShiftKeys } from "../tensor/ops/shift_keys.ts";
 import type { ProfileRow, Program } from "../tensor/program.ts";
-import { type Tensor, tensorLength } from "../tensor/tensor.ts";
+import { adjacent, byBuffer, firstElement, spanOf, type Tensor, tensorLength } from "../tensor/tensor.ts";
 import { type HeadTensors, type LayerTensors, type ModelTensors } from "./buffers.ts";
 import type { ModelBatch } from "./batch_rows.ts";
 import { rowsPerToken } from "./address_embeddings.ts";
@@ -92,9 +92,10 @@ export function addOperandCopies(
   program: Program,
   { parameters, operands }: Pick<ModelTensors, "parameters" | "operands">,
 ): void {
-  for (const [name, x] of parameters) {
-    const y = named(operands, name);
-    if (y !== x) addCopy(program, { x, y, length: tensorLength(x) });
+  const copies = [...parameters].map(([name, x]) => ({ x, y: named(operands, name) }));
+  for (const group of byBuffer(copies.filter(({ x, y }) => x !== y), ({ x }) => x)) {
+    const [x, y] = [spanOf(group.map(({ x }) => x)), spanOf(group.map(({ y }) => y))];
+    addCopy(program, { x, y, length: tensorLength(x) });
   }
 }
 
@@ -119,9 +120,10 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
   }
   for (let layer = 0; layer < config.numLayers; layer++) {
     const isLast = layer === config.numLayers - 1;
-    addKeysAndValues(program, pass, layer);
-    const rest = wanted && isLast ? addWantedRows(program, pass, wanted) : pass;
-    addFromQueries(program, rest, layer);
+    const ofWanted = isLast ? wanted : undefined;
+    addProjections(program, pass, { layer, withQueries: !ofWanted });
+    const rest = ofWanted ? addWantedRows(program, pass, ofWanted) : pass;
+    addFromAttention(program, rest, layer);
     addMlpUp(program, rest, layer);
     addMlpDown(program, rest, { layer, out: isLast ? head.xLast : layers[layer + 1].x });
   }
@@ -142,13 +144,12 @@ function addWantedRows(program: Program, pass: HiddenPass, wanted: WantedRows): 
   pick(last.xNorm, wanted.xNorm, config.width);
   pick(rotation, wanted.rotation, config.headDim);
   const layers = tensors.layers.with(-1, { ...last, x: wanted.x, xNorm: wanted.xNorm });
-  return {
-    config,
-    extent: { batchSize: 1, sequenceLength: rows, training: false },
-    tensors: { ...tensors, layers },
-    rotation: wanted.rotation,
-    addAttention: wanted.addAttention,
-  };
+  const extent = { batchSize: 1, sequenceLength: rows, training: false };
+  const rest = { config, extent, tensors: { ...tensors, layers }, addAttention: wanted.addAttention };
+  const { q: x, qRotated: y, qScale: scale } = last;
+  addProducts(program, rest, { layer: config.numLayers - 1, parts: ["q"] });
+  addQkNormRope(program, { ...ropeShape(config, extent), rotation: wanted.rotation, x, y, scale });
+  return rest;
 }
 
 /** The shape arguments of the attention kernels. */
@@ -166,41 +167,78 @@ export function ropeShape(config: ModelConfig, extent: ModelExtent) {
 
 /** Adds all activations of a block that its backward pass reads: up to the input of its last matrix. */
 export function addBlockActivations(program: Program, pass: HiddenPass, layer: number): void {
-  addKeysAndValues(program, pass, layer);
-  addFromQueries(program, pass, layer);
+  addProjections(program, pass, { layer, withQueries: true });
+  addFromAttention(program, pass, layer);
   addMlpUp(program, pass, layer);
 }
 
-/** xNorm = rmsNorm(x), kRotated = rope(qkNorm(k)), v. */
-function addKeysAndValues(program: Program, pass: HiddenPass, layer: number): void {
-  const { config, extent, tensors, rotation } = pass;
+type Projection = "q" | "k" | "v";
+
+/** xNorm = rmsNorm(x), kRotated = rope(qkNorm(k)), v, and with queries also qRotated = rope(qkNorm(q)). */
+function addProjections(
+  program: Program,
+  pass: HiddenPass,
+  { layer, withQueries }: { layer: number; withQueries: boolean },
+): void {
+  const { config, extent, tensors } = pass;
   const saved: LayerTensors = tensors.layers[layer];
   const rows = extent.batchSize * extent.sequenceLength;
   addRmsNorm(program, { x: saved.x, y: saved.xNorm, scale: saved.xScale, rows, width: config.width });
-  for (const part of ["k", "v"] as const) addProjection(program, pass, { layer, part });
-  const shape = { ...ropeShape(config, extent), ...(rotation ? { rotation } : {}) };
-  const { kUnshifted = saved.kRotated } = saved;
-  addQkNormRope(program, { x: saved.k, y: kUnshifted, scale: saved.kScale, ...shape });
-  if (saved.kUnshifted && tensors.inputs.previous) {
-    addShiftKeys(program, {
-      x: saved.kUnshifted,
-      earlier: pass.earlierKeys?.(layer) ?? saved.kUnshifted,
-      previous: tensors.inputs.previous,
-      y: saved.kRotated,
-      rows,
-      numHeads: config.numHeads,
-      headDim: config.headDim,
-    });
+  addProducts(program, pass, { layer, parts: withQueries ? ["q", "k", "v"] : ["k", "v"] });
+  const { previous } = tensors.inputs;
+  const { q, k, qRotated, kRotated, qScale, kScale, kUnshifted } = saved;
+  const shape = { ...ropeShape(config, extent), ...(pass.rotation ? { rotation: pass.rotation } : {}) };
+  const shift = previous && !kUnshifted ? { previous, rows } : undefined;
+  const [x, y, scale] = [[q, k], [qRotated, kRotated], [qScale, kScale]].map(adjacent);
+  if (withQueries && x && y && scale) {
+    addQkNormRope(program, { ...shape, x, y, scale, rows: 2 * rows, shift });
+    return;
+  }
+  if (withQueries) addQkNormRope(program, { ...shape, x: q, y: qRotated, scale: qScale });
+  addQkNormRope(program, { ...shape, x: k, y: kUnshifted ?? kRotated, scale: kScale, shift });
+  if (!kUnshifted || !previous) return;
+  const earlier = pass.earlierKeys?.(layer) ?? kUnshifted;
+  const { numHeads, headDim } = config;
+  addShiftKeys(program, { x: kUnshifted, earlier, previous, y: kRotated, rows, numHeads, headDim });
+}
+
+/** The name of the matrix of a block's queries, keys or values. */
+export function projectionName(layer: number, part: Projection): string {
+  return `blocks.${layer}.attn.${part}_proj.weight`;
+}
+
+/** q, k or v = its matrix times xNorm: in one dispatch where all outputs have one buffer, as all matrices have. */
+function addProducts(
+  program: Program,
+  pass: HiddenPass,
+  { layer, parts }: { layer: number; parts: Projection[] },
+): void {
+  const { extent, tensors } = pass;
+  const { xNorm: a, ...saved } = tensors.layers[layer];
+  const outputs = parts.map((part) => saved[part]);
+  const weights = parts.map((part) => named(tensors.operands, projectionName(layer, part)));
+  const [n, k] = weights[0].shape;
+  const product = {
+    kind: "NT",
+    m: extent.batchSize * extent.sequenceLength,
+    n,
+    k,
+    a,
+    label: "qkv_proj",
+  } as const;
+  if (parts.length > 1 && outputs.every(({ buffer }) => buffer === outputs[0].buffer)) {
+    const [b, c] = [weights, outputs].map(([first, second]) => firstElement(second, first));
+    const strides = { a: 0, b, c };
+    addGemm(program, { ...product, b: spanOf(weights), c: spanOf(outputs), batch: parts.length, strides });
+  } else {
+    weights.forEach((b, i) => addGemm(program, { ...product, b, c: outputs[i] }));
   }
 }
 
-/** xMiddle = x + o_proj(attention(rope(qkNorm(q)), keys and values)). */
-function addFromQueries(program: Program, pass: HiddenPass, layer: number): void {
-  const { config, extent, tensors, rotation } = pass;
+/** xMiddle = x + o_proj(attention(q, keys and values)). */
+function addFromAttention(program: Program, pass: HiddenPass, layer: number): void {
+  const { config, extent, tensors } = pass;
   const saved: LayerTensors = tensors.layers[layer];
-  addProjection(program, pass, { layer, part: "q" });
-  const shape = { ...ropeShape(config, extent), ...(rotation ? { rotation } : {}) };
-  addQkNormRope(program, { x: saved.q, y: saved.qRotated, scale: saved.qScale, ...shape });
   if (pass.addAttention) {
     pass.addAttention(program, layer);
   } else {
@@ -223,18 +261,7 @@ function addFromQueries(program: Program, pass: HiddenPass, layer: number): void
   });
 }
 
-/** q, k or v = its matrix times xNorm. */
-function addProjection(
-  program: Program,
-  pass: HiddenPass,
-  { layer, part }: { layer: number; part: "q" | "k" | "v" },
-): void {
-  const { xNorm, [part]: y } = pass.tensors.layers[layer];
-  const name = `blocks.${layer}.attn.${part}_proj.weight`;
-  addLinear(program, pass, { name, x: xNorm, y, label: "qkv_proj" });
-}
-
-/** activated = activation(up_proj(rmsNorm(xMiddle))); `hidden` is the activation's argument, kept for training. */
+/** activated = activation(up_proj(rmsNorm(xMiddle))); `hidden` is the activation's argument, if it is kept. */
 function addMlpUp(program: Program, pass: HiddenPass, layer: number): void {
   const { config: { width, activation }, extent, tensors } = pass;
   const { xMiddle, xMiddleNorm, xMiddleScale, hidden, activated } = tensors.layers[layer];

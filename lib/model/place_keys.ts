@@ -6,7 +6,7 @@
  * @module
  */
 import { mix } from "../base/random.ts";
-import type { LocatedPlace } from "../data/addresses/place_table.ts";
+import { distanceKm, type LocatedPlace } from "../data/addresses/place_table.ts";
 import { type Hashes, pairHashes, SECOND_HASH } from "./embedding_table.ts";
 
 /** The key `model.places` of the configuration. */
@@ -78,21 +78,6 @@ export function misplacedKey(seed: number, address: Hashes): Hashes {
 
 /** Distances are told apart from here on, by quarters of an octave. */
 const NEAR_KM = 50;
-const EARTH_RADIUS_KM = 6371;
-
-/** The great-circle distance of two positions, km (haversine formula). */
-export function distanceKm(
-  a: { latitude: number; longitude: number },
-  b: { latitude: number; longitude: number },
-): number {
-  const radians = (degrees: number) => degrees * Math.PI / 180;
-  const [latitude, longitude] = [b.latitude - a.latitude, b.longitude - a.longitude].map((degrees) =>
-    Math.sin(radians(degrees) / 2) ** 2
-  );
-  const h = latitude + Math.cos(radians(a.latitude)) * Math.cos(radians(b.latitude)) * longitude;
-  return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(h)));
-}
-
 /** The cell of some degrees, two numbers from 0; the meridian of 180 degrees is in one cell on both sides. */
 function cellOf({ latitude, longitude }: { latitude: number; longitude: number }, degrees: number): number[] {
   return [

@@ -11,9 +11,8 @@ import { addEmbeddingBackward } from "../tensor/ops/embedding.ts";
 import { addGemm, type GemmEpilogue } from "../tensor/ops/gemm.ts";
 import { addQkNormRopeBackward } from "../tensor/ops/qk_norm_rope.ts";
 import { addRmsNormBackward } from "../tensor/ops/rms_norm.ts";
-import { addShiftKeysBackward } from "../tensor/ops/shift_keys.ts";
 import { type ProfileRow, Program } from "../tensor/program.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { adjacent, firstElement, spanOf, type Tensor } from "../tensor/tensor.ts";
 import type { BackwardTensors, ModelTensors } from "./buffers.ts";
 import {
   type BatchRows,
@@ -33,6 +32,7 @@ import {
   addOperandCopies,
   attentionShape,
   type Pass,
+  projectionName,
   ropeShape,
   type Teacher,
 } from "./forward.ts";
@@ -141,13 +141,12 @@ interface BlockArgs {
 
 function addMlpBackward(program: Program, pass: Pass, { layer, backward }: BlockArgs): void {
   const { xMiddle, xMiddleNorm, xMiddleScale, hidden, activated } = pass.tensors.layers[layer];
-  ensure(hidden, "a model without training keeps no argument of the activation");
   addLinearBackward(program, pass, {
     name: `blocks.${layer}.mlp.down_proj.weight`,
     dy: backward.dx,
     x: activated,
     dx: backward.dHidden,
-    epilogue: { activation: pass.config.activation, slopeAt: hidden },
+    epilogue: { activation: pass.config.activation, slopeAt: hidden ?? activated },
   });
   addLinearBackward(program, pass, {
     name: `blocks.${layer}.mlp.up_proj.weight`,
@@ -181,22 +180,64 @@ function addAttentionBlockBackward(program: Program, pass: Pass, { layer, backwa
     delta: backward.delta,
     ...attentionShape(config, extent),
   });
-  const shape = ropeShape(config, extent);
-  const { dqRotated, dkRotated, dkUnshifted = dkRotated, dq, dk, dv, dNorm } = backward;
-  const { previous } = tensors.inputs;
-  if (previous) addShiftKeysBackward(program, { dy: dkRotated, previous, dx: dkUnshifted, ...shape });
-  addQkNormRopeBackward(program, { x: saved.q, scale: saved.qScale, dy: dqRotated, dx: dq, ...shape });
-  addQkNormRopeBackward(program, { x: saved.k, scale: saved.kScale, dy: dkUnshifted, dx: dk, ...shape });
-  for (const [part, dy] of [["q", dq], ["k", dk], ["v", dv]] as const) {
-    addLinearBackward(program, pass, {
-      name: `blocks.${layer}.attn.${part}_proj.weight`,
-      dy,
-      x: saved.xNorm,
-      dx: dNorm,
-      epilogue: part === "q" ? "store" : "accumulate",
-    });
-  }
+  addProjectionsBackward(program, pass, { layer, backward });
   addNormBackward(program, pass, { x: saved.x, scale: saved.xScale, backward, accumulate: true });
+}
+
+/** From the gradients of the rotated q and k, and of v, to `dNorm` and the gradients of their matrices. */
+function addProjectionsBackward(program: Program, pass: Pass, { layer, backward }: BlockArgs): void {
+  const { config, extent, tensors } = pass;
+  const saved = tensors.layers[layer];
+  const { dq, dk, dv, dqRotated, dkRotated, dNorm } = backward;
+  const rows = extent.batchSize * extent.sequenceLength;
+  const shape = ropeShape(config, extent);
+  const { previous } = tensors.inputs;
+  const shift = previous && { previous, rows };
+  const pairs = [[saved.q, saved.k], [saved.qScale, saved.kScale], [dqRotated, dkRotated], [dq, dk]];
+  const [x, scale, dy, dx] = pairs.map(adjacent);
+  if (x && scale && dy && dx) {
+    addQkNormRopeBackward(program, { ...shape, x, scale, dy, dx, rows: 2 * rows, shift });
+  } else {
+    const [ofQ, ofK] = [0, 1].map((i) => pairs.map((pair) => pair[i]));
+    addQkNormRopeBackward(program, { ...shape, x: ofQ[0], scale: ofQ[1], dy: ofQ[2], dx: ofQ[3] });
+    addQkNormRopeBackward(program, { ...shape, x: ofK[0], scale: ofK[1], dy: ofK[2], dx: ofK[3], shift });
+  }
+  // The three matrices lie in one buffer, and so do their gradients: dx is one sum of products, dW a batch of three.
+  const [ofHeads, weights, gradients] = [
+    [dq, dk, dv],
+    ...[tensors.operands, tensors.gradients].map((tensors) =>
+      (["q", "k", "v"] as const).flatMap((part) => tensors.get(projectionName(layer, part)) ?? [])
+    ),
+  ];
+  const [n, k] = weights[0].shape;
+  const a = spanOf(ofHeads);
+  const strides = { a: firstElement(dk, dq), b: firstElement(weights[1], weights[0]) };
+  addGemm(program, {
+    kind: "NN",
+    m: rows,
+    n: k,
+    k: n,
+    terms: 3,
+    strides,
+    a,
+    b: spanOf(weights),
+    c: dNorm,
+    label: "qkv_proj dx",
+  });
+  if (gradients.length === 0) return;
+  addGemm(program, {
+    kind: "TN",
+    m: n,
+    n: k,
+    k: rows,
+    batch: 3,
+    strides: { a: strides.a, b: 0, c: firstElement(gradients[1], gradients[0]) },
+    a,
+    b: saved.xNorm,
+    c: spanOf(gradients),
+    epilogue: "accumulate",
+    label: "qkv_proj dW",
+  });
 }
 
 /** Adds the gradient of x of rmsNorm(x), whose gradient is `dNorm`, to `dx`, or stores it there. */
@@ -338,7 +379,8 @@ export class Transformer {
   zeroGradients(): void {
     this.#rowSlots.clear();
     const encoder = this.#gpu.device.createCommandEncoder({ label: "zero gradients" });
-    for (const { buffer } of this.gradients.values()) encoder.clearBuffer(buffer);
+    const buffers = new Set([...this.gradients.values()].map(({ buffer }) => buffer));
+    for (const buffer of buffers) encoder.clearBuffer(buffer);
     encoder.clearBuffer(this.lossSum.buffer);
     this.#gpu.device.queue.submit([encoder.finish()]);
   }

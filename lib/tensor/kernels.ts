@@ -18,15 +18,14 @@ import embedding_forward from "../../kernels/embedding_forward.wgsl" with { type
 import gemm_subgroup8 from "../../kernels/gemm_subgroup8.wgsl" with { type: "text" };
 import gemm_tiled from "../../kernels/gemm_tiled.wgsl" with { type: "text" };
 import muon_momentum from "../../kernels/muon_momentum.wgsl" with { type: "text" };
-import muon_normalize from "../../kernels/muon_normalize.wgsl" with { type: "text" };
-import muon_update from "../../kernels/muon_update.wgsl" with { type: "text" };
+import muon_factors from "../../kernels/muon_factors.wgsl" with { type: "text" };
+import muon_scale from "../../kernels/muon_scale.wgsl" with { type: "text" };
 import cross_entropy from "../../kernels/cross_entropy.wgsl" with { type: "text" };
 import limit_rows from "../../kernels/limit_rows.wgsl" with { type: "text" };
 import log_probabilities from "../../kernels/log_probabilities.wgsl" with { type: "text" };
 import qk_norm_rope_backward from "../../kernels/qk_norm_rope_backward.wgsl" with { type: "text" };
 import qk_norm_rope_forward from "../../kernels/qk_norm_rope_forward.wgsl" with { type: "text" };
-import shift_keys_backward from "../../kernels/shift_keys_backward.wgsl" with { type: "text" };
-import shift_keys_forward from "../../kernels/shift_keys_forward.wgsl" with { type: "text" };
+import shift_keys from "../../kernels/shift_keys.wgsl" with { type: "text" };
 import sum_splits from "../../kernels/sum_splits.wgsl" with { type: "text" };
 import reduce_partials from "../../kernels/reduce_partials.wgsl" with { type: "text" };
 import rms_norm_backward from "../../kernels/rms_norm_backward.wgsl" with { type: "text" };
@@ -85,11 +84,10 @@ export const KERNEL_SOURCES = {
   gemm_tiled: GEMM_EPILOGUE + markedSource("gemm_tiled", gemm_tiled),
   limit_rows,
   muon_momentum,
-  muon_normalize,
-  muon_update,
+  muon_factors,
+  muon_scale,
   reduce_partials,
-  shift_keys_backward,
-  shift_keys_forward,
+  shift_keys,
   sum_splits,
   rms_norm_backward,
   attention_backward_key_subgroup8: attention_backward_key_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,

@@ -24,10 +24,71 @@ export function tensorLength(tensor: Pick<Tensor, "shape">): number {
 
 /** The size of a tensor in bytes. */
 export function tensorSizeBytes(tensor: Pick<Tensor, "shape" | "dtype">): number {
-  return tensorLength(tensor) * (tensor.dtype === "f16" ? 2 : 4);
+  return tensorLength(tensor) * elementBytes(tensor);
 }
 
 /** The bytes of a buffer for a tensor of this shape. */
 export function allocationSizeBytes(shape: readonly number[], dtype: DType = "f32"): number {
   return Math.max(16, Math.ceil(tensorSizeBytes({ shape, dtype }) / 16) * 16);
+}
+
+/** Tensors that share a buffer start at multiples of this many elements: 256 bytes of f16. */
+const ALIGNMENT = 128;
+
+/**
+ * Makes tensors that lie one after the other in one buffer, so that one dispatch can work on all of them.
+ *
+ * @param parts Label -> shape, in the order of the buffer.
+ * @param make Makes the tensor of the whole buffer.
+ */
+export function joinedTensors(
+  parts: ReadonlyMap<string, readonly number[]>,
+  make: (shape: readonly number[]) => Tensor,
+): Map<string, Tensor> {
+  let end = 0;
+  const starts = [...parts.values()].map((shape) => {
+    const start = Math.ceil(end / ALIGNMENT) * ALIGNMENT;
+    end = start + tensorLength({ shape });
+    return start;
+  });
+  const whole = make([end]);
+  return new Map([...parts].map(([label, shape], i) => [label, partOf(whole, starts[i], shape, label)]));
+}
+
+/** A part of a tensor. @param start Its first element. @param shape Its extents. */
+export function partOf(whole: Tensor, start: number, shape: readonly number[], label = whole.label): Tensor {
+  return { ...whole, label, shape, offsetBytes: whole.offsetBytes + start * elementBytes(whole) };
+}
+
+/**
+ * The range from the first to the last of some tensors in one buffer, as one tensor.
+ *
+ * @param tensors In the order of the buffer.
+ */
+export function spanOf(tensors: readonly Tensor[]): Tensor {
+  const [first, last] = [tensors[0], tensors[tensors.length - 1]];
+  return { ...first, shape: [firstElement(last, first) + tensorLength(last)] };
+}
+
+/** {@link spanOf} two tensors, if the second begins where the first ends. */
+export function adjacent([first, second]: readonly Tensor[]): Tensor | undefined {
+  const isNext = second.buffer === first.buffer && firstElement(second, first) === tensorLength(first);
+  return isNext ? spanOf([first, second]) : undefined;
+}
+
+/** Groups what lies in one buffer, in the order of the buffer. */
+export function byBuffer<T>(items: Iterable<T>, tensorOf: (item: T) => Tensor): T[][] {
+  const groups = Map.groupBy(items, (item) => tensorOf(item).buffer);
+  return [...groups.values()].map((group) =>
+    group.sort((a, b) => tensorOf(a).offsetBytes - tensorOf(b).offsetBytes)
+  );
+}
+
+/** The index of a tensor's first element, counted from the start of another one in its buffer. */
+export function firstElement(tensor: Tensor, from: Tensor): number {
+  return (tensor.offsetBytes - from.offsetBytes) / elementBytes(tensor);
+}
+
+function elementBytes({ dtype }: Pick<Tensor, "dtype">): number {
+  return dtype === "f16" ? 2 : 4;
 }

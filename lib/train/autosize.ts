@@ -6,6 +6,7 @@
  */
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
+import type { LocatedNode } from "../model/node_coordinates.ts";
 import { type ModelConfig, numAddressEmbeddings, numSelectedRows } from "../model/model_config.ts";
 import { NO_ROW } from "../model/embedding_table.ts";
 import { deriveConfig, type RunConfig } from "./run_config.ts";
@@ -61,7 +62,7 @@ function autosizedTables(
   if (numAddressEmbeddings(model) === 0) return model;
   const rows = new AddressEmbeddings(model);
   if (places) claimMisplaced(rows, places);
-  const { numPairs: numTypical } = rememberAll(rows, source);
+  const { numPairs: numTypical, placeNodes } = rememberAll(rows, source);
   const sized = (most: number, numOwned: number, share = 1 + spareRows) =>
     Math.min(most, ROW_STEP * Math.ceil(Math.max(1, rowsPerKey * numOwned * share) / ROW_STEP));
   const { prefixVectors, coordinates } = model;
@@ -89,7 +90,12 @@ function autosizedTables(
     coordinates: coordinates && {
       ...coordinates,
       nodes: sized(coordinates.nodes, rows.coordinates?.numNodes ?? 0),
-      rank: affordableRank(coordinates.rank, rows.coordinates?.numNodes ?? 0, numTypical),
+      // Places are not fitted.
+      rank: affordableRank(
+        coordinates.rank,
+        placeNodes.size || (rows.coordinates?.numNodes ?? 0),
+        numTypical,
+      ),
     },
   };
 }
@@ -141,8 +147,46 @@ export function claimRows(
   const typical = rememberAll(rows, source, counts);
   if (numAddressEmbeddings(config) === 0) return counts;
   rows.coordinates?.fit(typical.pairs());
+  locatePlaces(rows, typical.pairs(), typical.placeNodes);
   rows.save(weights);
   return counts;
+}
+
+/** A place needs so many addresses, lest its coordinates be those of one. */
+const MIN_MEMBERS = 3;
+
+/** Gives places coordinates: those of a node whose RTTs are the medians of its addresses'. */
+function locatePlaces(
+  { coordinates }: AddressEmbeddings,
+  pairs: { a: Uint32Array; b: Uint32Array; rttMs: Float64Array },
+  placeNodes: ReadonlyMap<number, readonly number[]>,
+): void {
+  if (!coordinates || placeNodes.size === 0) return;
+  const members = new Map<number, Set<number>>();
+  const rtts = new Map<number, Map<number, number[]>>();
+  for (const [node, places] of placeNodes) {
+    for (const place of places) members.set(place, (members.get(place) ?? new Set()).add(node));
+  }
+  pairs.rttMs.forEach((rttMs, i) => {
+    for (const [own, other] of [[pairs.a[i], pairs.b[i]], [pairs.b[i], pairs.a[i]]]) {
+      for (const place of placeNodes.get(own) ?? []) {
+        const ofPlace = rtts.get(place) ?? new Map<number, number[]>();
+        rtts.set(place, ofPlace);
+        ofPlace.set(other, [...ofPlace.get(other) ?? [], rttMs]);
+      }
+    }
+  });
+  const located = new Map<number, LocatedNode>();
+  for (const [place, ofPlace] of rtts) {
+    if ((members.get(place)?.size ?? 0) < MIN_MEMBERS) continue;
+    const known = [...ofPlace].map(([node, all]) => ({
+      node,
+      rttMs: all.sort((x, y) => x - y)[(all.length - 1) >> 1],
+    }));
+    const found = coordinates.locate(known, new Set());
+    if (found) located.set(place, found);
+  }
+  coordinates.put(located);
 }
 
 /** Sets the table of places, and which of them are wrong. */
@@ -164,6 +208,13 @@ function rememberAll(rows: AddressEmbeddings, source: ProbeRowSource, counts?: A
       [sources, destinations].map((addresses) =>
         addresses.map((address) => address ? counts.id(address) : -1)
       );
+    [sources, destinations].forEach((addresses, side) =>
+      addresses.forEach((address, i) => {
+        const node = nodes[side][i];
+        if (!rows.config.places || !address || node === NO_ROW || typical.placeNodes.has(node)) return;
+        typical.placeNodes.set(node, rows.claimPlaceNodes(address));
+      })
+    );
     srcIndex.forEach((src, i) => {
       const key = src * dstAddrs.length + dstIndex[i];
       const [from, to] = [sources[src], destinations[dstIndex[i]]];
@@ -197,6 +248,8 @@ interface KeptRtts {
 
 /** Gathers the typical RTTs of pairs of nodes. */
 export class TypicalRtts {
+  /** For each node those of its places. */
+  readonly placeNodes = new Map<number, readonly number[]>();
   /** By the pair, the lower node first. */
   readonly #kept = new Map<number, KeptRtts>();
 

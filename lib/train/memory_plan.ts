@@ -3,15 +3,16 @@
  *
  * @module
  */
-import { NUM_ADAMW_HYPER } from "../tensor/ops/adamw.ts";
-import { muonScratchShapes, NUM_MUON_HYPER } from "../tensor/ops/muon.ts";
 import { numPartialSums } from "../tensor/ops/reduce.ts";
-import { largestTensorBytes, type MakeTensor, plannedSizeBytes } from "../model/allocation.ts";
+import { tensorLength } from "../tensor/tensor.ts";
+import { largestTensorBytes, type MakeTensor, plannedSizeBytes, plannedTensor } from "../model/allocation.ts";
 import { type GroupName, groupOf, type OptimConfig } from "./optim/optim_config.ts";
-import { stackOf } from "./optim/muon.ts";
+import { adamWRowsTensors, adamWTensors } from "./optim/adamw.ts";
+import { muonTensors } from "./optim/muon.ts";
+import { wholeBuffers } from "./optim/optimizer.ts";
 import { ConfigError } from "../base/errors.ts";
 import type { GpuInfo } from "../tensor/device.ts";
-import { gpuParameterShapes, modelTensors } from "../model/buffers.ts";
+import { gradientTensors, type ModelTensors, modelTensors, parameterTensors } from "../model/buffers.ts";
 import { type ModelConfig, numParameters, parameterShapes } from "../model/model_config.ts";
 import {
   largestBatchSize,
@@ -22,28 +23,26 @@ import {
 import { deriveConfig, type RunConfig, trainingExtent } from "./run_config.ts";
 import { teacherExtent } from "./teacher.ts";
 
-/**
- * Makes a tensor of each size that `Optimizer.create` allocates: states, scratch memory and numbers.
- *
- * @param shapes Parameter name -> (rows, columns) of its tensor on the GPU.
- */
+/** Makes a tensor of each size that `Optimizer.create` allocates: states, scratch memory and numbers. */
 export function optimizerTensors(
-  shapes: ReadonlyMap<string, readonly number[]>,
+  { parameters, gradients }: Pick<ModelTensors, "parameters" | "gradients">,
   config: OptimConfig,
   make: MakeTensor,
 ): void {
-  const numPartials = [...shapes.values()].reduce(
-    (sum, [rows, columns]) => sum + numPartialSums(rows * columns),
-    0,
-  );
+  const numPartials = wholeBuffers(gradients).map((whole) => numPartialSums(tensorLength(whole)));
   // For the gradient's norm: clip factor, sum of squares, partial sums.
-  const norm = [[4], [1], [numPartials]];
-  const groups = (Object.keys(config.groups) as GroupName[]).map((group) => {
-    const members = [...shapes].filter(([name]) => groupOf(name) === group).map(([, shape]) => shape);
-    const shapesOf = config.groups[group].kind === "muon" ? muonShapes(members) : adamWShapes(members);
-    return group === "rows" ? [...shapesOf, ...members.map(([rows]) => [rows])] : shapesOf;
-  });
-  for (const shape of [...norm, ...groups.flat()]) make("of the optimizer", shape);
+  for (const length of [4, 1, numPartials.reduce((sum, count) => sum + count, 0)]) {
+    make("of the norm", [length]);
+  }
+  const members = [...parameters].map(([name, parameter]) => ({ name, parameter }));
+  for (const group of Object.keys(config.groups) as GroupName[]) {
+    const tensors = group === "rows"
+      ? adamWRowsTensors
+      : config.groups[group].kind === "muon"
+      ? muonTensors
+      : adamWTensors;
+    tensors(members.filter(({ name }) => groupOf(name) === group), make);
+  }
 }
 
 /** The 4-byte numbers of the optimizer's state in a checkpoint. @param shapes See {@link optimizerTensors}. */
@@ -55,16 +54,6 @@ function numStateValues(
     const numMoments = config.groups[groupOf(name)].kind === "muon" ? 1 : 2;
     return sum + numMoments * rows * columns + (groupOf(name) === "rows" ? rows : 0);
   }, 0);
-}
-
-function adamWShapes(members: readonly (readonly number[])[]): (readonly number[])[] {
-  return [[NUM_ADAMW_HYPER], ...members, ...members];
-}
-
-function muonShapes(members: readonly (readonly number[])[]): (readonly number[])[] {
-  const stacks = Map.groupBy(members, (shape) => shape.join()).values();
-  const scratch = [...stacks].flatMap((shapes) => Object.values(muonScratchShapes(stackOf(shapes))));
-  return [[NUM_MUON_HYPER], ...members, ...scratch];
 }
 
 // The memory of a training run, on the GPU and in the host: planned, logged and checked before anything is allocated.
@@ -202,8 +191,10 @@ function refuse(
   );
 }
 
-function makeOptimizer({ model, optim }: RunConfig, make: MakeTensor): void {
-  optimizerTensors(gpuParameterShapes(model), optim, make);
+function makeOptimizer(config: RunConfig, make: MakeTensor): void {
+  const parameters = parameterTensors(config.model, plannedTensor);
+  const gradients = gradientTensors(config.model, trainingExtent(config), plannedTensor);
+  optimizerTensors({ parameters, gradients }, config.optim, make);
 }
 
 /** Free memory of the machine; undefined without the permission to ask. */

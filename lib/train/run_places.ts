@@ -6,10 +6,9 @@
  */
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { parseAddress } from "../data/addresses/ip.ts";
-import { addressNumber, COARSENESSES, type LocatedPlace, PlaceTable } from "../data/addresses/place_table.ts";
+import { addressNumber, distanceKm, type LocatedPlace, PlaceTable } from "../data/addresses/place_table.ts";
 import { openPlaces } from "../data/addresses/places/open_places.ts";
 import { formatBytes, formatCount, formatSeconds } from "../base/text.ts";
-import { distanceKm } from "../model/place_keys.ts";
 
 /** The most bytes that the table takes in a checkpoint. */
 const MAX_TABLE_BYTES = 16 * 2 ** 20;
@@ -62,7 +61,7 @@ export async function openRunPlaces(
   );
   const source = await openPlaces(paths);
   const onBlocks = (count: number) => onLog(`  looked up ${formatCount(count)} ranges of addresses`);
-  const numbers = PlaceTable.of(source, COARSENESSES[0], onBlocks).within(MAX_TABLE_BYTES);
+  const numbers = PlaceTable.of(source, onBlocks).within(MAX_TABLE_BYTES);
   const table = PlaceTable.decode(numbers, "the table of places");
   const found = findMisplaced(table, train);
   const { sites, networks } = table.numRanges;
@@ -105,7 +104,7 @@ export function findMisplaced(
   const nodes = new Map<string, Node>();
   const pairs = leastRtts(table, source, nodes);
   // Positions are rounded.
-  const slackKm = 2 * 111 * Math.SQRT1_2 * table.coarseness.quarterDegrees / 4;
+  const slackKm = 2 * 111 * Math.SQRT1_2 * table.stepDegrees;
   const isTooFast = ({ distanceKm, leastRttMs }: Pair) => distanceKm - slackKm > KM_PER_MS * leastRttMs;
   const open = new Map<Node, number>();
   for (const pair of pairs) {

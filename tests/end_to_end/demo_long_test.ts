@@ -1,6 +1,7 @@
 /** The whole chain in real processes, short: what a new user does first. */
 import { assert, assertAlmostEquals, assertEquals, assertLess, assertStringIncludes } from "@std/assert";
-import { join } from "@std/path";
+import { fromFileUrl, join } from "@std/path";
+import { DEMO_CAMPAIGN } from "../../tasks/stages.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { TestServer } from "../serve/test_server.ts";
 import { type DemoFigures, FIGURE_RUNS, figuresOf, GOLDEN } from "./demo_figures.ts";
@@ -99,7 +100,12 @@ Deno.test("query rtt gives the distribution that demo asked for, in text and as 
   assertAlmostEquals(mass, 0.99, 0.02);
   const timed = await runStageProcess([
     ...args,
-    ...["--time", "2025-07-01T12:00:00Z", "--context", join(demo, "measurements.parquet")],
+    ...[
+      "--time",
+      "2019-05-20T12:00:00Z",
+      "--context",
+      fromFileUrl(new URL(`../../${DEMO_CAMPAIGN}`, import.meta.url)),
+    ],
   ]);
   assertEquals(timed.code, 0, timed.stderr);
   assertStringIncludes(timed.stdout, "  median  ");

@@ -3,11 +3,11 @@ import { AddressEmbeddings, rowsPerToken, type RowUse } from "../../lib/model/ad
 import { EmbeddingCursor } from "../../lib/model/embedding_cursor.ts";
 import { NO_ROW } from "../../lib/model/embedding_table.ts";
 import type { ModelConfig } from "../../lib/model/model_config.ts";
-import { distanceKm, NUM_PATH_STEPS } from "../../lib/model/place_keys.ts";
+import { NUM_PATH_STEPS } from "../../lib/model/place_keys.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import {
   addressNumber,
-  COARSENESSES,
+  distanceKm,
   type Place,
   type PlaceSource,
   PlaceTable,
@@ -56,7 +56,7 @@ const SOURCE: PlaceSource = {
     }
   },
 };
-const NUMBERS = PlaceTable.of(SOURCE, COARSENESSES[0]).encode();
+const NUMBERS = PlaceTable.of(SOURCE).encode();
 
 function placesConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
   return tinyConfig({

@@ -56,6 +56,8 @@ async function gradientsOf(
   const config = tinyConfig();
   const batch = tinyBatch(config, 2);
   batch.tokens.fill(RTT_START, 4, 6);
+  // Earlier keys in their segment: a token that attends to itself alone has no gradient of q and k but roundings.
+  batch.segmentStart.fill(3, 3, 7);
   if (isRttOnly) batch.lossMask = markRttBytes(batch, config.sequenceLength).map((kind) => Number(kind > 1));
   const model = await Transformer.create(registry, config, { batchSize: 2, training: true, ...weights });
   model.load(toFloat32(tinyWeights(config)));

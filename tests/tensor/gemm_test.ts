@@ -193,6 +193,80 @@ testOnEachDevice("addGemm() multiplies the matrices of a batch one by one", asyn
   }
 });
 
+testOnEachDevice(
+  "addGemm() multiplies one matrix with several, whose distance is given, in splits or not",
+  async (bench) => {
+    const shape: GemmShape = { kind: "TN", m: 36, n: 28, k: 40 };
+    const { m, n, k } = shape;
+    const [a, b] = [randomNormal("a", 2 * m * k), randomNormal("b", k * n)];
+    const strides = { a: m * k, b: 0, c: m * n + 64 };
+    const tensors = { a: bench.input("a", [2 * m * k], a), b: bench.input("b", [k, n], b) };
+    const before = randomNormal("before", strides.c + m * n);
+    const runs = gemmVariants(bench.gpu.info).flatMap((variant) =>
+      (variant.kernel === "gemm_tiled" ? [1, 2] : [1]).map((splits) => {
+        return { variant, splits, c: bench.output(`${splits} of ${variant.tile}`, [before.length], before) };
+      })
+    );
+    await bench.run((program) => {
+      for (const run of runs) {
+        addGemm(program, { ...shape, ...tensors, ...run, batch: 2, strides, epilogue: "accumulate" });
+      }
+    });
+    const expected = before.slice();
+    for (const z of [0, 1]) {
+      const product = gemm(shape, a.subarray(z * m * k, (z + 1) * m * k), b);
+      product.forEach((value, i) => expected[z * strides.c + i] += value);
+    }
+    const tolerance = sumTolerance(k + 3, magnitude(k) + 5);
+    for (const { c } of runs) assertClose((await bench.read(c))[0], expected, tolerance, c.label);
+  },
+);
+
+testOnEachDevice("addGemm() sums the products of several terms", async (bench) => {
+  for (const kind of KINDS) {
+    const shape = { kind, m: 68, n: 36, k: 48 };
+    const { m, n, k } = shape;
+    const strides = { a: m * k + 64, b: k * n };
+    const [a, b] = [randomNormal("a", 2 * strides.a + m * k), randomNormal("b", 3 * k * n)];
+    const tensors = { a: bench.input("a", [a.length], a), b: bench.input("b", [b.length], b) };
+    const runs = gemmVariants(bench.gpu.info).map((variant) => {
+      return { variant, c: bench.output(`${variant.kernel} ${variant.tile}`, [m, n]) };
+    });
+    await bench.run((program) => {
+      for (const run of runs) addGemm(program, { ...shape, ...tensors, ...run, strides, terms: 3 });
+    });
+    const products = [0, 1, 2].map((i) => gemm(shape, a.subarray(i * strides.a), b.subarray(i * strides.b)));
+    const expected = products[0].map((value, i) => value + products[1][i] + products[2][i]);
+    const tolerance = sumTolerance(3 * k, magnitude(3 * k));
+    for (const { c } of runs) {
+      assertClose((await bench.read(c))[0], expected, tolerance, `${kind} ${c.label}`);
+    }
+    bench.clear();
+  }
+});
+
+testOnEachDevice("addGemm() updates each matrix of a batch by its factors", async (bench) => {
+  const shape = { kind: "NN", m: 36, n: 20, k: 12 } as const;
+  const { m, n, k } = shape;
+  const [a, b, c] = [["a", m * k], ["b", k * n], ["c", m * n]].map(([label, length]) =>
+    randomNormal(`${label}`, 2 * Number(length))
+  );
+  const tensors = { a: bench.input("a", [2, m * k], a), b: bench.input("b", [2, k * n], b) };
+  const factors = bench.input("factors", [3, 4], [9, 9, 9, 9, 9, 0.5, 2, 9, 9, 1, 0, 9]);
+  const outputs = gemmVariants(bench.gpu.info).map((variant) => {
+    return { variant, c: bench.output(`${variant.kernel} ${variant.tile}`, [2, m * n], c) };
+  });
+  await bench.run((program) => {
+    for (const output of outputs) {
+      addGemm(program, { ...shape, ...tensors, ...output, batch: 2, epilogue: { factors, first: 1 } });
+    }
+  });
+  const product = gemm(shape, a.subarray(0, m * k), b.subarray(0, k * n));
+  const expected = c.map((value, i) => i < m * n ? 0.5 * value - 2 * product[i] : value);
+  const tolerance = sumTolerance(k + 2, 2 * magnitude(k) + 5);
+  for (const { c } of outputs) assertClose((await bench.read(c))[0], expected, tolerance, c.label);
+});
+
 testOnEachDevice("addGemm() sums the splits of k in order, stored or accumulated", async (bench) => {
   const tiled = gemmVariants(bench.gpu.info).filter(({ kernel }) => kernel === "gemm_tiled");
   for (const [[m, n, k], splits] of [[[64, 68, 33], 2], [[36, 44, 200], 5], [[8, 4, 1000], 16]] as const) {

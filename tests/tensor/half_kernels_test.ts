@@ -97,7 +97,7 @@ testOnEachDevice("addGemm() of f16 tensors has all its epilogues", async (bench)
     ["accumulated", "f16", "accumulate", (p, i) => d[i] + p],
     ["sum", "f32", { add: added }, (p, i) => d[i] + p],
     ["activated", "f16", { activation: "relu2", before }, square],
-    ["slope", "f16", { activation: "relu2", slopeAt }, (p, i) => p * 2 * Math.max(d[i], 0)],
+    ["slope", "f16", { activation: "relu2", slopeAt }, (p, i) => p * 2 * Math.sqrt(Math.max(d[i], 0))],
   ];
   const outputs = cases.map(([label, dtype, epilogue]) =>
     bench.output(label, [m, n], epilogue === "accumulate" ? d : undefined, dtype)

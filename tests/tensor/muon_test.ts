@@ -1,5 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { addMuon, makeMuonScratch, muonHyper, type MuonStep } from "../../lib/tensor/ops/muon.ts";
+import { joinedTensors, type Tensor } from "../../lib/tensor/tensor.ts";
 import { gemm } from "../reference/gemm.ts";
 import { muon, orthogonalize } from "../reference/muon.ts";
 import { addTolerances, expressionTolerance, sumTolerance, type Tolerance } from "../tolerances.ts";
@@ -22,30 +23,43 @@ function muonTolerance([rows, columns]: number[]): Tolerance {
   );
 }
 
-/** One step for a stack of matrices, each with data of its own. */
-async function run(bench: KernelBench, shape: number[], clip: number, count = 1) {
-  const [rows, columns] = shape;
-  const stack = Array.from({ length: count }, (_, i) => {
-    const data = {
-      parameter: randomNormal(`parameter ${i}`, rows * columns),
-      momentum: randomNormal(`momentum ${i}`, rows * columns),
-      gradient: randomNormal(`gradient ${i}`, rows * columns),
-    };
-    return {
-      data,
-      gradient: bench.input(`gradient ${i}`, shape, data.gradient),
-      parameter: bench.output(`parameter ${i}`, shape, data.parameter),
-      momentum: bench.output(`momentum ${i}`, shape, data.momentum),
-    };
+/** One step for matrices in one buffer, each with data of its own. */
+async function run(bench: KernelBench, shapes: number[][], clip: number) {
+  const labels = ["parameter", "momentum", "gradient"] as const;
+  const data = shapes.map(([rows, columns], i) => {
+    const of = (label: string) => randomNormal(`${label} ${i}`, rows * columns);
+    return { parameter: of("parameter"), momentum: of("momentum"), gradient: of("gradient") };
   });
-  const hyper = bench.input("hyper", [4], muonHyper(STEP));
+  const [parameters, momenta, gradients] = labels.map((label) => {
+    const parts = new Map(shapes.map((shape, i) => [`${label} ${i}`, shape]));
+    const tensors = joinedTensors(parts, ([length]) => {
+      const values = new Float64Array(length);
+      for (const [i, tensor] of joinedTensors(parts, unplaced).values().toArray().entries()) {
+        values.set(data[i][label], tensor.offsetBytes / 4);
+      }
+      return label === "gradient"
+        ? bench.input(label, [length], values)
+        : bench.output(label, [length], values);
+    });
+    return [...tensors.values()];
+  });
+  const matrices = shapes.map((_, i) => {
+    return { parameter: parameters[i], momentum: momenta[i], gradient: gradients[i] };
+  });
+  const values = muonHyper(STEP, parameters);
+  const hyper = bench.input("hyper", [values.length], values);
   const clipFactor = bench.input("clip", [4], [clip, 1, 0, 0]);
   await bench.run((program) => {
-    const scratch = makeMuonScratch(program, { count, rows, columns });
-    addMuon(program, { matrices: stack, hyper, clip: clipFactor, scratch });
+    const scratch = makeMuonScratch(parameters, bench.gpu.tensor.bind(bench.gpu));
+    addMuon(program, { matrices, hyper, clip: clipFactor, scratch });
   });
-  const read = await bench.read(...stack.flatMap(({ parameter, momentum }) => [parameter, momentum]));
-  return stack.map(({ data }, i) => ({ data, parameter: read[2 * i], momentum: read[2 * i + 1] }));
+  const read = await bench.read(...parameters, ...momenta);
+  return data.map((data, i) => ({ data, parameter: read[i], momentum: read[shapes.length + i] }));
+}
+
+/** A tensor that is nowhere, for its offset. */
+function unplaced(shape: readonly number[]): Tensor {
+  return { label: "", shape, offsetBytes: 0, buffer: {} as GPUBuffer };
 }
 
 function assertStep(
@@ -61,27 +75,35 @@ function assertStep(
 testOnEachDevice(
   "addMuon() makes the step of the float64 reference for wide, square and tall matrices",
   async (bench) => {
-    for (const shape of SHAPES) assertStep((await run(bench, shape, 0.5))[0], shape, 0.5);
+    for (const shape of SHAPES) assertStep((await run(bench, [shape], 0.5))[0], shape, 0.5);
   },
 );
 
-testOnEachDevice("addMuon() updates each matrix of a stack by itself", async (bench) => {
-  for (const [shape, count] of [[[8, 12], 3], [[28, 8], 2], [[128, 64], 5]] as [number[], number][]) {
-    const stack = await run(bench, shape, 0.5, count);
-    for (const matrix of stack) assertStep(matrix, shape, 0.5);
+testOnEachDevice("addMuon() updates each matrix of a buffer by itself", async (bench) => {
+  for (
+    const shapes of [
+      [[8, 12], [8, 12], [8, 12]],
+      [[28, 8], [28, 8], [8, 28], [12, 12], [8, 8], [28, 8], [12, 12]],
+      [[128, 64], [128, 64], [64, 64], [64, 128], [128, 64]],
+    ]
+  ) {
+    const matrices = await run(bench, shapes, 0.5);
+    matrices.forEach((matrix, i) => assertStep(matrix, shapes[i], 0.5));
+    const [alone] = await run(bench, shapes.slice(0, 1), 0.5);
+    assertSameBits(alone.parameter, matrices[0].parameter, "parameter");
     bench.clear();
   }
 });
 
 testOnEachDevice("addMuon() changes nothing where the clip factor is 0", async (bench) => {
-  for (const { data, parameter, momentum } of await run(bench, [12, 8], 0, 2)) {
+  for (const { data, parameter, momentum } of await run(bench, [[12, 8], [12, 8]], 0)) {
     assertEquals(parameter, Float32Array.from(data.parameter));
     assertEquals(momentum, Float32Array.from(data.momentum));
   }
 });
 
 testOnEachDevice("addMuon() gives the same bits in two runs", async (bench) => {
-  const [[a], [b]] = [await run(bench, [60, 36], 1), await run(bench, [60, 36], 1)];
+  const [[a], [b]] = [await run(bench, [[60, 36]], 1), await run(bench, [[60, 36]], 1)];
   assertSameBits(a.parameter, b.parameter, "parameter");
 });
 

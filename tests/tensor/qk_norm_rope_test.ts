@@ -4,8 +4,9 @@ import { addQkNormRope, addQkNormRopeBackward, type HeadsShape } from "../../lib
 import { Program } from "../../lib/tensor/program.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import { qkNormRope, qkNormRopeBackward } from "../reference/qk_norm_rope.ts";
+import { shiftKeys, shiftKeysBackward } from "../reference/shift_keys.ts";
 import { addTolerances, BUILT_IN_ULPS, expressionTolerance, sumTolerance } from "../tolerances.ts";
-import { assertClose, assertSameBits, randomNormal, testOnEachDevice } from "./support.ts";
+import { assertClose, assertSameBits, randomNormal, randomPrevious, testOnEachDevice } from "./support.ts";
 
 /** rows, H, D, T: a workgroup has 64 threads, one per head of a row. */
 const SHAPES = [
@@ -93,6 +94,43 @@ testOnEachDevice(
       );
       assertSameBits(actual, repeated, "dx");
       bench.clear();
+    }
+  },
+);
+
+testOnEachDevice(
+  "addQkNormRope() and its backward shift the last rows, and equal the float64 reference",
+  async (bench) => {
+    for (const [ofKeys, numHeads, headDim] of [[1, 1, 16], [32, 2, 32], [64, 3, 64], [48, 1, 128]]) {
+      for (const norm of [true, false]) {
+        const sequenceLength = Math.min(16, ofKeys);
+        const shape = { rows: 2 * ofKeys, numHeads, headDim, sequenceLength, norm };
+        const half = ofKeys * numHeads * headDim;
+        const [x, dy] = ["x", "dy"].map((label) => randomNormal(label, 2 * half));
+        const previous = randomPrevious(ofKeys);
+        const problem = { numHeads, headDim, previous };
+        const extents = [2 * ofKeys, numHeads, headDim];
+        const whole = qkNormRope(shape, x);
+        const shift = { previous: bench.inputUint32("previous", [ofKeys], previous), rows: ofKeys };
+        const inputs = { x: bench.input("x", extents, x), dy: bench.input("dy", extents, dy) };
+        const known = bench.input("known scale", extents.slice(0, 2), whole.scale);
+        const [y, dx] = ["y", "dx"].map((label) => bench.output(label, extents));
+        const scale = bench.output("scale", extents.slice(0, 2));
+        await bench.run((program) => {
+          addQkNormRope(program, { ...shape, x: inputs.x, y, scale, shift });
+          addQkNormRopeBackward(program, { ...shape, ...inputs, scale: known, dx, shift });
+        });
+        const [actualY, actualDx] = await bench.read(y, dx);
+        const what = JSON.stringify(shape);
+        const expected = whole.y.slice();
+        expected.set(shiftKeys(problem, whole.y.slice(half)), half);
+        assertClose(actualY, expected, tolerance(shape, largestOf(expected)), `y of ${what}`);
+        const dRotated = dy.slice();
+        dRotated.set(shiftKeysBackward(problem, dy.slice(half)), half);
+        const gradient = qkNormRopeBackward(shape, x, dRotated);
+        assertClose(actualDx, gradient, tolerance(shape, 2 * largestOf(gradient)), `dx of ${what}`);
+        bench.clear();
+      }
     }
   },
 );

@@ -8,6 +8,7 @@ import { Gpu } from "../../lib/tensor/device.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { type DType, type Tensor, tensorLength, tensorSizeBytes } from "../../lib/tensor/tensor.ts";
+import { previousRows } from "../../lib/tensor/ops/shift_keys.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import type { Tolerance } from "../tolerances.ts";
 
@@ -139,6 +140,17 @@ export function largestNorm(x: Float64Array, width: number): number {
 export function randomIntegers(label: string, length: number, below: number): Uint32Array {
   const random = new RandomStream(0, label);
   return Uint32Array.from({ length }, () => random.below(below));
+}
+
+/** `previousRows` of segments of random lengths within sequences of 16. */
+export function randomPrevious(rows: number): Uint32Array {
+  let start = 0;
+  const isNew = randomIntegers("segments", rows, 4);
+  const starts = Array.from(isNew, (draw, row) => {
+    if (row % 16 === 0) start = 0;
+    return start = draw === 0 ? row % 16 : start;
+  });
+  return previousRows(starts, 16);
 }
 
 /**

@@ -117,19 +117,18 @@ Deno.test("checkMemory() refuses tensors that an adapter cannot bind, of the mod
       ConfigError,
       "the largest tensor takes",
     );
-  // Hidden layers of the MLP, 512 wide, for two sequences of 256 tokens.
-  const hiddenBytes = 2 * 256 * 512 * 4;
-  const config = loadConfig(SMALL_RUN, [...SMALL, ADAMW_MATRICES]);
+  // Hidden layers of the MLP, 512 wide, for two sequences of 512 tokens; the weights of one block have half of that.
+  const hiddenBytes = 2 * 512 * 512 * 4;
+  const oneBlock = [ADAMW_MATRICES, "model.numLayers=1", "model.sequenceLength=512"];
+  const config = loadConfig(SMALL_RUN, [...SMALL, ...oneBlock]);
   checkMemory(config, { isSoftware: false, bufferLimitBytes: hiddenBytes });
-  assertStringIncludes(
-    refused([ADAMW_MATRICES], hiddenBytes - 1).message,
-    "set train.microBatchSize to 1 or less",
-  );
-  // Muon stacks the twelve matrices of 128 x 128 of three layers, and the three of 512 x 128.
+  assertStringIncludes(refused(oneBlock, hiddenBytes - 1).message, "set train.microBatchSize to 1 or less");
+  // The twelve matrices of 128 x 128 of three layers share a buffer with the six of 512 x 128 and 128 x 512, the
+  // embedding and the head.
   const short = "model.sequenceLength=16";
-  const stackBytes = 12 * 128 * 128 * 4;
-  assertEquals(refused([short], stackBytes - 1).keyPath, "model");
-  checkMemory(loadConfig(SMALL_RUN, [...SMALL, short]), { isSoftware: false, bufferLimitBytes: stackBytes });
+  const sharedBytes = (12 * 128 * 128 + 6 * 512 * 128 + (267 + 268) * 128) * 4;
+  assertEquals(refused([short], sharedBytes - 1).keyPath, "model");
+  checkMemory(loadConfig(SMALL_RUN, [...SMALL, short]), { isSoftware: false, bufferLimitBytes: sharedBytes });
 });
 
 Deno.test("checkHostMemory() refuses batches and models that the processor has no memory for", () => {

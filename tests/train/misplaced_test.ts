@@ -1,12 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { MemoryRowSource } from "../data/loader/memory_rows.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
-import {
-  addressNumber,
-  COARSENESSES,
-  type PlaceSource,
-  PlaceTable,
-} from "../../lib/data/addresses/place_table.ts";
+import { addressNumber, type PlaceSource, PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import { findMisplaced } from "../../lib/train/run_places.ts";
 import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 
@@ -28,7 +23,7 @@ const SOURCE: PlaceSource = {
     }
   },
 };
-const TABLE = PlaceTable.of(SOURCE, COARSENESSES[0]);
+const TABLE = PlaceTable.of(SOURCE);
 
 /** A row of measurements from one address. RTTs below 0 are missing replies. */
 function row(source: string, rtts: [destination: string, rttMs: number][]): ProbeRow {

@@ -12,7 +12,6 @@ import { addGemm, type GemmEpilogue, type GemmKind, type GemmVariant } from "../
 import { addQkNormRope, addQkNormRopeBackward } from "../../tensor/ops/qk_norm_rope.ts";
 import { addSumOfSquares } from "../../tensor/ops/reduce.ts";
 import { addRmsNorm, addRmsNormBackward } from "../../tensor/ops/rms_norm.ts";
-import { addShiftKeys, addShiftKeysBackward } from "../../tensor/ops/shift_keys.ts";
 import type { Program } from "../../tensor/program.ts";
 import type { DType, Tensor } from "../../tensor/tensor.ts";
 
@@ -197,22 +196,23 @@ function headCases(heads: { numHeads: number; headDim: number; sequenceLength: n
   const shape = { ...heads, rows: ROWS, norm: true };
   const size = `${ROWS} x ${heads.numHeads} heads of ${heads.headDim}`;
   const scale = (memory: BenchMemory) => memory.float32("scale", [ROWS, heads.numHeads]);
-  const previous = (memory: BenchMemory) => memory.uint32("previous", [ROWS], ROWS);
-  return [
-    elementCase(`qkNorm and RoPE ${size}`, length, addQkNormRope, (tensor, memory) => {
-      return { ...shape, x: tensor("x"), scale: scale(memory), y: tensor("y") };
-    }),
-    elementCase(`qkNorm and RoPE backward ${size}`, length, addQkNormRopeBackward, (tensor, memory) => {
-      return { ...shape, x: tensor("x"), scale: scale(memory), dy: tensor("dy"), dx: tensor("dx") };
-    }),
-    elementCase(`key shift ${size}`, length, addShiftKeys, (tensor, memory) => {
-      const x = tensor("x");
-      return { ...shape, x, earlier: x, previous: previous(memory), y: tensor("y") };
-    }),
-    elementCase(`key shift backward ${size}`, length, addShiftKeysBackward, (tensor, memory) => {
-      return { ...shape, dy: tensor("dy"), previous: previous(memory), dx: tensor("dx") };
-    }),
-  ];
+  const shift = (memory: BenchMemory) => {
+    const previous = Uint32Array.from({ length: ROWS }, (_, row) => Math.max(0, row - 1));
+    return { previous: memory.uint32From("previous", [ROWS], previous), rows: ROWS };
+  };
+  return [false, true].flatMap((isShifted) => {
+    const name = isShifted ? "shifted qkNorm and RoPE" : "qkNorm and RoPE";
+    const shiftOf = (memory: BenchMemory) => isShifted ? shift(memory) : undefined;
+    return [
+      elementCase(`${name} ${size}`, length, addQkNormRope, (tensor, memory) => {
+        return { ...shape, x: tensor("x"), scale: scale(memory), y: tensor("y"), shift: shiftOf(memory) };
+      }),
+      elementCase(`${name} backward ${size}`, length, addQkNormRopeBackward, (tensor, memory) => {
+        const [x, dy, dx] = ["x", "dy", "dx"].map(tensor);
+        return { ...shape, x, scale: scale(memory), dy, dx, shift: shiftOf(memory) };
+      }),
+    ];
+  });
 }
 
 function crossEntropyCase(): BenchCase {

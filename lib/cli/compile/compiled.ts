@@ -34,7 +34,15 @@ export async function writeCompiled(path: string, program: Program, signal: Abor
 /** Deno's arguments to compile a program into a file. */
 export function compileArguments(path: string, program: Program): string[] {
   const flags = new Set([...program.flags.values()].flat());
-  const loaded = [...program.stages, ...threadModules(program), PAGE].flatMap((path) => ["--include", path]);
+  const loaded = [...program.stages, ...threadModules(program), PAGE, ...program.data];
   const found = ["--quiet", "--no-check", "--frozen", "--exclude-unused-npm"];
-  return ["compile", ...found, ...flags, ...loaded, "--output", path, program.main];
+  return [
+    "compile",
+    ...found,
+    ...flags,
+    ...loaded.flatMap((path) => ["--include", path]),
+    "--output",
+    path,
+    program.main,
+  ];
 }

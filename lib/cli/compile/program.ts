@@ -18,6 +18,8 @@ export interface Program {
   main: string;
   /** The modules of the stages, from the root; each is loaded when its stage runs. */
   stages: readonly string[];
+  /** Files that stages read besides, from the root. */
+  data: readonly string[];
   /** Deno's flags to start each stage, such as `--allow-read`. */
   flags: ReadonlyMap<string, readonly string[]>;
 }
@@ -37,8 +39,8 @@ const graphSchema = z.object({
 });
 
 /** The files of the code, sorted, from the root. */
-export function codeFiles({ root }: Program): string[] {
-  return [...CODE.flatMap((folder) => filesIn(root, folder)), "deno.json", LICENSE].sort();
+export function codeFiles({ root, data }: Program): string[] {
+  return [...CODE.flatMap((folder) => filesIn(root, folder)), ...data, "deno.json", LICENSE].sort();
 }
 
 /** The entry modules of threads, from the root. */

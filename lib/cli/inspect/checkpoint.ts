@@ -89,16 +89,14 @@ function placesFact(folder: string): Fact[] {
   const located = addresses.filter((address) => rows.placeOf(address)?.position).length;
   const misplaced = addresses.filter((address) => rows.isMisplaced(address)).map(formatAddress);
   const { sites, networks } = table.numRanges;
-  const { quarterDegrees, blockBits: { v4, v6 } } = table.coarseness;
+  const { v4, v6 } = table.prefixLengths;
   const shown = misplaced.slice(0, SHOWN_MISPLACED).join(", ");
   const rest = misplaced.length > SHOWN_MISPLACED ? ", …" : "";
   const text = [
     `${formatCount(sites)} ranges of ${formatCount(table.numSites)} places and ${
       formatCount(networks)
     } of networks`,
-    `by /${32 - v4} and /${48 - v6}, ${quarterDegrees / 4} degrees, ${
-      formatBytes(4 * model.places.tableSize)
-    }`,
+    `by /${v4} and /${v6}, ${table.stepDegrees} degrees, ${formatBytes(4 * model.places.tableSize)}`,
     `${formatCount(located)} of ${formatCount(addresses.length)} addresses of the training data have a place`,
     `${misplaced.length} are not where it says${misplaced.length > 0 ? `: ${shown}${rest}` : ""}`,
   ].join("; ");

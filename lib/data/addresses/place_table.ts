@@ -39,21 +39,28 @@ export interface LocatedPlace {
 export interface Coarseness {
   /** Positions are multiples of so many quarters of a degree. */
   readonly quarterDegrees: number;
-  /** Ranges consist of blocks of 2^n numbers of {@link addressNumber}: 8 is /24 of IPv4 and /40 of IPv6. */
-  readonly blockBits: { readonly v4: number; readonly v6: number };
+  /** A range belongs to the one before it if its number of blocks times the error in km is below it. */
+  readonly maxErrorKm: number;
 }
 
-/** Coarsenesses, from fine to coarse. */
-export const COARSENESSES: readonly Coarseness[] = [
-  { quarterDegrees: 2, blockBits: { v4: 8, v6: 8 } },
-  { quarterDegrees: 4, blockBits: { v4: 8, v6: 8 } },
-  { quarterDegrees: 4, blockBits: { v4: 9, v6: 10 } },
-  { quarterDegrees: 4, blockBits: { v4: 10, v6: 12 } },
-  { quarterDegrees: 4, blockBits: { v4: 11, v6: 14 } },
-  { quarterDegrees: 4, blockBits: { v4: 12, v6: 16 } },
-  { quarterDegrees: 8, blockBits: { v4: 14, v6: 16 } },
-  { quarterDegrees: 8, blockBits: { v4: 16, v6: 16 } },
+/** Positions of the finest table, see {@link Coarseness}. */
+const QUARTER_DEGREES = 2;
+/** Of coarser tables, from fine to coarse: steps of half an octave. */
+const COARSENESSES: readonly Coarseness[] = [
+  { quarterDegrees: 4, maxErrorKm: 0 },
+  ...Array.from({ length: 20 }, (_, i) => ({ quarterDegrees: 4, maxErrorKm: 64 * 2 ** (i / 2) })),
+  ...Array.from({ length: 20 }, (_, i) => ({ quarterDegrees: 8, maxErrorKm: 65_536 * 4 ** i })),
 ];
+/** Another country, region or AS counts as so many km besides the distance. */
+const ERRORS_KM = { country: 500, region: 50, network: 300 };
+
+/** Ranges consist of blocks of 2^n numbers of {@link addressNumber}. */
+interface BlockBits {
+  readonly v4: number;
+  readonly v6: number;
+}
+/** Blocks are /24 of IPv4 and /40 of IPv6. */
+const BLOCK_BITS: BlockBits = { v4: 8, v6: 8 };
 
 /** The number of bytes of an address that decide its place. */
 export const NUMBER_BYTES = { 4: 4, 16: 6 } as const;
@@ -92,7 +99,9 @@ interface Ranges {
 type Site = Omit<LocatedPlace, "asNumber">;
 
 interface Columns {
-  readonly coarseness: Coarseness;
+  /** See {@link Coarseness}. */
+  readonly quarterDegrees: number;
+  readonly blockBits: BlockBits;
   /** By number from 1. */
   readonly sites: readonly Site[];
   /** Numbers of sites of IPv4, AS numbers of IPv4, the same of IPv6; starts are blocks. */
@@ -119,16 +128,12 @@ export class PlaceTable {
    *
    * @param onBlocks Called now and then with the number of blocks that were looked up.
    */
-  static of(
-    source: PlaceSource,
-    coarseness: Coarseness,
-    onBlocks: (count: number) => void = () => {},
-  ): PlaceTable {
-    const numbers = new SiteNumbers(coarseness);
+  static of(source: PlaceSource, onBlocks: (count: number) => void = () => {}): PlaceTable {
+    const numbers = new SiteNumbers(QUARTER_DEGREES);
     const parts = source.parts ?? [source];
     let numBlocks = 0;
     const ranges = ([4, 16] as const).flatMap((length) => {
-      const bits = bitsOf(coarseness, length);
+      const bits = bitsOf(BLOCK_BITS, length);
       const blocks = boundaryBlocks(source, length, bits);
       const [sites, networks] = [new RangeList(), new RangeList()];
       for (const block of blocks) {
@@ -143,19 +148,26 @@ export class PlaceTable {
       }
       return [sites.ranges(), networks.ranges()];
     });
-    return new PlaceTable(byFrequency({ coarseness, sites: numbers.sites, ranges }));
+    const { sites } = numbers;
+    return new PlaceTable(
+      byFrequency({ quarterDegrees: QUARTER_DEGREES, blockBits: BLOCK_BITS, sites, ranges }),
+    );
   }
 
   /** A table as {@link encode} writes it. @throws {FormatError} If it is damaged. */
   static decode(numbers: Float32Array, path: string): PlaceTable {
     // A model that was not trained yet has zeros.
     if (!(numbers[0] > 0)) {
-      return new PlaceTable({ coarseness: COARSENESSES[0], sites: [NOWHERE], ranges: NO_RANGES });
+      return new PlaceTable({
+        quarterDegrees: QUARTER_DEGREES,
+        blockBits: BLOCK_BITS,
+        sites: [NOWHERE],
+        ranges: NO_RANGES,
+      });
     }
     const read = new ByteReader(bytesOf(numbers), path);
     if (read.number() !== FORMAT) read.fail("its format is unknown");
     const [quarterDegrees, v4, v6, numSites] = Array.from({ length: 4 }, () => read.number());
-    const coarseness = { quarterDegrees, blockBits: { v4, v6 } };
     const sites: Site[] = [NOWHERE];
     for (let i = 0; i < numSites; i++) {
       const [latitude, longitude, country, region] = Array.from({ length: 4 }, () => read.number());
@@ -179,12 +191,12 @@ export class PlaceTable {
     for (const { values } of [ranges[0], ranges[2]]) {
       if (values.some((site) => site > numSites)) read.fail("it has a number of no site");
     }
-    return new PlaceTable({ coarseness, sites, ranges });
+    return new PlaceTable({ quarterDegrees, blockBits: { v4, v6 }, sites, ranges });
   }
 
   /** The table as whole numbers below 2^24, which float32 holds exactly; lib/model/EXACT.md has the format. */
   encode(): Float32Array<ArrayBuffer> {
-    const { coarseness: { quarterDegrees, blockBits }, sites, ranges } = this.#columns;
+    const { quarterDegrees, blockBits, sites, ranges } = this.#columns;
     const bytes = new ByteWriter();
     bytes.add(FORMAT, quarterDegrees, blockBits.v4, blockBits.v6, sites.length - 1);
     for (const { position, country, region } of sites.slice(1)) {
@@ -202,9 +214,15 @@ export class PlaceTable {
     return numbersOf(bytes.bytes());
   }
 
-  /** How coarse it is. */
-  get coarseness(): Coarseness {
-    return this.#columns.coarseness;
+  /** Positions are multiples of so many degrees. */
+  get stepDegrees(): number {
+    return this.#columns.quarterDegrees / 4;
+  }
+
+  /** The lengths of the prefixes that ranges consist of, bits. */
+  get prefixLengths(): { v4: number; v6: number } {
+    const { v4, v6 } = this.#columns.blockBits;
+    return { v4: 32 - v4, v6: 48 - v6 };
   }
 
   /** The number of ranges with a site and with an AS, of both IP versions. */
@@ -220,84 +238,73 @@ export class PlaceTable {
 
   /** What the table knows of an address. @param number See {@link addressNumber}. @param length Of the address, bytes. */
   locate(number: number, length: 4 | 16): LocatedPlace {
-    const [site, asNumber] = this.valuesAt(number, length);
-    return { ...this.#columns.sites[site], asNumber };
-  }
-
-  /** @internal The number of an address's site, and its AS; 0 for none. */
-  valuesAt(number: number, length: 4 | 16): [site: number, asNumber: number] {
-    const { coarseness, ranges } = this.#columns;
-    const block = Math.floor(number / 2 ** bitsOf(coarseness, length));
+    const { blockBits, sites, ranges } = this.#columns;
+    const block = Math.floor(number / 2 ** bitsOf(blockBits, length));
     const first = length === 4 ? 0 : 2;
-    return [valueAt(ranges[first], block), valueAt(ranges[first + 1], block)];
+    return { ...sites[valueAt(ranges[first], block)], asNumber: valueAt(ranges[first + 1], block) };
   }
 
-  /** A coarser table of the same places, or of more blocks to a range. */
-  coarsened(coarseness: Coarseness): PlaceTable {
-    return PlaceTable.of(new TableSource(this), coarseness);
-  }
-
-  /** The finest table, of this one and coarser ones, whose {@link encode} takes at most so many bytes. */
-  within(maxBytes: number): Float32Array<ArrayBuffer> {
-    const own = this.encode();
-    if (own.byteLength <= maxBytes) return own;
+  /**
+   * The finest table, of this one and coarser ones, whose {@link encode} takes at most so many bytes.
+   *
+   * @param kept Addresses whose places stay exact, but for the rounding of positions.
+   */
+  within(maxBytes: number, kept: readonly Uint8Array[] = []): Float32Array<ArrayBuffer> {
+    let encoded = this.encode();
     for (const coarseness of COARSENESSES) {
-      const { quarterDegrees, blockBits } = this.coarseness;
-      if (coarseness.quarterDegrees < quarterDegrees || coarseness.blockBits.v4 < blockBits.v4) continue;
-      const encoded = this.coarsened(coarseness).encode();
-      if (encoded.byteLength <= maxBytes) return encoded;
+      if (encoded.byteLength <= maxBytes) break;
+      encoded = this.#coarsened(coarseness, kept).encode();
     }
-    throw new Error(`the places take more than ${maxBytes} bytes however coarse`);
+    return encoded;
   }
 
-  /** @internal */
-  get columns(): Columns {
-    return this.#columns;
+  #coarsened({ quarterDegrees, maxErrorKm }: Coarseness, kept: readonly Uint8Array[]): PlaceTable {
+    const { blockBits, sites, ranges } = this.#columns;
+    const numbers = new SiteNumbers(quarterDegrees);
+    const rounded = sites.map((site) => numbers.ofSite(site));
+    const blocks = ([4, 16] as const).map((length) => {
+      const own = kept.filter((address) => address.length === length);
+      return Float64Array.from(
+        own,
+        (address) => Math.floor(addressNumber(address) / 2 ** bitsOf(blockBits, length)),
+      ).sort();
+    });
+    const merged = ranges.map(({ starts, values }, i) => {
+      const isSites = i % 2 === 0;
+      const ranges = { starts, values: isSites ? values.map((site) => rounded[site]) : values };
+      const errorKm = (a: number, b: number) =>
+        isSites ? siteErrorKm(numbers.sites[a], numbers.sites[b]) : ERRORS_KM.network;
+      return merge(ranges, { maxErrorKm, errorKm, kept: blocks[i >> 1] });
+    });
+    return new PlaceTable(byFrequency({ quarterDegrees, blockBits, sites: numbers.sites, ranges: merged }));
   }
+}
+
+/** How far one site is from another, km. */
+function siteErrorKm(a: Site, b: Site): number {
+  const known = a.position && b.position ? distanceKm(a.position, b.position) : ERRORS_KM.country;
+  return known + (a.country === b.country ? 0 : ERRORS_KM.country) +
+    (a.region === b.region ? 0 : ERRORS_KM.region);
+}
+
+const EARTH_RADIUS_KM = 6371;
+
+/** The great-circle distance of two positions, km (haversine formula). */
+export function distanceKm(
+  a: { latitude: number; longitude: number },
+  b: { latitude: number; longitude: number },
+): number {
+  const radians = (degrees: number) => degrees * Math.PI / 180;
+  const [latitude, longitude] = [b.latitude - a.latitude, b.longitude - a.longitude].map((degrees) =>
+    Math.sin(radians(degrees) / 2) ** 2
+  );
+  const h = latitude + Math.cos(radians(a.latitude)) * Math.cos(radians(b.latitude)) * longitude;
+  return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(h)));
 }
 
 /** Whether more is known than an AS. */
 function hasSite({ latitude, countryCode, region }: Place): boolean {
   return latitude !== undefined || countryCode !== undefined || region !== undefined;
-}
-
-/** A table as the source of a coarser one. */
-class TableSource implements PlaceSource {
-  readonly #table: PlaceTable;
-  /** Equal places are one object. */
-  readonly #known = new Map<number, Place>();
-
-  constructor(table: PlaceTable) {
-    this.#table = table;
-  }
-
-  locate(address: Uint8Array): Place | undefined {
-    const [site, asNumber] = this.#table.valuesAt(addressNumber(address), address.length === 4 ? 4 : 16);
-    const key = site * 2 ** 32 + asNumber;
-    const known = this.#known.get(key);
-    if (known) return known;
-    const { position, country, region } = this.#table.columns.sites[site];
-    const place = {
-      ...position,
-      ...(country > 0 && { countryCode: countryCode(country) }),
-      ...(region > 0 && { region: `#${region}` }),
-      ...(asNumber > 0 && { asNumber }),
-    };
-    this.#known.set(key, place);
-    return place;
-  }
-
-  visitBounds(length: 4 | 16, visit: (number: number) => void): void {
-    const { coarseness, ranges } = this.#table.columns;
-    const scale = 2 ** bitsOf(coarseness, length);
-    for (const { starts } of ranges.slice(length === 4 ? 0 : 2, length === 4 ? 2 : 4)) {
-      for (const start of starts) visit(start * scale);
-    }
-  }
-}
-
-function bitsOf({ blockBits }: Coarseness, length: 4 | 16): number {
-  return length === 4 ? blockBits.v4 : blockBits.v6;
 }
 
 /** The address of a number, whose further bytes are 0. */
@@ -308,6 +315,34 @@ function addressOf(number: number, length: 4 | 16): Uint8Array {
     number = Math.floor(number / 256);
   }
   return address;
+}
+
+function bitsOf({ v4, v6 }: BlockBits, length: 4 | 16): number {
+  return length === 4 ? v4 : v6;
+}
+
+/** Lets ranges belong to the range before them, if that has a value, the error is small and no block of theirs is kept. */
+function merge(
+  { starts, values }: Ranges,
+  { maxErrorKm, errorKm, kept }: {
+    maxErrorKm: number;
+    errorKm: (a: number, b: number) => number;
+    kept: Float64Array;
+  },
+): Ranges {
+  const list = new RangeList();
+  let last = 0;
+  let nextKept = 0;
+  starts.forEach((start, i) => {
+    const end = starts[i + 1] ?? Infinity;
+    while (kept[nextKept] < start) nextKept++;
+    const isKept = kept[nextKept] < end;
+    const canMerge = last > 0 && !isKept && end - start < Infinity;
+    if (canMerge && (end - start) * errorKm(last, values[i]) < maxErrorKm) return;
+    last = values[i];
+    list.add(start, last);
+  });
+  return list.ranges();
 }
 
 /** The blocks in which ranges begin, ascending. */
@@ -367,7 +402,8 @@ class SiteNumbers {
   readonly #known = new WeakMap<Place, number>();
   readonly #step: number;
 
-  constructor({ quarterDegrees }: Coarseness) {
+  /** @param quarterDegrees See {@link Coarseness}. */
+  constructor(quarterDegrees: number) {
     this.#step = quarterDegrees / 4;
   }
 
@@ -375,30 +411,38 @@ class SiteNumbers {
     const known = this.#known.get(place);
     if (known !== undefined) return known;
     const { latitude, longitude, countryCode = "", region = "" } = place;
-    const rounded = (degrees: number) => Math.round(degrees / this.#step) * this.#step;
-    const site: Site = {
-      position: latitude === undefined || longitude === undefined
-        ? undefined
-        : { latitude: rounded(latitude), longitude: rounded(longitude) },
+    const number = this.ofSite({
+      position: latitude === undefined || longitude === undefined ? undefined : { latitude, longitude },
       country: countryNumber(countryCode),
       region: regionNumber(region),
+    });
+    this.#known.set(place, number);
+    return number;
+  }
+
+  /** The number of a site, whose position is rounded; 0 if nothing is known. */
+  ofSite({ position, country, region }: Site): number {
+    const rounded = (degrees: number) => Math.round(degrees / this.#step) * this.#step;
+    const site: Site = {
+      position: position && { latitude: rounded(position.latitude), longitude: rounded(position.longitude) },
+      country,
+      region,
     };
-    const key = `${site.position?.latitude} ${site.position?.longitude} ${site.country} ${site.region}`;
+    const key = `${site.position?.latitude} ${site.position?.longitude} ${country} ${region}`;
     let number = this.#numbers.get(key);
     if (number === undefined) {
-      number = site.position || site.country > 0 || site.region > 0 ? this.sites.push(site) - 1 : 0;
+      number = site.position || country > 0 || region > 0 ? this.sites.push(site) - 1 : 0;
       this.#numbers.set(key, number);
     }
-    this.#known.set(place, number);
     return number;
   }
 }
 
-/** Numbers sites anew, the most frequent first, so that their numbers are short. */
-function byFrequency({ coarseness, sites, ranges }: Columns): Columns {
+/** Numbers sites anew, the most frequent first, so that their numbers are short; unused ones are left out. */
+function byFrequency({ sites, ranges, ...rest }: Columns): Columns {
   const counts = new Uint32Array(sites.length);
   for (const { values } of [ranges[0], ranges[2]]) for (const site of values) counts[site]++;
-  const order = Array.from({ length: sites.length - 1 }, (_, i) => i + 1)
+  const order = Array.from({ length: sites.length - 1 }, (_, i) => i + 1).filter((site) => counts[site] > 0)
     .sort((a, b) => counts[b] - counts[a] || a - b);
   const numbers = new Uint32Array(sites.length);
   order.forEach((site, i) => numbers[site] = i + 1);
@@ -407,7 +451,7 @@ function byFrequency({ coarseness, sites, ranges }: Columns): Columns {
     values: values.map((site) => numbers[site]),
   });
   return {
-    coarseness,
+    ...rest,
     sites: [NOWHERE, ...order.map((site) => sites[site])],
     ranges: [renumbered(ranges[0]), ranges[1], renumbered(ranges[2]), ranges[3]],
   };
@@ -425,10 +469,9 @@ export function countryCode(number: number): string {
   return String.fromCharCode(65 + Math.floor((number - 1) / 26), 65 + (number - 1) % 26);
 }
 
-/** A hash of a region's name: FNV-1a of its UTF-16 units in 16 bits, 1 to 65535; `#n` is the region of number n. */
+/** A hash of a region's name: FNV-1a of its UTF-16 units in 16 bits, 1 to 65535. */
 function regionNumber(name: string): number {
   if (name === "") return 0;
-  if (name.startsWith("#")) return Number(name.slice(1));
   let hash = 0x811c9dc5;
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
   return ((hash >>> 16 ^ hash) & 0xffff) || 1;

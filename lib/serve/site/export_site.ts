@@ -44,7 +44,8 @@ export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLAC
   const { config, weights } = checkpoint;
   const { places } = config.model;
   if (!places || 4 * places.tableSize <= maxBytes) return checkpoint;
-  const numbers = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE).within(maxBytes);
+  const known = [...checkpoint.trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
+  const numbers = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE).within(maxBytes, known);
   const model = { ...config.model, places: { ...places, tableSize: numbers.length } };
   return {
     ...checkpoint,

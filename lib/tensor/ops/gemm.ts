@@ -22,14 +22,16 @@ export type ActivationKind = "relu2" | "gelu" | "silu";
 
 /**
  * The epilogue of the product; the kinds, in this order: C = AB; C += AB; C = AB + `add`; C = a I + b `gram` + c AB,
- * Muon's polynomial of a Gram matrix, with AB its square; C = f(AB), with AB itself stored in `before` if that is
- * given; C = AB f'(`slopeAt`), the backward pass of f.
+ * Muon's polynomial of a Gram matrix, with AB its square; C = keep C - step AB, Muon's update, where (unused, keep, step,
+ * unused) is row `first` of `factors`, and of a batch the rows from it on; C = f(AB), with AB itself stored in `before` if
+ * that is given; C = AB f'(`slopeAt`), the backward pass of f, where of relu2 `slopeAt` is f's value instead of its argument.
  */
 export type GemmEpilogue =
   | "store"
   | "accumulate"
   | { add: Tensor }
   | { gram: Tensor }
+  | { factors: Tensor; first: number }
   | { activation: ActivationKind; before?: Tensor }
   | { activation: ActivationKind; slopeAt: Tensor };
 
@@ -122,10 +124,12 @@ export function splitsOf(
  *
  * @param args `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all row-major. C (m, n)
  *   shares no buffer with A, B and the tensors of the epilogue. `n` is a multiple of 4, so is `k` for NN and NT, and `m`
- *   for TN. `batch`: the number of products of one shape (1), with stacked matrices. `label`: the name in profiles.
- *   `variant`: by default {@link gemmVariant}. `splits`: by default {@link gemmSplits}, or 1 with a given variant; more than 1 is possible for gemm_tiled, one product and "store" or
- *   "accumulate", if each split has a step of k. `symmetric`: C is known to be symmetric (no), which saves almost half of
- *   the work.
+ *   for TN. `batch`: the number of products of one shape (1), whose matrices start `strides` elements apart, multiples of 4
+ *   (by default they are stacked). `terms`: C is the sum of so many products (1) of matrices a and b that lie as those of a
+ *   batch do, without one; then k is a multiple of 16. `label`: the name in profiles.
+ *   `variant`: by default {@link gemmVariant}. `splits`: by default {@link gemmSplits}, or 1 with a given variant; more than 1
+ *   is possible for gemm_tiled and "store" or "accumulate", if each split has a step of k. `symmetric`: C is known to be
+ *   symmetric (no), which saves almost half of the work.
  * @throws {KernelError} If a size is not such a multiple, a tensor is too small or the splits are not possible.
  */
 export function addGemm(
@@ -136,6 +140,8 @@ export function addGemm(
     n: number;
     k: number;
     batch?: number;
+    strides?: { a?: number; b?: number; c?: number };
+    terms?: number;
     a: Tensor;
     b: Tensor;
     c: Tensor;
@@ -146,29 +152,32 @@ export function addGemm(
     symmetric?: boolean;
   },
 ): void {
-  const { kind, m, n, k, batch = 1, a, b, c, epilogue = "store", symmetric = false } = args;
+  const { kind, m, n, k, batch = 1, terms = 1, a, b, c, epilogue = "store", symmetric = false } = args;
   const { info } = program.registry.gpu;
   const { kernel, tile, overrides } = args.variant ?? gemmVariant(info, args);
   requireMultiple(kernel, kind === "TN" ? { m, n } : { n, k }, 4);
   if (symmetric && m !== n) throw new KernelError(kernel, `a product of ${m} x ${n} cannot be symmetric`);
-  requireLength(kernel, batch * m * k, { a });
-  requireLength(kernel, batch * k * n, { b });
-  requireLength(kernel, batch * m * n, { c });
-  const { code, read, written, activation } = epilogueParts(epilogue);
+  const strides = { a: m * k, b: k * n, c: m * n, ...args.strides };
+  if (terms > 1) requireMultiple(kernel, { k }, TILE_K);
+  requireLength(kernel, (batch * terms - 1) * strides.a + m * k, { a });
+  requireLength(kernel, (batch * terms - 1) * strides.b + k * n, { b });
+  requireLength(kernel, (batch - 1) * strides.c + m * n, { c });
+  const { code, read, written, activation, firstFactors } = epilogueParts(epilogue);
   for (const tensor of [read, written]) {
     if (!tensor) continue;
-    requireLength(kernel, batch * m * n, { [tensor.label]: tensor });
+    const needed = firstFactors === undefined ? (batch - 1) * strides.c + m * n : 4 * (firstFactors + batch);
+    requireLength(kernel, needed, { [tensor.label]: tensor });
     if (tensor.buffer === c.buffer) {
       throw new KernelError(kernel, `${tensor.label} is in the buffer of c; to add to c use "accumulate"`);
     }
   }
-  const canSplit = typeof epilogue === "string" && batch === 1;
-  const splits = args.splits ?? (canSplit && !args.variant ? gemmSplits(info, args) : 1);
-  const splitK = Math.ceil(k / splits / TILE_K) * TILE_K;
+  const canSplit = typeof epilogue === "string" && terms === 1;
+  const splits = args.splits ?? (canSplit && !args.variant ? gemmSplits(info, { ...args, m: batch * m }) : 1);
+  const splitK = Math.ceil(terms * k / splits / TILE_K) * TILE_K;
   if (splits > 1 && !(canSplit && kernel === "gemm_tiled" && splitK * (splits - 1) < k)) {
     throw new KernelError(kernel, `cannot divide k into ${splits} splits here`);
   }
-  const product = splits > 1 ? program.scratch(splits * m * n) : c;
+  const product = splits > 1 ? program.scratch(batch * splits * m * n) : c;
   const label = args.label ?? `gemm ${kind}`;
   program.add({
     kernel,
@@ -193,36 +202,41 @@ export function addGemm(
       n,
       k,
       epilogue: splits > 1 ? STORE : code,
-      stride_a: m * k / 4,
-      stride_b: k * n / 4,
-      stride_c: m * n / 4,
+      stride_a: strides.a / 4,
+      stride_b: strides.b / 4,
+      stride_c: (splits > 1 ? m * n : strides.c) / 4,
+      first_factors: firstFactors ?? 0,
+      terms,
       symmetric: Number(symmetric),
       ...(kernel === "gemm_tiled" ? { splits, split_k: splitK } : {}),
     },
     grid: [Math.ceil(n / tile), Math.ceil(m / tile), batch * splits],
-    flops: batch * (symmetric ? m + 1 : 2 * m) * n * k,
+    flops: batch * terms * (symmetric ? m + 1 : 2 * m) * n * k,
   });
   if (splits === 1) return;
   program.add({
     kernel: "sum_splits",
     label: `${label}, sum of splits`,
     bindings: { partials: product, c },
-    params: { length: m * n, splits, accumulate: Number(epilogue === "accumulate") },
-    grid: elementwiseGrid(m * n),
+    params: { length: m * n, splits, stride_c: strides.c / 4, accumulate: Number(epilogue === "accumulate") },
+    grid: [...elementwiseGrid(m * n), batch],
   });
 }
 
 /**
- * An epilogue for the kernels: its number, the tensors that it reads (d) and writes (e) besides C, and the
- * activation.
+ * An epilogue for the kernels: its number, the tensors that it reads (d) and writes (e) besides C, the activation, and the
+ * first row of Muon's factors.
  */
 function epilogueParts(
   epilogue: GemmEpilogue,
-): { code: number; read?: Tensor; written?: Tensor; activation: number } {
+): { code: number; read?: Tensor; written?: Tensor; activation: number; firstFactors?: number } {
   if (epilogue === "store") return { code: STORE, activation: 0 };
   if (epilogue === "accumulate") return { code: 1, activation: 0 };
   if ("add" in epilogue) return { code: 2, read: epilogue.add, activation: 0 };
   if ("gram" in epilogue) return { code: 6, read: epilogue.gram, activation: 0 };
+  if ("factors" in epilogue) {
+    return { code: 7, read: epilogue.factors, firstFactors: epilogue.first, activation: 0 };
+  }
   const activation = ACTIVATION[epilogue.activation];
   if ("slopeAt" in epilogue) return { code: 5, read: epilogue.slopeAt, activation };
   return epilogue.before ? { code: 4, written: epilogue.before, activation } : { code: 3, activation };

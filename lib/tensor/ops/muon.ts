@@ -1,27 +1,24 @@
 /**
- * Muon's update of matrices of one shape: momentum, orthogonalisation by Newton-Schulz steps, update. The matrices are
- * stacked for the Newton-Schulz steps, so that one dispatch computes a product of all of them.
+ * Muon's update of many matrices: momentum, orthogonalisation by Newton-Schulz steps, update. One dispatch computes the
+ * momenta of a buffer's matrices, one a product of all that have the same smaller side.
  *
  * Source: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024, in the form of
  * torch.optim.Muon. A matrix with more rows than columns counts as its transpose: the sides of the products are exchanged
- * and no data are moved. Only the Gram matrix goes through the steps. The product of their polynomials is applied
- * once at the end. All factors are symmetric and commute, so about half of each product is computed. At 128 x 512
- * that is 0.38 of the operations of the plain steps, at 128 x 128 0.82.
+ * and no data are moved. Only the Gram matrix goes through the steps; its trace is the squared norm. The product of the
+ * steps' polynomials is applied once at the end, by the product that updates the parameter. All factors are symmetric and
+ * commute, so about half of each product is computed. At 128 x 512 that is 0.38 of the operations of the plain steps, at
+ * 128 x 128 0.82.
  *
  * @module
  */
-import type { Program } from "../program.ts";
-import type { Tensor } from "../tensor.ts";
+import { gridOf, type Program } from "../program.ts";
+import { byBuffer, firstElement, partOf, spanOf, type Tensor, tensorLength } from "../tensor.ts";
 import { elementwiseGrid } from "./elementwise.ts";
 import { addGemm } from "./gemm.ts";
-import { addSumOfSquaresOfRows, numRowPartialSums } from "./reduce.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
 /** Newton-Schulz steps of one update, as in the source. */
 export const NEWTON_SCHULZ_STEPS = 5;
-
-/** The number of f32 in the tensor of hyperparameters. */
-export const NUM_MUON_HYPER = 4;
 
 /** The hyperparameters of Muon for a step. */
 export interface MuonStep {
@@ -31,12 +28,7 @@ export interface MuonStep {
   weightDecay: number;
 }
 
-/** The values of the tensor `hyper` of {@link addMuon} for one step; the host uploads them before it. */
-export function muonHyper({ momentum, learningRate, weightDecay }: MuonStep): Float32Array<ArrayBuffer> {
-  return Float32Array.of(momentum, learningRate, weightDecay, 0);
-}
-
-/** A matrix that Muon updates; all are (rows, columns) f32, each in a buffer of its own. */
+/** A matrix that Muon updates: (rows, columns) f32, extents multiples of 4. Of one buffer, all three lie at equal distances. */
 export interface MuonMatrix {
   readonly parameter: Tensor;
   readonly gradient: Tensor;
@@ -44,48 +36,106 @@ export interface MuonMatrix {
   readonly momentum: Tensor;
 }
 
-/** The number of matrices, and their extents. */
-export interface StackShape {
-  count: number;
-  rows: number;
-  columns: number;
+/** Matrices of one shape, `stride` elements apart, the first of them `first` elements after the start of their buffer. */
+interface Stack {
+  readonly first: number;
+  readonly stride: number;
+  readonly count: number;
+  readonly rows: number;
+  readonly columns: number;
 }
 
-/** Label -> shape of the memory that a stack of matrices needs during an update; stacks of one shape share it. */
-export function muonScratchShapes({ count, rows, columns }: StackShape) {
-  const size = Math.min(rows, columns);
-  const square = [count, size, size];
+/** The matrices of one buffer with the same smaller side. */
+interface SizeGroup {
+  readonly size: number;
+  readonly count: number;
+  readonly stacks: readonly Stack[];
+}
+
+/** The parameters of each buffer, the stacks that they form, and the elements from the first to the last. */
+function packsOf(parameters: readonly Tensor[]): { groups: SizeGroup[]; length: number }[] {
+  return byBuffer(parameters, (tensor) => tensor).map((tensors) => {
+    const bySize = Map.groupBy(stacksOf(tensors), ({ rows, columns }) => Math.min(rows, columns));
+    const groups = [...bySize].map(([size, stacks]) => {
+      return { size, stacks, count: stacks.reduce((sum, { count }) => sum + count, 0) };
+    });
+    return { groups, length: tensorLength(spanOf(tensors)) };
+  });
+}
+
+function stacksOf(tensors: readonly Tensor[]): Stack[] {
+  const stacks: Stack[] = [];
+  for (const tensor of tensors) {
+    const [rows, columns] = tensor.shape;
+    const at = firstElement(tensor, tensors[0]);
+    const last = stacks.at(-1);
+    const stride = last && (last.count === 1 ? at - last.first : last.stride);
+    if (last?.rows === rows && last.columns === columns && at === last.first + last.count * (stride ?? 0)) {
+      stacks[stacks.length - 1] = { ...last, stride: stride ?? 0, count: last.count + 1 };
+    } else {
+      stacks.push({ first: at, stride: rows * columns, count: 1, rows, columns });
+    }
+  }
+  return stacks;
+}
+
+/** The elements from one square matrix of a stack to the next: a multiple of 256 bytes, so that each can be bound. */
+function squareStride(size: number): number {
+  return Math.ceil(size * size / 64) * 64;
+}
+
+/** The values of the tensor `hyper` of {@link addMuon} for one step; the host uploads them before it. */
+export function muonHyper(
+  { momentum, learningRate, weightDecay }: MuonStep,
+  parameters: readonly Tensor[],
+): Float32Array<ArrayBuffer> {
+  const stacks = packsOf(parameters).flatMap(({ groups }) => groups.flatMap(({ stacks }) => stacks));
+  const shapeFactors = stacks.flatMap(({ count, rows, columns }) =>
+    new Array<number>(count).fill(Math.sqrt(Math.max(1, rows / columns)))
+  );
+  return Float32Array.of(momentum, learningRate, weightDecay, 0, ...shapeFactors);
+}
+
+/** The length of {@link muonHyper} for a number of matrices. */
+export function numMuonHyper(numMatrices: number): number {
+  return 4 + numMatrices;
+}
+
+/** Label -> shape of the memory that an update of these parameters needs; buffers and stacks share it. */
+export function muonScratchShapes(parameters: readonly Tensor[]) {
+  const packs = packsOf(parameters);
+  const squares = packs.flatMap(({ groups }) => groups.map(({ size, count }) => count * squareStride(size)));
+  const square = [Math.max(...squares)];
   return {
-    x: [count, rows, columns],
-    nextX: [count, rows, columns],
+    x: [Math.max(...packs.map(({ length }) => length))],
+    factors: [parameters.length, 4],
     gram: square,
     polynomial: square,
     polynomialTimesGram: square,
     product: square,
     nextProduct: square,
-    partials: [count * numRowPartialSums(rows * columns)],
-    sumOfSquares: [count],
   };
 }
 
 /** The tensors of {@link muonScratchShapes}. */
 export type MuonScratch = Readonly<Record<keyof ReturnType<typeof muonScratchShapes>, Tensor>>;
 
-/** Allocates the scratch memory for stacks of at most `count` matrices of one shape. */
-export function makeMuonScratch(program: Program, stack: StackShape): MuonScratch {
-  const shapes = Object.entries(muonScratchShapes(stack));
-  const { gpu } = program.registry;
+/** Allocates the scratch memory of {@link addMuon}. */
+export function makeMuonScratch(
+  parameters: readonly Tensor[],
+  make: (label: string, shape: readonly number[]) => Tensor,
+): MuonScratch {
+  const shapes = Object.entries(muonScratchShapes(parameters));
   return Object.fromEntries(
-    shapes.map(([name, shape]) => [name, gpu.tensor(`Muon ${name}`, shape)]),
+    shapes.map(([name, shape]) => [name, make(`Muon ${name}`, shape)]),
   ) as MuonScratch;
 }
 
 /**
- * Adds one step of Muon for matrices of one shape to a program.
+ * Adds one step of Muon for some matrices to a program.
  *
- * @param args `matrices`: at least one, extents multiples of 4; `hyper`: (4) f32 of {@link muonHyper}; `clip`:
- *   (4) f32 of addClipFactor, whose factor scales the gradient, and if 0 nothing is changed; `scratch`: for at
- *   least that many matrices of this shape.
+ * @param args `matrices`: at least one; `hyper`: f32 of {@link muonHyper}; `clip`: (4) f32 of addClipFactor, whose factor
+ *   scales the gradient, and if 0 nothing is changed; `scratch`: of {@link makeMuonScratch} for these parameters.
  * @throws {KernelError} If a tensor is too small or an extent is not a multiple of 4.
  */
 export function addMuon(
@@ -93,75 +143,141 @@ export function addMuon(
   args: { matrices: readonly MuonMatrix[]; hyper: Tensor; clip: Tensor; scratch: MuonScratch },
 ): void {
   const { matrices, hyper, clip, scratch } = args;
-  const [rows, columns] = matrices[0].parameter.shape;
-  const shape = { count: matrices.length, rows, columns };
-  const length = rows * columns;
-  requireMultiple("muon_momentum", { rows, columns }, 4);
-  requireLength("muon_momentum", NUM_MUON_HYPER, { hyper });
-  const grid = elementwiseGrid(length);
-  const { x, nextX, sumOfSquares, partials } = scratch;
-  // A dispatch for one matrix binds the whole stack and reads or writes one matrix of it.
-  const oneOf = (stack: Tensor): Tensor => ({ ...stack, shape: [rows, columns] });
-  matrices.forEach(({ parameter, gradient, momentum }, i) => {
-    requireLength("muon_momentum", length, { parameter, gradient, momentum });
+  for (const { parameter } of matrices) {
+    const [rows, columns] = parameter.shape;
+    requireMultiple("muon_momentum", { rows, columns }, 4);
+  }
+  requireLength("muon_factors", numMuonHyper(matrices.length), { hyper });
+  const ofBuffers = byBuffer(matrices, ({ parameter }) => parameter);
+  const packs = packsOf(matrices.map(({ parameter }) => parameter));
+  let first = 0;
+  packs.forEach(({ groups, length }, i) => {
+    const span = (part: keyof MuonMatrix) => spanOf(ofBuffers[i].map((matrix) => matrix[part]));
+    const [gradient, momentum, parameter] = [span("gradient"), span("momentum"), span("parameter")];
+    requireLength("muon_momentum", length, { gradient, momentum, x: scratch.x });
     program.add({
       kernel: "muon_momentum",
-      bindings: { gradient, hyper, clip, momentum, x: oneOf(nextX) },
-      params: { length, first4: i * length / 4 },
-      grid,
+      bindings: { gradient, hyper, clip, momentum, x: scratch.x },
+      params: { length },
+      grid: elementwiseGrid(length),
     });
+    for (const group of groups) {
+      addUpdate(program, group, { parameter, hyper, clip, scratch, first });
+      first += group.count;
+    }
   });
-  addSumOfSquaresOfRows(program, { x: nextX, count: shape.count, length, partials, out: sumOfSquares });
-  program.add({
-    kernel: "muon_normalize",
-    bindings: { x: nextX, sum_of_squares: sumOfSquares, y: x },
-    params: { length },
-    grid: [...grid, shape.count],
-  });
-  const orthogonal = addNewtonSchulz(program, scratch, shape);
-  matrices.forEach(({ parameter }, i) =>
-    program.add({
-      kernel: "muon_update",
-      bindings: { x: oneOf(orthogonal), hyper, clip, parameter },
-      params: { length, first4: i * length / 4, shape_factor: Math.sqrt(Math.max(1, rows / columns)) },
-      grid,
+}
+
+/** Adds the update of matrices from their momenta in `x`. @param args `first`: the number of matrices before them. */
+function addUpdate(
+  program: Program,
+  { size, count, stacks }: SizeGroup,
+  args: { parameter: Tensor; hyper: Tensor; clip: Tensor; scratch: MuonScratch; first: number },
+): void {
+  const { parameter, hyper, clip, scratch: { x, factors, gram, ...squares }, first } = args;
+  const stride = squareStride(size);
+  const label = "Newton-Schulz";
+  /** Calls `add` for each stack, with its part of `x` and the number of matrices before it in the group. */
+  const forEachStack = (add: (stack: Stack, ofStack: { x: Tensor; before: number }) => void) => {
+    let before = 0;
+    for (const stack of stacks) {
+      add(stack, { x: rangeOf(x, stack), before });
+      before += stack.count;
+    }
+  };
+  forEachStack(({ rows, columns, count, ...at }, { x, before }) =>
+    addGemm(program, {
+      kind: rows > columns ? "TN" : "NT",
+      m: size,
+      n: size,
+      k: Math.max(rows, columns),
+      batch: count,
+      strides: { a: at.stride, b: at.stride, c: stride },
+      a: x,
+      b: x,
+      c: partOf(gram, before * stride, [count * stride]),
+      symmetric: true,
+      label,
     })
   );
+  program.add({
+    kernel: "muon_factors",
+    bindings: { gram, hyper, clip, factors },
+    params: { size, stride, count, first },
+    grid: gridOf(count),
+  });
+  program.add({
+    kernel: "muon_scale",
+    bindings: { factors, gram },
+    params: { stride, first },
+    grid: [...elementwiseGrid(stride), count],
+  });
+  const product = addPolynomials(program, { size, count }, { gram, ...squares });
+  forEachStack(({ rows, columns, count, ...at }, { x, before }) => {
+    const ofStack = partOf(product, before * stride, [count * stride]);
+    // The product of all polynomials is symmetric, so for the transpose it is on the right.
+    const isTall = rows > columns;
+    const [a, b] = isTall ? [x, ofStack] : [ofStack, x];
+    addGemm(program, {
+      kind: "NN",
+      m: rows,
+      n: columns,
+      k: size,
+      batch: count,
+      strides: { a: isTall ? at.stride : stride, b: isTall ? stride : at.stride, c: at.stride },
+      a,
+      b,
+      c: rangeOf(parameter, { rows, columns, count, ...at }),
+      epilogue: { factors, first: first + before },
+      label,
+    });
+  });
+}
+
+/** The elements of a stack, from its first matrix to its last. @param whole Begins where the stack's buffer does. */
+function rangeOf(whole: Tensor, { first, stride, count, rows, columns }: Stack): Tensor {
+  return partOf(whole, first, [(count - 1) * stride + rows * columns]);
 }
 
 /**
- * Adds X <- P X with P = a I + b G + c G^2 and G = X X^T, several times. As G <- P G P, the last X is the product of all P
- * times the first X.
+ * Adds the product of all P to a program, P = a I + b G + c G^2, of the Newton-Schulz steps X <- P X with G = X X^T, whose
+ * next G is P G P.
  *
- * @returns The tensor of the last X.
+ * @returns The tensor of the product.
  */
-function addNewtonSchulz(
+function addPolynomials(
   program: Program,
-  scratch: MuonScratch,
-  { count, rows, columns }: StackShape,
+  { size, count }: { size: number; count: number },
+  scratch: Omit<MuonScratch, "x" | "factors">,
 ): Tensor {
-  const { x: first, nextX: last, gram, polynomial, polynomialTimesGram: half } = scratch;
+  const { gram, polynomial, polynomialTimesGram: half } = scratch;
   let { product, nextProduct: next } = scratch;
-  const isTall = rows > columns;
-  const size = Math.min(rows, columns);
-  const shared = { label: "Newton-Schulz", batch: count };
-  const square = { ...shared, kind: "NN", m: size, n: size, k: size, symmetric: true } as const;
-  const long = Math.max(rows, columns);
-  const gramKind = isTall ? "TN" : "NT";
-  addGemm(program, { ...square, kind: gramKind, k: long, a: first, b: first, c: gram });
+  const stride = squareStride(size);
+  const add = (a: Tensor, b: Tensor, c: Tensor, epilogue: "store" | { gram: Tensor } = "store") =>
+    addGemm(program, {
+      kind: "NN",
+      m: size,
+      n: size,
+      k: size,
+      batch: count,
+      strides: { a: stride, b: stride, c: stride },
+      a,
+      b,
+      c,
+      epilogue,
+      symmetric: true,
+      label: "Newton-Schulz",
+    });
   for (let step = 0; step < NEWTON_SCHULZ_STEPS; step++) {
     const p = step === 0 ? product : polynomial;
-    addGemm(program, { ...square, a: gram, b: gram, c: p, epilogue: { gram } });
+    add(gram, gram, p, { gram });
     if (step > 0) {
-      addGemm(program, { ...square, a: p, b: product, c: next });
+      add(p, product, next);
       [product, next] = [next, product];
     }
     if (step === NEWTON_SCHULZ_STEPS - 1) break;
-    addGemm(program, { ...square, a: p, b: gram, c: half });
-    addGemm(program, { ...square, a: half, b: p, c: gram });
+    add(p, gram, half);
+    add(half, p, gram);
   }
-  // The product of all P is symmetric, so for the transpose it is on the right.
-  const [a, b] = isTall ? [first, product] : [product, first];
-  addGemm(program, { ...shared, kind: "NN", m: rows, n: columns, k: size, a, b, c: last });
-  return last;
+  return product;
 }

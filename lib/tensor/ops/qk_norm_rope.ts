@@ -26,6 +26,13 @@ export interface HeadsShape {
   readonly norm: boolean;
 }
 
+/** Shifted keys, see `lib/tensor/ops/shift_keys.ts`. */
+export interface KeyShift {
+  /** (n) u32: the row whose shifted quarters each of the last n rows has: itself or the one before it. */
+  readonly previous: Tensor;
+  readonly rows: number;
+}
+
 const THREADS = 64;
 const THETA = 10000;
 const tables = new WeakMap<KernelRegistry, Map<string, Tensor>>();
@@ -35,35 +42,49 @@ const tables = new WeakMap<KernelRegistry, Map<string, Tensor>>();
  *
  * @param args `x`, `y`: (rows, H, D) f32, different buffers; `scale`: (rows, H) f32, written for
  *   {@link addQkNormRopeBackward} if `norm`; `rotation`: (T, D) f32 that replaces {@link rotationTable}, read
- *   at row % T.
- * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 8.
+ *   at row % T; `shift`: shifts the last rows after the rotation.
+ * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 8, or of 16 with `shift`.
  */
 export function addQkNormRope(
   program: Program,
-  args: HeadsShape & { x: Tensor; y: Tensor; scale: Tensor; rotation?: Tensor },
+  args: HeadsShape & {
+    x: Tensor;
+    y: Tensor;
+    scale: Tensor;
+    rotation?: Tensor;
+    shift?: KeyShift | undefined;
+  },
 ): void {
   const { x, y, scale, rotation = rotationTable(program, args) } = args;
   const kernel = "qk_norm_rope_forward";
   requireShape(kernel, args, { x, y }, scale);
   requireLength(kernel, args.sequenceLength * args.headDim, { rotation });
-  program.add({ kernel, bindings: { x, rotation, y, scale }, ...launch(args) });
+  const { overrides, bindings, params, grid } = launch(program, kernel, args);
+  program.add({ kernel, overrides, bindings: { x, rotation, y, scale, ...bindings }, params, grid });
 }
 
 /**
  * Adds dx = d(loss)/dx of y = rope(norm(x)), given dy, to a program.
  *
- * @param args `scale` as {@link addQkNormRope} wrote it; `dx` shares no buffer with `x` and `dy`.
- * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 8.
+ * @param args `scale` as {@link addQkNormRope} wrote it; `shift` as there; `dx` shares no buffer with `x` and `dy`.
+ * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 8, or of 16 with `shift`.
  */
 export function addQkNormRopeBackward(
   program: Program,
-  args: HeadsShape & { x: Tensor; scale: Tensor; dy: Tensor; dx: Tensor },
+  args: HeadsShape & { x: Tensor; scale: Tensor; dy: Tensor; dx: Tensor; shift?: KeyShift | undefined },
 ): void {
   const { x, scale, dy, dx } = args;
   const kernel = "qk_norm_rope_backward";
   requireShape(kernel, args, { x, dy, dx }, scale);
   const rotation = rotationTable(program, args);
-  program.add({ kernel, bindings: { x, scale, rotation, dy, dx }, ...launch(args) });
+  const { overrides, bindings, params, grid } = launch(program, kernel, args);
+  program.add({
+    kernel,
+    overrides,
+    bindings: { x, scale, rotation, dy, dx, ...bindings },
+    params: { ...params, num_rows: args.shift?.rows ?? 0 },
+    grid,
+  });
 }
 
 function requireShape(
@@ -78,14 +99,22 @@ function requireShape(
   requireLength(kernel, rows * numHeads * headDim, perElement);
 }
 
-function launch({ rows, numHeads, headDim, sequenceLength, norm }: HeadsShape) {
+function launch(program: Program, kernel: string, args: HeadsShape & { shift?: KeyShift | undefined }) {
+  const { rows, numHeads, headDim, sequenceLength, norm, shift } = args;
+  if (shift) {
+    requireMultiple(kernel, { headDim }, 16);
+    requireLength(kernel, shift.rows, { previous: shift.previous });
+  }
   return {
-    overrides: { NORM: Number(norm) },
+    overrides: { NORM: Number(norm), SHIFT: Number(shift !== undefined) },
+    // Not read without a shift.
+    bindings: { previous: shift?.previous ?? rotationTable(program, args) },
     params: {
       num_heads_total: rows * numHeads,
       num_heads: numHeads,
       head_dim: headDim,
       sequence_length: sequenceLength,
+      first_shifted: (rows - (shift?.rows ?? 0)) * numHeads,
     },
     grid: gridOf(Math.ceil(rows * numHeads / THREADS)),
   };

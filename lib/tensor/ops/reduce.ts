@@ -5,7 +5,7 @@
  */
 import { gridOf, type Program } from "../program.ts";
 import { type Tensor, tensorLength } from "../tensor.ts";
-import { requireLength, requireMultiple } from "./require.ts";
+import { requireLength } from "./require.ts";
 
 /** The smallest number of elements that is worth a workgroup. */
 const MIN_ELEMENTS_PER_PART = 4096;
@@ -44,33 +44,6 @@ export function addSumOfSquares(
   addTotal(program, { x: partials, length: total, out });
 }
 
-/** Partial sums per row of {@link addSumOfSquaresOfRows}; a multiple of 4, since they are summed as vec4. */
-export function numRowPartialSums(length: number): number {
-  return Math.ceil(numPartialSums(length) / 4) * 4;
-}
-
-/**
- * Adds out[i] = sum of the squares of row i of x to a program.
- *
- * @param args `x`: (count, length) f32, `length` a multiple of 4; `out`: (count) f32; `partials`: scratch memory
- *   of count * {@link numRowPartialSums} f32.
- * @throws {KernelError} If a tensor is too small or `length` is not a multiple of 4.
- */
-export function addSumOfSquaresOfRows(
-  program: Program,
-  args: { x: Tensor; count: number; length: number; partials: Tensor; out: Tensor },
-): void {
-  const { x, count, length, partials, out } = args;
-  const numPartials = numRowPartialSums(length);
-  requireMultiple(KERNEL, { length }, 4);
-  requireLength(KERNEL, count * length, { x });
-  requireLength(KERNEL, count * numPartials, { partials });
-  requireLength(KERNEL, count, { out });
-  const label = "sum of squares of rows";
-  addPass(program, { label, x, length, out: partials, numPartials, count });
-  addPass(program, { label, isSum: true, x: partials, length: numPartials, out, count });
-}
-
 /**
  * Adds out[0] (+)= sum of the first `length` elements of x to a program.
  *
@@ -99,7 +72,7 @@ function addTotal(
 }
 
 /**
- * Adds a pass that writes `numPartials` sums of each of `count` rows.
+ * Adds a pass that writes `numPartials` sums.
  *
  * @param args `isSum`: sums the elements, not their squares; `first`: the index of the first sum in `out`.
  */
@@ -113,18 +86,16 @@ function addPass(
     out: Tensor;
     first?: number;
     numPartials?: number;
-    count?: number;
     accumulate?: boolean;
   },
 ): void {
-  const { label, isSum = false, x, length, out, first = 0, numPartials = 1, count = 1, accumulate = false } =
-    args;
+  const { label, isSum = false, x, length, out, first = 0, numPartials = 1, accumulate = false } = args;
   program.add({
     kernel: KERNEL,
     label,
     overrides: { SQUARE: Number(!isSum) },
     bindings: { x, partials: out },
     params: { length, first, num_partials: numPartials, accumulate: Number(accumulate) },
-    grid: [...gridOf(numPartials), count],
+    grid: gridOf(numPartials),
   });
 }

@@ -1,5 +1,5 @@
 /**
- * Shifted keys and their gradient: a part of each key is taken from the token before. With them one attention head can
+ * Shifted keys for decoding, see `addQkNormRope` for training: a part of each key is taken from the token before. With them one attention head can
  * find the successor of an earlier token like the present one, which otherwise takes two blocks (Olsson et al.,
  * In-context Learning and Induction Heads, 2022). The part is the 2nd and the 4th quarter of each head, the slower
  * half of its rotations.
@@ -30,26 +30,18 @@ export function addShiftKeys(
   program: Program,
   args: KeysShape & { x: Tensor; earlier: Tensor; previous: Tensor; y: Tensor },
 ): void {
-  const { x, earlier, previous, y } = args;
-  const kernel = "shift_keys_forward";
-  requireShape(kernel, args, { x, y }, previous);
-  program.add({ kernel, bindings: { x, earlier, previous, y }, ...launch(args) });
-}
-
-/**
- * Adds dx = d(loss)/dx of y = shift(x), with `earlier` = x, to a program.
- *
- * @param args `dy`, `dx`: (rows, H, D), in different buffers; `previous`: (rows) u32, r or r - 1 for each row r.
- * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 16.
- */
-export function addShiftKeysBackward(
-  program: Program,
-  args: KeysShape & { dy: Tensor; previous: Tensor; dx: Tensor },
-): void {
-  const { dy, previous, dx } = args;
-  const kernel = "shift_keys_backward";
-  requireShape(kernel, args, { dy, dx }, previous);
-  program.add({ kernel, bindings: { dy, previous, dx }, ...launch(args) });
+  const { x, earlier, previous, y, rows, numHeads, headDim } = args;
+  const kernel = "shift_keys";
+  requireMultiple(kernel, { headDim }, 16);
+  requireLength(kernel, rows, { previous });
+  requireLength(kernel, rows * numHeads * headDim, { x, y });
+  const rowVec4 = numHeads * headDim / 4;
+  program.add({
+    kernel,
+    bindings: { x, earlier, previous, y },
+    params: { num_vec4: rows * rowVec4, row_vec4: rowVec4, quarter_vec4: headDim / 16 },
+    grid: elementwiseGrid(rows * rowVec4 * 4),
+  });
 }
 
 /**
@@ -60,23 +52,4 @@ export function addShiftKeysBackward(
  */
 export function previousRows(segmentStart: ArrayLike<number>, sequenceLength: number): Uint32Array {
   return Uint32Array.from(segmentStart, (start, row) => row % sequenceLength > start ? row - 1 : row);
-}
-
-function requireShape(
-  kernel: string,
-  { rows, numHeads, headDim }: KeysShape,
-  perElement: Record<string, Tensor>,
-  previous: Tensor,
-): void {
-  requireMultiple(kernel, { headDim }, 16);
-  requireLength(kernel, rows, { previous });
-  requireLength(kernel, rows * numHeads * headDim, perElement);
-}
-
-function launch({ rows, numHeads, headDim }: KeysShape) {
-  const rowVec4 = numHeads * headDim / 4;
-  return {
-    params: { num_vec4: rows * rowVec4, row_vec4: rowVec4, quarter_vec4: headDim / 16 },
-    grid: elementwiseGrid(rows * rowVec4 * 4),
-  };
 }

@@ -8,15 +8,42 @@ import { ensure, named } from "../../base/errors.ts";
 import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "../../tensor/ops/adamw.ts";
 import type { Gpu } from "../../tensor/device.ts";
 import type { Program } from "../../tensor/program.ts";
-import { type Tensor, tensorLength } from "../../tensor/tensor.ts";
+import type { MakeTensor } from "../../model/allocation.ts";
+import { byBuffer, spanOf, type Tensor, tensorLength } from "../../tensor/tensor.ts";
 import type { AdamWConfig } from "./optim_config.ts";
-import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
+import {
+  type NamedParameter,
+  type StepFactors,
+  tensorsLike,
+  type TrainedParameter,
+  type UpdateRule,
+} from "./rule.ts";
 import { addAdamWRows } from "../../tensor/ops/address_embeddings.ts";
+
+/** Makes the hyperparameters of a step, which {@link AdamWRule.prepare} uploads, and the state. */
+export function adamWTensors(
+  members: readonly NamedParameter[],
+  make: MakeTensor,
+): { hyper: Tensor; state: Map<string, Tensor> } {
+  const moments = ["exp_avg", "exp_avg_sq"].flatMap((moment) => tensorsLike(members, moment, make));
+  return { hyper: make("AdamW numbers", [NUM_ADAMW_HYPER]), state: new Map(moments) };
+}
+
+/** As {@link adamWTensors}, with the updates of each row. */
+export function adamWRowsTensors(
+  members: readonly NamedParameter[],
+  make: MakeTensor,
+): ReturnType<typeof adamWTensors> {
+  const { hyper, state } = adamWTensors(members, make);
+  for (const { name, parameter } of members) {
+    state.set(`${name}.num_updates`, make(`${name}.num_updates`, [parameter.shape[0]]));
+  }
+  return { hyper, state };
+}
 
 /** The rule `adamw`. */
 export class AdamWRule implements UpdateRule {
-  readonly state = new Map<string, Tensor>();
-  /** The hyperparameters of a step, which {@link prepare} uploads. */
+  readonly state: Map<string, Tensor>;
   protected readonly hyper: Tensor;
 
   /** @param config Its hyperparameters. @param members The parameters it updates. */
@@ -24,19 +51,26 @@ export class AdamWRule implements UpdateRule {
     readonly gpu: Gpu,
     readonly config: AdamWConfig,
     readonly members: readonly TrainedParameter[],
+    tensors: typeof adamWTensors = adamWTensors,
   ) {
-    this.hyper = gpu.tensor("AdamW numbers", [NUM_ADAMW_HYPER]);
-    for (const { name, parameter } of members) {
-      for (const moment of ["exp_avg", "exp_avg_sq"]) {
-        this.state.set(`${name}.${moment}`, gpu.tensor(`${name}.${moment}`, parameter.shape));
-      }
-    }
+    ({ hyper: this.hyper, state: this.state } = tensors(members, gpu.tensor.bind(gpu)));
   }
 
   add(program: Program, clip: Tensor): void {
-    for (const { name, parameter, gradient } of this.members) {
-      const length = tensorLength(parameter);
-      addAdamW(program, { parameter, gradient, ...this.moments(name), hyper: this.hyper, clip, length });
+    const { hyper } = this;
+    for (const group of byBuffer(this.members, ({ parameter }) => parameter)) {
+      const parts = group.map(({ name, ...rest }) => ({ ...rest, ...this.moments(name) }));
+      const span = (part: keyof typeof parts[number]) => spanOf(parts.map((of) => of[part]));
+      const parameter = span("parameter");
+      addAdamW(program, {
+        parameter,
+        gradient: span("gradient"),
+        expAvg: span("expAvg"),
+        expAvgSq: span("expAvgSq"),
+        hyper,
+        clip,
+        length: tensorLength(parameter),
+      });
     }
   }
 
@@ -75,10 +109,7 @@ export class AdamWRowsRule extends AdamWRule {
     members: readonly TrainedParameter[],
     readonly slotRows: Tensor | undefined,
   ) {
-    super(gpu, config, members);
-    for (const { name, parameter } of members) {
-      this.state.set(`${name}.num_updates`, gpu.tensor(`${name}.num_updates`, [parameter.shape[0]]));
-    }
+    super(gpu, config, members, adamWRowsTensors);
   }
 
   override add(program: Program, clip: Tensor): void {

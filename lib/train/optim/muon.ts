@@ -5,22 +5,25 @@
  * @module
  */
 import { named } from "../../base/errors.ts";
+import type { MakeTensor } from "../../model/allocation.ts";
 import type { Gpu } from "../../tensor/device.ts";
 import {
   addMuon,
   makeMuonScratch,
   muonHyper,
-  type MuonMatrix,
-  NUM_MUON_HYPER,
-  type StackShape,
+  type MuonScratch,
+  numMuonHyper,
 } from "../../tensor/ops/muon.ts";
 import type { Program } from "../../tensor/program.ts";
-import { type Tensor, tensorSizeBytes } from "../../tensor/tensor.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import type { MuonConfig } from "./optim_config.ts";
-import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
-
-/** The largest size of a stack of matrices, bytes: enough work for a dispatch, and half of lavapipe's limit. */
-const MAX_STACK_BYTES = 64 * 2 ** 20;
+import {
+  type NamedParameter,
+  type StepFactors,
+  tensorsLike,
+  type TrainedParameter,
+  type UpdateRule,
+} from "./rule.ts";
 
 /** mu of a step: rises linearly from the initial momentum over the warm-up, then stays. @param stepIndex From 0. */
 export function momentumAt(stepIndex: number, config: MuonConfig): number {
@@ -29,59 +32,50 @@ export function momentumAt(stepIndex: number, config: MuonConfig): number {
   return (1 - share) * config.initialMomentum + share * config.momentum;
 }
 
-/** The stack in which matrices of one shape are updated. @param shapes One (rows, columns) for each matrix. */
-export function stackOf(shapes: readonly (readonly number[])[], maxStackBytes = MAX_STACK_BYTES): StackShape {
-  const [rows, columns] = shapes[0];
-  const fitting = Math.max(1, Math.floor(maxStackBytes / tensorSizeBytes({ shape: shapes[0] })));
-  return { count: Math.min(shapes.length, fitting), rows, columns };
+/** Makes the hyperparameters of a step, which {@link MuonRule.prepare} uploads, the state, and scratch memory. */
+export function muonTensors(
+  members: readonly NamedParameter[],
+  make: MakeTensor,
+): { hyper: Tensor; state: Map<string, Tensor>; scratch: MuonScratch } {
+  return {
+    hyper: make("Muon numbers", [numMuonHyper(members.length)]),
+    state: new Map(tensorsLike(members, "momentum", make)),
+    scratch: makeMuonScratch(members.map(({ parameter }) => parameter), make),
+  };
 }
 
 /** The rule `muon`. */
 export class MuonRule implements UpdateRule {
-  readonly state = new Map<string, Tensor>();
+  readonly state: Map<string, Tensor>;
   readonly #hyper: Tensor;
+  readonly #scratch: MuonScratch;
 
-  /**
-   * @param config Its hyperparameters.
-   * @param members The matrices it updates.
-   * @param maxStackBytes Matrices of one shape are stacked up to this size.
-   */
+  /** @param config Its hyperparameters. @param members The matrices it updates. */
   constructor(
     readonly gpu: Gpu,
     readonly config: MuonConfig,
     readonly members: readonly TrainedParameter[],
-    readonly maxStackBytes: number = MAX_STACK_BYTES,
   ) {
-    this.#hyper = gpu.tensor("Muon numbers", [NUM_MUON_HYPER]);
-    for (const { name, parameter } of members) {
-      this.state.set(`${name}.momentum`, gpu.tensor(`${name}.momentum`, parameter.shape));
-    }
+    const { hyper, state, scratch } = muonTensors(members, gpu.tensor.bind(gpu));
+    this.state = state;
+    this.#hyper = hyper;
+    this.#scratch = scratch;
   }
 
   add(program: Program, clip: Tensor): void {
-    const shapes = Map.groupBy(this.members, ({ parameter }) => parameter.shape.join());
-    for (const members of shapes.values()) {
-      const stack = stackOf(members.map(({ parameter }) => parameter.shape), this.maxStackBytes);
-      const scratch = makeMuonScratch(program, stack);
-      const { count } = stack;
-      for (let first = 0; first < members.length; first += count) {
-        const matrices = members.slice(first, first + count).map((member) => this.#matrixOf(member));
-        addMuon(program, { matrices, hyper: this.#hyper, clip, scratch });
-      }
-    }
+    const matrices = this.members.map(({ name, parameter, gradient }) => {
+      return { parameter, gradient, momentum: named(this.state, `${name}.momentum`) };
+    });
+    addMuon(program, { matrices, hyper: this.#hyper, clip, scratch: this.#scratch });
   }
 
   prepare(stepIndex: number, factors: StepFactors): void {
     const { learningRate, weightDecay } = this.config;
-    const hyper = muonHyper({
+    const at = {
       momentum: momentumAt(stepIndex, this.config),
       learningRate: learningRate * factors.learningRate,
       weightDecay: weightDecay * factors.weightDecay,
-    });
-    this.gpu.write(this.#hyper, hyper);
-  }
-
-  #matrixOf({ name, parameter, gradient }: TrainedParameter): MuonMatrix {
-    return { parameter, gradient, momentum: named(this.state, `${name}.momentum`) };
+    };
+    this.gpu.write(this.#hyper, muonHyper(at, this.members.map(({ parameter }) => parameter)));
   }
 }

@@ -13,7 +13,7 @@ import { addClipFactor, CLIP } from "../../tensor/ops/clip.ts";
 import { addSumOfSquares } from "../../tensor/ops/reduce.ts";
 import { type ProfileRow, Program } from "../../tensor/program.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
-import { type Tensor, tensorLength } from "../../tensor/tensor.ts";
+import { byBuffer, spanOf, type Tensor, tensorLength } from "../../tensor/tensor.ts";
 import { type ModelConfig, parameterShapes } from "../../model/model_config.ts";
 import { addOperandCopies } from "../../model/forward.ts";
 import { readParameterLike } from "../../model/parameter_tensors.ts";
@@ -56,7 +56,7 @@ export class Optimizer {
     this.lossScale = lossScale && elementOf(lossScale, 0);
     this.#sumOfSquares = this.#gpu.tensor("sum of squared gradients", [1]);
     this.#program = new Program(registry, "optimizer");
-    addSumOfSquares(this.#program, { inputs: [...model.gradients.values()], out: this.#sumOfSquares });
+    addSumOfSquares(this.#program, { inputs: wholeBuffers(model.gradients), out: this.#sumOfSquares });
     addClipFactor(this.#program, {
       sumOfSquares: this.#sumOfSquares,
       out: clip,
@@ -181,6 +181,11 @@ function trainedParameters(model: Transformer): TrainedParameter[] {
   return [...model.parameters].map(([name, parameter]) => {
     return { name, parameter, gradient: named(model.gradients, name) };
   });
+}
+
+/** Everything that tensors have in each of their buffers, as one tensor. */
+export function wholeBuffers(tensors: ReadonlyMap<string, Tensor>): Tensor[] {
+  return byBuffer(tensors.values(), (tensor) => tensor).map(spanOf);
 }
 
 /** One element of a tensor. It can be copied but not bound, since it is not aligned. */

@@ -1,12 +1,33 @@
 /** The interface between update rules and the optimizer. @module */
 import type { Program } from "../../tensor/program.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
+import type { MakeTensor } from "../../model/allocation.ts";
+import { byBuffer, firstElement, partOf, spanOf, type Tensor } from "../../tensor/tensor.ts";
 
-/** A parameter with its gradient; both are on the GPU and of one shape. */
-export interface TrainedParameter {
+/** A parameter with its gradient; both are on the GPU and of one shape. What shares a buffer has one order and distances. */
+export interface TrainedParameter extends NamedParameter {
+  readonly gradient: Tensor;
+}
+
+/** A parameter of a rule. */
+export interface NamedParameter {
   readonly name: string;
   readonly parameter: Tensor;
-  readonly gradient: Tensor;
+}
+
+/** Makes a tensor NAME.`suffix` for each parameter, of its shape; they share buffers as the parameters do. */
+export function tensorsLike(
+  members: readonly NamedParameter[],
+  suffix: string,
+  make: MakeTensor,
+): [name: string, tensor: Tensor][] {
+  return byBuffer(members, ({ parameter }) => parameter).flatMap((group) => {
+    const [{ name, parameter: first }] = group;
+    const whole = make(`${name}.${suffix}`, spanOf(group.map(({ parameter }) => parameter)).shape);
+    return group.map(({ name, parameter }): [string, Tensor] => {
+      const label = `${name}.${suffix}`;
+      return [label, partOf(whole, firstElement(parameter, first), parameter.shape, label)];
+    });
+  });
 }
 
 /** Factors of a step on a rule's configured learning rate and weight decay. */

@@ -32,6 +32,11 @@ Deno.test("compileArguments() gives one process what its stages may do, and all 
     "--allow-write",
   ]);
   const included = args.filter((_, index) => args[index - 1] === "--include");
-  assertEquals(included, [...PROGRAM.stages, ...threadModules(PROGRAM), "lib/serve/page/bundle"]);
+  assertEquals(included, [
+    ...PROGRAM.stages,
+    ...threadModules(PROGRAM),
+    "lib/serve/page/bundle",
+    ...PROGRAM.data,
+  ]);
   assertEquals(args.slice(-3), ["--output", "out", "tasks/main.ts"]);
 });

@@ -12,7 +12,6 @@ import { FormatError } from "../../../lib/base/errors.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import {
   addressNumber,
-  COARSENESSES,
   countryCode,
   countryNumber,
   type Place,
@@ -105,7 +104,7 @@ Deno.test("openPlaces() names what it cannot read", async () => {
 
 Deno.test("PlaceTable says of every block what its source says of the address in its middle", async () => {
   const source = await openPlaces([CITY, ASN, fixture("city-28.mmdb")]);
-  const table = PlaceTable.of(source, COARSENESSES[0]);
+  const table = PlaceTable.of(source);
   for (const line of Deno.readTextFileSync(CITY).trim().split("\n")) {
     const address = addressBytes(line.split(",")[0]);
     const found = table.locate(addressNumber(address), 4);
@@ -138,42 +137,74 @@ const anyPlace = fc.record({
   asNumber: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
 });
 
-Deno.test("PlaceTable goes through a checkpoint, and coarser tables know the middle of larger blocks", () => {
-  const anyRanges = fc.uniqueArray(fc.tuple(fc.nat(2 ** 12), anyPlace), { selector: ([start]) => start });
+const addressAt = (number: number) => {
+  const address = new Uint8Array(4);
+  new DataView(address.buffer).setUint32(0, number);
+  return address;
+};
+const anyRanges = fc.uniqueArray(fc.tuple(fc.nat(2 ** 12), anyPlace), { selector: ([start]) => start });
+
+Deno.test("PlaceTable goes through a checkpoint, and knows the middle of every block", () => {
   fc.assert(fc.property(anyRanges, fc.array(fc.nat(2 ** 17)), (ranges, numbers) => {
     const source = sourceOf(ranges);
-    for (const [i, coarseness] of COARSENESSES.slice(0, 4).entries()) {
-      const table = PlaceTable.of(source, coarseness);
-      const encoded = table.encode();
-      const decoded = PlaceTable.decode(encoded, "table");
-      assertEquals(decoded.encode(), encoded);
-      for (const number of numbers) {
-        const block = 2 ** coarseness.blockBits.v4;
-        const middle = Math.floor(number / block) * block + block / 2;
-        const found = decoded.locate(number, 4);
-        assertEquals(found, table.locate(middle, 4));
-        const address = new Uint8Array(4);
-        new DataView(address.buffer).setUint32(0, middle);
-        const place = source.locate(address);
-        assertEquals(found.asNumber, place?.asNumber ?? 0);
-        assertEquals(found.country, countryNumber(place?.countryCode ?? ""));
-        if (i === 0 && place) assertEquals(found.position?.latitude, place.latitude);
-      }
+    const table = PlaceTable.of(source);
+    const encoded = table.encode();
+    const decoded = PlaceTable.decode(encoded, "table");
+    assertEquals(decoded.encode(), encoded);
+    for (const number of numbers) {
+      const middle = 256 * Math.floor(number / 256) + 128;
+      const found = decoded.locate(number, 4);
+      assertEquals(found, table.locate(middle, 4));
+      const place = source.locate(addressAt(middle));
+      assertEquals(found.asNumber, place?.asNumber ?? 0);
+      assertEquals(found.country, countryNumber(place?.countryCode ?? ""));
+      if (place) assertEquals(found.position?.latitude, place.latitude);
     }
   }));
 });
 
-Deno.test("PlaceTable.within() is as fine as the size permits", async () => {
-  const table = PlaceTable.of(await openPlaces([CITY, ASN]), COARSENESSES[0]);
+Deno.test("PlaceTable.within() is as fine as the size permits, and exact for addresses that are to be kept", () => {
+  fc.assert(fc.property(anyRanges, fc.array(fc.nat(2 ** 17)), fc.nat(100), (ranges, numbers, percent) => {
+    const table = PlaceTable.of(sourceOf(ranges));
+    const whole = table.encode();
+    assertEquals(table.within(whole.byteLength), whole);
+    const smaller = table.within(percent / 100 * whole.byteLength, numbers.map(addressAt));
+    assert(smaller.byteLength <= whole.byteLength);
+    const decoded = PlaceTable.decode(smaller, "table");
+    for (const number of numbers) {
+      const [found, exact] = [decoded, table].map((each) => each.locate(number, 4));
+      assertEquals([found.country, found.region, found.asNumber], [
+        exact.country,
+        exact.region,
+        exact.asNumber,
+      ]);
+      const step = decoded.stepDegrees / 2;
+      assertAlmostEquals(found.position?.latitude ?? 0, exact.position?.latitude ?? 0, step);
+      assertAlmostEquals(found.position?.longitude ?? 0, exact.position?.longitude ?? 0, step);
+    }
+  }));
+});
+
+Deno.test("PlaceTable.within() gives short ranges to the range before them", async () => {
+  const table = PlaceTable.of(
+    await opened("9.0.0.0,9.0.9.255,DE\n9.0.10.0,9.0.10.255,FR\n9.0.11.0,9.0.20.255,DE\n"),
+  );
+  const country = (numbers: Float32Array, address: string) =>
+    countryCode(PlaceTable.decode(numbers, "table").locate(addressNumber(addressBytes(address)), 4).country);
   const whole = table.encode();
-  assertEquals(table.within(whole.byteLength), whole);
+  assertEquals(country(whole, "9.0.10.7"), "FR");
   const smaller = table.within(whole.byteLength - 4);
   assertLess(smaller.byteLength, whole.byteLength);
-  assertEquals(PlaceTable.decode(smaller, "table").coarseness, COARSENESSES[1]);
+  assertEquals(["9.0.9.1", "9.0.10.7", "9.0.20.1", "9.0.21.1"].map((each) => country(smaller, each)), [
+    "DE",
+    "DE",
+    "DE",
+    "",
+  ]);
 });
 
 Deno.test("PlaceTable.decode() gives only errors of format for damaged numbers", async () => {
-  const whole = PlaceTable.of(await openPlaces([CITY, ASN]), COARSENESSES[0]).encode();
+  const whole = PlaceTable.of(await openPlaces([CITY, ASN])).encode();
   fc.assert(fc.property(
     fc.array(fc.tuple(fc.nat(200), fc.nat(2 ** 24 - 1)), { minLength: 1 }),
     fc.integer({ min: 1, max: whole.length }),
