@@ -149,7 +149,7 @@ export function modelTensors(config: ModelConfig, extent: ModelExtent, makeOne: 
 }
 
 /** Parameter name -> (rows, columns) on the GPU, where the head's rows are padded. */
-export function gpuParameterShapes(config: ModelConfig): Map<string, number[]> {
+function gpuParameterShapes(config: ModelConfig): Map<string, number[]> {
   return new Map([...parameterShapes(config)].map(([name, [rows, columns]]) => {
     return [name, [name === "lm_head.weight" ? paddedVocabSize(config) : rows, columns]];
   }));

@@ -197,6 +197,7 @@ function claimMisplaced(rows: AddressEmbeddings, { numbers, misplaced }: RunPlac
 
 function rememberAll(rows: AddressEmbeddings, source: ProbeRowSource, counts?: AddressCounts): TypicalRtts {
   const typical = new TypicalRtts();
+  const addressOf = new Map<number, Uint8Array>();
   for (let index = 0; index < source.numRows; index++) {
     const { srcAddrs, dstAddrs, srcIndex, dstIndex, rttMs, eventTimeUs } = source.row(index);
     const [sources, destinations] = [srcAddrs, dstAddrs].map((texts) => texts.map(parseAddress));
@@ -208,13 +209,11 @@ function rememberAll(rows: AddressEmbeddings, source: ProbeRowSource, counts?: A
       [sources, destinations].map((addresses) =>
         addresses.map((address) => address ? counts.id(address) : -1)
       );
-    [sources, destinations].forEach((addresses, side) =>
-      addresses.forEach((address, i) => {
-        const node = nodes[side][i];
-        if (!rows.config.places || !address || node === NO_ROW || typical.placeNodes.has(node)) return;
-        typical.placeNodes.set(node, rows.claimPlaceNodes(address));
-      })
-    );
+    if (rows.config.places) {
+      [sources, destinations].forEach((addresses, side) =>
+        addresses.forEach((address, i) => address && addressOf.set(nodes[side][i], address))
+      );
+    }
     srcIndex.forEach((src, i) => {
       const key = src * dstAddrs.length + dstIndex[i];
       const [from, to] = [sources[src], destinations[dstIndex[i]]];
@@ -228,6 +227,9 @@ function rememberAll(rows: AddressEmbeddings, source: ProbeRowSource, counts?: A
       typical.add(nodes[0][src], nodes[1][dstIndex[i]], rttMs[i]);
     });
   }
+  // After all addresses, which are worth more.
+  addressOf.delete(NO_ROW);
+  for (const [node, address] of addressOf) typical.placeNodes.set(node, rows.claimPlaceNodes(address));
   return typical;
 }
 

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { partitionPoint } from "../../base/collections.ts";
 import { ensure, FormatError } from "../../base/errors.ts";
 
 /** What is known of an address; a field that is not known is absent. */
@@ -245,17 +246,16 @@ export class PlaceTable {
   }
 
   /**
-   * The finest table, of this one and coarser ones, whose {@link encode} takes at most so many bytes.
+   * The finest table, of this one and coarser ones, whose {@link encode} takes at most so many bytes, or the coarsest.
    *
    * @param kept Addresses whose places stay exact, but for the rounding of positions.
    */
   within(maxBytes: number, kept: readonly Uint8Array[] = []): Float32Array<ArrayBuffer> {
-    let encoded = this.encode();
-    for (const coarseness of COARSENESSES) {
-      if (encoded.byteLength <= maxBytes) break;
-      encoded = this.#coarsened(coarseness, kept).encode();
-    }
-    return encoded;
+    const own = this.encode();
+    if (own.byteLength <= maxBytes) return own;
+    const coarser = (i: number) => this.#coarsened(COARSENESSES[i], kept).encode();
+    const last = COARSENESSES.length - 1;
+    return coarser(partitionPoint(last, (i) => coarser(i).byteLength <= maxBytes));
   }
 
   #coarsened({ quarterDegrees, maxErrorKm }: Coarseness, kept: readonly Uint8Array[]): PlaceTable {
@@ -368,14 +368,8 @@ function boundaryBlocks(source: PlaceSource, length: 4 | 16, bits: number): Floa
 
 /** The value of the range that has a block; 0 for none. */
 function valueAt({ starts, values }: Ranges, block: number): number {
-  let low = 0;
-  let high = starts.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (starts[middle] <= block) low = middle + 1;
-    else high = middle;
-  }
-  return low === 0 ? 0 : values[low - 1];
+  const index = partitionPoint(starts.length, (i) => starts[i] > block) - 1;
+  return index < 0 ? 0 : values[index];
 }
 
 /** Gathers ranges; neighbours of equal value become one. */

@@ -102,7 +102,7 @@ export function numMuonHyper(numMatrices: number): number {
 }
 
 /** Label -> shape of the memory that an update of these parameters needs; buffers and stacks share it. */
-export function muonScratchShapes(parameters: readonly Tensor[]) {
+function muonScratchShapes(parameters: readonly Tensor[]) {
   const packs = packsOf(parameters);
   const squares = packs.flatMap(({ groups }) => groups.map(({ size, count }) => count * squareStride(size)));
   const square = [Math.max(...squares)];

@@ -5,6 +5,7 @@
  * @module
  */
 import { CsvScanner } from "../../measurement/csv.ts";
+import { partitionPoint } from "../../../base/collections.ts";
 import { FormatError, shortened } from "../../../base/errors.ts";
 import { parseAddress } from "../ip.ts";
 import { addressNumber, type Place, type PlaceSource } from "../place_table.ts";
@@ -46,14 +47,8 @@ export class CsvPlaces implements PlaceSource {
   locate(address: Uint8Array): Place | undefined {
     const { starts, ends, places } = address.length === 4 ? this.#v4 : this.#v6;
     const number = addressNumber(address);
-    let low = 0;
-    let high = starts.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (starts[middle] <= number) low = middle + 1;
-      else high = middle;
-    }
-    return low > 0 && number < ends[low - 1] ? places[low - 1] : undefined;
+    const index = partitionPoint(starts.length, (i) => starts[i] > number) - 1;
+    return number < ends[index] ? places[index] : undefined;
   }
 
   visitBounds(length: 4 | 16, visit: (number: number) => void): void {
