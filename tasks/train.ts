@@ -98,7 +98,7 @@ async function trainOn(
 /** Fits the pool of a finished run, unless it has one or no validation measurements. */
 async function poolAfter(
   checkpoint: string,
-  { data, poolData, poolMeasurements, seed, checked }: TrainOptions & { checked: CheckedOutputs },
+  { data, poolData, poolMeasurements, seed, onCorrupt, checked }: TrainOptions & { checked: CheckedOutputs },
   context: StageContext,
 ): Promise<FittedPool | null> {
   if (poolMeasurements === 0) return null;
@@ -108,6 +108,7 @@ async function poolAfter(
     dataDir: data,
     validationDirs: [...new Set([...poolData, data])],
     checked,
+    onCorrupt,
     maxMeasurements: poolMeasurements,
     seed,
   }, { signal: context.signal, onProgress: progress.update }) ?? null;

@@ -52,6 +52,8 @@ export interface EvalRowsOptions {
   trainDir?: string | undefined;
   /** What the manifests of these folders say; found out by default. */
   checked?: CheckedOutputs | undefined;
+  /** The effect of a damaged chunk (error). */
+  onCorrupt?: "error" | "skip" | undefined;
   /** By default `train` if the rows were split by pair, destination or node, else `all`. */
   history?: HistoryMode | undefined;
   /** Whether splits that are neither predicted nor trained on are left closed (false). */
@@ -66,8 +68,8 @@ export interface EvalRowsOptions {
  *   how the rows were split and no history is asked for.
  */
 export async function openEvalRows(dataDir: string, options: EvalRowsOptions): Promise<OpenEvalRows> {
-  const { split, trainDir = dataDir } = options;
-  const checked = options.checked ?? await checkOutputs([dataDir, trainDir]);
+  const { split, trainDir = dataDir, onCorrupt = "error" } = options;
+  const checked = options.checked ?? await checkOutputs([dataDir, trainDir], { onCorrupt });
   requireSameSources(dataDir, trainDir);
   const splitBy = splitModeOf(dataDir);
   if (!splitBy && !options.history) {
@@ -79,7 +81,7 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
   }
   using opened = new DisposableStack();
   const open = async (folder: string, name: string): Promise<ArrayRecordRowSource> =>
-    opened.use(await openProbeRows(folder, name, { checked }));
+    opened.use(await openProbeRows(folder, name, { checked, onCorrupt }));
   const heldOut = await open(dataDir, split);
   const training = await open(trainDir, "train");
   const isThere = (name: SplitName) => exists(join(dataDir, name));

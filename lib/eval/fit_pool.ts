@@ -43,6 +43,8 @@ export interface FitPoolOptions {
   readonly validationDirs: readonly string[];
   /** What the manifests of the rows say; found out by default. */
   readonly checked?: CheckedOutputs | undefined;
+  /** The effect of a damaged chunk (error). */
+  readonly onCorrupt?: "error" | "skip" | undefined;
   /** How many measurements choose the weights at most. */
   readonly maxMeasurements: number;
   readonly seed: number;
@@ -85,6 +87,7 @@ export async function fitPoolOf(
       split: "val",
       trainDir: options.dataDir,
       checked: options.checked,
+      onCorrupt: options.onCorrupt,
       history: splitModeOf(dataDir) ? undefined : "all",
       // The test split is not looked at.
       withoutOthers: true,

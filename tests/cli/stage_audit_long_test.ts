@@ -85,6 +85,9 @@ const CHAIN: string[][] = [
   ],
   ["query", "likelihood", "--checkpoint", "DONE/run", "--input", "DONE/atlas.parquet"],
   ["query", "sample", "--checkpoint", "DONE/run", "--count", "1"],
+  ["query", "nearest", "--checkpoint", "DONE/run", "--src", PAIR[1], "--candidates", "DONE/nodes.txt"],
+  ["query", "matrix", "--checkpoint", "DONE/run", "--nodes", "DONE/nodes.txt", "--output", "OUT/matrix.csv"],
+  ["watch", "--input", "DONE/new.jsonl", "--output", "OUT/alarms.jsonl", "--metrics", "OUT/watch.prom"],
   ["slurm", "--input", "DONE/new/*.parquet", "--output", "OUT/cluster"],
   ["score", "--checkpoint", "DONE/run", "--input", "DONE/atlas.parquet", "--output", "OUT/scored.parquet"],
 ];
@@ -97,8 +100,8 @@ interface AuditedAccess {
 
 /**
  * The audited accesses that the permissions do not cover. Let through is what stages do where they may, and do without:
- * to read the kernel's count of the memory, and to look at the folders around an output, lest it lie in an input. How
- * modules are loaded differs here; whether a stage's threads can be, its run alone shows.
+ * to read the kernel's count of the memory, to look at the folders around an output, lest it lie in an input, and to look
+ * for a manifest where there is none. How modules are loaded differs here; whether a stage's threads can be, its run alone shows.
  */
 function beyond(auditPath: string, granted: Deno.PermissionOptionsObject): string[] {
   const covers = ({ permission, value }: AuditedAccess): boolean => {
@@ -108,6 +111,7 @@ function beyond(auditPath: string, granted: Deno.PermissionOptionsObject): strin
     const path = value.startsWith("file:") ? fromFileUrl(value) : resolve(value);
     const isModule = isWithin(path, ROOT) && /\.(ts|json|wgsl)$/.test(path);
     if (permission === "read" && (isModule || path === "/proc/self/status")) return true;
+    if (permission === "read" && path.endsWith("manifest.json") && !exists(path)) return true;
     return kinds.map((kind) => kind instanceof URL ? fromFileUrl(kind) : kind).some((kind) =>
       isWithin(path, kind) || permission === "read" && isWithin(kind, path)
     );
@@ -128,6 +132,7 @@ Deno.test("no stage asks for more than it is granted, and each works with that",
   Deno.writeTextFileSync(join(done, "queries.jsonl"), '{"src": "192.0.2.1", "dst": "198.51.100.7"}\n');
   const measurement = { src: PAIR[1], dst: PAIR[3], rtt: 12.5 };
   Deno.writeTextFileSync(join(done, "new.jsonl"), `${JSON.stringify(measurement)}\n`);
+  Deno.writeTextFileSync(join(done, "nodes.txt"), `${PAIR[1]}\n${PAIR[3]}\n`);
   for (const [index, command] of CHAIN.entries()) {
     const [stage, ...args] = command.map((word) => word.replace("DONE", done).replace("OUT", done));
     const name = command.filter((word) => !word.startsWith("-")).slice(0, 2).join(" ");
