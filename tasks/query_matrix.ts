@@ -89,7 +89,7 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
 
 const keyOf = ({ destination }: FileQuery) => formatPrefix(destination);
 
-/** The nodes of a file, as destinations whose source is not said. @throws {UserError} If a line is none, or is twice. */
+/** The nodes of a file, as destinations whose source is not said. @throws {UserError} If a line names no node, or one again. */
 async function nodesOf(path: string): Promise<FileQuery[]> {
   const nodes = new Map<string, FileQuery>();
   for await (const line of readQueries(readLines(path), path, { src: "::", time: undefined })) {
