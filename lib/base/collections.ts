@@ -5,6 +5,13 @@ export function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return value;
 }
 
+/** Whether two arrays have the same bytes. */
+export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
 // A binary heap (Knuth, TAOCP 3, 5.2.3).
 
 /** A priority queue: the first item of an order is always available. */

@@ -5,6 +5,7 @@
  * @module
  */
 import { join } from "@std/path";
+import { isSameBytes } from "../base/collections.ts";
 import { RandomStream } from "../base/random.ts";
 import { ensure, UserError } from "../base/errors.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
@@ -179,8 +180,10 @@ function ofUnknownEnds(drawn: readonly EvalCase[], known: KnownAddresses | undef
     const others = [source, destination].map((address) => unknownLike(address, known, random));
     if (others.some((other) => other === undefined)) return [];
     const [asSource, asDestination] = others.map((other, i) => hides[i] && other || [source, destination][i]);
-    const earlier = contextOf(drawn[index], context).filter((each) => !isSame(each.destination, destination))
-      .map((each) => isSame(each.source, source) ? { ...each, source: asSource } : each);
+    const earlier = contextOf(drawn[index], context).filter((each) =>
+      !isSameBytes(each.destination, destination)
+    )
+      .map((each) => isSameBytes(each.source, source) ? { ...each, source: asSource } : each);
     const query = { source: asSource, destination: asDestination, timeS, context: earlier };
     return [{ query, rttCode: codeOf(drawn[index]), isHidden: true }];
   });
@@ -206,10 +209,6 @@ const MAX_ATTEMPTS = 64;
 function codeOf({ measurement: { rttCode } }: EvalCase): number {
   ensure(rttCode !== null, "pools are fitted to replies");
   return rttCode;
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
 /** Asks the model and the simple forecasts. */

@@ -4,8 +4,8 @@
  * Splits a command line into options and their values.
  *
  * @param args The arguments.
- * @param options The names of options by kind; `unknown` is called with each argument that is none of them, also with
- *   those without option, which have no key.
+ * @param options The names of options by kind; `unknown` is called with each argument that these names do not have, and
+ *   with those without option, which have no key.
  * @returns The values by name, and the arguments without option in `_`.
  */
 export function parseArgs(args: readonly string[], options: {

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isSameBytes } from "../../base/collections.ts";
 import { FormatError, shortened } from "../../base/errors.ts";
 import { FlatTable } from "./flat_table.ts";
 
@@ -147,7 +148,7 @@ const knownSchemas: { metadata: Uint8Array; fields: ArrowField[] }[] = [];
 const MAX_KNOWN_SCHEMAS = 4;
 
 function knownSchema(metadata: Uint8Array): ArrowField[] | undefined {
-  return knownSchemas.find((known) => isSame(known.metadata, metadata))?.fields;
+  return knownSchemas.find((known) => isSameBytes(known.metadata, metadata))?.fields;
 }
 
 function remember(metadata: Uint8Array, fields: ArrowField[]): ArrowField[] {
@@ -155,12 +156,6 @@ function remember(metadata: Uint8Array, fields: ArrowField[]): ArrowField[] {
   // A copy: the bytes are a view of a whole record.
   knownSchemas.push({ metadata: metadata.slice(), fields });
   return fields;
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
 }
 
 function readSchema(schema: FlatTable): ArrowField[] {

@@ -1,11 +1,11 @@
 /**
  * The linear pool of a checkpoint: the distribution of an RTT is a mixture of the model's and of simple forecasts, with
  * weights by how much is known of the question (Gneiting, Ranjan, "Combining Predictive Distributions", Electronic Journal
- * of Statistics 7, 2013). The weights are fitted to the validation split after training, see lib/eval/pool.
+ * of Statistics 7, 2013). The weights are fitted to the validation split after training, see `lib/eval/fit_pool.ts`.
  *
  * @module
  */
-import { partitionPoint } from "../../base/collections.ts";
+import { isSameBytes, partitionPoint } from "../../base/collections.ts";
 import { FormatError, named } from "../../base/errors.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
@@ -216,7 +216,7 @@ export class Pool {
       ([usual, address]) => usual.length > 0 || this.#hasCoordinates(address as Uint8Array),
     );
     const inContext = context.flatMap((each) =>
-      each.rttCode !== null && isSame(each.source, source) && !isSame(each.destination, destination)
+      each.rttCode !== null && isSameBytes(each.source, source) && !isSameBytes(each.destination, destination)
         ? [logOfCode(each.rttCode)]
         : []
     );
@@ -255,8 +255,8 @@ export class Pool {
       if (!isKnown) found.push({ rttCode, timeS });
     };
     for (const each of (recent ?? context).toReversed()) {
-      const isOfPair = (isSame(each.source, source) && isSame(each.destination, destination)) ||
-        (isSame(each.source, destination) && isSame(each.destination, source));
+      const isOfPair = (isSameBytes(each.source, source) && isSameBytes(each.destination, destination)) ||
+        (isSameBytes(each.source, destination) && isSameBytes(each.destination, source));
       if (each.rttCode !== null && isOfPair) add(each.rttCode, each.timeS);
     }
     const remembered = this.#remembered(pair);
@@ -397,8 +397,4 @@ function rangeOf(
 function withoutNearest(values: readonly number[], to: number): number[] {
   const distances = values.map((value) => Math.abs(value - to));
   return values.filter((_, i) => i !== distances.indexOf(Math.min(...distances)));
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
+import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { halvesOf, type Hashes, pairHashes } from "../embedding_table.ts";
 import { TIME_PART } from "../pair_history.ts";
 import { hashesOf, keyOf, POOL_TENSORS, rangeAround } from "./pool.ts";
@@ -87,7 +88,7 @@ export class PoolTables {
       Math.min(MAX_RTTS, Math.floor(MAX_ALL_RTTS / Math.max(1, pairs.length))),
     );
     const rtts = pairs.map((pair) => chosenOf(pair, most));
-    const medians = rtts.map((ofPair) => medianOf(ofPair.map(({ rttCode }) => rttCode)));
+    const medians = rtts.map((ofPair) => quantileOfSample(ofPair.map(({ rttCode }) => rttCode), 0.5));
     const ends = this.#ends(pairs, medians);
     const startS = this.#startS < Infinity ? this.#startS : 0;
     const values: Record<keyof typeof POOL_TENSORS, number[] | Float64Array> = {
@@ -140,10 +141,6 @@ function quantilesOf(codes: readonly number[], most: number): number[] {
   const sorted = codes.toSorted((a, b) => a - b);
   if (sorted.length <= most) return sorted;
   return Array.from({ length: most }, (_, i) => sorted[Math.floor((i + 0.5) * sorted.length / most)]);
-}
-
-function medianOf(codes: readonly number[]): number {
-  return codes.toSorted((a, b) => a - b)[(codes.length - 1) >> 1];
 }
 
 function halves({ hash1, hash2 }: Hashes): number[] {

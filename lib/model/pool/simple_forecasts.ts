@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { quantileOfSample } from "../../base/sample_statistics.ts";
 import type { RttEstimate } from "../selected_rows.ts";
 import { type Kernel, kernelWidth } from "./kernel_mixture.ts";
 
@@ -89,7 +90,7 @@ export function kernelsOf(known: KnownOfQuestion, weights: ArrayLike<number>): K
       )
     );
     MEDIANS.forEach((count, m) => {
-      const centre = medianOf(logs.slice(0, count));
+      const centre = quantileOfSample(logs.slice(0, count), 0.5);
       MEDIAN_WIDTHS.forEach((width, w) =>
         add(centre, width, weights[PAIR_MEDIAN + m * MEDIAN_WIDTHS.length + w])
       );
@@ -182,8 +183,4 @@ function shares(count: number, weightOf: (rank: number) => number): number[] {
   const weights = Array.from({ length: count }, (_, rank) => weightOf(rank));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   return weights.map((weight) => weight / total);
-}
-
-function medianOf(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[(values.length - 1) >> 1];
 }

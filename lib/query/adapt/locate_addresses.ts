@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { quantileOfSample } from "../../base/sample_statistics.ts";
 import type { AddressEmbeddings } from "../../model/address_embeddings.ts";
 import type { LocatedNode } from "../../model/node_coordinates.ts";
 import { NO_ROW } from "../../model/embedding_table.ts";
@@ -56,7 +57,7 @@ export async function locateAddresses(
     signal?.throwIfAborted();
     const known = [...rttsMs.values()].map(({ other, ms }) => ({
       node: rows.nodeOf(other),
-      rttMs: medianOf(ms),
+      rttMs: quantileOfSample(ms, 0.5),
     }));
     const place = coordinates.locate(known, without);
     if (place) found.push({ address, place });
@@ -86,8 +87,4 @@ function rttsOf(measurements: readonly TokenMeasurement[], addresses: ReadonlySe
     }
   }
   return all.values();
-}
-
-function medianOf(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[(values.length - 1) >> 1];
 }
