@@ -7,6 +7,7 @@
  */
 import { command, leavesOf, named } from "../lib/cli/command.ts";
 import { option } from "../lib/cli/options.ts";
+import { urlHost, urlPlace } from "../lib/base/text.ts";
 import * as uses from "../lib/cli/path_uses.ts";
 import type { RttChoice, SourceChoice } from "../lib/data/measurement/atlas_result.ts";
 import type { GROUP_KEYS } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
@@ -810,8 +811,16 @@ export const STAGES = named({
       ),
       metrics: option.path(
         uses.outputFile(),
-        "write counts and open alarms there every 10 s in Prometheus' text format, for node_exporter's textfile collector",
+        "write counts, RTTs and alarms there every 10 s in Prometheus' text format, for node_exporter's textfile collector",
         { value: "F.prom" },
+      ),
+      listen: option.text(
+        "answer GET /metrics for Prometheus, and status checks as RIPE Atlas does, at this address and port",
+        { value: "ADDRESS:PORT" },
+      ),
+      metricPairs: option.integer(
+        "pairs that have metrics of their own: those with the largest open alarms first",
+        { default: 100, min: 0 },
       ),
       rtt: option.choice(["min", "mean", "median"], "which RTT of an Atlas result's packets counts", {
         default: "min",
@@ -845,6 +854,28 @@ export const STAGES = named({
         "pairs that are remembered, each in some 10 kB; of more the one that was seen least recently is dropped",
         { default: 20_000, min: 1 },
       ),
+      geo: option.paths(
+        uses.inputs,
+        "files that say where addresses are, for groups that share an AS or a country: MMDB, CSV of ip-location-db, " +
+          "probe archive of RIPE Atlas; later ones override earlier ones (the places of --checkpoint)",
+      ),
+      webhook: option.text("post each alarm there as JSON, again and again until it is taken", {
+        value: "URL",
+      }),
+      webhookKey: option.path(
+        uses.input,
+        "sign what is posted with the key in this file: HMAC-SHA256 in the header ping-llm-signature",
+      ),
+      maxQueue: option.integer("alarms that wait for the webhook at most; of more the oldest is dropped", {
+        default: 1000,
+        min: 1,
+      }),
+    },
+    needs: {
+      net: (value) => [
+        value("listen") ?? "",
+        ...[URL.parse(value("webhook") ?? "")].flatMap((url) => url ? [urlPlace(url)] : []),
+      ],
     },
   }),
   "serve": command({
@@ -885,6 +916,10 @@ export const STAGES = named({
         min: 0,
         max: 10_000,
       }),
+      maxWatchedPairs: option.integer(
+        "pairs that POST /v1/watch remembers, each in some 10 kB; of more the one that was seen least recently is dropped",
+        { default: 5000, min: 1 },
+      ),
       maxQueue: option.integer("largest number of waiting requests; further ones get status 429", {
         default: 1024,
         min: 1,
@@ -903,7 +938,7 @@ export const STAGES = named({
         min: 1,
       }),
     },
-    needs: { listens: true },
+    needs: { net: (value) => [`${urlHost(value("host") ?? "")}:${value("port")}`] },
   }),
   "export": command({
     summary: "write a site with the model in it, for any web server",

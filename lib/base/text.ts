@@ -124,3 +124,8 @@ export function formatTable(
 export function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
+
+/** The host and the port of a URL of HTTP, `host:port`. */
+export function urlPlace({ hostname, port, protocol }: URL): string {
+  return `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
+}

@@ -31,8 +31,12 @@ export interface Needs {
   launchVariables?: readonly string[];
   /** Whether it writes temporary files where the system has them. */
   temporaryFiles?: true;
-  /** Whether it takes connections at `--host` and `--port`. */
-  listens?: true;
+  /**
+   * Where it takes connections or connects to, each as `host:port`; empty for nowhere.
+   *
+   * @param value The text of an option, or its default.
+   */
+  net?: (value: (option: string) => string | undefined) => readonly string[];
   /** Whether it has all permissions of this process. */
   everything?: true;
 }

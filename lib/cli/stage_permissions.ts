@@ -4,7 +4,6 @@
  * @module
  */
 import { refuseOverlap } from "../io/files/output_guard.ts";
-import { urlHost } from "../base/text.ts";
 import type { Command, Group } from "./command.ts";
 import { splitArguments } from "./options.ts";
 import { accessOf, namedInput, outputFolder, type PathUse, temporaryFolder } from "./path_uses.ts";
@@ -20,7 +19,7 @@ const CODE = ["../", "../../deno.json"].map((path) => new URL(path, import.meta.
  * @throws {UsageError} If an option is unknown, or has too many values or none.
  */
 export function permissionsOf(command: Command, args: readonly string[]): Deno.PermissionOptions {
-  const { everything, files = () => [], trains, deno, programs = [], launchVariables = [], listens } =
+  const { everything, files = () => [], trains, deno, programs = [], launchVariables = [], net = () => [] } =
     command.needs ?? {};
   if (everything) return "inherit";
   const accesses = namedPaths(command, args).map(({ use, values }) => accessOf(use, values));
@@ -35,9 +34,7 @@ export function permissionsOf(command: Command, args: readonly string[]): Deno.P
     write: allowed("write"),
     run: started.filter((command) => isGranted({ name: "run", command })),
     sys: trains && isGranted({ name: "sys", kind: "systemMemoryInfo" }) ? ["systemMemoryInfo"] : [],
-    net: (listens ? [addressOf(command, args)] : []).filter((host) =>
-      isAddress(host) && isGranted({ name: "net", host })
-    ),
+    net: net(valuesOf(command, args)).filter((host) => isPlace(host) && isGranted({ name: "net", host })),
     env: launchVariables.filter((variable) => isGranted({ name: "env", variable })),
     ffi: launchVariables.some((name) => isGranted({ name: "env", variable: name }) && Deno.env.has(name)) &&
       isGranted({ name: "ffi" }),
@@ -57,7 +54,7 @@ export function denoFlagsOf(command: Command | Group): string[] {
     ...(some((kind) => Object.values(kind.options).some(({ use }) => use?.role === "output"))
       ? ["--allow-write"]
       : []),
-    ...(some(({ needs }) => needs?.listens) ? ["--allow-net"] : []),
+    ...(some(({ needs }) => needs?.net) ? ["--allow-net"] : []),
     ...(some(({ needs }) => needs?.deno || needs?.programs) ? ["--allow-run"] : []),
     ...(some(({ needs }) => needs?.trains) ? ["--allow-sys=systemMemoryInfo"] : []),
     ...(variables.length > 0 ? ["--allow-ffi", `--allow-env=${variables.join()}`] : []),
@@ -80,16 +77,18 @@ export function refuseOverlaps(command: Command, args: readonly string[]): void 
   for (const output of valuesOf("output")) refuseOverlap(output, inputs);
 }
 
-/** The address of a stage that takes connections. */
-function addressOf({ options }: Command, args: readonly string[]): string {
+/** The text of an option, or its default. */
+function valuesOf({ options }: Command, args: readonly string[]): (option: string) => string | undefined {
   const { texts } = splitArguments(args, options);
-  const [host, port] = ["host", "port"].map((name) => String(texts[name][0] ?? options[name].default));
-  return `${urlHost(host)}:${port}`;
+  return (option) => {
+    const value = texts[option][0] ?? options[option].default;
+    return value === undefined ? undefined : String(value);
+  };
 }
 
-/** Whether it is an address and a port; of anything else Deno makes no permission, and the stage reports an error. */
-function isAddress(place: string): boolean {
-  return /^(?:\[.*\]|\d+(?:\.\d+){3})$/.test(URL.parse(`http://${place}`)?.hostname ?? "");
+/** Whether it is a host and a port; of anything else Deno makes no permission, and the stage reports an error. */
+function isPlace(place: string): boolean {
+  return /^(?:\[[\da-f:.]+\]|[\w.-]+):\d+$/i.test(place) && URL.canParse(`http://${place}`);
 }
 
 /** The paths that the arguments name, with their uses. */

@@ -200,6 +200,17 @@ const TABLE: Row[] = [
     writes: FILE_WRITES,
   },
   {
+    command: "watch --input in/b.parquet --listen 127.0.0.1:8080 --geo in/a.parquet",
+    reads: ["in/a.parquet", "in/a.parquet.manifest.json", "in/b.parquet"],
+    others: ["served"],
+  },
+  {
+    command: "watch --input in/b.parquet --webhook http://127.0.0.1:8080/a?b --webhook-key secret",
+    reads: ["in/b.parquet", "secret"],
+    others: ["served"],
+  },
+  { command: "watch --input in/b.parquet --webhook https://example.org/alarms", reads: ["in/b.parquet"] },
+  {
     command: "serve --checkpoint run --calibration in/b.parquet",
     reads: ["in/b.parquet", ...TRAINED, "eval/report.json"],
     others: ["served"],
@@ -315,7 +326,10 @@ for (const { command, reads = [], writes = [], others = [] } of TABLE) {
     const full = (path: string) => path.startsWith("/") ? path : `${folder.path}/${path}`;
     const [stage, ...words] = command.split(" ");
     const args = words.map((word) =>
-      word.replace(/^(--[a-z]+=)?(?=.*[/.])|^(?=rows$|run$|dir$|adapted$|forged$)/, `$1${folder.path}/`)
+      word.replace(
+        /^(--[a-z]+=)?(?!127|http)(?=.*[/.])|^(?=rows$|run$|dir$|adapted$|forged$|secret$)/,
+        `$1${folder.path}/`,
+      )
     );
     const { command: asked, rest } = commandOf([stage, ...args]);
     const permissions = permissionsOf(asked, rest) as Deno.PermissionOptionsObject;

@@ -14,6 +14,7 @@
  */
 import * as z from "zod";
 import { basisSchema, dataSchema } from "../../data/addresses/known_addresses.ts";
+import { alarmLineSchema } from "../../query/changes/alarm_lines.ts";
 import { destinationsSchema } from "../../query/destinations/destination_ranking.ts";
 import { NEAREST_ORDERS, nearestSchema } from "../../query/nearest/nearest.ts";
 import { bitsSchema } from "../../query/likelihood/likelihood.ts";
@@ -82,6 +83,48 @@ export const rttAnswerSchema = z.object({
 });
 /** See {@link rttAnswerSchema}. */
 export type RttApiAnswer = z.infer<typeof rttAnswerSchema>;
+
+/** A measurement that is watched. */
+export const watchedMeasurementSchema = fields({
+  ...measurementSchema.shape,
+  msm_id: z.int().min(0).optional().describe("the measurement's number at RIPE Atlas, for status checks"),
+  prb_id: z.int().min(0).optional().describe("the probe's number at RIPE Atlas, for status checks"),
+});
+
+/** What a watched measurement tells: the beginning, a change or the end of an alarm. */
+export const watchAnswerSchema = z.object({ line: z.int(), ...alarmLineSchema.shape });
+/** See {@link watchAnswerSchema}. */
+export type WatchApiAnswer = z.infer<typeof watchAnswerSchema>;
+
+/** How the alarms of a measurement are asked for, as at RIPE Atlas. */
+export const statusCheckQuestionSchema = fields({
+  permitted_total_alerts: z.int().min(0).optional()
+    .describe("how many probes may alert until global_alert is true (0)"),
+  max_packet_loss: z.number().min(0).max(100).optional()
+    .describe("a probe also alerts if its newest measurement lost a larger share, percent"),
+  show_all: z.enum(["true", "false"]).optional()
+    .describe("whether all RTTs that are remembered are listed of every probe, not only of those that alert"),
+});
+/** See {@link statusCheckQuestionSchema}. */
+export type StatusCheckApiQuestion = z.infer<typeof statusCheckQuestionSchema>;
+
+/** The alarms of a measurement by probe, as RIPE Atlas' status checks have them. */
+export const statusCheckAnswerSchema = z.object({
+  global_alert: z.boolean().describe("whether more probes alert than are permitted"),
+  total_alerts: z.int().describe("probes that alert"),
+  probes: z.record(
+    z.string(),
+    z.object({
+      alert: z.boolean(),
+      last: z.number().nullable().describe("the newest RTT, ms; null: no reply"),
+      last_packet_loss: z.number().describe("of the newest measurement, percent"),
+      source: z.string().describe("the probe's country, else its AS, else its address"),
+      all: z.array(z.number().nullable()).optional().describe("the newest RTTs, oldest first, ms"),
+    }),
+  ).describe("by prb_id; by address where it has none"),
+});
+/** See {@link statusCheckAnswerSchema}. */
+export type StatusCheckApiAnswer = z.infer<typeof statusCheckAnswerSchema>;
 
 /** A line that could not be answered. */
 export const lineErrorSchema = z.object({ line: z.int(), error: z.string() });
