@@ -38,7 +38,7 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
     inputs: readBy({ ...options, input: read }),
   });
   const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
-  using model = await loadModel(options.checkpoint, { calibration });
+  using model = await loadModel(options.checkpoint, { calibration, geo: options.geo, onLog: stage.log });
   const nodes = await nodesOf(options.nodes, model.places);
   const destinations = options.destinations === undefined
     ? nodes

@@ -20,7 +20,7 @@ export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (optio
   const timeS = timeOf(time);
   const context = await contextOf(options.context, stage, timeS);
   const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
-  using model = await loadModel(options.checkpoint, { calibration });
+  using model = await loadModel(options.checkpoint, { calibration, geo: options.geo, onLog: stage.log });
   using progress = stage.progress("comparing", { unit: "candidates" });
   const onDraws = () => stage.signal.throwIfAborted();
   const onProgress = (done: number) => {

@@ -96,10 +96,11 @@ export function readBy(
     adapt?: string | undefined;
     queries?: string | undefined;
     input?: readonly string[];
+    geo?: readonly string[];
   },
 ): string[] {
-  const { checkpoint, context, calibration, adapt, queries, input = [] } = options;
-  const files = [context, calibration, adapt, queries, ...input].filter((path) => path !== undefined);
+  const { checkpoint, context, calibration, adapt, queries, input = [], geo = [] } = options;
+  const files = [context, calibration, adapt, queries, ...input, ...geo].filter((path) => path !== undefined);
   return [checkpointDirectory(checkpoint), ...files];
 }
 

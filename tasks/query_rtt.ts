@@ -212,12 +212,14 @@ function lineOf(
  * @param addresses The addresses whose rows may change (default: those that were not in the training data).
  */
 async function askedModel(
-  { checkpoint, calibration, noPool, adapt }: Options,
+  { checkpoint, calibration, noPool, adapt, geo }: Options,
   stage: StageContext,
   addresses?: readonly string[],
 ): Promise<PingModel> {
   const model = await loadModel(checkpoint, {
     noPool,
+    geo,
+    onLog: stage.log,
     ...(calibration === undefined ? {} : { calibration: readCalibration(calibration) }),
   });
   if (adapt === undefined) return model;

@@ -60,8 +60,13 @@ const geo = option.paths(
   "files that say where addresses are, for a model that is trained: MMDB, CSV of ip-location-db, probe archive of " +
     "RIPE Atlas; later ones override earlier ones",
 );
+const geoAsked = option.paths(
+  uses.inputs,
+  "files that say where addresses are, as for train, in place of what the checkpoint knows of it",
+);
 const queryOptions = {
   checkpoint,
+  geo: geoAsked,
   context: option.path(
     uses.input,
     "recent measurements, Parquet or JSON lines; the newest that fit and are not after the query's " +
@@ -457,6 +462,7 @@ export const STAGES = named({
         min: 1,
         max: 1_000_000,
       }),
+      geo: { ...geoAsked, help: `${geoAsked.help}; with --merge, since the checkpoint has to hold it` },
       merge: option.switch(
         "write a whole checkpoint, which does not need its base, instead of the changed embeddings",
       ),
@@ -545,7 +551,8 @@ export const STAGES = named({
       "ask a trained model for RTT distributions, destinations, the nearest, matrices, likelihoods, samples",
     kinds: {
       "rtt": command({
-        summary: "the distribution of the RTT between two addresses or prefixes, or for each line of a file",
+        summary:
+          "the distribution of the RTT between two addresses, prefixes or places, or for each line of a file",
         reads:
           "a checkpoint, two addresses or prefixes, perhaps a time and recent measurements; or a file of such queries " +
           "(`--queries`)",
@@ -554,13 +561,14 @@ export const STAGES = named({
         options: {
           ...queryOptions,
           src: option.text(
-            "source address, or a prefix in which the model draws sources (required without --queries)",
-            { value: "ADDRESS|PREFIX" },
+            "source: an address; a prefix in which the model draws sources; or a place or network, which is a mixture " +
+              "over its prefixes: Berlin, DE; Bavaria, DE; DE; AS3320; AS3320@DE; 52.5,13.4 for the cell of 5 degrees " +
+              "(required without --queries)",
+            { value: "ADDRESS|PREFIX|PLACE" },
           ),
           dst: option.text(
-            "destination address of the same IP version, or a prefix in which the model draws a destination " +
-              "for each source (required without --queries)",
-            { value: "ADDRESS|PREFIX" },
+            "destination: likewise, of the same IP version (required without --queries)",
+            { value: "ADDRESS|PREFIX|PLACE" },
           ),
           time,
           draws,
@@ -638,13 +646,13 @@ export const STAGES = named({
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates servers.txt --top 5",
         options: {
           ...queryOptions,
-          src: option.text("source address, or a prefix in which the model draws sources", {
-            value: "ADDRESS|PREFIX",
+          src: option.text("source: an address, a prefix or a place, as for query rtt", {
+            value: "ADDRESS|PREFIX|PLACE",
             required: true,
           }),
           candidates: option.path(
             uses.input,
-            "an address or prefix of the same IP version a line, CSV with dst, or JSON lines with dst and perhaps " +
+            "an address, prefix or place of the same IP version a line, CSV with dst, or JSON lines with dst and perhaps " +
               "their own context, as for query rtt --queries",
             { required: true },
           ),
@@ -680,7 +688,7 @@ export const STAGES = named({
           ...queryOptions,
           nodes: option.path(
             uses.input,
-            "an address or prefix a line, CSV with dst, or JSON lines with dst",
+            "an address, prefix or place a line, CSV with dst, or JSON lines with dst",
             {
               required: true,
             },
@@ -772,6 +780,7 @@ export const STAGES = named({
         { default: 20, min: 0, max: 1000 },
       ),
       history: option.paths(uses.inputs, "further measurements Parquet, only for contexts"),
+      geo: geoAsked,
       noPool,
       groupBy: option.choice(SOURCE_KEYS, "column that identifies a source, as in probe-rows", {
         default: "src_addr",
@@ -858,6 +867,7 @@ export const STAGES = named({
       }),
       calibration,
       noPool,
+      geo: geoAsked,
       report,
       host: option.text("the address to listen on; 0.0.0.0 for all of this machine", {
         default: "127.0.0.1",

@@ -112,6 +112,8 @@ interface PlannedByte {
 }
 
 interface Plan {
+  /** Which ends are mixtures. */
+  readonly isMixed: Record<"source" | "destination", boolean>;
   /** All that is the same in all draws. */
   readonly prompt: Uint16Array;
   /** The last tokens of the prompt: address bytes, and roles, which have no byte. */
@@ -145,6 +147,7 @@ function planOf({ source, destination, timeS, context }: PrefixQuery, sequenceLe
   };
   const numFixed = tail.findIndex(isFree);
   return {
+    isMixed: { source: source.mixture !== undefined, destination: destination.mixture !== undefined },
     prompt: tokens.slice(0, start + numFixed),
     fixed: tail.slice(0, numFixed),
     drawn: tail.slice(numFixed, tail.findLastIndex(isFree) + 1),
@@ -198,6 +201,11 @@ class DrawnAddresses implements DrawnRow {
     }
     const { side, index } = next;
     const range = byteRange(this.#prefixes[side], index);
+    if (this.#plan.isMixed[side] && range.first === range.last) {
+      // Takes no random number, so that the prefix alone has the same draws.
+      this.lastToken = BYTE_BASE + range.first;
+      return;
+    }
     if (range.last - range.first < 255) this.#mass[side] *= byteMass(logP, range);
     this.lastToken = drawToken(logP, { tokens: byteTokens(range), random: this.#random });
     this.#bytes[side].set(index, this.lastToken - BYTE_BASE);

@@ -103,10 +103,11 @@ export function parseEnds(
     notes,
   });
   if (lengths.length > 0) return both(lengths[0] === 4 ? 4 : 16);
-  const hasV4 = Object.values(ends).every((end) =>
-    "bytes" in end || (places?.prefixes(end.selector, 1, 4).prefixes.length ?? 0) > 0
-  );
-  return both(hasV4 ? 4 : 16);
+  const have = (length: 4 | 16) =>
+    Object.values(ends).every((end) =>
+      "bytes" in end || (places?.prefixes(end.selector, 1, length).prefixes.length ?? 0) > 0
+    );
+  return both(have(4) || !have(16) ? 4 : 16);
 }
 
 /**
