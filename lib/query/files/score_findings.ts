@@ -117,7 +117,9 @@ export class ScoreTally {
       surprising,
       meanBits: nats / Math.LN2 / rows,
     })).sort((a, b) => excess(b) - excess(a) || (a.src < b.src ? -1 : 1));
-    const misplaced = [...this.#misplaced].flatMap(([address, found]) => found ? [{ address, ...found }] : []);
+    const misplaced = [...this.#misplaced].flatMap(([address, found]) =>
+      found ? [{ address, ...found }] : []
+    );
     return {
       rows: this.#numRows,
       surprising: this.#numSurprising,

@@ -58,7 +58,9 @@ const SELF_LATENCY_US = 100;
  */
 const GML: MatrixFormat = {
   head: (nodes) => {
-    const texts = nodes.map((label, id) => `  node [\n    id ${id}\n    label "${label.replaceAll('"', "&quot;")}"\n  ]\n`);
+    const texts = nodes.map((label, id) =>
+      `  node [\n    id ${id}\n    label "${label.replaceAll('"', "&quot;")}"\n  ]\n`
+    );
     const selves = nodes.map((_, id) => edge(id, id, { latencyUs: SELF_LATENCY_US, loss: 0 }));
     return ["graph [\n  directed 1\n", ...texts, ...selves].join("");
   },
