@@ -12,8 +12,8 @@ import { escapeHtml } from "../text.ts";
 import { NUM_HEATS } from "./theme.ts";
 import shapes from "./world.json" with { type: "json" };
 
-/** The meridian in the middle: the map is cut at 170 degrees west, where there is least land. */
-export const CENTRAL_LONGITUDE = 10;
+/** The meridian in the middle: the map is cut at 168.75 degrees west, where there is least land. */
+export const CENTRAL_LONGITUDE = 11.25;
 const HALF_WIDTH = 1000;
 /** Equal Earth's half width of a sphere of radius 1. */
 const UNIT_HALF_WIDTH = 2.706629978319691;
@@ -37,7 +37,7 @@ export interface MapPlace {
   readonly country: string;
   /** A point in it; of a country that is too small for a shape, it is drawn as a disc there. */
   readonly position: MapPosition;
-  /** Its south-western corner and its size; absent for a whole country. It is drawn where its country is. */
+  /** Its middle and its size; absent for a whole country. It is drawn where its country is. */
   readonly cell?: MapPosition & { readonly degrees: number };
   /** What shades it. */
   readonly value: number;
@@ -146,15 +146,14 @@ export function worldMap(places: readonly MapPlace[], { title, bounds, unit, mar
 function cellPath({ cell }: MapPlace): string {
   if (!cell) return "";
   const { latitude, longitude, degrees } = cell;
-  // The eastern edge of the last column is the edge of the map, not its western one.
-  const half = degrees / 2;
-  const corner = (north: number, side: -1 | 1) => {
-    const { x, y } = mapPoint({ latitude: Math.min(90, latitude + north), longitude: longitude + half });
-    const width =
-      mapPoint({ latitude: Math.min(90, latitude + north), longitude: CENTRAL_LONGITUDE + half }).x;
-    return `${(x + side * width).toFixed(0)} ${y.toFixed(0)}`;
+  const [south, north] = [-1, 1].map((side) => Math.max(-90, Math.min(90, latitude + side * degrees / 2)));
+  // Not by the longitudes of its corners: that of the map's edge is on both sides.
+  const corner = (latitude: number, side: -1 | 1) => {
+    const { x, y } = mapPoint({ latitude, longitude });
+    const halfWidth = mapPoint({ latitude, longitude: CENTRAL_LONGITUDE + degrees / 2 }).x;
+    return `${(x + side * halfWidth).toFixed(0)} ${y.toFixed(0)}`;
   };
-  return `M${corner(0, -1)}L${corner(0, 1)} ${corner(degrees, 1)} ${corner(degrees, -1)}z`;
+  return `M${corner(south, -1)}L${corner(south, 1)} ${corner(north, 1)} ${corner(north, -1)}z`;
 }
 
 function markAt(position: MapPosition): string {
