@@ -22,6 +22,7 @@ export const WORLD_SCALE = HALF_WIDTH / UNIT_HALF_WIDTH;
 /** What lies between, from 84 degrees north to 57 south, has all countries. */
 const [TOP, BOTTOM] = [-pointOf(84, 0).y, -pointOf(-57, 0).y].map(Math.round);
 const LEGEND_HEIGHT = 130;
+const CREDIT_HEIGHT = 24;
 
 const SHAPES: ReadonlyMap<string, string> = new Map(Object.entries(shapes));
 
@@ -53,6 +54,8 @@ export interface MapOptions {
   readonly bounds: readonly number[];
   /** The unit of values, for a legend below the map; a page has its own legend. */
   readonly unit?: string;
+  /** Whom the map is owed to, lines below the legend. */
+  readonly credits?: readonly string[];
   /** A point that is marked. */
   readonly mark?: MapPosition | undefined;
 }
@@ -93,10 +96,11 @@ export function heatNames(bounds: readonly number[], unit: string): string[] {
  * @param places Countries, and cells in them; a country with cells shows its own number where it has none.
  * @returns One `svg` element. Elements of places have their index as `data-place`, countries can have the focus.
  */
-export function worldMap(places: readonly MapPlace[], { title, bounds, unit, mark }: MapOptions): string {
+export function worldMap(places: readonly MapPlace[], options: MapOptions): string {
+  const { title, bounds, unit, credits = [], mark } = options;
   const numbered = places.map((place, index) => ({ ...place, index }));
   const byCountry = Map.groupBy(numbered, ({ country }) => country);
-  const height = BOTTOM - TOP + (unit === undefined ? 0 : LEGEND_HEIGHT);
+  const height = BOTTOM - TOP + (unit === undefined ? 0 : LEGEND_HEIGHT + CREDIT_HEIGHT * credits.length);
   const fill = ({ value }: MapPlace) => `var(--heat${heatOf(value, bounds)})`;
   // A tooltip of the browser, where no page says what is pointed at.
   const saying = ({ text }: MapPlace) => unit === undefined ? "" : `<title>${escapeHtml(text)}</title>`;
@@ -110,34 +114,33 @@ export function worldMap(places: readonly MapPlace[], { title, bounds, unit, mar
       `<g class="country" tabindex="-1" role="img" aria-label="${label}" data-place="${own.index}"`;
     if (shape === undefined) {
       const { x, y } = mapPoint(own.position);
-      return `${group} fill="${fill(own)}"><circle cx="${x.toFixed(0)}" cy="${y.toFixed(0)}" r="7"/>${
-        saying(own)
-      }</g>`;
+      if (y > BOTTOM) return "";
+      const at = `cx="${x.toFixed(0)}" cy="${y.toFixed(0)}"`;
+      return `${group} fill="${fill(own)}"><circle ${at} r="7"/>${saying(own)}</g>`;
     }
     const parts = cells.map((place) =>
       `<path data-place="${place.index}" fill="${fill(place)}" d="${cellPath(place)}">${saying(place)}</path>`
     );
-    const area = whole
-      ? `<path class="whole" fill="${fill(whole)}" d="${shape}">${saying(whole)}</path>`
-      : "";
-    const inside = parts.length === 0
-      ? ""
-      : `<clipPath id="in-${code}"><path d="${shape}"/></clipPath><g clip-path="url(#in-${code})">${
-        parts.join("")
-      }</g>`;
-    return `${group}>${area}${inside}</g>`;
+    const area = whole ? `<use href="#shape-${code}" fill="${fill(whole)}">${saying(whole)}</use>` : "";
+    const clip = `<clipPath id="in-${code}"><use href="#shape-${code}"/></clipPath>`;
+    // Edges that are not smoothed leave no lines between neighbours.
+    const inside = `${clip}<g clip-path="url(#in-${code})" shape-rendering="crispEdges">${
+      parts.join("")
+    }</g>`;
+    return `${group}>${area}${parts.length === 0 ? "" : inside}</g>`;
   });
-  const outlines = [...SHAPES.values()].join("");
-  const marked = mark === undefined ? "" : markAt(mark);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${-HALF_WIDTH} ${TOP} ${
       2 * HALF_WIDTH
     } ${height}" role="group" aria-label="${escapeHtml(title)}">`,
-    `<path fill="var(--land)" d="${outlines}"/>`,
-    `<g stroke="var(--paper)" stroke-width="0">${known.join("\n")}</g>`,
-    `<path fill="none" stroke="var(--paper)" stroke-width="1.5" pointer-events="none" d="${outlines}"/>`,
-    marked,
-    unit === undefined ? "" : legend(title, heatNames(bounds, unit)),
+    `<defs><g id="shapes">${
+      [...SHAPES].map(([code, shape]) => `<path id="shape-${code}" d="${shape}"/>`).join("\n")
+    }</g></defs>`,
+    `<use href="#shapes" fill="var(--land)"/>`,
+    ...known,
+    `<use href="#shapes" fill="none" stroke="var(--paper)" stroke-width="1.5" pointer-events="none"/>`,
+    mark === undefined ? "" : markAt(mark),
+    unit === undefined ? "" : legend(heatNames(bounds, unit), options),
     "</svg>\n",
   ].filter((part) => part !== "").join("\n");
 }
@@ -146,14 +149,15 @@ export function worldMap(places: readonly MapPlace[], { title, bounds, unit, mar
 function cellPath({ cell }: MapPlace): string {
   if (!cell) return "";
   const { latitude, longitude, degrees } = cell;
-  const [south, north] = [-1, 1].map((side) => Math.max(-90, Math.min(90, latitude + side * degrees / 2)));
-  // Not by the longitudes of its corners: that of the map's edge is on both sides.
-  const corner = (latitude: number, side: -1 | 1) => {
-    const { x, y } = mapPoint({ latitude, longitude });
-    const halfWidth = mapPoint({ latitude, longitude: CENTRAL_LONGITUDE + degrees / 2 }).x;
-    return `${(x + side * halfWidth).toFixed(0)} ${y.toFixed(0)}`;
-  };
-  return `M${corner(south, -1)}L${corner(south, 1)} ${corner(north, 1)} ${corner(north, -1)}z`;
+  const edges = [-degrees / 2, degrees / 2].map((step) => {
+    const edge = Math.max(-90, Math.min(90, latitude + step));
+    const { x, y } = mapPoint({ latitude: edge, longitude });
+    // Not by the longitudes of its corners: that of the map's edge is on both sides.
+    const halfWidth = mapPoint({ latitude: edge, longitude: CENTRAL_LONGITUDE + degrees / 2 }).x;
+    return [x - halfWidth, x + halfWidth, y].map(Math.round);
+  });
+  const [[x0, x1, y0], [x2, x3, y1]] = edges;
+  return `M${x0} ${y0}H${x1}L${x3} ${y1}H${x2}z`;
 }
 
 function markAt(position: MapPosition): string {
@@ -165,17 +169,20 @@ function markAt(position: MapPosition): string {
   return circle(12, "paper", 9) + circle(12, "contrast", 5);
 }
 
-function legend(title: string, names: readonly string[]): string {
+function legend(names: readonly string[], { title, credits = [] }: MapOptions): string {
   const width = 2 * HALF_WIDTH / (NUM_HEATS + 1);
-  const text = (x: number, y: number, content: string) =>
-    `<text x="${x}" y="${y}" font-family="system-ui, sans-serif" font-size="26" fill="var(--ink)">${
+  const left = -HALF_WIDTH + width / 2;
+  const text = (x: number, y: number, content: string, style = 'font-size="26" fill="var(--ink)"') =>
+    `<text x="${x.toFixed(0)}" y="${BOTTOM + y}" font-family="system-ui, sans-serif" ${style}>${
       escapeHtml(content)
     }</text>`;
-  const left = -HALF_WIDTH + width / 2;
-  const classes = names.map((name, i) =>
-    `<rect x="${left + i * width}" y="${BOTTOM + 56}" width="${
-      width - 8
-    }" height="24" fill="var(--heat${i})"/>` + text(left + i * width, BOTTOM + 110, name)
+  const classes = names.map((name, i) => {
+    const x = left + i * width;
+    const size = `x="${x.toFixed(0)}" y="${BOTTOM + 56}" width="${(width - 8).toFixed(0)}" height="24"`;
+    return `<rect ${size} fill="var(--heat${i})"/>${text(x, 110, name)}`;
+  });
+  const below = credits.map((line, i) =>
+    text(left, 146 + i * CREDIT_HEIGHT, line, 'font-size="18" fill="var(--muted)"')
   );
-  return [text(left, BOTTOM + 40, title), ...classes].join("\n");
+  return [text(left, 40, title), ...classes, ...below].join("\n");
 }

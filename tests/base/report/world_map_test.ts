@@ -80,6 +80,7 @@ const PLACES: MapPlace[] = [
     value: 5,
     text: "5 ms",
   },
+  { country: "AQ", position: { latitude: -80, longitude: 0 }, value: 400, text: "Antarctica" },
   { country: "SG", position: { latitude: 1.5, longitude: 104 }, value: 400, text: "Singapore <&>: 400 ms" },
 ];
 
@@ -87,17 +88,20 @@ Deno.test("a map has its places with their colours, and says what it shows", () 
   const svg = worldMap(PLACES, { title: "RTT", bounds: BOUNDS });
   assertEquals(faultOfXml(svg), undefined);
   const fillOf = (place: number) => new RegExp(`data-place="${place}"[^]*?fill="([^"]*)"`).exec(svg)?.[1];
-  assertEquals([0, 1, 2].map(fillOf), ["var(--heat1)", "var(--heat0)", "var(--heat7)"]);
+  assertEquals([0, 1, 3].map(fillOf), ["var(--heat1)", "var(--heat0)", "var(--heat7)"]);
   assert(svg.includes('aria-label="Singapore &lt;&amp;&gt;: 400 ms"') && svg.includes('aria-label="RTT"'));
   // Of a country without a shape there is a disc, of another its shape, which holds its cells.
   assertEquals(svg.match(/<circle/g)?.length, 1);
+  assertEquals(svg.includes("Antarctica"), false, "it is south of the map");
   assertEquals(/clip-path="url\(#in-(..)\)"/.exec(svg)?.[1], "DE");
   assertEquals(svg.includes("<text") || svg.includes("<title"), false);
 });
 
 Deno.test("a map as a file has a legend, tooltips and a mark", () => {
   const mark = { latitude: 48, longitude: 2 };
-  const svg = onWhite(worldMap(PLACES, { title: "RTT from <here>", bounds: BOUNDS, unit: "ms", mark }));
+  const svg = onWhite(
+    worldMap(PLACES, { title: "RTT from <here>", bounds: BOUNDS, unit: "ms", mark, credits: ["By & by"] }),
+  );
   assertEquals(faultOfXml(svg), undefined);
   for (
     const text of [
@@ -120,9 +124,8 @@ Deno.test("cells of the last column before the map's edge stay on their side", (
       title: "",
       bounds: BOUNDS,
     });
-    const corners = /data-place="0" fill="[^"]*" d="M([^z]*)z"/.exec(svg)?.[1].split(/[L ]/).map(Number) ??
-      [];
-    assertEquals(corners.length, 8);
-    for (const x of corners.filter((_, i) => i % 2 === 0)) assert(x * side > 600, `${x}`);
+    const path = /data-place="0" fill="[^"]*" d="M(\S+) \S+H(\S+?)L(\S+) \S+?H(\S+)z"/.exec(svg) ?? [];
+    assertEquals(path.length, 5);
+    for (const x of path.slice(1).map(Number)) assert(x * side > 600, `${x}`);
   }
 });
