@@ -8,8 +8,8 @@ import { formatMs } from "../lib/base/text.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { OutputFile } from "../lib/io/files/output_file.ts";
 import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
-import { MAP_FORMATS } from "../lib/query/rtt/map_format.ts";
-import { MAP_LEVELS, type MapRtt, RttMaps } from "../lib/query/rtt/rtt_map.ts";
+import { MAP_FORMATS, MAP_LEVELS } from "../lib/query/rtt/map_format.ts";
+import { type MapRtt, RttMaps } from "../lib/query/rtt/rtt_map.ts";
 import { readBy, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 

@@ -9,6 +9,11 @@ import { formatMs } from "../../base/text.ts";
 import { type PlaceCredit, placeCredits } from "../../data/addresses/place_credits.ts";
 import type { MapRtt } from "./rtt_map.ts";
 
+/** What places of a map are: whole countries, or cells in them. */
+export const MAP_LEVELS = ["country", "cell"] as const;
+/** See {@link MAP_LEVELS}. */
+export type MapLevel = (typeof MAP_LEVELS)[number];
+
 /** What shades a map: the median RTT, or how wide the interval is that has 90 % of the replies. */
 export const MAP_LAYERS = ["median", "interval"] as const;
 /** See {@link MAP_LAYERS}. */
@@ -29,12 +34,15 @@ export interface RttMapFile {
   readonly geoFiles: readonly string[];
 }
 
-/** Whom a map is owed to. @param geoFiles See {@link RttMapFile}. */
-export function mapCredits(geoFiles: readonly string[]): PlaceCredit[] {
-  return [...placeCredits(geoFiles), {
-    text: "Shapes by Natural Earth",
-    url: "https://www.naturalearthdata.com",
-  }];
+/** Whose shapes are drawn. */
+export const SHAPE_CREDIT: PlaceCredit = {
+  text: "Shapes by Natural Earth",
+  url: "https://www.naturalearthdata.com",
+};
+
+/** Whom a map is owed to. */
+function creditLines({ geoFiles }: RttMapFile): string[] {
+  return [...placeCredits(geoFiles), SHAPE_CREDIT].map(({ text, url }) => `${text}, ${url}`);
 }
 
 /** What a layer shows. */
@@ -73,18 +81,20 @@ export function picturePlaces(places: readonly MapRtt[], layer: MapLayer): MapPl
   });
 }
 
-function svg({ src, places, layer, mark, geoFiles }: RttMapFile): string {
+function svg(map: RttMapFile): string {
+  const { src, places, layer, mark } = map;
   return onWhite(worldMap(picturePlaces(places, layer), {
     title: layerTitle(layer, src),
     bounds: MAP_BOUNDS_MS,
     unit: "ms",
-    credits: mapCredits(geoFiles).map(({ text, url }) => `${text}, ${url}`),
+    credits: creditLines(map),
     mark,
   }));
 }
 
 /** Cells are polygons, countries points. */
-function geoJson({ src, places, geoFiles }: RttMapFile): string {
+function geoJson(map: RttMapFile): string {
+  const { src, places } = map;
   const features = places.map(({ latitude, longitude, ...properties }) => {
     const { cellDegrees } = properties;
     const half = (cellDegrees ?? 0) / 2;
@@ -96,7 +106,7 @@ function geoJson({ src, places, geoFiles }: RttMapFile): string {
       : { type: "Polygon", coordinates: [ring] };
     return JSON.stringify({ type: "Feature", geometry, properties });
   });
-  const attribution = mapCredits(geoFiles).map(({ text, url }) => `${text}, ${url}`);
+  const attribution = creditLines(map);
   const members = JSON.stringify({ type: "FeatureCollection", src, attribution }).slice(0, -1);
   return `${members},"features":[\n${features.join(",\n")}\n]}\n`;
 }

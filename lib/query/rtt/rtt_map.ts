@@ -18,13 +18,9 @@ import { named, UserError } from "../../base/errors.ts";
 import { PLACE_TABLE } from "../../model/model_config.ts";
 import type { PingModel } from "../ping_model.ts";
 import type { RttQuery } from "../query_tokens.ts";
+import type { MapLevel } from "./map_format.ts";
 import { drawAddresses } from "./prefix_query.ts";
 import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
-
-/** What places of a map are: whole countries, or cells in them. */
-export const MAP_LEVELS = ["country", "cell"] as const;
-/** See {@link MAP_LEVELS}. */
-export type MapLevel = (typeof MAP_LEVELS)[number];
 
 /** Cells are around the multiples of so many degrees. */
 const MAP_CELL_DEGREES = 2.5;

@@ -17,7 +17,8 @@ import { basisSchema, dataSchema } from "../../data/addresses/known_addresses.ts
 import { destinationsSchema } from "../../query/destinations/destination_ranking.ts";
 import { NEAREST_ORDERS, nearestSchema } from "../../query/nearest/nearest.ts";
 import { bitsSchema } from "../../query/likelihood/likelihood.ts";
-import { MAP_LEVELS, mapPlaceSchema } from "../../query/rtt/rtt_map.ts";
+import { MAP_LEVELS } from "../../query/rtt/map_format.ts";
+import { mapPlaceSchema } from "../../query/rtt/rtt_map.ts";
 import { rttSummarySchema, rttWantedSchema } from "../../query/rtt/rtt_summary.ts";
 import { snakeShape } from "./snake_case.ts";
 

@@ -33,13 +33,13 @@ async function through(
 }
 
 /** The parts of the page, in order. */
-export const PARTS = ["ask", "compare", "pings", "fits", "model"] as const;
+export const PARTS = ["map", "ask", "compare", "pings", "fits", "model"] as const;
 /** The name of a part. */
 export type PartName = (typeof PARTS)[number];
 
 /** The fields of all parts; parts that ask for the same thing share one. */
 const FIELD_NAMES = [
-  ...["src", "dst", "sources", "destinations", "cell", "low", "high", "time", "pings"] as const,
+  ...["src", "dst", "sources", "destinations", "cell", "low", "high", "time", "layer", "pings"] as const,
 ];
 /** The name of a field. */
 export type FieldName = (typeof FIELD_NAMES)[number];
@@ -48,7 +48,8 @@ export type Fields = Readonly<Partial<Record<FieldName, string>>>;
 
 /** What the page shows. */
 export interface PageState {
-  part: PartName;
+  /** Absent where the address names none: then the model decides. */
+  part?: PartName | undefined;
   fields: Fields;
 }
 
@@ -60,7 +61,9 @@ const MAX_PACKED_LENGTH = 4000;
  *
  * @returns The fragment with its `#`; `isWhole`: whether the part's pasted pings are in it, which must be short when packed.
  */
-export async function formatHash({ part, fields }: PageState): Promise<{ hash: string; isWhole: boolean }> {
+export async function formatHash(
+  { part = "ask", fields }: PageState,
+): Promise<{ hash: string; isWhole: boolean }> {
   const values = new URLSearchParams();
   let isWhole = true;
   for (const name of FIELD_NAMES) {
@@ -88,7 +91,7 @@ export async function parseHash(hash: string): Promise<PageState> {
     const unpacked = field === "pings" ? await unpackText(text) : text;
     if (unpacked) fields[field] = unpacked;
   }
-  return { part: PARTS.find((part) => part === name) ?? "ask", fields };
+  return { part: name === "" ? undefined : PARTS.find((part) => part === name) ?? "ask", fields };
 }
 
 /** A query whose addresses and prefixes stay readable: RFC 3986 allows `:` and `/` in a fragment as they are. */

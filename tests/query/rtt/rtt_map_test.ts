@@ -12,8 +12,13 @@ import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
-import { MAP_BOUNDS_MS, MAP_FORMATS, type RttMapFile } from "../../../lib/query/rtt/map_format.ts";
-import { MAP_LEVELS, type MapRtt, RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
+import {
+  MAP_BOUNDS_MS,
+  MAP_FORMATS,
+  MAP_LEVELS,
+  type RttMapFile,
+} from "../../../lib/query/rtt/map_format.ts";
+import { type MapRtt, RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
 import { NUM_HEATS } from "../../../lib/base/report/theme.ts";
 import { KNOWN, tinyPlacedModel } from "../adapt/tiny_rows.ts";
 import { withTinyModel } from "../tiny_model.ts";
