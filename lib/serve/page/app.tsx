@@ -143,6 +143,8 @@ const VIEWS = {
 /** What was asked, and when: a question of now is one of that moment. */
 interface Asked extends PageState {
   atMs: number;
+  /** Whether the address names no part: the page opens with a map, if the model has one. */
+  isOpen: boolean;
 }
 
 /** The whole page. */
@@ -152,20 +154,24 @@ export function App({ opened }: { opened: OpenedApi }) {
   const model = useAnswer("model", (signal) => opened.api.model(signal));
   const heading = useRef<HTMLHeadingElement>(null);
 
-  const show = (state: PageState) => {
-    setAsked({ ...state, atMs: Date.now() });
+  const show = (state: PageState, isOpen = false) => {
+    setAsked({ ...state, atMs: Date.now(), isOpen });
     setDrafts(state.fields);
   };
   useEffect(() => {
-    const read = async () => show(stateOf(history.state) ?? await parseHash(location.hash));
+    const read = async () => {
+      const state = stateOf(history.state);
+      if (state) show(state);
+      else show(await parseHash(location.hash), location.hash.length < 2);
+    };
     read();
     addEventListener("popstate", read);
     return () => removeEventListener("popstate", read);
   }, []);
   const hasMap = model.value !== undefined && sourcesOfPlaces(model.value.config).length > 0;
-  // Whether there is a map the model says, and what is shown would change under the reader's hands.
+  // Until the model has said whether it has one, nothing is shown that would change under the reader's hands.
   const isKnown = model.value !== undefined || model.error !== undefined;
-  const part = asked?.part ?? (isKnown ? hasMap ? "map" : "ask" : undefined);
+  const part = !asked?.isOpen ? asked?.part : !isKnown ? undefined : hasMap ? "map" : "ask";
   useEffect(() => {
     if (part) document.title = `${TITLES[part]} · ping-llm`;
   }, [part]);
@@ -189,7 +195,7 @@ export function App({ opened }: { opened: OpenedApi }) {
     askedAtMs: asked.atMs,
     drafts,
     setDraft: (name, text) => setDrafts((fields) => ({ ...fields, [name]: text })),
-    submit: (changes = {}) => go({ part, fields: { ...drafts, ...changes } }),
+    submit: (changes = {}) => go({ part: part ?? "ask", fields: { ...drafts, ...changes } }),
   };
   const View = part && VIEWS[part];
   return (
@@ -216,7 +222,7 @@ export function App({ opened }: { opened: OpenedApi }) {
           </ul>
         </nav>
         {opened.hasServer ? <a class="docs" href="docs">API</a> : null}
-        <CopyLink state={{ part, fields: drafts }} />
+        <CopyLink state={{ part: part ?? "ask", fields: drafts }} />
       </header>
       <main id="main">
         {View ? <h1 tabIndex={-1} ref={heading}>{View.heading}</h1> : null}

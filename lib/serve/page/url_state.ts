@@ -48,8 +48,7 @@ export type Fields = Readonly<Partial<Record<FieldName, string>>>;
 
 /** What the page shows. */
 export interface PageState {
-  /** Absent where the address names none: then the model decides. */
-  part?: PartName | undefined;
+  part: PartName;
   fields: Fields;
 }
 
@@ -91,7 +90,7 @@ export async function parseHash(hash: string): Promise<PageState> {
     const unpacked = field === "pings" ? await unpackText(text) : text;
     if (unpacked) fields[field] = unpacked;
   }
-  return { part: name === "" ? undefined : PARTS.find((part) => part === name) ?? "ask", fields };
+  return { part: PARTS.find((part) => part === name) ?? "ask", fields };
 }
 
 /** A query whose addresses and prefixes stay readable: RFC 3986 allows `:` and `/` in a fragment as they are. */
