@@ -294,6 +294,11 @@ export class AddressEmbeddings {
     for (const key of keys) if (key) this.#prefixes?.row(key.hash1, key.hash2, true);
   }
 
+  /** The table of places; undefined if the model has none. */
+  get places(): PlaceTable | undefined {
+    return this.#places;
+  }
+
   /** What the table of places knows of an address, also if it is known to be wrong. */
   placeOf(address: Uint8Array): LocatedPlace | undefined {
     return this.#places?.locate(addressNumber(address), address.length === 4 ? 4 : 16);

@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import { editDistance } from "../../base/text.ts";
 import type { IpPrefix } from "./ip_prefix.ts";
@@ -41,6 +42,8 @@ export interface PlacePrefix {
 export interface PlacePrefixes {
   /** In the order of addresses; empty if the place has no address of the IP version. */
   readonly prefixes: readonly PlacePrefix[];
+  /** Whether they are all. */
+  readonly isWhole: boolean;
   /** How many networks the place has: runs of blocks of one AS. */
   readonly numNetworks: number;
   /** The sum of the networks' weights. */
@@ -79,6 +82,8 @@ const CELL_DEGREES = 5;
 const SAME_CITY_KM = 100;
 /** Of so many cities, regions or ASes, those that a message or a search lists. */
 const MAX_CANDIDATES = 5;
+/** So many places that were asked for are remembered. */
+const MAX_REMEMBERED = 1024;
 
 /** Places by name and number. */
 export class PlaceIndex {
@@ -87,6 +92,8 @@ export class PlaceIndex {
   #cities: readonly City[] | undefined;
   #networks: ReadonlyMap<number, string> | undefined;
   #regions: ReadonlyMap<string, string> | undefined;
+  readonly #found = new Map<string, NamedPlace>();
+  readonly #asked = new Map<NamedPlace, Map<number, IpPrefix>>();
 
   constructor(table: PlaceTable) {
     this.#table = table;
@@ -117,7 +124,38 @@ export class PlaceIndex {
    */
   prefixes(selector: PlaceSelector, maxPrefixes: number, length: 4 | 16): PlacePrefixes {
     const groups = this.groups(() => 0, maxPrefixes, length, selector);
-    return groups.get(0) ?? { prefixes: [], numNetworks: 0, weight: 0 };
+    return groups.get(0) ?? { prefixes: [], isWhole: true, numNetworks: 0, weight: 0 };
+  }
+
+  /**
+   * A place as it is asked about: its one prefix, or all its prefixes as a mixture.
+   *
+   * @param length Of addresses, bytes.
+   * @throws {UserError} If it has no address of the IP version.
+   */
+  ask(place: NamedPlace, length: 4 | 16): IpPrefix {
+    const asked = getOrMake(this.#asked, place, () => new Map<number, IpPrefix>());
+    return getOrMake(asked, length, () => this.#ask(place, length));
+  }
+
+  #ask({ name, selector }: NamedPlace, length: 4 | 16): IpPrefix {
+    const found = this.prefixes(selector, 1, length);
+    if (found.prefixes.length === 0) {
+      throw new UserError(
+        `found ${name}, which has no IPv${
+          length === 4 ? 4 : 6
+        } prefixes in the table of places; expected a place that has`,
+      );
+    }
+    if (found.isWhole) return found.prefixes[0].prefix;
+    const taken = new Map<number, PlacePrefixes["prefixes"]>();
+    const take = (maxPrefixes: number) =>
+      getOrMake(taken, maxPrefixes, () => this.prefixes(selector, maxPrefixes, length).prefixes);
+    return {
+      bytes: new Uint8Array(length),
+      length: 0,
+      mixture: { name, numNetworks: found.numNetworks, take },
+    };
   }
 
   /** Each country's prefixes, by its code. @param maxPrefixes Of each. @param length Of addresses, bytes. */
@@ -206,6 +244,14 @@ export class PlaceIndex {
    * @throws {UserError} If it is unknown or ambiguous; the message lists the nearest or the candidates.
    */
   find(text: string): NamedPlace {
+    if (this.#found.size === MAX_REMEMBERED) {
+      this.#found.clear();
+      this.#asked.clear();
+    }
+    return getOrMake(this.#found, text, () => this.#find(text));
+  }
+
+  #find(text: string): NamedPlace {
     const [, as, at] = /^\s*AS(\d{1,10})(?: [^@]*)?(?:@(.*))?$/i.exec(text) ?? [];
     if (as !== undefined) return this.#network(Number(as), at);
     const position = /^\s*(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)\s*$/.exec(text);
@@ -444,6 +490,7 @@ class Group {
   result(prefixAt: (first: number, size: number) => IpPrefix): PlacePrefixes {
     return {
       prefixes: this.#chosen.map(({ first, size, share }) => ({ prefix: prefixAt(first, size), share })),
+      isWhole: this.#numPrefixes <= this.#maxPrefixes,
       numNetworks: this.#numNetworks,
       weight: this.#weight,
     };
@@ -499,6 +546,18 @@ let displayNames: Intl.DisplayNames | undefined;
 function comparable(text: string): string {
   return text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
+}
+
+/** A place in short, such as "Frankfurt am Main, DE, AS3320"; undefined if nothing is known. */
+export function placeText(place: KnownPlace): string | undefined {
+  const { latitude, longitude, city, region, countryCode, asNumber } = place;
+  const position = latitude === undefined ? undefined : `${latitude},${longitude}`;
+  const parts = [
+    city ?? region ?? (countryCode ? undefined : position),
+    countryCode,
+    asNumber && `AS${asNumber}`,
+  ];
+  return parts.filter(Boolean).join(", ") || undefined;
 }
 
 function ambiguous(text: string, candidates: readonly string[]): UserError {

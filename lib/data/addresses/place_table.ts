@@ -69,7 +69,7 @@ const COARSENESSES: readonly Coarseness[] = [
   ...Array.from({ length: 20 }, (_, i) => ({ quarterDegrees: 8, maxErrorKm: 65_536 * 4 ** i })),
 ];
 /** The share of a table's bytes that names may take where it has to be made smaller. */
-const NAMES_SHARE = 0.15;
+const NAMES_SHARE = 0.1;
 /** The most UTF-16 units of a name. */
 const MAX_NAME_LENGTH = 40;
 /** Another country, region or AS counts as so many km besides the distance. */

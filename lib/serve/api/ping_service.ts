@@ -16,7 +16,7 @@
  * @module
  */
 import { isAddress } from "../../data/addresses/ip_prefix.ts";
-import { basisJson, basisOf } from "../../data/addresses/known_addresses.ts";
+import { basisJson } from "../../data/addresses/known_addresses.ts";
 import {
   codeRangeOf,
   type DestinationQuery,
@@ -245,9 +245,9 @@ export class LongWork {
 function rttAnswerOf(
   answered: AnsweredQuery<AskedRtt["query"]>,
   wanted: RttWanted,
-  { step, trainingData }: Pick<PingModel, "step" | "trainingData">,
+  model: Pick<PingModel, "step" | "basisOf">,
 ): RttApiAnswer {
-  const { query: { src, dst, source, destination, timeS }, answer, numContextUsed } = answered;
+  const { query: { src, dst, timeS }, answer, numContextUsed } = answered;
   const notes = notesOn(answered);
   return {
     src_addr: src,
@@ -255,9 +255,9 @@ function rttAnswerOf(
     timestamp: timeS,
     context_measurements: numContextUsed,
     ...snakeKeys(summaryOf(answer, wanted)),
-    basis: basisJson(basisOf(trainingData, source, destination)),
+    basis: basisJson(model.basisOf(answered.query)),
     ...(notes.length > 0 && { notes }),
-    step,
+    step: model.step,
   };
 }
 
@@ -298,7 +298,7 @@ export class PingService implements PingApi {
 
   /** See {@link PingApi}. @throws {UserError|ApiError} See `problemOf`; so do the others. */
   async rtt(question: RttApiQuestion, signal?: AbortSignal): Promise<RttApiAnswer> {
-    return await this.#answer(readRttQuestion(question), { signal });
+    return await this.#answer(readRttQuestion(question, {}, this.#model.places), { signal });
   }
 
   /** See {@link PingApi}. */
@@ -422,7 +422,10 @@ export class PingService implements PingApi {
     const caller = { lane: {}, signal };
     const answer = async ({ line, read }: Line) => {
       try {
-        return { line, answer: await this.#answer(readRttQuestion(read(), wanted), caller) };
+        return {
+          line,
+          answer: await this.#answer(readRttQuestion(read(), wanted, this.#model.places), caller),
+        };
       } catch (error) {
         if (!(error instanceof Error) || problemOf(error).status !== 400) throw error;
         return { line, error: error.message };

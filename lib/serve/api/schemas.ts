@@ -31,8 +31,10 @@ function fields<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z
 }
 
 const address = z.string({ error: "expected an IPv4 or IPv6 address" });
-const source = address.describe("source: an address or prefix");
-const destination = address.describe("destination: an address or prefix");
+const source = address.describe(
+  "source: an address, a prefix, or a place or AS that the model knows, as `Berlin, DE`",
+);
+const destination = address.describe("destination: the same");
 const time = z.union([z.string(), z.number()]).nullish()
   .describe("when: Unix seconds or ISO 8601 (any time)");
 /** Of an answer. */
@@ -128,7 +130,7 @@ export const MAX_CANDIDATES = 256;
 /** A question for the nearest of some candidates. */
 export const nearestQuestionSchema = fields({
   src_addr: source,
-  candidates: z.array(address).min(1).max(MAX_CANDIDATES).describe("addresses or prefixes"),
+  candidates: z.array(address).min(1).max(MAX_CANDIDATES).describe("addresses, prefixes or places"),
   timestamp: time,
   context,
   top: z.int().min(1).max(MAX_CANDIDATES).optional().describe("how many are listed (5)"),
