@@ -27,9 +27,10 @@ export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stag
   using file = new OutputFile(output, { stage: "query map", inputs: readBy(options) });
   using model = await loadModel(options.checkpoint, { calibration });
   const maps = new RttMaps(model);
-  const origin = await maps.origin(src);
-  const areas = MAP_LEVELS.flatMap((level) => [...maps.areas(level, origin.length)]);
+  const source = maps.source(src);
+  const areas = MAP_LEVELS.flatMap((level) => [...maps.areas(level, source)]);
   using progress = stage.progress("answering", { unit: "places", total: areas.length });
+  const origin = await maps.origin(source);
   const places: MapRtt[] = [];
   for await (const place of maps.rtts(areas, origin, timeS)) {
     stage.signal.throwIfAborted();

@@ -11,23 +11,23 @@ import {
   type PlacePrefix,
   type PlacePrefixes,
 } from "../../data/addresses/place_index.ts";
-import { faultOfPrefix, type IpPrefix, isAddress, parsePrefix } from "../../data/addresses/ip_prefix.ts";
-import { cellOf, countryCode, PlaceTable, type Site } from "../../data/addresses/place_table.ts";
+import { type IpPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
+import { cellOf, countryCode, type Site } from "../../data/addresses/place_table.ts";
 import { getOrMake } from "../../base/collections.ts";
-import { named, UserError } from "../../base/errors.ts";
-import { PLACE_TABLE } from "../../model/model_config.ts";
+import { UserError } from "../../base/errors.ts";
 import type { PingModel } from "../ping_model.ts";
 import type { RttQuery } from "../query_tokens.ts";
 import type { MapLevel } from "./map_format.ts";
 import { drawAddresses } from "./prefix_query.ts";
+import { parseEnds } from "./rtt_question.ts";
 import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 
 /** Cells are around the multiples of so many degrees. */
 const MAP_CELL_DEGREES = 2.5;
 /** Prefixes that stand for a place, at most. */
 const MAX_PREFIXES: Readonly<Record<MapLevel, number>> = { country: 8, cell: 2 };
-/** Addresses that stand for a source that is no address, at most. */
-const MAX_SOURCES = 4;
+/** Addresses that are drawn for a source that is none itself. */
+const NUM_SOURCES = 4;
 /** The mass that may be spread evenly within first bytes of RTT codes, of which each has RTTs that differ by up to 13 %. */
 const MAX_SPREAD_MASS = 0.05;
 /** Pairs that are asked for together: two of the decoder's largest groups of whole distributions. */
@@ -62,8 +62,6 @@ export interface MapArea extends Pick<MapRtt, "country" | "name" | "latitude" | 
 export interface MapOrigin {
   /** Addresses that stand for it, equally; all of one IP version. */
   readonly sources: readonly Uint8Array[];
-  /** Of each of them, bytes. */
-  readonly length: 4 | 16;
   /** Of the first of them, if the model knows it. */
   readonly position: { readonly latitude: number; readonly longitude: number } | undefined;
 }
@@ -71,60 +69,53 @@ export interface MapOrigin {
 /** The maps of a model that knows where addresses are. */
 export class RttMaps {
   readonly #model: PingModel;
-  readonly #table: PlaceTable;
   readonly #index: PlaceIndex;
   readonly #areas = new Map<string, readonly MapArea[]>();
 
   /** @throws {UserError} If the model does not know where addresses are. */
   constructor(model: PingModel) {
-    const table = model.config.places && PlaceTable.decode(named(model.weights, PLACE_TABLE), PLACE_TABLE);
-    if (!table || table.numSites === 0) {
+    if (!model.places) {
       throw new UserError(
         "Cannot draw a map: the model does not know where addresses are, expected one trained with --geo",
       );
     }
     this.#model = model;
-    this.#table = table;
-    this.#index = new PlaceIndex(table);
+    this.#index = model.places;
   }
 
   /**
-   * Finds the source of a map.
+   * Reads the source of a map.
    *
    * @param text An address, a prefix, or a place as {@link PlaceIndex} finds it.
    * @throws {UserError} If it is none of these.
    */
-  async origin(text: string): Promise<MapOrigin> {
-    const sources = await this.#sources(text);
-    const { latitude, longitude } = this.#index.describe(sources[0]);
-    const isKnown = latitude !== undefined && longitude !== undefined;
-    const length = sources[0].length === 4 ? 4 : 16;
-    return { sources, length, position: isKnown ? { latitude, longitude } : undefined };
+  source(text: string): IpPrefix {
+    return parseEnds(text, text, this.#index).source;
   }
 
-  async #sources(text: string): Promise<Uint8Array[]> {
-    if (faultOfPrefix(text) === undefined) {
-      const prefix = parsePrefix(text);
-      if (isAddress(prefix)) return [prefix.bytes];
-      const asked = { source: prefix, destination: prefix, timeS: null, context: [] };
-      const { pairs } = await drawAddresses(this.#model, asked, { numDraws: MAX_SOURCES, seed: 0 });
-      return pairs.map(({ source }) => source);
-    }
-    const { name, selector } = this.#index.find(text);
-    for (const length of [4, 16] as const) {
-      const { prefixes } = this.#index.prefixes(selector, MAX_SOURCES, length);
-      if (prefixes.length > 0) return prefixes.map(({ prefix }) => middleOf(prefix));
-    }
-    throw new UserError(`Cannot draw a map from ${name}: the table of places has no addresses there`);
+  /** What stands for a source. */
+  async origin(source: IpPrefix): Promise<MapOrigin> {
+    const sources = isAddress(source) ? [source.bytes] : await this.#drawn(source);
+    const { latitude, longitude } = this.#index.describe(sources[0]);
+    const isKnown = latitude !== undefined && longitude !== undefined;
+    return { sources, position: isKnown ? { latitude, longitude } : undefined };
+  }
+
+  /** Some addresses of a source; its destination, which is drawn after it, does not count. */
+  async #drawn(source: IpPrefix): Promise<Uint8Array[]> {
+    const asked = { source, destination: source, timeS: null, context: [] };
+    const { pairs } = await drawAddresses(this.#model, asked, { numDraws: NUM_SOURCES, seed: 0 });
+    return pairs.map((pair) => pair.source);
   }
 
   /**
    * The places of a map, those with the most networks first.
    *
-   * @param length Of addresses, bytes.
+   * @param source Of the same IP version.
    * @throws {UserError} If there are none.
    */
-  areas(level: MapLevel, length: 4 | 16): readonly MapArea[] {
+  areas(level: MapLevel, source: IpPrefix): readonly MapArea[] {
+    const length = source.bytes.length === 4 ? 4 : 16;
     const areas = getOrMake(this.#areas, `${level} ${length}`, () => this.#findAreas(level, length));
     if (areas.length > 0) return areas;
     const version = length === 4 ? 4 : 6;
@@ -132,7 +123,7 @@ export class RttMaps {
   }
 
   #findAreas(level: MapLevel, length: 4 | 16): MapArea[] {
-    const table = this.#table;
+    const { table } = this.#index;
     const numColumns = 360 / MAP_CELL_DEGREES;
     const numCells = numColumns * (180 / MAP_CELL_DEGREES + 1);
     const keyOf = ({ country, position }: Site) => {

@@ -351,15 +351,16 @@ export class PingService implements PingApi {
     const { src_addr, timestamp, level = "country", first = 0, count = 256 } = readFields(mapQuestionSchema, question);
     const timeS = timeOf(timestamp);
     const maps = this.#maps ??= new RttMaps(this.#model);
-    const { position = null, areas, places } = await this.#inTurn(async () => {
-      const origin = await maps.origin(src_addr);
-      const areas = maps.areas(level, origin.length);
+    const source = maps.source(src_addr);
+    const areas = maps.areas(level, source);
+    const { position = null, places } = await this.#inTurn(async () => {
+      const origin = await maps.origin(source);
       const places = [];
       for await (const place of maps.rtts(areas.slice(first, first + count), origin, timeS)) {
         signal?.throwIfAborted();
         places.push(place);
       }
-      return { position: origin.position, areas, places };
+      return { position: origin.position, places };
     }, { signal });
     const asked = { src_addr, timestamp: timeS, level, first };
     return { ...asked, position, total: areas.length, places: snakeKeys(places), step: this.#model.step };

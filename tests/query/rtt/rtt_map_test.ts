@@ -1,11 +1,4 @@
-import {
-  assert,
-  assertAlmostEquals,
-  assertEquals,
-  assertGreater,
-  assertRejects,
-  assertThrows,
-} from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertGreater, assertThrows } from "@std/assert";
 import { faultOfXml } from "../../base/report/xml.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
@@ -32,10 +25,11 @@ async function withPlacedModel(test: (model: PingModel) => Promise<void>) {
 Deno.test("a map has each country and each cell in it once, and what it says of one is the mixture over its prefixes", () =>
   withPlacedModel(async (model) => {
     const maps = new RttMaps(model);
-    const origin = await maps.origin(KNOWN[0]);
-    assertEquals(origin, { sources: [addressBytes(KNOWN[0])], length: 4, position: undefined });
+    const source = maps.source(KNOWN[0]);
+    const origin = await maps.origin(source);
+    assertEquals(origin, { sources: [addressBytes(KNOWN[0])], position: undefined });
     for (const level of MAP_LEVELS) {
-      const areas = maps.areas(level, 4);
+      const areas = maps.areas(level, source);
       assertGreater(areas.length, 10);
       const keys = areas.map(({ country, latitude, longitude }) =>
         level === "cell" ? `${country} ${latitude} ${longitude}` : country
@@ -72,20 +66,22 @@ Deno.test("a map has each country and each cell in it once, and what it says of 
 Deno.test("a map begins at a prefix, a city, a country, a network too, and refuses what it does not know", () =>
   withPlacedModel(async (model) => {
     const maps = new RttMaps(model);
-    const [area] = maps.areas("country", 4);
+    const [area] = maps.areas("country", maps.source(KNOWN[0]));
     for (const text of ["192.0.2.0/24", area.name, area.country]) {
-      const { sources, length } = await maps.origin(text);
-      assert(sources.length >= 1 && sources.length <= 4, text);
-      assertEquals(length, 4);
-      const [place] = await Array.fromAsync(maps.rtts([area], await maps.origin(text), null));
+      const origin = await maps.origin(maps.source(text));
+      assert(origin.sources.length >= 1 && origin.sources.length <= 4, text);
+      const [place] = await Array.fromAsync(maps.rtts([area], origin, null));
       assert(place.lowMs <= place.medianMs && place.medianMs <= place.highMs);
     }
-    assert((await maps.origin(area.country)).position);
-    assertEquals((await maps.origin("2001:db8::/32")).length, 16);
-    assertThrows(() => maps.areas("cell", 16), UserError, "no place of an IPv6 address");
-    await assertRejects(() => maps.origin("Atlantis"), UserError, "does not have");
+    assert((await maps.origin(maps.source(area.country))).position);
+    assertThrows(
+      () => maps.areas("cell", maps.source("2001:db8::/32")),
+      UserError,
+      "no place of an IPv6 address",
+    );
+    assertThrows(() => maps.source("Atlantis"), UserError, "does not have");
     // A host name is resolved by nobody.
-    await assertRejects(() => maps.origin("example.org"), UserError);
+    assertThrows(() => maps.source("example.org"), UserError);
   }));
 
 Deno.test("a model without places has no map", () =>
