@@ -7,12 +7,10 @@ import { type MapPlace, worldMap } from "../../base/report/world_map.ts";
 import { onWhite } from "../../base/report/theme.ts";
 import { formatMs } from "../../base/text.ts";
 import { type PlaceCredit, placeCredits } from "../../data/addresses/place_credits.ts";
-import type { MapRtt } from "./rtt_map.ts";
+import type { MapLevel, MapRtt } from "./rtt_map.ts";
 
-/** What places of a map are: whole countries, or cells in them. */
-export const MAP_LEVELS = ["country", "cell"] as const;
-/** See {@link MAP_LEVELS}. */
-export type MapLevel = (typeof MAP_LEVELS)[number];
+/** The levels of a map, in the order in which they are drawn. */
+export const MAP_LEVELS = ["country", "cell"] as const satisfies readonly MapLevel[];
 
 /** What shades a map: the median RTT, or how wide the interval is that has 90 % of the replies. */
 export const MAP_LAYERS = ["median", "interval"] as const;
@@ -51,7 +49,7 @@ export function layerTitle(layer: MapLayer, src: string): string {
 }
 
 /** The number that shades a place, ms. */
-export function layerMs({ medianMs, lowMs, highMs }: MapRtt, layer: MapLayer): number {
+function layerMs({ medianMs, lowMs, highMs }: MapRtt, layer: MapLayer): number {
   return layer === "median" ? medianMs : highMs - lowMs;
 }
 

@@ -17,10 +17,12 @@ import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import type { PingModel } from "../ping_model.ts";
 import type { RttQuery } from "../query_tokens.ts";
-import type { MapLevel } from "./map_format.ts";
 import { drawAddresses } from "./prefix_query.ts";
 import { parseEnds } from "./rtt_question.ts";
 import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
+
+/** What the places of a map are: whole countries, or cells in them. */
+export type MapLevel = "country" | "cell";
 
 /** Cells are around the multiples of so many degrees. */
 const MAP_CELL_DEGREES = 2.5;

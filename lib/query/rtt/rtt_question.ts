@@ -134,7 +134,7 @@ export function parsePrefixQuestion(question: RttQuestion): PrefixQuery {
 }
 
 /** The note on a prefix that has bits after its length, which are taken for 0; undefined if it has none. */
-export function noteHostBits(text: string): string | undefined {
+function noteHostBits(text: string): string | undefined {
   if (!hasHostBits(text)) return undefined;
   return `${text} has bits after the prefix: taken as ${formatPrefix(parsePrefix(text))}`;
 }

@@ -10,11 +10,10 @@ import {
   MAP_LAYERS,
   MAP_LEVELS,
   type MapLayer,
-  type MapLevel,
   picturePlaces,
   SHAPE_CREDIT,
 } from "../../query/rtt/map_format.ts";
-import type { MapRtt } from "../../query/rtt/rtt_map.ts";
+import type { MapLevel, MapRtt } from "../../query/rtt/rtt_map.ts";
 import type { PingApi } from "../api/ping_api.ts";
 import type { MapApiAnswer } from "../api/schemas.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
@@ -310,7 +309,7 @@ const STEPS: Partial<Record<string, readonly [x: number, y: number]>> = {
 };
 
 /** The country that is nearest in a direction, those straight ahead before those aside; undefined if there is none. */
-export function nextCountry(
+function nextCountry(
   places: readonly MapRtt[],
   from: number,
   [stepX, stepY]: readonly [number, number],
