@@ -81,7 +81,10 @@ export function MapPart(part: PartProps) {
   const { fields, askedAtMs, opened: { api, hasServer }, model } = part;
   const isAsked = fields.src !== undefined;
   const faults = isAsked ? faultsOf(fields, [], askedAtMs) : {};
-  const src_addr = isAsked ? fields.src?.trim() : model.value?.examples[0]?.src_addr;
+  const examples = model.value?.examples.map(({ src_addr }) => src_addr) ?? [];
+  // Files of places often have IPv4 addresses only.
+  const example = examples.find((each) => !each.includes(":")) ?? examples[0];
+  const src_addr = isAsked ? fields.src?.trim() : example;
   const timestamp = questionTimeS(fields.time, askedAtMs);
   const isRight = src_addr !== undefined && (typeof timestamp !== "object" || timestamp === null);
   const question = isRight ? { src_addr, timestamp: timestamp as number | null } : null;
