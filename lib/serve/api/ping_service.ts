@@ -42,10 +42,10 @@ import {
   type LikelihoodApiQuestion,
   likelihoodQuestionSchema,
   type LineError,
-  MAX_CANDIDATES,
   type MapApiAnswer,
   type MapApiQuestion,
   mapQuestionSchema,
+  MAX_CANDIDATES,
   type ModelApiAnswer,
   type ModelInfo,
   type NearestApiAnswer,
@@ -348,7 +348,10 @@ export class PingService implements PingApi {
 
   /** See {@link PingApi}. */
   async map(question: MapApiQuestion, signal?: AbortSignal): Promise<MapApiAnswer> {
-    const { src_addr, timestamp, level = "country", first = 0, count = 256 } = readFields(mapQuestionSchema, question);
+    const { src_addr, timestamp, level = "country", first = 0, count = 256 } = readFields(
+      mapQuestionSchema,
+      question,
+    );
     const timeS = timeOf(timestamp);
     const maps = this.#maps ??= new RttMaps(this.#model);
     const source = maps.source(src_addr);
