@@ -17,6 +17,7 @@ import type { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
 import type { HISTORY_MODES } from "../lib/eval/eval_rows.ts";
 import type { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
 import type { NEAREST_ORDERS } from "../lib/query/nearest/nearest.ts";
+import type { MAP_LAYERS } from "../lib/query/rtt/map_format.ts";
 import type { DEFAULT_NUM_DRAWS } from "../lib/query/rtt/prefix_query.ts";
 import type { SITE_DTYPES } from "../lib/serve/page/site_file.ts";
 import { LAUNCH_VARIABLES } from "../lib/train/mpi/launch.ts";
@@ -27,6 +28,7 @@ const DTYPES: typeof SITE_DTYPES = ["f32", "f16"];
 const ADAPTING: typeof ADAPT_DEFAULTS = { steps: 20, learningRate: 0.1, maxDrift: 1 };
 const CHANGES: Pick<typeof DEFAULT_CHANGE_OPTIONS, "delay" | "minShiftMs"> = { delay: 20, minShiftMs: 0.5 };
 const NEAREST: typeof NEAREST_ORDERS = ["median", "probability"];
+const LAYERS: typeof MAP_LAYERS = ["median", "interval"];
 const SOURCE_KEYS: typeof GROUP_KEYS = ["src_addr", "prb_id"];
 
 // Options of several stages.
@@ -548,7 +550,7 @@ export const STAGES = named({
   }),
   "query": {
     summary:
-      "ask a trained model for RTT distributions, destinations, the nearest, matrices, likelihoods, samples",
+      "ask a trained model for RTT distributions, destinations, the nearest, maps, matrices, likelihoods, samples",
     kinds: {
       "rtt": command({
         summary:
@@ -710,6 +712,32 @@ export const STAGES = named({
               "bandwidths, which are then for the hosts of Shadow's configuration to say",
             { required: true },
           ),
+        },
+      }),
+      "map": command({
+        summary: "the RTTs from one source to all countries and cells in them, of a model that knows places",
+        reads: "a checkpoint with places, a source: an address, prefix, place or network",
+        writes:
+          "a map of the world: median RTT and 90 % interval of each country and cell, as SVG, GeoJSON or CSV",
+        example: '--checkpoint runs/demo/train --src "Berlin, DE" --output map.svg',
+        options: {
+          checkpoint,
+          src: option.text("an address, a prefix, a city, region or country, AS3320, AS3320@DE", {
+            value: "PLACE",
+            required: true,
+          }),
+          time,
+          layer: option.choice(
+            LAYERS,
+            "what shades a picture: the median RTT, or the width of the 90 % interval",
+            {
+              default: "median",
+            },
+          ),
+          calibration,
+          output: option.path(uses.outputFile(), "the file to write: .svg; .geojson or .json; .csv", {
+            required: true,
+          }),
         },
       }),
       "sample": command({

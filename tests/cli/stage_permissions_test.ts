@@ -187,6 +187,11 @@ const TABLE: Row[] = [
     reads: ["in/b.parquet", ...TRAINED, "out/"],
     writes: FILE_WRITES,
   },
+  {
+    command: "query map --checkpoint run --src DE --output out/f.parquet",
+    reads: [...TRAINED, "out/"],
+    writes: FILE_WRITES,
+  },
   { command: "query likelihood --checkpoint run --input in/b.parquet", reads: ["in/b.parquet", ...TRAINED] },
   { command: "query sample --checkpoint run --count 3", reads: TRAINED },
   {

@@ -99,6 +99,11 @@ export class PlaceIndex {
     this.#table = table;
   }
 
+  /** What the index is of. */
+  get table(): PlaceTable {
+    return this.#table;
+  }
+
   /** What the table knows of an address. @param address 4 or 16 bytes. */
   describe(address: Uint8Array): KnownPlace {
     const { site, asNumber } = this.#table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);

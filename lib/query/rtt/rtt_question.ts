@@ -210,7 +210,8 @@ export function parseTimeS(text: string): { timeS: number } | { fault: string } 
   return "fault" in parsed ? parsed : { timeS: Math.floor(parsed.timeUs / 1e6) };
 }
 
-function timeOf(value: unknown): number | null {
+/** The time of a question: Unix seconds, or null for any. @throws {UserError} If it is none. */
+export function timeOf(value: unknown): number | null {
   if (value === undefined || value === null || value === "") return null;
   const parsed = parseTimeS(typeof value === "string" || typeof value === "number" ? String(value) : "");
   if ("timeS" in parsed) return parsed.timeS;

@@ -42,6 +42,9 @@ import {
   type LikelihoodApiQuestion,
   likelihoodQuestionSchema,
   type LineError,
+  type MapApiAnswer,
+  type MapApiQuestion,
+  mapQuestionSchema,
   MAX_CANDIDATES,
   type ModelApiAnswer,
   type ModelInfo,
@@ -61,6 +64,8 @@ import { type BatchOptions, type Caller, MAX_QUEUE, queueFull, RttBatcher } from
 import { type AnsweredQuery, notesOn, prepareQuery } from "../../query/rtt/answer_queries.ts";
 import { type RttWanted, summaryOf } from "../../query/rtt/rtt_summary.ts";
 import { snakeKeys } from "./snake_case.ts";
+import { timeOf } from "../../query/rtt/rtt_question.ts";
+import { RttMaps } from "../../query/rtt/rtt_map.ts";
 import { nearestOf } from "../../query/nearest/nearest.ts";
 import { bitsJson, measurementBits } from "../../query/likelihood/likelihood.ts";
 import { exactAnswer, type PrefixAnswer, rttBetweenPrefixes } from "../../query/rtt/prefix_query.ts";
@@ -276,6 +281,7 @@ export class PingService implements PingApi {
   #examples: Promise<ModelApiAnswer["examples"]> | undefined;
   readonly #batcher: RttBatcher;
   readonly #longWork: LongWork;
+  #maps: RttMaps | undefined;
 
   /** @param model Stays the caller's, who closes it when nothing is being answered. */
   constructor(model: PingModel, { info, batch = {} }: PingServiceOptions) {
@@ -338,6 +344,29 @@ export class PingService implements PingApi {
     );
     const [{ src, timeS }] = queries;
     return { src_addr: src, timestamp: timeS, ...snakeKeys(answer), step: this.#model.step };
+  }
+
+  /** See {@link PingApi}. */
+  async map(question: MapApiQuestion, signal?: AbortSignal): Promise<MapApiAnswer> {
+    const { src_addr, timestamp, level = "country", first = 0, count = 256 } = readFields(
+      mapQuestionSchema,
+      question,
+    );
+    const timeS = timeOf(timestamp);
+    const maps = this.#maps ??= new RttMaps(this.#model);
+    const source = maps.source(src_addr);
+    const areas = maps.areas(level, source);
+    const { position = null, places } = await this.#inTurn(async () => {
+      const origin = await maps.origin(source);
+      const places = [];
+      for await (const place of maps.rtts(areas.slice(first, first + count), origin, timeS)) {
+        signal?.throwIfAborted();
+        places.push(place);
+      }
+      return { position: origin.position, places };
+    }, { signal });
+    const asked = { src_addr, timestamp: timeS, level, first };
+    return { ...asked, position, total: areas.length, places: snakeKeys(places), step: this.#model.step };
   }
 
   /** See {@link PingApi}. */
