@@ -3,7 +3,8 @@
  *
  * Each baseline is trained on the training measurements. Then it learns from the other known measurements in the order
  * of time and forecasts each case at its time. Where training measurements are later than cases, those of the cases'
- * sources are part of this second pass, so that the last value is the last one before the case.
+ * sources are part of this second pass, so that the last value is the last one before the case. They are marked, so that
+ * medians count them once.
  *
  * @module
  */
@@ -150,8 +151,8 @@ export async function forecastsOf(
 }
 
 /** A case as baselines are asked for it. Its time is in whole seconds: nothing of the same second is known. */
-function queryOf({ sourceKey, dstAddr, measurement: { timeS } }: EvalCase): BaselineQuery {
-  return { source: sourceKey, destination: dstAddr, timeS };
+function queryOf({ sourceKey, srcAddr, dstAddr, measurement: { timeS } }: EvalCase): BaselineQuery {
+  return { source: sourceKey, destination: dstAddr, timeS, sourceAddress: srcAddr };
 }
 
 /** What is learned from between the cases, by time. */
@@ -170,7 +171,9 @@ function* ofSources(
   measurements: Iterable<BaselineMeasurement>,
   sources: ReadonlySet<string>,
 ): Generator<BaselineMeasurement> {
-  for (const measurement of measurements) if (sources.has(measurement.source)) yield measurement;
+  for (const measurement of measurements) {
+    if (sources.has(measurement.source)) yield { ...measurement, isRepeated: true };
+  }
 }
 
 /** Two series in the order of time as one. */
