@@ -294,6 +294,14 @@ export class AddressEmbeddings {
     for (const key of keys) if (key) this.#prefixes?.row(key.hash1, key.hash2, true);
   }
 
+  /** The rows of the places of an address, from general to specific, `NO_ROW` for none; empty without places. */
+  rowsOfPlaces(address: Uint8Array): number[] {
+    if (!this.#places) return [];
+    const length = address.length === 4 ? 4 : 16;
+    const { steps } = this.#pathOf(this.#walk(address), addressNumber(address), length);
+    return steps.map((key) => key && this.#prefixes ? this.#prefixes.row(key.hash1, key.hash2) : NO_ROW);
+  }
+
   /** What the table of places knows of an address, also if it is known to be wrong. */
   placeOf(address: Uint8Array): LocatedPlace | undefined {
     return this.#places?.locate(addressNumber(address), address.length === 4 ? 4 : 16);

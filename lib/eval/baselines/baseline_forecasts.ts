@@ -99,6 +99,24 @@ export async function forecastWithBaselines(
   };
 }
 
+/** The forecasts of some of the cases. @param end The place after the last one. */
+export function forecastsBetween(
+  forecasts: BaselineForecasts,
+  first: number,
+  end: number,
+): BaselineForecasts {
+  const part = (values: Float64Array) => values.slice(first, end);
+  const methods = [...forecasts.methods].map(([name, { predictedMs, distribution, ...rest }]) => {
+    const forecast: BaselineForecast = { ...rest, predictedMs: part(predictedMs) };
+    if (distribution) {
+      const { crpsMs, below, upTo } = distribution;
+      forecast.distribution = { crpsMs: part(crpsMs), below: part(below), upTo: part(upTo) };
+    }
+    return [name, forecast] as const;
+  });
+  return { ...forecasts, methods: new Map(methods) };
+}
+
 /** What baselines learn from, by time. */
 export interface BaselineKnowledge {
   /** As in `Baseline.train`. */
