@@ -111,7 +111,7 @@ function termsOf(compared: readonly Compared[]): string {
   const words = (Object.keys(TERMS) as (keyof typeof TERMS)[]).filter((term) => used.has(term));
   return "In brackets: the best method without a model in that measure, and the 95 % interval of the model's value " +
     "minus that method's. No difference is shown where that interval contains 0: chance alone may make so much. " +
-    `Smaller is better everywhere but in first guesses and right choices. ${
+    `Smaller is better everywhere but in first guesses${used.has("regret") ? " and right choices" : ""}. ${
       capital(words.map((term) => TERMS[term]).join("; "))
     }.`;
 }

@@ -17,6 +17,7 @@ import {
 } from "../../data/addresses/place_table.ts";
 import { openPlaces } from "../../data/addresses/places/open_places.ts";
 import { AddressEmbeddings } from "../../model/address_embeddings.ts";
+import { NO_ROW } from "../../model/embedding_table.ts";
 import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
 import type { BaselineForecasts } from "../baselines/baseline_forecasts.ts";
 import type { PlaceOf } from "../baselines/place_rivals.ts";
@@ -260,9 +261,9 @@ export function alignmentsOf(
   return (Object.keys(ALIGNED) as (keyof typeof ALIGNED)[]).flatMap((of) => {
     const places = new Map<number, EmbeddedPlace>();
     for (const address of addresses) {
-      const row = embeddings.rowsOfPlaces(address).at(ALIGNED[of]) ?? -1;
+      const row = embeddings.rowsOfPlaces(address)[ALIGNED[of]];
       const position = embeddings.isMisplaced(address) ? undefined : embeddings.placeOf(address)?.position;
-      if (row < 0 || !position) continue;
+      if (row === NO_ROW || !position) continue;
       const { direction } = getOrMake(places, row, (): EmbeddedPlace => ({
         direction: [0, 0, 0],
         embedding: table.subarray(row * model.width, (row + 1) * model.width),
@@ -316,7 +317,9 @@ function rankCorrelation(
       yy += weight * b * b;
       xy += weight * a * b;
     });
-    return (xy - x * y / total) / Math.sqrt((xx - x * x / total) * (yy - y * y / total));
+    const [ofX, ofY] = [xx - x * x / total, yy - y * y / total];
+    // Of embeddings that are all alike there is none.
+    return Math.min(ofX, ofY) > 1e-9 * total ? (xy - x * y / total) / Math.sqrt(ofX * ofY) : NaN;
   };
   const random = new RandomStream(seed, "evaluate/alignment");
   const replicates = Float64Array.from({ length: NUM_RESAMPLES }, () => {

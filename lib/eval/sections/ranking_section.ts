@@ -63,7 +63,7 @@ export interface RankingSection {
   methods: RankingMethod[];
 }
 
-/** Lengths of windows, seconds: the first one with enough choices is taken. */
+/** Lengths of windows, seconds: the first one with enough choices is taken, else the one with most. */
 const WINDOWS_S = [3600, 86_400, Infinity];
 const MIN_CHOICES = 32;
 /** Choices at most; of one, candidates at least and at most. */
@@ -111,8 +111,8 @@ export async function drawRankings(
     }
     await pacer.yieldToEventLoop();
   }
-  const { windowS, groups } = drawn.find(({ groups }) => groups.length >= MIN_CHOICES) ??
-    drawn[drawn.length - 1];
+  const most = drawn.toSorted((a, b) => b.groups.length - a.groups.length)[0];
+  const { windowS, groups } = drawn.find(({ groups }) => groups.length >= MIN_CHOICES) ?? most;
   return { windowS: windowS === Infinity ? null : windowS, groups };
 }
 
