@@ -76,7 +76,7 @@ function placeBaselines(seed: number, placeOf: PlaceOf): [name: string, baseline
     ],
     [
       countries,
-      tuned(candidates([30, 3, 300], (minCount) => [
+      tuned(candidates([30, 3], (minCount) => [
         `of ${minCount} or more`,
         () => new CountryBaseline(placeOf, minCount),
       ])),

@@ -62,7 +62,8 @@ export async function placeLookup(
   return (address) => getOrMake(known, address, () => lookUp(addressBytes(address)));
 }
 
-function locatedBy(source: PlaceSource, address: Uint8Array): LocatedPlace | undefined {
+/** What a source knows of an address. */
+export function locatedBy(source: PlaceSource, address: Uint8Array): LocatedPlace | undefined {
   const found = source.locate(address);
   if (!found) return undefined;
   const { latitude, longitude, countryCode = "", asNumber = 0 } = found;

@@ -16,6 +16,10 @@ import {
 } from "../../../lib/eval/baselines/place_rivals.ts";
 import { RandomForest } from "../../../lib/eval/baselines/random_forest.ts";
 import { PLACE_BASELINES, standardBaselines } from "../../../lib/eval/baselines/standard.ts";
+import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
+import { locatedBy } from "../../../lib/eval/sections/place_section.ts";
+import { addressBytes } from "../../../lib/data/addresses/ip.ts";
+import { readAll, realData } from "../../data/measurement_files/batches.ts";
 import { medianRelativeError, predictInOrder, series, splitMatrix } from "./series.ts";
 
 Deno.test("RandomForest learns a step, the distribution on both sides, and what is missing", () => {
@@ -257,4 +261,44 @@ Deno.test("MirroredBaseline learns the other direction from the destination's ow
   assert(seen.every(({ source, sourceAddress }) => source === sourceAddress));
   assertEquals(seen.length, 4);
   assertEquals(baseline.predictSampleMs({ source: "a", destination: "b", timeS: 2 }), Float64Array.of(1, 2));
+});
+
+/** MENOG's campaign: every 20th ping with a reply, by time. */
+async function menog(): Promise<(BaselineMeasurement & { rttMs: number })[]> {
+  const { batches } = await readAll([`${realData("campaigns")}/menog-2019-05.parquet`]);
+  const all = batches.flatMap(({ srcAddr, dstAddr, rttMs, eventTimeUs }) =>
+    srcAddr.map((source, i) => ({
+      source,
+      destination: dstAddr[i],
+      timeS: eventTimeUs[i] / 1e6,
+      rttMs: rttMs[i],
+    }))
+  );
+  return all.filter(({ rttMs }, i) => i % 20 === 0 && rttMs >= 0).sort((a, b) => a.timeS - b.timeS);
+}
+
+Deno.test("of destinations that training never met, methods that know places know more than medians (MENOG 19)", async () => {
+  const folder = realData("campaigns");
+  const places = await openPlaces(["city", "asn"].map((what) => `${folder}/menog-2019-05.${what}.csv`));
+  const menogPlaceOf = (address: string) => locatedBy(places, addressBytes(address));
+  const all = await menog();
+  const destinations = [...new Set(all.map(({ destination }) => destination))].sort();
+  assert(destinations.filter((each) => menogPlaceOf(each)?.position).length > 0.95 * destinations.length);
+  const errors = new Map<string, number[]>();
+  for (let fold = 0; fold < 3; fold++) {
+    const held = new Set(destinations.filter((_, i) => i % 3 === fold));
+    const training = all.filter(({ destination }) => !held.has(destination));
+    const heldOut = all.filter(({ destination }, i) => held.has(destination) && i % 4 === 0);
+    for (const [name, baseline] of standardBaselines(0, menogPlaceOf)) {
+      if (name !== "source median" && !(PLACE_BASELINES as readonly string[]).includes(name)) continue;
+      baseline.train(training);
+      const each = heldOut.map((query) => Math.abs((baseline.predictMs(query) ?? NaN) - query.rttMs));
+      errors.set(name, [...errors.get(name) ?? [], ...each]);
+    }
+  }
+  const medians = new Map([...errors].map(([name, each]) => [name, quantileOfSample(each, 0.5)]));
+  const found = JSON.stringify([...medians]);
+  for (const name of ["country median", "forest with places"]) {
+    assert((medians.get(name) ?? NaN) < 0.85 * (medians.get("source median") ?? NaN), found);
+  }
 });
