@@ -115,10 +115,17 @@ Deno.test("eval compares with methods that know the checkpoint's places, or thos
     true,
   );
   assertGreater(own.places.numPlaced, 0);
-  assertEquals(own.places.alignments.map(({ of }: { of: string }) => of), ["cells", "countries"]);
+  assertEquals(
+    own.places.alignments.map(({ of, by }: Record<string, string>) => `${by} of ${of}`),
+    ["embeddings of cells", "coordinates of cells", "embeddings of countries", "coordinates of countries"],
+  );
   const html = Deno.readTextFileSync(own.page);
   for (
-    const words of ["Where predictions are off", "line up with geography", "against methods that know places"]
+    const words of [
+      "Where predictions are off",
+      "Whether places line up with geography",
+      "against methods that know places",
+    ]
   ) {
     assertStringIncludes(html, words);
   }

@@ -47,17 +47,17 @@ export function placePart({ numMeasurements, numPlaced, groups, alignments }: Pl
       return rows.length === 0 ? [] : [tableOf([capital(by), ...headings], rows, "compared")];
     }),
     ...alignments.length === 0 ? [] : [
-      element("h3", "Whether embeddings of places line up with geography"),
+      element("h3", "Whether places line up with geography"),
       element(
         "p",
         "Spearman's rank correlation, over pairs of places of the training data, of the great-circle distance and of one " +
-          "minus the cosine of their embeddings: 1 where places are the more alike the nearer they are, 0 where " +
-          "embeddings know nothing of it. Intervals are from resamples of the places.",
+          "minus the cosine of their embeddings, or of the RTT that their coordinates estimate: 1 where places are the " +
+          "more alike the nearer they are, 0 where nothing is known of it. Intervals are from resamples of the places.",
       ),
       tableOf(
         ["", "correlation", "places"],
-        alignments.map(({ of, correlation, interval, numPlaces }) => [
-          of === "cells" ? "cells of 5 degrees" : of,
+        alignments.map(({ of, by, correlation, interval, numPlaces }) => [
+          `${by} of ${of === "cells" ? "cells of 5 degrees" : of}`,
           valueCell(
             fixedText(correlation),
             intervalText(interval, (value) => value.toFixed(2).replace("-", "−")),

@@ -91,15 +91,17 @@ export interface PlaceGroup {
   comparisons: RttComparison[];
 }
 
-/** How embeddings of places line up with geography. */
+/** How embeddings of places, or their coordinates, line up with geography. */
 export interface PlaceAlignment {
   /** Cells of 5 degrees, or countries. */
   of: "cells" | "countries";
-  /** Places with an embedding and a position. */
+  /** One minus the cosine of their embeddings, or the RTT between them that their coordinates estimate. */
+  by: "embeddings" | "coordinates";
+  /** Places with a position, and with an embedding that was trained or coordinates. */
   numPlaces: number;
   /**
-   * Spearman's rank correlation, over pairs of places, of the great-circle distance and of one minus the cosine of the
-   * embeddings: 1 where places are the more alike the nearer they are, 0 where embeddings know nothing of it.
+   * Spearman's rank correlation of the great-circle distance and of this other distance, over pairs of places: 1 where
+   * places are the more alike the nearer they are, 0 where nothing is known of it.
    */
   correlation: number;
   /** From resamples of the places; null of too few. */
@@ -243,10 +245,11 @@ function errorsOf(
 /** The steps of an address's path whose places are compared. */
 const ALIGNED = { cells: 1, countries: 2 } as const;
 
-/** A place: the sum of the directions of its addresses from the centre of the Earth, and its embedding. */
-interface EmbeddedPlace {
+/** A place: the sum of the directions of its addresses from the centre of the Earth, its embedding, its node. */
+interface KnownPlace {
   readonly direction: [x: number, y: number, z: number];
   readonly embedding: Float32Array;
+  readonly node: number;
 }
 
 /** Of the places of the training's addresses; none for a model without places. */
@@ -257,29 +260,46 @@ export function alignmentsOf(
   if (!model.places) return [];
   const embeddings = new AddressEmbeddings(model);
   embeddings.load(weights);
+  const { coordinates } = embeddings;
   const table = named(weights, "address_embed.weight");
   const addresses = [...trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
   return (Object.keys(ALIGNED) as (keyof typeof ALIGNED)[]).flatMap((of) => {
-    const places = new Map<number, EmbeddedPlace>();
+    const places = new Map<number, KnownPlace>();
     for (const address of addresses) {
       const row = embeddings.rowsOfPlaces(address)[ALIGNED[of]];
       const position = embeddings.isMisplaced(address) ? undefined : embeddings.placeOf(address)?.position;
       if (row === NO_ROW || !position) continue;
-      const { direction } = getOrMake(places, row, (): EmbeddedPlace => ({
+      const { direction } = getOrMake(places, row, (): KnownPlace => ({
         direction: [0, 0, 0],
         embedding: table.subarray(row * model.width, (row + 1) * model.width),
+        node: embeddings.nodesOfPlaces(address)[ALIGNED[of]],
       }));
-      const [latitude, longitude] = [position.latitude, position.longitude].map((each) =>
-        each * Math.PI / 180
-      );
+      const [latitude, longitude] = [position.latitude, position.longitude].map((each) => each * Math.PI / 180);
       direction[0] += Math.cos(latitude) * Math.cos(longitude);
       direction[1] += Math.cos(latitude) * Math.sin(longitude);
       direction[2] += Math.sin(latitude);
     }
-    const some = evenlySpread([...places.values()], MAX_PLACES);
-    return some.length < MIN_CLUSTERS ? [] : [{ of, numPlaces: some.length, ...rankCorrelation(some, seed) }];
+    const kinds: [by: PlaceAlignment["by"], has: (place: KnownPlace) => boolean, distance: Distance][] = [
+      [
+        "embeddings",
+        ({ embedding }) => embedding.some((value) => value !== 0),
+        (a, b) => cosineDistance(a.embedding, b.embedding),
+      ],
+      [
+        "coordinates",
+        ({ node }) => coordinates?.hasCoordinates(node) ?? false,
+        (a, b) => coordinates?.estimate(a.node, b.node)?.rttMs ?? NaN,
+      ],
+    ];
+    return kinds.flatMap(([by, has, distance]) => {
+      const some = evenlySpread([...places.values()].filter(has), MAX_PLACES);
+      if (some.length < MIN_CLUSTERS) return [];
+      return [{ of, by, numPlaces: some.length, ...rankCorrelation(some, distance, seed) }];
+    });
   });
 }
+
+type Distance = (a: KnownPlace, b: KnownPlace) => number;
 
 /** One minus the cosine of two vectors: the order of angles, so also that of great-circle distances. */
 function cosineDistance(a: ArrayLike<number>, b: ArrayLike<number>): number {
@@ -293,19 +313,19 @@ function cosineDistance(a: ArrayLike<number>, b: ArrayLike<number>): number {
 }
 
 /**
- * Spearman's rank correlation of both distances over all pairs of places. Its resamples draw places, and so pairs of them;
+ * Spearman's rank correlation of a distance and the great circle's over all pairs of places. Its resamples draw places, and so pairs of them;
  * ranks stay those of the whole.
  *
  * @param places At least two.
  */
 function rankCorrelation(
-  places: readonly EmbeddedPlace[],
+  places: readonly KnownPlace[],
+  distance: Distance,
   seed: number,
 ): Pick<PlaceAlignment, "correlation" | "interval"> {
   const pairs = places.flatMap((a, i) => places.slice(i + 1).map((b, k) => ({ a, b, i, j: i + 1 + k })));
-  const ranks = (["direction", "embedding"] as const).map((of) =>
-    ranksOf(Float64Array.from(pairs, ({ a, b }) => cosineDistance(a[of], b[of])))
-  );
+  const onEarth: Distance = (a, b) => cosineDistance(a.direction, b.direction);
+  const ranks = [onEarth, distance].map((of) => ranksOf(Float64Array.from(pairs, ({ a, b }) => of(a, b))));
   const correlation = (weightOf: (place: number) => number): number => {
     let [total, x, y, xx, yy, xy] = [0, 0, 0, 0, 0, 0];
     pairs.forEach(({ i, j }, k) => {

@@ -272,6 +272,7 @@ Deno.test("headlineLines() and the page tell how well the nearest destination is
     }],
     alignments: [{
       of: "countries" as const,
+      by: "embeddings" as const,
       numPlaces: 30,
       correlation: 0.25,
       interval: [-0.1, 0.5] as const,
@@ -291,7 +292,10 @@ Deno.test("headlineLines() and the page tell how well the nearest destination is
   assertMatch(page, /<td>Vivaldi<\/td><td><span class="wins">4\.00 ms \[0, 9\.00\]<\/span>/);
   assertMatch(page, /<span class="loses">60\.0 % \[10\.0, 90\.0\]<\/span>/);
   assertMatch(page, /<td>DE<\/td><td><span class="wins">2\.00 ms \[2\.00, 2\.00\]<\/span>/);
-  assertMatch(page, /<td>countries<\/td><td><span class="same">0\.25<\/span><br><small>\[−0\.10, 0\.50\]/);
+  assertMatch(
+    page,
+    /<td>embeddings of countries<\/td><td><span class="same">0\.25<\/span><br><small>\[−0\.10, 0\.50\]/,
+  );
   assertNotMatch(await evalPage({ run: RUN }), /Where predictions are off|nearest destination/);
 });
 

@@ -52,13 +52,26 @@ const NUMBERS = PlaceTable.of({
   },
 }).encode();
 
-/** A model that was trained on all pairs of cities. */
-function checkpointOf(places: ModelConfig["places"]) {
-  const config = tinyConfig({ prefixVectors: { rows: 1024, seed: 1, dropShare: 0 }, places });
+/** A model that was trained on all pairs of cities, or of so many hosts of each; RTTs follow distances. */
+function checkpointOf(places: ModelConfig["places"], numHosts = 1) {
+  const config = tinyConfig({
+    prefixVectors: { rows: 1024, seed: 1, dropShare: 0 },
+    coordinates: numHosts === 1 ? null : { nodes: 256, rank: 4, folds: 4, dropShare: 0 },
+    places,
+  });
   const weights = initialParameters(config, 0);
-  const cities = CITIES.map((_, city) => addressIn(city));
-  const rows = cities.map((source) =>
-    meshRow(source, cities.filter((city) => city !== source).map((city) => [city, 10, 0]))
+  const hosts = CITIES.flatMap((_, city) =>
+    Array.from({ length: numHosts }, (_, i) => `10.${city}.0.${i + 1}`)
+  );
+  const rttMs = (a: string, b: string) => {
+    const [from, to] = [a, b].map((host) => ({
+      latitude: 0,
+      longitude: LONGITUDES[Number(host.split(".")[1])],
+    }));
+    return 5 + distanceKm(from, to) / 50;
+  };
+  const rows = hosts.map((source) =>
+    meshRow(source, hosts.filter((host) => host !== source).map((host) => [host, rttMs(source, host), 0]))
   );
   const worst = { other: addressIn(0), rttMs: 1, distanceKm: 9000 };
   const misplaced = [{
@@ -203,16 +216,16 @@ Deno.test("alignmentsOf() is 1 where embeddings are the places' directions, and 
   const checkpoint = checkpointOf(PLACES);
   const { width } = checkpoint.config.model;
   const table = checkpoint.weights.get("address_embed.weight") ?? new Float32Array(0);
-  const before = alignmentsOf(checkpoint, 1);
-  const untrained = { correlation: 0, interval: null };
-  assertEquals(before, [{ of: "cells", numPlaces: 11, ...untrained }, {
-    of: "countries",
-    numPlaces: 11,
-    ...untrained,
-  }]);
+  // Nothing is known of embeddings that were never trained.
+  assertEquals(alignmentsOf(checkpoint, 1), []);
   const random = new RandomStream(1, "test/embeddings");
   table.forEach((_, i) => table[i] = random.normal());
-  for (const { correlation, interval } of alignmentsOf(checkpoint, 1)) {
+  const unaligned = alignmentsOf(checkpoint, 1);
+  assertEquals(unaligned.map(({ of, by, numPlaces }) => [of, by, numPlaces]), [
+    ["cells", "embeddings", 11],
+    ["countries", "embeddings", 11],
+  ]);
+  for (const { correlation, interval } of unaligned) {
     assert(Math.abs(correlation) < 0.4, `${correlation}`);
     assert(interval && interval[0] < correlation && correlation < interval[1]);
   }
@@ -231,6 +244,17 @@ Deno.test("alignmentsOf() is 1 where embeddings are the places' directions, and 
     assert(interval && interval[0] > 0.99);
   }
   assertEquals(alignmentsOf(checkpointOf(null), 1), []);
+});
+
+Deno.test("alignmentsOf() is high for coordinates of RTTs that follow distances", () => {
+  const found = alignmentsOf(checkpointOf(PLACES, 4), 1);
+  assertEquals(found.map(({ of, by, numPlaces }) => [of, by, numPlaces]), [
+    ["cells", "coordinates", 12],
+    ["countries", "coordinates", 12],
+  ]);
+  for (const { correlation, interval } of found) {
+    assert(interval && interval[0] > 0.9, `${correlation} ${interval}`);
+  }
 });
 
 Deno.test("ranksOf() gives ranks from 0 to 1, and equal values their mean", () => {
