@@ -8,7 +8,6 @@ import {
   countText,
   fixedText,
   intervalText,
-  levelHeadings,
   METRIC_NAMES,
   metricIntervalText,
   metricText,
@@ -27,7 +26,7 @@ const METRICS = ["medianAbsoluteMs", "crpsMs"] as const satisfies readonly Compa
 export function placePart({ numMeasurements, numPlaced, groups, alignments }: PlaceSection): Block[] {
   const headings = [
     ...METRICS.map((metric) => METRIC_NAMES[metric]),
-    ...levelHeadings(groups[0]?.coverage ?? []),
+    "in 90 % intervals",
     "predictions",
   ];
   return [
@@ -44,7 +43,7 @@ export function placePart({ numMeasurements, numPlaced, groups, alignments }: Pl
     ),
     ...PLACE_GROUPINGS.flatMap((by) => {
       const rows = groups.filter((group) => group.by === by).map(rowOf);
-      return rows.length === 0 ? [] : [tableOf([capital(by), ...headings], rows, "compared")];
+      return rows.length === 0 ? [] : [tableOf([capital(by), ...headings], rows, "numbers")];
     }),
     ...alignments.length === 0 ? [] : [
       element("h3", "Whether places line up with geography"),
@@ -58,16 +57,17 @@ export function placePart({ numMeasurements, numPlaced, groups, alignments }: Pl
         ["", "correlation", "places"],
         alignments.map(({ of, by, correlation, interval, numPlaces }) => [
           `${by} of ${of === "cells" ? "cells of 5 degrees" : of}`,
-          valueCell(
-            fixedText(correlation),
-            intervalText(interval, (value) => value.toFixed(2).replace("-", "−")),
-          ),
+          valueCell(signedText(correlation), intervalText(interval, signedText)),
           countText(numPlaces),
         ]),
-        "compared",
+        "numbers",
       ),
     ],
   ];
+}
+
+function signedText(value: number): string {
+  return fixedText(value).replace("-", "−");
 }
 
 function rowOf({ name, model, coverage, comparisons }: PlaceGroup): TableCell[] {
@@ -79,7 +79,7 @@ function rowOf({ name, model, coverage, comparisons }: PlaceGroup): TableCell[] 
       if (!comparison) return text;
       return { text, note: rivalText(comparison, ": "), kind: VERDICTS[comparison.verdict].kind };
     }),
-    ...coverage.map(({ share }) => percentText(share)),
+    percentText(coverage.find(({ level }) => level === 0.9)?.share ?? null),
     countText(model.numMeasurements),
   ];
 }

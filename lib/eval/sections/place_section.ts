@@ -274,7 +274,9 @@ export function alignmentsOf(
         embedding: table.subarray(row * model.width, (row + 1) * model.width),
         node: embeddings.nodesOfPlaces(address)[ALIGNED[of]],
       }));
-      const [latitude, longitude] = [position.latitude, position.longitude].map((each) => each * Math.PI / 180);
+      const [latitude, longitude] = [position.latitude, position.longitude].map((each) =>
+        each * Math.PI / 180
+      );
       direction[0] += Math.cos(latitude) * Math.cos(longitude);
       direction[1] += Math.cos(latitude) * Math.sin(longitude);
       direction[2] += Math.sin(latitude);
