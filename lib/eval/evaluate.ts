@@ -162,7 +162,7 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
   const ranking = await evaluateRankings(model, candidates, {
     drawn: evaluated.rankings,
     baselines: forecastsBetween(all, cases.length, cases.length + candidates.length),
-    numContext: Math.max(...contexts),
+    maxContext: Math.max(...contexts),
     seed,
     ...during("ranking destinations"),
   });

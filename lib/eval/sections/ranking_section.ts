@@ -69,6 +69,10 @@ const MIN_CHOICES = 32;
 /** Choices at most; of one, candidates at least and at most. */
 const MAX_CHOICES = 64;
 const [MIN_CANDIDATES, MAX_CANDIDATES] = [3, 6];
+/** Choices that the model is asked for together; each distribution takes 0.14 MB meanwhile. */
+const CHOICES_AT_ONCE = 32;
+/** Measurements of context at most. Besides them the model sees the newest RTTs of the pair. */
+const MAX_CONTEXT = 10;
 /** Mass of the model that may be spread instead of asked for, as for the RTTs. */
 const MAX_SPREAD_MASS = 0.01;
 
@@ -121,8 +125,8 @@ interface RankingOptions extends Pick<StageHooks, "signal"> {
   readonly drawn: DrawnRankings;
   /** Of the cases. */
   readonly baselines: BaselineForecasts;
-  /** The `maxContext` that the cases were drawn with: the model knows as much as the baselines. */
-  readonly numContext: number;
+  /** The `maxContext` that the cases were drawn with. */
+  readonly maxContext: number;
   readonly seed: number;
   readonly onProgress?: (done: number, total: number) => void;
 }
@@ -137,15 +141,18 @@ interface RankingOptions extends Pick<StageHooks, "signal"> {
 export async function evaluateRankings(
   model: PingModel,
   cases: readonly EvalCase[],
-  { drawn: { windowS, groups }, baselines, numContext, seed, signal, onProgress }: RankingOptions,
+  { drawn: { windowS, groups }, baselines, maxContext, seed, signal, onProgress }: RankingOptions,
 ): Promise<RankingSection | undefined> {
   if (groups.length === 0) return undefined;
+  const numContext = Math.min(MAX_CONTEXT, maxContext);
   let next = 0;
   const ranges = groups.map(({ places }) => [next, next += places.length] as const);
   // Smaller is better in all of them.
   const medians = new Float64Array(cases.length);
   const unlikely = new Float64Array(cases.length);
-  for (const [first, end] of ranges) {
+  for (let at = 0; at < ranges.length; at += CHOICES_AT_ONCE) {
+    const some = ranges.slice(at, at + CHOICES_AT_ONCE);
+    const [[first], [, end]] = [some[0], some[some.length - 1]];
     const asked = cases.slice(first, end);
     const runners: { pFailed: number; probabilities: Float32Array }[] = [];
     const take = (distribution: RttDistribution, i: number) => {
@@ -158,7 +165,10 @@ export async function evaluateRankings(
       maxSpreadMass: MAX_SPREAD_MASS,
       codes,
     });
-    raceOf(runners).pNearest.forEach((p, i) => unlikely[first + i] = -p);
+    for (const [from, to] of some) {
+      const { pNearest } = raceOf(runners.slice(from - first, to - first));
+      pNearest.forEach((p, i) => unlikely[from + i] = -p);
+    }
     onProgress?.(end, cases.length);
     signal?.throwIfAborted();
   }

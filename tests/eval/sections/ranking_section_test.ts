@@ -141,9 +141,10 @@ Deno.test("evaluateRankings() ranks by the exact medians and races of the model,
         ["mute", { predictedMs: measuredMs.map(() => NaN) }],
       ]),
     } as unknown as BaselineForecasts;
-    const options = { drawn, baselines, numContext: 2, seed: 1 };
+    const options = { drawn, baselines, maxContext: 2, seed: 1 };
     const section = await evaluateRankings(model, others, options);
     assert(section);
+    assertEquals(section.numContext, 2);
     assertEquals(section.numChoices, drawn.groups.length);
     assertEquals([section.meanCandidates, section.numSources], [3, 4]);
     const byName = new Map(section.methods.map((method) => [method.method, method]));
@@ -168,6 +169,6 @@ Deno.test("evaluateRankings() ranks by the exact medians and races of the model,
     const mean = (which: number) => choices.reduce((sum, each) => sum + each[which], 0) / choices.length;
     assertAlmostEquals(byName.get("model, by median")?.regretMs ?? NaN, mean(0), 1.5);
     assertAlmostEquals(byName.get("model, by probability")?.regretMs ?? NaN, mean(1), 1.5);
-    const none = { drawn: { windowS: null, groups: [] }, baselines, numContext: 2, seed: 1 };
+    const none = { drawn: { windowS: null, groups: [] }, baselines, maxContext: 2, seed: 1 };
     assertEquals(await evaluateRankings(model, [], none), undefined);
   }));
