@@ -538,7 +538,11 @@ export const STAGES = named({
       config: option.path(uses.config, "preset or JSON file that --all-splits trains", {
         default: "campaign",
       }),
-      geo,
+      geo: option.paths(
+        uses.inputs,
+        "files that say where addresses are: for the model that --all-splits trains, else for the methods that know " +
+          "places (default: the checkpoint's places); later ones override earlier ones",
+      ),
       set: option.texts("change one key of it; repeatable", { value: "KEY=VALUE" }),
       maxTime: option.text("train at most as many steps as fit in this time, such as 30m or 2h", {
         value: "TIME",
