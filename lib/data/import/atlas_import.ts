@@ -191,6 +191,10 @@ export const ATLAS_EXTENSIONS: string[] = [".json", ".jsonl", ".ndjson", ".txt"]
 
 /** Resident memory without keys, measured with several GB of results. */
 const RUNTIME_BYTES = 200e6;
+/** Memory of a worker with its pieces. */
+const WORKER_BYTES = 60e6;
+/** This thread cuts and merges as fast as so many workers read. */
+const MAX_WORKERS = 4;
 /** The keys' share of the remaining memory limit, and their smallest share of the limit itself. */
 const KEYS_SHARE = 0.7;
 const LEAST_KEYS_SHARE = 0.1;
@@ -248,10 +252,10 @@ export async function importAtlas(
 ): Promise<ImportSummary> {
   const rowsPath = `${outputPath}.rows`;
   using writer = MeasurementParquetWriter.create(rowsPath, { optionalColumns: OPTIONAL_COLUMNS });
-  const maxBytes = memoryForKeys(options.memoryLimitBytes);
+  const numThreads = 1 + numWorkersFor(paths, options);
+  const maxBytes = memoryForKeys(options.memoryLimitBytes - (numThreads - 1) * WORKER_BYTES);
   const duplicates = new DuplicateSet({ maxBytes });
   const importer = new Importer(new RowSink(writer), duplicates, options);
-  const numThreads = sizeOf(paths) < PARALLEL_FROM_BYTES ? 1 : options.numThreads ?? 1;
   using reader = new PieceReader({ ...options, numThreads });
   const take = async (pieces: AsyncIterable<ReadPiece>) => {
     for await (const piece of pieces) {
@@ -286,8 +290,15 @@ export async function importAtlas(
   }
 }
 
-function sizeOf(paths: readonly string[]): number {
-  return paths.reduce((sum, path) => sum + inputFingerprint(path).sizeBytes, 0);
+/** As many workers as are wanted and of use, in half of the memory at most. */
+function numWorkersFor(
+  paths: readonly string[],
+  { numThreads = 1, memoryLimitBytes }: ImportOptions,
+): number {
+  const sizeBytes = paths.reduce((sum, path) => sum + inputFingerprint(path).sizeBytes, 0);
+  if (sizeBytes < PARALLEL_FROM_BYTES && !paths.includes(STANDARD_INPUT)) return 0;
+  const numInMemory = Math.floor((memoryLimitBytes - RUNTIME_BYTES) / 2 / WORKER_BYTES);
+  return Math.max(0, Math.min(numThreads - 1, MAX_WORKERS, numInMemory));
 }
 
 function memoryForKeys(limitBytes: number): number {

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { shortened } from "../../base/errors.ts";
+import { ensure, shortened } from "../../base/errors.ts";
 import { WorkerPool } from "../../io/threads/worker_pool.ts";
 import {
   type AtlasObject,
@@ -22,7 +22,7 @@ import { type JsonMark, type JsonPiece, parsePiece } from "../measurement/json_s
 /** Names of types are cut to this length. */
 const MAX_TYPE_LENGTH = 80;
 const WORKER = new URL("./piece_worker.ts", import.meta.url);
-const PIECES_PER_WORKER = 3;
+const PIECES_PER_WORKER = 8;
 
 /** The choices of source address and RTT. */
 export interface ReadingOptions {
@@ -137,12 +137,19 @@ export interface ReadPiece {
   results: PieceResults;
 }
 
+/** A piece that a worker has yet to read, or whose results wait for those before. */
+interface ComingPiece extends Omit<ReadPiece, "results"> {
+  results: PieceResults | undefined;
+  asked?: Promise<void>;
+}
+
 /** Reads pieces in the order in which they are given. */
 export class PieceReader implements Disposable {
   readonly #options: ReadingOptions;
   readonly #numWorkers: number;
   readonly #pool: WorkerPool<JsonPiece, PieceResults> | undefined;
-  readonly #coming: (Omit<ReadPiece, "results"> & { results: PieceResults | Promise<PieceResults> })[] = [];
+  readonly #coming: ComingPiece[] = [];
+  #numPending = 0;
   #isReady = false;
   #numAsked = 0;
 
@@ -165,11 +172,18 @@ export class PieceReader implements Disposable {
 
   /** Takes a piece. @returns The pieces that are to be taken now. */
   async *read(file: { path: string }, numBytes: number, piece: JsonPiece): AsyncGenerator<ReadPiece> {
-    const isWaiting = this.#coming.length >= PIECES_PER_WORKER * this.#numWorkers;
-    const results = this.#pool && this.#isReady && !isWaiting
-      ? this.#pool.ask(this.#numAsked++ % this.#numWorkers, piece)
-      : readPiece(piece, this.#options);
-    this.#coming.push({ file, numBytes, marks: piece.marks, results });
+    const coming: ComingPiece = { file, numBytes, marks: piece.marks, results: undefined };
+    this.#coming.push(coming);
+    const isFree = this.#isReady && this.#numPending < PIECES_PER_WORKER * this.#numWorkers;
+    if (this.#pool && isFree) {
+      this.#numPending++;
+      const asked = this.#pool.ask(this.#numAsked++ % this.#numWorkers, piece);
+      coming.asked = asked.then((results) => {
+        coming.results = results;
+        this.#numPending--;
+      });
+      coming.asked.catch(() => {}); // thrown where the piece is taken
+    } else coming.results = readPiece(piece, this.#options);
     yield* this.#take(2 * PIECES_PER_WORKER * this.#numWorkers);
   }
 
@@ -181,9 +195,12 @@ export class PieceReader implements Disposable {
   /** Takes pieces from the first on until so many are left, and those that are read already. */
   async *#take(numLeft: number): AsyncGenerator<ReadPiece> {
     for (let next = this.#coming[0]; next; next = this.#coming[0]) {
-      if (this.#coming.length <= numLeft && next.results instanceof Promise) return;
+      if (!next.results && this.#coming.length <= numLeft) return;
+      await next.asked;
+      const { file, numBytes, marks, results } = next;
+      ensure(results, "a piece was read");
       this.#coming.shift();
-      yield { ...next, results: await next.results };
+      yield { file, numBytes, marks, results };
     }
   }
 
