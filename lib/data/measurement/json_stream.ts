@@ -81,6 +81,18 @@ export function parsePiece({ bytes, bounds }: JsonPiece): (Record<string, unknow
   });
 }
 
+/** The objects of a piece and its damaged lines (undefined), in the order of the text. */
+export function objectsOf(
+  piece: JsonPiece,
+): { value: Record<string, unknown> | undefined; offsetBytes: number }[] {
+  const { bounds, offsetBytes, marks } = piece;
+  const objects = parsePiece(piece).map((value, i) => ({ value, offsetBytes: offsetBytes + bounds[2 * i] }));
+  for (const { kind, numBefore, offsetBytes } of marks.toReversed()) {
+    if (kind === "damaged") objects.splice(numBefore, 0, { value: undefined, offsetBytes });
+  }
+  return objects;
+}
+
 /** Extracts objects from a stream of JSON bytes. */
 export class JsonObjectScanner {
   readonly #where: (offsetBytes: number) => { path: string; place: string };
@@ -99,6 +111,8 @@ export class JsonObjectScanner {
   #isEscaped = false;
   #isSkipping = false;
   #numObjects = 0;
+  /** Thrown once the objects before it were taken. */
+  #fault: FormatError | undefined;
 
   /**
    * @param path The file, for errors.
@@ -112,16 +126,22 @@ export class JsonObjectScanner {
   /**
    * Takes the next bytes.
    *
-   * @returns The objects that are complete now.
-   * @throws {FormatError} If the text is not JSON or is nested too deeply.
+   * @returns The objects that are complete now, up to a fault.
+   * @throws {FormatError} If the text before is not JSON or is nested too deeply; {@link end} also throws that.
    */
   push(chunk: Uint8Array): JsonPiece {
     const bytes = new Uint8Array(this.#bytes.length + chunk.length);
     bytes.set(this.#bytes);
     bytes.set(chunk, this.#bytes.length);
     this.#bytes = bytes;
+    if (this.#fault) throw this.#fault;
     [this.#bounds, this.#marks] = [[], []];
-    this.#scan();
+    try {
+      this.#scan();
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      this.#fault = error;
+    }
     const offsetBytes = this.#baseBytes;
     this.#bytes = bytes.slice(this.#at);
     this.#baseBytes += this.#at;
@@ -160,6 +180,7 @@ export class JsonObjectScanner {
 
   /** Checks that the text ended between objects. @throws {FormatError} If it ended inside an object or a list. */
   end(): void {
+    if (this.#fault) throw this.#fault;
     const isInObject = this.#at < this.#bytes.length;
     const open = this.#containers.at(-1);
     if (!isInObject && !open && !this.#inString) return;

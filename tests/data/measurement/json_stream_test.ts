@@ -1,23 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { FormatError } from "../../../lib/base/errors.ts";
-import {
-  JsonObjectScanner,
-  type JsonPiece,
-  MAX_OBJECT_BYTES,
-  parsePiece,
-} from "../../../lib/data/measurement/json_stream.ts";
-
-/** The objects of a piece and its damaged lines, in the order of the text. */
-function found(piece: JsonPiece): { value: unknown; offsetBytes: number }[] {
-  const { bounds, offsetBytes, marks } = piece;
-  const all = parsePiece(piece).map((value, i) => ({ value, offsetBytes: offsetBytes + bounds[2 * i] }));
-  const damaged = marks.filter(({ kind }) => kind === "damaged");
-  for (const { numBefore, offsetBytes } of damaged.toReversed()) {
-    all.splice(numBefore, 0, { value: undefined, offsetBytes });
-  }
-  return all;
-}
+import { JsonObjectScanner, MAX_OBJECT_BYTES, objectsOf } from "../../../lib/data/measurement/json_stream.ts";
 
 /** Scans a text cut into chunks of the given size. */
 function scan(text: string, chunkBytes = 1 << 16): { value: unknown; offsetBytes: number }[] {
@@ -25,7 +9,7 @@ function scan(text: string, chunkBytes = 1 << 16): { value: unknown; offsetBytes
   const scanner = new JsonObjectScanner("f.json");
   const all = [];
   for (let at = 0; at < bytes.length; at += chunkBytes) {
-    all.push(...found(scanner.push(bytes.subarray(at, at + chunkBytes))));
+    all.push(...objectsOf(scanner.push(bytes.subarray(at, at + chunkBytes))));
   }
   scanner.end();
   return all;
@@ -109,7 +93,7 @@ Deno.test("JsonObjectScanner ends any bytes in objects or a FormatError", () => 
   fc.assert(fc.property(fc.array(byte, { maxLength: 60 }), (bytes) => {
     const scanner = new JsonObjectScanner("f.json");
     try {
-      for (const each of bytes) found(scanner.push(Uint8Array.of(each)));
+      for (const each of bytes) objectsOf(scanner.push(Uint8Array.of(each)));
       scanner.end();
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
