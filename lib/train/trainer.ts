@@ -6,6 +6,7 @@
 import { basename, join, relative } from "@std/path";
 import { writeFileAtomic } from "../io/files/atomic.ts";
 import { autosized } from "./autosize.ts";
+import { DataSurvey } from "./data_survey.ts";
 import { formatCount, formatSeconds } from "../base/text.ts";
 import { type CheckedOutputs, checkOutputs } from "../io/files/checked_outputs.ts";
 import { CHECKPOINTS } from "../io/files/checkpoint_folder.ts";
@@ -140,6 +141,8 @@ interface CheckedOptions extends TrainOptions {
   identity: RunIdentity;
   /** The configuration for this rank, see `shareConfig`; `config` is that of all ranks, with the sizes that the data need. */
   rankConfig: RunConfig;
+  /** What the training rows say, if sizes follow from it; dropped once the model has its rows. */
+  survey: DataSurvey | undefined;
   /** What `geo` says. */
   places: RunPlaces | undefined;
   /** What `teacher` names. */
@@ -160,12 +163,14 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   let { config } = given;
   const places = await placesOf({ ...given, checked });
   if (places) config = withPlaces(config, places, given.geo ?? []);
+  let survey: DataSurvey | undefined;
   if (config.autosize) {
     using rows = await openRows({ ...given, checked });
+    survey = DataSurvey.of(rows.train);
     const asked = config;
-    config = autosized(asked, rows.train, places);
+    config = autosized(asked, survey, places);
     const steps = await stepsInTime(given, config);
-    if (steps !== undefined) config = autosized(withSteps(asked, steps), rows.train, places);
+    if (steps !== undefined) config = autosized(withSteps(asked, steps), survey, places);
   } else {
     const steps = await stepsInTime(given, config);
     if (steps !== undefined) config = withSteps(config, steps);
@@ -175,7 +180,7 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   if (ranks) await checkSameRun(ranks, identity);
   const rankConfig = shareConfig(config, ranks?.size ?? 1);
   checkHostMemory(rankConfig);
-  return { ...given, config, rankConfig, identity, checked, places, loadedTeacher, ranks, onLog };
+  return { ...given, config, rankConfig, identity, checked, survey, places, loadedTeacher, ranks, onLog };
 }
 
 async function placesOf(
@@ -231,11 +236,13 @@ async function trainFrom(
 ): Promise<{ result: TrainResult; manifest: Manifest | undefined }> {
   const { rankConfig: config, identity, loadedTeacher, ranks, seed, resumeFrom, initFrom, onLog } = options;
   const { resumed, isOwn } = start;
-  const ofRank = { ...options, config };
+  const ofRank = { ...options, config, survey: undefined };
   using rows = await openRows(options);
   using loader = await openLoader(rows, { ...ofRank, resumed, numRanks: ranks?.size ?? 1 });
   using gpu = await openGpu(onLog);
-  const { model, optimizer, counts } = await openModel(gpu, ofRank, { ...start, train: rows.train });
+  const survey = () => options.survey ?? DataSurvey.of(rows.train);
+  const { model, optimizer, counts } = await openModel(gpu, ofRank, { ...start, survey });
+  options.survey = undefined;
   if (options.fresh) run?.replace();
   const ofTeacher = loadedTeacher ? [fingerprint(modelFilesOf(loadedTeacher.directory)[0])] : [];
   const manifest = run?.begin({
