@@ -6,7 +6,7 @@
  */
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
 import type { LocatedNode } from "../model/node_coordinates.ts";
-import { type ModelConfig, numAddressEmbeddings, numSelectedRows } from "../model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import { deriveConfig, type RunConfig } from "./run_config.ts";
 import type { RunPlaces } from "./run_places.ts";
 import type { AutosizeConfig } from "./schema.ts";
@@ -54,7 +54,7 @@ function autosizedTables(
     unknownPerPair: number;
   },
 ): ModelConfig {
-  if (numAddressEmbeddings(model) === 0) return model;
+  if (modelShapes(model).numAddressEmbeddings === 0) return model;
   const rows = new AddressEmbeddings(model);
   if (places) claimMisplaced(rows, places);
   const { typical, placeNodes } = survey.claim(rows);
@@ -100,7 +100,7 @@ const MAX_TABLE_BYTES = 2 ** 27;
 
 /** How many rows of prefixes and pairs fit into a buffer beside those that RTT codes select. */
 function maxRows(model: ModelConfig): number {
-  const rows = Math.floor(MAX_TABLE_BYTES / (4 * model.width)) - numSelectedRows(model);
+  const rows = Math.floor(MAX_TABLE_BYTES / (4 * model.width)) - modelShapes(model).numSelectedRows;
   return ROW_STEP * Math.floor(rows / ROW_STEP);
 }
 
@@ -134,7 +134,7 @@ export function claimRows(
   survey: DataSurvey,
   places?: RunPlaces,
 ): void {
-  if (numAddressEmbeddings(config) === 0) return;
+  if (modelShapes(config).numAddressEmbeddings === 0) return;
   const rows = new AddressEmbeddings(config);
   rows.load(weights);
   if (places) claimMisplaced(rows, places);
