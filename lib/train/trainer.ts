@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import { basename, join, relative } from "@std/path";
 import { writeFileAtomic } from "../io/files/atomic.ts";
 import { autosized } from "./autosize.ts";
@@ -17,7 +18,7 @@ import type { GpuInfo } from "../tensor/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../tensor/profile.ts";
 import type { ProfileRow } from "../tensor/program.ts";
 import type { Communicator } from "./mpi/communicator.ts";
-import { hasCheckpoints, loadForResume, modelFilesOf } from "./checkpoint.ts";
+import { hasCheckpoints, listCheckpoints, loadForResume, modelFilesOf } from "./checkpoint.ts";
 import { checkpointFiles, type LoadedCheckpoint, type ResumableCheckpoint } from "./checkpoint_files.ts";
 import { checkModelConfig, placesSchema } from "../model/model_config.ts";
 import { describeConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
@@ -141,6 +142,8 @@ interface CheckedOptions extends TrainOptions {
   identity: RunIdentity;
   /** The configuration for this rank, see `shareConfig`; `config` is that of all ranks, with the sizes that the data need. */
   rankConfig: RunConfig;
+  /** As in `CheckpointState`. */
+  asked: string | undefined;
   /** What the training rows say, if sizes follow from it; dropped once the model has its rows. */
   survey: DataSurvey | undefined;
   /** What `geo` says. */
@@ -164,13 +167,16 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   const places = await placesOf({ ...given, checked });
   if (places) config = withPlaces(config, places, given.geo ?? []);
   let survey: DataSurvey | undefined;
-  if (config.autosize) {
+  const asked = config.autosize && !places ? askedFingerprint(config, given) : undefined;
+  const known = asked && sizedBefore(given, { asked, data });
+  if (known) config = known;
+  else if (config.autosize) {
     using rows = await openRows({ ...given, checked });
     survey = DataSurvey.of(rows.train);
-    const asked = config;
-    config = autosized(asked, survey, places);
+    const unsized = config;
+    config = autosized(unsized, survey, places);
     const steps = await stepsInTime(given, config);
-    if (steps !== undefined) config = autosized(withSteps(asked, steps), survey, places);
+    if (steps !== undefined) config = autosized(withSteps(unsized, steps), survey, places);
   } else {
     const steps = await stepsInTime(given, config);
     if (steps !== undefined) config = withSteps(config, steps);
@@ -180,7 +186,36 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   if (ranks) await checkSameRun(ranks, identity);
   const rankConfig = shareConfig(config, ranks?.size ?? 1);
   checkHostMemory(rankConfig);
-  return { ...given, config, rankConfig, identity, checked, survey, places, loadedTeacher, ranks, onLog };
+  return {
+    ...given,
+    config,
+    rankConfig,
+    identity,
+    checked,
+    asked,
+    survey,
+    places,
+    loadedTeacher,
+    ranks,
+    onLog,
+  };
+}
+
+/** The configuration of an earlier run in the folder that was asked for with the same one, on the same data. */
+function sizedBefore(
+  { runDir, fresh }: TrainOptions,
+  { asked, data }: { asked: string; data: string },
+): RunConfig | undefined {
+  const folder = join(runDir, CHECKPOINTS);
+  if (fresh || !hasCheckpoints(folder)) return undefined;
+  return listCheckpoints(folder)
+    .find((state) => state.asked === asked && state.dataFingerprint === data)?.config;
+}
+
+/** See `CheckpointState.asked`. */
+function askedFingerprint(config: RunConfig, { fitsTime, maxTimeS }: TrainOptions): string {
+  const asked = JSON.stringify([config, fitsTime === true && maxTimeS !== undefined]);
+  return createHash("sha256").update(asked).digest("hex").slice(0, 16);
 }
 
 async function placesOf(
@@ -264,6 +299,7 @@ async function trainFrom(
     config: options.config,
     seed,
     dataFingerprint: identity.data,
+    asked: options.asked,
     teacher: identity.teacher,
     model,
     optimizer,
