@@ -288,3 +288,44 @@ Deno.test("importAtlas() holds no more memory for a long file", () =>
     assertEquals([rows, duplicates], [2000, 358_000]);
     assert(moreBytes < 150e6, `${Math.round(moreBytes / 1e6)} MB more`);
   }));
+
+Deno.test("importAtlas() writes the same bytes, rejects and errors with any number of threads", () =>
+  withFolder(async (folder) => {
+    const pings = Array.from({ length: 12_000 }, (_, i) =>
+      JSON.stringify(ping({
+        // Each tenth is there twice, each hundredth has no address, each thousandth is of another type.
+        prb_id: i % 10 === 9 ? i - 1 : i,
+        dst_addr: i % 100 === 50 ? "" : `198.51.${i % 7}.${i % 250}`,
+        type: i % 1000 === 500 ? "dns" : "ping",
+        note: "x".repeat(200),
+      })));
+    const damaged = (texts: string[]) => texts.map((text, i) => i % 500 === 7 ? text.slice(0, -9) : text);
+    const files: [string, string][] = [
+      ["lines.jsonl", damaged(pings).join("\n")],
+      ["list.json", `[${pings.join(", ")}]`],
+      ["container.json", `{"note": "${"x".repeat(1 << 20)}", "results": [${pings.join(",\n")}]}`],
+      ["cut.json", `[${pings.join(",")}`],
+    ];
+    for (const [name, text] of files) {
+      const path = `${folder}/${name}`;
+      Deno.writeTextFileSync(path, text);
+      const made: unknown[] = [];
+      for (const numThreads of [1, 2, 4]) {
+        const progress: number[] = [];
+        const outcome = await importInto(folder, [path, path], {
+          rtt: "each",
+          maxRejectRatio: 1,
+          numThreads,
+          onProgress: ({ bytes }) => progress.push(bytes),
+        }).catch((error) => error);
+        assertEquals(progress, progress.toSorted((a, b) => a - b));
+        const outputs = [...Deno.readDirSync(folder)].filter(({ name }) => name.startsWith("out"))
+          .map(({ name }) => [name, Deno.readFileSync(`${folder}/${name}`)])
+          .sort();
+        made.push([outcome, outputs]);
+        for (const [output] of outputs) Deno.removeSync(`${folder}/${output}`);
+      }
+      assertEquals(made[1], made[0], name);
+      assertEquals(made[2], made[0], name);
+    }
+  }));

@@ -11,10 +11,13 @@ import { FormatError } from "../../../base/errors.ts";
 import { parseAddress } from "../ip.ts";
 import { addressNumber, NUMBER_BYTES, type Place, type PlaceSource } from "../place_table.ts";
 import { faultOfPrefix, parsePrefix } from "../ip_prefix.ts";
-import { JsonObjectScanner } from "../../measurement/json_stream.ts";
+import { JsonObjectScanner, parsePiece } from "../../measurement/json_stream.ts";
 
 /** The lengths of the prefixes that a probe's own address gives a place. */
 const OWN_BITS = { 4: 24, 16: 48 } as const;
+
+/** So many bytes' probes are in memory at once. */
+const CHUNK_BYTES = 1 << 18;
 
 /** The places of probes. */
 export class AtlasPlaces implements PlaceSource {
@@ -25,7 +28,10 @@ export class AtlasPlaces implements PlaceSource {
   /** @param bytes The whole file. @param path Its name, for errors. @throws {FormatError} If it has no probes. */
   constructor(bytes: Uint8Array, path: string) {
     const scanner = new JsonObjectScanner(path);
-    for (const { value } of scanner.push(bytes)) this.#addAll(value);
+    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+      const piece = scanner.push(bytes.subarray(at, at + CHUNK_BYTES));
+      for (const object of parsePiece(piece)) this.#addAll(object);
+    }
     scanner.end();
     if (this.#numProbes > 0) return;
     throw new FormatError(
