@@ -8,6 +8,7 @@
 import { command, leavesOf, named } from "../lib/cli/command.ts";
 import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
+import type { NETWORK_SOURCE } from "../lib/data/import/globalping.ts";
 import type { RttChoice, SourceChoice } from "../lib/data/measurement/atlas_result.ts";
 import type { GROUP_KEYS } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
 import type { SplitMode } from "../lib/data/probe_rows/splits.ts";
@@ -163,9 +164,9 @@ export const STAGES = named({
     },
   }),
   "import": command({
-    summary: "turn RIPE Atlas ping results or CSV into measurements Parquet",
+    summary: "turn ping results of RIPE Atlas or Globalping, or CSV, into measurements Parquet",
     reads:
-      "RIPE Atlas ping results or CSV, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
+      "ping results of RIPE Atlas or Globalping, or CSV, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
     writes: "measurements Parquet",
     example: "--input results/ --output pings.parquet",
     options: {
@@ -187,9 +188,12 @@ export const STAGES = named({
         ].join("\n"),
         { value: "KEY=NAME,…" },
       ),
-      source: option.choice<SourceChoice>(
-        ["auto", "from", "src_addr"],
-        "source address: auto is `from` if it is public, else src_addr",
+      source: option.choice<SourceChoice | typeof NETWORK_SOURCE>(
+        ["auto", "from", "src_addr", "network"],
+        [
+          "source address: auto is `from` if it is public, else src_addr;",
+          "network is auto, and gives probes of Globalping, whose addresses nobody tells, one for each network and city",
+        ].join("\n"),
         {
           default: "auto",
         },

@@ -19,6 +19,7 @@ import { readMeasurements } from "../measurement_files/parquet_reader.ts";
 import type { NumberKind } from "../../io/parquet/values.ts";
 import { MeasurementParquetWriter, type OptionalColumn } from "../measurement_files/parquet_writer.ts";
 import { RejectLog } from "../measurement_files/rejects.ts";
+import { globalpingRows, isGlobalping, NETWORK_SOURCE } from "./globalping.ts";
 import { type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
 import {
@@ -198,12 +199,14 @@ const MAX_COUNTED_TYPES = 100;
 /** The name for all further types. */
 const OTHER_TYPES = "other";
 const MAX_TYPE_LENGTH = 80;
+/** The type of a measurement of Globalping, which has several results. */
+const GLOBALPING = "globalping";
 const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as const;
 
 /** Options of {@link importAtlas}. */
 export interface ImportOptions {
-  /** The choice of the source address. */
-  source: SourceChoice;
+  /** The choice of the source address; {@link NETWORK_SOURCE} for those that have none, else `auto`. */
+  source: SourceChoice | typeof NETWORK_SOURCE;
   /** The choice of one RTT from a result's replies. */
   rtt: RttChoice;
   /** The largest share of the ping results that may be rejected, 0 to 1. */
@@ -299,6 +302,7 @@ class Importer {
   /** Objects that may have been ping results. */
   #numDamaged = 0;
   #numDuplicates = 0;
+  readonly #globalpingIds = new Set<string>();
 
   constructor(readonly sink: RowSink, readonly duplicates: DuplicateSet, readonly options: ImportOptions) {}
 
@@ -318,9 +322,13 @@ class Importer {
       return;
     }
     const numBefore = this.#numResults;
+    const { source: asked, rtt } = this.options;
+    const source = asked === NETWORK_SOURCE ? "auto" : asked;
     for (const { result, type } of findResults(object)) {
-      if (type === "ping") this.#addPing(convertPing(result, this.options));
-      else {
+      if (type === "ping") this.#addPing(convertPing(result, { source, rtt }));
+      else if (type === GLOBALPING) {
+        this.#addGlobalping(result, { rtt, withNetworks: asked === NETWORK_SOURCE });
+      } else {
         this.#numResults++;
         this.#skipped.add(type);
       }
@@ -353,6 +361,22 @@ class Importer {
       skippedByType: this.#skipped.counts,
       rejected: this.#rejects.counts,
     };
+  }
+
+  /** Receives a measurement of Globalping; of those with the same id, the first counts. */
+  #addGlobalping(measurement: AtlasObject, options: Parameters<typeof globalpingRows>[1]): void {
+    const id = String(measurement.id);
+    const isRepeated = this.#globalpingIds.has(id);
+    this.#globalpingIds.add(id);
+    for (const row of globalpingRows(measurement, options)) {
+      if (!("skipped" in row) && !isRepeated) {
+        this.#addPing(row);
+        continue;
+      }
+      this.#numResults++;
+      if ("skipped" in row) this.#skipped.add(row.skipped);
+      else this.#numDuplicates++;
+    }
   }
 
   #addDamaged(reason: "invalidJson" | "objectTooLong", detail: string): void {
@@ -411,8 +435,10 @@ function noPings(paths: readonly string[], skipped: Record<string, number>): Use
   const found = Object.entries(skipped).map(([type, count]) => `${type} ${count}`).join(", ");
   return new UserError(
     `Cannot import ${paths[0]}${others}: found no ping result ` +
-      `(${shortened(found || "no object at all", 200)}), expected ping results of RIPE Atlas; check ` +
-      "--input",
+      `(${
+        shortened(found || "no object at all", 200)
+      }), expected ping results of RIPE Atlas or Globalping; ` +
+      "check --input",
   );
 }
 
@@ -423,7 +449,9 @@ function* findResults(object: AtlasObject): Generator<{ result: AtlasObject; typ
     const value = pending.pop();
     if (typeof value !== "object" || value === null) continue;
     const result = value as AtlasObject;
-    const type = Array.isArray(value) ? undefined : resultType(result);
+    const type = Array.isArray(value)
+      ? undefined
+      : resultType(result) ?? (isGlobalping(result) ? GLOBALPING : undefined);
     if (type === undefined) { for (const inner of Object.values(value).reverse()) pending.push(inner); }
     else yield { result, type };
   }
