@@ -134,6 +134,27 @@ const dataBenchOptions = {
   compare: option.path(uses.input, "an earlier --json output; adds the ratios to it"),
 };
 
+/** The variables of the environment with keys for the APIs of RIPE Atlas and Globalping. */
+export const ATLAS_KEY = "RIPE_ATLAS_KEY";
+export const GLOBALPING_KEY = "GLOBALPING_TOKEN";
+
+function apiOptions(api: string, variable: string) {
+  return {
+    url: option.text("the host of the API: no other is asked", { default: api, value: "URL" }),
+    keyFile: option.path(
+      uses.input,
+      `file with a key for the API (default: the variable ${variable}, or no key)`,
+    ),
+    timeout: option.text("longest silence of the server, such as 90s; then it is asked again", {
+      default: "60s",
+      value: "TIME",
+    }),
+  };
+}
+
+const ATLAS_API = "https://atlas.ripe.net";
+const SPAN_TIME = "ISO 8601 (UTC unless it names a zone) or Unix seconds";
+
 /** The real measurements of `demo`, from the checkout's root; tests/data/README.md says where they are from. */
 export const DEMO_CAMPAIGN = "tests/data/campaigns/menog-2019-05.parquet";
 /** Steps of `demo`: as many as two cores make in the default time on data that every checkout has, and at most on other. */
@@ -163,6 +184,40 @@ export const STAGES = named({
       overwrite: overwriteFile,
     },
   }),
+  "fetch": {
+    summary: "fetch ping measurements from RIPE Atlas or Globalping, and where their probes are",
+    reads: "the API of RIPE Atlas or Globalping: `fetch atlas`, `fetch globalping`",
+    writes: "results as they came, compressed, for `import`; places of probes for `train --geo`",
+    kinds: {
+      "atlas": command({
+        summary: "fetch ping results of RIPE Atlas, and where its probes and anchors are",
+        details: [
+          "A span of --window is a file. Run the same command again to continue, or, without --stop, to fetch what came",
+          "since; files that were fetched an hour or more after their end are not fetched again.",
+        ].join("\n"),
+        example: "--measurement 1001,1009-1020 --start 2025-06-01 --stop 2025-06-08 --output data/atlas",
+        options: {
+          measurement: option.text("ids of ping measurements, and ranges of ids", {
+            required: true,
+            value: "ID,ID-ID",
+          }),
+          start: option.text(`first time: ${SPAN_TIME}`, { required: true, value: "TIME" }),
+          stop: option.text("time after the last one, likewise (default: now, whenever it runs)", {
+            value: "TIME",
+          }),
+          probes: option.text("ids of probes, and ranges of ids (default: all)", { value: "ID,ID-ID" }),
+          window: option.text("time span of a file and of a request, such as 1d, 6h", {
+            default: "1d",
+            value: "TIME",
+          }),
+          ...apiOptions(ATLAS_API, ATLAS_KEY),
+          output: outputFolder,
+          overwrite: overwriteFolder,
+        },
+        needs: { connects: { to: "url" }, variables: [ATLAS_KEY] },
+      }),
+    },
+  },
   "import": command({
     summary: "turn ping results of RIPE Atlas or Globalping, or CSV, into measurements Parquet",
     reads:
