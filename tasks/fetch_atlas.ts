@@ -90,7 +90,7 @@ export const fetchAtlasStage: Stage = defineStage(STAGES.fetch.kinds.atlas, asyn
         : `Fetched ${numFetched} of ${windows.length} windows to ${folder}`
     }: ` +
     `${formatCount(results)} results, ${formatCount(numProbes)} probes and anchors`,
-    `  next  deno task import --input ${json.input} --output ${folder}.parquet`,
+    `  next  deno task import --input ${json.input} --output ${folder.replace(/\/+$/, "")}.parquet`,
     `        deno task train … --geo ${json.geo}`,
   ].join("\n");
   return { text, json };

@@ -216,6 +216,30 @@ export const STAGES = named({
         },
         needs: { connects: { to: "url" }, variables: [ATLAS_KEY] },
       }),
+      "globalping": command({
+        summary: "fetch ping measurements of Globalping, or have targets measured",
+        details: [
+          "Probes of Globalping have no addresses that anybody tells: import needs --source network. Each probe of a new",
+          "measurement counts against the hourly limit. Run the same command again to continue.",
+        ].join("\n"),
+        example: "--target example.com --from Germany France+AWS --limit 20 --output data/globalping",
+        options: {
+          id: option.texts("ids of measurements", { value: "ID" }),
+          target: option.texts("hosts or addresses to ping now", { value: "HOST" }),
+          from: option.texts("countries, cities, networks, tags of probes, joined by + (default: anywhere)", {
+            value: "PLACE",
+          }),
+          limit: option.integer("probes for each target", { default: 1, min: 1, max: 500 }),
+          packets: option.integer("packets of each probe", { default: 3, min: 1, max: 16 }),
+          ipVersion: option.choice(["auto", "4", "6"], "IP version for targets that are names", {
+            default: "auto",
+          }),
+          ...apiOptions("https://api.globalping.io", GLOBALPING_KEY),
+          output: outputFolder,
+          overwrite: overwriteFolder,
+        },
+        needs: { connects: { to: "url" }, variables: [GLOBALPING_KEY] },
+      }),
     },
   },
   "import": command({

@@ -76,10 +76,15 @@ export class ApiClient {
 
   /** {@link get} of JSON; with a body, POST of it. @throws As that, and if the answer is longer than 64 MiB. */
   async json(path: string, body?: RequestBody): Promise<unknown> {
+    return (await this.jsonBytes(path, body)).value;
+  }
+
+  /** {@link json}, with the bytes of the answer. */
+  async jsonBytes(path: string, body?: RequestBody): Promise<{ bytes: Uint8Array; value: unknown }> {
     return await this.#request(path, async (chunks) => {
-      const text = new TextDecoder().decode(await readBytes(chunks, MAX_JSON_BYTES));
+      const bytes = await readBytes(chunks, MAX_JSON_BYTES);
       try {
-        return JSON.parse(text);
+        return { bytes, value: JSON.parse(new TextDecoder().decode(bytes)) };
       } catch (cause) {
         throw new RetryableError("the answer is not JSON", undefined, { cause });
       }
