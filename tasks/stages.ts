@@ -152,7 +152,8 @@ function apiOptions(api: string, variable: string) {
   };
 }
 
-const ATLAS_API = "https://atlas.ripe.net";
+const atlasApi = apiOptions("https://atlas.ripe.net", ATLAS_KEY);
+const MEASUREMENTS = "ids of ping measurements, and ranges of ids";
 const SPAN_TIME = "ISO 8601 (UTC unless it names a zone) or Unix seconds";
 
 /** The real measurements of `demo`, from the checkout's root; tests/data/README.md says where they are from. */
@@ -197,10 +198,7 @@ export const STAGES = named({
         ].join("\n"),
         example: "--measurement 1001,1009-1020 --start 2025-06-01 --stop 2025-06-08 --output data/atlas",
         options: {
-          measurement: option.text("ids of ping measurements, and ranges of ids", {
-            required: true,
-            value: "ID,ID-ID",
-          }),
+          measurement: option.text(MEASUREMENTS, { required: true, value: "ID,ID-ID" }),
           start: option.text(`first time: ${SPAN_TIME}`, { required: true, value: "TIME" }),
           stop: option.text("time after the last one, likewise (default: now, whenever it runs)", {
             value: "TIME",
@@ -210,7 +208,7 @@ export const STAGES = named({
             default: "1d",
             value: "TIME",
           }),
-          ...apiOptions(ATLAS_API, ATLAS_KEY),
+          ...atlasApi,
           output: outputFolder,
           overwrite: overwriteFolder,
         },
@@ -1068,8 +1066,9 @@ export const STAGES = named({
   "demo": command({
     summary: "run the whole chain, small, end to end",
     details:
-      "It learns a real campaign of RIPE Atlas (96 probes, 151 servers, May 2019), or --input, or a synthetic Internet.",
-    reads: "nothing, or `--input`",
+      "It learns a real campaign of RIPE Atlas (96 probes, 151 servers, May 2019), or --input, or --fetch, or a synthetic " +
+      "Internet.",
+    reads: "nothing, or `--input`, or RIPE Atlas (`--fetch`)",
     writes: "all of the above, small, and a report",
     example: "--input results/*.json.gz --output runs/mine",
     options: {
@@ -1078,6 +1077,11 @@ export const STAGES = named({
         uses.inputs,
         "RIPE Atlas results or measurements Parquet to learn instead of the real campaign",
       ),
+      fetch: option.text(`fetch RIPE Atlas results and learn these: ${MEASUREMENTS}`, { value: "ID,ID-ID" }),
+      start: option.text(`with --fetch: first time, ${SPAN_TIME}`, { value: "TIME" }),
+      stop: option.text("with --fetch: time after the last one, likewise", { value: "TIME" }),
+      url: atlasApi.url,
+      keyFile: atlasApi.keyFile,
       synthetic: option.switch("learn a synthetic Internet, whose truth is known"),
       steps: option.integer(
         `steps to train at most (default: ${DEMO_STEPS.campaign}, with --synthetic ${DEMO_STEPS.synth}, with --input as ` +
@@ -1087,7 +1091,12 @@ export const STAGES = named({
       minutes: option.number("training time at most, in minutes", { default: 3, min: 0.05, max: 100_000 }),
       overwrite: option.switch("replace what an earlier demo with other options wrote"),
     },
-    needs: { trains: true, files: () => [new URL("../tests/data/campaigns", import.meta.url)] },
+    needs: {
+      trains: true,
+      files: () => [new URL("../tests/data/campaigns", import.meta.url)],
+      connects: { to: "url", ifGiven: "fetch" },
+      variables: [ATLAS_KEY],
+    },
   }),
   "bench": {
     summary:

@@ -66,17 +66,23 @@ export async function endedPing(
     const { bytes, value } = await client.jsonBytes(`/v1/measurements/${id}`);
     const measurement = value as Record<string, unknown>;
     if (typeof value !== "object" || value === null || !isGlobalping(measurement)) {
-      throw new UserError(`Cannot use measurement ${id}: the answer is no measurement of Globalping; check --url`);
+      throw new UserError(
+        `Cannot use measurement ${id}: the answer is no measurement of Globalping; check --url`,
+      );
     }
     const { type, status } = measurement;
     if (type !== "ping") {
       throw new UserError(
-        `Cannot use measurement ${id}: it is of the type ${shortened(String(type), 40)}, expected ping; leave it out`,
+        `Cannot use measurement ${id}: it is of the type ${
+          shortened(String(type), 40)
+        }, expected ping; leave it out`,
       );
     }
     if (status !== "in-progress") return { bytes, measurement };
     if (performance.now() + waitMs > endMs) {
-      throw new UserError(`Cannot use measurement ${id}: it is still in progress; run the same command again later`);
+      throw new UserError(
+        `Cannot use measurement ${id}: it is still in progress; run the same command again later`,
+      );
     }
     await client.wait(waitMs);
   }
