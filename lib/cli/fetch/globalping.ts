@@ -9,7 +9,8 @@
  *
  * @module
  */
-import { shortened, UserError } from "../../base/errors.ts";
+import { ensure, shortened, UserError } from "../../base/errors.ts";
+import { formatAddress, parseAddress } from "../../data/addresses/ip.ts";
 import { globalpingProbes, isGlobalping, placeholderAddress } from "../../data/import/globalping.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import type { ApiClient } from "./api_client.ts";
@@ -88,8 +89,12 @@ export async function endedPing(
   }
 }
 
+/** Bytes of the blocks of which a table of places consists: /24 of IPv4, /40 of IPv6 (`place_table.ts`). */
+const BLOCK_BYTES = { 4: 3, 16: 5 } as const;
+
 /** Where the networks and cities of measurements are, for `train --geo`: two files as ip-location-db has them. */
 export class GlobalpingPlaces {
+  /** By the first and last address of a block. */
   readonly #places = new Map<string, string>();
   readonly #networks = new Map<string, string>();
 
@@ -101,18 +106,26 @@ export class GlobalpingPlaces {
   add(measurement: Record<string, unknown>): void {
     for (const { probe, isV6 } of globalpingProbes(measurement)) {
       const { country = "", state = "", latitude = "", longitude = "", asn } = probe;
-      const address = placeholderAddress(probe, isV6);
+      const range = blockOf(placeholderAddress(probe, isV6));
       const texts = [country, state].map((text) => text.replaceAll(/[^\w -]/g, ""));
-      this.#places.set(address, [...texts, "", "", "", latitude, longitude].join());
-      if (asn !== undefined) this.#networks.set(address, `${asn},`);
+      this.#places.set(range, [...texts, "", "", "", latitude, longitude].join());
+      if (asn !== undefined) this.#networks.set(range, `${asn},`);
     }
   }
 
   /** Writes the places and the networks. */
   write(placesPath: string, networksPath: string): void {
     for (const [path, found] of [[placesPath, this.#places], [networksPath, this.#networks]] as const) {
-      const lines = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
-      writeFileAtomic(path, lines.map(([address, values]) => `${address},${address},${values}\n`).join(""));
+      const lines = [...found].map(([range, values]) => `${range},${values}\n`).sort();
+      writeFileAtomic(path, lines.join(""));
     }
   }
+}
+
+/** The first and the last address of an address's block. */
+function blockOf(address: string): string {
+  const bytes = parseAddress(address);
+  ensure(bytes, "a placeholder is an address");
+  const numBytes = BLOCK_BYTES[bytes.length === 4 ? 4 : 16];
+  return [0, 255].map((rest) => formatAddress(bytes.slice().fill(rest, numBytes))).join();
 }

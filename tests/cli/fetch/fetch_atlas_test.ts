@@ -4,6 +4,7 @@ import { InterruptedError, UsageError, UserError } from "../../../lib/base/error
 import { atlasWindows, parseIds, windowFile } from "../../../lib/cli/fetch/atlas.ts";
 import { permissionsOf } from "../../../lib/cli/stage_permissions.ts";
 import { parseAddress } from "../../../lib/data/addresses/ip.ts";
+import { addressNumber, PlaceTable } from "../../../lib/data/addresses/place_table.ts";
 import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
 import { openInput } from "../../../lib/io/compression/decompress.ts";
 import { exists } from "../../../lib/io/files/inputs.ts";
@@ -211,6 +212,24 @@ Deno.test("probes.json has the probes of the results, of every page, and places 
     countryCode: "FI",
     asNumber: 24940,
   });
+});
+
+Deno.test("a model's table of places has the probes' addresses of both IP versions", async () => {
+  await using server = new ReplayServer();
+  using folder = new TemporaryFolder();
+  // The same target over IPv4 and IPv6.
+  await fetchInto(server, folder.at("out"), [...HOUR, "--measurement", "9184480,9184483,1768116,1768118"]);
+  const table = PlaceTable.of(await openPlaces([folder.at("out/probes.json")]));
+  const versions = new Set<number>();
+  for (const line of await linesIn(folder.at("out"))) {
+    const { from, prb_id } = JSON.parse(line);
+    const address = parseAddress(from) ?? new Uint8Array();
+    const length = address.length === 4 ? 4 : 16;
+    const { position } = table.locate(addressNumber(address), length);
+    assertEquals(position?.latitude, prb_id === UNKNOWN_PROBE ? undefined : 52.5, from);
+    versions.add(length);
+  }
+  assertEquals(versions.size, 2);
 });
 
 Deno.test("a measurement that is unknown or no ping is refused in one line", async () => {

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { InterruptedError, UsageError, UserError } from "../../../lib/base/errors.ts";
 import { placeholderAddress } from "../../../lib/data/import/globalping.ts";
+import { addressNumber, PlaceTable } from "../../../lib/data/addresses/place_table.ts";
 import { parseAddress } from "../../../lib/data/addresses/ip.ts";
 import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
 import { fetchGlobalpingStage } from "../../../tasks/fetch_globalping.ts";
@@ -152,6 +153,9 @@ Deno.test("what is fetched is kept as it came, imports with its places, and is r
     longitude: 13.41,
     asNumber: 14618,
   });
+  // As a model has it.
+  const located = PlaceTable.of(places).locate(addressNumber(address ?? new Uint8Array()), 4);
+  assertEquals([located.position, located.asNumber], [{ latitude: 52.5, longitude: 13.5 }, 14618]);
 });
 
 Deno.test("what cannot be fetched is refused in one line", async () => {

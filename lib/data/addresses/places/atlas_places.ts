@@ -1,6 +1,6 @@
 /**
  * Places from the probe archive of RIPE Atlas, whose hosts told where their probes are, and from its anchors. A probe's address gives the place of
- * its /24 or /48, the announced prefix around it only the AS.
+ * its /24 or /40, as coarse as a table of places, the announced prefix around it only the AS.
  *
  * Source: https://ftp.ripe.net/ripe/atlas/probes/archive/ and the objects of https://atlas.ripe.net/api/v2/probes/
  * and https://atlas.ripe.net/api/v2/anchors/.
@@ -13,8 +13,8 @@ import { addressNumber, NUMBER_BYTES, type Place, type PlaceSource } from "../pl
 import { faultOfPrefix, parsePrefix } from "../ip_prefix.ts";
 import { JsonObjectScanner } from "../../measurement/json_stream.ts";
 
-/** The lengths of the prefixes that a probe's own address gives a place. */
-const OWN_BITS = { 4: 24, 16: 48 } as const;
+/** The lengths of the prefixes that a probe's own address gives a place: those of the blocks of a `PlaceTable`. */
+const OWN_BITS = { 4: 24, 16: 40 } as const;
 
 /** The places of probes. */
 export class AtlasPlaces implements PlaceSource {
