@@ -190,3 +190,24 @@ Deno.test("as a process it sends its token to the named host, and shows it to no
   const manifest = Deno.readTextFileSync(folder.at("out/manifest.json"));
   for (const text of [stdout, stderr, manifest]) assert(!text.includes("1234"), text);
 });
+
+Deno.test("the examples of lib/cli/fetch/README.md run as they stand there", async () => {
+  await using atlas = new ReplayServer();
+  await using globalping = new GlobalpingServer();
+  using folder = new TemporaryFolder();
+  const readme = Deno.readTextFileSync(new URL("../../../lib/cli/fetch/README.md", import.meta.url));
+  const commands = [...readme.matchAll(/^deno task (.*)$/gm)].map(([, words]) => words.split(" "));
+  assertEquals(commands.map(([name]) => name), ["fetch", "import", "fetch", "import"]);
+  const outputs: Record<string, unknown>[] = [];
+  for (const [stage, ...rest] of commands) {
+    const args = rest.map((word) => word.replace(/^data\//, `${folder.path}/`));
+    const server = rest[0] === "atlas" ? atlas : globalping;
+    const { code, stdout, stderr } = await runStageProcess(
+      [stage, ...args, ...(stage === "fetch" ? ["--url", server.url] : []), "--json"],
+      { flags: ["--allow-net", "--allow-env=RIPE_ATLAS_KEY,GLOBALPING_TOKEN"] },
+    );
+    assertEquals(code, 0, stderr);
+    outputs.push(JSON.parse(stdout));
+  }
+  assertEquals(outputs.map(({ rows, results }) => rows ?? results), [150, 150, 2, 152]);
+});
