@@ -39,7 +39,7 @@ export class ReplayServer implements AsyncDisposable {
   /** The faults of the next requests whose path contains a text; those of one text in order. */
   readonly faults: [text: string, fault: Fault][] = [];
   /** Answers before the usual ones. */
-  answer: (request: SeenRequest) => Response | Promise<Response> | undefined = () => undefined;
+  answer: (request: SeenRequest) => Response | Promise<Response | undefined> | undefined = () => undefined;
   lines = REAL_LINES;
   pageSize = 3;
   /** Whether results at the ends of a span are left out. */
