@@ -88,10 +88,12 @@ async function peakMegabytes(numResults: number): Promise<number> {
   const chunk = new Uint8Array(numPerChunk * line.length);
   for (let i = 0; i < numPerChunk; i++) chunk.set(line, i * line.length);
   let peak = 0;
-  let child: Deno.ChildProcess | undefined;
+  const pid = Promise.withResolvers<number>();
   // A test may not read /proc itself.
   const measure = async () => {
-    const { stdout } = await new Deno.Command("grep", { args: ["VmHWM", `/proc/${child?.pid}/status`] })
+    const { stdout } = await new Deno.Command("grep", {
+      args: ["VmHWM", `/proc/${await pid.promise}/status`],
+    })
       .output();
     const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(new TextDecoder().decode(stdout)) ?? [];
     peak = Math.max(peak, Number(kilobytes) / 1000);
@@ -111,12 +113,13 @@ async function peakMegabytes(numResults: number): Promise<number> {
       }),
     );
   };
-  child = spawnStage(
+  const child = spawnStage(
     fetchArgs(server, folder.at("out"), [1768116]).map((word) => word === "30m" ? "1h" : word),
     {
       flags: FLAGS,
     },
   );
+  pid.resolve(child.pid);
   const { code, stdout, stderr } = await outputOf(child);
   assertEquals(code, 0, stderr);
   assertEquals(JSON.parse(stdout).results, numResults);
