@@ -121,10 +121,15 @@ async function fetchMissing(
   try {
     for (const [i, window] of missing.entries()) {
       const name = windowFile(window);
-      progress.update(numDone + i, `${formatCount(numResults)} results, measurement ${window.measurement}`);
+      const onResults = (count: number) =>
+        progress.update(
+          numDone + i,
+          `${formatCount(numResults + count)} results, measurement ${window.measurement}`,
+        );
+      onResults(0);
       const fetchedAtS = Math.floor(Date.now() / 1000);
       const path = join(output.folder, name);
-      const results = await fetchWindow(client, { window, probes, path, seen });
+      const results = await fetchWindow(client, { window, probes, path, seen, onResults });
       await output.record(name, { results, [FETCHED_S]: fetchedAtS });
       numResults += results;
       if (performance.now() - savedMs < SAVE_MS) continue;

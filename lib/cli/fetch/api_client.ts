@@ -238,8 +238,11 @@ function connectionError(error: unknown, silence: SilenceTimer): unknown {
   return new RetryableError(message, undefined, { cause: error });
 }
 
+/** What the system says, without the URL. */
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause instanceof Error) return messageOf(error.cause);
+  return error.message.replace(/^error sending request for url \([^)]*\): /, "");
 }
 
 async function readBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {

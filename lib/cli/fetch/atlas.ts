@@ -23,6 +23,7 @@ export const SETTLE_S = 3600;
 /** A longer line is no result. */
 const MAX_LINE_BYTES = 1 << 22;
 const FRAME_BYTES = 1 << 21;
+const RESULTS_PER_CALL = 1000;
 /** Ids of a request for probes: 8 characters each stay well below the usual limits of a URL. */
 const IDS_PER_REQUEST = 200;
 const PAGE_SIZE = 500;
@@ -122,12 +123,14 @@ export class SeenHosts {
  */
 export async function fetchWindow(
   client: ApiClient,
-  { window, probes, path, seen }: {
+  { window, probes, path, seen, onResults }: {
     window: AtlasWindow;
     /** Ids and ranges as the API takes them, or all. */
     probes: string | undefined;
     path: string;
     seen: SeenHosts;
+    /** Called now and then with the number of results so far. */
+    onResults: (numResults: number) => void;
   },
 ): Promise<number> {
   const { measurement, startS, stopS } = window;
@@ -148,7 +151,7 @@ export async function fetchWindow(
       if (timeS < startS || timeS >= stopS) continue;
       output.write(line);
       seen.add(result);
-      numResults++;
+      if (++numResults % RESULTS_PER_CALL === 0) onResults(numResults);
     }
     output.end();
     file.commit();

@@ -157,7 +157,7 @@ Deno.test("a server that is not there is a user's error", async () => {
   const error = await assertRejects(() => client.json("/"), UserError);
   assertMatch(
     error.message,
-    /^Cannot fetch http:\/\/127\.0\.0\.1:\d+\/: the connection failed \(.*\), 8 times; run/,
+    /^Cannot fetch http:\/\/127\.0\.0\.1:\d+\/: the connection failed \(.*refused.*\), 8 times; run/,
   );
 });
 
