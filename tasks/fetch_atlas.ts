@@ -26,6 +26,7 @@ import { defineStage, serveStage, type Stage, type StageContext } from "../lib/c
 import { parseTimeUs } from "../lib/data/measurement/time_text.ts";
 import { formatIndexes } from "../lib/io/files/array_task.ts";
 import { exists } from "../lib/io/files/inputs.ts";
+import type { ManifestOutput } from "../lib/io/files/manifest.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { ATLAS_KEY, STAGES } from "./stages.ts";
 
@@ -48,7 +49,7 @@ export const fetchAtlasStage: Stage = defineStage(STAGES.fetch.kinds.atlas, asyn
   if (stopS <= startS) {
     throw new UsageError(`Cannot use --stop ${stop}: expected a time after --start ${start}`);
   }
-  const windowS = Math.round(parseDurationS(options.window, "window"));
+  const windowS = Math.max(1, Math.round(parseDurationS(options.window, "window")));
   const client = clientOf(options, context);
   const identity = {
     measurements: formatIndexes(measurements),
@@ -58,10 +59,11 @@ export const fetchAtlasStage: Stage = defineStage(STAGES.fetch.kinds.atlas, asyn
     windowS,
   };
   const started = { stage: "fetch atlas", inputs: [], options: { ...identity, url: options.url }, overwrite };
-  using output = StagedOutput.openFolder(folder, started);
   const nowS = Math.floor(Date.now() / 1000);
   const windows = atlasWindows(measurements, { startS, stopS, windowS, nowS });
-  const missing = windows.filter((window) => !isFinal(output, window));
+  using output = StagedOutput.openFolder(folder, started);
+  const found = new Map(output.manifest.outputs.map((each) => [each.path, each]));
+  const missing = windows.filter((window) => !isFinal(window, found.get(windowFile(window))));
   const isDone = missing.length === 0 && output.isComplete;
   if (!isDone) {
     output.manifest.complete = false;
@@ -145,8 +147,8 @@ async function fetchMissing(
 }
 
 /** Whether a window was fetched after all of its results had come. */
-function isFinal(output: StagedOutput, window: AtlasWindow): boolean {
-  const fetchedAtS = output.finished(windowFile(window))?.counts?.[FETCHED_S];
+function isFinal(window: AtlasWindow, file: ManifestOutput | undefined): boolean {
+  const fetchedAtS = file?.counts?.[FETCHED_S];
   return fetchedAtS !== undefined && fetchedAtS >= window.stopS + SETTLE_S;
 }
 

@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { Buffer } from "node:buffer";
 import { shortened, UsageError, UserError } from "../../base/errors.ts";
 import { formatSeconds } from "../../base/text.ts";
 import { VERSION } from "../../base/version.ts";
@@ -97,8 +98,10 @@ export class ApiClient {
     signal.throwIfAborted();
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => resolve(), { once: true });
+    const stop = () => resolve();
+    signal.addEventListener("abort", stop);
     await promise;
+    signal.removeEventListener("abort", stop);
     clearTimeout(timer);
     signal.throwIfAborted();
   }
@@ -253,7 +256,7 @@ async function readBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): P
     if (numBytes > maxBytes) throw new UserError(`Cannot read an answer: it has more than ${maxBytes} bytes`);
     parts.push(chunk);
   }
-  return new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer());
+  return Buffer.concat(parts);
 }
 
 /** What an error's body says: `error.detail` of RIPE Atlas, `error.message` of Globalping. */

@@ -10,8 +10,10 @@
  *
  * @module
  */
+import { Buffer } from "node:buffer";
 import { zstdCompressSync } from "node:zlib";
 import { shortened, UsageError, UserError } from "../../base/errors.ts";
+import { formatCount } from "../../base/text.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
 import { JsonObjectScanner } from "../../data/measurement/json_stream.ts";
 import { openInput } from "../../io/compression/decompress.ts";
@@ -41,15 +43,24 @@ export interface AtlasWindow {
 /**
  * Divides the time of measurements into windows.
  *
+ * @throws {UsageError} If there are too many for a manifest.
  * @param span `startS`, `stopS`: seconds since 1970, of which windows begin before `nowS`; `windowS`: their length.
  */
 export function atlasWindows(
   measurements: readonly number[],
   { startS, stopS, windowS, nowS }: { startS: number; stopS: number; windowS: number; nowS: number },
 ): AtlasWindow[] {
+  const endS = Math.min(stopS, nowS);
+  const count = measurements.length * Math.ceil((endS - startS) / windowS);
+  if (count > MAX_WINDOWS) {
+    throw new UsageError(
+      `Cannot fetch ${formatCount(count)} windows: expected at most ${formatCount(MAX_WINDOWS)}; raise --window, ` +
+        "or give a shorter time or fewer measurements to each run",
+    );
+  }
   const windows: AtlasWindow[] = [];
   for (const measurement of measurements) {
-    for (let at = startS; at < Math.min(stopS, nowS); at += windowS) {
+    for (let at = startS; at < endS; at += windowS) {
       windows.push({ measurement, startS: at, stopS: Math.min(at + windowS, stopS) });
     }
   }
@@ -87,6 +98,7 @@ export function parseIds(text: string, option: string): number[] {
 }
 
 const MAX_IDS = 100_000;
+const MAX_WINDOWS = 100_000;
 
 /** What results tell of probes and destinations. */
 export class SeenHosts {
@@ -175,36 +187,24 @@ class ZstdFrames {
 
   /** Ends a frame, which may be empty. */
   end(): void {
-    this.file.writeSync(zstdCompressSync(concatenate(this.#parts, this.#numBytes)));
+    this.file.writeSync(zstdCompressSync(Buffer.concat(this.#parts)));
     this.#parts = [];
     this.#numBytes = 0;
   }
 }
 
-function concatenate(parts: readonly Uint8Array[], numBytes: number): Uint8Array {
-  const bytes = new Uint8Array(numBytes);
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
-}
-
 /** The lines of a text with their ends; blank ones are left out. */
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let rest = new Uint8Array(0);
+  let rest: Uint8Array = new Uint8Array(0);
   for await (const chunk of chunks) {
-    const bytes = new Uint8Array(rest.length + chunk.length);
-    bytes.set(rest);
-    bytes.set(chunk, rest.length);
+    const bytes = Buffer.concat([rest, chunk]);
     let at = 0;
     for (let end = bytes.indexOf(NEWLINE, rest.length); end >= 0; end = bytes.indexOf(NEWLINE, at)) {
       const line = bytes.subarray(at, end + 1);
       if (!isBlank(line)) yield line;
       at = end + 1;
     }
-    rest = bytes.slice(at);
+    rest = bytes.subarray(at);
     if (rest.length > MAX_LINE_BYTES) throw new UserError("Cannot read results: a line has more than 4 MiB");
   }
   if (!isBlank(rest)) yield rest;

@@ -259,6 +259,7 @@ Deno.test("wrong ids and times are refused before anything is asked or written",
       [["--measurement", "1-99999999", ...HOUR], "up to 100000 ids"],
       [["--start", "yesterday"], "--start yesterday: it is not a time"],
       [["--start", "2020-10-07", "--stop", "2020-10-06"], "--stop 2020-10-06: expected a time after --start"],
+      [["--start", "2020-10-07", "--stop", "2021-10-07", "--window", "0.1s"], "raise --window"],
       [[...HOUR, "--probes", ""], "--probes"],
       [[...HOUR, "--timeout", "soon"], "--timeout soon"],
     ] as const
