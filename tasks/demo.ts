@@ -42,6 +42,9 @@ export const demoStage = defineStage(STAGES.demo, async (options, context) => {
   const chosen = { input: options.input.length > 0, synthetic: options.synthetic, fetch: options.fetch };
   const [first, second] = Object.entries(chosen).filter(([, isChosen]) => isChosen).map(([name]) => name);
   if (second !== undefined) throw new UsageError(`Cannot use --${first} with --${second}: leave one out`);
+  if (options.fetch !== undefined && (options.start === undefined || options.stop === undefined)) {
+    throw new UsageError("Cannot use --fetch: expected --start and --stop with it; add them");
+  }
   const inputs = listDemoInputs(options.input);
   refuseOverlap(output, inputs);
   using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "demo" });
@@ -146,14 +149,11 @@ async function makeMeasurements(
 
 /** Fetches results of RIPE Atlas. @returns Their folder. */
 async function fetchResults(
-  { output, start, stop, url, keyFile }: DemoOptions,
+  { output, start = "", stop = "", url, keyFile }: DemoOptions,
   measurement: string,
   replacing: string[],
   context: StageContext,
 ): Promise<string> {
-  if (start === undefined || stop === undefined) {
-    throw new UsageError("Cannot use --fetch: expected --start and --stop with it; add them");
-  }
   const folder = join(output, FETCHED);
   await step(context, fetchAtlasStage, [
     ...["--measurement", measurement, "--start", start, "--stop", stop, "--output", folder, ...replacing],

@@ -196,7 +196,8 @@ export const STAGES = named({
           "A span of --window is a file. Run the same command again to continue, or, without --stop, to fetch what came",
           "since; files that were fetched an hour or more after their end are not fetched again.",
         ].join("\n"),
-        example: "--measurement 1001,1009-1020 --start 2025-06-01 --stop 2025-06-08 --output data/atlas",
+        example:
+          "--measurement 1001,1009-1020 --probes 6001-6050 --start 2025-06-01 --stop 2025-06-08 --output data/atlas",
         options: {
           measurement: option.text(MEASUREMENTS, { required: true, value: "ID,ID-ID" }),
           start: option.text(`first time: ${SPAN_TIME}`, { required: true, value: "TIME" }),

@@ -54,7 +54,9 @@ export function atlasWindows(
   const count = measurements.length * Math.ceil((endS - startS) / windowS);
   if (count > MAX_WINDOWS) {
     throw new UsageError(
-      `Cannot fetch ${formatCount(count)} windows: expected at most ${formatCount(MAX_WINDOWS)}; raise --window, ` +
+      `Cannot fetch ${formatCount(count)} windows: expected at most ${
+        formatCount(MAX_WINDOWS)
+      }; raise --window, ` +
         "or give a shorter time or fewer measurements to each run",
     );
   }

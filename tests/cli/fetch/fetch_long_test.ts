@@ -154,6 +154,11 @@ Deno.test("demo --fetch: from ids of measurements to a model that answers", asyn
   const again = await runStageProcess(args, { flags });
   assertEquals(again.code, 0, again.stderr);
   assertEquals(server.requests.length, numRequests, "nothing is fetched again");
+  const unbounded = await runStageProcess(["demo", "--fetch", "1", "--start", "2020-10-07"], { flags });
+  assertEquals(
+    unbounded.stderr,
+    "error: Cannot use --fetch: expected --start and --stop with it; add them\n",
+  );
   for (
     const [more, message] of [
       [["--synthetic"], "Cannot use --synthetic with --fetch"],
