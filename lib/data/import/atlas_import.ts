@@ -206,7 +206,7 @@ const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as 
 /** Options of {@link importAtlas}. */
 export interface ImportOptions {
   /** The choice of the source address; {@link NETWORK_SOURCE} for those that have none, else `auto`. */
-  source: SourceChoice | typeof NETWORK_SOURCE;
+  source: SourceChoice | "network";
   /** The choice of one RTT from a result's replies. */
   rtt: RttChoice;
   /** The largest share of the ping results that may be rejected, 0 to 1. */
