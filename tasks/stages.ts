@@ -8,6 +8,7 @@
 import { command, leavesOf, named } from "../lib/cli/command.ts";
 import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
+import type { NETWORK_SOURCE } from "../lib/data/import/globalping.ts";
 import type { RttChoice, SourceChoice } from "../lib/data/measurement/atlas_result.ts";
 import type { GROUP_KEYS } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
 import type { SplitMode } from "../lib/data/probe_rows/splits.ts";
@@ -140,6 +141,28 @@ const dataBenchOptions = {
   compare: option.path(uses.input, "an earlier --json output; adds the ratios to it"),
 };
 
+/** The variables of the environment with keys for the APIs of RIPE Atlas and Globalping. */
+export const ATLAS_KEY = "RIPE_ATLAS_KEY";
+export const GLOBALPING_KEY = "GLOBALPING_TOKEN";
+
+function apiOptions(api: string, variable: string) {
+  return {
+    url: option.text("the host of the API: no other is asked", { default: api, value: "URL" }),
+    keyFile: option.path(
+      uses.input,
+      `file with a key for the API (default: the variable ${variable}, or no key)`,
+    ),
+    timeout: option.text("longest silence of the server, such as 90s; then it is asked again", {
+      default: "60s",
+      value: "TIME",
+    }),
+  };
+}
+
+const atlasApi = apiOptions("https://atlas.ripe.net", ATLAS_KEY);
+const MEASUREMENTS = "ids of ping measurements, and ranges of ids";
+const SPAN_TIME = "ISO 8601 (UTC unless it names a zone) or Unix seconds";
+
 /** The real measurements of `demo`, from the checkout's root; tests/data/README.md says where they are from. */
 export const DEMO_CAMPAIGN = "tests/data/campaigns/menog-2019-05.parquet";
 /** Steps of `demo`: as many as two cores make in the default time on data that every checkout has, and at most on other. */
@@ -169,10 +192,66 @@ export const STAGES = named({
       overwrite: overwriteFile,
     },
   }),
+  "fetch": {
+    summary: "fetch ping measurements from RIPE Atlas or Globalping, and where their probes are",
+    reads: "the API of RIPE Atlas or Globalping: `fetch atlas`, `fetch globalping`",
+    writes: "results as they came, compressed, for `import`; places of probes for `train --geo`",
+    kinds: {
+      "atlas": command({
+        summary: "fetch ping results of RIPE Atlas, and where its probes and anchors are",
+        details: [
+          "A span of --window is a file. Run the same command again to continue, or, without --stop, to fetch what came",
+          "since; files that were fetched an hour or more after their end are not fetched again.",
+        ].join("\n"),
+        example:
+          "--measurement 1001,1009-1020 --probes 6001-6050 --start 2025-06-01 --stop 2025-06-08 --output data/atlas",
+        options: {
+          measurement: option.text(MEASUREMENTS, { required: true, value: "ID,ID-ID" }),
+          start: option.text(`first time: ${SPAN_TIME}`, { required: true, value: "TIME" }),
+          stop: option.text("time after the last one, likewise (default: now, whenever it runs)", {
+            value: "TIME",
+          }),
+          probes: option.text("ids of probes, and ranges of ids (default: all)", { value: "ID,ID-ID" }),
+          window: option.text("time span of a file and of a request, such as 1d, 6h", {
+            default: "1d",
+            value: "TIME",
+          }),
+          ...atlasApi,
+          output: outputFolder,
+          overwrite: overwriteFolder,
+        },
+        needs: { connects: { to: "url" }, variables: [ATLAS_KEY] },
+      }),
+      "globalping": command({
+        summary: "fetch ping measurements of Globalping, or have targets measured",
+        details: [
+          "Probes of Globalping have no addresses that anybody tells: import needs --source network. Each probe of a new",
+          "measurement counts against the hourly limit. Run the same command again to continue.",
+        ].join("\n"),
+        example: "--target example.com --from Germany France+AWS --limit 20 --output data/globalping",
+        options: {
+          id: option.texts("ids of measurements", { value: "ID" }),
+          target: option.texts("hosts or addresses to ping now", { value: "HOST" }),
+          from: option.texts("countries, cities, networks, tags of probes, joined by + (default: anywhere)", {
+            value: "PLACE",
+          }),
+          limit: option.integer("probes for each target", { default: 1, min: 1, max: 500 }),
+          packets: option.integer("packets of each probe", { default: 3, min: 1, max: 16 }),
+          ipVersion: option.choice(["auto", "4", "6"], "IP version for targets that are names", {
+            default: "auto",
+          }),
+          ...apiOptions("https://api.globalping.io", GLOBALPING_KEY),
+          output: outputFolder,
+          overwrite: overwriteFolder,
+        },
+        needs: { connects: { to: "url" }, variables: [GLOBALPING_KEY] },
+      }),
+    },
+  },
   "import": command({
-    summary: "turn RIPE Atlas ping results or CSV into measurements Parquet",
+    summary: "turn ping results of RIPE Atlas or Globalping, or CSV, into measurements Parquet",
     reads:
-      "RIPE Atlas ping results or CSV, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
+      "ping results of RIPE Atlas or Globalping, or CSV, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
     writes: "measurements Parquet",
     example: "--input results/ --output pings.parquet",
     options: {
@@ -194,9 +273,12 @@ export const STAGES = named({
         ].join("\n"),
         { value: "KEY=NAME,…" },
       ),
-      source: option.choice<SourceChoice>(
-        ["auto", "from", "src_addr"],
-        "source address: auto is `from` if it is public, else src_addr",
+      source: option.choice<SourceChoice | typeof NETWORK_SOURCE>(
+        ["auto", "from", "src_addr", "network"],
+        [
+          "source address: auto is `from` if it is public, else src_addr;",
+          "network is auto, and gives probes of Globalping, whose addresses nobody tells, one for each network and city",
+        ].join("\n"),
         {
           default: "auto",
         },
@@ -1027,8 +1109,9 @@ export const STAGES = named({
   "demo": command({
     summary: "run the whole chain, small, end to end",
     details:
-      "It learns a real campaign of RIPE Atlas (96 probes, 151 servers, May 2019), or --input, or a synthetic Internet.",
-    reads: "nothing, or `--input`",
+      "It learns a real campaign of RIPE Atlas (96 probes, 151 servers, May 2019), or --input, or --fetch, or a synthetic " +
+      "Internet.",
+    reads: "nothing, or `--input`, or RIPE Atlas (`--fetch`)",
     writes: "all of the above, small, and a report",
     example: "--input results/*.json.gz --output runs/mine",
     options: {
@@ -1037,6 +1120,11 @@ export const STAGES = named({
         uses.inputs,
         "RIPE Atlas results or measurements Parquet to learn instead of the real campaign",
       ),
+      fetch: option.text(`fetch RIPE Atlas results and learn these: ${MEASUREMENTS}`, { value: "ID,ID-ID" }),
+      start: option.text(`with --fetch: first time, ${SPAN_TIME}`, { value: "TIME" }),
+      stop: option.text("with --fetch: time after the last one, likewise", { value: "TIME" }),
+      url: atlasApi.url,
+      keyFile: atlasApi.keyFile,
       synthetic: option.switch("learn a synthetic Internet, whose truth is known"),
       steps: option.integer(
         `steps to train at most (default: ${DEMO_STEPS.campaign}, with --synthetic ${DEMO_STEPS.synth}, with --input as ` +
@@ -1046,7 +1134,12 @@ export const STAGES = named({
       minutes: option.number("training time at most, in minutes", { default: 3, min: 0.05, max: 100_000 }),
       overwrite: option.switch("replace what an earlier demo with other options wrote"),
     },
-    needs: { trains: true, files: () => [new URL("../tests/data/campaigns", import.meta.url)] },
+    needs: {
+      trains: true,
+      files: () => [new URL("../tests/data/campaigns", import.meta.url)],
+      connects: { to: "url", ifGiven: "fetch" },
+      variables: [ATLAS_KEY],
+    },
   }),
   "bench": {
     summary:

@@ -541,7 +541,7 @@ function cellPlace(latitude: number, longitude: number): NamedPlace {
 }
 
 /** The English name of a country, or its code. */
-function countryName(code: string): string {
+export function countryName(code: string): string {
   displayNames ??= new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
   return displayNames.of(code) ?? code;
 }

@@ -319,6 +319,8 @@ class Importer {
   /** Objects that may have been ping results. */
   #numDamaged = 0;
   #numDuplicates = 0;
+  /** The ids of Globalping's measurements so far. */
+  readonly #measurementIds = new Set<string>();
 
   constructor(readonly sink: RowSink, readonly duplicates: DuplicateSet, readonly options: ImportOptions) {}
 
@@ -332,21 +334,35 @@ class Importer {
       this.#file = file;
       this.#index = 0;
     }
-    const { ends, kinds, pings, rejections, types } = results;
-    const next = { result: 0, mark: 0, ping: 0, row: 0, rejection: 0, type: 0 };
+    const { ends, kinds, pings, rejections, types, measurements } = results;
+    const next = { result: 0, mark: 0, ping: 0, row: 0, rejection: 0, type: 0, measurement: 0 };
+    let endOfRepeated = 0;
     for (let object = 0; object <= ends.length; object++) {
       for (; marks[next.mark]?.numBefore === object; next.mark++) this.#addMark(marks[next.mark]);
       if (next.result === ends[object]) this.#skipped.add("notAResult");
       for (; next.result < ends[object]; next.result++) {
         const kind = kinds[next.result];
-        if (kind === FOUND.ping) {
-          this.#addPing(results, next.ping, next.row);
+        const isRepeated = next.result < endOfRepeated && kind !== FOUND.other;
+        if (isRepeated) {
+          this.#numResults++;
+          this.#numDuplicates++;
+        }
+        if (kind === FOUND.measurement) {
+          const { id, numResults } = measurements[next.measurement++];
+          // Of measurements with the same id, the first counts.
+          if (this.#measurementIds.has(id)) endOfRepeated = next.result + 1 + numResults;
+          this.#measurementIds.add(id);
+        } else if (kind === FOUND.ping) {
+          if (!isRepeated) this.#addPing(results, next.ping, next.row);
           next.row += pings[next.ping + PING.numRows];
           next.ping += PING_NUMBERS;
         } else if (kind === FOUND.other) {
           this.#numResults++;
           this.#skipped.add(types[next.type++]);
-        } else this.#addRejection(rejections[next.rejection++], kind === FOUND.rejected);
+        } else {
+          const rejection = rejections[next.rejection++];
+          if (!isRepeated) this.#addRejection(rejection, kind === FOUND.rejected);
+        }
       }
     }
   }
@@ -440,7 +456,9 @@ function noPings(paths: readonly string[], skipped: Record<string, number>): Use
   const found = Object.entries(skipped).map(([type, count]) => `${type} ${count}`).join(", ");
   return new UserError(
     `Cannot import ${paths[0]}${others}: found no ping result ` +
-      `(${shortened(found || "no object at all", 200)}), expected ping results of RIPE Atlas; check ` +
-      "--input",
+      `(${
+        shortened(found || "no object at all", 200)
+      }), expected ping results of RIPE Atlas or Globalping; ` +
+      "check --input",
   );
 }

@@ -12,26 +12,34 @@ import { WorkerPool } from "../../io/threads/worker_pool.ts";
 import {
   type AtlasObject,
   convertPing,
+  type PingRow,
   type Rejection,
   resultType,
   type RttChoice,
   type SourceChoice,
 } from "../measurement/atlas_result.ts";
+import { globalpingRows, isGlobalping, NETWORK_SOURCE } from "./globalping.ts";
 import { type JsonMark, type JsonPiece, parsePiece } from "../measurement/json_stream.ts";
 
 /** Names of types are cut to this length. */
 const MAX_TYPE_LENGTH = 80;
+/** The type of a measurement of Globalping. */
+const GLOBALPING = "globalping";
 const WORKER = new URL("./piece_worker.ts", import.meta.url);
 const PIECES_PER_WORKER = 8;
 
 /** The choices of source address and RTT. */
 export interface ReadingOptions {
-  source: SourceChoice;
+  /** {@link NETWORK_SOURCE} for results that have no source address, `auto` for the others then. */
+  source: SourceChoice | "network";
   rtt: RttChoice;
 }
 
-/** What is found in an object: a ping result, one to reject, one of another type, or JSON that is invalid. */
-export const FOUND = { ping: 0, rejected: 1, other: 2, invalid: 3 } as const;
+/**
+ * What is found in an object: a ping result, one to reject, one of another type, JSON that is invalid, or the
+ * beginning of a measurement of Globalping, which has several results.
+ */
+export const FOUND = { ping: 0, rejected: 1, other: 2, invalid: 3, measurement: 4 } as const;
 
 /** The numbers of a ping in {@link PieceResults.pings}; NaN stands for an unknown one of msm_id, prb_id and size. */
 export const PING = {
@@ -63,6 +71,8 @@ export interface PieceResults {
   rejections: Rejection[];
   /** The types of the other results. */
   types: string[];
+  /** The measurements of Globalping: `numResults` follow the beginning of each. */
+  measurements: { id: string; numResults: number }[];
 }
 
 /** Reads the results in the objects of a piece. */
@@ -72,6 +82,9 @@ export function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResul
   const rows: number[] = [];
   const rejections: Rejection[] = [];
   const types: string[] = [];
+  const measurements: PieceResults["measurements"] = [];
+  const { source: asked, rtt } = options;
+  const source = asked === NETWORK_SOURCE ? "auto" : asked;
   const indexOf = new Map<string, number>();
   const indexOfAddress = (address: string): number => {
     const found = indexOf.get(address);
@@ -82,19 +95,30 @@ export function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResul
     kinds.push(kind);
     rejections.push(rejection);
   };
-  const add = (result: AtlasObject, type: string): void => {
-    if (type !== "ping") {
-      kinds.push(FOUND.other);
-      types.push(shortened(type, MAX_TYPE_LENGTH));
-      return;
-    }
-    const row = convertPing(result, options);
+  const skip = (type: string) => {
+    kinds.push(FOUND.other);
+    types.push(shortened(type, MAX_TYPE_LENGTH));
+  };
+  const addRow = (row: PingRow | Rejection): void => {
     if ("reason" in row) return reject(FOUND.rejected, row);
     kinds.push(FOUND.ping);
     const { msmId, prbId, eventTimeUs, sizeBytes, ipVersion, rttsMs, numLost } = row;
     const [src, dst] = [indexOfAddress(row.srcAddr), indexOfAddress(row.dstAddr)];
     pings.push(msmId, prbId, eventTimeUs, sizeBytes, ipVersion, src, dst, rttsMs.length);
     for (let i = 0; i < rttsMs.length; i++) rows.push(rttsMs[i], numLost[i]);
+  };
+  const add = (result: AtlasObject, type: string): void => {
+    if (type === "ping") addRow(convertPing(result, { source, rtt }));
+    else if (type === GLOBALPING) {
+      const found = [...globalpingRows(result, { rtt, withNetworks: asked === NETWORK_SOURCE })];
+      if (found.length === 0) return;
+      kinds.push(FOUND.measurement);
+      measurements.push({ id: String(result.id), numResults: found.length });
+      for (const row of found) {
+        if ("skipped" in row) skip(row.skipped);
+        else addRow(row);
+      }
+    } else skip(type);
   };
   const ends = new Uint32Array(piece.bounds.length / 2);
   parsePiece(piece).forEach((object, i) => {
@@ -112,18 +136,22 @@ export function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResul
     addresses: [...indexOf.keys()],
     rejections,
     types,
+    measurements,
   };
 }
 
 /** Adds the results in an object, in order: itself, or those anywhere inside it. */
-function addResults(object: AtlasObject, add: (result: AtlasObject, type: string) => void): void {
-  const pending: unknown[] = [object];
+function addResults(whole: AtlasObject, add: (result: AtlasObject, type: string) => void): void {
+  const pending: unknown[] = [whole];
   while (pending.length > 0) {
     const value = pending.pop();
     if (typeof value !== "object" || value === null) continue;
-    const type = Array.isArray(value) ? undefined : resultType(value as AtlasObject);
+    const object = value as AtlasObject;
+    const type = Array.isArray(value)
+      ? undefined
+      : resultType(object) ?? (isGlobalping(object) ? GLOBALPING : undefined);
     if (type === undefined) { for (const inner of Object.values(value).reverse()) pending.push(inner); }
-    else add(value as AtlasObject, type);
+    else add(object, type);
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type ImportOptions,
   type ImportSummary,
 } from "../../../lib/data/import/atlas_import.ts";
+import { MAX_OBJECT_BYTES } from "../../../lib/data/measurement/json_stream.ts";
 import { runProgram } from "../../cli/process.ts";
 import { joinBatches, readAll, realData, withFolder } from "../measurement_files/batches.ts";
 import { ping } from "../measurement/ping_result.ts";
@@ -167,16 +168,16 @@ Deno.test("importAtlas() names a hundred types at most, and no more than the sta
 
 Deno.test("importAtlas() counts an object that is too long, unless it is a container of results", () =>
   withFolder(async (folder) => {
-    const long = JSON.stringify(ping({ note: "x".repeat(1 << 20), prb_id: 3 }));
+    const long = JSON.stringify(ping({ note: "x".repeat(MAX_OBJECT_BYTES), prb_id: 3 }));
     const pings = Array.from(
       { length: 30 },
       (_, i) => JSON.stringify(ping({ timestamp: 1_600_000_000 + i })),
     );
-    const others = JSON.stringify({ note: "x".repeat(1 << 20), list: [ping({ type: "dns" })] });
+    const others = JSON.stringify({ note: "x".repeat(MAX_OBJECT_BYTES), list: [ping({ type: "dns" })] });
     const texts = [
       pings.concat(long, others).join("\n"),
       `[${[...pings, long, others].join(",")}]`,
-      `{"note": "${"x".repeat(1 << 20)}", "results": [${[...pings, long, others].join(",")}]}`,
+      `{"note": "${"x".repeat(MAX_OBJECT_BYTES)}", "results": [${[...pings, long, others].join(",")}]}`,
     ];
     for (const text of texts) {
       Deno.writeTextFileSync(`${folder}/in.json`, text);
@@ -186,7 +187,7 @@ Deno.test("importAtlas() counts an object that is too long, unless it is a conta
       const [listed] = Deno.readTextFileSync(`${folder}/out.rejects.jsonl`).trim().split("\n");
       const { reason, row, detail } = JSON.parse(listed);
       assertEquals([reason, row], ["objectTooLong", 30]);
-      assertEquals(detail, `at byte ${text.indexOf(long)}: more than 1048576 bytes`);
+      assertEquals(detail, `at byte ${text.indexOf(long)}: more than ${MAX_OBJECT_BYTES} bytes`);
     }
     Deno.writeTextFileSync(`${folder}/in.json`, `${pings[0]}\n${long}`);
     await assertRejects(() => importInto(folder, [`${folder}/in.json`]), UserError, "objectTooLong 1");
@@ -211,7 +212,7 @@ Deno.test("importAtlas() refuses inputs without any ping result, says what they 
           assertEquals(
             error.message,
             `Cannot import ${named}: found no ping result (${found}), ` +
-              `expected ping results of RIPE Atlas; check --input`,
+              `expected ping results of RIPE Atlas or Globalping; check --input`,
           );
         } else assertStringIncludes(error.message, `Cannot import ${named}: found no ping result`);
       }

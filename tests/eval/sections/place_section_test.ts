@@ -1,3 +1,4 @@
+import { DataSurvey } from "../../../lib/train/data_survey.ts";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { fromFileUrl } from "@std/path";
@@ -11,7 +12,6 @@ import {
   PlaceTable,
 } from "../../../lib/data/addresses/place_table.ts";
 import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
-import { type AddressCounts } from "../../../lib/data/addresses/known_addresses.ts";
 import type { BaselineForecasts } from "../../../lib/eval/baselines/baseline_forecasts.ts";
 import type { EvalCase } from "../../../lib/eval/cases.ts";
 import { clustersOf } from "../../../lib/eval/metrics/bootstrap.ts";
@@ -84,7 +84,9 @@ function checkpointOf(places: ModelConfig["places"], numHosts = 1) {
     worst,
   }];
   const given = places && { numbers: NUMBERS, numAddresses: 0, numLocated: 0, misplaced };
-  const counts: AddressCounts = claimRows(config, weights, new MemoryRowSource(rows), given ?? undefined);
+  const survey = DataSurvey.of(new MemoryRowSource(rows));
+  claimRows(config, weights, survey, given ?? undefined);
+  const { counts } = survey;
   const known = counts.table();
   const trainingData = { known, summary: counts.summary({ origin: "", isSynthetic: null }) };
   return { config: { model: config }, weights, trainingData } as unknown as LoadedCheckpoint;

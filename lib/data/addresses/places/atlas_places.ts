@@ -1,8 +1,9 @@
 /**
- * Places from the probe archive of RIPE Atlas, whose hosts told where their probes are. A probe's address gives the place of
- * its /24 or /48, the announced prefix around it only the AS.
+ * Places from the probe archive of RIPE Atlas, whose hosts told where their probes are, and from its anchors. A probe's address gives the place of
+ * its /24 or /40, as coarse as a table of places, the announced prefix around it only the AS.
  *
- * Source: https://ftp.ripe.net/ripe/atlas/probes/archive/ and the objects of https://atlas.ripe.net/api/v2/probes/.
+ * Source: https://ftp.ripe.net/ripe/atlas/probes/archive/ and the objects of https://atlas.ripe.net/api/v2/probes/
+ * and https://atlas.ripe.net/api/v2/anchors/.
  *
  * @module
  */
@@ -13,8 +14,8 @@ import { addressNumber, NUMBER_BYTES, type Place, type PlaceSource } from "../pl
 import { faultOfPrefix, parsePrefix } from "../ip_prefix.ts";
 import { JsonObjectScanner, parsePiece } from "../../measurement/json_stream.ts";
 
-/** The lengths of the prefixes that a probe's own address gives a place. */
-const OWN_BITS = { 4: 24, 16: 48 } as const;
+/** The lengths of the prefixes that a probe's own address gives a place: those of the blocks of a `PlaceTable`. */
+const OWN_BITS = { 4: 24, 16: 40 } as const;
 
 /** So many bytes' probes are in memory at once. */
 const CHUNK_BYTES = 1 << 18;
@@ -76,20 +77,20 @@ export class AtlasPlaces implements PlaceSource {
       ? coordinates
       : [probe.longitude, probe.latitude];
     const hasPosition = typeof latitude === "number" && typeof longitude === "number";
-    const code = probe.country_code;
+    const code = probe.country_code ?? probe.country;
     const own: Place = {
       ...(hasPosition && { latitude, longitude }),
       ...(typeof code === "string" && /^[A-Z]{2}$/.test(code) && { countryCode: code }),
     };
     for (const version of ["v4", "v6"]) {
-      const asNumber = probe[`asn_${version}`];
+      const asNumber = probe[`asn_${version}`] ?? probe[`as_${version}`];
       const network: Place = typeof asNumber === "number" && asNumber > 0 ? { asNumber } : {};
       const prefix = probe[`prefix_${version}`];
       if (typeof prefix === "string" && network.asNumber !== undefined && !faultOfPrefix(prefix)) {
         const { bytes, length } = parsePrefix(prefix);
         this.#put(bytes, length, network);
       }
-      const address = parseAddress(String(probe[`address_${version}`]));
+      const address = parseAddress(String(probe[`address_${version}`] ?? probe[`ip_${version}`]));
       if (address) this.#put(address, OWN_BITS[address.length === 4 ? 4 : 16], { ...own, ...network });
     }
   }
