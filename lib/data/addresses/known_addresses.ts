@@ -403,8 +403,9 @@ export interface Basis {
   readonly kind: "pair" | "addresses" | "source" | "destination" | "network";
   /** Text for people. */
   readonly text: string;
-  /** The measurements of the address, as source or destination: the model does not distinguish these. */
+  /** The measurements of the source's address, as source or destination: the model does not distinguish these. */
   readonly src: Measured;
+  /** Those of the destination's address. */
   readonly dst: Measured;
   /** The measurements from the source to the destination. */
   readonly pair: Measured;

@@ -95,16 +95,17 @@ export class PlaceIndex {
   readonly #found = new Map<string, NamedPlace>();
   readonly #asked = new Map<NamedPlace, Map<number, IpPrefix>>();
 
+  /** @internal */
   constructor(table: PlaceTable) {
     this.#table = table;
   }
 
-  /** What the index is of. */
+  /** @internal What the index is of. */
   get table(): PlaceTable {
     return this.#table;
   }
 
-  /** What the table knows of an address. @param address 4 or 16 bytes. */
+  /** @internal What the table knows of an address. @param address 4 or 16 bytes. */
   describe(address: Uint8Array): KnownPlace {
     const { site, asNumber } = this.#table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
     const { position, country, region } = this.#table.sites[site];
@@ -126,6 +127,7 @@ export class PlaceIndex {
    * in the order of addresses.
    *
    * @param length Of addresses, bytes.
+   * @internal
    */
   prefixes(selector: PlaceSelector, maxPrefixes: number, length: 4 | 16): PlacePrefixes {
     const groups = this.groups(() => 0, maxPrefixes, length, selector);
@@ -137,6 +139,7 @@ export class PlaceIndex {
    *
    * @param length Of addresses, bytes.
    * @throws {UserError} If it has no address of the IP version.
+   * @internal
    */
   ask(place: NamedPlace, length: 4 | 16): IpPrefix {
     const asked = getOrMake(this.#asked, place, () => new Map<number, IpPrefix>());
@@ -163,7 +166,7 @@ export class PlaceIndex {
     };
   }
 
-  /** Each country's prefixes, by its code. @param maxPrefixes Of each. @param length Of addresses, bytes. */
+  /** @internal Each country's prefixes, by its code. @param maxPrefixes Of each. @param length Of addresses, bytes. */
   countries(maxPrefixes: number, length: 4 | 16): Map<string, PlacePrefixes> {
     const groups = this.groups(({ country }) => country > 0 ? country : undefined, maxPrefixes, length);
     return new Map([...groups].map(([country, prefixes]) => [countryCode(country), prefixes]));
@@ -175,6 +178,7 @@ export class PlaceIndex {
    * @param maxPrefixes Of each cell.
    * @param length Of addresses, bytes.
    * @param degrees Cells are around the multiples of so many degrees; a divisor of 180.
+   * @internal
    */
   cells(maxPrefixes: number, length: 4 | 16, degrees: number = CELL_DEGREES): PlaceCell[] {
     const numColumns = 360 / degrees;
@@ -198,6 +202,7 @@ export class PlaceIndex {
    * @param maxPrefixes Of each group.
    * @param length Of addresses, bytes.
    * @param selector Which addresses count.
+   * @internal
    */
   groups(
     keyOf: (site: Site) => number | undefined,
@@ -247,6 +252,7 @@ export class PlaceIndex {
    * ("DE", "Germany"), an AS ("AS3320"), both ("AS3320@DE"), or the cell of a position ("52.5,13.4").
    *
    * @throws {UserError} If it is unknown or ambiguous; the message lists the nearest or the candidates.
+   * @internal
    */
   find(text: string): NamedPlace {
     if (this.#found.size === MAX_REMEMBERED) {

@@ -30,8 +30,9 @@ const PIECES_PER_WORKER = 8;
 
 /** The choices of source address and RTT. */
 export interface ReadingOptions {
-  /** {@link NETWORK_SOURCE} for results that have no source address, `auto` for the others then. */
+  /** The choice of the source address: {@link NETWORK_SOURCE} for results that have no source address, `auto` for the others then. */
   source: SourceChoice | "network";
+  /** The choice of one RTT from a result's replies. */
   rtt: RttChoice;
 }
 
