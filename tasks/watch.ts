@@ -9,12 +9,12 @@ import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { addressBytes, parseAddress } from "../lib/data/addresses/ip.ts";
-import { addressNumber, countryCode, PlaceTable } from "../lib/data/addresses/place_table.ts";
 import { openPlaces } from "../lib/data/addresses/places/open_places.ts";
 import { alarmLine } from "../lib/query/changes/alarm_lines.ts";
 import { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
 import { type Expectation, expectationsOf, PairExpectations } from "../lib/query/changes/expectation.ts";
-import { readWebhookKey, Webhook, WEBHOOK_TIMES, webhookUrl } from "../lib/serve/webhook.ts";
+import { readKey } from "../lib/cli/fetch/api_client.ts";
+import { Webhook, WEBHOOK_TIMES, webhookUrl } from "../lib/cli/webhook.ts";
 import {
   type AlarmEvent,
   evidenceThreshold,
@@ -23,7 +23,6 @@ import {
 } from "../lib/query/changes/pair_watch.ts";
 import { ArrivingMeasurements } from "../lib/query/files/arriving.ts";
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
-import { PLACE_TABLE } from "../lib/model/model_config.ts";
 import { loadModel } from "../lib/query/files/load_model.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { makeWatchApp } from "../lib/serve/app.ts";
@@ -32,7 +31,7 @@ import { HttpServer } from "../lib/serve/server.ts";
 import { watchMetrics } from "../lib/serve/watched.ts";
 import { writeOutputFile } from "../lib/io/files/output_file.ts";
 import { JsonLinesOutput } from "./query_options.ts";
-import { STAGES } from "./stages.ts";
+import { STAGES, WEBHOOK_KEY } from "./stages.ts";
 
 type Options = OptionsOf<typeof STAGES.watch>;
 
@@ -145,7 +144,7 @@ function webhookOf({ webhook, webhookKey, maxQueue }: Options, { log }: StageCon
       "Cannot use --webhook-key: found no URL to post to, expected one; add --webhook URL",
     );
   }
-  const key = webhookKey === undefined ? undefined : readWebhookKey(webhookKey);
+  const key = readKey(webhookKey, WEBHOOK_KEY);
   return new Webhook(webhookUrl(webhook), { ...WEBHOOK_TIMES, key, maxQueue, log });
 }
 
@@ -158,13 +157,8 @@ async function placesOf(
     const places = await openPlaces(paths);
     return (address) => places.locate(address);
   }
-  const numbers = model?.weights.get(PLACE_TABLE);
-  if (!numbers) return undefined;
-  const table = PlaceTable.decode(numbers, PLACE_TABLE);
-  return (address) => {
-    const { asNumber, country } = table.locate(addressNumber(address), address.length === 4 ? 4 : 16);
-    return { asNumber, countryCode: countryCode(country) };
-  };
+  const places = model?.places;
+  return places && ((address) => places.describe(address));
 }
 
 /** Work that is done now, again and again, and one last time. */

@@ -125,7 +125,10 @@ export function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** The host and the port of a URL of HTTP, `host:port`. */
-export function urlPlace({ hostname, port, protocol }: URL): string {
-  return `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
+/** Text as HTML and SVG show it. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll(
+    '"',
+    "&quot;",
+  );
 }

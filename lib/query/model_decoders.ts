@@ -12,7 +12,7 @@ import type { DecoderExtent, DecoderMemory } from "../model/decoder_buffers.ts";
 import { branchRows, NO_TOKEN, rowOf } from "./decoder_rows.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
 import { bufferLimitBytes } from "../model/allocation.ts";
-import { continuationExtent, groupsOf, promptExtent } from "./decoder_extent.ts";
+import { continuationExtent, FEW_ROWS, groupsOf, holdsAll, promptExtent } from "./decoder_extent.ts";
 import { restrictedLogProbability } from "./rtt/rtt_bytes.ts";
 
 // log P of given continuations of prompts, with what several of them begin with computed once: the prompt is read
@@ -125,7 +125,9 @@ interface DecodedModel {
 export class ModelDecoders {
   readonly #model: DecodedModel;
   readonly #memory: DecoderMemory;
-  readonly #prompter: SharedDecoder;
+  readonly #create: (extent: DecoderExtent) => SharedDecoder;
+  #prompterExtent: DecoderExtent;
+  #prompter: SharedDecoder;
   readonly #continuer: SharedDecoder;
 
   /** @param memoryLimitBytes What each of them may take of the GPU's memory besides weights. */
@@ -135,10 +137,11 @@ export class ModelDecoders {
       limitBytes: memoryLimitBytes,
       bufferBytes: bufferLimitBytes(model.registry.gpu.device),
     };
-    const create = (extent: DecoderExtent) =>
-      Decoder.create(model.registry, model, { ...extent, memoryLimitBytes });
-    this.#prompter = new SharedDecoder(() => create(promptExtent(model.config, this.#memory)));
-    this.#continuer = new SharedDecoder(() => create(this.continuationExtent));
+    this.#create = (extent) =>
+      new SharedDecoder(() => Decoder.create(model.registry, model, { ...extent, memoryLimitBytes }));
+    this.#prompterExtent = promptExtent(model.config, this.#memory, FEW_ROWS);
+    this.#prompter = this.#create(this.#prompterExtent);
+    this.#continuer = this.#create(this.continuationExtent);
   }
 
   /** How many tokens of prompts and rows {@link continuePrompts} can hold. */
@@ -158,12 +161,22 @@ export class ModelDecoders {
     numChildren: number,
     work: (decoder: Decoder, group: readonly Uint16Array[], first: number) => Promise<void>,
   ): Promise<void> {
-    const extent = promptExtent(this.#model.config, this.#memory);
+    this.#growFor(prompts, numChildren);
+    const [prompter, extent] = [this.#prompter, this.#prompterExtent];
     let first = 0;
     for (const group of groupsOf(prompts, extent, numChildren)) {
-      await this.#prompter.run((decoder) => work(decoder, group, first));
+      await prompter.run((decoder) => work(decoder, group, first));
       first += group.length;
     }
+  }
+
+  /** Makes the decoder of prompts as large as it may be, once there are too many for the small one. */
+  #growFor(prompts: readonly Uint16Array[], numChildren: number): void {
+    if (holdsAll(this.#prompterExtent, prompts, numChildren)) return;
+    const largest = promptExtent(this.#model.config, this.#memory);
+    if (largest.maxRows === this.#prompterExtent.maxRows) return;
+    this.#prompterExtent = largest;
+    this.#prompter = this.#create(largest);
   }
 
   /**

@@ -16,7 +16,6 @@ import {
   pValueOf,
 } from "../query/changes/expectation.ts";
 import { type AlarmEvent, type PairWatch, rttMsOf, type WatchedPair } from "../query/changes/pair_watch.ts";
-import type { Webhook } from "./webhook.ts";
 import type { TimedMeasurement } from "../query/files/arriving.ts";
 import { ApiError } from "./api/api_error.ts";
 import { linesOf } from "./api/lines.ts";
@@ -38,9 +37,18 @@ export interface WatchedState {
   readonly maxPairs: number;
   /** Absent without a model. */
   readonly expectations?: PairExpectations | undefined;
-  readonly webhook?: Webhook | undefined;
+  /** What was posted. */
+  readonly webhook?: Posted | undefined;
   /** The number of lines that could not be used. */
   readonly numUnusable: number;
+}
+
+/** Events that are posted to others. */
+interface Posted {
+  readonly numSent: number;
+  readonly numFailedTries: number;
+  readonly numLost: number;
+  readonly numWaiting: number;
 }
 
 /** The metrics as they are now. */

@@ -168,6 +168,8 @@ export interface CheckpointState {
   config: RunConfig;
   /** Fingerprint of the training and validation data; see `dataFingerprint`. */
   dataFingerprint: string;
+  /** Fingerprint of the configuration before its sizes followed from the data; absent where they do not. */
+  asked?: string | undefined;
   /** SHA-256 of the weights of the run's teacher, if it has one. */
   teacher?: string | undefined;
   /** Where the loader continues, and how many rows a block has. */
@@ -218,6 +220,7 @@ const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown
   seed: z.int(),
   config: z.record(z.string(), z.unknown()),
   dataFingerprint: z.string(),
+  asked: z.string().optional(),
   teacher: z.string().optional(),
   position: z.object({ epoch: z.int(), block: z.int(), sequence: z.int(), blockRows: z.int() }),
   losses: z.array(z.object({ step: z.int(), loss: z.number().nullable() })),

@@ -9,6 +9,7 @@ import type { ModelInfo } from "../api/schemas.ts";
 import { ensure, named, UserError } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import { FORMAT_METADATA, FORMAT_VERSION } from "../../model/checkpoint_format.ts";
+import { withPlaceTable } from "../../train/run_places.ts";
 import { PlaceTable } from "../../data/addresses/place_table.ts";
 import { faultOfTensors } from "../../model/finite.ts";
 import { modelShapes, PLACE_TABLE } from "../../model/model_config.ts";
@@ -46,12 +47,7 @@ export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLAC
   if (!places || 4 * places.tableSize <= maxBytes) return checkpoint;
   const known = [...checkpoint.trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
   const numbers = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE).within(maxBytes, known);
-  const model = { ...config.model, places: { ...places, tableSize: numbers.length } };
-  return {
-    ...checkpoint,
-    config: { ...config, model },
-    weights: new Map([...weights, [PLACE_TABLE, numbers]]),
-  };
+  return withPlaceTable(checkpoint, numbers);
 }
 
 /** SHA-256 of the site's content except its weights, hexadecimal. */

@@ -4,7 +4,7 @@ import { join } from "@std/path";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { outputOf, runStageProcess, spawnStage } from "../../cli/process.ts";
 import { until } from "../../until.ts";
-import { SIGNATURE_HEADER, signatureOf } from "../../../lib/serve/webhook.ts";
+import { SIGNATURE_HEADER, signatureOf } from "../../../lib/cli/webhook.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 
 const START_S = 1_480_000_000;

@@ -9,9 +9,9 @@
  * @module
  */
 import { createHmac } from "node:crypto";
-import { UsageError, UserError } from "../base/errors.ts";
-import { readText } from "../io/files/inputs.ts";
+import { UsageError } from "../base/errors.ts";
 import { pause } from "../query/files/arriving.ts";
+import { waitAskedS } from "./fetch/api_client.ts";
 
 /** The header of the signature: `t=UNIX SECONDS,v1=HEXADECIMAL`. */
 export const SIGNATURE_HEADER = "ping-llm-signature";
@@ -133,7 +133,7 @@ export class Webhook implements Disposable {
       }
       if (!this.#isFailing) this.#log(`${result.failed}; trying again`);
       this.#isFailing = true;
-      await pause(Math.min(1000 * MAX_RETRY_AFTER_S, Math.max(waitMs, result.retryAfterMs ?? 0)), signal);
+      await pause(Math.max(waitMs, 1000 * Math.min(MAX_RETRY_AFTER_S, result.retryAfterS ?? 0)), signal);
     }
     return false;
   }
@@ -141,7 +141,7 @@ export class Webhook implements Disposable {
   async #try(
     id: string,
     body: string,
-  ): Promise<"sent" | { refused: string } | { failed: string; retryAfterMs?: number | undefined }> {
+  ): Promise<"sent" | { refused: string } | { failed: string; retryAfterS?: number | undefined }> {
     const { key, timeoutMs } = this.#options;
     const headers = new Headers({ "content-type": "application/json", [DELIVERY_HEADER]: id });
     if (key !== undefined) {
@@ -165,7 +165,7 @@ export class Webhook implements Disposable {
       if (response.status < 500 && !TEMPORARY.includes(response.status)) {
         return { refused: `${found}, expected 200 to 299` };
       }
-      return { failed: found, retryAfterMs: retryAfterMsOf(response.headers.get("retry-after")) };
+      return { failed: found, retryAfterS: waitAskedS(response.headers) };
     } catch (error) {
       if (timeout.signal.aborted) return { failed: `found no answer within ${timeoutMs / 1000} s` };
       if (error instanceof Deno.errors.NotCapable) return { refused: "found no permission to connect" };
@@ -186,13 +186,6 @@ export function signatureOf(body: string, key: string, timeS: number): string {
   return `t=${timeS},v1=${createHmac("sha256", key).update(`${timeS}.${body}`).digest("hex")}`;
 }
 
-/** The wait that `Retry-After` asks for (RFC 9110, section 10.2.3): seconds, or a date. */
-function retryAfterMsOf(text: string | null): number | undefined {
-  if (text === null) return undefined;
-  const ms = /^\d+$/.test(text) ? 1000 * Number(text) : Date.parse(text) - Date.now();
-  return Number.isNaN(ms) ? undefined : ms;
-}
-
 /** The URL of `--webhook`. @throws {UsageError} If it is none; its text, which may be secret, is not told. */
 export function webhookUrl(text: string): URL {
   const url = URL.parse(text);
@@ -202,11 +195,4 @@ export function webhookUrl(text: string): URL {
   throw new UsageError(
     "Cannot use --webhook: found no URL of HTTP without user and password, expected one such as https://example.org/alarms",
   );
-}
-
-/** The key in a file, without the space around it. @throws {UserError} If there is none. */
-export function readWebhookKey(path: string): string {
-  const key = readText(path).trim();
-  if (key !== "") return key;
-  throw new UserError(`Cannot use --webhook-key ${path}: found an empty file, expected a key`);
 }
