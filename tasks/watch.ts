@@ -144,8 +144,9 @@ function webhookOf({ webhook, webhookKey, maxQueue }: Options, { log }: StageCon
       "Cannot use --webhook-key: found no URL to post to, expected one; add --webhook URL",
     );
   }
+  const url = webhookUrl(webhook);
   const key = readKey(webhookKey, WEBHOOK_KEY);
-  return new Webhook(webhookUrl(webhook), { ...WEBHOOK_TIMES, key, maxQueue, log });
+  return new Webhook(url, { ...WEBHOOK_TIMES, key, maxQueue, log });
 }
 
 /** Where addresses are, by files, else by the places of a model. */

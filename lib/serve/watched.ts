@@ -60,7 +60,7 @@ export function watchMetrics(
   const gauge = (name: string, help: string, value: number) =>
     new Reading(`ping_llm_watch_${name}`, help, "gauge", () => value);
   const pairs = watch.foremostPairs(maxPairs);
-  /** @param samplesOf `[further labels, value]` of each sample of a pair. */
+  /** @param samplesOf `[further labels, value]` of each sample of a pair; those of NaN are left out. */
   const ofPairs = (
     name: string,
     help: string,
@@ -72,7 +72,9 @@ export function watchMetrics(
     *samples() {
       for (const pair of pairs) {
         const { src, dst } = pair;
-        for (const [labels, value] of samplesOf(pair)) yield ["", { src, dst, ...labels }, value] as const;
+        for (const [labels, value] of samplesOf(pair)) {
+          if (!Number.isNaN(value)) yield ["", { src, dst, ...labels }, value] as const;
+        }
       }
     },
   });
@@ -90,7 +92,10 @@ export function watchMetrics(
       "The shift of the median of a pair with an open alarm.",
       ({ alarm }) => alarm ? [[{ group: alarm.group.id }, alarm.now.medianMs - alarm.usual.medianMs]] : [],
     ),
-    ofPairs("rtt_ms", "The newest RTT of a pair; NaN: no reply.", (pair) => [[{}, rttMsOf(newestOf(pair))]]),
+    ofPairs("lost", "Whether the newest measurement of a pair had no reply.", (pair) => [
+      [{}, Number.isNaN(rttMsOf(newestOf(pair))) ? 1 : 0],
+    ]),
+    ofPairs("rtt_ms", "The newest RTT of a pair; absent: no reply.", (pair) => [[{}, rttMsOf(newestOf(pair))]]),
     ...(expectations
       ? [
         ofPairs("expected_rtt_ms", "What the model expected of the newest RTT of a pair.", (pair) =>

@@ -71,7 +71,7 @@ Deno.test("watch --metrics writes counts, RTTs and alarms of a bounded number of
     const one = await read("--metric-pairs", "1");
     assertStringIncludes(one, "ping_llm_watch_pairs 2\n");
     assertEquals([...one.matchAll(/^ping_llm_watch_\w+\{src="([^"]*)"/gm)].map(([, src]) => src), [
-      ...["10.0.0.1", "10.0.0.1", "10.0.0.1"],
+      ...["10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.1"],
     ]);
   }));
 
