@@ -101,7 +101,7 @@ export function watchMetrics(
         ofPairs("expected_rtt_ms", "What the model expected of the newest RTT of a pair.", (pair) =>
           EXPECTED_QUANTILES.flatMap((quantile, i) => {
             const expected = expectations.of(pair);
-            return expected ? [[{ quantile }, expected.quantilesMs[i]] as const] : [];
+            return expected ? [[{ q: quantile }, expected.quantilesMs[i]] as const] : [];
           })),
         ofPairs("p_value", "How probable a reply at least as far from the expected ones is.", (pair) => {
           const pValue = expectations.of(pair)?.pValue;

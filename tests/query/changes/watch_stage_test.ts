@@ -7,6 +7,10 @@ import { until } from "../../until.ts";
 import { SIGNATURE_HEADER, signatureOf } from "../../../lib/cli/webhook.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 
+/** Dashboard of Grafana. */
+const dashboard = JSON.parse(
+  Deno.readTextFileSync(new URL("../../../lib/query/changes/grafana.json", import.meta.url)),
+);
 const START_S = 1_480_000_000;
 
 /** JSON lines of one pair, the level shifted from one number to before another. */
@@ -75,7 +79,7 @@ Deno.test("watch --metrics writes counts, RTTs and alarms of a bounded number of
     ]);
   }));
 
-Deno.test("watch --checkpoint --listen tells Prometheus what the model expected, and answers status checks", () =>
+Deno.test("watch --listen tells Prometheus what Grafana's dashboard asks for, and answers status checks", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const input = join(folder, "a.jsonl");
     const atlas = (from: number, to: number) =>
@@ -86,10 +90,14 @@ Deno.test("watch --checkpoint --listen tells Prometheus what the model expected,
         }) + "\n"
       ).join("");
     await Deno.writeTextFile(input, atlas(0, 90));
-    const child = spawnStage(
-      ["watch", "--checkpoint", checkpoint, "--input", input, "--follow", "--listen", "127.0.0.1:0"],
-      { flags: ["--allow-net"] },
+    await using receiver = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      () => new Response(""),
     );
+    const child = spawnStage([
+      ...["watch", "--checkpoint", checkpoint, "--input", input, "--follow", "--listen", "127.0.0.1:0"],
+      ...["--webhook", `http://127.0.0.1:${receiver.addr.port}`],
+    ], { flags: ["--allow-net", "--allow-env=PING_LLM_WEBHOOK_KEY"] });
     let [stdout, stderr] = ["", ""];
     const reading = Promise.all([
       (async () => {
@@ -109,12 +117,17 @@ Deno.test("watch --checkpoint --listen tells Prometheus what the model expected,
     assertMatch(headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/);
     const quantiles = [
       ...text.matchAll(
-        /^ping_llm_watch_expected_rtt_ms\{src="10\.0\.0\.1",dst="192\.0\.2\.1",quantile="(.*)"\} (.*)$/gm,
+        /^ping_llm_watch_expected_rtt_ms\{src="10\.0\.0\.1",dst="192\.0\.2\.1",q="(.*)"\} (.*)$/gm,
       ),
     ].map(([, quantile, ms]) => [Number(quantile), Number(ms)]);
     assertEquals(quantiles.map(([quantile]) => quantile), [0.05, 0.5, 0.95]);
     assert(quantiles[0][1] < quantiles[1][1] && quantiles[1][1] < quantiles[2][1]);
     assertMatch(text, /^ping_llm_watch_p_value\{.*\} (0\.\d+|1)$/m);
+    const exported = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+    const asked = [...JSON.stringify(dashboard).matchAll(/ping_llm_watch_\w+/g)].map(([name]) => name);
+    assertEquals([...new Set(asked)].filter((name) => !exported.has(name)), []);
+    const unasked = [...exported].filter((name) => !asked.includes(name));
+    assertEquals(unasked, ["ping_llm_watch_dropped_pairs_total"]);
     const check = await get("/api/v2/measurements/1001/status-check");
     assertEquals([check.status, check.headers.get("x-ripe-atlas-global-alert")], [200, "1"]);
     const { global_alert, total_alerts, probes } = JSON.parse(check.text);
