@@ -169,7 +169,10 @@ const SPAN_TIME = "ISO 8601 (UTC unless it names a zone) or Unix seconds";
  */
 export const DEMO_CAMPAIGN = {
   measurements: "tests/data/campaigns/menog-2019-05.parquet",
-  places: ["tests/data/campaigns/menog-2019-05.city.csv", "tests/data/campaigns/menog-2019-05.asn.csv"],
+  places: [
+    "tests/data/campaigns/dbip-city-menog-2019-05.csv",
+    "tests/data/campaigns/asn-ipv4-ipv6-menog-2019-05.csv",
+  ],
 };
 /** All files of it. */
 export const DEMO_FILES: readonly string[] = [DEMO_CAMPAIGN.measurements, ...DEMO_CAMPAIGN.places];
