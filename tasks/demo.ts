@@ -71,7 +71,12 @@ export const demoStage = defineStage(STAGES.demo, async (options, context) => {
   await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded, ...replacing]);
   const run = join(output, "train");
   const length = ["--set", `train.steps=${steps}`, "--max-time", `${60 * minutes}s`];
-  const geo = fetch === undefined ? [] : ["--geo", join(output, FETCHED, "probes.json")];
+  const places = fetch !== undefined
+    ? [join(output, FETCHED, "probes.json")]
+    : data === "campaign"
+    ? DEMO_CAMPAIGN.places.map(pathOf)
+    : [];
+  const geo = places.flatMap((path) => ["--geo", path]);
   const training = ["--data", rows, "--run", run, "--config", CONFIG, ...geo, ...length, ...seeded];
   const trained = await trainStep(context, training, demo.replaces ?? false);
   if (trained["tokensPerSecond"] !== null) {
@@ -137,7 +142,7 @@ async function makeMeasurements(
   const input = fetch === undefined
     ? options.input
     : [await fetchResults(options, fetch, replacing, context)];
-  if (input.length === 0 && !synthetic) return [fromFileUrl(new URL(`../${DEMO_CAMPAIGN}`, import.meta.url))];
+  if (input.length === 0 && !synthetic) return [pathOf(DEMO_CAMPAIGN.measurements)];
   if (inputs.some((file) => file.endsWith(".parquet"))) return input;
   // Two names, since no stage replaces another stage's output.
   const [parquet, stage, args] = synthetic
@@ -145,6 +150,11 @@ async function makeMeasurements(
     : [join(output, "imported.parquet"), importStage, ["--input", ...input]];
   await step(context, stage, [...args, "--output", parquet, ...replacing]);
   return [parquet];
+}
+
+/** The path of a file of this program. @param name From the checkout's root. */
+function pathOf(name: string): string {
+  return fromFileUrl(new URL(`../${name}`, import.meta.url));
 }
 
 /** Fetches results of RIPE Atlas. @returns Their folder. */

@@ -165,8 +165,19 @@ const atlasApi = apiOptions("https://atlas.ripe.net", ATLAS_KEY);
 const MEASUREMENTS = "ids of ping measurements, and ranges of ids";
 const SPAN_TIME = "ISO 8601 (UTC unless it names a zone) or Unix seconds";
 
-/** The real measurements of `demo`, from the checkout's root; tests/data/README.md says where they are from. */
-export const DEMO_CAMPAIGN = "tests/data/campaigns/menog-2019-05.parquet";
+/**
+ * The real measurements of `demo` and the places of their addresses, from the checkout's root; tests/data/README.md says
+ * where they are from.
+ */
+export const DEMO_CAMPAIGN = {
+  measurements: "tests/data/campaigns/menog-2019-05.parquet",
+  places: [
+    "tests/data/campaigns/dbip-city-menog-2019-05.csv",
+    "tests/data/campaigns/asn-ipv4-ipv6-menog-2019-05.csv",
+  ],
+};
+/** All files of it. */
+export const DEMO_FILES: readonly string[] = [DEMO_CAMPAIGN.measurements, ...DEMO_CAMPAIGN.places];
 /** Steps of `demo`: as many as two cores make in the default time on data that every checkout has, and at most on other. */
 export const DEMO_STEPS = { campaign: 800, synth: 500, most: 1_000_000 };
 
@@ -1366,7 +1377,7 @@ export const STAGE_MODULES: readonly string[] = [
 
 /** The inputs of the one file. */
 function programFiles(): (string | URL)[] {
-  const names = ["configs", "deno.json", "deno.lock", "kernels", "lib", "LICENSE", "tasks", DEMO_CAMPAIGN];
+  const names = ["configs", "deno.json", "deno.lock", "kernels", "lib", "LICENSE", "tasks", ...DEMO_FILES];
   const deno = Deno.execPath();
   return [...names.map((name) => new URL(`../${name}`, import.meta.url)), deno, Deno.realPathSync(deno)];
 }

@@ -1,3 +1,4 @@
+import { DEMO_CAMPAIGN } from "../../../tasks/stages.ts";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { RandomStream } from "../../../lib/base/random.ts";
@@ -278,8 +279,9 @@ async function menog(): Promise<(BaselineMeasurement & { rttMs: number })[]> {
 }
 
 Deno.test("of destinations that training never met, methods that know places know more than medians (MENOG 19)", async () => {
-  const folder = realData("campaigns");
-  const places = await openPlaces(["city", "asn"].map((what) => `${folder}/menog-2019-05.${what}.csv`));
+  const places = await openPlaces(
+    DEMO_CAMPAIGN.places.map((name) => new URL(`../../../${name}`, import.meta.url).pathname),
+  );
   const menogPlaceOf = (address: string) => locatedBy(places, addressBytes(address));
   const all = await menog();
   const destinations = [...new Set(all.map(({ destination }) => destination))].sort();

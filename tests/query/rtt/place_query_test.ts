@@ -12,19 +12,19 @@ import { drawAddresses, rttBetweenPrefixes } from "../../../lib/query/rtt/prefix
 import { parseEnds } from "../../../lib/query/rtt/rtt_question.ts";
 import { PingService } from "../../../lib/serve/api/ping_service.ts";
 import type { ModelInfo } from "../../../lib/serve/api/schemas.ts";
+import { DEMO_CAMPAIGN } from "../../../tasks/stages.ts";
 import { runStageProcess } from "../../cli/process.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
-const campaign = (name: string) =>
-  new URL(`../../data/campaigns/menog-2019-05${name}`, import.meta.url).pathname;
-const FILES = [campaign(".city.csv"), campaign(".asn.csv")];
+const pathOf = (name: string) => new URL(`../../../${name}`, import.meta.url).pathname;
+const FILES = DEMO_CAMPAIGN.places.map(pathOf);
 const TABLE = PlaceTable.of(await openPlaces(FILES));
 const INDEX = new PlaceIndex(TABLE);
 const ends = (src: string, dst: string) => parseEnds(src, dst, INDEX);
 
 Deno.test("the places of the campaign have all its public addresses, by names", async () => {
-  const { measurements } = await readMeasurementFiles([campaign(".parquet")], {
+  const { measurements } = await readMeasurementFiles([pathOf(DEMO_CAMPAIGN.measurements)], {
     most: 1_000_000,
     isWanted: () => true,
   });

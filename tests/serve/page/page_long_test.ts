@@ -251,7 +251,7 @@ Deno.test({
         await page.keyboard.press("Tab");
         await page.keyboard.type(SRC);
         await page.keyboard.press("Tab");
-        await page.keyboard.type("nowhere");
+        await page.keyboard.type("1.2.3.400");
         await page.keyboard.press("Enter");
         const destination = page.getByLabel("Destination");
         await page.locator("[aria-invalid]").waitFor();
@@ -259,7 +259,7 @@ Deno.test({
         const described = await destination.getAttribute("aria-describedby") ?? "";
         assertStringIncludes(
           await page.locator(`[id="${described}"]`).innerText(),
-          "Cannot read nowhere: expected an IPv4 or IPv6",
+          "Cannot read 1.2.3.400: expected an IPv4 or IPv6",
         );
         await page.keyboard.press("Control+A");
         await page.keyboard.type(DST);
