@@ -95,7 +95,11 @@ export function watchMetrics(
     ofPairs("lost", "Whether the newest measurement of a pair had no reply.", (pair) => [
       [{}, Number.isNaN(rttMsOf(newestOf(pair))) ? 1 : 0],
     ]),
-    ofPairs("rtt_ms", "The newest RTT of a pair; absent: no reply.", (pair) => [[{}, rttMsOf(newestOf(pair))]]),
+    ofPairs(
+      "rtt_ms",
+      "The newest RTT of a pair; absent: no reply.",
+      (pair) => [[{}, rttMsOf(newestOf(pair))]],
+    ),
     ...(expectations
       ? [
         ofPairs("expected_rtt_ms", "What the model expected of the newest RTT of a pair.", (pair) =>
