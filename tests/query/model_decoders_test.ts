@@ -31,8 +31,8 @@ Deno.test("work that is asked for after a reload of weights has the new ones, on
     const prompt = Uint16Array.of(1, 2, 3);
     const ends = async () => {
       const rows: Float32Array[] = [];
-      const asPrompt = decoders.withPrompts([prompt], 1, async (decoder, group) => {
-        rows[0] = await decoder.prefill(group);
+      const asPrompt = decoders.withPrompts([prompt], 1, function* (decoder, group) {
+        [rows[0]] = yield Promise.all([decoder.prefill(group)]);
       });
       const asContinued = decoders.continuePrompts(
         [prompt],

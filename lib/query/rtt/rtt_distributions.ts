@@ -45,21 +45,20 @@ export async function rttDistributions(
   take: (distribution: RttDistribution, index: number) => void,
   likely?: LikelyOptions,
 ): Promise<void> {
-  await decoders.withPrompts(prompts, FIRST_BYTES.length, async (decoder, group, begin) => {
+  await decoders.withPrompts(prompts, FIRST_BYTES.length, function* (decoder, group, begin) {
     const ofGroup = recents.slice(begin, begin + group.length);
     const prefilled = decoder.prefill(group, { numLast: 2, recents: ofGroup });
     let expanded = group.map(() => ALL_FIRST_BYTES);
-    // If all are continued, the prefill is awaited after the step: each wait costs as much as a few queries.
     if (likely) {
       const { maxSpreadMass, codes } = likely;
-      const ends = await prefilled;
+      const [ends] = yield Promise.all([prefilled]);
       expanded = group.map((_, i) =>
         likelyFirstBytes(rowOf(ends, 2 * i + 1), { maxSpreadMass, code: codes[begin + i] })
       );
     }
     decoder.fork(expanded.map(({ length }) => length));
     const stepped = decoder.step(expanded.flat().map((place) => BYTE_BASE + FIRST_BYTES[place]));
-    const [ends, seconds] = await Promise.all([prefilled, stepped]);
+    const [ends, seconds] = yield Promise.all([prefilled, stepped]);
     let row = 0;
     expanded.forEach((places, i) => {
       const given = {
