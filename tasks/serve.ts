@@ -70,7 +70,7 @@ async function loadServed(
   onNote: (line: string) => void,
 ): Promise<ServedModel> {
   const { maxBatch, maxWaitMs, maxQueue, noPool } = options;
-  const { checkpoint, calibration, info } = readDescribedModel(options, onNote);
+  const { checkpoint, calibration, info } = await readDescribedModel(options, onNote);
   const model = await PingModel.from(checkpoint, { calibration, noPool });
   const pool = noPool ? undefined : checkpoint.pool;
   return {

@@ -25,9 +25,16 @@ export function maxContinuationTokens(config: ModelConfig): number {
   return contextForm(rttEncodingChoice(config)).maxMeasurementTokens - 1;
 }
 
-/** For prompts and two steps after them, `RttStart` and byte 1: the largest of one of two decoders that fits, down to one query. */
-export function promptExtent(config: ModelConfig, memory: DecoderMemory): DecoderExtent {
-  for (let rows = MAX_ROWS / 2;; rows /= 2) {
+/** Enough for a few questions: the memory of a decoder is cleared before its first use, which a lone question waits for. */
+export const FEW_ROWS = 1024;
+
+/** For prompts and two steps after them, `RttStart` and byte 1: the largest that fits, down to one query. */
+export function promptExtent(
+  config: ModelConfig,
+  memory: DecoderMemory,
+  mostRows: number = MAX_ROWS,
+): DecoderExtent {
+  for (let rows = mostRows;; rows /= 2) {
     const extent = {
       maxPromptTokens: Math.max(rows, config.sequenceLength),
       maxRows: Math.max(rows, FIRST_BYTES.length),
@@ -49,6 +56,16 @@ export function continuationExtent(config: ModelConfig, memory: DecoderMemory): 
     const isSmallest = maxRows <= 32;
     if (isSmallest || decoderFits(config, extent, memory)) return extent;
   }
+}
+
+/** Whether an extent holds all of some prompts at once. */
+export function holdsAll(
+  { maxPromptTokens, maxRows }: DecoderExtent,
+  prompts: readonly Uint16Array[],
+  numChildren: number,
+): boolean {
+  const numTokens = prompts.reduce((sum, { length }) => sum + length, 0);
+  return numTokens <= maxPromptTokens && prompts.length * numChildren <= maxRows;
 }
 
 /** Cuts prompts into groups whose tokens and rows fit the extent. */

@@ -6,13 +6,20 @@
  *
  * @module
  */
-import { type ModelConfig, vocabSize } from "../model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent, DecoderMemory } from "../model/decoder_buffers.ts";
 import { branchRows, NO_TOKEN, rowOf } from "./decoder_rows.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
 import { bufferLimitBytes } from "../model/allocation.ts";
-import { continuationExtent, groupsOf, promptExtent } from "./decoder_extent.ts";
+import {
+  continuationExtent,
+  FEW_ROWS,
+  groupsOf,
+  holdsAll,
+  MAX_ROWS,
+  promptExtent,
+} from "./decoder_extent.ts";
 import { restrictedLogProbability } from "./rtt/rtt_bytes.ts";
 
 // log P of given continuations of prompts, with what several of them begin with computed once: the prompt is read
@@ -57,7 +64,7 @@ export async function visitContinuations(
   prompts: readonly ContinuedPrompt[],
   visit: VisitRow,
 ): Promise<void> {
-  const V = vocabSize(decoder.config);
+  const V = modelShapes(decoder.config).vocabSize;
   const all = prompts.flatMap(({ continuations }) => [...continuations]);
   let rows: Uint32Array = Uint32Array.from(
     prompts.flatMap(({ continuations }, i) => continuations.map(() => i)),
@@ -139,16 +146,19 @@ export type PromptWork = (
 export class ModelDecoders {
   readonly #model: DecodedModel;
   readonly #memory: DecoderMemory;
-  readonly #prompters: Shared<Decoder[]>;
+  #prompterExtent: DecoderExtent;
+  /** One for few prompts, two for many. */
+  #prompters: Shared<Decoder[]>;
   readonly #continuer: Shared<Decoder>;
 
-  /** @param memoryLimitBytes What each of them may take of the GPU's memory besides weights. */
+  /** @param memoryLimitBytes What those for prompts may take together, and the other, of the GPU's memory besides weights. */
   constructor(model: DecodedModel, memoryLimitBytes: number) {
     this.#model = model;
     this.#memory = {
       limitBytes: memoryLimitBytes,
       bufferBytes: bufferLimitBytes(model.registry.gpu.device),
     };
+    this.#prompterExtent = this.#promptExtent(FEW_ROWS);
     this.#prompters = new Shared(() => Promise.resolve([]));
     this.#continuer = new Shared(() => this.#create(this.continuationExtent));
   }
@@ -170,18 +180,18 @@ export class ModelDecoders {
    * @param numChildren How many rows continue each of them, by one token.
    */
   async withPrompts(prompts: readonly Uint16Array[], numChildren: number, work: PromptWork): Promise<void> {
-    const { limitBytes, bufferBytes } = this.#memory;
-    const extent = promptExtent(this.#model.config, { limitBytes: limitBytes / 2, bufferBytes });
+    this.#growFor(prompts, numChildren);
+    const [prompters, extent] = [this.#prompters, this.#prompterExtent];
     const groups = [...groupsOf(prompts, extent, numChildren)];
     let numBegun = 0;
     let numPrompts = 0;
     // Others that wait are let in between two groups.
     while (numBegun < groups.length) {
-      await this.#prompters.run(async (decoders) => {
+      await prompters.run(async (decoders) => {
         let running: RunningWork[] = [];
         do {
           const begun: Promise<RunningWork>[] = [];
-          if (numBegun < groups.length && !(running.length > 0 && this.#prompters.isWaitedFor)) {
+          if (numBegun < groups.length && !(running.length > 0 && prompters.isWaitedFor)) {
             const group = groups[numBegun];
             const decoder = decoders[numBegun % 2] ??= await this.#create(extent);
             begun.push(...nextPart({ parts: work(decoder, group, numPrompts), read: [] }));
@@ -192,6 +202,21 @@ export class ModelDecoders {
         } while (running.length > 0);
       });
     }
+  }
+
+  /** The extent of one of two decoders. */
+  #promptExtent(mostRows: number): DecoderExtent {
+    const { limitBytes, bufferBytes } = this.#memory;
+    return promptExtent(this.#model.config, { limitBytes: limitBytes / 2, bufferBytes }, mostRows);
+  }
+
+  /** Makes the decoders of prompts as large as they may be together, once there are too many for the small one. */
+  #growFor(prompts: readonly Uint16Array[], numChildren: number): void {
+    if (holdsAll(this.#prompterExtent, prompts, numChildren)) return;
+    const largest = this.#promptExtent(MAX_ROWS / 2);
+    if (largest.maxRows === this.#prompterExtent.maxRows) return;
+    this.#prompterExtent = largest;
+    this.#prompters = new Shared(() => Promise.resolve([]));
   }
 
   /**
@@ -222,7 +247,7 @@ export class ModelDecoders {
    * @returns One array per sequence.
    */
   async tokenLogProbabilities(sequences: readonly Uint16Array[], numTokens: number): Promise<Float32Array[]> {
-    const V = vocabSize(this.#model.config);
+    const V = modelShapes(this.#model.config).vocabSize;
     const results: Float32Array[] = [];
     const prompts = sequences.map((sequence) => sequence.subarray(0, -1));
     await this.withPrompts(prompts, 1, function* (decoder, group) {

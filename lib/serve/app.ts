@@ -18,6 +18,8 @@ import {
   type DestinationsApiQuestion,
   destinationsQuestionSchema,
   type LikelihoodApiQuestion,
+  type MapApiQuestion,
+  mapQuestionSchema,
   type NearestApiQuestion,
   nearestQuestionSchema,
   type RttApiQuestion,
@@ -171,6 +173,11 @@ const QUESTIONS: readonly [path: string, schema: z.ZodObject, ask: AskQuestion][
     "/v1/nearest",
     nearestQuestionSchema,
     (service, question, signal) => service.nearest(question as NearestApiQuestion, signal),
+  ],
+  [
+    "/v1/map",
+    mapQuestionSchema,
+    (service, question, signal) => service.map(question as MapApiQuestion, signal),
   ],
 ];
 

@@ -10,13 +10,14 @@ import type { ModelInfo } from "./api/schemas.ts";
 import { FormatError } from "../base/errors.ts";
 import { runOfCheckpoint } from "../io/files/checkpoint_folder.ts";
 import { exists, readText } from "../io/files/inputs.ts";
-import { numParameters } from "../model/model_config.ts";
+import { modelShapes } from "../model/model_config.ts";
 import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
 import { type MetricsRecord, readMetrics } from "../train/metrics.ts";
 import { deriveConfig } from "../train/run_config.ts";
 import { VERSION } from "../base/version.ts";
 import { requireQueryable } from "../query/ping_model.ts";
 import type { QuantileCalibration } from "../query/rtt/quantile_calibration.ts";
+import { withGeo } from "../train/run_places.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
 import { readCalibration } from "../query/files/load_model.ts";
 
@@ -44,7 +45,7 @@ export function modelInfo(
   return {
     version: VERSION,
     step: state.step,
-    num_parameters: numParameters(config.model),
+    num_parameters: modelShapes(config.model).numParameters,
     vocabulary: config.model.vocabulary,
     model_sha256: state.files.model.sha256,
     data_fingerprint: state.dataFingerprint,
@@ -170,6 +171,8 @@ interface ModelFiles {
   report?: string | undefined;
   /** Whether the network alone answers (false). */
   noPool?: boolean;
+  /** Files that say where addresses are, in place of what the checkpoint knows (none). */
+  geo?: readonly string[];
 }
 
 /** A model that is not on a GPU yet. */
@@ -185,8 +188,11 @@ interface DescribedModel {
  * @param onNote See `loadCheckpoint`.
  * @throws {UserError} If a file cannot be read, is of another model, or the model cannot answer.
  */
-export function readDescribedModel(files: ModelFiles, onNote: (line: string) => void): DescribedModel {
-  const checkpoint = loadCheckpoint(files.checkpoint, { onNote });
+export async function readDescribedModel(
+  files: ModelFiles,
+  onNote: (line: string) => void,
+): Promise<DescribedModel> {
+  const checkpoint = await withGeo(loadCheckpoint(files.checkpoint, { onNote }), files.geo ?? [], onNote);
   requireQueryable(checkpoint);
   const calibration = files.calibration === undefined ? undefined : readCalibration(files.calibration);
   calibration?.requireOf(checkpoint, checkpoint.pool !== undefined && !files.noPool);

@@ -13,6 +13,8 @@ import {
   likelihoodAnswerSchema,
   likelihoodQuestionSchema,
   lineErrorSchema,
+  mapAnswerSchema,
+  mapQuestionSchema,
   measurementSchema,
   modelAnswerSchema,
   nearestAnswerSchema,
@@ -37,6 +39,8 @@ const SCHEMAS = {
   DestinationsAnswer: destinationsAnswerSchema,
   NearestQuestion: nearestQuestionSchema,
   NearestAnswer: nearestAnswerSchema,
+  MapQuestion: mapQuestionSchema,
+  MapAnswer: mapAnswerSchema,
   LikelihoodQuestion: likelihoodQuestionSchema,
   LikelihoodAnswer: likelihoodAnswerSchema,
   ScoreAnswer: scoreAnswerSchema,
@@ -68,6 +72,7 @@ const READ = [400, 408, 413, 415, 429, 503] as const;
 const ANYWHERE = [421, 500] as const;
 const rttAnswer = { type: JSON_TYPE, schemas: ["RttAnswer"] } as const;
 const nearestAnswer = { type: JSON_TYPE, schemas: ["NearestAnswer"] } as const;
+const mapAnswer = { type: JSON_TYPE, schemas: ["MapAnswer"] } as const;
 const destinationsAnswer = { type: JSON_TYPE, schemas: ["DestinationsAnswer"] } as const;
 
 /** By path and method. */
@@ -127,6 +132,22 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       summary: "the same, given recent measurements as context",
       body: { type: JSON_TYPE, schema: "NearestQuestion" },
       answer: nearestAnswer,
+      problems: READ,
+    },
+  },
+  "/v1/map": {
+    get: {
+      operationId: "getMap",
+      summary: "the RTTs from a source to countries or cells, a part of a map of the world",
+      query: mapQuestionSchema,
+      answer: mapAnswer,
+      problems: ASKED,
+    },
+    post: {
+      operationId: "postMap",
+      summary: "the same, asked for as JSON",
+      body: { type: JSON_TYPE, schema: "MapQuestion" },
+      answer: mapAnswer,
       problems: READ,
     },
   },

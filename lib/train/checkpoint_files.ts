@@ -4,10 +4,11 @@
  *
  * @module
  */
+import { isObject } from "../base/collections.ts";
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { ConfigError, ensure, FormatError, UserError } from "../base/errors.ts";
-import { checkpointShapes } from "../model/model_config.ts";
+import { modelShapes } from "../model/model_config.ts";
 import {
   checkFormatVersion,
   FORMAT_METADATA,
@@ -36,7 +37,7 @@ import type { TrainingData } from "../data/addresses/known_addresses.ts";
 /** What is saved; the checksums are added when it is written. */
 export interface CheckpointContent {
   state: Omit<CheckpointState, "files">;
-  /** The entries of `checkpointShapes`, by name. */
+  /** The entries of `ModelShapes.entries`, by name. */
   weights: Map<string, Float32Array>;
   /** The optimizer's state, see lib/train/optim/README.md. */
   optimizer: Map<string, Float32Array>;
@@ -58,7 +59,7 @@ export function writeCheckpoint(
   { state, weights, optimizer, trainingData, pool }: CheckpointContent,
 ): void {
   const metadata = { ...FORMAT_METADATA, config: JSON.stringify(state.config), step: String(state.step) };
-  const shapes = checkpointShapes(state.config.model);
+  const shapes = new Map(modelShapes(state.config.model).entries);
   const write = (name: string, content: SafetensorsContent): SafetensorsFile =>
     writeSafetensors(join(folder, name), content);
   const optimizerShapes = new Map([...optimizer].map(([name, { length }]): [string, number[]] => {
@@ -93,7 +94,7 @@ export function readCheckpoint(directory: string): LoadedCheckpoint {
   const state = readState(directory);
   const path = join(directory, "model.safetensors");
   const { tensors: weights, shapes } = readVerified(path, state.files.model, WEIGHT_LIMIT);
-  for (const [name, shape] of checkpointShapes(state.config.model)) {
+  for (const [name, shape] of modelShapes(state.config.model).entries) {
     const found = shapes.get(name);
     if (found?.join() !== shape.join()) {
       throw new FormatError(`parameter ${name} has shape [${found ?? "none"}], expected [${shape}]`, {
@@ -167,6 +168,8 @@ export interface CheckpointState {
   config: RunConfig;
   /** Fingerprint of the training and validation data; see `dataFingerprint`. */
   dataFingerprint: string;
+  /** Fingerprint of the configuration before its sizes followed from the data; absent where they do not. */
+  asked?: string | undefined;
   /** SHA-256 of the weights of the run's teacher, if it has one. */
   teacher?: string | undefined;
   /** Where the loader continues, and how many rows a block has. */
@@ -217,6 +220,7 @@ const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown
   seed: z.int(),
   config: z.record(z.string(), z.unknown()),
   dataFingerprint: z.string(),
+  asked: z.string().optional(),
   teacher: z.string().optional(),
   position: z.object({ epoch: z.int(), block: z.int(), sequence: z.int(), blockRows: z.int() }),
   losses: z.array(z.object({ step: z.int(), loss: z.number().nullable() })),
@@ -276,9 +280,7 @@ function stateSha256(state: unknown): string {
   const sorted = JSON.stringify(
     state,
     (_key, value) =>
-      typeof value === "object" && value !== null && !Array.isArray(value)
-        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1))
-        : value,
+      isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1)) : value,
   );
   return createHash("sha256").update(sorted).digest("hex");
 }

@@ -13,7 +13,7 @@ import { sourceKeyOf } from "../row_measurements.ts";
 
 /** How much is read. */
 export interface TableOptions {
-  /** How many measurements are kept at most, each taking 24 bytes and its share of the addresses. */
+  /** How many measurements are kept at most, each taking 24 bytes and its share of the names. */
   maxMeasurements: number;
   seed: number;
   signal?: AbortSignal | undefined;
@@ -28,6 +28,7 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
   numFailed = 0;
   /** Measurements kept. */
   length = 0;
+  /** A source's name and its address, with a space between. */
   readonly #sources = new Names();
   readonly #destinations = new Names();
   readonly #source: Uint32Array;
@@ -78,10 +79,13 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
 
   /** As an iterable of objects, oldest first. */
   *[Symbol.iterator](): Generator<BaselineMeasurement> {
+    const sources = this.#sources.all.map((name) => name.split(" "));
     for (const place of this.#order) {
+      const [source, sourceAddress] = sources[this.#source[place]];
       yield {
-        source: this.#sources.nameOf(this.#source[place]),
-        destination: this.#destinations.nameOf(this.#destination[place]),
+        source,
+        sourceAddress,
+        destination: this.#destinations.all[this.#destination[place]],
         timeS: this.#timeUs[place] / 1e6,
         rttMs: this.#rttMs[place],
       };
@@ -90,8 +94,9 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
 
   #addRow(rows: ProbeRowSource, index: number, sampler: Sampler): void {
     const row = rows.row(index);
-    const { dstAddrs, dstIndex, rttMs, eventTimeUs } = row;
-    const source = this.#sources.idOf(sourceKeyOf(row));
+    const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = row;
+    const key = sourceKeyOf(row);
+    const sources = srcAddrs.map((address) => this.#sources.idOf(`${key} ${address}`));
     for (let i = 0; i < rttMs.length; i++) {
       this.numSeen++;
       const isTaken = sampler.takesNext();
@@ -101,7 +106,7 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
       }
       if (!isTaken) continue;
       const place = this.length++;
-      this.#source[place] = source;
+      this.#source[place] = sources[srcIndex[i]];
       this.#destination[place] = this.#destinations.idOf(dstAddrs[dstIndex[i]]);
       this.#timeUs[place] = eventTimeUs[i];
       this.#rttMs[place] = rttMs[i];
@@ -133,14 +138,10 @@ class Sampler {
 /** Texts by number. */
 class Names {
   readonly #ids = new Map<string, number>();
-  readonly #names: string[] = [];
+  readonly all: string[] = [];
 
   idOf(name: string): number {
-    return getOrMake(this.#ids, name, () => this.#names.push(name) - 1);
-  }
-
-  nameOf(id: number): string {
-    return this.#names[id];
+    return getOrMake(this.#ids, name, () => this.all.push(name) - 1);
   }
 }
 

@@ -14,7 +14,7 @@ import {
   secondBytesOf,
 } from "../rtt/rtt_bytes.ts";
 import type { Decoder } from "../../model/decoder.ts";
-import { vocabSize } from "../../model/model_config.ts";
+import { modelShapes } from "../../model/model_config.ts";
 import { indexOfCode } from "../../model/pool/kernel_mixture.ts";
 import type { PooledForecast } from "../../model/pool/pool.ts";
 import type { PingModel } from "../ping_model.ts";
@@ -227,11 +227,12 @@ export async function scoreResults(
     const surprises = surprisesOf(model, part, ofPrompts, options);
     decoder.registry.gpu.recycle(...ofPrompts);
     const steps = [...stepsOf(surprises, part, decoder.extent.maxRows)];
+    const V = modelShapes(model.config).vocabSize;
     const seconds = yield Promise.all(steps.map((step) => appendNeeded(decoder, part.length, step)));
     steps.forEach(({ bytes }, i) => {
       numExpanded += bytes.length;
       bytes.forEach(({ prompt, index }, row) =>
-        surprises[prompt].addSecondBytes(index, rowOf(seconds[i], row, vocabSize(decoder.config)))
+        surprises[prompt].addSecondBytes(index, rowOf(seconds[i], row, V))
       );
     });
     decoder.registry.gpu.recycle(...seconds);
@@ -309,7 +310,7 @@ function surprisesOf(
   [rows, firsts]: Float32Array[],
   { maxRelativeError }: ScoreOptions,
 ): ResultSurprise[] {
-  const V = vocabSize(model.config);
+  const V = modelShapes(model.config).vocabSize;
   let numFailed = 0;
   return part.map(({ measurement, context }, i) => {
     const { rttCode } = measurement;

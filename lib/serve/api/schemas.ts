@@ -17,6 +17,8 @@ import { basisSchema, dataSchema } from "../../data/addresses/known_addresses.ts
 import { destinationsSchema } from "../../query/destinations/destination_ranking.ts";
 import { NEAREST_ORDERS, nearestSchema } from "../../query/nearest/nearest.ts";
 import { bitsSchema } from "../../query/likelihood/likelihood.ts";
+import { MAP_LEVELS } from "../../query/rtt/map_format.ts";
+import { mapPlaceSchema } from "../../query/rtt/rtt_map.ts";
 import { rttSummarySchema, rttWantedSchema } from "../../query/rtt/rtt_summary.ts";
 import { snakeShape } from "./snake_case.ts";
 
@@ -29,8 +31,10 @@ function fields<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z
 }
 
 const address = z.string({ error: "expected an IPv4 or IPv6 address" });
-const source = address.describe("source: an address or prefix");
-const destination = address.describe("destination: an address or prefix");
+const source = address.describe(
+  "source: an address, a prefix, or a place or AS that the model knows, as `Berlin, DE`",
+);
+const destination = address.describe("destination: the same");
 const time = z.union([z.string(), z.number()]).nullish()
   .describe("when: Unix seconds or ISO 8601 (any time)");
 /** Of an answer. */
@@ -126,7 +130,7 @@ export const MAX_CANDIDATES = 256;
 /** A question for the nearest of some candidates. */
 export const nearestQuestionSchema = fields({
   src_addr: source,
-  candidates: z.array(address).min(1).max(MAX_CANDIDATES).describe("addresses or prefixes"),
+  candidates: z.array(address).min(1).max(MAX_CANDIDATES).describe("addresses, prefixes or places"),
   timestamp: time,
   context,
   top: z.int().min(1).max(MAX_CANDIDATES).optional().describe("how many are listed (5)"),
@@ -146,6 +150,36 @@ export const nearestAnswerSchema = z.object({
 });
 /** See {@link nearestAnswerSchema}. */
 export type NearestApiAnswer = z.infer<typeof nearestAnswerSchema>;
+
+/** The most places that one question for a map may ask for. */
+const MAX_MAP_PLACES = 512;
+
+/** A question for a part of a map: the RTTs from a source to countries, or to cells in them. */
+export const mapQuestionSchema = fields({
+  src_addr: address.describe("source: an address, prefix, city, region, country, AS3320, AS3320@DE"),
+  timestamp: time,
+  level: z.enum(MAP_LEVELS).optional()
+    .describe("what the places are: whole countries, or cells of 2.5 degrees in them (country)"),
+  first: z.int().min(0).optional().describe("the first place of the part, of all in order (0)"),
+  count: z.int().min(1).max(MAX_MAP_PLACES).optional().describe("how many places the part has (256)"),
+});
+/** See {@link mapQuestionSchema}. */
+export type MapApiQuestion = z.input<typeof mapQuestionSchema>;
+
+/** A part of a map. */
+export const mapAnswerSchema = z.object({
+  src_addr: z.string(),
+  timestamp: timeS,
+  position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
+    .describe("where the source is; null if the model does not know"),
+  level: z.enum(MAP_LEVELS),
+  first: z.int(),
+  total: z.int().describe("how many places the whole map has; those with the most networks are first"),
+  places: z.array(z.object(snakeShape(mapPlaceSchema))),
+  step: z.int(),
+});
+/** See {@link mapAnswerSchema}. */
+export type MapApiAnswer = z.infer<typeof mapAnswerSchema>;
 
 /** A question for how probable a measurement is. */
 export const likelihoodQuestionSchema = fields({ ...measurementSchema.shape, context });

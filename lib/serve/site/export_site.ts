@@ -9,9 +9,10 @@ import type { ModelInfo } from "../api/schemas.ts";
 import { ensure, named, UserError } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import { FORMAT_METADATA, FORMAT_VERSION } from "../../model/checkpoint_format.ts";
+import { withPlaceTable } from "../../train/run_places.ts";
 import { PlaceTable } from "../../data/addresses/place_table.ts";
 import { faultOfTensors } from "../../model/finite.ts";
-import { checkpointShapes, parameterShapes, PLACE_TABLE } from "../../model/model_config.ts";
+import { modelShapes, PLACE_TABLE } from "../../model/model_config.ts";
 import { poolShapes } from "../../model/pool/pool.ts";
 import { sha256OfTensors, writeSafetensors } from "../../io/tensor_files/safetensors.ts";
 import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
@@ -46,12 +47,7 @@ export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLAC
   if (!places || 4 * places.tableSize <= maxBytes) return checkpoint;
   const known = [...checkpoint.trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
   const numbers = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE).within(maxBytes, known);
-  const model = { ...config.model, places: { ...places, tableSize: numbers.length } };
-  return {
-    ...checkpoint,
-    config: { ...config, model },
-    weights: new Map([...weights, [PLACE_TABLE, numbers]]),
-  };
+  return withPlaceTable(checkpoint, numbers);
 }
 
 /** SHA-256 of the site's content except its weights, hexadecimal. */
@@ -102,9 +98,9 @@ function describe(
 
 /** Entries other than parameters, such as keys and coordinates of addresses, have more digits than float16. */
 function writeWeights(path: string, { checkpoint: { config, weights }, pool, dtype }: SiteContent) {
-  const shapes = new Map([...checkpointShapes(config.model), ...(pool ? poolShapes(pool) : [])]);
+  const shapes = new Map([...modelShapes(config.model).entries, ...(pool ? poolShapes(pool) : [])]);
   const tensors = new Map([...weights, ...(pool ?? [])]);
-  const halves = new Set(dtype === "f16" ? parameterShapes(config.model).keys() : []);
+  const halves = new Set(dtype === "f16" ? modelShapes(config.model).parameters.keys() : []);
   const fault = faultOfTensors(new Map([...halves].map((name) => [name, named(tensors, name)])), HALF_LIMIT);
   if (fault) throw new UserError(`Cannot export with --dtype f16: ${fault}; use --dtype f32`);
   return writeSafetensors(path, { shapes, tensors, metadata: { ...FORMAT_METADATA }, halves });
