@@ -65,10 +65,11 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
   write(format.head(nodes.map(({ dst }) => dst), quantiles));
   const onDraws = () => stage.signal.throwIfAborted();
   let numPairs = 0;
-  const asked = { context, numDraws, seed, onDraws };
+  const levels = [0.5, ...quantiles];
+  const asked = { context, numDraws, seed, onDraws, quantiles: levels };
   const texts = answerQueries(model, queries(), asked, ({ query: { line, src, dst }, answer }) => {
     const { distribution } = answer.mixture;
-    const [medianMs, ...quantilesMs] = [0.5, ...quantiles].map((q) => distribution.quantileMs(q));
+    const [medianMs, ...quantilesMs] = levels.map((q) => distribution.quantileMs(q));
     const { pFailed } = distribution;
     return format.pair({ ...ends(line), src, dst, medianMs, pFailed, quantilesMs });
   });

@@ -199,13 +199,12 @@ export class PingModel {
   }
 
   /**
-   * {@link rttDistributions} at a fraction of the cost for a model that knows much: only the likeliest first bytes are
-   * continued, the mass of the others is spread evenly within each of them.
+   * {@link rttDistributions} at a fraction of the cost: only some first bytes are continued, the mass of the others is
+   * spread evenly within each of them.
    *
    * @param take Gets each distribution in the order of the queries. It is valid until `take` returns, since the next one
    *   has the same memory; `copy()` keeps it.
-   * @param options How much mass may be spread, and the RTT code of each query whose probability must be exact
-   *   (default: all is exact).
+   * @param options What must be exact (default: all).
    * @throws {UserError} As {@link rttDistribution}.
    */
   async likelyRttDistributions(
@@ -223,7 +222,11 @@ export class PingModel {
     };
     const corrected = (raw: RttDistribution, index: number) =>
       take(this.calibration?.apply(raw, this.#corrected) ?? raw, index);
-    await rttDistributions(this.decoders, asked, corrected, options);
+    const { calibration } = this;
+    const ofRaw = options && "quantiles" in options && calibration
+      ? { quantiles: options.quantiles.map((share) => calibration.levelOf(share)) }
+      : options;
+    await rttDistributions(this.decoders, asked, corrected, ofRaw);
   }
 
   /**

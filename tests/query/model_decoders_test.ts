@@ -32,8 +32,8 @@ Deno.test("work that is asked for after a reload of weights has the new ones, on
     const prompt = Uint16Array.of(1, 2, 3);
     const ends = async () => {
       const rows: Float32Array[] = [];
-      const asPrompt = decoders.withPrompts([prompt], 1, async (decoder, group) => {
-        rows[0] = await decoder.prefill(group);
+      const asPrompt = decoders.withPrompts([prompt], 1, function* (decoder, group) {
+        [rows[0]] = yield Promise.all([decoder.prefill(group)]);
       });
       const asContinued = decoders.continuePrompts(
         [prompt],
@@ -59,8 +59,9 @@ Deno.test("one question takes a small decoder, and many at once the same numbers
     const prompts = Array.from({ length: 2 * FEW_ROWS }, (_, i) => Uint16Array.of(1, 2 + i % 200));
     const endsOf = async (asked: Uint16Array[]) => {
       const ends: number[] = [];
-      await decoders.withPrompts(asked, 1, async (decoder, group) => {
-        for (const logP of await decoder.prefill(group)) ends.push(logP);
+      await decoders.withPrompts(asked, 1, function* (decoder, group) {
+        const [read] = yield Promise.all([decoder.prefill(group)]);
+        for (const logP of read) ends.push(logP);
       });
       return ends;
     };

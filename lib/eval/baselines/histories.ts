@@ -10,7 +10,7 @@
  */
 import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { type BaselineMeasurement, type BaselineQuery, OnePassBaseline } from "./baseline.ts";
-import { getOrMake, partitionPoint } from "../../base/collections.ts";
+import { getOrMake, lowerBound } from "../../base/collections.ts";
 import { decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
 
 // A running median of RTTs in bounded memory: counts of RTT codes.
@@ -32,7 +32,7 @@ export class RttHistogram {
 
   /** Adds an RTT. @param rttCode Its canonical code. */
   addCode(rttCode: number): void {
-    const index = partitionPoint(this.#codes.length, (index) => this.#codes[index] >= rttCode);
+    const index = lowerBound(this.#codes, rttCode);
     const isBelowMedian = index < this.#at;
     if (this.#codes[index] === rttCode) this.#counts[index]++;
     else {

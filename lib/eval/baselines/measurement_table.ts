@@ -8,7 +8,7 @@ import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
 import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { RandomStream } from "../../base/random.ts";
 import type { BaselineMeasurement } from "./baseline.ts";
-import { getOrMake } from "../../base/collections.ts";
+import { getOrMake, lowerBound } from "../../base/collections.ts";
 import { sourceKeyOf } from "../row_measurements.ts";
 
 /** How much is read. */
@@ -36,7 +36,7 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
   readonly #timeUs: Float64Array;
   readonly #rttMs: Float32Array;
   /** Places by time. */
-  #order = new Uint32Array(0);
+  #order: Uint32Array = new Uint32Array(0);
 
   private constructor(capacity: number) {
     this.#source = new Uint32Array(capacity);
@@ -65,10 +65,7 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
         await pacer.yieldToEventLoop();
       }
     }
-    const times = table.#timeUs;
-    table.#order = Uint32Array.from({ length: table.length }, (_, i) => i).sort((a, b) =>
-      times[a] - times[b]
-    );
+    table.#order = placesInOrder(table.#timeUs.subarray(0, table.length));
     return table;
   }
 
@@ -112,6 +109,19 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
       this.#rttMs[place] = rttMs[i];
     }
   }
+}
+
+/** The places of numbers, the smallest first; of equal ones the first place first. Sorting numbers needs no comparator. */
+function placesInOrder(numbers: Float64Array): Uint32Array {
+  const sorted = numbers.toSorted();
+  const places = new Uint32Array(numbers.length);
+  /** By the place of the first of equal numbers, how many of them were met. */
+  const numMet = new Uint32Array(numbers.length);
+  numbers.forEach((number, place) => {
+    const first = lowerBound(sorted, number);
+    places[first + numMet[first]++] = place;
+  });
+  return places;
 }
 
 /** Takes `count` of a known number of items, each set of them equally likely: Knuth, TAOCP 2, 3.4.2, algorithm S. */
