@@ -25,6 +25,7 @@ Deno.test("compileArguments() gives one process what its stages may do, and all 
   assertEquals(args.filter((word) => word.startsWith("--allow-")).sort(), [
     // Deno adds them up.
     `--allow-env=${LAUNCH_VARIABLES.join(",")}`,
+    "--allow-env=PING_LLM_WEBHOOK_KEY",
     "--allow-env=RIPE_ATLAS_KEY",
     "--allow-env=RIPE_ATLAS_KEY,GLOBALPING_TOKEN",
     "--allow-ffi",

@@ -161,22 +161,24 @@ Deno.test("watch --webhook posts what it tells, signed, and fails where alarms a
       return answer;
     });
     const url = `http://127.0.0.1:${server.addr.port}/hook?token=hidden`;
-    const watch = () =>
-      runStageProcess(["watch", "--webhook", url, "--webhook-key", key], {
+    const watch = (args: string[], env = {}) =>
+      runStageProcess(["watch", "--webhook", url, ...args], {
         stdin: new TextEncoder().encode(linesOf(0, 130)),
-        flags: ["--allow-net"],
+        flags: ["--allow-net", "--allow-env=PING_LLM_WEBHOOK_KEY"],
+        env,
       });
-    const { code, stdout, stderr } = await watch();
+    const { code, stdout, stderr } = await watch(["--webhook-key", key]);
     assertEquals(code, 0, stderr);
     const [first, ...posted] = received;
     assertEquals(posted.map(({ body }) => `${body}\n`).join(""), stdout);
     assertEquals(first.body, posted[0].body);
+    status = 404;
+    const refused = await watch([], { PING_LLM_WEBHOOK_KEY: "secret-key" });
+    assertEquals(received.length, 5);
     for (const { body, signature } of received) {
       const [, timeS] = /^t=(\d+),/.exec(signature ?? "") ?? [];
       assertEquals(signature, signatureOf(body, "secret-key", Number(timeS)));
     }
-    status = 404;
-    const refused = await watch();
     assertEquals(refused.code, 1);
     assertEquals(parse(refused.stdout).length, 2);
     assertStringIncludes(
