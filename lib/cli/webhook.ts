@@ -186,7 +186,7 @@ export function signatureOf(body: string, key: string, timeS: number): string {
   return `t=${timeS},v1=${createHmac("sha256", key).update(`${timeS}.${body}`).digest("hex")}`;
 }
 
-/** The URL of `--webhook`. @throws {UsageError} If it is none; its text, which may be secret, is not told. */
+/** The URL of `--webhook`. @throws {UsageError} If it is invalid; the error omits its text, which may be secret. */
 export function webhookUrl(text: string): URL {
   const url = URL.parse(text);
   if (url && ["http:", "https:"].includes(url.protocol) && url.username === "" && url.password === "") {

@@ -498,9 +498,9 @@ export function basisOf(
       addresses: `Source ${times(src)}, destination ${times(dst)}, the pair never: an estimate from each.`,
       source: `Source ${times(src)}, destination never:${guess(destination)}`,
       destination: `Destination ${times(dst)}, source never:${guess(source)}`,
-      network: `Neither ${isPair ? "address" : "place as one address"} is in the training data:${
-        guess(source, destination)
-      }`,
+      network: `${
+        isPair ? "Neither address is in the training data" : "Neither end is a single measured address"
+      }:${guess(source, destination)}`,
     }[kind],
   ];
   if ((known.isTruncated || adaptation?.known.isTruncated) && kind !== "pair") {

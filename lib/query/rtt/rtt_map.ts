@@ -28,7 +28,7 @@ export type MapLevel = "country" | "cell";
 const MAP_CELL_DEGREES = 2.5;
 /** Prefixes that stand for a place, at most. */
 const MAX_PREFIXES: Readonly<Record<MapLevel, number>> = { country: 8, cell: 2 };
-/** Addresses that are drawn for a source that is none itself. */
+/** Addresses that are drawn for a source that is a prefix or a place. */
 const NUM_SOURCES = 4;
 /** The mass that may be spread evenly within first bytes of RTT codes, of which each has RTTs that differ by up to 13 %. */
 const MAX_SPREAD_MASS = 0.05;

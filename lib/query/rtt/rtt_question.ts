@@ -210,7 +210,7 @@ export function parseTimeS(text: string): { timeS: number } | { fault: string } 
   return "fault" in parsed ? parsed : { timeS: Math.floor(parsed.timeUs / 1e6) };
 }
 
-/** The time of a question: Unix seconds, or null for any. @throws {UserError} If it is none. */
+/** The time of a question: Unix seconds, or null for any. @throws {UserError} If it is invalid. */
 export function timeOf(value: unknown): number | null {
   if (value === undefined || value === null || value === "") return null;
   const parsed = parseTimeS(typeof value === "string" || typeof value === "number" ? String(value) : "");
