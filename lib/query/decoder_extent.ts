@@ -9,7 +9,7 @@ import { type DecoderExtent, decoderFits, type DecoderMemory } from "../model/de
 import { FIRST_BYTES } from "./rtt/rtt_bytes.ts";
 
 /**
- * Tokens of prompts, and rows that continue them, that two decoders compute at once; less where memory does not suffice.
+ * Tokens of prompts, and rows that continue them, that are computed at once; less where memory does not suffice.
  *
  * Measured with the demo model on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), distributions of prompts of 20 tokens
  * per 2 s of processor time: 512 to 8,192 rows 144 to 175, the differences within noise; one at a time 100, since

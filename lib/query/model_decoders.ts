@@ -213,7 +213,7 @@ export class ModelDecoders {
   /** Makes the decoders of prompts as large as they may be together, once there are too many for the small one. */
   #growFor(prompts: readonly Uint16Array[], numChildren: number): void {
     if (holdsAll(this.#prompterExtent, prompts, numChildren)) return;
-    const largest = this.#promptExtent(MAX_ROWS / 2);
+    const largest = this.#promptExtent(MAX_ROWS);
     if (largest.maxRows === this.#prompterExtent.maxRows) return;
     this.#prompterExtent = largest;
     this.#prompters = new Shared(() => Promise.resolve([]));
