@@ -25,7 +25,7 @@ export function addressOf(option: string, text: string): Uint8Array {
   );
 }
 
-/** Checks an end given as `--option`: an address, a prefix, or what may be a place. @throws {UsageError} If it is none. */
+/** Checks an end given as `--option`: an address, a prefix, or what may be a place. @throws {UsageError} If it is invalid. */
 export function requireEnd(option: string, text: string): void {
   const fault = isMeantAsPrefix(text) || text.trim() === "" ? faultOfPrefix(text) : undefined;
   if (fault !== undefined) throw new UsageError(`Cannot use --${option} ${shortened(text)}: ${fault}`);

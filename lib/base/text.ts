@@ -132,3 +132,8 @@ export function escapeHtml(text: string): string {
     "&quot;",
   );
 }
+
+/** A text as a field of CSV (RFC 4180): in quotes where it has a comma, a quote or a line break. */
+export function csvField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

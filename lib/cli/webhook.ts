@@ -10,7 +10,7 @@
  */
 import { createHmac } from "node:crypto";
 import { UsageError } from "../base/errors.ts";
-import { pause } from "../query/files/arriving.ts";
+import { pause } from "../io/threads/stage_hooks.ts";
 import { waitAskedS } from "./fetch/api_client.ts";
 
 /** The header of the signature: `t=UNIX SECONDS,v1=HEXADECIMAL`. */

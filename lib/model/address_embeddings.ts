@@ -29,7 +29,7 @@ import {
   pathOf,
   type PlacePath,
 } from "./place_keys.ts";
-import { addressNumber, type LocatedPlace, PlaceTable } from "../data/addresses/place_table.ts";
+import { addressNumber, type LocatedPlace, NOWHERE, PlaceTable } from "../data/addresses/place_table.ts";
 import type { RttEstimate } from "./selected_rows.ts";
 
 /** Options of looking up rows: in training, each context hides a share of the keys of each kind. */
@@ -49,7 +49,6 @@ export interface RowUse {
 
 /** Tables of places by their numbers, so that several models of one checkpoint share them. */
 const decoded = new WeakMap<Float32Array, PlaceTable>();
-const NOWHERE: LocatedPlace = { position: undefined, country: 0, region: 0, asNumber: 0 };
 /** How many paths are remembered, some 0.5 kB each. */
 const MAX_PATHS = 2 ** 15;
 /** The steps of a path whose places may have coordinates, from specific to general. */

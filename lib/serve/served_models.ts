@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { pause } from "../io/threads/stage_hooks.ts";
 import type { PingService } from "./api/ping_service.ts";
 import { UserError } from "../base/errors.ts";
 import { modelFilesOf } from "../train/checkpoint.ts";
@@ -122,7 +123,9 @@ export async function watchCheckpoint(models: ServedModels, options: WatchOption
   const { everyS, load, signal, log } = options;
   let { seen } = options;
   let lastFault: string | undefined;
-  while (await pause(everyS, signal)) {
+  while (true) {
+    await pause(1000 * everyS, signal);
+    if (signal.aborted) return;
     const state = stateOf(options);
     if (state === seen) continue;
     try {
@@ -152,18 +155,4 @@ export function stateOf({ checkpoint, files }: WatchedFiles): string {
   } catch (error) {
     return String(error);
   }
-}
-
-/** Waits. @returns False if the signal came. */
-function pause(seconds: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve(!signal.aborted);
-    };
-    const timer = setTimeout(done, 1000 * seconds);
-    signal.addEventListener("abort", done);
-    if (signal.aborted) done();
-  });
 }

@@ -14,6 +14,7 @@ import { shortened, UsageError, UserError } from "../../base/errors.ts";
 import { formatSeconds } from "../../base/text.ts";
 import { VERSION } from "../../base/version.ts";
 import { readText } from "../../io/files/inputs.ts";
+import { pause } from "../../io/threads/stage_hooks.ts";
 
 const MAX_ATTEMPTS = 8;
 const FIRST_WAIT_MS = 1000;
@@ -92,17 +93,10 @@ export class ApiClient {
     }, body);
   }
 
-  /** Waits, unless it is stopped. */
+  /** Waits. @throws The reason of the signal, once that is aborted. */
   async wait(ms: number): Promise<void> {
     const { signal } = this.#options;
-    signal.throwIfAborted();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, ms);
-    const stop = () => resolve();
-    signal.addEventListener("abort", stop);
-    await promise;
-    signal.removeEventListener("abort", stop);
-    clearTimeout(timer);
+    await pause(ms, signal);
     signal.throwIfAborted();
   }
 

@@ -12,6 +12,7 @@
  */
 import { Buffer } from "node:buffer";
 import { zstdCompressSync } from "node:zlib";
+import { isObject } from "../../base/collections.ts";
 import { shortened, UsageError, UserError } from "../../base/errors.ts";
 import { formatCount } from "../../base/text.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
@@ -225,7 +226,7 @@ function parseResult(line: Uint8Array): Record<string, unknown> {
   const text = decoder.decode(line);
   try {
     const value = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+    if (isObject(value)) return value;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }

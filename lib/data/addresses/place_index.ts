@@ -1,7 +1,7 @@
 /**
  * Asking a table of places the other way round: which prefixes a country, a region, a city, a cell or an AS has. Nothing
- * is built but short lists of names; an answer is one or two walks over the table's ranges, tens of milliseconds for the
- * whole Internet.
+ * is built but short lists of names; an answer is two walks over the table's ranges, up to a second for the whole Internet,
+ * and is remembered.
  *
  * A place stands for its networks: runs of neighbouring blocks of one AS, weighted by the square roots of their sizes, so
  * that neither the largest carrier nor the many smallest networks are all that counts. Addresses that no AS announces are
@@ -19,6 +19,7 @@ import {
   countryCode,
   countryNumber,
   distanceKm,
+  middleOfCell,
   type PlaceTable,
   type Site,
 } from "./place_table.ts";
@@ -50,13 +51,6 @@ export interface PlacePrefixes {
   readonly weight: number;
 }
 
-/** A part of the Earth's surface and the prefixes that stand for it. */
-export interface PlaceCell extends PlacePrefixes {
-  /** Of its middle, degrees north and east. */
-  readonly latitude: number;
-  readonly longitude: number;
-}
-
 /** A place that was asked for by name. */
 export interface NamedPlace {
   /** As people write it: "Berlin, DE", "AS3320 Deutsche Telekom AG". */
@@ -76,7 +70,7 @@ export interface KnownPlace {
   readonly asName?: string;
 }
 
-/** The cells of the map and of `52.5,13.4`: a cell is around a multiple of so many degrees, as in the model's keys. */
+/** The cells of `52.5,13.4`: a cell is around a multiple of so many degrees, as in the model's keys. */
 const CELL_DEGREES = 5;
 /** Cities of one name this near to each other are one. */
 const SAME_CITY_KM = 100;
@@ -90,6 +84,7 @@ export class PlaceIndex {
   readonly #table: PlaceTable;
   /** Names as they are compared. */
   #cities: readonly City[] | undefined;
+  #citiesOfSites: ReadonlyMap<number, string> | undefined;
   #networks: ReadonlyMap<number, string> | undefined;
   #regions: ReadonlyMap<string, string> | undefined;
   readonly #found = new Map<string, NamedPlace>();
@@ -110,13 +105,13 @@ export class PlaceIndex {
     const { site, asNumber } = this.#table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
     const { position, country, region } = this.#table.sites[site];
     const regionName = this.#regionName(country, region);
-    const city = this.#allCities().find((each) => each.site === site);
+    const city = this.#cityOf(site);
     const asName = this.#networkName(asNumber);
     return {
       ...position,
       ...(country > 0 && { countryCode: countryCode(country) }),
       ...(regionName && { region: regionName }),
-      ...(city && { city: city.name }),
+      ...(city !== undefined && { city }),
       ...(asNumber > 0 && { asNumber }),
       ...(asName && { asName }),
     };
@@ -164,35 +159,6 @@ export class PlaceIndex {
       length: 0,
       mixture: { name, numNetworks: found.numNetworks, take },
     };
-  }
-
-  /** @internal Each country's prefixes, by its code. @param maxPrefixes Of each. @param length Of addresses, bytes. */
-  countries(maxPrefixes: number, length: 4 | 16): Map<string, PlacePrefixes> {
-    const groups = this.groups(({ country }) => country > 0 ? country : undefined, maxPrefixes, length);
-    return new Map([...groups].map(([country, prefixes]) => [countryCode(country), prefixes]));
-  }
-
-  /**
-   * The prefixes of each cell that has any.
-   *
-   * @param maxPrefixes Of each cell.
-   * @param length Of addresses, bytes.
-   * @param degrees Cells are around the multiples of so many degrees; a divisor of 180.
-   * @internal
-   */
-  cells(maxPrefixes: number, length: 4 | 16, degrees: number = CELL_DEGREES): PlaceCell[] {
-    const numColumns = 360 / degrees;
-    const keyOf = ({ position }: Site) => {
-      if (!position) return undefined;
-      const [row, column] = cellOf(position, degrees);
-      return row * numColumns + column;
-    };
-    const groups = this.groups(keyOf, maxPrefixes, length);
-    return [...groups].sort(([a], [b]) => a - b).map(([key, prefixes]) => ({
-      latitude: Math.floor(key / numColumns) * degrees - 90,
-      longitude: key % numColumns * degrees - 180,
-      ...prefixes,
-    }));
   }
 
   /**
@@ -439,6 +405,15 @@ export class PlaceIndex {
     return this.#networks.get(asNumber);
   }
 
+  /** The city with the most networks of a site. */
+  #cityOf(site: number): string | undefined {
+    // Reversed, since those with the most networks are first.
+    this.#citiesOfSites ??= new Map(
+      this.#table.names.cities.toReversed().map(({ name, site }) => [site, name]),
+    );
+    return this.#citiesOfSites.get(site);
+  }
+
   #allCities(): readonly City[] {
     return this.#cities ??= this.#table.names.cities.map((city) => ({ ...city, key: comparable(city.name) }));
   }
@@ -533,9 +508,9 @@ function cellPlace(latitude: number, longitude: number): NamedPlace {
     );
   }
   const [row, column] = cellOf({ latitude, longitude }, CELL_DEGREES);
-  const [north, east] = [row * CELL_DEGREES - 90, column * CELL_DEGREES - 180];
+  const middle = middleOfCell(row, column, CELL_DEGREES);
   return {
-    name: `within ${CELL_DEGREES / 2} degrees of ${north},${east}`,
+    name: `within ${CELL_DEGREES / 2} degrees of ${middle.latitude},${middle.longitude}`,
     selector: {
       isAt: ({ position }) => {
         if (!position) return false;

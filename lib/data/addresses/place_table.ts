@@ -135,7 +135,8 @@ const NO_RANGES: readonly Ranges[] = Array.from({ length: 4 }, () => ({
   values: new Uint32Array(),
 }));
 const NO_NAMES: PlaceNames = { cities: [], regions: [], networks: [] };
-const NOWHERE: Site = { position: undefined, country: 0, region: 0 };
+/** The place of an address of which nothing is known. */
+export const NOWHERE: LocatedPlace = { position: undefined, country: 0, region: 0, asNumber: 0 };
 
 /** The places of all addresses. */
 export class PlaceTable {
@@ -405,6 +406,15 @@ export function cellOf(
     Math.round((latitude + 90) / degrees),
     Math.round((longitude + 180) / degrees) % (360 / degrees),
   ];
+}
+
+/** The middle of a cell of {@link cellOf}, degrees north and east. */
+export function middleOfCell(
+  row: number,
+  column: number,
+  degrees: number,
+): { latitude: number; longitude: number } {
+  return { latitude: row * degrees - 90, longitude: column * degrees - 180 };
 }
 
 /** Whether more is known than an AS. */

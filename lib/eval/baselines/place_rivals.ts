@@ -7,7 +7,7 @@
 import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { RandomStream } from "../../base/random.ts";
 import { quantileOfSample, quantileOfSorted } from "../../base/sample_statistics.ts";
-import { distanceKm, type LocatedPlace } from "../../data/addresses/place_table.ts";
+import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/place_table.ts";
 import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
 import {
   type Baseline,
@@ -21,8 +21,6 @@ import { RandomForest } from "./random_forest.ts";
 
 /** What is known of an address given as text; undefined if nothing is. */
 export type PlaceOf = (address: string) => LocatedPlace | undefined;
-
-const NOWHERE: LocatedPlace = { position: undefined, country: 0, region: 0, asNumber: 0 };
 
 function placesOf(placeOf: PlaceOf, { source, sourceAddress = source, destination }: BaselineQuery) {
   return [placeOf(sourceAddress) ?? NOWHERE, placeOf(destination) ?? NOWHERE] as const;

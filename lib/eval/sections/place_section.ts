@@ -13,6 +13,7 @@ import {
   countryNumber,
   distanceKm,
   type LocatedPlace,
+  NOWHERE,
   type PlaceSource,
 } from "../../data/addresses/place_table.ts";
 import { openPlaces } from "../../data/addresses/places/open_places.ts";
@@ -57,7 +58,7 @@ export async function placeLookup(
   const lookUp = (address: Uint8Array): LocatedPlace | undefined => {
     const place = source ? locatedBy(source, address) : embeddings?.placeOf(address);
     if (!place || !embeddings?.isMisplaced(address)) return place;
-    return { position: undefined, country: 0, region: 0, asNumber: place.asNumber };
+    return { ...NOWHERE, asNumber: place.asNumber };
   };
   return (address) => getOrMake(known, address, () => lookUp(addressBytes(address)));
 }

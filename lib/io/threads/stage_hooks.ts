@@ -12,6 +12,20 @@ export interface StageHooks {
   onProgress?: (phase: string, done: number, total: number) => void;
 }
 
+/** Waits until a time has passed or a signal has come. Never rejects. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
+    if (signal.aborted) done();
+  });
+}
+
 const YIELD_EVERY_MS = 50;
 
 /** Yields to the event loop now and then, so that signals arrive, and ends the work when the caller aborts it. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { pause } from "../../io/threads/stage_hooks.ts";
 import { UserError } from "../../base/errors.ts";
 import type { RttChoice } from "../../data/measurement/atlas_result.ts";
 import { readMeasurements } from "../../data/measurement_files/parquet_reader.ts";
@@ -205,15 +206,4 @@ async function* chunksUntil(
     yield value;
   }
   signal.removeEventListener("abort", cancel);
-}
-
-/** Waits until a time has passed or a signal comes. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const wake = () => resolve();
-  signal.addEventListener("abort", wake);
-  await promise;
-  clearTimeout(timer);
-  signal.removeEventListener("abort", wake);
 }

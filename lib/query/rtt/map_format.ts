@@ -5,7 +5,7 @@
  */
 import { type MapPlace, worldMap } from "../../base/report/world_map.ts";
 import { onWhite } from "../../base/report/theme.ts";
-import { formatMs } from "../../base/text.ts";
+import { csvField, formatMs } from "../../base/text.ts";
 import { type PlaceCredit, placeCredits } from "../../data/addresses/place_credits.ts";
 import type { MapLevel, MapRtt } from "./rtt_map.ts";
 
@@ -113,7 +113,7 @@ function csv({ places }: RttMapFile): string {
   const rows = places.map((place) =>
     [
       place.country,
-      /[",\n]/.test(place.name) ? `"${place.name.replaceAll('"', '""')}"` : place.name,
+      csvField(place.name),
       place.latitude,
       place.longitude,
       place.cellDegrees ?? "",

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { csvField } from "../../base/text.ts";
 
 /** The RTT between two nodes. */
 export interface MatrixPair {
@@ -37,14 +38,9 @@ const CSV: MatrixFormat = {
   head: (_, quantiles) =>
     ["src", "dst", "median_ms", "p_failed", ...quantiles.map((q) => `q${q}_ms`)].join(",") + "\n",
   pair: ({ src, dst, medianMs, pFailed, quantilesMs }) =>
-    [quoted(src), quoted(dst), medianMs, pFailed.toFixed(6), ...quantilesMs].join(",") + "\n",
+    [csvField(src), csvField(dst), medianMs, pFailed.toFixed(6), ...quantilesMs].join(",") + "\n",
   end: "",
 };
-
-/** A name as CSV has it: that of a place has commas. */
-function quoted(name: string): string {
-  return /[",]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
-}
 
 /**
  * The latency between two hosts at one node. ASSUMPTION: they are in one network; the model knows no such RTT, and Shadow

@@ -12,7 +12,7 @@ import {
   type PlacePrefixes,
 } from "../../data/addresses/place_index.ts";
 import { type IpPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
-import { cellOf, countryCode, type Site } from "../../data/addresses/place_table.ts";
+import { cellOf, countryCode, middleOfCell, type Site } from "../../data/addresses/place_table.ts";
 import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import type { PingModel } from "../ping_model.ts";
@@ -89,7 +89,7 @@ export class RttMaps {
    * Reads the source of a map.
    *
    * @param text An address, a prefix, or a place as {@link PlaceIndex} finds it.
-   * @throws {UserError} If it is none of these.
+   * @throws {UserError} If it cannot be read as one.
    */
   source(text: string): IpPrefix {
     return parseEnds(text, text, this.#index).source;
@@ -135,8 +135,7 @@ export class RttMaps {
     };
     const placeOf = (key: number) => ({
       country: countryCode(Math.floor(key / numCells)),
-      latitude: Math.floor(key % numCells / numColumns) * MAP_CELL_DEGREES - 90,
-      longitude: key % numColumns * MAP_CELL_DEGREES - 180,
+      ...middleOfCell(Math.floor(key % numCells / numColumns), key % numColumns, MAP_CELL_DEGREES),
     });
     const byWeight = (groups: Map<number, PlacePrefixes>) =>
       [...groups].sort(([, a], [, b]) => b.weight - a.weight);

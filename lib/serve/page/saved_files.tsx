@@ -1,5 +1,6 @@
 /** What people take with them: tables as CSV, charts as PNG, questions as commands of curl. @module */
 import { useEffect, useState } from "preact/hooks";
+import { csvField } from "../../base/text.ts";
 
 /** Has the browser save a file. */
 export function saveFile(name: string, content: Blob): void {
@@ -20,8 +21,7 @@ export function csvText(columns: readonly string[], rows: readonly (readonly Csv
   const cell = (value: CsvValue) => {
     if (typeof value !== "string") return value === null ? "" : String(value);
     // Spreadsheets run a text that begins so as a formula.
-    const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    return csvField(/^[=+\-@\t\r]/.test(value) ? `'${value}` : value);
   };
   return [columns, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }

@@ -6,16 +6,21 @@ import { formatPrefix, prefixContains } from "../../../lib/data/addresses/ip_pre
 import { PlaceIndex } from "../../../lib/data/addresses/place_index.ts";
 import {
   addressNumber,
+  cellOf,
   countryCode,
+  middleOfCell,
   type Place,
   type PlaceSource,
   PlaceTable,
+  type Site,
 } from "../../../lib/data/addresses/place_table.ts";
 
 const at = (latitude: number, longitude: number, countryCode: string, region: string, city: string) => ({
   latitude,
   longitude,
+  cellOf,
   countryCode,
+  middleOfCell,
   region,
   city,
 });
@@ -125,16 +130,29 @@ Deno.test("PlaceIndex weighs networks by the square roots of their sizes", () =>
   assertAlmostEquals(prefixes[1].share, 1 / 17, 1e-12);
 });
 
+const countryOf = ({ country }: Site) => country || undefined;
+
 Deno.test("PlaceIndex lists cells and countries with prefixes that stand for them", () => {
-  const cells = INDEX.cells(8, 4);
-  assertEquals(cells.map(({ latitude, longitude }) => [latitude, longitude]), [
+  const cells = INDEX.groups(
+    ({ position }) => {
+      if (!position) return undefined;
+      const [row, column] = cellOf(position, 5);
+      return row * 72 + column;
+    },
+    8,
+    4,
+  );
+  const middles = [...cells.keys()].sort((a, b) => a - b).map((key) =>
+    middleOfCell(Math.floor(key / 72), key % 72, 5)
+  );
+  assertEquals(middles.map(({ latitude, longitude }) => [latitude, longitude]), [
     [35, -95],
     [40, -90],
     [50, 10],
     [55, 15],
   ]);
-  const countries = INDEX.countries(8, 4);
-  assertEquals([...countries.keys()].sort(), ["DE", "US"]);
+  const countries = INDEX.groups(countryOf, 8, 4);
+  assertEquals([...countries.keys()].map(countryCode).sort(), ["DE", "US"]);
 });
 
 const anyPlaces = fc.dictionary(
@@ -150,11 +168,11 @@ const anyPlaces = fc.dictionary(
 Deno.test("PlaceIndex: some prefixes stand for all, inside the place, and their shares are 1", () => {
   fc.assert(fc.property(anyPlaces, fc.integer({ min: 1, max: 20 }), (places, maxPrefixes) => {
     const table = PlaceTable.of(sourceOf(places));
-    for (const [code, found] of new PlaceIndex(table).countries(maxPrefixes, 4)) {
+    for (const [country, found] of new PlaceIndex(table).groups(countryOf, maxPrefixes, 4)) {
       assert(found.prefixes.length <= maxPrefixes);
       assertAlmostEquals(found.prefixes.reduce((sum, { share }) => sum + share, 0), 1, 1e-9);
       for (const { prefix } of found.prefixes) {
-        assertEquals(countryCode(table.locate(addressNumber(prefix.bytes), 4).country), code);
+        assertEquals(table.locate(addressNumber(prefix.bytes), 4).country, country);
       }
     }
     const all = new PlaceIndex(table).prefixes({}, 1000, 4).prefixes;
