@@ -29,7 +29,7 @@ import {
   pathOf,
   type PlacePath,
 } from "./place_keys.ts";
-import { addressNumber, type LocatedPlace, PlaceTable } from "../data/addresses/place_table.ts";
+import { addressNumber, type LocatedPlace, NOWHERE, PlaceTable } from "../data/addresses/place_table.ts";
 import type { RttEstimate } from "./selected_rows.ts";
 
 /** The largest number of rows of a token in a model without places. */
@@ -57,7 +57,6 @@ export interface RowUse {
 
 /** Tables of places by their numbers, so that several models of one checkpoint share them. */
 const decoded = new WeakMap<Float32Array, PlaceTable>();
-const NOWHERE: LocatedPlace = { position: undefined, country: 0, region: 0, asNumber: 0 };
 /** How many paths are remembered, some 0.5 kB each. */
 const MAX_PATHS = 2 ** 15;
 /** The steps of a path whose places may have coordinates, from specific to general. */
@@ -342,7 +341,7 @@ export class AddressEmbeddings {
    * The estimate of a pair by coordinates. An address without them has those of its place.
    */
   estimateOf(
-    { hash1, source, destination }: PairState,
+    { hash1, source, destination }: Pick<PairState, "hash1" | "source" | "destination">,
     { isTraining, context }: RowUse,
   ): RttEstimate | undefined {
     const { coordinates } = this;
@@ -369,6 +368,12 @@ export class AddressEmbeddings {
     return estimate && { ...estimate, isOfBoth: estimate.isOfBoth && !isPlaced.includes(true) };
   }
 
+  /** The estimate of an answer about two addresses by coordinates, see {@link estimateOf}. */
+  estimateBetween(source: Uint8Array, destination: Uint8Array): RttEstimate | undefined {
+    const ends = { source: this.#walk(source), destination: this.#walk(destination) };
+    return this.estimateOf({ hash1: 0, ...ends }, { isTraining: false, context: 0 });
+  }
+
   /** @internal An address before its first byte. */
   begin(length: 4 | 16): AddressState {
     return beginAddress(this.#seed, length);
@@ -387,7 +392,7 @@ export class AddressEmbeddings {
   }
 
   /** Reads the bytes of an address. @param visit Called after each byte. */
-  #walk(address: Uint8Array, visit: (prefix: Hashes) => void = () => {}): Hashes {
+  #walk(address: Uint8Array, visit: (prefix: Hashes) => void = () => {}): AddressState {
     const state = this.begin(address.length === 4 ? 4 : 16);
     for (const byte of address) {
       advance(state, byte);

@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { ConfigError, ensure, FormatError, UserError } from "../base/errors.ts";
-import { checkpointShapes } from "../model/model_config.ts";
+import { checkpointShapes, PLACE_TABLE } from "../model/model_config.ts";
 import {
   checkFormatVersion,
   FORMAT_METADATA,
@@ -207,6 +207,19 @@ export interface LoadedCheckpoint {
   pool?: ReadonlyMap<string, Float32Array> | undefined;
   /** Only of an adapted checkpoint: its base, and the rows and nodes that differ. */
   adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
+}
+
+/** A checkpoint whose model has another table of places. @param numbers See `PlaceTable.encode`. */
+export function withPlaceTable(checkpoint: LoadedCheckpoint, numbers: Float32Array): LoadedCheckpoint {
+  const { config, weights } = checkpoint;
+  const { places } = config.model;
+  ensure(places !== null, "a table of places for a model without them");
+  const model = { ...config.model, places: { ...places, tableSize: numbers.length } };
+  return {
+    ...checkpoint,
+    config: { ...config, model },
+    weights: new Map([...weights, [PLACE_TABLE, numbers]]),
+  };
 }
 
 const fileSchema = z.object({ sizeBytes: z.number(), sha256: z.string() });

@@ -114,7 +114,8 @@ const NO_RANGES: readonly Ranges[] = Array.from({ length: 4 }, () => ({
   starts: new Float64Array(),
   values: new Uint32Array(),
 }));
-const NOWHERE: Site = { position: undefined, country: 0, region: 0 };
+/** Where nothing is known of an address. */
+export const NOWHERE: LocatedPlace = { position: undefined, country: 0, region: 0, asNumber: 0 };
 
 /** The places of all addresses. */
 export class PlaceTable {
@@ -243,6 +244,31 @@ export class PlaceTable {
     const block = Math.floor(number / 2 ** bitsOf(blockBits, length));
     const first = length === 4 ? 0 : 2;
     return { ...sites[valueAt(ranges[first], block)], asNumber: valueAt(ranges[first + 1], block) };
+  }
+
+  /** The table in which some addresses, with all of their blocks, have other places; of one block the last one counts. */
+  with(placed: readonly { readonly address: Uint8Array; readonly place: LocatedPlace }[]): PlaceTable {
+    const { quarterDegrees, blockBits, sites, ranges } = this.#columns;
+    const numbers = new SiteNumbers(quarterDegrees);
+    // They keep their numbers.
+    for (const site of sites) numbers.ofSite(site);
+    const changed = ranges.map(({ starts, values }, i) => {
+      const length = i < 2 ? 4 : 16;
+      const own = new Map(
+        placed.filter(({ address }) => address.length === length).map(({ address, place }) => [
+          Math.floor(addressNumber(address) / 2 ** bitsOf(blockBits, length)),
+          i % 2 === 0 ? numbers.ofSite(place) : place.asNumber,
+        ]),
+      );
+      const bounds = Float64Array.of(...[...own.keys()].flatMap((block) => [block, block + 1]));
+      const all = new Float64Array(starts.length + bounds.length);
+      all.set(starts);
+      all.set(bounds, starts.length);
+      const list = new RangeList();
+      for (const start of all.sort()) list.add(start, own.get(start) ?? valueAt({ starts, values }, start));
+      return list.ranges();
+    });
+    return new PlaceTable({ quarterDegrees, blockBits, sites: numbers.sites, ranges: changed });
   }
 
   /**

@@ -203,18 +203,21 @@ export class Pool {
             ? model.subarray(first, end).reduce((sum, p) => sum + p, 0) / within
             : mixture.massBetween(first, end),
       );
-    return { kind: kindOf(known), events: eventsOf(index, ofModel, massesOf) };
+    const hasPair = known.ofPair.length > 0;
+    return { kind: kindOf(known), events: eventsOf(index, ofModel, { hasPair, massesOf }) };
   }
 
   /** What is known of a question. */
   known({ source, destination, timeS, context, recent }: PooledQuestion): KnownOfQuestion {
     const [a, b] = [source, destination].map(hashesOf);
-    const estimate = this.#estimateOf(source, destination);
+    const estimate = this.#embeddings?.estimateBetween(source, destination);
     const ofPair = this.#rttsOf({ source, destination, timeS, context, recent }, pairHashes(a, b, 0));
     const [ofSource, ofDestination] = [this.#usualOf(a)[0], this.#usualOf(b)[1]];
     const [knowsSource, knowsDestination] = [[ofSource, source], [ofDestination, destination]].map(
       ([usual, address]) => usual.length > 0 || this.#hasCoordinates(address as Uint8Array),
     );
+    const hasPlace = (address: Uint8Array) => this.#embeddings?.placeOf(address)?.position !== undefined;
+    const knowsPlaces = (knowsSource || hasPlace(source)) && (knowsDestination || hasPlace(destination));
     const inContext = context.flatMap((each) =>
       each.rttCode !== null && isSameBytes(each.source, source) && !isSameBytes(each.destination, destination)
         ? [logOfCode(each.rttCode)]
@@ -227,15 +230,10 @@ export class Pool {
       ofDestination,
       knowsSource,
       knowsDestination,
+      knowsPlaces,
       inContext,
       ofAll: this.#all,
     };
-  }
-
-  #estimateOf(source: Uint8Array, destination: Uint8Array) {
-    const embeddings = this.#embeddings;
-    if (!embeddings?.coordinates) return undefined;
-    return embeddings.coordinates.estimate(embeddings.nodeOf(source), embeddings.nodeOf(destination));
   }
 
   #hasCoordinates(address: Uint8Array): boolean {

@@ -14,7 +14,7 @@ import { faultOfTensors } from "../../model/finite.ts";
 import { checkpointShapes, parameterShapes, PLACE_TABLE } from "../../model/model_config.ts";
 import { poolShapes } from "../../model/pool/pool.ts";
 import { sha256OfTensors, writeSafetensors } from "../../io/tensor_files/safetensors.ts";
-import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
+import { type LoadedCheckpoint, withPlaceTable } from "../../train/checkpoint_files.ts";
 import { PAGE } from "./page_bundle.ts";
 import { type Site, SITE_FILE } from "../page/site_file.ts";
 
@@ -41,17 +41,11 @@ const MAX_PLACE_BYTES = 4 * 2 ** 20;
 
 /** The checkpoint of a site: where addresses are, it knows less exactly if its table of places is too large. @param maxBytes The bound. */
 export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLACE_BYTES): LoadedCheckpoint {
-  const { config, weights } = checkpoint;
-  const { places } = config.model;
+  const { config: { model: { places } }, weights } = checkpoint;
   if (!places || 4 * places.tableSize <= maxBytes) return checkpoint;
   const known = [...checkpoint.trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
-  const numbers = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE).within(maxBytes, known);
-  const model = { ...config.model, places: { ...places, tableSize: numbers.length } };
-  return {
-    ...checkpoint,
-    config: { ...config, model },
-    weights: new Map([...weights, [PLACE_TABLE, numbers]]),
-  };
+  const table = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE);
+  return withPlaceTable(checkpoint, table.within(maxBytes, known));
 }
 
 /** SHA-256 of the site's content except its weights, hexadecimal. */
