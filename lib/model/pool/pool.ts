@@ -203,8 +203,7 @@ export class Pool {
             ? model.subarray(first, end).reduce((sum, p) => sum + p, 0) / within
             : mixture.massBetween(first, end),
       );
-    const hasPair = known.ofPair.length > 0;
-    return { kind: kindOf(known), events: eventsOf(index, ofModel, { hasPair, massesOf }) };
+    return { kind: kindOf(known), events: eventsOf(index, ofModel, massesOf) };
   }
 
   /** What is known of a question. */

@@ -42,11 +42,11 @@ export interface PoolCase {
 // quantile of the model's distribution. Sums of proper scores are proper (Gneiting, Raftery, JASA 102, 2007).
 
 /**
- * Lengths of runs of codes, and how much each counts if RTTs of the pair are known, and if not: then nothing is known as
- * exactly as a code, and what the model lacks there must not cost it its weight.
+ * Lengths of runs of codes, and how much each counts: the exact code little, since what the network lacks in its last bits
+ * must not cost it its weight, and a sharp forecast beside the RTT must not gain it.
  */
 const RESOLUTIONS = [1, 32, 256];
-const RESOLUTION_WEIGHTS = { pair: [1, 1, 1], unknown: [0.1, 0.3, 1] };
+const RESOLUTION_WEIGHTS = [0.1, 0.3, 1];
 /** Quantiles of the model that are x, and how much each counts. */
 const LEVELS = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
 const LEVEL_WEIGHT = 0.5;
@@ -56,20 +56,16 @@ const LEVEL_WEIGHT = 0.5;
  *
  * @param index Of its code.
  * @param ofModel The model's distribution, (codes).
- * @param options `hasPair`: whether RTTs of the pair are known; `massesOf`: P(first <= index < end) of each component.
+ * @param massesOf P(first <= index < end) of each component.
  */
 export function eventsOf(
   index: number,
   ofModel: Float64Array,
-  { hasPair, massesOf }: {
-    hasPair: boolean;
-    massesOf: (first: number, end: number) => Float64Array;
-  },
+  massesOf: (first: number, end: number) => Float64Array,
 ): ScoredEvent[] {
-  const weights = RESOLUTION_WEIGHTS[hasPair ? "pair" : "unknown"];
   const events: ScoredEvent[] = runsOfCode(index).map(([first, end], i) => ({
     masses: massesOf(first, end),
-    weight: weights[i],
+    weight: RESOLUTION_WEIGHTS[i],
   }));
   let sum = 0;
   let at = 0;

@@ -77,11 +77,12 @@ Deno.test("a measurement is scored by its code, by longer runs of codes, and by 
   const model = new Float64Array(NUM_CODES).fill(1 / NUM_CODES);
   for (const index of [0, 254, 255, 256, 2047, 2048, 20_000, NUM_CODES - 1]) {
     const ranges: (readonly [number, number])[] = [];
-    const massesOf = (first: number, end: number) => {
+    const events = eventsOf(index, model, (first, end) => {
       ranges.push([first, end]);
       return Float64Array.of((end - first) / NUM_CODES);
-    };
-    const events = eventsOf(index, model, { hasPair: true, massesOf });
+    });
+    const [ofCode, ofRun, ofLongRun] = events.map(({ weight }) => weight);
+    assert(ofCode < ofRun && ofRun < ofLongRun);
     const runs = ranges.slice(0, 3);
     assertEquals(runs[0], [index, index + 1]);
     runs.forEach(([first, end], i) => assert(i === 0 || (first <= runs[i - 1][0] && end >= runs[i - 1][1])));
@@ -99,17 +100,6 @@ Deno.test("a measurement is scored by its code, by longer runs of codes, and by 
       99,
     ]);
   }
-});
-
-Deno.test("without an RTT of the pair the exact code counts less than the run of codes around it", () => {
-  const model = new Float64Array(NUM_CODES).fill(1 / NUM_CODES);
-  const massesOf = () => Float64Array.of(0.5);
-  const [ofPair, unknown] = [true, false].map((hasPair) =>
-    eventsOf(2000, model, { hasPair, massesOf }).map(({ weight }) => weight)
-  );
-  assertEquals(ofPair.slice(0, 3), [1, 1, 1]);
-  assert(unknown[0] < unknown[1] && unknown[1] < unknown[2] && unknown[2] === 1);
-  assertEquals(unknown.slice(3), ofPair.slice(3));
 });
 
 Deno.test("a case counts as much as its weight says", () => {
