@@ -84,3 +84,8 @@ export function partitionPoint(length: number, isAfter: (index: number) => boole
   }
   return low;
 }
+
+/** Whether a value of JSON is an object, no array and no null. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { isObject } from "./collections.ts";
 import * as z from "zod";
 import { didYouMean } from "./text.ts";
 import { ConfigError, UsageError } from "./errors.ts";
@@ -69,10 +70,6 @@ function parseValue(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** What zod expected, such as `expected at least 1`. Messages of our own checks are kept. */

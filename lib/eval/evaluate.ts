@@ -6,7 +6,7 @@
 import type { CheckedOutputs } from "../io/files/checked_outputs.ts";
 import { SyntheticTruth } from "../data/synth/truth.ts";
 import type { StageHooks } from "../io/threads/stage_hooks.ts";
-import { numParameters } from "../model/model_config.ts";
+import { modelShapes } from "../model/model_config.ts";
 import type { SplitName } from "../data/probe_rows/splits.ts";
 import { PingModel } from "../query/ping_model.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
@@ -185,7 +185,7 @@ async function describeRun(
     step: model.step,
     modelSha256: checkpoint.state.files.model.sha256,
     isPooled: checkpoint.pool !== undefined && !options.noPool,
-    numParameters: numParameters(model.config),
+    numParameters: modelShapes(model.config).numParameters,
     sequenceLength: model.config.sequenceLength,
     data: dataDir,
     dataFingerprint: ofData,

@@ -32,14 +32,6 @@ import {
 import { addressNumber, type LocatedPlace, NOWHERE, PlaceTable } from "../data/addresses/place_table.ts";
 import type { RttEstimate } from "./selected_rows.ts";
 
-/** The largest number of rows of a token in a model without places. */
-export const ROWS_PER_TOKEN = 9;
-
-/** The largest number of rows of a token. */
-export function rowsPerToken({ places }: ModelConfig): number {
-  return ROWS_PER_TOKEN + (places ? NUM_PLACE_ROWS : 0);
-}
-
 /** Options of looking up rows: in training, each context hides a share of the keys of each kind. */
 export interface RowUse {
   /** Whether shares of the keys are hidden. */
@@ -88,7 +80,7 @@ export class AddressEmbeddings {
     if (pairVectors.history) this.#history = new PairHistory(pairVectors.rows);
   }
 
-  /** Reads the keys and histories of a checkpoint. @param weights In the shapes of `checkpointShapes`. */
+  /** Reads the keys and histories of a checkpoint. @param weights In the shapes of `ModelShapes.entries`. */
   load(weights: ReadonlyMap<string, Float32Array>): void {
     this.#prefixes?.load(named(weights, EMBEDDING_KEYS));
     this.#pairs?.load(named(weights, EMBEDDING_KEYS));

@@ -6,8 +6,8 @@
  */
 import { tokenRows } from "../tensor/ops/embedding.ts";
 import { mix } from "../base/random.ts";
-import { type AddressEmbeddings, rowsPerToken } from "./address_embeddings.ts";
-import { type ModelConfig, type ModelExtent, numAddressEmbeddings } from "./model_config.ts";
+import { type AddressEmbeddings } from "./address_embeddings.ts";
+import { type ModelConfig, type ModelExtent, modelShapes } from "./model_config.ts";
 import { PACKED_HISTORY, unpackHistory } from "../data/tokens/rtt_history.ts";
 import { RTT_START } from "../data/tokens/vocab_v2.ts";
 import { EmbeddingCursor } from "./embedding_cursor.ts";
@@ -39,7 +39,10 @@ export function numRowSlots(
   { batchSize, sequenceLength, sequencesPerStep = batchSize, freeRows }: ModelExtent,
 ): number {
   return freeRows ??
-    Math.min(numAddressEmbeddings(config), sequencesPerStep * sequenceLength * (config.places ? 2 : 1));
+    Math.min(
+      modelShapes(config).numAddressEmbeddings,
+      sequencesPerStep * sequenceLength * (config.places ? 2 : 1),
+    );
 }
 
 /**
@@ -54,14 +57,14 @@ export function numRowUses({ places }: ModelConfig, { batchSize, sequenceLength 
  * The rows of each token of a batch.
  *
  * @param args `isTraining`: whether shares of the keys are hidden.
- * @returns (B, T, {@link rowsPerToken}), `NO_ROW` for none.
+ * @returns (B, T, `ModelShapes.rowsPerToken`), `NO_ROW` for none.
  */
 export function rowsOfBatch(
   { tokens, segmentStart, histories }: ModelBatch,
   addressEmbeddings: AddressEmbeddings,
   { sequenceLength, isTraining }: { sequenceLength: number; isTraining: boolean },
 ): Uint32Array<ArrayBuffer> {
-  const perToken = rowsPerToken(addressEmbeddings.config);
+  const perToken = modelShapes(addressEmbeddings.config).rowsPerToken;
   const rows = new Uint32Array(tokens.length * perToken);
   let cursor = new EmbeddingCursor(addressEmbeddings);
   let context = 0;

@@ -11,7 +11,7 @@ import { named } from "../base/errors.ts";
 import { type DType, joinedTensors, type Tensor, tensorSizeBytes } from "../tensor/tensor.ts";
 import { labelled, type MakeTensor } from "./allocation.ts";
 import { numRowSlots } from "./batch_rows.ts";
-import { type ModelConfig, type ModelExtent, parameterShapes, vocabSize } from "./model_config.ts";
+import { type ModelConfig, type ModelExtent, modelShapes } from "./model_config.ts";
 import { type InputTensors, inputTensors } from "./inputs.ts";
 
 /** Activations of one block. With dtype f16 all are f16 but x, xMiddle, the scales and logSumExp. */
@@ -88,7 +88,7 @@ export interface BackwardTensors {
 
 /** Every tensor of a model. */
 export interface ModelTensors {
-  /** Parameter name -> weights; the head's rows are padded, see {@link paddedVocabSize}. */
+  /** Parameter name -> weights; the head's rows are padded, see `ModelShapes.paddedVocabSize`. */
   parameters: Map<string, Tensor>;
   /**
    * Parameter name -> the tensor that operations read: the parameter itself, or a copy in f16, see
@@ -109,11 +109,6 @@ export interface ModelTensors {
   lossSum: Tensor;
   /** All tensors, each once. */
   all: Tensor[];
-}
-
-/** Rows of the head's weight on the GPU: V rounded up, since matrix kernels work on 4 columns at a time. */
-export function paddedVocabSize(config: ModelConfig): number {
-  return Math.ceil(vocabSize(config) / 4) * 4;
 }
 
 /** Makes all tensors of a model. */
@@ -139,7 +134,7 @@ export function modelTensors(config: ModelConfig, extent: ModelExtent, makeOne: 
       xLast: extent.training ? make("xLast", [rows, config.width]) : layers[0].x,
       xLastNorm: make("xLastNorm", [rows, config.width], dtype),
       xLastScale: make("xLastScale", [rows]),
-      logits: make("logits", [rows, paddedVocabSize(config)]),
+      logits: make("logits", [rows, modelShapes(config).paddedVocabSize]),
       losses: make("losses", [rows]),
     },
     backward: extent.training ? backwardTensors(config, { rows, dtype }, make) : undefined,
@@ -150,8 +145,8 @@ export function modelTensors(config: ModelConfig, extent: ModelExtent, makeOne: 
 
 /** Parameter name -> (rows, columns) on the GPU, where the head's rows are padded. */
 function gpuParameterShapes(config: ModelConfig): Map<string, number[]> {
-  return new Map([...parameterShapes(config)].map(([name, [rows, columns]]) => {
-    return [name, [name === "lm_head.weight" ? paddedVocabSize(config) : rows, columns]];
+  return new Map([...modelShapes(config).parameters].map(([name, [rows, columns]]) => {
+    return [name, [name === "lm_head.weight" ? modelShapes(config).paddedVocabSize : rows, columns]];
   }));
 }
 
@@ -253,13 +248,14 @@ function layerTensors(
   layout: BlockLayout,
   make: MakeTensor,
 ): LayerTensors {
-  const { numHeads, headDim } = config;
+  const { numHeads } = config;
+  const { headsWidth } = modelShapes(config);
   const { rows, dtype } = layout;
   return {
     ...commonTensors(config, layout, make),
-    ...together(["q", "k", "v"], [rows, numHeads * headDim], make, dtype),
+    ...together(["q", "k", "v"], [rows, headsWidth], make, dtype),
     ...together(["qScale", "kScale"], [rows, numHeads], make),
-    ...together(["qRotated", "kRotated"], [rows, numHeads * headDim], make, dtype),
+    ...together(["qRotated", "kRotated"], [rows, headsWidth], make, dtype),
     kUnshifted: undefined,
   };
 }
@@ -289,9 +285,9 @@ export function blockTensors(
   layout: BlockLayout,
   make: MakeTensor,
 ): Omit<LayerTensors, "kRotated" | "kUnshifted" | "v"> {
-  const { numHeads: H, headDim } = config;
+  const { numHeads: H } = config;
   const { rows, dtype } = layout;
-  const ofHeads = (label: string) => make(label, [rows, H * headDim], dtype);
+  const ofHeads = (label: string) => make(label, [rows, modelShapes(config).headsWidth], dtype);
   return {
     ...commonTensors(config, layout, make),
     q: ofHeads("q"),
@@ -308,7 +304,7 @@ function commonTensors(config: ModelConfig, { rows, training, dtype }: BlockLayo
     x: make("x", [rows, C]),
     xNorm: make("xNorm", [rows, C], dtype),
     xScale: make("xScale", [rows]),
-    attention: make("attention", [rows, H * config.headDim], dtype),
+    attention: make("attention", [rows, modelShapes(config).headsWidth], dtype),
     logSumExp: make("logSumExp", [rows, H]),
     xMiddle: make("xMiddle", [rows, C]),
     xMiddleNorm: make("xMiddleNorm", [rows, C], dtype),
@@ -324,9 +320,9 @@ function backwardTensors(
   make: MakeTensor,
 ): BackwardTensors {
   const { width: C, mlpWidth: M, numHeads: H } = config;
-  const HD = H * config.headDim;
+  const { headsWidth: HD, paddedVocabSize } = modelShapes(config);
   return {
-    dLogits: make("dLogits", [rows, paddedVocabSize(config)], dtype),
+    dLogits: make("dLogits", [rows, paddedVocabSize], dtype),
     dx: make("dx", [rows, C]),
     dNorm: make("dNorm", [rows, C], dtype),
     dHidden: make("dHidden", [rows, M], dtype),

@@ -10,7 +10,7 @@ import { ensure, UserError } from "../base/errors.ts";
 import { type DecodeTile, decodeTileRows, decodeTiles } from "../tensor/ops/attention_decode.ts";
 import type { Gpu } from "../tensor/device.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { AddressEmbeddings, rowsPerToken, type RowUse } from "./address_embeddings.ts";
+import { AddressEmbeddings, type RowUse } from "./address_embeddings.ts";
 import type { TimedRtt } from "./pair_history.ts";
 import { EmbeddingCursor } from "./embedding_cursor.ts";
 import { NO_ROW } from "./embedding_table.ts";
@@ -18,7 +18,7 @@ import { previousRows } from "../tensor/ops/shift_keys.ts";
 import { Program } from "../tensor/program.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
 import { allocateTensors, mib } from "./allocation.ts";
-import { type ModelConfig, vocabSize } from "./model_config.ts";
+import { type ModelConfig, modelShapes } from "./model_config.ts";
 import { requireNoOverflow } from "./finite.ts";
 import {
   addPrefill,
@@ -181,7 +181,7 @@ class DecoderTokenRows {
 
   /** @param tensor The target of uploads, (rows, rowsPerToken) u32. */
   constructor(gpu: Gpu, addressEmbeddings: AddressEmbeddings, tensor: Tensor) {
-    this.#perToken = rowsPerToken(addressEmbeddings.config);
+    this.#perToken = modelShapes(addressEmbeddings.config).rowsPerToken;
     this.#gpu = gpu;
     this.#addressEmbeddings = addressEmbeddings;
     this.#tensor = tensor;
@@ -279,7 +279,7 @@ export class Decoder {
   /**
    * Allocates a decoder.
    *
-   * @param weights name -> values of the shapes of `parameterShapes`.
+   * @param weights name -> values of the shapes of `ModelShapes.parameters`.
    * @param options The extent, and `memoryLimitBytes`: the limit of its memory besides the weights.
    * @throws {UserError} If the weights are those of another model, or memory or its limit does not suffice.
    */
@@ -310,7 +310,7 @@ export class Decoder {
   /**
    * Sets all weights. Prompts that were read before have to be read again.
    *
-   * @param weights name -> values of the shapes of `checkpointShapes`.
+   * @param weights name -> values of the shapes of `ModelShapes.entries`.
    * @throws {UserError} If the weights are those of another model.
    */
   load(weights: Map<string, Float32Array>): void {
@@ -469,7 +469,7 @@ export class Decoder {
 
   #writeTokens(tokens: Uint32Array, positions: Uint32Array): void {
     const { gpu } = this.registry;
-    const limit = vocabSize(this.config);
+    const limit = modelShapes(this.config).vocabSize;
     ensure(tokens.every((token) => token < limit), `there is a token that is not below ${limit}`);
     gpu.write(this.#tensors.inputs.tokens, tokens);
     gpu.write(this.#tensors.positions, positions);
@@ -496,7 +496,7 @@ export class Decoder {
           rows,
         }),
     );
-    const written = { ...tensors.logProbabilities, shape: [numRows, vocabSize(config)] };
+    const written = { ...tensors.logProbabilities, shape: [numRows, modelShapes(config).vocabSize] };
     const numScales = chosenRows ? (chosenRows.at(-1) ?? -1) + 1 : numRows;
     // One submission: each leaves objects of the device behind until garbage is collected.
     const encode = (encoder: GPUCommandEncoder) => {

@@ -9,9 +9,8 @@
  */
 import type { Tensor } from "../tensor/tensor.ts";
 import { labelled, largestTensorBytes, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
-import { blockTensors, type LayerTensors, paddedVocabSize, parameterTensors } from "./buffers.ts";
-import { rowsPerToken } from "./address_embeddings.ts";
-import { type ModelConfig, numAddressEmbeddings, vocabSize } from "./model_config.ts";
+import { blockTensors, type LayerTensors, parameterTensors } from "./buffers.ts";
+import { type ModelConfig, modelShapes } from "./model_config.ts";
 import { addHiddenStates, type HiddenPass, type HiddenTensors, type WantedRows } from "./forward.ts";
 import type { ChosenRowTensors } from "./head.ts";
 import { ensure } from "../base/errors.ts";
@@ -87,6 +86,7 @@ export function decoderFits(config: ModelConfig, extent: DecoderExtent, memory: 
 /** Makes all tensors of a decoder. */
 export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: MakeTensor): DecoderTensors {
   const { width, numHeads, headDim } = config;
+  const { vocabSize, paddedVocabSize, numAddressEmbeddings, rowsPerToken } = modelShapes(config);
   const maxRows = programRows(extent.maxRows);
   const maxPromptTokens = programRows(extent.maxPromptTokens);
   const rows = Math.max(maxRows, maxPromptTokens);
@@ -98,9 +98,7 @@ export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: M
       tokens: make("tokens", [rows]),
       segmentStart: make("segmentStart", [maxPromptTokens]),
       previous: config.keyShift ? make("previous", [rows]) : undefined,
-      embeddingRows: numAddressEmbeddings(config) > 0
-        ? make("rows of tokens", [rows, rowsPerToken(config)])
-        : undefined,
+      embeddingRows: numAddressEmbeddings > 0 ? make("rows of tokens", [rows, rowsPerToken]) : undefined,
     },
     positions: make("positions", [rows]),
     rotation: make("rotation", [rows, headDim]),
@@ -130,9 +128,9 @@ export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: M
     chosen: {
       positions: make("chosen positions", [rows]),
       picked: make("chosen hidden states", [rows, width]),
-      logits: make("chosen logits", [rows, paddedVocabSize(config)]),
+      logits: make("chosen logits", [rows, paddedVocabSize]),
       rowIndex: make("rows", [rows]),
-      logProbabilities: make("log-probabilities", [rows, vocabSize(config)]),
+      logProbabilities: make("log-probabilities", [rows, vocabSize]),
     },
   };
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { modelShapes, ROWS_PER_TOKEN } from "./model_config.ts";
 import {
   BYTE_BASE,
   DST_IPV4,
@@ -14,7 +15,7 @@ import {
   VOCAB_SIZE,
 } from "../data/tokens/vocab_v2.ts";
 import { type AddressState, advance, NO_ROW, type PairState } from "./embedding_table.ts";
-import { type AddressEmbeddings, ROWS_PER_TOKEN, rowsPerToken, type RowUse } from "./address_embeddings.ts";
+import { type AddressEmbeddings, type RowUse } from "./address_embeddings.ts";
 import { SequenceMemory } from "./pair_history.ts";
 import { type KnownRtt, rowsBeforeFirstByte, rowsBeforeSecondByte } from "./selected_rows.ts";
 
@@ -42,7 +43,7 @@ export class EmbeddingCursor {
   /** @param rows The address embeddings of the model. */
   constructor(rows: AddressEmbeddings) {
     this.#rows = rows;
-    this.#numRows = rowsPerToken(rows.config);
+    this.#numRows = modelShapes(rows.config).rowsPerToken;
   }
 
   /** A copy that continues from here. Complete addresses do not change and are shared. */
@@ -61,7 +62,7 @@ export class EmbeddingCursor {
   /**
    * Reads a token.
    *
-   * @param rows Takes the token's rows, as many as {@link rowsPerToken} says, from `at` on, {@link NO_ROW} for none.
+   * @param rows Takes the token's rows, as many as `ModelShapes.rowsPerToken` says, from `at` on, {@link NO_ROW} for none.
    */
   read(token: number, rows: Uint32Array, at: number, use: RowUse = INFERENCE): void {
     rows.fill(NO_ROW, at, at + this.#numRows);

@@ -5,7 +5,7 @@
  */
 import { numbersOfNode } from "./coordinates/coordinates.ts";
 import { ensure, named } from "../base/errors.ts";
-import { EMBEDDING_KEYS, type ModelConfig, numAddressEmbeddings, PAIR_HISTORY } from "./model_config.ts";
+import { EMBEDDING_KEYS, type ModelConfig, modelShapes, PAIR_HISTORY } from "./model_config.ts";
 import { COORDINATE_KEYS, nameOfCoordinates, sizeOfCoordinates } from "./node_coordinates.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 
@@ -114,7 +114,7 @@ function eachPiece(config: ModelConfig, update: EmbeddingUpdate, visit: (piece: 
   const { rows, keys, values, history, coordinates: { nodes, ...ofNodes } } = update;
   const { width, coordinates } = config;
   const { firstPair, length } = historyShape(config);
-  ensure(rows.every((row) => row < numAddressEmbeddings(config)), "rows of another model");
+  ensure(rows.every((row) => row < modelShapes(config).numAddressEmbeddings), "rows of another model");
   rows.forEach((row, i) => {
     visit({ name: EMBEDDING_KEYS, start: 2 * row, length: 2, values: keys, at: 2 * i });
     visit({ name: EMBEDDING_VALUES, start: width * row, length: width, values, at: width * i });

@@ -17,8 +17,7 @@ import type { ProfileRow, Program } from "../tensor/program.ts";
 import { adjacent, byBuffer, firstElement, spanOf, type Tensor, tensorLength } from "../tensor/tensor.ts";
 import { type HeadTensors, type LayerTensors, type ModelTensors } from "./buffers.ts";
 import type { ModelBatch } from "./batch_rows.ts";
-import { rowsPerToken } from "./address_embeddings.ts";
-import { type ModelConfig, type ModelExtent, numAddressEmbeddings } from "./model_config.ts";
+import { type ModelConfig, type ModelExtent, modelShapes } from "./model_config.ts";
 import type { InputTensors } from "./inputs.ts";
 
 /** The arguments of {@link addHiddenStates}. */
@@ -113,8 +112,8 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
       table: named(operands, "address_embed.weight"),
       x: layers[0].x,
       rows: allRows,
-      rowsPerToken: rowsPerToken(config),
-      tableRows: numAddressEmbeddings(config),
+      rowsPerToken: modelShapes(config).rowsPerToken,
+      tableRows: modelShapes(config).numAddressEmbeddings,
       width,
     });
   }

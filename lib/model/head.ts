@@ -8,8 +8,7 @@ import { addEmbedding } from "../tensor/ops/embedding.ts";
 import { Program } from "../tensor/program.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { paddedVocabSize } from "./buffers.ts";
-import { type ModelConfig, vocabSize } from "./model_config.ts";
+import { type ModelConfig, modelShapes } from "./model_config.ts";
 import { BYTE_BASE } from "../data/tokens/vocab_v2.ts";
 import { addLinear, type Pass } from "./forward.ts";
 
@@ -35,7 +34,8 @@ export function addLosses(program: Program, { config, extent, tensors, teacher }
 }
 
 function logitsShape(config: ModelConfig): LogitsShape {
-  return { vocabSize: vocabSize(config), stride: paddedVocabSize(config), softcap: config.softcap };
+  const { vocabSize, paddedVocabSize: stride } = modelShapes(config);
+  return { vocabSize, stride, softcap: config.softcap };
 }
 
 const LM_HEAD = { name: "lm_head.weight", label: "lm_head" };
@@ -97,7 +97,7 @@ export async function readLogProbabilities(
   const { gpu } = registry;
   const numRows = positions.length;
   const rowIndex = gpu.tensorFrom("chosen rows", [numRows], positions);
-  const out = gpu.tensor("log-probabilities", [numRows, vocabSize(config)]);
+  const out = gpu.tensor("log-probabilities", [numRows, modelShapes(config).vocabSize]);
   const program = new Program(registry, "log-probabilities");
   addLogProbabilities(program, { logits, rowIndex, out, numRows, ...logitsShape(config) });
   program.run();

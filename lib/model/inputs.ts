@@ -9,9 +9,8 @@ import { numTokenRows, tokenRows } from "../tensor/ops/embedding.ts";
 import { previousRows } from "../tensor/ops/shift_keys.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { MakeTensor } from "./allocation.ts";
-import { rowsPerToken } from "./address_embeddings.ts";
 import { type BatchRows, markRttBytes, type ModelBatch, numRowSlots, numRowUses } from "./batch_rows.ts";
-import { type ModelConfig, type ModelExtent, numAddressEmbeddings, vocabSize } from "./model_config.ts";
+import { type ModelConfig, type ModelExtent, modelShapes } from "./model_config.ts";
 
 /** The tensors of a batch. */
 export interface InputTensors {
@@ -27,7 +26,7 @@ export interface InputTensors {
   previous: Tensor | undefined;
   /** (V + 1 + rows) u32: see `tokenRows`; only for training, without `freeRows`. */
   tokenRows: Tensor | undefined;
-  /** (B, T, {@link rowsPerToken}) u32: the rows of each token's address embeddings; this and the next two only with such. */
+  /** (B, T, `ModelShapes.rowsPerToken`) u32: the rows of each token's address embeddings; this and the next two only with such. */
   embeddingRows: Tensor | undefined;
   /** (slots + 1 + uses) u32: see `RowSlots.places`; only for training. */
   rowPlaces: Tensor | undefined;
@@ -43,10 +42,11 @@ export interface InputTensors {
 export function inputTensors(config: ModelConfig, extent: ModelExtent, make: MakeTensor): InputTensors {
   const { batchSize, sequenceLength, training, dtype, freeRows } = extent;
   const shape = [batchSize, sequenceLength];
-  const hasRows = numAddressEmbeddings(config) > 0;
+  const { vocabSize, numAddressEmbeddings, rowsPerToken } = modelShapes(config);
+  const hasRows = numAddressEmbeddings > 0;
   const numSlots = numRowSlots(config, extent);
   const numRowPlaces = numTokenRows(numRowUses(config, extent), numSlots);
-  const numPlaces = numTokenRows(batchSize * sequenceLength, vocabSize(config));
+  const numPlaces = numTokenRows(batchSize * sequenceLength, vocabSize);
   return {
     tokens: make("tokens", shape),
     targets: make("targets", shape),
@@ -54,9 +54,7 @@ export function inputTensors(config: ModelConfig, extent: ModelExtent, make: Mak
     segmentStart: make("segmentStart", shape),
     previous: config.keyShift ? make("previous", shape) : undefined,
     tokenRows: training && freeRows === undefined ? make("token rows", [numPlaces]) : undefined,
-    embeddingRows: hasRows
-      ? make("rows of tokens", [batchSize, sequenceLength, rowsPerToken(config)])
-      : undefined,
+    embeddingRows: hasRows ? make("rows of tokens", [batchSize, sequenceLength, rowsPerToken]) : undefined,
     rowPlaces: hasRows && training ? make("tokens of slots", [numRowPlaces]) : undefined,
     slotRows: hasRows && training ? make("rows of slots", [1 + numSlots]) : undefined,
     weight: make("weight", [1]),
@@ -81,7 +79,7 @@ export function writeInputs(
   },
 ): void {
   const { extent, batch, weight } = args;
-  const limit = vocabSize(args.config);
+  const limit = modelShapes(args.config).vocabSize;
   const { batchSize, sequenceLength } = extent;
   const marked = { ...batch, lossMask: markRttBytes(batch, sequenceLength) };
   for (const name of ["tokens", "targets", "lossMask", "segmentStart"] as const) {

@@ -11,11 +11,14 @@ import type { DType } from "../tensor/tensor.ts";
 import { RTT_ENCODING_NAMES, type RttEncodingChoice, type RttEncodingName } from "../data/tokens/vocab_v1.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 import { coordinateEntries, type CoordinatesConfig } from "./node_coordinates.ts";
-import type { PlacesConfig } from "./place_keys.ts";
+import { NUM_PLACE_ROWS, type PlacesConfig } from "./place_keys.ts";
 import { NUM_SELECTED_ROWS } from "./selected_rows.ts";
 
 /** Number of tokens of each vocabulary. */
 const VOCABULARY_SIZES = { v1: 266, v2: 267 } as const;
+
+/** The most address embeddings that are added to one token in a model without places. */
+export const ROWS_PER_TOKEN = 9;
 
 /** An extent. The bound is above the extents of trained models, and keeps computed sizes exact. */
 const extent = (most: number) => z.int().min(1).max(most);
@@ -194,7 +197,7 @@ export function checkModelConfig(config: ModelConfig): void {
   if (config.rttEncoding !== null && config.vocabulary !== "v1") {
     throw new ConfigError("model.rttEncoding", "vocabulary v2 has its own encoding, expected v1 or null");
   }
-  const count = numParameters(config);
+  const count = modelShapes(config).numParameters;
   if (count > MAX_PARAMETERS) {
     throw new ConfigError("model", `found ${count} parameters, expected at most ${MAX_PARAMETERS}`);
   }
@@ -207,60 +210,85 @@ export function rttEncodingChoice(
   return vocabulary === "v1" ? { name: rttEncoding ?? "float64", clipMs: rttClipMs } : undefined;
 }
 
-/** The number of address embeddings: those of prefixes, then those of pairs, then those that RTT codes select. */
-export function numAddressEmbeddings(config: ModelConfig): number {
-  const { prefixVectors, pairVectors } = config;
-  return (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0) + numSelectedRows(config);
+/** What follows from a model's configuration: the sizes and shapes of its parameters, see {@link modelShapes}. */
+export interface ModelShapes {
+  /** Tokens of the vocabulary, V. */
+  readonly vocabSize: number;
+  /** Rows of the head's weight on the GPU: V rounded up, since matrix kernels work on 4 columns at a time. */
+  readonly paddedVocabSize: number;
+  /** Width of the queries, keys and values of all heads together, H * D. */
+  readonly headsWidth: number;
+  /** Address embeddings: those of prefixes, then those of pairs, then those that RTT codes select. */
+  readonly numAddressEmbeddings: number;
+  /** The embeddings that RTT codes select, see lib/model/selected_rows.ts. */
+  readonly numSelectedRows: number;
+  /** The most address embeddings that are added to one token. */
+  readonly rowsPerToken: number;
+  /** Every parameter, [out, in], row-major, in the order of the forward pass; names as in lib/model/README.md. */
+  readonly parameters: ReadonlyMap<string, number[]>;
+  /**
+   * The entries of a checkpoint: the parameters, and entries without gradient: keys of address embeddings, RTTs of
+   * pairs, the table of places, coordinates.
+   */
+  readonly entries: ReadonlyMap<string, number[]>;
+  /** The number of values of all parameters. */
+  readonly numParameters: number;
 }
 
-/** The number of embeddings that RTT codes select, see lib/model/selected_rows.ts. */
-export function numSelectedRows({ pairVectors, coordinates }: ModelConfig): number {
-  return pairVectors?.history || coordinates ? NUM_SELECTED_ROWS : 0;
-}
+const shapesOfConfigs = new WeakMap<ModelConfig, ModelShapes>();
 
-/** The number of tokens of the model's vocabulary, V. */
-export function vocabSize(config: ModelConfig): number {
-  return VOCABULARY_SIZES[config.vocabulary];
-}
-
-/**
- * Every parameter and its shape, row-major [out, in], in the order of the forward pass.
- *
- * @returns name -> [rows, columns]; names as in lib/model/README.md.
- */
-export function parameterShapes(config: ModelConfig): Map<string, number[]> {
-  const { width: C, mlpWidth: M } = config;
-  const HD = config.numHeads * config.headDim;
-  const V = vocabSize(config);
-  const shapes = new Map<string, number[]>([["wte.weight", [V, C]]]);
-  const numRows = numAddressEmbeddings(config);
-  if (numRows > 0) shapes.set("address_embed.weight", [numRows, C]);
-  for (let layer = 0; layer < config.numLayers; layer++) {
-    const block = `blocks.${layer}`;
-    shapes.set(`${block}.attn.q_proj.weight`, [HD, C]);
-    shapes.set(`${block}.attn.k_proj.weight`, [HD, C]);
-    shapes.set(`${block}.attn.v_proj.weight`, [HD, C]);
-    shapes.set(`${block}.attn.o_proj.weight`, [C, HD]);
-    shapes.set(`${block}.mlp.up_proj.weight`, [M, C]);
-    shapes.set(`${block}.mlp.down_proj.weight`, [C, M]);
-  }
-  shapes.set("lm_head.weight", [V, C]);
+/** The shapes of a model, computed once for each configuration object, which must not change. */
+export function modelShapes(config: ModelConfig): ModelShapes {
+  let shapes = shapesOfConfigs.get(config);
+  if (!shapes) shapesOfConfigs.set(config, shapes = computeShapes(config));
   return shapes;
 }
 
-/**
- * The entries of a checkpoint: parameters, and entries without gradient: keys of address embeddings, RTTs of pairs,
- * coordinates.
- */
-export function checkpointShapes(config: ModelConfig): Map<string, number[]> {
-  const shapes = parameterShapes(config);
-  const { prefixVectors, pairVectors } = config;
+function computeShapes(config: ModelConfig): ModelShapes {
+  const { prefixVectors, pairVectors, places, coordinates } = config;
+  const vocabSize = VOCABULARY_SIZES[config.vocabulary];
+  const headsWidth = config.numHeads * config.headDim;
   const numKeys = (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0);
-  if (numKeys > 0) shapes.set(EMBEDDING_KEYS, [numKeys, 2]);
-  if (pairVectors?.history) shapes.set(PAIR_HISTORY, [pairVectors.rows, HISTORY_LENGTH]);
-  if (config.places) shapes.set(PLACE_TABLE, [config.places.tableSize, 1]);
-  const entries = config.coordinates ? coordinateEntries(config.coordinates) : [];
-  return new Map([...shapes, ...entries]);
+  const numSelectedRows = pairVectors?.history || coordinates ? NUM_SELECTED_ROWS : 0;
+  const numAddressEmbeddings = numKeys + numSelectedRows;
+  const parameters = new Map(parameterShapes(config, { vocabSize, headsWidth, numAddressEmbeddings }));
+  const entries = new Map(parameters);
+  if (numKeys > 0) entries.set(EMBEDDING_KEYS, [numKeys, 2]);
+  if (pairVectors?.history) entries.set(PAIR_HISTORY, [pairVectors.rows, HISTORY_LENGTH]);
+  if (places) entries.set(PLACE_TABLE, [places.tableSize, 1]);
+  for (const [name, shape] of coordinates ? coordinateEntries(coordinates) : []) entries.set(name, shape);
+  let numParameters = 0;
+  for (const [rows, columns] of parameters.values()) numParameters += rows * columns;
+  return {
+    vocabSize,
+    paddedVocabSize: Math.ceil(vocabSize / 4) * 4,
+    headsWidth,
+    numAddressEmbeddings,
+    numSelectedRows,
+    rowsPerToken: ROWS_PER_TOKEN + (places ? NUM_PLACE_ROWS : 0),
+    parameters,
+    entries,
+    numParameters,
+  };
+}
+
+function* parameterShapes(
+  { width: C, mlpWidth: M, numLayers }: ModelConfig,
+  { vocabSize: V, headsWidth: HD, numAddressEmbeddings }: Pick<
+    ModelShapes,
+    "vocabSize" | "headsWidth" | "numAddressEmbeddings"
+  >,
+): Generator<[name: string, shape: number[]]> {
+  yield ["wte.weight", [V, C]];
+  if (numAddressEmbeddings > 0) yield ["address_embed.weight", [numAddressEmbeddings, C]];
+  for (let layer = 0; layer < numLayers; layer++) {
+    const block = `blocks.${layer}`;
+    for (const part of ["q", "k", "v"]) yield [`${block}.attn.${part}_proj.weight`, [HD, C]];
+    yield [`${block}.attn.o_proj.weight`, [C, HD]];
+    yield [`${block}.mlp.up_proj.weight`, [M, C]];
+    yield [`${block}.mlp.down_proj.weight`, [C, M]];
+  }
+  yield ["lm_head.weight", [V, C]];
 }
 
 /** Names of entries of a checkpoint, see `AddressEmbeddings.save` and `PairHistory.save`. */
@@ -268,10 +296,3 @@ export const EMBEDDING_KEYS = "address_embed.keys";
 export const PAIR_HISTORY = "address_embed.history";
 /** The name of the table of places in a checkpoint, see `PlaceTable.encode`. */
 export const PLACE_TABLE = "places.table";
-
-/** The number of parameters of the model. */
-export function numParameters(config: ModelConfig): number {
-  let sum = 0;
-  for (const shape of parameterShapes(config).values()) sum += shape[0] * shape[1];
-  return sum;
-}

@@ -6,12 +6,12 @@
 import { UserError } from "../base/errors.ts";
 import type { Gpu } from "../tensor/device.ts";
 import { type Tensor, tensorLength } from "../tensor/tensor.ts";
-import { checkpointShapes, type ModelConfig, vocabSize } from "./model_config.ts";
+import { type ModelConfig, modelShapes } from "./model_config.ts";
 
 /**
  * Sets all parameters.
  *
- * @param values `parameters`: name -> tensor; `weights`: name -> values of the shapes of `checkpointShapes`.
+ * @param values `parameters`: name -> tensor; `weights`: name -> values of the shapes of `ModelShapes.entries`.
  * @throws {UserError} If a weight is missing, unknown or of a wrong size.
  */
 export function writeParameters(
@@ -19,7 +19,7 @@ export function writeParameters(
   config: ModelConfig,
   { parameters, weights }: { parameters: Map<string, Tensor>; weights: Map<string, Float32Array> },
 ): void {
-  const shapes = checkpointShapes(config);
+  const shapes = modelShapes(config).entries;
   for (const name of weights.keys()) {
     if (!shapes.has(name)) throw wrongWeights(`a weight ${name}`, "none of that name");
   }
@@ -45,7 +45,7 @@ export async function readParameterLike(
   tensors: Map<string, Tensor>,
 ): Promise<Map<string, Float32Array>> {
   const values = await gpu.read(...tensors.values());
-  const V = vocabSize(config);
+  const V = modelShapes(config).vocabSize;
   return new Map([...tensors].map(([name, tensor], i) => {
     const isHead = name.startsWith("lm_head.weight");
     const length = isHead ? V * config.width : tensorLength(tensor);

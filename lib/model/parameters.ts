@@ -7,13 +7,7 @@
 import { RandomStream } from "../base/random.ts";
 import { BYTE_BASE as BYTE_BASE_V1 } from "../data/tokens/vocab_v1.ts";
 import { BYTE_BASE as BYTE_BASE_V2 } from "../data/tokens/vocab_v2.ts";
-import {
-  checkpointShapes,
-  type ModelConfig,
-  numAddressEmbeddings,
-  numSelectedRows,
-  parameterShapes,
-} from "./model_config.ts";
+import { type ModelConfig, modelShapes } from "./model_config.ts";
 import { byteOfSelectedRow } from "./selected_rows.ts";
 
 /** Standard deviation of the initial weights (GPT-2). */
@@ -29,12 +23,12 @@ const INITIAL_DEVIATION = 0.02;
  *
  * @param config The model.
  * @param seed The run's seed.
- * @returns name -> weights, row-major, of the shapes of `checkpointShapes`.
+ * @returns name -> weights, row-major, of the shapes of `ModelShapes.entries`.
  */
 export function initialParameters(config: ModelConfig, seed: number): Map<string, Float32Array> {
   const weights = new Map<string, Float32Array>();
   const isOrdinal = config.byteVectors === "ordinal";
-  for (const [name, [rows, columns]] of parameterShapes(config)) {
+  for (const [name, [rows, columns]] of modelShapes(config).parameters) {
     const writesResidual = name.endsWith(".o_proj.weight") || name.endsWith(".down_proj.weight");
     const depthScale = writesResidual ? 1 / Math.sqrt(2 * config.numLayers) : 1;
     const deviation = isOrdinal && name === "wte.weight" ? 1 : INITIAL_DEVIATION * depthScale;
@@ -50,7 +44,7 @@ export function initialParameters(config: ModelConfig, seed: number): Map<string
       mixIn(values, byteFeatures(columns, seed), { firstRow: firstByteToken(config), deviation });
     }
   }
-  for (const [name, [rows, columns]] of checkpointShapes(config)) {
+  for (const [name, [rows, columns]] of modelShapes(config).entries) {
     if (!weights.has(name)) weights.set(name, new Float32Array(rows * columns));
   }
   return weights;
@@ -59,8 +53,7 @@ export function initialParameters(config: ModelConfig, seed: number): Map<string
 /** Rows of prefixes and pairs start at zero. Rows that RTT codes select start as the vectors of their bytes. */
 function initializeSelectedRows(values: Float32Array, config: ModelConfig, seed: number): void {
   const { width } = config;
-  const numRows = numAddressEmbeddings(config);
-  const numSelected = numSelectedRows(config);
+  const { numAddressEmbeddings: numRows, numSelectedRows: numSelected } = modelShapes(config);
   for (let row = 0; row < numSelected; row++) {
     const found = byteOfSelectedRow(row);
     if (found?.byte !== 0) continue;

@@ -25,7 +25,7 @@ import {
   shareOf,
   shareOfRows,
 } from "./batch_rows.ts";
-import { type ModelConfig, type ModelExtent, vocabSize } from "./model_config.ts";
+import { type ModelConfig, type ModelExtent, modelShapes } from "./model_config.ts";
 import {
   addBlockActivations,
   addHiddenStates,
@@ -40,7 +40,7 @@ import type { Gpu } from "../tensor/device.ts";
 import { initialLossScale } from "../tensor/ops/clip.ts";
 import { addSum } from "../tensor/ops/reduce.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
-import { AddressEmbeddings, rowsPerToken } from "./address_embeddings.ts";
+import { AddressEmbeddings } from "./address_embeddings.ts";
 import { addLosses, readLogProbabilities } from "./head.ts";
 import { writeInputs } from "./inputs.ts";
 import { allocate } from "./memory_plan.ts";
@@ -76,7 +76,12 @@ function addBackward(program: Program, pass: Pass): void {
     program.mark(`blocks.${layer}.`);
   }
   const tables = [
-    { name: "wte.weight", tokenRows: inputs.tokenRows, vocabSize: vocabSize(config), numUses: rows },
+    {
+      name: "wte.weight",
+      tokenRows: inputs.tokenRows,
+      vocabSize: modelShapes(config).vocabSize,
+      numUses: rows,
+    },
     {
       name: "address_embed.weight",
       tokenRows: inputs.rowPlaces,
@@ -288,7 +293,7 @@ export class Transformer {
     this.#rowSlots = new RowSlots(
       numRowSlots(config, extent),
       numRowUses(config, extent),
-      rowsPerToken(config),
+      modelShapes(config).rowsPerToken,
       isFixed,
     );
     const { lossScale } = tensors.inputs;
@@ -359,7 +364,7 @@ export class Transformer {
   /**
    * Sets all weights.
    *
-   * @param weights name -> values of the shapes of `checkpointShapes`.
+   * @param weights name -> values of the shapes of `ModelShapes.entries`.
    * @throws {UserError} If a weight is missing, unknown or of another size.
    */
   load(weights: Map<string, Float32Array>): void {
@@ -368,7 +373,7 @@ export class Transformer {
     if (this.#copies.length > 0) this.#copies.run();
   }
 
-  /** Reads all weights back, of the shapes of `checkpointShapes`. */
+  /** Reads all weights back, of the shapes of `ModelShapes.entries`. */
   async weights(): Promise<Map<string, Float32Array>> {
     const weights = await readParameterLike(this.#gpu, this.config, this.parameters);
     this.#addressEmbeddings?.save(weights);

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { type ModelConfig, vocabSize } from "../model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent, DecoderMemory } from "../model/decoder_buffers.ts";
 import { branchRows, NO_TOKEN, rowOf } from "./decoder_rows.ts";
@@ -57,7 +57,7 @@ export async function visitContinuations(
   prompts: readonly ContinuedPrompt[],
   visit: VisitRow,
 ): Promise<void> {
-  const V = vocabSize(decoder.config);
+  const V = modelShapes(decoder.config).vocabSize;
   const all = prompts.flatMap(({ continuations }) => [...continuations]);
   let rows: Uint32Array = Uint32Array.from(
     prompts.flatMap(({ continuations }, i) => continuations.map(() => i)),
@@ -194,7 +194,7 @@ export class ModelDecoders {
    * @returns One array per sequence.
    */
   async tokenLogProbabilities(sequences: readonly Uint16Array[], numTokens: number): Promise<Float32Array[]> {
-    const V = vocabSize(this.#model.config);
+    const V = modelShapes(this.#model.config).vocabSize;
     const results: Float32Array[] = [];
     const prompts = sequences.map((sequence) => sequence.subarray(0, -1));
     await this.withPrompts(prompts, 1, async (decoder, group) => {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isObject } from "../base/collections.ts";
 import { UserError } from "../base/errors.ts";
 
 /** A query with the longest context, 6,000 measurements, is shorter. */
@@ -69,7 +70,7 @@ export class LineSplitter {
 export function jsonObjectOf(text: string, wanted: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    if (isObject(value)) {
       return value as Record<string, unknown>;
     }
   } catch (error) {

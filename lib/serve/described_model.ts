@@ -10,7 +10,7 @@ import type { ModelInfo } from "./api/schemas.ts";
 import { FormatError } from "../base/errors.ts";
 import { runOfCheckpoint } from "../io/files/checkpoint_folder.ts";
 import { exists, readText } from "../io/files/inputs.ts";
-import { numParameters } from "../model/model_config.ts";
+import { modelShapes } from "../model/model_config.ts";
 import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
 import { type MetricsRecord, readMetrics } from "../train/metrics.ts";
 import { deriveConfig } from "../train/run_config.ts";
@@ -44,7 +44,7 @@ export function modelInfo(
   return {
     version: VERSION,
     step: state.step,
-    num_parameters: numParameters(config.model),
+    num_parameters: modelShapes(config.model).numParameters,
     vocabulary: config.model.vocabulary,
     model_sha256: state.files.model.sha256,
     data_fingerprint: state.dataFingerprint,

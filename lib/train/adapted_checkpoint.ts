@@ -12,12 +12,7 @@ import { hasState } from "../io/files/checkpoint_folder.ts";
 import { exists, fingerprint, isMissing } from "../io/files/inputs.ts";
 import { isClosed } from "../io/files/listed_outputs.ts";
 import { absolutePath } from "../io/files/real_path.ts";
-import {
-  EMBEDDING_KEYS,
-  type ModelConfig,
-  numAddressEmbeddings,
-  PAIR_HISTORY,
-} from "../model/model_config.ts";
+import { EMBEDDING_KEYS, type ModelConfig, modelShapes, PAIR_HISTORY } from "../model/model_config.ts";
 import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
@@ -221,7 +216,7 @@ function updateOf(
     if (isOther || faultOfTensors(new Map([[path, values]]), WEIGHT_LIMIT)) throw damaged(path);
     return [numbers, keys, values, ...others];
   };
-  const [rows, keys, values, history] = read(rowWidths(config), numAddressEmbeddings(config));
+  const [rows, keys, values, history] = read(rowWidths(config), modelShapes(config).numAddressEmbeddings);
   const update = { rows, keys, values, history, coordinates: NO_NODES };
   const ofNodes = nodeWidths(config);
   if (!ofNodes.some(([name]) => tensors.has(name))) return update;

@@ -7,7 +7,7 @@
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
 import type { LocatedNode } from "../model/node_coordinates.ts";
-import { type ModelConfig, numAddressEmbeddings, numSelectedRows } from "../model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import { NO_ROW } from "../model/embedding_table.ts";
 import { deriveConfig, type RunConfig } from "./run_config.ts";
 import type { RunPlaces } from "./run_places.ts";
@@ -59,7 +59,7 @@ function autosizedTables(
     unknownPerPair: number;
   },
 ): ModelConfig {
-  if (numAddressEmbeddings(model) === 0) return model;
+  if (modelShapes(model).numAddressEmbeddings === 0) return model;
   const rows = new AddressEmbeddings(model);
   if (places) claimMisplaced(rows, places);
   const { numPairs: numTypical, placeNodes } = rememberAll(rows, source);
@@ -105,7 +105,7 @@ const MAX_TABLE_BYTES = 2 ** 27;
 
 /** How many rows of prefixes and pairs fit into a buffer beside those that RTT codes select. */
 function maxRows(model: ModelConfig): number {
-  const rows = Math.floor(MAX_TABLE_BYTES / (4 * model.width)) - numSelectedRows(model);
+  const rows = Math.floor(MAX_TABLE_BYTES / (4 * model.width)) - modelShapes(model).numSelectedRows;
   return ROW_STEP * Math.floor(rows / ROW_STEP);
 }
 
@@ -145,7 +145,7 @@ export function claimRows(
   rows.load(weights);
   if (places) claimMisplaced(rows, places);
   const typical = rememberAll(rows, source, counts);
-  if (numAddressEmbeddings(config) === 0) return counts;
+  if (modelShapes(config).numAddressEmbeddings === 0) return counts;
   rows.coordinates?.fit(typical.pairs());
   locatePlaces(rows, typical.pairs(), typical.placeNodes);
   rows.save(weights);

@@ -4,10 +4,11 @@
  *
  * @module
  */
+import { isObject } from "../base/collections.ts";
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { ConfigError, ensure, FormatError, UserError } from "../base/errors.ts";
-import { checkpointShapes, PLACE_TABLE } from "../model/model_config.ts";
+import { modelShapes, PLACE_TABLE } from "../model/model_config.ts";
 import {
   checkFormatVersion,
   FORMAT_METADATA,
@@ -36,7 +37,7 @@ import type { TrainingData } from "../data/addresses/known_addresses.ts";
 /** What is saved; the checksums are added when it is written. */
 export interface CheckpointContent {
   state: Omit<CheckpointState, "files">;
-  /** The entries of `checkpointShapes`, by name. */
+  /** The entries of `ModelShapes.entries`, by name. */
   weights: Map<string, Float32Array>;
   /** The optimizer's state, see lib/train/optim/README.md. */
   optimizer: Map<string, Float32Array>;
@@ -58,7 +59,7 @@ export function writeCheckpoint(
   { state, weights, optimizer, trainingData, pool }: CheckpointContent,
 ): void {
   const metadata = { ...FORMAT_METADATA, config: JSON.stringify(state.config), step: String(state.step) };
-  const shapes = checkpointShapes(state.config.model);
+  const shapes = new Map(modelShapes(state.config.model).entries);
   const write = (name: string, content: SafetensorsContent): SafetensorsFile =>
     writeSafetensors(join(folder, name), content);
   const optimizerShapes = new Map([...optimizer].map(([name, { length }]): [string, number[]] => {
@@ -93,7 +94,7 @@ export function readCheckpoint(directory: string): LoadedCheckpoint {
   const state = readState(directory);
   const path = join(directory, "model.safetensors");
   const { tensors: weights, shapes } = readVerified(path, state.files.model, WEIGHT_LIMIT);
-  for (const [name, shape] of checkpointShapes(state.config.model)) {
+  for (const [name, shape] of modelShapes(state.config.model).entries) {
     const found = shapes.get(name);
     if (found?.join() !== shape.join()) {
       throw new FormatError(`parameter ${name} has shape [${found ?? "none"}], expected [${shape}]`, {
@@ -289,9 +290,7 @@ function stateSha256(state: unknown): string {
   const sorted = JSON.stringify(
     state,
     (_key, value) =>
-      typeof value === "object" && value !== null && !Array.isArray(value)
-        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1))
-        : value,
+      isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1)) : value,
   );
   return createHash("sha256").update(sorted).digest("hex");
 }

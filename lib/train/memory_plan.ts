@@ -13,7 +13,7 @@ import { wholeBuffers } from "./optim/optimizer.ts";
 import { ConfigError } from "../base/errors.ts";
 import type { GpuInfo } from "../tensor/device.ts";
 import { gradientTensors, type ModelTensors, modelTensors, parameterTensors } from "../model/buffers.ts";
-import { type ModelConfig, numParameters, parameterShapes } from "../model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import {
   largestBatchSize,
   type ModelMemory,
@@ -95,7 +95,8 @@ export function planHostMemory(config: RunConfig): HostMemoryPlan {
   const { model, optim, train } = config;
   const numTokens = 2 * deriveConfig(config).tokensPerStep + train.evalSequences * model.sequenceLength;
   const batchesBytes = BATCH_BYTES_PER_TOKEN * numTokens;
-  const checkpointBytes = 4 * (numParameters(model) + numStateValues(parameterShapes(model), optim));
+  const checkpointBytes = 4 *
+    (modelShapes(model).numParameters + numStateValues(modelShapes(model).parameters, optim));
   return { batchesBytes, checkpointBytes, totalBytes: batchesBytes + checkpointBytes };
 }
 

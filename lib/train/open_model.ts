@@ -8,7 +8,7 @@ import { Gpu } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { bufferLimitBytes } from "../model/allocation.ts";
-import { numAddressEmbeddings } from "../model/model_config.ts";
+import { modelShapes } from "../model/model_config.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "./optim/optimizer.ts";
@@ -74,7 +74,7 @@ export async function openModel(
   let counts: AddressCounts | undefined;
   if (!resumed) {
     onLog(
-      numAddressEmbeddings(config.model) > 0
+      modelShapes(config.model).numAddressEmbeddings > 0
         ? "assigning embeddings and coordinates to the addresses and pairs of the training data (may take a minute)"
         : "counting the addresses and pairs of the training data",
     );

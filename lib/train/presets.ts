@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isObject } from "../base/collections.ts";
 import base20m from "../../configs/20m.json" with { type: "json" };
 import base300m from "../../configs/300m.json" with { type: "json" };
 import base680m from "../../configs/680m.json" with { type: "json" };
@@ -74,8 +75,4 @@ function mergePatch(target: unknown, patch: unknown): unknown {
     else merged.set(key, mergePatch(merged.get(key), value));
   }
   return Object.fromEntries(merged);
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isObject } from "../base/collections.ts";
 import * as z from "zod";
 import { applySet, parseConfig } from "../base/config_file.ts";
 import { readJsonObject } from "../io/files/inputs.ts";
@@ -14,7 +15,7 @@ import {
   type ModelConfig,
   modelConfigSchema,
   type ModelExtent,
-  numParameters,
+  modelShapes,
 } from "../model/model_config.ts";
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../data/tokens/sampling_config.ts";
 import { type OptimConfig, optimConfigSchema } from "./optim/optim_config.ts";
@@ -131,7 +132,7 @@ export function parseRunConfig(value: unknown): RunConfig {
 export function deriveConfig({ model, train }: RunConfig): DerivedConfig {
   const tokensPerStep = train.batchSize * model.sequenceLength;
   return {
-    numParameters: numParameters(model),
+    numParameters: modelShapes(model).numParameters,
     tokensPerStep,
     totalTokens: train.steps * tokensPerStep,
     microBatchesPerStep: train.batchSize / train.microBatchSize,
@@ -227,7 +228,7 @@ export function flattenConfig(config: RunConfig): Map<string, string> {
 }
 
 function flatten(value: unknown, path: string, into: Map<string, string>): Map<string, string> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+  if (isObject(value)) {
     for (const [key, inner] of Object.entries(value)) flatten(inner, path ? `${path}.${key}` : key, into);
   } else if (value !== undefined) {
     into.set(path, JSON.stringify(value));

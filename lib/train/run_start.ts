@@ -11,7 +11,7 @@ import { dirname } from "@std/path";
 import { ConfigError, ensure, UserError } from "../base/errors.ts";
 import { exists } from "../io/files/inputs.ts";
 import { readManifest } from "../io/files/manifest.ts";
-import { parameterShapes } from "../model/model_config.ts";
+import { modelShapes } from "../model/model_config.ts";
 import type { Communicator } from "./mpi/communicator.ts";
 import { hasCheckpoints, loadCheckpoint, loadForResume, loadResumable, makeLatest } from "./checkpoint.ts";
 import type { LoadedCheckpoint, ResumableCheckpoint } from "./checkpoint_files.ts";
@@ -194,8 +194,8 @@ function checkWeights(
   wanted: RunConfig,
   onLog: (line: string) => void,
 ): void {
-  const found = parameterShapes(model);
-  const shapes = parameterShapes(wanted.model);
+  const found = modelShapes(model).parameters;
+  const shapes = modelShapes(wanted.model).parameters;
   for (const name of new Set([...shapes.keys(), ...found.keys()])) {
     const a = found.get(name)?.join(", ");
     const b = shapes.get(name)?.join(", ");

@@ -8,7 +8,7 @@
 import { Gpu } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
-import { type ModelConfig, numAddressEmbeddings } from "../model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { mergeProfiles } from "../tensor/profile.ts";
 import type { ProfileRow } from "../tensor/program.ts";
@@ -108,7 +108,7 @@ export function claimedAddresses(config: ModelConfig, weights: Map<string, Float
     { length: count },
     () => Uint8Array.from({ length: 4 }, () => random.below(256)),
   );
-  if (numAddressEmbeddings(config) === 0) return addresses;
+  if (modelShapes(config).numAddressEmbeddings === 0) return addresses;
   const rows = new AddressEmbeddings(config);
   addresses.forEach((address, i) => rows.claim(address, addresses[(i + 1) % count]));
   rows.save(weights);

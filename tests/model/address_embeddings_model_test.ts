@@ -5,9 +5,8 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
-import { ROWS_PER_TOKEN } from "../../lib/model/address_embeddings.ts";
 import { type ModelBatch, rowsOfBatch } from "../../lib/model/batch_rows.ts";
-import { type ModelConfig, vocabSize } from "../../lib/model/model_config.ts";
+import { type ModelConfig, modelShapes, ROWS_PER_TOKEN } from "../../lib/model/model_config.ts";
 import { Decoder } from "../../lib/model/decoder.ts";
 import { NO_ROW } from "../../lib/model/embedding_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
@@ -194,7 +193,7 @@ testOnEachDevice(
   async ({ registry }) => {
     const { tokens } = batchOf(5, 1);
     const context = tokens.slice(0, 20);
-    const V = vocabSize(CONFIG);
+    const V = modelShapes(CONFIG).vocabSize;
     const model = await Transformer.create(registry, CONFIG, {
       batchSize: 1,
       training: false,

@@ -1,6 +1,11 @@
 import { assert, assertEquals, assertGreater, assertLess, assertNotEquals } from "@std/assert";
-import { AddressEmbeddings, ROWS_PER_TOKEN, type RowUse } from "../../lib/model/address_embeddings.ts";
-import { checkpointShapes, EMBEDDING_KEYS, type ModelConfig } from "../../lib/model/model_config.ts";
+import { AddressEmbeddings, type RowUse } from "../../lib/model/address_embeddings.ts";
+import {
+  EMBEDDING_KEYS,
+  type ModelConfig,
+  modelShapes,
+  ROWS_PER_TOKEN,
+} from "../../lib/model/model_config.ts";
 import { PairHistory, type TimedRtt } from "../../lib/model/pair_history.ts";
 import { EmbeddingCursor } from "../../lib/model/embedding_cursor.ts";
 import { EmbeddingTable, NO_ROW } from "../../lib/model/embedding_table.ts";
@@ -343,7 +348,7 @@ Deno.test("AddressEmbeddings: without history features, an estimate by coordinat
   const weights = new Map<string, Float32Array>();
   rows.save(weights);
   assertEquals([...weights].map(([name, { length }]) => [name, length]).slice(1), [
-    ...checkpointShapes(config).entries().filter(([name]) => name.startsWith("coordinates"))
+    ...modelShapes(config).entries.entries().filter(([name]) => name.startsWith("coordinates"))
       .map(([name, [height, width]]) => [name, height * width]),
   ]);
   const loaded = new AddressEmbeddings(config);

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { UserError } from "../../lib/base/errors.ts";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
-import { type ModelConfig, vocabSize } from "../../lib/model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import { Decoder, MAX_PROGRAMS } from "../../lib/model/decoder.ts";
 import { type DecoderExtent, decoderSizeBytes, programRows } from "../../lib/model/decoder_buffers.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
@@ -68,7 +68,7 @@ async function fullForward(
 
 function randomTokens(label: string, length: number): Uint16Array {
   const random = new RandomStream(0, label);
-  return Uint16Array.from({ length }, () => random.below(vocabSize(CONFIG)));
+  return Uint16Array.from({ length }, () => random.below(modelShapes(CONFIG).vocabSize));
 }
 
 /** Measurements between documentation addresses, the newest last, as tokens without the last one's end. */
@@ -96,7 +96,7 @@ testWithAndWithoutShift(
   "a prefill and steps give the full pass's log-probabilities at every position, IPv4 and IPv6, with and without context",
   async (registry, config) => {
     const decoder = await decoderOf(registry, config);
-    const V = vocabSize(config);
+    const V = modelShapes(config).vocabSize;
     for (const [version, numMeasurements] of [[4, 1], [4, 5], [6, 1], [6, 2]] as const) {
       const tokens = measurementTokens(version, numMeasurements);
       const expected = await fullForward(registry, config, tokens);
@@ -116,7 +116,7 @@ testWithAndWithoutShift(
   "prefill() of a few last positions gives the rows of the full pass, and steps go on from it",
   async (registry, config) => {
     const decoder = await decoderOf(registry, config);
-    const V = vocabSize(config);
+    const V = modelShapes(config).vocabSize;
     const prompts = [40, 3, 95, 17].map((length) => randomTokens(`prompt of ${length}`, length));
     const next = 7;
     for (const numLast of [1, 2, 3]) {
@@ -155,7 +155,7 @@ testWithAndWithoutShift(
   "rows that share a prompt see it and their own tokens only",
   async (registry, config) => {
     const decoder = await decoderOf(registry, config);
-    const V = vocabSize(config);
+    const V = modelShapes(config).vocabSize;
     const prompts = PROMPT_LENGTHS.map((length) => randomTokens(`prompt of ${length}`, length));
     const prefilled = await decoder.prefill(prompts);
     decoder.fork(NUM_CHILDREN);
@@ -190,7 +190,7 @@ testWithAndWithoutShift(
   "rows that branch off others see what these appended, and rows end where nothing continues them",
   async (registry, config) => {
     const decoder = await decoderOf(registry, config);
-    const V = vocabSize(config);
+    const V = modelShapes(config).vocabSize;
     const prompts = [7, 1, 33].map((length) => randomTokens(`prompt of ${length}`, length));
     await decoder.prefill(prompts);
     decoder.fork([2, 1, 3]);

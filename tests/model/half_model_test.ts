@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
-import { type ModelExtent, vocabSize } from "../../lib/model/model_config.ts";
+import { type ModelExtent, modelShapes } from "../../lib/model/model_config.ts";
 import { planModelMemory } from "../../lib/model/memory_plan.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
@@ -58,7 +58,7 @@ testOnEachDevice(
     const batch = tinyBatch(CONFIG, BATCH_SIZE);
     const { logits } = referenceForward(CONFIG, tinyWeights(CONFIG), batch);
     const wanted = logProbabilities(logitsProblem(CONFIG), logits);
-    const V = vocabSize(CONFIG);
+    const V = modelShapes(CONFIG).vocabSize;
     const positions = [35, 0, 7];
     const expected = positions.flatMap((row) => [...wanted.subarray(row * V, (row + 1) * V)]);
     const model = await halfModel(registry, { training: false });

@@ -6,7 +6,7 @@
  */
 import { assert } from "@std/assert";
 import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
-import { type ModelConfig, numAddressEmbeddings } from "../../lib/model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import type { Transformer } from "../../lib/model/transformer.ts";
@@ -90,7 +90,7 @@ export async function readGradients(model: Transformer): Promise<Map<string, Flo
   const compact = gradients.get("address_embed.weight");
   assert(compact);
   const { width } = model.config;
-  const whole = new Float32Array(numAddressEmbeddings(model.config) * width);
+  const whole = new Float32Array(modelShapes(model.config).numAddressEmbeddings * width);
   for (let slot = 0; slot < slots[0]; slot++) {
     whole.set(compact.subarray(slot * width, (slot + 1) * width), slots[1 + slot] * width);
   }

@@ -1,11 +1,11 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { ConfigError } from "../../lib/base/errors.ts";
-import { numParameters, parameterShapes, parseModelConfig } from "../../lib/model/model_config.ts";
+import { modelShapes, parseModelConfig } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import { tinyConfig } from "./tiny_model.ts";
 
-Deno.test("numParameters() gives the counts of every preset", () => {
+Deno.test("modelShapes().numParameters gives the counts of every preset", () => {
   const counts: [string, number][] = [
     ["demo", 4_460_736],
     ["20m", 19_147_776],
@@ -17,12 +17,12 @@ Deno.test("numParameters() gives the counts of every preset", () => {
     ["synth", 31_985_856],
   ];
   for (const [name, count] of counts) {
-    assertEquals(numParameters(loadConfig(name).model), count, name);
+    assertEquals(modelShapes(loadConfig(name).model).numParameters, count, name);
   }
 });
 
-Deno.test("parameterShapes() names every weight as PyTorch's state dict does, [out, in]", () => {
-  const shapes = parameterShapes(tinyConfig({ numLayers: 1 }));
+Deno.test("modelShapes().parameters names every weight as PyTorch's state dict does, [out, in]", () => {
+  const shapes = modelShapes(tinyConfig({ numLayers: 1 })).parameters;
   assertEquals(Object.fromEntries(shapes), {
     "wte.weight": [267, 16],
     "blocks.0.attn.q_proj.weight": [64, 16],
@@ -62,7 +62,7 @@ Deno.test("parseModelConfig() refuses a value that is no object", () => {
 Deno.test("initialParameters() has deviation 0.02, less by sqrt(2 L) where the residual is written", () => {
   const config = tinyConfig({ width: 64, mlpWidth: 128 });
   const weights = initialParameters(config, 7);
-  assertEquals([...weights.keys()], [...parameterShapes(config).keys()]);
+  assertEquals([...weights.keys()], [...modelShapes(config).parameters.keys()]);
   for (const [name, values] of weights) {
     const deviation = Math.sqrt(values.reduce((sum, w) => sum + w * w, 0) / values.length);
     const wanted = /[on]_proj/.test(name) && !/[qkv]_proj|up_proj/.test(name) ? 0.02 / Math.sqrt(4) : 0.02;

@@ -1,8 +1,8 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
-import { AddressEmbeddings, rowsPerToken, type RowUse } from "../../lib/model/address_embeddings.ts";
+import { AddressEmbeddings, type RowUse } from "../../lib/model/address_embeddings.ts";
 import { EmbeddingCursor } from "../../lib/model/embedding_cursor.ts";
 import { NO_ROW } from "../../lib/model/embedding_table.ts";
-import type { ModelConfig } from "../../lib/model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import { NUM_PATH_STEPS } from "../../lib/model/place_keys.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import {
@@ -80,7 +80,7 @@ function rowsOf(rows: AddressEmbeddings, [src, dst]: [string, string], use?: Row
   const measurement = { source: addressBytes(src), destination: addressBytes(dst), timeS: null };
   const length = new TokenWriter(tokens).write({ ...measurement, rttCode: encodeRttCode(20) }, QUERY_ORDER);
   const cursor = new EmbeddingCursor(rows);
-  const found = new Uint32Array(rowsPerToken(rows.config));
+  const found = new Uint32Array(modelShapes(rows.config).rowsPerToken);
   const all = [...tokens.subarray(0, length)].map((token) => {
     cursor.read(token, found, 0, use);
     return [...found];
@@ -91,7 +91,7 @@ function rowsOf(rows: AddressEmbeddings, [src, dst]: [string, string], use?: Row
 const known = (rows: number[]) => rows.filter((row) => row !== NO_ROW);
 /** The rows of the path of the source, of the destination, and of the pair of places. */
 function parts(rows: number[]) {
-  const first = rowsPerToken(tinyConfig());
+  const first = modelShapes(tinyConfig()).rowsPerToken;
   return {
     addresses: known(rows.slice(0, 3)),
     source: rows.slice(first, first + NUM_PATH_STEPS),

@@ -9,13 +9,7 @@ import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { type ModelBatch, rowsOfBatch } from "../../lib/model/batch_rows.ts";
 import { presentNames } from "../../lib/model/checkpoint_format.ts";
-import {
-  type ModelConfig,
-  numAddressEmbeddings,
-  parameterShapes,
-  parseModelConfig,
-  vocabSize,
-} from "../../lib/model/model_config.ts";
+import { type ModelConfig, modelShapes, parseModelConfig } from "../../lib/model/model_config.ts";
 import { NO_ROW } from "../../lib/model/embedding_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { parseOptimConfig } from "../../lib/train/optim/optim_config.ts";
@@ -53,7 +47,7 @@ function readGolden(name: string): Golden {
   const content = readSafetensors(fromFileUrl(new URL(`${name}.safetensors`, GOLDEN_FOLDER)));
   const config = parseModelConfig(JSON.parse(content.metadata.model));
   const file = JSON.parse(Deno.readTextFileSync(new URL("batches.json", GOLDEN_FOLDER)));
-  const hasRows = numAddressEmbeddings(config) > 0;
+  const hasRows = modelShapes(config).numAddressEmbeddings > 0;
   const lists = file[hasRows ? "rows" : config.vocabulary] as Record<
     keyof GoldenBatch | "addressRows",
     number[]
@@ -116,7 +110,7 @@ function wholeGradients(golden: Golden): Map<string, Float32Array> {
   const ofNamed = gradients.get("address_embed.weight");
   if (!ofNamed || !embeddingRows) return gradients;
   const { width } = config;
-  const whole = new Float32Array(numAddressEmbeddings(config) * width);
+  const whole = new Float32Array(modelShapes(config).numAddressEmbeddings * width);
   const named = [...new Set(embeddingRows)].filter((row) => row !== NO_ROW).sort((a, b) => a - b);
   assertEquals(ofNamed.length, named.length * width);
   named.forEach((row, i) => whole.set(ofNamed.subarray(i * width, (i + 1) * width), row * width));
@@ -126,7 +120,7 @@ function wholeGradients(golden: Golden): Map<string, Float32Array> {
 async function compareLogits(model: Transformer, golden: Golden): Promise<void> {
   const stride = Number(golden.metadata.logitStride);
   const logits = Float64Array.from(tensorOf(golden, "logits"));
-  const V = vocabSize(golden.config);
+  const V = modelShapes(golden.config).vocabSize;
   // The golden logits are capped already.
   const expected = logProbabilities({ vocabSize: V, stride: V, softcap: null }, logits);
   const positions = Uint32Array.from({ length: logits.length / V }, (_, i) => i * stride);
@@ -142,7 +136,7 @@ async function compareLossesAndGradients(model: Transformer, golden: Golden): Pr
   model.accumulate(batch, weightOf(batch), batch.embeddingRows);
   const gradients = await readGradients(model);
   const expected = wholeGradients(golden);
-  assertEquals([...expected.keys()].sort(), [...parameterShapes(golden.config).keys()].sort());
+  assertEquals([...expected.keys()].sort(), [...modelShapes(golden.config).parameters.keys()].sort());
   for (const [name, values] of expected) {
     assertClose(gradients.get(name) ?? new Float32Array(), values, parityTolerance(values), name);
   }

@@ -4,7 +4,7 @@ import { named } from "../../lib/base/errors.ts";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import type { DType } from "../../lib/tensor/tensor.ts";
 import { markRttBytes, type ModelBatch } from "../../lib/model/batch_rows.ts";
-import { vocabSize } from "../../lib/model/model_config.ts";
+import { modelShapes } from "../../lib/model/model_config.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { parseOptimConfig } from "../../lib/train/optim/optim_config.ts";
@@ -114,7 +114,7 @@ async function divergence(teacher: Transformer, student: Transformer, batch: Mod
     await student.logProbabilities(batch, positions),
   ];
   const sum = p.reduce((sum, logP, i) => sum + Math.exp(logP) * (logP - q[i]), 0);
-  return sum / (p.length / vocabSize(STUDENT));
+  return sum / (p.length / modelShapes(STUDENT).vocabSize);
 }
 
 testOnEachDevice(

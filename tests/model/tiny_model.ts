@@ -3,12 +3,7 @@
  *
  * @module
  */
-import {
-  type ModelConfig,
-  parameterShapes,
-  parseModelConfig,
-  vocabSize,
-} from "../../lib/model/model_config.ts";
+import { type ModelConfig, modelShapes, parseModelConfig } from "../../lib/model/model_config.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import type { Weights } from "../reference/model.ts";
 
@@ -33,7 +28,7 @@ export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
  */
 export function tinyWeights(config: ModelConfig, seed = 1): Weights {
   const weights: Weights = new Map();
-  for (const [name, [rows, columns]] of parameterShapes(config)) {
+  for (const [name, [rows, columns]] of modelShapes(config).parameters) {
     const random = new RandomStream(seed, name);
     const scale = name.startsWith("wte") ? 1 : 1.5 / Math.sqrt(columns);
     weights.set(
@@ -49,8 +44,8 @@ export function tinyBatch(config: ModelConfig, batchSize: number, seed = 2) {
   const T = config.sequenceLength;
   const length = batchSize * T;
   const random = new RandomStream(seed, "tiny batch");
-  const tokens = Uint16Array.from({ length }, () => random.below(vocabSize(config)));
-  const targets = Uint16Array.from({ length }, () => random.below(vocabSize(config)));
+  const tokens = Uint16Array.from({ length }, () => random.below(modelShapes(config).vocabSize));
+  const targets = Uint16Array.from({ length }, () => random.below(modelShapes(config).vocabSize));
   const lossMask = new Uint8Array(length);
   const segmentStart = new Uint16Array(length);
   for (let b = 0; b < batchSize; b++) {

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertGreater, assertRejects, assertThrows } from
 import { UserError } from "../../lib/base/errors.ts";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { planModelMemory } from "../../lib/model/memory_plan.ts";
-import { type ModelConfig, parameterShapes, vocabSize } from "../../lib/model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import type { ModelBatch } from "../../lib/model/batch_rows.ts";
@@ -156,7 +156,7 @@ testOnEachDevice(
       const model = await tinyModel(registry, config, false);
       const { logits } = referenceForward(config, tinyWeights(config), batch);
       const wanted = logProbabilities(logitsProblem(config), logits);
-      const V = vocabSize(config);
+      const V = modelShapes(config).vocabSize;
       for (const positions of [[7], [35, 0, 7, 7, 12]]) {
         const expected = positions.flatMap((row) => [...wanted.subarray(row * V, (row + 1) * V)]);
         const actual = await model.logProbabilities(batch, Uint32Array.from(positions));
@@ -218,7 +218,7 @@ testOnEachDevice("weights() gives back what load() took, to the last bit", async
   const weights = initialParameters(config, 5);
   model.load(weights);
   const back = await model.weights();
-  assertEquals([...back.keys()], [...parameterShapes(config).keys()]);
+  assertEquals([...back.keys()], [...modelShapes(config).parameters.keys()]);
   for (const [name, values] of weights) assertSameBits(back.get(name) ?? values.slice(1), values, name);
 });
 

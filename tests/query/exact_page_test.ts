@@ -9,9 +9,14 @@ import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { addressNumber, PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
-import { AddressEmbeddings, ROWS_PER_TOKEN } from "../../lib/model/address_embeddings.ts";
+import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { presentNames } from "../../lib/model/checkpoint_format.ts";
-import { type ModelConfig, parseModelConfig, vocabSize } from "../../lib/model/model_config.ts";
+import {
+  type ModelConfig,
+  modelShapes,
+  parseModelConfig,
+  ROWS_PER_TOKEN,
+} from "../../lib/model/model_config.ts";
 import { EmbeddingCursor } from "../../lib/model/embedding_cursor.ts";
 import { advance, beginAddress, type Hashes, NO_ROW, pairHashes } from "../../lib/model/embedding_table.ts";
 import { pairKeysOf, pathOf } from "../../lib/model/place_keys.ts";
@@ -174,7 +179,7 @@ function lastTwo(model: ReturnType<typeof goldenModel>, { prompt, ofTokens }: Re
     embeddingRows: ofTokens,
   };
   const { logits } = referenceForward(config, weights, batch);
-  const V = vocabSize(config);
+  const V = modelShapes(config).vocabSize;
   const probabilities = Array.from(logProbabilities(logitsProblem(config), logits), Math.exp);
   return [2, 1].map((fromEnd) => probabilities.slice(-fromEnd * V).slice(0, V));
 }

@@ -1,7 +1,7 @@
 /** A model for the tests of queries: two small blocks with weights that make its predictions far from uniform. */
 import { Gpu } from "../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
-import { type ModelConfig, parseModelConfig, vocabSize } from "../../lib/model/model_config.ts";
+import { type ModelConfig, modelShapes, parseModelConfig } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { rowOf } from "../../lib/query/decoder_rows.ts";
@@ -33,7 +33,7 @@ export async function nextLogProbabilities(
   model: PingModel,
   sequences: readonly Uint16Array[],
 ): Promise<Float32Array[]> {
-  const V = vocabSize(model.config);
+  const V = modelShapes(model.config).vocabSize;
   const results: Float32Array[] = [];
   await model.decoders.withPrompts(sequences, 1, async (decoder, prompts) => {
     const rows = await decoder.prefill(prompts);

@@ -6,8 +6,7 @@
  *
  * @module
  */
-import { ROWS_PER_TOKEN } from "../../lib/model/address_embeddings.ts";
-import { type ModelConfig, numAddressEmbeddings, vocabSize } from "../../lib/model/model_config.ts";
+import { type ModelConfig, modelShapes, ROWS_PER_TOKEN } from "../../lib/model/model_config.ts";
 import { ACTIVATION, ACTIVATION_SLOPE } from "./activation.ts";
 import { addRows, addRowsBackward } from "./address_embeddings.ts";
 import { attention, attentionBackward, type AttentionProblem } from "./attention.ts";
@@ -82,7 +81,11 @@ function keysProblem(config: ModelConfig, { segmentStart }: ReferenceBatch): Key
 
 /** The layout of the model's logits in this reference: no padding. */
 export function logitsProblem(config: ModelConfig): LogitsProblem {
-  return { vocabSize: vocabSize(config), stride: vocabSize(config), softcap: config.softcap };
+  return {
+    vocabSize: modelShapes(config).vocabSize,
+    stride: modelShapes(config).vocabSize,
+    softcap: config.softcap,
+  };
 }
 
 function attentionProblem(config: ModelConfig, batch: ReferenceBatch): AttentionProblem {
@@ -135,7 +138,7 @@ export function referenceForward(config: ModelConfig, weights: Weights, batch: R
   }
   const xLastNorm = rmsNorm(x, C).y;
   const logits = gemm(
-    { kind: "NT", m: rows, n: vocabSize(config), k: C },
+    { kind: "NT", m: rows, n: modelShapes(config).vocabSize, k: C },
     xLastNorm,
     parameter(weights, "lm_head.weight"),
   );
@@ -158,7 +161,7 @@ export function referenceBackward(
   const { width: C, mlpWidth: M, headDim: D } = config;
   const HD = config.numHeads * D;
   const rows = batch.tokens.length;
-  const V = vocabSize(config);
+  const V = modelShapes(config).vocabSize;
   const gradients: Weights = new Map();
   const dLogits = crossEntropyBackward(
     logitsProblem(config),
@@ -204,7 +207,11 @@ export function referenceBackward(
     addInto(dx, rmsNormBackward(saved.x, dNorm, C));
   }
   if (batch.embeddingRows) {
-    const sizes = { tableRows: numAddressEmbeddings(config), rowsPerToken: ROWS_PER_TOKEN, width: C };
+    const sizes = {
+      tableRows: modelShapes(config).numAddressEmbeddings,
+      rowsPerToken: ROWS_PER_TOKEN,
+      width: C,
+    };
     gradients.set("address_embed.weight", addRowsBackward(dx, { indexes: batch.embeddingRows, ...sizes }));
   }
   return gradients.set("wte.weight", embeddingBackward(batch.tokens, dx, { width: C, vocabSize: V }));

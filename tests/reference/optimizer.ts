@@ -1,5 +1,5 @@
 /** The whole optimizer step in float64: clipping, schedule, and each group's rule. @module */
-import { type ModelConfig, parameterShapes } from "../../lib/model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import { groupOf, type OptimConfig } from "../../lib/train/optim/optim_config.ts";
 import { momentumAt } from "../../lib/train/optim/muon.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "../../lib/train/optim/schedule.ts";
@@ -27,7 +27,7 @@ export class ReferenceOptimizer {
     clipGradients(gradients.values(), this.config.maxGradientNorm);
     const { model, totalSteps } = this.run;
     const rateFactor = widthFactor(model.width) * learningRateFactor(stepIndex, totalSteps, this.config);
-    for (const [name, shape] of parameterShapes(model)) {
+    for (const [name, shape] of modelShapes(model).parameters) {
       const rule = this.config.groups[groupOf(name)];
       const parameter = this.#value(this.weights, name, shape);
       const gradient = this.#value(gradients, name, shape);

@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertGreater, assertLess } from "@std/assert";
 import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
-import { checkpointShapes, EMBEDDING_KEYS, type ModelConfig } from "../../lib/model/model_config.ts";
+import { EMBEDDING_KEYS, type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { autosized, claimRows } from "../../lib/train/autosize.ts";
 import { parseRunConfig } from "../../lib/train/run_config.ts";
@@ -107,7 +107,7 @@ Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; aga
   const { model } = autosized(configOf(TABLES, 1), SOURCE);
   const weights = initialParameters(model, 1);
   claimRows(model, weights, SOURCE);
-  for (const [name, [rows, columns]] of checkpointShapes(model)) {
+  for (const [name, [rows, columns]] of modelShapes(model).entries) {
     assertEquals(weights.get(name)?.length, rows * columns, name);
   }
   const rows = new AddressEmbeddings(model);

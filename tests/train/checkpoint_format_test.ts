@@ -10,7 +10,7 @@ import {
   writeSafetensors,
 } from "../../lib/io/tensor_files/safetensors.ts";
 import { checkFormatVersion, presentNames } from "../../lib/model/checkpoint_format.ts";
-import { checkpointShapes } from "../../lib/model/model_config.ts";
+import { modelShapes } from "../../lib/model/model_config.ts";
 import { embeddingUpdateOf } from "../../lib/model/embedding_update.ts";
 import { parseSite } from "../../lib/serve/page/site_file.ts";
 import { baseOf, UPDATE_FILE, writeUpdate } from "../../lib/train/adapted_checkpoint.ts";
@@ -50,7 +50,7 @@ Deno.test("checkpoints of version 1 are read as those of version 2, to the last 
     assertEquals(sortedByName(found.optimizer), sortedByName(wanted.optimizer));
     assert(found.optimizer.has("address_embed.weight.exp_avg"));
     assertEquals(found.trainingData, wanted.trainingData);
-    assertEquals(new Set(found.weights.keys()), new Set(checkpointShapes(found.config.model).keys()));
+    assertEquals(new Set(found.weights.keys()), new Set(modelShapes(found.config.model).entries.keys()));
     toAdaptedVersion1(at("adapted"), found.state.files.model.sha256);
     const again = loadCheckpoint(at("adapted"));
     assertEquals(sortedByName(again.weights), sortedByName(adapted.weights));

@@ -3,7 +3,7 @@ import { join } from "@std/path";
 import { FormatError, UserError } from "../../lib/base/errors.ts";
 import { temporaryName } from "../../lib/io/files/atomic.ts";
 import { exists } from "../../lib/io/files/inputs.ts";
-import { parameterShapes } from "../../lib/model/model_config.ts";
+import { modelShapes } from "../../lib/model/model_config.ts";
 import {
   listCheckpoints,
   loadCheckpoint,
@@ -35,7 +35,7 @@ const CONFIG = loadConfig(SMALL_RUN, [
 
 function contentAt(step: number, evalLoss: number | null = null): CheckpointContent {
   const filled = (length: number, seed: number) => Float32Array.from({ length }, (_, i) => (i + seed) / 7);
-  const shapes = parameterShapes(CONFIG.model);
+  const shapes = modelShapes(CONFIG.model).parameters;
   const size = (shape: number[]) => shape.reduce((a, b) => a * b, 1);
   const moments = [...shapes].flatMap(([name, shape]) =>
     ["exp_avg", "exp_avg_sq"].map((moment): [string, number[]] => [`${name}.${moment}`, shape])

@@ -1,6 +1,6 @@
 /** Checkpoints of models that were not trained. @module */
 import { join } from "@std/path";
-import { parameterShapes } from "../../lib/model/model_config.ts";
+import { modelShapes } from "../../lib/model/model_config.ts";
 import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
 import type { TrainingData } from "../../lib/data/addresses/known_addresses.ts";
 import type { RunConfig } from "../../lib/train/run_config.ts";
@@ -28,7 +28,7 @@ export function writeUntrainedRun(
     numSkippedInRow: 0,
   };
   const optimizer = new Map(
-    [...parameterShapes(config.model)].flatMap(([name, [rows, columns]]) =>
+    [...modelShapes(config.model).parameters].flatMap(([name, [rows, columns]]) =>
       ["exp_avg", "exp_avg_sq"].map((kind) => [`${name}.${kind}`, new Float32Array(rows * columns)] as const)
     ),
   );

@@ -10,7 +10,7 @@ import { Program } from "../../tensor/program.ts";
 import { Gpu } from "../../tensor/device.ts";
 import { KernelRegistry } from "../../tensor/registry.ts";
 import type { DType } from "../../tensor/tensor.ts";
-import { type ModelConfig, parseModelConfig, vocabSize } from "../../model/model_config.ts";
+import { type ModelConfig, modelShapes, parseModelConfig } from "../../model/model_config.ts";
 import { Decoder } from "../../model/decoder.ts";
 import { readParameterLike } from "../../model/parameter_tensors.ts";
 import { initialParameters } from "../../model/parameters.ts";
@@ -31,7 +31,6 @@ import type {
   TrainingRow,
 } from "./gpu_survey.ts";
 import { medianOf } from "./throughput.ts";
-import { paddedVocabSize } from "../../model/buffers.ts";
 import { PRESETS } from "../../train/presets.ts";
 
 // The measures of `bench gpu`: quick checks that an adapter computes correctly (`deno test tests/tensor`
@@ -124,7 +123,7 @@ export async function checkModel(registry: KernelRegistry): Promise<CheckRow[]> 
   decoder.fork([1]);
   const last = await decoder.step(tokens.subarray(-1));
   const decoded = Float32Array.from(
-    { length: tokens.length * vocabSize(config) },
+    { length: tokens.length * modelShapes(config).vocabSize },
     (_, i) => i < read.length ? read[i] : last[i - read.length],
   );
   const error = largestDifference(decoded, whole);
@@ -393,7 +392,7 @@ function numRowsOf({ model, train }: RunConfig, { maxRows }: SurveyScale): numbe
 function layersOf(config: RunConfig, scale: SurveyScale): Shape[] {
   const { width, mlpWidth } = config.model;
   const rows = numRowsOf(config, scale);
-  return [width, mlpWidth, paddedVocabSize(config.model)].flatMap((outputs): Shape[] => [
+  return [width, mlpWidth, modelShapes(config.model).paddedVocabSize].flatMap((outputs): Shape[] => [
     { kind: "NT", m: rows, n: outputs, k: width },
     { kind: "NN", m: rows, n: width, k: outputs },
     { kind: "TN", m: outputs, n: width, k: rows },

@@ -9,7 +9,7 @@
 import { UserError } from "../../base/errors.ts";
 import { ByteFile } from "../../io/files/byte_file.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
-import { parameterShapes, vocabSize } from "../../model/model_config.ts";
+import { modelShapes } from "../../model/model_config.ts";
 import { initialParameters } from "../../model/parameters.ts";
 import { Transformer } from "../../model/transformer.ts";
 import { groupOf } from "../../train/optim/optim_config.ts";
@@ -139,7 +139,7 @@ async function sendModel(
   { weights, tokens }: { weights: Map<string, Float32Array>; tokens: Uint16Array },
 ): Promise<void> {
   const rules: Record<string, JaxRule> = {};
-  for (const [name, shape] of parameterShapes(model)) {
+  for (const [name, shape] of modelShapes(model).parameters) {
     const group = groupOf(name);
     const rule = optim.groups[group];
     const { beta1, beta2, epsilon } = rule.kind === "adamw" ? rule : { beta1: 0, beta2: 0, epsilon: 0 };
@@ -147,7 +147,7 @@ async function sendModel(
   }
   const weightsPath = Deno.makeTempFileSync({ prefix: "ping-llm-bench-" });
   const sent: PeerModel = {
-    config: { ...model, vocabSize: vocabSize(model), batchSize: train.microBatchSize },
+    config: { ...model, vocabSize: modelShapes(model).vocabSize, batchSize: train.microBatchSize },
     rules,
     maxGradientNorm: optim.maxGradientNorm,
     weightsPath,

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isObject } from "../../base/collections.ts";
 import { dirname, globToRegExp, isGlob, join, normalize } from "@std/path";
 import { FormatError, UserError } from "../../base/errors.ts";
 import { requireRegular } from "./byte_file.ts";
@@ -119,7 +120,7 @@ export function readJsonObject(path: string, wanted: string): Record<string, unk
   const text = readText(path);
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    if (isObject(value)) {
       return value as Record<string, unknown>;
     }
   } catch (cause) {

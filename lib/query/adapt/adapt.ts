@@ -6,7 +6,7 @@
  */
 import { named, UserError } from "../../base/errors.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
-import { EMBEDDING_KEYS, numAddressEmbeddings } from "../../model/model_config.ts";
+import { EMBEDDING_KEYS, modelShapes } from "../../model/model_config.ts";
 import { EMBEDDING_VALUES, type EmbeddingUpdate, embeddingUpdateOf } from "../../model/embedding_update.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { fitFreeRows, type FitOptions } from "./fit.ts";
@@ -127,7 +127,7 @@ function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Flo
 
 /** @throws {UserError} If a model has no address embeddings. */
 export function requireRows({ config, weights }: RowModel): void {
-  if (numAddressEmbeddings(config) > 0 && weights.has(EMBEDDING_KEYS)) return;
+  if (modelShapes(config).numAddressEmbeddings > 0 && weights.has(EMBEDDING_KEYS)) return;
   throw new UserError(
     "Cannot adapt the model: it has no address embeddings, expected one with them; train one with " +
       "--set 'model.prefixVectors={\"rows\":65536}'",

@@ -18,7 +18,7 @@ import {
 import { addLimitRows } from "../../tensor/ops/address_embeddings.ts";
 import { Program } from "../../tensor/program.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
-import { checkpointShapes, EMBEDDING_KEYS, type ModelConfig } from "../../model/model_config.ts";
+import { EMBEDDING_KEYS, type ModelConfig, modelShapes } from "../../model/model_config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../../model/finite.ts";
 import { EMBEDDING_VALUES } from "../../model/embedding_update.ts";
 import { NO_ROW } from "../../model/embedding_table.ts";
@@ -311,7 +311,7 @@ class CompactTable {
     values.set(this.starts);
     const keys = new Float32Array(2 * this.#numbers.size);
     const changed = new Map(weights).set(EMBEDDING_VALUES, values).set(EMBEDDING_KEYS, keys);
-    const kept = checkpointShapes(this.config());
+    const kept = modelShapes(this.config()).entries;
     return new Map([...changed].filter(([name]) => kept.has(name)));
   }
 }

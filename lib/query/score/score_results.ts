@@ -14,7 +14,7 @@ import {
   secondBytesOf,
 } from "../rtt/rtt_bytes.ts";
 import type { Decoder } from "../../model/decoder.ts";
-import { vocabSize } from "../../model/model_config.ts";
+import { modelShapes } from "../../model/model_config.ts";
 import { indexOfCode } from "../../model/pool/kernel_mixture.ts";
 import type { PooledForecast } from "../../model/pool/pool.ts";
 import type { PingModel } from "../ping_model.ts";
@@ -307,7 +307,7 @@ async function readResults(
     ends: readonly (readonly number[])[];
   },
 ): Promise<ResultSurprise[]> {
-  const V = vocabSize(decoder.config);
+  const V = modelShapes(decoder.config).vocabSize;
   const failed = part.flatMap(({ measurement }, prompt) => measurement.rttCode === null ? [prompt] : []);
   const [rows, firsts] = await Promise.all([
     decoder.prefill(prompts, { numLast: 3, ends }),
@@ -357,7 +357,7 @@ async function addSecondBytes(
   surprises: readonly ResultSurprise[],
   { bytes, areFailed }: NeededBytes,
 ): Promise<void> {
-  const V = vocabSize(decoder.config);
+  const V = modelShapes(decoder.config).vocabSize;
   const starts = areFailed ? [bytes.map(() => RTT_START)] : [];
   const seconds = await append(decoder, surprises.length, {
     prompts: bytes.map(({ prompt }) => prompt),

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isObject } from "../../base/collections.ts";
 import * as z from "zod";
 import { adviceOnName, isAddress } from "../../data/addresses/ip_prefix.ts";
 import { shortened, UserError } from "../../base/errors.ts";
@@ -48,7 +49,7 @@ export function readFields<Schema extends z.ZodType>(schema: Schema, value: unkn
  * @throws {UserError} If a field has both names.
  */
 export function withFullNames(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  if (!isObject(value)) return value;
   const fields = new Map<string, unknown>(Object.entries(value));
   for (const [alias, name] of ALIASES) {
     if (!fields.has(alias)) continue;

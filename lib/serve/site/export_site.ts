@@ -11,7 +11,7 @@ import { writeFileAtomic } from "../../io/files/atomic.ts";
 import { FORMAT_METADATA, FORMAT_VERSION } from "../../model/checkpoint_format.ts";
 import { PlaceTable } from "../../data/addresses/place_table.ts";
 import { faultOfTensors } from "../../model/finite.ts";
-import { checkpointShapes, parameterShapes, PLACE_TABLE } from "../../model/model_config.ts";
+import { modelShapes, PLACE_TABLE } from "../../model/model_config.ts";
 import { poolShapes } from "../../model/pool/pool.ts";
 import { sha256OfTensors, writeSafetensors } from "../../io/tensor_files/safetensors.ts";
 import { type LoadedCheckpoint, withPlaceTable } from "../../train/checkpoint_files.ts";
@@ -96,9 +96,9 @@ function describe(
 
 /** Entries other than parameters, such as keys and coordinates of addresses, have more digits than float16. */
 function writeWeights(path: string, { checkpoint: { config, weights }, pool, dtype }: SiteContent) {
-  const shapes = new Map([...checkpointShapes(config.model), ...(pool ? poolShapes(pool) : [])]);
+  const shapes = new Map([...modelShapes(config.model).entries, ...(pool ? poolShapes(pool) : [])]);
   const tensors = new Map([...weights, ...(pool ?? [])]);
-  const halves = new Set(dtype === "f16" ? parameterShapes(config.model).keys() : []);
+  const halves = new Set(dtype === "f16" ? modelShapes(config.model).parameters.keys() : []);
   const fault = faultOfTensors(new Map([...halves].map((name) => [name, named(tensors, name)])), HALF_LIMIT);
   if (fault) throw new UserError(`Cannot export with --dtype f16: ${fault}; use --dtype f32`);
   return writeSafetensors(path, { shapes, tensors, metadata: { ...FORMAT_METADATA }, halves });

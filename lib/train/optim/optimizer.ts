@@ -14,7 +14,7 @@ import { addSumOfSquares } from "../../tensor/ops/reduce.ts";
 import { type ProfileRow, Program } from "../../tensor/program.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
 import { byBuffer, spanOf, type Tensor, tensorLength } from "../../tensor/tensor.ts";
-import { type ModelConfig, parameterShapes } from "../../model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../../model/model_config.ts";
 import { addOperandCopies } from "../../model/forward.ts";
 import { readParameterLike } from "../../model/parameter_tensors.ts";
 import type { Transformer } from "../../model/transformer.ts";
@@ -120,7 +120,7 @@ export class Optimizer {
 
   /** Checkpoint name -> shape of every entry of the state, without the head's padding rows. */
   get stateShapes(): Map<string, number[]> {
-    const head = parameterShapes(this.#modelConfig).get("lm_head.weight");
+    const head = modelShapes(this.#modelConfig).parameters.get("lm_head.weight");
     return new Map([...this.state].map(([name, tensor]) => {
       return [name, head && name.startsWith("lm_head.weight.") ? head : [...tensor.shape]];
     }));

@@ -6,7 +6,7 @@ import { inspect } from "../../../lib/cli/inspect/inspect.ts";
 import { describeReports, type InspectOptions, reportsAsJson } from "../../../lib/cli/inspect/report.ts";
 import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
 import { synthesize } from "../../../lib/data/synth/synthesize.ts";
-import { parameterShapes } from "../../../lib/model/model_config.ts";
+import { modelShapes } from "../../../lib/model/model_config.ts";
 import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../../lib/data/probe_rows/probe_row.ts";
 import { AdaptedModel } from "../../../lib/query/adapt/adapted_model.ts";
@@ -273,7 +273,7 @@ Deno.test("inspect() refuses a record that is no probe row among probe rows, nam
 Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", async () => {
   await inFolder(async (run) => {
     const config = loadConfig(SMALL_RUN, ["model.numLayers=1"]);
-    const shapes = parameterShapes(config.model);
+    const shapes = modelShapes(config.model).parameters;
     const size = (shape: number[]) => shape.reduce((a, b) => a * b, 1);
     const weights = new Map([...shapes].map(([name, shape]) => [name, new Float32Array(size(shape))]));
     const optimizer = new Map(

@@ -7,7 +7,7 @@
  */
 import { BatchLoader } from "../../../lib/data/loader/batches.ts";
 import { type ModelBatch, rowsOfBatch } from "../../../lib/model/batch_rows.ts";
-import { numAddressEmbeddings } from "../../../lib/model/model_config.ts";
+import { modelShapes } from "../../../lib/model/model_config.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { blockOrder, FLOAT64_RTT, WholeMeasurementWriter } from "../../../lib/data/tokens/vocab_v1.ts";
 import { syntheticRows } from "../../data/loader/synthetic_rows.ts";
@@ -82,7 +82,7 @@ function withLearnedRows() {
     return { ...asLists(batch), addressRows: [...new Int32Array(ofTokens.buffer)] };
   });
   const lists = Object.fromEntries([...weights].map(([name, values]) => [name, [...values]]));
-  return { rows, learnedRows: { model: LEARNED_ROWS, numRows: numAddressEmbeddings(config), weights: lists } };
+  return { rows, learnedRows: { model: LEARNED_ROWS, numRows: modelShapes(config).numAddressEmbeddings, weights: lists } };
 }
 
 const asLists = ({ tokens, targets, lossMask, segmentStart }: ModelBatch) => ({

@@ -1,6 +1,6 @@
 /** A tiny model with rows of a few addresses, and measurements of one that it does not know. @module */
 import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
-import { EMBEDDING_KEYS, type ModelConfig, numAddressEmbeddings } from "../../../lib/model/model_config.ts";
+import { EMBEDDING_KEYS, type ModelConfig, modelShapes } from "../../../lib/model/model_config.ts";
 import { coordinateEntries } from "../../../lib/model/node_coordinates.ts";
 import type { RttEstimate } from "../../../lib/model/selected_rows.ts";
 import { initialParameters } from "../../../lib/model/parameters.ts";
@@ -29,7 +29,7 @@ export function tinyRowModel(rows = 64): { config: ModelConfig; weights: Map<str
   for (const source of known) for (const destination of known) addressEmbeddings.claim(source, destination);
   addressEmbeddings.save(weights);
   const keys = weights.get(EMBEDDING_KEYS) ?? [];
-  const values = new Float32Array(numAddressEmbeddings(config) * config.width);
+  const values = new Float32Array(modelShapes(config).numAddressEmbeddings * config.width);
   for (let i = 0; i < values.length; i++) {
     const row = Math.floor(i / config.width);
     if (keys[2 * row] !== 0 || keys[2 * row + 1] !== 0) values[i] = random.normal();

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createHash } from "node:crypto";
-import { parameterShapes } from "../../../lib/model/model_config.ts";
+import { modelShapes } from "../../../lib/model/model_config.ts";
 import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
 import { parseSite } from "../../../lib/serve/page/site_file.ts";
 import { readSafetensors } from "../../../lib/io/tensor_files/safetensors.ts";
@@ -86,7 +86,7 @@ Deno.test("export --dtype f16 halves the parameters and keeps keys and coordinat
     await exported(at, "f32");
     await exported(at, "f16", "--dtype", "f16");
     const { config: { model }, weights } = loadCheckpoint(at("run"));
-    const parameters = parameterShapes(model);
+    const parameters = modelShapes(model).parameters;
     let savedBytes = 0;
     for (const [rows, columns] of parameters.values()) savedBytes += 2 * rows * columns;
     const [f32, f16] = ["f32", "f16"].map((name) => siteIn(at(name)).weights[0].sizeBytes);

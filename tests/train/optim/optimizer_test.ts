@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
 import type { KernelRegistry } from "../../../lib/tensor/registry.ts";
-import { parameterShapes, vocabSize } from "../../../lib/model/model_config.ts";
+import { modelShapes } from "../../../lib/model/model_config.ts";
 import type { ModelBatch } from "../../../lib/model/batch_rows.ts";
 import { Transformer } from "../../../lib/model/transformer.ts";
 import { type OptimConfig, parseOptimConfig } from "../../../lib/train/optim/optim_config.ts";
@@ -49,7 +49,7 @@ async function compareSteps(registry: KernelRegistry, optim: OptimConfig, tolera
   const { config, model, optimizer, reference } = await setUp(registry, { optim, totalSteps });
   for (let step = 0; step < totalSteps; step++) {
     const gradients: Weights = new Map();
-    for (const [name, [rows, columns]] of parameterShapes(config)) {
+    for (const [name, [rows, columns]] of modelShapes(config).parameters) {
       // About 12,000 gradients: every other step is clipped.
       const gradient = randomNormal(`${name} ${step}`, rows * columns, step % 2 ? 0.1 : 0.001);
       gradients.set(name, gradient);
@@ -193,7 +193,7 @@ testOnEachDevice("the head's added rows stay zero, and are in no checkpoint", as
   }
   const head = model.parameters.get("lm_head.weight");
   assert(head);
-  const size = vocabSize(model.config) * model.config.width;
+  const size = modelShapes(model.config).vocabSize * model.config.width;
   const added = (await gpu.read(head))[0].slice(size);
   assertEquals(added, new Float32Array(model.config.width));
   assertEquals((await model.weights()).get("lm_head.weight")?.length, size);

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { isObject } from "../../../base/collections.ts";
 import { FormatError } from "../../../base/errors.ts";
 import { parseAddress } from "../ip.ts";
 import { addressNumber, NUMBER_BYTES, type Place, type PlaceSource } from "../place_table.ts";
@@ -100,8 +101,4 @@ export class AtlasPlaces implements PlaceSource {
 function firstOf(number: number, bits: number, length: 4 | 16): number {
   const scale = 2 ** (8 * NUMBER_BYTES[length] - bits);
   return Math.floor(number / scale) * scale;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
