@@ -28,7 +28,8 @@ import { loadCheckpoint } from "../train/checkpoint.ts";
 import { type LoadedCheckpoint, withPlaceTable } from "../train/checkpoint_files.ts";
 import { POOL_FILE, writePool } from "../train/pool_file.ts";
 import { contextOf, drawCases, type EvalCase, queryOf, withContexts } from "./cases.ts";
-import { openEvalRows, splitModeOf } from "./eval_rows.ts";
+import { type EvalRows, openEvalRows, splitModeOf } from "./eval_rows.ts";
+import { forecastRtts } from "./sections/rtt_forecasts.ts";
 
 /** Numbers of context measurements that questions have in turn. */
 const CONTEXTS = [0, 1, 2, 5, 10, 20];
@@ -73,8 +74,7 @@ export async function fitPoolOf(
   options: FitPoolOptions,
   hooks: StageHooks = {},
 ): Promise<FittedPool | undefined> {
-  const dirs = options.validationDirs.filter((dir) => exists(join(dir, "val")));
-  if (dirs.length === 0 || exists(join(options.checkpoint, POOL_FILE))) return undefined;
+  if (exists(join(options.checkpoint, POOL_FILE))) return undefined;
   const checkpoint = loadCheckpoint(options.checkpoint);
   if (checkpoint.config.model.vocabulary === "v1") return undefined;
   if (checkpoint.adapted) {
@@ -85,26 +85,9 @@ export async function fitPoolOf(
   const during = (phase: string) => (done: number, total: number) => hooks.onProgress?.(phase, done, total);
   const drawn: EvalCase[] = [];
   let tables: PoolTables | undefined;
-  for (const dataDir of dirs) {
-    using rows = await openEvalRows(dataDir, {
-      split: "val",
-      trainDir: options.dataDir,
-      checked: options.checked,
-      onCorrupt: options.onCorrupt,
-      history: splitModeOf(dataDir) ? undefined : "all",
-      // The test split is not looked at.
-      withoutOthers: true,
-    });
+  for await (const { rows, draw } of validationSplits(options, hooks)) {
     tables ??= await rememberedOf(rows.training, { ...hooks, onRow: during("remembering RTTs") });
-    const count = Math.ceil(options.maxMeasurements / dirs.length);
-    drawn.push(
-      ...await drawCases(rows, {
-        count,
-        maxContext: Math.max(...CONTEXTS),
-        seed: options.seed,
-        signal: hooks.signal,
-      }),
-    );
+    drawn.push(...await draw());
   }
   if (!tables || tables.isEmpty) return undefined;
   const answered = drawn.filter(({ rttMs }) => rttMs !== null);
@@ -120,6 +103,53 @@ export async function fitPoolOf(
   const fitted = fitPool(cases);
   writePool(checkpoint.directory, tables.save(fitted), checkpoint.state.files.model.sha256);
   return { numMeasurements: cases.length, ...bitsOf(cases, fitted) };
+}
+
+/**
+ * How good the answers of a checkpoint are, with its pool if it has one, about measurements of validation splits: the mean
+ * continuous ranked probability score, ms, by what a split holds out, such as `pair`.
+ */
+export async function validationErrors(
+  options: FitPoolOptions,
+  hooks: StageHooks = {},
+): Promise<Record<string, number>> {
+  using model = await PingModel.from(loadCheckpoint(options.checkpoint));
+  const errors: Record<string, number> = {};
+  for await (const { name, draw } of validationSplits(options, hooks)) {
+    const cases = (await draw()).filter(({ rttMs }) => rttMs !== null);
+    const { crpsMs } = await forecastRtts(model, cases, {
+      contexts: CONTEXTS,
+      maxSpreadMass: MAX_SPREAD_MASS,
+      onProgress: (done, total) => hooks.onProgress?.(`validating ${name}`, done, total),
+      signal: hooks.signal,
+    });
+    const sum = crpsMs.reduce((sum, each) => sum + each, 0);
+    if (sum > 0) errors[name] = sum / crpsMs.length;
+  }
+  return errors;
+}
+
+/** Opens the validation splits one after the other; `draw` draws their share of the measurements. */
+async function* validationSplits(
+  { dataDir, validationDirs, checked, onCorrupt, maxMeasurements, seed }: FitPoolOptions,
+  { signal }: StageHooks,
+): AsyncGenerator<{ name: string; rows: EvalRows; draw: () => Promise<EvalCase[]> }> {
+  const dirs = validationDirs.filter((dir) => exists(join(dir, "val")));
+  for (const dir of dirs) {
+    const mode = splitModeOf(dir);
+    using rows = await openEvalRows(dir, {
+      split: "val",
+      trainDir: dataDir,
+      checked,
+      onCorrupt,
+      history: mode ? undefined : "all",
+      // The test split is not looked at.
+      withoutOthers: true,
+    });
+    const count = Math.ceil(maxMeasurements / dirs.length);
+    const draw = () => drawCases(rows, { count, maxContext: Math.max(...CONTEXTS), seed, signal });
+    yield { name: mode ?? dir, rows, draw };
+  }
 }
 
 /** Training measurements that are remembered at most; of more, those of evenly spread rows. */
