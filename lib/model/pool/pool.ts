@@ -94,6 +94,8 @@ export class Pool {
   /** (kinds, components): those of each kind add to 1. */
   readonly #weights: Float64Array;
   readonly #range: readonly [first: number, end: number];
+  /** The end of the range where no RTT of the pair is known. */
+  readonly #unknownEnd: number;
   readonly #startS: number;
   readonly #pairs: HashedRows;
   readonly #rtts: Float32Array;
@@ -135,6 +137,8 @@ export class Pool {
     this.#rtts = of("rtts");
     this.#ends = new HashedRows(of("ends"), POOL_WIDTHS.ends);
     this.#usual = of("usual");
+    const greatest = this.#usual.reduce((greatest, code) => Math.max(greatest, code), 0);
+    this.#unknownEnd = greatest > 0 ? Math.min(end, rangeAround(greatest, greatest)[1]) : end;
     this.#all = Array.from(of("all"), logOfCode);
     const { prefixVectors, pairVectors, coordinates } = config;
     this.#firstPair = prefixVectors?.rows ?? 0;
@@ -158,7 +162,7 @@ export class Pool {
     const known = this.known(question);
     const { number } = kindOf(known);
     const weights = this.#weights.subarray(number * NUM_COMPONENTS, (number + 1) * NUM_COMPONENTS);
-    const range = rangeOf(known, this.#range);
+    const range = this.#rangeOf(known);
     const mixture = new KernelMixture(kernelsOf(known, weights), range, weights[EVEN]);
     const rest = 1 - LEAST_MASS;
     return {
@@ -186,7 +190,7 @@ export class Pool {
     const others = (logs: readonly number[]) => isHidden ? withoutNearest(logs, logOfCode(rttCode)) : logs;
     const known = { ...found, ofSource: others(found.ofSource), ofDestination: others(found.ofDestination) };
     const unit = new Float64Array(NUM_COMPONENTS);
-    const range = rangeOf(known, this.#range);
+    const range = this.#rangeOf(known);
     const components = Array.from(unit, (_, component) => {
       unit.fill(0);
       unit[component] = 1;
@@ -204,6 +208,19 @@ export class Pool {
             : mixture.massBetween(first, end),
       );
     return { kind: kindOf(known), events: eventsOf(index, ofModel, massesOf) };
+  }
+
+  /** The range of a question: that of training, widened by the RTTs of the pair and the context. */
+  #rangeOf({ ofPair, inContext }: KnownOfQuestion): readonly [first: number, end: number] {
+    const [first, most] = this.#range;
+    const end = ofPair.length > 0 ? most : this.#unknownEnd;
+    const logs = [...ofPair.map(({ log }) => log), ...inContext];
+    if (logs.length === 0) return [first, end];
+    const [least, greatest] = [Math.min(...logs), Math.max(...logs)].map((log) =>
+      encodeRttCode(Math.exp(log))
+    );
+    const around = rangeAround(least, greatest);
+    return [Math.min(first, around[0]), Math.max(end, around[1])];
   }
 
   /** What is known of a question. */
@@ -377,18 +394,6 @@ export function rangeAround(leastCode: number, greatestCode: number): [first: nu
 }
 
 const RANGE_FACTOR = 4;
-
-/** The range of a question: that of training, widened by the RTTs of the pair and the context. */
-function rangeOf(
-  { ofPair, inContext }: KnownOfQuestion,
-  [first, end]: readonly [number, number],
-): readonly [number, number] {
-  const logs = [...ofPair.map(({ log }) => log), ...inContext];
-  if (logs.length === 0) return [first, end];
-  const [least, greatest] = [Math.min(...logs), Math.max(...logs)].map((log) => encodeRttCode(Math.exp(log)));
-  const around = rangeAround(least, greatest);
-  return [Math.min(first, around[0]), Math.max(end, around[1])];
-}
 
 /** Values without the one that is nearest to a number. */
 function withoutNearest(values: readonly number[], to: number): number[] {
