@@ -175,6 +175,8 @@ class TrainingProgress {
 
   finish(): void {
     this.#progress?.finish();
+    // More steps may follow.
+    this.#progress = undefined;
   }
 }
 

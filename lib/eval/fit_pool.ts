@@ -11,7 +11,7 @@ import { ensure, named, UserError } from "../base/errors.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { FAILED_RTT_MS } from "../data/measurement/batch.ts";
 import { addressBytes } from "../data/addresses/ip.ts";
-import { prefixOfAddress } from "../data/addresses/ip_prefix.ts";
+import { type IpPrefix, prefixOfAddress } from "../data/addresses/ip_prefix.ts";
 import type { KnownAddresses } from "../data/addresses/known_addresses.ts";
 import { addressNumber, type LocatedPlace, NOWHERE, PlaceTable } from "../data/addresses/place_table.ts";
 import { encodeRttCode } from "../data/tokens/rtt_code.ts";
@@ -135,8 +135,10 @@ async function* validationSplits(
   { signal }: StageHooks,
 ): AsyncGenerator<{ name: string; rows: EvalRows; draw: () => Promise<EvalCase[]> }> {
   const dirs = validationDirs.filter((dir) => exists(join(dir, "val")));
-  for (const dir of dirs) {
-    const mode = splitModeOf(dir);
+  const modes = dirs.map((dir) => splitModeOf(dir));
+  for (const [i, dir] of dirs.entries()) {
+    const mode = modes[i];
+    const isOnly = modes.indexOf(mode) === modes.lastIndexOf(mode);
     using rows = await openEvalRows(dir, {
       split: "val",
       trainDir: dataDir,
@@ -148,7 +150,7 @@ async function* validationSplits(
     });
     const count = Math.ceil(maxMeasurements / dirs.length);
     const draw = () => drawCases(rows, { count, maxContext: Math.max(...CONTEXTS), seed, signal });
-    yield { name: mode ?? dir, rows, draw };
+    yield { name: mode && isOnly ? mode : dir, rows, draw };
   }
 }
 
@@ -243,10 +245,13 @@ function ofUnknownEnds(
     const others = [source, destination].map((address) => unknownLike(address, known, random));
     if (others.some((other) => other === undefined)) return [];
     const [asSource, asDestination] = others.map((other, i) => hides[i] && other || [source, destination][i]);
-    if (placeOf) {
+    if (table && placeOf) {
       const isNowhere = random.below(NO_PLACE) === 0;
       [[source, asSource], [destination, asDestination]].forEach(([address, other], i) => {
-        if (hides[i]) placed.push({ address: other, place: isNowhere ? NOWHERE : placeOf(address) });
+        // Addresses of one block have one place.
+        const hasNeighbours = known.countIn(blockOf(other, table)) > 0;
+        if (!hides[i] || hasNeighbours) return;
+        placed.push({ address: other, place: isNowhere ? NOWHERE : placeOf(address) });
       });
     }
     const earlier = contextOf(drawn[index], context).filter((each) =>
@@ -258,6 +263,11 @@ function ofUnknownEnds(
     return [{ query, rttCode: codeOf(drawn[index]), isHidden: true, subject }];
   });
   return { asked, checkpoint: table ? withPlaceTable(checkpoint, table.with(placed).encode()) : checkpoint };
+}
+
+/** The prefix of addresses that have the place of an address. */
+function blockOf(address: Uint8Array, { prefixLengths: { v4, v6 } }: PlaceTable): IpPrefix {
+  return prefixOfAddress(address, address.length === 4 ? v4 : v6);
 }
 
 /** Finds the place of a known address, without its region or AS if it is the only known address there. */
