@@ -33,19 +33,28 @@ export {
 } from "./lib/base/errors.ts";
 export { formatAddress, parseAddress } from "./lib/data/addresses/ip.ts";
 export type {
+  Basis,
   DataSummary,
   KnownAddress,
   KnownAddresses,
   KnownColumns,
+  Measured,
   MeasuredData,
   Seen,
   TrainingData,
 } from "./lib/data/addresses/known_addresses.ts";
-export { formatPrefix, type IpPrefix, parsePrefix } from "./lib/data/addresses/ip_prefix.ts";
+export {
+  formatPrefix,
+  type IpPrefix,
+  parsePrefix,
+  type PrefixMixture,
+} from "./lib/data/addresses/ip_prefix.ts";
 export { decodeRttCode, encodeRttCode } from "./lib/data/tokens/rtt_code.ts";
 export type { DecodedMeasurement, Field, TokenMeasurement } from "./lib/data/tokens/vocab_v2.ts";
 export type { RttEncodingName } from "./lib/data/tokens/vocab_v1.ts";
 export { FAILED_RTT_MS, type MeasurementBatch } from "./lib/data/measurement/batch.ts";
+export type { PlaceIndex } from "./lib/data/addresses/place_index.ts";
+export type { ReadingOptions } from "./lib/data/import/atlas_pieces.ts";
 export { importAtlas, type ImportOptions, type ImportSummary } from "./lib/data/import/atlas_import.ts";
 export type { RttChoice, SourceChoice } from "./lib/data/measurement/atlas_result.ts";
 export type { RowCounts } from "./lib/data/import/row_sink.ts";

@@ -38,6 +38,8 @@ import {
   saveCheckpoint,
 } from "../lib/train/checkpoint.ts";
 import { type AdaptedFrom, checkpointFiles } from "../lib/train/checkpoint_files.ts";
+import type { RunConfig } from "../lib/train/run_config.ts";
+import { withGeo } from "../lib/train/run_places.ts";
 import { checkInputs } from "./input_check.ts";
 import { addressOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
@@ -57,7 +59,7 @@ const MEASUREMENTS_PER_SECOND = 900;
 
 /** The stage `adapt`. */
 export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage): Promise<StageResult> => {
-  const { input, output, follow, merge, checkpoint: path } = options;
+  const { input, output, follow, merge, geo, checkpoint: path } = options;
   if (follow === (input.length > 0)) {
     throw new UsageError(
       follow
@@ -65,20 +67,26 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
         : "Cannot run: --input PATH is missing; add it, or --follow",
     );
   }
+  if (geo.length > 0 && !merge) {
+    throw new UsageError(
+      `Cannot use --geo ${geo[0]}: the changed embeddings do not hold where addresses are; add --merge`,
+    );
+  }
   if (follow && merge) throw new UsageError("Cannot use --merge with --follow: leave one out");
   const addresses = givenAddresses(options.addresses);
-  refuseOverlap(output, [checkpointDirectory(path), ...input]);
+  refuseOverlap(output, [checkpointDirectory(path), ...input, ...geo]);
   await checkInputs(input, { verify: options.verify }, stage);
   const hasBegun = follow && !options.overwrite && isAdapted(output);
-  const loaded = loadCheckpoint(hasBegun ? output : path, { onNote: stage.log });
+  const stored = loadCheckpoint(hasBegun ? output : path, { onNote: stage.log });
+  const loaded = await withGeo(stored, geo, stage.log);
   const model = new AdaptedModel(loaded.config.model, loaded.weights, loaded);
   requireRows(model);
-  const base = baseOf(loaded);
+  const base = baseOf(stored);
   const { steps, learningRate, maxDrift, maxMeasurements, overwrite } = options;
   const fit = { steps, learningRate, maxDrift, ...(addresses ? { addresses } : {}) };
   const start = {
     stage: "adapt",
-    inputs: [...(follow ? [] : listMeasurementFiles(input)), ...modelFilesOf(path)].map((file) =>
+    inputs: [...(follow ? [] : listMeasurementFiles(input)), ...modelFilesOf(path), ...geo].map((file) =>
       fingerprint(file)
     ),
     options: { ...base, ...fit, maxMeasurements, merge, follow },
@@ -88,7 +96,7 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
   if (follow) return await followLines(model, { ...options, base, fit }, { staged, stage });
   const begunMs = performance.now();
   const wasComplete = staged.isComplete;
-  if (!wasComplete) await make(model, { ...options, base, fit }, { staged, stage });
+  if (!wasComplete) await make(model, { ...options, base, fit, config: loaded.config }, { staged, stage });
   const seconds = wasComplete ? 0 : (performance.now() - begunMs) / 1000;
   const { counts, outputs } = staged.manifest;
   return {
@@ -109,8 +117,9 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
 /** Fits and publishes. */
 async function make(
   model: AdaptedModel,
-  { checkpoint, base, input, maxMeasurements, merge, fit }: {
+  { checkpoint, config, base, input, maxMeasurements, merge, fit }: {
     checkpoint: string;
+    config: RunConfig;
     base: AdaptedFrom;
     input: readonly string[];
     maxMeasurements: number;
@@ -136,7 +145,7 @@ async function make(
     ...progress.options,
   });
   noteAdaptation(adaptation, stage.log);
-  if (merge) await saveMerged(model, { checkpoint, base }, staged);
+  if (merge) await saveMerged(model, { checkpoint, config, base }, staged);
   else {
     writeAdapted(staged.folder, model, base);
     await staged.record(UPDATE_FILE);
@@ -148,12 +157,12 @@ async function make(
 /** Writes a checkpoint with all weights; its optimizer state is that of the base. */
 async function saveMerged(
   { weights, trainingData }: AdaptedModel,
-  { checkpoint, base: { base } }: { checkpoint: string; base: AdaptedFrom },
+  { checkpoint, config, base: { base } }: { checkpoint: string; config: RunConfig; base: AdaptedFrom },
   staged: StagedOutput,
 ): Promise<void> {
   const { state, optimizer } = loadResumable(base);
   const { state: { files: _, ...kept }, pool } = loadCheckpoint(checkpoint);
-  const content = { state: { ...state, ...kept }, weights, optimizer, trainingData, pool };
+  const content = { state: { ...state, ...kept, config }, weights, optimizer, trainingData, pool };
   const folder = saveCheckpoint(join(staged.folder, CHECKPOINTS), content, { keep: 1 });
   for (const path of [...checkpointFiles(folder), join(folder, "../latest")]) {
     await staged.record(relative(staged.folder, path));

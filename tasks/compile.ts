@@ -21,14 +21,14 @@ import { exists } from "../lib/io/files/inputs.ts";
 import { placeOfFile } from "../lib/io/files/output_place.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { VERSION } from "../lib/base/version.ts";
-import { DEMO_CAMPAIGN, STAGE_MODULES, STAGES } from "./stages.ts";
+import { DEMO_FILES, STAGE_MODULES, STAGES } from "./stages.ts";
 
 /** This program. */
 export const PROGRAM: Program = {
   root: fromFileUrl(new URL("../", import.meta.url)),
   main: "tasks/main.ts",
   stages: STAGE_MODULES,
-  data: [DEMO_CAMPAIGN],
+  data: DEMO_FILES,
   flags: new Map(Object.values(STAGES).map((stage) => [stage.name, denoFlagsOf(stage)])),
 };
 /** The output of `uname -sm` for builds of Deno. */

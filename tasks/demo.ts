@@ -17,6 +17,7 @@ import { openProbeRows } from "../lib/data/loader/row_source.ts";
 import { ATLAS_EXTENSIONS } from "../lib/data/import/atlas_import.ts";
 import { openChain, saveChain, step, trainStep } from "./chain.ts";
 import { evalStage } from "./eval.ts";
+import { fetchAtlasStage } from "./fetch_atlas.ts";
 import { importStage } from "./import.ts";
 import { probeRowsStage } from "./probe_rows.ts";
 import { rttStage } from "./query_rtt.ts";
@@ -25,6 +26,8 @@ import { DEMO_CAMPAIGN, DEMO_STEPS, STAGES } from "./stages.ts";
 import { synthStage } from "./synth.ts";
 
 const CONFIG = "demo";
+/** The folder of fetched results. */
+const FETCHED = "fetched";
 /** Number of predicted measurements: enough to estimate the median error to some tenths of a millisecond. */
 const NUM_PREDICTED = 2000;
 
@@ -36,17 +39,28 @@ const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"
 export const demoStage = defineStage(STAGES.demo, async (options, context) => {
   const startMs = performance.now();
   const { output, seed } = options;
-  if (options.synthetic && options.input.length > 0) {
-    throw new UsageError("Cannot use --input with --synthetic: leave one out");
+  const chosen = { input: options.input.length > 0, synthetic: options.synthetic, fetch: options.fetch };
+  const [first, second] = Object.entries(chosen).filter(([, isChosen]) => isChosen).map(([name]) => name);
+  if (second !== undefined) throw new UsageError(`Cannot use --${first} with --${second}: leave one out`);
+  if (options.fetch !== undefined && (options.start === undefined || options.stop === undefined)) {
+    throw new UsageError("Cannot use --fetch: expected --start and --stop with it; add them");
   }
   const inputs = listDemoInputs(options.input);
   refuseOverlap(output, inputs);
   using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "demo" });
   const folder = { output, fileName: "demo.json", what: "a demo" };
-  const { input, synthetic, minutes } = options;
-  const data = input.length > 0 ? "most" : synthetic ? "synth" : "campaign";
+  const { input, synthetic, minutes, fetch, start, stop } = options;
+  const data = input.length > 0 || fetch !== undefined ? "most" : synthetic ? "synth" : "campaign";
   const steps = options.steps ?? DEMO_STEPS[data];
-  const demo = openChain(folder, { input, synthetic, minutes, steps, seed }, options.overwrite);
+  const identity = {
+    input,
+    synthetic,
+    ...(fetch !== undefined && { fetch, start, stop }),
+    minutes,
+    steps,
+    seed,
+  };
+  const demo = openChain(folder, identity, options.overwrite);
   const replacing = demo.replaces ? ["--overwrite"] : [];
   const measurements = await makeMeasurements(options, { inputs, replacing, context });
   const rows = join(output, "rows");
@@ -57,7 +71,13 @@ export const demoStage = defineStage(STAGES.demo, async (options, context) => {
   await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded, ...replacing]);
   const run = join(output, "train");
   const length = ["--set", `train.steps=${steps}`, "--max-time", `${60 * minutes}s`];
-  const training = ["--data", rows, "--run", run, "--config", CONFIG, ...length, ...seeded];
+  const places = fetch !== undefined
+    ? [join(output, FETCHED, "probes.json")]
+    : data === "campaign"
+    ? DEMO_CAMPAIGN.places.map(pathOf)
+    : [];
+  const geo = places.flatMap((path) => ["--geo", path]);
+  const training = ["--data", rows, "--run", run, "--config", CONFIG, ...geo, ...length, ...seeded];
   const trained = await trainStep(context, training, demo.replaces ?? false);
   if (trained["tokensPerSecond"] !== null) {
     demo.tokensPerSecond = trained["tokensPerSecond"] as number;
@@ -85,7 +105,7 @@ export const demoStage = defineStage(STAGES.demo, async (options, context) => {
   const learned = {
     campaign: "a campaign of RIPE Atlas (96 probes, 151 servers, May 2019)",
     synth: "a synthetic Internet",
-    most: input.join(" "),
+    most: fetch === undefined ? input.join(" ") : `measurements ${fetch} of RIPE Atlas`,
   }[data];
   const speed = demo.tokensPerSecond ? `, ${formatCount(Math.round(demo.tokensPerSecond))} tokens/s` : "";
   const lines = [
@@ -115,10 +135,14 @@ function listDemoInputs(input: readonly string[]): string[] {
 
 /** The Parquet files to learn from: the campaign, synthetic, imported, or given. */
 async function makeMeasurements(
-  { output, input, synthetic, seed }: DemoOptions,
+  options: DemoOptions,
   { inputs, replacing, context }: { inputs: string[]; replacing: string[]; context: StageContext },
 ): Promise<string[]> {
-  if (input.length === 0 && !synthetic) return [fromFileUrl(new URL(`../${DEMO_CAMPAIGN}`, import.meta.url))];
+  const { output, synthetic, seed, fetch } = options;
+  const input = fetch === undefined
+    ? options.input
+    : [await fetchResults(options, fetch, replacing, context)];
+  if (input.length === 0 && !synthetic) return [pathOf(DEMO_CAMPAIGN.measurements)];
   if (inputs.some((file) => file.endsWith(".parquet"))) return input;
   // Two names, since no stage replaces another stage's output.
   const [parquet, stage, args] = synthetic
@@ -126,6 +150,26 @@ async function makeMeasurements(
     : [join(output, "imported.parquet"), importStage, ["--input", ...input]];
   await step(context, stage, [...args, "--output", parquet, ...replacing]);
   return [parquet];
+}
+
+/** The path of a file of this program. @param name From the checkout's root. */
+function pathOf(name: string): string {
+  return fromFileUrl(new URL(`../${name}`, import.meta.url));
+}
+
+/** Fetches results of RIPE Atlas. @returns Their folder. */
+async function fetchResults(
+  { output, start = "", stop = "", url, keyFile }: DemoOptions,
+  measurement: string,
+  replacing: string[],
+  context: StageContext,
+): Promise<string> {
+  const folder = join(output, FETCHED);
+  await step(context, fetchAtlasStage, [
+    ...["--measurement", measurement, "--start", start, "--stop", stop, "--output", folder, ...replacing],
+    ...["--url", url, ...(keyFile === undefined ? [] : ["--key-file", keyFile])],
+  ]);
+  return join(folder, "results");
 }
 
 /** The first source with held-out measurements, and the destination that most of these are to. */

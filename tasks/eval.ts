@@ -18,7 +18,7 @@ import {
 } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { ADAPTABLE_SPLITS, canAdapt, requireAdaptable } from "../lib/eval/sections/adapt_section.ts";
-import { standardBaselines } from "../lib/eval/baselines/standard.ts";
+import { PLACE_BASELINES, standardBaselines } from "../lib/eval/baselines/standard.ts";
 import { EvalFolder } from "../lib/eval/eval_folder.ts";
 import { splitModeOf } from "../lib/eval/eval_rows.ts";
 import { evaluate } from "../lib/eval/evaluate.ts";
@@ -44,7 +44,7 @@ import { refuseOverlap } from "../lib/io/files/output_guard.ts";
 import { OutputLock } from "../lib/io/files/output_lock.ts";
 import { requireQueryable } from "../lib/query/ping_model.ts";
 import { readState } from "../lib/train/checkpoint_files.ts";
-import { loadConfig } from "../lib/train/run_config.ts";
+import { loadConfig, type RunConfig } from "../lib/train/run_config.ts";
 import { dataFingerprint } from "../lib/train/run_data.ts";
 import { type ChainFolder, openChain, saveChain, step, trainStep } from "./chain.ts";
 import { probeRowsStage } from "./probe_rows.ts";
@@ -59,7 +59,7 @@ const SHARDS = ["--train-shards", "16", "--val-shards", "2", "--test-shards", "2
 /** Options that --all-splits sets itself. */
 const OF_ONE_SPLIT = ["data", "train", "split", "history"] as const;
 /** Options of the training. */
-const OF_TRAINING = ["config", "set", "geo", "maxTime"] as const;
+const OF_TRAINING = ["config", "set", "maxTime"] as const;
 /** More context than a model's sequence holds, and more measurements of an address than a fit needs. */
 const MAX_COUNT = 10_000;
 
@@ -72,7 +72,9 @@ export const evalStage: Stage = defineStage(STAGES.eval, async (options, context
   const baselines = baselinesOf(options.baselines);
   if (options.allSplits.length > 0) {
     refuseOptions(options, OF_ONE_SPLIT, "with --all-splits, which makes its splits itself");
-    if (options.checkpoint !== undefined) refuseOptions(options, OF_TRAINING, "with --checkpoint");
+    if (options.checkpoint !== undefined) {
+      refuseOptions(options, [...OF_TRAINING, "geo"], "with --checkpoint");
+    }
     return await evaluateAllSplits(options, context);
   }
   refuseOptions(options, ["splits", ...OF_TRAINING], "without --all-splits");
@@ -92,9 +94,12 @@ export const evalStage: Stage = defineStage(STAGES.eval, async (options, context
     baselines,
     seed: options.seed,
     adapt,
+    geo: options.geo.length > 0 ? options.geo : undefined,
   };
   const checked = await checkInputs([dataDir, options.train ?? dataDir], options, context);
-  if (adapt) requireAdaptable(loadCheckpoint(evaluation.checkpoint).config, splitModeOf(dataDir));
+  const { config } = loadCheckpoint(evaluation.checkpoint);
+  if (adapt) requireAdaptable(config, splitModeOf(dataDir));
+  requirePlaces(options, config);
   using folder = EvalFolder.open(options.output, { ...evaluation, overwrite: options.overwrite });
   let report = folder.earlier();
   if (report) context.log(`${options.output} is complete: the same evaluation was made before`);
@@ -152,7 +157,7 @@ function countsOf(option: string, text: string): number[] {
 
 /** Names of baselines. @throws {UsageError} If one is unknown. */
 function baselinesOf(text: string): string[] {
-  const known = [...standardBaselines(0).keys()];
+  const known = [...standardBaselines(0).keys(), ...PLACE_BASELINES];
   if (text === "all") return known;
   if (text === "none") return [];
   const names = text.split(",").map((name) => name.trim());
@@ -160,6 +165,16 @@ function baselinesOf(text: string): string[] {
   if (unknown === undefined) return known.filter((name) => names.includes(name));
   throw new UsageError(
     `Cannot use --baselines ${text}: ${unknown} is unknown${didYouMean(unknown, known)}`,
+  );
+}
+
+/** Refuses methods that know places where nothing says any. @throws {UsageError} If one was named. */
+function requirePlaces({ baselines, geo }: EvalOptions, { model }: Pick<RunConfig, "model">): void {
+  const named = PLACE_BASELINES.find((name) => baselinesOf(baselines).includes(name));
+  if (baselines === "all" || named === undefined || geo.length > 0 || model.places) return;
+  throw new UsageError(
+    `Cannot use --baselines ${named}: the model has no places, expected one trained with --geo; add --geo FILES, or ` +
+      "leave it out",
   );
 }
 
@@ -206,6 +221,7 @@ async function evaluateAllSplits(options: EvalOptions, context: StageContext): P
   const asked = checkpoint === undefined ? { directory: options.config, config } : loadCheckpoint(checkpoint);
   requireQueryable(asked);
   if (adapt !== undefined && adapt !== NO_ADAPT) requireAdaptable(asked.config);
+  requirePlaces(options, asked.config);
   const inputs = listInputs(allSplits, { extensions: [".parquet"], wanted: "measurements Parquet" });
   refuseOverlap(output, inputs);
   using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "eval" });

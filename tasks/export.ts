@@ -19,7 +19,7 @@ export const exportStage: Stage = defineStage(
   STAGES.export,
   async ({ checkpoint: path, output, dtype, noPool, overwrite, ...files }, stage): Promise<StageResult> => {
     refuseOverlap(output, [checkpointDirectory(path)]);
-    const described = readDescribedModel({ ...files, noPool, checkpoint: path }, stage.log);
+    const described = await readDescribedModel({ ...files, noPool, checkpoint: path }, stage.log);
     if (described.checkpoint.config.model.places) stage.log("fitting where addresses are into 4 MiB");
     const checkpoint = siteCheckpoint(described.checkpoint);
     const info = { ...described.info, config: { ...checkpoint.config } };

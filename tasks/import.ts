@@ -50,9 +50,10 @@ export const importStage: Stage = defineStage(
         onProgress: ({ bytes, rows }) => progress.update(bytes, `${rows} rows`),
       };
       const memoryLimitBytes = options.memoryLimitGb * 1e9;
+      const numThreads = options.workers;
       const { rejected, ...counts } = isCsv
         ? await importCsv(paths, path, { ...importing, columns })
-        : await importAtlas(paths, path, { ...importing, source, rtt, memoryLimitBytes });
+        : await importAtlas(paths, path, { ...importing, source, rtt, memoryLimitBytes, numThreads });
       return { counts: { ...counts }, rows: counts.rows, rejected };
     });
     return describe(output, run);

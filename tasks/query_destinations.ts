@@ -30,7 +30,12 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
   const context = await contextOf(options.context, stage, timeS);
   const query = { ...question, context };
   const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
-  using model = await loadModel(options.checkpoint, { calibration, noPool: options.noPool });
+  using model = await loadModel(options.checkpoint, {
+    calibration,
+    noPool: options.noPool,
+    geo: options.geo,
+    onLog: stage.log,
+  });
   const whole = { ...query, destination: source };
   const contextMeasurements = contextThatFits(whole, model.config.sequenceLength).length;
   logContext(stage, contextMeasurements, context);

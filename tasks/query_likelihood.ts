@@ -39,7 +39,12 @@ export const likelihoodStage = defineStage(STAGES.query.kinds.likelihood, async 
     wanted: "a measurements Parquet file",
   });
   const context = await contextOf(options.context, stage);
-  using model = await loadModel(options.checkpoint, { anyVocabulary: true, noPool: options.noPool });
+  using model = await loadModel(options.checkpoint, {
+    anyVocabulary: true,
+    noPool: options.noPool,
+    geo: options.geo,
+    onLog: stage.log,
+  });
   if (options.context !== undefined && model.config.vocabulary === "v1") {
     throw new UsageError(
       `Cannot use --context ${options.context}: the model has vocabulary v1, in which measurements have ` +

@@ -6,6 +6,7 @@
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { formatPrefix } from "../lib/data/addresses/ip_prefix.ts";
+import type { PlaceIndex } from "../lib/data/addresses/place_index.ts";
 import { OutputFile } from "../lib/io/files/output_file.ts";
 import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
@@ -31,15 +32,17 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
   const quantiles = numbersOf("quantiles", options.quantiles, [0, 1]);
   const timeS = timeOf(options.time);
   const context = await contextOf(options.context, stage, timeS);
-  const nodes = await nodesOf(options.nodes);
-  const destinations = options.destinations === undefined ? nodes : await nodesOf(options.destinations);
   const read = [options.nodes, ...(options.destinations === undefined ? [] : [options.destinations])];
   using file = new OutputFile(output, {
     stage: "query matrix",
     inputs: readBy({ ...options, input: read }),
   });
   const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
-  using model = await loadModel(options.checkpoint, { calibration });
+  using model = await loadModel(options.checkpoint, { calibration, geo: options.geo, onLog: stage.log });
+  const nodes = await nodesOf(options.nodes, model.places);
+  const destinations = options.destinations === undefined
+    ? nodes
+    : await nodesOf(options.destinations, model.places);
   // The `line` of a query is the place of its pair in the matrix, row by row.
   const ends = (line: number) => ({
     row: Math.floor(line / destinations.length),
@@ -62,10 +65,11 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
   write(format.head(nodes.map(({ dst }) => dst), quantiles));
   const onDraws = () => stage.signal.throwIfAborted();
   let numPairs = 0;
-  const asked = { context, numDraws, seed, onDraws };
+  const levels = [0.5, ...quantiles];
+  const asked = { context, numDraws, seed, onDraws, quantiles: levels };
   const texts = answerQueries(model, queries(), asked, ({ query: { line, src, dst }, answer }) => {
     const { distribution } = answer.mixture;
-    const [medianMs, ...quantilesMs] = [0.5, ...quantiles].map((q) => distribution.quantileMs(q));
+    const [medianMs, ...quantilesMs] = levels.map((q) => distribution.quantileMs(q));
     const { pFailed } = distribution;
     return format.pair({ ...ends(line), src, dst, medianMs, pFailed, quantilesMs });
   });
@@ -89,10 +93,10 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
 
 const keyOf = ({ destination }: FileQuery) => formatPrefix(destination);
 
-/** The nodes of a file, as destinations whose source is not said. @throws {UserError} If a line names no node, or one again. */
-async function nodesOf(path: string): Promise<FileQuery[]> {
+/** The nodes of a file, as destinations whose source is not said; places are those of IPv4. @throws {UserError} If a line names no node, or one again. */
+async function nodesOf(path: string, places: PlaceIndex | undefined): Promise<FileQuery[]> {
   const nodes = new Map<string, FileQuery>();
-  for await (const line of readQueries(readLines(path), path, { src: "::", time: undefined })) {
+  for await (const line of readQueries(readLines(path), path, { src: "0.0.0.0", time: undefined }, places)) {
     const isTwice = !("error" in line) && nodes.has(keyOf(line));
     const fault = "error" in line
       ? line.error

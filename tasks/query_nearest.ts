@@ -10,27 +10,25 @@ import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
 import { type Nearest, nearestOf } from "../lib/query/nearest/nearest.ts";
 import { readQueries } from "../lib/query/rtt/query_file.ts";
-import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
-import { contextOf, JsonLinesOutput, percent, prefixOf, readBy, timeOf } from "./query_options.ts";
+import { contextOf, endsOf, JsonLinesOutput, percent, readBy, requireEnd, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
 /** The stage `query nearest`. */
 export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (options, stage) => {
   const { src, candidates: path, time, output, by, top, maxCandidates, draws: numDraws, seed } = options;
-  prefixOf("src", src);
-  const note = noteHostBits(src);
-  if (note !== undefined) stage.log(note);
+  requireEnd("src", src);
   const timeS = timeOf(time);
   const context = await contextOf(options.context, stage, timeS);
   const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
-  using model = await loadModel(options.checkpoint, { calibration });
+  using model = await loadModel(options.checkpoint, { calibration, geo: options.geo, onLog: stage.log });
   using progress = stage.progress("comparing", { unit: "candidates" });
   const onDraws = () => stage.signal.throwIfAborted();
   const onProgress = (done: number) => {
     stage.signal.throwIfAborted();
     progress.update(done);
   };
-  const queries = readQueries(readLines(path), path, { src, time });
+  for (const note of endsOf({ src, dst: src }, model).notes.slice(0, 1)) stage.log(note);
+  const queries = readQueries(readLines(path), path, { src, time }, model.places);
   const asked = {
     context,
     numDraws,

@@ -3,12 +3,13 @@
  *
  * @module
  */
-import { adviceOnName, faultOfPrefix, type IpPrefix, parsePrefix } from "../lib/data/addresses/ip_prefix.ts";
+import { adviceOnName, faultOfPrefix } from "../lib/data/addresses/ip_prefix.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
-import { shortened, UsageError } from "../lib/base/errors.ts";
+import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
 import { readContext } from "../lib/query/files/measurement_files.ts";
+import type { PingModel } from "../lib/query/ping_model.ts";
 import { checkpointDirectory } from "../lib/train/checkpoint.ts";
-import { parseTimeS } from "../lib/query/rtt/rtt_question.ts";
+import { isMeantAsPrefix, parseEnds, parseTimeS } from "../lib/query/rtt/rtt_question.ts";
 import { parseAddress } from "../lib/data/addresses/ip.ts";
 import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { OutputFile, type OutputFileOptions, writeAll } from "../lib/io/files/output_file.ts";
@@ -24,11 +25,26 @@ export function addressOf(option: string, text: string): Uint8Array {
   );
 }
 
-/** The prefix given as `--option`, such as a whole address. @throws {UsageError} If it is neither. */
-export function prefixOf(option: string, text: string): IpPrefix {
-  const fault = faultOfPrefix(text);
+/** Checks an end given as `--option`: an address, a prefix, or what may be a place. @throws {UsageError} If it is none. */
+export function requireEnd(option: string, text: string): void {
+  const fault = isMeantAsPrefix(text) || text.trim() === "" ? faultOfPrefix(text) : undefined;
   if (fault !== undefined) throw new UsageError(`Cannot use --${option} ${shortened(text)}: ${fault}`);
-  return parsePrefix(text);
+}
+
+/** The ends of a question. @throws {UsageError} As `parseEnds` throws a UserError. */
+export function endsOf(
+  { src, dst }: { src: string; dst: string },
+  { places }: Pick<PingModel, "places">,
+): ReturnType<typeof parseEnds> {
+  try {
+    return parseEnds(src, dst, places);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const found = /^(src|dst): (?:Cannot read "[^"]*": )?(.*)/.exec(error.message);
+    if (!found) throw error;
+    const [, name, fault] = found;
+    throw new UsageError(`Cannot use --${name} ${shortened(name === "src" ? src : dst)}: ${fault}`);
+  }
 }
 
 /** The numbers given as `--option`, with commas between them. @throws {UsageError} If one is none, or out of bounds. */
@@ -80,10 +96,11 @@ export function readBy(
     adapt?: string | undefined;
     queries?: string | undefined;
     input?: readonly string[];
+    geo?: readonly string[];
   },
 ): string[] {
-  const { checkpoint, context, calibration, adapt, queries, input = [] } = options;
-  const files = [context, calibration, adapt, queries, ...input].filter((path) => path !== undefined);
+  const { checkpoint, context, calibration, adapt, queries, input = [], geo = [] } = options;
+  const files = [context, calibration, adapt, queries, ...input, ...geo].filter((path) => path !== undefined);
   return [checkpointDirectory(checkpoint), ...files];
 }
 

@@ -7,7 +7,7 @@ import type { OptionsOf } from "../lib/cli/command.ts";
 import { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
 import { rowNotes, usesAddress } from "../lib/query/adapt/free_rows.ts";
 import { formatAddress, parseAddress } from "../lib/data/addresses/ip.ts";
-import { basisJson, basisOf } from "../lib/data/addresses/known_addresses.ts";
+import { basisJson } from "../lib/data/addresses/known_addresses.ts";
 import { isAddress } from "../lib/data/addresses/ip_prefix.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
@@ -21,17 +21,17 @@ import { type AnsweredQuery, answerQueries, notesOn } from "../lib/query/rtt/ans
 import { rttBetweenPrefixes } from "../lib/query/rtt/prefix_query.ts";
 import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
-import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
 import { type RttSummary, summaryOf } from "../lib/query/rtt/rtt_summary.ts";
 import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt.ts";
 import {
   contextOf,
+  endsOf,
   logContext,
   numbersOf,
   openLines,
   percent,
-  prefixOf,
   readBy,
+  requireEnd,
   timeOf,
 } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
@@ -75,12 +75,13 @@ async function answerOne(
   if (options.output !== undefined) {
     throw new UsageError(`Cannot use --output ${options.output}: it is for the answers to --queries FILE`);
   }
-  const source = prefixOf("src", src);
-  const destination = prefixOf("dst", dst);
+  requireEnd("src", src);
+  requireEnd("dst", dst);
   const timeS = timeOf(options.time);
   const context = await contextOf(options.context, stage, timeS);
-  const addresses = [source, destination].filter(isAddress).map(({ bytes }) => formatAddress(bytes));
+  const addresses = [src, dst].flatMap((text) => parseAddress(text) ?? []).map(formatAddress);
   using model = await askedModel(options, stage, addresses);
+  const { source, destination, notes: asked } = endsOf({ src, dst }, model);
   const query = { source, destination, timeS, context };
   const whole = { ...query, source: source.bytes, destination: destination.bytes };
   const contextMeasurements = contextThatFits(whole, model.config.sequenceLength).length;
@@ -97,10 +98,9 @@ async function answerOne(
   progress.finish();
   const { distribution, numDraws } = answer.mixture;
   const notes = [
-    noteHostBits(src),
-    noteHostBits(dst),
+    ...asked,
     ...rowNotes(model)([source, destination].filter(isAddress).map(({ bytes }) => bytes)),
-  ].filter((note) => note !== undefined);
+  ];
   for (const note of notes) stage.log(note);
   const title = `${src} -> ${dst}${calibration === undefined ? "" : ", corrected"}`;
   const { quantiles } = summary;
@@ -110,7 +110,7 @@ async function answerOne(
     writeOutputFile(options.plot, svg, { stage: "query rtt", inputs: readBy(options) });
   }
   const numbers = summaryOf(answer, summary);
-  const basis = basisOf(model.trainingData, source, destination);
+  const basis = model.basisOf(query);
   return {
     text: describeAnswer(numbers, { title, quantiles, distribution, basis: basis.text }),
     json: {
@@ -159,7 +159,7 @@ async function answerFile(
   const notesOnRows = rowNotes(model);
   const answers = answerQueries(
     model,
-    readQueries(readLines(queries), queries),
+    readQueries(readLines(queries), queries, undefined, model.places),
     { context, numDraws, seed, onDraws },
     (answered) => lineOf(answered, summary, { model, notesOnRows }),
   );
@@ -187,9 +187,9 @@ async function answerFile(
 function lineOf(
   answered: AnsweredQuery,
   summary: Wanted,
-  { model: { trainingData }, notesOnRows }: { model: PingModel; notesOnRows: ReturnType<typeof rowNotes> },
+  { model, notesOnRows }: { model: PingModel; notesOnRows: ReturnType<typeof rowNotes> },
 ) {
-  const { line, src, dst, source, destination, timeS } = answered.query;
+  const { line, src, dst, timeS } = answered.query;
   const notes = [
     ...notesOn(answered),
     ...notesOnRows([src, dst].flatMap((text) => parseAddress(text) ?? [])),
@@ -201,7 +201,7 @@ function lineOf(
     timeS,
     contextMeasurements: answered.numContextUsed,
     ...summaryOf(answered.answer, summary),
-    basis: basisJson(basisOf(trainingData, source, destination)),
+    basis: basisJson(model.basisOf(answered.query)),
     ...(notes.length > 0 && { notes }),
   };
 }
@@ -212,12 +212,14 @@ function lineOf(
  * @param addresses The addresses whose rows may change (default: those that were not in the training data).
  */
 async function askedModel(
-  { checkpoint, calibration, noPool, adapt }: Options,
+  { checkpoint, calibration, noPool, adapt, geo }: Options,
   stage: StageContext,
   addresses?: readonly string[],
 ): Promise<PingModel> {
   const model = await loadModel(checkpoint, {
     noPool,
+    geo,
+    onLog: stage.log,
     ...(calibration === undefined ? {} : { calibration: readCalibration(calibration) }),
   });
   if (adapt === undefined) return model;

@@ -20,7 +20,7 @@ export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options
   const timeS = timeOf(options.time);
   using lines = openLines("query sample", options, "measurements");
   const context = await contextOf(options.context, stage, timeS);
-  using model = await loadModel(options.checkpoint);
+  using model = await loadModel(options.checkpoint, { geo: options.geo, onLog: stage.log });
   const query = { source, destination, timeS, context };
   logContext(stage, sampleContextThatFits(query, model.config.sequenceLength).length, context);
   using progress = stage.progress("sampling", { total: count, unit: "measurements" });

@@ -24,6 +24,7 @@ import { readRows } from "../lib/query/files/ordered_rows.ts";
 import { describeFindings, pageOfFindings, type ScoreFindings } from "../lib/query/files/score_findings.ts";
 import { digestOfModel, SCORE_COLUMNS, scoreFile } from "../lib/query/files/score_file.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
+import { withGeo } from "../lib/train/run_places.ts";
 import { checkInputs, requireMeasurements } from "./input_check.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
 import { STAGES } from "./stages.ts";
@@ -44,7 +45,7 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
   const inputs = listInputs(options.input, WANTED);
   const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];
   await checkColumns(inputs, history, { groupBy, stage });
-  const checkpoint = loadCheckpoint(options.checkpoint);
+  const checkpoint = await withGeo(loadCheckpoint(options.checkpoint), options.geo, stage.log);
   requireQueryable(checkpoint);
   const modelDigest = digestOfModel({
     config: checkpoint.config.model,

@@ -11,6 +11,7 @@ import { shortened, UsageError } from "../lib/base/errors.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import { readDescribedModel } from "../lib/serve/described_model.ts";
 import { hashOf } from "../lib/serve/answers.ts";
+import { DEFAULT_WATCH_OPTIONS, PairWatch } from "../lib/query/changes/pair_watch.ts";
 import { makeApp } from "../lib/serve/app.ts";
 import { readPageFiles } from "../lib/serve/page_files.ts";
 import { type ServedModel, ServedModels, stateOf, watchCheckpoint } from "../lib/serve/served_models.ts";
@@ -21,6 +22,9 @@ import { sha256OfTensors } from "../lib/io/tensor_files/safetensors.ts";
 import { STAGES } from "./stages.ts";
 
 type Options = OptionsOf<typeof STAGES.serve>;
+
+/** Watched pairs that have metrics of their own. */
+const MAX_METRIC_PAIRS = 100;
 
 /** The stage `serve`. */
 export const serverStage = defineStage(STAGES.serve, (options, stage) => serve(options, stage, options.json));
@@ -34,7 +38,13 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   const files = [calibration, report].filter((path) => path !== undefined);
   const seen = stateOf({ checkpoint, files });
   using models = new ServedModels(await load());
+  const watched = {
+    watch: new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: options.maxWatchedPairs }),
+    maxPairs: MAX_METRIC_PAIRS,
+    numUnusable: 0,
+  };
   const app = makeApp({
+    watched,
     models,
     metrics,
     host,
@@ -53,13 +63,13 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   });
   console.log(asJson ? JSON.stringify({ stage: "serve", url: server.url }) : `Listening at ${server.url}`);
   const { signal, log } = stage;
-  const watched = options.watch
+  const checkpoints = options.watch
     ? watchCheckpoint(models, { checkpoint, files, seen, everyS: options.watchS, load, signal, log })
     : Promise.resolve();
   // A signal may have arrived while the server began to listen.
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
   await server.stop(maxRequestS);
-  await watched;
+  await checkpoints;
   throw signal.reason;
 }
 
@@ -70,7 +80,7 @@ async function loadServed(
   onNote: (line: string) => void,
 ): Promise<ServedModel> {
   const { maxBatch, maxWaitMs, maxQueue, noPool } = options;
-  const { checkpoint, calibration, info } = readDescribedModel(options, onNote);
+  const { checkpoint, calibration, info } = await readDescribedModel(options, onNote);
   const model = await PingModel.from(checkpoint, { calibration, noPool });
   const pool = noPool ? undefined : checkpoint.pool;
   return {

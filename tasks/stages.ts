@@ -8,6 +8,7 @@
 import { command, leavesOf, named } from "../lib/cli/command.ts";
 import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
+import type { NETWORK_SOURCE } from "../lib/data/import/globalping.ts";
 import type { RttChoice, SourceChoice } from "../lib/data/measurement/atlas_result.ts";
 import type { GROUP_KEYS } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
 import type { SplitMode } from "../lib/data/probe_rows/splits.ts";
@@ -17,6 +18,7 @@ import type { ADAPT_DEFAULTS } from "../lib/query/adapt/adapt.ts";
 import type { HISTORY_MODES } from "../lib/eval/eval_rows.ts";
 import type { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
 import type { NEAREST_ORDERS } from "../lib/query/nearest/nearest.ts";
+import type { MAP_LAYERS } from "../lib/query/rtt/map_format.ts";
 import type { DEFAULT_NUM_DRAWS } from "../lib/query/rtt/prefix_query.ts";
 import type { SITE_DTYPES } from "../lib/serve/page/site_file.ts";
 import { LAUNCH_VARIABLES } from "../lib/train/mpi/launch.ts";
@@ -27,6 +29,7 @@ const DTYPES: typeof SITE_DTYPES = ["f32", "f16"];
 const ADAPTING: typeof ADAPT_DEFAULTS = { steps: 20, learningRate: 0.1, maxDrift: 1 };
 const CHANGES: Pick<typeof DEFAULT_CHANGE_OPTIONS, "delay" | "minShiftMs"> = { delay: 20, minShiftMs: 0.5 };
 const NEAREST: typeof NEAREST_ORDERS = ["median", "probability"];
+const LAYERS: typeof MAP_LAYERS = ["median", "interval"];
 const SOURCE_KEYS: typeof GROUP_KEYS = ["src_addr", "prb_id"];
 
 // Options of several stages.
@@ -60,8 +63,13 @@ const geo = option.paths(
   "files that say where addresses are, for a model that is trained: MMDB, CSV of ip-location-db, probe archive of " +
     "RIPE Atlas; later ones override earlier ones",
 );
+const geoAsked = option.paths(
+  uses.inputs,
+  "files that say where addresses are, as for train, in place of what the checkpoint knows of it",
+);
 const queryOptions = {
   checkpoint,
+  geo: geoAsked,
   context: option.path(
     uses.input,
     "recent measurements, Parquet or JSON lines; the newest that fit and are not after the query's " +
@@ -133,8 +141,43 @@ const dataBenchOptions = {
   compare: option.path(uses.input, "an earlier --json output; adds the ratios to it"),
 };
 
-/** The real measurements of `demo`, from the checkout's root; tests/data/README.md says where they are from. */
-export const DEMO_CAMPAIGN = "tests/data/campaigns/menog-2019-05.parquet";
+/** The variables of the environment with keys for the APIs of RIPE Atlas and Globalping. */
+export const ATLAS_KEY = "RIPE_ATLAS_KEY";
+export const GLOBALPING_KEY = "GLOBALPING_TOKEN";
+/** The variable with the key that `watch` signs with. */
+export const WEBHOOK_KEY = "PING_LLM_WEBHOOK_KEY";
+
+function apiOptions(api: string, variable: string) {
+  return {
+    url: option.text("the host of the API: no other is asked", { default: api, value: "URL" }),
+    keyFile: option.path(
+      uses.input,
+      `file with a key for the API (default: the variable ${variable}, or no key)`,
+    ),
+    timeout: option.text("longest silence of the server, such as 90s; then it is asked again", {
+      default: "60s",
+      value: "TIME",
+    }),
+  };
+}
+
+const atlasApi = apiOptions("https://atlas.ripe.net", ATLAS_KEY);
+const MEASUREMENTS = "ids of ping measurements, and ranges of ids";
+const SPAN_TIME = "ISO 8601 (UTC unless it names a zone) or Unix seconds";
+
+/**
+ * The real measurements of `demo` and the places of their addresses, from the checkout's root; tests/data/README.md says
+ * where they are from.
+ */
+export const DEMO_CAMPAIGN = {
+  measurements: "tests/data/campaigns/menog-2019-05.parquet",
+  places: [
+    "tests/data/campaigns/dbip-city-menog-2019-05.csv",
+    "tests/data/campaigns/asn-ipv4-ipv6-menog-2019-05.csv",
+  ],
+};
+/** All files of it. */
+export const DEMO_FILES: readonly string[] = [DEMO_CAMPAIGN.measurements, ...DEMO_CAMPAIGN.places];
 /** Steps of `demo`: as many as two cores make in the default time on data that every checkout has, and at most on other. */
 export const DEMO_STEPS = { campaign: 800, synth: 500, most: 1_000_000 };
 
@@ -162,10 +205,66 @@ export const STAGES = named({
       overwrite: overwriteFile,
     },
   }),
+  "fetch": {
+    summary: "fetch ping measurements from RIPE Atlas or Globalping, and where their probes are",
+    reads: "the API of RIPE Atlas or Globalping: `fetch atlas`, `fetch globalping`",
+    writes: "results as they came, compressed, for `import`; places of probes for `train --geo`",
+    kinds: {
+      "atlas": command({
+        summary: "fetch ping results of RIPE Atlas, and where its probes and anchors are",
+        details: [
+          "A span of --window is a file. Run the same command again to continue, or, without --stop, to fetch what came",
+          "since; files that were fetched an hour or more after their end are not fetched again.",
+        ].join("\n"),
+        example:
+          "--measurement 1001,1009-1020 --probes 6001-6050 --start 2025-06-01 --stop 2025-06-08 --output data/atlas",
+        options: {
+          measurement: option.text(MEASUREMENTS, { required: true, value: "ID,ID-ID" }),
+          start: option.text(`first time: ${SPAN_TIME}`, { required: true, value: "TIME" }),
+          stop: option.text("time after the last one, likewise (default: now, whenever it runs)", {
+            value: "TIME",
+          }),
+          probes: option.text("ids of probes, and ranges of ids (default: all)", { value: "ID,ID-ID" }),
+          window: option.text("time span of a file and of a request, such as 1d, 6h", {
+            default: "1d",
+            value: "TIME",
+          }),
+          ...atlasApi,
+          output: outputFolder,
+          overwrite: overwriteFolder,
+        },
+        needs: { connects: { to: "url" }, variables: [ATLAS_KEY] },
+      }),
+      "globalping": command({
+        summary: "fetch ping measurements of Globalping, or have targets measured",
+        details: [
+          "Probes of Globalping have no addresses that anybody tells: import needs --source network. Each probe of a new",
+          "measurement counts against the hourly limit. Run the same command again to continue.",
+        ].join("\n"),
+        example: "--target example.com --from Germany France+AWS --limit 20 --output data/globalping",
+        options: {
+          id: option.texts("ids of measurements", { value: "ID" }),
+          target: option.texts("hosts or addresses to ping now", { value: "HOST" }),
+          from: option.texts("countries, cities, networks, tags of probes, joined by + (default: anywhere)", {
+            value: "PLACE",
+          }),
+          limit: option.integer("probes for each target", { default: 1, min: 1, max: 500 }),
+          packets: option.integer("packets of each probe", { default: 3, min: 1, max: 16 }),
+          ipVersion: option.choice(["auto", "4", "6"], "IP version for targets that are names", {
+            default: "auto",
+          }),
+          ...apiOptions("https://api.globalping.io", GLOBALPING_KEY),
+          output: outputFolder,
+          overwrite: overwriteFolder,
+        },
+        needs: { connects: { to: "url" }, variables: [GLOBALPING_KEY] },
+      }),
+    },
+  },
   "import": command({
-    summary: "turn RIPE Atlas ping results or CSV into measurements Parquet",
+    summary: "turn ping results of RIPE Atlas or Globalping, or CSV, into measurements Parquet",
     reads:
-      "RIPE Atlas ping results or CSV, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
+      "ping results of RIPE Atlas or Globalping, or CSV, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
     writes: "measurements Parquet",
     example: "--input results/ --output pings.parquet",
     options: {
@@ -187,9 +286,12 @@ export const STAGES = named({
         ].join("\n"),
         { value: "KEY=NAME,…" },
       ),
-      source: option.choice<SourceChoice>(
-        ["auto", "from", "src_addr"],
-        "source address: auto is `from` if it is public, else src_addr",
+      source: option.choice<SourceChoice | typeof NETWORK_SOURCE>(
+        ["auto", "from", "src_addr", "network"],
+        [
+          "source address: auto is `from` if it is public, else src_addr;",
+          "network is auto, and gives probes of Globalping, whose addresses nobody tells, one for each network and city",
+        ].join("\n"),
         {
           default: "auto",
         },
@@ -457,6 +559,7 @@ export const STAGES = named({
         min: 1,
         max: 1_000_000,
       }),
+      geo: { ...geoAsked, help: `${geoAsked.help}; with --merge, since the checkpoint has to hold it` },
       merge: option.switch(
         "write a whole checkpoint, which does not need its base, instead of the changed embeddings",
       ),
@@ -530,7 +633,11 @@ export const STAGES = named({
       config: option.path(uses.config, "preset or JSON file that --all-splits trains", {
         default: "campaign",
       }),
-      geo,
+      geo: option.paths(
+        uses.inputs,
+        "files that say where addresses are: for the model that --all-splits trains, else for the methods that know " +
+          "places (default: the checkpoint's places); later ones override earlier ones",
+      ),
       set: option.texts("change one key of it; repeatable", { value: "KEY=VALUE" }),
       maxTime: option.text("train at most as many steps as fit in this time, such as 30m or 2h", {
         value: "TIME",
@@ -542,10 +649,11 @@ export const STAGES = named({
   }),
   "query": {
     summary:
-      "ask a trained model for RTT distributions, destinations, the nearest, matrices, likelihoods, samples",
+      "ask a trained model for RTT distributions, destinations, the nearest, maps, matrices, likelihoods, samples",
     kinds: {
       "rtt": command({
-        summary: "the distribution of the RTT between two addresses or prefixes, or for each line of a file",
+        summary:
+          "the distribution of the RTT between two addresses, prefixes or places, or for each line of a file",
         reads:
           "a checkpoint, two addresses or prefixes, perhaps a time and recent measurements; or a file of such queries " +
           "(`--queries`)",
@@ -554,13 +662,14 @@ export const STAGES = named({
         options: {
           ...queryOptions,
           src: option.text(
-            "source address, or a prefix in which the model draws sources (required without --queries)",
-            { value: "ADDRESS|PREFIX" },
+            "source: an address; a prefix in which the model draws sources; or a place or network, which is a mixture " +
+              "over its prefixes: Berlin, DE; Bavaria, DE; DE; AS3320; AS3320@DE; 52.5,13.4 for the cell of 5 degrees " +
+              "(required without --queries)",
+            { value: "ADDRESS|PREFIX|PLACE" },
           ),
           dst: option.text(
-            "destination address of the same IP version, or a prefix in which the model draws a destination " +
-              "for each source (required without --queries)",
-            { value: "ADDRESS|PREFIX" },
+            "destination: likewise, of the same IP version (required without --queries)",
+            { value: "ADDRESS|PREFIX|PLACE" },
           ),
           time,
           draws,
@@ -638,13 +747,13 @@ export const STAGES = named({
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates servers.txt --top 5",
         options: {
           ...queryOptions,
-          src: option.text("source address, or a prefix in which the model draws sources", {
-            value: "ADDRESS|PREFIX",
+          src: option.text("source: an address, a prefix or a place, as for query rtt", {
+            value: "ADDRESS|PREFIX|PLACE",
             required: true,
           }),
           candidates: option.path(
             uses.input,
-            "an address or prefix of the same IP version a line, CSV with dst, or JSON lines with dst and perhaps " +
+            "an address, prefix or place of the same IP version a line, CSV with dst, or JSON lines with dst and perhaps " +
               "their own context, as for query rtt --queries",
             { required: true },
           ),
@@ -680,7 +789,7 @@ export const STAGES = named({
           ...queryOptions,
           nodes: option.path(
             uses.input,
-            "an address or prefix a line, CSV with dst, or JSON lines with dst",
+            "an address, prefix or place a line, CSV with dst, or JSON lines with dst",
             {
               required: true,
             },
@@ -702,6 +811,32 @@ export const STAGES = named({
               "bandwidths, which are then for the hosts of Shadow's configuration to say",
             { required: true },
           ),
+        },
+      }),
+      "map": command({
+        summary: "the RTTs from one source to all countries and cells in them, of a model that knows places",
+        reads: "a checkpoint with places, a source: an address, prefix, place or network",
+        writes:
+          "a map of the world: median RTT and 90 % interval of each country and cell, as SVG, GeoJSON or CSV",
+        example: '--checkpoint runs/demo/train --src "Berlin, DE" --output map.svg',
+        options: {
+          checkpoint,
+          src: option.text("an address, a prefix, a city, region or country, AS3320, AS3320@DE", {
+            value: "PLACE",
+            required: true,
+          }),
+          time,
+          layer: option.choice(
+            LAYERS,
+            "what shades a picture: the median RTT, or the width of the 90 % interval",
+            {
+              default: "median",
+            },
+          ),
+          calibration,
+          output: option.path(uses.outputFile(), "the file to write: .svg; .geojson or .json; .csv", {
+            required: true,
+          }),
         },
       }),
       "sample": command({
@@ -772,6 +907,7 @@ export const STAGES = named({
         { default: 20, min: 0, max: 1000 },
       ),
       history: option.paths(uses.inputs, "further measurements Parquet, only for contexts"),
+      geo: geoAsked,
       noPool,
       groupBy: option.choice(SOURCE_KEYS, "column that identifies a source, as in probe-rows", {
         default: "src_addr",
@@ -810,8 +946,16 @@ export const STAGES = named({
       ),
       metrics: option.path(
         uses.outputFile(),
-        "write counts and open alarms there every 10 s in Prometheus' text format, for node_exporter's textfile collector",
+        "write counts, RTTs and alarms there every 10 s in Prometheus' text format, for node_exporter's textfile collector",
         { value: "F.prom" },
+      ),
+      listen: option.text(
+        "answer GET /metrics for Prometheus, and status checks as RIPE Atlas does, at this address and port",
+        { value: "ADDRESS:PORT" },
+      ),
+      metricPairs: option.integer(
+        "pairs that have metrics of their own: those with the largest open alarms first",
+        { default: 100, min: 0 },
       ),
       rtt: option.choice(["min", "mean", "median"], "which RTT of an Atlas result's packets counts", {
         default: "min",
@@ -845,6 +989,28 @@ export const STAGES = named({
         "pairs that are remembered, each in some 10 kB; of more the one that was seen least recently is dropped",
         { default: 20_000, min: 1 },
       ),
+      geo: option.paths(
+        uses.inputs,
+        "files that say where addresses are, for groups that share an AS or a country: MMDB, CSV of ip-location-db, " +
+          "probe archive of RIPE Atlas; later ones override earlier ones (the places of --checkpoint)",
+      ),
+      webhook: option.text("post each alarm there as JSON, again and again until it is taken", {
+        value: "URL",
+      }),
+      webhookKey: option.path(
+        uses.input,
+        `sign what is posted with the key in this file (that in the variable ${WEBHOOK_KEY}, if it is set): HMAC-SHA256 in ` +
+          "the header ping-llm-signature",
+      ),
+      maxQueue: option.integer("alarms that wait for the webhook at most; of more the oldest is dropped", {
+        default: 1000,
+        min: 1,
+      }),
+    },
+    needs: {
+      listens: "listen",
+      connects: { to: "webhook", ifGiven: "webhook" },
+      variables: [WEBHOOK_KEY],
     },
   }),
   "serve": command({
@@ -858,6 +1024,7 @@ export const STAGES = named({
       }),
       calibration,
       noPool,
+      geo: geoAsked,
       report,
       host: option.text("the address to listen on; 0.0.0.0 for all of this machine", {
         default: "127.0.0.1",
@@ -885,6 +1052,10 @@ export const STAGES = named({
         min: 0,
         max: 10_000,
       }),
+      maxWatchedPairs: option.integer(
+        "pairs that POST /v1/watch remembers, each in some 10 kB; of more the one that was seen least recently is dropped",
+        { default: 5000, min: 1 },
+      ),
       maxQueue: option.integer("largest number of waiting requests; further ones get status 429", {
         default: 1024,
         min: 1,
@@ -985,8 +1156,9 @@ export const STAGES = named({
   "demo": command({
     summary: "run the whole chain, small, end to end",
     details:
-      "It learns a real campaign of RIPE Atlas (96 probes, 151 servers, May 2019), or --input, or a synthetic Internet.",
-    reads: "nothing, or `--input`",
+      "It learns a real campaign of RIPE Atlas (96 probes, 151 servers, May 2019), or --input, or --fetch, or a synthetic " +
+      "Internet.",
+    reads: "nothing, or `--input`, or RIPE Atlas (`--fetch`)",
     writes: "all of the above, small, and a report",
     example: "--input results/*.json.gz --output runs/mine",
     options: {
@@ -995,6 +1167,11 @@ export const STAGES = named({
         uses.inputs,
         "RIPE Atlas results or measurements Parquet to learn instead of the real campaign",
       ),
+      fetch: option.text(`fetch RIPE Atlas results and learn these: ${MEASUREMENTS}`, { value: "ID,ID-ID" }),
+      start: option.text(`with --fetch: first time, ${SPAN_TIME}`, { value: "TIME" }),
+      stop: option.text("with --fetch: time after the last one, likewise", { value: "TIME" }),
+      url: atlasApi.url,
+      keyFile: atlasApi.keyFile,
       synthetic: option.switch("learn a synthetic Internet, whose truth is known"),
       steps: option.integer(
         `steps to train at most (default: ${DEMO_STEPS.campaign}, with --synthetic ${DEMO_STEPS.synth}, with --input as ` +
@@ -1004,7 +1181,12 @@ export const STAGES = named({
       minutes: option.number("training time at most, in minutes", { default: 3, min: 0.05, max: 100_000 }),
       overwrite: option.switch("replace what an earlier demo with other options wrote"),
     },
-    needs: { trains: true, files: () => [new URL("../tests/data/campaigns", import.meta.url)] },
+    needs: {
+      trains: true,
+      files: () => [new URL("../tests/data/campaigns", import.meta.url)],
+      connects: { to: "url", ifGiven: "fetch" },
+      variables: [ATLAS_KEY],
+    },
   }),
   "bench": {
     summary:
@@ -1195,7 +1377,7 @@ export const STAGE_MODULES: readonly string[] = [
 
 /** The inputs of the one file. */
 function programFiles(): (string | URL)[] {
-  const names = ["configs", "deno.json", "deno.lock", "kernels", "lib", "LICENSE", "tasks", DEMO_CAMPAIGN];
+  const names = ["configs", "deno.json", "deno.lock", "kernels", "lib", "LICENSE", "tasks", ...DEMO_FILES];
   const deno = Deno.execPath();
   return [...names.map((name) => new URL(`../${name}`, import.meta.url)), deno, Deno.realPathSync(deno)];
 }

@@ -3,14 +3,18 @@
  *
  * @module
  */
-import { UsageError } from "../lib/base/errors.ts";
+import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
 import { formatCount } from "../lib/base/text.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
-import { addressBytes } from "../lib/data/addresses/ip.ts";
+import { addressBytes, parseAddress } from "../lib/data/addresses/ip.ts";
+import { openPlaces } from "../lib/data/addresses/places/open_places.ts";
 import { alarmLine } from "../lib/query/changes/alarm_lines.ts";
 import { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
+import { type Expectation, expectationsOf, PairExpectations } from "../lib/query/changes/expectation.ts";
+import { readKey } from "../lib/cli/fetch/api_client.ts";
+import { Webhook, WEBHOOK_TIMES, webhookUrl } from "../lib/cli/webhook.ts";
 import {
   type AlarmEvent,
   evidenceThreshold,
@@ -21,27 +25,32 @@ import { ArrivingMeasurements } from "../lib/query/files/arriving.ts";
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
 import { loadModel } from "../lib/query/files/load_model.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
-import { exposition, Reading } from "../lib/serve/metrics.ts";
+import { makeWatchApp } from "../lib/serve/app.ts";
+import { exposition } from "../lib/serve/metrics.ts";
+import { HttpServer } from "../lib/serve/server.ts";
+import { watchMetrics } from "../lib/serve/watched.ts";
 import { writeOutputFile } from "../lib/io/files/output_file.ts";
 import { JsonLinesOutput } from "./query_options.ts";
-import { STAGES } from "./stages.ts";
+import { STAGES, WEBHOOK_KEY } from "./stages.ts";
 
 type Options = OptionsOf<typeof STAGES.watch>;
 
 const SECONDS_OF = { hour: 3600, day: 86_400, week: 604_800 };
 /** The time between two writings of the metrics. */
 const METRICS_MS = 10_000;
-/** The alarms that metrics have of their own, so that their number is bounded. */
-const MAX_SHOWN_ALARMS = 100;
-/** What the model expected is told at these quantiles. */
-const QUANTILES = [0.05, 0.5, 0.95];
+/** How long the webhook gets at the end of the input, and at a signal, ms. */
+const LAST_POSTS_MS = { end: 60_000, signal: 10_000 };
+/** What monitors can take of the process. */
+const MONITOR_LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 
 /** The stage `watch`. */
 export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
-  const { output, input } = options;
+  const { output, input, metrics, metricPairs } = options;
   if (options.json && output === undefined) {
     throw new UsageError("Cannot use --json: the alarms use standard output; add --output FILE");
   }
+  const listenAt = options.listen === undefined ? undefined : placeOf(options.listen);
+  using webhook = webhookOf(options, stage);
   const watching = {
     changes: { ...DEFAULT_CHANGE_OPTIONS, delay: options.delay, minShiftMs: options.minShiftMs },
     maxPairs: options.maxPairs,
@@ -50,22 +59,45 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   };
   const minEvidence = await calibrated(options, watching, stage);
   using model = options.checkpoint === undefined ? undefined : await loadModel(options.checkpoint);
-  const watch = new PairWatch({ ...watching, minEvidence });
+  const watch = new PairWatch({ ...watching, minEvidence, placeOf: await placesOf(options.geo, model) });
   const arriving = arrivalsOf(input, options, stage);
+  const expectations = model && new PairExpectations(model);
+  const watched = {
+    watch,
+    maxPairs: metricPairs,
+    expectations,
+    webhook,
+    get numUnusable() {
+      return arriving.numBad;
+    },
+  };
+  const refresh = async () => await expectations?.update(watch.foremostPairs(metricPairs));
   using lines = new JsonLinesOutput(output, { stage: "watch", inputs: input });
   using progress = stage.progress("watching", { unit: "measurements" });
-  using metrics = options.metrics === undefined
-    ? undefined
-    : new MetricsFile(options.metrics, input, { watch, arriving });
+  using metricsFile = metrics === undefined ? undefined : new Repeated(METRICS_MS, async () => {
+    await refresh();
+    writeOutputFile(metrics, exposition(watchMetrics(watched)), { stage: "watch", inputs: input });
+  });
+  const server = listenAt && await HttpServer.listen({
+    ...listenAt,
+    limits: MONITOR_LIMITS,
+    fetch: makeWatchApp(watched, { host: listenAt.host, refresh, log: stage.log }).fetch,
+  });
+  if (server) stage.log(`Listening at ${server.url}`);
   for await (const measurement of arriving) {
-    metrics?.check();
+    metricsFile?.check();
     progress.update(watch.numMeasurements, `${watch.numPairs} pairs, ${watch.numAlarms} alarms`);
     for (const event of watch.add(measurement)) {
-      lines.write({ ...alarmLine(event), ...(model && await expectedBy(model, event)) });
+      const line = alarmLine(event, model && await expectedAt(model, event));
+      lines.write(line);
+      webhook?.send(line);
     }
   }
   lines.commit();
-  metrics?.write();
+  await webhook?.finish(stage.signal.aborted ? LAST_POSTS_MS.signal : LAST_POSTS_MS.end, stage.signal);
+  await metricsFile?.run();
+  await server?.stop(MONITOR_LIMITS.maxRequestS);
+  if (webhook && webhook.numWaiting > 0) stage.log(`${webhook.numWaiting} alarms were not posted`);
   stage.signal.throwIfAborted();
   const counts = {
     measurements: watch.numMeasurements,
@@ -76,6 +108,13 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
     alarms: watch.numAlarms,
   };
   stage.log(Object.entries(counts).map(([name, count]) => `${formatCount(count)} ${name}`).join(", "));
+  const numUnposted = webhook ? webhook.numLost + webhook.numWaiting : 0;
+  if (numUnposted > 0) {
+    throw new UserError(
+      `Cannot post all alarms: the webhook has ${webhook?.numSent} of them, ${numUnposted} were given up; ` +
+        "see the lines above, and mend the receiver",
+    );
+  }
   return { text: "", json: { stage: "watch", ...counts, minEvidence } };
 });
 
@@ -84,55 +123,74 @@ function arrivalsOf(paths: readonly string[], options: Options, stage: StageCont
   return new ArrivingMeasurements(paths, { isFollowing, rtt, signal: stage.signal, log: stage.log });
 }
 
-/** What is watched as a file of metrics that is written anew again and again. */
-class MetricsFile implements Disposable {
-  readonly #metrics: Parameters<typeof exposition>[0];
+/** The address and port of `--listen`. @throws {UsageError} If it is neither. */
+function placeOf(text: string): { host: string; port: number } {
+  const [, host, port] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
+  const address = host?.replace(/^\[(.*)\]$/, "$1");
+  if (address !== undefined && parseAddress(address) && Number(port) < 65_536) {
+    return { host: address, port: Number(port) };
+  }
+  throw new UsageError(
+    `Cannot use --listen ${
+      shortened(text)
+    }: expected an address and a port such as 127.0.0.1:9100 or [::1]:9100`,
+  );
+}
+
+function webhookOf({ webhook, webhookKey, maxQueue }: Options, { log }: StageContext): Webhook | undefined {
+  if (webhook === undefined) {
+    if (webhookKey === undefined) return undefined;
+    throw new UsageError(
+      "Cannot use --webhook-key: found no URL to post to, expected one; add --webhook URL",
+    );
+  }
+  const url = webhookUrl(webhook);
+  const key = readKey(webhookKey, WEBHOOK_KEY);
+  return new Webhook(url, { ...WEBHOOK_TIMES, key, maxQueue, log });
+}
+
+/** Where addresses are, by files, else by the places of a model. */
+async function placesOf(
+  paths: readonly string[],
+  model: PingModel | undefined,
+): Promise<WatchOptions["placeOf"]> {
+  if (paths.length > 0) {
+    const places = await openPlaces(paths);
+    return (address) => places.locate(address);
+  }
+  const places = model?.places;
+  return places && ((address) => places.describe(address));
+}
+
+/** Work that is done now, again and again, and one last time. */
+class Repeated implements Disposable {
   readonly #timer: ReturnType<typeof setInterval>;
+  #running: Promise<void> | undefined;
   #error: unknown;
 
-  constructor(
-    readonly path: string,
-    readonly inputs: readonly string[],
-    { watch, arriving }: { watch: PairWatch; arriving: ArrivingMeasurements },
-  ) {
-    const counter = (name: string, help: string, read: () => number) =>
-      new Reading(`ping_llm_watch_${name}_total`, help, "counter", read);
-    const gauge = (name: string, help: string, read: () => number) =>
-      new Reading(`ping_llm_watch_${name}`, help, "gauge", read);
-    this.#metrics = [
-      counter("measurements", "Measurements that were watched.", () => watch.numMeasurements),
-      counter("unusable", "Lines that could not be used.", () => arriving.numBad),
-      counter("late", "Measurements that came after a later one of their pair.", () => watch.numLate),
-      counter("dropped_pairs", "Pairs that were forgotten because of too many.", () => watch.numDropped),
-      counter("alarms", "Alarms that have begun.", () => watch.numAlarms),
-      gauge("pairs", "Pairs that are remembered.", () => watch.numPairs),
-      gauge("open_alarms", "Alarms that have not ended.", () => watch.openAlarms().length),
-      {
-        name: "ping_llm_watch_alarm_size_ms",
-        help: `The shift of the median of a pair with an open alarm, for the ${MAX_SHOWN_ALARMS} largest.`,
-        type: "gauge",
-        *samples() {
-          for (const { src, dst, group, usual, now } of watch.openAlarms().slice(0, MAX_SHOWN_ALARMS)) {
-            yield ["", { src, dst, group: group.id }, now.medianMs - usual.medianMs] as const;
-          }
-        },
-      },
-    ];
-    this.#timer = setInterval(() => {
-      try {
-        this.write();
-      } catch (error) {
-        this.#error = error;
-      }
-    }, METRICS_MS);
-    this.write();
+  constructor(everyMs: number, readonly work: () => Promise<void>) {
+    this.#timer = setInterval(() => this.#running ??= this.#once(), everyMs);
+    this.#running = this.#once();
   }
 
-  write(): void {
-    writeOutputFile(this.path, exposition(this.#metrics), { stage: "watch", inputs: this.inputs });
+  async #once(): Promise<void> {
+    try {
+      await this.work();
+    } catch (error) {
+      this.#error ??= error;
+    } finally {
+      this.#running = undefined;
+    }
   }
 
-  /** Throws if the file could not be written. */
+  /** Does it once more. @throws What the work has thrown. */
+  async run(): Promise<void> {
+    await this.#running;
+    await this.#once();
+    this.check();
+  }
+
+  /** @throws What the work has thrown. */
   check(): void {
     if (this.#error !== undefined) throw this.#error;
   }
@@ -197,20 +255,12 @@ function ratePerDay(text: string): number {
 }
 
 /** What the model expected of the pair when an alarm began, given the measurements before. */
-async function expectedBy(model: PingModel, event: AlarmEvent): Promise<Record<string, unknown> | undefined> {
+async function expectedAt(model: PingModel, event: AlarmEvent): Promise<Expectation | undefined> {
   if (event.kind !== "begin") return undefined;
   const { alarm: { src, dst, now }, timeS, history = [] } = event;
-  const [source, destination] = [addressBytes(src), addressBytes(dst)];
-  const distribution = await model.rttDistribution({ source, destination, timeS, context: history });
-  const expectedMs = QUANTILES.map((
-    q,
-  ) => [String(100 * q), Number(distribution.quantileMs(q).toPrecision(4))]);
-  const below = Number.isNaN(now.medianMs) ? undefined : distribution.cdf(now.medianMs);
-  return {
-    expected_ms: Object.fromEntries(expectedMs),
-    // Two-sided: how probable a reply at least as far out is.
-    ...(below !== undefined && { p_value: Math.min(1, 2 * Math.min(below, 1 - below)) }),
-  };
+  const measurement = { source: addressBytes(src), destination: addressBytes(dst), timeS };
+  const [expected] = await expectationsOf(model, [{ measurement, before: history, rttMs: now.medianMs }]);
+  return expected;
 }
 
 if (import.meta.main) serveStage(watchStage);

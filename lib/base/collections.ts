@@ -85,6 +85,17 @@ export function partitionPoint(length: number, isAfter: (index: number) => boole
   return low;
 }
 
+/** The index of the first number of an ascending array that is at least `value`; its length if there is none. */
+export function lowerBound(ascending: ArrayLike<number>, value: number): number {
+  let low = 0;
+  for (let high = ascending.length; low < high;) {
+    const middle = Math.floor((low + high) / 2);
+    if (ascending[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Whether a value of JSON is an object, no array and no null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

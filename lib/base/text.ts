@@ -124,3 +124,11 @@ export function formatTable(
 export function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
+
+/** Text as HTML and SVG show it. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll(
+    '"',
+    "&quot;",
+  );
+}

@@ -29,10 +29,14 @@ export interface Needs {
   programs?: readonly string[];
   /** Variables of the environment that show whether an MPI launcher started it. */
   launchVariables?: readonly string[];
+  /** Variables of the environment that it reads, such as one with a key. */
+  variables?: readonly string[];
+  /** The option with the URL of the host that it asks; if `ifGiven`, another option, is given. */
+  connects?: { to: string; ifGiven?: string };
   /** Whether it writes temporary files where the system has them. */
   temporaryFiles?: true;
-  /** Whether it takes connections at `--host` and `--port`. */
-  listens?: true;
+  /** Whether it takes connections at `--host` and `--port`, or the option with the address and port if it is given. */
+  listens?: true | string;
   /** Whether it has all permissions of this process. */
   everything?: true;
 }

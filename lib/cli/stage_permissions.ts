@@ -20,7 +20,7 @@ const CODE = ["../", "../../deno.json"].map((path) => new URL(path, import.meta.
  * @throws {UsageError} If an option is unknown, or has too many values or none.
  */
 export function permissionsOf(command: Command, args: readonly string[]): Deno.PermissionOptions {
-  const { everything, files = () => [], trains, deno, programs = [], launchVariables = [], listens } =
+  const { everything, files = () => [], trains, deno, programs = [], launchVariables = [], ...needs } =
     command.needs ?? {};
   if (everything) return "inherit";
   const accesses = namedPaths(command, args).map(({ use, values }) => accessOf(use, values));
@@ -35,10 +35,13 @@ export function permissionsOf(command: Command, args: readonly string[]): Deno.P
     write: allowed("write"),
     run: started.filter((command) => isGranted({ name: "run", command })),
     sys: trains && isGranted({ name: "sys", kind: "systemMemoryInfo" }) ? ["systemMemoryInfo"] : [],
-    net: (listens ? [addressOf(command, args)] : []).filter((host) =>
-      isAddress(host) && isGranted({ name: "net", host })
+    net: [
+      ...(needs.listens ? [addressOf(command, args)].filter(isAddress) : []),
+      ...hostsAsked(command, args),
+    ].filter((host) => isGranted({ name: "net", host })),
+    env: [...launchVariables, ...needs.variables ?? []].filter((variable) =>
+      isGranted({ name: "env", variable })
     ),
-    env: launchVariables.filter((variable) => isGranted({ name: "env", variable })),
     ffi: launchVariables.some((name) => isGranted({ name: "env", variable: name }) && Deno.env.has(name)) &&
       isGranted({ name: "ffi" }),
     import: false,
@@ -49,7 +52,8 @@ export function permissionsOf(command: Command, args: readonly string[]): Deno.P
 export function denoFlagsOf(command: Command | Group): string[] {
   const kinds: Command[] = "kinds" in command ? Object.values(command.kinds) : [command];
   const some = (has: (command: Command) => unknown) => kinds.some(has);
-  const variables = kinds.flatMap(({ needs }) => needs?.launchVariables ?? []);
+  const launchVariables = kinds.flatMap(({ needs }) => needs?.launchVariables ?? []);
+  const variables = [...launchVariables, ...kinds.flatMap(({ needs }) => needs?.variables ?? [])];
   return [
     "--no-prompt",
     ...(some(({ needs }) => needs?.trains) ? ["--v8-flags=--expose-gc"] : []),
@@ -57,10 +61,11 @@ export function denoFlagsOf(command: Command | Group): string[] {
     ...(some((kind) => Object.values(kind.options).some(({ use }) => use?.role === "output"))
       ? ["--allow-write"]
       : []),
-    ...(some(({ needs }) => needs?.listens) ? ["--allow-net"] : []),
+    ...(some(({ needs }) => needs?.listens || needs?.connects) ? ["--allow-net"] : []),
     ...(some(({ needs }) => needs?.deno || needs?.programs) ? ["--allow-run"] : []),
     ...(some(({ needs }) => needs?.trains) ? ["--allow-sys=systemMemoryInfo"] : []),
-    ...(variables.length > 0 ? ["--allow-ffi", `--allow-env=${variables.join()}`] : []),
+    ...(launchVariables.length > 0 ? ["--allow-ffi"] : []),
+    ...(variables.length > 0 ? [`--allow-env=${variables.join()}`] : []),
   ];
 }
 
@@ -81,10 +86,22 @@ export function refuseOverlaps(command: Command, args: readonly string[]): void 
 }
 
 /** The address of a stage that takes connections. */
-function addressOf({ options }: Command, args: readonly string[]): string {
+function addressOf({ options, needs }: Command, args: readonly string[]): string {
   const { texts } = splitArguments(args, options);
+  if (typeof needs?.listens === "string") return texts[needs.listens][0] ?? "";
   const [host, port] = ["host", "port"].map((name) => String(texts[name][0] ?? options[name].default));
   return `${urlHost(host)}:${port}`;
+}
+
+/** The host that a stage asks, with its port; none if its URL is wrong, which the stage reports. */
+function hostsAsked({ options, needs }: Command, args: readonly string[]): string[] {
+  if (!needs?.connects) return [];
+  const { to, ifGiven } = needs.connects;
+  const { texts } = splitArguments(args, options);
+  if (ifGiven !== undefined && texts[ifGiven].length === 0) return [];
+  const url = URL.parse(texts[to][0] ?? String(options[to].default));
+  const port = url?.port || (url?.protocol === "https:" ? 443 : 80);
+  return url?.hostname ? [`${url.hostname}:${port}`] : [];
 }
 
 /** Whether it is an address and a port; of anything else Deno makes no permission, and the stage reports an error. */

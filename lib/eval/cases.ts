@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { getOrMake, partitionPoint } from "../base/collections.ts";
+import { partitionPoint } from "../base/collections.ts";
 import { NUM_HISTORY_RTTS } from "../data/tokens/rtt_history.ts";
 import type { TokenMeasurement } from "../data/tokens/vocab_v2.ts";
 import { RowMeasurements, sourceKeyOf } from "./row_measurements.ts";
@@ -138,18 +138,45 @@ interface CaseInProgress extends Omit<EvalCase, "history" | "recent"> {
  * @throws {FormatError} If a row cannot be read.
  */
 export async function drawCases(rows: EvalRows, options: CaseOptions): Promise<EvalCase[]> {
+  return (await drawCasesAnd(rows, [], options)).cases;
+}
+
+/** A measurement of probe rows. */
+export interface RowPlace {
+  readonly row: number;
+  readonly index: number;
+}
+
+/**
+ * As {@link drawCases}, in the same pass over the rows also others.
+ *
+ * @param others Held-out measurements.
+ * @returns The drawn cases, and those of the others in their order.
+ */
+export async function drawCasesAnd(
+  rows: EvalRows,
+  others: readonly RowPlace[],
+  options: CaseOptions,
+): Promise<{ cases: EvalCase[]; others: EvalCase[] }> {
   const pacer = new EventLoopPacer(options);
-  const chosen = chooseMeasurements(rows.heldOut, options);
+  const drawn = chooseMeasurements(rows.heldOut, options);
+  const slots = Map.groupBy(
+    [...drawn, ...others].map((place, slot) => ({ ...place, slot })),
+    ({ row }) => row,
+  );
+  const chosen = [...slots].sort(([a], [b]) => a - b);
   const history = rows.history === "all" ? [rows.training, ...rows.others, rows.heldOut] : [rows.training];
-  const total = chosen.size + history.reduce((sum, { numRows }) => sum + numRows, 0);
+  const total = chosen.length + history.reduce((sum, { numRows }) => sum + numRows, 0);
   let done = 0;
   const onRow = async () => {
     options.onProgress?.(++done, total);
     await pacer.yieldToEventLoop();
   };
-  const cases: CaseInProgress[] = [];
-  for (const [row, indexes] of chosen) {
-    cases.push(...casesOf(rows.heldOut, { row, indexes, maxContext: options.maxContext }));
+  const cases = new Array<CaseInProgress>(drawn.length + others.length);
+  for (const [row, ofRow] of chosen) {
+    const indexes = ofRow.map(({ index }) => index);
+    const made = casesOf(rows.heldOut, { row, indexes, maxContext: options.maxContext });
+    ofRow.forEach(({ slot }, i) => cases[slot] = made[i]);
     await onRow();
   }
   const bySource = Map.groupBy(cases, ({ sourceKey }) => sourceKey);
@@ -159,11 +186,12 @@ export async function drawCases(rows: EvalRows, options: CaseOptions): Promise<E
       await onRow();
     }
   }
-  return cases.map(({ history, ...drawn }) => ({
+  const finished = cases.map(({ history, ...drawn }) => ({
     ...drawn,
     history: history.measurements(),
     recent: history.recent(),
   }));
+  return { cases: finished.slice(0, drawn.length), others: finished.slice(drawn.length) };
 }
 
 /**
@@ -207,21 +235,21 @@ export function evenlySpread<T>(values: readonly T[], count: number): T[] {
   return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
 }
 
-/** Draws places in the rows; by row, both ascending. */
+/** Draws measurements, in the order of the rows. */
 function chooseMeasurements(
   rows: ProbeRowSource,
   { count, seed }: { count: number; seed: number },
-): Map<number, number[]> {
+): RowPlace[] {
   const sizes = Array.from({ length: rows.numRows }, (_, row) => rows.numMeasurements(row));
   const total = sizes.reduce((sum, size) => sum + size, 0);
   const random = new RandomStream(seed, "evaluate/cases");
   const places = drawDistinct(total, Math.min(count, total), random).sort();
-  const chosen = new Map<number, number[]>();
+  const chosen: RowPlace[] = [];
   let row = 0;
   let first = 0;
   for (const place of places) {
     while (place >= first + sizes[row]) first += sizes[row++];
-    getOrMake(chosen, row, () => []).push(place - first);
+    chosen.push({ row, index: place - first });
   }
   return chosen;
 }

@@ -39,9 +39,13 @@ export class EvalFolder implements Disposable {
   static open(path: string, { overwrite, ...options }: EvaluateOptions & { overwrite: boolean }): EvalFolder {
     const rows = [...new Set([options.dataDir, options.trainDir ?? options.dataDir])];
     const files = listInputs(rows, { extensions: [".arrayrecord"], wanted: "probe rows" });
+    const places = (options.geo ?? []).map((path) => fingerprint(path));
     const output = StagedOutput.openFolder(path, {
       stage: "eval",
-      inputs: [...modelFilesOf(options.checkpoint), ...files].map((file) => fingerprint(file)),
+      inputs: [
+        ...[...modelFilesOf(options.checkpoint), ...files].map((file) => fingerprint(file)),
+        ...places,
+      ],
       // What is undefined is absent in a manifest that was read again.
       options: Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
       overwrite,

@@ -14,12 +14,15 @@ import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
 import { dataFingerprint } from "../train/run_data.ts";
 import { VERSION } from "../base/version.ts";
 import { evaluateAdapted } from "./sections/adapt_section.ts";
-import { forecastWithBaselines } from "./baselines/baseline_forecasts.ts";
+import { forecastsBetween, forecastWithBaselines } from "./baselines/baseline_forecasts.ts";
 import type { Baseline } from "./baselines/baseline.ts";
 import { standardBaselines } from "./baselines/standard.ts";
+import type { PlaceOf } from "./baselines/place_rivals.ts";
+import { evaluatePlaces, placeLookup } from "./sections/place_section.ts";
+import { type DrawnRankings, drawRankings, evaluateRankings } from "./sections/ranking_section.ts";
 import { evaluateBits } from "./sections/bits_section.ts";
 import { calibrationSection, learnCalibration } from "./sections/calibration_section.ts";
-import { drawCases, type EvalCase, evenlySpread } from "./cases.ts";
+import { drawCasesAnd, type EvalCase, evenlySpread } from "./cases.ts";
 import { clustersOf } from "./metrics/bootstrap.ts";
 import { evaluateDestinations } from "./sections/destination_section.ts";
 import { findTruthFile, type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
@@ -60,7 +63,9 @@ export interface EvaluateOptions {
   isEveryContext: boolean;
   /** Whether the network alone is evaluated, without the checkpoint's pool (false). */
   noPool?: boolean | undefined;
-  /** Names of the baselines. */
+  /** Files that say where addresses are, for baselines and tables; by default the checkpoint's places, if it has any. */
+  geo?: readonly string[] | undefined;
+  /** Names of the baselines; those that know places are left out where there are none. */
   baselines: readonly string[];
   seed: number;
   /** Numbers of measurements of each unseen address to adapt the model to, ascending; absent for none. */
@@ -78,14 +83,17 @@ export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {})
   using rows = await openEvalRows(options.dataDir, options);
   const checkpoint = loadCheckpoint(options.checkpoint);
   using model = await PingModel.from(checkpoint, { anyVocabulary: true, noPool: options.noPool ?? false });
-  const cases = await drawCases(rows, {
+  const rankings = await drawRankings(rows.heldOut, { seed: options.seed, signal: hooks.signal });
+  const places = rankings.groups.flatMap((group) => group.places);
+  const { cases, others } = await drawCasesAnd(rows, places, {
     count: options.maxMeasurements,
     maxContext: Math.max(...options.contexts),
     seed: options.seed,
     onProgress: phaseOf(hooks, "reading probe rows"),
     signal: hooks.signal,
   });
-  const evaluated = { options, rows, model, cases, checkpoint };
+  const placeOf = await placeLookup(checkpoint, options.geo);
+  const evaluated = { options, rows, model, cases, rankings, candidates: others, checkpoint, placeOf };
   const run = await describeRun(evaluated);
   const sections = await computeSections(evaluated, hooks);
   return { ...sections, run: { ...run, seconds: (performance.now() - startMs) / 1000 } };
@@ -96,12 +104,17 @@ interface Evaluated {
   rows: OpenEvalRows;
   model: PingModel;
   cases: readonly EvalCase[];
+  /** Choices among destinations, and the cases of their candidates. */
+  rankings: DrawnRankings;
+  candidates: readonly EvalCase[];
   /** What the model was made of. */
   checkpoint: LoadedCheckpoint;
+  /** Where addresses are, if anything says so. */
+  placeOf: PlaceOf | undefined;
 }
 
 async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise<Omit<EvalReport, "run">> {
-  const { options, rows, model, cases, checkpoint } = evaluated;
+  const { options, rows, model, cases, candidates, checkpoint, placeOf } = evaluated;
   const { contexts, isEveryContext: everyContext, seed, adapt, maxMeasurements } = options;
   const { splitBy } = rows;
   const during = (phase: string) => ({ onProgress: phaseOf(hooks, phase), signal: hooks.signal });
@@ -112,18 +125,20 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
     ...during("computing bits"),
   });
   if (model.config.vocabulary === "v1") return { bits };
-  const baselines = await forecastWithBaselines(rows, cases, {
+  const all = await forecastWithBaselines(rows, [...cases, ...candidates], {
     seed,
-    baselines: chosenBaselines(options),
+    baselines: chosenBaselines(evaluated),
     maxMeasurements: MAX_BASELINE_MEASUREMENTS,
     ...during("training baselines"),
   });
+  const baselines = forecastsBetween(all, 0, cases.length);
+  const clusters = clustersOf(cases, splitBy);
   const { rtt, failures, forecasts } = await evaluateRtt(model, cases, {
     contexts,
     everyContext,
     baselines,
     seed,
-    clusters: clustersOf(cases, splitBy),
+    clusters,
     onScored: phaseOf(hooks, "scoring methods"),
     ...during("predicting RTTs"),
   });
@@ -141,6 +156,17 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
     ...during("guessing destinations"),
   });
   const report: Omit<EvalReport, "run"> = { rtt, failures, bits, destinations };
+  if (placeOf) {
+    report.places = evaluatePlaces(checkpoint, forecasts, cases, { placeOf, baselines, clusters, seed });
+  }
+  const ranking = await evaluateRankings(model, candidates, {
+    drawn: evaluated.rankings,
+    baselines: forecastsBetween(all, cases.length, cases.length + candidates.length),
+    maxContext: Math.max(...contexts),
+    seed,
+    ...during("ranking destinations"),
+  });
+  if (ranking) report.ranking = ranking;
   const truthPath = findTruthFile(options.dataDir);
   if (truthPath !== undefined) {
     report.truth = await evaluateTruth(model, evenlySpread(cases, MAX_TRUTH_CASES), {
@@ -155,7 +181,7 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
       counts: adapt,
       maxMeasurements,
       seed,
-      baselines: () => chosenBaselines(options),
+      baselines: () => chosenBaselines(evaluated),
       maxBaselineMeasurements: MAX_BASELINE_MEASUREMENTS,
       ...hooks,
     });
@@ -165,8 +191,10 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
 }
 
 /** The baselines that were asked for, untrained. */
-function chosenBaselines({ baselines, seed }: EvaluateOptions): Map<string, Baseline> {
-  return new Map([...standardBaselines(seed)].filter(([name]) => baselines.includes(name)));
+function chosenBaselines(
+  { options: { baselines, seed }, placeOf }: Pick<Evaluated, "options" | "placeOf">,
+): Map<string, Baseline> {
+  return new Map([...standardBaselines(seed, placeOf)].filter(([name]) => baselines.includes(name)));
 }
 
 /** Progress of one phase. */

@@ -11,6 +11,8 @@ import type { BitsSection } from "./sections/bits_section.ts";
 import type { CalibrationSection } from "./sections/calibration_section.ts";
 import type { DestinationSection } from "./sections/destination_section.ts";
 import type { FailureSection } from "./sections/failure_section.ts";
+import type { PlaceSection } from "./sections/place_section.ts";
+import type { RankingSection } from "./sections/ranking_section.ts";
 import type { RttSection } from "./sections/rtt_section.ts";
 import type { TruthSection } from "./sections/truth_section.ts";
 
@@ -66,6 +68,10 @@ export interface EvalReport {
   failures?: FailureSection;
   /** Bits by token type and position. */
   bits?: BitsSection;
+  /** By distance, country and AS, and what embeddings know of geography; only where places are known. */
+  places?: PlaceSection;
+  /** Which of a source's destinations is the nearest; absent where no source has several in one window of time. */
+  ranking?: RankingSection;
   /** Which destination fits. */
   destinations?: DestinationSection;
   /** Beside the truth, where the measurements are those of a synthetic Internet. */

@@ -264,16 +264,7 @@ export class AddressEmbeddings {
 
   /** Gives nodes to the places of an address, if there are free ones. @returns The nodes. */
   claimPlaceNodes(address: Uint8Array): number[] {
-    if (!this.#places || !this.coordinates) return [];
-    const { steps } = this.#pathOf(
-      this.#walk(address),
-      addressNumber(address),
-      address.length === 4 ? 4 : 16,
-    );
-    return steps.flatMap((key) => {
-      const node = key ? this.coordinates?.node(key.hash1, key.hash2, true) ?? NO_ROW : NO_ROW;
-      return node === NO_ROW ? [] : [node];
-    });
+    return this.nodesOfPlaces(address, { claims: true }).filter((node) => node !== NO_ROW);
   }
 
   #claimPlaces(source: Uint8Array, destination: Uint8Array): void {
@@ -283,6 +274,31 @@ export class AddressEmbeddings {
     );
     const keys = [...paths.flatMap(({ steps }) => steps), ...pairKeysOf(this.#seed, paths[0], paths[1])];
     for (const key of keys) if (key) this.#prefixes?.row(key.hash1, key.hash2, true);
+  }
+
+  /** The table of places; undefined if the model has none. */
+  get places(): PlaceTable | undefined {
+    return this.#places;
+  }
+
+  /** The rows of the places of an address, from general to specific, `NO_ROW` for none; empty without places. */
+  rowsOfPlaces(address: Uint8Array): number[] {
+    return this.#stepsOf(address).map((key) =>
+      key && this.#prefixes ? this.#prefixes.row(key.hash1, key.hash2) : NO_ROW
+    );
+  }
+
+  /** The nodes of the places of an address, as {@link rowsOfPlaces}. @param options `claims`: as above. */
+  nodesOfPlaces(address: Uint8Array, { claims = false } = {}): number[] {
+    return this.#stepsOf(address).map((key) =>
+      key ? this.coordinates?.node(key.hash1, key.hash2, claims) ?? NO_ROW : NO_ROW
+    );
+  }
+
+  #stepsOf(address: Uint8Array): readonly (Hashes | undefined)[] {
+    if (!this.#places) return [];
+    const length = address.length === 4 ? 4 : 16;
+    return this.#pathOf(this.#walk(address), addressNumber(address), length).steps;
   }
 
   /** What the table of places knows of an address, also if it is known to be wrong. */

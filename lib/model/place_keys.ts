@@ -6,7 +6,7 @@
  * @module
  */
 import { mix } from "../base/random.ts";
-import { distanceKm, type LocatedPlace } from "../data/addresses/place_table.ts";
+import { cellOf, distanceKm, type LocatedPlace } from "../data/addresses/place_table.ts";
 import { type Hashes, pairHashes, SECOND_HASH } from "./embedding_table.ts";
 
 /** The key `model.places` of the configuration. */
@@ -78,14 +78,6 @@ export function misplacedKey(seed: number, address: Hashes): Hashes {
 
 /** Distances are told apart from here on, by quarters of an octave. */
 const NEAR_KM = 50;
-/** The cell of some degrees, two numbers from 0; the meridian of 180 degrees is in one cell on both sides. */
-function cellOf({ latitude, longitude }: { latitude: number; longitude: number }, degrees: number): number[] {
-  return [
-    Math.round((latitude + 90) / degrees),
-    Math.round((longitude + 180) / degrees) % (360 / degrees),
-  ];
-}
-
 function keyOf(seed: number, kind: number, ...numbers: number[]): Hashes {
   let hash1 = mix(seed + kind);
   let hash2 = mix(hash1 ^ SECOND_HASH);

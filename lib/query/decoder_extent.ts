@@ -9,7 +9,7 @@ import { type DecoderExtent, decoderFits, type DecoderMemory } from "../model/de
 import { FIRST_BYTES } from "./rtt/rtt_bytes.ts";
 
 /**
- * Tokens of prompts, and rows that continue them, that are computed at once; less where memory does not suffice.
+ * Tokens of prompts, and rows that continue them, that two decoders compute at once; less where memory does not suffice.
  *
  * Measured with the demo model on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), distributions of prompts of 20 tokens
  * per 2 s of processor time: 512 to 8,192 rows 144 to 175, the differences within noise; one at a time 100, since
@@ -25,9 +25,16 @@ export function maxContinuationTokens(config: ModelConfig): number {
   return contextForm(rttEncodingChoice(config)).maxMeasurementTokens - 1;
 }
 
+/** Enough for a few questions: the memory of a decoder is cleared before its first use, which a lone question waits for. */
+export const FEW_ROWS = 1024;
+
 /** For prompts and two steps after them, `RttStart` and byte 1: the largest that fits, down to one query. */
-export function promptExtent(config: ModelConfig, memory: DecoderMemory): DecoderExtent {
-  for (let rows = MAX_ROWS;; rows /= 2) {
+export function promptExtent(
+  config: ModelConfig,
+  memory: DecoderMemory,
+  mostRows: number = MAX_ROWS,
+): DecoderExtent {
+  for (let rows = mostRows;; rows /= 2) {
     const extent = {
       maxPromptTokens: Math.max(rows, config.sequenceLength),
       maxRows: Math.max(rows, FIRST_BYTES.length),
@@ -49,6 +56,16 @@ export function continuationExtent(config: ModelConfig, memory: DecoderMemory): 
     const isSmallest = maxRows <= 32;
     if (isSmallest || decoderFits(config, extent, memory)) return extent;
   }
+}
+
+/** Whether an extent holds all of some prompts at once. */
+export function holdsAll(
+  { maxPromptTokens, maxRows }: DecoderExtent,
+  prompts: readonly Uint16Array[],
+  numChildren: number,
+): boolean {
+  const numTokens = prompts.reduce((sum, { length }) => sum + length, 0);
+  return numTokens <= maxPromptTokens && prompts.length * numChildren <= maxRows;
 }
 
 /** Cuts prompts into groups whose tokens and rows fit the extent. */

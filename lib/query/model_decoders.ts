@@ -12,7 +12,14 @@ import type { DecoderExtent, DecoderMemory } from "../model/decoder_buffers.ts";
 import { branchRows, NO_TOKEN, rowOf } from "./decoder_rows.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
 import { bufferLimitBytes } from "../model/allocation.ts";
-import { continuationExtent, groupsOf, promptExtent } from "./decoder_extent.ts";
+import {
+  continuationExtent,
+  FEW_ROWS,
+  groupsOf,
+  holdsAll,
+  MAX_ROWS,
+  promptExtent,
+} from "./decoder_extent.ts";
 import { restrictedLogProbability } from "./rtt/rtt_bytes.ts";
 
 // log P of given continuations of prompts, with what several of them begin with computed once: the prompt is read
@@ -121,24 +128,44 @@ interface DecodedModel {
   readonly weights: Map<string, Float32Array>;
 }
 
-/** Two decoders of one model: for prompts and one step, and for many steps. */
+/**
+ * Work on a group of prompts, in parts. A part submits commands and yields what they read back; the next part gets it.
+ * Parts run while the device computes for other groups, so a part should submit before it does anything that takes long.
+ * The first two parts may use the decoder, which then gets another group.
+ *
+ * @param group Prompts that the decoder can hold with their rows.
+ * @param first How many prompts were before.
+ */
+export type PromptWork = (
+  decoder: Decoder,
+  group: readonly Uint16Array[],
+  first: number,
+) => Generator<Promise<Float32Array[]>, void, Float32Array[]>;
+
+/** The decoders of one model: two in turns for prompts and one step, and one for many steps. */
 export class ModelDecoders {
   readonly #model: DecodedModel;
   readonly #memory: DecoderMemory;
-  readonly #prompter: SharedDecoder;
-  readonly #continuer: SharedDecoder;
+  #prompterExtent: DecoderExtent;
+  /** One for few prompts, two for many. */
+  #prompters: Shared<Decoder[]>;
+  readonly #continuer: Shared<Decoder>;
 
-  /** @param memoryLimitBytes What each of them may take of the GPU's memory besides weights. */
+  /** @param memoryLimitBytes What those for prompts may take together, and the other, of the GPU's memory besides weights. */
   constructor(model: DecodedModel, memoryLimitBytes: number) {
     this.#model = model;
     this.#memory = {
       limitBytes: memoryLimitBytes,
       bufferBytes: bufferLimitBytes(model.registry.gpu.device),
     };
-    const create = (extent: DecoderExtent) =>
-      Decoder.create(model.registry, model, { ...extent, memoryLimitBytes });
-    this.#prompter = new SharedDecoder(() => create(promptExtent(model.config, this.#memory)));
-    this.#continuer = new SharedDecoder(() => create(this.continuationExtent));
+    this.#prompterExtent = this.#promptExtent(FEW_ROWS);
+    this.#prompters = new Shared(() => Promise.resolve([]));
+    this.#continuer = new Shared(() => this.#create(this.continuationExtent));
+  }
+
+  async #create(extent: DecoderExtent): Promise<Decoder> {
+    const { limitBytes: memoryLimitBytes } = this.#memory;
+    return await Decoder.create(this.#model.registry, this.#model, { ...extent, memoryLimitBytes });
   }
 
   /** How many tokens of prompts and rows {@link continuePrompts} can hold. */
@@ -147,23 +174,49 @@ export class ModelDecoders {
   }
 
   /**
-   * Runs work on groups of prompts, in order.
+   * Runs work on groups of prompts. The parts of it run in the order of the groups.
    *
    * @param prompts Token sequences of at most the model's length.
    * @param numChildren How many rows continue each of them, by one token.
-   * @param work Gets a decoder, the next group that it can hold with its rows, and how many prompts were before.
    */
-  async withPrompts(
-    prompts: readonly Uint16Array[],
-    numChildren: number,
-    work: (decoder: Decoder, group: readonly Uint16Array[], first: number) => Promise<void>,
-  ): Promise<void> {
-    const extent = promptExtent(this.#model.config, this.#memory);
-    let first = 0;
-    for (const group of groupsOf(prompts, extent, numChildren)) {
-      await this.#prompter.run((decoder) => work(decoder, group, first));
-      first += group.length;
+  async withPrompts(prompts: readonly Uint16Array[], numChildren: number, work: PromptWork): Promise<void> {
+    this.#growFor(prompts, numChildren);
+    const [prompters, extent] = [this.#prompters, this.#prompterExtent];
+    const groups = [...groupsOf(prompts, extent, numChildren)];
+    let numBegun = 0;
+    let numPrompts = 0;
+    // Others that wait are let in between two groups.
+    while (numBegun < groups.length) {
+      await prompters.run(async (decoders) => {
+        let running: RunningWork[] = [];
+        do {
+          const begun: Promise<RunningWork>[] = [];
+          if (numBegun < groups.length && !(running.length > 0 && prompters.isWaitedFor)) {
+            const group = groups[numBegun];
+            const decoder = decoders[numBegun % 2] ??= await this.#create(extent);
+            begun.push(...nextPart({ parts: work(decoder, group, numPrompts), read: [] }));
+            numBegun++;
+            numPrompts += group.length;
+          }
+          running = await Promise.all([...running.flatMap(nextPart), ...begun]);
+        } while (running.length > 0);
+      });
     }
+  }
+
+  /** The extent of one of two decoders. */
+  #promptExtent(mostRows: number): DecoderExtent {
+    const { limitBytes, bufferBytes } = this.#memory;
+    return promptExtent(this.#model.config, { limitBytes: limitBytes / 2, bufferBytes }, mostRows);
+  }
+
+  /** Makes the decoders of prompts as large as they may be together, once there are too many for the small one. */
+  #growFor(prompts: readonly Uint16Array[], numChildren: number): void {
+    if (holdsAll(this.#prompterExtent, prompts, numChildren)) return;
+    const largest = this.#promptExtent(MAX_ROWS / 2);
+    if (largest.maxRows === this.#prompterExtent.maxRows) return;
+    this.#prompterExtent = largest;
+    this.#prompters = new Shared(() => Promise.resolve([]));
   }
 
   /**
@@ -197,8 +250,8 @@ export class ModelDecoders {
     const V = modelShapes(this.#model.config).vocabSize;
     const results: Float32Array[] = [];
     const prompts = sequences.map((sequence) => sequence.subarray(0, -1));
-    await this.withPrompts(prompts, 1, async (decoder, group) => {
-      const rows = await decoder.prefill(group, { numLast: numTokens });
+    await this.withPrompts(prompts, 1, function* (decoder, group) {
+      const [rows] = yield Promise.all([decoder.prefill(group, { numLast: numTokens })]);
       let row = 0;
       for (const { length } of group) {
         const tokens = sequences[results.length].subarray(-Math.min(numTokens, length));
@@ -254,31 +307,60 @@ export class ModelDecoders {
   /** Gives the decoders the model's weights again, after all work that was asked for before. */
   async reload(): Promise<void> {
     const { weights } = this.#model;
-    await Promise.all([this.#prompter, this.#continuer].map((each) => each.reload(weights)));
+    await Promise.all([
+      this.#prompters.reload((decoders) => decoders.forEach((decoder) => decoder.load(weights))),
+      this.#continuer.reload((decoder) => decoder.load(weights)),
+    ]);
   }
 }
 
-/** A decoder, made when it is first needed, and the work on it, one piece after the other. */
-class SharedDecoder {
-  readonly #create: () => Promise<Decoder>;
-  #decoder: Promise<Decoder> | undefined;
+/** Work that has more parts. */
+interface RunningWork {
+  readonly parts: ReturnType<PromptWork>;
+  /** What the part before read. */
+  readonly read: Float32Array[];
+}
+
+/** Runs the next part of work. @returns The work with what the part reads, unless it was the last. */
+function nextPart({ parts, read }: RunningWork): Promise<RunningWork>[] {
+  const { done, value } = parts.next(read);
+  if (done) return [];
+  const next = value.then((read) => ({ parts, read }));
+  // A failure is thrown where it is awaited, if no other was before.
+  next.catch(() => {});
+  return [next];
+}
+
+/** Something of one user at a time, made when it is first needed, and the work on it, one piece after the other. */
+class Shared<T> {
+  readonly #create: () => Promise<T>;
+  #made: Promise<T> | undefined;
   /** Settles when all work asked for so far is done; never rejects. */
   #idle: Promise<unknown> = Promise.resolve();
+  #numAsked = 0;
 
-  constructor(create: () => Promise<Decoder>) {
+  constructor(create: () => Promise<T>) {
     this.#create = create;
   }
 
-  async run<T>(work: (decoder: Decoder) => Promise<T>): Promise<T> {
-    return await this.#exclusively(async () => await work(await (this.#decoder ??= this.#create())));
+  /** Whether more work than that which runs was asked for. */
+  get isWaitedFor(): boolean {
+    return this.#numAsked > 1;
   }
 
-  async reload(weights: Map<string, Float32Array>): Promise<void> {
-    await this.#exclusively(async () => (await this.#decoder)?.load(weights));
+  async run<R>(work: (made: T) => Promise<R>): Promise<R> {
+    return await this.#exclusively(async () => await work(await (this.#made ??= this.#create())));
   }
 
-  async #exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#idle.then(work);
+  async reload(load: (made: T) => void): Promise<void> {
+    await this.#exclusively(async () => {
+      if (this.#made) load(await this.#made);
+    });
+  }
+
+  async #exclusively<R>(work: () => Promise<R>): Promise<R> {
+    this.#numAsked++;
+    const done = this.#idle.then(work).finally(() => this.#numAsked--);
     this.#idle = done.catch(() => {});
     return await done;
   }

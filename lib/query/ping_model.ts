@@ -6,15 +6,17 @@
 import type { Adaptation, AdaptOptions } from "./adapt/adapt.ts";
 import { AdaptedModel } from "./adapt/adapted_model.ts";
 import type { AdaptedParts } from "./adapt/free_rows.ts";
-import type { TrainingData } from "../data/addresses/known_addresses.ts";
+import { type Basis, basisOf, type TrainingData } from "../data/addresses/known_addresses.ts";
 import { FormatError } from "../base/errors.ts";
 import { Gpu } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
 import type { ModelConfig } from "../model/model_config.ts";
 import { RTT_START, type TokenMeasurement } from "../data/tokens/vocab_v2.ts";
+import { AddressEmbeddings } from "../model/address_embeddings.ts";
+import { PlaceIndex, placeText } from "../data/addresses/place_index.ts";
 import { Pool, type PooledForecast } from "../model/pool/pool.ts";
 import { ModelDecoders } from "./model_decoders.ts";
-import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
+import { contextThatFits, encodeQuery, type PrefixQuery, type RttQuery } from "./query_tokens.ts";
 import type { CheckpointIdentity, QuantileCalibration } from "./rtt/quantile_calibration.ts";
 import { RttArrays, type RttDistribution } from "./rtt/rtt_distribution.ts";
 import { type LikelyOptions, rttDistributions } from "./rtt/rtt_distributions.ts";
@@ -79,6 +81,9 @@ export class PingModel {
   readonly calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
   #pool: Pool | undefined;
+  /** Of the weights, as far as places are concerned. */
+  #placed: { weights: Map<string, Float32Array>; rows: AddressEmbeddings } | undefined;
+  #places: PlaceIndex | undefined;
   readonly #corrected = new RttArrays();
 
   private constructor(
@@ -134,6 +139,37 @@ export class PingModel {
     return this.#adapted.trainingData;
   }
 
+  /** The places that it may be asked for by name; undefined if it was trained without. */
+  get places(): PlaceIndex | undefined {
+    const table = this.#placedRows?.places;
+    if (table && table.numSites + table.numRanges.networks > 0) this.#places ??= new PlaceIndex(table);
+    return this.#places;
+  }
+
+  /** Whether training found that an address is not where the databases say. @param address 4 or 16 bytes. */
+  isMisplaced(address: Uint8Array): boolean {
+    return this.#placedRows?.isMisplaced(address) ?? false;
+  }
+
+  get #placedRows(): AddressEmbeddings | undefined {
+    if (!this.config.places) return undefined;
+    const { weights } = this;
+    if (this.#placed?.weights !== weights) {
+      const rows = new AddressEmbeddings(this.config);
+      rows.load(weights);
+      this.#placed = { weights, rows };
+    }
+    return this.#placed.rows;
+  }
+
+  /** What an answer from a source to a destination rests on. */
+  basisOf({ source, destination }: Pick<PrefixQuery, "source" | "destination">): Basis {
+    return basisOf(this.trainingData, source, destination, {
+      placeOf: (address) => this.places && placeText(this.places.describe(address)),
+      isMisplaced: (address) => this.isMisplaced(address),
+    });
+  }
+
   /** The device that the model runs on. */
   get gpu(): Gpu {
     return this.registry.gpu;
@@ -163,13 +199,12 @@ export class PingModel {
   }
 
   /**
-   * {@link rttDistributions} at a fraction of the cost for a model that knows much: only the likeliest first bytes are
-   * continued, the mass of the others is spread evenly within each of them.
+   * {@link rttDistributions} at a fraction of the cost: only some first bytes are continued, the mass of the others is
+   * spread evenly within each of them.
    *
    * @param take Gets each distribution in the order of the queries. It is valid until `take` returns, since the next one
    *   has the same memory; `copy()` keeps it.
-   * @param options How much mass may be spread, and the RTT code of each query whose probability must be exact
-   *   (default: all is exact).
+   * @param options What must be exact (default: all).
    * @throws {UserError} As {@link rttDistribution}.
    */
   async likelyRttDistributions(
@@ -187,7 +222,11 @@ export class PingModel {
     };
     const corrected = (raw: RttDistribution, index: number) =>
       take(this.calibration?.apply(raw, this.#corrected) ?? raw, index);
-    await rttDistributions(this.decoders, asked, corrected, options);
+    const { calibration } = this;
+    const ofRaw = options && "quantiles" in options && calibration
+      ? { quantiles: options.quantiles.map((share) => calibration.levelOf(share)) }
+      : options;
+    await rttDistributions(this.decoders, asked, corrected, ofRaw);
   }
 
   /**

@@ -18,12 +18,15 @@ import {
   type DestinationsApiQuestion,
   destinationsQuestionSchema,
   type LikelihoodApiQuestion,
+  type MapApiQuestion,
+  mapQuestionSchema,
   type NearestApiQuestion,
   nearestQuestionSchema,
   type RttApiQuestion,
   rttDefaultsSchema,
   rttQuestionSchema,
   scoreOptionsSchema,
+  statusCheckQuestionSchema,
 } from "./api/schemas.ts";
 import {
   answerGet,
@@ -34,10 +37,11 @@ import {
   isKnown,
   stoppingError,
 } from "./answers.ts";
-import { METRICS_TYPE, type ServerMetrics } from "./metrics.ts";
+import { exposition, METRICS_TYPE, type ServerMetrics } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
 import { ANSWER_POLICY, PAGE_POLICY, type PageFile } from "./page_files.ts";
 import { problemResponse } from "./problems.ts";
+import { statusCheck, type WatchedState, watchLines, watchMetrics } from "./watched.ts";
 
 // Refuses requests that name another host (DNS rebinding).
 //
@@ -92,6 +96,8 @@ interface AppOptions extends AnswerOptions {
   readonly allowOrigins: readonly string[];
   /** By path. */
   readonly pageFiles: ReadonlyMap<string, PageFile>;
+  /** The pairs of all measurements that clients send to be watched. */
+  readonly watched: WatchedState;
 }
 
 /** Makes the app. */
@@ -100,17 +106,66 @@ export function makeApp(options: AppOptions): Hono {
   addRules(app, options);
   addQuestions(app, options);
   addDescriptions(app, options);
+  addStatusChecks(app, options.watched);
   for (const [path, file] of options.pageFiles) app.get(path, (c) => pageResponse(c.req.raw, file));
+  addProblems(app, { log: options.log, advice: "see /openapi.json" });
+  return app;
+}
+
+/**
+ * Makes the app of a stage that watches: what monitors ask for, and nothing else.
+ *
+ * @param options `host`: the address that it listens at; `refresh`: called before metrics are read.
+ */
+export function makeWatchApp(
+  watched: WatchedState,
+  { host, refresh, log }: { host: string; refresh: () => Promise<void>; log: (line: string) => void },
+): Hono {
+  const app = new Hono();
+  const hosts = new HostNames(host, []);
+  app.use(async (c, next) => {
+    hosts.require(c.req.url);
+    await next();
+  });
+  app.get("/metrics", async () => {
+    await refresh();
+    return metricsResponse(exposition(watchMetrics(watched)));
+  });
+  addStatusChecks(app, watched);
+  addProblems(app, { log, advice: "expected /metrics or /api/v2/measurements/{id}/status-check" });
+  return app;
+}
+
+/** RIPE Atlas' address for them, so that what monitors it there monitors it here. */
+function addStatusChecks(app: Hono, { watch }: WatchedState): void {
+  for (const end of ["", "/"]) {
+    app.get(`/api/v2/measurements/:id/status-check${end}`, (c) => {
+      const answer = statusCheck(watch, c.req.param("id"), queryFields(statusCheckQuestionSchema, c.req.url));
+      return Response.json(answer, {
+        headers: {
+          "cache-control": "no-store",
+          "x-ripe-atlas-global-alert": answer.global_alert ? "1" : "0",
+        },
+      });
+    });
+  }
+}
+
+function metricsResponse(text: string): Response {
+  return new Response(text, { headers: { "content-type": METRICS_TYPE, "cache-control": "no-store" } });
+}
+
+/** What is answered to unknown paths and after errors. */
+function addProblems(app: Hono, { log, advice }: { log: (line: string) => void; advice: string }): void {
   app.notFound((c) => {
-    const detail = `Cannot answer ${c.req.path}: there is no such path; see /openapi.json`;
+    const detail = `Cannot answer ${c.req.path}: there is no such path; ${advice}`;
     return problemResponse(new ApiError(404, detail).problem);
   });
   app.onError((error) => {
     const problem = problemOf(error);
-    if (problem.status === 500) options.log(describeError(error));
+    if (problem.status === 500) log(describeError(error));
     return problemResponse(problem);
   });
-  return app;
 }
 
 /** What holds for all routes. */
@@ -172,6 +227,11 @@ const QUESTIONS: readonly [path: string, schema: z.ZodObject, ask: AskQuestion][
     nearestQuestionSchema,
     (service, question, signal) => service.nearest(question as NearestApiQuestion, signal),
   ],
+  [
+    "/v1/map",
+    mapQuestionSchema,
+    (service, question, signal) => service.map(question as MapApiQuestion, signal),
+  ],
 ];
 
 /** The questions to the model. */
@@ -221,6 +281,15 @@ function addQuestions(app: Hono, options: AppOptions): void {
           service.scoreLines(lines, queryFields(scoreOptionsSchema, c.req.url), signal),
       ),
   );
+  app.post(
+    "/v1/watch",
+    (c) =>
+      answerLines(
+        c.req.raw,
+        withBreak(c),
+        (service, lines, signal) => watchLines(options.watched.watch, lines, service, signal),
+      ),
+  );
 }
 
 /** What is said of the server and its model. */
@@ -233,10 +302,10 @@ function addDescriptions(app: Hono, options: AppOptions): void {
     if (fault !== undefined) throw new ApiError(503, `Cannot answer: ${fault}; start the server again`);
     return c.text("ok\n");
   });
-  app.get("/metrics", () => {
-    const text = options.metrics.text(options.models);
-    return new Response(text, { headers: { "content-type": METRICS_TYPE, "cache-control": "no-store" } });
-  });
+  app.get(
+    "/metrics",
+    () => metricsResponse(options.metrics.text(options.models, watchMetrics(options.watched))),
+  );
 }
 
 function pageResponse(request: Request, { body, type, etag }: PageFile): Response {

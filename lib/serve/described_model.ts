@@ -17,6 +17,7 @@ import { deriveConfig } from "../train/run_config.ts";
 import { VERSION } from "../base/version.ts";
 import { requireQueryable } from "../query/ping_model.ts";
 import type { QuantileCalibration } from "../query/rtt/quantile_calibration.ts";
+import { withGeo } from "../train/run_places.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
 import { readCalibration } from "../query/files/load_model.ts";
 
@@ -170,6 +171,8 @@ interface ModelFiles {
   report?: string | undefined;
   /** Whether the network alone answers (false). */
   noPool?: boolean;
+  /** Files that say where addresses are, in place of what the checkpoint knows (none). */
+  geo?: readonly string[];
 }
 
 /** A model that is not on a GPU yet. */
@@ -185,8 +188,11 @@ interface DescribedModel {
  * @param onNote See `loadCheckpoint`.
  * @throws {UserError} If a file cannot be read, is of another model, or the model cannot answer.
  */
-export function readDescribedModel(files: ModelFiles, onNote: (line: string) => void): DescribedModel {
-  const checkpoint = loadCheckpoint(files.checkpoint, { onNote });
+export async function readDescribedModel(
+  files: ModelFiles,
+  onNote: (line: string) => void,
+): Promise<DescribedModel> {
+  const checkpoint = await withGeo(loadCheckpoint(files.checkpoint, { onNote }), files.geo ?? [], onNote);
   requireQueryable(checkpoint);
   const calibration = files.calibration === undefined ? undefined : readCalibration(files.calibration);
   calibration?.requireOf(checkpoint, checkpoint.pool !== undefined && !files.noPool);

@@ -13,7 +13,7 @@ export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 type Labels = Readonly<Record<string, string | number>>;
 
 /** A metric that can be written. */
-interface Metric {
+export interface Metric {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
@@ -150,8 +150,8 @@ export class ServerMetrics {
     this.#batches.observe(size);
   }
 
-  /** All of it as text. */
-  text(models: ServedModels): string {
+  /** All of it as text. @param others Further metrics. */
+  text(models: ServedModels, others: readonly Metric[] = []): string {
     const gauge = (name: string, help: string, read: () => number) => new Reading(name, help, "gauge", read);
     const total = (name: string, help: string, read: () => number) =>
       new Reading(name, help, "counter", read);
@@ -170,6 +170,7 @@ export class ServerMetrics {
       ),
       gauge("process_resident_memory_bytes", "Resident memory.", () => Deno.memoryUsage().rss),
       gauge("ping_llm_heap_bytes", "Used memory of the JavaScript heap.", () => Deno.memoryUsage().heapUsed),
+      ...others,
     ]);
   }
 }

@@ -13,6 +13,8 @@ import {
   likelihoodAnswerSchema,
   likelihoodQuestionSchema,
   lineErrorSchema,
+  mapAnswerSchema,
+  mapQuestionSchema,
   measurementSchema,
   modelAnswerSchema,
   nearestAnswerSchema,
@@ -23,6 +25,10 @@ import {
   rttQuestionSchema,
   scoreAnswerSchema,
   scoreOptionsSchema,
+  statusCheckAnswerSchema,
+  statusCheckQuestionSchema,
+  watchAnswerSchema,
+  watchedMeasurementSchema,
 } from "./api/schemas.ts";
 import { ALIASES, type QueryForm, queryFormOf } from "./api/read_question.ts";
 import { ensure } from "../base/errors.ts";
@@ -37,9 +43,14 @@ const SCHEMAS = {
   DestinationsAnswer: destinationsAnswerSchema,
   NearestQuestion: nearestQuestionSchema,
   NearestAnswer: nearestAnswerSchema,
+  MapQuestion: mapQuestionSchema,
+  MapAnswer: mapAnswerSchema,
   LikelihoodQuestion: likelihoodQuestionSchema,
   LikelihoodAnswer: likelihoodAnswerSchema,
   ScoreAnswer: scoreAnswerSchema,
+  WatchedMeasurement: watchedMeasurementSchema,
+  WatchAnswer: watchAnswerSchema,
+  StatusCheck: statusCheckAnswerSchema,
   LineError: lineErrorSchema,
   ModelAnswer: modelAnswerSchema,
   Problem: problemSchema,
@@ -53,6 +64,8 @@ interface Operation {
   /** What generators of clients name the function. */
   operationId: string;
   summary: string;
+  /** What the variable parts of the path are, by their names. */
+  path?: Readonly<Record<string, string>>;
   /** What the query of the URL may have. */
   query?: z.ZodObject;
   body?: { type: string; schema: SchemaName };
@@ -68,6 +81,7 @@ const READ = [400, 408, 413, 415, 429, 503] as const;
 const ANYWHERE = [421, 500] as const;
 const rttAnswer = { type: JSON_TYPE, schemas: ["RttAnswer"] } as const;
 const nearestAnswer = { type: JSON_TYPE, schemas: ["NearestAnswer"] } as const;
+const mapAnswer = { type: JSON_TYPE, schemas: ["MapAnswer"] } as const;
 const destinationsAnswer = { type: JSON_TYPE, schemas: ["DestinationsAnswer"] } as const;
 
 /** By path and method. */
@@ -130,6 +144,22 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       problems: READ,
     },
   },
+  "/v1/map": {
+    get: {
+      operationId: "getMap",
+      summary: "the RTTs from a source to countries or cells, a part of a map of the world",
+      query: mapQuestionSchema,
+      answer: mapAnswer,
+      problems: ASKED,
+    },
+    post: {
+      operationId: "postMap",
+      summary: "the same, asked for as JSON",
+      body: { type: JSON_TYPE, schema: "MapQuestion" },
+      answer: mapAnswer,
+      problems: READ,
+    },
+  },
   "/v1/likelihood": {
     post: {
       operationId: "postLikelihood",
@@ -147,6 +177,25 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       body: { type: LINES_TYPE, schema: "Measurement" },
       answer: { type: LINES_TYPE, schemas: ["ScoreAnswer", "LineError"] },
       problems: READ,
+    },
+  },
+  "/v1/watch": {
+    post: {
+      operationId: "postWatch",
+      summary: "alarms when pairs leave their usual RTT and when they return; the server remembers the pairs",
+      body: { type: LINES_TYPE, schema: "WatchedMeasurement" },
+      answer: { type: LINES_TYPE, schemas: ["WatchAnswer", "LineError"] },
+      problems: READ,
+    },
+  },
+  "/api/v2/measurements/{id}/status-check": {
+    get: {
+      operationId: "getStatusCheck",
+      summary: "the alarms of a watched measurement by probe, as RIPE Atlas' status checks have them",
+      path: { id: "the msm_id of watched measurements, or their dst_addr" },
+      query: statusCheckQuestionSchema,
+      answer: { type: JSON_TYPE, schemas: ["StatusCheck"] },
+      problems: [400, 404, 503],
     },
   },
   "/v1/model": {
@@ -246,7 +295,7 @@ function parametersOf({ shape }: z.ZodObject): object[] {
 }
 
 function operationObject(
-  { operationId, summary, query, body, answer, problems }: Operation,
+  { operationId, summary, path = {}, query, body, answer, problems }: Operation,
 ): object {
   const [first, ...others] = answer.schemas;
   const schema = first === undefined
@@ -262,7 +311,12 @@ function operationObject(
   return {
     operationId,
     summary,
-    parameters: query ? parametersOf(query) : [],
+    parameters: [
+      ...Object.entries(path).map(([name, description]) => (
+        { name, in: "path", required: true, schema: { type: "string" }, description }
+      )),
+      ...query ? parametersOf(query) : [],
+    ],
     ...(body && {
       requestBody: { required: true, content: { [body.type]: { schema: ref(body.schema) } } },
     }),

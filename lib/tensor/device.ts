@@ -316,6 +316,8 @@ export class Gpu {
         )
       );
       this.device.queue.submit([encoder.finish()]);
+      // Deno's mapAsync blocks until the device is idle: the caller's own work comes before.
+      await null;
       // For a lost device the error only says that it failed.
       await staging.mapAsync(GPUMapMode.READ, 0, size).catch(async (error) => {
         await this.finish();

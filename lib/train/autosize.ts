@@ -4,17 +4,14 @@
  *
  * @module
  */
-import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
 import type { LocatedNode } from "../model/node_coordinates.ts";
 import { type ModelConfig, modelShapes } from "../model/model_config.ts";
-import { NO_ROW } from "../model/embedding_table.ts";
 import { deriveConfig, type RunConfig } from "./run_config.ts";
 import type { RunPlaces } from "./run_places.ts";
 import type { AutosizeConfig } from "./schema.ts";
-import { addressBytes, parseAddress } from "../data/addresses/ip.ts";
-import { AddressCounts } from "../data/addresses/known_addresses.ts";
-import { encodeRttCode } from "../data/tokens/rtt_code.ts";
+import { addressBytes } from "../data/addresses/ip.ts";
+import type { DataSurvey, TypicalPairs } from "./data_survey.ts";
 
 /**
  * Lowers a configuration's steps and rows to what the data need, by its section `autosize`. A pass reads each measurement
@@ -22,20 +19,19 @@ import { encodeRttCode } from "../data/tokens/rtt_code.ts";
  * that hide a pair is lowered so that each pair is hidden about once a pass: a pair that is hidden again and again is
  * learned by heart through its addresses, and the model becomes overconfident on pairs that it has not seen.
  *
- * @param source The rows to train on. @param places Where addresses are, if the model has places.
+ * @param survey Of the rows to train on. @param places Where addresses are, if the model has places.
  */
-export function autosized(config: RunConfig, source: ProbeRowSource, places?: RunPlaces): RunConfig {
+export function autosized(config: RunConfig, survey: DataSurvey, places?: RunPlaces): RunConfig {
   const { autosize, train } = config;
   if (!autosize) return config;
-  let numMeasurements = 0;
-  for (let index = 0; index < source.numRows; index++) numMeasurements += source.numMeasurements(index);
+  const { numMeasurements } = survey;
   const stepsPerPass = numMeasurements * TOKENS_PER_MEASUREMENT / deriveConfig(config).tokensPerStep;
   const stepsOf = (passes: number) =>
     Math.min(train.steps, Math.max(MIN_STEPS, Math.ceil(passes * stepsPerPass)));
   const first = stepsOf(autosize.passes);
   const steps = Math.max(first, stepsOf(autosize.maxPasses ?? autosize.passes));
   const unknownPerPair = autosize.passes * stepsPerPass / first;
-  const model = autosizedTables(config.model, { source, places, autosize, numMeasurements, unknownPerPair });
+  const model = autosizedTables(config.model, { survey, places, autosize, unknownPerPair });
   return { ...config, model, train: { ...train, steps, firstSteps: first < steps ? first : null } };
 }
 
@@ -53,11 +49,10 @@ const ROW_STEP = 64;
 
 function autosizedTables(
   model: ModelConfig,
-  { source, places, autosize: { rowsPerKey, spareRows }, numMeasurements, unknownPerPair }: {
-    source: ProbeRowSource;
+  { survey, places, autosize: { rowsPerKey, spareRows }, unknownPerPair }: {
+    survey: DataSurvey;
     places: RunPlaces | undefined;
     autosize: AutosizeConfig;
-    numMeasurements: number;
     /** How many of a pair's measurements may be hidden on average, in one pass. */
     unknownPerPair: number;
   },
@@ -65,12 +60,12 @@ function autosizedTables(
   if (modelShapes(model).numAddressEmbeddings === 0) return model;
   const rows = new AddressEmbeddings(model);
   if (places) claimMisplaced(rows, places);
-  const { numPairs: numTypical, placeNodes } = rememberAll(rows, source);
+  const { typical, placeNodes } = survey.claim(rows);
   const sized = (most: number, numOwned: number, share = 1 + spareRows) =>
     Math.min(most, ROW_STEP * Math.ceil(Math.max(1, rowsPerKey * numOwned * share) / ROW_STEP));
   const { prefixVectors, coordinates } = model;
   const { numPrefixes, numPairs } = rows;
-  const perPair = numMeasurements / numPairs;
+  const perPair = survey.numMeasurements / numPairs;
   const pairVectors = perPair < MIN_MEASUREMENTS_PER_PAIR ? null : model.pairVectors;
   // The first measurement of a pair is unknown in any case.
   const dropShare = Math.max(0, unknownPerPair - 1) / (perPair - 1);
@@ -97,7 +92,7 @@ function autosizedTables(
       rank: affordableRank(
         coordinates.rank,
         placeNodes.size || (rows.coordinates?.numNodes ?? 0),
-        numTypical,
+        typical.rttMs.length,
       ),
     },
   };
@@ -135,24 +130,21 @@ function affordableRank(rank: number, numNodes: number, numPairs: number): numbe
  *
  * @param weights Keys and histories are updated: those of an earlier run stay. Coordinates are those of these data alone.
  * @param places Where addresses are, if the model has places.
- * @returns How often the addresses and pairs of the data were measured.
  */
 export function claimRows(
   config: ModelConfig,
   weights: Map<string, Float32Array>,
-  source: ProbeRowSource,
+  survey: DataSurvey,
   places?: RunPlaces,
-): AddressCounts {
-  const counts = new AddressCounts();
+): void {
+  if (modelShapes(config).numAddressEmbeddings === 0) return;
   const rows = new AddressEmbeddings(config);
   rows.load(weights);
   if (places) claimMisplaced(rows, places);
-  const typical = rememberAll(rows, source, counts);
-  if (modelShapes(config).numAddressEmbeddings === 0) return counts;
-  rows.coordinates?.fit(typical.pairs());
-  locatePlaces(rows, typical.pairs(), typical.placeNodes);
+  const { typical, placeNodes } = survey.claim(rows);
+  rows.coordinates?.fit(typical);
+  locatePlaces(rows, typical, placeNodes);
   rows.save(weights);
-  return counts;
 }
 
 /** A place needs so many addresses, lest its coordinates be those of one. */
@@ -161,7 +153,7 @@ const MIN_MEMBERS = 3;
 /** Gives places coordinates: those of a node whose RTTs are the medians of its addresses'. */
 function locatePlaces(
   { coordinates }: AddressEmbeddings,
-  pairs: { a: Uint32Array; b: Uint32Array; rttMs: Float64Array },
+  pairs: TypicalPairs,
   placeNodes: ReadonlyMap<number, readonly number[]>,
 ): void {
   if (!coordinates || placeNodes.size === 0) return;
@@ -196,105 +188,4 @@ function locatePlaces(
 function claimMisplaced(rows: AddressEmbeddings, { numbers, misplaced }: RunPlaces): void {
   rows.usePlaces(numbers);
   for (const { address } of misplaced) rows.isMisplaced(addressBytes(address), { claims: true });
-}
-
-function rememberAll(rows: AddressEmbeddings, source: ProbeRowSource, counts?: AddressCounts): TypicalRtts {
-  const typical = new TypicalRtts();
-  const addressOf = new Map<number, Uint8Array>();
-  for (let index = 0; index < source.numRows; index++) {
-    const { srcAddrs, dstAddrs, srcIndex, dstIndex, rttMs, eventTimeUs } = source.row(index);
-    const [sources, destinations] = [srcAddrs, dstAddrs].map((texts) => texts.map(parseAddress));
-    const claimed = new Map<number, number>();
-    const nodes = [sources, destinations].map((addresses) =>
-      addresses.map((address) => address ? rows.claimNode(address) : NO_ROW)
-    );
-    const ids = counts &&
-      [sources, destinations].map((addresses) =>
-        addresses.map((address) => address ? counts.id(address) : -1)
-      );
-    if (rows.config.places) {
-      [sources, destinations].forEach((addresses, side) =>
-        addresses.forEach((address, i) => address && addressOf.set(nodes[side][i], address))
-      );
-    }
-    srcIndex.forEach((src, i) => {
-      const key = src * dstAddrs.length + dstIndex[i];
-      const [from, to] = [sources[src], destinations[dstIndex[i]]];
-      if (!from || !to) return;
-      const pair = claimed.get(key) ?? rows.claim(from, to);
-      claimed.set(key, pair);
-      const timeS = Math.floor(eventTimeUs[i] / 1e6);
-      if (ids) counts.add(ids[0][src], ids[1][dstIndex[i]], timeS);
-      if (rttMs[i] < 0) return;
-      rows.remember(pair, { rttCode: encodeRttCode(rttMs[i]), timeS });
-      typical.add(nodes[0][src], nodes[1][dstIndex[i]], rttMs[i]);
-    });
-  }
-  // After all addresses, which are worth more.
-  addressOf.delete(NO_ROW);
-  for (const [node, address] of addressOf) typical.placeNodes.set(node, rows.claimPlaceNodes(address));
-  return typical;
-}
-
-/** The most pairs, some 0.2 kB each; further ones are left out. */
-const MAX_PAIRS = 2 ** 22;
-/** The typical RTT is the median of at most so many of a pair's RTTs, spread evenly over all of them. */
-const NUM_KEPT = 15;
-
-/** Some RTTs of a pair. */
-interface KeptRtts {
-  /** The first `count` are in use, ms. */
-  readonly rttsMs: Float32Array;
-  count: number;
-  /** One of so many measurements is kept. */
-  stride: number;
-  numSeen: number;
-}
-
-/** Gathers the typical RTTs of pairs of nodes. */
-export class TypicalRtts {
-  /** For each node those of its places. */
-  readonly placeNodes = new Map<number, readonly number[]>();
-  /** By the pair, the lower node first. */
-  readonly #kept = new Map<number, KeptRtts>();
-
-  /** Adds a measurement between two nodes, `NO_ROW` for none. */
-  add(a: number, b: number, rttMs: number): void {
-    if (a === NO_ROW || b === NO_ROW || a === b) return;
-    const key = Math.min(a, b) * 2 ** 24 + Math.max(a, b);
-    let kept = this.#kept.get(key);
-    if (!kept) {
-      if (this.#kept.size === MAX_PAIRS) return;
-      kept = { rttsMs: new Float32Array(NUM_KEPT), count: 0, stride: 1, numSeen: 0 };
-      this.#kept.set(key, kept);
-    }
-    if (kept.numSeen++ % kept.stride !== 0) return;
-    if (kept.count === NUM_KEPT) thin(kept);
-    kept.rttsMs[kept.count++] = rttMs;
-  }
-
-  /** How many pairs have an RTT. */
-  get numPairs(): number {
-    return this.#kept.size;
-  }
-
-  /** The pairs, the lower node first, and the median of what was kept of each, ms. */
-  pairs(): { a: Uint32Array; b: Uint32Array; rttMs: Float64Array } {
-    const keys = [...this.#kept.keys()];
-    return {
-      a: Uint32Array.from(keys, (key) => Math.floor(key / 2 ** 24)),
-      b: Uint32Array.from(keys, (key) => key % 2 ** 24),
-      rttMs: Float64Array.from(
-        this.#kept.values(),
-        ({ rttsMs, count }) => rttsMs.slice(0, count).sort()[(count - 1) >> 1],
-      ),
-    };
-  }
-}
-
-/** Keeps every second RTT. */
-function thin(kept: KeptRtts): void {
-  for (let i = 0; i < kept.count; i += 2) kept.rttsMs[i / 2] = kept.rttsMs[i];
-  kept.count = Math.ceil(kept.count / 2);
-  kept.stride *= 2;
 }

@@ -8,7 +8,7 @@ import { isObject } from "../base/collections.ts";
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { ConfigError, ensure, FormatError, UserError } from "../base/errors.ts";
-import { modelShapes, PLACE_TABLE } from "../model/model_config.ts";
+import { modelShapes } from "../model/model_config.ts";
 import {
   checkFormatVersion,
   FORMAT_METADATA,
@@ -168,6 +168,8 @@ export interface CheckpointState {
   config: RunConfig;
   /** Fingerprint of the training and validation data; see `dataFingerprint`. */
   dataFingerprint: string;
+  /** Fingerprint of the configuration before its sizes followed from the data; absent where they do not. */
+  asked?: string | undefined;
   /** SHA-256 of the weights of the run's teacher, if it has one. */
   teacher?: string | undefined;
   /** Where the loader continues, and how many rows a block has. */
@@ -210,19 +212,6 @@ export interface LoadedCheckpoint {
   adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
 }
 
-/** A checkpoint whose model has another table of places. @param numbers See `PlaceTable.encode`. */
-export function withPlaceTable(checkpoint: LoadedCheckpoint, numbers: Float32Array): LoadedCheckpoint {
-  const { config, weights } = checkpoint;
-  const { places } = config.model;
-  ensure(places !== null, "a table of places for a model without them");
-  const model = { ...config.model, places: { ...places, tableSize: numbers.length } };
-  return {
-    ...checkpoint,
-    config: { ...config, model },
-    weights: new Map([...weights, [PLACE_TABLE, numbers]]),
-  };
-}
-
 const fileSchema = z.object({ sizeBytes: z.number(), sha256: z.string() });
 
 const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown }> = z.object({
@@ -231,6 +220,7 @@ const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown
   seed: z.int(),
   config: z.record(z.string(), z.unknown()),
   dataFingerprint: z.string(),
+  asked: z.string().optional(),
   teacher: z.string().optional(),
   position: z.object({ epoch: z.int(), block: z.int(), sequence: z.int(), blockRows: z.int() }),
   losses: z.array(z.object({ step: z.int(), loss: z.number().nullable() })),

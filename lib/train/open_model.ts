@@ -6,7 +6,6 @@
 import { formatSeconds } from "../base/text.ts";
 import { Gpu } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
-import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { bufferLimitBytes } from "../model/allocation.ts";
 import { modelShapes } from "../model/model_config.ts";
 import { initialParameters } from "../model/parameters.ts";
@@ -14,6 +13,7 @@ import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "./optim/optimizer.ts";
 import type { AddressCounts } from "../data/addresses/known_addresses.ts";
 import { claimRows } from "./autosize.ts";
+import type { DataSurvey } from "./data_survey.ts";
 import { type RunConfig, trainingExtent } from "./run_config.ts";
 import { innerState } from "./local_steps.ts";
 import type { LoadedCheckpoint } from "./checkpoint_files.ts";
@@ -44,14 +44,15 @@ export async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
 /**
  * Opens the model and its optimizer.
  *
- * @param start What the run starts from; `train`: the training rows, whose addresses get address embeddings.
+ * @param start What the run starts from; `survey`: reads the training rows, whose addresses get address
+ *   embeddings, unless they were read before.
  * @returns `counts`: the addresses and pairs of the training rows; undefined if the run is resumed.
  * @throws {UserError} If the run takes more memory than there is.
  */
 export async function openModel(
   gpu: Gpu,
   { config, seed, places, loadedTeacher: loaded, onLog = () => {} }: ModelOptions,
-  { resumed, initial, train }: RunStart & { train: ProbeRowSource },
+  { resumed, initial, survey }: RunStart & { survey: () => DataSurvey },
 ): Promise<{ model: Transformer; optimizer: Optimizer; counts: AddressCounts | undefined }> {
   if (loaded) onLog(`learning RTTs also from ${loaded.directory}`);
   const adapter = { isSoftware: gpu.info.isSoftware, bufferLimitBytes: bufferLimitBytes(gpu.device) };
@@ -79,7 +80,9 @@ export async function openModel(
         : "counting the addresses and pairs of the training data",
     );
     const startMs = performance.now();
-    counts = claimRows(config.model, weights, train, places);
+    const data = survey();
+    counts = data.counts;
+    claimRows(config.model, weights, data, places);
     onLog(`done in ${formatSeconds((performance.now() - startMs) / 1000)}`);
   }
   model.load(weights);

@@ -5,6 +5,10 @@
  * @module
  */
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
+import { ensure, UserError } from "../base/errors.ts";
+import { nameOf } from "../io/files/real_path.ts";
+import { PLACE_TABLE } from "../model/model_config.ts";
+import type { LoadedCheckpoint } from "./checkpoint_files.ts";
 import { parseAddress } from "../data/addresses/ip.ts";
 import { addressNumber, distanceKm, type LocatedPlace, PlaceTable } from "../data/addresses/place_table.ts";
 import { openPlaces } from "../data/addresses/places/open_places.ts";
@@ -56,12 +60,7 @@ export async function openRunPlaces(
   onLog: (line: string) => void,
 ): Promise<RunPlaces> {
   const startMs = performance.now();
-  onLog(
-    `reading where addresses are from ${paths.length} file${paths.length === 1 ? "" : "s"} (up to a minute)`,
-  );
-  const source = await openPlaces(paths);
-  const onBlocks = (count: number) => onLog(`  looked up ${formatCount(count)} ranges of addresses`);
-  const numbers = PlaceTable.of(source, onBlocks).within(MAX_TABLE_BYTES);
+  const numbers = await readPlaceTable(paths, onLog);
   const table = PlaceTable.decode(numbers, "the table of places");
   const found = findMisplaced(table, train);
   const { sites, networks } = table.numRanges;
@@ -76,6 +75,62 @@ export async function openRunPlaces(
       }`,
   );
   return { numbers, ...found };
+}
+
+/** The table of a checkpoint from files of places. @throws As {@link openRunPlaces}. */
+async function readPlaceTable(
+  paths: readonly string[],
+  onLog: (line: string) => void,
+): Promise<Float32Array<ArrayBuffer>> {
+  onLog(
+    `reading where addresses are from ${paths.length} file${paths.length === 1 ? "" : "s"} (up to a minute)`,
+  );
+  const source = await openPlaces(paths);
+  const onBlocks = (count: number) => onLog(`  looked up ${formatCount(count)} ranges of addresses`);
+  return PlaceTable.of(source, onBlocks).within(MAX_TABLE_BYTES);
+}
+
+/**
+ * A checkpoint that knows of places what files say, in place of what it knew.
+ *
+ * @param paths Of `--geo`; none change nothing.
+ * @throws {UserError} If it was trained without places, or a file cannot be read.
+ * @throws {FormatError} If one is damaged or of an unknown format.
+ */
+export async function withGeo(
+  checkpoint: LoadedCheckpoint,
+  paths: readonly string[],
+  onLog: (line: string) => void,
+): Promise<LoadedCheckpoint> {
+  if (paths.length === 0) return checkpoint;
+  if (!checkpoint.config.model.places) {
+    throw new UserError(
+      `Cannot use --geo ${
+        paths[0]
+      }: found a model without places in ${checkpoint.directory}, expected one that was ` +
+        "trained with --geo",
+    );
+  }
+  return withPlaceTable(checkpoint, await readPlaceTable(paths, onLog), paths.map(nameOf));
+}
+
+/** A checkpoint with another table of places. @param sources Names of its files (as before). */
+export function withPlaceTable(
+  checkpoint: LoadedCheckpoint,
+  numbers: Float32Array,
+  sources?: readonly string[],
+): LoadedCheckpoint {
+  const { config, weights, state } = checkpoint;
+  const { places } = config.model;
+  ensure(places, "a model with places");
+  const known = { ...places, tableSize: numbers.length, ...(sources && { sources: [...sources] }) };
+  const changed = { ...config, model: { ...config.model, places: known } };
+  return {
+    ...checkpoint,
+    config: changed,
+    state: { ...state, config: changed },
+    weights: new Map([...weights, [PLACE_TABLE, numbers]]),
+  };
 }
 
 /** A node of the graph of pairs. */

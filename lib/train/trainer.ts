@@ -3,9 +3,11 @@
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import { basename, join, relative } from "@std/path";
 import { writeFileAtomic } from "../io/files/atomic.ts";
 import { autosized } from "./autosize.ts";
+import { DataSurvey } from "./data_survey.ts";
 import { formatCount, formatSeconds } from "../base/text.ts";
 import { type CheckedOutputs, checkOutputs } from "../io/files/checked_outputs.ts";
 import { CHECKPOINTS, stepName } from "../io/files/checkpoint_folder.ts";
@@ -17,7 +19,7 @@ import type { GpuInfo } from "../tensor/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../tensor/profile.ts";
 import type { ProfileRow } from "../tensor/program.ts";
 import type { Communicator } from "./mpi/communicator.ts";
-import { hasCheckpoints, loadForResume, makeLatest, modelFilesOf } from "./checkpoint.ts";
+import { hasCheckpoints, listCheckpoints, loadForResume, makeLatest, modelFilesOf } from "./checkpoint.ts";
 import { checkpointFiles, type LoadedCheckpoint, type ResumableCheckpoint } from "./checkpoint_files.ts";
 import { checkModelConfig, placesSchema } from "../model/model_config.ts";
 import { describeConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
@@ -141,7 +143,8 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
     if (step < end) {
       last = await trainFrom(next, {
         run,
-        options: { ...options, fresh: !last && (options.fresh ?? false) },
+        options,
+        isFirst: !last,
         deadlineMs,
         end,
         ends,
@@ -231,6 +234,10 @@ interface CheckedOptions extends TrainOptions {
   identity: RunIdentity;
   /** The configuration for this rank, see `shareConfig`; `config` is that of all ranks, with the sizes that the data need. */
   rankConfig: RunConfig;
+  /** As in `CheckpointState`. */
+  asked: string | undefined;
+  /** What the training rows say, if sizes follow from it; dropped once the model has its rows. */
+  survey: DataSurvey | undefined;
   /** What `geo` says. */
   places: RunPlaces | undefined;
   /** What `teacher` names. */
@@ -251,12 +258,17 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   let { config } = given;
   const places = await placesOf({ ...given, checked });
   if (places) config = withPlaces(config, places, given.geo ?? []);
-  if (config.autosize) {
+  let survey: DataSurvey | undefined;
+  const asked = config.autosize && !places ? askedFingerprint(config, given) : undefined;
+  const known = asked && sizedBefore(given, { asked, data });
+  if (known) config = known;
+  else if (config.autosize) {
     using rows = await openRows({ ...given, checked });
-    const asked = config;
-    config = autosized(asked, rows.train, places);
+    survey = DataSurvey.of(rows.train);
+    const unsized = config;
+    config = autosized(unsized, survey, places);
     const steps = await stepsInTime(given, config);
-    if (steps !== undefined) config = autosized(withSteps(asked, steps), rows.train, places);
+    if (steps !== undefined) config = autosized(withSteps(unsized, steps), survey, places);
   } else {
     const steps = await stepsInTime(given, config);
     if (steps !== undefined) config = withSteps(config, steps);
@@ -266,7 +278,36 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   if (ranks) await checkSameRun(ranks, identity);
   const rankConfig = shareConfig(config, ranks?.size ?? 1);
   checkHostMemory(rankConfig);
-  return { ...given, config, rankConfig, identity, checked, places, loadedTeacher, ranks, onLog };
+  return {
+    ...given,
+    config,
+    rankConfig,
+    identity,
+    checked,
+    asked,
+    survey,
+    places,
+    loadedTeacher,
+    ranks,
+    onLog,
+  };
+}
+
+/** The configuration of an earlier run in the folder that was asked for with the same one, on the same data. */
+function sizedBefore(
+  { runDir, fresh }: TrainOptions,
+  { asked, data }: { asked: string; data: string },
+): RunConfig | undefined {
+  const folder = join(runDir, CHECKPOINTS);
+  if (fresh || !hasCheckpoints(folder)) return undefined;
+  return listCheckpoints(folder)
+    .find((state) => state.asked === asked && state.dataFingerprint === data)?.config;
+}
+
+/** See `CheckpointState.asked`. */
+function askedFingerprint(config: RunConfig, { fitsTime, maxTimeS }: TrainOptions): string {
+  const asked = JSON.stringify([config, fitsTime === true && maxTimeS !== undefined]);
+  return createHash("sha256").update(asked).digest("hex").slice(0, 16);
 }
 
 async function placesOf(
@@ -317,12 +358,17 @@ interface Trained {
   readonly manifest: Manifest | undefined;
 }
 
-/** Trains from a start to an end of the run or to the deadline. @param parts `ends`: all ends of the run. */
+/**
+ * Trains from a start to an end of the run or to the deadline.
+ *
+ * @param parts `isFirst`: whether the call did no step before; `ends`: all ends of the run.
+ */
 async function trainFrom(
   start: RunStart,
-  { run, options, deadlineMs, end, ends }: {
+  { run, options, isFirst, deadlineMs, end, ends }: {
     run: RunFolder | undefined;
     options: CheckedOptions;
+    isFirst: boolean;
     deadlineMs: number;
     end: number;
     ends: readonly number[];
@@ -332,12 +378,14 @@ async function trainFrom(
   const { resumed, isOwn } = start;
   // The schedule spans the steps to this end.
   const config = { ...rankConfig, train: { ...rankConfig.train, steps: end } };
-  const ofRank = { ...options, config };
+  const ofRank = { ...options, config, survey: undefined };
   using rows = await openRows(options);
   using loader = await openLoader(rows, { ...ofRank, resumed, numRanks: ranks?.size ?? 1 });
   using gpu = await openGpu(onLog);
-  const { model, optimizer, counts } = await openModel(gpu, ofRank, { ...start, train: rows.train });
-  if (options.fresh) run?.replace();
+  const survey = () => options.survey ?? DataSurvey.of(rows.train);
+  const { model, optimizer, counts } = await openModel(gpu, ofRank, { ...start, survey });
+  options.survey = undefined;
+  if (options.fresh && isFirst) run?.replace();
   const ofTeacher = loadedTeacher ? [fingerprint(modelFilesOf(loadedTeacher.directory)[0])] : [];
   const manifest = run?.begin({
     inputs: [...rows.train.files, ...ofTeacher, ...(options.geo ?? []).map((path) => fingerprint(path))],
@@ -358,6 +406,7 @@ async function trainFrom(
     config: options.config,
     seed,
     dataFingerprint: identity.data,
+    asked: options.asked,
     teacher: identity.teacher,
     model,
     optimizer,

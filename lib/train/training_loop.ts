@@ -146,6 +146,8 @@ interface LoopParts {
   config: RunConfig;
   seed: number;
   dataFingerprint: string;
+  /** As in `CheckpointState`. */
+  asked: string | undefined;
   /** As in `RunIdentity`. */
   teacher: string | undefined;
   model: Transformer;
@@ -378,6 +380,7 @@ export class TrainingLoop {
         seed: this.#parts.seed,
         config,
         dataFingerprint: this.#parts.dataFingerprint,
+        asked: this.#parts.asked,
         teacher: this.#parts.teacher,
         position: { ...this.#batches.position, blockRows: loader.blockRows },
         ...journal.state,

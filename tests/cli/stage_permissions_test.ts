@@ -75,6 +75,17 @@ const TABLE: Row[] = [
     writes: [...FILE_WRITES, "out/f.truth.json"],
   },
   {
+    command: "fetch atlas --measurement 1 --start 2020-01-01 --output dir --url http://127.0.0.1:8080",
+    reads: ["dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
+    others: ["served"],
+  },
+  {
+    command: "fetch globalping --target example.com --output dir --key-file in/b.parquet",
+    reads: ["in/b.parquet", "dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
+  },
+  {
     command: "import --input in/a.parquet - --output=out/f.parquet",
     reads: ["in/a.parquet", "in/a.parquet.manifest.json", "out/"],
     writes: [...FILE_WRITES, "out/f.rejects.jsonl"],
@@ -187,6 +198,11 @@ const TABLE: Row[] = [
     reads: ["in/b.parquet", ...TRAINED, "out/"],
     writes: FILE_WRITES,
   },
+  {
+    command: "query map --checkpoint run --src DE --output out/f.parquet",
+    reads: [...TRAINED, "out/"],
+    writes: FILE_WRITES,
+  },
   { command: "query likelihood --checkpoint run --input in/b.parquet", reads: ["in/b.parquet", ...TRAINED] },
   { command: "query sample --checkpoint run --count 3", reads: TRAINED },
   {
@@ -199,6 +215,17 @@ const TABLE: Row[] = [
     reads: ["in/b.parquet", ...TRAINED, "out/"],
     writes: FILE_WRITES,
   },
+  {
+    command: "watch --input in/b.parquet --listen 127.0.0.1:8080 --geo in/a.parquet",
+    reads: ["in/a.parquet", "in/a.parquet.manifest.json", "in/b.parquet"],
+    others: ["served"],
+  },
+  {
+    command: "watch --input in/b.parquet --webhook http://127.0.0.1:8080/a?b --webhook-key secret",
+    reads: ["in/b.parquet", "secret"],
+    others: ["served"],
+  },
+  { command: "watch --input in/b.parquet --webhook https://example.org/alarms", reads: ["in/b.parquet"] },
   {
     command: "serve --checkpoint run --calibration in/b.parquet",
     reads: ["in/b.parquet", ...TRAINED, "eval/report.json"],
@@ -221,6 +248,12 @@ const TABLE: Row[] = [
     reads: ["in/b.parquet", "dir/report.json"],
     writes: ["dir/", "dir/sub/x"],
     others: ["memory"],
+  },
+  {
+    command: "demo --fetch 1001 --start 2020-01-01 --output dir --url=http://127.0.0.1:8080",
+    reads: ["dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
+    others: ["served", "memory"],
   },
   { command: "bench kernels --compare in/b.parquet", reads: ["in/b.parquet"] },
   { command: "bench train --config in/b.parquet", reads: ["in/b.parquet"] },
@@ -315,7 +348,10 @@ for (const { command, reads = [], writes = [], others = [] } of TABLE) {
     const full = (path: string) => path.startsWith("/") ? path : `${folder.path}/${path}`;
     const [stage, ...words] = command.split(" ");
     const args = words.map((word) =>
-      word.replace(/^(--[a-z]+=)?(?=.*[/.])|^(?=rows$|run$|dir$|adapted$|forged$)/, `$1${folder.path}/`)
+      word.replace(
+        /^(--[a-z]+=)?(?!127)(?=(?!.*:\/\/).*[/.])|^(?=rows$|run$|dir$|adapted$|forged$|secret$)/,
+        `$1${folder.path}/`,
+      )
     );
     const { command: asked, rest } = commandOf([stage, ...args]);
     const permissions = permissionsOf(asked, rest) as Deno.PermissionOptionsObject;

@@ -104,7 +104,7 @@ Deno.test("query rtt gives the distribution that demo asked for, in text and as 
       "--time",
       "2019-05-20T12:00:00Z",
       "--context",
-      fromFileUrl(new URL(`../../${DEMO_CAMPAIGN}`, import.meta.url)),
+      fromFileUrl(new URL(`../../${DEMO_CAMPAIGN.measurements}`, import.meta.url)),
     ],
   ]);
   assertEquals(timed.code, 0, timed.stderr);

@@ -182,6 +182,12 @@ Deno.test("eval refuses wrong options, and what is not there, in one line", asyn
       "the rows were split by time, expected destination | node | probe",
     ],
     [evalOf(output, "--baselines", "vivaldi"), 2, "did you mean Vivaldi?"],
+    [
+      evalOf(output, "--baselines", "global median,country median"),
+      2,
+      "--baselines country median: the model has no places, expected one trained with --geo",
+    ],
+    [evalOf(output, "--geo", folder.at("none.csv")), 1, "none.csv"],
     [evalOf(output, "--split", "train"), 2, "expected test | val"],
     [evalOf(output, "--history", "none"), 2, "expected default | all | train"],
     [evalOf(output, "--max-measurements", "0"), 2, "--max-measurements 0"],

@@ -10,6 +10,7 @@ import { addressNumber, type Place, PlaceTable } from "../../lib/data/addresses/
 import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { claimRows } from "../../lib/train/autosize.ts";
+import { DataSurvey } from "../../lib/train/data_survey.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import { MemoryRowSource } from "../data/loader/memory_rows.ts";
 import { SMALL_RUN } from "../train/small_run.ts";
@@ -119,10 +120,11 @@ Deno.test("fitPoolOf() asks about unknown addresses at the places of known ones,
     ]);
     const weights = initialParameters(config.model, 7);
     const places = { numbers, numAddresses: 0, numLocated: 0, misplaced: [] };
-    const counts = claimRows(config.model, weights, new MemoryRowSource(train), places);
+    const survey = DataSurvey.of(new MemoryRowSource(train));
+    claimRows(config.model, weights, survey, places);
     const trainingData = {
-      summary: counts.summary({ origin: "", isSynthetic: true }),
-      known: counts.table(),
+      summary: survey.counts.summary({ origin: "", isSynthetic: true }),
+      known: survey.counts.table(),
     };
     writeUntrainedRun(join(folder, "run"), { config, weights, trainingData });
     const { directory } = loadCheckpoint(join(folder, "run"));

@@ -1,4 +1,5 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertGreater } from "@std/assert";
+import { FEW_ROWS } from "../../lib/query/decoder_extent.ts";
 import { rankDestinations } from "../../lib/query/destinations/destination_ranking.ts";
 import { parseAddressQuestion } from "../../lib/query/rtt/rtt_question.ts";
 import { withTinyModel } from "./tiny_model.ts";
@@ -31,8 +32,8 @@ Deno.test("work that is asked for after a reload of weights has the new ones, on
     const prompt = Uint16Array.of(1, 2, 3);
     const ends = async () => {
       const rows: Float32Array[] = [];
-      const asPrompt = decoders.withPrompts([prompt], 1, async (decoder, group) => {
-        rows[0] = await decoder.prefill(group);
+      const asPrompt = decoders.withPrompts([prompt], 1, function* (decoder, group) {
+        [rows[0]] = yield Promise.all([decoder.prefill(group)]);
       });
       const asContinued = decoders.continuePrompts(
         [prompt],
@@ -51,4 +52,25 @@ Deno.test("work that is asked for after a reload of weights has the new ones, on
     const [first, second] = await after;
     assertEquals([first[0] === before[0][0], second[0] === before[1][0]], [false, false]);
     assertEquals(await ends(), [first, second]);
+  }));
+
+Deno.test("one question takes a small decoder, and many at once the same numbers from a large one", () =>
+  withTinyModel(async ({ decoders, gpu }) => {
+    const prompts = Array.from({ length: 2 * FEW_ROWS }, (_, i) => Uint16Array.of(1, 2 + i % 200));
+    const endsOf = async (asked: Uint16Array[]) => {
+      const ends: number[] = [];
+      await decoders.withPrompts(asked, 1, function* (decoder, group) {
+        const [read] = yield Promise.all([decoder.prefill(group)]);
+        for (const logP of read) ends.push(logP);
+      });
+      return ends;
+    };
+    const first = await endsOf(prompts.slice(0, 1));
+    const smallBytes = gpu.allocatedBytes;
+    const all = await endsOf(prompts);
+    assertGreater(gpu.allocatedBytes, 3 * smallBytes);
+    assertEquals(all.slice(0, first.length), first);
+    const allBytes = gpu.allocatedBytes;
+    assertEquals(await endsOf(prompts.slice(0, 1)), first);
+    assertEquals(gpu.allocatedBytes, allBytes, "the large one stays");
   }));

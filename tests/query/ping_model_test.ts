@@ -238,6 +238,23 @@ Deno.test("likelyRttDistributions() equals the exact ones but for the mass it sp
     }
   }));
 
+Deno.test("likelyRttDistributions() for quantiles has the exact ones, with a calibration too", () =>
+  withTinyModel(async (model) => {
+    const { config, registry, weights } = model;
+    const calibration = new QuantileCalibration(CALIBRATION_LEVELS.map((level) => level ** 2));
+    const quantiles = [0.5, 0.01, 0.3, 0.975];
+    for (const each of [model, PingModel.of(config, registry, { weights, calibration })]) {
+      const exact = await each.rttDistributions(QUERIES);
+      const found: number[][] = [];
+      await each.likelyRttDistributions(QUERIES, (distribution, i) => {
+        assertAlmostEquals(distribution.pFailed, exact[i].pFailed, 1e-6);
+        assert(distribution.spreadMass > 0.5, "few first bytes were continued");
+        found.push(quantiles.map((q) => distribution.quantileMs(q)));
+      }, { quantiles });
+      assertEquals(found, exact.map((each) => quantiles.map((q) => each.quantileMs(q))));
+    }
+  }));
+
 Deno.test("likelyRttDistributions() makes each distribution in the memory of the one before", () =>
   withTinyModel(async (model) => {
     const { config, registry, weights } = model;

@@ -1,5 +1,7 @@
 /** A checkpoint for the tests of stages that ask a model: the tiny model with initial weights. @module */
 import { join } from "@std/path";
+import type { PlaceTable } from "../../lib/data/addresses/place_table.ts";
+import { PLACE_TABLE } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import { TINY_CONFIG } from "./tiny_model.ts";
@@ -13,17 +15,34 @@ import { writeUntrainedRun } from "../train/untrained_run.ts";
  */
 export async function withCheckpoint(
   test: (folder: string, checkpoint: string) => Promise<void>,
-  { vocabulary = "v2", run = ".", scale = 1 }: { vocabulary?: "v1" | "v2"; run?: string; scale?: number } =
-    {},
+  { vocabulary = "v2", run = ".", scale = 1, places }: {
+    vocabulary?: "v1" | "v2";
+    run?: string;
+    scale?: number;
+    /** What it knows of places (nothing). */
+    places?: PlaceTable;
+  } = {},
 ): Promise<void> {
   const folder = Deno.makeTempDirSync();
   const { numLayers, width, numHeads, headDim, mlpWidth, sequenceLength } = TINY_CONFIG;
-  const keys = { numLayers, width, numHeads, headDim, mlpWidth, sequenceLength, vocabulary };
-  const config = loadConfig(SMALL_RUN, Object.entries(keys).map(([key, value]) => `model.${key}=${value}`));
+  const numbers = places?.encode();
+  const placing = numbers &&
+    {
+      prefixVectors: { rows: 64 },
+      places: { tableSize: numbers.length, sources: ["dbip.csv"], dropShare: 0 },
+    };
+  const keys = { numLayers, width, numHeads, headDim, mlpWidth, sequenceLength, vocabulary, ...placing };
+  const config = loadConfig(
+    SMALL_RUN,
+    Object.entries(keys).map(([key, value]) =>
+      `model.${key}=${typeof value === "object" ? JSON.stringify(value) : value}`
+    ),
+  );
   const weights = initialParameters(config.model, 7);
   if (scale !== 1) {
     for (const values of weights.values()) values.forEach((value, i) => values[i] = value * scale);
   }
+  if (numbers) weights.set(PLACE_TABLE, numbers);
   writeUntrainedRun(join(folder, run), { config, weights });
   try {
     await test(folder, join(folder, run));

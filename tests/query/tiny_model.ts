@@ -35,8 +35,8 @@ export async function nextLogProbabilities(
 ): Promise<Float32Array[]> {
   const V = modelShapes(model.config).vocabSize;
   const results: Float32Array[] = [];
-  await model.decoders.withPrompts(sequences, 1, async (decoder, prompts) => {
-    const rows = await decoder.prefill(prompts);
+  await model.decoders.withPrompts(sequences, 1, function* (decoder, prompts) {
+    const [rows] = yield Promise.all([decoder.prefill(prompts)]);
     prompts.forEach((_, i) => results.push(rowOf(rows, i, V)));
   });
   return results;

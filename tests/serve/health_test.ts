@@ -1,4 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { DEFAULT_WATCH_OPTIONS, PairWatch } from "../../lib/query/changes/pair_watch.ts";
 import { makeApp } from "../../lib/serve/app.ts";
 import { ServedModels } from "../../lib/serve/served_models.ts";
 import { HttpServer } from "../../lib/serve/server.ts";
@@ -25,6 +26,11 @@ Deno.test("the server says that it is ill when its GPU is lost", () =>
       pageFiles: new Map(),
       stopping: new AbortController().signal,
       log: () => {},
+      watched: {
+        watch: new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: 1 }),
+        maxPairs: 1,
+        numUnusable: 0,
+      },
     });
     const server = await HttpServer.listen({ ...place, port: 0, fetch: answer });
     const health = async () => {

@@ -15,7 +15,7 @@ const operation = z.strictObject({
   summary: z.string().min(1),
   parameters: z.array(z.strictObject({
     name: z.string().regex(/^[a-z_]+$/),
-    in: z.literal("query"),
+    in: z.enum(["path", "query"]),
     required: z.boolean(),
     schema,
     description: z.string().min(1),

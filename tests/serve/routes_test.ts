@@ -9,6 +9,8 @@ import {
   problemSchema,
   rttAnswerSchema,
   scoreAnswerSchema,
+  statusCheckAnswerSchema,
+  watchAnswerSchema,
 } from "../../lib/serve/api/schemas.ts";
 import { DESCRIBED_PATHS } from "../../lib/serve/openapi.ts";
 import { runStageProcess } from "../cli/process.ts";
@@ -177,6 +179,67 @@ Deno.test("serve answers every route", (test) =>
       assertEquals([got.candidates, got.nearest.length, got.timestamp], [3, 2, stage.timeS]);
     });
 
+    await step("POST /v1/watch tells alarms over several requests, and status checks know them", async () => {
+      const startS = 1_480_000_000;
+      const measured = (from: number, to: number) =>
+        Array.from({ length: to - from }, (_, i) => {
+          const levelMs = from + i >= 60 && from + i < 90 ? 58 : 20;
+          const rtt = levelMs + 0.1 * ((from + i) % 3);
+          return { ...PAIR, timestamp: startS + 240 * (from + i), rtt, msm_id: 1001, prb_id: 77 };
+        });
+      const check = (id: number | string, asked = "") =>
+        server.fetch(`/api/v2/measurements/${id}/status-check${asked}`);
+      await requireProblem(check(1001), 404, /no watched measurement has that msm_id or dst_addr/);
+      const others = ["{", { ...PAIR, rtt: 3 }, { ...PAIR, timestamp: startS, rtt: 3, rtts: 4 }];
+      const faults = await server.postLines("/v1/watch", [...measured(0, 50), ...others]);
+      assertEquals(faults.map(({ line }) => line), [51, 52, 53]);
+      assertStringIncludes(String(faults[1].error), "found no timestamp, expected one");
+      const [begin, ...more] = await server.postLines("/v1/watch", measured(50, 100));
+      assertEquals(more, []);
+      const { line, event, expected_ms, p_value, size_ms } = watchAnswerSchema.strict().parse(begin);
+      assertEquals([line, event], [31, "begin"]);
+      assert(Math.abs(Number(size_ms) - 38) < 0.5 && Number(p_value) > 0);
+      assertEquals(Object.keys(expected_ms ?? {}), ["5", "50", "95"]);
+      const answer = await answerOf(statusCheckAnswerSchema, check(1001));
+      assertEquals([answer.global_alert, answer.total_alerts], [true, 1]);
+      const { all, last, ...probe } = answer.probes[77];
+      assert(Math.abs(Number(last) - 20) < 0.02);
+      assertEquals(probe, { alert: true, last_packet_loss: 0, source: PAIR.src_addr });
+      assertEquals(all?.length, 42);
+      const permitted = await answerOf(
+        statusCheckAnswerSchema,
+        check(PAIR.dst_addr, "/?permitted_total_alerts=1"),
+      );
+      assertEquals([permitted.global_alert, permitted.total_alerts], [false, 1]);
+      await requireProblem(check(1001, "?lookback=10"), 400, /expected only permitted_total_alerts/);
+      const [end] = await server.postLines("/v1/watch", measured(100, 130));
+      assertEquals([end.event, end.reason], ["end", "usual"]);
+      const lost = { ...PAIR, timestamp: startS + 240 * 130, rtt: null, prb_id: 77 };
+      assertEquals(
+        await (await server.fetch("/v1/watch", {
+          method: "POST",
+          headers: LINES,
+          body: JSON.stringify(lost),
+        })).text(),
+        "",
+      );
+      const calm = await answerOf(statusCheckAnswerSchema, check(1001, "?show_all=true"));
+      assertEquals([calm.global_alert, calm.probes[77].last, calm.probes[77].last_packet_loss], [
+        false,
+        null,
+        100,
+      ]);
+      assertEquals(calm.probes[77].all?.length, 42);
+      assertEquals(
+        (await answerOf(statusCheckAnswerSchema, check(1001, "?max_packet_loss=75"))).total_alerts,
+        1,
+      );
+      assertStringIncludes(
+        await (await server.fetch("/metrics")).text(),
+        "ping_llm_watch_measurements_total 131\n",
+      );
+    });
+
     await step("model, description, health, page", async () => {
       const model = await answerOf(modelAnswerSchema, server.fetch("/v1/model"));
       assertEquals([model.step, model.evaluation, model.is_calibrated], [3, null, false]);
@@ -188,10 +251,11 @@ Deno.test("serve answers every route", (test) =>
           [];
         const named = Object.keys(methods).map((method) => method.toUpperCase());
         assertEquals(allow.filter((method) => named.includes(method)).sort(), named.sort(), path);
-        const operations = Object.entries<{ parameters: { name: string }[] }>({ ...methods });
+        const operations = Object.entries<{ parameters: { name: string; in: string }[] }>({ ...methods });
         for (const [method, { parameters }] of operations) {
           const asked = method === "post" ? { method: "POST", headers: LINES, body: "\n" } : {};
-          for (const { name } of parameters) {
+          for (const { name, in: place } of parameters) {
+            if (place === "path") continue;
             const text = await (await server.fetch(`${path}?${name}=1`, asked)).text();
             assert(!text.includes("expected only"), `${method} ${path}: ${text}`);
           }

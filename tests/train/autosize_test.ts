@@ -3,6 +3,7 @@ import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { autosized, claimRows } from "../../lib/train/autosize.ts";
+import { DataSurvey } from "../../lib/train/data_survey.ts";
 import { parseRunConfig } from "../../lib/train/run_config.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { syntheticRows } from "../data/loader/synthetic_rows.ts";
@@ -10,6 +11,7 @@ import { tinyConfig } from "../model/tiny_model.ts";
 import { MemoryRowSource } from "../data/loader/memory_rows.ts";
 
 const SOURCE = new MemoryRowSource(syntheticRows(1, 40, 60));
+const SURVEY = DataSurvey.of(SOURCE);
 const NUM_MEASUREMENTS = SOURCE.rows.reduce((sum, { rttMs }) => sum + rttMs.length, 0);
 
 function configOf(model: Partial<ModelConfig>, passes: number, steps = 5000, spareRows = 0) {
@@ -42,7 +44,7 @@ function numAddressesOf({ rows }: MemoryRowSource): number {
 
 Deno.test("autosized() makes as many rows as the data need, and as many steps as passes say", () => {
   const config = configOf(TABLES, 2);
-  const sized = autosized(config, SOURCE);
+  const sized = autosized(config, SURVEY);
   const numPairs = pairsOf(SOURCE).size;
   const { pairVectors, prefixVectors } = sized.model;
   assert(pairVectors && prefixVectors);
@@ -51,7 +53,7 @@ Deno.test("autosized() makes as many rows as the data need, and as many steps as
   assertLess(prefixVectors.rows, 4096);
   assertLess(sized.model.coordinates?.nodes ?? Infinity, 1.25 * numAddressesOf(SOURCE) + 64);
   assertEquals(sized.train.steps, Math.ceil(2 * NUM_MEASUREMENTS * 18 / (2 * 12)));
-  assertEquals(autosized(sized, SOURCE), sized);
+  assertEquals(autosized(sized, SURVEY), sized);
 });
 
 Deno.test("autosized() lets a run end after its passes, and go on to as many as may follow", () => {
@@ -61,13 +63,13 @@ Deno.test("autosized() lets a run end after its passes, and go on to as many as 
       ...config,
       train: { ...config.train, steps },
       autosize: config.autosize && { ...config.autosize, maxPasses },
-    }, SOURCE);
-  const once = autosized(config, SOURCE);
+    }, SURVEY);
+  const once = autosized(config, SURVEY);
   const { train, model } = sized(16);
   assertEquals([train.firstSteps, once.train.firstSteps], [once.train.steps, null]);
   assertEquals(train.steps, Math.ceil(16 * NUM_MEASUREMENTS * 18 / (2 * 12)));
   assertEquals(model, once.model);
-  assertEquals(autosized(sized(16), SOURCE), sized(16));
+  assertEquals(autosized(sized(16), SURVEY), sized(16));
   // Where the steps do not suffice for the first passes, there is one end.
   assertEquals(sized(16, 700).train, { ...train, steps: 700, firstSteps: null });
   assertEquals(sized(1).train, { ...train, steps: once.train.steps, firstSteps: null });
@@ -75,24 +77,24 @@ Deno.test("autosized() lets a run end after its passes, and go on to as many as 
 
 Deno.test("autosized() keeps a configuration's own steps and rows where these are fewer, and 50 steps at least", () => {
   const small = { prefixVectors: { ...TABLES.prefixVectors, rows: 32 }, pairVectors: null };
-  const sized = autosized(configOf(small, 3, 700), SOURCE);
+  const sized = autosized(configOf(small, 3, 700), SURVEY);
   assertEquals([sized.train.steps, sized.model.prefixVectors?.rows], [700, 32]);
-  assertEquals(autosized(configOf(small, 0.01), SOURCE).train.steps, 50);
+  assertEquals(autosized(configOf(small, 0.01), SURVEY).train.steps, 50);
   const unchanged = { ...configOf(TABLES, 3), autosize: null };
-  assertEquals(autosized(unchanged, SOURCE), unchanged);
+  assertEquals(autosized(unchanged, SURVEY), unchanged);
 });
 
 Deno.test("autosized() lets a pair be unknown as often as there are passes", () => {
   const often = { ...TABLES, pairVectors: { ...TABLES.pairVectors, dropShare: 0.9 } };
   const perPair = NUM_MEASUREMENTS / pairsOf(SOURCE).size;
   for (const steps of [3000, 6000]) {
-    const { train, model } = autosized(configOf(often, 4, steps), SOURCE);
+    const { train, model } = autosized(configOf(often, 4, steps), SURVEY);
     const passes = train.steps * 2 * 12 / (18 * NUM_MEASUREMENTS);
     const dropShare = model.pairVectors?.dropShare ?? NaN;
     assertAlmostEquals(passes * (1 + (perPair - 1) * dropShare), 4, 1e-6);
     assert(dropShare < 0.9);
   }
-  assertEquals(autosized(configOf(often, 4, 100), SOURCE).model.pairVectors?.dropShare, 0.9);
+  assertEquals(autosized(configOf(often, 4, 100), SURVEY).model.pairVectors?.dropShare, 0.9);
 });
 
 Deno.test("autosized() makes no more rows than fit a buffer of any adapter", () => {
@@ -103,7 +105,7 @@ Deno.test("autosized() makes no more rows than fit a buffer of any adapter", () 
         prefixVectors: TABLES.prefixVectors,
         pairVectors: { ...TABLES.pairVectors, history: false },
       }, 3),
-      SOURCE,
+      SURVEY,
     ).model;
     return [prefixVectors?.rows ?? NaN, pairVectors?.rows ?? NaN];
   };
@@ -119,13 +121,13 @@ Deno.test("autosized() makes no more rows than fit a buffer of any adapter", () 
 
 Deno.test("autosized() gives pairs no rows where they are measured seldom", () => {
   const seldom = new MemoryRowSource(syntheticRows(1, 200, 5));
-  assertEquals(autosized(configOf(TABLES, 3), seldom).model.pairVectors, null);
+  assertEquals(autosized(configOf(TABLES, 3), DataSurvey.of(seldom)).model.pairVectors, null);
 });
 
 Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; again it adds nothing", () => {
-  const { model } = autosized(configOf(TABLES, 1), SOURCE);
+  const { model } = autosized(configOf(TABLES, 1), SURVEY);
   const weights = initialParameters(model, 1);
-  claimRows(model, weights, SOURCE);
+  claimRows(model, weights, SURVEY);
   for (const [name, [rows, columns]] of modelShapes(model).entries) {
     assertEquals(weights.get(name)?.length, rows * columns, name);
   }
@@ -139,7 +141,7 @@ Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; aga
   );
   assert(rows.coordinates?.estimate(a, b), "an estimate of a known pair");
   const keys = weights.get(EMBEDDING_KEYS)?.slice();
-  claimRows(model, weights, SOURCE);
+  claimRows(model, weights, SURVEY);
   assertEquals(weights.get(EMBEDDING_KEYS), keys);
 });
 
@@ -147,7 +149,8 @@ Deno.test("autosized() lowers the rank of coordinates where nodes are many", () 
   const ranks = [2, 40, 400].map((numSources) => {
     const source = new MemoryRowSource(syntheticRows(1, numSources, 60));
     const coordinates = { nodes: 2 ** 20, rank: 64, folds: 4, dropShare: 0 };
-    return autosized(configOf({ ...TABLES, coordinates }, 1), source).model.coordinates?.rank ?? NaN;
+    return autosized(configOf({ ...TABLES, coordinates }, 1), DataSurvey.of(source)).model.coordinates
+      ?.rank ?? NaN;
   });
   assertEquals(ranks[0], 64);
   assertGreater(ranks[1], ranks[2]);
@@ -157,7 +160,7 @@ Deno.test("autosized() lowers the rank of coordinates where nodes are many", () 
 Deno.test("claimRows() leaves a full table full", () => {
   const model = { ...configOf(TABLES, 1).model, pairVectors: { ...TABLES.pairVectors, rows: 16 } };
   const weights = initialParameters(model, 1);
-  claimRows(model, weights, SOURCE);
+  claimRows(model, weights, SURVEY);
   const rows = new AddressEmbeddings(model);
   rows.load(weights);
   assertEquals(rows.numPairs, 16);
@@ -165,7 +168,7 @@ Deno.test("claimRows() leaves a full table full", () => {
 
 Deno.test("autosized() leaves as many rows and nodes again for addresses of adaptations, unless told otherwise", () => {
   const [none, default1, three] = [0, undefined, 3].map((spareRows) =>
-    autosized(parseRunConfig({ ...configOf(TABLES, 2), autosize: { passes: 2, spareRows } }), SOURCE).model
+    autosized(parseRunConfig({ ...configOf(TABLES, 2), autosize: { passes: 2, spareRows } }), SURVEY).model
   );
   const sizes = ({ prefixVectors, pairVectors, coordinates }: ModelConfig) => [
     prefixVectors?.rows ?? NaN,
@@ -191,8 +194,24 @@ Deno.test("autosized() gives spare rows only what the data leave of a buffer", (
     pairVectors: { ...TABLES.pairVectors, history: false },
   };
   const [none, spare] = [0, 8].map((spareRows) =>
-    autosized(configOf(model, 2, 5000, spareRows), SOURCE).model
+    autosized(configOf(model, 2, 5000, spareRows), SURVEY).model
   );
   const [a, b] = [none, spare].map((of) => [of.prefixVectors?.rows ?? NaN, of.pairVectors?.rows ?? NaN]);
   assert(b[0] >= a[0] && b[1] >= a[1] && b[0] + b[1] > a[0] + a[1] && b[0] + b[1] <= 1024, `${a} ${b}`);
+});
+
+Deno.test("DataSurvey reads each row once, whatever follows from it", () => {
+  const read: number[] = [];
+  class CountedSource extends MemoryRowSource {
+    override row(index: number) {
+      read.push(index);
+      return super.row(index);
+    }
+  }
+  const survey = DataSurvey.of(new CountedSource(SOURCE.rows));
+  const { model } = autosized(configOf(TABLES, 1), survey);
+  claimRows(model, initialParameters(model, 1), survey);
+  assertEquals(autosized(configOf(TABLES, 1), survey).model, model);
+  assertEquals(read, SOURCE.rows.map((_, i) => i));
+  assertEquals(survey.numMeasurements, NUM_MEASUREMENTS);
 });

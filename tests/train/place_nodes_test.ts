@@ -8,6 +8,7 @@ import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { addressNumber, type Place, PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 import { claimRows } from "../../lib/train/autosize.ts";
+import { DataSurvey } from "../../lib/train/data_survey.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
 
 const CITIES: Record<string, Place> = {
@@ -58,7 +59,7 @@ function modelOf(places: ModelConfig["places"]): AddressEmbeddings {
   });
   const weights = initialParameters(config, 0);
   const given = places && { numbers: NUMBERS, numAddresses: 0, numLocated: 0, misplaced: [] };
-  claimRows(config, weights, new MemoryRowSource(ROWS), given ?? undefined);
+  claimRows(config, weights, DataSurvey.of(new MemoryRowSource(ROWS)), given ?? undefined);
   const rows = new AddressEmbeddings(config);
   rows.load(weights);
   return rows;

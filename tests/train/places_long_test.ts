@@ -99,6 +99,46 @@ Deno.test("a checkpoint answers by the places of addresses that it never met, wi
   assertEquals(new Set(medians).size, 3);
 });
 
+Deno.test("eval compares with methods that know the checkpoint's places, or those of --geo, and tells errors by place", async () => {
+  const evaluate = async (...more: string[]) => {
+    const output = join(folder, `eval-${more.length}`);
+    const data = ["--checkpoint", run, "--data", runs.data, "--output", output];
+    return JSON.parse(await stage("eval", ...data, "--contexts", "0", "--json", ...more));
+  };
+  const own = await evaluate();
+  const names = own.rtt.baselines.map(({ name }: { name: string }) => name);
+  assertEquals(names.slice(-3), ["distance regression", "country median", "forest with places"]);
+  assertEquals(
+    own.rtt.placeComparisons.every(({ bestBaseline }: { bestBaseline: string }) =>
+      names.indexOf(bestBaseline) >= names.length - 3
+    ),
+    true,
+  );
+  assertGreater(own.places.numPlaced, 0);
+  assertEquals(
+    own.places.alignments.map(({ of, by }: Record<string, string>) => `${by} of ${of}`),
+    ["embeddings of cells", "coordinates of cells", "embeddings of countries", "coordinates of countries"],
+  );
+  const html = Deno.readTextFileSync(own.page);
+  for (
+    const words of [
+      "Where predictions are off",
+      "Whether places line up with geography",
+      "against methods that know places",
+    ]
+  ) {
+    assertStringIncludes(html, words);
+  }
+  // Only some of the addresses have a place there, none an AS.
+  const some = join(folder, "some.csv");
+  const lines = Deno.readTextFileSync(join(DATA, "places/city.csv")).split("\n");
+  Deno.writeTextFileSync(some, lines.filter((_, i) => i % 2 === 0).join("\n"));
+  const given = await evaluate("--geo", some, "--baselines", "country median");
+  assertEquals(given.rtt.baselines.length, 1);
+  assertLess(given.places.numPlaced, own.places.numPlaced);
+  assertEquals(given.places.groups.some(({ by }: { by: string }) => by.endsWith("AS")), false);
+});
+
 Deno.test("a model with places is adapted to an address that it never met; answers of others stay", async () => {
   using model = await loadModel(run);
   const [src, other, dst] = ["100.12.134.7", "145.224.81.9", "34.151.112.196"];

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { NO_ROW } from "../../lib/model/embedding_table.ts";
-import { TypicalRtts } from "../../lib/train/autosize.ts";
+import { TypicalRtts } from "../../lib/train/data_survey.ts";
 
 Deno.test("TypicalRtts has the lower median of few RTTs, whichever way they were measured", () => {
   const typical = new TypicalRtts();

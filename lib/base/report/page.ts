@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { escapeHtml } from "../text.ts";
 import { type Chart, renderSvg } from "./svg.ts";
 import { COLOR_VARIABLES } from "./theme.ts";
 
@@ -18,14 +19,6 @@ export interface Figure {
 
 /** A part of a page: HTML, a picture, or parts side by side if the window is wide enough. */
 export type Block = string | Figure | { beside: readonly Block[] };
-
-/** Text as HTML shows it. */
-export function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll(
-    '"',
-    "&quot;",
-  );
-}
 
 /** An element that holds a text. */
 export function element(name: "h2" | "h3" | "p", text: string): string {

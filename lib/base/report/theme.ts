@@ -8,8 +8,13 @@
  */
 import type { Config } from "vega-lite";
 
+/** Viridis from its yellow to its purple, for ordered classes: https://bids.github.io/colormap/. */
+const HEATS = ["#fde725", "#a0da39", "#4ac16d", "#1fa187", "#277f8e", "#365c8d", "#46327e", "#440154"];
+/** The number of these classes. */
+export const NUM_HEATS = HEATS.length;
+
 /** Each colour on white and on black. */
-const COLORS = {
+const COLORS: Readonly<Record<string, readonly string[]>> = {
   paper: ["#ffffff", "#15181c"],
   ink: ["#1b1f24", "#e8eaed"],
   muted: ["#57606a", "#a2abb5"],
@@ -19,6 +24,9 @@ const COLORS = {
   contrast: ["#c44e00", "#f2a03d"],
   third: ["#007f5f", "#35c49b"],
   fourth: ["#a3478a", "#dd93c2"],
+  /** Land of which a map says nothing. */
+  land: ["#e4e7ea", "#2b3036"],
+  ...Object.fromEntries(HEATS.map((color, i) => [`heat${i}`, [color, color]])),
 };
 
 const cssOf = (which: 0 | 1) =>

@@ -13,6 +13,18 @@ export interface IpPrefix {
   readonly bytes: Uint8Array;
   /** The number of bits that all its addresses share, 0 to 32 or 128. */
   readonly length: number;
+  /** The prefixes that are meant, if it stands for several, such as those of a city or an AS; then its length is 0. */
+  readonly mixture?: PrefixMixture;
+}
+
+/** Several prefixes that are asked for as one. */
+export interface PrefixMixture {
+  /** Whose they are. */
+  readonly name: string;
+  /** Of how many networks they are. */
+  readonly numNetworks: number;
+  /** At most so many of them, which stand for all, and the share of each; shares add up to 1. */
+  take(maxPrefixes: number): readonly { readonly prefix: IpPrefix; readonly share: number }[];
 }
 
 /** The values that a byte can have, a contiguous range. */
@@ -63,8 +75,9 @@ export function isAddress({ bytes, length }: IpPrefix): boolean {
   return length === bytes.length * 8;
 }
 
-/** Writes a prefix, the address as RFC 5952 does; a single address without its length. */
+/** Writes a prefix, the address as RFC 5952 does; a single address without its length; several prefixes as their name. */
 export function formatPrefix(prefix: IpPrefix): string {
+  if (prefix.mixture) return prefix.mixture.name;
   const address = formatAddress(prefix.bytes);
   return isAddress(prefix) ? address : `${address}/${prefix.length}`;
 }

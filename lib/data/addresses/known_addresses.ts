@@ -403,11 +403,22 @@ export interface Basis {
   readonly kind: "pair" | "addresses" | "source" | "destination" | "network";
   /** Text for people. */
   readonly text: string;
-  /** The measurements of the address, as source or destination: the model does not distinguish these. */
+  /** The measurements of the source's address, as source or destination: the model does not distinguish these. */
   readonly src: Measured;
+  /** Those of the destination's address. */
   readonly dst: Measured;
   /** The measurements from the source to the destination. */
   readonly pair: Measured;
+  /** Where the ends are, as far as the model knows; undefined if it knows no places. */
+  readonly places?: { readonly src: string | null; readonly dst: string | null } | undefined;
+}
+
+/** What a model knows of places. */
+export interface BasisPlaces {
+  /** Such as "Frankfurt am Main, DE, AS3320". */
+  placeOf(address: Uint8Array): string | undefined;
+  /** Whether training found that an address is not where the databases say. */
+  isMisplaced(address: Uint8Array): boolean;
 }
 
 /** The sum of the counts of training and an adaptation. */
@@ -436,16 +447,35 @@ export function measuredBy(
  *
  * @param data From the checkpoint; undefined if it has no table of the training data.
  * @param source An address or a prefix; the measurements of a prefix are not counted.
+ * @param where What the model knows of places.
  */
-export function basisOf(data: TrainingData | undefined, source: IpPrefix, destination: IpPrefix): Basis {
+export function basisOf(
+  data: TrainingData | undefined,
+  source: IpPrefix,
+  destination: IpPrefix,
+  where?: BasisPlaces,
+): Basis {
+  const ends = [source, destination];
+  const [from, to] = ends.map((end) => end.mixture?.name ?? where?.placeOf(end.bytes) ?? null);
+  const places = from === null && to === null ? undefined : { src: from, dst: to };
+  const misplaced = ends.filter((end) => isAddress(end) && where?.isMisplaced(end.bytes)).map((end) =>
+    `${formatPrefix(end)} is not where the database says: its RTTs are too short for that.`
+  );
   if (!data) {
     const text =
       "No table of the training data is at hand: whether these addresses were measured is not known.";
     const never = together(NEVER);
-    return { kind: "network", text, src: never, dst: never, pair: never };
+    return {
+      kind: "network",
+      text: [text, ...misplaced].join(" "),
+      src: never,
+      dst: never,
+      pair: never,
+      places,
+    };
   }
   const { known, summary, adaptation } = data;
-  const [src, dst] = [source, destination].map((prefix) =>
+  const [src, dst] = ends.map((prefix) =>
     together(seenAt(known, prefix), adaptation && seenAt(adaptation.known, prefix))
   );
   const isPair = isAddress(source) && isAddress(destination);
@@ -458,8 +488,8 @@ export function basisOf(data: TrainingData | undefined, source: IpPrefix, destin
     : dst.measurements > 0
     ? "destination"
     : "network";
-  const guess = (...places: IpPrefix[]) =>
-    ` a guess${places.map((place, i) => `${i === 0 ? " from " : " and "}${around(known, place)}`).join("")}.`;
+  const guess = (...ends: IpPrefix[]) =>
+    ` a guess from ${ends.map((end) => around(known, end, where)).join(" and ")}.`;
   const sentences = [
     {
       pair: pair.measurements > 0
@@ -468,16 +498,16 @@ export function basisOf(data: TrainingData | undefined, source: IpPrefix, destin
       addresses: `Source ${times(src)}, destination ${times(dst)}, the pair never: an estimate from each.`,
       source: `Source ${times(src)}, destination never:${guess(destination)}`,
       destination: `Destination ${times(dst)}, source never:${guess(source)}`,
-      network: `Neither ${isPair ? "address" : "place as one address"} is in the training data:${
-        guess(source, destination)
-      }`,
+      network: `${
+        isPair ? "Neither address is in the training data" : "Neither end is a single measured address"
+      }:${guess(source, destination)}`,
     }[kind],
   ];
   if ((known.isTruncated || adaptation?.known.isTruncated) && kind !== "pair") {
     sentences.push("Only the most measured addresses and pairs are listed.");
   }
   if (summary.isSynthetic) sentences.push("The model knows a synthetic Internet, not the real one.");
-  return { kind, text: sentences.join(" "), src, dst, pair };
+  return { kind, text: [...sentences, ...misplaced].join(" "), src, dst, pair, places };
 }
 
 function seenAt(known: KnownAddresses, prefix: IpPrefix): Seen {
@@ -488,14 +518,23 @@ function seenAt(known: KnownAddresses, prefix: IpPrefix): Seen {
   return seenOf(asSource.measurements + asDestination.measurements, lastS);
 }
 
-/** Such as "203.0.113.0/24 (12 known addresses)". */
-function around(known: KnownAddresses, place: IpPrefix): string {
+/**
+ * Such as "203.0.113.0/24 (12 known addresses)", of a network without known addresses "the place of 192.0.2.1: Berlin, DE
+ * (no measurement of this network)".
+ */
+function around(known: KnownAddresses, place: IpPrefix, where: BasisPlaces | undefined): string {
+  if (place.mixture) return `${place.mixture.name} (${place.mixture.numNetworks} networks)`;
+  const text = where?.isMisplaced(place.bytes) ? undefined : where?.placeOf(place.bytes);
   const found = isAddress(place)
     ? known.prefixAround(place.bytes)
     : { prefix: place, numKnown: known.countIn(place) };
+  if (text !== undefined && !found?.numKnown) {
+    return `the place of ${formatPrefix(place)}: ${text} (no measurement of this network)`;
+  }
   if (!found) return `the whole network (nothing is known near ${formatPrefix(place)})`;
   const { prefix, numKnown } = found;
-  return `${formatPrefix(prefix)} (${numKnown} known ${numKnown === 1 ? "address" : "addresses"})`;
+  const count = `${numKnown} known ${numKnown === 1 ? "address" : "addresses"}`;
+  return `${formatPrefix(prefix)} (${count}${text === undefined ? "" : `; place: ${text}`})`;
 }
 
 /** Such as "measured 41 times, last on 2019-06-01", "in 24 measurements of the adaptation", or "never measured". */
@@ -528,6 +567,8 @@ export const basisSchema = z.object({
   src: seenSchema,
   dst: seenSchema,
   pair: seenSchema,
+  places: z.object({ src: z.string().nullable(), dst: z.string().nullable() }).optional()
+    .describe("city or region, country and AS of each; null if unknown, absent without any"),
 });
 
 /** Measurements in all. */
@@ -550,8 +591,9 @@ export const dataSchema = z.object({
 });
 
 /** A basis in JSON. */
-export function basisJson({ kind, text, src, dst, pair }: Basis): z.infer<typeof basisSchema> {
-  return { kind, text, src: seenJson(src), dst: seenJson(dst), pair: seenJson(pair) };
+export function basisJson({ kind, text, src, dst, pair, places }: Basis): z.infer<typeof basisSchema> {
+  const seen = { src: seenJson(src), dst: seenJson(dst), pair: seenJson(pair) };
+  return { kind, text, ...seen, ...(places && { places }) };
 }
 
 /** The number of measurements of something in JSON. */

@@ -7,8 +7,9 @@
  *
  * @module
  */
-import { partitionPoint } from "../../base/collections.ts";
+import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { ensure, FormatError } from "../../base/errors.ts";
+import type { IpPrefix } from "./ip_prefix.ts";
 
 /** What is known of an address; a field that is not known is absent. */
 export interface Place {
@@ -20,8 +21,12 @@ export interface Place {
   readonly countryCode?: string;
   /** The region's name, such as that of a state; unique within its country. */
   readonly region?: string;
+  /** The city's name. */
+  readonly city?: string;
   /** Number of the autonomous system that announces the address, from 1. */
   readonly asNumber?: number;
+  /** The name of the AS, such as that of its organisation. */
+  readonly asName?: string;
 }
 
 /** What a table knows of an address. */
@@ -34,6 +39,17 @@ export interface LocatedPlace {
   readonly region: number;
   /** The AS; 0 if unknown. */
   readonly asNumber: number;
+}
+
+/** A site: what is known of a range of addresses, but for its AS. */
+export type Site = Omit<LocatedPlace, "asNumber">;
+
+/** Names of what a table has numbers of; those with the most ranges first. */
+export interface PlaceNames {
+  /** A city may have several sites, and a site several cities. */
+  readonly cities: readonly { readonly name: string; readonly site: number }[];
+  readonly regions: readonly { readonly name: string; readonly country: number; readonly region: number }[];
+  readonly networks: readonly { readonly name: string; readonly asNumber: number }[];
 }
 
 /** How coarse a table is. */
@@ -52,6 +68,10 @@ const COARSENESSES: readonly Coarseness[] = [
   ...Array.from({ length: 20 }, (_, i) => ({ quarterDegrees: 4, maxErrorKm: 64 * 2 ** (i / 2) })),
   ...Array.from({ length: 20 }, (_, i) => ({ quarterDegrees: 8, maxErrorKm: 65_536 * 4 ** i })),
 ];
+/** The share of a table's bytes that names may take where it has to be made smaller. */
+const NAMES_SHARE = 0.1;
+/** The most UTF-16 units of a name. */
+const MAX_NAME_LENGTH = 40;
 /** Another country, region or AS counts as so many km besides the distance. */
 const ERRORS_KM = { country: 500, region: 50, network: 300 };
 
@@ -96,9 +116,6 @@ interface Ranges {
   readonly values: Uint32Array;
 }
 
-/** A place without its AS. */
-type Site = Omit<LocatedPlace, "asNumber">;
-
 interface Columns {
   /** See {@link Coarseness}. */
   readonly quarterDegrees: number;
@@ -107,13 +124,17 @@ interface Columns {
   readonly sites: readonly Site[];
   /** Numbers of sites of IPv4, AS numbers of IPv4, the same of IPv6; starts are blocks. */
   readonly ranges: readonly Ranges[];
+  /** Read when they are asked for. */
+  readonly names: () => PlaceNames;
 }
 
-const FORMAT = 1;
+/** Format 1 has no names. */
+const FORMAT = 2;
 const NO_RANGES: readonly Ranges[] = Array.from({ length: 4 }, () => ({
   starts: new Float64Array(),
   values: new Uint32Array(),
 }));
+const NO_NAMES: PlaceNames = { cities: [], regions: [], networks: [] };
 /** Where nothing is known of an address. */
 export const NOWHERE: LocatedPlace = { position: undefined, country: 0, region: 0, asNumber: 0 };
 
@@ -133,6 +154,7 @@ export class PlaceTable {
   static of(source: PlaceSource, onBlocks: (count: number) => void = () => {}): PlaceTable {
     const numbers = new SiteNumbers(QUARTER_DEGREES);
     const parts = source.parts ?? [source];
+    const asNames = new Map<number, string>();
     let numBlocks = 0;
     const ranges = ([4, 16] as const).flatMap((length) => {
       const bits = bitsOf(BLOCK_BITS, length);
@@ -145,14 +167,23 @@ export class PlaceTable {
         const ofSites = places.filter(hasSite);
         const site = ofSites.length < 2 ? ofSites[0] : composedPlace(ofSites);
         sites.add(block, site ? numbers.of(site) : 0);
-        networks.add(block, places.findLast(({ asNumber }) => asNumber !== undefined)?.asNumber ?? 0);
+        const network = places.findLast(({ asNumber }) => asNumber !== undefined);
+        networks.add(block, network?.asNumber ?? 0);
+        if (network?.asNumber && network.asName) asNames.set(network.asNumber, network.asName);
         if (++numBlocks % 2 ** 18 === 0) onBlocks(numBlocks);
       }
       return [sites.ranges(), networks.ranges()];
     });
     const { sites } = numbers;
+    const names: PlaceNames = { ...numbers.names(), networks: networkNames(asNames, ranges) };
     return new PlaceTable(
-      byFrequency({ quarterDegrees: QUARTER_DEGREES, blockBits: BLOCK_BITS, sites, ranges }),
+      byFrequency({
+        quarterDegrees: QUARTER_DEGREES,
+        blockBits: BLOCK_BITS,
+        sites,
+        ranges,
+        names: () => names,
+      }),
     );
   }
 
@@ -165,10 +196,12 @@ export class PlaceTable {
         blockBits: BLOCK_BITS,
         sites: [NOWHERE],
         ranges: NO_RANGES,
+        names: () => NO_NAMES,
       });
     }
     const read = new ByteReader(bytesOf(numbers), path);
-    if (read.number() !== FORMAT) read.fail("its format is unknown");
+    const format = read.number();
+    if (format !== 1 && format !== FORMAT) read.fail("its format is unknown");
     const [quarterDegrees, v4, v6, numSites] = Array.from({ length: 4 }, () => read.number());
     const sites: Site[] = [NOWHERE];
     for (let i = 0; i < numSites; i++) {
@@ -193,7 +226,10 @@ export class PlaceTable {
     for (const { values } of [ranges[0], ranges[2]]) {
       if (values.some((site) => site > numSites)) read.fail("it has a number of no site");
     }
-    return new PlaceTable({ quarterDegrees, blockBits: { v4, v6 }, sites, ranges });
+    const rest = read.rest();
+    let names: PlaceNames | undefined;
+    const readNames = () => names ??= format === 1 ? NO_NAMES : decodeNames(rest, sites);
+    return new PlaceTable({ quarterDegrees, blockBits: { v4, v6 }, sites, ranges, names: readNames });
   }
 
   /** The table as whole numbers below 2^24, which float32 holds exactly; lib/model/EXACT.md has the format. */
@@ -213,6 +249,7 @@ export class PlaceTable {
       bytes.add(starts.length);
       for (let i = 0; i < starts.length; i++) bytes.add(starts[i] - (i > 0 ? starts[i - 1] : 0), values[i]);
     }
+    encodeNames(bytes, this.names);
     return numbersOf(bytes.bytes());
   }
 
@@ -238,15 +275,67 @@ export class PlaceTable {
     return this.#columns.sites.length - 1;
   }
 
-  /** What the table knows of an address. @param number See {@link addressNumber}. @param length Of the address, bytes. */
-  locate(number: number, length: 4 | 16): LocatedPlace {
-    const { blockBits, sites, ranges } = this.#columns;
-    const block = Math.floor(number / 2 ** bitsOf(blockBits, length));
-    const first = length === 4 ? 0 : 2;
-    return { ...sites[valueAt(ranges[first], block)], asNumber: valueAt(ranges[first + 1], block) };
+  /** The names of cities, regions and ASes. */
+  get names(): PlaceNames {
+    return this.#columns.names();
   }
 
-  /** The table in which some addresses, with all of their blocks, have other places; of one block the last one counts. */
+  /** By their numbers; that of 0 is nowhere. */
+  get sites(): readonly Site[] {
+    return this.#columns.sites;
+  }
+
+  /**
+   * Visits ranges of blocks with equal site and AS, ascending; those of which nothing is known are left out.
+   *
+   * @param length Of addresses, bytes.
+   * @param visit Gets the first block and the one after the last, the number of its site and its AS; 0 for none.
+   */
+  visitRanges(
+    length: 4 | 16,
+    visit: (first: number, end: number, site: number, asNumber: number) => void,
+  ): void {
+    const { blockBits, ranges } = this.#columns;
+    const [sites, networks] = ranges.slice(length === 4 ? 0 : 2);
+    const limit = 2 ** (8 * NUMBER_BYTES[length] - bitsOf(blockBits, length));
+    let [i, j, first] = [0, 0, 0];
+    while (first < limit) {
+      const end = Math.min(sites.starts[i] ?? limit, networks.starts[j] ?? limit);
+      const [site, asNumber] = [i > 0 ? sites.values[i - 1] : 0, j > 0 ? networks.values[j - 1] : 0];
+      if (end > first && (site > 0 || asNumber > 0)) visit(first, end, site, asNumber);
+      if (sites.starts[i] === end) i++;
+      if (networks.starts[j] === end) j++;
+      first = end;
+    }
+  }
+
+  /** The prefix of `size` blocks from a block on, a power of two that divides it. @param length Of addresses, bytes. */
+  prefixAt(first: number, size: number, length: 4 | 16): IpPrefix {
+    const bits = bitsOf(this.#columns.blockBits, length);
+    return {
+      bytes: addressOf(first * 2 ** bits, length),
+      length: 8 * NUMBER_BYTES[length] - bits - Math.log2(size),
+    };
+  }
+
+  /** What the table knows of an address. @param number See {@link addressNumber}. @param length Of the address, bytes. */
+  locate(number: number, length: 4 | 16): LocatedPlace {
+    const { site, asNumber } = this.numbersAt(number, length);
+    return { ...this.#columns.sites[site], asNumber };
+  }
+
+  /** The number of the site and the AS of an address, as {@link locate} takes it. */
+  numbersAt(number: number, length: 4 | 16): { site: number; asNumber: number } {
+    const { blockBits, ranges } = this.#columns;
+    const block = Math.floor(number / 2 ** bitsOf(blockBits, length));
+    const first = length === 4 ? 0 : 2;
+    return { site: valueAt(ranges[first], block), asNumber: valueAt(ranges[first + 1], block) };
+  }
+
+  /**
+   * The table, without names, in which some addresses, with all of their blocks, have other places; of one block the last
+   * one counts.
+   */
   with(placed: readonly { readonly address: Uint8Array; readonly place: LocatedPlace }[]): PlaceTable {
     const { quarterDegrees, blockBits, sites, ranges } = this.#columns;
     const numbers = new SiteNumbers(quarterDegrees);
@@ -268,7 +357,13 @@ export class PlaceTable {
       for (const start of all.sort()) list.add(start, own.get(start) ?? valueAt({ starts, values }, start));
       return list.ranges();
     });
-    return new PlaceTable({ quarterDegrees, blockBits, sites: numbers.sites, ranges: changed });
+    return new PlaceTable({
+      quarterDegrees,
+      blockBits,
+      sites: numbers.sites,
+      ranges: changed,
+      names: () => NO_NAMES,
+    });
   }
 
   /**
@@ -279,8 +374,10 @@ export class PlaceTable {
   within(maxBytes: number, kept: readonly Uint8Array[] = []): Float32Array<ArrayBuffer> {
     const own = this.encode();
     if (own.byteLength <= maxBytes) return own;
-    const coarser = (i: number) => this.#coarsened(COARSENESSES[i], kept).encode();
-    const last = COARSENESSES.length - 1;
+    const names = fewerNames(this.names, NAMES_SHARE * maxBytes * 3 / 4);
+    const exact = new PlaceTable({ ...this.#columns, names: () => names });
+    const coarser = (i: number) => (i === 0 ? exact : exact.#coarsened(COARSENESSES[i - 1], kept)).encode();
+    const last = COARSENESSES.length;
     return coarser(partitionPoint(last, (i) => coarser(i).byteLength <= maxBytes));
   }
 
@@ -302,7 +399,13 @@ export class PlaceTable {
         isSites ? siteErrorKm(numbers.sites[a], numbers.sites[b]) : ERRORS_KM.network;
       return merge(ranges, { maxErrorKm, errorKm, kept: blocks[i >> 1] });
     });
-    return new PlaceTable(byFrequency({ quarterDegrees, blockBits, sites: numbers.sites, ranges: merged }));
+    const names = {
+      ...this.names,
+      cities: this.names.cities.map(({ name, site }) => ({ name, site: rounded[site] })),
+    };
+    return new PlaceTable(
+      byFrequency({ quarterDegrees, blockBits, sites: numbers.sites, ranges: merged, names: () => names }),
+    );
   }
 }
 
@@ -326,6 +429,17 @@ export function distanceKm(
   );
   const h = latitude + Math.cos(radians(a.latitude)) * Math.cos(radians(b.latitude)) * longitude;
   return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(h)));
+}
+
+/** The cell of some degrees, two numbers from 0; the meridian of 180 degrees is in one cell on both sides. */
+export function cellOf(
+  { latitude, longitude }: { latitude: number; longitude: number },
+  degrees: number,
+): [row: number, column: number] {
+  return [
+    Math.round((latitude + 90) / degrees),
+    Math.round((longitude + 180) / degrees) % (360 / degrees),
+  ];
 }
 
 /** Whether more is known than an AS. */
@@ -414,12 +528,20 @@ class RangeList {
   }
 }
 
+/** In how many ranges something was found. */
+interface Counted {
+  count: number;
+}
+
 /** Numbers sites from 1 in the order of appearance. */
 class SiteNumbers {
   readonly sites: Site[] = [NOWHERE];
   readonly #numbers = new Map<string, number>();
   /** The numbers of places that were asked before: sources give the same objects again. */
-  readonly #known = new WeakMap<Place, number>();
+  readonly #known = new WeakMap<Place, { number: number; city: Counted | undefined }>();
+  /** By name and site. */
+  readonly #cities = new Map<string, Counted & { name: string; site: number }>();
+  readonly #regions = new Map<string, { name: string; country: number; region: number }>();
   readonly #step: number;
 
   /** @param quarterDegrees See {@link Coarseness}. */
@@ -428,16 +550,36 @@ class SiteNumbers {
   }
 
   of(place: Place): number {
-    const known = this.#known.get(place);
-    if (known !== undefined) return known;
-    const { latitude, longitude, countryCode = "", region = "" } = place;
+    let known = this.#known.get(place);
+    if (!known) this.#known.set(place, known = this.#add(place));
+    if (known.city) known.city.count++;
+    return known.number;
+  }
+
+  #add({ latitude, longitude, countryCode = "", region = "", city = "" }: Place) {
+    const [country, regionHash] = [countryNumber(countryCode), regionNumber(region)];
     const number = this.ofSite({
       position: latitude === undefined || longitude === undefined ? undefined : { latitude, longitude },
-      country: countryNumber(countryCode),
-      region: regionNumber(region),
+      country,
+      region: regionHash,
     });
-    this.#known.set(place, number);
-    return number;
+    if (regionHash > 0) {
+      const named = { name: shortName(region), country, region: regionHash };
+      this.#regions.set(`${country} ${regionHash}`, named);
+    }
+    // Such as "Berlin (Mitte)".
+    const name = shortName(city.replace(/ \(.*\)$/, ""));
+    if (name === "" || number === 0) return { number, city: undefined };
+    return {
+      number,
+      city: getOrMake(this.#cities, `${number} ${name}`, () => ({ name, site: number, count: 0 })),
+    };
+  }
+
+  /** The names of the places that were asked for. */
+  names(): Pick<PlaceNames, "cities" | "regions"> {
+    const cities = [...this.#cities.values()].sort((a, b) => b.count - a.count);
+    return { cities: cities.map(({ name, site }) => ({ name, site })), regions: [...this.#regions.values()] };
   }
 
   /** The number of a site, whose position is rounded; 0 if nothing is known. */
@@ -459,7 +601,7 @@ class SiteNumbers {
 }
 
 /** Numbers sites anew, the most frequent first, so that their numbers are short; unused ones are left out. */
-function byFrequency({ sites, ranges, ...rest }: Columns): Columns {
+function byFrequency({ sites, ranges, names, ...rest }: Columns): Columns {
   const counts = new Uint32Array(sites.length);
   for (const { values } of [ranges[0], ranges[2]]) for (const site of values) counts[site]++;
   const order = Array.from({ length: sites.length - 1 }, (_, i) => i + 1).filter((site) => counts[site] > 0)
@@ -470,10 +612,75 @@ function byFrequency({ sites, ranges, ...rest }: Columns): Columns {
     starts,
     values: values.map((site) => numbers[site]),
   });
+  const seen = new Set<string>();
+  const { cities, ...others } = names();
+  const known: PlaceNames = {
+    ...others,
+    cities: cities.map(({ name, site }) => ({ name, site: numbers[site] })).filter(({ name, site }) => {
+      const key = `${site} ${name}`;
+      return site > 0 && !seen.has(key) && seen.add(key);
+    }),
+  };
   return {
     ...rest,
     sites: [NOWHERE, ...order.map((site) => sites[site])],
     ranges: [renumbered(ranges[0]), ranges[1], renumbered(ranges[2]), ranges[3]],
+    names: () => known,
+  };
+}
+
+/** The names of ASes that have ranges, those with the most first. */
+function networkNames(names: ReadonlyMap<number, string>, ranges: readonly Ranges[]): PlaceNames["networks"] {
+  const counts = new Map<number, number>();
+  for (const { values } of [ranges[1], ranges[3]]) {
+    for (const asNumber of values) counts.set(asNumber, (counts.get(asNumber) ?? 0) + 1);
+  }
+  return [...names].map(([asNumber, name]) => ({ name: shortName(name), asNumber }))
+    .sort((a, b) => (counts.get(b.asNumber) ?? 0) - (counts.get(a.asNumber) ?? 0) || a.asNumber - b.asNumber);
+}
+
+function shortName(name: string): string {
+  return name.trim().slice(0, MAX_NAME_LENGTH);
+}
+
+/** At most so many bytes of names: a fifth for regions, two for cities and for ASes. */
+function fewerNames({ cities, regions, networks }: PlaceNames, maxBytes: number): PlaceNames {
+  const first = <T extends { name: string }>(all: readonly T[], maxBytes: number) => {
+    let numBytes = 0;
+    const end = all.findIndex(({ name }) => (numBytes += 6 + 2 * name.length) > 2 * maxBytes);
+    return end < 0 ? all : all.slice(0, end);
+  };
+  return {
+    cities: first(cities, 0.4 * maxBytes),
+    regions: first(regions, 0.2 * maxBytes),
+    networks: first(networks, 0.4 * maxBytes),
+  };
+}
+
+function encodeNames(bytes: ByteWriter, { cities, regions, networks }: PlaceNames): void {
+  for (
+    const list of [
+      cities.map(({ name, site }) => ({ name, numbers: [site] })),
+      regions.map(({ name, country, region }) => ({ name, numbers: [country, region] })),
+      networks.map(({ name, asNumber }) => ({ name, numbers: [asNumber] })),
+    ]
+  ) {
+    bytes.add(list.length);
+    for (const { name, numbers } of list) {
+      bytes.add(...numbers);
+      bytes.addText(name);
+    }
+  }
+}
+
+function decodeNames(read: ByteReader, sites: readonly Site[]): PlaceNames {
+  const listOf = <T>(entry: () => T) => Array.from({ length: read.count() }, entry);
+  const cities = listOf(() => ({ site: read.number(), name: read.text() }));
+  if (cities.some(({ site }) => site >= sites.length)) read.fail("a city has a number of no site");
+  return {
+    cities,
+    regions: listOf(() => ({ country: read.number(), region: read.number(), name: read.text() })),
+    networks: listOf(() => ({ asNumber: read.number(), name: read.text() })),
   };
 }
 
@@ -504,17 +711,30 @@ class ByteWriter {
 
   add(...numbers: number[]): void {
     for (let number of numbers) {
-      if (this.#length + 8 > this.#bytes.length) {
-        const larger = new Uint8Array(2 * this.#bytes.length);
-        larger.set(this.#bytes);
-        this.#bytes = larger;
-      }
+      this.#make(8);
       while (number >= 128) {
         this.#bytes[this.#length++] = 128 | number % 128;
         number = Math.floor(number / 128);
       }
       this.#bytes[this.#length++] = number;
     }
+  }
+
+  /** Writes the length of a text in UTF-8, then the text. */
+  addText(text: string): void {
+    const bytes = new TextEncoder().encode(text);
+    this.add(bytes.length);
+    this.#make(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  /** Makes space for so many bytes more. */
+  #make(numBytes: number): void {
+    if (this.#length + numBytes <= this.#bytes.length) return;
+    const larger = new Uint8Array(2 * this.#bytes.length + numBytes);
+    larger.set(this.#bytes);
+    this.#bytes = larger;
   }
 
   bytes(): Uint8Array {
@@ -541,6 +761,25 @@ class ByteReader {
       if (byte < 128) return value;
       if (scale > 2 ** 42) this.fail("a number is too long");
     }
+  }
+
+  /** A number of things, of which each takes at least a byte. */
+  count(): number {
+    const count = this.number();
+    if (count > this.#bytes.length - this.#at) this.fail("it has fewer names than it says");
+    return count;
+  }
+
+  text(): string {
+    const end = this.count() + this.#at;
+    const text = new TextDecoder().decode(this.#bytes.subarray(this.#at, end));
+    this.#at = end;
+    return text;
+  }
+
+  /** A reader of a copy of all that follows. */
+  rest(): ByteReader {
+    return new ByteReader(this.#bytes.slice(this.#at), this.#path);
   }
 
   fail(found: string): never {

@@ -18,20 +18,21 @@ import { ParquetFile } from "../../io/parquet/file.ts";
 import { readMeasurements } from "../measurement_files/parquet_reader.ts";
 import type { NumberKind } from "../../io/parquet/values.ts";
 import { MeasurementParquetWriter, type OptionalColumn } from "../measurement_files/parquet_writer.ts";
-import { RejectLog } from "../measurement_files/rejects.ts";
+import { RejectLog, type RejectReason } from "../measurement_files/rejects.ts";
 import { type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
+import type { Rejection } from "../measurement/atlas_result.ts";
 import {
-  type AtlasObject,
-  convertPing,
-  type PingRow,
-  type Rejection,
-  resultType,
-  type RttChoice,
-  type SourceChoice,
-} from "../measurement/atlas_result.ts";
+  FOUND,
+  PieceReader,
+  type PieceResults,
+  PING,
+  PING_NUMBERS,
+  type ReadingOptions,
+  type ReadPiece,
+} from "./atlas_pieces.ts";
 import { openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
-import { JsonObjectScanner, MAX_OBJECT_BYTES } from "../measurement/json_stream.ts";
+import { type JsonMark, JsonObjectScanner, MAX_OBJECT_BYTES } from "../measurement/json_stream.ts";
 
 // Copies the rows of a measurements file without those of duplicate results.
 //
@@ -190,28 +191,31 @@ export const ATLAS_EXTENSIONS: string[] = [".json", ".jsonl", ".ndjson", ".txt"]
 
 /** Resident memory without keys, measured with several GB of results. */
 const RUNTIME_BYTES = 200e6;
+/** Memory of a worker with its pieces. */
+const WORKER_BYTES = 60e6;
+/** This thread cuts and merges as fast as so many workers read. */
+const MAX_WORKERS = 4;
 /** The keys' share of the remaining memory limit, and their smallest share of the limit itself. */
 const KEYS_SHARE = 0.7;
 const LEAST_KEYS_SHARE = 0.1;
+/** Smaller inputs are read before a worker has started. */
+const PARALLEL_FROM_BYTES = 1 << 20;
 /** The number of types of objects that are counted separately: the input may have any number of them. */
 const MAX_COUNTED_TYPES = 100;
 /** The name for all further types. */
 const OTHER_TYPES = "other";
-const MAX_TYPE_LENGTH = 80;
 const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as const;
 
 /** Options of {@link importAtlas}. */
-export interface ImportOptions {
-  /** The choice of the source address. */
-  source: SourceChoice;
-  /** The choice of one RTT from a result's replies. */
-  rtt: RttChoice;
+export interface ImportOptions extends ReadingOptions {
   /** The largest share of the ping results that may be rejected, 0 to 1. */
   maxRejectRatio: number;
   /** Bound on the memory, in bytes. */
   memoryLimitBytes: number;
   /** The path of the list of rejected results, written if there are any. */
   rejectsPath: string;
+  /** Threads that read results, this one included (1 by default); the output does not depend on it. */
+  numThreads?: number;
   /** Ends the import when it is aborted. */
   signal?: AbortSignal;
   /** Called now and then with the number of (compressed) bytes read and of rows. */
@@ -248,24 +252,29 @@ export async function importAtlas(
 ): Promise<ImportSummary> {
   const rowsPath = `${outputPath}.rows`;
   using writer = MeasurementParquetWriter.create(rowsPath, { optionalColumns: OPTIONAL_COLUMNS });
-  const maxBytes = memoryForKeys(options.memoryLimitBytes);
+  const numThreads = 1 + numWorkersFor(paths, options);
+  const maxBytes = memoryForKeys(options.memoryLimitBytes - (numThreads - 1) * WORKER_BYTES);
   const duplicates = new DuplicateSet({ maxBytes });
   const importer = new Importer(new RowSink(writer), duplicates, options);
+  using reader = new PieceReader({ ...options, numThreads });
+  const take = async (pieces: AsyncIterable<ReadPiece>) => {
+    for await (const piece of pieces) {
+      importer.add(piece);
+      options.onProgress?.({ bytes: piece.numBytes, rows: importer.numRows });
+    }
+  };
   let numBytes = 0;
   for (const path of paths) {
     const { compression, chunks } = await openInput(path, { onBytes: (count) => numBytes += count });
-    const scanner = new JsonObjectScanner(path, {
-      isCompressed: compression !== "none",
-      onContainer: (event, offsetBytes) => importer.markContainer(event, offsetBytes),
-    });
-    importer.startFile(path);
+    const scanner = new JsonObjectScanner(path, { isCompressed: compression !== "none" });
+    const file = { path };
     for await (const chunk of chunks) {
       options.signal?.throwIfAborted();
-      for (const { value, offsetBytes } of scanner.push(chunk)) importer.add(value, offsetBytes);
-      options.onProgress?.({ bytes: numBytes, rows: importer.numRows });
+      await take(reader.read(file, numBytes, scanner.push(chunk)));
     }
     scanner.end();
   }
+  await take(reader.rest());
   const summary = importer.finish(paths);
   writer.close();
   try {
@@ -281,6 +290,17 @@ export async function importAtlas(
   }
 }
 
+/** As many workers as are wanted and of use, in half of the memory at most. */
+function numWorkersFor(
+  paths: readonly string[],
+  { numThreads = 1, memoryLimitBytes }: ImportOptions,
+): number {
+  const sizeBytes = paths.reduce((sum, path) => sum + inputFingerprint(path).sizeBytes, 0);
+  if (sizeBytes < PARALLEL_FROM_BYTES && !paths.includes(STANDARD_INPUT)) return 0;
+  const numInMemory = Math.floor((memoryLimitBytes - RUNTIME_BYTES) / 2 / WORKER_BYTES);
+  return Math.max(0, Math.min(numThreads - 1, MAX_WORKERS, numInMemory));
+}
+
 function memoryForKeys(limitBytes: number): number {
   return Math.max(KEYS_SHARE * (limitBytes - RUNTIME_BYTES), LEAST_KEYS_SHARE * limitBytes);
 }
@@ -292,13 +312,15 @@ class Importer {
   /** For each open container, the number of results before it. */
   readonly #resultsBefore: number[] = [];
   #numResults = 0;
-  #path = "";
+  #file = { path: "" };
   /** Number of the next ping result in the file, from 0. */
   #index = 0;
   #numPings = 0;
   /** Objects that may have been ping results. */
   #numDamaged = 0;
   #numDuplicates = 0;
+  /** The ids of Globalping's measurements so far. */
+  readonly #measurementIds = new Set<string>();
 
   constructor(readonly sink: RowSink, readonly duplicates: DuplicateSet, readonly options: ImportOptions) {}
 
@@ -306,33 +328,42 @@ class Importer {
     return this.sink.numRows;
   }
 
-  startFile(path: string): void {
-    this.#path = path;
-    this.#index = 0;
-  }
-
-  /** Receives an object of the file: a result, a container of results, or undefined for damaged JSON. */
-  add(object: AtlasObject | undefined, offsetBytes: number): void {
-    if (object === undefined) {
-      this.#addDamaged("invalidJson", `at byte ${offsetBytes}`);
-      return;
+  /** Receives the next piece. */
+  add({ file, marks, results }: ReadPiece): void {
+    if (file !== this.#file) {
+      this.#file = file;
+      this.#index = 0;
     }
-    const numBefore = this.#numResults;
-    for (const { result, type } of findResults(object)) {
-      if (type === "ping") this.#addPing(convertPing(result, this.options));
-      else {
-        this.#numResults++;
-        this.#skipped.add(type);
+    const { ends, kinds, pings, rejections, types, measurements } = results;
+    const next = { result: 0, mark: 0, ping: 0, row: 0, rejection: 0, type: 0, measurement: 0 };
+    let endOfRepeated = 0;
+    for (let object = 0; object <= ends.length; object++) {
+      for (; marks[next.mark]?.numBefore === object; next.mark++) this.#addMark(marks[next.mark]);
+      if (next.result === ends[object]) this.#skipped.add("notAResult");
+      for (; next.result < ends[object]; next.result++) {
+        const kind = kinds[next.result];
+        const isRepeated = next.result < endOfRepeated && kind !== FOUND.other;
+        if (isRepeated) {
+          this.#numResults++;
+          this.#numDuplicates++;
+        }
+        if (kind === FOUND.measurement) {
+          const { id, numResults } = measurements[next.measurement++];
+          // Of measurements with the same id, the first counts.
+          if (this.#measurementIds.has(id)) endOfRepeated = next.result + 1 + numResults;
+          this.#measurementIds.add(id);
+        } else if (kind === FOUND.ping) {
+          if (!isRepeated) this.#addPing(results, next.ping, next.row);
+          next.row += pings[next.ping + PING.numRows];
+          next.ping += PING_NUMBERS;
+        } else if (kind === FOUND.other) {
+          this.#numResults++;
+          this.#skipped.add(types[next.type++]);
+        } else {
+          const rejection = rejections[next.rejection++];
+          if (!isRepeated) this.#addRejection(rejection, kind === FOUND.rejected);
+        }
       }
-    }
-    if (this.#numResults === numBefore) this.#skipped.add("notAResult");
-  }
-
-  /** Counts an object that is too long to be parsed, unless it contains results: then it is a container. */
-  markContainer(event: "begin" | "end", offsetBytes: number): void {
-    if (event === "begin") this.#resultsBefore.push(this.#numResults);
-    else if (this.#resultsBefore.pop() === this.#numResults) {
-      this.#addDamaged("objectTooLong", `at byte ${offsetBytes}: more than ${MAX_OBJECT_BYTES} bytes`);
     }
   }
 
@@ -355,37 +386,52 @@ class Importer {
     };
   }
 
-  #addDamaged(reason: "invalidJson" | "objectTooLong", detail: string): void {
-    this.#numDamaged++;
-    this.#rejects.add(reason, this.#path, this.#index++, detail);
+  /** Counts a damaged line, or an object that is too long to be parsed unless it contains results. */
+  #addMark({ kind, offsetBytes }: JsonMark): void {
+    if (kind === "damaged") this.#addDamaged("invalidJson", `at byte ${offsetBytes}`);
+    else if (kind === "begin") this.#resultsBefore.push(this.#numResults);
+    else if (this.#resultsBefore.pop() === this.#numResults) {
+      this.#addDamaged("objectTooLong", `at byte ${offsetBytes}: more than ${MAX_OBJECT_BYTES} bytes`);
+    }
   }
 
-  /** Receives a ping result, or the reason to reject it. */
-  #addPing(row: PingRow | Rejection): void {
+  #addDamaged(reason: RejectReason, detail: string): void {
+    this.#addRejection({ reason, detail }, false);
+  }
+
+  #addRejection({ reason, detail }: Rejection, isPing: boolean): void {
+    if (isPing) {
+      this.#numPings++;
+      this.#numResults++;
+    } else this.#numDamaged++;
+    this.#rejects.add(reason, this.#file.path, this.#index++, detail);
+  }
+
+  /** Receives a ping by its place in the columns. */
+  #addPing({ pings, rows, addresses }: PieceResults, ping: number, firstRow: number): void {
     this.#numPings++;
     this.#numResults++;
-    const index = this.#index++;
-    if ("reason" in row) {
-      this.#rejects.add(row.reason, this.#path, index, row.detail);
-      return;
-    }
+    this.#index++;
+    const row: MeasurementRow = {
+      msmId: pings[ping + PING.msmId],
+      prbId: pings[ping + PING.prbId],
+      eventTimeUs: pings[ping + PING.eventTimeUs],
+      sizeBytes: pings[ping + PING.sizeBytes],
+      ipVersion: pings[ping + PING.ipVersion],
+      srcAddr: addresses[pings[ping + PING.src]],
+      dstAddr: addresses[pings[ping + PING.dst]],
+      rttMs: NaN,
+      packetErrorCount: NaN,
+    };
     const hasKey = !Number.isNaN(row.msmId) && !Number.isNaN(row.prbId);
     if (hasKey && !this.duplicates.add(row)) {
       this.#numDuplicates++;
       return;
     }
-    for (let i = 0; i < row.rttsMs.length; i++) {
-      this.sink.add({
-        eventTimeUs: row.eventTimeUs,
-        srcAddr: row.srcAddr,
-        dstAddr: row.dstAddr,
-        ipVersion: row.ipVersion,
-        rttMs: row.rttsMs[i],
-        msmId: row.msmId,
-        prbId: row.prbId,
-        sizeBytes: row.sizeBytes,
-        packetErrorCount: row.numLost[i],
-      });
+    for (let i = firstRow; i < firstRow + pings[ping + PING.numRows]; i++) {
+      row.rttMs = rows[2 * i];
+      row.packetErrorCount = rows[2 * i + 1];
+      this.sink.add(row);
     }
   }
 }
@@ -395,8 +441,7 @@ class TypeCounts {
   readonly #counts = new Map<string, number>();
 
   add(type: string): void {
-    const name = shortened(type, MAX_TYPE_LENGTH);
-    const key = this.#counts.has(name) || this.#counts.size < MAX_COUNTED_TYPES ? name : OTHER_TYPES;
+    const key = this.#counts.has(type) || this.#counts.size < MAX_COUNTED_TYPES ? type : OTHER_TYPES;
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
   }
 
@@ -411,20 +456,9 @@ function noPings(paths: readonly string[], skipped: Record<string, number>): Use
   const found = Object.entries(skipped).map(([type, count]) => `${type} ${count}`).join(", ");
   return new UserError(
     `Cannot import ${paths[0]}${others}: found no ping result ` +
-      `(${shortened(found || "no object at all", 200)}), expected ping results of RIPE Atlas; check ` +
-      "--input",
+      `(${
+        shortened(found || "no object at all", 200)
+      }), expected ping results of RIPE Atlas or Globalping; ` +
+      "check --input",
   );
-}
-
-/** The results in an object, in order: itself, or those anywhere inside it. */
-function* findResults(object: AtlasObject): Generator<{ result: AtlasObject; type: string }> {
-  const pending: unknown[] = [object];
-  while (pending.length > 0) {
-    const value = pending.pop();
-    if (typeof value !== "object" || value === null) continue;
-    const result = value as AtlasObject;
-    const type = Array.isArray(value) ? undefined : resultType(result);
-    if (type === undefined) { for (const inner of Object.values(value).reverse()) pending.push(inner); }
-    else yield { result, type };
-  }
 }

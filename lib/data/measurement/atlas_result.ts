@@ -28,10 +28,6 @@ interface PingFields {
   /** The oldest firmware gives this instead of the list of replies. */
   minMs: number;
   avgMs: number;
-  /** The addresses; undefined if missing or empty. */
-  from: Address | undefined;
-  srcAddr: Address | undefined;
-  dstAddr: Address | undefined;
   /** Number of entries in the list of replies, including duplicates and late ones. */
   numEntries: number;
   /** RTTs of the entries that are neither duplicates nor late; NaN for no reply. */
@@ -42,9 +38,7 @@ interface PingFields {
 
 /** Reads the fields of a parsed result. */
 function fieldsOfObject(result: AtlasObject): PingFields {
-  const entries = Array.isArray(result.result) ? result.result.filter(isReply) as AtlasObject[] : [];
-  const inTime = entries.filter(({ dup, late }) => dup === undefined && late === undefined);
-  const rttsMs = inTime.map(({ rtt }) => toNumber(rtt));
+  const { numEntries, rttsMs, wrongRttMs } = readReplies(result.result);
   return {
     timestampS: toNumber(result.timestamp),
     msmId: toNumber(result.msm_id),
@@ -55,17 +49,30 @@ function fieldsOfObject(result: AtlasObject): PingFields {
     rcvd: toNumber(result.rcvd),
     minMs: toNumber(result.min),
     avgMs: toNumber(result.avg),
-    from: toAddress(result.from),
-    srcAddr: toAddress(result.src_addr),
-    dstAddr: toAddress(result.dst_addr) ?? toAddress(result.addr),
-    numEntries: entries.length,
+    numEntries,
     rttsMs,
-    wrongRttMs: rttsMs.find((rttMs, i) => inTime[i].rtt !== undefined && !isRtt(rttMs)),
+    wrongRttMs,
   };
 }
 
+function readReplies(list: unknown): Pick<PingFields, "numEntries" | "rttsMs" | "wrongRttMs"> {
+  const rttsMs: number[] = [];
+  let numEntries = 0;
+  let wrongRttMs: number | undefined;
+  for (const entry of Array.isArray(list) ? list : []) {
+    if (!isReply(entry)) continue;
+    numEntries++;
+    const { dup, late, rtt } = entry;
+    if (dup !== undefined || late !== undefined) continue;
+    const rttMs = toNumber(rtt);
+    rttsMs.push(rttMs);
+    if (rtt !== undefined && !isRtt(rttMs)) wrongRttMs ??= rttMs;
+  }
+  return { numEntries, rttsMs, wrongRttMs };
+}
+
 /** Whether an entry of a list describes a packet (and not, for example, a hop). */
-function isReply(entry: unknown): boolean {
+function isReply(entry: unknown): entry is AtlasObject {
   if (typeof entry !== "object" || entry === null || "hop" in entry) return false;
   return "rtt" in entry || "x" in entry || "error" in entry || "dup" in entry;
 }
@@ -151,18 +158,16 @@ export function convertPing(result: AtlasObject, options: ConvertOptions): PingR
   if (!(eventTimeUs >= MIN_TIME_US && eventTimeUs < END_TIME_US)) {
     return { reason: "timeOutOfRange", detail: `timestamp ${timestampS}` };
   }
-  const addresses = chooseAddresses(fields, options.source);
+  const addresses = chooseAddresses(result, fields.af, options.source);
   if ("reason" in addresses) return addresses;
   const replies = summariseReplies(fields, options.rtt);
   if ("reason" in replies) return replies;
-  for (const [name, id] of [["msm_id", fields.msmId], ["prb_id", fields.prbId]] as const) {
-    if (!Number.isNaN(id) && Number.isNaN(toId(id))) {
-      return { reason: "invalidInteger", detail: `${name} ${id}` };
-    }
-  }
+  const [msmId, prbId] = [toId(fields.msmId), toId(fields.prbId)];
+  if (Number.isNaN(msmId) && !Number.isNaN(fields.msmId)) return invalidId("msm_id", fields.msmId);
+  if (Number.isNaN(prbId) && !Number.isNaN(fields.prbId)) return invalidId("prb_id", fields.prbId);
   return {
-    msmId: toId(fields.msmId),
-    prbId: toId(fields.prbId),
+    msmId,
+    prbId,
     eventTimeUs,
     srcAddr: addresses.src.canonical,
     dstAddr: addresses.dst.canonical,
@@ -173,16 +178,24 @@ export function convertPing(result: AtlasObject, options: ConvertOptions): PingR
   };
 }
 
+function invalidId(name: string, id: number): Rejection {
+  return { reason: "invalidInteger", detail: `${name} ${id}` };
+}
+
 function chooseAddresses(
-  { from, srcAddr, dstAddr, af }: PingFields,
+  result: AtlasObject,
+  af: number,
   choice: SourceChoice,
 ): { src: Address; dst: Address; ipVersion: 4 | 6 } | Rejection {
+  const dstAddr = toAddress(result.dst_addr) ?? toAddress(result.addr);
   if (!dstAddr?.bytes) return missingAddress("dst_addr", dstAddr);
   const numBytes = dstAddr.bytes.length;
-  const first = choice === "src_addr" ? srcAddr : from;
-  const second = choice === "auto" ? srcAddr : undefined;
+  const first = toAddress(choice === "src_addr" ? result.src_addr : result.from);
+  const isChosen = first?.isPublic && first.bytes?.length === numBytes;
+  const second = choice === "auto" && !isChosen ? toAddress(result.src_addr) : undefined;
   const src = chooseSource(first, second, numBytes);
   if (!src && (first?.bytes || second?.bytes)) {
+    const [from, srcAddr] = [toAddress(result.from), toAddress(result.src_addr)];
     return {
       reason: "versionMismatch",
       detail: `from ${textOf(from)}, src_addr ${textOf(srcAddr)}, dst_addr ${dstAddr.text}`,

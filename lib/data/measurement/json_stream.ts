@@ -2,25 +2,31 @@
  * Extracts objects from JSON of any size and shape: one array, JSON lines, several texts one after another, or lists
  * nested in objects.
  *
- * A scanner finds balanced `{…}` and parses each separately, so memory does not grow with the file. An object
- * longer than {@link MAX_OBJECT_BYTES} is treated as a container: the objects inside it are extracted instead.
+ * A scanner finds balanced `{…}`, chunk by chunk, so memory does not grow with the file. An object longer than {@link MAX_OBJECT_BYTES} is treated as a container: the objects inside it are extracted instead.
  * Grammar: RFC 8259.
  *
  * @module
  */
 import { FormatError } from "../../base/errors.ts";
 
-/** The longest object that is parsed whole, in bytes; a ping result has some hundred bytes to a few thousand. */
-export const MAX_OBJECT_BYTES = 1 << 20;
+/**
+ * The longest object that is parsed whole, in bytes. A ping result of RIPE Atlas has some hundred bytes to a few thousand,
+ * a measurement of Globalping with 500 probes and 16 packets each some 1.3 MB.
+ */
+export const MAX_OBJECT_BYTES = 1 << 22;
 
 const MAX_DEPTH = 512; // of containers around the objects; real files have 1 to 5
+const SPACE = 0x20;
 const QUOTE = 0x22;
+const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 const NEWLINE = 0x0a;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
+
+const decoder = new TextDecoder();
 
 /** Bytes that may occur between objects besides brackets and strings: white space, `,:`, numbers, literals, BOM. */
 const MAY_STAND_BETWEEN = new Uint8Array(256);
@@ -32,22 +38,70 @@ for (const byte of new TextEncoder().encode(" \t\r\n,:+-.0123456789Etruefalsn\u{
 const IS_DELIMITER = new Uint8Array(256);
 for (const byte of [QUOTE, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET]) IS_DELIMITER[byte] = 1;
 
-/** One object of the stream. */
-export interface CutObject {
-  /** Its offset in the (decompressed) text, bytes. */
+/** What the scanner finds besides objects: a damaged line, or the ends of an object that is too long to be parsed. */
+export interface JsonMark {
+  kind: "damaged" | "begin" | "end";
+  /** Where it begins in the (decompressed) text, bytes. */
   offsetBytes: number;
-  /** The parsed object, or undefined if it is not valid JSON. */
-  value: Record<string, unknown> | undefined;
+  /** The number of objects of the piece before it. */
+  numBefore: number;
 }
 
-/** Called at the begin and the end of a container. */
-export type ContainerListener = (event: "begin" | "end", offsetBytes: number) => void;
+/** A part of the text that holds whole objects. Plain data: another thread may parse it. */
+export interface JsonPiece {
+  bytes: Uint8Array<ArrayBuffer>;
+  /** Offset of the first byte in the text. */
+  offsetBytes: number;
+  /** Begin and end in `bytes` of each object in turn. */
+  bounds: Uint32Array<ArrayBuffer>;
+  /** What stands between the objects, in order; of an object too long to be parsed, its objects are those between. */
+  marks: JsonMark[];
+}
+
+/**
+ * Parses the objects of a piece, all at once if none is damaged. `bytes` is overwritten outside the objects.
+ *
+ * @returns The objects in order; undefined for one that is not valid JSON.
+ */
+export function parsePiece({ bytes, bounds }: JsonPiece): (Record<string, unknown> | undefined)[] {
+  if (bounds.length === 0) return [];
+  for (let at = 2; at < bounds.length; at += 2) {
+    bytes.fill(SPACE, bounds[at - 1], bounds[at]);
+    bytes[bounds[at - 1]] = COMMA;
+  }
+  const text = (from: number, to: number) => decoder.decode(bytes.subarray(from, to));
+  try {
+    return JSON.parse(`[${text(bounds[0], bounds[bounds.length - 1])}]`);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  return Array.from({ length: bounds.length / 2 }, (_, i) => {
+    try {
+      return JSON.parse(text(bounds[2 * i], bounds[2 * i + 1]));
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+    }
+  });
+}
+
+/** The objects of a piece and its damaged lines (undefined), in the order of the text. */
+export function objectsOf(
+  piece: JsonPiece,
+): { value: Record<string, unknown> | undefined; offsetBytes: number }[] {
+  const { bounds, offsetBytes, marks } = piece;
+  const objects = parsePiece(piece).map((value, i) => ({ value, offsetBytes: offsetBytes + bounds[2 * i] }));
+  for (const { kind, numBefore, offsetBytes } of marks.toReversed()) {
+    if (kind === "damaged") objects.splice(numBefore, 0, { value: undefined, offsetBytes });
+  }
+  return objects;
+}
 
 /** Extracts objects from a stream of JSON bytes. */
 export class JsonObjectScanner {
   readonly #where: (offsetBytes: number) => { path: string; place: string };
-  readonly #onContainer: ContainerListener | undefined;
-  readonly #decoder = new TextDecoder();
+  /** Of the piece that is being scanned. */
+  #bounds: number[] = [];
+  #marks: JsonMark[] = [];
   readonly #containers: { opener: number; offsetBytes: number }[] = [];
   /** Bytes that were pushed and are not yet consumed. */
   #bytes = new Uint8Array(0);
@@ -60,15 +114,14 @@ export class JsonObjectScanner {
   #isEscaped = false;
   #isSkipping = false;
   #numObjects = 0;
+  /** Thrown once the objects before it were taken. */
+  #fault: FormatError | undefined;
 
   /**
    * @param path The file, for errors.
    * @param options `isCompressed`: errors then state that offsets are those of the decompressed text.
-   *   `onContainer`: called where an object that is too long to be parsed begins and ends; the objects between are
-   *   those inside it.
    */
-  constructor(path: string, options: { isCompressed?: boolean; onContainer?: ContainerListener } = {}) {
-    this.#onContainer = options.onContainer;
+  constructor(path: string, options: { isCompressed?: boolean } = {}) {
     const suffix = options.isCompressed ? " of the decompressed text" : "";
     this.#where = (offsetBytes) => ({ path, place: `byte ${offsetBytes}${suffix}` });
   }
@@ -76,38 +129,61 @@ export class JsonObjectScanner {
   /**
    * Takes the next bytes.
    *
-   * @returns The objects that are complete now.
-   * @throws {FormatError} If the text is not JSON or is nested too deeply.
+   * @returns The objects that are complete now, up to a fault.
+   * @throws {FormatError} If the text before is not JSON or is nested too deeply; {@link end} also throws that.
    */
-  *push(chunk: Uint8Array): Generator<CutObject> {
-    const bytes = new Uint8Array(this.#bytes.length - this.#at + chunk.length);
-    bytes.set(this.#bytes.subarray(this.#at));
-    bytes.set(chunk, bytes.length - chunk.length);
+  push(chunk: Uint8Array): JsonPiece {
+    const bytes = new Uint8Array(this.#bytes.length + chunk.length);
+    bytes.set(this.#bytes);
+    bytes.set(chunk, this.#bytes.length);
     this.#bytes = bytes;
+    if (this.#fault) throw this.#fault;
+    [this.#bounds, this.#marks] = [[], []];
+    try {
+      this.#scan();
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      this.#fault = error;
+    }
+    const offsetBytes = this.#baseBytes;
+    this.#bytes = bytes.slice(this.#at);
     this.#baseBytes += this.#at;
     this.#at = 0;
+    return { bytes, offsetBytes, bounds: Uint32Array.from(this.#bounds), marks: this.#marks };
+  }
+
+  #scan(): void {
+    const bytes = this.#bytes;
     while (this.#at < bytes.length) {
       const isObject = bytes[this.#at] === OPEN_BRACE && !this.#isSkipping && !this.#inString;
       if (!isObject) {
-        if (!this.#step()) yield this.#skipLine();
+        if (!this.#step()) this.#skipLine();
         continue;
       }
       const start = this.#at;
       const { end, state } = scanObject(bytes, start);
-      if (state === "whole") yield this.#cut(start, end);
-      else if (state === "damaged") {
+      if (state === "whole") {
+        this.#bounds.push(start, end);
         this.#at = end;
-        yield this.#skipLine(true);
+        this.#numObjects++;
+      } else if (state === "damaged") {
+        this.#at = end;
+        this.#skipLine(true);
       } else if (bytes.length - start < MAX_OBJECT_BYTES) return;
       else {
         this.#open(OPEN_BRACE);
-        this.#onContainer?.("begin", this.#baseBytes + start);
+        this.#mark("begin", this.#baseBytes + start);
       }
     }
   }
 
+  #mark(kind: JsonMark["kind"], offsetBytes: number): void {
+    this.#marks.push({ kind, offsetBytes, numBefore: this.#bounds.length / 2 });
+  }
+
   /** Checks that the text ended between objects. @throws {FormatError} If it ended inside an object or a list. */
   end(): void {
+    if (this.#fault) throw this.#fault;
     const isInObject = this.#at < this.#bytes.length;
     const open = this.#containers.at(-1);
     if (!isInObject && !open && !this.#inString) return;
@@ -155,18 +231,6 @@ export class JsonObjectScanner {
     return true;
   }
 
-  #cut(start: number, end: number): CutObject {
-    const offsetBytes = this.#baseBytes + start;
-    this.#at = end;
-    this.#numObjects++;
-    try {
-      return { offsetBytes, value: JSON.parse(this.#decoder.decode(this.#bytes.subarray(start, end))) };
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      return { offsetBytes, value: undefined };
-    }
-  }
-
   /** Enters a list, or an object that is too long to be parsed. */
   #open(opener: number): void {
     const offsetBytes = this.#baseBytes + this.#at++;
@@ -184,16 +248,16 @@ export class JsonObjectScanner {
     const container = this.#containers.at(-1);
     if (container?.opener !== opener) return false;
     this.#containers.pop();
-    if (opener === OPEN_BRACE) this.#onContainer?.("end", container.offsetBytes);
+    if (opener === OPEN_BRACE) this.#mark("end", container.offsetBytes);
     return true;
   }
 
   /** Skips the rest of a damaged line of JSON lines; any other damage is an error. */
-  #skipLine(isInObject = false): CutObject {
+  #skipLine(isInObject = false): void {
     const offsetBytes = this.#baseBytes + this.#at;
     const isLines = this.#containers.length === 0 && (this.#numObjects > 0 || isInObject);
     if (!isLines) {
-      const found = JSON.stringify(this.#decoder.decode(this.#bytes.subarray(this.#at, this.#at + 12)));
+      const found = JSON.stringify(decoder.decode(this.#bytes.subarray(this.#at, this.#at + 12)));
       throw new FormatError(
         `it is not JSON (found ${found}), expected RIPE Atlas results; check the file`,
         this.#where(offsetBytes),
@@ -202,7 +266,7 @@ export class JsonObjectScanner {
     this.#isSkipping = true;
     this.#inString = false;
     this.#isEscaped = false;
-    return { offsetBytes, value: undefined };
+    this.#mark("damaged", offsetBytes);
   }
 }
 

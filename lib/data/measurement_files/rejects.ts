@@ -18,6 +18,7 @@ export type RejectReason =
   | "unparseableAddress"
   | "versionMismatch"
   | "nullValue"
+  | "unknownSource"
   | "invalidRtt"
   | "timeOutOfRange"
   | "invalidJson"

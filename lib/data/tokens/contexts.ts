@@ -18,7 +18,6 @@ import {
   type TokenMeasurement,
 } from "./vocab_v2.ts";
 import type { PreparedRow } from "../loader/prepared_row.ts";
-import { encodeRttCode } from "./rtt_code.ts";
 import { NUM_HISTORY_RTTS, type RttHistory, rttHistoryOf } from "./rtt_history.ts";
 import type { SamplingConfig } from "./sampling_config.ts";
 
@@ -244,7 +243,7 @@ function historyOf(row: PreparedRow, key: number, numUnknown: number): RttHistor
   const ageS = isTimedKey(key) ? row.timeS[index] - row.timeS[earlier] : null;
   let count = 0;
   for (; earlier >= 0 && count < NUM_HISTORY_RTTS; earlier = row.previous[earlier]) {
-    HISTORY_CODES[count++] = encodeRttCode(row.rttMs[earlier]);
+    HISTORY_CODES[count++] = row.rttCode[earlier];
   }
   return rttHistoryOf(HISTORY_CODES, count, ageS);
 }
@@ -340,7 +339,7 @@ function measurementOf(
   return {
     source: sources[row.srcIndex[index]],
     destination: row.destinations[row.dstIndex[index]],
-    rttCode: rttMs < 0 ? null : encodeRttCode(rttMs),
+    rttCode: rttMs < 0 ? null : row.rttCode[index],
     rttMs: rttMs < 0 ? null : rttMs,
     timeS: isTimedKey(key) ? row.timeS[index] : null,
     order,

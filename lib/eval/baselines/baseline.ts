@@ -15,12 +15,19 @@ export interface BaselineQuery {
   destination: string;
   /** Seconds since 1970. */
   timeS: number;
+  /** The source's address; by default its name is one. */
+  sourceAddress?: string;
 }
 
 /** A measurement. */
 export interface BaselineMeasurement extends BaselineQuery {
   /** RTT in ms; null if there was no reply, from which no baseline learns. */
   rttMs: number | null;
+  /**
+   * Whether the training had it too (false). Methods that follow the order of time learn it again at its time; those that
+   * count do not.
+   */
+  isRepeated?: boolean;
 }
 
 /** Measurements that choose a method's settings. It is judged by others. */
@@ -176,6 +183,10 @@ export class MirroredBaseline implements Baseline {
   predictMs(query: BaselineQuery): number | undefined {
     return this.baseline.predictMs(query);
   }
+
+  predictSampleMs(query: BaselineQuery): Float64Array | undefined {
+    return this.baseline.predictSampleMs?.(query);
+  }
 }
 
 function* bothWays(measurements: Iterable<BaselineMeasurement>): Generator<BaselineMeasurement> {
@@ -186,5 +197,6 @@ function* bothWays(measurements: Iterable<BaselineMeasurement>): Generator<Basel
 }
 
 function mirrored(measurement: BaselineMeasurement): BaselineMeasurement {
-  return { ...measurement, source: measurement.destination, destination: measurement.source };
+  const { source, destination } = measurement;
+  return { ...measurement, source: destination, destination: source, sourceAddress: destination };
 }

@@ -3,7 +3,8 @@
  *
  * Each baseline is trained on the training measurements. Then it learns from the other known measurements in the order
  * of time and forecasts each case at its time. Where training measurements are later than cases, those of the cases'
- * sources are part of this second pass, so that the last value is the last one before the case.
+ * sources are part of this second pass, so that the last value is the last one before the case. They are marked, so that
+ * medians count them once.
  *
  * @module
  */
@@ -98,6 +99,24 @@ export async function forecastWithBaselines(
   };
 }
 
+/** The forecasts of some of the cases. @param end The place after the last one. */
+export function forecastsBetween(
+  forecasts: BaselineForecasts,
+  first: number,
+  end: number,
+): BaselineForecasts {
+  const part = (values: Float64Array) => values.slice(first, end);
+  const methods = [...forecasts.methods].map(([name, { predictedMs, distribution, ...rest }]) => {
+    const forecast: BaselineForecast = { ...rest, predictedMs: part(predictedMs) };
+    if (distribution) {
+      const { crpsMs, below, upTo } = distribution;
+      forecast.distribution = { crpsMs: part(crpsMs), below: part(below), upTo: part(upTo) };
+    }
+    return [name, forecast] as const;
+  });
+  return { ...forecasts, methods: new Map(methods) };
+}
+
 /** What baselines learn from, by time. */
 export interface BaselineKnowledge {
   /** As in `Baseline.train`. */
@@ -150,8 +169,8 @@ export async function forecastsOf(
 }
 
 /** A case as baselines are asked for it. Its time is in whole seconds: nothing of the same second is known. */
-function queryOf({ sourceKey, dstAddr, measurement: { timeS } }: EvalCase): BaselineQuery {
-  return { source: sourceKey, destination: dstAddr, timeS };
+function queryOf({ sourceKey, srcAddr, dstAddr, measurement: { timeS } }: EvalCase): BaselineQuery {
+  return { source: sourceKey, destination: dstAddr, timeS, sourceAddress: srcAddr };
 }
 
 /** What is learned from between the cases, by time. */
@@ -170,7 +189,9 @@ function* ofSources(
   measurements: Iterable<BaselineMeasurement>,
   sources: ReadonlySet<string>,
 ): Generator<BaselineMeasurement> {
-  for (const measurement of measurements) if (sources.has(measurement.source)) yield measurement;
+  for (const measurement of measurements) {
+    if (sources.has(measurement.source)) yield { ...measurement, isRepeated: true };
+  }
 }
 
 /** Two series in the order of time as one. */

@@ -4,14 +4,13 @@
  * A median is the smallest value that at least half of the values do not exceed, over RTT codes, read as codes are
  * (`lib/data/tokens`). It is of all replies of the source, the destination, or the pair in this direction that are known:
  * all of the training split, also those later than the case; with the history `all` also those of the other splits before
- * the second of the case. Unless all training measurements are older than all cases, those of the cases' sources are learned
- * again in the order of time, for the methods that follow it, so those before the case count twice.
+ * the second of the case. Each measurement counts once.
  *
  * @module
  */
 import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { type BaselineMeasurement, type BaselineQuery, OnePassBaseline } from "./baseline.ts";
-import { getOrMake, partitionPoint } from "../../base/collections.ts";
+import { getOrMake, lowerBound } from "../../base/collections.ts";
 import { decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
 
 // A running median of RTTs in bounded memory: counts of RTT codes.
@@ -33,7 +32,7 @@ export class RttHistogram {
 
   /** Adds an RTT. @param rttCode Its canonical code. */
   addCode(rttCode: number): void {
-    const index = partitionPoint(this.#codes.length, (index) => this.#codes[index] >= rttCode);
+    const index = lowerBound(this.#codes, rttCode);
     const isBelowMedian = index < this.#at;
     if (this.#codes[index] === rttCode) this.#counts[index]++;
     else {
@@ -52,6 +51,21 @@ export class RttHistogram {
    */
   medianMs(): number {
     return this.#total === 0 ? NaN : decodeRttCode(this.#codes[this.#at]);
+  }
+
+  /** How many RTTs were added. */
+  get total(): number {
+    return this.#total;
+  }
+
+  /** As {@link medianMs}, for other shares than half. @param levels Ascending. */
+  quantilesMs(levels: readonly number[]): Float64Array {
+    let at = 0;
+    let upTo = this.#counts[0];
+    return Float64Array.from(levels, (level) => {
+      while (upTo < level * this.#total) upTo += this.#counts[++at];
+      return decodeRttCode(this.#codes[at]);
+    });
   }
 
   #moveToMedian(): void {
@@ -74,7 +88,7 @@ export class MedianBaseline extends OnePassBaseline {
   }
 
   observe(measurement: BaselineMeasurement): void {
-    if (measurement.rttMs === null) return;
+    if (measurement.rttMs === null || measurement.isRepeated) return;
     const key = historyKey(this.of, measurement);
     getOrMake(this.#histograms, key, () => new RttHistogram()).add(measurement.rttMs);
   }

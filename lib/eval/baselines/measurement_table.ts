@@ -8,12 +8,12 @@ import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
 import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { RandomStream } from "../../base/random.ts";
 import type { BaselineMeasurement } from "./baseline.ts";
-import { getOrMake } from "../../base/collections.ts";
+import { getOrMake, lowerBound } from "../../base/collections.ts";
 import { sourceKeyOf } from "../row_measurements.ts";
 
 /** How much is read. */
 export interface TableOptions {
-  /** How many measurements are kept at most, each taking 24 bytes and its share of the addresses. */
+  /** How many measurements are kept at most, each taking 24 bytes and its share of the names. */
   maxMeasurements: number;
   seed: number;
   signal?: AbortSignal | undefined;
@@ -28,6 +28,7 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
   numFailed = 0;
   /** Measurements kept. */
   length = 0;
+  /** A source's name and its address, with a space between. */
   readonly #sources = new Names();
   readonly #destinations = new Names();
   readonly #source: Uint32Array;
@@ -35,7 +36,7 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
   readonly #timeUs: Float64Array;
   readonly #rttMs: Float32Array;
   /** Places by time. */
-  #order = new Uint32Array(0);
+  #order: Uint32Array = new Uint32Array(0);
 
   private constructor(capacity: number) {
     this.#source = new Uint32Array(capacity);
@@ -64,10 +65,7 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
         await pacer.yieldToEventLoop();
       }
     }
-    const times = table.#timeUs;
-    table.#order = Uint32Array.from({ length: table.length }, (_, i) => i).sort((a, b) =>
-      times[a] - times[b]
-    );
+    table.#order = placesInOrder(table.#timeUs.subarray(0, table.length));
     return table;
   }
 
@@ -78,10 +76,13 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
 
   /** As an iterable of objects, oldest first. */
   *[Symbol.iterator](): Generator<BaselineMeasurement> {
+    const sources = this.#sources.all.map((name) => name.split(" "));
     for (const place of this.#order) {
+      const [source, sourceAddress] = sources[this.#source[place]];
       yield {
-        source: this.#sources.nameOf(this.#source[place]),
-        destination: this.#destinations.nameOf(this.#destination[place]),
+        source,
+        sourceAddress,
+        destination: this.#destinations.all[this.#destination[place]],
         timeS: this.#timeUs[place] / 1e6,
         rttMs: this.#rttMs[place],
       };
@@ -90,8 +91,9 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
 
   #addRow(rows: ProbeRowSource, index: number, sampler: Sampler): void {
     const row = rows.row(index);
-    const { dstAddrs, dstIndex, rttMs, eventTimeUs } = row;
-    const source = this.#sources.idOf(sourceKeyOf(row));
+    const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = row;
+    const key = sourceKeyOf(row);
+    const sources = srcAddrs.map((address) => this.#sources.idOf(`${key} ${address}`));
     for (let i = 0; i < rttMs.length; i++) {
       this.numSeen++;
       const isTaken = sampler.takesNext();
@@ -101,12 +103,25 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
       }
       if (!isTaken) continue;
       const place = this.length++;
-      this.#source[place] = source;
+      this.#source[place] = sources[srcIndex[i]];
       this.#destination[place] = this.#destinations.idOf(dstAddrs[dstIndex[i]]);
       this.#timeUs[place] = eventTimeUs[i];
       this.#rttMs[place] = rttMs[i];
     }
   }
+}
+
+/** The places of numbers, the smallest first; of equal ones the first place first. Sorting numbers needs no comparator. */
+function placesInOrder(numbers: Float64Array): Uint32Array {
+  const sorted = numbers.toSorted();
+  const places = new Uint32Array(numbers.length);
+  /** By the place of the first of equal numbers, how many of them were met. */
+  const numMet = new Uint32Array(numbers.length);
+  numbers.forEach((number, place) => {
+    const first = lowerBound(sorted, number);
+    places[first + numMet[first]++] = place;
+  });
+  return places;
 }
 
 /** Takes `count` of a known number of items, each set of them equally likely: Knuth, TAOCP 2, 3.4.2, algorithm S. */
@@ -133,14 +148,10 @@ class Sampler {
 /** Texts by number. */
 class Names {
   readonly #ids = new Map<string, number>();
-  readonly #names: string[] = [];
+  readonly all: string[] = [];
 
   idOf(name: string): number {
-    return getOrMake(this.#ids, name, () => this.#names.push(name) - 1);
-  }
-
-  nameOf(id: number): string {
-    return this.#names[id];
+    return getOrMake(this.#ids, name, () => this.all.push(name) - 1);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The baselines of every evaluation, by the names they have in reports: those that are the best one on some data, and
- * the usual ones of coordinates. A mean of the last RTTs, a moving average and a temporal factorisation are left out,
+ * the usual ones of coordinates; and those that know places, where the model does. A mean of the last RTTs, a moving average and a temporal factorisation are left out,
  * since on no data set of RESULTS.md one of them is the best.
  *
  * @module
@@ -10,20 +10,25 @@ import { BiasedFactorisationBaseline, DmfsgdBaseline } from "./factorisations.ts
 import { HiddenMarkovBaseline } from "./hidden_markov.ts";
 import { MedianBaseline, RecentBaseline } from "./histories.ts";
 import { LogAlsBaseline } from "./log_als.ts";
+import { CountryBaseline, DistanceBaseline, PlaceForestBaseline, type PlaceOf } from "./place_rivals.ts";
 import { TunedBaseline } from "./tuned.ts";
 import { VivaldiBaseline } from "./vivaldi.ts";
 
 /** Baselines that differ in their settings, by these in words; the usual ones first. */
 type Candidates = Record<string, () => Baseline>;
 
+/** The baselines that know places, by the names they have in reports. */
+export const PLACE_BASELINES = ["distance regression", "country median", "forest with places"] as const;
+
 /**
  * Makes all baselines, untrained. Where one cannot say, the source's median steps in, then the destination's, then
  * the one of all measurements; so each predicts something after one answered measurement.
  *
  * @param seed Seed of those that begin at random.
+ * @param placeOf Where addresses are; without it there are no {@link PLACE_BASELINES}.
  * @returns The baselines by name, in the order of a report.
  */
-export function standardBaselines(seed: number): Map<string, Baseline> {
+export function standardBaselines(seed: number, placeOf?: PlaceOf): Map<string, Baseline> {
   const own: Record<string, Candidates> = {
     "global median": { "": () => new MedianBaseline("all") },
     "source median": { "": () => new MedianBaseline("source") },
@@ -55,7 +60,30 @@ export function standardBaselines(seed: number): Map<string, Baseline> {
       () => new MirroredBaseline(new LogAlsBaseline({ seed, rank, regularisation })),
     ]),
   };
-  return new Map(Object.entries(own).map(([name, each]) => [name, tuned(each)]));
+  const withPlaces = placeOf ? placeBaselines(seed, placeOf) : [];
+  return new Map([...Object.entries(own).map(([name, each]) => [name, tuned(each)] as const), ...withPlaces]);
+}
+
+function placeBaselines(seed: number, placeOf: PlaceOf): [name: string, baseline: Baseline][] {
+  const [distance, countries, forest] = PLACE_BASELINES;
+  return [
+    [
+      distance,
+      tuned(candidates([true, false], (hasEnds) => [
+        hasEnds ? "and both ends" : "alone",
+        () => new MirroredBaseline(new DistanceBaseline(placeOf, hasEnds)),
+      ])),
+    ],
+    [
+      countries,
+      tuned(candidates([30, 3], (minCount) => [
+        `of ${minCount} or more`,
+        () => new CountryBaseline(placeOf, minCount),
+      ])),
+    ],
+    // Its distributions are its own and it has no settings, so it is not trained again to tune it.
+    [forest, withMedians(new MirroredBaseline(new PlaceForestBaseline(placeOf, seed)))],
+  ];
 }
 
 function candidates<T>(settings: readonly T[], make: (setting: T) => [string, () => Baseline]): Candidates {

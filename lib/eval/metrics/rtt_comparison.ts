@@ -1,3 +1,6 @@
+/** The result where larger numbers are better. */
+export const REVERSED = { better: "worse", worse: "better", none: "none" } as const;
+
 /** The model against the best of the baselines. @module */
 import { differenceInterval, type Interval, type Replicates } from "./bootstrap.ts";
 import { type ErrorMeasure, errorOf, type ScoredErrors } from "./forecast_errors.ts";

@@ -4,15 +4,8 @@
  *
  * @module
  */
-import {
-  type Block,
-  element,
-  escapeHtml,
-  listOf,
-  pageOf,
-  type TableCell,
-  tableOf,
-} from "../../base/report/page.ts";
+import { type Block, element, listOf, pageOf, type TableCell, tableOf } from "../../base/report/page.ts";
+import { escapeHtml } from "../../base/text.ts";
 import type { SplitMode } from "../../data/probe_rows/splits.ts";
 import { type AllSplitsReport, SPLIT_METRICS, type SplitResult } from "../all_splits.ts";
 import type { EvalReport } from "../report.ts";

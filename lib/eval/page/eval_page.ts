@@ -36,6 +36,7 @@ import { formatCount, formatSeconds } from "../../base/text.ts";
 import type { EvalReport, EvalRun } from "../report.ts";
 import { adaptPart } from "./adapt_part.ts";
 import { findingsOf } from "./headline.ts";
+import { placePart, rankingPart } from "./place_part.ts";
 import { rttPart } from "./rtt_part.ts";
 
 // The bits of measurements by token type and by position in the context.
@@ -258,11 +259,13 @@ function withErrorText(value: MeanWithError | undefined, digits = 2): string {
 
 /** The page of a report, as HTML. Sections that the report does not have are left out. */
 export async function evalPage(report: EvalReport): Promise<string> {
-  const { run, rtt, adapted, failures, bits, destinations, truth } = report;
+  const { run, rtt, adapted, failures, bits, places, ranking, destinations, truth } = report;
   const parts: Block[] = [listOf(findingsOf(report))];
   if (rtt && rtt.model.overall.numMeasurements > 0) {
     parts.push(...rttPart(rtt), ...calibrationPart(rtt, report.calibration));
   }
+  if (places && places.numPlaced > 0) parts.push(...placePart(places));
+  if (ranking) parts.push(...rankingPart(ranking));
   if (adapted) parts.push(...adaptPart(adapted));
   if (truth && truth.numReplies > 0) parts.push(...truthPart(truth));
   if (failures) parts.push(...failurePart(failures));

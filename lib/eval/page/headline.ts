@@ -12,10 +12,12 @@ import type { EvalReport } from "../report.ts";
 import {
   casesToShow,
   type ComparedMetric,
+  REVERSED,
   type RttComparison,
   type Verdict,
   verdictOf,
 } from "../metrics/rtt_comparison.ts";
+import { type ChoiceScores, isOfModel, type RankingSection } from "../sections/ranking_section.ts";
 import type { RttSection } from "../sections/rtt_section.ts";
 import { noneText } from "./adapt_part.ts";
 import {
@@ -89,6 +91,7 @@ const TERMS = {
   relative: "relative error: the absolute error as a share of the measured RTT",
   crps: "CRPS: the error of the whole predicted distribution, in ms; for a single number the absolute error",
   brier: "Brier score: the mean squared error of the probability that no reply comes",
+  regret: "regret: how much longer the RTT of the chosen destination is than that of the nearest candidate",
   firstGuess:
     "first guess: how often the destination that is named first for a source, a time and an RTT is right",
   cases:
@@ -108,7 +111,7 @@ function termsOf(compared: readonly Compared[]): string {
   const words = (Object.keys(TERMS) as (keyof typeof TERMS)[]).filter((term) => used.has(term));
   return "In brackets: the best method without a model in that measure, and the 95 % interval of the model's value " +
     "minus that method's. No difference is shown where that interval contains 0: chance alone may make so much. " +
-    `Smaller is better everywhere but in first guesses. ${
+    `Smaller is better everywhere but in first guesses${used.has("regret") ? " and right choices" : ""}. ${
       capital(words.map((term) => TERMS[term]).join("; "))
     }.`;
 }
@@ -118,7 +121,7 @@ function termsOf(compared: readonly Compared[]): string {
  * only where a difference is shown that the whole does not show; addresses never seen; missing replies; and guesses of
  * destinations.
  */
-function comparedOf({ rtt, adapted, failures, destinations }: EvalReport): Compared[] {
+function comparedOf({ rtt, adapted, failures, ranking, destinations }: EvalReport): Compared[] {
   const compared: Compared[] = [];
   if (rtt && rtt.model.overall.numMeasurements > 0) {
     const { comparisons, model: { overall } } = rtt;
@@ -126,6 +129,13 @@ function comparedOf({ rtt, adapted, failures, destinations }: EvalReport): Compa
       numContext === null && SHOWN_METRICS.includes(metric)
     );
     compared.push(...whole.map((each) => comparedIn(each, "", overall.numMeasurements)));
+    // Where such a method is the best of all, this was said already.
+    const ofPlaces = (rtt.placeComparisons ?? []).filter(({ metric, bestBaseline }) =>
+      SHOWN_BY_CONTEXT.includes(metric) &&
+      whole.every((each) => each.metric !== metric || each.bestBaseline !== bestBaseline)
+    );
+    const beside = " beside methods that know places";
+    compared.push(...ofPlaces.map((each) => comparedIn(each, beside, overall.numMeasurements)));
     const differing = comparisons.filter(({ metric, numContext, verdict }) =>
       numContext !== null && SHOWN_BY_CONTEXT.includes(metric) && verdict !== "none" &&
       whole.some((each) => each.metric === metric && each.verdict !== verdict)
@@ -149,7 +159,37 @@ function comparedOf({ rtt, adapted, failures, destinations }: EvalReport): Compa
     const text = `${value} (${rival}; difference${intervalText(interval, scoreText)}${more})`;
     compared.push({ verdict, text, terms: more ? ["brier", "cases"] : ["brier"] });
   }
+  if (ranking) compared.push(...choicesOf(ranking));
   return [...compared, ...(destinations?.scores ?? []).flatMap(guessesOf)];
+}
+
+/** Choices of the nearest destination by the model's median beside the best method without a model. */
+function choicesOf({ numChoices, methods }: RankingSection): Compared[] {
+  const [model, ...others] = methods;
+  const rivals = others.filter(({ method }) => !isOfModel(method));
+  const compared = (metric: keyof ChoiceScores, name: string): Compared => {
+    const isRegret = metric === "regretMs";
+    const best = rivals.toSorted((a, b) => isRegret ? a[metric] - b[metric] : b[metric] - a[metric])[0];
+    const interval = best.modelMinusThis?.[metric] ?? null;
+    const found = verdictOf(interval);
+    const verdict = isRegret ? found : REVERSED[found];
+    const difference = { model: model[metric], baseline: best[metric], differenceInterval: interval };
+    const more = verdict === "none" ? moreText(casesToShow(difference, numChoices)) : "";
+    const [textOf, ofInterval] = isRegret
+      ? [msText, intervalText] as const
+      : [percentText, percentIntervalText] as const;
+    const text =
+      `${name} of destinations ${textOf(model[metric])} (${best.method} ${textOf(best[metric])}, ` +
+      `difference${ofInterval(interval)}${more})`;
+    return {
+      verdict,
+      text,
+      terms: [...isRegret ? ["regret" as const] : [], ...more ? ["cases" as const] : []],
+    };
+  };
+  return rivals.length === 0
+    ? []
+    : [compared("regretMs", "regret of the first choice"), compared("rightShare", "right first choices")];
 }
 
 /** First guesses of destinations beside the best method without a model; a larger share is better. */
@@ -159,7 +199,7 @@ function guessesOf(
   const best = others.toSorted((a, b) => b.top1Exact - a.top1Exact).at(0);
   if (!best) return [];
   const interval = best.modelMinusThis?.top1Exact ?? null;
-  const verdict = ({ better: "worse", worse: "better", none: "none" } as const)[verdictOf(interval)];
+  const verdict = REVERSED[verdictOf(interval)];
   const difference = { model: model.top1Exact, baseline: best.top1Exact, differenceInterval: interval };
   const more = verdict === "none" ? moreText(casesToShow(difference, numCases)) : "";
   const context = numContext === 0 ? "no" : `up to ${numContext}`;

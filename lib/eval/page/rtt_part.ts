@@ -190,11 +190,12 @@ function contextFigure(
 }
 
 /** The model against the best baseline: a row per number of context measurements, a column per metric. */
-function comparisonTable({ comparisons }: RttSection): Block[] {
+function comparisonTable({ comparisons, placeComparisons = [] }: RttSection): Block[] {
   const metrics = SHOWN_METRICS.filter((shown) => comparisons.some(({ metric }) => metric === shown));
-  const rows = Map.groupBy(comparisons, ({ numContext }) => numContext);
-  const cells = [...rows].map(([numContext, row]): TableCell[] => [
-    numContext === null ? "all" : String(numContext),
+  const rows = new Map([...Map.groupBy(comparisons, ({ numContext }) => String(numContext ?? "all"))]);
+  if (placeComparisons.length > 0) rows.set("all, against methods that know places", placeComparisons);
+  const cells = [...rows].map(([name, row]): TableCell[] => [
+    name,
     ...metrics.map((metric) => comparisonCell(row.find((comparison) => comparison.metric === metric))),
   ]);
   return [

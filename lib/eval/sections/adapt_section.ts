@@ -284,8 +284,8 @@ function givenOf({ given }: UnseenCases, numGiven: number): BaselineMeasurement[
     .sort((a, b) => a.timeS - b.timeS);
 }
 
-function measurementOf({ sourceKey, dstAddr, rttMs, measurement: { timeS } }: EvalCase) {
-  return { source: sourceKey, destination: dstAddr, timeS, rttMs: rttMs ?? NaN };
+function measurementOf({ sourceKey, srcAddr, dstAddr, rttMs, measurement: { timeS } }: EvalCase) {
+  return { source: sourceKey, sourceAddress: srcAddr, destination: dstAddr, timeS, rttMs: rttMs ?? NaN };
 }
 
 function both(

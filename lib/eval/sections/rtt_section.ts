@@ -26,6 +26,7 @@ import {
   type ScoredErrors,
   scoreErrors,
 } from "../metrics/forecast_errors.ts";
+import { PLACE_BASELINES } from "../baselines/standard.ts";
 import { type RttComparison, rttComparisons } from "../metrics/rtt_comparison.ts";
 import { meanOf } from "../../base/sample_statistics.ts";
 import { type FailureSection, failureSection } from "./failure_section.ts";
@@ -75,6 +76,8 @@ export interface RttSection {
   baselines: BaselineMetrics[];
   /** The model against the best baseline of each metric: overall (`numContext` null) and by context. */
   comparisons: RttComparison[];
+  /** Overall against the best of the baselines that know places; absent without them. */
+  placeComparisons?: RttComparison[];
   /** Measurements for the training of baselines, and later ones that they observed: all of them, and the used ones. */
   numTraining: number;
   numTrainingUsed: number;
@@ -130,6 +133,10 @@ export async function compareForecasts(
   }));
   const spreadMass = at(forecasts.spreadMass, scorer.answered);
   const { numTraining, numTrainingUsed, numObservable, numObserved, trainingFailedShare } = baselines;
+  const ofPlaces = new Map(PLACE_BASELINES.flatMap((name) => {
+    const errors = scored.errors.get(name);
+    return errors ? [[name, errors]] : [];
+  }));
   const rtt = {
     contexts: [...contexts],
     isEveryContext: everyContext,
@@ -139,6 +146,7 @@ export async function compareForecasts(
     likeliest: scorer.metricsOf(likeliest.map(({ metrics }) => metrics), likeliestMs),
     baselines: scored.metrics,
     comparisons: rttComparisons([null, ...contexts], { model, likeliest }, scored.errors),
+    ...ofPlaces.size > 0 && { placeComparisons: rttComparisons([null], { model, likeliest }, ofPlaces) },
     numTraining,
     numTrainingUsed,
     numObservable,

@@ -79,7 +79,7 @@ function failureOf(error: unknown): Reply {
 }
 
 /** Options of a {@link WorkerPool}. */
-export interface PoolOptions {
+export interface PoolOptions<Job> {
   /** The workers' name in errors, such as `loader`. */
   name: string;
   /** Their module, which calls {@link serveJobs}. */
@@ -87,6 +87,8 @@ export interface PoolOptions {
   numWorkers: number;
   /** Makes all jobs fail when it is aborted. */
   signal?: AbortSignal | undefined;
+  /** The parts of a job that are transferred instead of copied; none by default. */
+  transferOf?: ((job: Job) => Transferable[]) | undefined;
 }
 
 /** Workers of one module; they end when the pool is disposed of. */
@@ -95,13 +97,15 @@ export class WorkerPool<Job, Result, Event = never> implements Disposable {
   readonly ready: Promise<void>;
   readonly #workers: PoolWorker[];
   readonly #started = new DisposableStack();
+  readonly #transferOf: PoolOptions<Job>["transferOf"];
 
   /**
    * Starts the workers.
    *
    * @param setup The setup of all jobs.
    */
-  constructor(setup: unknown, { name, module, numWorkers, signal }: PoolOptions) {
+  constructor(setup: unknown, { name, module, numWorkers, signal, transferOf }: PoolOptions<Job>) {
+    this.#transferOf = transferOf;
     this.#workers = Array.from(
       { length: numWorkers },
       (_, i) => this.#started.use(new PoolWorker(module, `${name} worker ${i + 1} of ${numWorkers}`)),
@@ -124,9 +128,8 @@ export class WorkerPool<Job, Result, Event = never> implements Disposable {
    * @throws {UserError} If the job does.
    */
   ask(worker: number, job: Job, onEvent?: (event: Event) => void): Promise<Result> {
-    return this.#workers[worker].ask({ kind: "job", job }, onEvent as (event: unknown) => void) as Promise<
-      Result
-    >;
+    const heard = onEvent as (event: unknown) => void;
+    return this.#workers[worker].ask({ kind: "job", job }, heard, this.#transferOf?.(job)) as Promise<Result>;
   }
 
   /**
@@ -183,16 +186,20 @@ class PoolWorker implements Disposable {
     };
   }
 
-  post(request: Request): void {
-    this.#thread.postMessage(request);
+  post(request: Request, transfer?: Transferable[]): void {
+    this.#thread.postMessage(request, transfer);
   }
 
-  ask(request: Request, onEvent?: (event: unknown) => void): Promise<unknown> {
+  ask(
+    request: Request,
+    onEvent?: (event: unknown) => void,
+    transfer?: Transferable[],
+  ): Promise<unknown> {
     if (this.#failure) return Promise.reject(this.#failure);
     const asked = { ...Promise.withResolvers<unknown>(), onEvent };
     asked.promise.catch(() => {}); // the awaiting caller sees the failure; after another failure nobody awaits it
     this.#asked.push(asked);
-    this.post(request);
+    this.post(request, transfer);
     return asked.promise;
   }
 

@@ -67,6 +67,8 @@ export class KernelMixture {
   readonly #even: number;
   /** What the kernels are divided by: the share of their mass within the range. */
   readonly #within: number;
+  /** The kernels' mass of all codes before the range. */
+  readonly #before: number;
 
   /**
    * @param kernels Kernels; a centre outside of the range counts as at its end. Their masses add to 1 with `even`.
@@ -76,16 +78,20 @@ export class KernelMixture {
   constructor(kernels: readonly Kernel[], range: readonly [first: number, end: number], even = 0) {
     [this.#first, this.#end] = range;
     const [least, greatest] = [EDGES[this.#first], EDGES[this.#end]];
-    this.#kernels = kernels.map(({ log, ...rest }) => ({
-      ...rest,
+    this.#kernels = kernels.map(({ log, width, mass }) => ({
       log: Math.min(greatest, Math.max(least, log)),
+      width,
+      mass,
     }));
     this.#even = even;
     let mass = 0;
     let outside = 0;
+    this.#before = 0;
     for (const kernel of this.#kernels) {
+      const before = massBefore(this.#first, kernel);
       mass += kernel.mass;
-      outside += kernel.mass * (massBefore(this.#first, kernel) + massFrom(this.#end, kernel));
+      outside += kernel.mass * (before + massFrom(this.#end, kernel));
+      this.#before += kernel.mass * before;
     }
     this.#within = mass > 0 ? 1 - outside / mass : 1;
   }
@@ -97,7 +103,8 @@ export class KernelMixture {
     if (from >= to) return 0;
     const even = this.#even * (to - from) / (this.#end - this.#first);
     if (this.#kernels.length === 0) return even;
-    return even + (to === from + 1 ? this.#massAt(from) : this.#below(to) - this.#below(from)) / this.#within;
+    const below = () => from === this.#first ? this.#before : this.#below(from);
+    return even + (to === from + 1 ? this.#massAt(from) : this.#below(to) - below()) / this.#within;
   }
 
   /**
@@ -117,9 +124,24 @@ export class KernelMixture {
     const even = everywhere + factor * this.#even / (this.#end - this.#first);
     for (let i = 0; i < this.#first; i++) out[i] += everywhere;
     for (let i = this.#end; i < out.length; i++) out[i] += everywhere;
-    for (let block = blockOf(this.#first), i = this.#first; i < this.#end; block++) {
-      const each = even + BLOCKS[block] * factor / this.#within / (KNOTS[block + 1] - KNOTS[block]);
-      for (const end = Math.min(this.#end, KNOTS[block + 1]); i < end; i++) out[i] += each;
+    const [end, within] = [this.#end, this.#within];
+    for (let block = blockOf(this.#first), i = this.#first; i < end; block++) {
+      const next = KNOTS[block + 1];
+      const each = even + BLOCKS[block] * factor / within / (next - KNOTS[block]);
+      if (next - i === BLOCK_CODES && next <= end) {
+        // Faster than a loop: all blocks but the shortest RTTs'.
+        out[i] += each;
+        out[i + 1] += each;
+        out[i + 2] += each;
+        out[i + 3] += each;
+        out[i + 4] += each;
+        out[i + 5] += each;
+        out[i + 6] += each;
+        out[i + 7] += each;
+        i = next;
+      } else {
+        for (const last = Math.min(end, next); i < last; i++) out[i] += each;
+      }
     }
   }
 
@@ -178,10 +200,14 @@ function blockOf(index: number): number {
 
 /** The mass of a Laplace distribution between two values. */
 function between(low: number, high: number, centre: number, width: number): number {
-  const tail = (distance: number) => 0.5 * Math.exp(-distance / width);
-  if (low >= centre) return tail(low - centre) - tail(high - centre);
-  if (high <= centre) return tail(centre - high) - tail(centre - low);
-  return 1 - tail(centre - low) - tail(high - centre);
+  if (low >= centre) return tail(low - centre, width) - tail(high - centre, width);
+  if (high <= centre) return tail(centre - high, width) - tail(centre - low, width);
+  return 1 - tail(centre - low, width) - tail(high - centre, width);
+}
+
+/** The mass beyond a distance from the centre, on one side. */
+function tail(distance: number, width: number): number {
+  return 0.5 * Math.exp(-distance / width);
 }
 
 /** Where cells begin, ln ms, and by width of the kernel the factor by which its tail falls within each cell. */

@@ -2,15 +2,22 @@
  * Alarms from measurements of many pairs of addresses, as they come: an alarm begins when the RTT of a pair leaves its
  * usual level, and ends when it returns or has lasted so long that the new level is the usual one.
  *
- * Alarms that begin at about the same time and share a source or a destination are one group: probably one cause.
- * Memory is bounded: of too many pairs the one that was seen least recently is dropped.
+ * Alarms that begin at about the same time and share a source, a destination, an AS or a country are one group: probably
+ * one cause. Memory is bounded: of too many pairs the one that was seen least recently is dropped.
  *
  * @module
  */
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
-import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
-import { type Change, ChangeDetector, type ChangeOptions, type Level } from "./change_detector.ts";
+import type { Place } from "../../data/addresses/place_table.ts";
+import type { TimedMeasurement } from "../files/arriving.ts";
+import {
+  type Change,
+  ChangeDetector,
+  type ChangeOptions,
+  DEFAULT_CHANGE_OPTIONS,
+  type Level,
+} from "./change_detector.ts";
 
 /** How pairs are watched. */
 export interface WatchOptions {
@@ -24,7 +31,20 @@ export interface WatchOptions {
   readonly newUsualAfterS: number;
   /** How far apart alarms of one group may begin, s. */
   readonly groupWithinS: number;
+  /** Where an address is; groups share no AS and no country without it. */
+  readonly placeOf?: ((address: Uint8Array) => WatchedPlace | undefined) | undefined;
 }
+
+/** What `watch` uses unless told otherwise, but for the number of pairs. */
+export const DEFAULT_WATCH_OPTIONS: Omit<WatchOptions, "maxPairs"> = {
+  changes: DEFAULT_CHANGE_OPTIONS,
+  minEvidence: 0,
+  newUsualAfterS: 86_400,
+  groupWithinS: 900,
+};
+
+/** What of a place alarms may share; 0 and an empty text are as good as absent. */
+export type WatchedPlace = Pick<Place, "asNumber" | "countryCode">;
 
 /** An alarm ends when the RTT is within this share of the shift from its usual level. */
 const BACK_SHARE = 0.5;
@@ -35,10 +55,14 @@ const LOSS_BACK = 0.25;
 export interface AlarmGroup {
   /** The number of the first alarm. */
   readonly id: number;
-  /** What the alarms share, such as `src 192.0.2.1`; undefined while there is only one. */
+  /** What the alarms share, such as `src 192.0.2.1`, `dst AS3320` or `src DE`; undefined while there is only one. */
   shared: string | undefined;
   /** The alarms that have not ended. */
   numOpen: number;
+  /** All that they share, the most specific first; of a single alarm all that it has. */
+  ends: readonly End[];
+  /** When the first and the last of them began, Unix seconds. */
+  readonly begun: [firstS: number, lastS: number];
 }
 
 /** An alarm of a pair. */
@@ -70,18 +94,32 @@ export interface AlarmEvent {
   /** Of a beginning and of a change, nats. */
   readonly evidence?: number;
   /** Of a beginning: the pair's measurements before it, oldest first. */
-  readonly history?: readonly TokenMeasurement[];
+  readonly history?: readonly TimedMeasurement[];
+}
+
+/** What alarms may share: an end's address, its AS or its country. */
+interface End {
+  readonly text: string;
+  /** 0 of an address, 1 of an AS, 2 of a country. */
+  readonly breadth: number;
 }
 
 /** What is known of a pair. */
 interface Pair {
+  /** From 1, by the order in which they were first seen. */
+  readonly number: number;
   readonly src: string;
   readonly dst: string;
+  readonly srcPlace: WatchedPlace;
+  readonly ends: readonly End[];
   readonly detector: ChangeDetector;
   /** The newest, oldest first; the last one is the detector's newest row. */
-  readonly recent: TokenMeasurement[];
+  readonly recent: TimedMeasurement[];
   alarm: Alarm | undefined;
 }
+
+/** A pair for others to read. */
+export type WatchedPair = Readonly<Pick<Pair, "src" | "dst" | "srcPlace" | "recent" | "alarm">>;
 
 /** Watches pairs. */
 export class PairWatch {
@@ -89,9 +127,11 @@ export class PairWatch {
   readonly #numKept: number;
   /** By addresses, least recently seen first. */
   readonly #pairs = new Map<string, Pair>();
-  /** The alarms that have not ended, by `src ADDRESS` and `dst ADDRESS`. */
-  readonly #open = new Map<string, Set<Alarm>>();
+  /** The groups with alarms that have not ended, by all that these share. */
+  readonly #groups = new Map<string, Set<AlarmGroup>>();
+  readonly #open = new Map<Alarm, Pair>();
   #numAlarms = 0;
+  #numSeen = 0;
   /** The number of measurements that were added. */
   numMeasurements = 0;
   /** The number of measurements that were decided: `delay` more came of their pair. */
@@ -117,12 +157,25 @@ export class PairWatch {
     return this.#numAlarms;
   }
 
-  /** The alarms that have not ended, the largest shifts first. */
-  openAlarms(): Alarm[] {
+  /** The number of alarms that have not ended. */
+  get numOpen(): number {
+    return this.#open.size;
+  }
+
+  /** All pairs, least recently seen first. */
+  pairs(): Iterable<WatchedPair> {
+    return this.#pairs.values();
+  }
+
+  /** Those with an open alarm, the largest shifts first, then those that were first seen first. @param most In all. */
+  foremostPairs(most: number): WatchedPair[] {
     const sizeOf = ({ usual, now }: Alarm) => Math.abs(now.medianMs - usual.medianMs) || 0;
-    return [...new Set(this.#open.values().flatMap((alarms) => alarms))].sort((a, b) =>
-      sizeOf(b) - sizeOf(a)
+    const alarmed = [...this.#open].sort(([a], [b]) => sizeOf(b) - sizeOf(a)).map(([, pair]) => pair);
+    if (alarmed.length >= most) return alarmed.slice(0, most);
+    const others = [...this.#pairs.values()].filter(({ alarm }) => !alarm).sort((a, b) =>
+      a.number - b.number
     );
+    return [...alarmed, ...others].slice(0, most);
   }
 
   /**
@@ -130,12 +183,12 @@ export class PairWatch {
    *
    * @returns What it tells, oldest first.
    */
-  add(measurement: TokenMeasurement & { readonly timeS: number }): AlarmEvent[] {
+  add(measurement: TimedMeasurement): AlarmEvent[] {
     this.numMeasurements++;
     const { source, destination, timeS } = measurement;
     const key = `${formatAddress(source)} ${formatAddress(destination)}`;
     const dropped: AlarmEvent[] = [];
-    const pair = this.#pairs.get(key) ?? this.#newPair(key, dropped);
+    const pair = this.#pairs.get(key) ?? this.#newPair(measurement, dropped);
     const newestS = pair.recent.at(-1)?.timeS ?? -Infinity;
     // The most recently seen pair is the last one.
     this.#pairs.delete(key);
@@ -146,22 +199,33 @@ export class PairWatch {
     }
     // All measurements of a pair share its addresses.
     const { source: src, destination: dst } = pair.recent.at(-1) ?? measurement;
-    pair.recent.push({ source: src, destination: dst, rttCode: measurement.rttCode, timeS });
+    pair.recent.push({ ...measurement, source: src, destination: dst });
     if (pair.recent.length > this.#numKept) pair.recent.shift();
     const change = pair.detector.add(rttMsOf(measurement));
     if (pair.detector.numRows > this.#options.changes.delay) this.numDecided++;
     return [...dropped, ...this.#eventsOf(pair, change, timeS)];
   }
 
-  #newPair(key: string, events: AlarmEvent[]): Pair {
+  #newPair({ source, destination }: TimedMeasurement, events: AlarmEvent[]): Pair {
     if (this.#pairs.size >= this.#options.maxPairs) {
       const [[oldestKey, oldest]] = this.#pairs;
       this.#pairs.delete(oldestKey);
       this.numDropped++;
       if (oldest.alarm) events.push(this.#end(oldest, oldest.recent.at(-1)?.timeS ?? NaN, "dropped"));
     }
-    const [src, dst] = key.split(" ");
-    return { src, dst, detector: new ChangeDetector(this.#options.changes), recent: [], alarm: undefined };
+    const { changes, placeOf } = this.#options;
+    const [src, dst] = [source, destination].map(formatAddress);
+    const [srcPlace, dstPlace] = [source, destination].map((address) => placeOf?.(address) ?? {});
+    return {
+      number: ++this.#numSeen,
+      src,
+      dst,
+      srcPlace,
+      ends: endsOf([["src", src, srcPlace], ["dst", dst, dstPlace]]),
+      detector: new ChangeDetector(changes),
+      recent: [],
+      alarm: undefined,
+    };
   }
 
   #eventsOf(pair: Pair, change: Change | undefined, nowS: number): AlarmEvent[] {
@@ -189,49 +253,76 @@ export class PairWatch {
   #begin(pair: Pair, { before, after }: Change, sinceS: number): Alarm {
     const { src, dst } = pair;
     const id = ++this.#numAlarms;
-    const group = this.#groupOf({ src, dst, sinceS }) ?? { id, shared: undefined, numOpen: 0 };
+    const group = this.#groupOf(pair, sinceS) ?? this.#newGroup(id, pair, sinceS);
     const alarm: Alarm = { id, src, dst, sinceS, usual: before, now: after, group };
     group.numOpen++;
     pair.alarm = alarm;
-    for (const end of endsOf(alarm)) {
-      const sharing = this.#open.get(end) ?? new Set();
-      this.#open.set(end, sharing.add(alarm));
-    }
+    this.#open.set(alarm, pair);
     return alarm;
   }
 
-  /** The largest group that an alarm fits in. */
-  #groupOf(alarm: Pick<Alarm, "src" | "dst" | "sinceS">): AlarmGroup | undefined {
-    let found: { group: AlarmGroup; end: string } | undefined;
-    for (const end of endsOf(alarm)) {
-      for (const { group, sinceS } of this.#open.get(end) ?? []) {
-        const isNear = Math.abs(sinceS - alarm.sinceS) <= this.#options.groupWithinS;
-        const fits = group.shared === undefined || group.shared === end;
-        if (isNear && fits && group.numOpen > (found?.group.numOpen ?? 0)) found = { group, end };
+  #newGroup(id: number, { ends }: Pair, sinceS: number): AlarmGroup {
+    const group: AlarmGroup = { id, shared: undefined, numOpen: 0, ends, begun: [sinceS, sinceS] };
+    for (const { text } of ends) this.#groups.set(text, (this.#groups.get(text) ?? new Set()).add(group));
+    return group;
+  }
+
+  /** The group with which an alarm shares the most specific, of these the largest. It then shares only that. */
+  #groupOf({ ends }: Pair, sinceS: number): AlarmGroup | undefined {
+    let found: { group: AlarmGroup; breadth: number } | undefined;
+    for (const { text, breadth } of ends) {
+      if (found && found.breadth < breadth) break;
+      for (const group of this.#groups.get(text) ?? []) {
+        const [firstS, lastS] = group.begun;
+        const { groupWithinS } = this.#options;
+        if (sinceS < firstS - groupWithinS || sinceS > lastS + groupWithinS) continue;
+        if (group.numOpen > (found?.group.numOpen ?? 0)) found = { group, breadth };
       }
     }
-    if (found) found.group.shared = found.end;
-    return found?.group;
+    const group = found?.group;
+    if (!group) return undefined;
+    const own = new Set(ends.map(({ text }) => text));
+    for (const { text } of group.ends) if (!own.has(text)) this.#leave(group, text);
+    group.ends = group.ends.filter(({ text }) => own.has(text));
+    group.shared = group.ends[0].text;
+    group.begun[0] = Math.min(group.begun[0], sinceS);
+    group.begun[1] = Math.max(group.begun[1], sinceS);
+    return group;
+  }
+
+  #leave(group: AlarmGroup, end: string): void {
+    const sharing = this.#groups.get(end);
+    sharing?.delete(group);
+    if (sharing?.size === 0) this.#groups.delete(end);
   }
 
   #end(pair: Pair, timeS: number, reason: EndReason): AlarmEvent {
     const alarm = pair.alarm as Alarm;
+    const { group } = alarm;
     pair.alarm = undefined;
-    alarm.group.numOpen--;
-    for (const end of endsOf(alarm)) {
-      const sharing = this.#open.get(end);
-      sharing?.delete(alarm);
-      if (sharing?.size === 0) this.#open.delete(end);
-    }
+    this.#open.delete(alarm);
+    if (--group.numOpen === 0) { for (const { text } of group.ends) this.#leave(group, text); }
     return { kind: "end", alarm, timeS, reason };
   }
 }
 
-function rttMsOf({ rttCode }: TokenMeasurement): number {
+/** The RTT of a measurement, ms; NaN for a loss. */
+export function rttMsOf({ rttCode }: Pick<TimedMeasurement, "rttCode">): number {
   return rttCode === null ? NaN : decodeRttCode(rttCode);
 }
 
-const endsOf = ({ src, dst }: Pick<Alarm, "src" | "dst">) => [`src ${src}`, `dst ${dst}`];
+/** What alarms of a pair may share, the most specific first. */
+function endsOf(sides: readonly (readonly [side: string, address: string, place: WatchedPlace])[]): End[] {
+  return [
+    ...sides.map(([side, address]) => ({ text: `${side} ${address}`, breadth: 0 })),
+    ...sides.flatMap(([side, , { asNumber }]) =>
+      asNumber ? [{ text: `${side} AS${asNumber}`, breadth: 1 }] : []
+    ),
+    ...sides.flatMap(([side, , { countryCode }]) =>
+      countryCode ? [{ text: `${side} ${countryCode}`, breadth: 2 }] : []
+    ),
+  ];
+}
 
 /** Whether a level is that before an alarm. */
 function isUsual(level: Level, { usual, now }: Alarm): boolean {

@@ -7,13 +7,12 @@ import { UserError } from "../../base/errors.ts";
 import type { RttChoice } from "../../data/measurement/atlas_result.ts";
 import { readMeasurements } from "../../data/measurement_files/parquet_reader.ts";
 import { RejectLog } from "../../data/measurement_files/rejects.ts";
-import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { explainFileError } from "../../io/files/file_errors.ts";
 import { findFiles, isMissing } from "../../io/files/inputs.ts";
 import { tokenMeasurementAt } from "../context.ts";
 import { linesOf, LineSplitter, type TextLine } from "../text_lines.ts";
-import { listMeasurementFiles, measurementOfLine } from "./measurement_files.ts";
+import { type LineMeasurement, listMeasurementFiles, measurementOfLine } from "./measurement_files.ts";
 
 /** The largest number of unusable lines that are logged one by one. */
 const MAX_SHOWN_LINES = 20;
@@ -22,7 +21,7 @@ const POLL_MS = 500;
 const CHUNK_BYTES = 1 << 16;
 
 /** A measurement whose time is known. */
-export type TimedMeasurement = TokenMeasurement & { readonly timeS: number };
+export type TimedMeasurement = LineMeasurement & { readonly timeS: number };
 
 /** How measurements are read. */
 export interface ArrivalOptions {
@@ -117,7 +116,7 @@ export class ArrivingMeasurements {
   }
 }
 
-function* timed(measurement: TokenMeasurement): Generator<TimedMeasurement> {
+function* timed(measurement: LineMeasurement): Generator<TimedMeasurement> {
   const { timeS } = measurement;
   if (timeS !== null) yield { ...measurement, timeS };
 }
@@ -209,7 +208,7 @@ async function* chunksUntil(
 }
 
 /** Waits until a time has passed or a signal comes. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
   const wake = () => resolve();

@@ -5,6 +5,7 @@
  */
 import { PingModel, type PingModelOptions } from "../ping_model.ts";
 import { loadCheckpoint } from "../../train/checkpoint.ts";
+import { withGeo } from "../../train/run_places.ts";
 import { readText } from "../../io/files/inputs.ts";
 import { QuantileCalibration } from "../rtt/quantile_calibration.ts";
 
@@ -12,11 +13,17 @@ import { QuantileCalibration } from "../rtt/quantile_calibration.ts";
  * Loads a checkpoint and opens the GPU.
  *
  * @param path A run directory, its `checkpoints`, one `step-…` directory, or that of an adapted checkpoint.
- * @param options The resources that the model may use.
+ * @param options The resources that the model may use; `geo`, `onLog`: see `withGeo`.
  * @throws {UserError} If there is no usable checkpoint or no GPU.
  */
-export async function loadModel(path: string, options: PingModelOptions = {}): Promise<PingModel> {
-  return await PingModel.from(loadCheckpoint(path), options);
+export async function loadModel(
+  path: string,
+  { geo = [], onLog = () => {}, ...options }: PingModelOptions & {
+    geo?: readonly string[];
+    onLog?: (line: string) => void;
+  } = {},
+): Promise<PingModel> {
+  return await PingModel.from(await withGeo(loadCheckpoint(path), geo, onLog), options);
 }
 
 /**

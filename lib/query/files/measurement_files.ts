@@ -27,6 +27,12 @@ const WANTED_LINE =
 /** More than fit in any preset's sequence. */
 const MAX_CONTEXT_MEASUREMENTS = 4096;
 
+/** A measurement, and what RIPE Atlas knows it by if that is known. */
+export interface LineMeasurement extends TokenMeasurement {
+  readonly msmId?: number;
+  readonly prbId?: number;
+}
+
 /**
  * The measurement of a line: `{"src": …, "dst": …, "time": …, "rtt": ms or null}`, or a RIPE Atlas ping result.
  *
@@ -37,7 +43,7 @@ const MAX_CONTEXT_MEASUREMENTS = 4096;
 export function measurementOfLine(
   { text, fault }: TextLine,
   rtt: Exclude<RttChoice, "each"> = "mean",
-): TokenMeasurement | undefined {
+): LineMeasurement | undefined {
   if (fault !== undefined) throw new UserError(fault);
   if (text.trim() === "") return undefined;
   const value = jsonObjectOf(text, WANTED_LINE);
@@ -46,12 +52,14 @@ export function measurementOfLine(
   if (type !== "ping") return undefined;
   const row = convertPing(value, { source: "auto", rtt });
   if ("reason" in row) throw new UserError(`found an unusable ping result: ${row.reason}, ${row.detail}`);
-  return tokenMeasurement({
+  const { msmId, prbId } = row;
+  const measurement = tokenMeasurement({
     source: addressBytes(row.srcAddr),
     destination: addressBytes(row.dstAddr),
     rttMs: row.rttsMs[0],
     eventTimeUs: row.eventTimeUs,
   });
+  return { ...measurement, ...(msmId >= 0 && { msmId }), ...(prbId >= 0 && { prbId }) };
 }
 
 /** The files that arguments name. @throws {UserError} If there are none. */

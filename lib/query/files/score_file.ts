@@ -14,6 +14,7 @@ import { type Score, type ScoreCase, scoreResults } from "../score/score_results
 import { createHash } from "node:crypto";
 import { SourceHistory } from "../../data/tokens/source_history.ts";
 import { UserError } from "../../base/errors.ts";
+import { parseAddress } from "../../data/addresses/ip.ts";
 import { surveyInputs } from "../../data/measurement_files/parquet_reader.ts";
 import { MeasurementParquetWriter } from "../../data/measurement_files/parquet_writer.ts";
 import { RejectLog, rejectsPathBeside } from "../../data/measurement_files/rejects.ts";
@@ -159,7 +160,11 @@ export async function scoreFile(
   using table = new ScoreTable(`${folder}/scores.bin`);
   const rowsResumed = table.numDone;
   await scoreOrdered(model, { folder, order, table }, { ...options, hooks });
-  const written = await writeScored(table, order, { ...options, hooks });
+  const isMisplaced = (text: string) => {
+    const address = parseAddress(text);
+    return address !== undefined && model.isMisplaced(address);
+  };
+  const written = await writeScored(table, order, { ...options, hooks, isMisplaced });
   return { ...written, rowsResumed };
 }
 
@@ -235,7 +240,7 @@ async function scoreOrdered(
 async function writeScored(
   table: ScoreTable,
   { numRows, files }: Order,
-  options: ScoreFileOptions & { hooks: StageHooks },
+  options: ScoreFileOptions & { hooks: StageHooks; isMisplaced: (address: string) => boolean },
 ): Promise<Omit<ScoreSummary, "rowsResumed">> {
   const { inputs, output, groupBy, hooks } = options;
   const pacer = new EventLoopPacer(hooks);
@@ -246,7 +251,7 @@ async function writeScored(
     numberColumns: SCORE_COLUMNS,
   });
   let sumNats = 0;
-  const tally = new ScoreTally();
+  const tally = new ScoreTally(undefined, options.isMisplaced);
   for await (const { batch } of readRows(inputs, { groupBy, columns }, rejects)) {
     if (writer.numRows + batch.numRows > numRows) break;
     const { logLikelihood, pValue } = table.read(writer.numRows, batch.numRows);

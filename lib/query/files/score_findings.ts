@@ -55,6 +55,8 @@ export interface ScoreFindings {
   sources: SourceFindings[];
   /** How many sources there are; at the bound on memory, there may be more. */
   numSources: number;
+  /** Addresses that are not where the databases say, and the rows that they are in; the most rows first. */
+  misplaced?: { address: string; rows: number }[];
 }
 
 /** Counts scores. */
@@ -66,12 +68,28 @@ export class ScoreTally {
   #numRows = 0;
   #numSurprising = 0;
 
-  /** @param maxSources For tests. */
-  constructor(readonly maxSources: number = MAX_SOURCES) {}
+  /** Rows by address, of those that are misplaced; undefined for others. */
+  readonly #misplaced = new Map<string, { rows: number } | undefined>();
+
+  /**
+   * @param maxSources For tests.
+   * @param isMisplaced Whether an address is not where the databases say.
+   */
+  constructor(
+    readonly maxSources: number = MAX_SOURCES,
+    readonly isMisplaced: (address: string) => boolean = () => false,
+  ) {}
 
   /** Adds a row. */
   add(row: ScoredRow): void {
-    const { src, logLikelihood, pValue } = row;
+    const { src, dst, logLikelihood, pValue } = row;
+    for (const address of src === dst ? [src] : [src, dst]) {
+      if (!this.#misplaced.has(address) && this.#misplaced.size < this.maxSources) {
+        this.#misplaced.set(address, this.isMisplaced(address) ? { rows: 0 } : undefined);
+      }
+      const found = this.#misplaced.get(address);
+      if (found) found.rows++;
+    }
     const isSurprising = pValue < SURPRISING_P_VALUE ? 1 : 0;
     this.#numRows++;
     this.#numSurprising += isSurprising;
@@ -99,6 +117,9 @@ export class ScoreTally {
       surprising,
       meanBits: nats / Math.LN2 / rows,
     })).sort((a, b) => excess(b) - excess(a) || (a.src < b.src ? -1 : 1));
+    const misplaced = [...this.#misplaced].flatMap(([address, found]) =>
+      found ? [{ address, ...found }] : []
+    );
     return {
       rows: this.#numRows,
       surprising: this.#numSurprising,
@@ -107,6 +128,9 @@ export class ScoreTally {
       mostSurprising: this.#listed.map((row) => ({ ...row })),
       sources: sources.slice(0, NUM_LISTED),
       numSources: sources.length,
+      ...(misplaced.length > 0 && {
+        misplaced: misplaced.sort((a, b) => b.rows - a.rows || (a.address < b.address ? -1 : 1)),
+      }),
     };
   }
 }
@@ -121,6 +145,7 @@ export function describeFindings(findings: ScoreFindings): string {
   if (findings.rows === 0) return "No rows were scored.";
   return [
     shareSentence(findings),
+    ...misplacedSentence(findings),
     "",
     rowsHeading(findings),
     ...indented(ROW_HEADINGS, findings.mostSurprising.map(rowCells)),
@@ -136,7 +161,7 @@ export async function pageOfFindings(title: string, findings: ScoreFindings): Pr
   if (rows === 0) return await pageOf(title, [element("p", "No rows were scored.")]);
   const right = rows / NUM_BINS;
   return await pageOf(title, [
-    element("p", shareSentence(findings)),
+    element("p", [shareSentence(findings), ...misplacedSentence(findings)].join(" ")),
     {
       beside: [
         {
@@ -191,6 +216,17 @@ function shareSentence({ rows, surprising }: ScoreFindings): string {
     formatCount(surprising)
   }) have a ` +
     `p-value below ${SURPRISING_P_VALUE}; where the model is right, ${100 * SURPRISING_P_VALUE} % have one.`;
+}
+
+/** Such as "2 addresses are not where the databases say: 192.0.2.1 (7 rows), 192.0.2.2 (1 row)." */
+function misplacedSentence({ misplaced = [] }: ScoreFindings): string[] {
+  if (misplaced.length === 0) return [];
+  const shown = misplaced.slice(0, NUM_LISTED).map(({ address, rows }) =>
+    `${address} (${formatCount(rows)} ${rows === 1 ? "row" : "rows"})`
+  );
+  const rest = misplaced.length > NUM_LISTED ? ", …" : "";
+  const are = misplaced.length === 1 ? "address is" : "addresses are";
+  return [`${misplaced.length} ${are} not where the databases say: ${shown.join(", ")}${rest}.`];
 }
 
 function rowsHeading({ mostSurprising }: ScoreFindings): string {

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import { formatPrefix } from "../../data/addresses/ip_prefix.ts";
-import { basisJson, basisOf, basisSchema } from "../../data/addresses/known_addresses.ts";
+import { basisJson, basisSchema } from "../../data/addresses/known_addresses.ts";
 import type { PingModel } from "../ping_model.ts";
 import { type AnsweredQuery, type AnswerOptions, answerQueries, notesOn } from "../rtt/answer_queries.ts";
 import type { BadLine, FileQuery } from "../rtt/query_file.ts";
@@ -86,7 +86,7 @@ export async function nearestOf(
   const nearest = ranked.slice(0, top).map(({ query: { dst, source, destination }, numbers }) => ({
     candidate: dst,
     ...numbers,
-    basis: basisJson(basisOf(model.trainingData, source, destination)),
+    basis: basisJson(model.basisOf({ source, destination })),
   }));
   return { nearest, candidates: list.length, pNoReply, minMs };
 }

@@ -18,8 +18,10 @@ import type { BadLine, FileQuery } from "./query_file.ts";
 import type { ParsedQuestion } from "./rtt_question.ts";
 import { contextThatFits, encodeQuery, type RttQuery } from "../query_tokens.ts";
 
-/** Two of the decoder's largest groups. */
-const QUERIES_PER_PART = 124;
+/** Queries that are computed together: some groups of the decoders, which compute in turns. */
+const QUERIES_PER_PART = 248;
+/** The same where only quantiles are wanted, for which a decoder holds more of them. */
+const QUANTILE_QUERIES_PER_PART = 2048;
 
 /** A query with its answer. */
 export interface AnsweredQuery<Query extends ParsedQuestion = FileQuery> {
@@ -39,6 +41,8 @@ export interface AnsweredQuery<Query extends ParsedQuestion = FileQuery> {
 export interface AnswerOptions extends Pick<RttMixtureOptions, "numDraws" | "seed"> {
   /** Measurements, oldest first, for every query that has no context of its own: those that are not after its time. */
   context: readonly TokenMeasurement[];
+  /** The quantiles that are wanted, from 0 to 1, which is faster: they are exact, as is P(no reply) (default: all is exact). */
+  quantiles?: readonly number[];
   /** Called with how many draws of a query between prefixes are computed. */
   onDraws?: (done: number, total: number) => void;
 }
@@ -63,10 +67,11 @@ export async function* answerQueries<T>(
   options: AnswerOptions,
   use: (answered: AnsweredQuery) => T,
 ): AsyncGenerator<T | BadLine> {
+  const queriesPerPart = options.quantiles ? QUANTILE_QUERIES_PER_PART : QUERIES_PER_PART;
   let part: (PreparedQuery<FileQuery> | BadLine)[] = [];
   for await (const line of lines) {
     part.push("error" in line ? line : prepare(model, line, options));
-    if (part.length < QUERIES_PER_PART) continue;
+    if (part.length < queriesPerPart) continue;
     yield* answerPart(model, part, options, use);
     part = [];
   }
@@ -140,6 +145,7 @@ async function* answerPart<T>(
   await model.likelyRttDistributions(
     exact.map(({ first }) => first),
     (distribution, i) => results.push(useOf(exact[i], exactAnswer(distribution))),
+    options.quantiles && { quantiles: options.quantiles },
   );
   const exactResults = results.values();
   const drawing = { ...options, onProgress: options.onDraws };

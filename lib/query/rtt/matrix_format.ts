@@ -37,9 +37,14 @@ const CSV: MatrixFormat = {
   head: (_, quantiles) =>
     ["src", "dst", "median_ms", "p_failed", ...quantiles.map((q) => `q${q}_ms`)].join(",") + "\n",
   pair: ({ src, dst, medianMs, pFailed, quantilesMs }) =>
-    [src, dst, medianMs, pFailed.toFixed(6), ...quantilesMs].join(",") + "\n",
+    [quoted(src), quoted(dst), medianMs, pFailed.toFixed(6), ...quantilesMs].join(",") + "\n",
   end: "",
 };
+
+/** A name as CSV has it: that of a place has commas. */
+function quoted(name: string): string {
+  return /[",]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
+}
 
 /**
  * The latency between two hosts at one node. ASSUMPTION: they are in one network; the model knows no such RTT, and Shadow
@@ -53,7 +58,9 @@ const SELF_LATENCY_US = 100;
  */
 const GML: MatrixFormat = {
   head: (nodes) => {
-    const texts = nodes.map((label, id) => `  node [\n    id ${id}\n    label "${label}"\n  ]\n`);
+    const texts = nodes.map((label, id) =>
+      `  node [\n    id ${id}\n    label "${label.replaceAll('"', "&quot;")}"\n  ]\n`
+    );
     const selves = nodes.map((_, id) => edge(id, id, { latencyUs: SELF_LATENCY_US, loss: 0 }));
     return ["graph [\n  directed 1\n", ...texts, ...selves].join("");
   },

@@ -4,7 +4,7 @@
  * @module
  */
 import { RandomStream } from "../../base/random.ts";
-import { type ByteRange, byteRange, type IpPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
+import { byteRange, type IpPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
 import { BYTE_BASE, type Field } from "../../data/tokens/vocab_v2.ts";
 import { byteMass, byteTokens, type DrawnRow, drawRows, drawToken } from "../draws.ts";
 import type { PingModel } from "../ping_model.ts";
@@ -19,6 +19,9 @@ import { parsePrefixQuestion, type RttQuestion } from "./rtt_question.ts";
 // The model writes a time, if there is one, a source and a destination, byte by byte. Bytes of the prefix stand fixed,
 // the byte in which it ends is drawn among the values that it leaves, those after it among all. So a source has its
 // probability given the source prefix, and a destination its own given the source and the destination prefix.
+//
+// A place or a network stands for many prefixes. Each draw takes one of them, as many draws each as its share says, and then
+// its addresses in it as above: the mixture of what its prefixes answer.
 
 /** Addresses stand after the time here, so that it counts when they are drawn. */
 const DRAW_ORDER: readonly Field[] = ["time", "source", "destination", "result"];
@@ -45,9 +48,9 @@ export interface DrawnPair {
 export interface AddressDraws {
   /** Different pairs, in the order in which they were first drawn. */
   readonly pairs: readonly DrawnPair[];
-  /** P(the source lies in its prefix | its IP version); null where it is an address. */
+  /** P(the source lies in its prefix | its IP version); null where it is an address or a place. */
   readonly sourceProbability: number | null;
-  /** P(the destination lies in its prefix | its source), the mean over the sources; null where it is an address. */
+  /** P(the destination lies in its prefix | its source), the mean over the sources; null where it is an address or a place. */
   readonly destinationProbability: number | null;
   /** Standard error of `destinationProbability`: above 0 where the sources are drawn. */
   readonly destinationProbabilityError: number;
@@ -64,11 +67,36 @@ export async function drawAddresses(
   query: PrefixQuery,
   options: AddressDrawOptions,
 ): Promise<AddressDraws> {
+  const prefixesOf = prefixDraws(query, options.numDraws);
   const plan = planOf(query, model.config.sequenceLength);
   const fixed = await fixedMass(model, plan);
-  const begin = (index: number) => new DrawnAddresses(plan, fixed, { index, seed: options.seed });
+  const begin = (index: number) =>
+    new DrawnAddresses(plan, fixed, { index, seed: options.seed, prefixes: prefixesOf(index) });
   const rows = drawRows(model.decoders, plan.prompt, { count: options.numDraws, begin });
-  return summarize(query, await Array.fromAsync(rows, (row) => row.resultOf(query)));
+  return summarize(query, await Array.fromAsync(rows, (row) => row.result()));
+}
+
+type Ends = Pick<PrefixQuery, "source" | "destination">;
+
+/** The fractional part of the golden ratio: its multiples are spread evenly from 0 to 1. */
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+
+/** The prefixes of each draw: those of the query, or of each mixture one, by their shares. */
+function prefixDraws({ source, destination }: Ends, numDraws: number): (index: number) => Ends {
+  const chooserOf = (end: IpPrefix): (at: number) => IpPrefix => {
+    const prefixes = end.mixture?.take(numDraws);
+    if (!prefixes) return () => end;
+    let sum = 0;
+    const ends = prefixes.map(({ share }) => sum += share);
+    return (at) => prefixes[Math.max(0, ends.findIndex((each) => at * sum < each))].prefix;
+  };
+  const [sourceAt, destinationAt] = [source, destination].map(chooserOf);
+  const even = (index: number) => (index + 0.5) / numDraws;
+  return (index) => ({
+    source: sourceAt(even(index)),
+    // Not in the order of the sources.
+    destination: destinationAt(source.mixture ? (0.5 + (index + 1) * GOLDEN) % 1 : even(index)),
+  });
 }
 
 /** One pair as it was drawn, and the model's mass of the prefixes. */
@@ -81,10 +109,11 @@ interface PlannedByte {
   readonly kind: "byte";
   readonly side: "source" | "destination";
   readonly index: number;
-  readonly range: ByteRange;
 }
 
 interface Plan {
+  /** Which ends are mixtures. */
+  readonly isMixed: Record<"source" | "destination", boolean>;
   /** All that is the same in all draws. */
   readonly prompt: Uint16Array;
   /** The last tokens of the prompt: address bytes, and roles, which have no byte. */
@@ -107,18 +136,18 @@ function planOf({ source, destination, timeS, context }: PrefixQuery, sequenceLe
   const tail = (["source", "destination"] as const).flatMap((side, i) => {
     const prefix = side === "source" ? source : destination;
     const role: RoleToken = { kind: "role", token: tokens[start + i * block] };
-    const bytes = [...prefix.bytes.keys()].map((index): PlannedByte => ({
-      kind: "byte",
-      side,
-      index,
-      range: byteRange(prefix, index),
-    }));
+    const bytes = [...prefix.bytes.keys()].map((index): PlannedByte => ({ kind: "byte", side, index }));
     return [role, ...bytes];
   });
-  const isFree = (each: PlannedByte | RoleToken) =>
-    each.kind === "byte" && each.range.first < each.range.last;
+  // Of a mixture, whose length is 0, all bytes are.
+  const isFree = (each: PlannedByte | RoleToken) => {
+    if (each.kind === "role") return false;
+    const { first, last } = byteRange(each.side === "source" ? source : destination, each.index);
+    return first < last;
+  };
   const numFixed = tail.findIndex(isFree);
   return {
+    isMixed: { source: source.mixture !== undefined, destination: destination.mixture !== undefined },
     prompt: tokens.slice(0, start + numFixed),
     fixed: tail.slice(0, numFixed),
     drawn: tail.slice(numFixed, tail.findLastIndex(isFree) + 1),
@@ -145,11 +174,17 @@ class DrawnAddresses implements DrawnRow {
   readonly #random: RandomStream;
   /** The model's probability that the bytes so far lie in the prefixes. */
   readonly #mass: Masses;
+  readonly #prefixes: Ends;
   #at = 0;
   lastToken = 0;
 
-  constructor(plan: Plan, fixed: Masses, { index, seed }: { index: number; seed: number }) {
+  constructor(
+    plan: Plan,
+    fixed: Masses,
+    { index, seed, prefixes }: { index: number; seed: number; prefixes: Ends },
+  ) {
     this.#plan = plan;
+    this.#prefixes = prefixes;
     this.#mass = { ...fixed };
     this.#random = new RandomStream(seed, "query/prefix", index);
   }
@@ -164,23 +199,29 @@ class DrawnAddresses implements DrawnRow {
       this.lastToken = next.token;
       return;
     }
-    const { side, index, range } = next;
+    const { side, index } = next;
+    const range = byteRange(this.#prefixes[side], index);
+    if (this.#plan.isMixed[side] && range.first === range.last) {
+      // Takes no random number, so that the prefix alone has the same draws.
+      this.lastToken = BYTE_BASE + range.first;
+      return;
+    }
     if (range.last - range.first < 255) this.#mass[side] *= byteMass(logP, range);
     this.lastToken = drawToken(logP, { tokens: byteTokens(range), random: this.#random });
     this.#bytes[side].set(index, this.lastToken - BYTE_BASE);
   }
 
   /** Its addresses and masses, once it is complete. */
-  resultOf({ source, destination }: PrefixQuery): DrawnResult {
+  result(): DrawnResult {
     return {
-      source: this.#addressOf("source", source),
-      destination: this.#addressOf("destination", destination),
+      source: this.#addressOf("source"),
+      destination: this.#addressOf("destination"),
       mass: this.#mass,
     };
   }
 
-  #addressOf(side: "source" | "destination", { bytes }: IpPrefix): Uint8Array {
-    return bytes.map((byte, i) => this.#bytes[side].get(i) ?? byte);
+  #addressOf(side: "source" | "destination"): Uint8Array {
+    return this.#prefixes[side].bytes.map((byte, i) => this.#bytes[side].get(i) ?? byte);
   }
 }
 
@@ -196,12 +237,14 @@ function summarize({ source, destination }: PrefixQuery, results: readonly Drawn
   const n = results.length;
   const mean = masses.reduce((sum, mass) => sum + mass, 0) / n;
   const variance = masses.reduce((sum, mass) => sum + (mass - mean) ** 2, 0) / (n - 1);
+  const hasNoMass = isAddress(destination) || destination.mixture !== undefined;
   return {
     pairs: [...pairs.values()],
-    sourceProbability: isAddress(source) ? null : results[0].mass.source,
-    destinationProbability: isAddress(destination) ? null : mean,
+    // Of a mixture, each draw has that of another prefix.
+    sourceProbability: isAddress(source) || source.mixture ? null : results[0].mass.source,
+    destinationProbability: hasNoMass ? null : mean,
     // After one source all draws have the same mass, but for the last bits.
-    destinationProbabilityError: isAddress(source) || isAddress(destination) ? 0 : Math.sqrt(variance / n),
+    destinationProbabilityError: isAddress(source) || hasNoMass ? 0 : Math.sqrt(variance / n),
   };
 }
 

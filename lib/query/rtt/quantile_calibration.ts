@@ -140,6 +140,11 @@ export class QuantileCalibration {
     return interpolate(CALIBRATION_LEVELS, this.#shares, level);
   }
 
+  /** The level below which so much of the measurements lies. @param share From 0 to 1. */
+  levelOf(share: number): number {
+    return interpolate(this.#shares, CALIBRATION_LEVELS, share);
+  }
+
   /** The corrected mass of a range of RTTs. @param range The masses of a distribution below it and in it. */
   massOf({ below, within }: { below: number; within: number }): number {
     const upTo = Math.min(1, below + within);

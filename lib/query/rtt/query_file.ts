@@ -11,6 +11,7 @@
  */
 import { FormatError, shortened, UserError } from "../../base/errors.ts";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
+import type { PlaceIndex } from "../../data/addresses/place_index.ts";
 import { readCsv } from "../../data/measurement/csv.ts";
 import { type ParsedQuestion, parseQuestion, shown } from "./rtt_question.ts";
 import { jsonObjectOf, type TextLine } from "../text_lines.ts";
@@ -51,12 +52,14 @@ export interface SharedEnds {
  * @param path The name of their file, for errors.
  * @param shared Then lines need only a `dst`, and may have no other source or time. A file whose first line is no
  *   header has a destination a line.
+ * @param places Those that lines may name; then a line of a file without a header is one, whatever its commas.
  * @throws {UserError} If the header names other columns.
  */
 export async function* readQueries(
   lines: AsyncIterable<TextLine>,
   path: string,
   shared?: SharedEnds,
+  places?: PlaceIndex,
 ): AsyncGenerator<FileQuery | BadLine> {
   let columns: string[] | undefined;
   let isFirst = true;
@@ -66,20 +69,32 @@ export async function* readQueries(
     if (text.trim() === "" && fault === undefined) continue;
     const isTable = isFirst && !text.trimStart().startsWith("{");
     isFirst = false;
-    const isHeader = isTable && !(shared && faultOfPrefix(text) === undefined);
-    if (isTable) columns = isHeader ? headerOf(text, path, shared) : ["dst"];
+    const isName = faultOfPrefix(text) === undefined ||
+      (places && !cellsOf(text).every((name) => COLUMNS.includes(name)));
+    const isHeader = isTable && !(shared && isName);
+    if (isTable) columns = isHeader ? headerOf(text, path, shared) : [];
     if (isHeader) continue;
     if (fault !== undefined) yield { line, error: fault };
-    else yield queryOf(line, () => columns ? csvValues(text, columns) : jsonObjectOf(text, WANTED), shared);
+    else yield queryOf(line, () => valuesOf(text, columns), { shared, places });
   }
 }
 
 type Values = Partial<Record<string, unknown>>;
 
-function queryOf(line: number, read: () => Values, shared: SharedEnds | undefined): FileQuery | BadLine {
+/** @param columns Of CSV; none if a line is a destination. */
+function valuesOf(text: string, columns: readonly string[] | undefined): Values {
+  if (columns?.length === 0) return { dst: text.trim() };
+  return columns ? csvValues(text, columns) : jsonObjectOf(text, WANTED);
+}
+
+function queryOf(
+  line: number,
+  read: () => Values,
+  { shared, places }: { shared: SharedEnds | undefined; places: PlaceIndex | undefined },
+): FileQuery | BadLine {
   try {
     const values = shared ? withShared(read(), shared) : read();
-    const question = parseQuestion(values);
+    const question = parseQuestion(values, places);
     return { line, src: String(values.src), dst: String(values.dst), ...question };
   } catch (error) {
     if (error instanceof UserError) return { line, error: error.message };

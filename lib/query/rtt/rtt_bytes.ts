@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { CANONICAL_RTT_CODES } from "../../data/tokens/rtt_code.ts";
 import { indexOfCode, NUM_CODES } from "../../model/pool/kernel_mixture.ts";
 import type { PooledForecast } from "../../model/pool/pool.ts";
@@ -239,6 +240,38 @@ export function likelyFirstBytes(
     if (left <= maxSpreadMass) break;
     chosen.add(place);
     left -= probabilities[place];
+  }
+  return [...chosen].sort((a, b) => a - b);
+}
+
+/** Mass by which two ways to add up a distribution may differ. */
+const ROUNDING = 1e-9;
+
+/**
+ * The first bytes in which quantiles of the distribution lie, at most two of each: where the rounding of sums leaves two
+ * to choose from. With these continued, {@link distributionOf} has the exact quantiles.
+ *
+ * @param first Log-probabilities after `RttStart`.
+ * @param levels From 0 to 1.
+ * @param pool See {@link distributionOf}.
+ * @returns Their places among {@link FIRST_BYTES}, ascending.
+ */
+export function firstBytesOfQuantiles(
+  first: Float32Array,
+  levels: readonly number[],
+  pool?: PooledForecast,
+): number[] {
+  let sum = 0;
+  const ofModel = firstByteMasses(first, pool).map((p) => sum += p);
+  const known = new Map<number, number>();
+  const upTo = (place: number) =>
+    getOrMake(known, place, () => ofModel[place] + (pool?.massBetween(0, FIRST_INDEXES[place + 1]) ?? 0));
+  const last = FIRST_BYTES.length - 1;
+  const chosen = new Set<number>();
+  for (const level of levels) {
+    const place = partitionPoint(last, (i) => upTo(i) >= level - ROUNDING);
+    chosen.add(place);
+    if (place < last && upTo(place) < level + ROUNDING) chosen.add(place + 1);
   }
   return [...chosen].sort((a, b) => a - b);
 }

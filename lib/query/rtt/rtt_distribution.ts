@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { partitionPoint } from "../../base/collections.ts";
+import { lowerBound } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
 import {
   CANONICAL_RTT_CODES,
@@ -193,9 +193,4 @@ function spread(bars: HistogramBar[], code: number, probability: number): void {
     const overlap = Math.min(bounds.highMs, bars[i].highMs) - Math.max(bounds.lowMs, bars[i].lowMs);
     if (overlap > 0) bars[i].probability += probability * overlap / width;
   }
-}
-
-/** The index of the first element of an ascending array that is at least `value`. */
-function lowerBound(ascending: ArrayLike<number>, value: number): number {
-  return partitionPoint(ascending.length, (index) => ascending[index] >= value);
 }

@@ -8,7 +8,7 @@ import type { PooledForecast } from "../../model/pool/pool.ts";
 import { BYTE_BASE, VOCAB_SIZE } from "../../data/tokens/vocab_v2.ts";
 import { rowOf } from "../decoder_rows.ts";
 import type { ModelDecoders } from "../model_decoders.ts";
-import { distributionOf, FIRST_BYTES, likelyFirstBytes } from "./rtt_bytes.ts";
+import { distributionOf, FIRST_BYTES, firstBytesOfQuantiles, likelyFirstBytes } from "./rtt_bytes.ts";
 import { RttArrays, type RttDistribution } from "./rtt_distribution.ts";
 
 /** Of the distribution that is at hand: none is when something else runs. */
@@ -25,13 +25,16 @@ export interface AskedRtts {
   readonly poolOf: (index: number) => PooledForecast | undefined;
 }
 
-/** Which first bytes are continued. */
-export interface LikelyOptions {
-  /** How much mass may be spread evenly within first bytes that are not continued. */
+/** Which first bytes are continued. The mass of the others is spread evenly within each of them. */
+export type LikelyOptions = {
+  /** The likeliest, but for so much mass together. */
   readonly maxSpreadMass: number;
   /** The RTT code of each prompt whose probability must be exact; null for none. */
   readonly codes: readonly (number | null)[];
-}
+} | {
+  /** Those in which these quantiles lie, from 0 to 1: these are exact, as is P(no reply). */
+  readonly quantiles: readonly number[];
+};
 
 /**
  * Computes distributions.
@@ -45,21 +48,24 @@ export async function rttDistributions(
   take: (distribution: RttDistribution, index: number) => void,
   likely?: LikelyOptions,
 ): Promise<void> {
-  await decoders.withPrompts(prompts, FIRST_BYTES.length, async (decoder, group, begin) => {
+  const numChildren = likely && "quantiles" in likely ? 2 * likely.quantiles.length : FIRST_BYTES.length;
+  await decoders.withPrompts(prompts, numChildren, function* (decoder, group, begin) {
     const ofGroup = recents.slice(begin, begin + group.length);
     const prefilled = decoder.prefill(group, { numLast: 2, recents: ofGroup });
+    const pools = group.map((_, i) => poolOf(begin + i));
     let expanded = group.map(() => ALL_FIRST_BYTES);
-    // If all are continued, the prefill is awaited after the step: each wait costs as much as a few queries.
     if (likely) {
-      const { maxSpreadMass, codes } = likely;
-      const ends = await prefilled;
-      expanded = group.map((_, i) =>
-        likelyFirstBytes(rowOf(ends, 2 * i + 1), { maxSpreadMass, code: codes[begin + i] })
-      );
+      const [ends] = yield Promise.all([prefilled]);
+      expanded = group.map((_, i) => {
+        const first = rowOf(ends, 2 * i + 1);
+        if ("quantiles" in likely) return firstBytesOfQuantiles(first, likely.quantiles, pools[i]);
+        const { maxSpreadMass, codes } = likely;
+        return likelyFirstBytes(first, { maxSpreadMass, code: codes[begin + i] });
+      });
     }
     decoder.fork(expanded.map(({ length }) => length));
     const stepped = decoder.step(expanded.flat().map((place) => BYTE_BASE + FIRST_BYTES[place]));
-    const [ends, seconds] = await Promise.all([prefilled, stepped]);
+    const [ends, seconds] = yield Promise.all([prefilled, stepped]);
     let row = 0;
     expanded.forEach((places, i) => {
       const given = {
@@ -68,7 +74,7 @@ export async function rttDistributions(
         expanded: places,
         seconds: seconds.subarray(row * VOCAB_SIZE, (row += places.length) * VOCAB_SIZE),
       };
-      take(distributionOf(given, { arrays, pool: poolOf(begin + i) }), begin + i);
+      take(distributionOf(given, { arrays, pool: pools[i] }), begin + i);
     });
     decoder.registry.gpu.recycle(ends, seconds);
   });

@@ -8,21 +8,23 @@ import { parseTimeUs } from "../../data/measurement/time_text.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
 import {
   adviceOnName,
+  faultOfPrefix,
   formatPrefix,
   hasHostBits,
   type IpPrefix,
   isAddress,
   parsePrefix,
 } from "../../data/addresses/ip_prefix.ts";
+import type { NamedPlace, PlaceIndex } from "../../data/addresses/place_index.ts";
 import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import type { PrefixQuery, RttQuery } from "../query_tokens.ts";
 
 /** What the RTT between two places is. */
 export interface RttQuestion {
-  /** The source: an address or a prefix, such as `192.0.2.1` or `2001:db8::/33`. */
+  /** The source: an address, a prefix or a place, such as `192.0.2.1`, `2001:db8::/33`, `Berlin, DE` or `AS3320`. */
   readonly src: string;
-  /** The destination, of the same IP version. */
+  /** The destination, of the same IP version; between two places IPv4 where both have it. */
   readonly dst: string;
   /** When: ISO 8601 (UTC unless it names a zone) or Unix seconds, from 1990 to 2099; any time if absent. */
   readonly time?: string | number | null;
@@ -52,8 +54,8 @@ export interface ParsedQuestion extends Omit<PrefixQuery, "context"> {
 
 const QUESTION_FIELDS = ["src", "dst", "time", "context"];
 const MEASUREMENT_FIELDS = ["src", "dst", "time", "rtt"];
-/** Longer than any address or prefix. */
-const MAX_ADDRESS_LENGTH = 80;
+/** Longer than any address, prefix or place. */
+const MAX_ADDRESS_LENGTH = 120;
 
 type Values = Partial<Record<string, unknown>>;
 
@@ -61,14 +63,51 @@ type Values = Partial<Record<string, unknown>>;
  * Reads a question.
  *
  * @param values An {@link RttQuestion}, or what stands for one in a file.
+ * @param places Those that it may name; undefined if the model has none.
  * @throws {UserError} If it is invalid.
  */
-export function parseQuestion(values: RttQuestion | Partial<Record<string, unknown>>): ParsedQuestion {
+export function parseQuestion(
+  values: RttQuestion | Partial<Record<string, unknown>>,
+  places?: PlaceIndex,
+): ParsedQuestion {
   const { src, dst, time, context } = fieldsOf(values, QUESTION_FIELDS);
+  const { notes, ...ends } = parseEnds(src, dst, places);
+  return { ...ends, timeS: timeOf(time), context: measurementsOf(context, notes), notes };
+}
+
+/**
+ * Reads a source and a destination.
+ *
+ * @returns `notes`: what was not taken literally, for people.
+ * @throws {UserError} If one is invalid, or a place has no address of the other's IP version.
+ */
+export function parseEnds(
+  src: unknown,
+  dst: unknown,
+  places: PlaceIndex | undefined,
+): { source: IpPrefix; destination: IpPrefix; notes: string[] } {
   const notes: string[] = [];
-  const source = prefixOf("src", src, notes);
-  const destination = prefixOf("dst", dst, notes);
-  return { source, destination, timeS: timeOf(time), context: measurementsOf(context, notes), notes };
+  const ends = { src: endOf("src", src, places, notes), dst: endOf("dst", dst, places, notes) };
+  const lengths = Object.values(ends).flatMap((end) => "bytes" in end ? [end.bytes.length] : []);
+  const asked = (name: "src" | "dst", length: 4 | 16): IpPrefix => {
+    const end = ends[name];
+    if ("bytes" in end || !places) return end as IpPrefix;
+    const found = named(name, () => places.ask(end, length));
+    if (!found.mixture) notes.push(`${end.name} is ${formatPrefix(found)}`);
+    else notes.push(`${end.name}: a mixture over prefixes of its ${found.mixture.numNetworks} networks`);
+    return found;
+  };
+  const both = (length: 4 | 16) => ({
+    source: asked("src", length),
+    destination: asked("dst", length),
+    notes,
+  });
+  if (lengths.length > 0) return both(lengths[0] === 4 ? 4 : 16);
+  const have = (length: 4 | 16) =>
+    Object.values(ends).every((end) =>
+      "bytes" in end || (places?.prefixes(end.selector, 1, length).prefixes.length ?? 0) > 0
+    );
+  return both(have(4) || !have(16) ? 4 : 16);
 }
 
 /**
@@ -96,7 +135,7 @@ export function parsePrefixQuestion(question: RttQuestion): PrefixQuery {
 }
 
 /** The note on a prefix that has bits after its length, which are taken for 0; undefined if it has none. */
-export function noteHostBits(text: string): string | undefined {
+function noteHostBits(text: string): string | undefined {
   if (!hasHostBits(text)) return undefined;
   return `${text} has bits after the prefix: taken as ${formatPrefix(parsePrefix(text))}`;
 }
@@ -107,13 +146,38 @@ function fieldsOf(values: Values | RttQuestion, fields: readonly string[]): Valu
   throw new UserError(`found ${shortened(unknown)}, expected only ${fields.join(", ")}`);
 }
 
-function prefixOf(name: string, value: unknown, notes: string[]): IpPrefix {
+/** Whether a text that names an end is read as an address or prefix, and not as a place. */
+export function isMeantAsPrefix(text: string): boolean {
+  return /^[\d.]+$|^[^,]*[:/][^,]*$/.test(text.trim());
+}
+
+/** An end: a prefix, or a place whose IP version is open. */
+function endOf(
+  name: string,
+  value: unknown,
+  places: PlaceIndex | undefined,
+  notes: string[],
+): IpPrefix | NamedPlace {
   const text = textOf(name, value, "address or prefix");
-  try {
+  return named(name, () => {
+    if (faultOfPrefix(text) !== undefined && !isMeantAsPrefix(text)) {
+      if (places) return places.find(text);
+      const advice = /^(AS\d|\p{Lu})|,/u.test(text)
+        ? "; the model has no places to ask for by name: train one with --geo"
+        : "";
+      throw new UserError(`Cannot read ${JSON.stringify(text)}: ${faultOfPrefix(text)}${advice}`);
+    }
     const prefix = parsePrefix(text);
     const note = noteHostBits(text);
     if (note !== undefined) notes.push(note);
     return prefix;
+  });
+}
+
+/** Runs something, with a field's name before its error. */
+function named<T>(name: string, run: () => T): T {
+  try {
+    return run();
   } catch (error) {
     if (error instanceof UserError) throw new UserError(`${name}: ${error.message}`);
     throw error;
@@ -146,7 +210,8 @@ export function parseTimeS(text: string): { timeS: number } | { fault: string } 
   return "fault" in parsed ? parsed : { timeS: Math.floor(parsed.timeUs / 1e6) };
 }
 
-function timeOf(value: unknown): number | null {
+/** The time of a question: Unix seconds, or null for any. @throws {UserError} If it is invalid. */
+export function timeOf(value: unknown): number | null {
   if (value === undefined || value === null || value === "") return null;
   const parsed = parseTimeS(typeof value === "string" || typeof value === "number" ? String(value) : "");
   if ("timeS" in parsed) return parsed.timeS;

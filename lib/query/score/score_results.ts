@@ -209,34 +209,35 @@ export async function scoreResults(
   options: ScoreOptions,
 ): Promise<{ scores: Score[]; numExpanded: number; numTokens: number }> {
   const scores: Score[] = [];
-  const groups: Promise<void>[] = [];
   let numExpanded = 0;
   let numTokens = 0;
   const sequences = sequencesOf(cases, model.config.sequenceLength);
   const prompts = sequences.map(({ tokens }) => filledUp(tokens, model.config.sequenceLength));
-  await model.decoders.withPrompts(prompts, 1, async (decoder, group, first) => {
+  await model.decoders.withPrompts(prompts, 1, function* (decoder, group, first) {
     const read = sequences.slice(first, first + group.length);
     numTokens += group.reduce((sum, { length }) => sum + length, 0);
     const numbers = read.flatMap((sequence) => sequence.numbers);
     const part = numbers.map((number) => cases[number]);
-    const surprises = await readResults(model, decoder, group, {
-      part,
-      ends: read.map(({ ends }) => ends),
-      ...options,
+    const failed = part.flatMap(({ measurement }, prompt) => measurement.rttCode === null ? [prompt] : []);
+    const ends = read.map(({ ends }) => ends);
+    const ofPrompts = yield Promise.all([
+      decoder.prefill(group, { numLast: 3, ends }),
+      append(decoder, part.length, { prompts: failed, steps: [failed.map(() => RTT_START)] }),
+    ]);
+    const surprises = surprisesOf(model, part, ofPrompts, options);
+    decoder.registry.gpu.recycle(...ofPrompts);
+    const steps = [...stepsOf(surprises, part, decoder.extent.maxRows)];
+    const V = modelShapes(model.config).vocabSize;
+    const seconds = yield Promise.all(steps.map((step) => appendNeeded(decoder, part.length, step)));
+    steps.forEach(({ bytes }, i) => {
+      numExpanded += bytes.length;
+      bytes.forEach(({ prompt, index }, row) =>
+        surprises[prompt].addSecondBytes(index, rowOf(seconds[i], row, V))
+      );
     });
-    // All is submitted, but not awaited: the GPU reads the next group while the second bytes of this one are added.
-    const added = stepsOf(surprises, part, decoder.extent.maxRows).map((needed) => {
-      numExpanded += needed.bytes.length;
-      return addSecondBytes(decoder, surprises, needed);
-    });
-    const scored = Promise.all(added.toArray()).then(() =>
-      surprises.forEach((surprise, i) => scores[numbers[i]] = scoreOf(surprise, part[i].number, options.seed))
-    );
-    // A failure is thrown below.
-    scored.catch(() => {});
-    groups.push(scored);
+    decoder.registry.gpu.recycle(...seconds);
+    surprises.forEach((surprise, i) => scores[numbers[i]] = scoreOf(surprise, part[i].number, options.seed));
   });
-  await Promise.all(groups);
   return { scores, numExpanded, numTokens };
 }
 
@@ -297,24 +298,21 @@ function keyOf(tokens: Uint16Array): string {
   return String.fromCharCode(...tokens);
 }
 
-/** Reads what each result's own tokens say, and without a reply `RttStart` as well. */
-async function readResults(
+/**
+ * The results among all possible ones.
+ *
+ * @param read Log-probabilities of each result's last three tokens, and of those after `RttStart` for each without a
+ *   reply.
+ */
+function surprisesOf(
   model: PingModel,
-  decoder: Decoder,
-  prompts: readonly Uint16Array[],
-  { part, ends, maxRelativeError }: ScoreOptions & {
-    part: readonly ScoreCase[];
-    ends: readonly (readonly number[])[];
-  },
-): Promise<ResultSurprise[]> {
-  const V = modelShapes(decoder.config).vocabSize;
-  const failed = part.flatMap(({ measurement }, prompt) => measurement.rttCode === null ? [prompt] : []);
-  const [rows, firsts] = await Promise.all([
-    decoder.prefill(prompts, { numLast: 3, ends }),
-    append(decoder, part.length, { prompts: failed, steps: [failed.map(() => RTT_START)] }),
-  ]);
+  part: readonly ScoreCase[],
+  [rows, firsts]: Float32Array[],
+  { maxRelativeError }: ScoreOptions,
+): ResultSurprise[] {
+  const V = modelShapes(model.config).vocabSize;
   let numFailed = 0;
-  const surprises = part.map(({ measurement, context }, i) => {
+  return part.map(({ measurement, context }, i) => {
     const { rttCode } = measurement;
     const [a, b, c] = [0, 1, 2].map((j) => rowOf(rows, 3 * i + j, V));
     const read = rttCode === null
@@ -323,8 +321,6 @@ async function readResults(
     const pool = model.pooled({ ...measurement, context });
     return new ResultSurprise(rttCode, read, { pool, maxRelativeError });
   });
-  decoder.registry.gpu.recycle(rows, firsts);
-  return surprises;
 }
 
 /** First bytes after prompts that have a reply, or that have none. */
@@ -352,19 +348,16 @@ function* stepsOf(
   }
 }
 
-async function addSecondBytes(
+async function appendNeeded(
   decoder: Decoder,
-  surprises: readonly ResultSurprise[],
+  numPrompts: number,
   { bytes, areFailed }: NeededBytes,
-): Promise<void> {
-  const V = modelShapes(decoder.config).vocabSize;
+): Promise<Float32Array> {
   const starts = areFailed ? [bytes.map(() => RTT_START)] : [];
-  const seconds = await append(decoder, surprises.length, {
+  return await append(decoder, numPrompts, {
     prompts: bytes.map(({ prompt }) => prompt),
     steps: [...starts, bytes.map(({ index }) => BYTE_BASE + FIRST_BYTES[index])],
   });
-  bytes.forEach(({ prompt, index }, row) => surprises[prompt].addSecondBytes(index, rowOf(seconds, row, V)));
-  decoder.registry.gpu.recycle(seconds);
 }
 
 /**

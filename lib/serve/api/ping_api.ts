@@ -10,6 +10,8 @@ import type {
   LikelihoodApiAnswer,
   LikelihoodApiQuestion,
   LineError,
+  MapApiAnswer,
+  MapApiQuestion,
   ModelApiAnswer,
   RttApiAnswer,
   RttApiQuestion,
@@ -25,6 +27,8 @@ export interface PingApi {
   rttBatch(questions: readonly RttApiQuestion[], signal?: AbortSignal): Promise<(RttApiAnswer | LineError)[]>;
   /** The most probable destinations for an RTT. */
   destinations(question: DestinationsApiQuestion, signal?: AbortSignal): Promise<DestinationsApiAnswer>;
+  /** A part of a map: the RTTs from one source to some places. */
+  map(question: MapApiQuestion, signal?: AbortSignal): Promise<MapApiAnswer>;
   /** How probable a measurement is. */
   likelihood(question: LikelihoodApiQuestion, signal?: AbortSignal): Promise<LikelihoodApiAnswer>;
   /** How surprising each measurement is, given those before it; one answer or error for each, in order. */

@@ -16,7 +16,7 @@
  * @module
  */
 import { isAddress } from "../../data/addresses/ip_prefix.ts";
-import { basisJson, basisOf } from "../../data/addresses/known_addresses.ts";
+import { basisJson } from "../../data/addresses/known_addresses.ts";
 import {
   codeRangeOf,
   type DestinationQuery,
@@ -42,6 +42,9 @@ import {
   type LikelihoodApiQuestion,
   likelihoodQuestionSchema,
   type LineError,
+  type MapApiAnswer,
+  type MapApiQuestion,
+  mapQuestionSchema,
   MAX_CANDIDATES,
   type ModelApiAnswer,
   type ModelInfo,
@@ -61,6 +64,8 @@ import { type BatchOptions, type Caller, MAX_QUEUE, queueFull, RttBatcher } from
 import { type AnsweredQuery, notesOn, prepareQuery } from "../../query/rtt/answer_queries.ts";
 import { type RttWanted, summaryOf } from "../../query/rtt/rtt_summary.ts";
 import { snakeKeys } from "./snake_case.ts";
+import { timeOf } from "../../query/rtt/rtt_question.ts";
+import { RttMaps } from "../../query/rtt/rtt_map.ts";
 import { nearestOf } from "../../query/nearest/nearest.ts";
 import { bitsJson, measurementBits } from "../../query/likelihood/likelihood.ts";
 import { exactAnswer, type PrefixAnswer, rttBetweenPrefixes } from "../../query/rtt/prefix_query.ts";
@@ -240,9 +245,9 @@ export class LongWork {
 function rttAnswerOf(
   answered: AnsweredQuery<AskedRtt["query"]>,
   wanted: RttWanted,
-  { step, trainingData }: Pick<PingModel, "step" | "trainingData">,
+  model: Pick<PingModel, "step" | "basisOf">,
 ): RttApiAnswer {
-  const { query: { src, dst, source, destination, timeS }, answer, numContextUsed } = answered;
+  const { query: { src, dst, timeS }, answer, numContextUsed } = answered;
   const notes = notesOn(answered);
   return {
     src_addr: src,
@@ -250,9 +255,9 @@ function rttAnswerOf(
     timestamp: timeS,
     context_measurements: numContextUsed,
     ...snakeKeys(summaryOf(answer, wanted)),
-    basis: basisJson(basisOf(trainingData, source, destination)),
+    basis: basisJson(model.basisOf(answered.query)),
     ...(notes.length > 0 && { notes }),
-    step,
+    step: model.step,
   };
 }
 
@@ -276,6 +281,7 @@ export class PingService implements PingApi {
   #examples: Promise<ModelApiAnswer["examples"]> | undefined;
   readonly #batcher: RttBatcher;
   readonly #longWork: LongWork;
+  #maps: RttMaps | undefined;
 
   /** @param model Stays the caller's, who closes it when nothing is being answered. */
   constructor(model: PingModel, { info, batch = {} }: PingServiceOptions) {
@@ -292,7 +298,7 @@ export class PingService implements PingApi {
 
   /** See {@link PingApi}. @throws {UserError|ApiError} See `problemOf`; so do the others. */
   async rtt(question: RttApiQuestion, signal?: AbortSignal): Promise<RttApiAnswer> {
-    return await this.#answer(readRttQuestion(question), { signal });
+    return await this.#answer(readRttQuestion(question, {}, this.#model.places), { signal });
   }
 
   /** See {@link PingApi}. */
@@ -338,6 +344,29 @@ export class PingService implements PingApi {
     );
     const [{ src, timeS }] = queries;
     return { src_addr: src, timestamp: timeS, ...snakeKeys(answer), step: this.#model.step };
+  }
+
+  /** See {@link PingApi}. */
+  async map(question: MapApiQuestion, signal?: AbortSignal): Promise<MapApiAnswer> {
+    const { src_addr, timestamp, level = "country", first = 0, count = 256 } = readFields(
+      mapQuestionSchema,
+      question,
+    );
+    const timeS = timeOf(timestamp);
+    const maps = this.#maps ??= new RttMaps(this.#model);
+    const source = maps.source(src_addr);
+    const areas = maps.areas(level, source);
+    const { position = null, places } = await this.#inTurn(async () => {
+      const origin = await maps.origin(source);
+      const places = [];
+      for await (const place of maps.rtts(areas.slice(first, first + count), origin, timeS)) {
+        signal?.throwIfAborted();
+        places.push(place);
+      }
+      return { position: origin.position, places };
+    }, { signal });
+    const asked = { src_addr, timestamp: timeS, level, first };
+    return { ...asked, position, total: areas.length, places: snakeKeys(places), step: this.#model.step };
   }
 
   /** See {@link PingApi}. */
@@ -397,7 +426,10 @@ export class PingService implements PingApi {
     const caller = { lane: {}, signal };
     const answer = async ({ line, read }: Line) => {
       try {
-        return { line, answer: await this.#answer(readRttQuestion(read(), wanted), caller) };
+        return {
+          line,
+          answer: await this.#answer(readRttQuestion(read(), wanted, this.#model.places), caller),
+        };
       } catch (error) {
         if (!(error instanceof Error) || problemOf(error).status !== 400) throw error;
         return { line, error: error.message };

@@ -7,6 +7,7 @@
 import { isObject } from "../../base/collections.ts";
 import * as z from "zod";
 import { adviceOnName, isAddress } from "../../data/addresses/ip_prefix.ts";
+import type { PlaceIndex } from "../../data/addresses/place_index.ts";
 import { shortened, UserError } from "../../base/errors.ts";
 import {
   type ParsedQuestion,
@@ -124,14 +125,19 @@ export interface AskedRtt {
  * Reads a question for an RTT.
  *
  * @param defaults What is wanted where the question does not say it.
+ * @param places Those that it may name.
  * @throws {UserError} If it is invalid.
  */
-export function readRttQuestion(value: unknown, defaults: RttWanted = {}): AskedRtt {
+export function readRttQuestion(
+  value: unknown,
+  defaults: RttWanted = {},
+  places?: PlaceIndex,
+): AskedRtt {
   const { src_addr, dst_addr, timestamp, context, draws, seed, ...wanted } = readFields(
     rttQuestionSchema,
     value,
   );
-  const question = parseQuestion(questionOf({ src_addr, dst_addr, timestamp, context }));
+  const question = parseQuestion(questionOf({ src_addr, dst_addr, timestamp, context }), places);
   return {
     query: { src: src_addr, dst: dst_addr, ...question },
     wanted: { ...defaults, ...wanted },
@@ -145,13 +151,14 @@ export function readRttQuestion(value: unknown, defaults: RttWanted = {}): Asked
  * @returns A query to each candidate, and how they are ranked.
  * @throws {UserError} If it is invalid, or the model cannot answer it.
  */
-export function readNearestQuestion(model: Pick<PingModel, "config">, value: unknown) {
+export function readNearestQuestion(model: Pick<PingModel, "config" | "places">, value: unknown) {
   const { candidates, context, top, by, draws, seed, ...asked } = readFields(nearestQuestionSchema, value);
   let shared: FileQuery["context"] = null;
   const queries = candidates.map((dst, i) => {
     try {
       // The context is the same for all.
-      const question = parseQuestion(questionOf({ ...asked, dst_addr: dst, ...(i === 0 && { context }) }));
+      const asking = questionOf({ ...asked, dst_addr: dst, ...(i === 0 && { context }) });
+      const question = parseQuestion(asking, model.places);
       if (i === 0) shared = question.context;
       const query = { line: i + 1, src: asked.src_addr, dst, ...question, context: shared };
       return prepareQuery(model, query, []).query;

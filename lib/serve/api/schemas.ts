@@ -14,9 +14,12 @@
  */
 import * as z from "zod";
 import { basisSchema, dataSchema } from "../../data/addresses/known_addresses.ts";
+import { alarmLineSchema } from "../../query/changes/alarm_lines.ts";
 import { destinationsSchema } from "../../query/destinations/destination_ranking.ts";
 import { NEAREST_ORDERS, nearestSchema } from "../../query/nearest/nearest.ts";
 import { bitsSchema } from "../../query/likelihood/likelihood.ts";
+import { MAP_LEVELS } from "../../query/rtt/map_format.ts";
+import { mapPlaceSchema } from "../../query/rtt/rtt_map.ts";
 import { rttSummarySchema, rttWantedSchema } from "../../query/rtt/rtt_summary.ts";
 import { snakeShape } from "./snake_case.ts";
 
@@ -29,8 +32,10 @@ function fields<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z
 }
 
 const address = z.string({ error: "expected an IPv4 or IPv6 address" });
-const source = address.describe("source: an address or prefix");
-const destination = address.describe("destination: an address or prefix");
+const source = address.describe(
+  "source: an address, a prefix, or a place or AS that the model knows, as `Berlin, DE`",
+);
+const destination = address.describe("destination: the same");
 const time = z.union([z.string(), z.number()]).nullish()
   .describe("when: Unix seconds or ISO 8601 (any time)");
 /** Of an answer. */
@@ -83,6 +88,48 @@ export const rttAnswerSchema = z.object({
 /** See {@link rttAnswerSchema}. */
 export type RttApiAnswer = z.infer<typeof rttAnswerSchema>;
 
+/** A measurement that is watched. */
+export const watchedMeasurementSchema = fields({
+  ...measurementSchema.shape,
+  msm_id: z.int().min(0).optional().describe("the measurement's number at RIPE Atlas, for status checks"),
+  prb_id: z.int().min(0).optional().describe("the probe's number at RIPE Atlas, for status checks"),
+});
+
+/** What a watched measurement tells: the beginning, a change or the end of an alarm. */
+export const watchAnswerSchema = z.object({ line: z.int(), ...alarmLineSchema.shape });
+/** See {@link watchAnswerSchema}. */
+export type WatchApiAnswer = z.infer<typeof watchAnswerSchema>;
+
+/** How the alarms of a measurement are asked for, as at RIPE Atlas. */
+export const statusCheckQuestionSchema = fields({
+  permitted_total_alerts: z.int().min(0).optional()
+    .describe("how many probes may alert until global_alert is true (0)"),
+  max_packet_loss: z.number().min(0).max(100).optional()
+    .describe("a probe also alerts if its newest measurement lost a larger share, percent"),
+  show_all: z.enum(["true", "false"]).optional()
+    .describe("whether all RTTs that are remembered are listed of every probe, not only of those that alert"),
+});
+/** See {@link statusCheckQuestionSchema}. */
+export type StatusCheckApiQuestion = z.infer<typeof statusCheckQuestionSchema>;
+
+/** The alarms of a measurement by probe, as RIPE Atlas' status checks have them. */
+export const statusCheckAnswerSchema = z.object({
+  global_alert: z.boolean().describe("whether more probes alert than are permitted"),
+  total_alerts: z.int().describe("probes that alert"),
+  probes: z.record(
+    z.string(),
+    z.object({
+      alert: z.boolean(),
+      last: z.number().nullable().describe("the newest RTT, ms; null: no reply"),
+      last_packet_loss: z.number().describe("of the newest measurement, percent"),
+      source: z.string().describe("the probe's country, else its AS, else its address"),
+      all: z.array(z.number().nullable()).optional().describe("the newest RTTs, oldest first, ms"),
+    }),
+  ).describe("by prb_id; by address where it has none"),
+});
+/** See {@link statusCheckAnswerSchema}. */
+export type StatusCheckApiAnswer = z.infer<typeof statusCheckAnswerSchema>;
+
 /** A line that could not be answered. */
 export const lineErrorSchema = z.object({ line: z.int(), error: z.string() });
 /** See {@link lineErrorSchema}. */
@@ -126,7 +173,7 @@ export const MAX_CANDIDATES = 256;
 /** A question for the nearest of some candidates. */
 export const nearestQuestionSchema = fields({
   src_addr: source,
-  candidates: z.array(address).min(1).max(MAX_CANDIDATES).describe("addresses or prefixes"),
+  candidates: z.array(address).min(1).max(MAX_CANDIDATES).describe("addresses, prefixes or places"),
   timestamp: time,
   context,
   top: z.int().min(1).max(MAX_CANDIDATES).optional().describe("how many are listed (5)"),
@@ -146,6 +193,36 @@ export const nearestAnswerSchema = z.object({
 });
 /** See {@link nearestAnswerSchema}. */
 export type NearestApiAnswer = z.infer<typeof nearestAnswerSchema>;
+
+/** The most places that one question for a map may ask for. */
+const MAX_MAP_PLACES = 512;
+
+/** A question for a part of a map: the RTTs from a source to countries, or to cells in them. */
+export const mapQuestionSchema = fields({
+  src_addr: address.describe("source: an address, prefix, city, region, country, AS3320, AS3320@DE"),
+  timestamp: time,
+  level: z.enum(MAP_LEVELS).optional()
+    .describe("what the places are: whole countries, or cells of 2.5 degrees in them (country)"),
+  first: z.int().min(0).optional().describe("the first place of the part, of all in order (0)"),
+  count: z.int().min(1).max(MAX_MAP_PLACES).optional().describe("how many places the part has (256)"),
+});
+/** See {@link mapQuestionSchema}. */
+export type MapApiQuestion = z.input<typeof mapQuestionSchema>;
+
+/** A part of a map. */
+export const mapAnswerSchema = z.object({
+  src_addr: z.string(),
+  timestamp: timeS,
+  position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
+    .describe("where the source is; null if the model does not know"),
+  level: z.enum(MAP_LEVELS),
+  first: z.int(),
+  total: z.int().describe("how many places the whole map has; those with the most networks are first"),
+  places: z.array(z.object(snakeShape(mapPlaceSchema))),
+  step: z.int(),
+});
+/** See {@link mapAnswerSchema}. */
+export type MapApiAnswer = z.infer<typeof mapAnswerSchema>;
 
 /** A question for how probable a measurement is. */
 export const likelihoodQuestionSchema = fields({ ...measurementSchema.shape, context });

@@ -13,6 +13,7 @@ import type { ModelStatus, OpenedApi } from "./model_status.ts";
 import { AskPart } from "./ask_part.tsx";
 import { ComparePart } from "./compare_part.tsx";
 import { FitsPart } from "./fits_part.tsx";
+import { MapPart, sourcesOfPlaces } from "./map_part.tsx";
 import { ModelPart } from "./model_part.tsx";
 import type { PartProps } from "./part_props.ts";
 import { PingsPart } from "./pings_part.tsx";
@@ -70,15 +71,9 @@ function DataBanner({ model: { value, isBusy } }: { model: Answer<ModelApiAnswer
       {data?.is_synthetic ? <strong>Synthetic data: the answers describe no real network.</strong> : null}
       {" "}
       {describeData(data)}
-      <PlaceCredits sources={sourcesOfPlaces(value)} />
+      <PlaceCredits sources={sourcesOfPlaces(value.config)} />
     </p>
   );
-}
-
-/** The names of the files that say where addresses are; none if the model does not know. */
-function sourcesOfPlaces({ config }: ModelApiAnswer): string[] {
-  const { places } = (config.model ?? {}) as { places?: { sources?: string[] } | null };
-  return places?.sources ?? [];
 }
 
 function PlaceCredits({ sources }: { sources: readonly string[] }) {
@@ -129,17 +124,27 @@ function contentOf(status: Exclude<ModelStatus, { state: "remote" }>) {
 }
 
 const TITLES: Record<PartName, string> = {
+  map: "Map",
   ask: "Ask",
   compare: "Compare",
   pings: "Check pings",
   fits: "Find destination",
   model: "About the model",
 };
-const VIEWS = { ask: AskPart, compare: ComparePart, pings: PingsPart, fits: FitsPart, model: ModelPart };
+const VIEWS = {
+  map: MapPart,
+  ask: AskPart,
+  compare: ComparePart,
+  pings: PingsPart,
+  fits: FitsPart,
+  model: ModelPart,
+};
 
 /** What was asked, and when: a question of now is one of that moment. */
 interface Asked extends PageState {
   atMs: number;
+  /** Whether the address names no part: the page opens with a map, if the model has one. */
+  isOpen: boolean;
 }
 
 /** The whole page. */
@@ -149,17 +154,24 @@ export function App({ opened }: { opened: OpenedApi }) {
   const model = useAnswer("model", (signal) => opened.api.model(signal));
   const heading = useRef<HTMLHeadingElement>(null);
 
-  const show = (state: PageState) => {
-    setAsked({ ...state, atMs: Date.now() });
+  const show = (state: PageState, isOpen = false) => {
+    setAsked({ ...state, atMs: Date.now(), isOpen });
     setDrafts(state.fields);
   };
   useEffect(() => {
-    const read = async () => show(stateOf(history.state) ?? await parseHash(location.hash));
+    const read = async () => {
+      const state = stateOf(history.state);
+      if (state) show(state);
+      else show(await parseHash(location.hash), location.hash.length < 2);
+    };
     read();
     addEventListener("popstate", read);
     return () => removeEventListener("popstate", read);
   }, []);
-  const part = asked?.part;
+  const hasMap = model.value !== undefined && sourcesOfPlaces(model.value.config).length > 0;
+  // Until the model has said whether it has one, nothing is shown that would change under the reader's hands.
+  const isKnown = model.value !== undefined || model.error !== undefined;
+  const part = !asked?.isOpen ? asked?.part : !isKnown ? undefined : hasMap ? "map" : "ask";
   useEffect(() => {
     if (part) document.title = `${TITLES[part]} · ping-llm`;
   }, [part]);
@@ -183,9 +195,9 @@ export function App({ opened }: { opened: OpenedApi }) {
     askedAtMs: asked.atMs,
     drafts,
     setDraft: (name, text) => setDrafts((fields) => ({ ...fields, [name]: text })),
-    submit: (changes = {}) => go({ part: asked.part, fields: { ...drafts, ...changes } }),
+    submit: (changes = {}) => go({ part: part ?? "ask", fields: { ...drafts, ...changes } }),
   };
-  const View = VIEWS[asked.part];
+  const View = part && VIEWS[part];
   return (
     <>
       <a
@@ -202,25 +214,25 @@ export function App({ opened }: { opened: OpenedApi }) {
         <p class="name">ping-llm</p>
         <nav aria-label="Parts">
           <ul>
-            {PARTS.map((name) => (
+            {PARTS.filter((name) => name !== "map" || hasMap || part === "map").map((name) => (
               <li key={name}>
-                <PartLink name={name} isShown={name === asked.part} open={open} />
+                <PartLink name={name} isShown={name === part} open={open} />
               </li>
             ))}
           </ul>
         </nav>
         {opened.hasServer ? <a class="docs" href="docs">API</a> : null}
-        <CopyLink state={{ part: asked.part, fields: drafts }} />
+        <CopyLink state={{ part: part ?? "ask", fields: drafts }} />
       </header>
       <main id="main">
-        <h1 tabIndex={-1} ref={heading}>{View.heading}</h1>
+        {View ? <h1 tabIndex={-1} ref={heading}>{View.heading}</h1> : null}
         <p class="lead">
           A language model of the Internet: it has read ping measurements and answers with the whole
           distribution of a round-trip time (RTT).
         </p>
         <DataBanner model={model} />
         <StatusArea opened={opened} />
-        <View key={asked.part} {...props} />
+        {View ? <View key={part} {...props} /> : null}
       </main>
     </>
   );

@@ -3,10 +3,10 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import type { LineError, RttApiAnswer, RttApiQuestion } from "../api/schemas.ts";
 import { quantileOf, summaryOf } from "./distribution_chart.tsx";
 import { formatMs, formatPercent } from "./number_text.ts";
-import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
+import { isMeantAsPrefix } from "../../query/rtt/rtt_question.ts";
 import type { PingApi } from "../api/ping_api.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
-import { type Faults, faultsOf, LinesField, Question, TimeField } from "./fields.tsx";
+import { faultOfEnd, type Faults, faultsOf, LinesField, Question, TimeField } from "./fields.tsx";
 import type { PartProps } from "./part_props.ts";
 import { questionTimeS } from "./question_time.ts";
 import { RttResult, wholeQuestion } from "./rtt_result.tsx";
@@ -132,15 +132,19 @@ function CellText({ answer }: { answer: RttApiAnswer | LineError }) {
 /** More are one request too large, and no table to look at. */
 const MAX_CELLS = 400;
 
-/** The lines of a field, without empty and equal ones. */
+/** The lines of a field, and the addresses of a line that has several, without empty and equal ones. */
 function linesOf(text: string | undefined): string[] {
-  return [...new Set((text ?? "").split(/[\s,]+/).filter((line) => line !== ""))];
+  const ends = (text ?? "").split("\n").flatMap((line) => {
+    const parts = line.split(/[\s,]+/).filter((part) => part !== "");
+    return parts.every(isMeantAsPrefix) ? parts : [line.trim()];
+  });
+  return [...new Set(ends)];
 }
 
 /** What is wrong with a list of addresses; undefined if nothing is. */
 function faultOfLines(lines: readonly string[]): string | undefined {
   if (lines.length === 0) return "Found nothing, expected addresses or prefixes, one a line";
-  const wrong = lines.map((line) => ({ line, fault: faultOfPrefix(line) })).find(({ fault }) => fault);
+  const wrong = lines.map((line) => ({ line, fault: faultOfEnd(line) })).find(({ fault }) => fault);
   return wrong && `Cannot read ${wrong.line}: ${wrong.fault}`;
 }
 

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
+import { isMeantAsPrefix } from "../../query/rtt/rtt_question.ts";
 import type { PartProps } from "./part_props.ts";
 import { ANY_TIME, inputTime, questionTimeS } from "./question_time.ts";
 import type { FieldName, Fields } from "./url_state.ts";
@@ -159,12 +160,17 @@ export function faultsOf(fields: Fields, addresses: readonly FieldName[], nowMs:
   const faults: Faults = {};
   for (const name of addresses) {
     const text = fields[name]?.trim() ?? "";
-    const fault = text === "" ? "expected an IPv4 or IPv6 address or prefix" : faultOfPrefix(text);
+    const fault = text === "" ? "expected an IPv4 or IPv6 address or prefix, or a place" : faultOfEnd(text);
     if (fault) faults[name] = text === "" ? `Found nothing, ${fault}` : `Cannot read ${text}: ${fault}`;
   }
   const time = questionTimeS(fields.time, nowMs);
   if (typeof time === "object" && time !== null) faults.time = `Cannot read ${fields.time}: ${time.fault}`;
   return faults;
+}
+
+/** What is wrong with an address or prefix; undefined also for what may be a place, which the model knows or not. */
+export function faultOfEnd(text: string): string | undefined {
+  return isMeantAsPrefix(text) ? faultOfPrefix(text) : undefined;
 }
 
 /** The field that a message of the API is about: such messages begin with its name. */

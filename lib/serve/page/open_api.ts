@@ -9,6 +9,7 @@ import type {
   DestinationsApiAnswer,
   LikelihoodApiAnswer,
   LineError,
+  MapApiAnswer,
   ModelApiAnswer,
   RttApiAnswer,
   ScoreApiAnswer,
@@ -38,6 +39,7 @@ export function httpApi(base: string): PingApi {
     rtt: (question, signal) => post<RttApiAnswer>("v1/rtt", question, signal),
     rttBatch: (questions, signal) => postLines<RttApiAnswer | LineError>("v1/rtt:batch", questions, signal),
     destinations: (question, signal) => post<DestinationsApiAnswer>("v1/destinations", question, signal),
+    map: (question, signal) => post<MapApiAnswer>("v1/map", question, signal),
     likelihood: (question, signal) => post<LikelihoodApiAnswer>("v1/likelihood", question, signal),
     score: (measurements, options = {}, signal) => {
       const query = new URLSearchParams(
@@ -97,6 +99,7 @@ const NUM_ARGUMENTS: Record<Operation, number> = {
   rtt: 1,
   rttBatch: 1,
   destinations: 1,
+  map: 1,
   likelihood: 1,
   score: 2,
   model: 0,
@@ -141,6 +144,7 @@ class WorkerApi {
         rtt: ask("rtt"),
         rttBatch: ask("rttBatch"),
         destinations: ask("destinations"),
+        map: ask("map"),
         likelihood: ask("likelihood"),
         score: ask("score"),
         model: ask("model"),

@@ -7,7 +7,7 @@ import { parseAddress } from "../../data/addresses/ip.ts";
 import type { ApiMeasurement } from "../api/schemas.ts";
 import { convertPing, resultType } from "../../data/measurement/atlas_result.ts";
 import { type CsvSeparator, readCsv } from "../../data/measurement/csv.ts";
-import { JsonObjectScanner } from "../../data/measurement/json_stream.ts";
+import { JsonObjectScanner, objectsOf } from "../../data/measurement/json_stream.ts";
 import { UserError } from "../../base/errors.ts";
 import { parseTimeUs } from "../../data/measurement/time_text.ts";
 
@@ -260,7 +260,7 @@ function parseJson(text: string, { source }: PasteOptions): Pasted {
   const lineAt = lineCounter(bytes);
   const scanner = new JsonObjectScanner("the pasted text");
   try {
-    for (const { offsetBytes, value } of scanner.push(bytes)) {
+    for (const { offsetBytes, value } of objectsOf(scanner.push(bytes))) {
       take(pasted, lineAt(offsetBytes), () => {
         if (!value) throw new UserError("no JSON that can be read");
         return pingOfObject(value, source);

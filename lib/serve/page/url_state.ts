@@ -33,13 +33,13 @@ async function through(
 }
 
 /** The parts of the page, in order. */
-export const PARTS = ["ask", "compare", "pings", "fits", "model"] as const;
+export const PARTS = ["map", "ask", "compare", "pings", "fits", "model"] as const;
 /** The name of a part. */
 export type PartName = (typeof PARTS)[number];
 
 /** The fields of all parts; parts that ask for the same thing share one. */
 const FIELD_NAMES = [
-  ...["src", "dst", "sources", "destinations", "cell", "low", "high", "time", "pings"] as const,
+  ...["src", "dst", "sources", "destinations", "cell", "low", "high", "time", "layer", "pings"] as const,
 ];
 /** The name of a field. */
 export type FieldName = (typeof FIELD_NAMES)[number];
@@ -60,7 +60,9 @@ const MAX_PACKED_LENGTH = 4000;
  *
  * @returns The fragment with its `#`; `isWhole`: whether the part's pasted pings are in it, which must be short when packed.
  */
-export async function formatHash({ part, fields }: PageState): Promise<{ hash: string; isWhole: boolean }> {
+export async function formatHash(
+  { part = "ask", fields }: PageState,
+): Promise<{ hash: string; isWhole: boolean }> {
   const values = new URLSearchParams();
   let isWhole = true;
   for (const name of FIELD_NAMES) {

@@ -9,12 +9,13 @@ import type { ModelInfo } from "../api/schemas.ts";
 import { ensure, named, UserError } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import { FORMAT_METADATA, FORMAT_VERSION } from "../../model/checkpoint_format.ts";
+import { withPlaceTable } from "../../train/run_places.ts";
 import { PlaceTable } from "../../data/addresses/place_table.ts";
 import { faultOfTensors } from "../../model/finite.ts";
 import { modelShapes, PLACE_TABLE } from "../../model/model_config.ts";
 import { poolShapes } from "../../model/pool/pool.ts";
 import { sha256OfTensors, writeSafetensors } from "../../io/tensor_files/safetensors.ts";
-import { type LoadedCheckpoint, withPlaceTable } from "../../train/checkpoint_files.ts";
+import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
 import { PAGE } from "./page_bundle.ts";
 import { type Site, SITE_FILE } from "../page/site_file.ts";
 
@@ -41,11 +42,12 @@ const MAX_PLACE_BYTES = 4 * 2 ** 20;
 
 /** The checkpoint of a site: where addresses are, it knows less exactly if its table of places is too large. @param maxBytes The bound. */
 export function siteCheckpoint(checkpoint: LoadedCheckpoint, maxBytes = MAX_PLACE_BYTES): LoadedCheckpoint {
-  const { config: { model: { places } }, weights } = checkpoint;
+  const { config, weights } = checkpoint;
+  const { places } = config.model;
   if (!places || 4 * places.tableSize <= maxBytes) return checkpoint;
   const known = [...checkpoint.trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
-  const table = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE);
-  return withPlaceTable(checkpoint, table.within(maxBytes, known));
+  const numbers = PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE).within(maxBytes, known);
+  return withPlaceTable(checkpoint, numbers);
 }
 
 /** SHA-256 of the site's content except its weights, hexadecimal. */

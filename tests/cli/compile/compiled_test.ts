@@ -23,7 +23,11 @@ Deno.test("the one file starts every stage with the flags that it has in deno.js
 Deno.test("compileArguments() gives one process what its stages may do, and all that they load", () => {
   const args = compileArguments("out", PROGRAM);
   assertEquals(args.filter((word) => word.startsWith("--allow-")).sort(), [
+    // Deno adds them up.
     `--allow-env=${LAUNCH_VARIABLES.join(",")}`,
+    "--allow-env=PING_LLM_WEBHOOK_KEY",
+    "--allow-env=RIPE_ATLAS_KEY",
+    "--allow-env=RIPE_ATLAS_KEY,GLOBALPING_TOKEN",
     "--allow-ffi",
     "--allow-net",
     "--allow-read",

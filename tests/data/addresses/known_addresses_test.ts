@@ -214,3 +214,22 @@ Deno.test("a table that is too small keeps the most measured addresses and pairs
   const text = basisOf({ ...DATA, known: small }, parsePrefix("200.1.2.3"), parsePrefix("10.0.0.1")).text;
   assertStringIncludes(text, "Only the most measured addresses and pairs are listed.");
 });
+
+Deno.test("basisOf() names the place of what was never measured, and an address that is not where the database says", () => {
+  const known = new AddressCounts();
+  const [a, b] = ["192.0.2.1", "192.0.2.2"].map((text) => known.id(parsePrefix(text).bytes));
+  known.add(a, b, null);
+  const data = { known: known.table(), summary: known.summary({ origin: "", isSynthetic: null }) };
+  const where = {
+    placeOf: () => "Frankfurt am Main, DE, AS3320",
+    isMisplaced: (address: Uint8Array) => address[0] === 8,
+  };
+  const { text, places } = basisOf(data, parsePrefix("192.0.2.1"), parsePrefix("203.0.113.5"), where);
+  assertStringIncludes(
+    text,
+    "the place of 203.0.113.5: Frankfurt am Main, DE, AS3320 (no measurement of this network)",
+  );
+  assertEquals(places, { src: "Frankfurt am Main, DE, AS3320", dst: "Frankfurt am Main, DE, AS3320" });
+  const wrong = basisOf(data, parsePrefix("192.0.2.1"), parsePrefix("8.8.8.8"), where).text;
+  assertStringIncludes(wrong, "8.8.8.8 is not where the database says");
+});

@@ -9,6 +9,7 @@ import {
   type ImportOptions,
   type ImportSummary,
 } from "../../../lib/data/import/atlas_import.ts";
+import { MAX_OBJECT_BYTES } from "../../../lib/data/measurement/json_stream.ts";
 import { runProgram } from "../../cli/process.ts";
 import { joinBatches, readAll, realData, withFolder } from "../measurement_files/batches.ts";
 import { ping } from "../measurement/ping_result.ts";
@@ -167,16 +168,16 @@ Deno.test("importAtlas() names a hundred types at most, and no more than the sta
 
 Deno.test("importAtlas() counts an object that is too long, unless it is a container of results", () =>
   withFolder(async (folder) => {
-    const long = JSON.stringify(ping({ note: "x".repeat(1 << 20), prb_id: 3 }));
+    const long = JSON.stringify(ping({ note: "x".repeat(MAX_OBJECT_BYTES), prb_id: 3 }));
     const pings = Array.from(
       { length: 30 },
       (_, i) => JSON.stringify(ping({ timestamp: 1_600_000_000 + i })),
     );
-    const others = JSON.stringify({ note: "x".repeat(1 << 20), list: [ping({ type: "dns" })] });
+    const others = JSON.stringify({ note: "x".repeat(MAX_OBJECT_BYTES), list: [ping({ type: "dns" })] });
     const texts = [
       pings.concat(long, others).join("\n"),
       `[${[...pings, long, others].join(",")}]`,
-      `{"note": "${"x".repeat(1 << 20)}", "results": [${[...pings, long, others].join(",")}]}`,
+      `{"note": "${"x".repeat(MAX_OBJECT_BYTES)}", "results": [${[...pings, long, others].join(",")}]}`,
     ];
     for (const text of texts) {
       Deno.writeTextFileSync(`${folder}/in.json`, text);
@@ -186,7 +187,7 @@ Deno.test("importAtlas() counts an object that is too long, unless it is a conta
       const [listed] = Deno.readTextFileSync(`${folder}/out.rejects.jsonl`).trim().split("\n");
       const { reason, row, detail } = JSON.parse(listed);
       assertEquals([reason, row], ["objectTooLong", 30]);
-      assertEquals(detail, `at byte ${text.indexOf(long)}: more than 1048576 bytes`);
+      assertEquals(detail, `at byte ${text.indexOf(long)}: more than ${MAX_OBJECT_BYTES} bytes`);
     }
     Deno.writeTextFileSync(`${folder}/in.json`, `${pings[0]}\n${long}`);
     await assertRejects(() => importInto(folder, [`${folder}/in.json`]), UserError, "objectTooLong 1");
@@ -211,7 +212,7 @@ Deno.test("importAtlas() refuses inputs without any ping result, says what they 
           assertEquals(
             error.message,
             `Cannot import ${named}: found no ping result (${found}), ` +
-              `expected ping results of RIPE Atlas; check --input`,
+              `expected ping results of RIPE Atlas or Globalping; check --input`,
           );
         } else assertStringIncludes(error.message, `Cannot import ${named}: found no ping result`);
       }
@@ -287,4 +288,45 @@ Deno.test("importAtlas() holds no more memory for a long file", () =>
     const { rows, duplicates, moreBytes } = JSON.parse(stdout);
     assertEquals([rows, duplicates], [2000, 358_000]);
     assert(moreBytes < 150e6, `${Math.round(moreBytes / 1e6)} MB more`);
+  }));
+
+Deno.test("importAtlas() writes the same bytes, rejects and errors with any number of threads", () =>
+  withFolder(async (folder) => {
+    const pings = Array.from({ length: 12_000 }, (_, i) =>
+      JSON.stringify(ping({
+        // Each tenth is there twice, each hundredth has no address, each thousandth is of another type.
+        prb_id: i % 10 === 9 ? i - 1 : i,
+        dst_addr: i % 100 === 50 ? "" : `198.51.${i % 7}.${i % 250}`,
+        type: i % 1000 === 500 ? "dns" : "ping",
+        note: "x".repeat(200),
+      })));
+    const damaged = (texts: string[]) => texts.map((text, i) => i % 500 === 7 ? text.slice(0, -9) : text);
+    const files: [string, string][] = [
+      ["lines.jsonl", damaged(pings).join("\n")],
+      ["list.json", `[${pings.join(", ")}]`],
+      ["container.json", `{"note": "${"x".repeat(1 << 20)}", "results": [${pings.join(",\n")}]}`],
+      ["cut.json", `[${pings.join(",")}`],
+    ];
+    for (const [name, text] of files) {
+      const path = `${folder}/${name}`;
+      Deno.writeTextFileSync(path, text);
+      const made: unknown[] = [];
+      for (const numThreads of [1, 2, 4]) {
+        const progress: number[] = [];
+        const outcome = await importInto(folder, [path, path], {
+          rtt: "each",
+          maxRejectRatio: 1,
+          numThreads,
+          onProgress: ({ bytes }) => progress.push(bytes),
+        }).catch((error) => error);
+        assertEquals(progress, progress.toSorted((a, b) => a - b));
+        const outputs = [...Deno.readDirSync(folder)].filter(({ name }) => name.startsWith("out"))
+          .map(({ name }) => [name, Deno.readFileSync(`${folder}/${name}`)])
+          .sort();
+        made.push([outcome, outputs]);
+        for (const [output] of outputs) Deno.removeSync(`${folder}/${output}`);
+      }
+      assertEquals(made[1], made[0], name);
+      assertEquals(made[2], made[0], name);
+    }
   }));

@@ -1,18 +1,18 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { FormatError } from "../../../lib/base/errors.ts";
-import { JsonObjectScanner, MAX_OBJECT_BYTES } from "../../../lib/data/measurement/json_stream.ts";
+import { JsonObjectScanner, MAX_OBJECT_BYTES, objectsOf } from "../../../lib/data/measurement/json_stream.ts";
 
 /** Scans a text cut into chunks of the given size. */
 function scan(text: string, chunkBytes = 1 << 16): { value: unknown; offsetBytes: number }[] {
   const bytes = new TextEncoder().encode(text);
   const scanner = new JsonObjectScanner("f.json");
-  const found = [];
+  const all = [];
   for (let at = 0; at < bytes.length; at += chunkBytes) {
-    found.push(...scanner.push(bytes.subarray(at, at + chunkBytes)));
+    all.push(...objectsOf(scanner.push(bytes.subarray(at, at + chunkBytes))));
   }
   scanner.end();
-  return found;
+  return all;
 }
 
 const values = (text: string, chunkBytes?: number) => scan(text, chunkBytes).map(({ value }) => value);
@@ -42,14 +42,14 @@ Deno.test("JsonObjectScanner tells where an object begins, in bytes", () => {
 });
 
 Deno.test("JsonObjectScanner steps into an object that is longer than an object may be", () => {
-  const results = Array.from({ length: 30_000 }, (_, id) => ({ id, text: `}]"${"x".repeat(id % 50)}` }));
+  const results = Array.from({ length: 120_000 }, (_, id) => ({ id, text: `}]"${"x".repeat(id % 50)}` }));
   const text = JSON.stringify({
     count: 7,
     meta: { page: 1 },
-    lists: [results.slice(0, 20_000), results.slice(20_000)],
+    lists: [results.slice(0, 80_000), results.slice(80_000)],
   });
   assertEquals(text.length > MAX_OBJECT_BYTES, true);
-  assertEquals(values(text, 7919), [{ page: 1 }, ...results]);
+  assertEquals(values(text, 79_193), [{ page: 1 }, ...results]);
 });
 
 Deno.test("JsonObjectScanner says where a truncated text ends and what was open", () => {
@@ -72,7 +72,9 @@ Deno.test("JsonObjectScanner refuses a file that is no JSON", () => {
 Deno.test("JsonObjectScanner hands on a damaged line of JSON lines as undefined and goes on", () => {
   const lines = [`{"a": 1}`, `{"a": "cut`, `ERROR 500`, `{"a": tru}`, `{"a": 2}`].join("\n");
   for (const chunkBytes of [1, 3, 100]) {
-    assertEquals(values(lines, chunkBytes), [{ a: 1 }, undefined, undefined, undefined, { a: 2 }]);
+    const all = scan(lines, chunkBytes);
+    assertEquals(all.map(({ value }) => value), [{ a: 1 }, undefined, undefined, undefined, { a: 2 }]);
+    assertEquals(all.map(({ offsetBytes }) => offsetBytes), [0, 19, 21, 30, 41]);
   }
 });
 
@@ -91,7 +93,7 @@ Deno.test("JsonObjectScanner ends any bytes in objects or a FormatError", () => 
   fc.assert(fc.property(fc.array(byte, { maxLength: 60 }), (bytes) => {
     const scanner = new JsonObjectScanner("f.json");
     try {
-      for (const each of bytes) [...scanner.push(Uint8Array.of(each))];
+      for (const each of bytes) objectsOf(scanner.push(Uint8Array.of(each)));
       scanner.end();
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;

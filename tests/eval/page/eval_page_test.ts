@@ -1,11 +1,12 @@
 import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
 import { COVERAGE_LEVELS } from "../../../lib/eval/metrics/calibration.ts";
 import type { EvalCase } from "../../../lib/eval/cases.ts";
-import { clustersOf } from "../../../lib/eval/metrics/bootstrap.ts";
+import { clustersOf, type Interval } from "../../../lib/eval/metrics/bootstrap.ts";
 import { evalPage } from "../../../lib/eval/page/eval_page.ts";
 import { headlineLines } from "../../../lib/eval/page/headline.ts";
 import { countText, ratioText } from "../../../lib/eval/page/quantities.ts";
 import type { EvalReport, EvalRun } from "../../../lib/eval/report.ts";
+import type { RankingMethod } from "../../../lib/eval/sections/ranking_section.ts";
 import { compareForecasts } from "../../../lib/eval/sections/rtt_section.ts";
 import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
 
@@ -204,6 +205,98 @@ Deno.test("headlineLines() says how often first guesses of destinations are righ
     level,
     /^Level at .*56\.0 % .* \[−3\.0, 7\.0\], about 2,600 cases would show it\)\.$/,
   );
+});
+
+Deno.test("headlineLines() and the page compare with methods that know places where others are better", async () => {
+  const { rtt } = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
+  assert(rtt);
+  const ofPlaces = (bestBaseline: string) => ({
+    run: RUN,
+    rtt: {
+      ...rtt,
+      placeComparisons: rtt.comparisons.filter(({ numContext }) => numContext === null)
+        .map((each) => ({ ...each, bestBaseline, baseline: 9, ratio: each.model / 9 })),
+    },
+  });
+  const [better] = headlineLines(ofPlaces("country median")).filter((line) => line.startsWith("Better"));
+  assertMatch(
+    better,
+    /median absolute error beside methods that know places 2\.00 ms, −78 % \(country median 9\.00 ms, difference/,
+  );
+  assertNotMatch(headlineLines(ofPlaces("pair last seen")).join("\n"), /beside methods that know places/);
+  assertStringIncludes(
+    await evalPage(ofPlaces("country median")),
+    "<td>all, against methods that know places</td>",
+  );
+});
+
+Deno.test("headlineLines() and the page tell how well the nearest destination is chosen, and where errors are", async () => {
+  const { rtt } = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
+  assert(rtt);
+  const method = (
+    name: string,
+    [regretMs, rightShare]: [number, number],
+    difference: Interval = [-3, -1],
+  ): RankingMethod => ({
+    method: name,
+    regretMs,
+    rightShare,
+    intervals: { regretMs: [0, 9], rightShare: [0.1, 0.9] },
+    ...name !== "model, by median" && {
+      modelMinusThis: { regretMs: difference, rightShare: [-0.2, -0.1] as const },
+    },
+  });
+  const ranking = {
+    windowS: 3600,
+    numChoices: 50,
+    numSources: 9,
+    meanCandidates: 4,
+    numContext: 20,
+    methods: [
+      method("model, by median", [2, 0.5]),
+      method("model, by probability", [1, 0.9]),
+      method("Vivaldi", [4, 0.6]),
+      method("at random", [12, 0.25], [-12, -8]),
+    ],
+  };
+  const [baseline] = rtt.comparisons;
+  const places = {
+    numMeasurements: 40,
+    numPlaced: 30,
+    groups: [{
+      by: "source country" as const,
+      name: "DE",
+      model: rtt.model.overall,
+      coverage: rtt.model.overall.coverage,
+      comparisons: [baseline],
+    }],
+    alignments: [{
+      of: "countries" as const,
+      by: "embeddings" as const,
+      numPlaces: 30,
+      correlation: 0.25,
+      interval: [-0.1, 0.5] as const,
+    }],
+  };
+  const lines = headlineLines({ run: RUN, ranking });
+  assertEquals(lines.slice(0, 2), [
+    "Better at: regret of the first choice of destinations 2.00 ms (Vivaldi 4.00 ms, difference [−3.00, −1.00]).",
+    "Worse at: right first choices of destinations 50.0 % (Vivaldi 60.0 %, difference [−20.0, −10.0]).",
+  ]);
+  assertStringIncludes(
+    lines[2],
+    "everywhere but in first guesses and right choices. Regret: how much longer",
+  );
+  const page = await evalPage({ run: RUN, ranking, places });
+  assertStringIncludes(page, "50 choices of 9 sources among 4.0 destinations");
+  assertMatch(page, /<td>Vivaldi<\/td><td><span class="wins">4\.00 ms \[0, 9\.00\]<\/span>/);
+  assertMatch(page, /<span class="loses">60\.0 % \[10\.0, 90\.0\]<\/span>/);
+  assertMatch(page, /<td>DE<\/td><td><span class="wins">2\.00 ms \[2\.00, 2\.00\]<\/span>/);
+  assertMatch(
+    page,
+    /<td>embeddings of countries<\/td><td><span class="same">0\.25<\/span><br><small>\[−0\.10, 0\.50\]/,
+  );
+  assertNotMatch(await evalPage({ run: RUN }), /Where predictions are off|nearest destination/);
 });
 
 Deno.test("headlineLines() says where nothing is lost, and claims nothing without baselines", async () => {

@@ -11,6 +11,8 @@ import type { EvalRows } from "../../../lib/eval/eval_rows.ts";
 import { MeasurementTable } from "../../../lib/eval/baselines/measurement_table.ts";
 import { compareForecasts, evaluateRtt } from "../../../lib/eval/sections/rtt_section.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
+import { MedianBaseline, RecentBaseline } from "../../../lib/eval/baselines/histories.ts";
+import { meshRow } from "./mesh_rows.ts";
 import { syntheticRows } from "../../data/loader/synthetic_rows.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
 import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
@@ -92,6 +94,25 @@ Deno.test("forecastWithBaselines() does not go over the training twice where all
   assert(witness.observed.length > 0);
   const lastMs = witness.trained.reduce((last, { timeS }) => Math.max(last, timeS), 0);
   assert(witness.observed.every(({ timeS }) => timeS > lastMs));
+});
+
+Deno.test("forecastWithBaselines() counts each training measurement once in a median", async () => {
+  const [source, destination] = ["192.0.2.1", "198.51.100.1"];
+  // The case lies between training measurements of its own pair, so they are learned again up to it.
+  const training = [8, 8, 2, 2, 2].map((rttMs, i) => [destination, rttMs, i < 2 ? i : 10 + i] as const);
+  const rows: EvalRows = {
+    heldOut: new MemoryRowSource([meshRow(source, [[destination, 5, 5]])]),
+    training: new MemoryRowSource([meshRow(source, training)]),
+    others: [],
+    history: "train",
+  };
+  const cases = await drawCases(rows, { count: 1, maxContext: 4, seed: 1 });
+  const baselines = new Map<string, Baseline>([
+    ["median", new MedianBaseline("pair")],
+    ["last", new RecentBaseline(1)],
+  ]);
+  const { methods } = await forecastWithBaselines(rows, cases, { seed: 1, maxMeasurements: 1e6, baselines });
+  assertEquals([...methods.values()].map(({ predictedMs }) => predictedMs[0]), [2, 8]);
 });
 
 Deno.test("MeasurementTable keeps a uniform sample of no more than was asked for", async () => {

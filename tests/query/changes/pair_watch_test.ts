@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { addressBytes } from "../../../lib/data/addresses/ip.ts";
+import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { alarmLine } from "../../../lib/query/changes/alarm_lines.ts";
 import { DEFAULT_CHANGE_OPTIONS } from "../../../lib/query/changes/change_detector.ts";
@@ -115,6 +115,55 @@ Deno.test("alarms that begin together and share an end are one group", () => {
     undefined,
   ]);
   assertEquals(begun.map(({ group }) => group.numOpen), [0, 0, 0, 0, 0]);
+});
+
+Deno.test("alarms that begin together and share an AS or a country are one group", () => {
+  const places: Record<string, { asNumber?: number; countryCode?: string }> = {
+    "10.0.0.1": { asNumber: 65_001, countryCode: "DE" },
+    "10.0.0.2": { asNumber: 65_001, countryCode: "DE" },
+    "10.0.0.3": { asNumber: 65_003, countryCode: "DE" },
+    "10.0.0.4": { countryCode: "FR" },
+  };
+  const placeOf = (address: Uint8Array) => places[formatAddress(address)];
+  const sharedBy = (pairs: readonly string[]) => {
+    const levels = Object.fromEntries(pairs.map((pair) => [pair, between(40, 60, 60, 20)]));
+    const events = eventsOf(levels, 55, new PairWatch({ ...OPTIONS, placeOf }));
+    return events.map(({ alarm: { group } }) => [group.id, group.shared]);
+  };
+  assertEquals(sharedBy(["10.0.0.1 192.0.2.1", "10.0.0.2 192.0.2.2"]), [
+    [1, "src AS65001"],
+    [1, "src AS65001"],
+  ]);
+  // What all of them share: first the address, then the AS, then the country.
+  assertEquals(
+    sharedBy(["10.0.0.1 192.0.2.1", "10.0.0.1 192.0.2.2", "10.0.0.2 192.0.2.3", "10.0.0.3 192.0.2.4"]),
+    Array(4).fill([1, "src DE"]),
+  );
+  // An address is a better reason than a country, however large its group.
+  assertEquals(
+    sharedBy([
+      ...["10.0.0.1 192.0.2.1", "10.0.0.3 192.0.2.2", "10.0.0.4 192.0.2.9"],
+      ...["10.0.0.2 192.0.2.9", "10.0.0.4 192.0.2.8"],
+    ]),
+    [[1, "src DE"], [1, "src DE"], [3, "dst 192.0.2.9"], [3, "dst 192.0.2.9"], [5, undefined]],
+  );
+});
+
+Deno.test("the pairs that are shown are those with the largest alarms, then those that were seen first", () => {
+  const watch = new PairWatch(OPTIONS);
+  eventsOf(
+    {
+      "10.0.0.1 192.0.2.1": () => 20,
+      "10.0.0.2 192.0.2.2": between(40, 99, 30, 20),
+      "10.0.0.3 192.0.2.3": () => 20,
+      "10.0.0.4 192.0.2.4": between(40, 99, 60, 20),
+    },
+    55,
+    watch,
+  );
+  const shown = (most: number) => watch.foremostPairs(most).map(({ src }) => src.slice(-1)).join("");
+  assertEquals([shown(9), shown(3), shown(1), shown(0)], ["4213", "421", "4", ""]);
+  assertEquals(watch.numOpen, 2);
 });
 
 Deno.test("of too many pairs the one that was seen least recently is dropped, and its alarm ends", () => {

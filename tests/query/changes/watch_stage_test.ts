@@ -4,8 +4,13 @@ import { join } from "@std/path";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { outputOf, runStageProcess, spawnStage } from "../../cli/process.ts";
 import { until } from "../../until.ts";
+import { SIGNATURE_HEADER, signatureOf } from "../../../lib/cli/webhook.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 
+/** Dashboard of Grafana. */
+const dashboard = JSON.parse(
+  Deno.readTextFileSync(new URL("../../../lib/query/changes/grafana.json", import.meta.url)),
+);
 const START_S = 1_480_000_000;
 
 /** JSON lines of one pair, the level shifted from one number to before another. */
@@ -46,18 +51,166 @@ Deno.test("watch tells alarms of standard input, and names the lines that it can
   assertStringIncludes(stderr, "130 measurements, 1 unusable, 0 late, 1 pairs, 0 dropped, 1 alarms");
 });
 
-Deno.test("watch --metrics writes counts and open alarms for Prometheus", () =>
+Deno.test("watch --metrics writes counts, RTTs and alarms of a bounded number of pairs for Prometheus", () =>
   inFolder(async (folder) => {
     const metrics = join(folder, "watch.prom");
-    const stdin = new TextEncoder().encode(linesOf(0, 90));
-    const { code, stderr } = await runStageProcess(["watch", "--metrics", metrics], { stdin });
-    assertEquals(code, 0, stderr);
-    const text = await Deno.readTextFile(metrics);
+    const stdin = new TextEncoder().encode(
+      linesOf(0, 90, { src: "10.0.0.2", shiftedFrom: 99 }) + linesOf(0, 90),
+    );
+    const read = async (...more: string[]) => {
+      const { code, stderr } = await runStageProcess(["watch", "--metrics", metrics, ...more], { stdin });
+      assertEquals(code, 0, stderr);
+      return await Deno.readTextFile(metrics);
+    };
+    const text = await read();
     assertStringIncludes(text, "# TYPE ping_llm_watch_alarms_total counter\nping_llm_watch_alarms_total 1\n");
-    assertStringIncludes(text, "ping_llm_watch_measurements_total 90\n");
+    assertStringIncludes(text, "ping_llm_watch_measurements_total 180\n");
     assertMatch(
       text,
       /^ping_llm_watch_alarm_size_ms\{src="10\.0\.0\.1",dst="192\.0\.2\.1",group="1"\} 3[78]/m,
+    );
+    assertStringIncludes(text, 'ping_llm_watch_alarm{src="10.0.0.1",dst="192.0.2.1"} 1\n');
+    assertStringIncludes(text, 'ping_llm_watch_alarm{src="10.0.0.2",dst="192.0.2.1"} 0\n');
+    assertMatch(text, /^ping_llm_watch_rtt_ms\{src="10\.0\.0\.2",dst="192\.0\.2\.1"\} 20\.2/m);
+    const one = await read("--metric-pairs", "1");
+    assertStringIncludes(one, "ping_llm_watch_pairs 2\n");
+    assertEquals([...one.matchAll(/^ping_llm_watch_\w+\{src="([^"]*)"/gm)].map(([, src]) => src), [
+      ...["10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.1"],
+    ]);
+  }));
+
+Deno.test("watch --listen tells Prometheus what Grafana's dashboard asks for, and answers status checks", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const input = join(folder, "a.jsonl");
+    const atlas = (from: number, to: number) =>
+      parse(linesOf(from, to)).map(({ src, dst, time, rtt }) =>
+        JSON.stringify({
+          ...{ type: "ping", msm_id: 1001, prb_id: 77, af: 4, src_addr: src, from: src, dst_addr: dst },
+          ...{ timestamp: time, result: [{ rtt }], sent: 1, rcvd: 1 },
+        }) + "\n"
+      ).join("");
+    await Deno.writeTextFile(input, atlas(0, 90));
+    await using receiver = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      () => new Response(""),
+    );
+    const child = spawnStage([
+      ...["watch", "--checkpoint", checkpoint, "--input", input, "--follow", "--listen", "127.0.0.1:0"],
+      ...["--webhook", `http://127.0.0.1:${receiver.addr.port}`],
+    ], { flags: ["--allow-net", "--allow-env=PING_LLM_WEBHOOK_KEY"] });
+    let [stdout, stderr] = ["", ""];
+    const reading = Promise.all([
+      (async () => {
+        for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) stdout += text;
+      })(),
+      (async () => {
+        for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) stderr += text;
+      })(),
+    ]);
+    await until("the alarm", () => stdout.includes("\n"));
+    const [, url] = /Listening at (\S+)/.exec(stderr) ?? [];
+    const get = async (path: string) => {
+      const response = await fetch(new URL(path, url));
+      return { status: response.status, headers: response.headers, text: await response.text() };
+    };
+    const { text, headers } = await get("/metrics");
+    assertMatch(headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/);
+    const quantiles = [
+      ...text.matchAll(
+        /^ping_llm_watch_expected_rtt_ms\{src="10\.0\.0\.1",dst="192\.0\.2\.1",q="(.*)"\} (.*)$/gm,
+      ),
+    ].map(([, quantile, ms]) => [Number(quantile), Number(ms)]);
+    assertEquals(quantiles.map(([quantile]) => quantile), [0.05, 0.5, 0.95]);
+    assert(quantiles[0][1] < quantiles[1][1] && quantiles[1][1] < quantiles[2][1]);
+    assertMatch(text, /^ping_llm_watch_p_value\{.*\} (0\.\d+|1)$/m);
+    const exported = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+    const asked = [...JSON.stringify(dashboard).matchAll(/ping_llm_watch_\w+/g)].map(([name]) => name);
+    assertEquals([...new Set(asked)].filter((name) => !exported.has(name)), []);
+    const unasked = [...exported].filter((name) => !asked.includes(name));
+    assertEquals(unasked, ["ping_llm_watch_dropped_pairs_total"]);
+    const check = await get("/api/v2/measurements/1001/status-check");
+    assertEquals([check.status, check.headers.get("x-ripe-atlas-global-alert")], [200, "1"]);
+    const { global_alert, total_alerts, probes } = JSON.parse(check.text);
+    assertEquals([global_alert, total_alerts, Object.keys(probes), probes[77].alert], [
+      true,
+      1,
+      ["77"],
+      true,
+    ]);
+    assertEquals((await get("/api/v2/measurements/1/status-check")).status, 404);
+    await Deno.writeTextFile(input, atlas(90, 130), { append: true });
+    await until("the end", () => stdout.includes('"event":"end"'));
+    const after = await get("/api/v2/measurements/192.0.2.1/status-check/");
+    assertStringIncludes(after.text, '"global_alert":false');
+    assertEquals((await get("/v1/rtt")).status, 404);
+    child.kill("SIGINT");
+    assertEquals((await child.status).code, 130);
+    await reading;
+  }));
+
+Deno.test("watch --webhook posts what it tells, signed, and fails where alarms are refused", () =>
+  inFolder(async (folder) => {
+    const key = join(folder, "key");
+    await Deno.writeTextFile(key, "secret-key\n");
+    const received: { body: string; signature: string | null }[] = [];
+    let status = 503;
+    const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+      received.push({ body: await request.text(), signature: request.headers.get(SIGNATURE_HEADER) });
+      const answer = new Response("", { status });
+      if (status === 503) status = 200;
+      return answer;
+    });
+    const url = `http://127.0.0.1:${server.addr.port}/hook?token=hidden`;
+    const watch = (args: string[], env = {}) =>
+      runStageProcess(["watch", "--webhook", url, ...args], {
+        stdin: new TextEncoder().encode(linesOf(0, 130)),
+        flags: ["--allow-net", "--allow-env=PING_LLM_WEBHOOK_KEY"],
+        env,
+      });
+    const { code, stdout, stderr } = await watch(["--webhook-key", key]);
+    assertEquals(code, 0, stderr);
+    const [first, ...posted] = received;
+    assertEquals(posted.map(({ body }) => `${body}\n`).join(""), stdout);
+    assertEquals(first.body, posted[0].body);
+    status = 404;
+    const refused = await watch([], { PING_LLM_WEBHOOK_KEY: "secret-key" });
+    assertEquals(received.length, 5);
+    for (const { body, signature } of received) {
+      const [, timeS] = /^t=(\d+),/.exec(signature ?? "") ?? [];
+      assertEquals(signature, signatureOf(body, "secret-key", Number(timeS)));
+    }
+    assertEquals(refused.code, 1);
+    assertEquals(parse(refused.stdout).length, 2);
+    assertStringIncludes(
+      refused.stderr,
+      "Cannot post all alarms: the webhook has 0 of them, 2 were given up",
+    );
+    for (const secret of ["hidden", "secret-key"]) assert(!(stderr + refused.stderr).includes(secret));
+    await server.shutdown();
+  }));
+
+Deno.test("watch --geo makes a group of alarms that share an AS", () =>
+  inFolder(async (folder) => {
+    const places = join(folder, "asn.csv");
+    await Deno.writeTextFile(
+      places,
+      "10.0.0.0,10.0.0.255,65001,Example\n192.0.2.0,192.0.2.255,65002,Other\n",
+    );
+    const other = linesOf(0, 130, { src: "10.0.0.2" }).replaceAll("192.0.2.1", "198.51.100.1");
+    const stdin = new TextEncoder().encode(linesOf(0, 130) + other);
+    const { code, stdout, stderr } = await runStageProcess(["watch", "--geo", places], { stdin });
+    assertEquals(code, 0, stderr);
+    const begun = parse(stdout).filter(({ event }) => event === "begin");
+    assertEquals(begun.map(({ shared }) => shared), [undefined, undefined]);
+    const [a, b] = [linesOf(0, 130), other].map((text) => text.split("\n"));
+    const mixed = new TextEncoder().encode(a.map((line, i) => `${line}\n${b[i]}\n`).join(""));
+    const together = parse((await runStageProcess(["watch", "--geo", places], { stdin: mixed })).stdout);
+    assertEquals(
+      together.filter(({ event }) => event === "begin").map(({ group, shared }) => [group, shared]),
+      [
+        [1, undefined],
+        [1, "src AS65001"],
+      ],
     );
   }));
 
@@ -147,6 +300,9 @@ Deno.test("watch refuses in one line what does not go together", async () => {
       [["--false-alarms", "1/day"], "found only one of --false-alarms and --calibration"],
       [["--false-alarms", "often", "--calibration", "README.md"], "expected a rate such as 1/day"],
       [["--new-usual-after", "soon"], "expected a duration"],
+      [["--listen", "localhost:9100"], "expected an address and a port such as 127.0.0.1:9100"],
+      [["--webhook", "example.org"], "expected one such as https://example.org/alarms"],
+      [["--webhook-key", "README.md"], "add --webhook URL"],
     ] as const
   ) {
     const { code, stderr } = await runStageProcess(["watch", ...args]);

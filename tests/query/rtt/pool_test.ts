@@ -10,6 +10,7 @@ import { rankDestinations } from "../../../lib/query/destinations/destination_ra
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
 import { FIRST_BYTES } from "../../../lib/query/rtt/rtt_bytes.ts";
+import type { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { scoreResults } from "../../../lib/query/score/score_results.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
@@ -80,6 +81,19 @@ Deno.test("a pool mixes the model's codes within the known range and the simple 
     assert(
       distributions[0].cdf(22) - distributions[0].cdf(20) > ofModel[0].cdf(22) - ofModel[0].cdf(20) + 0.02,
     );
+  }));
+
+Deno.test("quantiles with a pool are exact where only the first bytes that hold them are continued", () =>
+  withPooled(async (pooled) => {
+    const quantiles = [0.5, 0.005, 0.05, 0.3, 0.95, 0.9999];
+    const exact = await pooled.rttDistributions(QUESTIONS);
+    const take = (distribution: RttDistribution, i: number) => {
+      assert(distribution.spreadMass > 0.1, "few first bytes were continued");
+      for (const q of quantiles) {
+        assertEquals(distribution.quantileMs(q), exact[i].quantileMs(q), `${i} ${q}`);
+      }
+    };
+    await pooled.likelyRttDistributions(QUESTIONS, take, { quantiles });
   }));
 
 Deno.test("hardly any mass lies above four times the greatest RTT, so that the mean is one of RTTs", () =>

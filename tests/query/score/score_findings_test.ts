@@ -64,3 +64,13 @@ Deno.test("findings are said in words and drawn on a page, also those of no rows
   assertEquals(describeFindings(none), "No rows were scored.");
   assertStringIncludes(await pageOfFindings("none", none), "No rows were scored.");
 });
+
+Deno.test("ScoreTally lists addresses that are not where the databases say, with their rows", () => {
+  const tally = new ScoreTally(undefined, (address) => address === "192.0.2.9");
+  for (const row of rows()) tally.add(row);
+  assertEquals(tally.findings().misplaced, [{ address: "192.0.2.9", rows: 100 }]);
+  assertStringIncludes(
+    describeFindings(tally.findings()),
+    "1 address is not where the databases say: 192.0.2.9 (100 rows).",
+  );
+});

@@ -7,6 +7,7 @@ import {
   destinationsAnswerSchema,
   likelihoodAnswerSchema,
   lineErrorSchema,
+  mapAnswerSchema,
   modelAnswerSchema,
   nearestAnswerSchema,
   rttAnswerSchema,
@@ -18,6 +19,10 @@ import { measurementBits } from "../../../lib/query/likelihood/likelihood.ts";
 import { rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
 import { parseAddressQuestion, parseMeasurement } from "../../../lib/query/rtt/rtt_question.ts";
 import { summaryOf } from "../../../lib/query/rtt/rtt_summary.ts";
+import { Gpu } from "../../../lib/tensor/device.ts";
+import { KernelRegistry } from "../../../lib/tensor/registry.ts";
+import { RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
+import { tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
 import { INFO, questionOf, streamOf, withService } from "./tiny_service.ts";
 
 const CONTEXT = [
@@ -398,3 +403,40 @@ async function problemFrom(promise: Promise<unknown>): Promise<string> {
   }
   throw new Error("there was an answer");
 }
+
+Deno.test("map() answers a map part by part, and refuses a model without places", async () => {
+  using gpu = await Gpu.open();
+  const { config, weights } = await tinyPlacedModel();
+  const model = PingModel.of(config, new KernelRegistry(gpu), { weights });
+  const service = new PingService(model, { info: INFO });
+  const maps = new RttMaps(model);
+  const source = maps.source("192.0.2.1");
+  const whole = await Array.fromAsync(
+    maps.rtts(maps.areas("cell", source), await maps.origin(source), 1_700_000_000),
+  );
+  const places = [];
+  const asked = { src_addr: "192.0.2.1", timestamp: "2023-11-14T22:13:20Z", level: "cell" } as const;
+  for (let first = 0; first < whole.length; first += 50) {
+    const part = await service.map({ ...asked, first, count: 50 });
+    assertEquals(mapAnswerSchema.parse(part), part);
+    assertEquals([part.first, part.total, part.timestamp], [first, whole.length, 1_700_000_000]);
+    places.push(...part.places);
+  }
+  assertEquals(
+    places.map(({ country, name, median_ms }) => [country, name, median_ms]),
+    whole.map(({ country, name, medianMs }) => [country, name, medianMs]),
+  );
+  const countries = await service.map({ src: "192.0.2.1" } as never);
+  assertEquals([countries.level, countries.places.length], ["country", countries.total]);
+  for (
+    const wrong of [{ ...asked, count: 513 }, { ...asked, level: "city" }, { ...asked, src_addr: "Atlantis" }]
+  ) {
+    const error = await assertRejects(() => service.map(wrong as typeof asked), Error);
+    assertEquals(problemOf(error).status, 400);
+  }
+  const ended = AbortSignal.abort(new Error("gone"));
+  await assertRejects(() => service.map(asked, ended), Error, "gone");
+  await withService(async (service) => {
+    await assertRejects(() => service.map(asked), Error, "expected one trained with --geo");
+  });
+});

@@ -3,6 +3,8 @@ import { join } from "@std/path";
 import type { Page } from "playwright-core";
 import { formatMs } from "../../../lib/serve/page/number_text.ts";
 import { packText, parseHash } from "../../../lib/serve/page/url_state.ts";
+import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
+import { tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
 import { withCheckpoint } from "../../query/tiny_checkpoint.ts";
 import { hasBrowser, TestBrowser } from "../../base/report/browser.ts";
 import { TestServer } from "../test_server.ts";
@@ -249,7 +251,7 @@ Deno.test({
         await page.keyboard.press("Tab");
         await page.keyboard.type(SRC);
         await page.keyboard.press("Tab");
-        await page.keyboard.type("nowhere");
+        await page.keyboard.type("1.2.3.400");
         await page.keyboard.press("Enter");
         const destination = page.getByLabel("Destination");
         await page.locator("[aria-invalid]").waitFor();
@@ -257,7 +259,7 @@ Deno.test({
         const described = await destination.getAttribute("aria-describedby") ?? "";
         assertStringIncludes(
           await page.locator(`[id="${described}"]`).innerText(),
-          "Cannot read nowhere: expected an IPv4 or IPv6",
+          "Cannot read 1.2.3.400: expected an IPv4 or IPv6",
         );
         await page.keyboard.press("Control+A");
         await page.keyboard.type(DST);
@@ -508,5 +510,107 @@ Deno.test({
         });
       }
     });
+  },
+});
+
+Deno.test({
+  name: "the page opens with a map where the model knows places, for eyes, keys and ears, in both themes",
+  ignore: !hasBrowser(),
+  async fn(t) {
+    await withRowCheckpoint(async (at) => {
+      await using server = await TestServer.start(at("run"));
+      await using browser = await TestBrowser.start();
+      const complaints: string[] = [];
+      const open = async (hash: string, colorScheme: "light" | "dark" = "light", width = 1280) => {
+        const page = await browser.browser.newPage({ viewport: { width, height: 1000 }, colorScheme });
+        await page.addInitScript(WATCH);
+        page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
+        page.on("pageerror", (error) => complaints.push(String(error)));
+        page.on("request", (request) => {
+          if (!request.url().startsWith(server.url)) complaints.push(`asks for ${request.url()}`);
+        });
+        await page.goto(`${server.url}${hash}`);
+        await settled(page);
+        return page;
+      };
+      for (const scheme of ["light", "dark"] as const) {
+        for (const width of [1280, 360]) {
+          await t.step(`${scheme}, ${width} px`, async () => {
+            const page = await open(`#map?src=${SRC}&time=${TIME}`, scheme, width);
+            await page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)");
+            const text = await shownText(page);
+            for (const each of [/From 192\.0\.2\.1/, /≥ 300 ms/, /Natural Earth/, /DB-IP/, /United States/]) {
+              assertMatch(text, each);
+            }
+            assertEquals(await looksFaults(page), []);
+            await page.close();
+          });
+        }
+      }
+
+      await t.step("a bare address opens the map, which the form draws from another source", async () => {
+        const page = await open("");
+        await page.getByRole("heading", { name: "How far is everywhere?" }).waitFor();
+        assertEquals(
+          await page.getByRole("link", { name: "Map", exact: true }).getAttribute("aria-current"),
+          "page",
+        );
+        await page.getByLabel("From").fill(SRC);
+        await page.keyboard.press("Enter");
+        await page.getByRole("heading", { name: `From ${SRC}` }).waitFor();
+        await settled(page);
+        assert(await page.locator(".world path[data-place]").count() > 20, "cells come after countries");
+        await page.close();
+      });
+
+      await t.step(
+        "pointing, arrow keys and Enter tell the numbers of a place, which a link keeps",
+        async () => {
+          const page = await open(`#map?src=${SRC}&time=${TIME}`);
+          const pointed = page.locator(".pointed");
+          const country = page.locator(".world .country").first();
+          const label = await country.getAttribute("aria-label") ?? "";
+          assertMatch(label, /^[^:]+: median .* ms, 90 % from .* to .* ms, no reply \d+ %$/);
+          await country.focus();
+          assertEquals(await pointed.innerText(), label);
+          const focused = "document.activeElement.getAttribute('aria-label')";
+          await page.keyboard.press("ArrowDown");
+          const below = String(await page.evaluate(focused));
+          assert(below !== label && below.includes("median"), below);
+          assertEquals(await pointed.innerText(), below);
+          assertEquals(
+            await page.locator('.world .country[tabindex="0"]').count(),
+            1,
+            "one stop of the tab key",
+          );
+          await page.keyboard.press("Enter");
+          const [name] = below.split(":");
+          await page.getByRole("heading", { name, exact: true }).waitFor();
+          assertEquals((await parseHash(new URL(page.url()).hash)).fields.dst, name);
+          const picture = page.locator(".world svg");
+          assertEquals(await picture.getAttribute("aria-label"), `Median RTT from ${SRC}`);
+          await page.getByRole("radio", { name: /How uncertain/ }).check();
+          await page.getByText(/Width of the interval/).waitFor();
+          assertMatch(await picture.getAttribute("aria-label") ?? "", /^Width of the interval/);
+          assertEquals((await parseHash(new URL(page.url()).hash)).fields.layer, "interval");
+          const [download] = await Promise.all([
+            page.waitForEvent("download"),
+            page.getByRole("button", { name: "Save as SVG" }).click(),
+          ]);
+          assertEquals(download.suggestedFilename(), "map.svg");
+          await page.getByRole("button", { name: "Map from here" }).click();
+          await page.getByRole("heading", { name: `From ${name}` }).waitFor();
+          await page.close();
+        },
+      );
+
+      await t.step("an unknown place is told beside its field; host names are not resolved", async () => {
+        const page = await open(`#map?src=example.org&time=${TIME}`);
+        await page.locator(".fault").first().waitFor();
+        assertMatch(await shownText(page), /example\.org/);
+        await page.close();
+      });
+      assertEquals(complaints.filter((text) => !/400 \(Bad Request\)/.test(text)), []);
+    }, await tinyPlacedModel());
   },
 });

@@ -1,8 +1,9 @@
 /**
- * Places from the probe archive of RIPE Atlas, whose hosts told where their probes are. A probe's address gives the place of
- * its /24 or /48, the announced prefix around it only the AS.
+ * Places from the probe archive of RIPE Atlas, whose hosts told where their probes are, and from its anchors. A probe's address gives the place of
+ * its /24 or /40, as coarse as a table of places, the announced prefix around it only the AS.
  *
- * Source: https://ftp.ripe.net/ripe/atlas/probes/archive/ and the objects of https://atlas.ripe.net/api/v2/probes/.
+ * Source: https://ftp.ripe.net/ripe/atlas/probes/archive/ and the objects of https://atlas.ripe.net/api/v2/probes/
+ * and https://atlas.ripe.net/api/v2/anchors/.
  *
  * @module
  */
@@ -11,10 +12,13 @@ import { FormatError } from "../../../base/errors.ts";
 import { parseAddress } from "../ip.ts";
 import { addressNumber, NUMBER_BYTES, type Place, type PlaceSource } from "../place_table.ts";
 import { faultOfPrefix, parsePrefix } from "../ip_prefix.ts";
-import { JsonObjectScanner } from "../../measurement/json_stream.ts";
+import { JsonObjectScanner, parsePiece } from "../../measurement/json_stream.ts";
 
-/** The lengths of the prefixes that a probe's own address gives a place. */
-const OWN_BITS = { 4: 24, 16: 48 } as const;
+/** The lengths of the prefixes that a probe's own address gives a place: those of the blocks of a `PlaceTable`. */
+const OWN_BITS = { 4: 24, 16: 40 } as const;
+
+/** So many bytes' probes are in memory at once. */
+const CHUNK_BYTES = 1 << 18;
 
 /** The places of probes. */
 export class AtlasPlaces implements PlaceSource {
@@ -25,7 +29,10 @@ export class AtlasPlaces implements PlaceSource {
   /** @param bytes The whole file. @param path Its name, for errors. @throws {FormatError} If it has no probes. */
   constructor(bytes: Uint8Array, path: string) {
     const scanner = new JsonObjectScanner(path);
-    for (const { value } of scanner.push(bytes)) this.#addAll(value);
+    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+      const piece = scanner.push(bytes.subarray(at, at + CHUNK_BYTES));
+      for (const object of parsePiece(piece)) this.#addAll(object);
+    }
     scanner.end();
     if (this.#numProbes > 0) return;
     throw new FormatError(
@@ -70,20 +77,20 @@ export class AtlasPlaces implements PlaceSource {
       ? coordinates
       : [probe.longitude, probe.latitude];
     const hasPosition = typeof latitude === "number" && typeof longitude === "number";
-    const code = probe.country_code;
+    const code = probe.country_code ?? probe.country;
     const own: Place = {
       ...(hasPosition && { latitude, longitude }),
       ...(typeof code === "string" && /^[A-Z]{2}$/.test(code) && { countryCode: code }),
     };
     for (const version of ["v4", "v6"]) {
-      const asNumber = probe[`asn_${version}`];
+      const asNumber = probe[`asn_${version}`] ?? probe[`as_${version}`];
       const network: Place = typeof asNumber === "number" && asNumber > 0 ? { asNumber } : {};
       const prefix = probe[`prefix_${version}`];
       if (typeof prefix === "string" && network.asNumber !== undefined && !faultOfPrefix(prefix)) {
         const { bytes, length } = parsePrefix(prefix);
         this.#put(bytes, length, network);
       }
-      const address = parseAddress(String(probe[`address_${version}`]));
+      const address = parseAddress(String(probe[`address_${version}`] ?? probe[`ip_${version}`]));
       if (address) this.#put(address, OWN_BITS[address.length === 4 ? 4 : 16], { ...own, ...network });
     }
   }

@@ -75,7 +75,7 @@ export class CsvPlaces implements PlaceSource {
   }
 
   #placeOf(values: string[]): Place | undefined {
-    const key = values.length === 2 ? values[0] : values.join();
+    const key = values.join();
     const known = this.#known.get(key);
     if (known) return known;
     const place = parsePlace(values);
@@ -85,14 +85,22 @@ export class CsvPlaces implements PlaceSource {
 }
 
 function parsePlace(values: string[]): Place | undefined {
-  const [first, region] = values;
-  if (values.length === 2) return Number(first) > 0 ? { asNumber: Number(first) } : undefined;
+  const [first, region, , city] = values;
+  if (values.length === 2) {
+    const asName = region === "" ? {} : { asName: region };
+    return Number(first) > 0 ? { asNumber: Number(first), ...asName } : undefined;
+  }
   const country = /^[A-Z]{2}$/.test(first) ? { countryCode: first } : {};
   if (values.length === 1) return country;
   if (values.length < 7) return undefined;
   const [latitude, longitude] = values.slice(5, 7).map((text) => text === "" ? NaN : Number(text));
   const hasPosition = Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180;
-  return { ...country, ...(region !== "" && { region }), ...(hasPosition && { latitude, longitude }) };
+  return {
+    ...country,
+    ...(region !== "" && { region }),
+    ...(city !== "" && { city }),
+    ...(hasPosition && { latitude, longitude }),
+  };
 }
 
 /** A bound of a range: an address, or its whole number, which of IPv6 is larger than any of IPv4. */

@@ -12,7 +12,9 @@ const NAMES = {
   longitude: ["longitude", "location.longitude", "lng", "lon"],
   countryCode: ["country_code", "country.iso_code", "country"],
   region: ["state1", "subdivisions.0.names.en", "subdivisions.0.iso_code", "region"],
+  city: ["city.names.en", "city"],
   asNumber: ["autonomous_system_number", "asn", "as_number"],
+  asName: ["autonomous_system_organization", "as_name", "as_organization"],
 };
 
 /** The places of an MMDB file. */
@@ -52,13 +54,17 @@ function placeOf(record: MmdbValue): Place {
     Number(String(fieldOf(record, names) ?? NaN).replace(/^AS/, ""))
   );
   const countryCode = fieldOf(record, NAMES.countryCode);
-  const region = fieldOf(record, NAMES.region);
+  const [region, city, asName] = [NAMES.region, NAMES.city, NAMES.asName].map((names) =>
+    fieldOf(record, names)
+  );
   const hasPosition = Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180;
   return {
     ...(hasPosition && { latitude, longitude }),
     ...(typeof countryCode === "string" && /^[A-Z]{2}$/.test(countryCode) && { countryCode }),
     ...(typeof region === "string" && region !== "" && { region }),
+    ...(typeof city === "string" && city !== "" && { city }),
     ...(asText > 0 && { asNumber: asText }),
+    ...(typeof asName === "string" && asName !== "" && { asName }),
   };
 }
 

@@ -1,0 +1,308 @@
+/**
+ * Requests to a public HTTP API that answers slowly, in pieces, not at all, or "later": a request is tried again, whole,
+ * with growing waits, until it succeeds or is hopeless.
+ *
+ * - 429 and 5xx, lost connections, bodies cut short and silence for longer than the time limit are tried again. The wait is
+ *   that of `Retry-After` (RFC 9110, section 10.2.3) or `X-RateLimit-Reset` (seconds; Globalping), else 1, 2, 4, … 60 s.
+ * - All requests go to one host: links to further pages are followed by their path, redirections not at all.
+ * - The key is in a header only, and in no message.
+ *
+ * @module
+ */
+import { Buffer } from "node:buffer";
+import { shortened, UsageError, UserError } from "../../base/errors.ts";
+import { formatSeconds } from "../../base/text.ts";
+import { VERSION } from "../../base/version.ts";
+import { readText } from "../../io/files/inputs.ts";
+
+const MAX_ATTEMPTS = 8;
+const FIRST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 60_000;
+/** A server that asks for a longer wait is not waited for. */
+const LONGEST_ASKED_S = 900;
+/** Bytes of an answer that is an error, or is read as a whole. */
+const MAX_ERROR_BYTES = 1 << 16;
+const MAX_JSON_BYTES = 1 << 26;
+
+/** A request that may succeed when it is tried again. */
+export class RetryableError extends Error {
+  /** @param afterS How long to wait, if the server said so, seconds. */
+  constructor(message: string, readonly afterS?: number, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
+
+/** How an {@link ApiClient} asks. */
+export interface ApiOptions {
+  /** Scheme, host, port: paths of requests are relative to it. */
+  base: URL;
+  /** The value of the header `Authorization`, if any. */
+  authorization?: string | undefined;
+  /** Longest silence of the server, ms. */
+  timeoutMs: number;
+  signal: AbortSignal;
+  /** Called before each wait, with a line for the user. */
+  log: (line: string) => void;
+  /** The wait after the first failure, ms. */
+  firstWaitMs?: number;
+}
+
+/** What a request sends besides its path. */
+interface RequestBody {
+  /** Sent by POST as JSON. */
+  json: unknown;
+}
+
+/** Reads the body of an answer; called again, from the start, when an attempt fails in between. */
+type BodyReader<T> = (body: AsyncIterable<Uint8Array>) => Promise<T>;
+
+/** Asks one API. */
+export class ApiClient {
+  readonly #options: ApiOptions;
+
+  constructor(options: ApiOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Gets a path, perhaps of several attempts.
+   *
+   * @param path From the base, such as `/api/v2/probes/?page_size=500`.
+   * @throws {UserError} If the server refuses the request, or does not answer it after all attempts.
+   * @throws The reason of the signal, once that is aborted.
+   */
+  async get<T>(path: string, read: BodyReader<T>): Promise<T> {
+    return await this.#request(path, read);
+  }
+
+  /** {@link get} of JSON; with a body, POST of it. @throws As that, and if the answer is longer than 64 MiB. */
+  async json(path: string, body?: RequestBody): Promise<unknown> {
+    return (await this.jsonBytes(path, body)).value;
+  }
+
+  /** {@link json}, with the bytes of the answer. */
+  async jsonBytes(path: string, body?: RequestBody): Promise<{ bytes: Uint8Array; value: unknown }> {
+    return await this.#request(path, async (chunks) => {
+      const bytes = await readBytes(chunks, MAX_JSON_BYTES);
+      try {
+        return { bytes, value: JSON.parse(new TextDecoder().decode(bytes)) };
+      } catch (cause) {
+        throw new RetryableError("the answer is not JSON", undefined, { cause });
+      }
+    }, body);
+  }
+
+  /** Waits, unless it is stopped. */
+  async wait(ms: number): Promise<void> {
+    const { signal } = this.#options;
+    signal.throwIfAborted();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    const stop = () => resolve();
+    signal.addEventListener("abort", stop);
+    await promise;
+    signal.removeEventListener("abort", stop);
+    clearTimeout(timer);
+    signal.throwIfAborted();
+  }
+
+  async #request<T>(path: string, read: BodyReader<T>, body?: RequestBody): Promise<T> {
+    const { base, log, signal, firstWaitMs = FIRST_WAIT_MS } = this.#options;
+    const url = new URL(path, base);
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await this.#attempt(url, read, body);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof RetryableError)) throw error;
+        const { message, afterS } = error;
+        if (attempt === MAX_ATTEMPTS) {
+          throw new UserError(
+            `Cannot fetch ${
+              shortened(url.href, 200)
+            }: ${message}, ${MAX_ATTEMPTS} times; run the same command again later to continue`,
+            { cause: error },
+          );
+        }
+        if (afterS !== undefined && afterS > LONGEST_ASKED_S) {
+          throw new UserError(
+            `Cannot fetch ${shortened(url.href, 200)}: ${message} and asks to wait ${
+              formatSeconds(afterS)
+            }; run the same command again ` +
+              "then to continue",
+            { cause: error },
+          );
+        }
+        const waitMs = afterS === undefined
+          ? Math.min(firstWaitMs * 2 ** (attempt - 1), LONGEST_WAIT_MS)
+          : 1000 * afterS;
+        log(
+          `${url.host}: ${message}; trying again in ${
+            formatSeconds(waitMs / 1000)
+          } (${attempt} of ${MAX_ATTEMPTS})`,
+        );
+        await this.wait(waitMs);
+      }
+    }
+  }
+
+  async #attempt<T>(url: URL, read: BodyReader<T>, body?: RequestBody): Promise<T> {
+    const { authorization, timeoutMs, signal } = this.#options;
+    using silence = new SilenceTimer(timeoutMs);
+    const headers = new Headers({
+      "User-Agent": `ping-llm/${VERSION}`,
+      Accept: "application/json, text/plain",
+    });
+    if (authorization !== undefined) headers.set("Authorization", authorization);
+    if (body) headers.set("Content-Type", "application/json");
+    const response = await fetch(url, {
+      method: body ? "POST" : "GET",
+      headers,
+      ...(body && { body: JSON.stringify(body.json) }),
+      redirect: "manual",
+      signal: AbortSignal.any([signal, silence.signal]),
+    }).catch((error) => {
+      throw connectionError(error, silence);
+    });
+    const chunks = chunksOf(response, silence);
+    try {
+      if (!response.ok) throw await this.#refusal(url, response, chunks);
+      return await read(chunks);
+    } finally {
+      await chunks.return(undefined);
+    }
+  }
+
+  /** The error of an answer that is not a success. */
+  async #refusal(url: URL, response: Response, chunks: AsyncIterable<Uint8Array>): Promise<Error> {
+    const { status, statusText, headers } = response;
+    const said = saidBy(await readBytes(chunks, MAX_ERROR_BYTES).catch(() => new Uint8Array()));
+    const what = `${status} ${statusText}`.trim() + (said && ` (${said})`);
+    if (status === 429 || status >= 500) {
+      return new RetryableError(`it answered ${what}`, waitAskedS(headers));
+    }
+    const advice = status >= 300 && status < 400
+      ? `expected no redirection, found one to ${
+        shortened(headers.get("Location") ?? "nowhere")
+      }; give that host with --url`
+      : status === 401 || status === 403
+      ? "expected a key that may read this; check --key-file"
+      : "check the ids and the options";
+    return new UserError(`Cannot fetch ${shortened(url.href, 200)}: the server answered ${what}; ${advice}`);
+  }
+}
+
+/** Aborts when nothing came for some time. */
+class SilenceTimer implements Disposable {
+  readonly #controller = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(readonly timeoutMs: number) {
+    this.restart();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  restart(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#controller.abort(), this.timeoutMs);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+async function* chunksOf(response: Response, silence: SilenceTimer): AsyncGenerator<Uint8Array, void> {
+  const reader = response.body?.getReader();
+  if (!reader) return;
+  try {
+    while (true) {
+      silence.restart();
+      const { done, value } = await reader.read().catch((error) => {
+        throw connectionError(error, silence);
+      });
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+/** An error of the connection; of permissions, one that no other attempt mends. */
+function connectionError(error: unknown, silence: SilenceTimer): unknown {
+  if (error instanceof Deno.errors.NotCapable) return error;
+  const message = silence.signal.aborted
+    ? `it sent nothing for ${formatSeconds(silence.timeoutMs / 1000)}`
+    : `the connection failed (${shortened(messageOf(error), 200)})`;
+  return new RetryableError(message, undefined, { cause: error });
+}
+
+/** What the system says, without the URL. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause instanceof Error) return messageOf(error.cause);
+  return error.message.replace(/^error sending request for url \([^)]*\): /, "");
+}
+
+async function readBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let numBytes = 0;
+  for await (const chunk of chunks) {
+    numBytes += chunk.length;
+    if (numBytes > maxBytes) throw new UserError(`Cannot read an answer: it has more than ${maxBytes} bytes`);
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts);
+}
+
+/** What an error's body says: `error.detail` of RIPE Atlas, `error.message` of Globalping. */
+function saidBy(body: Uint8Array): string {
+  try {
+    const { error } = JSON.parse(new TextDecoder().decode(body));
+    return shortened(String(error.detail ?? error.message ?? error.title ?? ""), 200).replaceAll(/\s+/g, " ");
+  } catch {
+    return "";
+  }
+}
+
+/** Seconds to wait, as the server asks: a number or a date of `Retry-After`, or `X-RateLimit-Reset`. */
+export function waitAskedS(headers: Headers): number | undefined {
+  const text = headers.get("Retry-After") ?? headers.get("X-RateLimit-Reset");
+  if (text === null) return undefined;
+  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - Date.now()) / 1000);
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}
+
+/**
+ * Reads a key for an API.
+ *
+ * @param path A file with the key alone. @param variable The variable of the environment that has it if there is no file.
+ * @returns Undefined if neither is given.
+ * @throws {UserError} If it cannot be a key.
+ */
+export function readKey(path: string | undefined, variable: string): string | undefined {
+  const key = (path === undefined ? Deno.env.get(variable) : readText(path))?.trim();
+  if (key === undefined || key === "" && path === undefined) return undefined;
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new UserError(
+    `Cannot use ${
+      path ?? `the variable ${variable}`
+    }: expected a key of printable ASCII characters, and nothing else`,
+  );
+}
+
+/**
+ * The base of an API.
+ *
+ * @param text Such as `https://atlas.ripe.net`.
+ * @throws {UsageError} If it is anything else than a scheme and a host, perhaps with a port.
+ */
+export function parseBase(text: string): URL {
+  const url = URL.parse(text);
+  if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url;
+  throw new UsageError(`Cannot use --url ${shortened(text)}: expected https://HOST, perhaps with a port`);
+}

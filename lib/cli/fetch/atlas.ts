@@ -1,0 +1,303 @@
+/**
+ * Ping results of RIPE Atlas by its API: the results of measurements in windows of time, each a file, and where the probes
+ * and the anchors are.
+ *
+ * - `GET /api/v2/measurements/{id}/results/?start=&stop=&probe_ids=&format=txt` answers with a JSON object a line, without
+ *   pages, and streams it: https://atlas.ripe.net/docs/apis/rest-api-manual/measurements/results-and-latest/ .
+ * - `GET /api/v2/probes/?id__in=` and `GET /api/v2/anchors/` answer in pages of at most 500 objects with a link `next`:
+ *   https://atlas.ripe.net/docs/apis/rest-api-manual/core-concepts/pagination .
+ * - A key is the header `Authorization: Key …`: https://atlas.ripe.net/docs/apis/rest-api-manual/authentication/api-keys/ .
+ *
+ * @module
+ */
+import { Buffer } from "node:buffer";
+import { zstdCompressSync } from "node:zlib";
+import { shortened, UsageError, UserError } from "../../base/errors.ts";
+import { formatCount } from "../../base/text.ts";
+import { parseAddress } from "../../data/addresses/ip.ts";
+import { JsonObjectScanner, parsePiece } from "../../data/measurement/json_stream.ts";
+import { openInput } from "../../io/compression/decompress.ts";
+import { AtomicFile, writeFileAtomic } from "../../io/files/atomic.ts";
+import { type ApiClient, RetryableError } from "./api_client.ts";
+
+/** Results can come so long after their time: probes send them in batches. */
+export const SETTLE_S = 3600;
+/** A longer line is no result. */
+const MAX_LINE_BYTES = 1 << 22;
+const FRAME_BYTES = 1 << 21;
+const RESULTS_PER_CALL = 1000;
+/** Ids of a request for probes: 8 characters each stay well below the usual limits of a URL. */
+const IDS_PER_REQUEST = 200;
+const PAGE_SIZE = 500;
+/** Addresses that results tell of one probe; some change theirs daily. */
+const MAX_ADDRESSES = 64;
+
+/** A time span of one measurement: a request and a file. */
+export interface AtlasWindow {
+  measurement: number;
+  /** First second, and the second after the last one, since 1970. */
+  startS: number;
+  stopS: number;
+}
+
+/**
+ * Divides the time of measurements into windows.
+ *
+ * @throws {UsageError} If there are too many for a manifest.
+ * @param span `startS`, `stopS`: seconds since 1970, of which windows begin before `nowS`; `windowS`: their length.
+ */
+export function atlasWindows(
+  measurements: readonly number[],
+  { startS, stopS, windowS, nowS }: { startS: number; stopS: number; windowS: number; nowS: number },
+): AtlasWindow[] {
+  const endS = Math.min(stopS, nowS);
+  const count = measurements.length * Math.ceil((endS - startS) / windowS);
+  if (count > MAX_WINDOWS) {
+    throw new UsageError(
+      `Cannot fetch ${formatCount(count)} windows: expected at most ${
+        formatCount(MAX_WINDOWS)
+      }; raise --window, ` +
+        "or give a shorter time or fewer measurements to each run",
+    );
+  }
+  const windows: AtlasWindow[] = [];
+  for (const measurement of measurements) {
+    for (let at = startS; at < endS; at += windowS) {
+      windows.push({ measurement, startS: at, stopS: Math.min(at + windowS, stopS) });
+    }
+  }
+  return windows;
+}
+
+/** The file of a window, within the output folder. */
+export function windowFile({ measurement, startS, stopS }: AtlasWindow): string {
+  const text = (timeS: number) => new Date(1000 * timeS).toISOString().replace(/\.\d+|[-:]/g, "");
+  return `results/${measurement}-${text(startS)}-${text(stopS)}.jsonl.zst`;
+}
+
+/**
+ * Parses `1001,1009-1020`.
+ *
+ * @param option The option, for errors.
+ * @returns The numbers in ascending order, each once.
+ * @throws {UsageError} If it is no such list.
+ */
+export function parseIds(text: string, option: string): number[] {
+  const ids = new Set<number>();
+  for (const part of text.split(",")) {
+    const [, first, last = first] = /^\s*(\d{1,15})(?:-(\d{1,15}))?\s*$/.exec(part) ?? [];
+    const count = Number(last) - Number(first) + 1;
+    if (!(count >= 1 && ids.size + count <= MAX_IDS)) {
+      throw new UsageError(
+        `Cannot use --${option} ${
+          shortened(text)
+        }: expected up to ${MAX_IDS} ids and ranges of ids, such as 1001,1009-1020`,
+      );
+    }
+    for (let id = Number(first); id <= Number(last); id++) ids.add(id);
+  }
+  return [...ids].sort((a, b) => a - b);
+}
+
+const MAX_IDS = 100_000;
+const MAX_WINDOWS = 100_000;
+
+/** What results tell of probes and destinations. */
+export class SeenHosts {
+  /** The addresses that each probe measured from. */
+  readonly probes = new Map<number, Set<string>>();
+  readonly destinations = new Set<string>();
+
+  /** Takes in a result. */
+  add(result: Record<string, unknown>): void {
+    const { prb_id: id, from, dst_addr: destination } = result;
+    if (typeof destination === "string") this.destinations.add(destination);
+    if (typeof id !== "number") return;
+    const addresses = this.probes.get(id) ?? new Set();
+    this.probes.set(id, addresses);
+    if (typeof from === "string" && addresses.size < MAX_ADDRESSES) addresses.add(from);
+  }
+
+  /** Takes in the results of a file that is there already. */
+  async addFile(path: string): Promise<void> {
+    const scanner = new JsonObjectScanner(path);
+    for await (const chunk of (await openInput(path)).chunks) {
+      for (const value of parsePiece(scanner.push(chunk))) if (value) this.add(value);
+    }
+  }
+}
+
+/**
+ * Fetches a window into a file. The lines are kept as they came; those of other times are left out, since whether the API
+ * counts the ends of a span is not documented: it is asked for a second more, and neighbours share no result.
+ *
+ * @param path The file, which appears when it is whole.
+ * @returns The number of results.
+ * @throws {UserError} If the API refuses, or the results are not those of pings.
+ */
+export async function fetchWindow(
+  client: ApiClient,
+  { window, probes, path, seen, onResults }: {
+    window: AtlasWindow;
+    /** Ids and ranges as the API takes them, or all. */
+    probes: string | undefined;
+    path: string;
+    seen: SeenHosts;
+    /** Called now and then with the number of results so far. */
+    onResults: (numResults: number) => void;
+  },
+): Promise<number> {
+  const { measurement, startS, stopS } = window;
+  const query = new URLSearchParams({
+    start: String(startS - 1),
+    stop: String(stopS),
+    ...(probes !== undefined && { probe_ids: probes }),
+    format: "txt",
+  });
+  return await client.get(`/api/v2/measurements/${measurement}/results/?${query}`, async (body) => {
+    using file = AtomicFile.create(path);
+    const output = new ZstdFrames(file);
+    let numResults = 0;
+    for await (const line of linesOf(body)) {
+      const result = parseResult(line);
+      requirePing(result, measurement);
+      const timeS = Number(result.timestamp);
+      if (timeS < startS || timeS >= stopS) continue;
+      output.write(line);
+      seen.add(result);
+      if (++numResults % RESULTS_PER_CALL === 0) onResults(numResults);
+    }
+    output.end();
+    file.commit();
+    return numResults;
+  });
+}
+
+/** Writes bytes as frames of Zstandard (RFC 8878), each of some MiB, so that memory is bounded. */
+class ZstdFrames {
+  #parts: Uint8Array[] = [];
+  #numBytes = 0;
+
+  constructor(readonly file: AtomicFile) {}
+
+  /** Appends bytes, which it keeps. */
+  write(bytes: Uint8Array): void {
+    this.#parts.push(bytes);
+    this.#numBytes += bytes.length;
+    if (this.#numBytes >= FRAME_BYTES) this.end();
+  }
+
+  /** Ends a frame, which may be empty. */
+  end(): void {
+    this.file.writeSync(zstdCompressSync(Buffer.concat(this.#parts)));
+    this.#parts = [];
+    this.#numBytes = 0;
+  }
+}
+
+/** The lines of a text with their ends; blank ones are left out. */
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let rest: Uint8Array = new Uint8Array(0);
+  for await (const chunk of chunks) {
+    const bytes = Buffer.concat([rest, chunk]);
+    let at = 0;
+    for (let end = bytes.indexOf(NEWLINE, rest.length); end >= 0; end = bytes.indexOf(NEWLINE, at)) {
+      const line = bytes.subarray(at, end + 1);
+      if (!isBlank(line)) yield line;
+      at = end + 1;
+    }
+    rest = bytes.subarray(at);
+    if (rest.length > MAX_LINE_BYTES) throw new UserError("Cannot read results: a line has more than 4 MiB");
+  }
+  if (!isBlank(rest)) yield rest;
+}
+
+function isBlank(line: Uint8Array): boolean {
+  return line.every((byte) => byte <= SPACE);
+}
+
+const NEWLINE = 0x0a;
+const SPACE = 0x20;
+const decoder = new TextDecoder();
+
+/** @throws {RetryableError} If it is not a JSON object: the answer was cut or an error came within it. */
+function parseResult(line: Uint8Array): Record<string, unknown> {
+  const text = decoder.decode(line);
+  try {
+    const value = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new RetryableError(`found a line that is no result (${shortened(text.trim(), 60)})`);
+}
+
+function requirePing({ type, msm_id }: Record<string, unknown>, measurement: number): void {
+  if (type === "ping" || type === undefined && msm_id !== undefined) return;
+  if (typeof type !== "string") throw new RetryableError("found an object that is no result");
+  throw new UserError(
+    `Cannot use measurement ${measurement}: its results are of the type ${
+      shortened(type, 40)
+    }, expected ping; ` +
+      "leave it out of --measurement",
+  );
+}
+
+/**
+ * Fetches where probes and anchors are, and writes a list of them as `train --geo` reads it.
+ *
+ * Probes are listed as the API describes them, then each again with the addresses that its results came from and the API
+ * does not name now, then the anchors among the probes and destinations, which give their place more exactly.
+ *
+ * @returns The number of probes and anchors.
+ */
+export async function fetchProbes(client: ApiClient, seen: SeenHosts, path: string): Promise<number> {
+  const objects: Record<string, unknown>[] = [];
+  const ids = [...seen.probes.keys()].sort((a, b) => a - b);
+  for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
+    const wanted = ids.slice(at, at + IDS_PER_REQUEST).join();
+    for await (
+      const probe of pagesOf(client, `/api/v2/probes/?id__in=${wanted}&sort=id&page_size=${PAGE_SIZE}`)
+    ) {
+      objects.push(probe, ...addressesOf(probe, seen.probes.get(Number(probe.id))));
+    }
+  }
+  for await (const anchor of pagesOf(client, `/api/v2/anchors/?page_size=${PAGE_SIZE}`)) {
+    const addresses = [anchor.ip_v4, anchor.ip_v6].map(String);
+    const isSeen = seen.probes.has(Number(anchor.probe)) ||
+      addresses.some((address) => seen.destinations.has(address));
+    if (isSeen) objects.push(anchor);
+  }
+  writeFileAtomic(path, `[\n${objects.map((each) => JSON.stringify(each)).join(",\n")}\n]\n`);
+  return new Set(objects.map(({ type, id }) => `${type} ${id}`)).size;
+}
+
+/** Entries of a probe with the addresses that the API does not name. */
+function addressesOf(
+  probe: Record<string, unknown>,
+  addresses: ReadonlySet<string> = new Set(),
+): Record<string, unknown>[] {
+  const { id, type, country_code, geometry } = probe;
+  const known = [probe.address_v4, probe.address_v6];
+  return [...addresses].filter((address) => !known.includes(address)).flatMap((address) => {
+    const bytes = parseAddress(address);
+    if (!bytes) return [];
+    return [{ id, type, country_code, geometry, [`address_v${bytes.length === 4 ? 4 : 6}`]: address }];
+  });
+}
+
+/** The objects of a list, page by page. */
+async function* pagesOf(client: ApiClient, path: string): AsyncGenerator<Record<string, unknown>> {
+  for (let next: string | undefined = path; next !== undefined;) {
+    const page = await client.json(next) as { results?: unknown; next?: unknown };
+    if (!Array.isArray(page?.results)) {
+      throw new UserError(
+        `Cannot read the answer to ${shortened(next, 100)}: found no results, expected a list`,
+      );
+    }
+    yield* page.results as Record<string, unknown>[];
+    // Only its path: whatever host it names, no other is asked.
+    const url: URL | null = typeof page.next === "string" ? URL.parse(page.next) : null;
+    next = url ? url.pathname + url.search : undefined;
+  }
+}

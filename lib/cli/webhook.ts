@@ -1,0 +1,198 @@
+/**
+ * Posts events to a URL, each as JSON, in order, until it has them.
+ *
+ * What the receiver may have later (no answer, 408, 425, 429, 5xx) is tried again with waits that double, or that its
+ * Retry-After asks for; what it refuses otherwise is given up. The queue is bounded: of too many events the oldest waiting
+ * one is dropped. With a key each request is signed as Stripe does it: HMAC-SHA256 (RFC 2104) of the time in Unix seconds,
+ * a full stop and the body, so that a receiver can refuse forged and old requests.
+ *
+ * @module
+ */
+import { createHmac } from "node:crypto";
+import { UsageError } from "../base/errors.ts";
+import { pause } from "../query/files/arriving.ts";
+import { waitAskedS } from "./fetch/api_client.ts";
+
+/** The header of the signature: `t=UNIX SECONDS,v1=HEXADECIMAL`. */
+export const SIGNATURE_HEADER = "ping-llm-signature";
+/** The header of a number that all tries of an event have and no other event has. */
+export const DELIVERY_HEADER = "ping-llm-delivery";
+
+const MAX_RETRY_AFTER_S = 300;
+/** Statuses below 500 after which a request may succeed later. */
+const TEMPORARY = [408, 425, 429];
+
+/** How events are posted. */
+export interface WebhookOptions {
+  /** Signs requests; unsigned without one. */
+  readonly key?: string | undefined;
+  /** Events that wait at most. */
+  readonly maxQueue: number;
+  /** How long one try may take, ms. */
+  readonly timeoutMs: number;
+  /** The wait after the first failed try, ms; it doubles with each one. */
+  readonly firstWaitMs: number;
+  readonly maxWaitMs: number;
+  /** Gets a line when posting fails for the first time, when it succeeds again, and for what is given up. */
+  log(line: string): void;
+}
+
+/** What `watch` uses. */
+export const WEBHOOK_TIMES = { timeoutMs: 10_000, firstWaitMs: 1000, maxWaitMs: 60_000 } as const;
+
+interface Delivery {
+  readonly id: string;
+  readonly body: string;
+}
+
+/** Events on their way to a URL. */
+export class Webhook implements Disposable {
+  readonly #url: URL;
+  readonly #options: WebhookOptions;
+  readonly #stopped = new AbortController();
+  #waiting: Delivery[] = [];
+  /** The one that is posted; it is not among those that wait. */
+  #posting: Promise<void> | undefined;
+  #isFailing = false;
+  /** The number of events that the receiver has. */
+  numSent = 0;
+  /** The number of events that were refused, or dropped because too many waited. */
+  numLost = 0;
+  /** The number of tries that failed. */
+  numFailedTries = 0;
+
+  constructor(url: URL, options: WebhookOptions) {
+    this.#url = url;
+    this.#options = options;
+  }
+
+  /** The number of events that the receiver does not have yet. */
+  get numWaiting(): number {
+    return this.#waiting.length + (this.#posting ? 1 : 0);
+  }
+
+  /** Posts an event in its turn. Never throws. */
+  send(event: object): void {
+    if (this.#waiting.length >= this.#options.maxQueue) {
+      this.#waiting.shift();
+      if (++this.numLost === 1) this.#log("too many alarms wait for it; the oldest is dropped");
+    }
+    this.#waiting.push({ id: crypto.randomUUID(), body: JSON.stringify(event) });
+    this.#posting ??= this.#postAll();
+  }
+
+  /**
+   * Waits until all events are posted.
+   *
+   * @param withinMs After this time, what is left is given up.
+   * @param signal Shortens the time to that of one try.
+   */
+  async finish(withinMs: number, signal?: AbortSignal): Promise<void> {
+    const stop = () => this[Symbol.dispose]();
+    const timers = [setTimeout(stop, withinMs)];
+    const shorten = () => timers.push(setTimeout(stop, this.#options.timeoutMs));
+    signal?.addEventListener("abort", shorten);
+    await this.#posting;
+    timers.forEach(clearTimeout);
+    signal?.removeEventListener("abort", shorten);
+  }
+
+  /** Posts no more. */
+  [Symbol.dispose](): void {
+    this.#stopped.abort();
+  }
+
+  async #postAll(): Promise<void> {
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+      if (await this.#post(next)) continue;
+      // Stopped.
+      this.#waiting.unshift(next);
+      break;
+    }
+    this.#posting = undefined;
+  }
+
+  /** Tries until the receiver has or refuses an event. @returns Whether it did. */
+  async #post({ id, body }: Delivery): Promise<boolean> {
+    const { signal } = this.#stopped;
+    const { firstWaitMs, maxWaitMs } = this.#options;
+    for (let waitMs = firstWaitMs; !signal.aborted; waitMs = Math.min(maxWaitMs, 2 * waitMs)) {
+      const result = await this.#try(id, body);
+      if (result === "sent") {
+        this.numSent++;
+        if (this.#isFailing) this.#log("it takes alarms again");
+        this.#isFailing = false;
+        return true;
+      }
+      if (signal.aborted) break;
+      this.numFailedTries++;
+      if ("refused" in result) {
+        this.numLost++;
+        this.#log(`${result.refused}; an alarm is given up`);
+        return true;
+      }
+      if (!this.#isFailing) this.#log(`${result.failed}; trying again`);
+      this.#isFailing = true;
+      await pause(Math.max(waitMs, 1000 * Math.min(MAX_RETRY_AFTER_S, result.retryAfterS ?? 0)), signal);
+    }
+    return false;
+  }
+
+  async #try(
+    id: string,
+    body: string,
+  ): Promise<"sent" | { refused: string } | { failed: string; retryAfterS?: number | undefined }> {
+    const { key, timeoutMs } = this.#options;
+    const headers = new Headers({ "content-type": "application/json", [DELIVERY_HEADER]: id });
+    if (key !== undefined) {
+      headers.set(SIGNATURE_HEADER, signatureOf(body, key, Math.floor(Date.now() / 1000)));
+    }
+    // A timer, since AbortSignal.timeout() would keep the process.
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), timeoutMs);
+    try {
+      // A redirect might lead to another host.
+      const response = await fetch(this.#url, {
+        method: "POST",
+        headers,
+        body,
+        redirect: "manual",
+        signal: AbortSignal.any([timeout.signal, this.#stopped.signal]),
+      });
+      await response.body?.cancel();
+      if (response.ok) return "sent";
+      const found = `found status ${response.status}`;
+      if (response.status < 500 && !TEMPORARY.includes(response.status)) {
+        return { refused: `${found}, expected 200 to 299` };
+      }
+      return { failed: found, retryAfterS: waitAskedS(response.headers) };
+    } catch (error) {
+      if (timeout.signal.aborted) return { failed: `found no answer within ${timeoutMs / 1000} s` };
+      if (error instanceof Deno.errors.NotCapable) return { refused: "found no permission to connect" };
+      return { failed: "found no connection" };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Of the URL only its origin is told: the rest may be secret. */
+  #log(what: string): void {
+    this.#options.log(`webhook at ${this.#url.origin}: ${what}`);
+  }
+}
+
+/** The signature of a body. @param timeS Unix seconds. */
+export function signatureOf(body: string, key: string, timeS: number): string {
+  return `t=${timeS},v1=${createHmac("sha256", key).update(`${timeS}.${body}`).digest("hex")}`;
+}
+
+/** The URL of `--webhook`. @throws {UsageError} If it is invalid; the error omits its text, which may be secret. */
+export function webhookUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url && ["http:", "https:"].includes(url.protocol) && url.username === "" && url.password === "") {
+    return url;
+  }
+  throw new UsageError(
+    "Cannot use --webhook: found no URL of HTTP without user and password, expected one such as https://example.org/alarms",
+  );
+}

@@ -1,0 +1,581 @@
+/**
+ * Asking a table of places the other way round: which prefixes a country, a region, a city, a cell or an AS has. Nothing
+ * is built but short lists of names; an answer is one or two walks over the table's ranges, tens of milliseconds for the
+ * whole Internet.
+ *
+ * A place stands for its networks: runs of neighbouring blocks of one AS, weighted by the square roots of their sizes, so
+ * that neither the largest carrier nor the many smallest networks are all that counts. Addresses that no AS announces are
+ * left out where the table has others.
+ *
+ * @module
+ */
+import { getOrMake } from "../../base/collections.ts";
+import { UserError } from "../../base/errors.ts";
+import { editDistance } from "../../base/text.ts";
+import type { IpPrefix } from "./ip_prefix.ts";
+import {
+  addressNumber,
+  cellOf,
+  countryCode,
+  countryNumber,
+  distanceKm,
+  type PlaceTable,
+  type Site,
+} from "./place_table.ts";
+
+/** Which addresses are meant; an address must fulfil all. */
+export interface PlaceSelector {
+  /** Of one AS. */
+  readonly asNumber?: number | undefined;
+  /** Of sites that fulfil this; all if absent. */
+  readonly isAt?: ((site: Site, number: number) => boolean) | undefined;
+}
+
+/** A prefix of a place. */
+export interface PlacePrefix {
+  readonly prefix: IpPrefix;
+  /** Its share of the place's weight, or of what stands for it; all together are 1. */
+  readonly share: number;
+}
+
+/** The prefixes of a place, or some that stand for all. */
+export interface PlacePrefixes {
+  /** In the order of addresses; empty if the place has no address of the IP version. */
+  readonly prefixes: readonly PlacePrefix[];
+  /** Whether they are all. */
+  readonly isWhole: boolean;
+  /** How many networks the place has: runs of blocks of one AS. */
+  readonly numNetworks: number;
+  /** The sum of the networks' weights. */
+  readonly weight: number;
+}
+
+/** A part of the Earth's surface and the prefixes that stand for it. */
+export interface PlaceCell extends PlacePrefixes {
+  /** Of its middle, degrees north and east. */
+  readonly latitude: number;
+  readonly longitude: number;
+}
+
+/** A place that was asked for by name. */
+export interface NamedPlace {
+  /** As people write it: "Berlin, DE", "AS3320 Deutsche Telekom AG". */
+  readonly name: string;
+  readonly selector: PlaceSelector;
+}
+
+/** What is known of an address, in words and numbers; what is unknown is absent. */
+export interface KnownPlace {
+  readonly latitude?: number;
+  readonly longitude?: number;
+  readonly countryCode?: string;
+  readonly region?: string;
+  /** The city with the most networks among those of the address's site. */
+  readonly city?: string;
+  readonly asNumber?: number;
+  readonly asName?: string;
+}
+
+/** The cells of the map and of `52.5,13.4`: a cell is around a multiple of so many degrees, as in the model's keys. */
+const CELL_DEGREES = 5;
+/** Cities of one name this near to each other are one. */
+const SAME_CITY_KM = 100;
+/** Of so many cities, regions or ASes, those that a message or a search lists. */
+const MAX_CANDIDATES = 5;
+/** So many places that were asked for are remembered. */
+const MAX_REMEMBERED = 1024;
+
+/** Places by name and number. */
+export class PlaceIndex {
+  readonly #table: PlaceTable;
+  /** Names as they are compared. */
+  #cities: readonly City[] | undefined;
+  #networks: ReadonlyMap<number, string> | undefined;
+  #regions: ReadonlyMap<string, string> | undefined;
+  readonly #found = new Map<string, NamedPlace>();
+  readonly #asked = new Map<NamedPlace, Map<number, IpPrefix>>();
+
+  /** @internal */
+  constructor(table: PlaceTable) {
+    this.#table = table;
+  }
+
+  /** @internal What the index is of. */
+  get table(): PlaceTable {
+    return this.#table;
+  }
+
+  /** @internal What the table knows of an address. @param address 4 or 16 bytes. */
+  describe(address: Uint8Array): KnownPlace {
+    const { site, asNumber } = this.#table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
+    const { position, country, region } = this.#table.sites[site];
+    const regionName = this.#regionName(country, region);
+    const city = this.#allCities().find((each) => each.site === site);
+    const asName = this.#networkName(asNumber);
+    return {
+      ...position,
+      ...(country > 0 && { countryCode: countryCode(country) }),
+      ...(regionName && { region: regionName }),
+      ...(city && { city: city.name }),
+      ...(asNumber > 0 && { asNumber }),
+      ...(asName && { asName }),
+    };
+  }
+
+  /**
+   * The prefixes of a place: all if there are at most so many, else some that stand for all, spread evenly over the weight
+   * in the order of addresses.
+   *
+   * @param length Of addresses, bytes.
+   * @internal
+   */
+  prefixes(selector: PlaceSelector, maxPrefixes: number, length: 4 | 16): PlacePrefixes {
+    const groups = this.groups(() => 0, maxPrefixes, length, selector);
+    return groups.get(0) ?? { prefixes: [], isWhole: true, numNetworks: 0, weight: 0 };
+  }
+
+  /**
+   * A place as it is asked about: its one prefix, or all its prefixes as a mixture.
+   *
+   * @param length Of addresses, bytes.
+   * @throws {UserError} If it has no address of the IP version.
+   * @internal
+   */
+  ask(place: NamedPlace, length: 4 | 16): IpPrefix {
+    const asked = getOrMake(this.#asked, place, () => new Map<number, IpPrefix>());
+    return getOrMake(asked, length, () => this.#ask(place, length));
+  }
+
+  #ask({ name, selector }: NamedPlace, length: 4 | 16): IpPrefix {
+    const found = this.prefixes(selector, 1, length);
+    if (found.prefixes.length === 0) {
+      throw new UserError(
+        `found ${name}, which has no IPv${
+          length === 4 ? 4 : 6
+        } prefixes in the table of places; expected a place that has`,
+      );
+    }
+    if (found.isWhole) return found.prefixes[0].prefix;
+    const taken = new Map<number, PlacePrefixes["prefixes"]>();
+    const take = (maxPrefixes: number) =>
+      getOrMake(taken, maxPrefixes, () => this.prefixes(selector, maxPrefixes, length).prefixes);
+    return {
+      bytes: new Uint8Array(length),
+      length: 0,
+      mixture: { name, numNetworks: found.numNetworks, take },
+    };
+  }
+
+  /** @internal Each country's prefixes, by its code. @param maxPrefixes Of each. @param length Of addresses, bytes. */
+  countries(maxPrefixes: number, length: 4 | 16): Map<string, PlacePrefixes> {
+    const groups = this.groups(({ country }) => country > 0 ? country : undefined, maxPrefixes, length);
+    return new Map([...groups].map(([country, prefixes]) => [countryCode(country), prefixes]));
+  }
+
+  /**
+   * The prefixes of each cell that has any.
+   *
+   * @param maxPrefixes Of each cell.
+   * @param length Of addresses, bytes.
+   * @param degrees Cells are around the multiples of so many degrees; a divisor of 180.
+   * @internal
+   */
+  cells(maxPrefixes: number, length: 4 | 16, degrees: number = CELL_DEGREES): PlaceCell[] {
+    const numColumns = 360 / degrees;
+    const keyOf = ({ position }: Site) => {
+      if (!position) return undefined;
+      const [row, column] = cellOf(position, degrees);
+      return row * numColumns + column;
+    };
+    const groups = this.groups(keyOf, maxPrefixes, length);
+    return [...groups].sort(([a], [b]) => a - b).map(([key, prefixes]) => ({
+      latitude: Math.floor(key / numColumns) * degrees - 90,
+      longitude: key % numColumns * degrees - 180,
+      ...prefixes,
+    }));
+  }
+
+  /**
+   * The prefixes of groups of sites.
+   *
+   * @param keyOf The group of a site, a whole number; undefined for none.
+   * @param maxPrefixes Of each group.
+   * @param length Of addresses, bytes.
+   * @param selector Which addresses count.
+   * @internal
+   */
+  groups(
+    keyOf: (site: Site) => number | undefined,
+    maxPrefixes: number,
+    length: 4 | 16,
+    { asNumber, isAt }: PlaceSelector = {},
+  ): Map<number, PlacePrefixes> {
+    const table = this.#table;
+    const keys = table.sites.map((site, number) => isAt && !isAt(site, number) ? undefined : keyOf(site));
+    const groups = new Map<number, Group>();
+    const visitRuns = (visit: (group: Group, first: number, end: number) => void, isRouted: boolean) => {
+      let [key, first, end, network]: [number | undefined, number, number, number] = [undefined, 0, 0, 0];
+      const finish = () => {
+        if (key === undefined) return;
+        const group = groups.get(key) ?? new Group(maxPrefixes);
+        groups.set(key, group);
+        visit(group, first, end);
+      };
+      table.visitRanges(length, (start, next, site, as) => {
+        const isIn = (asNumber === undefined || as === asNumber) && (!isRouted || as > 0);
+        const found = isIn ? keys[site] : undefined;
+        if (found === key && as === network && start === end) {
+          end = next;
+          return;
+        }
+        finish();
+        [key, first, end, network] = [found, start, next, as];
+      });
+      finish();
+    };
+    const isRouted = table.numRanges.networks > 0;
+    const count = (isRouted: boolean) => visitRuns((group, first, end) => group.count(first, end), isRouted);
+    count(isRouted);
+    // A place may have no routed address.
+    const hasOnlyUnrouted = isRouted && groups.size === 0;
+    if (hasOnlyUnrouted) count(false);
+    visitRuns((group, first, end) => group.choose(first, end), isRouted && !hasOnlyUnrouted);
+    return new Map(
+      [...groups].map((
+        [key, group],
+      ) => [key, group.result((first, size) => table.prefixAt(first, size, length))]),
+    );
+  }
+
+  /**
+   * Finds a place by its name: a city ("Berlin, DE", "Springfield, Illinois, US"), a region ("Bavaria, DE"), a country
+   * ("DE", "Germany"), an AS ("AS3320"), both ("AS3320@DE"), or the cell of a position ("52.5,13.4").
+   *
+   * @throws {UserError} If it is unknown or ambiguous; the message lists the nearest or the candidates.
+   * @internal
+   */
+  find(text: string): NamedPlace {
+    if (this.#found.size === MAX_REMEMBERED) {
+      this.#found.clear();
+      this.#asked.clear();
+    }
+    return getOrMake(this.#found, text, () => this.#find(text));
+  }
+
+  #find(text: string): NamedPlace {
+    const [, as, at] = /^\s*AS(\d{1,10})(?: [^@]*)?(?:@(.*))?$/i.exec(text) ?? [];
+    if (as !== undefined) return this.#network(Number(as), at);
+    const position = /^\s*(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)\s*$/.exec(text);
+    if (position) return cellPlace(Number(position[1]), Number(position[2]));
+    const parts = text.split(",").map((part) => part.trim());
+    const country = this.#country(parts.at(-1) ?? "");
+    if (parts.length === 1 && country) return country;
+    const names = country ? parts.slice(0, -1) : parts;
+    const inCountry = country ? countryNumber(country.code) : undefined;
+    if (names.length <= 2 && names[0] !== "") {
+      const found = this.#city(names, inCountry) ??
+        (names.length === 1 ? this.#region(names[0], inCountry) : undefined);
+      if (found) return found;
+    }
+    const near = this.search(text, MAX_CANDIDATES);
+    throw new UserError(
+      `found the place ${
+        JSON.stringify(text)
+      }, which the table of places does not have; expected a city as "Berlin, DE", ` +
+        `a region, a country, an AS as AS3320 or AS3320@DE, or an address or prefix` +
+        (near.length > 0 ? `; similar: ${near.join("; ")}` : ""),
+    );
+  }
+
+  /** Names of places for {@link find}: those that begin with a text, then those that have it, then similar ones. */
+  search(text: string, limit: number = MAX_CANDIDATES): string[] {
+    const wanted = comparable(text.split(",")[0]);
+    if (wanted === "") return [];
+    const names = this.#searched ??= this.#allNames();
+    const found = new Set<string>();
+    for (
+      const matches of [
+        (name: string) => name.startsWith(wanted),
+        (name: string) => name.includes(` ${wanted}`),
+        (name: string) =>
+          Math.abs(name.length - wanted.length) <= 2 &&
+          editDistance(name, wanted) <= Math.min(2, wanted.length / 3),
+      ]
+    ) {
+      for (const { key, name } of names) {
+        if (found.size >= limit) return [...found];
+        if (matches(key)) found.add(name());
+      }
+    }
+    return [...found];
+  }
+
+  #searched: readonly { key: string; name: () => string }[] | undefined;
+
+  #allNames(): { key: string; name: () => string }[] {
+    const { networks, regions } = this.#table.names;
+    const countries = new Set(this.#table.sites.map(({ country }) => country));
+    return [
+      ...[...countries].filter((country) => country > 0).map((country) => {
+        const code = countryCode(country);
+        return { key: comparable(countryName(code)), name: () => `${countryName(code)}` };
+      }),
+      ...this.#allCities().map((city) => ({ key: city.key, name: () => this.#cityName(city) })),
+      ...regions.map(({ name, country }) => ({
+        key: comparable(name),
+        name: () => country > 0 ? `${name}, ${countryCode(country)}` : name,
+      })),
+      ...networks.map(({ name, asNumber }) => ({
+        key: comparable(name),
+        name: () => `AS${asNumber} ${name}`,
+      })),
+    ];
+  }
+
+  #network(asNumber: number, at: string | undefined): NamedPlace {
+    let isKnown = false;
+    for (const length of [4, 16] as const) {
+      this.#table.visitRanges(length, (_first, _end, _site, as) => isKnown ||= as === asNumber);
+    }
+    if (!isKnown) {
+      throw new UserError(
+        `found AS${asNumber}, which the table of places does not have; expected an AS that announced prefixes when ` +
+          "its files were made",
+      );
+    }
+    const asName = this.#networkName(asNumber);
+    const name = `AS${asNumber}${asName ? ` ${asName}` : ""}`;
+    if (at === undefined) return { name, selector: { asNumber } };
+    const place = this.find(at);
+    return { name: `${name} in ${place.name}`, selector: { ...place.selector, asNumber } };
+  }
+
+  #country(text: string): (NamedPlace & { code: string }) | undefined {
+    const codes = new Set(this.#table.sites.map(({ country }) => countryCode(country)));
+    const wanted = comparable(text);
+    const code = /^[a-z]{2}$/.test(wanted)
+      ? wanted.toUpperCase()
+      : [...codes].find((code) => code !== "" && comparable(countryName(code)) === wanted);
+    if (code === undefined || !codes.has(code)) return undefined;
+    const country = countryNumber(code);
+    return { code, name: countryName(code), selector: { isAt: (site) => site.country === country } };
+  }
+
+  #region(text: string, inCountry: number | undefined): NamedPlace | undefined {
+    const wanted = comparable(text);
+    const found = this.#table.names.regions.filter(({ name, country }) =>
+      comparable(name) === wanted && (inCountry === undefined || inCountry === country)
+    );
+    if (found.length === 0) return undefined;
+    const names = found.map(({ name, country }) => `${name}, ${countryCode(country)}`);
+    if (found.length > 1) throw ambiguous(text, names);
+    const [{ country, region }] = found;
+    return {
+      name: names[0],
+      selector: { isAt: (site) => site.country === country && site.region === region },
+    };
+  }
+
+  /** @param names The city's, perhaps its region's. */
+  #city([cityText, regionText]: readonly string[], inCountry: number | undefined): NamedPlace | undefined {
+    const wanted = comparable(cityText);
+    const region = regionText === undefined ? undefined : comparable(regionText);
+    const isIn = ({ site }: City) => {
+      const { country, region: number } = this.#table.sites[site];
+      if (inCountry !== undefined && country !== inCountry) return false;
+      return region === undefined || comparable(this.#regionName(country, number) ?? "") === region;
+    };
+    const cities = this.#allCities();
+    const first = cities.findIndex((city) => city.key === wanted && isIn(city));
+    // "Frankfurt" is first of all Frankfurt am Main, which has more networks than Frankfurt (Oder).
+    const longer = region === undefined
+      ? cities.slice(0, first < 0 ? cities.length : first).filter((city) =>
+        city.key.startsWith(`${wanted} `) && isIn(city)
+      )
+      : [];
+    const exact = first < 0 ? [] : cities.filter((city) => city.key === wanted && isIn(city));
+    const groups: City[][] = [];
+    for (const city of [...longer, ...exact]) {
+      const near = groups.find(([first]) => first.key === city.key && this.#isNear(first, city));
+      if (near) near.push(city);
+      else groups.push([city]);
+    }
+    if (groups.length === 0) return undefined;
+    if (groups.length > 1) throw ambiguous(cityText, groups.map(([city]) => this.#cityName(city)));
+    const sites = new Set(groups[0].map(({ site }) => site));
+    return { name: this.#cityName(groups[0][0]), selector: { isAt: (_site, number) => sites.has(number) } };
+  }
+
+  #isNear(a: City, b: City): boolean {
+    const [p, q] = [a, b].map(({ site }) => this.#table.sites[site]);
+    if (p.country !== q.country) return false;
+    if (!p.position || !q.position) return p.region === q.region;
+    return distanceKm(p.position, q.position) <= SAME_CITY_KM;
+  }
+
+  /** With its region if its name and country may mean another city. */
+  #cityName(city: City): string {
+    const { country, region } = this.#table.sites[city.site];
+    let isAfter = false;
+    const isUnique = this.#allCities().every((other) => {
+      const site = this.#table.sites[other.site];
+      isAfter ||= other === city;
+      const isMeant = other.key === city.key || (!isAfter && other.key.startsWith(`${city.key} `));
+      return !isMeant || site.country !== country || site.region === region;
+    });
+    const regionName = isUnique ? undefined : this.#regionName(country, region);
+    return [city.name, regionName, countryCode(country)].filter(Boolean).join(", ");
+  }
+
+  #regionName(country: number, region: number): string | undefined {
+    this.#regions ??= new Map(
+      this.#table.names.regions.map(({ name, country, region }) => [`${country} ${region}`, name]),
+    );
+    return this.#regions.get(`${country} ${region}`);
+  }
+
+  #networkName(asNumber: number): string | undefined {
+    this.#networks ??= new Map(this.#table.names.networks.map(({ asNumber, name }) => [asNumber, name]));
+    return this.#networks.get(asNumber);
+  }
+
+  #allCities(): readonly City[] {
+    return this.#cities ??= this.#table.names.cities.map((city) => ({ ...city, key: comparable(city.name) }));
+  }
+}
+
+/** A city at one of its sites. */
+interface City {
+  readonly name: string;
+  /** As names are compared. */
+  readonly key: string;
+  readonly site: number;
+}
+
+/** A run of blocks of a group. */
+class Group {
+  #weight = 0;
+  #numNetworks = 0;
+  #numPrefixes = 0;
+  /** The weight of the networks that were visited for the second time. */
+  #passed = 0;
+  readonly #chosen: { first: number; size: number; share: number }[] = [];
+  readonly #maxPrefixes: number;
+
+  constructor(maxPrefixes: number) {
+    this.#maxPrefixes = maxPrefixes;
+  }
+
+  /** Counts a network. */
+  count(first: number, end: number): void {
+    this.#weight += Math.sqrt(end - first);
+    this.#numNetworks++;
+    if (this.#numPrefixes <= this.#maxPrefixes) this.#numPrefixes += alignedBlocks(first, end).length;
+  }
+
+  /** Takes of a network, when all are counted, what stands for it. */
+  choose(first: number, end: number): void {
+    const weight = Math.sqrt(end - first);
+    if (this.#numPrefixes <= this.#maxPrefixes) {
+      for (const part of alignedBlocks(first, end)) this.#take(part, weight * part.size / (end - first));
+      return;
+    }
+    const step = this.#weight / this.#maxPrefixes;
+    for (let i = Math.ceil(this.#passed / step - 0.5);; i++) {
+      const at = (i + 0.5) * step - this.#passed;
+      if (at >= weight || i >= this.#maxPrefixes) break;
+      const block = Math.min(end - 1, first + Math.floor(Math.max(0, at) / weight * (end - first)));
+      const part = alignedBlocks(first, end).find((each) => block < each.first + each.size);
+      if (part) this.#take(part, step);
+    }
+    this.#passed += weight;
+  }
+
+  #take({ first, size }: Blocks, weight: number): void {
+    const share = weight / this.#weight;
+    const last = this.#chosen.at(-1);
+    if (last?.first === first) last.share += share;
+    else this.#chosen.push({ first, size, share });
+  }
+
+  result(prefixAt: (first: number, size: number) => IpPrefix): PlacePrefixes {
+    return {
+      prefixes: this.#chosen.map(({ first, size, share }) => ({ prefix: prefixAt(first, size), share })),
+      isWhole: this.#numPrefixes <= this.#maxPrefixes,
+      numNetworks: this.#numNetworks,
+      weight: this.#weight,
+    };
+  }
+}
+
+/** Blocks that are a prefix. */
+interface Blocks {
+  readonly first: number;
+  readonly size: number;
+}
+
+/** The fewest prefixes that a range of blocks consists of. */
+function alignedBlocks(first: number, end: number): Blocks[] {
+  const parts: Blocks[] = [];
+  while (first < end) {
+    let size = 1;
+    while (first % (2 * size) === 0 && first + 2 * size <= end) size *= 2;
+    parts.push({ first, size });
+    first += size;
+  }
+  return parts;
+}
+
+function cellPlace(latitude: number, longitude: number): NamedPlace {
+  if (Math.abs(latitude) > 90 || Math.abs(longitude) > 180) {
+    throw new UserError(
+      `found the position ${latitude},${longitude}, expected degrees north and east: -90 to 90, -180 to 180`,
+    );
+  }
+  const [row, column] = cellOf({ latitude, longitude }, CELL_DEGREES);
+  const [north, east] = [row * CELL_DEGREES - 90, column * CELL_DEGREES - 180];
+  return {
+    name: `within ${CELL_DEGREES / 2} degrees of ${north},${east}`,
+    selector: {
+      isAt: ({ position }) => {
+        if (!position) return false;
+        const cell = cellOf(position, CELL_DEGREES);
+        return cell[0] === row && cell[1] === column;
+      },
+    },
+  };
+}
+
+/** The English name of a country, or its code. */
+export function countryName(code: string): string {
+  displayNames ??= new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
+  return displayNames.of(code) ?? code;
+}
+let displayNames: Intl.DisplayNames | undefined;
+
+/** A name as names are compared: without case, accents and signs. */
+function comparable(text: string): string {
+  return text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+}
+
+/** A place in short, such as "Frankfurt am Main, DE, AS3320"; undefined if nothing is known. */
+export function placeText(place: KnownPlace): string | undefined {
+  const { latitude, longitude, city, region, countryCode, asNumber } = place;
+  const position = latitude === undefined ? undefined : `${latitude},${longitude}`;
+  const parts = [
+    city ?? region ?? (countryCode ? undefined : position),
+    countryCode,
+    asNumber && `AS${asNumber}`,
+  ];
+  return parts.filter(Boolean).join(", ") || undefined;
+}
+
+function ambiguous(text: string, candidates: readonly string[]): UserError {
+  const shown = candidates.slice(0, MAX_CANDIDATES);
+  const more = candidates.length - shown.length;
+  return new UserError(
+    `found the place ${JSON.stringify(text)}, which is ambiguous; expected one of: ${shown.join("; ")}` +
+      (more > 0 ? `; and ${more} more` : ""),
+  );
+}

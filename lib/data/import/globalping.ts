@@ -1,0 +1,152 @@
+/**
+ * Ping measurements of Globalping, as `GET /v1/measurements/{id}` of its API answers them, as ping results.
+ *
+ * One object has the results of all probes that took part. A probe is told by its network and city only: the API gives
+ * neither its address nor an id that stays the same ("Probes share no UUIDs", Globalping's README). A measurement here has
+ * a source address, so by default such results are rejected and counted. {@link NETWORK_SOURCE} instead gives each network
+ * and city an address of its own ({@link placeholderAddress}), from ranges that no host on the Internet has.
+ *
+ * Fields: https://globalping.io/docs/api.globalping.io (schemas `MeasurementResponse`, `FinishedPingTestResult`).
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { parseAddress } from "../addresses/ip.ts";
+import {
+  type AtlasObject,
+  convertPing,
+  type PingRow,
+  type Rejection,
+  type RttChoice,
+} from "../measurement/atlas_result.ts";
+
+/** The choice of a source for probes that have no address. */
+export const NETWORK_SOURCE = "network";
+
+/** Where a probe of Globalping is; what is not known is absent. */
+export interface GlobalpingProbe {
+  country?: string | undefined;
+  /** Of the United States. */
+  state?: string | undefined;
+  city?: string | undefined;
+  /** Number of the autonomous system. */
+  asn?: number | undefined;
+  /** Degrees. */
+  latitude?: number | undefined;
+  longitude?: number | undefined;
+}
+
+/** What a result became: a row, a rejection, or the kind of a result that is skipped. */
+export type GlobalpingRow = PingRow | Rejection | { skipped: string };
+
+/** Whether an object is a measurement of Globalping. */
+export function isGlobalping(object: AtlasObject): boolean {
+  return Array.isArray(object.results) && "probesCount" in object && typeof object.type === "string";
+}
+
+/**
+ * The results of a measurement.
+ *
+ * Of a result's time only the time of the measurement's creation is known; it runs within seconds of it.
+ *
+ * @param measurement An object for which {@link isGlobalping} holds.
+ * @param options `rtt`: as for RIPE Atlas. `withNetworks`: whether networks and cities are sources.
+ */
+export function* globalpingRows(
+  measurement: AtlasObject,
+  { rtt, withNetworks }: { rtt: RttChoice; withNetworks: boolean },
+): Generator<GlobalpingRow> {
+  const timestamp = Date.parse(String(measurement.createdAt)) / 1000;
+  for (const { probe, result } of resultsOf(measurement)) {
+    if (measurement.type !== "ping") yield { skipped: `globalping ${measurement.type}` };
+    // The test did not run (`failed`, `offline`) or has not ended (`in-progress`): that says nothing about the path.
+    else if (result.status !== "finished") yield { skipped: `globalping ${result.status}` };
+    else {
+      const destination = parseAddress(String(result.resolvedAddress));
+      const isV6 = destination?.length === 16;
+      if (!destination) yield { reason: "nullValue", detail: "resolvedAddress" };
+      else if (!withNetworks) {
+        yield {
+          reason: "unknownSource",
+          detail:
+            `Globalping does not tell the address of its probes; with --source ${NETWORK_SOURCE} each ` +
+            "network and city is a source",
+        };
+      } else {yield convertPing(atlasResult(result, timestamp, placeholderAddress(probe, isV6)), {
+          source: "from",
+          rtt,
+        });}
+    }
+  }
+}
+
+/** The probes of a measurement's results, with the IP version that each measured with. */
+export function* globalpingProbes(
+  measurement: AtlasObject,
+): Generator<{ probe: GlobalpingProbe; isV6: boolean }> {
+  for (const { probe, result } of resultsOf(measurement)) {
+    const destination = parseAddress(String(result.resolvedAddress));
+    if (destination) yield { probe, isV6: destination.length === 16 };
+  }
+}
+
+/**
+ * The address that stands for a network and city: the same in every file, and in practice no other's.
+ *
+ * IPv4 addresses are of 240.0.0.0/4, which is reserved (RFC 1112), IPv6 ones of fd00::/8 with a global ID of 40 bits, for
+ * local use (RFC 4193). 1,000 networks and cities collide with a probability of 0.002 over IPv4, 5e-7 over IPv6.
+ */
+export function placeholderAddress(probe: GlobalpingProbe, isV6: boolean): string {
+  const { asn, country, state, city } = probe;
+  const hash = createHash("sha256").update(JSON.stringify([asn, country, state ?? null, city])).digest();
+  // 255.0.0.0/8 has the broadcast address.
+  if (!isV6) return `${240 + hash[0] % 15}.${hash[1]}.${hash[2]}.${hash[3]}`;
+  const digits = hash.toString("hex");
+  return `fd${digits.slice(0, 2)}:${digits.slice(2, 6)}:${digits.slice(6, 10)}::1`;
+}
+
+/** The same result in the form of RIPE Atlas. */
+function atlasResult(result: AtlasObject, timestamp: number, from: string): AtlasObject {
+  const { total, rcv } = objectOf(result.stats);
+  const timings = Array.isArray(result.timings)
+    ? result.timings.map((each) => ({ rtt: objectOf(each).rtt }))
+    : [];
+  // `timings` has the packets that came back.
+  const numLost = Number.isSafeInteger(total) ? Math.max(0, Number(total) - timings.length) : 0;
+  const lost = Array.from({ length: Math.min(numLost, MAX_PACKETS) }, () => ({ x: "*" }));
+  return {
+    timestamp,
+    from,
+    dst_addr: result.resolvedAddress,
+    sent: total,
+    rcvd: rcv,
+    result: [...timings, ...lost],
+  };
+}
+
+/** The API sends 16 packets at most. */
+const MAX_PACKETS = 64;
+
+function* resultsOf(measurement: AtlasObject): Generator<{ probe: GlobalpingProbe; result: AtlasObject }> {
+  for (const each of measurement.results as unknown[]) {
+    const { probe, result } = objectOf(each);
+    yield { probe: probeOf(objectOf(probe)), result: objectOf(result) };
+  }
+}
+
+function probeOf(probe: AtlasObject): GlobalpingProbe {
+  const text = (value: unknown) => typeof value === "string" ? value : undefined;
+  const number = (value: unknown) => typeof value === "number" ? value : undefined;
+  return {
+    country: text(probe.country),
+    state: text(probe.state),
+    city: text(probe.city),
+    asn: number(probe.asn),
+    latitude: number(probe.latitude),
+    longitude: number(probe.longitude),
+  };
+}
+
+function objectOf(value: unknown): AtlasObject {
+  return typeof value === "object" && value !== null ? value as AtlasObject : {};
+}

@@ -1,0 +1,368 @@
+/**
+ * The section on places: how far predictions are off by distance, country and AS, and how far the embeddings of places
+ * line up with geography. Also where an evaluation knows from where addresses are.
+ *
+ * @module
+ */
+import { getOrMake } from "../../base/collections.ts";
+import { named } from "../../base/errors.ts";
+import { RandomStream } from "../../base/random.ts";
+import { addressBytes } from "../../data/addresses/ip.ts";
+import {
+  countryCode,
+  countryNumber,
+  distanceKm,
+  type LocatedPlace,
+  type PlaceSource,
+} from "../../data/addresses/place_table.ts";
+import { openPlaces } from "../../data/addresses/places/open_places.ts";
+import { AddressEmbeddings } from "../../model/address_embeddings.ts";
+import { NO_ROW } from "../../model/embedding_table.ts";
+import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
+import type { BaselineForecasts } from "../baselines/baseline_forecasts.ts";
+import type { PlaceOf } from "../baselines/place_rivals.ts";
+import { type EvalCase, evenlySpread } from "../cases.ts";
+import {
+  ClusterBootstrap,
+  type Clusters,
+  type Interval,
+  intervalOf,
+  MIN_CLUSTERS,
+  NUM_RESAMPLES,
+} from "../metrics/bootstrap.ts";
+import { type Coverage, resampledCoverages } from "../metrics/calibration.ts";
+import { crpsOfNumberMs } from "../metrics/crps.ts";
+import { type ErrorMetrics, scoreErrors } from "../metrics/forecast_errors.ts";
+import { type ComparedMetric, type RttComparison, rttComparisons } from "../metrics/rtt_comparison.ts";
+import { meanOf, medianOf } from "../../base/sample_statistics.ts";
+import { type RttForecasts, selectForecasts } from "./rtt_forecasts.ts";
+
+/**
+ * Where addresses are.
+ *
+ * @param geo Files that say so; by default the checkpoint's places. An address whose place the checkpoint knows to be wrong
+ *   has only its AS, as it has for the model.
+ * @returns Undefined without such files and places.
+ * @throws {UserError} If a file cannot be read.
+ */
+export async function placeLookup(
+  { config: { model }, weights }: Pick<LoadedCheckpoint, "config" | "weights">,
+  geo: readonly string[] = [],
+): Promise<PlaceOf | undefined> {
+  const source = geo.length > 0 ? await openPlaces(geo) : undefined;
+  if (!model.places && !source) return undefined;
+  const embeddings = model.places ? new AddressEmbeddings(model) : undefined;
+  embeddings?.load(weights);
+  const known = new Map<string, LocatedPlace | undefined>();
+  const lookUp = (address: Uint8Array): LocatedPlace | undefined => {
+    const place = source ? locatedBy(source, address) : embeddings?.placeOf(address);
+    if (!place || !embeddings?.isMisplaced(address)) return place;
+    return { position: undefined, country: 0, region: 0, asNumber: place.asNumber };
+  };
+  return (address) => getOrMake(known, address, () => lookUp(addressBytes(address)));
+}
+
+/** What a source knows of an address. */
+export function locatedBy(source: PlaceSource, address: Uint8Array): LocatedPlace | undefined {
+  const found = source.locate(address);
+  if (!found) return undefined;
+  const { latitude, longitude, countryCode = "", asNumber = 0 } = found;
+  const position = latitude === undefined || longitude === undefined ? undefined : { latitude, longitude };
+  return { position, country: countryNumber(countryCode), region: 0, asNumber };
+}
+
+/** The ways to group measurements. */
+export const PLACE_GROUPINGS = [
+  "distance",
+  "source country",
+  "destination country",
+  "source AS",
+  "destination AS",
+] as const;
+
+/** Errors of a group of measurements. */
+export interface PlaceGroup {
+  by: typeof PLACE_GROUPINGS[number];
+  /** Such as `500 to 1500 km`, `DE`, `AS3320`. */
+  name: string;
+  model: ErrorMetrics;
+  coverage: Coverage[];
+  /** The model's median error and CRPS against the best baseline of each. */
+  comparisons: RttComparison[];
+}
+
+/** How embeddings of places, or their coordinates, line up with geography. */
+export interface PlaceAlignment {
+  /** Cells of 5 degrees, or countries. */
+  of: "cells" | "countries";
+  /** One minus the cosine of their embeddings, or the RTT between them that their coordinates estimate. */
+  by: "embeddings" | "coordinates";
+  /** Places with a position, and with an embedding that was trained or coordinates. */
+  numPlaces: number;
+  /**
+   * Spearman's rank correlation of the great-circle distance and of this other distance, over pairs of places: 1 where
+   * places are the more alike the nearer they are, 0 where nothing is known of it.
+   */
+  correlation: number;
+  /** From resamples of the places; null of too few. */
+  interval: Interval | null;
+}
+
+/** The section. */
+export interface PlaceSection {
+  /** Predictions of measurements with a reply, and those whose both ends have a position. */
+  numMeasurements: number;
+  numPlaced: number;
+  groups: PlaceGroup[];
+  alignments: PlaceAlignment[];
+}
+
+/** Upper ends of the bands of distance, km. */
+const BANDS_KM = [500, 1500, 3000, 6000, 10_000, Infinity];
+/** Groups of each grouping at most, the largest first, and the measurements that a group has at least. */
+const MAX_GROUPS = 8;
+const MIN_MEASUREMENTS = 20;
+/** Places of an alignment at most: as many as 1000 resamples of their pairs take a second for. */
+const MAX_PLACES = 150;
+
+/** What the section is made of. */
+export interface PlaceSectionOptions {
+  readonly placeOf: PlaceOf;
+  readonly baselines: BaselineForecasts;
+  readonly clusters: Clusters;
+  readonly seed: number;
+}
+
+/** Makes the section. */
+export function evaluatePlaces(
+  checkpoint: Pick<LoadedCheckpoint, "config" | "weights" | "trainingData">,
+  forecasts: RttForecasts,
+  cases: readonly EvalCase[],
+  options: PlaceSectionOptions,
+): PlaceSection {
+  const { caseIndex } = forecasts;
+  const answered = caseIndex.keys().toArray().filter((place) => cases[caseIndex[place]].rttMs !== null);
+  const namesOf = new Map(
+    answered.map((place) => [place, groupNames(cases[caseIndex[place]], options.placeOf)]),
+  );
+  const bootstrap = new ClusterBootstrap(caseIndex.map((i) => options.clusters.ofCase[i]), options);
+  const groups = PLACE_GROUPINGS.flatMap((by, which) => {
+    const places = [...Map.groupBy(answered, (place) => namesOf.get(place)?.[which])];
+    const shown = places.filter(([name, each]) => name !== undefined && each.length >= MIN_MEASUREMENTS)
+      .sort(([, a], [, b]) => b.length - a.length).slice(0, MAX_GROUPS);
+    if (by === "distance") shown.sort(([a], [b]) => bandOrder(a) - bandOrder(b));
+    return shown.map(([name = "", each]): PlaceGroup => ({
+      by,
+      name,
+      ...errorsOf({ forecasts, cases, bootstrap, baselines: options.baselines }, each),
+    }));
+  });
+  return {
+    numMeasurements: answered.length,
+    numPlaced: answered.filter((place) => namesOf.get(place)?.[0] !== undefined).length,
+    groups,
+    alignments: alignmentsOf(checkpoint, options.seed),
+  };
+}
+
+/** The names of a case's groups, one of each grouping; undefined where its place is not known. */
+function groupNames({ srcAddr, dstAddr }: EvalCase, placeOf: PlaceOf): (string | undefined)[] {
+  const [from, to] = [placeOf(srcAddr), placeOf(dstAddr)];
+  const country = (place?: LocatedPlace) =>
+    place && place.country > 0 ? countryCode(place.country) : undefined;
+  const network = (place?: LocatedPlace) => place && place.asNumber > 0 ? `AS${place.asNumber}` : undefined;
+  const km = from?.position && to?.position ? distanceKm(from.position, to.position) : NaN;
+  return [
+    Number.isNaN(km) ? undefined : bandName(km),
+    country(from),
+    country(to),
+    network(from),
+    network(to),
+  ];
+}
+
+function bandName(km: number): string {
+  const band = BANDS_KM.findIndex((end) => km < end);
+  if (band === 0) return `below ${BANDS_KM[0]} km`;
+  const first = BANDS_KM[band - 1];
+  return BANDS_KM[band] === Infinity ? `from ${first} km` : `${first} to ${BANDS_KM[band]} km`;
+}
+
+function bandOrder(name = ""): number {
+  return BANDS_KM.findIndex((_, band) => name === bandName(BANDS_KM[band - 1] ?? 0));
+}
+
+interface Scored {
+  readonly forecasts: RttForecasts;
+  readonly cases: readonly EvalCase[];
+  readonly bootstrap: ClusterBootstrap;
+  readonly baselines: BaselineForecasts;
+}
+
+function errorsOf(
+  { forecasts, cases, bootstrap, baselines }: Scored,
+  places: readonly number[],
+): Pick<PlaceGroup, "model" | "coverage" | "comparisons"> {
+  const part = selectForecasts(forecasts, places);
+  const measuredMs = Float64Array.from(part.caseIndex, (i) => cases[i].rttMs ?? NaN);
+  const score = (predictedMs: Float64Array, crpsMs?: Float64Array) =>
+    scoreErrors({ predictedMs, measuredMs, crpsMs }, bootstrap, places);
+  const model = score(part.predictedMs, part.crpsMs);
+  const ofMethods = [...baselines.methods].map(([name, { predictedMs, distribution }]) => {
+    const ofPlaces = Float64Array.from(part.caseIndex, (i) => predictedMs[i]);
+    const errorsMs = [...ofPlaces.map((ms, i) => Math.abs(ms - measuredMs[i]))].filter((ms) =>
+      !Number.isNaN(ms)
+    );
+    const crpsMs = Float64Array.from(
+      part.caseIndex,
+      (i, k) => distribution ? distribution.crpsMs[i] : crpsOfNumberMs(predictedMs[i], measuredMs[k]),
+    );
+    const scores = crpsMs.filter((ms) => !Number.isNaN(ms));
+    return {
+      name,
+      ofPlaces,
+      crpsMs,
+      median: medianOf(errorsMs) ?? Infinity,
+      mean: meanOf(scores) ?? Infinity,
+    };
+  });
+  // The bootstrap is only for those that are the best by a metric.
+  const best = new Set(
+    (["median", "mean"] as const).flatMap((by) => ofMethods.toSorted((a, b) => a[by] - b[by]).slice(0, 1)),
+  );
+  const errors = new Map([...best].map(({ name, ofPlaces, crpsMs }) => [name, [score(ofPlaces, crpsMs)]]));
+  const compared: readonly ComparedMetric[] = ["medianAbsoluteMs", "crpsMs"];
+  return {
+    model: model.metrics,
+    coverage: resampledCoverages(part, bootstrap, places),
+    comparisons: rttComparisons([null], { model: [model], likeliest: [model] }, errors)
+      .filter(({ metric }) => compared.includes(metric)),
+  };
+}
+
+// How embeddings line up with geography.
+
+/** The steps of an address's path whose places are compared. */
+const ALIGNED = { cells: 1, countries: 2 } as const;
+
+/** A place: the sum of the directions of its addresses from the centre of the Earth, its embedding, its node. */
+interface KnownPlace {
+  readonly direction: [x: number, y: number, z: number];
+  readonly embedding: Float32Array;
+  readonly node: number;
+}
+
+/** Of the places of the training's addresses; none for a model without places. */
+export function alignmentsOf(
+  { config: { model }, weights, trainingData }: Pick<LoadedCheckpoint, "config" | "weights" | "trainingData">,
+  seed: number,
+): PlaceAlignment[] {
+  if (!model.places) return [];
+  const embeddings = new AddressEmbeddings(model);
+  embeddings.load(weights);
+  const { coordinates } = embeddings;
+  const table = named(weights, "address_embed.weight");
+  const addresses = [...trainingData?.known.addresses() ?? []].map(({ bytes }) => bytes);
+  return (Object.keys(ALIGNED) as (keyof typeof ALIGNED)[]).flatMap((of) => {
+    const places = new Map<number, KnownPlace>();
+    for (const address of addresses) {
+      const row = embeddings.rowsOfPlaces(address)[ALIGNED[of]];
+      const position = embeddings.isMisplaced(address) ? undefined : embeddings.placeOf(address)?.position;
+      if (row === NO_ROW || !position) continue;
+      const { direction } = getOrMake(places, row, (): KnownPlace => ({
+        direction: [0, 0, 0],
+        embedding: table.subarray(row * model.width, (row + 1) * model.width),
+        node: embeddings.nodesOfPlaces(address)[ALIGNED[of]],
+      }));
+      const [latitude, longitude] = [position.latitude, position.longitude].map((each) =>
+        each * Math.PI / 180
+      );
+      direction[0] += Math.cos(latitude) * Math.cos(longitude);
+      direction[1] += Math.cos(latitude) * Math.sin(longitude);
+      direction[2] += Math.sin(latitude);
+    }
+    const kinds: [by: PlaceAlignment["by"], has: (place: KnownPlace) => boolean, distance: Distance][] = [
+      [
+        "embeddings",
+        ({ embedding }) => embedding.some((value) => value !== 0),
+        (a, b) => cosineDistance(a.embedding, b.embedding),
+      ],
+      [
+        "coordinates",
+        ({ node }) => coordinates?.hasCoordinates(node) ?? false,
+        (a, b) => coordinates?.estimate(a.node, b.node)?.rttMs ?? NaN,
+      ],
+    ];
+    return kinds.flatMap(([by, has, distance]) => {
+      const some = evenlySpread([...places.values()].filter(has), MAX_PLACES);
+      if (some.length < MIN_CLUSTERS) return [];
+      return [{ of, by, numPlaces: some.length, ...rankCorrelation(some, distance, seed) }];
+    });
+  });
+}
+
+type Distance = (a: KnownPlace, b: KnownPlace) => number;
+
+/** One minus the cosine of two vectors: the order of angles, so also that of great-circle distances. */
+function cosineDistance(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let [ab, aa, bb] = [0, 0, 0];
+  for (let i = 0; i < a.length; i++) {
+    ab += a[i] * b[i];
+    aa += a[i] * a[i];
+    bb += b[i] * b[i];
+  }
+  return aa * bb === 0 ? 1 : 1 - ab / Math.sqrt(aa * bb);
+}
+
+/**
+ * Spearman's rank correlation of a distance and the great circle's over all pairs of places. Its resamples draw places, and so pairs of them;
+ * ranks stay those of the whole.
+ *
+ * @param places At least two.
+ */
+function rankCorrelation(
+  places: readonly KnownPlace[],
+  distance: Distance,
+  seed: number,
+): Pick<PlaceAlignment, "correlation" | "interval"> {
+  const pairs = places.flatMap((a, i) => places.slice(i + 1).map((b, k) => ({ a, b, i, j: i + 1 + k })));
+  const onEarth: Distance = (a, b) => cosineDistance(a.direction, b.direction);
+  const ranks = [onEarth, distance].map((of) => ranksOf(Float64Array.from(pairs, ({ a, b }) => of(a, b))));
+  const correlation = (weightOf: (place: number) => number): number => {
+    let [total, x, y, xx, yy, xy] = [0, 0, 0, 0, 0, 0];
+    pairs.forEach(({ i, j }, k) => {
+      const weight = weightOf(i) * weightOf(j);
+      const [a, b] = [ranks[0][k], ranks[1][k]];
+      total += weight;
+      x += weight * a;
+      y += weight * b;
+      xx += weight * a * a;
+      yy += weight * b * b;
+      xy += weight * a * b;
+    });
+    const [ofX, ofY] = [xx - x * x / total, yy - y * y / total];
+    // Of embeddings that are all alike there is none.
+    return Math.min(ofX, ofY) > 1e-9 * total ? (xy - x * y / total) / Math.sqrt(ofX * ofY) : NaN;
+  };
+  const random = new RandomStream(seed, "evaluate/alignment");
+  const replicates = Float64Array.from({ length: NUM_RESAMPLES }, () => {
+    const counts = new Uint16Array(places.length);
+    for (let draw = 0; draw < places.length; draw++) counts[random.below(places.length)]++;
+    return correlation((place) => counts[place]);
+  });
+  const found = correlation(() => 1);
+  return { correlation: Number.isNaN(found) ? 0 : found, interval: intervalOf(replicates) };
+}
+
+/** The rank of each value from 0 to 1; equal values share their mean rank. */
+export function ranksOf(values: Float64Array): Float64Array {
+  const order = values.keys().toArray().sort((a, b) => values[a] - values[b]);
+  const ranks = new Float64Array(values.length);
+  for (let first = 0, end = 0; first < order.length; first = end) {
+    while (end < order.length && values[order[end]] === values[order[first]]) end++;
+    for (let i = first; i < end; i++) {
+      ranks[order[i]] = (first + end - 1) / 2 / Math.max(1, values.length - 1);
+    }
+  }
+  return ranks;
+}

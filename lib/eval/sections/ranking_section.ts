@@ -1,0 +1,249 @@
+/**
+ * The section on rankings: how well the nearest of some destinations is found before any of them is measured. The
+ * candidates are the destinations that a source measured in one window of time in the held-out rows. The model ranks them
+ * as `query nearest` does, by the median and by the probability to be the nearest; baselines by what they predict.
+ *
+ * @module
+ */
+import { getOrMake } from "../../base/collections.ts";
+import { drawDistinct, RandomStream } from "../../base/random.ts";
+import { meanOf, quantileOfSample } from "../../base/sample_statistics.ts";
+import type { ProbeRowSource } from "../../data/loader/row_source.ts";
+import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
+import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
+import { raceOf } from "../../query/nearest/nearest.ts";
+import type { PingModel } from "../../query/ping_model.ts";
+import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
+import type { BaselineForecasts } from "../baselines/baseline_forecasts.ts";
+import { type EvalCase, queryOf, type RowPlace } from "../cases.ts";
+import { ClusterBootstrap, differenceInterval, type Interval, intervalOf } from "../metrics/bootstrap.ts";
+
+/** The candidates of one choice. */
+export interface RankedGroup {
+  /** The first measurement of each candidate in the window: what is predicted. */
+  readonly places: readonly RowPlace[];
+  /** The median of each candidate's replies in the window, ms. */
+  readonly rttsMs: readonly number[];
+}
+
+/** What is ranked. */
+export interface DrawnRankings {
+  /** The length of the windows, seconds; null for the whole time. */
+  readonly windowS: number | null;
+  readonly groups: readonly RankedGroup[];
+}
+
+/** Numbers that tell how good choices were. */
+export interface ChoiceScores {
+  /** Mean of how much longer the RTT of the first choice is than the shortest of its candidates, ms. */
+  regretMs: number;
+  /** The share of the choices that were the nearest one. */
+  rightShare: number;
+}
+
+/** The choices of one method. */
+export interface RankingMethod extends ChoiceScores {
+  /** `model, by median`, `model, by probability`, a baseline's name, or `at random`. */
+  method: string;
+  intervals: Record<keyof ChoiceScores, Interval | null>;
+  /** Of the model's numbers by the median minus this method's, in the same resamples; absent of it itself. */
+  modelMinusThis?: Record<keyof ChoiceScores, Interval | null>;
+}
+
+/** How well the nearest candidate is found. */
+export interface RankingSection {
+  windowS: number | null;
+  /** Choices, the different sources of them, and the mean number of candidates. */
+  numChoices: number;
+  numSources: number;
+  meanCandidates: number;
+  /** Measurements of context that the model had at most. */
+  numContext: number;
+  /** The two of the model first. Where a method predicts the same of several, it chooses one of them at random. */
+  methods: RankingMethod[];
+}
+
+/** Lengths of windows, seconds: the first one with enough choices is taken, else the one with most. */
+const WINDOWS_S = [3600, 86_400, Infinity];
+const MIN_CHOICES = 32;
+/** Choices at most; of one, candidates at least and at most. */
+const MAX_CHOICES = 64;
+const [MIN_CANDIDATES, MAX_CANDIDATES] = [3, 6];
+/** Choices that the model is asked for together; each distribution takes 0.14 MB meanwhile. */
+const CHOICES_AT_ONCE = 32;
+/** Measurements of context at most. Besides them the model sees the newest RTTs of the pair. */
+const MAX_CONTEXT = 10;
+/** Mass of the model that may be spread instead of asked for, as for the RTTs. */
+const MAX_SPREAD_MASS = 0.01;
+
+/**
+ * Draws choices, in one pass over the rows: of all windows of a source with enough candidates, each is equally likely.
+ *
+ * @throws {FormatError} If a row cannot be read.
+ */
+export async function drawRankings(
+  rows: ProbeRowSource,
+  { seed, signal }: { seed: number; signal?: AbortSignal | undefined },
+): Promise<DrawnRankings> {
+  const pacer = new EventLoopPacer({ signal });
+  const random = new RandomStream(seed, "evaluate/rankings");
+  const drawn = WINDOWS_S.map((windowS) => ({ windowS, seen: 0, groups: [] as RankedGroup[] }));
+  for (let row = 0; row < rows.numRows; row++) {
+    const { eventTimeUs, dstAddrs, dstIndex, rttMs } = rows.row(row);
+    for (const each of drawn) {
+      const windows = new Map<number, Map<number, number[]>>();
+      rttMs.forEach((ms, i) => {
+        if (ms === FAILED_RTT_MS) return;
+        const window = each.windowS === Infinity ? 0 : Math.floor(eventTimeUs[i] / 1e6 / each.windowS);
+        getOrMake(getOrMake(windows, window, () => new Map()), dstIndex[i], () => []).push(i);
+      });
+      for (const ofWindow of windows.values()) {
+        if (ofWindow.size < MIN_CANDIDATES) continue;
+        // A uniform sample of unknown many: Vitter, "Random Sampling with a Reservoir", ACM TOMS 11 (1985), algorithm R.
+        const slot = each.seen < MAX_CHOICES ? each.seen : random.below(each.seen + 1);
+        each.seen++;
+        if (slot >= MAX_CHOICES) continue;
+        const all = [...ofWindow].sort(([a], [b]) => dstAddrs[a] < dstAddrs[b] ? -1 : 1);
+        const some = [...drawDistinct(all.length, Math.min(all.length, MAX_CANDIDATES), random)].map((k) =>
+          all[k][1]
+        );
+        each.groups[slot] = {
+          places: some.map(([index]) => ({ row, index })),
+          rttsMs: some.map((indexes) => quantileOfSample(indexes.map((i) => rttMs[i]), 0.5)),
+        };
+      }
+    }
+    await pacer.yieldToEventLoop();
+  }
+  const most = drawn.toSorted((a, b) => b.groups.length - a.groups.length)[0];
+  const { windowS, groups } = drawn.find(({ groups }) => groups.length >= MIN_CHOICES) ?? most;
+  return { windowS: windowS === Infinity ? null : windowS, groups };
+}
+
+/** How the drawn choices are evaluated. */
+interface RankingOptions extends Pick<StageHooks, "signal"> {
+  readonly drawn: DrawnRankings;
+  /** Of the cases. */
+  readonly baselines: BaselineForecasts;
+  /** The `maxContext` that the cases were drawn with. */
+  readonly maxContext: number;
+  readonly seed: number;
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+/**
+ * Lets the model and the baselines choose.
+ *
+ * @param cases Those of the places of all groups, one group after the other.
+ * @returns Undefined if no source has enough candidates.
+ * @throws {UserError} If a measurement does not fit the model's sequence.
+ */
+export async function evaluateRankings(
+  model: PingModel,
+  cases: readonly EvalCase[],
+  { drawn: { windowS, groups }, baselines, maxContext, seed, signal, onProgress }: RankingOptions,
+): Promise<RankingSection | undefined> {
+  if (groups.length === 0) return undefined;
+  const numContext = Math.min(MAX_CONTEXT, maxContext);
+  let next = 0;
+  const ranges = groups.map(({ places }) => [next, next += places.length] as const);
+  // Smaller is better in all of them.
+  const medians = new Float64Array(cases.length);
+  const unlikely = new Float64Array(cases.length);
+  for (let at = 0; at < ranges.length; at += CHOICES_AT_ONCE) {
+    const some = ranges.slice(at, at + CHOICES_AT_ONCE);
+    const [[first], [, end]] = [some[0], some[some.length - 1]];
+    const asked = cases.slice(first, end);
+    const runners: { pFailed: number; probabilities: Float32Array }[] = [];
+    const take = (distribution: RttDistribution, i: number) => {
+      medians[first + i] = distribution.quantileMs(0.5);
+      const { pFailed, probabilities } = distribution;
+      runners.push({ pFailed, probabilities: Float32Array.from(probabilities) });
+    };
+    const codes = asked.map(({ measurement }) => measurement.rttCode);
+    await model.likelyRttDistributions(asked.map((each) => queryOf(each, numContext)), take, {
+      maxSpreadMass: MAX_SPREAD_MASS,
+      codes,
+    });
+    for (const [from, to] of some) {
+      const { pNearest } = raceOf(runners.slice(from - first, to - first));
+      pNearest.forEach((p, i) => unlikely[from + i] = -p);
+    }
+    onProgress?.(end, cases.length);
+    signal?.throwIfAborted();
+  }
+  const orders: [method: string, of: Float64Array][] = [
+    ["model, by median", medians],
+    ["model, by probability", unlikely],
+    ...[...baselines.methods].map(([name, { predictedMs }]) => [name, predictedMs] as [string, Float64Array]),
+    ["at random", new Float64Array(cases.length)],
+  ];
+  const sources = new Map<string, number>();
+  const clusterOf = Uint32Array.from(
+    ranges,
+    ([first]) => getOrMake(sources, cases[first].sourceKey, () => sources.size),
+  );
+  return {
+    windowS,
+    numChoices: groups.length,
+    numSources: sources.size,
+    meanCandidates: cases.length / groups.length,
+    numContext,
+    methods: scoreChoices(
+      orders.map(([method, of]) => ({
+        method,
+        choices: ranges.map(([first, end], i) => choiceOf(of.subarray(first, end), groups[i].rttsMs)),
+      })),
+      new ClusterBootstrap(clusterOf, { seed }),
+    ),
+  };
+}
+
+/** Whether a method of the section is one of the model's. */
+export function isOfModel(method: string): boolean {
+  return method.startsWith("model");
+}
+
+/** One choice: its regret, and the probability that it is right. */
+export interface Choice {
+  readonly regretMs: number;
+  readonly right: number;
+}
+
+/** The choice of the least value; where several are it, or nothing is known of any, one of these at random. */
+export function choiceOf(values: Float64Array, rttsMs: readonly number[]): Choice {
+  const least = values.reduce((a, b) => Number.isNaN(b) ? a : Math.min(a, b), Infinity);
+  const nearestMs = Math.min(...rttsMs);
+  const chosen = rttsMs.filter((_, i) => values[i] === least || least === Infinity);
+  return {
+    regretMs: meanOf(chosen.map((ms) => ms - nearestMs)) ?? 0,
+    right: meanOf(chosen.map((ms) => ms === nearestMs ? 1 : 0)) ?? 0,
+  };
+}
+
+/** Scores choices. @param methods The model's by the median first; each choice has its place in the bootstrap. */
+export function scoreChoices(
+  methods: readonly { method: string; choices: readonly Choice[] }[],
+  bootstrap: ClusterBootstrap,
+): RankingMethod[] {
+  const scored = methods.map(({ method, choices }) => {
+    const places = [...choices.keys()];
+    const [regrets, rights] = [choices.map(({ regretMs }) => regretMs), choices.map(({ right }) => right)];
+    return {
+      scores: { method, regretMs: meanOf(regrets) ?? 0, rightShare: meanOf(rights) ?? 0 },
+      regretMs: bootstrap.mean(regrets, places),
+      rightShare: bootstrap.mean(rights, places),
+    };
+  });
+  const [model] = scored;
+  return scored.map(({ scores, regretMs, rightShare }, i): RankingMethod => ({
+    ...scores,
+    intervals: { regretMs: intervalOf(regretMs), rightShare: intervalOf(rightShare) },
+    ...i > 0 && {
+      modelMinusThis: {
+        regretMs: differenceInterval(model.regretMs, regretMs),
+        rightShare: differenceInterval(model.rightShare, rightShare),
+      },
+    },
+  }));
+}

@@ -1,0 +1,80 @@
+/** What a model expects of pairs that are watched, given their measurements before. @module */
+import type { TimedMeasurement } from "../files/arriving.ts";
+import type { PingModel } from "../ping_model.ts";
+import type { RttDistribution } from "../rtt/rtt_distribution.ts";
+import { rttMsOf, type WatchedPair } from "./pair_watch.ts";
+
+/** The quantiles that are told. */
+export const EXPECTED_QUANTILES = [0.05, 0.5, 0.95] as const;
+
+/** What was expected of an RTT. */
+export interface Expectation {
+  /** By {@link EXPECTED_QUANTILES}, ms. */
+  readonly quantilesMs: readonly number[];
+  /** How probable a reply at least as far out is, on both sides; undefined of a loss. */
+  readonly pValue: number | undefined;
+}
+
+/** A pair's measurement with those before it. */
+export interface ExpectedOf {
+  readonly measurement: Pick<TimedMeasurement, "source" | "destination" | "timeS">;
+  /** Oldest first. */
+  readonly before: readonly TimedMeasurement[];
+  /** The RTT that is compared, ms; NaN for a loss. */
+  readonly rttMs: number;
+}
+
+/** What a model expected of measurements. */
+export async function expectationsOf(model: PingModel, asked: readonly ExpectedOf[]): Promise<Expectation[]> {
+  const queries = asked.map(({ measurement: { source, destination, timeS }, before }) => ({
+    source,
+    destination,
+    timeS,
+    context: before,
+  }));
+  const found: Expectation[] = [];
+  await model.likelyRttDistributions(queries, (distribution, i) => {
+    found.push(expectationIn(distribution, asked[i].rttMs));
+  });
+  return found;
+}
+
+function expectationIn(distribution: RttDistribution, rttMs: number): Expectation {
+  return {
+    quantilesMs: EXPECTED_QUANTILES.map((quantile) => distribution.quantileMs(quantile)),
+    pValue: Number.isNaN(rttMs) ? undefined : pValueOf(distribution.cdf(rttMs)),
+  };
+}
+
+/** The two-sided p-value. @param below P(a reply is not slower). */
+export function pValueOf(below: number): number {
+  return Math.min(1, 2 * Math.min(below, 1 - below));
+}
+
+/** What was expected of the newest measurements of pairs, kept until there are newer ones. */
+export class PairExpectations {
+  #known = new Map<string, { timeS: number; expectation: Expectation }>();
+
+  constructor(readonly model: PingModel) {}
+
+  /** Asks the model for pairs that have newer measurements; others are forgotten, so memory is that of the pairs. */
+  async update(pairs: readonly WatchedPair[]): Promise<void> {
+    const kept = new Map<string, { timeS: number; expectation: Expectation }>();
+    const asked: (ExpectedOf & { key: string })[] = [];
+    for (const { src, dst, recent } of pairs) {
+      const key = `${src} ${dst}`;
+      const measurement = recent[recent.length - 1];
+      const known = this.#known.get(key);
+      if (known?.timeS === measurement.timeS) kept.set(key, known);
+      else asked.push({ key, measurement, before: recent.slice(0, -1), rttMs: rttMsOf(measurement) });
+    }
+    const found = await expectationsOf(this.model, asked);
+    asked.forEach(({ key, measurement: { timeS } }, i) => kept.set(key, { timeS, expectation: found[i] }));
+    this.#known = kept;
+  }
+
+  /** What was expected of a pair's newest measurement at the last update; undefined if that was not asked. */
+  of({ src, dst }: WatchedPair): Expectation | undefined {
+    return this.#known.get(`${src} ${dst}`)?.expectation;
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * A map of RTTs as a picture, as GeoJSON (RFC 7946) and as CSV.
+ *
+ * @module
+ */
+import { type MapPlace, worldMap } from "../../base/report/world_map.ts";
+import { onWhite } from "../../base/report/theme.ts";
+import { formatMs } from "../../base/text.ts";
+import { type PlaceCredit, placeCredits } from "../../data/addresses/place_credits.ts";
+import type { MapLevel, MapRtt } from "./rtt_map.ts";
+
+/** The levels of a map, in the order in which they are drawn. */
+export const MAP_LEVELS = ["country", "cell"] as const satisfies readonly MapLevel[];
+
+/** What shades a map: the median RTT, or how wide the interval is that has 90 % of the replies. */
+export const MAP_LAYERS = ["median", "interval"] as const;
+/** See {@link MAP_LAYERS}. */
+export type MapLayer = (typeof MAP_LAYERS)[number];
+
+/** Where classes of a map end, ms. */
+export const MAP_BOUNDS_MS: readonly number[] = [10, 25, 50, 100, 150, 200, 300];
+
+/** A map to write. */
+export interface RttMapFile {
+  /** From where, as people read it. */
+  readonly src: string;
+  readonly places: readonly MapRtt[];
+  readonly layer: MapLayer;
+  /** Where the source is, if that is known. */
+  readonly mark: { readonly latitude: number; readonly longitude: number } | undefined;
+  /** The names of the files of places that the model was trained with. */
+  readonly geoFiles: readonly string[];
+}
+
+/** Whose shapes are drawn. */
+export const SHAPE_CREDIT: PlaceCredit = {
+  text: "Shapes by Natural Earth",
+  url: "https://www.naturalearthdata.com",
+};
+
+/** Whom a map is owed to. */
+function creditLines({ geoFiles }: RttMapFile): string[] {
+  return [...placeCredits(geoFiles), SHAPE_CREDIT].map(({ text, url }) => `${text}, ${url}`);
+}
+
+/** What a layer shows. */
+export function layerTitle(layer: MapLayer, src: string): string {
+  return `${layer === "median" ? "Median RTT" : "Width of the interval with 90 % of the RTTs"} from ${src}`;
+}
+
+/** The number that shades a place, ms. */
+function layerMs({ medianMs, lowMs, highMs }: MapRtt, layer: MapLayer): number {
+  return layer === "median" ? medianMs : highMs - lowMs;
+}
+
+/** A place with its numbers, in words. */
+export function describeMapRtt(
+  { name, country, cellDegrees, medianMs, lowMs, highMs, pFailed }: MapRtt,
+): string {
+  const where = cellDegrees === null ? name : `near ${name}, ${country}`;
+  return `${where}: median ${formatMs(medianMs)} ms, 90 % from ${formatMs(lowMs)} to ${
+    formatMs(highMs)
+  } ms, ` +
+    `no reply ${Math.round(100 * pFailed)} %`;
+}
+
+/** The places of a picture. */
+export function picturePlaces(places: readonly MapRtt[], layer: MapLayer): MapPlace[] {
+  return places.map((place) => {
+    const { country, cellDegrees, latitude, longitude } = place;
+    const position = { latitude, longitude };
+    return {
+      country,
+      position,
+      ...(cellDegrees !== null && { cell: { ...position, degrees: cellDegrees } }),
+      value: layerMs(place, layer),
+      text: describeMapRtt(place),
+    };
+  });
+}
+
+function svg(map: RttMapFile): string {
+  const { src, places, layer, mark } = map;
+  return onWhite(worldMap(picturePlaces(places, layer), {
+    title: layerTitle(layer, src),
+    bounds: MAP_BOUNDS_MS,
+    unit: "ms",
+    credits: creditLines(map),
+    mark,
+  }));
+}
+
+/** Cells are polygons, countries points. */
+function geoJson(map: RttMapFile): string {
+  const { src, places } = map;
+  const features = places.map(({ latitude, longitude, ...properties }) => {
+    const { cellDegrees } = properties;
+    const half = (cellDegrees ?? 0) / 2;
+    const [south, north] = [-half, half].map((step) => Math.max(-90, Math.min(90, latitude + step)));
+    const [west, east] = [longitude - half, longitude + half];
+    const ring = [[west, south], [east, south], [east, north], [west, north], [west, south]];
+    const geometry = cellDegrees === null
+      ? { type: "Point", coordinates: [longitude, latitude] }
+      : { type: "Polygon", coordinates: [ring] };
+    return JSON.stringify({ type: "Feature", geometry, properties });
+  });
+  const attribution = creditLines(map);
+  const members = JSON.stringify({ type: "FeatureCollection", src, attribution }).slice(0, -1);
+  return `${members},"features":[\n${features.join(",\n")}\n]}\n`;
+}
+
+function csv({ places }: RttMapFile): string {
+  const rows = places.map((place) =>
+    [
+      place.country,
+      /[",\n]/.test(place.name) ? `"${place.name.replaceAll('"', '""')}"` : place.name,
+      place.latitude,
+      place.longitude,
+      place.cellDegrees ?? "",
+      place.medianMs,
+      place.lowMs,
+      place.highMs,
+      place.pFailed.toFixed(6),
+    ].join(",")
+  );
+  return `${
+    ["country,name,latitude,longitude,cell_degrees,median_ms,q0.05_ms,q0.95_ms,p_failed", ...rows].join("\n")
+  }\n`;
+}
+
+/** The formats, by the ends of files' names. */
+export const MAP_FORMATS: ReadonlyMap<string, (map: RttMapFile) => string> = new Map([
+  ["svg", svg],
+  ["geojson", geoJson],
+  ["json", geoJson],
+  ["csv", csv],
+]);

@@ -1,0 +1,249 @@
+/**
+ * The RTTs from one source to everywhere: to each country, and to each cell of latitudes and longitudes in a country. Some
+ * prefixes stand for each place, weighted as `PlaceIndex` does.
+ *
+ * @module
+ */
+import * as z from "zod";
+import {
+  countryName,
+  PlaceIndex,
+  type PlacePrefix,
+  type PlacePrefixes,
+} from "../../data/addresses/place_index.ts";
+import { type IpPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
+import { cellOf, countryCode, type Site } from "../../data/addresses/place_table.ts";
+import { getOrMake } from "../../base/collections.ts";
+import { UserError } from "../../base/errors.ts";
+import type { PingModel } from "../ping_model.ts";
+import type { RttQuery } from "../query_tokens.ts";
+import { drawAddresses } from "./prefix_query.ts";
+import { parseEnds } from "./rtt_question.ts";
+import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
+
+/** What the places of a map are: whole countries, or cells in them. */
+export type MapLevel = "country" | "cell";
+
+/** Cells are around the multiples of so many degrees. */
+const MAP_CELL_DEGREES = 2.5;
+/** Prefixes that stand for a place, at most. */
+const MAX_PREFIXES: Readonly<Record<MapLevel, number>> = { country: 8, cell: 2 };
+/** Addresses that are drawn for a source that is a prefix or a place. */
+const NUM_SOURCES = 4;
+/** The mass that may be spread evenly within first bytes of RTT codes, of which each has RTTs that differ by up to 13 %. */
+const MAX_SPREAD_MASS = 0.05;
+/** Pairs that are asked for together: two of the decoder's largest groups of whole distributions. */
+const PAIRS_PER_PART = 124;
+
+/** A place of a map and the RTT to it. */
+export const mapPlaceSchema = z.object({
+  country: z.string().describe("ISO 3166-1 alpha-2"),
+  name: z.string().describe(
+    "the country in English, or the cell's city with the most networks, if one is known",
+  ),
+  latitude: z.number().describe(
+    "degrees north of the middle of the cell, or of where most of the country's networks are",
+  ),
+  longitude: z.number().describe("degrees east"),
+  cellDegrees: z.number().nullable().describe("the size of the cell; null of a whole country"),
+  medianMs: z.number(),
+  lowMs: z.number().describe("5 % of the replies are faster"),
+  highMs: z.number().describe("5 % of the replies are slower"),
+  pFailed: z.number().describe("P(no reply)"),
+});
+/** See {@link mapPlaceSchema}. */
+export type MapRtt = z.infer<typeof mapPlaceSchema>;
+
+/** A place of a map. */
+export interface MapArea extends Pick<MapRtt, "country" | "name" | "latitude" | "longitude" | "cellDegrees"> {
+  /** Those that stand for it. */
+  readonly prefixes: readonly PlacePrefix[];
+}
+
+/** From where. */
+export interface MapOrigin {
+  /** Addresses that stand for it, equally; all of one IP version. */
+  readonly sources: readonly Uint8Array[];
+  /** Of the first of them, if the model knows it. */
+  readonly position: { readonly latitude: number; readonly longitude: number } | undefined;
+}
+
+/** The maps of a model that knows where addresses are. */
+export class RttMaps {
+  readonly #model: PingModel;
+  readonly #index: PlaceIndex;
+  readonly #areas = new Map<string, readonly MapArea[]>();
+
+  /** @throws {UserError} If the model does not know where addresses are. */
+  constructor(model: PingModel) {
+    if (!model.places) {
+      throw new UserError(
+        "Cannot draw a map: the model does not know where addresses are, expected one trained with --geo",
+      );
+    }
+    this.#model = model;
+    this.#index = model.places;
+  }
+
+  /**
+   * Reads the source of a map.
+   *
+   * @param text An address, a prefix, or a place as {@link PlaceIndex} finds it.
+   * @throws {UserError} If it is none of these.
+   */
+  source(text: string): IpPrefix {
+    return parseEnds(text, text, this.#index).source;
+  }
+
+  /** What stands for a source. */
+  async origin(source: IpPrefix): Promise<MapOrigin> {
+    const sources = isAddress(source) ? [source.bytes] : await this.#drawn(source);
+    const { latitude, longitude } = this.#index.describe(sources[0]);
+    const isKnown = latitude !== undefined && longitude !== undefined;
+    return { sources, position: isKnown ? { latitude, longitude } : undefined };
+  }
+
+  /** Some addresses of a source; its destination, which is drawn after it, does not count. */
+  async #drawn(source: IpPrefix): Promise<Uint8Array[]> {
+    const asked = { source, destination: source, timeS: null, context: [] };
+    const { pairs } = await drawAddresses(this.#model, asked, { numDraws: NUM_SOURCES, seed: 0 });
+    return pairs.map((pair) => pair.source);
+  }
+
+  /**
+   * The places of a map, those with the most networks first.
+   *
+   * @param source Of the same IP version.
+   * @throws {UserError} If there are none.
+   */
+  areas(level: MapLevel, source: IpPrefix): readonly MapArea[] {
+    const length = source.bytes.length === 4 ? 4 : 16;
+    const areas = getOrMake(this.#areas, `${level} ${length}`, () => this.#findAreas(level, length));
+    if (areas.length > 0) return areas;
+    const version = length === 4 ? 4 : 6;
+    throw new UserError(`Cannot draw a map: the model knows no place of an IPv${version} address`);
+  }
+
+  #findAreas(level: MapLevel, length: 4 | 16): MapArea[] {
+    const { table } = this.#index;
+    const numColumns = 360 / MAP_CELL_DEGREES;
+    const numCells = numColumns * (180 / MAP_CELL_DEGREES + 1);
+    const keyOf = ({ country, position }: Site) => {
+      if (country === 0 || !position) return undefined;
+      const [row, column] = cellOf(position, MAP_CELL_DEGREES);
+      return country * numCells + row * numColumns + column;
+    };
+    const placeOf = (key: number) => ({
+      country: countryCode(Math.floor(key / numCells)),
+      latitude: Math.floor(key % numCells / numColumns) * MAP_CELL_DEGREES - 90,
+      longitude: key % numColumns * MAP_CELL_DEGREES - 180,
+    });
+    const byWeight = (groups: Map<number, PlacePrefixes>) =>
+      [...groups].sort(([, a], [, b]) => b.weight - a.weight);
+    const cells = byWeight(this.#index.groups(keyOf, MAX_PREFIXES.cell, length));
+    if (level === "cell") {
+      const cities = new Map<number, string>();
+      for (const { name, site } of table.names.cities) {
+        const key = keyOf(table.sites[site]);
+        if (key !== undefined && !cities.has(key)) cities.set(key, name);
+      }
+      return cells.map(([key, { prefixes }]) => {
+        const place = placeOf(key);
+        const name = cities.get(key) ?? countryName(place.country);
+        return { ...place, name, cellDegrees: MAP_CELL_DEGREES, prefixes };
+      });
+    }
+    const largest = new Map(cells.toReversed().map(([key]) => [Math.floor(key / numCells), placeOf(key)]));
+    const countries = this.#index.groups(({ country }) => country || undefined, MAX_PREFIXES.country, length);
+    return byWeight(countries).flatMap(([country, { prefixes }]) => {
+      const place = largest.get(country);
+      return place ? [{ ...place, name: countryName(place.country), cellDegrees: null, prefixes }] : [];
+    });
+  }
+
+  /**
+   * Asks for the RTTs to places.
+   *
+   * @param areas See {@link areas}, for addresses of the origin's IP version.
+   * @param timeS Unix seconds; null for any time.
+   * @returns Of each place in order, as parts are done.
+   */
+  async *rtts(
+    areas: readonly MapArea[],
+    { sources }: MapOrigin,
+    timeS: number | null,
+  ): AsyncGenerator<MapRtt> {
+    let part: AskedPair[] = [];
+    for (const [i, area] of areas.entries()) {
+      part.push(...pairsOf(area, sources));
+      if (part.length < PAIRS_PER_PART && i < areas.length - 1) continue;
+      yield* await rttsOf(this.#model, part, timeS);
+      part = [];
+    }
+  }
+}
+
+/** A pair that stands for a place. */
+interface AskedPair extends Pick<RttQuery, "source" | "destination"> {
+  readonly area: MapArea;
+  /** All of a place are 1 together. */
+  readonly weight: number;
+  /** Whether it is the last one of its place. */
+  readonly isLast: boolean;
+}
+
+/** Each prefix of the place with some source, and each source with some prefix. */
+function pairsOf(area: MapArea, sources: readonly Uint8Array[]): AskedPair[] {
+  const { prefixes } = area;
+  const rounds = Math.ceil(sources.length / prefixes.length);
+  const count = rounds * prefixes.length;
+  return Array.from({ length: count }, (_, i) => {
+    const { prefix, share } = prefixes[i % prefixes.length];
+    return {
+      area,
+      source: sources[i % sources.length],
+      destination: middleOf(prefix),
+      weight: share / rounds,
+      isLast: i === count - 1,
+    };
+  });
+}
+
+/** The address in the middle of a prefix. */
+function middleOf({ bytes, length }: IpPrefix): Uint8Array {
+  const middle = bytes.slice();
+  if (length < 8 * bytes.length) middle[length >> 3] |= 128 >> (length & 7);
+  return middle;
+}
+
+async function rttsOf(
+  model: PingModel,
+  pairs: readonly AskedPair[],
+  timeS: number | null,
+): Promise<MapRtt[]> {
+  const answers: MapRtt[] = [];
+  // Of the place at hand: the probabilities of codes and of no reply, by weight.
+  const { probabilities, cumulative } = new RttArrays();
+  let [pReply, pFailed] = [0, 0];
+  await model.likelyRttDistributions(
+    pairs.map(({ source, destination }) => ({ source, destination, timeS, context: [] })),
+    (distribution, i) => {
+      const { area: { prefixes: _, ...place }, weight, isLast } = pairs[i];
+      // A failure may be certain to the last bit; a place of such addresses alone still needs weights.
+      const share = weight * Math.max(1 - distribution.pFailed, Number.EPSILON);
+      pReply += share;
+      pFailed += weight * distribution.pFailed;
+      const own = distribution.probabilities;
+      for (let code = 0; code < own.length; code++) probabilities[code] += share * own[code];
+      if (!isLast) return;
+      for (let code = 0; code < probabilities.length; code++) probabilities[code] /= pReply;
+      const mixture = new RttDistribution(pFailed, probabilities, 1, 0, cumulative);
+      const [lowMs, medianMs, highMs] = [0.05, 0.5, 0.95].map((q) => mixture.quantileMs(q));
+      answers.push({ ...place, medianMs, lowMs, highMs, pFailed });
+      probabilities.fill(0);
+      [pReply, pFailed] = [0, 0];
+    },
+    { maxSpreadMass: MAX_SPREAD_MASS, codes: pairs.map(() => null) },
+  );
+  return answers;
+}

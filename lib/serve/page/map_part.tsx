@@ -1,0 +1,422 @@
+/** The part that the page opens with where the model knows places: the RTTs from one source to everywhere, as a map. @module */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { heatNames, mapPoint, worldMap } from "../../base/report/world_map.ts";
+import { formatCount } from "../../base/text.ts";
+import {
+  describeMapRtt,
+  layerTitle,
+  MAP_BOUNDS_MS,
+  MAP_FORMATS,
+  MAP_LAYERS,
+  MAP_LEVELS,
+  type MapLayer,
+  picturePlaces,
+  SHAPE_CREDIT,
+} from "../../query/rtt/map_format.ts";
+import type { MapLevel, MapRtt } from "../../query/rtt/rtt_map.ts";
+import type { PingApi } from "../api/ping_api.ts";
+import type { MapApiAnswer } from "../api/schemas.ts";
+import { AnswerState, useAnswer } from "./answer_state.tsx";
+import { faultsOf, faultsOfError, Question, TextField, TimeField } from "./fields.tsx";
+import { NumberTable } from "./number_table.tsx";
+import { formatMs, formatPercent, formatRange } from "./number_text.ts";
+import type { PartProps } from "./part_props.ts";
+import { formatTime, questionTimeS } from "./question_time.ts";
+import { CsvButton, CurlButton, curlGet, saveFile } from "./saved_files.tsx";
+
+/** Places of one request: a second or two on two cores. */
+const PLACES_AT_ONCE: Readonly<Record<MapLevel, number>> = { country: 64, cell: 256 };
+
+/** A map, or what there is of it. */
+interface ShownMap {
+  src: string;
+  timeS: number | null;
+  position: MapApiAnswer["position"];
+  /** Countries, then cells. */
+  places: readonly MapRtt[];
+  /** How far it is, in words. */
+  progress: string;
+}
+
+/** Asks for a map part by part: countries first, then the cells in them. */
+async function askMap(
+  api: PingApi,
+  asked: { src_addr: string; timestamp: number | null },
+  { signal, report }: { signal: AbortSignal; report: (map: ShownMap) => void },
+): Promise<ShownMap> {
+  const places: MapRtt[] = [];
+  let map: ShownMap | undefined;
+  for (const level of MAP_LEVELS) {
+    for (let first = 0, total = Infinity; first < total; first += PLACES_AT_ONCE[level]) {
+      const part = await api.map({ ...asked, level, first, count: PLACES_AT_ONCE[level] }, signal);
+      total = part.total;
+      places.push(...part.places.map(placeOf));
+      const done = Math.min(total, first + PLACES_AT_ONCE[level]);
+      const progress = `${formatCount(done)} of ${formatCount(total)} ${
+        level === "cell" ? "cells" : "countries"
+      }`;
+      const { src_addr: src, timestamp: timeS, position } = part;
+      map = { src, timeS, position, places: [...places], progress };
+      report(map);
+    }
+  }
+  return map as ShownMap;
+}
+
+/** A place of a message under the library's names. */
+function placeOf(place: MapApiAnswer["places"][number]): MapRtt {
+  const {
+    cell_degrees: cellDegrees,
+    median_ms: medianMs,
+    low_ms: lowMs,
+    high_ms: highMs,
+    p_failed: pFailed,
+  } = place;
+  const { country, name, latitude, longitude } = place;
+  return { country, name, latitude, longitude, cellDegrees, medianMs, lowMs, highMs, pFailed };
+}
+
+/** See the module. */
+export function MapPart(part: PartProps) {
+  const { fields, askedAtMs, opened: { api, hasServer }, model } = part;
+  const isAsked = fields.src !== undefined;
+  const faults = isAsked ? faultsOf(fields, [], askedAtMs) : {};
+  const examples = model.value?.examples.map(({ src_addr }) => src_addr) ?? [];
+  // Files of places often have IPv4 addresses only.
+  const example = examples.find((each) => !each.includes(":")) ?? examples[0];
+  const src_addr = isAsked ? fields.src?.trim() : example;
+  const timestamp = questionTimeS(fields.time, askedAtMs);
+  const isRight = src_addr !== undefined && (typeof timestamp !== "object" || timestamp === null);
+  const question = isRight ? { src_addr, timestamp: timestamp as number | null } : null;
+  const answer = useAnswer<ShownMap>(
+    question && JSON.stringify(["map", question]),
+    (signal, report) => askMap(api, question as NonNullable<typeof question>, { signal, report }),
+  );
+  const { value: map, isBusy } = answer;
+  const isOld = map !== undefined && (map.src !== src_addr || map.timeS !== timestamp);
+  const errorFaults = faultsOfError(answer.error);
+  const layer = MAP_LAYERS.find((each) => each === fields.layer) ?? "median";
+  const geoFiles = sourcesOfPlaces(model.value?.config);
+  return (
+    <>
+      <Question part={part} verb="Draw the map">
+        <div class="row">
+          <TextField
+            part={part}
+            faults={{ ...faults, ...errorFaults }}
+            name="src"
+            label="From"
+            placeholder="192.0.2.1"
+            hint="An address, a prefix, a city as Berlin, DE, a country, AS3320 or AS3320@DE. Host names are not resolved, since that would ask others: give the address."
+          />
+          <TimeField part={part} faults={faults} />
+        </div>
+      </Question>
+      <AnswerState
+        answer={{
+          ...answer,
+          value: isBusy ? undefined : map,
+          error: Object.keys(errorFaults).length > 0 ? undefined : answer.error,
+        }}
+        doing={map && !isOld ? `Drawing the map: ${map.progress}` : "Drawing the map"}
+        summary={({ places }) => `The map has ${places.length} places.`}
+      >
+        {() => null}
+      </AnswerState>
+      {map
+        ? (
+          <section class={isOld ? "old" : ""} aria-busy={isBusy} aria-labelledby="map-title">
+            <h2 id="map-title">{isAsked ? "" : "Example: "}From {map.src}</h2>
+            <Layers part={part} layer={layer} />
+            <Map map={map} layer={layer} part={part} />
+            <div class="tools">
+              <CsvButton
+                name="map"
+                columns={CSV_COLUMNS}
+                rows={() => map.places.map((place) => CSV_FIELDS.map((field) => place[field]))}
+              />
+              <button type="button" class="quiet" onClick={() => saveSvg(map, layer, geoFiles)}>
+                Save as SVG
+              </button>
+              {hasServer && question
+                ? <CurlButton command={() => curlGet("v1/map", { ...question, level: "cell" })} />
+                : null}
+            </div>
+            <p class="hint">
+              {formatTime(map.timeS)}. <a href={SHAPE_CREDIT.url}>{SHAPE_CREDIT.text}</a>.
+            </p>
+          </section>
+        )
+        : null}
+    </>
+  );
+}
+MapPart.heading = "How far is everywhere?";
+
+const CSV_FIELDS = [
+  ...["country", "name", "latitude", "longitude", "cellDegrees"] as const,
+  ...["medianMs", "lowMs", "highMs", "pFailed"] as const,
+];
+const CSV_COLUMNS = [
+  ...["country", "name", "latitude", "longitude", "cell_degrees"],
+  ...["median_ms", "q0.05_ms", "q0.95_ms", "p_failed"],
+];
+
+/** The names of the files that say where addresses are, by the configuration of a model; none if it does not know. */
+export function sourcesOfPlaces(config: Record<string, unknown> | undefined): string[] {
+  const { places } = (config?.model ?? {}) as { places?: { sources?: string[] } | null };
+  return places?.sources ?? [];
+}
+
+function saveSvg(map: ShownMap, layer: MapLayer, geoFiles: readonly string[]): void {
+  const write = MAP_FORMATS.get("svg");
+  if (!write) return;
+  const { src, places, position } = map;
+  const svg = write({ src, places, layer, mark: position ?? undefined, geoFiles });
+  saveFile("map.svg", new Blob([svg], { type: "image/svg+xml" }));
+}
+
+/** What shades the map, to choose. */
+function Layers({ part, layer }: { part: PartProps; layer: MapLayer }) {
+  const names = { median: "Median RTT", interval: "How uncertain: width of the 90 % interval" };
+  return (
+    <fieldset class="layers">
+      <legend class="unseen">What shades the map</legend>
+      {MAP_LAYERS.map((each) => (
+        <label key={each}>
+          <input
+            type="radio"
+            name="layer"
+            checked={layer === each}
+            onChange={() => part.submit({ layer: each })}
+          />{" "}
+          {names[each]}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** The map, what is said of the place that is pointed at or has the focus, its legend, and tables. */
+function Map({ map, layer, part }: { map: ShownMap; layer: MapLayer; part: PartProps }) {
+  const { places, position, src } = map;
+  const box = useRef<HTMLDivElement>(null);
+  const [pointed, setPointed] = useState<number>();
+  const svg = useMemo(
+    () =>
+      worldMap(picturePlaces(places, layer), {
+        title: layerTitle(layer, src),
+        bounds: MAP_BOUNDS_MS,
+        mark: position ?? undefined,
+      }),
+    [map, layer],
+  );
+  const labels = useMemo(() => labelsOf(places), [places]);
+  const found = labels.indexOf(part.fields.dst ?? "");
+  const chosen = found < 0 ? undefined : places[found];
+  // The picture is a text: what changes in it between two drawings is set here.
+  const focused = useRef<string | undefined>(undefined);
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const countries = [...element.querySelectorAll<SVGElement>(".country")];
+    const current = countries.find((each) => each.dataset.place === focused.current) ?? countries[0];
+    current?.setAttribute("tabindex", "0");
+    if (focused.current !== undefined && document.activeElement === document.body) current?.focus();
+    for (const each of element.querySelectorAll(".chosen")) each.classList.remove("chosen");
+    element.querySelector(`[data-place="${found}"]`)?.classList.add("chosen");
+  }, [svg, found]);
+  const move = (event: KeyboardEvent) => {
+    const from = placeAt(event.target);
+    if (from === undefined) return;
+    const step = STEPS[event.key];
+    if (step) focusOn(nextCountry(places, from, step));
+    else if (event.key === "Enter" || event.key === " ") choose(from);
+    else return;
+    event.preventDefault();
+  };
+  const focusOn = (index: number | undefined) => {
+    if (index === undefined) return;
+    const countries = [...box.current?.querySelectorAll<SVGElement>(".country") ?? []];
+    for (const each of countries) {
+      each.setAttribute("tabindex", each.dataset.place === `${index}` ? "0" : "-1");
+    }
+    countries.find((each) => each.dataset.place === `${index}`)?.focus();
+  };
+  const choose = (index: number) => part.submit({ dst: labels[index] });
+  const shown = pointed === undefined ? chosen : places[pointed];
+  return (
+    <>
+      <figure>
+        <figcaption id="map-hint">
+          {layerTitle(layer, src)}. Arrow keys go from country to country, Enter or a click keeps a place.
+        </figcaption>
+        <div
+          class="world"
+          ref={box}
+          aria-describedby="map-hint"
+          // The renderer escapes the names in it.
+          // deno-lint-ignore react-no-danger
+          dangerouslySetInnerHTML={{ __html: svg }}
+          onPointerOver={({ target }) => setPointed(placeAt(target))}
+          onPointerLeave={() => setPointed(undefined)}
+          onFocusIn={({ target }) => {
+            const index = placeAt(target);
+            focused.current = index === undefined ? undefined : `${index}`;
+            setPointed(index);
+          }}
+          onFocusOut={({ relatedTarget }) => {
+            // A picture that is drawn anew loses the focus to nothing.
+            if (relatedTarget instanceof Element) focused.current = undefined;
+          }}
+          onClick={({ target }) => {
+            const index = placeAt(target);
+            if (index !== undefined) choose(index);
+          }}
+          onKeyDown={move}
+        />
+        <p class="pointed" aria-hidden="true">{shown ? describeMapRtt(shown) : "Point at a place."}</p>
+        <Legend />
+      </figure>
+      {chosen ? <Chosen place={chosen} part={part} /> : null}
+      <Tables places={places} chosen={chosen} />
+    </>
+  );
+}
+
+/** The index of the place that an element of the map is or is in. */
+function placeAt(target: EventTarget | null): number | undefined {
+  const place = target instanceof Element
+    ? target.closest<SVGElement>("[data-place]")?.dataset.place
+    : undefined;
+  return place === undefined ? undefined : Number(place);
+}
+
+/** Names by which places can be asked for: of places with the same name all but the first have their position. */
+function labelsOf(places: readonly MapRtt[]): string[] {
+  const seen = new Set<string>();
+  return places.map(({ cellDegrees, name, country, latitude, longitude }) => {
+    const label = cellDegrees === null ? name : `${name}, ${country}`;
+    const own = seen.has(label) ? `${latitude},${longitude}` : label;
+    seen.add(own);
+    return own;
+  });
+}
+
+/** Where arrow keys go on the map. */
+const STEPS: Partial<Record<string, readonly [x: number, y: number]>> = {
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+};
+
+/** The country that is nearest in a direction, those straight ahead before those aside; undefined if there is none. */
+function nextCountry(
+  places: readonly MapRtt[],
+  from: number,
+  [stepX, stepY]: readonly [number, number],
+): number | undefined {
+  const start = mapPoint(places[from]);
+  let [best, least]: [number | undefined, number] = [undefined, Infinity];
+  places.forEach((place, i) => {
+    if (place.cellDegrees !== null || i === from) return;
+    const { x, y } = mapPoint(place);
+    const [ahead, aside] = [
+      (x - start.x) * stepX + (y - start.y) * stepY,
+      Math.abs((x - start.x) * stepY) + Math.abs((y - start.y) * stepX),
+    ];
+    const far = ahead + 3 * aside;
+    if (ahead <= 0 || aside > 2 * ahead || far >= least) return;
+    [best, least] = [i, far];
+  });
+  return best;
+}
+
+function Legend() {
+  return (
+    <ul class="heats" aria-label="Colours">
+      {heatNames(MAP_BOUNDS_MS, "ms").map((name, i) => (
+        <li key={name}>
+          <span class={`heat heat-${i}`} aria-hidden="true" /> {name}
+        </li>
+      ))}
+      <li>
+        <span class="heat heat-none" aria-hidden="true" /> no address known
+      </li>
+    </ul>
+  );
+}
+
+/** The place that was chosen, and what can be asked of it. */
+function Chosen({ place, part }: { place: MapRtt; part: PartProps }) {
+  const { medianMs, lowMs, highMs, pFailed, name, country, cellDegrees } = place;
+  const title = cellDegrees === null ? name : `Near ${name}, ${country}`;
+  return (
+    <section aria-labelledby="chosen-place">
+      <h2 id="chosen-place">{title}</h2>
+      <dl class="figures">
+        <div>
+          <dt>Median</dt>
+          <dd>{formatMs(medianMs)}</dd>
+        </div>
+        <div>
+          <dt>90 % of the replies</dt>
+          <dd>{formatRange(lowMs, highMs)}</dd>
+        </div>
+        <div>
+          <dt>No reply</dt>
+          <dd>{formatPercent(pFailed)}</dd>
+        </div>
+      </dl>
+      <div class="tools">
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => part.submit({ src: part.fields.dst ?? "", dst: "" })}
+        >
+          Map from here
+        </button>
+      </div>
+    </section>
+  );
+}
+
+/** The same numbers to read: of countries, and of the cells of the one that was chosen. */
+function Tables({ places, chosen }: { places: readonly MapRtt[]; chosen: MapRtt | undefined }) {
+  const table = (name: string, rows: readonly MapRtt[]) => (
+    <NumberTable
+      name={name}
+      columns={["Place", "Median", "90 % of replies", "No reply"]}
+      rows={rows.map((place) => [
+        place.cellDegrees === null ? place.name : `${place.name} (${place.latitude}, ${place.longitude})`,
+        formatMs(place.medianMs),
+        formatRange(place.lowMs, place.highMs),
+        formatPercent(place.pFailed),
+      ])}
+    />
+  );
+  const countryOf = ({ country }: MapRtt) =>
+    places.find((place) => place.cellDegrees === null && place.country === country)?.name ?? country;
+  const countries = places.filter(({ cellDegrees }) => cellDegrees === null)
+    .sort((a, b) => a.name < b.name ? -1 : 1);
+  const cells = places.filter(({ cellDegrees, country }) =>
+    cellDegrees !== null && country === chosen?.country
+  );
+  return (
+    <>
+      <details>
+        <summary>Countries as a table</summary>
+        {table("Countries", countries)}
+      </details>
+      {chosen && cells.length > 0
+        ? (
+          <details>
+            <summary>Cells of {countryOf(chosen)} as a table</summary>
+            {table("Cells", cells)}
+          </details>
+        )
+        : null}
+    </>
+  );
+}

@@ -1,0 +1,251 @@
+/**
+ * Pairs that are watched for changes, as others ask for them: measurements in and alarms out, metrics of Prometheus, and
+ * RIPE Atlas' status checks.
+ *
+ * Specification: RIPE Atlas, "Status checks" of the REST API, version 2.
+ *
+ * @module
+ */
+import { UserError } from "../base/errors.ts";
+import { formatAddress, parseAddress } from "../data/addresses/ip.ts";
+import { alarmLine } from "../query/changes/alarm_lines.ts";
+import {
+  type Expectation,
+  EXPECTED_QUANTILES,
+  type PairExpectations,
+  pValueOf,
+} from "../query/changes/expectation.ts";
+import { type AlarmEvent, type PairWatch, rttMsOf, type WatchedPair } from "../query/changes/pair_watch.ts";
+import type { TimedMeasurement } from "../query/files/arriving.ts";
+import { ApiError } from "./api/api_error.ts";
+import { linesOf } from "./api/lines.ts";
+import type { PingService } from "./api/ping_service.ts";
+import { readFields, readMeasurement } from "./api/read_question.ts";
+import {
+  type LineError,
+  type StatusCheckApiAnswer,
+  statusCheckQuestionSchema,
+  type WatchApiAnswer,
+  watchedMeasurementSchema,
+} from "./api/schemas.ts";
+import { type Metric, Reading } from "./metrics.ts";
+
+/** What is counted. */
+export interface WatchedState {
+  readonly watch: PairWatch;
+  /** Pairs that have metrics of their own, so that their number is bounded. */
+  readonly maxPairs: number;
+  /** Absent without a model. */
+  readonly expectations?: PairExpectations | undefined;
+  /** What was posted. */
+  readonly webhook?: Posted | undefined;
+  /** The number of lines that could not be used. */
+  readonly numUnusable: number;
+}
+
+/** Events that are posted to others. */
+interface Posted {
+  readonly numSent: number;
+  readonly numFailedTries: number;
+  readonly numLost: number;
+  readonly numWaiting: number;
+}
+
+/** The metrics as they are now. */
+export function watchMetrics(
+  { watch, maxPairs, expectations, webhook, numUnusable }: WatchedState,
+): Metric[] {
+  const counter = (name: string, help: string, value: number) =>
+    new Reading(`ping_llm_watch_${name}_total`, help, "counter", () => value);
+  const gauge = (name: string, help: string, value: number) =>
+    new Reading(`ping_llm_watch_${name}`, help, "gauge", () => value);
+  const pairs = watch.foremostPairs(maxPairs);
+  /** @param samplesOf `[further labels, value]` of each sample of a pair; those of NaN are left out. */
+  const ofPairs = (
+    name: string,
+    help: string,
+    samplesOf: (pair: WatchedPair) => readonly (readonly [Record<string, string | number>, number])[],
+  ): Metric => ({
+    name: `ping_llm_watch_${name}`,
+    help,
+    type: "gauge",
+    *samples() {
+      for (const pair of pairs) {
+        const { src, dst } = pair;
+        for (const [labels, value] of samplesOf(pair)) {
+          if (!Number.isNaN(value)) yield ["", { src, dst, ...labels }, value] as const;
+        }
+      }
+    },
+  });
+  return [
+    counter("measurements", "Measurements that were watched.", watch.numMeasurements),
+    counter("unusable", "Lines that could not be used.", numUnusable),
+    counter("late", "Measurements that came after a later one of their pair.", watch.numLate),
+    counter("dropped_pairs", "Pairs that were forgotten because of too many.", watch.numDropped),
+    counter("alarms", "Alarms that have begun.", watch.numAlarms),
+    gauge("pairs", "Pairs that are remembered.", watch.numPairs),
+    gauge("open_alarms", "Alarms that have not ended.", watch.numOpen),
+    ofPairs("alarm", "Whether a pair has an open alarm.", ({ alarm }) => [[{}, alarm ? 1 : 0]]),
+    ofPairs(
+      "alarm_size_ms",
+      "The shift of the median of a pair with an open alarm.",
+      ({ alarm }) => alarm ? [[{ group: alarm.group.id }, alarm.now.medianMs - alarm.usual.medianMs]] : [],
+    ),
+    ofPairs("lost", "Whether the newest measurement of a pair had no reply.", (pair) => [
+      [{}, Number.isNaN(rttMsOf(newestOf(pair))) ? 1 : 0],
+    ]),
+    ofPairs(
+      "rtt_ms",
+      "The newest RTT of a pair; absent: no reply.",
+      (pair) => [[{}, rttMsOf(newestOf(pair))]],
+    ),
+    ...(expectations
+      ? [
+        ofPairs("expected_rtt_ms", "What the model expected of the newest RTT of a pair.", (pair) =>
+          EXPECTED_QUANTILES.flatMap((quantile, i) => {
+            const expected = expectations.of(pair);
+            return expected ? [[{ q: quantile }, expected.quantilesMs[i]] as const] : [];
+          })),
+        ofPairs("p_value", "How probable a reply at least as far from the expected ones is.", (pair) => {
+          const pValue = expectations.of(pair)?.pValue;
+          return pValue === undefined ? [] : [[{}, pValue]];
+        }),
+      ]
+      : []),
+    ...(webhook
+      ? [
+        counter("webhook_sent", "Events that the webhook has taken.", webhook.numSent),
+        counter("webhook_failed_tries", "Tries to post an event that failed.", webhook.numFailedTries),
+        counter("webhook_lost", "Events that the webhook refused or that were dropped.", webhook.numLost),
+        gauge("webhook_waiting", "Events that the webhook has not taken yet.", webhook.numWaiting),
+      ]
+      : []),
+  ];
+}
+
+/** A pair has at least one measurement. */
+function newestOf({ recent }: WatchedPair): TimedMeasurement {
+  return recent[recent.length - 1];
+}
+
+/**
+ * The alarms of a measurement by probe. A measurement is known by its number at RIPE Atlas, or by the address of its
+ * destination; a probe by its number if that is known, else by its address.
+ *
+ * @param id The number or address.
+ * @param value Fields of a question; they are checked.
+ * @throws {ApiError} 404 if no pair has that number or destination.
+ */
+export function statusCheck(watch: PairWatch, id: string, value: unknown): StatusCheckApiAnswer {
+  const { permitted_total_alerts = 0, max_packet_loss = 100, show_all } = readFields(
+    statusCheckQuestionSchema,
+    value,
+  );
+  const isMeant = selectorOf(id);
+  // The pair that was seen last stands for its probe.
+  const probes = new Map<string, StatusCheckApiAnswer["probes"][string]>();
+  for (const pair of watch.pairs()) {
+    if (!isMeant(pair)) continue;
+    const { src, srcPlace: { countryCode, asNumber }, recent, alarm } = pair;
+    const rttsMs = recent.map((measurement) => finiteOrNull(rttMsOf(measurement)));
+    const last = rttsMs[rttsMs.length - 1];
+    const lossPercent = last === null ? 100 : 0;
+    const alert = alarm !== undefined || lossPercent > max_packet_loss;
+    probes.set(String(newestOf(pair).prbId ?? src), {
+      alert,
+      last,
+      last_packet_loss: lossPercent,
+      source: countryCode ? `Country: ${countryCode}` : asNumber ? `AS${asNumber}` : src,
+      ...((alert || show_all === "true") && { all: rttsMs }),
+    });
+  }
+  if (probes.size === 0) {
+    throw new ApiError(
+      404,
+      `Cannot answer for measurement ${id.slice(0, 80)}: no watched measurement has that msm_id or dst_addr`,
+    );
+  }
+  const total_alerts = [...probes.values()].filter(({ alert }) => alert).length;
+  return {
+    global_alert: total_alerts > permitted_total_alerts,
+    total_alerts,
+    probes: Object.fromEntries(probes),
+  };
+}
+
+function selectorOf(id: string): (pair: WatchedPair) => boolean {
+  if (/^\d+$/.test(id)) return ({ recent }) => recent.some(({ msmId }) => msmId === Number(id));
+  const address = parseAddress(id);
+  const text = address && formatAddress(address);
+  return ({ dst }) => dst === text;
+}
+
+const finiteOrNull = (rttMs: number) => Number.isNaN(rttMs) ? null : Number(rttMs.toPrecision(6));
+
+/**
+ * Watches lines of JSON, each a measurement, as they come.
+ *
+ * @param watch Keeps what it knows of the pairs.
+ * @param service Says what its model expected when an alarm began.
+ * @returns What the lines tell, and what is wrong with a line; most lines tell nothing.
+ */
+export async function* watchLines(
+  watch: PairWatch,
+  lines: AsyncIterable<string>,
+  service: PingService,
+  signal: AbortSignal,
+): AsyncGenerator<WatchApiAnswer | LineError> {
+  for await (const { line, read } of linesOf(lines)) {
+    signal.throwIfAborted();
+    let events: AlarmEvent[];
+    try {
+      events = watch.add(watchedMeasurement(read()));
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      yield { line, error: error.message };
+      continue;
+    }
+    for (const event of events) {
+      yield { line, ...alarmLine(event, await expectedAt(event, service, signal)) };
+    }
+  }
+}
+
+function watchedMeasurement(value: unknown): TimedMeasurement {
+  const { msm_id: msmId, prb_id: prbId, ...asked } = readFields(watchedMeasurementSchema, value);
+  const { timeS, ...measurement } = readMeasurement(asked);
+  if (timeS === null) throw new UserError("found no timestamp, expected one");
+  return {
+    ...measurement,
+    timeS,
+    ...(msmId !== undefined && { msmId }),
+    ...(prbId !== undefined && { prbId }),
+  };
+}
+
+async function expectedAt(
+  { kind, alarm: { src, dst, now }, timeS, history = [] }: AlarmEvent,
+  service: PingService,
+  signal: AbortSignal,
+): Promise<Expectation | undefined> {
+  if (kind !== "begin") return undefined;
+  const context = history.map((measurement) => ({
+    src_addr: src,
+    dst_addr: dst,
+    timestamp: measurement.timeS,
+    rtt: finiteOrNull(rttMsOf(measurement)),
+  }));
+  const { quantiles_ms, at } = await service.rtt({
+    src_addr: src,
+    dst_addr: dst,
+    timestamp: timeS,
+    context,
+    quantiles: [...EXPECTED_QUANTILES],
+    at: Number.isNaN(now.medianMs) ? [] : [now.medianMs],
+  }, signal);
+  return {
+    quantilesMs: EXPECTED_QUANTILES.map((quantile) => quantiles_ms[String(quantile)]),
+    pValue: at?.[0] && pValueOf(at[0].cdf),
+  };
+}

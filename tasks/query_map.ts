@@ -1,0 +1,56 @@
+/**
+ * `query map`: the RTTs from one source to everywhere, as a picture, GeoJSON or CSV.
+ *
+ * @module
+ */
+import { UsageError } from "../lib/base/errors.ts";
+import { formatMs } from "../lib/base/text.ts";
+import { defineStage, serveStage } from "../lib/cli/stage.ts";
+import { OutputFile } from "../lib/io/files/output_file.ts";
+import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
+import { MAP_FORMATS, MAP_LEVELS } from "../lib/query/rtt/map_format.ts";
+import { type MapRtt, RttMaps } from "../lib/query/rtt/rtt_map.ts";
+import { readBy, timeOf } from "./query_options.ts";
+import { STAGES } from "./stages.ts";
+
+/** The stage `query map`. */
+export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stage) => {
+  const { src, output, layer } = options;
+  const write = MAP_FORMATS.get(/\.([a-z]+)$/.exec(output)?.[1] ?? "");
+  if (!write) {
+    throw new UsageError(
+      `Cannot use --output ${output}: expected a name that ends with .svg, .geojson, .json or .csv`,
+    );
+  }
+  const timeS = timeOf(options.time);
+  const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
+  using file = new OutputFile(output, { stage: "query map", inputs: readBy(options) });
+  using model = await loadModel(options.checkpoint, { calibration });
+  const maps = new RttMaps(model);
+  const source = maps.source(src);
+  const areas = MAP_LEVELS.flatMap((level) => [...maps.areas(level, source)]);
+  using progress = stage.progress("answering", { unit: "places", total: areas.length });
+  const origin = await maps.origin(source);
+  const places: MapRtt[] = [];
+  for await (const place of maps.rtts(areas, origin, timeS)) {
+    stage.signal.throwIfAborted();
+    progress.update(places.push(place));
+  }
+  progress.finish();
+  const geoFiles = model.config.places?.sources ?? [];
+  file.writeSync(new TextEncoder().encode(write({ src, places, layer, mark: origin.position, geoFiles })));
+  file.commit();
+  const countries = places.filter(({ cellDegrees }) => cellDegrees === null);
+  const nearest = countries.toSorted((a, b) => a.medianMs - b.medianMs).slice(0, 5);
+  const named = nearest.map(({ name, medianMs }) => `${name} ${formatMs(medianMs)} ms`).join(", ");
+  return {
+    text:
+      `the RTTs to ${countries.length} countries and ${
+        places.length - countries.length
+      } cells in them in ${output}; ` +
+      `shortest medians: ${named}`,
+    json: { stage: "query map", src, timeS, output, places: places.length, nearest, step: model.step },
+  };
+});
+
+if (import.meta.main) serveStage(mapStage);

@@ -1,0 +1,207 @@
+/** Requests are tried again when that may help, and their errors say what to do. @module */
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import { InterruptedError, UsageError, UserError } from "../../../lib/base/errors.ts";
+import { ApiClient, type ApiOptions, parseBase, readKey } from "../../../lib/cli/fetch/api_client.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { ReplayServer } from "./replay_server.ts";
+
+function clientOf(server: ReplayServer, options: Partial<ApiOptions> = {}) {
+  const lines: string[] = [];
+  const { signal } = new AbortController();
+  const log = (line: string) => lines.push(line);
+  const base = new URL(server.url);
+  const client = new ApiClient({ base, timeoutMs: 10_000, signal, log, firstWaitMs: 1, ...options });
+  return { client, lines };
+}
+
+/** Answers with each of these in turn, then with an empty list. */
+function answering(server: ReplayServer, ...answers: (() => Response)[]): void {
+  server.answer = () => (answers.shift() ?? (() => Response.json({ results: [] })))();
+}
+
+const cutBody = () =>
+  new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"results": ['));
+      setTimeout(() => controller.error(new Error("cut")));
+    },
+  });
+
+Deno.test("a request is tried again after 429, 5xx, a cut body and one that is no JSON", async () => {
+  await using server = new ReplayServer();
+  answering(
+    server,
+    () => new Response("", { status: 429 }),
+    () => new Response("<html>", { status: 503 }),
+    () => new Response(cutBody()),
+    () => new Response('{"results": ['),
+  );
+  const { client, lines } = clientOf(server);
+  assertEquals(await client.json("/api/v2/probes/"), { results: [] });
+  assertEquals(server.requests.length, 5);
+  assertEquals(lines.length, 4);
+  assertMatch(
+    lines[0],
+    /^127\.0\.0\.1:\d+: it answered 429 Too Many Requests; trying again in .* \(1 of 8\)$/,
+  );
+  assertMatch(lines[2], /the connection failed/);
+  assertMatch(lines[3], /the answer is not JSON/);
+});
+
+Deno.test("it waits as Retry-After or X-RateLimit-Reset asks, and not longer than a quarter of an hour", async () => {
+  await using server = new ReplayServer();
+  const soon = () => new Date(Date.now() + 500).toUTCString();
+  answering(
+    server,
+    () => new Response("", { status: 429, headers: { "Retry-After": "1" } }),
+    () => new Response("", { status: 503, headers: { "Retry-After": soon() } }),
+    () => new Response("", { status: 429, headers: { "X-RateLimit-Reset": "0" } }),
+  );
+  const { client, lines } = clientOf(server, { firstWaitMs: 1e9 });
+  const startMs = performance.now();
+  await client.json("/");
+  assert(performance.now() - startMs >= 1000);
+  assertEquals(lines.length, 3);
+  answering(server, () => new Response("", { status: 429, headers: { "Retry-After": "3600" } }));
+  const error = await assertRejects(() => client.json("/"), UserError);
+  assertMatch(
+    error.message,
+    /answered 429 Too Many Requests and asks to wait .*; run the same command again then/,
+  );
+});
+
+Deno.test("it gives up after eight attempts, with one line that says how to continue", async () => {
+  await using server = new ReplayServer();
+  server.answer = () => new Response("", { status: 502 });
+  const { client } = clientOf(server);
+  const error = await assertRejects(() => client.json("/api/v2/probes/"), UserError);
+  assertMatch(
+    error.message,
+    /^Cannot fetch http:.*\/api\/v2\/probes\/: it answered 502 Bad Gateway, 8 times; run the same command again later/,
+  );
+  assertEquals(server.requests.length, 8);
+});
+
+Deno.test("a refusal is not tried again, and its error has what the server says", async () => {
+  await using server = new ReplayServer();
+  const { client } = clientOf(server);
+  for (
+    const [status, body, expected] of [
+      [
+        404,
+        { error: { detail: "Not\n found." } },
+        /the server answered 404 Not Found \(Not found\.\); check the ids/,
+      ],
+      [
+        403,
+        { error: { title: "Forbidden" } },
+        /403 Forbidden \(Forbidden\); expected a key that may read this/,
+      ],
+      [422, { error: { message: "No suitable probes found." } }, /422 .*\(No suitable probes found\.\)/],
+      [400, "no JSON", /400 Bad Request; check the ids/],
+    ] as const
+  ) {
+    answering(server, () => Response.json(body, { status }));
+    const error = await assertRejects(() => client.json("/"), UserError);
+    assertMatch(error.message, expected);
+    assert(!error.message.includes("\n"));
+  }
+  assertEquals(server.requests.length, 4);
+});
+
+Deno.test("a redirection is not followed, so a key goes to no other host", async () => {
+  await using server = new ReplayServer();
+  await using other = new ReplayServer();
+  answering(server, () => new Response("", { status: 302, headers: { Location: `${other.url}/x` } }));
+  const { client } = clientOf(server, { authorization: "Key secret-1234" });
+  const error = await assertRejects(() => client.json("/"), UserError, `found one to ${other.url}/x`);
+  assert(!error.message.includes("secret"));
+  assertEquals(other.requests.length, 0);
+  assertEquals(server.requests[0].headers.get("Authorization"), "Key secret-1234");
+  assertMatch(server.requests[0].headers.get("User-Agent") ?? "", /^ping-llm\/\d/);
+});
+
+Deno.test("silence ends an attempt, a slow body does not", async () => {
+  await using server = new ReplayServer();
+  const silent = () =>
+    new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array([0x7b])) }));
+  let numPieces = 0;
+  const slow = () =>
+    new Response(
+      new ReadableStream({
+        pull(controller) {
+          const { promise, resolve } = Promise.withResolvers<void>();
+          setTimeout(() => {
+            if (numPieces++ < 12) controller.enqueue(new TextEncoder().encode(" "));
+            else {
+              controller.enqueue(new TextEncoder().encode("[1]"));
+              controller.close();
+            }
+            resolve();
+          }, 50);
+          return promise;
+        },
+      }),
+    );
+  answering(server, silent, slow);
+  const { client, lines } = clientOf(server, { timeoutMs: 400 });
+  assertEquals(await client.json("/"), [1]);
+  assertEquals(lines.length, 1);
+  assertMatch(lines[0], /it sent nothing for/);
+});
+
+Deno.test("a server that is not there is a user's error", async () => {
+  const gone = new ReplayServer();
+  const { client } = clientOf(gone);
+  await gone[Symbol.asyncDispose]();
+  const error = await assertRejects(() => client.json("/"), UserError);
+  assertMatch(
+    error.message,
+    /^Cannot fetch http:\/\/127\.0\.0\.1:\d+\/: the connection failed \(.*refused.*\), 8 times; run/,
+  );
+});
+
+Deno.test("an interruption ends a request, its body and a wait at once", async () => {
+  await using server = new ReplayServer();
+  const endless = Promise.withResolvers<Response>();
+  for (
+    const answer of [
+      () => endless.promise,
+      () => new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(1)) })),
+      () => new Response("", { status: 429, headers: { "Retry-After": "600" } }),
+    ]
+  ) {
+    const stopped = new AbortController();
+    server.answer = answer;
+    server.onRequest = () => setTimeout(() => stopped.abort(new InterruptedError("SIGINT")), 20);
+    const { client } = clientOf(server, { signal: stopped.signal });
+    await assertRejects(() => client.json("/"), InterruptedError);
+  }
+  endless.resolve(new Response(""));
+});
+
+Deno.test("readKey() takes a file or a variable, and shows a wrong key to nobody", () => {
+  using folder = new TemporaryFolder();
+  const path = folder.at("key");
+  Deno.writeTextFileSync(path, "1233-3434-4556\n");
+  Deno.env.delete("FETCH_TEST_KEY");
+  assertEquals(readKey(undefined, "FETCH_TEST_KEY"), undefined);
+  assertEquals(readKey(path, "FETCH_TEST_KEY"), "1233-3434-4556");
+  Deno.env.set("FETCH_TEST_KEY", "abc");
+  assertEquals(readKey(undefined, "FETCH_TEST_KEY"), "abc");
+  assertEquals(readKey(path, "FETCH_TEST_KEY"), "1233-3434-4556");
+  Deno.env.delete("FETCH_TEST_KEY");
+  for (const content of ["", "two words", "secret\nsecret", "sécret"]) {
+    Deno.writeTextFileSync(path, content);
+    const error = assertThrows(() => readKey(path, "FETCH_TEST_KEY"), UserError, path);
+    assert(!/s.cret|words/.test(error.message), error.message);
+  }
+});
+
+Deno.test("parseBase() takes a scheme and a host only", () => {
+  assertEquals(parseBase("https://atlas.ripe.net").href, "https://atlas.ripe.net/");
+  assertEquals(parseBase("http://[::1]:8080/").port, "8080");
+  for (const text of ["atlas.ripe.net", "https://a/b", "ftp://a", "https://user:key@a", "https://a/?x", ""]) {
+    assertThrows(() => parseBase(text), UsageError, "Cannot use --url");
+  }
+});

@@ -1,0 +1,311 @@
+/** `fetch atlas` against a server that replays real results, and fails as real ones do. @module */
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { InterruptedError, UsageError, UserError } from "../../../lib/base/errors.ts";
+import { atlasWindows, parseIds, windowFile } from "../../../lib/cli/fetch/atlas.ts";
+import { permissionsOf } from "../../../lib/cli/stage_permissions.ts";
+import { parseAddress } from "../../../lib/data/addresses/ip.ts";
+import { addressNumber, PlaceTable } from "../../../lib/data/addresses/place_table.ts";
+import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
+import { openInput } from "../../../lib/io/compression/decompress.ts";
+import { exists } from "../../../lib/io/files/inputs.ts";
+import { readManifest } from "../../../lib/io/files/manifest.ts";
+import { fetchAtlasStage } from "../../../tasks/fetch_atlas.ts";
+import { STAGES } from "../../../tasks/stages.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { runStageProcess } from "../process.ts";
+import { type Fault, REAL_LINES, ReplayServer, UNKNOWN_PROBE } from "./replay_server.ts";
+
+const HOUR = ["--start", "2020-10-07T03:00", "--stop", "2020-10-07T04:00", "--window", "15m"];
+const TWO = ["--measurement", "1768116-1768118"];
+/** Ids of a range that have no results are refused, as the API does; these two have some. */
+const MEASUREMENTS = ["--measurement", "1768116,1768118"];
+
+const LINES_OF_TWO = REAL_LINES.filter((line) => /"msm_id": (1768116|1768118),/.test(line));
+
+/** Runs the stage in this process. */
+async function fetchInto(
+  server: ReplayServer,
+  folder: string,
+  args: readonly string[] = HOUR,
+  { signal, lines = [] }: { signal?: AbortSignal; lines?: string[] } = {},
+): Promise<Record<string, unknown>> {
+  const measurements = args.includes("--measurement") ? [] : MEASUREMENTS;
+  const { json } = await fetchAtlasStage.run([
+    ...measurements,
+    ...args,
+    "--url",
+    server.url,
+    "--output",
+    folder,
+    "--quiet",
+  ], { log: (line) => lines.push(line), ...(signal && { signal }) });
+  assert(json);
+  return json;
+}
+
+/** All lines of the files of results, sorted. */
+async function linesIn(folder: string): Promise<string[]> {
+  const lines: string[] = [];
+  for (const { name } of Deno.readDirSync(`${folder}/results`)) {
+    let text = "";
+    const decoder = new TextDecoder();
+    for await (const chunk of (await openInput(`${folder}/results/${name}`)).chunks) {
+      text += decoder.decode(chunk, { stream: true });
+    }
+    lines.push(...text.split("\n").filter((line) => line !== ""));
+  }
+  return lines.sort();
+}
+
+const paths = (server: ReplayServer) => server.requests.map(({ path }) => path);
+
+for (const isExclusive of [false, true]) {
+  const edges = isExclusive ? "left out" : "counted";
+  Deno.test(`each result is in one file, byte for byte, where the ends of a span are ${edges}`, async () => {
+    await using server = new ReplayServer();
+    server.isExclusive = isExclusive;
+    using folder = new TemporaryFolder();
+    // A result at the first second of a window and one at the last second of another.
+    const first = Date.parse("2020-10-07T03:15Z") / 1000;
+    const edge = (timestamp: number) =>
+      LINES_OF_TWO[0].replace(/"timestamp": \d+/, `"timestamp": ${timestamp}`);
+    server.lines = [...REAL_LINES, edge(first), edge(first - 1), edge(first - 900), edge(first + 2700)];
+    const result = await fetchInto(server, folder.at("out"));
+    // The last one is at the end of the span.
+    assertEquals(await linesIn(folder.at("out")), [...LINES_OF_TWO, ...server.lines.slice(-4, -1)].sort());
+    assertEquals([result.results, result.windows, result.fetchedWindows], [153, 8, 8]);
+    const manifest = readManifest(folder.at("out/manifest.json"));
+    assertEquals(manifest?.complete, true);
+    assertEquals(manifest?.outputs.length, 9);
+  });
+}
+
+Deno.test("a second run asks for nothing, one with other options is refused", async () => {
+  await using server = new ReplayServer();
+  using folder = new TemporaryFolder();
+  const first = await fetchInto(server, folder.at("out"));
+  const numRequests = server.requests.length;
+  const second = await fetchInto(server, folder.at("out"));
+  assertEquals(server.requests.length, numRequests);
+  assertEquals([second.doneAlready, second.results, second.probes], [true, first.results, first.probes]);
+  await assertRejects(
+    () => fetchInto(server, folder.at("out"), [...HOUR, "--probes", "6130"]),
+    UserError,
+    "--overwrite",
+  );
+  const probe = await fetchInto(server, folder.at("out"), [...HOUR, "--probes", "6130", "--overwrite"]);
+  assertEquals(probe.results, LINES_OF_TWO.filter((line) => line.includes('"prb_id": 6130,')).length);
+  assertEquals(server.requests.at(numRequests)?.query.get("probe_ids"), "6130");
+});
+
+const FAULTS: [name: string, fault: Fault][] = [
+  ["429 with Retry-After", { status: 429, headers: { "Retry-After": "0" } }],
+  ["503", { status: 503, headers: { "Retry-After": "0" } }],
+  ["a connection that ends in the body", "cut"],
+  ["a body that ends within a line", "short"],
+  ["an error at the end of the lines", "error line"],
+  ["silence within the body", "silent"],
+];
+for (const [name, fault] of FAULTS) {
+  Deno.test(`no result is lost or twice after ${name}`, async () => {
+    await using server = new ReplayServer();
+    using folder = new TemporaryFolder();
+    server.faults.push(["1768116/results/?start=1602040499", fault], ["/api/v2/probes/", fault]);
+    const lines: string[] = [];
+    await fetchInto(server, folder.at("out"), [...HOUR, "--timeout", "1s"], { lines });
+    assertEquals(await linesIn(folder.at("out")), LINES_OF_TWO.toSorted());
+    assertEquals(
+      lines.length,
+      server.faults.length === 0 && typeof fault === "object" ? 2 : 1,
+      lines.join("\n"),
+    );
+  });
+}
+
+Deno.test("what was whole stays when the server refuses later, and the next run asks for the rest only", async () => {
+  await using server = new ReplayServer();
+  using folder = new TemporaryFolder();
+  server.faults.push(["1768118/results/?start=1602040499", { status: 403 }]);
+  const error = await assertRejects(() => fetchInto(server, folder.at("out")), UserError, "403 Forbidden");
+  assertStringIncludes(error.message, "--key-file");
+  assertEquals(exists(folder.at("out/manifest.json")), false);
+  const numRequests = server.requests.length;
+  const result = await fetchInto(server, folder.at("out"));
+  assertEquals([result.fetchedWindows, result.results], [3, 150]);
+  const asked = paths(server).slice(numRequests).filter((path) => path.includes("results"));
+  assertEquals(asked, new Array(3).fill("/api/v2/measurements/1768118/results/"));
+  assertEquals(await linesIn(folder.at("out")), LINES_OF_TWO.toSorted());
+});
+
+Deno.test("after an interruption between any two requests the counts are equal", async () => {
+  await using server = new ReplayServer();
+  using folder = new TemporaryFolder();
+  const whole = await fetchInto(server, folder.at("whole"));
+  const numRequests = server.requests.length;
+  for (let stopAt = 1; stopAt <= numRequests; stopAt++) {
+    const out = folder.at(`out${stopAt}`);
+    const stopped = new AbortController();
+    const before = server.requests.length;
+    server.onRequest = () => {
+      if (server.requests.length - before === stopAt) stopped.abort(new InterruptedError("SIGINT"));
+    };
+    await assertRejects(() => fetchInto(server, out, HOUR, { signal: stopped.signal }), InterruptedError);
+    server.onRequest = () => {};
+    const result = await fetchInto(server, out);
+    assertEquals({ ...result, seconds: 0 }, {
+      ...whole,
+      input: `${out}/results`,
+      geo: `${out}/probes.json`,
+      fetchedWindows: Math.max(0, 8 - (stopAt - 1)),
+      seconds: 0,
+    });
+    assertEquals(await linesIn(out), LINES_OF_TWO.toSorted());
+    assertEquals(
+      Deno.readTextFileSync(`${out}/probes.json`),
+      Deno.readTextFileSync(folder.at("whole/probes.json")),
+    );
+  }
+});
+
+Deno.test("without --stop a later run fetches what came since, and the windows that were not over", async () => {
+  await using server = new ReplayServer();
+  using folder = new TemporaryFolder();
+  const hourS = 3600;
+  const nowS = Math.floor(Date.now() / 1000);
+  const startS = nowS - 6 * hourS;
+  const lineAt = (timeS: number) => LINES_OF_TWO[0].replace(/"timestamp": \d+/, `"timestamp": ${timeS}`);
+  const span = ["--measurement", "1768116", "--start", String(startS), "--window", "2h"];
+  server.lines = [startS, startS + 3 * hourS, nowS - 60].map(lineAt);
+  const first = await fetchInto(server, folder.at("out"), span);
+  assertEquals(first.results, 3);
+  // The last window is not over; of the one before, results may still come.
+  server.lines.push(lineAt(nowS - 30), lineAt(startS + 1));
+  const numRequests = server.requests.length;
+  const second = await fetchInto(server, folder.at("out"), span);
+  const starts = server.requests.slice(numRequests).flatMap(({ query }) => query.get("start") ?? []);
+  assertEquals(starts.slice(0, 1), [String(startS + 4 * hourS - 1)]);
+  assertEquals([second.results, second.windows, second.fetchedWindows], [4, first.windows, starts.length]);
+  assertEquals((await linesIn(folder.at("out"))).length, 4);
+  assertEquals([...Deno.readDirSync(folder.at("out/results"))].length, first.windows);
+});
+
+Deno.test("probes.json has the probes of the results, of every page, and places for their addresses", async () => {
+  await using server = new ReplayServer();
+  using folder = new TemporaryFolder();
+  const { probes } = await fetchInto(server, folder.at("out"));
+  const ids = [...new Set(LINES_OF_TWO.map((line) => JSON.parse(line).prb_id as number))];
+  assert(ids.length > server.pageSize && ids.includes(UNKNOWN_PROBE));
+  const listed: Record<string, unknown>[] = JSON.parse(Deno.readTextFileSync(folder.at("out/probes.json")));
+  const found = new Set(listed.filter(({ type }) => type === "Probe").map(({ id }) => id));
+  assertEquals([...found].sort(), ids.filter((id) => id !== UNKNOWN_PROBE).sort());
+  const anchors = listed.filter(({ type }) => type === "Anchor");
+  assertEquals(anchors.map(({ ip_v4 }) => ip_v4), ["194.150.191.46"]);
+  assertEquals(probes, found.size + 1);
+  assertEquals(paths(server).filter((path) => path === "/api/v2/anchors/").length, 2);
+  const places = await openPlaces([folder.at("out/probes.json")]);
+  const locate = (address: string) => places.locate(parseAddress(address) ?? new Uint8Array());
+  const { from, prb_id } = JSON.parse(LINES_OF_TWO.find((line) => !line.includes('"prb_id": 6130,')) ?? "");
+  assertEquals(locate(from)?.longitude, 4.9 + prb_id / 1e7);
+  assertEquals(locate("194.150.191.46"), {
+    latitude: 60.3416703,
+    longitude: 25.0276663,
+    countryCode: "FI",
+    asNumber: 24940,
+  });
+});
+
+Deno.test("a model's table of places has the probes' addresses of both IP versions", async () => {
+  await using server = new ReplayServer();
+  using folder = new TemporaryFolder();
+  // The same target over IPv4 and IPv6.
+  await fetchInto(server, folder.at("out"), [...HOUR, "--measurement", "9184480,9184483,1768116,1768118"]);
+  const table = PlaceTable.of(await openPlaces([folder.at("out/probes.json")]));
+  const versions = new Set<number>();
+  for (const line of await linesIn(folder.at("out"))) {
+    const { from, prb_id } = JSON.parse(line);
+    const address = parseAddress(from) ?? new Uint8Array();
+    const length = address.length === 4 ? 4 : 16;
+    const { position } = table.locate(addressNumber(address), length);
+    assertEquals(position?.latitude, prb_id === UNKNOWN_PROBE ? undefined : 52.5, from);
+    versions.add(length);
+  }
+  assertEquals(versions.size, 2);
+});
+
+Deno.test("a measurement that is unknown or no ping is refused in one line", async () => {
+  await using server = new ReplayServer();
+  using folder = new TemporaryFolder();
+  await assertRejects(
+    () => fetchInto(server, folder.at("a"), [...TWO, ...HOUR]),
+    UserError,
+    "the server answered 404 Not Found (Not found.); check the ids",
+  );
+  server.lines = LINES_OF_TWO.map((line) => line.replace('"type": "ping"', '"type": "traceroute"'));
+  const error = await assertRejects(
+    () => fetchInto(server, folder.at("b")),
+    UserError,
+    "of the type traceroute",
+  );
+  assertMatch(error.message, /^Cannot use measurement 1768116: .* leave it out of --measurement$/);
+});
+
+Deno.test("wrong ids and times are refused before anything is asked or written", async () => {
+  await using server = new ReplayServer();
+  using folder = new TemporaryFolder();
+  for (
+    const [args, message] of [
+      [["--measurement", "1,x", ...HOUR], "--measurement 1,x: expected up to"],
+      [["--measurement", "5-3", ...HOUR], "--measurement 5-3"],
+      [["--measurement", "1-99999999", ...HOUR], "up to 100000 ids"],
+      [["--start", "yesterday"], "--start yesterday: it is not a time"],
+      [["--start", "2020-10-07", "--stop", "2020-10-06"], "--stop 2020-10-06: expected a time after --start"],
+      [["--start", "2020-10-07", "--stop", "2021-10-07", "--window", "0.1s"], "raise --window"],
+      [[...HOUR, "--probes", ""], "--probes"],
+      [[...HOUR, "--timeout", "soon"], "--timeout soon"],
+    ] as const
+  ) await assertRejects(() => fetchInto(server, folder.at("out"), args), UsageError, message);
+  assertEquals(server.requests, []);
+  assertEquals(exists(folder.at("out")), false);
+});
+
+Deno.test("windows follow each other without gaps, and begin before now", () => {
+  const span = { startS: 100, stopS: 350, windowS: 100, nowS: 1e9 };
+  assertEquals(atlasWindows([7], span).map(({ startS, stopS }) => [startS, stopS]), [
+    [100, 200],
+    [200, 300],
+    [300, 350],
+  ]);
+  const open = atlasWindows([7, 8], { ...span, stopS: Infinity, nowS: 201 });
+  assertEquals(open.map(({ measurement, stopS }) => [measurement, stopS]), [[7, 200], [7, 300], [8, 200], [
+    8,
+    300,
+  ]]);
+  assertEquals(windowFile(open[0]), "results/7-19700101T000140Z-19700101T000320Z.jsonl.zst");
+  assertEquals(parseIds("1001,1009-1012,1001", "x"), [1001, 1009, 1010, 1011, 1012]);
+});
+
+Deno.test("as a process it may ask the named host only, and the key is in nothing that it writes or prints", async () => {
+  await using server = new ReplayServer();
+  using folder = new TemporaryFolder();
+  const key = "0123-4567-secret";
+  const args = [
+    ...["fetch", "atlas", ...MEASUREMENTS, ...HOUR, "--url", server.url],
+    ...["--output", folder.at("out")],
+  ];
+  const options = { flags: ["--allow-net", "--allow-env=RIPE_ATLAS_KEY"], env: { RIPE_ATLAS_KEY: key } };
+  server.faults.push(["/api/v2/probes/", { status: 403, body: JSON.stringify({ error: { detail: "no" } }) }]);
+  const refused = await runStageProcess(args, options);
+  assertEquals(refused.code, 1, refused.stderr);
+  assertEquals(refused.stderr.trim().split("\n").length, 1, refused.stderr);
+  const { code, stdout, stderr } = await runStageProcess(args, options);
+  assertEquals(code, 0, stderr);
+  assertStringIncludes(stdout, "150 results");
+  assert(server.requests.every(({ headers }) => headers.get("Authorization") === `Key ${key}`));
+  for (const text of [refused.stdout, refused.stderr, stdout, stderr]) assert(!text.includes("secret"), text);
+  for (const { name, isFile } of Deno.readDirSync(folder.at("out"))) {
+    if (isFile) assert(!Deno.readTextFileSync(folder.at(`out/${name}`)).includes("secret"), name);
+  }
+  const { atlas } = STAGES.fetch.kinds;
+  const { net, env } = permissionsOf(atlas, args.slice(2)) as Deno.PermissionOptionsObject;
+  assertEquals([net, env], [[new URL(server.url).host], ["RIPE_ATLAS_KEY"]]);
+});

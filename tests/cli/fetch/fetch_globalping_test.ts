@@ -1,0 +1,213 @@
+/** `fetch globalping` against a server that answers as its API documents, and fails. @module */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { InterruptedError, UsageError, UserError } from "../../../lib/base/errors.ts";
+import { placeholderAddress } from "../../../lib/data/import/globalping.ts";
+import { addressNumber, PlaceTable } from "../../../lib/data/addresses/place_table.ts";
+import { parseAddress } from "../../../lib/data/addresses/ip.ts";
+import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
+import { fetchGlobalpingStage } from "../../../tasks/fetch_globalping.ts";
+import { importStage } from "../../../tasks/import.ts";
+import {
+  finishedPing,
+  globalpingMeasurement,
+  globalpingProbe,
+} from "../../data/import/globalping_measurement.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { runStageProcess } from "../process.ts";
+import { ReplayServer } from "./replay_server.ts";
+
+const ASHBURN = globalpingProbe({ asn: 14618, country: "US", state: "VA", city: "Ashburn" });
+const BERLIN = globalpingProbe({ asn: 3320, country: "DE", city: "Berlin" });
+const RESULTS = [
+  [ASHBURN, finishedPing("151.101.129.229", [1.5, 1.7, 1.6])],
+  [BERLIN, finishedPing("151.101.1.229", [9], 3)],
+] as const;
+
+/** A server that creates measurements, which are in progress when they are first looked at. */
+class GlobalpingServer extends ReplayServer {
+  /** The bodies of what was created. */
+  readonly created: Record<string, unknown>[] = [];
+  readonly looks = new Map<string, number>();
+  /** How often a created measurement is in progress when it is looked at. */
+  numPending = 1;
+
+  constructor() {
+    super();
+    this.answer = ({ method, path, body }) => {
+      if (method === "POST" && path === "/v1/measurements") {
+        if (this.takeFault()) return this.limited();
+        this.created.push(JSON.parse(body));
+        return Response.json({ id: `made${this.created.length}`, probesCount: 2 }, { status: 202 });
+      }
+      const [, id] = /^\/v1\/measurements\/(\w+)$/.exec(path) ?? [];
+      if (id === undefined || id === "unknown") {
+        const error = { type: "not_found", message: "Couldn't find the requested item." };
+        return Response.json({ error }, { status: 404 });
+      }
+      if (this.takeFault()) return this.limited();
+      const looks = (this.looks.get(id) ?? 0) + 1;
+      this.looks.set(id, looks);
+      const isOver = id !== "endless" && (looks > this.numPending || !id.startsWith("made"));
+      const pending = [ASHBURN, { status: "in-progress", rawOutput: "" }] as const;
+      return Response.json(globalpingMeasurement(isOver ? RESULTS : [pending], {
+        id,
+        status: isOver ? "finished" : "in-progress",
+        type: id === "dns" ? "dns" : "ping",
+      }));
+    };
+  }
+
+  /** Requests that are answered with 429 from now on. */
+  numLimited = 0;
+
+  takeFault(): boolean {
+    return this.numLimited-- > 0;
+  }
+
+  limited(): Response {
+    const error = { type: "rate_limit_exceeded", message: "API rate limit exceeded." };
+    return Response.json({ error }, { status: 429, headers: { "X-RateLimit-Reset": "0" } });
+  }
+}
+
+async function fetchInto(
+  server: ReplayServer,
+  folder: string,
+  args: readonly string[],
+  signal?: AbortSignal,
+): Promise<Record<string, unknown>> {
+  const words = [...args, "--url", server.url, "--output", folder, "--quiet"];
+  const { json } = await fetchGlobalpingStage.run(words, { log: () => {}, ...(signal && { signal }) });
+  assert(json);
+  return json;
+}
+
+Deno.test("targets are measured as asked for, and what is in progress is waited for", async () => {
+  await using server = new GlobalpingServer();
+  using folder = new TemporaryFolder();
+  server.numLimited = 1;
+  const result = await fetchInto(server, folder.at("out"), [
+    ...["--target", "example.com", "192.0.2.1", "--from", "Germany", "AWS+Virginia"],
+    ...["--limit", "2", "--packets", "6", "--ip-version", "6"],
+  ]);
+  const asked = {
+    type: "ping",
+    limit: 2,
+    locations: [{ magic: "Germany" }, { magic: "AWS+Virginia" }],
+    measurementOptions: { packets: 6, ipVersion: 6 },
+  };
+  assertEquals(server.created, [{ ...asked, target: "example.com" }, { ...asked, target: "192.0.2.1" }]);
+  assertEquals([...server.looks.values()], [2, 2]);
+  assertEquals([result.results, result.measurements, result.networks], [4, 2, 2]);
+  assertEquals(result.created, { "example.com": "made1", "192.0.2.1": "made2" });
+  const again = await fetchInto(server, folder.at("out"), [
+    ...["--target", "example.com", "192.0.2.1", "--from", "Germany", "AWS+Virginia"],
+    ...["--limit", "2", "--packets", "6", "--ip-version", "6"],
+  ]);
+  assertEquals([again.doneAlready, server.created.length], [true, 2]);
+});
+
+Deno.test("after an interruption at any request, no target is measured twice", async () => {
+  await using server = new GlobalpingServer();
+  using folder = new TemporaryFolder();
+  server.numPending = 0;
+  const args = ["--id", "old", "--target", "a.example", "b.example"];
+  await fetchInto(server, folder.at("whole"), args);
+  const numRequests = server.requests.length;
+  assertEquals(numRequests, 5);
+  for (let stopAt = 2; stopAt <= numRequests; stopAt++) {
+    server.created.length = 0;
+    server.looks.clear();
+    const stopped = new AbortController();
+    const before = server.requests.length;
+    server.onRequest = () => {
+      if (server.requests.length - before === stopAt) stopped.abort(new InterruptedError("SIGTERM"));
+    };
+    const out = folder.at(`${stopAt}`);
+    await assertRejects(() => fetchInto(server, out, args, stopped.signal), InterruptedError);
+    server.onRequest = () => {};
+    const { results, created } = await fetchInto(server, out, args);
+    assertEquals(results, 6);
+    // A request that was stopped before its answer came is sent again.
+    assertEquals(server.created.length, stopAt === 2 ? 3 : 2);
+    assertEquals(Object.keys(created as object), ["a.example", "b.example"]);
+  }
+});
+
+Deno.test("what is fetched is kept as it came, imports with its places, and is refused without --source network", async () => {
+  await using server = new GlobalpingServer();
+  using folder = new TemporaryFolder();
+  const { input, geo } = await fetchInto(server, folder.at("out"), ["--id", "old"]);
+  const importing = ["--input", String(input), "--output", folder.at("pings.parquet"), "--quiet"];
+  await assertRejects(() => importStage.run(importing), UserError, "--source network");
+  const { json } = await importStage.run([...importing, "--source", "network"]);
+  assertEquals([json?.rows, json?.sources, json?.destinations], [2, 2, 2]);
+  const places = await openPlaces(geo as string[]);
+  const address = parseAddress(
+    placeholderAddress({ asn: 14618, country: "US", state: "VA", city: "Ashburn" }, false),
+  );
+  assertEquals(places.locate(address ?? new Uint8Array()), {
+    countryCode: "US",
+    region: "VA",
+    latitude: 52.52,
+    longitude: 13.41,
+    asNumber: 14618,
+  });
+  // As a model has it.
+  const located = PlaceTable.of(places).locate(addressNumber(address ?? new Uint8Array()), 4);
+  assertEquals([located.position, located.asNumber], [{ latitude: 52.5, longitude: 13.5 }, 14618]);
+});
+
+Deno.test("what cannot be fetched is refused in one line", async () => {
+  await using server = new GlobalpingServer();
+  using folder = new TemporaryFolder();
+  for (
+    const [args, kind, message] of [
+      [[], UsageError, "found neither --id nor --target"],
+      [["--id", "../x"], UsageError, "--id ../x"],
+      [["--id", "unknown"], UserError, "404 Not Found (Couldn't find the requested item.)"],
+      [["--id", "dns"], UserError, "of the type dns, expected ping"],
+      [
+        ["--id", "endless", "--timeout", "2s"],
+        UserError,
+        "still in progress; run the same command again later",
+      ],
+    ] as const
+  ) await assertRejects(() => fetchInto(server, folder.at(String(args.at(1))), args), kind, message);
+});
+
+Deno.test("as a process it sends its token to the named host, and shows it to nobody", async () => {
+  await using server = new GlobalpingServer();
+  using folder = new TemporaryFolder();
+  Deno.writeTextFileSync(folder.at("token"), "token-1234\n");
+  const { code, stdout, stderr } = await runStageProcess([
+    ...["fetch", "globalping", "--id", "old", "--url", server.url, "--key-file", folder.at("token")],
+    ...["--output", folder.at("out")],
+  ], { flags: ["--allow-net", "--allow-env=GLOBALPING_TOKEN"] });
+  assertEquals(code, 0, stderr);
+  assertStringIncludes(stdout, "2 results of 2 networks and cities");
+  assertEquals(server.requests.map(({ headers }) => headers.get("Authorization")), ["Bearer token-1234"]);
+  const manifest = Deno.readTextFileSync(folder.at("out/manifest.json"));
+  for (const text of [stdout, stderr, manifest]) assert(!text.includes("1234"), text);
+});
+
+Deno.test("the examples of lib/cli/fetch/README.md run as they stand there", async () => {
+  await using atlas = new ReplayServer();
+  await using globalping = new GlobalpingServer();
+  using folder = new TemporaryFolder();
+  const readme = Deno.readTextFileSync(new URL("../../../lib/cli/fetch/README.md", import.meta.url));
+  const commands = [...readme.matchAll(/^deno task (.*)$/gm)].map(([, words]) => words.split(" "));
+  assertEquals(commands.map(([name]) => name), ["fetch", "import", "fetch", "import"]);
+  const outputs: Record<string, unknown>[] = [];
+  for (const [stage, ...rest] of commands) {
+    const args = rest.map((word) => word.replace(/^data\//, `${folder.path}/`));
+    const server = rest[0] === "atlas" ? atlas : globalping;
+    const { code, stdout, stderr } = await runStageProcess(
+      [stage, ...args, ...(stage === "fetch" ? ["--url", server.url] : []), "--json"],
+      { flags: ["--allow-net", "--allow-env=RIPE_ATLAS_KEY,GLOBALPING_TOKEN"] },
+    );
+    assertEquals(code, 0, stderr);
+    outputs.push(JSON.parse(stdout));
+  }
+  assertEquals(outputs.map(({ rows, results }) => rows ?? results), [150, 150, 2, 152]);
+});

@@ -1,0 +1,186 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { createHmac } from "node:crypto";
+import {
+  DELIVERY_HEADER,
+  SIGNATURE_HEADER,
+  Webhook,
+  type WebhookOptions,
+  webhookUrl,
+} from "../../lib/cli/webhook.ts";
+import { until } from "../until.ts";
+
+const KEY = "a secret key";
+
+interface Received {
+  readonly body: string;
+  readonly headers: Headers;
+  readonly atMs: number;
+}
+
+/** Runs a test with a receiver on the loopback interface. @param answer By the number of the request, from 0. */
+async function withReceiver(
+  answer: (number: number, request: Request) => Response | Promise<Response>,
+  test: (receiver: { url: URL; received: Received[]; log: string[]; webhook: Webhook }) => Promise<void>,
+  options: Partial<WebhookOptions> = {},
+): Promise<void> {
+  const received: Received[] = [];
+  const log: string[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+    const number = received.length;
+    received.push({ body: await request.text(), headers: request.headers, atMs: performance.now() });
+    return await answer(number, request);
+  });
+  const url = new URL(`http://127.0.0.1:${server.addr.port}/alarms?token=hidden`);
+  const webhook = new Webhook(url, {
+    key: KEY,
+    maxQueue: 100,
+    timeoutMs: 5000,
+    firstWaitMs: 1,
+    maxWaitMs: 20,
+    log: (line) => log.push(line),
+    ...options,
+  });
+  try {
+    await test({ url, received, log, webhook });
+  } finally {
+    webhook[Symbol.dispose]();
+    await server.shutdown();
+  }
+}
+
+const status = (code: number, headers: HeadersInit = {}) => new Response("why", { status: code, headers });
+const bodies = (received: readonly Received[]) => received.map(({ body }) => JSON.parse(body).alarm);
+
+Deno.test("events are posted in order, signed over time and body", () =>
+  withReceiver(() => status(201), async ({ received, webhook }) => {
+    for (const alarm of [1, 2, 3]) webhook.send({ alarm, text: "+38 ms, 3 × its usual spread" });
+    await webhook.finish(60_000);
+    assertEquals(bodies(received), [1, 2, 3]);
+    assertEquals([webhook.numSent, webhook.numLost, webhook.numWaiting], [3, 0, 0]);
+    const [{ body, headers }] = received;
+    assertEquals(headers.get("content-type"), "application/json");
+    const [, timeS, hex] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(headers.get(SIGNATURE_HEADER) ?? "") ?? [];
+    assertEquals(hex, createHmac("sha256", KEY).update(`${timeS}.${body}`).digest("hex"));
+    assert(Math.abs(Number(timeS) - Date.now() / 1000) < 120);
+    assertEquals(new Set(received.map(({ headers }) => headers.get(DELIVERY_HEADER))).size, 3);
+  }));
+
+Deno.test("without a key nothing is signed", () =>
+  withReceiver(() => status(200), async ({ received, webhook }) => {
+    webhook.send({ alarm: 1 });
+    await webhook.finish(60_000);
+    assertEquals(received[0].headers.get(SIGNATURE_HEADER), null);
+  }, { key: undefined }));
+
+Deno.test("what fails for now is tried again, with the same number, until it is taken", () => {
+  const statuses = [500, 503, 408, 425, 429, 502, 200, 200];
+  return withReceiver((number) => status(statuses[number]), async ({ received, webhook, log }) => {
+    webhook.send({ alarm: 1 });
+    webhook.send({ alarm: 2 });
+    await webhook.finish(60_000);
+    assertEquals(bodies(received), [1, 1, 1, 1, 1, 1, 1, 2]);
+    const ids = received.map(({ headers }) => headers.get(DELIVERY_HEADER));
+    assertEquals(new Set(ids.slice(0, 7)).size, 1);
+    assertEquals([webhook.numSent, webhook.numFailedTries, webhook.numLost], [2, 6, 0]);
+    // Waits of 1, 2, 4, 8, 16 and 20 ms.
+    assert(received[6].atMs - received[0].atMs >= 45);
+    assertEquals(log.map((line) => line.replace(/:\d+:/, ":PORT:")), [
+      "webhook at http://127.0.0.1:PORT: found status 500; trying again",
+      "webhook at http://127.0.0.1:PORT: it takes alarms again",
+    ]);
+  });
+});
+
+Deno.test("Retry-After is waited for, in seconds and as a date", () => {
+  const inTwoSeconds = () => new Date(Date.now() + 2000).toUTCString();
+  return withReceiver(
+    (number) =>
+      number === 0
+        ? status(429, { "retry-after": "1" })
+        : number === 1
+        ? status(503, { "retry-after": inTwoSeconds() })
+        : status(200),
+    async ({ received, webhook }) => {
+      webhook.send({ alarm: 1 });
+      await webhook.finish(60_000);
+      assert(received[1].atMs - received[0].atMs >= 990);
+      // A date has whole seconds.
+      assert(received[2].atMs - received[1].atMs >= 900);
+    },
+  );
+});
+
+Deno.test("what is refused is given up, redirects among it, and the next event is posted", () => {
+  const statuses = [400, 302, 410, 200];
+  const headers = { location: "http://127.0.0.2/" };
+  return withReceiver((number) => status(statuses[number], headers), async ({ received, webhook, log }) => {
+    for (const alarm of [1, 2, 3, 4]) webhook.send({ alarm });
+    await webhook.finish(60_000);
+    assertEquals(bodies(received), [1, 2, 3, 4]);
+    assertEquals([webhook.numSent, webhook.numLost], [1, 3]);
+    assertMatch(log[0], /found status 400, expected 200 to 299; an alarm is given up$/);
+  });
+});
+
+Deno.test("a receiver that does not answer in time is asked again", () => {
+  const slow = Promise.withResolvers<Response>();
+  return withReceiver((number) => number === 0 ? slow.promise : status(200), async ({ webhook, log }) => {
+    webhook.send({ alarm: 1 });
+    await webhook.finish(60_000);
+    slow.resolve(status(200));
+    assertEquals([webhook.numSent, webhook.numFailedTries], [1, 1]);
+    assertStringIncludes(log[0], "found no answer within 0.3 s; trying again");
+  }, { timeoutMs: 300 });
+});
+
+Deno.test("events wait for a receiver that is not there; of too many the oldest are dropped", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  const log: string[] = [];
+  const url = new URL(`http://127.0.0.1:${port}/alarms?token=hidden`);
+  using webhook = new Webhook(url, {
+    maxQueue: 3,
+    timeoutMs: 5000,
+    firstWaitMs: 1,
+    maxWaitMs: 10,
+    log: (line) => log.push(line),
+  });
+  for (const alarm of [1, 2, 3, 4, 5, 6]) webhook.send({ alarm });
+  await until("some tries", () => webhook.numFailedTries >= 3);
+  // The first is being posted, three wait.
+  assertEquals([webhook.numWaiting, webhook.numLost, webhook.numSent], [4, 2, 0]);
+  const received: number[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port, onListen: () => {} }, async (request) => {
+    received.push((await request.json()).alarm);
+    return status(200);
+  });
+  await webhook.finish(60_000);
+  await server.shutdown();
+  assertEquals(received, [1, 4, 5, 6]);
+  assert(log.every((line) => !line.includes("hidden") && !line.includes("/alarms")), log.join("\n"));
+  assertStringIncludes(log.join("\n"), "found no connection; trying again");
+});
+
+Deno.test("finish() gives up what is not taken in its time, and sooner at a signal", () =>
+  withReceiver(() => status(500), async ({ webhook }) => {
+    webhook.send({ alarm: 1 });
+    webhook.send({ alarm: 2 });
+    const stopped = new AbortController();
+    const finished = webhook.finish(3_600_000, stopped.signal);
+    stopped.abort();
+    await finished;
+    assertEquals([webhook.numWaiting, webhook.numSent], [2, 0]);
+  }, { timeoutMs: 50 }));
+
+Deno.test("the URL is checked, and not told", () => {
+  assertEquals(webhookUrl("https://example.org/a?b").href, "https://example.org/a?b");
+  for (const text of ["example.org/secret", "ftp://example.org/secret", "https://me:secret@example.org/"]) {
+    const { message } = assertThrows(
+      () => webhookUrl(text),
+      Error,
+      "expected one such as https://example.org",
+    );
+    assert(!message.includes("secret"), message);
+  }
+});

@@ -1,0 +1,144 @@
+/** Measurements of Globalping, in the form that its API documents, become rows. @module */
+import { assert, assertAlmostEquals, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { UserError } from "../../../lib/base/errors.ts";
+import { importAtlas, type ImportOptions } from "../../../lib/data/import/atlas_import.ts";
+import { placeholderAddress } from "../../../lib/data/import/globalping.ts";
+import { MAX_OBJECT_BYTES } from "../../../lib/data/measurement/json_stream.ts";
+import { joinBatches, readAll, withFolder } from "../measurement_files/batches.ts";
+import { ping } from "../measurement/ping_result.ts";
+import { finishedPing, globalpingMeasurement, globalpingProbe } from "./globalping_measurement.ts";
+
+/** The rows that files become. */
+async function rowsOf(contents: unknown[], options: Partial<ImportOptions> = {}) {
+  let found: Awaited<ReturnType<typeof imported>> | undefined;
+  await withFolder(async (folder) => {
+    found = await imported(folder, contents, options);
+  });
+  assert(found);
+  return found;
+}
+
+async function imported(folder: string, contents: unknown[], options: Partial<ImportOptions>) {
+  const paths = contents.map((content, i) => {
+    const path = `${folder}/${i}.json`;
+    Deno.writeTextFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+    return path;
+  });
+  const summary = await importAtlas(paths, `${folder}/out.parquet`, {
+    source: "network",
+    rtt: "mean",
+    maxRejectRatio: 0,
+    memoryLimitBytes: 1e9,
+    rejectsPath: `${folder}/out.rejects.jsonl`,
+    ...options,
+  });
+  const { batches } = await readAll([`${folder}/out.parquet`]);
+  return { summary, rows: joinBatches(batches) };
+}
+
+const AUCKLAND = globalpingProbe({ asn: 61138, country: "NZ", city: "Auckland" });
+const BERLIN = globalpingProbe({ asn: 3320, country: "DE", city: "Berlin" });
+
+Deno.test("a measurement of Globalping gives a row for each probe", async () => {
+  const measurement = globalpingMeasurement([
+    [AUCKLAND, finishedPing("151.101.129.229", [24, 26])],
+    [BERLIN, finishedPing("2a04:4e42::485", [10], 3)],
+    [BERLIN, finishedPing("151.101.1.229", [], 3)],
+  ]);
+  const { summary, rows } = await rowsOf([measurement]);
+  assertEquals([summary.rows, summary.failed, summary.duplicates, summary.rejected], [3, 1, 0, {}]);
+  assertEquals(rows.dstAddr, ["151.101.129.229", "2a04:4e42::485", "151.101.1.229"]);
+  assertEquals([...rows.ipVersion], [4, 6, 4]);
+  assertEquals([...rows.rttMs], [25, 10, -1]);
+  assertEquals([...rows.packetErrorCount ?? []], [0, 2, 3]);
+  assertEquals([...rows.eventTimeUs], [1, 1, 1].map(() => Date.parse("2023-07-14T18:25:52.414Z") * 1000));
+  assertEquals(rows.srcAddr[0], placeholderAddress({ asn: 61138, country: "NZ", city: "Auckland" }, false));
+  assertMatch(rows.srcAddr[1], /^fd[0-9a-f]{2}:/);
+  assert(rows.srcAddr[2] !== rows.srcAddr[0]);
+});
+
+Deno.test("--rtt each makes a row of every packet of Globalping, also of the lost ones", async () => {
+  const measurement = globalpingMeasurement([[BERLIN, finishedPing("192.0.2.9", [10, 11.5], 3)]]);
+  const { rows } = await rowsOf([measurement], { rtt: "each" });
+  assertEquals([...rows.rttMs], [10, 11.5, -1]);
+  const { rows: least } = await rowsOf([measurement], { rtt: "min" });
+  assertEquals([...least.rttMs], [10]);
+});
+
+Deno.test("tests that did not run, and other types, are skipped and counted", async () => {
+  const unfinished = ["failed", "offline", "in-progress"].map((status) =>
+    [AUCKLAND, { status, rawOutput: "" }] as const
+  );
+  const pings = globalpingMeasurement([...unfinished, [BERLIN, finishedPing("192.0.2.9", [10])]]);
+  const dns = globalpingMeasurement([[BERLIN, { status: "finished", answers: [] }]], {
+    id: "b",
+    type: "dns",
+  });
+  const { summary } = await rowsOf([pings, dns]);
+  assertEquals(summary.rows, 1);
+  assertEquals(summary.skippedByType, {
+    "globalping dns": 1,
+    "globalping failed": 1,
+    "globalping in-progress": 1,
+    "globalping offline": 1,
+  });
+});
+
+Deno.test("without --source network Globalping's results are rejected, and the error says what to add", async () => {
+  const measurement = globalpingMeasurement([[BERLIN, finishedPing("192.0.2.9", [10])]]);
+  for (const source of ["auto", "from", "src_addr"] as const) {
+    const error = await assertRejects(() => rowsOf([measurement], { source }), UserError, "--source network");
+    assertMatch(error.message, /1 of 1 rows were rejected \(unknownSource 1/);
+  }
+});
+
+Deno.test("the same measurement of Globalping in two files counts once; RIPE Atlas results stand beside it", async () => {
+  const measurement = globalpingMeasurement([[BERLIN, finishedPing("192.0.2.9", [10])]]);
+  const other = globalpingMeasurement([[BERLIN, finishedPing("192.0.2.9", [12])]], { id: "another" });
+  const { summary, rows } = await rowsOf([
+    measurement,
+    `${JSON.stringify(measurement)}\n`,
+    [other],
+    ping({}),
+  ]);
+  assertEquals([summary.rows, summary.duplicates], [3, 1]);
+  assertEquals(rows.rttMs[1], 12);
+  assertEquals(new Set(rows.srcAddr).size, 2, "the same network and city in two measurements is one source");
+});
+
+Deno.test("a measurement of 500 probes with 16 packets is read whole", async () => {
+  const rtts = Array.from({ length: 16 }, (_, i) => 20 + i / 100);
+  const results = Array.from({ length: 500 }, (_, i) =>
+    [
+      globalpingProbe({ asn: 1000 + i, country: "DE", city: "Frankfurt am Main" }),
+      finishedPing("151.101.129.229", rtts),
+    ] as const);
+  const measurement = globalpingMeasurement(results);
+  const numBytes = JSON.stringify(measurement, null, 2).length;
+  assert(numBytes > 1 << 20 && numBytes < MAX_OBJECT_BYTES, `${numBytes} bytes`);
+  const { summary } = await rowsOf([JSON.stringify(measurement, null, 2)]);
+  assertEquals([summary.rows, summary.sources], [500, 500]);
+});
+
+Deno.test("addresses of networks and cities do not depend on anything else, and seldom collide", () => {
+  const probe = { asn: 14618, country: "US", state: "VA", city: "Ashburn" };
+  const spread = (isV6: boolean) =>
+    new Set(Array.from({ length: 2000 }, (_, asn) => placeholderAddress({ ...probe, asn }, isV6))).size;
+  assertEquals([spread(false), spread(true)], [2000, 2000]);
+  const texts = Array.from({ length: 300 }, (_, asn) => placeholderAddress({ ...probe, asn }, false));
+  for (const text of texts) {
+    const first = Number(text.split(".")[0]);
+    assert(first >= 240 && first < 255, text);
+  }
+  assertEquals(
+    placeholderAddress(probe, false),
+    placeholderAddress({ ...probe, latitude: 1, longitude: 2 }, false),
+  );
+  assert(placeholderAddress(probe, false) !== placeholderAddress({ ...probe, state: undefined }, false));
+});
+
+Deno.test("the mean of Globalping's timings is its own average", async () => {
+  const result = finishedPing("192.0.2.9", [24.2, 24.2, 30.1]);
+  const { rows } = await rowsOf([globalpingMeasurement([[BERLIN, result]])]);
+  assertAlmostEquals(rows.rttMs[0], Number(result.stats.avg), 1e-4);
+});

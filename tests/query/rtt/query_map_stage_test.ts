@@ -1,0 +1,61 @@
+import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
+import { faultOfXml } from "../../base/report/xml.ts";
+import { runStageProcess } from "../../cli/process.ts";
+import { withRowCheckpoint } from "../adapt/row_checkpoint.ts";
+import { tinyPlacedModel, tinyRowModel } from "../adapt/tiny_rows.ts";
+
+const SRC = "192.0.2.1";
+
+Deno.test("query map writes the same places as a picture, GeoJSON and CSV, from an address and from a country", async () =>
+  withRowCheckpoint(async (at) => {
+    const map = async (...options: string[]) =>
+      await runStageProcess(["query", "map", "--checkpoint", at("run"), ...options]);
+    const { code, stdout, stderr } = await map("--src", SRC, "--output", at("m.csv"), "--json");
+    assertEquals(code, 0, stderr);
+    const { places, nearest } = JSON.parse(stdout);
+    const lines = Deno.readTextFileSync(at("m.csv")).trimEnd().split("\n");
+    assertEquals(lines.length, places + 1);
+    assertGreater(places, 40);
+    const json = await map("--src", SRC, "--output", at("m.geojson"));
+    assertEquals(json.code, 0, json.stderr);
+    const { features } = JSON.parse(Deno.readTextFileSync(at("m.geojson")));
+    assertEquals(features.length, places);
+    const medians = new Map(
+      features.map((
+        { properties: { name, cellDegrees, medianMs } }: { properties: typeof nearest[number] },
+      ) => [`${name} ${cellDegrees}`, medianMs]),
+    );
+    for (const { name, medianMs } of nearest) assertEquals(medians.get(`${name} null`), medianMs);
+    assertStringIncludes(json.stdout, nearest[0].name);
+    const options = ["--src", nearest[0].country, "--layer", "interval", "--time", "2025-06-01"];
+    const svg = await map(...options, "--output", at("m.svg"));
+    assertEquals(svg.code, 0, svg.stderr);
+    const text = Deno.readTextFileSync(at("m.svg"));
+    assertEquals(faultOfXml(text), undefined);
+    for (const each of ["Width of the interval", "Natural Earth", "DB-IP"]) assertStringIncludes(text, each);
+    // Each country is in the picture, with its numbers to point at.
+    const countries = features.filter(({ properties }: { properties: typeof nearest[number] }) =>
+      properties.cellDegrees === null
+    );
+    assertEquals(text.match(/class="country"/g)?.length, countries.length);
+  }, await tinyPlacedModel()));
+
+Deno.test("query map refuses other files, unknown sources and models without places in one line", () =>
+  withRowCheckpoint(async (at) => {
+    for (
+      const [options, code, message] of [
+        [
+          ["--src", SRC, "--output", at("m.png")],
+          2,
+          "expected a name that ends with .svg, .geojson, .json or .csv",
+        ],
+        [["--src", SRC, "--output", at("m.svg")], 1, "expected one trained with --geo"],
+      ] as const
+    ) {
+      const found = await runStageProcess(["query", "map", "--checkpoint", at("run"), ...options]);
+      assertEquals(found.code, code, found.stderr);
+      assertStringIncludes(found.stderr, message);
+      assert(!found.stderr.includes("    at "), found.stderr);
+    }
+    assertEquals([...Deno.readDirSync(at("."))].map(({ name }) => name), ["run"]);
+  }, tinyRowModel()));

