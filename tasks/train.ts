@@ -6,8 +6,7 @@
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { PhaseProgress, Progress } from "../lib/cli/progress.ts";
-import { fitPoolOf, type FittedPool } from "../lib/eval/fit_pool.ts";
-import type { CheckedOutputs } from "../lib/io/files/checked_outputs.ts";
+import { fitPoolOf, type FitPoolOptions, type FittedPool, validationErrors } from "../lib/eval/fit_pool.ts";
 import { formatCount } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
@@ -62,13 +61,34 @@ async function trainOn(
   const progress = new TrainingProgress(context);
   requireProbeRows(options.data, "train on");
   const checked = await checkInputs([options.data, ...options.poolData], options, context);
-  let pool: FittedPool | null = null;
+  const pools = new Map<string, FittedPool>();
+  const validation = (checkpoint: string): FitPoolOptions => ({
+    checkpoint,
+    dataDir: options.data,
+    validationDirs: [...new Set([...options.poolData, options.data])],
+    checked,
+    onCorrupt: options.onCorrupt,
+    maxMeasurements: options.poolMeasurements,
+    seed: options.seed,
+  });
+  const fit = async (checkpoint: string) => {
+    progress.finish();
+    using during = new PhaseProgress(context, "done");
+    const hooks = { signal: context.signal, onProgress: during.update };
+    const fitted = await fitPoolOf(validation(checkpoint), hooks);
+    if (fitted) pools.set(checkpoint, fitted);
+    return fitted !== undefined;
+  };
   const result = await train({
-    afterLastStep: async (checkpoint) => {
-      progress.finish();
-      pool = await poolAfter(checkpoint, { ...options, checked }, context);
-      return pool !== null;
+    validate: options.poolMeasurements === 0 ? undefined : async (checkpoint) => {
+      await fit(checkpoint);
+      using during = new PhaseProgress(context, "done");
+      return await validationErrors(validation(checkpoint), {
+        signal: context.signal,
+        onProgress: during.update,
+      });
     },
+    afterLastStep: async (checkpoint) => options.poolMeasurements > 0 && await fit(checkpoint),
     config: configOf(options),
     seed: options.seed,
     dataDir: options.data,
@@ -89,29 +109,11 @@ async function trainOn(
     onProgress: (state) => progress.update(state),
     onLog: (line) => progress.log(line),
   }).finally(() => progress.finish());
+  const pool = pools.get(result.checkpoint ?? "") ?? null;
   return {
     text: describe(result, pool),
     json: { stage: "train", ...result, pool, seconds: (performance.now() - startMs) / 1000 },
   };
-}
-
-/** Fits the pool of a finished run, unless it has one or no validation measurements. */
-async function poolAfter(
-  checkpoint: string,
-  { data, poolData, poolMeasurements, seed, onCorrupt, checked }: TrainOptions & { checked: CheckedOutputs },
-  context: StageContext,
-): Promise<FittedPool | null> {
-  if (poolMeasurements === 0) return null;
-  using progress = new PhaseProgress(context, "done");
-  return await fitPoolOf({
-    checkpoint,
-    dataDir: data,
-    validationDirs: [...new Set([...poolData, data])],
-    checked,
-    onCorrupt,
-    maxMeasurements: poolMeasurements,
-    seed,
-  }, { signal: context.signal, onProgress: progress.update }) ?? null;
 }
 
 function configOf(options: TrainOptions): RunConfig {
@@ -173,6 +175,8 @@ class TrainingProgress {
 
   finish(): void {
     this.#progress?.finish();
+    // More steps may follow.
+    this.#progress = undefined;
   }
 }
 

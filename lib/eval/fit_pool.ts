@@ -7,25 +7,30 @@
 import { join } from "@std/path";
 import { isSameBytes } from "../base/collections.ts";
 import { RandomStream } from "../base/random.ts";
-import { ensure, UserError } from "../base/errors.ts";
+import { ensure, named, UserError } from "../base/errors.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { FAILED_RTT_MS } from "../data/measurement/batch.ts";
 import { addressBytes } from "../data/addresses/ip.ts";
-import { prefixOfAddress } from "../data/addresses/ip_prefix.ts";
+import { type IpPrefix, prefixOfAddress } from "../data/addresses/ip_prefix.ts";
 import type { KnownAddresses } from "../data/addresses/known_addresses.ts";
+import { addressNumber, type LocatedPlace, NOWHERE, PlaceTable } from "../data/addresses/place_table.ts";
 import { encodeRttCode } from "../data/tokens/rtt_code.ts";
 import type { CheckedOutputs } from "../io/files/checked_outputs.ts";
 import { exists } from "../io/files/inputs.ts";
 import { EventLoopPacer, type StageHooks } from "../io/threads/stage_hooks.ts";
+import { PLACE_TABLE } from "../model/model_config.ts";
 import { Pool } from "../model/pool/pool.ts";
 import { fitPool, type PoolCase } from "../model/pool/pool_fit.ts";
 import { PoolTables } from "../model/pool/pool_tables.ts";
 import { PingModel } from "../query/ping_model.ts";
 import { contextThatFits, type RttQuery } from "../query/query_tokens.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
+import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
+import { withPlaceTable } from "../train/run_places.ts";
 import { POOL_FILE, writePool } from "../train/pool_file.ts";
 import { contextOf, drawCases, type EvalCase, queryOf, withContexts } from "./cases.ts";
-import { openEvalRows, splitModeOf } from "./eval_rows.ts";
+import { type EvalRows, openEvalRows, splitModeOf } from "./eval_rows.ts";
+import { forecastRtts } from "./sections/rtt_forecasts.ts";
 
 /** Numbers of context measurements that questions have in turn. */
 const CONTEXTS = [0, 1, 2, 5, 10, 20];
@@ -70,8 +75,7 @@ export async function fitPoolOf(
   options: FitPoolOptions,
   hooks: StageHooks = {},
 ): Promise<FittedPool | undefined> {
-  const dirs = options.validationDirs.filter((dir) => exists(join(dir, "val")));
-  if (dirs.length === 0 || exists(join(options.checkpoint, POOL_FILE))) return undefined;
+  if (exists(join(options.checkpoint, POOL_FILE))) return undefined;
   const checkpoint = loadCheckpoint(options.checkpoint);
   if (checkpoint.config.model.vocabulary === "v1") return undefined;
   if (checkpoint.adapted) {
@@ -80,37 +84,18 @@ export async function fitPoolOf(
     );
   }
   const during = (phase: string) => (done: number, total: number) => hooks.onProgress?.(phase, done, total);
-  using model = await PingModel.from(checkpoint, { noPool: true });
   const drawn: EvalCase[] = [];
   let tables: PoolTables | undefined;
-  for (const dataDir of dirs) {
-    using rows = await openEvalRows(dataDir, {
-      split: "val",
-      trainDir: options.dataDir,
-      checked: options.checked,
-      onCorrupt: options.onCorrupt,
-      history: splitModeOf(dataDir) ? undefined : "all",
-      // The test split is not looked at.
-      withoutOthers: true,
-    });
+  for await (const { rows, draw } of validationSplits(options, hooks)) {
     tables ??= await rememberedOf(rows.training, { ...hooks, onRow: during("remembering RTTs") });
-    const count = Math.ceil(options.maxMeasurements / dirs.length);
-    drawn.push(
-      ...await drawCases(rows, {
-        count,
-        maxContext: Math.max(...CONTEXTS),
-        seed: options.seed,
-        signal: hooks.signal,
-      }),
-    );
+    drawn.push(...await draw());
   }
   if (!tables || tables.isEmpty) return undefined;
-  const unfitted = new Pool(model.config, { ...checkpoint, pool: tables.save(fitPool([])) });
   const answered = drawn.filter(({ rttMs }) => rttMs !== null);
-  const asked = [
-    ...asMeasured(answered),
-    ...ofUnknownEnds(answered, checkpoint.trainingData?.known, options.seed),
-  ];
+  const hidden = ofUnknownEnds(answered, checkpoint, options.seed);
+  const asked = [...asMeasured(answered, checkpoint.trainingData?.known), ...hidden.asked];
+  using model = await PingModel.from(hidden.checkpoint, { noPool: true });
+  const unfitted = new Pool(model.config, { weights: model.weights, pool: tables.save(fitPool([])) });
   const cases = await casesOf(model, unfitted, asked, {
     onProgress: during("fitting the pool"),
     signal: hooks.signal,
@@ -119,6 +104,55 @@ export async function fitPoolOf(
   const fitted = fitPool(cases);
   writePool(checkpoint.directory, tables.save(fitted), checkpoint.state.files.model.sha256);
   return { numMeasurements: cases.length, ...bitsOf(cases, fitted) };
+}
+
+/**
+ * How good the answers of a checkpoint are, with its pool if it has one, about measurements of validation splits: the mean
+ * continuous ranked probability score, ms, by what a split holds out, such as `pair`.
+ */
+export async function validationErrors(
+  options: FitPoolOptions,
+  hooks: StageHooks = {},
+): Promise<Record<string, number>> {
+  using model = await PingModel.from(loadCheckpoint(options.checkpoint));
+  const errors: Record<string, number> = {};
+  for await (const { name, draw } of validationSplits(options, hooks)) {
+    const cases = (await draw()).filter(({ rttMs }) => rttMs !== null);
+    const { crpsMs } = await forecastRtts(model, cases, {
+      contexts: CONTEXTS,
+      maxSpreadMass: MAX_SPREAD_MASS,
+      onProgress: (done, total) => hooks.onProgress?.(`validating ${name}`, done, total),
+      signal: hooks.signal,
+    });
+    const sum = crpsMs.reduce((sum, each) => sum + each, 0);
+    if (sum > 0) errors[name] = sum / crpsMs.length;
+  }
+  return errors;
+}
+
+/** Opens the validation splits one after the other; `draw` draws their share of the measurements. */
+async function* validationSplits(
+  { dataDir, validationDirs, checked, onCorrupt, maxMeasurements, seed }: FitPoolOptions,
+  { signal }: StageHooks,
+): AsyncGenerator<{ name: string; rows: EvalRows; draw: () => Promise<EvalCase[]> }> {
+  const dirs = validationDirs.filter((dir) => exists(join(dir, "val")));
+  const modes = dirs.map((dir) => splitModeOf(dir));
+  for (const [i, dir] of dirs.entries()) {
+    const mode = modes[i];
+    const isOnly = modes.indexOf(mode) === modes.lastIndexOf(mode);
+    using rows = await openEvalRows(dir, {
+      split: "val",
+      trainDir: dataDir,
+      checked,
+      onCorrupt,
+      history: mode ? undefined : "all",
+      // The test split is not looked at.
+      withoutOthers: true,
+    });
+    const count = Math.ceil(maxMeasurements / dirs.length);
+    const draw = () => drawCases(rows, { count, maxContext: Math.max(...CONTEXTS), seed, signal });
+    yield { name: mode && isOnly ? mode : dir, rows, draw };
+  }
 }
 
 /** Training measurements that are remembered at most; of more, those of evenly spread rows. */
@@ -156,37 +190,100 @@ interface Asked {
   readonly rttCode: number;
   /** Whether an unknown address stands for an end. */
   readonly isHidden: boolean;
+  /** The addresses that are unknown or hidden; if both are known, those of the pair. */
+  readonly subject: string;
 }
 
+/** Questions of one subject are worth at most so many: what holds of one unknown address need not hold of others. */
+const MAX_OF_SUBJECT = 4;
+
 /** Half of them are asked as people ask: the pair's RTTs are those that the checkpoint remembers. */
-function asMeasured(drawn: readonly EvalCase[]): Asked[] {
+function asMeasured(drawn: readonly EvalCase[], known: KnownAddresses | undefined): Asked[] {
   return withContexts(drawn.length, { contexts: CONTEXTS }).map(({ index, context }) => {
     const { recent, ...query } = queryOf(drawn[index], context);
     const isGiven = recent && Math.floor(index / CONTEXTS.length) % 2 === 0;
-    return { query: isGiven ? { ...query, recent } : query, rttCode: codeOf(drawn[index]), isHidden: false };
+    const isUnknown = [query.source, query.destination].map((address) => known && !known.address(address));
+    return {
+      query: isGiven ? { ...query, recent } : query,
+      rttCode: codeOf(drawn[index]),
+      isHidden: false,
+      subject: subjectOf(drawn[index], isUnknown),
+    };
   });
 }
 
+/** @param isUnknown Whether the source and the destination are unknown. */
+function subjectOf({ srcAddr, dstAddr }: EvalCase, isUnknown: readonly (boolean | undefined)[]): string {
+  const ends = [srcAddr, dstAddr];
+  return isUnknown.some(Boolean) ? ends.map((end, i) => isUnknown[i] ? end : "").join(">") : ends.join(">");
+}
+
+/** One in so many unknown addresses has no place. */
+const NO_PLACE = 4;
+
 /**
  * The same measurements with another address in place of the source, the destination or both. It shares as long a prefix
- * with known addresses as the one whose place it takes shares with others, so it stands for an address never seen.
+ * with known addresses as the one whose place it takes shares with others, and its place in the world is the same, without
+ * a region or an AS that no other known address has. So it stands for an address never seen.
+ *
+ * @returns Also a checkpoint that has the places of these addresses.
  */
-function ofUnknownEnds(drawn: readonly EvalCase[], known: KnownAddresses | undefined, seed: number): Asked[] {
-  if (!known) return [];
-  return withContexts(drawn.length, { contexts: CONTEXTS }).flatMap(({ index, context }) => {
+function ofUnknownEnds(
+  drawn: readonly EvalCase[],
+  checkpoint: LoadedCheckpoint,
+  seed: number,
+): { asked: Asked[]; checkpoint: LoadedCheckpoint } {
+  const { config: { model }, weights } = checkpoint;
+  const known = checkpoint.trainingData?.known;
+  if (!known) return { asked: [], checkpoint };
+  const table = model.places && PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE);
+  const placeOf = table && placesSharedBy(known, table);
+  const placed: { address: Uint8Array; place: LocatedPlace }[] = [];
+  const asked = withContexts(drawn.length, { contexts: CONTEXTS }).flatMap(({ index, context }) => {
     const { measurement: { source, destination, timeS } } = drawn[index];
     const random = new RandomStream(seed, "pool/unknown ends", index);
     const hides = [[true, false], [false, true], [false, true], [true, true]][random.below(4)];
     const others = [source, destination].map((address) => unknownLike(address, known, random));
     if (others.some((other) => other === undefined)) return [];
     const [asSource, asDestination] = others.map((other, i) => hides[i] && other || [source, destination][i]);
+    if (table && placeOf) {
+      const isNowhere = random.below(NO_PLACE) === 0;
+      [[source, asSource], [destination, asDestination]].forEach(([address, other], i) => {
+        // Addresses of one block have one place.
+        const hasNeighbours = known.countIn(blockOf(other, table)) > 0;
+        if (!hides[i] || hasNeighbours) return;
+        placed.push({ address: other, place: isNowhere ? NOWHERE : placeOf(address) });
+      });
+    }
     const earlier = contextOf(drawn[index], context).filter((each) =>
       !isSameBytes(each.destination, destination)
     )
       .map((each) => isSameBytes(each.source, source) ? { ...each, source: asSource } : each);
     const query = { source: asSource, destination: asDestination, timeS, context: earlier };
-    return [{ query, rttCode: codeOf(drawn[index]), isHidden: true }];
+    const subject = subjectOf(drawn[index], hides);
+    return [{ query, rttCode: codeOf(drawn[index]), isHidden: true, subject }];
   });
+  return { asked, checkpoint: table ? withPlaceTable(checkpoint, table.with(placed).encode()) : checkpoint };
+}
+
+/** The prefix of addresses that have the place of an address. */
+function blockOf(address: Uint8Array, { prefixLengths: { v4, v6 } }: PlaceTable): IpPrefix {
+  return prefixOfAddress(address, address.length === 4 ? v4 : v6);
+}
+
+/** Finds the place of a known address, without its region or AS if it is the only known address there. */
+function placesSharedBy(known: KnownAddresses, table: PlaceTable): (address: Uint8Array) => LocatedPlace {
+  const locate = (address: Uint8Array) => table.locate(addressNumber(address), address.length === 4 ? 4 : 16);
+  const counts = new Map<string, number>();
+  const keysOf = ({ country, region, asNumber }: LocatedPlace) => [`${country} ${region}`, `AS${asNumber}`];
+  for (const { bytes } of known.addresses()) {
+    for (const key of keysOf(locate(bytes))) counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return (address) => {
+    const place = locate(address);
+    const [sharesRegion, sharesAs] = keysOf(place).map((key) => (counts.get(key) ?? 0) > 1);
+    return { ...place, region: sharesRegion ? place.region : 0, asNumber: sharesAs ? place.asNumber : 0 };
+  };
 }
 
 /** An unknown address with as long a prefix of whole bytes in common with known addresses; undefined if none is found. */
@@ -222,13 +319,16 @@ async function casesOf(
   },
 ): Promise<PoolCase[]> {
   const cases: PoolCase[] = [];
+  const counts = new Map<string, number>();
+  for (const { subject } of asked) counts.set(subject, (counts.get(subject) ?? 0) + 1);
   for (let first = 0; first < asked.length; first += CASES_AT_ONCE) {
     const part = asked.slice(first, first + CASES_AT_ONCE);
     const options = { maxSpreadMass: MAX_SPREAD_MASS, codes: part.map(({ rttCode }) => rttCode) };
     await model.likelyRttDistributions(part.map(({ query }) => query), ({ probabilities }, i) => {
-      const { query, rttCode, isHidden } = part[i];
+      const { query, rttCode, isHidden, subject } = part[i];
       const context = contextThatFits(query, model.config.sequenceLength);
-      cases.push(pool.caseOf({ ...query, context }, probabilities, rttCode, isHidden));
+      const weight = Math.min(1, MAX_OF_SUBJECT / named(counts, subject));
+      cases.push({ ...pool.caseOf({ ...query, context }, probabilities, rttCode, isHidden), weight });
       onProgress(cases.length, asked.length);
     }, options);
     signal?.throwIfAborted();

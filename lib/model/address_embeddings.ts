@@ -349,7 +349,7 @@ export class AddressEmbeddings {
    * The estimate of a pair by coordinates. An address without them has those of its place.
    */
   estimateOf(
-    { hash1, source, destination }: PairState,
+    { hash1, source, destination }: Pick<PairState, "hash1" | "source" | "destination">,
     { isTraining, context }: RowUse,
   ): RttEstimate | undefined {
     const { coordinates } = this;
@@ -376,6 +376,12 @@ export class AddressEmbeddings {
     return estimate && { ...estimate, isOfBoth: estimate.isOfBoth && !isPlaced.includes(true) };
   }
 
+  /** The estimate of an answer about two addresses by coordinates, see {@link estimateOf}. */
+  estimateBetween(source: Uint8Array, destination: Uint8Array): RttEstimate | undefined {
+    const ends = { source: this.#walk(source), destination: this.#walk(destination) };
+    return this.estimateOf({ hash1: 0, ...ends }, { isTraining: false, context: 0 });
+  }
+
   /** @internal An address before its first byte. */
   begin(length: 4 | 16): AddressState {
     return beginAddress(this.#seed, length);
@@ -394,7 +400,7 @@ export class AddressEmbeddings {
   }
 
   /** Reads the bytes of an address. @param visit Called after each byte. */
-  #walk(address: Uint8Array, visit: (prefix: Hashes) => void = () => {}): Hashes {
+  #walk(address: Uint8Array, visit: (prefix: Hashes) => void = () => {}): AddressState {
     const state = this.begin(address.length === 4 ? 4 : 16);
     for (const byte of address) {
       advance(state, byte);

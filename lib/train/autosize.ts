@@ -26,10 +26,13 @@ export function autosized(config: RunConfig, survey: DataSurvey, places?: RunPla
   if (!autosize) return config;
   const { numMeasurements } = survey;
   const stepsPerPass = numMeasurements * TOKENS_PER_MEASUREMENT / deriveConfig(config).tokensPerStep;
-  const steps = Math.min(train.steps, Math.max(MIN_STEPS, Math.ceil(autosize.passes * stepsPerPass)));
-  const unknownPerPair = autosize.passes * stepsPerPass / steps;
+  const stepsOf = (passes: number) =>
+    Math.min(train.steps, Math.max(MIN_STEPS, Math.ceil(passes * stepsPerPass)));
+  const first = stepsOf(autosize.passes);
+  const steps = Math.max(first, stepsOf(autosize.maxPasses ?? autosize.passes));
+  const unknownPerPair = autosize.passes * stepsPerPass / first;
   const model = autosizedTables(config.model, { survey, places, autosize, unknownPerPair });
-  return { ...config, model, train: { ...train, steps } };
+  return { ...config, model, train: { ...train, steps, firstSteps: first < steps ? first : null } };
 }
 
 /** Of an IPv4 measurement with a time gap, padding included. */

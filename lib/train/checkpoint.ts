@@ -38,11 +38,12 @@ import {
 const LATEST = "latest";
 
 /**
- * Saves a checkpoint and makes it the latest. Older ones are deleted, except for the last ones and the best.
+ * Saves a checkpoint and makes it the latest. Older ones are deleted, except for the last ones, the best, and those at which
+ * the run may end.
  *
  * @param checkpointsDir The folder of all checkpoints of the run.
  * @param content What to save.
- * @param options `keep`: how many of the last ones stay.
+ * @param options `keep`: how many of the last ones stay; `ends`: steps whose checkpoints stay.
  * @returns The checkpoint's folder.
  * @throws {UserError} If it cannot be written, or a weight is not finite, so that reading would refuse it. Earlier
  *   checkpoints then stay whole.
@@ -50,7 +51,7 @@ const LATEST = "latest";
 export function saveCheckpoint(
   checkpointsDir: string,
   content: CheckpointContent,
-  options: { keep: number },
+  options: { keep: number; ends?: readonly number[] },
 ): string {
   const name = stepName(content.state.step);
   const directory = join(checkpointsDir, name);
@@ -74,7 +75,7 @@ export function saveCheckpoint(
     removeWhole(temporary);
     throw explainFileError(error, `write checkpoint ${directory}`);
   }
-  prune(checkpointsDir, content.state.step, options.keep);
+  prune(checkpointsDir, content.state.step, options);
   return directory;
 }
 
@@ -285,10 +286,15 @@ function isDamage(error: unknown): boolean {
     (error instanceof UserError && error.cause instanceof Deno.errors.NotFound);
 }
 
-/** Deletes all checkpoints but the best and the last `keep` up to `step`. Later ones are left from before a resume. */
-function prune(checkpointsDir: string, step: number, keep: number): void {
+/** Deletes all checkpoints but the best, the last `keep` and `ends` up to `step`. Later ones are left from before a resume. */
+function prune(
+  checkpointsDir: string,
+  step: number,
+  { keep, ends = [] }: { keep: number; ends?: readonly number[] },
+): void {
   const steps = stepsIn(checkpointsDir);
-  const kept = new Set(steps.filter((other) => other <= step).slice(-keep));
+  const earlier = (all: readonly number[]) => all.filter((other) => other <= step);
+  const kept = new Set([...earlier(steps).slice(-keep), ...earlier(ends)]);
   const best = bestStep(listCheckpoints(checkpointsDir).filter((state) => state.step <= step));
   for (const other of steps) {
     if (!kept.has(other) && other !== best) removeWhole(join(checkpointsDir, stepName(other)));

@@ -26,6 +26,7 @@ const METRICS = "metrics.jsonl";
 const PROFILE = "profile.txt";
 const MANIFEST = "manifest.json";
 const PLACES = "places.json";
+const CHOICE = "choice.json";
 /** The name of the page with a run's curves. */
 export const REPORT = "report.html";
 
@@ -41,6 +42,8 @@ export class RunFolder {
   readonly manifestPath: string;
   /** What is known of the places of addresses, see {@link writePlaces}. */
   readonly placesPath: string;
+  /** Where the run may end, see `StepChoice`. */
+  readonly choicePath: string;
   readonly #lock: OutputLock;
   readonly #replaced: string;
   /** Where files wait while they are moved to {@link #replaced} or back. */
@@ -55,6 +58,7 @@ export class RunFolder {
     this.profilePath = join(path, PROFILE);
     this.manifestPath = join(path, MANIFEST);
     this.placesPath = join(path, PLACES);
+    this.choicePath = join(path, CHOICE);
     this.#lock = lock;
     [this.#replaced, this.#moving] = SET_ASIDE.map((name) => join(path, WORK, name));
   }
@@ -168,7 +172,7 @@ export class RunFolder {
 
 /** The files of a run that exist. */
 function runPaths(folder: string): string[] {
-  const files = [METRICS, join(TENSORBOARD, EVENT_FILE), REPORT, PROFILE, MANIFEST].map((name) =>
+  const files = [METRICS, join(TENSORBOARD, EVENT_FILE), REPORT, PROFILE, CHOICE, MANIFEST].map((name) =>
     join(folder, name)
   );
   return [...checkpointPaths(join(folder, CHECKPOINTS)), ...files.filter(exists)];

@@ -33,6 +33,8 @@ export interface RunStart {
   resumed: ResumableCheckpoint | undefined;
   /** Whether `resumed` is one of this run's own checkpoints. */
   isOwn: boolean;
+  /** Whether the run goes back to `resumed` by request, so that what was found later does not count. */
+  goesBack?: boolean;
   /** The checkpoint that gives a new run its weights; undefined: they are random. */
   initial: LoadedCheckpoint | undefined;
 }
@@ -108,7 +110,7 @@ function chooseStart(
     }
     checkFollowing(resumed, wanted, onLog);
     if (isOwn) makeLatest(directory);
-    return { resumed, isOwn, initial: undefined };
+    return { resumed, isOwn, goesBack: isOwn, initial: undefined };
   }
   const resumed = fresh ? undefined : loadForResume(folder.checkpointsDir, notes);
   if (resumed) checkSameRun(resumed, wanted);

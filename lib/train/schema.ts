@@ -12,6 +12,11 @@ import * as z from "zod";
 export interface TrainConfig {
   /** Optimizer steps of the whole run; the learning rate's schedule spans them. */
   steps: number;
+  /**
+   * The run may end after so many steps, and after 2, 4, 8, ... times as many: each time validation says whether it goes
+   * on, see step_choice.ts. The schedule then spans the steps to the next end. Null: `steps` is the only end.
+   */
+  firstSteps: number | null;
   /** Sequences that one optimizer step averages over (the effective batch); at most {@link MAX_TOKENS} tokens together. */
   batchSize: number;
   /** Sequences that pass through the model at a time; divides `batchSize`. */
@@ -73,6 +78,7 @@ const weight = z.number().min(0).max(1e6);
 /** Schema of the section `train`, with its defaults. */
 export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   steps: count,
+  firstSteps: count.nullable().default(null),
   batchSize: count.default(256),
   microBatchSize: count.default(8),
   checkpointActivations: z.boolean().default(false),
@@ -99,6 +105,11 @@ export interface AutosizeConfig {
    * `model.pairVectors.dropShare`.
    */
   passes: number;
+  /**
+   * How many passes may follow as long as validation gets better, 0.01 to 10,000; null for none. It lowers `train.steps`,
+   * and `passes` then sets `train.firstSteps`.
+   */
+  maxPasses: number | null;
   /** Table rows for each prefix and each pair of the data, 1 to 8. It lowers the numbers of rows of the section `model`. */
   rowsPerKey: number;
   /**
@@ -111,6 +122,7 @@ export interface AutosizeConfig {
 /** Schema of the section `autosize`. */
 export const autosizeConfigSchema: z.ZodType<AutosizeConfig> = z.strictObject({
   passes: z.number().min(0.01).max(10_000),
+  maxPasses: z.number().min(0.01).max(10_000).nullable().default(null),
   rowsPerKey: z.number().min(1).max(8).default(1.25),
   spareRows: z.number().min(0).max(64).default(1),
 });

@@ -10,7 +10,8 @@ import { autosized } from "./autosize.ts";
 import { DataSurvey } from "./data_survey.ts";
 import { formatCount, formatSeconds } from "../base/text.ts";
 import { type CheckedOutputs, checkOutputs } from "../io/files/checked_outputs.ts";
-import { CHECKPOINTS } from "../io/files/checkpoint_folder.ts";
+import { CHECKPOINTS, stepName } from "../io/files/checkpoint_folder.ts";
+import { ensure } from "../base/errors.ts";
 import { exists, fingerprint } from "../io/files/inputs.ts";
 import { describeOutput, type Manifest } from "../io/files/manifest.ts";
 import { refuseOverlap } from "../io/files/output_guard.ts";
@@ -18,7 +19,7 @@ import type { GpuInfo } from "../tensor/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../tensor/profile.ts";
 import type { ProfileRow } from "../tensor/program.ts";
 import type { Communicator } from "./mpi/communicator.ts";
-import { hasCheckpoints, listCheckpoints, loadForResume, modelFilesOf } from "./checkpoint.ts";
+import { hasCheckpoints, listCheckpoints, loadForResume, makeLatest, modelFilesOf } from "./checkpoint.ts";
 import { checkpointFiles, type LoadedCheckpoint, type ResumableCheckpoint } from "./checkpoint_files.ts";
 import { checkModelConfig, placesSchema } from "../model/model_config.ts";
 import { describeConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
@@ -32,6 +33,7 @@ import { allAgreeOnStart, checkNotWithin, openRun, type RunStart, type StartOpti
 import { openGpu, openModel } from "./open_model.ts";
 import { openRunPlaces, type RunPlaces } from "./run_places.ts";
 import { stepsThatFill } from "./step_timing.ts";
+import { endsOf, StepChoice } from "./step_choice.ts";
 import { StepJournal } from "./step_journal.ts";
 import { openWork } from "./step_work.ts";
 import { loadTeacher } from "./teacher.ts";
@@ -63,6 +65,11 @@ export interface TrainOptions extends DataOptions, StartOptions {
   profile?: boolean;
   /** The ranks that train together, each with a share of every batch; this process alone by default. */
   ranks?: Communicator | undefined;
+  /**
+   * The errors of a checkpoint's answers by kind of question, which say whether a run with `train.firstSteps` goes on, see
+   * step_choice.ts. Without it, with several ranks and where it finds no kinds such a run ends after its first steps.
+   */
+  validate?: ((checkpoint: string) => Promise<Record<string, number>>) | undefined;
   /**
    * Called with the last checkpoint when the run is finished and the GPU is free, before the manifest is written; of
    * several ranks only on the first. Says whether it changed the checkpoint's folder.
@@ -118,22 +125,107 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
   const { config, rankConfig, identity, ranks, onLog } = options;
   using run = await openRun(options.runDir, ranks);
   const start = await allAgreeOnStart(run, identity, options);
-  const { resumed } = start;
-  if (resumed && resumed.state.step >= config.train.steps) {
-    const last = { step: resumed.state.step, checkpoint: resumed.directory };
-    if (run && !exists(run.reportPath)) await report(run, options, last.checkpoint);
-    const isChanged = run && await options.afterLastStep?.(last.checkpoint);
-    await run?.finishEarlier(() => describeRun(run, last), isChanged);
-    return alreadyDone(resumed, join(options.runDir, REPORT));
-  }
+  const ends = options.validate && !ranks ? endsOf(config.train) : endsOf(config.train).slice(0, 1);
+  const resumedStep = start.isOwn ? start.resumed?.state.step ?? 0 : 0;
+  const choice = run && ends.length > 1
+    ? new StepChoice(run.choicePath, resumedStep, !start.goesBack)
+    : undefined;
+  const isDone = ({ resumed }: RunStart) =>
+    resumed && (choice ? choice.chosen !== null : resumed.state.step >= ends[0]);
+  if (start.resumed && isDone(start)) return await endEarlier(start.resumed, run, options);
   describeStart(start, config).forEach(onLog);
   describeConfig(rankConfig, ranks?.size).forEach(onLog);
-  const { result, manifest } = await trainFrom(start, { run, options, deadlineMs });
-  if (result.status === "done" && run && manifest) {
+  let last: Trained | undefined;
+  let next = start;
+  for (const end of ends) {
+    const step = next.resumed?.state.step ?? 0;
+    if (step > end) continue;
+    if (step < end) {
+      last = await trainFrom(next, {
+        run,
+        options,
+        isFirst: !last,
+        deadlineMs,
+        end,
+        ends,
+      });
+      if (last.result.status !== "done" || !choice || !run) break;
+      next = { resumed: loadForResume(run.checkpointsDir), isOwn: true, initial: undefined };
+    }
+    if (!choice || !next.resumed || !await isWorthMore(next.resumed.directory, { choice, end, options })) {
+      break;
+    }
+  }
+  if (last && last.result.status !== "done") return last.result;
+  const chosen = choice && run && choose(choice, run, onLog);
+  if (!last) {
+    ensure(next.resumed, "a run without steps has a checkpoint");
+    return await endEarlier(chosen ?? next.resumed, run, options);
+  }
+  const result = chosen ? { ...last.result, ...endOf(chosen) } : last.result;
+  if (run && chosen) await report(run, options, chosen.directory);
+  if (run && last.manifest) {
     if (result.checkpoint !== null) await options.afterLastStep?.(result.checkpoint);
-    run.finish(manifest, await describeRun(run, result));
+    run.finish(last.manifest, await describeRun(run, result));
   }
   return result;
+}
+
+/** Ends a run whose last step was done by an earlier call. */
+async function endEarlier(
+  resumed: ResumableCheckpoint,
+  run: RunFolder | undefined,
+  options: CheckedOptions,
+): Promise<TrainResult> {
+  const last = { step: resumed.state.step, checkpoint: resumed.directory };
+  if (run && !exists(run.reportPath)) await report(run, options, last.checkpoint);
+  const isChanged = run && await options.afterLastStep?.(last.checkpoint);
+  await run?.finishEarlier(() => describeRun(run, last), isChanged);
+  return alreadyDone(resumed, join(options.runDir, REPORT));
+}
+
+/** Validates an end of the run. @returns Whether a kind of question got better. */
+async function isWorthMore(
+  checkpoint: string,
+  { choice, end, options: { validate, onLog } }: { choice: StepChoice; end: number; options: CheckedOptions },
+): Promise<boolean> {
+  const errors = await validate?.(checkpoint) ?? {};
+  const kinds = Object.entries(errors);
+  if (kinds.length === 0) return false;
+  const isBetter = choice.add({ step: end, errors });
+  onLog(
+    `step ${end}: validation CRPS ${
+      kinds.map(([kind, error]) => `${kind} ${error.toPrecision(3)} ms`).join(", ")
+    }` +
+      (isBetter ? "" : ": no kind is better than before"),
+  );
+  return isBetter;
+}
+
+/** Makes the checkpoint of the best end the run's. @returns It; undefined if no end was validated. */
+function choose(
+  choice: StepChoice,
+  run: RunFolder,
+  onLog: (line: string) => void,
+): ResumableCheckpoint | undefined {
+  if (choice.ends.length === 0) return undefined;
+  const step = choice.choose();
+  makeLatest(join(run.checkpointsDir, stepName(step)));
+  if (choice.ends.length > 1) onLog(`validation chooses the checkpoint after step ${step}`);
+  return loadForResume(run.checkpointsDir);
+}
+
+/** What of a result is that of its last checkpoint. */
+function endOf(
+  { state, directory }: Pick<ResumableCheckpoint, "state" | "directory">,
+): Pick<TrainResult, "step" | "steps" | "trainLoss" | "evalLoss" | "checkpoint"> {
+  return {
+    step: state.step,
+    steps: state.step,
+    trainLoss: state.losses.at(-1)?.loss ?? null,
+    evalLoss: state.evalLoss,
+    checkpoint: directory,
+  };
 }
 
 /** Options that are checked and complete. */
@@ -260,17 +352,32 @@ async function stepsInTime(
   return steps;
 }
 
-/** Trains from a start to the end of the run or to the deadline. */
+/** What steps came to. */
+interface Trained {
+  readonly result: TrainResult;
+  readonly manifest: Manifest | undefined;
+}
+
+/**
+ * Trains from a start to an end of the run or to the deadline.
+ *
+ * @param parts `isFirst`: whether the call did no step before; `ends`: all ends of the run.
+ */
 async function trainFrom(
   start: RunStart,
-  { run, options, deadlineMs }: {
+  { run, options, isFirst, deadlineMs, end, ends }: {
     run: RunFolder | undefined;
     options: CheckedOptions;
+    isFirst: boolean;
     deadlineMs: number;
+    end: number;
+    ends: readonly number[];
   },
-): Promise<{ result: TrainResult; manifest: Manifest | undefined }> {
-  const { rankConfig: config, identity, loadedTeacher, ranks, seed, resumeFrom, initFrom, onLog } = options;
+): Promise<Trained> {
+  const { rankConfig, identity, loadedTeacher, ranks, seed, resumeFrom, initFrom, onLog } = options;
   const { resumed, isOwn } = start;
+  // The schedule spans the steps to this end.
+  const config = { ...rankConfig, train: { ...rankConfig.train, steps: end } };
   const ofRank = { ...options, config, survey: undefined };
   using rows = await openRows(options);
   using loader = await openLoader(rows, { ...ofRank, resumed, numRanks: ranks?.size ?? 1 });
@@ -278,7 +385,7 @@ async function trainFrom(
   const survey = () => options.survey ?? DataSurvey.of(rows.train);
   const { model, optimizer, counts } = await openModel(gpu, ofRank, { ...start, survey });
   options.survey = undefined;
-  if (options.fresh) run?.replace();
+  if (options.fresh && isFirst) run?.replace();
   const ofTeacher = loadedTeacher ? [fingerprint(modelFilesOf(loadedTeacher.directory)[0])] : [];
   const manifest = run?.begin({
     inputs: [...rows.train.files, ...ofTeacher, ...(options.geo ?? []).map((path) => fingerprint(path))],
@@ -311,6 +418,8 @@ async function trainFrom(
     journal,
     scalars,
     work,
+    end,
+    ends,
     checkpointsDir: run?.checkpointsDir,
     onCheckpoint: () => run?.dropReplaced(),
     signal: options.signal ?? new AbortController().signal,
@@ -333,7 +442,7 @@ async function trainFrom(
   const result: TrainResult = {
     status: isDone ? "done" : "out of time",
     step: loop.step,
-    steps: config.train.steps,
+    steps: end,
     trainLoss: journal.lastLoss,
     evalLoss: loop.evalLoss,
     tokensPerSecond: journal.tokensPerSecond,
@@ -350,18 +459,17 @@ async function trainFrom(
 /** The log of a rank that writes none. */
 const NO_LOG: ScalarLog = { append() {}, flush() {}, [Symbol.dispose]() {} };
 
-function alreadyDone({ state, directory }: ResumableCheckpoint, reportPath: string): TrainResult {
+function alreadyDone(
+  { state, directory }: Pick<ResumableCheckpoint, "state" | "directory">,
+  reportPath: string,
+): TrainResult {
   return {
+    ...endOf({ state, directory }),
     status: "already done",
-    step: state.step,
-    steps: state.config.train.steps,
-    trainLoss: state.losses.at(-1)?.loss ?? null,
-    evalLoss: state.evalLoss,
     tokensPerSecond: null,
     padding: null,
     numSkippedSteps: state.numSkippedSteps,
     sentBytes: null,
-    checkpoint: directory,
     report: reportPath,
     profile: null,
   };

@@ -162,6 +162,10 @@ interface LoopParts {
   scalars: ScalarLog;
   /** How a step is worked on, alone or by several ranks. */
   work: StepWork;
+  /** The step after which the loop is done; the last of `ends`. */
+  end: number;
+  /** Steps whose checkpoints stay, see step_choice.ts. */
+  ends: readonly number[];
   /** Where checkpoints go; undefined on ranks that write none. */
   checkpointsDir: string | undefined;
   /** Called when a checkpoint is saved. */
@@ -206,7 +210,7 @@ export class TrainingLoop {
   constructor(parts: LoopParts, { resumed, isOwn }: RunStart) {
     this.#parts = parts;
     this.#step = resumed?.state.step ?? 0;
-    this.#profiledStep = Math.min(this.#step + WARM_UP_STEPS, parts.config.train.steps - 1);
+    this.#profiledStep = Math.min(this.#step + WARM_UP_STEPS, parts.end - 1);
     this.#evalLoss = resumed?.state.evalLoss ?? null;
     this.#checkpoint = isOwn ? resumed?.directory ?? null : null;
     this.#isSaved = this.#checkpoint !== null;
@@ -236,9 +240,9 @@ export class TrainingLoop {
    * @throws {UserError} If too many steps in a row were not finite.
    */
   async run(): Promise<boolean> {
-    const { config: { train }, journal, work } = this.#parts;
+    const { config: { train }, end, journal, work } = this.#parts;
     journal.restartClock();
-    while (this.#step < train.steps) {
+    while (this.#step < end) {
       const { stop, isOutOfTime, isDue } = await work.agree(this.#wishes());
       if (stop || isOutOfTime) {
         await this.#save();
@@ -247,7 +251,7 @@ export class TrainingLoop {
       }
       if (isDue) await this.#settle();
       await this.#submitStep();
-      const isLast = this.#step === train.steps;
+      const isLast = this.#step === end;
       const isEval = this.#isDue(train.evalEverySteps);
       const isCheckpoint = this.#isDue(train.checkpointEverySteps);
       if (isEval || isCheckpoint) await this.#settle();
@@ -261,8 +265,8 @@ export class TrainingLoop {
 
   /** Whether something that is done every so many steps is due now. Ranks must have the same weights for it. */
   #isDue(everySteps: number): boolean {
-    const { work, config: { train } } = this.#parts;
-    return this.#step === train.steps || this.#step % everySteps < work.numShared(this.#step);
+    const { work, end } = this.#parts;
+    return this.#step === end || this.#step % everySteps < work.numShared(this.#step);
   }
 
   #wishes(): StepWishes<InterruptedError> {
@@ -272,7 +276,7 @@ export class TrainingLoop {
   }
 
   async #submitStep(): Promise<void> {
-    const { model, optimizer, journal, work, config: { train } } = this.#parts;
+    const { model, optimizer, journal, work } = this.#parts;
     const batches = await this.#batches.take();
     const numTargets = sum(batches, (batch) => batch.numTargets);
     const isProfiled = this.#parts.onProfile && this.#step === this.#profiledStep;
@@ -284,7 +288,7 @@ export class TrainingLoop {
       await this.#yieldToSignals();
     }
     // While the device computes.
-    if (this.#step + 1 < train.steps) await this.#batches.prepare();
+    if (this.#step + 1 < this.#parts.end) await this.#batches.prepare();
     if (profiles) profiles.push(await optimizer.profile(this.#step));
     else await work.finish(this.#step);
     journal.submitted({
@@ -302,14 +306,14 @@ export class TrainingLoop {
   }
 
   async #settle(): Promise<void> {
-    const { journal, config: { train }, optimizer, onProgress } = this.#parts;
+    const { journal, config: { train }, end, optimizer, onProgress } = this.#parts;
     await journal.settle();
     const { tokensPerSecond, padding, lastLoss } = journal;
-    const stepsLeft = train.steps - this.#step;
+    const stepsLeft = end - this.#step;
     const tokensPerStep = deriveConfig(this.#parts.config).tokensPerStep;
     onProgress({
       step: this.#step,
-      steps: train.steps,
+      steps: end,
       loss: lastLoss,
       learningRate: optimizer.learningRate(this.#step - 1),
       tokensPerSecond,
@@ -385,7 +389,7 @@ export class TrainingLoop {
       weights,
       optimizer: new Map([...await optimizer.readState(), ...work.state]),
       trainingData: this.#parts.trainingData,
-    }, { keep: config.train.keepCheckpoints });
+    }, { keep: config.train.keepCheckpoints, ends: this.#parts.ends });
     onCheckpoint();
   }
 

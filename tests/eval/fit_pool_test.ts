@@ -1,11 +1,22 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import { sha256OfTensors } from "../../lib/io/tensor_files/safetensors.ts";
-import { fitPoolOf, type FittedPool } from "../../lib/eval/fit_pool.ts";
+import { fitPoolOf, type FittedPool, validationErrors } from "../../lib/eval/fit_pool.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { POOL_FILE } from "../../lib/train/pool_file.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
-import { writeTrainingRows } from "../train/training_runs.ts";
+import { addressBytes } from "../../lib/data/addresses/ip.ts";
+import { addressNumber, type Place, PlaceTable } from "../../lib/data/addresses/place_table.ts";
+import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
+import { initialParameters } from "../../lib/model/parameters.ts";
+import { claimRows } from "../../lib/train/autosize.ts";
+import { DataSurvey } from "../../lib/train/data_survey.ts";
+import { loadConfig } from "../../lib/train/run_config.ts";
+import { MemoryRowSource } from "../data/loader/memory_rows.ts";
+import { SMALL_RUN } from "../train/small_run.ts";
+import { SMALL } from "../train/small_settings.ts";
+import { writeUntrainedRun } from "../train/untrained_run.ts";
+import { writeRows, writeTrainingRows } from "../train/training_runs.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 
 Deno.test("fitPoolOf() gives a checkpoint a pool, once, the same every time, and without it is the model alone", () =>
@@ -46,3 +57,88 @@ Deno.test("fitPoolOf() makes no pool where there is no validation split, or noth
     assertEquals(await fitPoolOf({ ...options, validationDirs: [rows] }), undefined);
     assertEquals(loadCheckpoint(run).pool, undefined);
   }));
+
+/** Three cities with six hosts each, every one in a block of its own, and RTTs between cities, ms. */
+const CITIES: Record<string, Place> = {
+  "10.1": { latitude: 52.5, longitude: 13.5, countryCode: "DE", region: "Berlin", asNumber: 64500 },
+  "10.2": { latitude: 40.5, longitude: -74, countryCode: "US", region: "New York", asNumber: 64501 },
+  "10.3": { latitude: 35.5, longitude: 139.5, countryCode: "JP", region: "Tokyo", asNumber: 64502 },
+};
+const RTTS_MS: Record<string, number> = { "12": 90, "13": 240, "23": 160, "11": 5, "22": 6, "33": 4 };
+const BLOCKS = Object.keys(CITIES).flatMap((city) =>
+  Array.from({ length: 6 }, (_, i) => `${city}.${10 * i}`)
+);
+const UNMEASURED = "10.2.7.1";
+
+/** Every host measures every other one; the hours begin with the given one. */
+function rowsBetweenCities(hours: number, first: number): ProbeRow[] {
+  const cityOf = (address: string) => address.split(".")[1];
+  const hosts = BLOCKS.map((block) => `${block}.1`);
+  return hosts.map((source, row) => {
+    const others = hosts.filter((host) => host !== source);
+    const all = Array.from({ length: hours * others.length }, (_, i) => i % others.length);
+    return {
+      srcId: BigInt(row),
+      srcAddrs: [source],
+      dstAddrs: others,
+      srcIndex: new Int32Array(all.length),
+      dstIndex: Int32Array.from(all),
+      ipVersion: new Int8Array(all.length).fill(4),
+      rttMs: Float32Array.from(all, (i) => RTTS_MS[[cityOf(source), cityOf(others[i])].sort().join("")]),
+      eventTimeUs: Float64Array.from(
+        all,
+        (_, i) => 1e6 * (1_750_000_000 + 3600 * first + Math.floor(3600 * i / others.length)),
+      ),
+    };
+  });
+}
+
+Deno.test("fitPoolOf() asks about unknown addresses at the places of known ones, so that places count", async () => {
+  const folder = Deno.makeTempDirSync();
+  try {
+    const rows = join(folder, "rows");
+    const train = rowsBetweenCities(3, 0);
+    await writeRows(rows, "train", train);
+    await writeRows(rows, "val", rowsBetweenCities(1, 5));
+    const blocks = [...BLOCKS, UNMEASURED.slice(0, -2)];
+    const numbers = PlaceTable.of({
+      locate: (address) =>
+        blocks.includes(address.slice(0, 3).join(".")) ? CITIES[address.slice(0, 2).join(".")] : undefined,
+      visitBounds: (length, visit) => {
+        if (length === 16) return;
+        for (const block of blocks) {
+          const start = addressNumber(addressBytes(`${block}.0`));
+          for (const bound of [start, start + 256]) visit(bound);
+        }
+      },
+    }).encode();
+    const config = loadConfig(SMALL_RUN, [
+      ...Object.entries(SMALL).map(([key, value]) => `${key}=${value}`),
+      'model.prefixVectors={"rows":1024}',
+      'model.coordinates={"nodes":128,"rank":4}',
+      `model.places={"tableSize":${numbers.length}}`,
+    ]);
+    const weights = initialParameters(config.model, 7);
+    const places = { numbers, numAddresses: 0, numLocated: 0, misplaced: [] };
+    const survey = DataSurvey.of(new MemoryRowSource(train));
+    claimRows(config.model, weights, survey, places);
+    const trainingData = {
+      summary: survey.counts.summary({ origin: "", isSynthetic: true }),
+      known: survey.counts.table(),
+    };
+    writeUntrainedRun(join(folder, "run"), { config, weights, trainingData });
+    const { directory } = loadCheckpoint(join(folder, "run"));
+    const options = { checkpoint: directory, dataDir: rows, validationDirs: [rows], seed: 0 };
+    assert(await fitPoolOf({ ...options, maxMeasurements: 300 }));
+    using model = await PingModel.from(loadCheckpoint(directory));
+    const rtt = await model.rttDistribution({ src: "10.1.10.1", dst: UNMEASURED });
+    assertAlmostEquals(rtt.quantileMs(0.5), RTTS_MS["12"], 5);
+    // Nothing is known of where this one is.
+    const nowhere = await model.rttDistribution({ src: "10.1.10.1", dst: "10.2.9.1" });
+    assert(nowhere.cdf(100) - nowhere.cdf(80) < rtt.cdf(100) - rtt.cdf(80) - 0.2);
+    const errors = Object.values(await validationErrors({ ...options, maxMeasurements: 50 }));
+    assert(errors.length === 1 && errors[0] > 0 && errors[0] < 60, `${errors}`);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});

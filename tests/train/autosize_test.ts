@@ -56,6 +56,25 @@ Deno.test("autosized() makes as many rows as the data need, and as many steps as
   assertEquals(autosized(sized, SURVEY), sized);
 });
 
+Deno.test("autosized() lets a run end after its passes, and go on to as many as may follow", () => {
+  const config = configOf(TABLES, 2);
+  const sized = (maxPasses: number, steps = 50_000) =>
+    autosized({
+      ...config,
+      train: { ...config.train, steps },
+      autosize: config.autosize && { ...config.autosize, maxPasses },
+    }, SURVEY);
+  const once = autosized(config, SURVEY);
+  const { train, model } = sized(16);
+  assertEquals([train.firstSteps, once.train.firstSteps], [once.train.steps, null]);
+  assertEquals(train.steps, Math.ceil(16 * NUM_MEASUREMENTS * 18 / (2 * 12)));
+  assertEquals(model, once.model);
+  assertEquals(autosized(sized(16), SURVEY), sized(16));
+  // Where the steps do not suffice for the first passes, there is one end.
+  assertEquals(sized(16, 700).train, { ...train, steps: 700, firstSteps: null });
+  assertEquals(sized(1).train, { ...train, steps: once.train.steps, firstSteps: null });
+});
+
 Deno.test("autosized() keeps a configuration's own steps and rows where these are fewer, and 50 steps at least", () => {
   const small = { prefixVectors: { ...TABLES.prefixVectors, rows: 32 }, pairVectors: null };
   const sized = autosized(configOf(small, 3, 700), SURVEY);

@@ -145,7 +145,7 @@ Deno.test("loadCheckpoint() says in one line that there is no checkpoint", () =>
   });
 });
 
-Deno.test("saveCheckpoint() keeps the last ones and the best", () => {
+Deno.test("saveCheckpoint() keeps the last ones, the best, and those at which the run may end", () => {
   inRun((checkpointsDir, run) => {
     const evalLosses = [3, 1, null, 2, 1, 4];
     evalLosses.forEach((evalLoss, i) =>
@@ -156,6 +156,10 @@ Deno.test("saveCheckpoint() keeps the last ones and the best", () => {
     saveCheckpoint(checkpointsDir, contentAt(70, 0.5), { keep: 2 });
     assertEquals(stepsOf(checkpointsDir), [60, 70]);
     assertEquals(loadCheckpoint(run, { which: "best" }).state.step, 70);
+    for (const step of [80, 90, 100]) {
+      saveCheckpoint(checkpointsDir, contentAt(step, 9), { keep: 1, ends: [60, 80, 110] });
+    }
+    assertEquals(stepsOf(checkpointsDir), [60, 70, 80, 100]);
   });
 });
 

@@ -145,7 +145,9 @@ const VALUES: Record<string, string> = {
   "train.rttDistanceWeights": "[0.5,0.25]",
   "model.prefixVectors.seed": "3",
   "model.pairVectors.seed": "3",
+  "autosize.maxPasses": "8",
   "autosize.rowsPerKey": "2",
+  "train.firstSteps": "7",
   "model.rttEncoding": '"log"',
   "model.places": '{"dropShare":0.25}',
 };

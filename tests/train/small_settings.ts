@@ -3,7 +3,8 @@
 /** Settings of the configuration by key path. */
 export type Settings = Record<string, number | string | null>;
 
-const SMALL: Settings = {
+/** Those of a small model. */
+export const SMALL: Settings = {
   "model.numLayers": 1,
   "model.width": 32,
   "model.numHeads": 1,

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { exists } from "../../lib/io/files/inputs.ts";
 import { ArrayRecordWriter } from "../../lib/io/array_record/writer.ts";
-import { encodeProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
+import { encodeProbeRow, type ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
 import { EVENT_FILE } from "../../lib/train/event_log.ts";
 import { type MetricsRecord, readMetrics } from "../../lib/train/metrics.ts";
 import {
@@ -33,14 +33,15 @@ const SETTINGS: Settings = {
 
 /** Writes probe rows for the runs; without workers they are the same every time. */
 export async function writeTrainingRows(folder: string): Promise<void> {
-  for (const [split, numRows] of [["train", 60], ["val", 12]] as const) {
-    const path = join(folder, split, `${split}-00000-of-00001.arrayrecord`);
-    const writer = await ArrayRecordWriter.create(path);
-    for (const row of syntheticRows(split === "train" ? 1 : 2, numRows, 20)) {
-      writer.write(encodeProbeRow(row));
-    }
-    writer.close();
-  }
+  await writeRows(folder, "train", syntheticRows(1, 60, 20));
+  await writeRows(folder, "val", syntheticRows(2, 12, 20));
+}
+
+/** Writes probe rows of a split. */
+export async function writeRows(folder: string, split: string, rows: readonly ProbeRow[]): Promise<void> {
+  const writer = await ArrayRecordWriter.create(join(folder, split, `${split}-00000-of-00001.arrayrecord`));
+  for (const row of rows) writer.write(encodeProbeRow(row));
+  writer.close();
 }
 
 /** The runs in one folder, on one set of rows. */

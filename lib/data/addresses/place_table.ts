@@ -333,6 +333,40 @@ export class PlaceTable {
   }
 
   /**
+   * The table, without names, in which some addresses, with all of their blocks, have other places; of one block the last
+   * one counts.
+   */
+  with(placed: readonly { readonly address: Uint8Array; readonly place: LocatedPlace }[]): PlaceTable {
+    const { quarterDegrees, blockBits, sites, ranges } = this.#columns;
+    const numbers = new SiteNumbers(quarterDegrees);
+    // They keep their numbers.
+    for (const site of sites) numbers.ofSite(site);
+    const changed = ranges.map(({ starts, values }, i) => {
+      const length = i < 2 ? 4 : 16;
+      const own = new Map(
+        placed.filter(({ address }) => address.length === length).map(({ address, place }) => [
+          Math.floor(addressNumber(address) / 2 ** bitsOf(blockBits, length)),
+          i % 2 === 0 ? numbers.ofSite(place) : place.asNumber,
+        ]),
+      );
+      const bounds = Float64Array.of(...[...own.keys()].flatMap((block) => [block, block + 1]));
+      const all = new Float64Array(starts.length + bounds.length);
+      all.set(starts);
+      all.set(bounds, starts.length);
+      const list = new RangeList();
+      for (const start of all.sort()) list.add(start, own.get(start) ?? valueAt({ starts, values }, start));
+      return list.ranges();
+    });
+    return new PlaceTable({
+      quarterDegrees,
+      blockBits,
+      sites: numbers.sites,
+      ranges: changed,
+      names: () => NO_NAMES,
+    });
+  }
+
+  /**
    * The finest table, of this one and coarser ones, whose {@link encode} takes at most so many bytes, or the coarsest.
    *
    * @param kept Addresses whose places stay exact, but for the rounding of positions.

@@ -94,6 +94,8 @@ export class Pool {
   /** (kinds, components): those of each kind add to 1. */
   readonly #weights: Float64Array;
   readonly #range: readonly [first: number, end: number];
+  /** The end of the range where no RTT of the pair is known. */
+  readonly #unknownEnd: number;
   readonly #startS: number;
   readonly #pairs: HashedRows;
   readonly #rtts: Float32Array;
@@ -135,6 +137,8 @@ export class Pool {
     this.#rtts = of("rtts");
     this.#ends = new HashedRows(of("ends"), POOL_WIDTHS.ends);
     this.#usual = of("usual");
+    const greatest = this.#usual.reduce((greatest, code) => Math.max(greatest, code), 0);
+    this.#unknownEnd = greatest > 0 ? Math.min(end, rangeAround(greatest, greatest)[1]) : end;
     this.#all = Array.from(of("all"), logOfCode);
     const { prefixVectors, pairVectors, coordinates } = config;
     this.#firstPair = prefixVectors?.rows ?? 0;
@@ -158,7 +162,7 @@ export class Pool {
     const known = this.known(question);
     const { number } = kindOf(known);
     const weights = this.#weights.subarray(number * NUM_COMPONENTS, (number + 1) * NUM_COMPONENTS);
-    const range = rangeOf(known, this.#range);
+    const range = this.#rangeOf(known);
     const mixture = new KernelMixture(kernelsOf(known, weights), range, weights[EVEN]);
     const rest = 1 - LEAST_MASS;
     return {
@@ -186,7 +190,7 @@ export class Pool {
     const others = (logs: readonly number[]) => isHidden ? withoutNearest(logs, logOfCode(rttCode)) : logs;
     const known = { ...found, ofSource: others(found.ofSource), ofDestination: others(found.ofDestination) };
     const unit = new Float64Array(NUM_COMPONENTS);
-    const range = rangeOf(known, this.#range);
+    const range = this.#rangeOf(known);
     const components = Array.from(unit, (_, component) => {
       unit.fill(0);
       unit[component] = 1;
@@ -206,15 +210,30 @@ export class Pool {
     return { kind: kindOf(known), events: eventsOf(index, ofModel, massesOf) };
   }
 
+  /** The range of a question: that of training, widened by the RTTs of the pair and the context. */
+  #rangeOf({ ofPair, inContext }: KnownOfQuestion): readonly [first: number, end: number] {
+    const [first, most] = this.#range;
+    const end = ofPair.length > 0 ? most : this.#unknownEnd;
+    const logs = [...ofPair.map(({ log }) => log), ...inContext];
+    if (logs.length === 0) return [first, end];
+    const [least, greatest] = [Math.min(...logs), Math.max(...logs)].map((log) =>
+      encodeRttCode(Math.exp(log))
+    );
+    const around = rangeAround(least, greatest);
+    return [Math.min(first, around[0]), Math.max(end, around[1])];
+  }
+
   /** What is known of a question. */
   known({ source, destination, timeS, context, recent }: PooledQuestion): KnownOfQuestion {
     const [a, b] = [source, destination].map(hashesOf);
-    const estimate = this.#estimateOf(source, destination);
+    const estimate = this.#embeddings?.estimateBetween(source, destination);
     const ofPair = this.#rttsOf({ source, destination, timeS, context, recent }, pairHashes(a, b, 0));
     const [ofSource, ofDestination] = [this.#usualOf(a)[0], this.#usualOf(b)[1]];
     const [knowsSource, knowsDestination] = [[ofSource, source], [ofDestination, destination]].map(
       ([usual, address]) => usual.length > 0 || this.#hasCoordinates(address as Uint8Array),
     );
+    const hasPlace = (address: Uint8Array) => this.#embeddings?.placeOf(address)?.position !== undefined;
+    const knowsPlaces = (knowsSource || hasPlace(source)) && (knowsDestination || hasPlace(destination));
     const inContext = context.flatMap((each) =>
       each.rttCode !== null && isSameBytes(each.source, source) && !isSameBytes(each.destination, destination)
         ? [logOfCode(each.rttCode)]
@@ -227,15 +246,10 @@ export class Pool {
       ofDestination,
       knowsSource,
       knowsDestination,
+      knowsPlaces,
       inContext,
       ofAll: this.#all,
     };
-  }
-
-  #estimateOf(source: Uint8Array, destination: Uint8Array) {
-    const embeddings = this.#embeddings;
-    if (!embeddings?.coordinates) return undefined;
-    return embeddings.coordinates.estimate(embeddings.nodeOf(source), embeddings.nodeOf(destination));
   }
 
   #hasCoordinates(address: Uint8Array): boolean {
@@ -380,18 +394,6 @@ export function rangeAround(leastCode: number, greatestCode: number): [first: nu
 }
 
 const RANGE_FACTOR = 4;
-
-/** The range of a question: that of training, widened by the RTTs of the pair and the context. */
-function rangeOf(
-  { ofPair, inContext }: KnownOfQuestion,
-  [first, end]: readonly [number, number],
-): readonly [number, number] {
-  const logs = [...ofPair.map(({ log }) => log), ...inContext];
-  if (logs.length === 0) return [first, end];
-  const [least, greatest] = [Math.min(...logs), Math.max(...logs)].map((log) => encodeRttCode(Math.exp(log)));
-  const around = rangeAround(least, greatest);
-  return [Math.min(first, around[0]), Math.max(end, around[1])];
-}
 
 /** Values without the one that is nearest to a number. */
 function withoutNearest(values: readonly number[], to: number): number[] {

@@ -33,14 +33,20 @@ export interface PoolCase {
   readonly kind: Kind;
   /** First that it has its code. */
   readonly events: readonly ScoredEvent[];
+  /** How much it counts; measurements of one unknown address are not worth as many of several (1). */
+  readonly weight?: number;
 }
 
 // The logarithmic score of codes alone would choose what is sharp rather than near. So the scores of longer runs of codes
 // are added, and those of the events "at most x", which the continuous ranked probability score is made of, where x is a
 // quantile of the model's distribution. Sums of proper scores are proper (Gneiting, Raftery, JASA 102, 2007).
 
-/** Lengths of runs of codes. */
+/**
+ * Lengths of runs of codes, and how much each counts: the exact code little, since what the network lacks in its last bits
+ * must not cost it its weight, and a sharp forecast beside the RTT must not gain it.
+ */
 const RESOLUTIONS = [1, 32, 256];
+const RESOLUTION_WEIGHTS = [0.1, 0.3, 1];
 /** Quantiles of the model that are x, and how much each counts. */
 const LEVELS = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
 const LEVEL_WEIGHT = 0.5;
@@ -57,9 +63,9 @@ export function eventsOf(
   ofModel: Float64Array,
   massesOf: (first: number, end: number) => Float64Array,
 ): ScoredEvent[] {
-  const events: ScoredEvent[] = runsOfCode(index).map(([first, end]) => ({
+  const events: ScoredEvent[] = runsOfCode(index).map(([first, end], i) => ({
     masses: massesOf(first, end),
-    weight: 1,
+    weight: RESOLUTION_WEIGHTS[i],
   }));
   let sum = 0;
   let at = 0;
@@ -143,7 +149,10 @@ function firstWeights(hasPair: boolean): Float64Array {
 
 /** The weights of all kinds, (kinds, components). */
 export function fitPool(cases: readonly PoolCase[]): Float64Array {
-  const scoresOf = (chosen: readonly PoolCase[]) => chosen.flatMap(({ events }) => events);
+  const scoresOf = (chosen: readonly PoolCase[]) =>
+    chosen.flatMap(({ events, weight: ofCase = 1 }) =>
+      events.map(({ masses, weight }) => ({ masses, weight: weight * ofCase }))
+    );
   const fitted = new Map<string, Float64Array>();
   const all = new Float64Array(NUM_KINDS * NUM_COMPONENTS);
   for (const { number, groups } of allKinds()) {

@@ -29,6 +29,8 @@ export interface KnownOfQuestion {
   /** Whether the source and the destination have such RTTs or coordinates. */
   readonly knowsSource: boolean;
   readonly knowsDestination: boolean;
+  /** Whether the place of each end is known of which nothing else is. */
+  readonly knowsPlaces: boolean;
   /** RTTs from the source in the context, to other destinations. */
   readonly inContext: readonly number[];
   /** Usual RTTs of all pairs. */
@@ -123,8 +125,10 @@ const GAPS_S = [5400, 21_600, 172_800];
 const CONTEXTS = [1, 5];
 
 const NUM_PAIR_KINDS = (COUNTS.length + 1) * (SPREADS.length + 1) * (GAPS_S.length + 2);
+/** Which ends are known: both; of fewer, also whether the places of the others are known. */
+const BOTH = 3;
 /** The number of kinds. */
-export const NUM_KINDS: number = NUM_PAIR_KINDS + 4 * (CONTEXTS.length + 1);
+export const NUM_KINDS: number = NUM_PAIR_KINDS + (2 * BOTH + 1) * (CONTEXTS.length + 1);
 
 /** A kind of question. */
 export interface Kind {
@@ -135,10 +139,13 @@ export interface Kind {
 }
 
 /** The kind of a question: how much is known of its pair, or of both ends and the context. */
-export function kindOf({ ofPair, knowsSource, knowsDestination, inContext }: KnownOfQuestion): Kind {
+export function kindOf(
+  { ofPair, knowsSource, knowsDestination, knowsPlaces, inContext }: KnownOfQuestion,
+): Kind {
   if (ofPair.length === 0) {
     const ends = (knowsSource ? 2 : 0) + (knowsDestination ? 1 : 0);
-    return unknownKind(ends, classOf(CONTEXTS, inContext.length));
+    const isPlaced = ends < BOTH && knowsPlaces;
+    return unknownKind(ends + (isPlaced ? BOTH + 1 : 0), classOf(CONTEXTS, inContext.length));
   }
   const logs = ofPair.map(({ log }) => log).sort((a, b) => a - b);
   const width = logs[Math.floor((3 * logs.length - 1) / 4)] - logs[Math.floor(logs.length / 4)];
@@ -156,7 +163,7 @@ export function allKinds(): Kind[] {
         upTo(GAPS_S.length + 1).map((gap) => pairKind(count, spread, gap))
       )
     ),
-    ...upTo(3).flatMap((ends) => upTo(CONTEXTS.length).map((context) => unknownKind(ends, context))),
+    ...upTo(2 * BOTH).flatMap((ends) => upTo(CONTEXTS.length).map((context) => unknownKind(ends, context))),
   ];
 }
 
@@ -170,7 +177,7 @@ function pairKind(count: number, spread: number, gap: number): Kind {
 function unknownKind(ends: number, context: number): Kind {
   return {
     number: NUM_PAIR_KINDS + ends * (CONTEXTS.length + 1) + context,
-    groups: ["unknown", `ends ${ends}`],
+    groups: ["unknown", ...(ends > BOTH ? ["placed"] : []), `ends ${ends}`],
   };
 }
 

@@ -219,3 +219,19 @@ Deno.test("PlaceTable.decode() gives only errors of format for damaged numbers",
     },
   ));
 });
+
+Deno.test("PlaceTable.with() gives the blocks of some addresses other places, and leaves all else", () => {
+  const anyAddress = fc.nat(2 ** 17).map(addressAt);
+  fc.assert(fc.property(anyRanges, fc.array(fc.tuple(anyAddress, anyAddress)), (ranges, moves) => {
+    const table = PlaceTable.of(sourceOf(ranges));
+    const at = (of: PlaceTable, address: Uint8Array) => of.locate(addressNumber(address), 4);
+    const isOfBlock = (a: Uint8Array, b: Uint8Array) => a.slice(0, 3).join() === b.slice(0, 3).join();
+    const placed = moves.map(([to, from]) => ({ address: to, place: { ...at(table, from), region: 7 } }));
+    const moved = PlaceTable.decode(table.with(placed).encode(), "table");
+    for (let number = 128; number < 2 ** 17; number += 256) {
+      const address = addressAt(number);
+      const last = placed.findLast((each) => isOfBlock(each.address, address));
+      assertEquals(at(moved, address), last?.place ?? at(table, address));
+    }
+  }));
+});

@@ -81,6 +81,8 @@ Deno.test("a measurement is scored by its code, by longer runs of codes, and by 
       ranges.push([first, end]);
       return Float64Array.of((end - first) / NUM_CODES);
     });
+    const [ofCode, ofRun, ofLongRun] = events.map(({ weight }) => weight);
+    assert(ofCode < ofRun && ofRun < ofLongRun);
     const runs = ranges.slice(0, 3);
     assertEquals(runs[0], [index, index + 1]);
     runs.forEach(([first, end], i) => assert(i === 0 || (first <= runs[i - 1][0] && end >= runs[i - 1][1])));
@@ -98,4 +100,16 @@ Deno.test("a measurement is scored by its code, by longer runs of codes, and by 
       99,
     ]);
   }
+});
+
+Deno.test("a case counts as much as its weight says", () => {
+  const [kind] = allKinds();
+  const event = (truth: number) => ({
+    masses: Float64Array.from({ length: NUM_COMPONENTS }, (_, k) => k === truth ? 0.9 : 0.01),
+    weight: 1,
+  });
+  const three = Array.from({ length: 3 }, () => ({ kind, events: [event(2)] }));
+  const others = Array.from({ length: 3 }, () => ({ kind, events: [event(3)] }));
+  const counted = fitPool([...three, ...others.map((each) => ({ ...each, weight: 1 / 3 }))]);
+  fitPool([...three, others[0]]).forEach((weight, i) => assertAlmostEquals(counted[i], weight, 1e-9));
 });

@@ -111,6 +111,25 @@ Deno.test("hardly any mass lies above four times the greatest RTT, so that the m
     for (const probability of distribution.probabilities) assert(probability > 0);
   }));
 
+Deno.test("of a pair without RTTs hardly any mass lies above four times what pairs usually have", () =>
+  withPooled(async (pooled) => {
+    // Of one pair of training a RTT of 9 s is known besides.
+    const { config, registry, weights } = pooled;
+    const tables = new PoolTables();
+    const [source, ...ends] = [SOURCE, ...DESTINATIONS].map(PoolTables.hashesOf);
+    for (const ms of [20, 21, 9000]) tables.add(source, ends[0], encodeRttCode(ms), START_S);
+    tables.add(source, ends[1], encodeRttCode(140), START_S);
+    const model = PingModel.of(config, registry, { weights, pool: tables.save(fitPool([])) });
+    const [ofPair, unknown] = await model.rttDistributions([QUESTIONS[0], QUESTIONS[4]]);
+    assert(1 - ofPair.cdf(2000) > 0.01);
+    assert(1 - unknown.cdf(700) <= 1e-6, `${1 - unknown.cdf(700)}`);
+    const [slow] = await model.rttDistributions([{
+      ...QUESTIONS[3],
+      context: [measured(DESTINATIONS[1], 500, START_S)],
+    }]);
+    assert(1 - slow.cdf(1900) > 1e-4 && 1 - slow.cdf(2600) <= 1e-6);
+  }));
+
 Deno.test("score, query likelihood, query destinations and intervals say what query rtt says with a pool", () =>
   withPooled(async (pooled, alone) => {
     const context = CONTEXT;

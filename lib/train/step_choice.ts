@@ -1,0 +1,104 @@
+/**
+ * How long a run trains, chosen by validation. After the first steps, and after 2, 4, 8, ... times as many, the learning
+ * rate has fallen to its end and the checkpoint's answers are validated, by kind of question: about pairs, addresses,
+ * times that were held out. The run goes on while one of the kinds gets better; the checkpoint whose errors are the least,
+ * all kinds alike, is the run's (early stopping: Prechelt, "Early Stopping - But When?", 1998; with warm restarts of the
+ * learning rate: Loshchilov, Hutter, SGDR, 2017).
+ *
+ * Each choice depends on checkpoints and data alone, so a run that was interrupted makes the same ones.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { ensure, FormatError } from "../base/errors.ts";
+import { writeJsonAtomic } from "../io/files/atomic.ts";
+import { exists, readText } from "../io/files/inputs.ts";
+import type { TrainConfig } from "./schema.ts";
+
+/** The steps at which a run may end, ascending; the last is that of the configuration. */
+export function endsOf({ steps, firstSteps }: Pick<TrainConfig, "steps" | "firstSteps">): number[] {
+  const ends: number[] = [];
+  for (let end = firstSteps ?? steps; end < steps; end *= 2) ends.push(end);
+  return [...ends, steps];
+}
+
+/** A validated end. */
+export interface ValidatedEnd {
+  readonly step: number;
+  /** The error of each kind of question, above 0. */
+  readonly errors: Readonly<Record<string, number>>;
+}
+
+const schema = z.object({
+  ends: z.array(z.object({ step: z.int(), errors: z.record(z.string(), z.number()) })),
+  chosen: z.int().nullable(),
+});
+
+/** The ends of a run that were validated, in a file of its folder. */
+export class StepChoice {
+  readonly #path: string;
+  #ends: ValidatedEnd[] = [];
+  #chosen: number | null = null;
+
+  /**
+   * Reads what an earlier call found.
+   *
+   * @param path The file; it may not exist.
+   * @param step The step that the run resumes after; what was found after it does not count.
+   * @param isMade Whether a choice of that step still holds.
+   */
+  constructor(path: string, step: number, isMade: boolean) {
+    this.#path = path;
+    if (step === 0 || !exists(path)) return;
+    const found = read(path);
+    if (isMade && found.chosen === step) [this.#ends, this.#chosen] = [found.ends, step];
+    else this.#ends = found.ends.filter((end) => end.step <= step);
+  }
+
+  /** The step whose checkpoint is the run's; null while the run goes on. */
+  get chosen(): number | null {
+    return this.#chosen;
+  }
+
+  /** The validated ends. */
+  get ends(): readonly ValidatedEnd[] {
+    return this.#ends;
+  }
+
+  /** Adds an end. @returns Whether any kind has a smaller error than at all ends before. */
+  add(end: ValidatedEnd): boolean {
+    const earlier = this.#ends.filter(({ step }) => step < end.step);
+    this.#ends = [...earlier, end];
+    this.#write();
+    return Object.entries(end.errors).some(([kind, error]) =>
+      earlier.every(({ errors }) => !(errors[kind] <= error))
+    );
+  }
+
+  /** Chooses the end with the least geometric mean of the errors, the earliest of several. @returns Its step. */
+  choose(): number {
+    const best = this.#ends.reduce((best, end) => meanLog(end) < meanLog(best) ? end : best);
+    this.#chosen = best.step;
+    this.#write();
+    return best.step;
+  }
+
+  #write(): void {
+    writeJsonAtomic(this.#path, { ends: this.#ends, chosen: this.#chosen });
+  }
+}
+
+function meanLog({ errors }: ValidatedEnd): number {
+  const values = Object.values(errors);
+  ensure(values.length > 0, "an end without errors");
+  return values.reduce((sum, error) => sum + Math.log(error), 0) / values.length;
+}
+
+function read(path: string): z.infer<typeof schema> {
+  try {
+    return schema.parse(JSON.parse(readText(path)));
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError || cause instanceof z.ZodError)) throw cause;
+    throw new FormatError("it is not a choice of steps; start over with --fresh", { path, cause });
+  }
+}
