@@ -65,13 +65,18 @@ async function checkTools(client: Client, { url }: TestServer): Promise<void> {
   );
 }
 
-/** `serve --mcp` may read files and nothing else: it opens no port. */
+/** The command that README tells assistants to start. */
 function stdioOf(checkpoint: string): StdioClientTransport {
-  const args = ["run", "--no-prompt", "--allow-read", fromFileUrl(new URL("tasks/main.ts", ROOT))];
+  const readme = Deno.readTextFileSync(new URL("lib/serve/README.md", ROOT));
+  const [, text] = /```json\n([^]*?"mcpServers"[^]*?)```/.exec(readme) ?? [];
+  const { command, args } = JSON.parse(text).mcpServers["ping-llm"];
+  assertEquals(command, "deno");
   const backend = Deno.env.get("DENO_WEBGPU_BACKEND");
   return new StdioClientTransport({
     command: Deno.execPath(),
-    args: [...args, "serve", "--mcp", "--checkpoint", checkpoint],
+    args: args.map((arg: string) =>
+      arg.replace("/home/me/ping-llm/", fromFileUrl(ROOT)).replace("runs/demo/train", checkpoint)
+    ),
     env: { ...getDefaultEnvironment(), NO_COLOR: "1", ...backend && { DENO_WEBGPU_BACKEND: backend } },
     stderr: "pipe",
   });
