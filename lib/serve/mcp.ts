@@ -102,7 +102,9 @@ export class McpTools {
       };
     });
     return () => {
-      const server = new McpServer({ name: "ping-llm", version: VERSION }, { instructions: INSTRUCTIONS });
+      const capabilities = { tools: { listChanged: false } };
+      const options = { instructions: INSTRUCTIONS, capabilities };
+      const server = new McpServer({ name: "ping-llm", version: VERSION }, options);
       for (const { name, tool, ask } of tools) {
         server.registerTool(
           name,
@@ -144,6 +146,7 @@ class LineTransport implements Transport {
   readonly #parse: (value: unknown) => JSONRPCMessage;
   readonly #running = new Set<RequestId>();
   #whenIdle: (() => void) | undefined;
+  #fault: unknown;
 
   /** @param parse Checks a message. */
   constructor(parse: (value: unknown) => JSONRPCMessage) {
@@ -160,13 +163,20 @@ class LineTransport implements Transport {
     for await (const line of lines) {
       number++;
       if (line.text.trim() !== "") await this.#takeLine(line, `line ${number} of standard input`);
+      if (this.#fault) break;
     }
     if (this.#running.size > 0) await new Promise<void>((resolve) => this.#whenIdle = resolve);
+    if (this.#fault) throw this.#fault;
   }
 
   send(message: JSONRPCMessage): Promise<void> {
     return Promise.try(() => {
-      writeAll(Deno.stdout, new TextEncoder().encode(JSON.stringify(message) + "\n"), "standard output");
+      try {
+        writeAll(Deno.stdout, new TextEncoder().encode(JSON.stringify(message) + "\n"), "standard output");
+      } catch (error) {
+        // The package passes no error on.
+        this.#fault = error;
+      }
       if (!("method" in message)) this.#end(message.id);
     });
   }

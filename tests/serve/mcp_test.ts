@@ -177,6 +177,19 @@ Deno.test("serve --mcp prints protocol lines only, answers what was asked before
       await writer.close().catch(() => {});
     });
 
+    await test.step("nobody who reads the answers ends it with one line", async () => {
+      const child = spawnStage(serve, { stdin: new Uint8Array() });
+      await child.stdout.cancel();
+      const writer = child.stdin.getWriter();
+      await writer.write(new TextEncoder().encode(lines.join("\n")));
+      await writer.close();
+      assertEquals((await child.status).code, 1);
+      assertEquals(
+        await new Response(child.stderr).text(),
+        "error: Cannot write to standard output: its reader has gone\n",
+      );
+    });
+
     await test.step("flags of a port are refused", async () => {
       for (const flags of [["--port", "9"], ["--host", "::1"], ["--allow-origin", "*"], ["--json"]]) {
         const { code, stdout, stderr } = await runStageProcess([...serve, ...flags]);
