@@ -1,5 +1,5 @@
 /**
- * `bench preprocess` and `bench loader`: the speed of the stages that pass over data, compared with DuckDB.
+ * `bench preprocess` and `bench loader`: the speed of the stages that pass over data.
  *
  * @module
  */
@@ -50,7 +50,6 @@ export const preprocessBench: Stage = defineStage(
         await bench.import(options.importRows ?? Math.ceil(IMPORT_SHARE * numRows));
         await bench.shard();
         await bench.probeRows();
-        if (options.duckdb === "auto") await bench.duckDb(["sort", "group"]);
         benches.push(bench);
       });
     }
@@ -88,7 +87,6 @@ export const loaderBench: Stage = defineStage(
           loaderRows.push(loaderRow(`${what}, first epoch`, first), loaderRow(`${what}, later`, later));
         }
       }
-      if (options.duckdb === "auto") await bench.duckDb(["group"]);
       benches.push(bench);
     });
     return describe("bench loader", options, benches, loaderRows);
@@ -154,15 +152,12 @@ function describe(
 ): StageResult {
   const { rows, probes, destinations, seed, workers, memoryLimitGb, compare } = options;
   const earlier = compare === undefined ? undefined : readEarlierRun(compare);
-  const comparisons = benches.flatMap((bench) => bench.comparisons());
   const measures = [...loaderRows, ...benches.flatMap((bench) => bench.rows)];
-  const failed = benches.flatMap((bench) => bench.failed);
-  const shown = [...loaderRows, ...benches.flatMap((bench) => [...bench.rows, ...bench.failed])];
   const scaling = scalingOf(measures);
-  const parts = [describeThroughputs(shown, earlier), comparisons.join("\n")];
+  const parts = [describeThroughputs(measures, earlier)];
   if (scaling.length > 0) parts.push(describeScaling(scaling));
   return {
-    text: parts.filter((part) => part !== "").join("\n\n"),
+    text: parts.join("\n\n"),
     json: {
       stage,
       version: VERSION,
@@ -170,8 +165,6 @@ function describe(
       workers,
       memoryLimitGb,
       rows: measures,
-      failed,
-      comparisons,
       scaling,
     },
   };

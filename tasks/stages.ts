@@ -134,9 +134,6 @@ const dataBenchOptions = {
     uses.workFolder,
     "parent folder of the temporary files, some 150 bytes per row, removed at the end",
   ),
-  duckdb: option.choice(["auto", "off"], "whether DuckDB runs for comparison, if it is available", {
-    default: "auto",
-  }),
   memoryLimitGb,
   compare: option.path(uses.input, "an earlier --json output; adds the ratios to it"),
 };
@@ -1239,8 +1236,7 @@ export const STAGES = named({
         },
       }),
       "preprocess": command({
-        summary:
-          "the speed and memory of synth, import, shard and probe-rows at several sizes, beside DuckDB's sort and group",
+        summary: "the speed and memory of synth, import, shard and probe-rows at several sizes",
         example: "--rows 1_000_000,10_000_000,100_000_000",
         options: {
           rows: option.text("measurements to make and pass over, one number or several", {
@@ -1262,8 +1258,7 @@ export const STAGES = named({
         module: "bench_data",
       }),
       "loader": command({
-        summary:
-          "the speed, padding and memory of the loader by worker threads and sizes of rows, beside DuckDB's grouping",
+        summary: "the speed, padding and memory of the loader by worker threads and sizes of rows",
         example: "--rows 1_000_000 --sequence-length 1024",
         options: {
           rows: option.integer("measurements to make and pass over", {

@@ -52,7 +52,7 @@ Deno.test("a stage says in one line why it cannot start a program where the envi
   using folder = new TemporaryFolder();
   const starting = [
     ["compile", "--output", folder.at("program"), "--form", "launcher"],
-    ["bench preprocess", "--rows", "1000", "--duckdb", "off", "--folder", folder.path, "--quiet"],
+    ["bench preprocess", "--rows", "1000", "--folder", folder.path, "--quiet"],
   ];
   for (const [name, ...args] of starting) {
     const flags = ["--allow-read", "--allow-write", "--allow-run"];

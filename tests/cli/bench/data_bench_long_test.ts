@@ -12,7 +12,7 @@ async function runBench(args: string[]): Promise<{ rows: Throughput[]; scaling: 
   return { ...JSON.parse(stdout), stderr };
 }
 
-const COMMON = ["--rows", "3000", "--probes", "20", "--destinations", "10", "--duckdb", "off", "--json"];
+const COMMON = ["--rows", "3000", "--probes", "20", "--destinations", "10", "--json"];
 
 Deno.test("bench preprocess times every stage in a process of its own and removes its files", () =>
   withFolder(async (folder) => {
