@@ -37,7 +37,6 @@ type PreprocessOptions = OptionsOf<typeof STAGES.bench.kinds.preprocess>;
 type LoaderOptions = OptionsOf<typeof STAGES.bench.kinds.loader>;
 type SharedOptions = Omit<Pick<LoaderOptions, keyof LoaderOptions & keyof PreprocessOptions>, "rows">;
 
-/** The stage `bench preprocess`. */
 export const preprocessBench: Stage = defineStage(
   STAGES.bench.kinds.preprocess,
   async (options, context): Promise<StageResult> => {
@@ -57,7 +56,6 @@ export const preprocessBench: Stage = defineStage(
   },
 );
 
-/** The stage `bench loader`. */
 export const loaderBench: Stage = defineStage(
   STAGES.bench.kinds.loader,
   async (options, context): Promise<StageResult> => {

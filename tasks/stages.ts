@@ -173,7 +173,6 @@ export const DEMO_CAMPAIGN = {
     "tests/data/campaigns/asn-ipv4-ipv6-menog-2019-05.csv",
   ],
 };
-/** All files of it. */
 export const DEMO_FILES: readonly string[] = [DEMO_CAMPAIGN.measurements, ...DEMO_CAMPAIGN.places];
 /** Steps of `demo`: as many as two cores make in the default time on data that every checkout has, and at most on other. */
 export const DEMO_STEPS = { campaign: 800, synth: 500, most: 1_000_000 };

@@ -46,7 +46,6 @@ export async function prepared(): Promise<TemporaryFolder> {
   return folder;
 }
 
-/** The arguments of `slurm`. */
 export function slurmArguments(folder: TemporaryFolder, output: string): string[] {
   const files = ["--input", folder.at("in put/*.parquet"), "--config", folder.at("cluster.json")];
   return [...files, "--split-by", "row", "--output", output];
