@@ -2,13 +2,12 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import { VERSION } from "../../lib/base/version.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
-import { runDeno, runStageProcess } from "./process.ts";
+import { runDeno, runStageProcess, succeeded } from "./process.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 
 Deno.test("the dispatcher lists the stages, tells its version and refuses an unknown stage", async () => {
-  const help = await runStageProcess(["--help"]);
-  assertEquals(help.code, 0);
+  const help = await succeeded(runStageProcess(["--help"]));
   assertStringIncludes(help.stdout, "probe-rows");
   assertEquals((await runStageProcess(["--version"])).stdout.trim(), VERSION);
   const unknown = await runStageProcess(["trian"]);
@@ -31,8 +30,7 @@ Deno.test("a stage refuses an unknown option with exit code 2 and one line", asy
 });
 
 Deno.test("a stage's --help names its options", async () => {
-  const { code, stdout } = await runStageProcess(["probe-rows", "--help"]);
-  assertEquals(code, 0);
+  const { stdout } = await succeeded(runStageProcess(["probe-rows", "--help"]));
   for (const option of ["--input", "--output", "--max-row-size-mb", "--seed", "--json"]) {
     assertStringIncludes(stdout, option);
   }

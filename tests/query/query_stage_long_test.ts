@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { readContext } from "../../lib/query/files/measurement_files.ts";
-import { runStageProcess } from "../cli/process.ts";
+import { runStageProcess, succeeded } from "../cli/process.ts";
 import { makeBatch, writeParquet } from "../data/measurement_files/batches.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";
 
@@ -46,14 +46,13 @@ Deno.test("queries refuse times that are none, and leave out context after the a
         assertEquals([code, stderr.trim().split("\n").length], [2, 1], stderr);
         assertStringIncludes(stderr, `Cannot use --time ${wrong}: `);
       }
-      const { code, stderr } = await runStageProcess([
+      const { stderr } = await succeeded(runStageProcess([
         ...args,
         "--time",
         String(timeS),
         "--context",
         context,
-      ]);
-      assertEquals(code, 0, stderr);
+      ]));
       assertStringIncludes(stderr, `10 measurements of ${context} are after --time and were skipped`);
     }
     const likelihood = [
@@ -66,12 +65,11 @@ Deno.test("queries refuse times that are none, and leave out context after the a
       "--context",
       context,
     ];
-    const { code, stdout, stderr } = await runStageProcess([
+    const { stdout, stderr } = await succeeded(runStageProcess([
       ...likelihood,
       "--order",
       "source,destination,time,result",
-    ]);
-    assertEquals(code, 0, stderr);
+    ]));
     assertStringIncludes(stderr, "39 rows are older than some of the context");
     assertEquals(stdout.trimEnd().split("\n").length, 40);
   }));
@@ -81,8 +79,7 @@ Deno.test("query rtt --queries --output writes the file whole and tells how many
     const [queries, output] = [join(folder, "queries.jsonl"), join(folder, "answers.jsonl")];
     Deno.writeTextFileSync(queries, '{"src":"192.0.2.1","dst":"192.0.2.2","time":"2025-01-01T00:00:00Z"}\n');
     const args = ["query", "rtt", "--checkpoint", checkpoint, "--queries", queries];
-    const { code, stdout, stderr } = await runStageProcess([...args, "--output", output, "--json"]);
-    assertEquals(code, 0, stderr);
+    const { stdout } = await succeeded(runStageProcess([...args, "--output", output, "--json"]));
     const { numAnswered, step } = JSON.parse(stdout);
     assertEquals([numAnswered, step], [1, 3]);
     const { timeS, pFailed } = JSON.parse(Deno.readTextFileSync(output));
@@ -98,17 +95,15 @@ Deno.test("query rtt --queries --output writes the file whole and tells how many
 Deno.test("query likelihood gives a line of bits for each row, and their means", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const [input, output] = [join(folder, "rows.parquet"), join(folder, "bits.jsonl")];
-    const made = await runStageProcess(["synth", "--rows", "20", "--probes", "3", "--output", input]);
-    assertEquals(made.code, 0, made.stderr);
+    await succeeded(runStageProcess(["synth", "--rows", "20", "--probes", "3", "--output", input]));
     const args = ["query", "likelihood", "--checkpoint", checkpoint, "--input", input];
-    const { code, stdout, stderr } = await runStageProcess([
+    const { stdout } = await succeeded(runStageProcess([
       ...args,
       "--output",
       output,
       "--tokens",
       "--json",
-    ]);
-    assertEquals(code, 0, stderr);
+    ]));
     const rows = Deno.readTextFileSync(output).trimEnd().split("\n").map((line) => JSON.parse(line));
     const { numRows, meanBits } = JSON.parse(stdout);
     assertEquals([numRows, rows.length], [20, 20]);
@@ -134,8 +129,7 @@ Deno.test("query likelihood gives a line of bits for each row, and their means",
 Deno.test("query sample prints as many measurements as asked for, the same for the same seed", () =>
   withCheckpoint(async (_, checkpoint) => {
     const args = ["query", "sample", "--checkpoint", checkpoint, "--count", "5", "--src", "2001:db8::1"];
-    const { code, stdout, stderr } = await runStageProcess(args);
-    assertEquals(code, 0, stderr);
+    const { stdout } = await succeeded(runStageProcess(args));
     const lines = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
     assertEquals(lines.map(({ src }) => src), Array(5).fill("2001:db8::1"));
     assertEquals((await runStageProcess(args)).stdout, stdout);
@@ -152,8 +146,7 @@ Deno.test("query destinations lists addresses or prefixes with their probabiliti
     const output = join(folder, "destinations.jsonl");
     const args = ["query", "destinations", "--checkpoint", checkpoint, "--src", "192.0.2.1"];
     const range = ["--rtt", "20..21", "--prefix-length", "9", "--top", "512"];
-    const ranked = await runStageProcess([...args, ...range, "--json", "--output", output]);
-    assertEquals(ranked.code, 0, ranked.stderr);
+    const ranked = await succeeded(runStageProcess([...args, ...range, "--json", "--output", output]));
     const answer = JSON.parse(ranked.stdout);
     assertEquals([answer.rttMs, answer.prefixLength, answer.step], [[20, 21], 9, 3]);
     for (const { prefix } of answer.destinations) assert(prefix.endsWith("/9"), prefix);
@@ -165,8 +158,7 @@ Deno.test("query destinations lists addresses or prefixes with their probabiliti
     const lines = Deno.readTextFileSync(output).trimEnd().split("\n").map((line) => JSON.parse(line));
     assertEquals(lines, answer.destinations);
     const single = [...args, "--rtt", "20", "--candidates", "8", "--top", "3"];
-    const few = await runStageProcess([...single, "--json"]);
-    assertEquals(few.code, 0, few.stderr);
+    const few = await succeeded(runStageProcess([...single, "--json"]));
     const { candidates, destinations, priorMass } = JSON.parse(few.stdout);
     assertEquals([candidates, destinations.length], [8, 3]);
     assert(priorMass > 0 && destinations[0].probability >= destinations[2].probability);

@@ -21,7 +21,7 @@ import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { NO_ROW } from "../../lib/model/embedding_table.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { PLACE_TABLE } from "../../lib/model/model_config.ts";
-import { runStageProcess } from "../cli/process.ts";
+import { runStageProcess, succeeded } from "../cli/process.ts";
 import { checkpointOf, metricsOf, tensorHashes, TrainingRuns } from "./training_runs.ts";
 
 const DATA = fromFileUrl(new URL("../data/", import.meta.url));
@@ -41,8 +41,7 @@ const OPTIONS = ["--steps", String(STEPS), ...GEO];
 const run = join(folder, "run");
 
 async function stage(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runStageProcess(args);
-  assertEquals(code, 0, stderr);
+  const { stdout } = await succeeded(runStageProcess(args));
   return stdout;
 }
 
@@ -51,8 +50,7 @@ Deno.test.beforeAll(async () => {
   Deno.writeTextFileSync(MOVES, `${MOVED_PLACE}\n`);
   await stage("import", "--input", join(DATA, "atlas/starlink-2022-12"), "--output", parquet);
   await stage("probe-rows", "--input", parquet, "--output", runs.data, "--split-by", "row");
-  const { code, stderr } = await runs.train(run, SETTINGS, ...OPTIONS);
-  assertEquals(code, 0, stderr);
+  const { stderr } = await succeeded(runs.train(run, SETTINGS, ...OPTIONS));
   assertStringIncludes(stderr, "addresses have a place");
   assertStringIncludes(Deno.readTextFileSync(join(run, "report.html")), "city.csv, asn.csv, moves.csv");
 });
@@ -81,8 +79,7 @@ Deno.test("train --geo, stopped and continued, ends as if it had not been, and n
   const without = await runs.train(stopped, SETTINGS, "--steps", String(STEPS));
   assertEquals(without.code, 2);
   assertStringIncludes(without.stderr, "model.places");
-  const { code, stderr } = await runs.train(stopped, SETTINGS, ...OPTIONS);
-  assertEquals(code, 0, stderr);
+  const { stderr } = await succeeded(runs.train(stopped, SETTINGS, ...OPTIONS));
   assertStringIncludes(stderr, "resuming after step");
   assertEquals(tensorHashes(stopped, STEPS), tensorHashes(run, STEPS));
   assertEquals(metricsOf(stopped).at(-1), metricsOf(run).at(-1));

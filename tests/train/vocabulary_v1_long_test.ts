@@ -1,6 +1,6 @@
 /** A model of vocabulary v1 in real processes: trained, resumed, asked, evaluated, refused. */
 import { assert, assertEquals, assertLess, assertNotEquals, assertStringIncludes } from "@std/assert";
-import { type ProcessResult, runStageProcess } from "../cli/process.ts";
+import { type ProcessResult, runStageProcess, succeeded } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { metricsOf, tensorHashes, TrainingRuns, writeTrainingRows } from "./training_runs.ts";
 
@@ -18,8 +18,7 @@ Deno.test.beforeAll(async () => {
 Deno.test.afterAll(() => folder[Symbol.dispose]());
 
 async function succeed(...args: string[]): Promise<ProcessResult> {
-  const result = await runStageProcess(args);
-  assertEquals(result.code, 0, result.stderr);
+  const result = await succeeded(runStageProcess(args));
   return result;
 }
 

@@ -8,7 +8,7 @@ import {
   throughputOf,
 } from "../../../lib/cli/bench/throughput.ts";
 import { FormatError, UserError } from "../../../lib/base/errors.ts";
-import { runProgram } from "../process.ts";
+import { runProgram, succeeded } from "../process.ts";
 import { withFolder } from "../../data/measurement_files/batches.ts";
 
 const usage = (seconds: number, cpuSeconds: number, peakMemoryBytes: number) => ({
@@ -50,8 +50,7 @@ Deno.test("describeThroughputs() gives a line a measure, with the ratio to an ea
 
 Deno.test("measureUsage() counts processor time apart from waiting, and hands on what the work gave", async () => {
   // In a process of its own: the processor time is that of all threads, also of those that run other tests.
-  const child = await runProgram([fromFileUrl(new URL("usage_child.ts", import.meta.url))]);
-  assertEquals(child.code, 0, child.stderr);
+  const child = await succeeded(runProgram([fromFileUrl(new URL("usage_child.ts", import.meta.url))]));
   const { result, waiting, busy } = JSON.parse(child.stdout);
   assertEquals(result, 7);
   assert(waiting.seconds >= 0.29 && waiting.cpuSeconds < 0.25, JSON.stringify(waiting));

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { fromFileUrl, join } from "@std/path";
 import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import { ping } from "../../data/measurement/ping_result.ts";
-import { runStageProcess } from "../process.ts";
+import { runStageProcess, succeeded } from "../process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 
 Deno.test("inspect ends with 0, 1 or 2 and one line, as every stage does", async () => {
@@ -37,14 +37,12 @@ Deno.test("import counts results, inspect counts rows: two probes behind one add
   // The first result is there twice; probe 3 shares the address of probe 2.
   const results = [ping(), ping(), ping({ prb_id: 3 }), ping({ timestamp: 1_600_000_010 })];
   Deno.writeTextFileSync(input, results.map((result) => JSON.stringify(result)).join("\n"));
-  const imported = await runStageProcess(["import", "--input", input, "--output", output]);
-  assertEquals(imported.code, 0, imported.stderr);
+  const imported = await succeeded(runStageProcess(["import", "--input", input, "--output", output]));
   assertStringIncludes(
     imported.stdout,
     "  skipped: 1 duplicate results (same measurement, probe and time), 0 of other types; 0 rejected\n",
   );
-  const inspected = await runStageProcess(["inspect", output]);
-  assertEquals(inspected.code, 0, inspected.stderr);
+  const inspected = await succeeded(runStageProcess(["inspect", output]));
   assertStringIncludes(
     inspected.stdout,
     "  equal rows          1 (same time, addresses, RTT and measurement; such as of probes behind one address)\n",

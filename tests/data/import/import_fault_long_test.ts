@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { exists } from "../../../lib/io/files/inputs.ts";
-import { outputOf, runStageProcess, spawnStage } from "../../cli/process.ts";
+import { outputOf, runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
 import { SmallDisk } from "../../io/files/small_disk.ts";
 import { untilAtWork } from "../../until.ts";
 import { withFolder } from "../measurement_files/batches.ts";
@@ -104,7 +104,7 @@ Deno.test("import says what a full disk means and does the work when there is ro
     await assertFails(`${folder}/in.jsonl`, disk.path, "no space left");
     await disk.resize("64m");
     for (const place of [disk.path, folder]) {
-      assertEquals((await runStageProcess(importArguments(`${folder}/in.jsonl`, place))).code, 0);
+      await succeeded(runStageProcess(importArguments(`${folder}/in.jsonl`, place)));
       assertEquals(names(place), ["out.parquet", "out.parquet.manifest.json"]);
     }
     assertEquals(Deno.readFileSync(`${disk.path}/out.parquet`), Deno.readFileSync(`${folder}/out.parquet`));
@@ -115,9 +115,9 @@ Deno.test("import --overwrite leaves no list of rejects of an earlier run", () =
     Deno.writeTextFileSync(`${folder}/bad.json`, JSON.stringify([ping(), ping({ dst_addr: "" })]));
     Deno.writeTextFileSync(`${folder}/good.json`, JSON.stringify([ping()]));
     const bad = [...importArguments(`${folder}/bad.json`, folder), "--max-reject-ratio", "1"];
-    assertEquals((await runStageProcess(bad)).code, 0);
+    await succeeded(runStageProcess(bad));
     assertEquals(names(folder), ["out.parquet", "out.parquet.manifest.json", "out.rejects.jsonl"]);
     const good = [...importArguments(`${folder}/good.json`, folder), "--overwrite"];
-    assertEquals((await runStageProcess(good)).code, 0);
+    await succeeded(runStageProcess(good));
     assertEquals(names(folder), ["out.parquet", "out.parquet.manifest.json"]);
   }));

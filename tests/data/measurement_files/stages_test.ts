@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { runStageProcess } from "../../cli/process.ts";
+import { runStageProcess, succeeded } from "../../cli/process.ts";
 import { withFolder } from "./batches.ts";
 import { ping } from "../measurement/ping_result.ts";
 
@@ -11,8 +11,7 @@ Deno.test("import reads files and standard input, and does nothing the second ti
       JSON.stringify([ping(), ping({ prb_id: 3, rcvd: 0, result: [{ x: "*" }] })]),
     );
     const args = ["import", "--input", input, "--output", output, "--json"];
-    const first = await runStageProcess(args);
-    assertEquals(first.code, 0, first.stderr);
+    const first = await succeeded(runStageProcess(args));
     const { seconds, ...json } = JSON.parse(first.stdout);
     assert(seconds > 0);
     assertEquals(json, {
@@ -40,7 +39,7 @@ Deno.test("import reads files and standard input, and does nothing the second ti
     assertEquals(other.code, 1);
     assertStringIncludes(other.stderr, "import with other inputs or options wrote it");
     const stdin = new TextEncoder().encode(JSON.stringify(ping()));
-    const piped = await runStageProcess([
+    const piped = await succeeded(runStageProcess([
       "import",
       "--input",
       "-",
@@ -48,8 +47,7 @@ Deno.test("import reads files and standard input, and does nothing the second ti
       output,
       "--overwrite",
       "--json",
-    ], { stdin });
-    assertEquals(piped.code, 0, piped.stderr);
+    ], { stdin }));
     assertEquals(JSON.parse(piped.stdout).rows, 1);
   }));
 
@@ -97,8 +95,7 @@ Deno.test("synth writes the same bytes for the same options, others for another 
         "9",
         "--json",
       ];
-      const { code, stdout, stderr } = await runStageProcess([...args, ...more]);
-      assertEquals(code, 0, stderr);
+      const { stdout } = await succeeded(runStageProcess([...args, ...more]));
       assertEquals(JSON.parse(stdout).rows, 3000);
       assertEquals(JSON.parse(stdout).outputs, [output, `${folder}/${name}.truth.json`]);
       return [Deno.readFileSync(output), Deno.readTextFileSync(`${folder}/${name}.truth.json`)];

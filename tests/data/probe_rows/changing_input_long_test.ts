@@ -6,7 +6,7 @@
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { exists } from "../../../lib/io/files/inputs.ts";
-import { outputOf, runStageProcess, spawnStage } from "../../cli/process.ts";
+import { outputOf, runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { untilAtWork } from "../../until.ts";
 import { folderHashes } from "./folder_hashes.ts";
@@ -38,8 +38,8 @@ for (const [stage, { args, firstFile }] of Object.entries(STAGES)) {
     assertMatch(stderr, /^error: [^\n]+\n$/);
     assertStringIncludes(stderr, "changed while it was read");
     assertEquals([code, stdout], [1, ""]);
-    assertEquals((await runStageProcess([...command, output, "--overwrite"])).code, 0);
-    assertEquals((await runStageProcess([...command, folder.at("whole")])).code, 0);
+    await succeeded(runStageProcess([...command, output, "--overwrite"]));
+    await succeeded(runStageProcess([...command, folder.at("whole")]));
     assertEquals(folderHashes(output), folderHashes(folder.at("whole")));
   });
 }

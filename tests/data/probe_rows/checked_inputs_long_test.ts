@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { runStageProcess } from "../../cli/process.ts";
+import { runStageProcess, succeeded } from "../../cli/process.ts";
 import { readManifest } from "../../../lib/io/files/manifest.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { withCheckpoint } from "../../query/tiny_checkpoint.ts";
@@ -20,8 +20,7 @@ async function makeChain(folder: TemporaryFolder): Promise<void> {
 }
 
 async function succeed(...args: string[]): Promise<string> {
-  const { code, stderr } = await runStageProcess(args);
-  assertEquals(code, 0, stderr);
+  const { stderr } = await succeeded(runStageProcess(args));
   return stderr;
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { runStageProcess } from "../../cli/process.ts";
+import { runStageProcess, succeeded } from "../../cli/process.ts";
 import { SmallDisk } from "../../io/files/small_disk.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes, unfinishedHashes } from "./folder_hashes.ts";
@@ -17,8 +17,7 @@ async function assertGoesOn(
   { sizes, isFinal }: { sizes: [string, string]; isFinal: RegExp },
 ): Promise<void> {
   await using disk = await SmallDisk.mount(folder.at("small"), sizes[0]);
-  const whole = await runStageProcess(argumentsFor(folder.at("whole")));
-  assertEquals(whole.code, 0, whole.stderr);
+  await succeeded(runStageProcess(argumentsFor(folder.at("whole"))));
   const wanted = folderHashes(folder.at("whole"));
   const output = `${disk.path}/out`;
   for (const size of sizes) {
@@ -32,7 +31,7 @@ async function assertGoesOn(
     }
   }
   await disk.resize("64m");
-  assertEquals((await runStageProcess(argumentsFor(output))).code, 0);
+  await succeeded(runStageProcess(argumentsFor(output)));
   assertEquals(folderHashes(output), wanted);
 }
 

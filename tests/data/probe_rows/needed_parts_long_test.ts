@@ -5,7 +5,7 @@
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { splitModeOf } from "../../../lib/eval/eval_rows.ts";
-import { runStageProcess } from "../../cli/process.ts";
+import { runStageProcess, succeeded } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeRowGroups } from "./sample_parquet.ts";
@@ -15,8 +15,7 @@ const [NEEDED, OTHER] = ["train/shard-00005-part-00002-of-00004", "train/shard-0
 const FEW = ["--train-shards", "16", "--val-shards", "2", "--test-shards", "2"];
 
 async function succeed(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runStageProcess(args);
-  assertEquals(code, 0, stderr);
+  const { stdout } = await succeeded(runStageProcess(args));
   return stdout;
 }
 

@@ -7,7 +7,7 @@ import { decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { UPDATE_FILE } from "../../../lib/train/adapted_checkpoint.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
-import { outputOf, runStageProcess, spawnStage } from "../../cli/process.ts";
+import { outputOf, runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
 import { folderHashes } from "../../data/probe_rows/folder_hashes.ts";
 import { until } from "../../until.ts";
 import { withRowCheckpoint } from "./row_checkpoint.ts";
@@ -35,11 +35,10 @@ function command(at: (name: string) => string, output: string, ...more: string[]
 }
 
 async function succeed(args: string[], stdin?: string): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await runStageProcess(
+  const { stdout } = await succeeded(runStageProcess(
     args,
     stdin === undefined ? {} : { stdin: new TextEncoder().encode(stdin) },
-  );
-  assertEquals(code, 0, stderr);
+  ));
   return JSON.parse(stdout);
 }
 
