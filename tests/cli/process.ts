@@ -79,8 +79,13 @@ export async function succeeded(ended: Promise<ProcessResult>): Promise<ProcessR
   return result;
 }
 
+/** Runs `ping-llm ARGS…`, which must succeed. */
+export function succeed(...args: string[]): Promise<ProcessResult> {
+  return succeeded(runStageProcess(args));
+}
+
 /** The error of a process that must print nothing but this one line, with the message in it. */
-export async function refused(ended: Promise<ProcessResult>, code: number, message: string): Promise<string> {
+export async function refused(ended: Promise<ProcessResult>, code: number, message = ""): Promise<string> {
   const result = await ended;
   assertMatch(result.stderr, /^error: [^\n]+\n$/);
   assertStringIncludes(result.stderr, message);

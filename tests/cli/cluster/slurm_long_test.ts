@@ -6,7 +6,7 @@ import { WORK } from "../../../lib/io/files/array_task.ts";
 import { LOCK } from "../../../lib/io/files/output_lock.ts";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
-import { outputOf, type ProcessResult, runDeno, runStageProcess, succeeded } from "../process.ts";
+import { outputOf, type ProcessResult, runDeno, runStageProcess, succeed, succeeded } from "../process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes } from "../../data/probe_rows/folder_hashes.ts";
 import { sampleBatch } from "../../data/probe_rows/sample_parquet.ts";
@@ -20,7 +20,6 @@ import {
   SCRIPTS,
   SHARDS,
   slurmArguments,
-  succeed,
   trainingOf,
   untilTraining,
 } from "./small_chain.ts";

@@ -1,7 +1,7 @@
 /** Training by several ranks on the nodes of a real SLURM. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";
-import { outputOf, runStageProcess, succeeded } from "../process.ts";
+import { outputOf, runStageProcess, succeed, succeeded } from "../process.ts";
 import { launchers } from "../../train/mpi/launchers.ts";
 import { SlurmCluster, slurmIsMissing } from "./slurm_cluster.ts";
 import { until } from "../../until.ts";
@@ -11,7 +11,6 @@ import {
   jobsOf,
   prepared,
   slurmArguments,
-  succeed,
   trainingOf,
   untilTraining,
 } from "./small_chain.ts";

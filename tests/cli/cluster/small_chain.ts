@@ -1,7 +1,7 @@
 /** A chain so small that a test can run it, and its jobs. @module */
 import { join } from "@std/path";
 import { exists } from "../../../lib/io/files/inputs.ts";
-import { type ProcessResult, runStageProcess, succeeded } from "../process.ts";
+import { succeed } from "../process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes } from "../../data/probe_rows/folder_hashes.ts";
 import { until } from "../../until.ts";
@@ -48,12 +48,6 @@ export async function prepared(): Promise<TemporaryFolder> {
 export function slurmArguments(folder: TemporaryFolder, output: string): string[] {
   const files = ["--input", folder.at("in put/*.parquet"), "--config", folder.at("cluster.json")];
   return [...files, "--split-by", "row", "--output", output];
-}
-
-/** Runs a stage that must succeed. */
-export async function succeed(...args: string[]): Promise<ProcessResult> {
-  const result = await succeeded(runStageProcess(args));
-  return result;
 }
 
 /** The scripts of a chain. */

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { exists } from "../../../lib/io/files/inputs.ts";
-import { runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
+import { refused, runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
 import { SmallDisk } from "../../io/files/small_disk.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { untilAtWork } from "../../until.ts";
@@ -16,13 +16,9 @@ const STAGES = ["shard", "probe-rows"] as const;
 
 async function assertFails(
   args: string[],
-  wanted: { code: number; message: string; stage?: "shard" | "probe-rows" },
+  { code, message, stage = "shard" }: { code: number; message: string; stage?: "shard" | "probe-rows" },
 ): Promise<void> {
-  const { code, stdout, stderr } = await runStageProcess([wanted.stage ?? "shard", ...args]);
-  assertMatch(stderr, /^error: [^\n]+\n$/);
-  assertStringIncludes(stderr, wanted.message);
-  assertEquals(code, wanted.code);
-  assertEquals(stdout, "");
+  await refused(runStageProcess([stage, ...args]), code, message);
 }
 
 Deno.test("shard and probe-rows end with one line and an exit code when the input is bad", async () => {
