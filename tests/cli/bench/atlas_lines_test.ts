@@ -2,7 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { writeAtlasLines } from "../../../lib/cli/bench/data_stages.ts";
 import { synthesize } from "../../../lib/data/synth/synthesize.ts";
 import { runStageProcess, succeeded } from "../process.ts";
-import { joinBatches, readAll, withFolder } from "../../data/measurement_files/batches.ts";
+import { joinBatches, readAll } from "../../data/measurement_files/batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 Deno.test("writeAtlasLines() writes results that import makes the same measurements of", () =>
   withFolder(async (folder) => {

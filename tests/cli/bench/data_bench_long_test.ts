@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Scaling, Throughput } from "../../../lib/cli/bench/throughput.ts";
 import { fromFileUrl } from "@std/path";
 import { runProgram, succeeded } from "../process.ts";
-import { withFolder } from "../../data/measurement_files/batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const MAIN = fromFileUrl(new URL("../../../tasks/main.ts", import.meta.url));
 

@@ -9,7 +9,7 @@ import {
 } from "../../../lib/cli/bench/throughput.ts";
 import { FormatError, UserError } from "../../../lib/base/errors.ts";
 import { runProgram, succeeded } from "../process.ts";
-import { withFolder } from "../../data/measurement_files/batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const usage = (seconds: number, cpuSeconds: number, peakMemoryBytes: number) => ({
   seconds,

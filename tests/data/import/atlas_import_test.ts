@@ -11,8 +11,9 @@ import {
 } from "../../../lib/data/import/atlas_import.ts";
 import { MAX_OBJECT_BYTES } from "../../../lib/data/measurement/json_stream.ts";
 import { runProgram, succeeded } from "../../cli/process.ts";
-import { joinBatches, readAll, realData, withFolder } from "../measurement_files/batches.ts";
+import { joinBatches, readAll, realData } from "../measurement_files/batches.ts";
 import { ping } from "../measurement/ping_result.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 /** Imports in a process of its own, whose memory is that of nothing else. */
 const CHILD = fromFileUrl(new URL("import_memory_child.ts", import.meta.url));

@@ -5,7 +5,8 @@ import { FormatError, UsageError, UserError } from "../../../lib/base/errors.ts"
 import type { ImportSummary } from "../../../lib/data/import/atlas_import.ts";
 import { type CsvImportOptions, importCsv, parseColumns } from "../../../lib/data/import/csv_import.ts";
 import { runProgram, runStageProcess, succeeded } from "../../cli/process.ts";
-import { joinBatches, readAll, realData, withFolder } from "../measurement_files/batches.ts";
+import { joinBatches, readAll, realData } from "../measurement_files/batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const CHILD = fromFileUrl(new URL("import_memory_child.ts", import.meta.url));
 const COLUMNS = parseColumns("src=from,dst=to,time=when,rtt=ms");

@@ -4,9 +4,10 @@ import { BatchLoader } from "../../../lib/data/loader/batches.ts";
 import { openProbeRows, type ProbeRowSource } from "../../../lib/data/loader/row_source.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { runStageProcess, succeeded } from "../../cli/process.ts";
-import { realData, withFolder } from "../measurement_files/batches.ts";
+import { realData } from "../measurement_files/batches.ts";
 import { syntheticRow } from "./synthetic_rows.ts";
 import { MemoryRowSource } from "./memory_rows.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 /** Share of the tokens of an epoch that are padding, at T = 1024. */
 async function paddingOf(source: ProbeRowSource, epoch = 0): Promise<number> {

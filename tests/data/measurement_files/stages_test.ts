@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { refused, runStageProcess, succeeded } from "../../cli/process.ts";
-import { withFolder } from "./batches.ts";
 import { ping } from "../measurement/ping_result.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 Deno.test("import reads files and standard input, and does nothing the second time", () =>
   withFolder(async (folder) => {
