@@ -8,6 +8,7 @@ import { fingerprint } from "../lib/io/files/inputs.ts";
 import { refuseOverlap } from "../lib/io/files/output_guard.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { readDescribedModel } from "../lib/serve/described_model.ts";
+import { npmPackage } from "../lib/serve/site/npm_package.ts";
 import { digestOfSite, siteCheckpoint, type SiteContent, writeSite } from "../lib/serve/site/export_site.ts";
 import { readSitePage } from "../lib/serve/site/page_bundle.ts";
 import { formatBytes } from "../lib/base/text.ts";
@@ -16,7 +17,10 @@ import { STAGES } from "./stages.ts";
 
 export const exportStage: Stage = defineStage(
   STAGES.export,
-  async ({ checkpoint: path, output, dtype, noPool, overwrite, ...files }, stage): Promise<StageResult> => {
+  async (
+    { checkpoint: path, output, form, dtype, noPool, overwrite, ...files },
+    stage,
+  ): Promise<StageResult> => {
     refuseOverlap(output, [checkpointDirectory(path)]);
     const described = await readDescribedModel({ ...files, noPool, checkpoint: path }, stage.log);
     if (described.checkpoint.config.model.places) stage.log("fitting where addresses are into 4 MiB");
@@ -29,7 +33,7 @@ export const exportStage: Stage = defineStage(
       calibration: described.calibration?.shares ?? null,
       dtype,
     };
-    const page = readSitePage();
+    const page = form === "npm" ? npmPackage(info) : readSitePage();
     using staged = StagedOutput.openFolder(output, {
       stage: "export",
       inputs: modelFilesOf(checkpoint.directory).map((file) => fingerprint(file)),
@@ -47,9 +51,11 @@ export const exportStage: Stage = defineStage(
     return {
       text: wasComplete
         ? `${output} is already complete, from the same inputs and options`
-        : `Wrote ${output}: ${outputs.length} files, ${
-          formatBytes(sizeBytes)
-        }; put them on a web server, with https`,
+        : `Wrote ${output}: ${outputs.length} files, ${formatBytes(sizeBytes)}; ${
+          form === "npm"
+            ? `run npm install --install-links ${output}`
+            : "put them on a web server, with https"
+        }`,
       json: {
         stage: "export",
         step: info.step,
