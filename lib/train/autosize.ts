@@ -5,7 +5,7 @@
  * @module
  */
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
-import type { LocatedNode } from "../model/node_coordinates.ts";
+import type { LocatedNode } from "../model/coordinates/coordinates.ts";
 import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import { deriveConfig, type RunConfig } from "./run_config.ts";
 import type { RunPlaces } from "./run_places.ts";

@@ -18,8 +18,7 @@ import {
   HEADER_BYTES,
   makeColumn,
   type SpillColumn,
-  type SpillKeys,
-} from "./spill_block.ts";
+  type SpillKeys, gather } from "./spill_block.ts";
 
 /** Rows in columns, in the order of the schema. */
 export interface SpillRows {
@@ -272,8 +271,4 @@ export function bucketRows(
   const order = new Uint32Array(numRows);
   for (let row = 0; row < numRows; row++) order[next[bucketOf[row]]++] = row;
   return { starts, order };
-}
-
-function gather(from: ColumnData, rows: Uint32Array, to: ColumnData, at: number): void {
-  for (let i = 0; i < rows.length; i++) to[at + i] = from[rows[i]];
 }
