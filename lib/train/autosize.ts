@@ -35,7 +35,7 @@ export function autosized(config: RunConfig, survey: DataSurvey, places?: RunPla
   return { ...config, model, train: { ...train, steps, firstSteps: first < steps ? first : null } };
 }
 
-/** Of an IPv4 measurement with a time gap, padding included. */
+/** Tokens of an IPv4 measurement with a time gap, padding included. */
 const TOKENS_PER_MEASUREMENT = 18;
 /** Fewer steps teach a model nothing, however often they pass over the data. */
 const MIN_STEPS = 50;

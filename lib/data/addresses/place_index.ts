@@ -26,9 +26,9 @@ import {
 
 /** Which addresses are meant; an address must fulfil all. */
 export interface PlaceSelector {
-  /** Of one AS. */
+  /** Only addresses of this AS. */
   readonly asNumber?: number | undefined;
-  /** Of sites that fulfil this; all if absent. */
+  /** Only addresses at sites that fulfil this; all if absent. */
   readonly isAt?: ((site: Site, number: number) => boolean) | undefined;
 }
 
@@ -73,7 +73,7 @@ export interface KnownPlace {
 const CELL_DEGREES = 5;
 /** Cities of one name this near to each other are one. */
 const SAME_CITY_KM = 100;
-/** Of so many cities, regions or ASes, those that a message or a search lists. */
+/** The largest number of cities, regions or ASes that a message or a search lists. */
 const MAX_CANDIDATES = 5;
 /** So many places that were asked for are remembered. */
 const MAX_REMEMBERED = 1024;
