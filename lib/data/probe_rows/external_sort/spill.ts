@@ -15,10 +15,12 @@ import {
   type BlockTarget,
   columnBytes,
   type ColumnData,
+  gather,
   HEADER_BYTES,
   makeColumn,
   type SpillColumn,
-  type SpillKeys, gather } from "./spill_block.ts";
+  type SpillKeys,
+} from "./spill_block.ts";
 
 /** Rows in columns, in the order of the schema. */
 export interface SpillRows {
