@@ -48,7 +48,6 @@ export interface FitOptions {
  * pair and 8 (1 + rank) per node.
  *
  * @param pairs The known pairs.
- * @param options See {@link FitOptions}.
  */
 export function fitCoordinates(pairs: KnownPairs, options: FitOptions = {}): Coordinates {
   const { seed = 0, numFolds = 4, rank = 24 } = options;
