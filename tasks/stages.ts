@@ -1031,6 +1031,9 @@ export const STAGES = named({
         min: 0,
         max: 65_535,
       }),
+      mcp: option.switch(
+        "answer one assistant over standard input and output instead, by the Model Context Protocol; no port is opened",
+      ),
       watch: option.switch("serve newer checkpoints of the run as they appear"),
       watchS: option.number("seconds between two checks for a newer checkpoint", { default: 5, min: 0.1 }),
       allowOrigin: option.texts(
@@ -1070,7 +1073,7 @@ export const STAGES = named({
         min: 1,
       }),
     },
-    needs: { listens: true },
+    needs: { listens: { unless: "mcp" } },
   }),
   "export": command({
     summary: "write a site with the model in it, for any web server",
