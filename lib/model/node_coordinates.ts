@@ -7,6 +7,7 @@ import {
   Coordinates,
   coordinateShapes,
   type CoordinateSize,
+  type Fit,
   type NewNode,
   type SavedCoordinates,
 } from "./coordinates/coordinates.ts";
@@ -99,6 +100,11 @@ export class NodeCoordinates {
     const { nodes, rank, folds } = this.config;
     const options = { rank, numFolds: folds, maxBytes: Infinity };
     this.#coordinates = fitCoordinates({ numNodes: nodes, ...pairs }, options);
+  }
+
+  /** The factorisation of all pairs, and its errors; undefined without coordinates. */
+  get fitted(): Fit | undefined {
+    return this.#coordinates?.fits[this.config.folds];
   }
 
   /** Whether the RTTs of a node can be estimated. */
