@@ -13,7 +13,6 @@ import { type FileQuery, readQueries } from "../lib/query/rtt/query_file.ts";
 import { contextOf, JsonLinesOutput, readBy, requireEnd, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `query advise`. */
 export const adviseStage = defineStage(STAGES.query.kinds.advise, async (options, stage) => {
   const { src, candidates, targets, time, output, budget, maxPairs, draws: numDraws, seed } = options;
   if (src !== undefined) requireEnd("src", src);

@@ -6,7 +6,7 @@ import type { FileQuery } from "../../../lib/query/rtt/query_file.ts";
 import { parseQuestion } from "../../../lib/query/rtt/rtt_question.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
-import { runStageProcess } from "../../cli/process.ts";
+import { refused, runStageProcess, succeeded } from "../../cli/process.ts";
 import { withRowCheckpoint } from "../adapt/row_checkpoint.ts";
 import {
   KNOWN,
@@ -81,9 +81,7 @@ Deno.test("query advise reads the candidates of a source, or pairs, and writes w
     const ask = (...args: string[]) =>
       runStageProcess(["query", "advise", "--checkpoint", at("run"), "--budget", "3", ...args]);
     const adviceOf = async (...args: string[]) => {
-      const { code, stdout, stderr } = await ask("--json", ...args);
-      assertEquals(code, 0, stderr);
-      return JSON.parse(stdout).advice;
+      return JSON.parse((await succeeded(ask("--json", ...args))).stdout).advice;
     };
     const output = at("advice.jsonl");
     const advice = await adviceOf("--src", NEW_ADDRESS, "--candidates", anchors, "--output", output);
@@ -114,8 +112,6 @@ Deno.test("query advise reads the candidates of a source, or pairs, and writes w
         [["--src", NEW_ADDRESS, "--candidates", write("none.txt", "")], 1, "found no pairs"],
       ] as const
     ) {
-      const failed = await ask(...args);
-      assertEquals([failed.code, failed.stderr.trim().split("\n").length], [code, 1], failed.stderr);
-      assertStringIncludes(failed.stderr, message);
+      await refused(ask(...args), code, message);
     }
   }, tinyLocatedModel()));
