@@ -5,7 +5,7 @@
  * @module
  */
 import { UserError } from "../../base/errors.ts";
-import { medianOf } from "../../base/sample_statistics.ts";
+import { meanOf } from "../../base/sample_statistics.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { formatPrefix, type IpPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
 import { NO_ROW } from "../../model/embedding_table.ts";
@@ -32,7 +32,7 @@ export interface AdvisedMeasurement {
   readonly medianMs: number;
   /** By how much the spread of the wanted RTTs falls, if those before are measured too. */
   readonly reductionMs: number;
-  /** The median of the wanted RTTs' interquartile ranges before, and after. */
+  /** The geometric mean of the wanted RTTs' interquartile ranges before, and after. */
   readonly spreadBeforeMs: number;
   readonly spreadAfterMs: number;
 }
@@ -46,6 +46,8 @@ export interface AdviceOptions extends Omit<AnswerOptions, "quantiles"> {
 }
 
 const QUARTILES = [0.25, 0.5, 0.75];
+/** The least interquartile range that counts. */
+const LEAST_MS = 1e-3;
 
 /** A pair, with what the model says of it. */
 interface Pair extends Record<"src" | "dst", string> {
@@ -71,7 +73,10 @@ export async function adviseOn(
   async function pairsOf(queries: readonly FileQuery[]): Promise<Pair[]> {
     const pairs = new Map<string, Pair>();
     async function* lines(): AsyncGenerator<FileQuery> {
-      for (const query of queries) yield await Promise.resolve(query);
+      for (const query of queries) {
+        const [source, destination] = [query.source, query.destination].map(formatPrefix);
+        if (source !== destination) yield await Promise.resolve(query);
+      }
     }
     const answers = answerQueries(
       model,
@@ -81,7 +86,13 @@ export async function adviseOn(
         const { src, dst, source, destination } = query;
         const [low, medianMs, high] = QUARTILES.map((q) => answer.mixture.distribution.quantileMs(q));
         const key = [formatPrefix(source), formatPrefix(destination)].sort().join();
-        pairs.set(key, { src, dst, nodes: [nodes(source), nodes(destination)], medianMs, iqrMs: high - low });
+        pairs.set(key, {
+          src,
+          dst,
+          nodes: [nodes(source), nodes(destination)],
+          medianMs,
+          iqrMs: Math.max(LEAST_MS, high - low),
+        });
         onProgress?.(++numDone);
       },
     );
@@ -90,34 +101,47 @@ export async function adviseOn(
     }
     return [...pairs.values()];
   }
-  const left = new Set(await pairsOf(candidates));
-  const wanted = targets ? await pairsOf(targets) : [...left];
+  const left = await pairsOf(candidates);
+  const wanted = targets ? await pairsOf(targets) : left;
   const before = wanted.map(({ nodes }) => varianceOf(nodes));
   for (const { nodes } of wanted) want(nodes);
-  const spreadMs = () =>
-    medianOf(wanted.map(({ nodes, iqrMs }, i) => iqrMs * Math.sqrt(varianceOf(nodes) / before[i]))) ?? NaN;
+  const spreadMs = () => {
+    const logs = wanted.map(({ nodes, iqrMs }, i) =>
+      Math.log(iqrMs ** 2 * varianceOf(nodes) / before[i]) / 2
+    );
+    return Math.exp(meanOf(logs) ?? NaN);
+  };
+  const gains = new Map(left.map((pair) => [pair, gainOf(pair.nodes)]));
   const advised: AdvisedMeasurement[] = [];
-  let spreadBeforeMs = spreadMs();
-  while (advised.length < budget && left.size > 0) {
-    const [first, ...others] = left;
-    let best = { pair: first, gain: gainOf(first.nodes) };
-    for (const pair of others) {
-      const gain = gainOf(pair.nodes);
-      if (gain > best.gain) best = { pair, gain };
-    }
-    const { src, dst, medianMs, nodes } = best.pair;
-    left.delete(best.pair);
-    measure(nodes);
-    const spreadAfterMs = spreadMs();
-    const reductionMs = spreadBeforeMs - spreadAfterMs;
-    advised.push({ src, dst, medianMs, reductionMs, spreadBeforeMs, spreadAfterMs });
-    spreadBeforeMs = spreadAfterMs;
+  for (let spreadBeforeMs = spreadMs(); gains.size > 0 && advised.length < budget;) {
+    // Lets signals in.
+    await new Promise((resolve) => setTimeout(resolve, 0));
     onProgress?.(numDone);
+    const [best] = [...gains].reduce((best, each) => each[1] > best[1] ? each : best);
+    gains.delete(best);
+    measure(best.nodes);
+    for (const pair of gains.keys()) {
+      if (pair.nodes.some((node) => best.nodes.includes(node))) gains.set(pair, gainOf(pair.nodes));
+    }
+    const { src, dst, medianMs } = best;
+    const spreadAfterMs = spreadMs();
+    advised.push({
+      src,
+      dst,
+      medianMs,
+      reductionMs: spreadBeforeMs - spreadAfterMs,
+      spreadBeforeMs,
+      spreadAfterMs,
+    });
+    spreadBeforeMs = spreadAfterMs;
   }
   return advised;
 }
 
-/** The nodes of the ends of queries, with what was measured of them. Of a prefix nothing is known. */
+/**
+ * The nodes of the ends of queries, with what was measured of them. Of a prefix nothing is known. Where it is not known
+ * what training measured, addresses with coordinates count as known exactly.
+ */
 function designNodes(
   { config, weights, trainingData }: PingModel,
   queries: readonly FileQuery[],
@@ -125,8 +149,9 @@ function designNodes(
 ): (end: IpPrefix) => DesignNode {
   const embeddings = new AddressEmbeddings(config);
   embeddings.load(weights);
-  const fit = embeddings.coordinates?.fitted;
-  if (!fit) {
+  const { coordinates } = embeddings;
+  const fit = coordinates?.fitted;
+  if (!coordinates || !fit) {
     throw new UserError(
       "the model has no coordinates, expected one with them; train one with --config demo or campaign",
     );
@@ -138,9 +163,7 @@ function designNodes(
       return [formatPrefix(end), { node, measured: new Set<number>() }] as const;
     }),
   );
-  const byNode = new Map(
-    [...ends.values()].flatMap((end) => end.node === undefined ? [] : [[end.node, end]]),
-  );
+  const byNode = new Map(Array.from(ends.values(), (end) => [end.node, end]));
   byNode.delete(NO_ROW);
   for (const known of [trainingData?.known, trainingData?.adaptation?.known]) {
     if (!known) continue;
@@ -160,6 +183,7 @@ function designNodes(
   return (end) => {
     const name = formatPrefix(end);
     const { node, measured } = ends.get(name) ?? { node: NO_ROW, measured: [] };
-    return made.getOrInsertComputed(name, () => design.node(node, trainingData && measured));
+    const isGiven = trainingData !== undefined || !coordinates.hasCoordinates(node);
+    return made.getOrInsertComputed(name, () => design.node(node, isGiven ? measured : undefined));
   };
 }
