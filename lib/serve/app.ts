@@ -20,6 +20,8 @@ import {
   type LikelihoodApiQuestion,
   type MapApiQuestion,
   mapQuestionSchema,
+  type MatrixApiQuestion,
+  matrixQuestionSchema,
   type NearestApiQuestion,
   nearestQuestionSchema,
   type RttApiQuestion,
@@ -226,6 +228,11 @@ const QUESTIONS: readonly [path: string, schema: z.ZodObject, ask: AskQuestion][
     "/v1/nearest",
     nearestQuestionSchema,
     (service, question, signal) => service.nearest(question as NearestApiQuestion, signal),
+  ],
+  [
+    "/v1/matrix",
+    matrixQuestionSchema,
+    (service, question, signal) => service.matrix(question as MatrixApiQuestion, signal),
   ],
   [
     "/v1/map",

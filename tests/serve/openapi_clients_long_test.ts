@@ -56,6 +56,8 @@ Deno.test(
         "post_destinations",
         "get_nearest",
         "post_nearest",
+        "get_matrix",
+        "post_matrix",
         "post_likelihood",
         "get_model",
       ]

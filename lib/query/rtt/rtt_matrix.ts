@@ -8,7 +8,7 @@ import { UserError } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
 import { formatPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
 import type { PingModel } from "../ping_model.ts";
-import { type AnsweredQuery, type AnswerOptions, answerQueries } from "./answer_queries.ts";
+import { type AnsweredQuery, type AnswerOptions, answerQueries, prepareQuery } from "./answer_queries.ts";
 import type { BadLine, FileQuery } from "./query_file.ts";
 import type { ParsedQuestion } from "./rtt_question.ts";
 
@@ -78,6 +78,7 @@ export class RttMatrix {
   /** The numbers of a cell: the median, P(no reply), the quantiles, the samples; all NaN of a node with itself. */
   readonly width: number;
 
+  /** @throws {UserError} If nodes are of different IP versions, or the context cannot stand before what is asked. */
   constructor(model: PingModel, readonly options: MatrixOptions) {
     const { nodes, destinations, quantiles, numSamples } = options;
     this.#model = model;
@@ -87,6 +88,9 @@ export class RttMatrix {
     const areExact = [...nodes, ...destinations].every(({ destination }) => isAddress(destination));
     this.blockCells = areExact ? BLOCK_PAIRS.exact : BLOCK_PAIRS.drawn;
     this.width = 2 + quantiles.length + numSamples;
+    const firstRow = destinations.map((_, column) => column);
+    const firstColumn = nodes.map((_, row) => row * destinations.length);
+    for (const cell of [...firstRow, ...firstColumn]) this.#requireAnswerable(cell);
   }
 
   /**
@@ -151,10 +155,26 @@ export class RttMatrix {
   async *#queries(first: number, end: number): AsyncGenerator<FileQuery> {
     for (let line = first; line < end; line++) {
       const { source, destination } = this.#endsOf(line);
-      if (keyOf(source) === keyOf(destination)) continue;
-      const { dst: src, destination: from } = source;
-      const { timeS } = this.options;
-      yield await Promise.resolve({ ...destination, line, src, source: from, timeS });
+      if (keyOf(source) !== keyOf(destination)) yield await Promise.resolve(this.#queryOf(line));
+    }
+  }
+
+  #queryOf(line: number): FileQuery {
+    const { source, destination } = this.#endsOf(line);
+    return {
+      ...destination,
+      line,
+      src: source.dst,
+      source: source.destination,
+      timeS: this.options.timeS,
+    };
+  }
+
+  #requireAnswerable(cell: number): void {
+    try {
+      prepareQuery(this.#model, this.#queryOf(cell), this.options.context);
+    } catch (error) {
+      throw error instanceof UserError ? this.#faultOf({ line: cell, error: error.message }) : error;
     }
   }
 
