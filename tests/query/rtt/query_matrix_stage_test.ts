@@ -183,3 +183,19 @@ Deno.test("query matrix writes the same as Parquet, JSON and CSV, with samples t
       ),
     );
   }));
+
+Deno.test("the examples of lib/query/README.md run", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const page = Deno.readTextFileSync(new URL("../../../lib/query/README.md", import.meta.url));
+    const examples = [...page.matchAll(/^deno task (query matrix .*)$/gm)].map(([, command]) => command);
+    assertEquals(examples.length, 2);
+    Deno.writeTextFileSync(join(folder, "servers.txt"), NODES.join("\n"));
+    for (const example of examples) {
+      const args = example.split(" ").map((arg) =>
+        arg === "runs/first" ? checkpoint : /\.\w+$/.test(arg) ? join(folder, arg) : arg
+      );
+      const { code, stdout, stderr } = await runStageProcess(args);
+      assertEquals(code, 0, stderr);
+      assertStringIncludes(stdout, "the RTTs of 6 pairs in");
+    }
+  }));
