@@ -22,6 +22,8 @@ import {
   mapQuestionSchema,
   type NearestApiQuestion,
   nearestQuestionSchema,
+  type PlacesApiQuestion,
+  placesQuestionSchema,
   type RttApiQuestion,
   rttDefaultsSchema,
   rttQuestionSchema,
@@ -232,6 +234,7 @@ const QUESTIONS: readonly [path: string, schema: z.ZodObject, ask: AskQuestion][
     mapQuestionSchema,
     (service, question, signal) => service.map(question as MapApiQuestion, signal),
   ],
+  ["/v1/places", placesQuestionSchema, (service, question) => service.places(question as PlacesApiQuestion)],
 ];
 
 /** The questions to the model. */

@@ -19,6 +19,8 @@ import {
   modelAnswerSchema,
   nearestAnswerSchema,
   nearestQuestionSchema,
+  placesAnswerSchema,
+  placesQuestionSchema,
   problemSchema,
   rttAnswerSchema,
   rttDefaultsSchema,
@@ -45,6 +47,8 @@ const SCHEMAS = {
   NearestAnswer: nearestAnswerSchema,
   MapQuestion: mapQuestionSchema,
   MapAnswer: mapAnswerSchema,
+  PlacesQuestion: placesQuestionSchema,
+  PlacesAnswer: placesAnswerSchema,
   LikelihoodQuestion: likelihoodQuestionSchema,
   LikelihoodAnswer: likelihoodAnswerSchema,
   ScoreAnswer: scoreAnswerSchema,
@@ -82,6 +86,7 @@ const ANYWHERE = [421, 500] as const;
 const rttAnswer = { type: JSON_TYPE, schemas: ["RttAnswer"] } as const;
 const nearestAnswer = { type: JSON_TYPE, schemas: ["NearestAnswer"] } as const;
 const mapAnswer = { type: JSON_TYPE, schemas: ["MapAnswer"] } as const;
+const placesAnswer = { type: JSON_TYPE, schemas: ["PlacesAnswer"] } as const;
 const destinationsAnswer = { type: JSON_TYPE, schemas: ["DestinationsAnswer"] } as const;
 
 /** By path and method. */
@@ -157,6 +162,22 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       summary: "the same, asked for as JSON",
       body: { type: JSON_TYPE, schema: "MapQuestion" },
       answer: mapAnswer,
+      problems: READ,
+    },
+  },
+  "/v1/places": {
+    get: {
+      operationId: "getPlaces",
+      summary: "what a text may stand for while it is typed: addresses, names, cities, regions, countries, ASes",
+      query: placesQuestionSchema,
+      answer: placesAnswer,
+      problems: ASKED,
+    },
+    post: {
+      operationId: "postPlaces",
+      summary: "the same, asked for as JSON",
+      body: { type: JSON_TYPE, schema: "PlacesQuestion" },
+      answer: placesAnswer,
       problems: READ,
     },
   },
