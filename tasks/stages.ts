@@ -278,8 +278,9 @@ export const STAGES = named({
         required: true,
       }),
       output: option.path(
-        uses.outputFile(".rejects.jsonl"),
-        "the Parquet file to write; a stopped import starts again from the beginning",
+        uses.outputFile(".rejects.jsonl", ".names.csv"),
+        "the Parquet file to write; a stopped import starts again from the beginning. Names of addresses, for --names of " +
+          "other stages, come beside it: F.names.csv",
         { value: "F.parquet", required: true },
       ),
       columns: option.text(
