@@ -87,6 +87,7 @@ export class PlaceIndex {
   #citiesOfSites: ReadonlyMap<number, string> | undefined;
   #networks: ReadonlyMap<number, string> | undefined;
   #regions: ReadonlyMap<string, string> | undefined;
+  #announcing: ReadonlySet<number> | undefined;
   readonly #found = new Map<string, NamedPlace>();
   readonly #asked = new Map<NamedPlace, Map<number, IpPrefix>>();
 
@@ -277,10 +278,11 @@ export class PlaceIndex {
 
   #allNames(): (SearchedName & { readonly site?: number | undefined })[] {
     const { networks, regions, cities } = this.#table.names;
-    // The first site of a country or region is that of its city with the most networks.
+    // The first site of a country or region is that of its city with the most networks, if cities have names.
     const sites = new Map<string, number>();
-    for (const { site } of cities) {
-      const { country, region } = this.#table.sites[site];
+    for (const site of [...cities.map(({ site }) => site), ...this.#table.sites.keys()]) {
+      const { country, region, position } = this.#table.sites[site];
+      if (!position) continue;
       for (const key of [`${country}`, `${country} ${region}`]) if (!sites.has(key)) sites.set(key, site);
     }
     const countries = new Set(this.#table.sites.map(({ country }) => country));
@@ -308,15 +310,14 @@ export class PlaceIndex {
         code: `as${asNumber}`,
         name: () => `AS${asNumber} ${name}`,
       })),
+      ...[...this.#asNumbers].filter((asNumber) => this.#networkName(asNumber) === undefined).map(
+        (asNumber) => ({ key: "", code: `as${asNumber}`, name: () => `AS${asNumber}` }),
+      ),
     ];
   }
 
   #network(asNumber: number, at: string | undefined): NamedPlace {
-    let isKnown = false;
-    for (const length of [4, 16] as const) {
-      this.#table.visitRanges(length, (_first, _end, _site, as) => isKnown ||= as === asNumber);
-    }
-    if (!isKnown) {
+    if (!this.#asNumbers.has(asNumber)) {
       throw new UserError(
         `found AS${asNumber}, which the table of places does not have; expected an AS that announced prefixes when ` +
           "its files were made",
@@ -327,6 +328,16 @@ export class PlaceIndex {
     if (at === undefined) return { name, selector: { asNumber } };
     const place = this.find(at);
     return { name: `${name} in ${place.name}`, selector: { ...place.selector, asNumber } };
+  }
+
+  /** All ASes that announce prefixes. */
+  get #asNumbers(): ReadonlySet<number> {
+    if (this.#announcing) return this.#announcing;
+    const found = new Set<number>();
+    for (const length of [4, 16] as const) {
+      this.#table.visitRanges(length, (_first, _end, _site, as) => void (as > 0 && found.add(as)));
+    }
+    return this.#announcing = found;
   }
 
   #country(text: string): (NamedPlace & { code: string }) | undefined {
