@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { withName } from "../lib/data/addresses/address_names.ts";
+import { withName } from "../lib/data/addresses/ip_prefix.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { formatMs, formatTable } from "../lib/base/text.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";

@@ -8,7 +8,14 @@
  */
 import { FormatError, shortened } from "../../base/errors.ts";
 import { CsvScanner } from "../measurement/csv.ts";
-import { faultOfPrefix, formatPrefix, type IpPrefix, parsePrefix, prefixOfAddress } from "./ip_prefix.ts";
+import {
+  faultOfPrefix,
+  formatPrefix,
+  type IpPrefix,
+  parsePrefix,
+  prefixOfAddress,
+  withName,
+} from "./ip_prefix.ts";
 import { comparable, matchingNames, type SearchedName } from "./place_index.ts";
 
 /** The most names that are kept, in 0.2 kB each. */
@@ -24,11 +31,6 @@ export function faultOfName(name: string): string | undefined {
   if (name === "") return "found no name";
   if (name.length > MAX_NAME_LENGTH) return `found a name of ${name.length} characters`;
   return UNSAFE.test(name) ? "found a name with control characters" : undefined;
-}
-
-/** An address as people read it, such as `8.8.8.8 (dns.google)`. @param name Of the address, if it has one. */
-export function withName(address: string, name: string | undefined): string {
-  return name === undefined ? address : `${address} (${name})`;
 }
 
 /** Whether a value is the name of a column and not an address. */

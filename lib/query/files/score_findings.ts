@@ -5,7 +5,8 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { type AddressNames, withName } from "../../data/addresses/address_names.ts";
+import type { AddressNames } from "../../data/addresses/address_names.ts";
+import { withName } from "../../data/addresses/ip_prefix.ts";
 import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
 import { histogramChart, rowChart } from "../../base/report/charts.ts";
 import { element, pageOf, tableOf } from "../../base/report/page.ts";
