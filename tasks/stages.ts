@@ -1102,6 +1102,7 @@ export const STAGES = named({
       ),
       calibration,
       noPool,
+      names,
       report,
       overwrite: overwriteFolder,
     },

@@ -96,7 +96,15 @@ export class PingModel {
     readonly registry: KernelRegistry,
     weights: Map<string, Float32Array>,
     readonly step: number,
-    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration, noPool, names, pool, adapted, trainingData }:
+    {
+      memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES,
+      calibration,
+      noPool,
+      names,
+      pool,
+      adapted,
+      trainingData,
+    }:
       & PingModelOptions
       & Pick<ModelCheckpoint, "trainingData" | "pool">
       & { adapted?: AdaptedParts | undefined },

@@ -168,7 +168,8 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   "/v1/places": {
     get: {
       operationId: "getPlaces",
-      summary: "what a text may stand for while it is typed: addresses, names, cities, regions, countries, ASes",
+      summary:
+        "what a text may stand for while it is typed: addresses, names, cities, regions, countries, ASes",
       query: placesQuestionSchema,
       answer: placesAnswer,
       problems: ASKED,

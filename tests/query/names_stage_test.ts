@@ -1,7 +1,7 @@
 /** Names beside addresses, in the answers of stages. The commands of lib/query/README.md run as they stand there. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { runStageProcess } from "../cli/process.ts";
+import { refused, runStageProcess, succeed } from "../cli/process.ts";
 import { withRowCheckpoint } from "./adapt/row_checkpoint.ts";
 import { tinyPlacedModel } from "./adapt/tiny_rows.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";
@@ -22,11 +22,10 @@ Deno.test("the example of lib/query/README.md shows names, in text and in JSON",
     );
     assertEquals(commands.map(([stage, kind]) => `${stage} ${kind}`), ["query nearest", "query rtt"]);
     for (const [number, args] of commands.entries()) {
-      const text = await runStageProcess(args);
-      assertEquals(text.code, 0, text.stderr);
-      assertStringIncludes(text.stdout, "198.51.100.7 (Example, Frankfurt)");
-      assert(number === 0 || text.stdout.startsWith("RTT 192.0.2.1 (probe 6001) -> 198.51"), text.stdout);
-      const answer = JSON.parse((await runStageProcess([...args, "--json"])).stdout);
+      const { stdout } = await succeed(...args);
+      assertStringIncludes(stdout, "198.51.100.7 (Example, Frankfurt)");
+      assert(number === 0 || stdout.startsWith("RTT 192.0.2.1 (probe 6001) -> 198.51"), stdout);
+      const answer = JSON.parse((await succeed(...args, "--json")).stdout);
       assertEquals(answer.srcName, "probe 6001");
       if (number === 1) assertEquals(answer.dstName, "Example, Frankfurt");
       else {
@@ -41,10 +40,8 @@ Deno.test("query destinations, rtt --queries, sample and map show names; a wrong
     Deno.writeTextFileSync(at("names.csv"), `${NAMES}0.0.0.0/0,all`);
     Deno.writeTextFileSync(at("queries.csv"), "src,dst\n192.0.2.1,198.51.100.7\n");
     const run = async (kind: string, ...more: string[]) => {
-      const args = ["query", kind, "--checkpoint", at("run"), "--names", at("names.csv"), ...more];
-      const { code, stdout, stderr } = await runStageProcess(args);
-      assertEquals(code, 0, stderr);
-      return stdout;
+      const args = ["--checkpoint", at("run"), "--names", at("names.csv"), ...more];
+      return (await succeed("query", kind, ...args)).stdout;
     };
     const asked = ["--src", "192.0.2.1", "--rtt", "1..900", "--max-expansions", "4", "--prefix-length", "2"];
     const { srcName, destinations } = JSON.parse(await run("destinations", ...asked, "--json"));
@@ -59,10 +56,6 @@ Deno.test("query destinations, rtt --queries, sample and map show names; a wrong
 
     Deno.writeTextFileSync(at("names.csv"), "address,name\n192.0.2.1;probe\n");
     const args = ["query", "rtt", "--checkpoint", at("run"), "--src", "192.0.2.1", "--dst", "198.51.100.7"];
-    const { code, stderr } = await runStageProcess([...args, "--names", at("names.csv")]);
-    const fault = `error: Cannot read ${
-      at("names.csv")
-    } at line 2: found 1 value; expected an address or prefix`;
-    assertEquals([code, stderr.trim().split("\n").length], [1, 1], stderr);
-    assert(stderr.startsWith(fault), stderr);
+    const fault = `Cannot read ${at("names.csv")} at line 2: found 1 value; expected an address or prefix`;
+    await refused(runStageProcess([...args, "--names", at("names.csv")]), 1, fault);
   }, await tinyPlacedModel()));

@@ -7,6 +7,7 @@
  * @module
  */
 import { FormatError, shortened } from "../../base/errors.ts";
+import { csvField } from "../../base/text.ts";
 import { CsvScanner } from "../measurement/csv.ts";
 import {
   faultOfPrefix,
@@ -31,6 +32,13 @@ export function faultOfName(name: string): string | undefined {
   if (name === "") return "found no name";
   if (name.length > MAX_NAME_LENGTH) return `found a name of ${name.length} characters`;
   return UNSAFE.test(name) ? "found a name with control characters" : undefined;
+}
+
+/** The text of a file of names. */
+export function namesCsv(names: Iterable<readonly [prefix: string, name: string]>): string {
+  return ["address,name", ...Array.from(names, ([prefix, name]) => `${prefix},${csvField(name)}`), ""].join(
+    "\n",
+  );
 }
 
 /** Whether a value is the name of a column and not an address. */

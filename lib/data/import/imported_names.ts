@@ -4,9 +4,8 @@
  *
  * @module
  */
-import { csvField } from "../../base/text.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
-import { faultOfName } from "../addresses/address_names.ts";
+import { faultOfName, namesCsv } from "../addresses/address_names.ts";
 
 /** Some 0.2 kB each. */
 const MAX_NAMED = 100_000;
@@ -22,7 +21,11 @@ export class ImportedNames {
   }
 
   /** Adds the probe of a source and the measurement of a destination. @param row NaN: unknown. */
-  addRow({ srcAddr, dstAddr, prbId, msmId }: Record<"srcAddr" | "dstAddr", string> & Record<"prbId" | "msmId", number>) {
+  addRow(
+    { srcAddr, dstAddr, prbId, msmId }:
+      & Record<"srcAddr" | "dstAddr", string>
+      & Record<"prbId" | "msmId", number>,
+  ) {
     if (!Number.isNaN(prbId)) this.#add(1, srcAddr, prbId);
     if (!Number.isNaN(msmId)) this.#add(2, dstAddr, msmId);
   }
@@ -34,17 +37,13 @@ export class ImportedNames {
 
   /** Writes a file for `--names`, if there are names. @throws {UserError} If the disk is full. */
   write(path: string): void {
-    const [hosts, probes, measurements] = this.#kinds;
     const names = new Map<string, string>();
-    const add = (address: string, name: string) => {
-      if (names.size < MAX_NAMED && !names.has(address)) names.set(address, name);
-    };
-    for (const [address, name] of hosts) add(address, `${name}`);
-    for (const [address, id] of probes) add(address, `probe ${id}`);
-    for (const [address, id] of measurements) add(address, `measurement ${id}`);
-    if (names.size === 0) return;
-    const lines = Array.from(names, ([address, name]) => `${address},${csvField(name)}\n`);
-    writeFileAtomic(path, `address,name\n${lines.join("")}`);
+    for (const [kind, before] of ["", "probe ", "measurement "].entries()) {
+      for (const [address, name] of this.#kinds[kind]) {
+        if (names.size < MAX_NAMED && !names.has(address)) names.set(address, `${before}${name}`);
+      }
+    }
+    if (names.size > 0) writeFileAtomic(path, namesCsv(names));
   }
 }
 

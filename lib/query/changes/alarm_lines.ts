@@ -44,7 +44,11 @@ export type AlarmLine = z.infer<typeof alarmLineSchema>;
 const MIN_SPREAD_MS = 0.1;
 
 /** The line of an event: a plain object for JSON. @param expected What a model expected when it began. @param names Of addresses. */
-export function alarmLine(event: AlarmEvent, expected?: Expectation, names: AddressNames = NO_NAMES): AlarmLine {
+export function alarmLine(
+  event: AlarmEvent,
+  expected?: Expectation,
+  names: AddressNames = NO_NAMES,
+): AlarmLine {
   const { kind, alarm, timeS, evidence, reason } = event;
   const { id, src, dst, sinceS, usual, now, group } = alarm;
   const shiftMs = now.medianMs - usual.medianMs;

@@ -266,7 +266,13 @@ function rowCells(row: ScoredRow): string[] {
 
 function sourceCells(source: SourceFindings): string[] {
   const { src, name, rows, surprising, meanBits } = source;
-  return [withName(src, name), formatCount(rows), formatCount(surprising), shareText(source), meanBits.toFixed(2)];
+  return [
+    withName(src, name),
+    formatCount(rows),
+    formatCount(surprising),
+    shareText(source),
+    meanBits.toFixed(2),
+  ];
 }
 
 function shareText({ rows, surprising }: Pick<SourceFindings, "rows" | "surprising">): string {

@@ -146,22 +146,28 @@ Deno.test({
   fn: async () =>
     await withSite(async ({ server, browser }) => {
       const page = await browser.newPage();
-      await statusOf(page, server.at("/"), /runs in this browser/);
+      await statusOf(page, server.at("/#map?time=2025-06-15T12:00"), /runs in this browser/);
       await page.getByRole("heading", { name: "How far is everywhere?" }).waitFor();
-      await page.getByRole("combobox", { name: "From" }).fill("germ");
-      await page.getByRole("listbox").getByRole("option", { name: "Germany" }).waitFor();
+      await page.getByRole("combobox", { name: "From" }).fill("probe");
+      await page.getByRole("listbox").getByRole("option", { name: "192.0.2.1" }).waitFor();
       await page.keyboard.press("ArrowDown");
       await page.keyboard.press("Enter");
       await page.keyboard.press("Enter");
-      await page.getByRole("heading", { name: "From Germany" }).waitFor({ timeout: 120_000 });
+      await page.getByRole("heading", { name: "From 192.0.2.1 (probe 6001)" }).waitFor({ timeout: 120_000 });
       await page.locator(".world .country").first().waitFor();
       await page.getByRole("combobox", { name: "Find on the map" }).pressSequentially("new jer");
       await page.getByRole("listbox").getByRole("option", { name: "New Jersey, US" }).click();
       await page.locator(".world .dot").waitFor({ timeout: 120_000 });
       await page.getByRole("heading", { name: "New Jersey, US" }).waitFor({ timeout: 120_000 });
-      assertMatch(await page.locator(".figures").first().innerText(), /Median\s+[\d.,]+ m?s/);
+      assertMatch(await page.locator(".figures").first().innerText(), /Median\s+[\d.,]+ \w+/);
       assertEquals(server.requests.filter((path) => path.includes("v1")), [], "nothing else is asked");
-    }, { model: await tinyPlacedModel() }),
+    }, {
+      model: await tinyPlacedModel(),
+      options: (at) => {
+        Deno.writeTextFileSync(at("names.csv"), "192.0.2.1,probe 6001\n");
+        return ["--names", at("names.csv")];
+      },
+    }),
 });
 
 function assertNear(found: number, wanted: number, what: string): void {
