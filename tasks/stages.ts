@@ -267,7 +267,7 @@ export const STAGES = named({
     summary: "turn ping results of RIPE Atlas or Globalping, or CSV, into measurements Parquet",
     reads:
       "ping results of RIPE Atlas or Globalping, or CSV, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
-    writes: "measurements Parquet",
+    writes: "measurements Parquet; names of addresses for `--names`",
     example: "--input results/ --output pings.parquet",
     options: {
       input: option.paths(uses.inputs, "files, directories, globs, or - for standard input", {
