@@ -86,8 +86,10 @@ export class AddressNames {
     if (this.#names.size >= MAX_NAMES) return `found more than ${MAX_NAMES} names`;
     const prefix = parsePrefix(text);
     const lengths = this.#lengths.get(prefix.bytes.length) ?? [];
-    if (!lengths.includes(prefix.length)) lengths.push(prefix.length);
-    lengths.sort((a, b) => b - a);
+    if (!lengths.includes(prefix.length)) {
+      lengths.push(prefix.length);
+      lengths.sort((a, b) => b - a);
+    }
     this.#names.set(formatPrefix(prefix), name);
     this.#searched = undefined;
     return undefined;
