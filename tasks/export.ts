@@ -4,6 +4,7 @@
  * @module
  */
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
+import { openNames } from "../lib/data/addresses/places/open_places.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
 import { refuseOverlap } from "../lib/io/files/output_guard.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
@@ -18,7 +19,7 @@ import { STAGES } from "./stages.ts";
 export const exportStage: Stage = defineStage(
   STAGES.export,
   async (
-    { checkpoint: path, output, form, dtype, noPool, overwrite, ...files },
+    { checkpoint: path, output, form, dtype, noPool, names, overwrite, ...files },
     stage,
   ): Promise<StageResult> => {
     refuseOverlap(output, [checkpointDirectory(path)]);
@@ -32,6 +33,7 @@ export const exportStage: Stage = defineStage(
       info,
       calibration: described.calibration?.shares ?? null,
       dtype,
+      names: await openNames(names),
     };
     const page = form === "npm" ? npmPackage(info) : readSitePage();
     using staged = StagedOutput.openFolder(output, {

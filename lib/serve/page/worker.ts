@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { AddressNames } from "../../data/addresses/address_names.ts";
 import { UserError } from "../../base/errors.ts";
 import { presentNames } from "../../model/checkpoint_format.ts";
 import { parseModelConfig } from "../../model/model_config.ts";
@@ -225,8 +226,11 @@ async function loadService(address: URL, adapter: GPUAdapter, report: Report = (
     report({ state: "loading", loadedBytes, totalBytes });
   });
   report({ state: "starting" });
+  const names = new AddressNames();
+  names.add(new TextEncoder().encode(site.names ?? ""), address.href);
   const model = await PingModel.from(checkpoint, {
     memoryLimitBytes: MEMORY_LIMIT_BYTES,
+    names,
     ...(site.calibration && { calibration: new QuantileCalibration(site.calibration) }),
   });
   await model.rttDistribution(FIRST_QUESTION);
