@@ -7,6 +7,7 @@ import {
   Coordinates,
   coordinateShapes,
   type CoordinateSize,
+  type Fit,
   type LocatedNode,
   type SavedCoordinates,
 } from "./coordinates/coordinates.ts";
@@ -95,6 +96,11 @@ export class NodeCoordinates {
   fit(pairs: Omit<KnownPairs, "numNodes">): void {
     const { nodes, rank, folds } = this.config;
     this.#coordinates = fitCoordinates({ numNodes: nodes, ...pairs }, { rank, numFolds: folds });
+  }
+
+  /** The factorisation of all pairs, and its errors; undefined without coordinates. */
+  get fitted(): Fit | undefined {
+    return this.#coordinates?.fits[this.config.folds];
   }
 
   /** Whether the RTTs of a node can be estimated. */

@@ -170,6 +170,12 @@ export class KnownAddresses {
     for (let i = 0; i < this.numAddresses; i++) yield this.#at(i);
   }
 
+  /** The pairs, by the places of source and destination among {@link addresses}. */
+  *pairs(): Generator<[source: number, destination: number]> {
+    const { pairs } = this.columns;
+    for (let at = 0; at < pairs.length; at += WORDS) yield [pairs[at], pairs[at + 1]];
+  }
+
   /** The number of known addresses in a prefix. */
   countIn(prefix: IpPrefix): number {
     const [first, end] = this.#rangeOf(prefix);

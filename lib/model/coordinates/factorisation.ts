@@ -321,7 +321,7 @@ function errorOfVector(error: number, usualError: number): number {
 }
 
 /** The most frequent value, the smallest of several; undefined without values. */
-function mostFrequent(values: ArrayLike<number> & Iterable<number>): number | undefined {
+export function mostFrequent(values: ArrayLike<number> & Iterable<number>): number | undefined {
   const counts = new Map<number, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return [...counts].sort(([a, countA], [b, countB]) => countB - countA || a - b)[0]?.[0];

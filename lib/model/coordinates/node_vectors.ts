@@ -32,7 +32,7 @@ export interface VectorOptions {
 }
 
 /** The sign of the products of a part, which is 1 or more. */
-function signOf(part: number, rank: number): number {
+export function signOf(part: number, rank: number): number {
   return part > Math.floor(rank * POSITIVE_SHARE) ? -1 : 1;
 }
 
