@@ -15,10 +15,14 @@ import {
   lineErrorSchema,
   mapAnswerSchema,
   mapQuestionSchema,
+  matrixAnswerSchema,
+  matrixQuestionSchema,
   measurementSchema,
   modelAnswerSchema,
   nearestAnswerSchema,
   nearestQuestionSchema,
+  placesAnswerSchema,
+  placesQuestionSchema,
   problemSchema,
   rttAnswerSchema,
   rttDefaultsSchema,
@@ -43,8 +47,12 @@ const SCHEMAS = {
   DestinationsAnswer: destinationsAnswerSchema,
   NearestQuestion: nearestQuestionSchema,
   NearestAnswer: nearestAnswerSchema,
+  MatrixQuestion: matrixQuestionSchema,
+  MatrixAnswer: matrixAnswerSchema,
   MapQuestion: mapQuestionSchema,
   MapAnswer: mapAnswerSchema,
+  PlacesQuestion: placesQuestionSchema,
+  PlacesAnswer: placesAnswerSchema,
   LikelihoodQuestion: likelihoodQuestionSchema,
   LikelihoodAnswer: likelihoodAnswerSchema,
   ScoreAnswer: scoreAnswerSchema,
@@ -81,7 +89,9 @@ const READ = [400, 408, 413, 415, 429, 503] as const;
 const ANYWHERE = [421, 500] as const;
 const rttAnswer = { type: JSON_TYPE, schemas: ["RttAnswer"] } as const;
 const nearestAnswer = { type: JSON_TYPE, schemas: ["NearestAnswer"] } as const;
+const matrixAnswer = { type: JSON_TYPE, schemas: ["MatrixAnswer"] } as const;
 const mapAnswer = { type: JSON_TYPE, schemas: ["MapAnswer"] } as const;
+const placesAnswer = { type: JSON_TYPE, schemas: ["PlacesAnswer"] } as const;
 const destinationsAnswer = { type: JSON_TYPE, schemas: ["DestinationsAnswer"] } as const;
 
 /** By path and method. */
@@ -144,6 +154,22 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       problems: READ,
     },
   },
+  "/v1/matrix": {
+    get: {
+      operationId: "getMatrix",
+      summary: "the RTTs between all of some nodes, or from them to others",
+      query: matrixQuestionSchema,
+      answer: matrixAnswer,
+      problems: ASKED,
+    },
+    post: {
+      operationId: "postMatrix",
+      summary: "the same, given recent measurements as context",
+      body: { type: JSON_TYPE, schema: "MatrixQuestion" },
+      answer: matrixAnswer,
+      problems: READ,
+    },
+  },
   "/v1/map": {
     get: {
       operationId: "getMap",
@@ -157,6 +183,23 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       summary: "the same, asked for as JSON",
       body: { type: JSON_TYPE, schema: "MapQuestion" },
       answer: mapAnswer,
+      problems: READ,
+    },
+  },
+  "/v1/places": {
+    get: {
+      operationId: "getPlaces",
+      summary:
+        "what a text may stand for while it is typed: addresses, names, cities, regions, countries, ASes",
+      query: placesQuestionSchema,
+      answer: placesAnswer,
+      problems: ASKED,
+    },
+    post: {
+      operationId: "postPlaces",
+      summary: "the same, asked for as JSON",
+      body: { type: JSON_TYPE, schema: "PlacesQuestion" },
+      answer: placesAnswer,
       problems: READ,
     },
   },
