@@ -328,17 +328,17 @@ export function mostFrequent(values: ArrayLike<number> & Iterable<number>): numb
 }
 
 /** The mean, the smallest and the largest logarithm. */
-function rangeOf({ logs, folds, weights }: Neighbours, without: FoldSet): Float32Array {
+function rangeOf({ logs, folds }: Neighbours, without: FoldSet): Float32Array {
   let sum = 0;
-  let weight = 0;
+  let count = 0;
   let least = Infinity;
   let most = -Infinity;
   for (let entry = 0; entry < logs.length; entry++) {
     if (without >> folds[entry] & 1) continue;
-    sum += weights[entry] * logs[entry];
-    weight += weights[entry];
+    sum += logs[entry];
+    count++;
     least = Math.min(least, logs[entry]);
     most = Math.max(most, logs[entry]);
   }
-  return weight === 0 ? new Float32Array(3) : Float32Array.of(sum / weight, least, most);
+  return count === 0 ? new Float32Array(3) : Float32Array.of(sum / count, least, most);
 }

@@ -12,7 +12,7 @@ import { openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { explainFileError } from "../../io/files/file_errors.ts";
 import { findFiles, isMissing } from "../../io/files/inputs.ts";
 import { tokenMeasurementAt } from "../context.ts";
-import { linesOf, LineSplitter, type TextLine } from "../text_lines.ts";
+import { chunksUntil, linesOf, LineSplitter, type TextLine } from "../text_lines.ts";
 import {
   type LineMeasurement,
   listMeasurementFiles,
@@ -198,21 +198,4 @@ class FollowedFile implements Disposable {
   [Symbol.dispose](): void {
     this.#file.close();
   }
-}
-
-/** The chunks of a stream until a signal, also while none comes. */
-async function* chunksUntil(
-  signal: AbortSignal,
-  stream: ReadableStream<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader();
-  // Ends a read that waits; its error, if the stream has one, is that of the read.
-  const cancel = () => void reader.cancel().catch(() => {});
-  signal.addEventListener("abort", cancel);
-  while (!signal.aborted) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    yield value;
-  }
-  signal.removeEventListener("abort", cancel);
 }
