@@ -782,6 +782,40 @@ export const STAGES = named({
           ),
         },
       }),
+      "advise": command({
+        summary: "the measurements that would make a model that is adapted to them surest of others",
+        reads: "a checkpoint, a source, a file of addresses that it can measure; or a file of pairs",
+        writes: "which to measure, the best first: by how much the spread of the wanted RTTs falls",
+        example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates anchors.txt --budget 20",
+        options: {
+          ...queryOptions,
+          src: option.text(
+            "source: an address, a prefix or a place, as for query rtt (default: those of --candidates)",
+            { value: "ADDRESS|PREFIX|PLACE" },
+          ),
+          candidates: option.path(
+            uses.input,
+            "what can be measured: an address, prefix or place a line; without --src pairs, as for query rtt --queries",
+            { required: true },
+          ),
+          targets: option.path(
+            uses.input,
+            "the RTTs that are wanted, likewise (default: of all candidates)",
+          ),
+          budget: option.integer("number of measurements to choose", { default: 20, min: 1, max: 1000 }),
+          time,
+          maxPairs: option.integer("refuse more pairs; 20 kB for each", {
+            default: 10_000,
+            min: 1,
+            max: 1_000_000,
+          }),
+          draws,
+          output: option.path(
+            uses.outputFile(),
+            "write the measurements as JSON lines (default: a table on standard output)",
+          ),
+        },
+      }),
       "matrix": command({
         summary:
           "the RTTs between all of some nodes, or from them to others, as CSV or as a graph for Shadow",
@@ -1042,6 +1076,9 @@ export const STAGES = named({
         min: 0,
         max: 65_535,
       }),
+      mcp: option.switch(
+        "answer one assistant over standard input and output instead, by the Model Context Protocol; no port is opened",
+      ),
       watch: option.switch("serve newer checkpoints of the run as they appear"),
       watchS: option.number("seconds between two checks for a newer checkpoint", { default: 5, min: 0.1 }),
       allowOrigin: option.texts(
@@ -1081,7 +1118,7 @@ export const STAGES = named({
         min: 1,
       }),
     },
-    needs: { listens: true },
+    needs: { listens: { unless: "mcp" } },
   }),
   "export": command({
     summary: "write a site with the model in it, for any web server",

@@ -52,7 +52,8 @@ const KINDS: ((random: RandomStream) => MixedRequest)[] = [
   (random) => post("/v1/likelihood", measured(random)),
   (random) => get("/v1/destinations", { src_addr: address(random), rtt: "20..25", max_expansions: 1 }),
   (random) => get("/v1/places", { q: address(random).slice(0, 1 + random.below(12)) }),
-  get("/v1/nearest", { src_addr: address(random), candidates: `${address(random)},${address(random)}` }),
+  (random) =>
+    get("/v1/nearest", { src_addr: address(random), candidates: `${address(random)},${address(random)}` }),
   (random) => ({ path: KNOWN_PATHS[random.below(KNOWN_PATHS.length)] }),
   (random) => ({ path: `/none/${random.below(1e9)}` }),
   (random) => get("/v1/rtt", { src_addr: `host${random.below(1e9)}`, dst_addr: address(random) }),
