@@ -788,7 +788,7 @@ export const STAGES = named({
         writes: "which to measure, the best first: by how much the spread of the wanted RTTs falls",
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates anchors.txt --budget 20",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           src: option.text(
             "source: an address, a prefix or a place, as for query rtt (default: those of --candidates)",
             { value: "ADDRESS|PREFIX|PLACE" },
@@ -818,9 +818,9 @@ export const STAGES = named({
       }),
       "matrix": command({
         summary:
-          "the RTTs between all of some nodes, or from them to others, as CSV or as a graph for Shadow",
+          "the RTTs between all of some nodes, or from them to others, as a table or as a graph for Shadow",
         reads: "a checkpoint, a file of addresses or prefixes, perhaps another one of destinations",
-        writes: "median RTT, quantiles and loss of each pair: CSV, or GML for the simulator Shadow",
+        writes: "median RTT, quantiles, loss and samples of each pair: CSV, Parquet, JSON, or GML for Shadow",
         example: "--checkpoint runs/demo/train --nodes servers.txt --output matrix.gml",
         options: {
           ...queryOptions,
@@ -840,14 +840,20 @@ export const STAGES = named({
             default: "0.05,0.95",
             value: "Q,Q,…",
           }),
+          samples: option.integer(
+            "RTTs to draw of each pair by --seed, whatever the other pairs are; without a reply empty, NaN or null",
+            { default: 0, max: 1000 },
+          ),
           draws,
           calibration,
           output: option.path(
             uses.outputFile(),
-            "the file to write: .csv; or .gml, with half of the median RTT as the latency of a direction, and no " +
-              "bandwidths, which are then for the hosts of Shadow's configuration to say",
+            "the file to write: .csv, .parquet, .json; or .gml, with half of the median RTT as the latency of a direction, " +
+              "and no bandwidths, which are then for the hosts of Shadow's configuration to say",
             { required: true },
           ),
+          overwrite: overwriteFile,
+          memoryLimitGb: option.number(memoryLimitGb.help, { default: 2, min: 1 }),
         },
       }),
       "map": command({

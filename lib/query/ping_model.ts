@@ -238,7 +238,7 @@ export class PingModel {
       take(this.calibration?.apply(raw, this.#corrected) ?? raw, index);
     const { calibration } = this;
     const ofRaw = options && "quantiles" in options && calibration
-      ? { quantiles: options.quantiles.map((share) => calibration.levelOf(share)) }
+      ? { quantiles: (i: number) => options.quantiles(i).map((share) => calibration.levelOf(share)) }
       : options;
     await rttDistributions(this.decoders, asked, corrected, ofRaw);
   }

@@ -19,6 +19,8 @@ import {
   likelihoodQuestionSchema,
   type MapApiQuestion,
   mapQuestionSchema,
+  type MatrixApiQuestion,
+  matrixQuestionSchema,
   modelQuestionSchema,
   type NearestApiQuestion,
   nearestQuestionSchema,
@@ -236,6 +238,11 @@ export const QUESTIONS: readonly Question[] = [
     "/v1/nearest",
     nearestQuestionSchema,
     (service, question, signal) => service.nearest(question as NearestApiQuestion, signal),
+  ],
+  [
+    "/v1/matrix",
+    matrixQuestionSchema,
+    (service, question, signal) => service.matrix(question as MatrixApiQuestion, signal),
   ],
   [
     "/v1/map",

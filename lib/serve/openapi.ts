@@ -15,6 +15,8 @@ import {
   lineErrorSchema,
   mapAnswerSchema,
   mapQuestionSchema,
+  matrixAnswerSchema,
+  matrixQuestionSchema,
   measurementSchema,
   modelAnswerSchema,
   nearestAnswerSchema,
@@ -45,6 +47,8 @@ const SCHEMAS = {
   DestinationsAnswer: destinationsAnswerSchema,
   NearestQuestion: nearestQuestionSchema,
   NearestAnswer: nearestAnswerSchema,
+  MatrixQuestion: matrixQuestionSchema,
+  MatrixAnswer: matrixAnswerSchema,
   MapQuestion: mapQuestionSchema,
   MapAnswer: mapAnswerSchema,
   PlacesQuestion: placesQuestionSchema,
@@ -85,6 +89,7 @@ const READ = [400, 408, 413, 415, 429, 503] as const;
 const ANYWHERE = [421, 500] as const;
 const rttAnswer = { type: JSON_TYPE, schemas: ["RttAnswer"] } as const;
 const nearestAnswer = { type: JSON_TYPE, schemas: ["NearestAnswer"] } as const;
+const matrixAnswer = { type: JSON_TYPE, schemas: ["MatrixAnswer"] } as const;
 const mapAnswer = { type: JSON_TYPE, schemas: ["MapAnswer"] } as const;
 const placesAnswer = { type: JSON_TYPE, schemas: ["PlacesAnswer"] } as const;
 const destinationsAnswer = { type: JSON_TYPE, schemas: ["DestinationsAnswer"] } as const;
@@ -146,6 +151,22 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       summary: "the same, given recent measurements as context",
       body: { type: JSON_TYPE, schema: "NearestQuestion" },
       answer: nearestAnswer,
+      problems: READ,
+    },
+  },
+  "/v1/matrix": {
+    get: {
+      operationId: "getMatrix",
+      summary: "the RTTs between all of some nodes, or from them to others",
+      query: matrixQuestionSchema,
+      answer: matrixAnswer,
+      problems: ASKED,
+    },
+    post: {
+      operationId: "postMatrix",
+      summary: "the same, given recent measurements as context",
+      body: { type: JSON_TYPE, schema: "MatrixQuestion" },
+      answer: matrixAnswer,
       problems: READ,
     },
   },

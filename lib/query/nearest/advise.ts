@@ -81,7 +81,7 @@ export async function adviseOn(
     const answers = answerQueries(
       model,
       lines(),
-      { ...asking, quantiles: QUARTILES },
+      { ...asking, quantiles: () => QUARTILES },
       ({ query, answer }) => {
         const { src, dst, source, destination } = query;
         const [low, medianMs, high] = QUARTILES.map((q) => answer.mixture.distribution.quantileMs(q));

@@ -32,8 +32,8 @@ export type LikelyOptions = {
   /** The RTT code of each prompt whose probability must be exact; null for none. */
   readonly codes: readonly (number | null)[];
 } | {
-  /** Those in which these quantiles lie, from 0 to 1: these are exact, as is P(no reply). */
-  readonly quantiles: readonly number[];
+  /** Those in which these quantiles of each prompt lie, from 0 to 1, as many of each: these are exact, as is P(no reply). */
+  readonly quantiles: (index: number) => readonly number[];
 };
 
 /**
@@ -48,7 +48,9 @@ export async function rttDistributions(
   take: (distribution: RttDistribution, index: number) => void,
   likely?: LikelyOptions,
 ): Promise<void> {
-  const numChildren = likely && "quantiles" in likely ? 2 * likely.quantiles.length : FIRST_BYTES.length;
+  const isOfQuantiles = likely && "quantiles" in likely && prompts.length > 0;
+  const most = isOfQuantiles ? 2 * likely.quantiles(0).length : Infinity;
+  const numChildren = Math.min(most, FIRST_BYTES.length);
   await decoders.withPrompts(prompts, numChildren, function* (decoder, group, begin) {
     const ofGroup = recents.slice(begin, begin + group.length);
     const prefilled = decoder.prefill(group, { numLast: 2, recents: ofGroup });
@@ -58,7 +60,7 @@ export async function rttDistributions(
       const [ends] = yield Promise.all([prefilled]);
       expanded = group.map((_, i) => {
         const first = rowOf(ends, 2 * i + 1);
-        if ("quantiles" in likely) return firstBytesOfQuantiles(first, likely.quantiles, pools[i]);
+        if ("quantiles" in likely) return firstBytesOfQuantiles(first, likely.quantiles(begin + i), pools[i]);
         const { maxSpreadMass, codes } = likely;
         return likelyFirstBytes(first, { maxSpreadMass, code: codes[begin + i] });
       });
