@@ -19,7 +19,6 @@ import { type Measured, measuredBy, times } from "../lib/data/addresses/known_ad
 import { addressOf, contextOf, JsonLinesOutput, logContext, readBy, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `query destinations`. */
 export const destinationsStage = defineStage(STAGES.query.kinds.destinations, async (options, stage) => {
   const source = addressOf("src", options.src);
   const rttMs = rttRangeOf(options.rtt);

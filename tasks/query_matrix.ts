@@ -27,7 +27,6 @@ import { STAGES } from "./stages.ts";
 /** What the GPU may take of the memory: the runtime, the checkpoint and one block of the matrix take the rest. */
 const BESIDES_GPU_GB = 0.7;
 
-/** The stage `query matrix`. */
 export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options, stage) => {
   const { output, draws: numDraws, seed, samples: numSamples, overwrite } = options;
   const ending = /\.([a-z]+)$/.exec(output)?.[1] ?? "";

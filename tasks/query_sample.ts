@@ -12,7 +12,6 @@ import type { DecodedMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { addressOf, contextOf, logContext, openLines, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `query sample`. */
 export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options, stage) => {
   const { output, count } = options;
   const source = options.src === undefined ? undefined : addressOf("src", options.src);

@@ -134,9 +134,6 @@ const dataBenchOptions = {
     uses.workFolder,
     "parent folder of the temporary files, some 150 bytes per row, removed at the end",
   ),
-  duckdb: option.choice(["auto", "off"], "whether DuckDB runs for comparison, if it is available", {
-    default: "auto",
-  }),
   memoryLimitGb,
   compare: option.path(uses.input, "an earlier --json output; adds the ratios to it"),
 };
@@ -176,7 +173,6 @@ export const DEMO_CAMPAIGN = {
     "tests/data/campaigns/asn-ipv4-ipv6-menog-2019-05.csv",
   ],
 };
-/** All files of it. */
 export const DEMO_FILES: readonly string[] = [DEMO_CAMPAIGN.measurements, ...DEMO_CAMPAIGN.places];
 /** Steps of `demo`: as many as two cores make in the default time on data that every checkout has, and at most on other. */
 export const DEMO_STEPS = { campaign: 800, synth: 500, most: 1_000_000 };
@@ -779,6 +775,40 @@ export const STAGES = named({
           ),
         },
       }),
+      "advise": command({
+        summary: "the measurements that would make a model that is adapted to them surest of others",
+        reads: "a checkpoint, a source, a file of addresses that it can measure; or a file of pairs",
+        writes: "which to measure, the best first: by how much the spread of the wanted RTTs falls",
+        example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates anchors.txt --budget 20",
+        options: {
+          ...queryOptions,
+          src: option.text(
+            "source: an address, a prefix or a place, as for query rtt (default: those of --candidates)",
+            { value: "ADDRESS|PREFIX|PLACE" },
+          ),
+          candidates: option.path(
+            uses.input,
+            "what can be measured: an address, prefix or place a line; without --src pairs, as for query rtt --queries",
+            { required: true },
+          ),
+          targets: option.path(
+            uses.input,
+            "the RTTs that are wanted, likewise (default: of all candidates)",
+          ),
+          budget: option.integer("number of measurements to choose", { default: 20, min: 1, max: 1000 }),
+          time,
+          maxPairs: option.integer("refuse more pairs; 20 kB for each", {
+            default: 10_000,
+            min: 1,
+            max: 1_000_000,
+          }),
+          draws,
+          output: option.path(
+            uses.outputFile(),
+            "write the measurements as JSON lines (default: a table on standard output)",
+          ),
+        },
+      }),
       "matrix": command({
         summary:
           "the RTTs between all of some nodes, or from them to others, as a table or as a graph for Shadow",
@@ -1041,6 +1071,9 @@ export const STAGES = named({
         min: 0,
         max: 65_535,
       }),
+      mcp: option.switch(
+        "answer one assistant over standard input and output instead, by the Model Context Protocol; no port is opened",
+      ),
       watch: option.switch("serve newer checkpoints of the run as they appear"),
       watchS: option.number("seconds between two checks for a newer checkpoint", { default: 5, min: 0.1 }),
       allowOrigin: option.texts(
@@ -1080,7 +1113,7 @@ export const STAGES = named({
         min: 1,
       }),
     },
-    needs: { listens: true },
+    needs: { listens: { unless: "mcp" } },
   }),
   "export": command({
     summary: "write a site with the model in it, for any web server",
@@ -1245,8 +1278,7 @@ export const STAGES = named({
         },
       }),
       "preprocess": command({
-        summary:
-          "the speed and memory of synth, import, shard and probe-rows at several sizes, beside DuckDB's sort and group",
+        summary: "the speed and memory of synth, import, shard and probe-rows at several sizes",
         example: "--rows 1_000_000,10_000_000,100_000_000",
         options: {
           rows: option.text("measurements to make and pass over, one number or several", {
@@ -1268,8 +1300,7 @@ export const STAGES = named({
         module: "bench_data",
       }),
       "loader": command({
-        summary:
-          "the speed, padding and memory of the loader by worker threads and sizes of rows, beside DuckDB's grouping",
+        summary: "the speed, padding and memory of the loader by worker threads and sizes of rows",
         example: "--rows 1_000_000 --sequence-length 1024",
         options: {
           rows: option.integer("measurements to make and pass over", {

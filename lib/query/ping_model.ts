@@ -48,7 +48,7 @@ export interface ModelCheckpoint extends CheckpointIdentity {
   readonly config: { readonly model: ModelConfig };
   /** Parameters by name, row-major. */
   readonly weights: Map<string, Float32Array>;
-  /** Of an adapted checkpoint: the rows and nodes that differ from its base. */
+  /** The rows and nodes of an adapted checkpoint that differ from its base. */
   readonly adapted?: AdaptedParts;
   /** What it was trained on, if that is known. */
   readonly trainingData?: TrainingData | undefined;
@@ -81,7 +81,7 @@ export class PingModel {
   readonly calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
   #pool: Pool | undefined;
-  /** Of the weights, as far as places are concerned. */
+  /** The rows that were loaded from `weights` to know places. */
   #placed: { weights: Map<string, Float32Array>; rows: AddressEmbeddings } | undefined;
   #places: PlaceIndex | undefined;
   readonly #corrected = new RttArrays();

@@ -248,6 +248,38 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
 /** The paths that the description has. */
 export const DESCRIBED_PATHS: readonly string[] = Object.keys(OPERATIONS);
 
+/** What the API answers, for people. */
+export const ABOUT = "RTT distributions, destinations and likelihoods from a generative model of pings.";
+
+/** How schemas become JSON Schema. */
+const JSON_SCHEMA: Pick<z.core.ToJSONSchemaParams, "io" | "override"> = {
+  io: "input",
+  // Generators of clients in Python stop at `items: false`, which closes a tuple; as a list of a fixed length it is as exact.
+  override: ({ zodSchema, jsonSchema }) => {
+    if (zodSchema._zod.def.type !== "tuple") return;
+    const [first, ...rest] = jsonSchema.prefixItems ?? [];
+    ensure(rest.every((item) => JSON.stringify(item) === JSON.stringify(first)), "items of a tuple differ");
+    delete jsonSchema.prefixItems;
+    const length = rest.length + 1;
+    Object.assign(jsonSchema, { items: first, minItems: length, maxItems: length });
+  },
+};
+
+/** The methods by which a path is asked, in lower case. */
+export function methodsOf(path: string): string[] {
+  return Object.keys(OPERATIONS[path]);
+}
+
+/** What a question is for, and the JSON Schemas of it and its answer. @param question Its schema. */
+export function describeQuestion(path: string, question: z.ZodObject) {
+  const [{ summary, answer: { schemas: [answer] } }] = Object.values(OPERATIONS[path]);
+  return {
+    summary,
+    input: z.toJSONSchema(question, JSON_SCHEMA),
+    output: z.toJSONSchema(SCHEMAS[answer], JSON_SCHEMA),
+  };
+}
+
 const ref = (name: SchemaName) => ({ $ref: `#/components/schemas/${name}` });
 
 /** The description as a JSON value. */
@@ -256,16 +288,7 @@ export function openApiDocument(): Record<string, unknown> {
   for (const [id, schema] of Object.entries(SCHEMAS)) registry.add(schema, { id });
   const { schemas } = z.toJSONSchema(registry, {
     uri: (id) => `#/components/schemas/${id}`,
-    io: "input",
-    // Generators of clients in Python stop at `items: false`, which closes a tuple; as a list of a fixed length it is as exact.
-    override: ({ zodSchema, jsonSchema }) => {
-      if (zodSchema._zod.def.type !== "tuple") return;
-      const [first, ...rest] = jsonSchema.prefixItems ?? [];
-      ensure(rest.every((item) => JSON.stringify(item) === JSON.stringify(first)), "items of a tuple differ");
-      delete jsonSchema.prefixItems;
-      const length = rest.length + 1;
-      Object.assign(jsonSchema, { items: first, minItems: length, maxItems: length });
-    },
+    ...JSON_SCHEMA,
   });
   for (const schema of Object.values(schemas)) {
     delete schema.$schema;
@@ -282,7 +305,7 @@ export function openApiDocument(): Record<string, unknown> {
     info: {
       title: "ping-llm",
       version: VERSION,
-      description: "RTT distributions, destinations and likelihoods from a generative model of pings.",
+      description: ABOUT,
     },
     paths: Object.fromEntries(paths),
     components: { schemas },

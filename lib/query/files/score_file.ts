@@ -44,7 +44,7 @@ export interface ScoreFileOptions {
   /** How many measurements of context at most. */
   maxContext: number;
   groupBy: GroupKey;
-  /** Of the random share of equally probable results in p-values. */
+  /** Seed of the random share of equally probable results in p-values. */
   seed: number;
   /** The folder of unfinished work, of the same files, model and options; made if it is not there. */
   workFolder: string;

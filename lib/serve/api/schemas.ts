@@ -292,6 +292,9 @@ export const scoreOptionsSchema = fields({
 /** See {@link scoreOptionsSchema}. */
 export type ScoreApiOptions = z.input<typeof scoreOptionsSchema>;
 
+/** The question for what the model is. */
+export const modelQuestionSchema = fields({});
+
 /** What the files of a model say of it: what it is and what it was trained on. */
 export const modelInfoSchema = z.object({
   version: z.string(),
