@@ -267,7 +267,7 @@ Deno.test("likelyRttDistributions() for quantiles has the exact ones, with a cal
 Deno.test("likelyRttDistributions() for quantiles reads what many addresses begin with once, with the same answers", () =>
   withTinyModel(async (model) => {
     const [sources, destinations] = [3, 40].map((count, side) =>
-      Array.from({ length: count }, (_, i) => bytesOf(`10.${side}.${i % 3}.${(i * i) % 37}`))
+      Array.from({ length: count }, (_, i) => addressBytes(`10.${side}.${i % 3}.${(i * i) % 37}`))
     );
     const queries: RttQuery[] = sources.flatMap((source) =>
       destinations.map((destination) => ({ source, destination, timeS: null, context: [] }))
