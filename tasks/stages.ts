@@ -788,7 +788,7 @@ export const STAGES = named({
         writes: "which to measure, the best first: by how much the spread of the wanted RTTs falls",
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates anchors.txt --budget 20",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           src: option.text(
             "source: an address, a prefix or a place, as for query rtt (default: those of --candidates)",
             { value: "ADDRESS|PREFIX|PLACE" },
