@@ -137,6 +137,11 @@ export {
   type RttQuestion,
 } from "./lib/query/rtt/rtt_question.ts";
 export type { PrefixQuery, RttQuery } from "./lib/query/query_tokens.ts";
-export { sampleMeasurements, type SampleOptions, type SampleQuery } from "./lib/query/likelihood/sample.ts";
+export {
+  type Sample,
+  sampleMeasurements,
+  type SampleOptions,
+  type SampleQuery,
+} from "./lib/query/likelihood/sample.ts";
 export { type HistogramBar, type LikeliestRtt, RttDistribution } from "./lib/query/rtt/rtt_distribution.ts";
 export { VERSION } from "./lib/base/version.ts";

@@ -5,10 +5,9 @@
  */
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { loadModel } from "../lib/query/files/load_model.ts";
-import { sampleContextThatFits, sampleMeasurements } from "../lib/query/likelihood/sample.ts";
+import { type Sample, sampleContextThatFits, sampleMeasurements } from "../lib/query/likelihood/sample.ts";
 import { formatAddress } from "../lib/data/addresses/ip.ts";
 import { decodeRttCode } from "../lib/data/tokens/rtt_code.ts";
-import type { DecodedMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { addressOf, contextOf, logContext, openLines, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
@@ -20,7 +19,8 @@ export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options
   const timeS = timeOf(options.time);
   using lines = openLines("query sample", options, "measurements");
   const context = await contextOf(options.context, stage, timeS);
-  using model = await loadModel(options.checkpoint, { geo: options.geo, onLog: stage.log });
+  const { noPool, geo } = options;
+  using model = await loadModel(options.checkpoint, { noPool, geo, onLog: stage.log });
   const query = { source, destination, timeS, context };
   logContext(stage, sampleContextThatFits(query, model.config.sequenceLength).length, context);
   using progress = stage.progress("sampling", { total: count, unit: "measurements" });
@@ -38,7 +38,7 @@ export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options
 });
 
 /** `rttMs` is null without a reply; `order` is the order in which the fields were drawn. */
-function lineOf({ source, destination, timeS, rttCode, order }: DecodedMeasurement) {
+function lineOf({ source, destination, timeS, rttCode, order }: Sample) {
   const rttMs = rttCode === null ? null : decodeRttCode(rttCode);
   return { src: formatAddress(source), dst: formatAddress(destination), timeS, rttMs, order: order.join() };
 }

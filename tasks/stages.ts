@@ -855,6 +855,7 @@ export const STAGES = named({
           src: option.text("source address (default: drawn)", { value: "ADDRESS" }),
           dst: option.text("destination address (default: drawn)", { value: "ADDRESS" }),
           time: { ...time, help: time.help.replace("any time", "drawn, or none") },
+          noPool,
           output: option.path(uses.outputFile(), "write the measurements there (default: standard output)"),
         },
       }),

@@ -1,15 +1,18 @@
 /**
- * Whole measurements drawn from the model, token by token; tokens that no measurement has there are left out.
+ * Whole measurements drawn from the model: addresses and the time token by token, then the result from the distribution
+ * that `query rtt` gives for them, with the pool and the quantile calibration of the model, if it has them.
  *
- * What is given stands first, in the order source, destination, time; the model draws the rest, its order included.
+ * What is given stands first, in the order source, destination, time; the network draws the rest, its order and a result
+ * included, which is drawn again. Tokens that no measurement has in a place are left out.
  *
  * @module
  */
 import { ensure, UserError } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
+import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import {
-  type DecodedMeasurement,
   decodeTokens,
+  type Field,
   MEASUREMENT_START,
   QUERY_ORDER,
   timeLength,
@@ -20,6 +23,8 @@ import { MeasurementGrammar } from "./measurement_grammar.ts";
 import { type DrawnRow, drawRows, drawToken } from "../draws.ts";
 import type { PingModel } from "../ping_model.ts";
 import { contextThatFits, requireEarlier } from "../query_tokens.ts";
+import { FIRST_BYTES, FIRST_INDEXES } from "../rtt/rtt_bytes.ts";
+import { RttDistribution } from "../rtt/rtt_distribution.ts";
 
 /** What is known of the measurements to draw. */
 export interface SampleQuery {
@@ -31,6 +36,12 @@ export interface SampleQuery {
   timeS: number | null;
   /** Measurements made before, oldest first; the newest that fit are used. */
   context: readonly TokenMeasurement[];
+}
+
+/** A measurement that was drawn. */
+export interface Sample extends TokenMeasurement {
+  /** The order in which its fields were drawn, `time` only if it has one. */
+  readonly order: readonly Field[];
 }
 
 /** How measurements are drawn. */
@@ -55,13 +66,102 @@ export async function* sampleMeasurements(
   model: PingModel,
   query: SampleQuery,
   options: SampleOptions,
-): AsyncGenerator<DecodedMeasurement> {
-  const prompt = encodePrompt(query, model.config.sequenceLength);
-  const { count } = options;
-  const begin = (index: number) => new SampledRow(prompt, index, options);
-  for await (const row of drawRows(model.decoders, prompt.tokens, { count, begin })) {
-    yield row.measurement();
+): AsyncGenerator<Sample> {
+  let drawn: Sample[] = [];
+  let first = 0;
+  for await (const measurement of drawMeasurements(model, query, options)) {
+    if (drawn.push(measurement) < MEASUREMENTS_AT_ONCE && first + drawn.length < options.count) continue;
+    const results = await drawResults(model, { drawn, first, context: query.context }, options);
+    yield* drawn.map((each, i): Sample => ({ ...each, rttCode: results[i] }));
+    first += drawn.length;
+    drawn = [];
   }
+}
+
+/** Measurements whose results are drawn together. */
+const MEASUREMENTS_AT_ONCE = 1024;
+
+/** Draws measurements from the network. */
+async function* drawMeasurements(
+  model: PingModel,
+  query: SampleQuery,
+  options: SampleOptions,
+): AsyncGenerator<Sample> {
+  const prompt = encodePrompt(query, model.config.sequenceLength);
+  const { source, destination, timeS } = query;
+  if (source && destination && timeS !== null) {
+    const sample = { source, destination, timeS, rttCode: null, order: QUERY_ORDER };
+    for (let i = 0; i < options.count; i++) yield sample;
+    return;
+  }
+  const begin = (index: number) => new SampledRow(prompt, index, options);
+  const { count } = options;
+  for await (const row of drawRows(model.decoders, prompt.tokens, { count, begin })) yield row.measurement();
+}
+
+/**
+ * Draws results by inversion of the distributions of their measurements.
+ *
+ * @param asked `drawn`: the measurements, the number of the first of which is `first`.
+ * @returns RTT codes; null: no reply.
+ */
+async function drawResults(
+  model: PingModel,
+  { drawn, first, context }: {
+    drawn: readonly Sample[];
+    first: number;
+    context: readonly TokenMeasurement[];
+  },
+  { seed, temperature = 1, topK = Infinity }: SampleOptions,
+): Promise<(number | null)[]> {
+  const levels = drawn.map((_, i) => {
+    const random = new RandomStream(seed, "query/sample/result", first + i);
+    return { ofReply: random.float64(), ofCode: random.float64() };
+  });
+  const questions = [
+    ...Map.groupBy(drawn.keys(), (i) => `${drawn[i].source} ${drawn[i].destination} ${drawn[i].timeS}`)
+      .values(),
+  ];
+  const isChanged = temperature !== 1 || topK < FIRST_BYTES.length;
+  const isWhole = isChanged || questions.some(({ length }) => 2 * length > FIRST_BYTES.length);
+  const results: (number | null)[] = [];
+  await model.likelyRttDistributions(
+    questions.map(([i]) => ({ ...drawn[i], context })),
+    (distribution, question) => {
+      const drawnFrom = isChanged ? changed(distribution, { temperature, topK }) : distribution;
+      for (const i of questions[question]) {
+        const { ofReply, ofCode } = levels[i];
+        results[i] = ofReply < drawnFrom.pFailed ? null : encodeRttCode(drawnFrom.quantileMs(ofCode));
+      }
+    },
+    isWhole ? undefined : { quantilesOfEach: questions.map((all) => all.map((i) => levels[i].ofCode)) },
+  );
+  return results;
+}
+
+/** A distribution whose outcome, first byte and second byte have other probabilities, see {@link SampleOptions}. */
+function changed(
+  { pFailed, probabilities, canonicalMass }: RttDistribution,
+  { temperature, topK }: { temperature: number; topK: number },
+): RttDistribution {
+  const sharesOf = (masses: ArrayLike<number>): number[] => {
+    const sorted = Array.from(masses).sort((a, b) => b - a);
+    const least = sorted[Math.min(topK, sorted.length) - 1];
+    // Relative to the greatest: a power may be below the least number.
+    const weights = Array.from(
+      masses,
+      (mass) => mass >= least ? Math.pow(mass / sorted[0], 1 / temperature) : 0,
+    );
+    const sum = weights.reduce((a, b) => a + b, 0);
+    return weights.map((weight) => weight / sum);
+  };
+  const codesOf = (place: number) => probabilities.subarray(FIRST_INDEXES[place], FIRST_INDEXES[place + 1]);
+  const firsts = sharesOf(FIRST_BYTES.map((_, place) => codesOf(place).reduce((a, b) => a + b, 0)));
+  const codes = Float64Array.from(firsts.flatMap((first, place) => {
+    if (first === 0) return Array.from(codesOf(place), () => 0);
+    return sharesOf(codesOf(place)).map((share) => first * share);
+  }));
+  return new RttDistribution(sharesOf([pFailed, 1 - pFailed])[0], codes, canonicalMass);
 }
 
 /** The context of the samples that fits the model's sequence beside the longest of them. */
@@ -157,9 +257,10 @@ class SampledRow implements DrawnRow {
     if (token !== MEASUREMENT_START) this.#tokens.push(token);
   }
 
-  measurement(): DecodedMeasurement {
+  measurement(): Sample {
     const measurement = decodeTokens(Uint16Array.from(this.#tokens)).at(-1);
     ensure(measurement, "a sample has a measurement");
-    return measurement;
+    const { position: _, order, ...sample } = measurement;
+    return { ...sample, order: [...order.filter((field) => field !== "result"), "result"] };
   }
 }

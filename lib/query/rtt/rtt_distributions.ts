@@ -32,8 +32,8 @@ export type LikelyOptions = {
   /** The RTT code of each prompt whose probability must be exact; null for none. */
   readonly codes: readonly (number | null)[];
 } | {
-  /** Those in which these quantiles lie, from 0 to 1: these are exact, as is P(no reply). */
-  readonly quantiles: readonly number[];
+  /** Those in which these quantiles of each prompt lie, from 0 to 1: these are exact, as is P(no reply). */
+  readonly quantilesOfEach: readonly (readonly number[])[];
 };
 
 /**
@@ -48,7 +48,9 @@ export async function rttDistributions(
   take: (distribution: RttDistribution, index: number) => void,
   likely?: LikelyOptions,
 ): Promise<void> {
-  const numChildren = likely && "quantiles" in likely ? 2 * likely.quantiles.length : FIRST_BYTES.length;
+  const numChildren = likely && "quantilesOfEach" in likely
+    ? 2 * Math.max(...likely.quantilesOfEach.map(({ length }) => length))
+    : FIRST_BYTES.length;
   await decoders.withPrompts(prompts, numChildren, function* (decoder, group, begin) {
     const ofGroup = recents.slice(begin, begin + group.length);
     const prefilled = decoder.prefill(group, { numLast: 2, recents: ofGroup });
@@ -58,7 +60,9 @@ export async function rttDistributions(
       const [ends] = yield Promise.all([prefilled]);
       expanded = group.map((_, i) => {
         const first = rowOf(ends, 2 * i + 1);
-        if ("quantiles" in likely) return firstBytesOfQuantiles(first, likely.quantiles, pools[i]);
+        if ("quantilesOfEach" in likely) {
+          return firstBytesOfQuantiles(first, likely.quantilesOfEach[begin + i], pools[i]);
+        }
         const { maxSpreadMass, codes } = likely;
         return likelyFirstBytes(first, { maxSpreadMass, code: codes[begin + i] });
       });
