@@ -168,7 +168,10 @@ Deno.test("the result of each sample follows the distribution of its own address
       const { pFailed, probabilities } = distributions[i];
       expected += pFailed;
       variance += pFailed * (1 - pFailed);
-      if (rttCode === null) return numFailed++;
+      if (rttCode === null) {
+        numFailed++;
+        return;
+      }
       const index = CANONICAL_RTT_CODES.indexOf(rttCode);
       const below = probabilities.subarray(0, index).reduce((sum, p) => sum + p, 0);
       bins[Math.floor(10 * (below + random.float64() * probabilities[index]))]++;
