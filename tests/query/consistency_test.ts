@@ -46,6 +46,7 @@ function pool(): Map<string, Float32Array> {
     tables.add(source, ends[0], encodeRttCode(ms), TIME_S - 600 * i)
   );
   tables.add(source, ends[1], encodeRttCode(140), TIME_S);
+  for (let i = 0; i < 8; i++) tables.add(source, ends[i % 2], null, TIME_S - 300 * i);
   return tables.save(fitPool([]));
 }
 
@@ -108,6 +109,7 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
     using alone = await loadModel(at("run"), { noPool: true });
     const ofNetwork = await alone.rttDistribution(query);
     assert(Math.abs(truth.cdf(21) - ofNetwork.cdf(21)) > 0.01, "the pool counts");
+    assert(Math.abs(truth.pFailed - ofNetwork.pFailed) > 0.01, "its share of losses does");
     assert(truth.pFailed > 0.01 && truth.pFailed < 0.99, `P(no reply) is ${truth.pFailed}`);
     const checkpoint = ["--checkpoint", at("run")];
     const [from, to, when] = [["--src", SRC], ["--dst", DST], ["--time", String(TIME_S)]];

@@ -164,11 +164,11 @@ async function resultProbabilities(
   const probabilities = candidates.map((_, candidate) => {
     const low = results.length * candidate;
     const high = low + results.length - 1;
-    const pFailed = failureProbability(rowAt(low, 0));
+    const pool = model.pooled({ ...query, destination: candidates[candidate].address });
+    const pFailed = failureProbability(rowAt(low, 0), pool);
     if (!codes) return pFailed;
-    const { address } = candidates[candidate];
     const given = { first: rowAt(low, 1), ofLow: rowAt(low, 2), ofHigh: rowAt(high, 2) };
-    const mass = rangeMass(codes, given, model.pooled({ ...query, destination: address }));
+    const mass = rangeMass(codes, given, pool);
     return (1 - pFailed) * (model.calibration?.massOf(mass) ?? mass.within);
   });
   model.gpu.recycle(read);
