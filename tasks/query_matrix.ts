@@ -8,12 +8,11 @@ import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { formatPrefix } from "../lib/data/addresses/ip_prefix.ts";
 import type { PlaceIndex } from "../lib/data/addresses/place_index.ts";
 import { OutputFile } from "../lib/io/files/output_file.ts";
-import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
 import { MATRIX_FORMATS } from "../lib/query/rtt/matrix_format.ts";
 import { answerQueries } from "../lib/query/rtt/answer_queries.ts";
 import { type FileQuery, readQueries } from "../lib/query/rtt/query_file.ts";
-import { contextOf, numbersOf, readBy, timeOf } from "./query_options.ts";
+import { askedModel, contextOf, numbersOf, readBy, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
 /** The stage `query matrix`. */
@@ -37,8 +36,7 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
     stage: "query matrix",
     inputs: readBy({ ...options, input: read }),
   });
-  const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
-  using model = await loadModel(options.checkpoint, { calibration, geo: options.geo, onLog: stage.log });
+  using model = await askedModel(options, stage);
   const nodes = await nodesOf(options.nodes, model.places);
   const destinations = options.destinations === undefined
     ? nodes
