@@ -14,7 +14,6 @@ import { formatBytes } from "../lib/base/text.ts";
 import { checkpointDirectory, modelFilesOf } from "../lib/train/checkpoint.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `export`. */
 export const exportStage: Stage = defineStage(
   STAGES.export,
   async ({ checkpoint: path, output, dtype, noPool, overwrite, ...files }, stage): Promise<StageResult> => {

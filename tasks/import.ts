@@ -27,7 +27,6 @@ import { STAGES } from "./stages.ts";
 const ATLAS_FILES = { extensions: ATLAS_EXTENSIONS, wanted: "a file of RIPE Atlas results" };
 const CSV_FILES = { extensions: CSV_EXTENSIONS, wanted: "a CSV file" };
 
-/** The stage `import`. */
 export const importStage: Stage = defineStage(
   STAGES.import,
   async (options, context): Promise<StageResult> => {

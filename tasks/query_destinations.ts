@@ -28,7 +28,6 @@ import {
 } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `query destinations`. */
 export const destinationsStage = defineStage(STAGES.query.kinds.destinations, async (options, stage) => {
   const { src, within } = options;
   requireEnd("src", src);

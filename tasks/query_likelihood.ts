@@ -29,7 +29,6 @@ interface Row {
   measurement: TokenMeasurement;
 }
 
-/** The stage `query likelihood`. */
 export const likelihoodStage = defineStage(STAGES.query.kinds.likelihood, async (options, stage) => {
   const { output, withoutTime } = options;
   const order = options.order === undefined ? undefined : orderOf(options.order);

@@ -13,7 +13,6 @@ import { type MapRtt, RttMaps } from "../lib/query/rtt/rtt_map.ts";
 import { askedModel, contextOf, logContext, readBy, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `query map`. */
 export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stage) => {
   const { src, output, layer } = options;
   const write = MAP_FORMATS.get(/\.([a-z]+)$/.exec(output)?.[1] ?? "");

@@ -15,7 +15,6 @@ import { type FileQuery, readQueries } from "../lib/query/rtt/query_file.ts";
 import { askedModel, contextOf, numbersOf, readBy, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `query matrix`. */
 export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options, stage) => {
   const { output, draws: numDraws, seed } = options;
   const ending = /\.([a-z]+)$/.exec(output)?.[1] ?? "";

@@ -21,7 +21,6 @@ import {
 } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `query nearest`. */
 export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (options, stage) => {
   const { src, candidates: path, time, output, by, top, maxCandidates, draws: numDraws, seed } = options;
   requireEnd("src", src);

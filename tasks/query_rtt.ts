@@ -50,7 +50,6 @@ type Options = OptionsOf<typeof STAGES.query.kinds.rtt>;
 
 type Wanted = Record<"quantiles" | "at", number[]>;
 
-/** The stage `query rtt`. */
 export const rttStage = defineStage(STAGES.query.kinds.rtt, async (options, stage) => {
   const summary = {
     quantiles: numbersOf("quantiles", options.quantiles, [0, 1]),

@@ -10,7 +10,6 @@ import { decodeRttCode } from "../lib/data/tokens/rtt_code.ts";
 import { askedModel, contextOf, endsOf, logContext, openLines, requireEnd, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `query sample`. */
 export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options, stage) => {
   const { output, count } = options;
   const { src, dst } = options;

@@ -31,7 +31,6 @@ import { STAGES } from "./stages.ts";
 
 const WANTED = { extensions: [".parquet"], wanted: "a measurements Parquet file" };
 
-/** The stage `score`. */
 export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage): Promise<StageResult> => {
   const { output, noPool, context: maxContext, groupBy, seed, maxRejectRatio, overwrite } = options;
   requireMeasurements(options.input, "score");

@@ -135,9 +135,6 @@ const dataBenchOptions = {
     uses.workFolder,
     "parent folder of the temporary files, some 150 bytes per row, removed at the end",
   ),
-  duckdb: option.choice(["auto", "off"], "whether DuckDB runs for comparison, if it is available", {
-    default: "auto",
-  }),
   memoryLimitGb,
   compare: option.path(uses.input, "an earlier --json output; adds the ratios to it"),
 };
@@ -177,7 +174,6 @@ export const DEMO_CAMPAIGN = {
     "tests/data/campaigns/asn-ipv4-ipv6-menog-2019-05.csv",
   ],
 };
-/** All files of it. */
 export const DEMO_FILES: readonly string[] = [DEMO_CAMPAIGN.measurements, ...DEMO_CAMPAIGN.places];
 /** Steps of `demo`: as many as two cores make in the default time on data that every checkout has, and at most on other. */
 export const DEMO_STEPS = { campaign: 800, synth: 500, most: 1_000_000 };
@@ -1252,8 +1248,7 @@ export const STAGES = named({
         },
       }),
       "preprocess": command({
-        summary:
-          "the speed and memory of synth, import, shard and probe-rows at several sizes, beside DuckDB's sort and group",
+        summary: "the speed and memory of synth, import, shard and probe-rows at several sizes",
         example: "--rows 1_000_000,10_000_000,100_000_000",
         options: {
           rows: option.text("measurements to make and pass over, one number or several", {
@@ -1275,8 +1270,7 @@ export const STAGES = named({
         module: "bench_data",
       }),
       "loader": command({
-        summary:
-          "the speed, padding and memory of the loader by worker threads and sizes of rows, beside DuckDB's grouping",
+        summary: "the speed, padding and memory of the loader by worker threads and sizes of rows",
         example: "--rows 1_000_000 --sequence-length 1024",
         options: {
           rows: option.integer("measurements to make and pass over", {

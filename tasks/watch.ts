@@ -43,7 +43,6 @@ const LAST_POSTS_MS = { end: 60_000, signal: 10_000 };
 /** What monitors can take of the process. */
 const MONITOR_LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 
-/** The stage `watch`. */
 export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   const { output, input, metrics, metricPairs } = options;
   if (options.json && output === undefined) {

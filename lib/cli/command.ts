@@ -64,7 +64,6 @@ export interface Declaration<O extends Options> {
   module?: string;
 }
 
-/** A command. */
 export interface Command<O extends Options = Options> extends Declaration<O> {
   readonly name: string;
 }

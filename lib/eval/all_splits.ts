@@ -78,7 +78,6 @@ export interface SplitResult extends PlannedSplit {
   adapted?: AdaptedRow[];
 }
 
-/** A split. */
 export interface EmptySplit extends PlannedSplit {
   counts: SplitCounts;
 }

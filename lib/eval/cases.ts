@@ -133,7 +133,6 @@ interface CaseInProgress extends Omit<EvalCase, "history" | "recent"> {
  * Draws held-out measurements uniformly, with their histories. Memory grows with the cases and their context and
  * with the largest probe row, not with the data.
  *
- * @param rows The rows.
  * @returns The cases in the order of the rows.
  * @throws {FormatError} If a row cannot be read.
  */

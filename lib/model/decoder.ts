@@ -56,7 +56,6 @@ class DecodedRows {
     return this.#children;
   }
 
-  /** The number of rows. */
   get numRows(): number {
     return this.#numRows;
   }

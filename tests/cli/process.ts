@@ -1,4 +1,5 @@
 /** Runs a stage as users do, in a process of its own. @module */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
@@ -69,4 +70,25 @@ export async function outputOf(child: Deno.ChildProcess): Promise<ProcessResult>
   const { code, stdout, stderr } = await child.output();
   const text = new TextDecoder();
   return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
+}
+
+/** What a process printed that must end with exit code 0. */
+export async function succeeded(ended: Promise<ProcessResult>): Promise<ProcessResult> {
+  const result = await ended;
+  assertEquals(result.code, 0, result.stderr);
+  return result;
+}
+
+/** Runs `ping-llm ARGS…`, which must succeed. */
+export function succeed(...args: string[]): Promise<ProcessResult> {
+  return succeeded(runStageProcess(args));
+}
+
+/** The error of a process that must print nothing but this one line, with the message in it. */
+export async function refused(ended: Promise<ProcessResult>, code: number, message = ""): Promise<string> {
+  const result = await ended;
+  assertMatch(result.stderr, /^error: [^\n]+\n$/);
+  assertStringIncludes(result.stderr, message);
+  assertEquals([result.code, result.stdout], [code, ""], result.stderr);
+  return result.stderr;
 }

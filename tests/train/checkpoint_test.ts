@@ -59,12 +59,9 @@ function contentAt(step: number, evalLoss: number | null = null): CheckpointCont
 }
 
 function inRun(work: (checkpointsDir: string, run: string) => void): void {
-  const run = Deno.makeTempDirSync();
-  try {
-    work(join(run, "checkpoints"), run);
-  } finally {
-    Deno.removeSync(run, { recursive: true });
-  }
+  using temporary = new TemporaryFolder();
+  const run = temporary.path;
+  work(join(run, "checkpoints"), run);
 }
 
 function saveSteps(checkpointsDir: string, steps: number[], keep = 10): void {

@@ -590,7 +590,6 @@ export const dataSchema = z.object({
   adaptation: countsSchema.nullable().describe("what the model was adapted to afterwards"),
 });
 
-/** A basis in JSON. */
 export function basisJson({ kind, text, src, dst, pair, places }: Basis): z.infer<typeof basisSchema> {
   const seen = { src: seenJson(src), dst: seenJson(dst), pair: seenJson(pair) };
   return { kind, text, ...seen, ...(places && { places }) };

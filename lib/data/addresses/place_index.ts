@@ -32,7 +32,6 @@ export interface PlaceSelector {
   readonly isAt?: ((site: Site, number: number) => boolean) | undefined;
 }
 
-/** A prefix of a place. */
 export interface PlacePrefix {
   readonly prefix: IpPrefix;
   /** Its share of the place's weight, or of what stands for it; all together are 1. */

@@ -37,7 +37,6 @@ export interface ForestRows {
   readonly targets: Float64Array;
 }
 
-/** The forest. */
 export class RandomForest {
   /** By feature, the upper ends of its bins but the last. */
   readonly #ends: readonly Float64Array[];

@@ -109,7 +109,6 @@ export interface PlaceAlignment {
   interval: Interval | null;
 }
 
-/** The section. */
 export interface PlaceSection {
   /** Predictions of measurements with a reply, and those whose both ends have a position. */
   numMeasurements: number;

@@ -41,7 +41,6 @@ export interface ChoiceScores {
   rightShare: number;
 }
 
-/** The choices of one method. */
 export interface RankingMethod extends ChoiceScores {
   /** `model, by median`, `model, by probability`, a baseline's name, or `at random`. */
   method: string;

@@ -36,7 +36,6 @@ export interface NewNode {
   readonly places: readonly LocatedNodeVector[];
 }
 
-/** The size of coordinates. */
 export interface CoordinateSize {
   readonly numNodes: number;
   readonly numFolds: number;

@@ -73,7 +73,6 @@ export class Neighbours {
     }
   }
 
-  /** Number of nodes. */
   get numNodes(): number {
     return this.pairs.numNodes;
   }

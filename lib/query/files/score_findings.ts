@@ -19,7 +19,6 @@ const NUM_BINS = 20;
 /** Bins of log-likelihoods, 1 nat wide; the last one has all that are less. */
 const NUM_NATS = 30;
 
-/** A row with its scores. */
 export interface ScoredRow {
   src: string;
   dst: string;
@@ -80,7 +79,6 @@ export class ScoreTally {
     readonly isMisplaced: (address: string) => boolean = () => false,
   ) {}
 
-  /** Adds a row. */
   add(row: ScoredRow): void {
     const { src, dst, logLikelihood, pValue } = row;
     for (const address of src === dst ? [src] : [src, dst]) {

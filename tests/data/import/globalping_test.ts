@@ -4,9 +4,10 @@ import { UserError } from "../../../lib/base/errors.ts";
 import { importAtlas, type ImportOptions } from "../../../lib/data/import/atlas_import.ts";
 import { placeholderAddress } from "../../../lib/data/import/globalping.ts";
 import { MAX_OBJECT_BYTES } from "../../../lib/data/measurement/json_stream.ts";
-import { joinBatches, readAll, withFolder } from "../measurement_files/batches.ts";
+import { joinBatches, readAll } from "../measurement_files/batches.ts";
 import { ping } from "../measurement/ping_result.ts";
 import { finishedPing, globalpingMeasurement, globalpingProbe } from "./globalping_measurement.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 /** The rows that files become. */
 async function rowsOf(contents: unknown[], options: Partial<ImportOptions> = {}) {

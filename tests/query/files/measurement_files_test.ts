@@ -12,7 +12,8 @@ import {
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { tinyRowModel } from "../adapt/tiny_rows.ts";
-import { makeBatch, realData, withFolder, writeParquet } from "../../data/measurement_files/batches.ts";
+import { makeBatch, realData, writeParquet } from "../../data/measurement_files/batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const PING = {
   type: "ping",

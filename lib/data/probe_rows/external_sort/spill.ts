@@ -106,7 +106,6 @@ export class SpillWriter {
   /**
    * Appends rows to one partition.
    *
-   * @param partition The partition.
    * @param rows Holds the rows; see {@link append}.
    * @param order The indexes of the rows, in the order of writing.
    * @throws {UserError} If the disk is full.
