@@ -7,6 +7,8 @@ import {
   assertThrows,
 } from "@std/assert";
 import { join } from "@std/path";
+import { parquetReadObjects } from "hyparquet";
+import { compressors } from "hyparquet-compressors";
 import { UserError } from "../../../lib/base/errors.ts";
 import { formatAddress, parseAddress } from "../../../lib/data/addresses/ip.ts";
 import {
@@ -18,6 +20,17 @@ import {
 import { PlaceIndex } from "../../../lib/data/addresses/place_index.ts";
 import { addressNumber, countryCode, PlaceTable } from "../../../lib/data/addresses/place_table.ts";
 import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
+import { FAILED_RTT_MS } from "../../../lib/data/measurement/batch.ts";
+import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
+import { EMBEDDING_VALUES } from "../../../lib/model/embedding_update.ts";
+import { modelShapes } from "../../../lib/model/model_config.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+import type { PingModel } from "../../../lib/query/ping_model.ts";
+import { scoreResults } from "../../../lib/query/score/score_results.ts";
+import { TestServer } from "../../serve/test_server.ts";
+import { withRowCheckpoint } from "../adapt/row_checkpoint.ts";
+import { tinyRowModel } from "../adapt/tiny_rows.ts";
+import { writeRows } from "../score/sample_rows.ts";
 import { decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import {
   rankDestinations,
@@ -31,7 +44,7 @@ import { parseEnds, parseWithin } from "../../../lib/query/rtt/rtt_question.ts";
 import { PingService } from "../../../lib/serve/api/ping_service.ts";
 import type { ModelInfo } from "../../../lib/serve/api/schemas.ts";
 import { DEMO_CAMPAIGN } from "../../../tasks/stages.ts";
-import { runStageProcess } from "../../cli/process.ts";
+import { refused, runStageProcess, succeed } from "../../cli/process.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
@@ -329,3 +342,88 @@ Deno.test("the API takes places as the commands do", () =>
     assert("error" in bad);
     assertStringIncludes(bad.error, "Amsterdam, NL");
   }, { places: TABLE }));
+
+/** A model whose embeddings know the places of some addresses of the campaign. */
+function placedModel(pairs: readonly (readonly [Uint8Array, Uint8Array])[]): ReturnType<typeof tinyRowModel> {
+  const { config, weights } = tinyRowModel(512, TABLE.encode());
+  const rows = new AddressEmbeddings(config);
+  rows.load(weights);
+  for (const [source, destination] of pairs) rows.claim(source, destination);
+  rows.save(weights);
+  const random = new RandomStream(5, "test/places");
+  const values = new Float32Array(modelShapes(config).numAddressEmbeddings * config.width);
+  weights.set(EMBEDDING_VALUES, values.map(() => random.normal()));
+  return { config, weights };
+}
+
+Deno.test("score, serve and adapt --merge answer by the places of --geo", async () => {
+  const { measurements } = await readMeasurementFiles([pathOf(DEMO_CAMPAIGN.measurements)], {
+    most: 40,
+    isWanted: () => true,
+  });
+  const asked = measurements.filter(({ source }) => source.length === 4).slice(0, 12);
+  // Of known addresses in pairs of others: between these the places count.
+  const pairs = asked.map(({ source }, i) => [source, measurements[20 + i].source] as const);
+  await withRowCheckpoint(async (at) => {
+    // The real files, and after them a row that moves the source of the first to the other end of the world.
+    const [{ source: moved }] = asked;
+    const block = formatAddress(moved).replace(/\d+$/, "");
+    Deno.writeTextFileSync(at("moved.csv"), `${block}0,${block}255,NZ,,,Auckland,,-36.85,174.76,\n`);
+    const geo = [...FILES, at("moved.csv")];
+    using model = await loadModel(at("run"), { geo });
+    using before = await loadModel(at("run"));
+    const cityOf = (of: PingModel) => of.places?.describe(moved).city;
+    assertEquals([cityOf(model), cityOf(before) === "Auckland"], ["Auckland", false]);
+
+    const rttsMs = asked.map(({ rttCode }) => rttCode === null ? FAILED_RTT_MS : decodeRttCode(rttCode));
+    writeRows(at("in.parquet"), {
+      numRows: asked.length,
+      eventTimeUs: Float64Array.from(asked, (_, i) => 1.7e15 + 1e6 * i),
+      srcAddr: asked.map(({ source }) => formatAddress(source)),
+      dstAddr: asked.map(({ destination }) => formatAddress(destination)),
+      ipVersion: Uint8Array.from(asked, () => 4),
+      rttMs: Float64Array.from(rttsMs),
+      msmId: Float64Array.from(asked, (_, i) => i),
+    });
+    const score = ["score", "--checkpoint", at("run"), "--input", at("in.parquet"), "--context", "0"];
+    await succeed(...score, "--output", at("out.parquet"), "--geo", ...geo);
+    const file = Deno.readFileSync(at("out.parquet")).buffer;
+    const scored = await parquetReadObjects({ file, compressors });
+    const cases = asked.map((each, number) => ({
+      measurement: { ...each, timeS: 1_700_000_000 + number },
+      context: [],
+      number,
+    }));
+    const { scores } = await scoreResults(model, cases, { seed: 0 });
+    const own = await scoreResults(before, cases, { seed: 0 });
+    const distances = scores.map(({ logLikelihood }, i) => {
+      assertAlmostEquals(Number(scored[i].log_likelihood), logLikelihood, 1e-3);
+      return Math.abs(logLikelihood - own.scores[i].logLikelihood);
+    });
+    assert(distances[0] > 1e-3, `${distances}`);
+
+    await using server = await TestServer.start(at("run"), "--geo", ...geo);
+    const ends = { src_addr: formatAddress(moved), dst_addr: formatAddress(asked[0].destination) };
+    const answer = await (await server.post("/v1/rtt", ends)).json();
+    const rtt = await model.rttDistribution({ src: ends.src_addr, dst: ends.dst_addr });
+    assertAlmostEquals(answer.p_failed, rtt.pFailed, 1e-6);
+    assertEquals(answer.quantiles_ms[0.5], rtt.quantileMs(0.5));
+    assertStringIncludes(answer.basis.places.src, "Auckland, NZ");
+
+    const adapt = [
+      "adapt",
+      "--checkpoint",
+      at("run"),
+      "--input",
+      at("in.parquet"),
+      "--steps",
+      "1",
+      "--geo",
+      ...geo,
+    ];
+    await succeed(...adapt, "--output", at("adapted"), "--merge");
+    using adapted = await loadModel(at("adapted"));
+    assertEquals(cityOf(adapted), "Auckland");
+    await refused(runStageProcess([...adapt, "--output", at("parts")]), 2, "add --merge");
+  }, placedModel(pairs));
+});
