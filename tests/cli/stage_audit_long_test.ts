@@ -120,6 +120,7 @@ function beyond(auditPath: string, granted: Deno.PermissionOptionsObject): strin
   const covers = ({ permission, value }: AuditedAccess): boolean => {
     const kinds = granted[permission as keyof Deno.PermissionOptionsObject];
     if (!Array.isArray(kinds) || value === null) return false;
+    if (permission === "net") return kinds.includes(URL.parse(value)?.host ?? value);
     if (permission !== "read" && permission !== "write") return kinds.map(String).includes(value);
     const path = value.startsWith("file:") ? fromFileUrl(value) : resolve(value);
     const isModule = isWithin(path, ROOT) && /\.(ts|json|wgsl)$/.test(path);
