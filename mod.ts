@@ -99,7 +99,9 @@ export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/que
 export type { DestinationQuery } from "./lib/query/destinations/destination_query.ts";
 export {
   type LikelyDestination,
+  type PrefixDestinationQuery,
   rankDestinations,
+  rankDestinationsFrom,
   type RankedDestinations,
   type RankOptions,
 } from "./lib/query/destinations/destination_ranking.ts";

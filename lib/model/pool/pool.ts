@@ -138,8 +138,8 @@ export class Pool {
     const expected = NUM_KINDS * NUM_COMPONENTS + NUM_FAILURE_KINDS;
     if (found !== expected) {
       throw new FormatError(
-        `the pool has ${found} weights, expected ${expected}; run train again with the same options, which fits it ` +
-          "again",
+        `the pool has ${found} weights, expected ${expected}; delete pool.safetensors and run train again with the ` +
+          "same options, which fits it again",
         { path: POOL_TENSORS.weights },
       );
     }

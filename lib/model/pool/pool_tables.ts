@@ -1,5 +1,6 @@
 /**
- * What a pool remembers of the training data: some RTTs of each pair, and usual RTTs of each address.
+ * What a pool remembers of the training data: some RTTs of each pair, usual RTTs of each address, and how many
+ * measurements of each had no reply.
  *
  * @module
  */
