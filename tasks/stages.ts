@@ -785,11 +785,45 @@ export const STAGES = named({
           ),
         },
       }),
+      "advise": command({
+        summary: "the measurements that would make a model that is adapted to them surest of others",
+        reads: "a checkpoint, a source, a file of addresses that it can measure; or a file of pairs",
+        writes: "which to measure, the best first: by how much the spread of the wanted RTTs falls",
+        example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates anchors.txt --budget 20",
+        options: {
+          ...queryOptions,
+          src: option.text(
+            "source: an address, a prefix or a place, as for query rtt (default: those of --candidates)",
+            { value: "ADDRESS|PREFIX|PLACE" },
+          ),
+          candidates: option.path(
+            uses.input,
+            "what can be measured: an address, prefix or place a line; without --src pairs, as for query rtt --queries",
+            { required: true },
+          ),
+          targets: option.path(
+            uses.input,
+            "the RTTs that are wanted, likewise (default: of all candidates)",
+          ),
+          budget: option.integer("number of measurements to choose", { default: 20, min: 1, max: 1000 }),
+          time,
+          maxPairs: option.integer("refuse more pairs; 20 kB for each", {
+            default: 10_000,
+            min: 1,
+            max: 1_000_000,
+          }),
+          draws,
+          output: option.path(
+            uses.outputFile(),
+            "write the measurements as JSON lines (default: a table on standard output)",
+          ),
+        },
+      }),
       "matrix": command({
         summary:
-          "the RTTs between all of some nodes, or from them to others, as CSV or as a graph for Shadow",
+          "the RTTs between all of some nodes, or from them to others, as a table or as a graph for Shadow",
         reads: "a checkpoint, a file of addresses or prefixes, perhaps another one of destinations",
-        writes: "median RTT, quantiles and loss of each pair: CSV, or GML for the simulator Shadow",
+        writes: "median RTT, quantiles, loss and samples of each pair: CSV, Parquet, JSON, or GML for Shadow",
         example: "--checkpoint runs/demo/train --nodes servers.txt --output matrix.gml",
         options: {
           ...queryOptions,
@@ -809,15 +843,21 @@ export const STAGES = named({
             default: "0.05,0.95",
             value: "Q,Q,…",
           }),
+          samples: option.integer(
+            "RTTs to draw of each pair by --seed, whatever the other pairs are; without a reply empty, NaN or null",
+            { default: 0, max: 1000 },
+          ),
           draws,
           calibration,
           noPool,
           output: option.path(
             uses.outputFile(),
-            "the file to write: .csv; or .gml, with half of the median RTT as the latency of a direction, and no " +
-              "bandwidths, which are then for the hosts of Shadow's configuration to say",
+            "the file to write: .csv, .parquet, .json; or .gml, with half of the median RTT as the latency of a direction, " +
+              "and no bandwidths, which are then for the hosts of Shadow's configuration to say",
             { required: true },
           ),
+          overwrite: overwriteFile,
+          memoryLimitGb: option.number(memoryLimitGb.help, { default: 2, min: 1 }),
         },
       }),
       "map": command({
@@ -1044,6 +1084,9 @@ export const STAGES = named({
         min: 0,
         max: 65_535,
       }),
+      mcp: option.switch(
+        "answer one assistant over standard input and output instead, by the Model Context Protocol; no port is opened",
+      ),
       watch: option.switch("serve newer checkpoints of the run as they appear"),
       watchS: option.number("seconds between two checks for a newer checkpoint", { default: 5, min: 0.1 }),
       allowOrigin: option.texts(
@@ -1083,7 +1126,7 @@ export const STAGES = named({
         min: 1,
       }),
     },
-    needs: { listens: true },
+    needs: { listens: { unless: "mcp" } },
   }),
   "export": command({
     summary: "write a site with the model in it, for any web server",

@@ -93,7 +93,7 @@ export interface AllSplitsReport {
     trainFingerprint: string;
   };
   splits: SplitResult[];
-  /** Those that held out no measurement. */
+  /** The splits that held out no measurement. */
   empty: EmptySplit[];
 }
 

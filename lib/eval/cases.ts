@@ -34,7 +34,7 @@ interface Timed {
 /** The newest measurements before a time: of one pair of addresses, and of all other pairs of its source. */
 class CaseHistory {
   #ofPair: Timed[] = [];
-  /** Of the pair, those with RTTs. */
+  /** The pair's measurements with RTTs. */
   #answered: Timed[] = [];
   #others: Timed[] = [];
   #numSeen = 0;

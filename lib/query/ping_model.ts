@@ -48,7 +48,7 @@ export interface ModelCheckpoint extends CheckpointIdentity {
   readonly config: { readonly model: ModelConfig };
   /** Parameters by name, row-major. */
   readonly weights: Map<string, Float32Array>;
-  /** Of an adapted checkpoint: the rows and nodes that differ from its base. */
+  /** The rows and nodes of an adapted checkpoint that differ from its base. */
   readonly adapted?: AdaptedParts;
   /** What it was trained on, if that is known. */
   readonly trainingData?: TrainingData | undefined;
@@ -81,7 +81,7 @@ export class PingModel {
   readonly calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
   #pool: Pool | undefined;
-  /** Of the weights, as far as places are concerned. */
+  /** The rows that were loaded from `weights` to know places. */
   #placed: { weights: Map<string, Float32Array>; rows: AddressEmbeddings } | undefined;
   #places: PlaceIndex | undefined;
   readonly #corrected = new RttArrays();
@@ -210,9 +210,9 @@ export class PingModel {
   async likelyRttDistributions(
     queries: readonly RttQuery[],
     take: (distribution: RttDistribution, index: number) => void,
-    options?: LikelyOptions | { readonly quantiles: readonly number[] },
+    options?: LikelyOptions,
   ): Promise<void> {
-    const { config: { sequenceLength }, calibration } = this;
+    const { sequenceLength } = this.config;
     const asked = {
       prompts: queries.map((query) => Uint16Array.of(...encodeQuery(query, sequenceLength), RTT_START)),
       recents: queries.map(({ recent }) =>
@@ -221,17 +221,11 @@ export class PingModel {
       poolOf: (index: number) => this.pooled(queries[index]),
     };
     const corrected = (raw: RttDistribution, index: number) =>
-      take(calibration?.apply(raw, this.#corrected) ?? raw, index);
-    const wanted = options && "quantiles" in options
-      ? { quantilesOfEach: queries.map(() => options.quantiles) }
+      take(this.calibration?.apply(raw, this.#corrected) ?? raw, index);
+    const { calibration } = this;
+    const ofRaw = options && "quantiles" in options && calibration
+      ? { quantiles: (i: number) => options.quantiles(i).map((share) => calibration.levelOf(share)) }
       : options;
-    const ofRaw = wanted && "quantilesOfEach" in wanted && calibration
-      ? {
-        quantilesOfEach: wanted.quantilesOfEach.map((shares) =>
-          shares.map((share) => calibration.levelOf(share))
-        ),
-      }
-      : wanted;
     await rttDistributions(this.decoders, asked, corrected, ofRaw);
   }
 

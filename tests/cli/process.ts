@@ -1,6 +1,7 @@
 /** Runs a stage as users do, in a process of its own. @module */
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
+import { exists } from "../../lib/io/files/inputs.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 
@@ -91,4 +92,16 @@ export async function refused(ended: Promise<ProcessResult>, code: number, messa
   assertStringIncludes(result.stderr, message);
   assertEquals([result.code, result.stdout], [code, ""], result.stderr);
   return result.stderr;
+}
+
+/** Starts a stage, and kills it as soon as a file is there: what it has saved on its way. */
+export async function killWhenThere(args: readonly string[], path: string): Promise<void> {
+  const child = spawnStage(args);
+  let isOver = false;
+  const status = child.status.then(() => isOver = true);
+  while (!isOver && !exists(path)) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert(!isOver, "the run ended before it was killed");
+  child.kill("SIGKILL");
+  await status;
+  await Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
 }

@@ -237,6 +237,7 @@ const TABLE: Row[] = [
     others: ["loopback"],
   },
   { command: "serve --checkpoint run --host ::1 --port=0", reads: [...TRAINED, "eval/report.json"] },
+  { command: "serve --checkpoint run --mcp", reads: [...TRAINED, "eval/report.json"] },
   {
     command: "slurm --input in/b.parquet --config link.parquet --output dir",
     reads: ["in/a.parquet", "in/b.parquet", "link.parquet", "dir/report.json"],

@@ -4,6 +4,7 @@ import type * as z from "zod";
 import {
   destinationsAnswerSchema,
   likelihoodAnswerSchema,
+  matrixAnswerSchema,
   modelAnswerSchema,
   nearestAnswerSchema,
   problemSchema,
@@ -13,6 +14,7 @@ import {
   watchAnswerSchema,
 } from "../../lib/serve/api/schemas.ts";
 import { DESCRIBED_PATHS } from "../../lib/serve/openapi.ts";
+import { snakeKeys } from "../../lib/serve/api/snake_case.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { faultsOfOpenApi } from "./openapi_faults.ts";
@@ -177,6 +179,39 @@ Deno.test("serve answers every route", (test) =>
       ) => [candidate, rest.median_ms ?? rest.medianMs];
       assertEquals(got.nearest.map(gist), stage.nearest.map(gist));
       assertEquals([got.candidates, got.nearest.length, got.timestamp], [3, 2, stage.timeS]);
+    });
+
+    await step("GET and POST /v1/matrix say what query matrix says", async () => {
+      const nodes = ["192.0.2.1", "198.51.100.7", "203.0.113.5"];
+      const asked = "time=2025-06-01&quantiles=0.2&samples=3&seed=5";
+      const got = await answerOf(
+        matrixAnswerSchema,
+        server.fetch(`/v1/matrix?nodes=${nodes}&destinations=${nodes.slice(1)}&${asked}`),
+      );
+      const destinations = nodes.slice(1);
+      const question = { nodes, destinations, timestamp: 1748736000, quantiles: [0.2], samples: 3, seed: 5 };
+      assertEquals(await answerOf(matrixAnswerSchema, server.post("/v1/matrix", question)), got);
+      const [file, others, output] = ["n.txt", "d.txt", "m.json"].map((name) => join(folder, name));
+      Deno.writeTextFileSync(file, nodes.join("\n"));
+      Deno.writeTextFileSync(others, destinations.join("\n"));
+      const { code, stderr } = await runStageProcess([
+        ...["query", "matrix", "--checkpoint", checkpoint, "--nodes", file, "--destinations", others],
+        ...[
+          "--time",
+          "2025-06-01",
+          "--quantiles",
+          "0.2",
+          "--samples",
+          "3",
+          "--seed",
+          "5",
+          "--output",
+          output,
+        ],
+      ]);
+      assertEquals(code, 0, stderr);
+      const { timeS, rows, ...stage } = JSON.parse(Deno.readTextFileSync(output));
+      assertEquals([got.destinations, got.timestamp, got.rows], [stage.destinations, timeS, snakeKeys(rows)]);
     });
 
     await step("POST /v1/watch tells alarms over several requests, and status checks know them", async () => {

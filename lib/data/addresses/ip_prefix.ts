@@ -19,9 +19,9 @@ export interface IpPrefix {
 
 /** Several prefixes that are asked for as one. */
 export interface PrefixMixture {
-  /** Whose they are. */
+  /** The network or place that the prefixes belong to. */
   readonly name: string;
-  /** Of how many networks they are. */
+  /** The number of networks that the prefixes belong to. */
   readonly numNetworks: number;
   /** At most so many of them, which stand for all, and the share of each; shares add up to 1. */
   take(maxPrefixes: number): readonly { readonly prefix: IpPrefix; readonly share: number }[];

@@ -20,15 +20,16 @@ import {
   countryNumber,
   distanceKm,
   middleOfCell,
+  type Place,
   type PlaceTable,
   type Site,
 } from "./place_table.ts";
 
 /** Which addresses are meant; an address must fulfil all. */
 export interface PlaceSelector {
-  /** Of one AS. */
+  /** Only addresses of this AS. */
   readonly asNumber?: number | undefined;
-  /** Of sites that fulfil this; all if absent. */
+  /** Only addresses at sites that fulfil this; all if absent. */
   readonly isAt?: ((site: Site, number: number) => boolean) | undefined;
 }
 
@@ -57,23 +58,11 @@ export interface NamedPlace {
   readonly selector: PlaceSelector;
 }
 
-/** What is known of an address, in words and numbers; what is unknown is absent. */
-export interface KnownPlace {
-  readonly latitude?: number;
-  readonly longitude?: number;
-  readonly countryCode?: string;
-  readonly region?: string;
-  /** The city with the most networks among those of the address's site. */
-  readonly city?: string;
-  readonly asNumber?: number;
-  readonly asName?: string;
-}
-
 /** The cells of `52.5,13.4`: a cell is around a multiple of so many degrees, as in the model's keys. */
 const CELL_DEGREES = 5;
 /** Cities of one name this near to each other are one. */
 const SAME_CITY_KM = 100;
-/** Of so many cities, regions or ASes, those that a message or a search lists. */
+/** The largest number of cities, regions or ASes that a message or a search lists. */
 const MAX_CANDIDATES = 5;
 /** So many places that were asked for are remembered. */
 const MAX_REMEMBERED = 1024;
@@ -100,7 +89,7 @@ export class PlaceIndex {
   }
 
   /** @internal What the table knows of an address. @param address 4 or 16 bytes. */
-  describe(address: Uint8Array): KnownPlace {
+  describe(address: Uint8Array): Place {
     const { site, asNumber } = this.#table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
     const { position, country, region } = this.#table.sites[site];
     const regionName = this.#regionName(country, region);
@@ -541,7 +530,7 @@ function comparable(text: string): string {
 }
 
 /** A place in short, such as "Frankfurt am Main, DE, AS3320"; undefined if nothing is known. */
-export function placeText(place: KnownPlace): string | undefined {
+export function placeText(place: Place): string | undefined {
   const { latitude, longitude, city, region, countryCode, asNumber } = place;
   const position = latitude === undefined ? undefined : `${latitude},${longitude}`;
   const parts = [

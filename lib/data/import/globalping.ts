@@ -26,7 +26,7 @@ export const NETWORK_SOURCE = "network";
 /** Where a probe of Globalping is; what is not known is absent. */
 export interface GlobalpingProbe {
   country?: string | undefined;
-  /** Of the United States. */
+  /** A state of the United States. */
   state?: string | undefined;
   city?: string | undefined;
   /** Number of the autonomous system. */

@@ -50,7 +50,7 @@ export interface ScoreFindings {
   natsCounts: number[];
   /** The rows with the least p-values, the least first. */
   mostSurprising: ScoredRow[];
-  /** Those with the most surprising rows beyond what a right model has, the most first. */
+  /** The sources with the most surprising rows beyond those of a right model, the most first. */
   sources: SourceFindings[];
   /** How many sources there are; at the bound on memory, there may be more. */
   numSources: number;
@@ -216,7 +216,7 @@ function shareSentence({ rows, surprising }: ScoreFindings): string {
     `p-value below ${SURPRISING_P_VALUE}; where the model is right, ${100 * SURPRISING_P_VALUE} % have one.`;
 }
 
-/** Such as "2 addresses are not where the databases say: 192.0.2.1 (7 rows), 192.0.2.2 (1 row)." */
+/** A sentence such as "2 addresses are not where the databases say: 192.0.2.1 (7 rows), 192.0.2.2 (1 row)." */
 function misplacedSentence({ misplaced = [] }: ScoreFindings): string[] {
   if (misplaced.length === 0) return [];
   const shown = misplaced.slice(0, NUM_LISTED).map(({ address, rows }) =>

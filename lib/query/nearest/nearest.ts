@@ -15,7 +15,7 @@ import type { BadLine, FileQuery } from "../rtt/query_file.ts";
 import { MAX_PING_RTT_MS, RTTS_MS } from "../rtt/rtt_distribution.ts";
 import { summaryOf } from "../rtt/rtt_summary.ts";
 
-/** By what candidates are ranked. */
+/** The criteria by which candidates are ranked. */
 export const NEAREST_ORDERS = ["median", "probability"] as const;
 
 /** The nearest candidates in JSON. */

@@ -33,7 +33,7 @@ export type LikelyOptions = {
   readonly codes: readonly (number | null)[];
 } | {
   /** Those in which these quantiles of each prompt lie, from 0 to 1: these are exact, as is P(no reply). */
-  readonly quantilesOfEach: readonly (readonly number[])[];
+  readonly quantiles: (index: number) => readonly number[];
 };
 
 /**
@@ -48,9 +48,10 @@ export async function rttDistributions(
   take: (distribution: RttDistribution, index: number) => void,
   likely?: LikelyOptions,
 ): Promise<void> {
-  const numChildren = likely && "quantilesOfEach" in likely
-    ? 2 * Math.max(...likely.quantilesOfEach.map(({ length }) => length))
-    : FIRST_BYTES.length;
+  const numQuantiles = likely && "quantiles" in likely
+    ? Math.max(...prompts.map((_, i) => likely.quantiles(i).length))
+    : Infinity;
+  const numChildren = Math.min(2 * numQuantiles, FIRST_BYTES.length);
   await decoders.withPrompts(prompts, numChildren, function* (decoder, group, begin) {
     const ofGroup = recents.slice(begin, begin + group.length);
     const prefilled = decoder.prefill(group, { numLast: 2, recents: ofGroup });
@@ -60,9 +61,7 @@ export async function rttDistributions(
       const [ends] = yield Promise.all([prefilled]);
       expanded = group.map((_, i) => {
         const first = rowOf(ends, 2 * i + 1);
-        if ("quantilesOfEach" in likely) {
-          return firstBytesOfQuantiles(first, likely.quantilesOfEach[begin + i], pools[i]);
-        }
+        if ("quantiles" in likely) return firstBytesOfQuantiles(first, likely.quantiles(begin + i), pools[i]);
         const { maxSpreadMass, codes } = likely;
         return likelyFirstBytes(first, { maxSpreadMass, code: codes[begin + i] });
       });

@@ -24,6 +24,7 @@ import { contextThatFits, encodeQuery } from "../../query/query_tokens.ts";
 import {
   type AskedRtt,
   readFields,
+  readMatrixQuestion,
   readMeasurement,
   readNearestQuestion,
   readRttQuestion,
@@ -41,6 +42,8 @@ import {
   type MapApiAnswer,
   type MapApiQuestion,
   mapQuestionSchema,
+  type MatrixApiAnswer,
+  type MatrixApiQuestion,
   MAX_CANDIDATES,
   type ModelApiAnswer,
   type ModelInfo,
@@ -62,6 +65,7 @@ import { type RttWanted, summaryOf } from "../../query/rtt/rtt_summary.ts";
 import { snakeKeys } from "./snake_case.ts";
 import { parseWithin } from "../../query/rtt/rtt_question.ts";
 import { RttMaps } from "../../query/rtt/rtt_map.ts";
+import { matrixRowJson, RttMatrix } from "../../query/rtt/rtt_matrix.ts";
 import { nearestOf } from "../../query/nearest/nearest.ts";
 import { bitsJson, measurementBits } from "../../query/likelihood/likelihood.ts";
 import { exactAnswer, type PrefixAnswer, rttBetweenPrefixes } from "../../query/rtt/prefix_query.ts";
@@ -348,6 +352,28 @@ export class PingService implements PingApi {
     );
     const [{ src, timeS }] = queries;
     return { src_addr: src, timestamp: timeS, ...snakeKeys(answer), step: this.#model.step };
+  }
+
+  /** The RTTs between nodes. */
+  async matrix(question: MatrixApiQuestion, signal?: AbortSignal): Promise<MatrixApiAnswer> {
+    const goOn = () => signal?.throwIfAborted();
+    const asked = { ...await readMatrixQuestion(this.#model, question), onDraws: goOn };
+    const { nodes, destinations, timeS, quantiles } = asked;
+    const matrix = new RttMatrix(this.#model, asked);
+    const { numCells, blockCells, width } = matrix;
+    const numbers = new Float64Array(numCells * width);
+    await this.#inTurn(async () => {
+      for (let first = 0; first < numCells; first += blockCells) {
+        goOn();
+        numbers.set(await matrix.block(first), first * width);
+      }
+    }, { signal });
+    const size = destinations.length * width;
+    const rows = nodes.map((_, i) =>
+      matrixRowJson(matrix.row(i, numbers.subarray(i * size, (i + 1) * size)), quantiles)
+    );
+    const names = destinations.map(({ dst }) => dst);
+    return { destinations: names, timestamp: timeS, rows: snakeKeys(rows), step: this.#model.step };
   }
 
   /** See {@link PingApi}. */

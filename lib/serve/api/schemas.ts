@@ -19,6 +19,7 @@ import { destinationsSchema } from "../../query/destinations/destination_ranking
 import { NEAREST_ORDERS, nearestSchema } from "../../query/nearest/nearest.ts";
 import { bitsSchema } from "../../query/likelihood/likelihood.ts";
 import { MAP_LEVELS } from "../../query/rtt/map_format.ts";
+import { matrixRowSchema } from "../../query/rtt/rtt_matrix.ts";
 import { mapPlaceSchema } from "../../query/rtt/rtt_map.ts";
 import { rttSummarySchema, rttWantedSchema } from "../../query/rtt/rtt_summary.ts";
 import { snakeShape } from "./snake_case.ts";
@@ -198,6 +199,37 @@ export const nearestAnswerSchema = z.object({
 /** See {@link nearestAnswerSchema}. */
 export type NearestApiAnswer = z.infer<typeof nearestAnswerSchema>;
 
+/** The most pairs of a question for a matrix, of a node with itself included: a few seconds of two cores. */
+export const MAX_MATRIX_PAIRS = 4096;
+/** The most nodes of it on either side. */
+const MAX_MATRIX_NODES = 256;
+
+const matrixNodes = z.array(address).min(1).max(MAX_MATRIX_NODES);
+
+/** A question for the RTTs between all of some nodes, or from them to others. */
+export const matrixQuestionSchema = fields({
+  nodes: matrixNodes.describe("addresses, prefixes or places; with the destinations 4,096 pairs at most"),
+  destinations: matrixNodes.optional().describe("the same: only RTTs from the nodes to these (the nodes)"),
+  timestamp: time,
+  context,
+  quantiles: z.array(z.number().min(0).max(1)).max(32).optional()
+    .describe("quantiles besides the median, from 0 to 1 (0.05,0.95)"),
+  samples: z.int().min(0).max(32).optional().describe("RTTs to draw of each pair, by the seed (0)"),
+  ...drawing,
+});
+/** See {@link matrixQuestionSchema}. */
+export type MatrixApiQuestion = z.input<typeof matrixQuestionSchema>;
+
+/** The RTTs between nodes. */
+export const matrixAnswerSchema = z.object({
+  destinations: z.array(z.string()),
+  timestamp: timeS,
+  rows: z.array(z.object(snakeShape(matrixRowSchema))).describe("from each node, in order"),
+  step: z.int(),
+});
+/** See {@link matrixAnswerSchema}. */
+export type MatrixApiAnswer = z.infer<typeof matrixAnswerSchema>;
+
 /** The most places that one question for a map may ask for. */
 const MAX_MAP_PLACES = 512;
 
@@ -264,6 +296,9 @@ export const scoreOptionsSchema = fields({
 });
 /** See {@link scoreOptionsSchema}. */
 export type ScoreApiOptions = z.input<typeof scoreOptionsSchema>;
+
+/** The question for what the model is. */
+export const modelQuestionSchema = fields({});
 
 /** What the files of a model say of it: what it is and what it was trained on. */
 export const modelInfoSchema = z.object({

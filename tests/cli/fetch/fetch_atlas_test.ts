@@ -172,7 +172,8 @@ Deno.test("without --stop a later run fetches what came since, and the windows t
   using folder = new TemporaryFolder();
   const hourS = 3600;
   const nowS = Math.floor(Date.now() / 1000);
-  const startS = nowS - 6 * hourS;
+  // The last window is half over, so that the run does not reach the next one.
+  const startS = nowS - 5.5 * hourS;
   const lineAt = (timeS: number) => LINES_OF_TWO[0].replace(/"timestamp": \d+/, `"timestamp": ${timeS}`);
   const span = ["--measurement", "1768116", "--start", String(startS), "--window", "2h"];
   server.lines = [startS, startS + 3 * hourS, nowS - 60].map(lineAt);

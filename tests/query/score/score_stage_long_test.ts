@@ -1,22 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { basename, dirname, join } from "@std/path";
+import { join } from "@std/path";
 import { exists } from "../../../lib/io/files/inputs.ts";
-import { refused, runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
+import { killWhenThere, refused, runStageProcess, succeeded } from "../../cli/process.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 import { sampleRows, writeRows } from "./sample_rows.ts";
-
-/** Starts the stage and kills it as soon as some scores are safe. */
-async function killWhileScoring(args: string[], output: string): Promise<void> {
-  const child = spawnStage(args);
-  const progress = join(dirname(output), `.${basename(output)}.work`, "score", "scores.bin.json");
-  let isOver = false;
-  const status = child.status.then(() => isOver = true);
-  while (!isOver && !exists(progress)) await new Promise((resolve) => setTimeout(resolve, 5));
-  assert(!isOver, "the run ended before it was killed");
-  child.kill("SIGKILL");
-  await status;
-  await Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
-}
 
 Deno.test("score ends with the same bytes when it was killed on the way", () =>
   withCheckpoint(async (folder, checkpoint) => {
@@ -27,7 +14,10 @@ Deno.test("score ends with the same bytes when it was killed on the way", () =>
     const { stage, rows, meanBits, seconds } = JSON.parse(undisturbed.stdout);
     assertEquals([stage, rows], ["score", 5000]);
     assert(meanBits > 0 && seconds > 0);
-    await killWhileScoring([...args, "--output", killed], killed);
+    await killWhenThere(
+      [...args, "--output", killed],
+      join(folder, ".killed.parquet.work", "score", "scores.bin.json"),
+    );
     const rerun = await succeeded(runStageProcess([...args, "--output", killed]));
     assert(JSON.parse(rerun.stdout).rowsResumed > 0);
     assertEquals(Deno.readFileSync(killed), Deno.readFileSync(whole));

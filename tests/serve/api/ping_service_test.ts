@@ -8,6 +8,8 @@ import {
   likelihoodAnswerSchema,
   lineErrorSchema,
   mapAnswerSchema,
+  matrixAnswerSchema,
+  type MatrixApiQuestion,
   modelAnswerSchema,
   nearestAnswerSchema,
   rttAnswerSchema,
@@ -263,6 +265,59 @@ Deno.test("nearest() ranks by what rtt() answers, after the context, and refuses
     }
     const ended = AbortSignal.abort(new Error("gone"));
     await assertRejects(() => service.nearest({ ...asked, candidates }, ended), Error, "gone");
+  }));
+
+Deno.test("matrix() gives what rtt() answers of each pair, after the context, and refuses too many pairs", () =>
+  withService(async (service) => {
+    const { src_addr, dst_addr, ...asked } = API_QUESTION;
+    const nodes = [src_addr, dst_addr];
+    const destinations = ["203.0.113.0/24", src_addr];
+    const answer = await service.matrix({
+      ...asked,
+      nodes,
+      destinations,
+      quantiles: [0.9],
+      samples: 2,
+      draws: 4,
+    });
+    assertEquals(matrixAnswerSchema.parse(answer), answer);
+    assertEquals([answer.destinations, answer.rows.map(({ src }) => src)], [destinations, nodes]);
+    const ofSelf = answer.rows[0];
+    assertEquals([
+      ofSelf.median_ms[1],
+      ofSelf.p_failed[1],
+      ofSelf.quantiles_ms["0.9"][1],
+      ofSelf.samples_ms?.[1],
+    ], [
+      null,
+      null,
+      null,
+      null,
+    ]);
+    assertEquals(answer.rows[1].samples_ms?.map((each) => each?.length), [2, 2]);
+    for (const [row, column] of [[0, 0], [1, 0], [1, 1]]) {
+      const pair = { src_addr: nodes[row], dst_addr: destinations[column], draws: 4 };
+      const alone = await service.rtt({ ...asked, ...pair, quantiles: [0.5, 0.9] });
+      const { median_ms, p_failed, quantiles_ms } = answer.rows[row];
+      assertEquals([median_ms[column], quantiles_ms["0.9"][column]], Object.values(alone.quantiles_ms));
+      assertAlmostEquals(p_failed[column] ?? NaN, alone.p_failed, 2e-6);
+    }
+    const many = Array.from({ length: 65 }, (_, i) => `10.0.0.${i}`);
+    for (
+      const [wrong, message] of [
+        [{ nodes: [] }, "nodes"],
+        [{ nodes: many }, "found 65 nodes and 65 destinations, expected at most 4096 pairs"],
+        [{ nodes: [src_addr, "nowhere"] }, 'node 2: dst: Cannot read "nowhere"'],
+        [{ nodes, destinations: [src_addr, src_addr] }, "destination 2: found"],
+        [{ nodes: [src_addr, "2001:db8::1"] }, "Cannot answer"],
+      ] as const
+    ) {
+      const question = { ...wrong, nodes: [...wrong.nodes] } as MatrixApiQuestion;
+      const error = await assertRejects(() => service.matrix(question), Error, message);
+      assertEquals(problemOf(error).status, 400);
+    }
+    const ended = AbortSignal.abort(new Error("gone"));
+    await assertRejects(() => service.matrix({ nodes }, ended), Error, "gone");
   }));
 
 Deno.test("destinations() gives those of rankDestinations()", () =>
