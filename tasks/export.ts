@@ -4,6 +4,7 @@
  * @module
  */
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
+import { openNames } from "../lib/data/addresses/places/open_places.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
 import { refuseOverlap } from "../lib/io/files/output_guard.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
@@ -16,7 +17,10 @@ import { STAGES } from "./stages.ts";
 
 export const exportStage: Stage = defineStage(
   STAGES.export,
-  async ({ checkpoint: path, output, dtype, noPool, overwrite, ...files }, stage): Promise<StageResult> => {
+  async (
+    { checkpoint: path, output, dtype, noPool, names, overwrite, ...files },
+    stage,
+  ): Promise<StageResult> => {
     refuseOverlap(output, [checkpointDirectory(path)]);
     const described = await readDescribedModel({ ...files, noPool, checkpoint: path }, stage.log);
     if (described.checkpoint.config.model.places) stage.log("fitting where addresses are into 4 MiB");
@@ -28,6 +32,7 @@ export const exportStage: Stage = defineStage(
       info,
       calibration: described.calibration?.shares ?? null,
       dtype,
+      names: await openNames(names),
     };
     const page = readSitePage();
     using staged = StagedOutput.openFolder(output, {

@@ -66,6 +66,7 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
   ];
   const listed = answer.destinations.map((each) => ({
     ...each,
+    text: model.names.shown(formatPrefix(each.prefix)),
     measured: trainingData && isAddress(source)
       ? measuredBy(trainingData, source.bytes, each.prefix)
       : undefined,
@@ -82,20 +83,21 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
     for (const destination of json.destinations) lines.write(destination);
     lines.commit();
   }
-  const asked = { src, within, rttMs, timeS, contextMeasurements, prefixLength };
+  const named = model.names.namedEnds({ src });
+  const asked = { src, ...named, within, rttMs, timeS, contextMeasurements, prefixLength };
   return {
     text: [tableOf(listed), ...below].join("\n"),
     json: { stage: "query destinations", ...asked, ...json, output, step: model.step },
   };
 });
 
-/** A destination, and how often the source measured it; undefined if the model does not say. */
-type ListedDestination = LikelyDestination & { measured: Measured | undefined };
+/** A destination as it is shown, and how often the source measured it; undefined if the model does not say. */
+type ListedDestination = LikelyDestination & { text: string; measured: Measured | undefined };
 
 function tableOf(destinations: readonly ListedDestination[]): string {
   const isKnown = destinations.some(({ measured }) => measured);
-  const rows = destinations.map(({ prefix, probability, measured }) => [
-    formatPrefix(prefix),
+  const rows = destinations.map(({ text, probability, measured }) => [
+    text,
     percent(probability),
     ...(measured ? [times(measured)] : []),
   ]);

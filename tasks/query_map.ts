@@ -40,7 +40,11 @@ export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stag
   }
   progress.finish();
   const geoFiles = model.config.places?.sources ?? [];
-  file.writeSync(new TextEncoder().encode(write({ src, places, layer, mark: origin.position, geoFiles })));
+  file.writeSync(
+    new TextEncoder().encode(
+      write({ src: model.names.shown(src), places, layer, mark: origin.position, geoFiles }),
+    ),
+  );
   file.commit();
   const countries = places.filter(({ cellDegrees }) => cellDegrees === null);
   const nearest = countries.toSorted((a, b) => a.medianMs - b.medianMs).slice(0, 5);
@@ -54,6 +58,7 @@ export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stag
     json: {
       stage: "query map",
       src,
+      ...model.names.namedEnds({ src }),
       timeS,
       contextMeasurements,
       output,

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { withName } from "../lib/data/addresses/ip_prefix.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { formatMs, formatTable } from "../lib/base/text.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
@@ -61,13 +62,22 @@ export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (optio
   }
   return {
     text: describe(answer),
-    json: { stage: "query nearest", src, timeS, by, ...answer, output, step: model.step },
+    json: {
+      stage: "query nearest",
+      src,
+      ...model.names.namedEnds({ src }),
+      timeS,
+      by,
+      ...answer,
+      output,
+      step: model.step,
+    },
   };
 });
 
 function describe({ nearest, candidates, pNoReply, minMs }: Nearest): string {
-  const rows = nearest.map(({ candidate, medianMs, pFailed, pNearest, regretMs }) => [
-    candidate,
+  const rows = nearest.map(({ candidate, name, medianMs, pFailed, pNearest, regretMs }) => [
+    withName(candidate, name),
     `${formatMs(medianMs)} ms`,
     percent(pNearest),
     `${formatMs(regretMs)} ms`,

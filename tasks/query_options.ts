@@ -72,11 +72,12 @@ export function timeOf(text: string | undefined): number | null {
 
 /** The model of `--checkpoint`, as the other options change its answers. */
 export async function askedModel(
-  { checkpoint, calibration, noPool, geo }: {
+  { checkpoint, calibration, noPool, geo, names }: {
     checkpoint: string;
     calibration?: string | undefined;
     noPool: boolean;
     geo: readonly string[];
+    names: readonly string[];
   },
   { log }: Pick<StageContext, "log">,
 ): Promise<PingModel> {
@@ -84,6 +85,7 @@ export async function askedModel(
     calibration: calibration === undefined ? undefined : readCalibration(calibration),
     noPool,
     geo,
+    names,
     onLog: log,
   });
 }
@@ -116,10 +118,13 @@ export function readBy(
     queries?: string | undefined;
     input?: readonly string[];
     geo?: readonly string[];
+    names?: readonly string[];
   },
 ): string[] {
-  const { checkpoint, context, calibration, adapt, queries, input = [], geo = [] } = options;
-  const files = [context, calibration, adapt, queries, ...input, ...geo].filter((path) => path !== undefined);
+  const { checkpoint, context, calibration, adapt, queries, input = [], geo = [], names = [] } = options;
+  const files = [context, calibration, adapt, queries, ...input, ...geo, ...names].filter((path) =>
+    path !== undefined
+  );
   return [checkpointDirectory(checkpoint), ...files];
 }
 

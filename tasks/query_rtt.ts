@@ -101,7 +101,8 @@ async function answerOne(
     ...rowNotes(model)([source, destination].filter(isAddress).map(({ bytes }) => bytes)),
   ];
   for (const note of notes) stage.log(note);
-  const title = `${src} -> ${dst}${calibration === undefined ? "" : ", corrected"}`;
+  const { names } = model;
+  const title = `${names.shown(src)} -> ${names.shown(dst)}${calibration === undefined ? "" : ", corrected"}`;
   const { quantiles } = summary;
   if (options.plot !== undefined) {
     const subtitle = numDraws > 0 ? `mixture of ${numDraws} draws from the model` : "exact";
@@ -116,6 +117,7 @@ async function answerOne(
       stage: "query rtt",
       src,
       dst,
+      ...names.namedEnds({ src, dst }),
       timeS,
       contextMeasurements,
       calibration,
@@ -197,6 +199,7 @@ function lineOf(
     line,
     src,
     dst,
+    ...model.names.namedEnds({ src, dst }),
     timeS,
     contextMeasurements: answered.numContextUsed,
     ...summaryOf(answered.answer, summary),

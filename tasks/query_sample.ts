@@ -30,7 +30,8 @@ export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options
   let numDrawn = 0;
   for await (const measurement of sampleMeasurements(model, query, options)) {
     stage.signal.throwIfAborted();
-    lines.write(lineOf(measurement));
+    const { src, dst, ...rest } = lineOf(measurement);
+    lines.write({ src, dst, ...model.names.namedEnds({ src, dst }), ...rest });
     progress.update(++numDrawn);
   }
   lines.commit();

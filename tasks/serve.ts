@@ -5,6 +5,7 @@
  */
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseAddress } from "../lib/data/addresses/ip.ts";
+import { openNames } from "../lib/data/addresses/places/open_places.ts";
 import { PingService } from "../lib/serve/api/ping_service.ts";
 import { kebab } from "../lib/cli/options.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
@@ -38,7 +39,7 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   if (options.mcp) requireNoPort(options);
   const metrics = new ServerMetrics();
   const load = () => loadServed(options, metrics, log);
-  const files = [calibration, report].filter((path) => path !== undefined);
+  const files = [calibration, report, ...options.names].filter((path) => path !== undefined);
   const seen = stateOf({ checkpoint, files });
   using models = new ServedModels(await load());
   stage.signal.throwIfAborted();
@@ -72,6 +73,9 @@ async function serveHttp(
   const watched = {
     watch: new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: options.maxWatchedPairs }),
     maxPairs: MAX_METRIC_PAIRS,
+    get names() {
+      return answering.models.current.service.names;
+    },
     numUnusable: 0,
   };
   const app = makeApp({
@@ -98,7 +102,8 @@ async function loadServed(
 ): Promise<ServedModel> {
   const { maxBatch, maxWaitMs, maxQueue, noPool } = options;
   const { checkpoint, calibration, info } = await readDescribedModel(options, onNote);
-  const model = await PingModel.from(checkpoint, { calibration, noPool });
+  const names = await openNames(options.names);
+  const model = await PingModel.from(checkpoint, { calibration, noPool, names });
   const pool = noPool ? undefined : checkpoint.pool;
   return {
     service: new PingService(model, {
@@ -112,6 +117,7 @@ async function loadServed(
         model.gpu.info.name,
         calibration?.shares,
         pool && sha256OfTensors(pool),
+        [...names.entries()],
       ]),
     ),
     step: model.step,

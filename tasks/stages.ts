@@ -68,6 +68,11 @@ const geoAsked = option.paths(
   uses.inputs,
   "files that say where addresses are, as for train, in place of what the checkpoint knows of it",
 );
+const names = option.paths(
+  uses.inputs,
+  "names to show beside addresses: CSV with an address or prefix and its name a line, as import writes it; later ones " +
+    "override earlier ones",
+);
 const queryOptions = {
   checkpoint,
   geo: geoAsked,
@@ -77,6 +82,7 @@ const queryOptions = {
       "time are used",
   ),
 };
+const namedOptions = { ...queryOptions, names };
 const calibration = option.path(
   uses.input,
   "report.json of an eval: correct the distributions by the measurements of its validation split",
@@ -262,15 +268,16 @@ export const STAGES = named({
     summary: "turn ping results of RIPE Atlas or Globalping, or CSV, into measurements Parquet",
     reads:
       "ping results of RIPE Atlas or Globalping, or CSV, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
-    writes: "measurements Parquet",
+    writes: "measurements Parquet; names of addresses for `--names`",
     example: "--input results/ --output pings.parquet",
     options: {
       input: option.paths(uses.inputs, "files, directories, globs, or - for standard input", {
         required: true,
       }),
       output: option.path(
-        uses.outputFile(".rejects.jsonl"),
-        "the Parquet file to write; a stopped import starts again from the beginning",
+        uses.outputFile(".rejects.jsonl", ".names.csv"),
+        "the Parquet file to write; a stopped import starts again from the beginning. Names of addresses, for --names of " +
+          "other stages, come beside it: F.names.csv",
         { value: "F.parquet", required: true },
       ),
       columns: option.text(
@@ -657,7 +664,7 @@ export const STAGES = named({
         writes: "the RTT distribution; with `--plot` as SVG; JSON lines",
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --dst 198.51.100.0/24",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           src: option.text(
             "source: an address; a prefix in which the model draws sources; or a place or network, which is a mixture " +
               "over its prefixes: Berlin, DE; Bavaria, DE; DE; AS3320; AS3320@DE; 52.5,13.4 for the cell of 5 degrees " +
@@ -706,7 +713,7 @@ export const STAGES = named({
         writes: "the most probable destinations or prefixes, by Bayes' rule",
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --rtt 20..25 --prefix-length 24",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           src: option.text(
             "source: an address, a prefix or a place; the destinations have the same IP version",
             { value: "ADDRESS|PREFIX|PLACE", required: true },
@@ -751,7 +758,7 @@ export const STAGES = named({
         writes: "the nearest of them: median RTT, probability to be the nearest, expected regret",
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates servers.txt --top 5",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           src: option.text("source: an address, a prefix or a place, as for query rtt", {
             value: "ADDRESS|PREFIX|PLACE",
             required: true,
@@ -867,7 +874,7 @@ export const STAGES = named({
           "a map of the world: median RTT and 90 % interval of each country and cell, as SVG, GeoJSON or CSV",
         example: '--checkpoint runs/demo/train --src "Berlin, DE" --output map.svg',
         options: {
-          ...queryOptions,
+          ...namedOptions,
           src: option.text("an address, a prefix, a city, region or country, AS3320, AS3320@DE", {
             value: "PLACE",
             required: true,
@@ -893,7 +900,7 @@ export const STAGES = named({
         writes: "measurements that the model draws, as JSON lines",
         example: "--checkpoint runs/demo/train --count 10 --src 192.0.2.1",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           count: option.integer("number of measurements", { default: 10, min: 1, max: 2 ** 32 - 1 }),
           temperature: option.number("divides log-probabilities; below 1 draws likelier measurements", {
             default: 1,
@@ -913,7 +920,7 @@ export const STAGES = named({
         writes: "bits of each row and block in every order of the fields, as JSON lines",
         example: "--checkpoint runs/demo/train --input data/synth.parquet",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           input: option.paths(
             uses.inputs,
             "measurements Parquet: files, folders, globs; each row is computed alone",
@@ -957,6 +964,7 @@ export const STAGES = named({
       ),
       history: option.paths(uses.inputs, "further measurements Parquet, only for contexts"),
       geo: geoAsked,
+      names,
       noPool,
       groupBy: option.choice(SOURCE_KEYS, "column that identifies a source, as in probe-rows", {
         default: "src_addr",
@@ -1043,6 +1051,7 @@ export const STAGES = named({
         "files that say where addresses are, for groups that share an AS or a country: MMDB, CSV of ip-location-db, " +
           "probe archive of RIPE Atlas; later ones override earlier ones (the places of --checkpoint)",
       ),
+      names,
       webhook: option.text("post each alarm there as JSON, again and again until it is taken", {
         value: "URL",
       }),
@@ -1074,6 +1083,7 @@ export const STAGES = named({
       calibration,
       noPool,
       geo: geoAsked,
+      names,
       report,
       host: option.text("the address to listen on; 0.0.0.0 for all of this machine", {
         default: "127.0.0.1",
@@ -1147,6 +1157,7 @@ export const STAGES = named({
       ),
       calibration,
       noPool,
+      names,
       report,
       overwrite: overwriteFolder,
     },

@@ -13,6 +13,7 @@ import { KernelRegistry } from "../tensor/registry.ts";
 import type { ModelConfig } from "../model/model_config.ts";
 import { RTT_START, type TokenMeasurement } from "../data/tokens/vocab_v2.ts";
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
+import { type AddressNames, NO_NAMES } from "../data/addresses/address_names.ts";
 import { PlaceIndex, placeText } from "../data/addresses/place_index.ts";
 import { Pool, type PooledForecast } from "../model/pool/pool.ts";
 import { ModelDecoders } from "./model_decoders.ts";
@@ -40,6 +41,8 @@ export interface PingModelOptions {
   noPool?: boolean;
   /** Also take a model of vocabulary v1, which answers likelihoods only (false). */
   anyVocabulary?: boolean;
+  /** Names that answers show beside addresses (none). */
+  names?: AddressNames | undefined;
 }
 
 /** What of a checkpoint a model is made of. */
@@ -84,6 +87,8 @@ export class PingModel {
   /** The rows that were loaded from `weights` to know places. */
   #placed: { weights: Map<string, Float32Array>; rows: AddressEmbeddings } | undefined;
   #places: PlaceIndex | undefined;
+  /** Names that its answers show beside addresses. */
+  readonly names: AddressNames;
   readonly #corrected = new RttArrays();
 
   private constructor(
@@ -91,13 +96,22 @@ export class PingModel {
     readonly registry: KernelRegistry,
     weights: Map<string, Float32Array>,
     readonly step: number,
-    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration, noPool, pool, adapted, trainingData }:
+    {
+      memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES,
+      calibration,
+      noPool,
+      names,
+      pool,
+      adapted,
+      trainingData,
+    }:
       & PingModelOptions
       & Pick<ModelCheckpoint, "trainingData" | "pool">
       & { adapted?: AdaptedParts | undefined },
   ) {
     this.#adapted = new AdaptedModel(config, weights, { adapted, trainingData });
     this.calibration = calibration;
+    this.names = names ?? NO_NAMES;
     if (pool && !noPool) this.#pool = new Pool(config, { weights, pool });
     this.decoders = new ModelDecoders(this, memoryLimitBytes);
   }

@@ -24,6 +24,8 @@ import {
   modelQuestionSchema,
   type NearestApiQuestion,
   nearestQuestionSchema,
+  type PlacesApiQuestion,
+  placesQuestionSchema,
   type RttApiQuestion,
   rttDefaultsSchema,
   rttQuestionSchema,
@@ -247,6 +249,7 @@ export const QUESTIONS: readonly Question[] = [
     mapQuestionSchema,
     (service, question, signal) => service.map(question as MapApiQuestion, signal),
   ],
+  ["/v1/places", placesQuestionSchema, (service, question) => service.places(question as PlacesApiQuestion)],
   [
     "/v1/likelihood",
     likelihoodQuestionSchema,

@@ -21,6 +21,8 @@ import {
   modelAnswerSchema,
   nearestAnswerSchema,
   nearestQuestionSchema,
+  placesAnswerSchema,
+  placesQuestionSchema,
   problemSchema,
   rttAnswerSchema,
   rttDefaultsSchema,
@@ -49,6 +51,8 @@ const SCHEMAS = {
   MatrixAnswer: matrixAnswerSchema,
   MapQuestion: mapQuestionSchema,
   MapAnswer: mapAnswerSchema,
+  PlacesQuestion: placesQuestionSchema,
+  PlacesAnswer: placesAnswerSchema,
   LikelihoodQuestion: likelihoodQuestionSchema,
   LikelihoodAnswer: likelihoodAnswerSchema,
   ScoreAnswer: scoreAnswerSchema,
@@ -87,6 +91,7 @@ const rttAnswer = { type: JSON_TYPE, schemas: ["RttAnswer"] } as const;
 const nearestAnswer = { type: JSON_TYPE, schemas: ["NearestAnswer"] } as const;
 const matrixAnswer = { type: JSON_TYPE, schemas: ["MatrixAnswer"] } as const;
 const mapAnswer = { type: JSON_TYPE, schemas: ["MapAnswer"] } as const;
+const placesAnswer = { type: JSON_TYPE, schemas: ["PlacesAnswer"] } as const;
 const destinationsAnswer = { type: JSON_TYPE, schemas: ["DestinationsAnswer"] } as const;
 
 /** By path and method. */
@@ -178,6 +183,23 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       summary: "the same, asked for as JSON",
       body: { type: JSON_TYPE, schema: "MapQuestion" },
       answer: mapAnswer,
+      problems: READ,
+    },
+  },
+  "/v1/places": {
+    get: {
+      operationId: "getPlaces",
+      summary:
+        "what a text may stand for while it is typed: addresses, names, cities, regions, countries, ASes",
+      query: placesQuestionSchema,
+      answer: placesAnswer,
+      problems: ASKED,
+    },
+    post: {
+      operationId: "postPlaces",
+      summary: "the same, asked for as JSON",
+      body: { type: JSON_TYPE, schema: "PlacesQuestion" },
+      answer: placesAnswer,
       problems: READ,
     },
   },

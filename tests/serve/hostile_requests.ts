@@ -24,7 +24,7 @@ const POSTS = [
   "/v1/likelihood",
   "/v1/score",
 ];
-const PATHS = [...POSTS, "/", "/v1/model", "/openapi.json", "/healthz", "/metrics"];
+const PATHS = [...POSTS, "/v1/places?q=a", "/", "/v1/model", "/openapi.json", "/healthz", "/metrics"];
 
 /** A request as text; the connection ends with it. */
 function requestOf(method: string, path: string, body = "", headers: readonly string[] = []): string {
@@ -160,6 +160,7 @@ const KINDS: Record<string, (random: RandomStream) => Omit<HostileRequest, "kind
         `/v1/destinations?src=192.0.2.1&rtt=${oddValue(random)}..${oddValue(random)}&max_expansions=4`,
         `/v1/nearest?src=192.0.2.1&candidates=${oddValue(random)},198.51.100.7&by=${oddValue(random)}`,
         `/v1/matrix?nodes=${oddValue(random)},192.0.2.1&samples=${oddValue(random)}`,
+        `/v1/places?q=${oddValue(random)}&count=${oddValue(random)}`,
         `/v1/rtt?${"%".repeat(random.below(50))}=%ff&__proto__=1&constructor=2`,
       ]),
     )],

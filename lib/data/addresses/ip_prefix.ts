@@ -82,6 +82,11 @@ export function formatPrefix(prefix: IpPrefix): string {
   return isAddress(prefix) ? address : `${address}/${prefix.length}`;
 }
 
+/** An address or prefix with its name, if it has one, such as `8.8.8.8 (dns.google)`. */
+export function withName(address: string, name: string | undefined): string {
+  return name === undefined ? address : `${address} (${name})`;
+}
+
 /**
  * The values of byte `index` in the addresses of a prefix: one, some of the 256, or all.
  *

@@ -58,6 +58,7 @@ export interface RankedDestinations {
 export const destinationsSchema = z.object({
   destinations: z.array(z.object({
     prefix: z.string(),
+    name: z.string().optional().describe("of the prefix, if it has one"),
     probability: z.number(),
     measured: seenSchema.nullable()
       .describe(
@@ -74,10 +75,11 @@ export const destinationsSchema = z.object({
 export function destinationsJson(
   { destinations, ...numbers }: RankedDestinations,
   source: IpPrefix,
-  { trainingData }: Pick<PingModel, "trainingData">,
+  { trainingData, names }: Pick<PingModel, "trainingData" | "names">,
 ): z.infer<typeof destinationsSchema> {
   const listed = destinations.map(({ prefix, probability }) => ({
     prefix: formatPrefix(prefix),
+    ...names.named(formatPrefix(prefix)),
     probability,
     measured: trainingData && isAddress(source)
       ? seenJson(measuredBy(trainingData, source.bytes, prefix))

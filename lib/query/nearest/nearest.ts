@@ -22,6 +22,7 @@ export const NEAREST_ORDERS = ["median", "probability"] as const;
 export const nearestSchema = z.object({
   nearest: z.array(z.object({
     candidate: z.string().describe("as it was given"),
+    name: z.string().optional().describe("of the candidate, if it has one"),
     medianMs: z.number(),
     meanMs: z.number().describe("mean of the replies up to 60 s, to four digits"),
     pFailed: z.number().describe("P(no reply)"),
@@ -85,6 +86,7 @@ export async function nearestOf(
   ranked.sort(({ numbers: a }, { numbers: b }) => orders[by](a, b) || orders[other](a, b));
   const nearest = ranked.slice(0, top).map(({ query: { dst, source, destination }, numbers }) => ({
     candidate: dst,
+    ...model.names.named(dst),
     ...numbers,
     basis: basisJson(model.basisOf({ source, destination })),
   }));

@@ -41,6 +41,12 @@ const time = z.union([z.string(), z.number()]).nullish()
   .describe("when: Unix seconds or ISO 8601 (any time)");
 /** Of an answer. */
 const timeS = z.number().nullable();
+const endName = z.string().optional();
+/** Of an answer: names of its ends. */
+const endNames = {
+  src_name: endName.describe("of the source, if it has one"),
+  dst_name: endName.describe("of the destination, if it has one"),
+};
 
 /** A measurement that was made. */
 export const measurementSchema = fields({
@@ -79,6 +85,7 @@ export type RttApiQuestion = z.input<typeof rttQuestionSchema>;
 export const rttAnswerSchema = z.object({
   src_addr: z.string(),
   dst_addr: z.string(),
+  ...endNames,
   timestamp: timeS,
   context_measurements: z.int().describe("how many of the context were used"),
   ...snakeShape(rttSummarySchema),
@@ -161,6 +168,7 @@ export type DestinationsApiQuestion = z.input<typeof destinationsQuestionSchema>
 /** The most probable destinations. */
 export const destinationsAnswerSchema = z.object({
   src_addr: z.string(),
+  src_name: endNames.src_name,
   rtt: z.tuple([z.number(), z.number()]),
   timestamp: timeS,
   prefix_length: z.int(),
@@ -192,6 +200,7 @@ export type NearestApiQuestion = z.input<typeof nearestQuestionSchema>;
 /** The nearest of some candidates. */
 export const nearestAnswerSchema = z.object({
   src_addr: z.string(),
+  src_name: endNames.src_name,
   timestamp: timeS,
   ...snakeShape(nearestSchema),
   step: z.int(),
@@ -249,6 +258,7 @@ export type MapApiQuestion = z.input<typeof mapQuestionSchema>;
 /** A part of a map. */
 export const mapAnswerSchema = z.object({
   src_addr: z.string(),
+  src_name: endNames.src_name,
   timestamp: timeS,
   position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
     .describe("where the source is; null if the model does not know"),
@@ -261,6 +271,29 @@ export const mapAnswerSchema = z.object({
 /** See {@link mapAnswerSchema}. */
 export type MapApiAnswer = z.infer<typeof mapAnswerSchema>;
 
+/** A question for what a text may stand for. */
+export const placesQuestionSchema = fields({
+  q: z.string().min(1).max(120)
+    .describe("the beginning of an address, a name, a city, region, country or AS, or something similar"),
+  count: z.int().min(1).max(50).optional().describe("how many are listed (8)"),
+});
+/** See {@link placesQuestionSchema}. */
+export type PlacesApiQuestion = z.input<typeof placesQuestionSchema>;
+
+/** What a text may stand for. */
+export const placesAnswerSchema = z.object({
+  q: z.string(),
+  places: z.array(z.object({
+    text: z.string().describe("what to give as src_addr or dst_addr"),
+    name: endName.describe("of an address or prefix, if it has one"),
+    place: z.string().optional().describe("where an address is, if the model knows"),
+    position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
+      .describe("where it is, or its city with the most networks; null if unknown, and of an AS"),
+  })).describe("the best match first"),
+});
+/** See {@link placesAnswerSchema}. */
+export type PlacesApiAnswer = z.infer<typeof placesAnswerSchema>;
+
 /** A question for how probable a measurement is. */
 export const likelihoodQuestionSchema = fields({ ...measurementSchema.shape, context });
 /** See {@link likelihoodQuestionSchema}. */
@@ -270,6 +303,7 @@ export type LikelihoodApiQuestion = z.input<typeof likelihoodQuestionSchema>;
 const measured = {
   src_addr: z.string(),
   dst_addr: z.string(),
+  ...endNames,
   timestamp: timeS,
   rtt: z.number().nullable(),
 };
@@ -337,7 +371,7 @@ export type ModelInfo = z.infer<typeof modelInfoSchema>;
 export const modelAnswerSchema = z.object({
   ...modelInfoSchema.shape,
   adapter: z.string().describe("the GPU or software driver that it runs on"),
-  examples: z.array(z.object({ src_addr: z.string(), dst_addr: z.string() }))
+  examples: z.array(z.object({ src_addr: z.string(), dst_addr: z.string(), ...endNames }))
     .describe("pairs of addresses that the model draws, to begin with"),
 });
 /** See {@link modelAnswerSchema}. */

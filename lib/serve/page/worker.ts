@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { AddressNames } from "../../data/addresses/address_names.ts";
 import { UserError } from "../../base/errors.ts";
 import { presentNames } from "../../model/checkpoint_format.ts";
 import { parseModelConfig } from "../../model/model_config.ts";
@@ -182,8 +183,11 @@ async function loadService(address: URL): Promise<PingService> {
     post({ kind: "status", status: { state: "loading", loadedBytes, totalBytes } });
   });
   post({ kind: "status", status: { state: "starting" } });
+  const names = new AddressNames();
+  names.add(new TextEncoder().encode(site.names ?? ""), address.href);
   const model = await PingModel.from(checkpoint, {
     memoryLimitBytes: MEMORY_LIMIT_BYTES,
+    names,
     ...(site.calibration && { calibration: new QuantileCalibration(site.calibration) }),
   });
   await model.rttDistribution(FIRST_QUESTION);

@@ -58,6 +58,15 @@ Deno.test("a measurement of Globalping gives a row for each probe", async () => 
   assert(rows.srcAddr[2] !== rows.srcAddr[0]);
 });
 
+Deno.test("names of Globalping are the target, and the network and city of a probe", () =>
+  withFolder(async (folder) => {
+    const measurement = globalpingMeasurement([[BERLIN, finishedPing("151.101.1.229", [10])]]);
+    await imported(folder, [measurement], { namesPath: `${folder}/out.names.csv` });
+    const [, probe, target] = Deno.readTextFileSync(`${folder}/out.names.csv`).split("\n");
+    assertEquals(target, `151.101.1.229,${measurement.target}`);
+    assertEquals(probe.replace(/^[\d.]+/, ""), `,"Berlin, DE, AS3320"`);
+  }));
+
 Deno.test("--rtt each makes a row of every packet of Globalping, also of the lost ones", async () => {
   const measurement = globalpingMeasurement([[BERLIN, finishedPing("192.0.2.9", [10, 11.5], 3)]]);
   const { rows } = await rowsOf([measurement], { rtt: "each" });

@@ -102,7 +102,7 @@ Deno.test("import says what a full disk means and does the work when there is ro
     await disk.resize("64m");
     for (const place of [disk.path, folder]) {
       await succeeded(runStageProcess(importArguments(`${folder}/in.jsonl`, place)));
-      assertEquals(names(place), ["out.parquet", "out.parquet.manifest.json"]);
+      assertEquals(names(place), ["out.names.csv", "out.parquet", "out.parquet.manifest.json"]);
     }
     assertEquals(Deno.readFileSync(`${disk.path}/out.parquet`), Deno.readFileSync(`${folder}/out.parquet`));
   }));
@@ -113,8 +113,9 @@ Deno.test("import --overwrite leaves no list of rejects of an earlier run", () =
     Deno.writeTextFileSync(`${folder}/good.json`, JSON.stringify([ping()]));
     const bad = [...importArguments(`${folder}/bad.json`, folder), "--max-reject-ratio", "1"];
     await succeeded(runStageProcess(bad));
-    assertEquals(names(folder), ["out.parquet", "out.parquet.manifest.json", "out.rejects.jsonl"]);
+    const made = ["out.names.csv", "out.parquet", "out.parquet.manifest.json"];
+    assertEquals(names(folder), [...made, "out.rejects.jsonl"]);
     const good = [...importArguments(`${folder}/good.json`, folder), "--overwrite"];
     await succeeded(runStageProcess(good));
-    assertEquals(names(folder), ["out.parquet", "out.parquet.manifest.json"]);
+    assertEquals(names(folder), made);
   }));

@@ -27,7 +27,7 @@ Deno.test("import reads files and standard input, and does nothing the second ti
       firstTime: "2020-09-13T12:26:40.000Z",
       lastTime: "2020-09-13T12:26:40.000Z",
       doneAlready: false,
-      outputs: [output],
+      outputs: [`${folder}/out.names.csv`, output],
     });
     const { mtime } = Deno.statSync(output);
     const second = await runStageProcess(args);

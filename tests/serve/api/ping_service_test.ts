@@ -1,3 +1,4 @@
+import { AddressNames } from "../../../lib/data/addresses/address_names.ts";
 import { formatPrefix, parsePrefix } from "../../../lib/data/addresses/ip_prefix.ts";
 import { AddressCounts, basisJson, basisOf } from "../../../lib/data/addresses/known_addresses.ts";
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
@@ -12,6 +13,7 @@ import {
   type MatrixApiQuestion,
   modelAnswerSchema,
   nearestAnswerSchema,
+  placesAnswerSchema,
   rttAnswerSchema,
   type RttApiAnswer,
 } from "../../../lib/serve/api/schemas.ts";
@@ -24,7 +26,7 @@ import { summaryOf } from "../../../lib/query/rtt/rtt_summary.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
-import { measured, tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
+import { knownData, measured, tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
 import { INFO, questionOf, streamOf, withService } from "./tiny_service.ts";
 
 const CONTEXT = [
@@ -511,4 +513,43 @@ Deno.test("map() answers a map part by part, and refuses a model without places"
   await withService(async (service) => {
     await assertRejects(() => service.map(asked), Error, "expected one trained with --geo");
   });
+});
+
+Deno.test("places() finds addresses, names of them, known addresses, places and ASes while they are typed", async () => {
+  using gpu = await Gpu.open();
+  const { config, weights } = await tinyPlacedModel();
+  const names = new AddressNames();
+  names.add(
+    new TextEncoder().encode("192.0.2.1,probe 6001\n8.8.8.8,dns.google\n8.8.0.0/16,de-cix"),
+    "names.csv",
+  );
+  const model = PingModel.of(config, new KernelRegistry(gpu), { weights, names, trainingData: knownData() });
+  const service = new PingService(model, { info: INFO });
+  const find = async (q: string, count = 8) => {
+    const answer = await service.places({ q, count });
+    assertEquals(placesAnswerSchema.parse(answer), answer);
+    assert(answer.places.length <= count);
+    return answer.places;
+  };
+  const texts = async (q: string, count?: number) => (await find(q, count)).map(({ text }) => text);
+  assertEquals(await texts("google"), ["8.8.8.8"]);
+  assertEquals(await find("8.8.8.8"), [{ text: "8.8.8.8", name: "dns.google", position: null }]);
+  assertEquals(await texts("192.0"), ["192.0.2.1", "192.0.2.9"]);
+  assertEquals((await find("192.0.2.1"))[0].name, "probe 6001");
+  assertEquals((await texts("united")).includes("United States"), true);
+  const [{ position, ...region }] = await find("jersey");
+  assertEquals(region, { text: "New Jersey, US" });
+  const degrees = [position?.latitude, position?.longitude].map((each) => Math.round(each ?? NaN));
+  assertEquals(degrees, [41, -74]);
+  assertEquals(await find("as1459"), [{ text: "AS14593", position: null }]);
+  // Names take no more than half if there are many places.
+  assertEquals((await texts("d", 2)).length, 2);
+  assertEquals((await texts("d", 2))[0], "8.8.8.8");
+  for (const { text } of await find("ch")) {
+    await service.rtt({ src_addr: "192.0.2.1", dst_addr: text, draws: 2 });
+  }
+  for (const wrong of [{ q: "" }, { q: "x".repeat(121) }, { q: "x", count: 51 }, {}]) {
+    await problemFrom(service.places(wrong as { q: string }));
+  }
+  await withService(async (service) => assertEquals((await service.places({ q: "Berlin" })).places, []));
 });
