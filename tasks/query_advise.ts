@@ -6,6 +6,7 @@
 import { UserError } from "../lib/base/errors.ts";
 import { formatMs, formatTable } from "../lib/base/text.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
+import { withName } from "../lib/data/addresses/ip_prefix.ts";
 import { loadModel } from "../lib/query/files/load_model.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
 import { adviseOn } from "../lib/query/nearest/advise.ts";
@@ -18,7 +19,8 @@ export const adviseStage = defineStage(STAGES.query.kinds.advise, async (options
   if (src !== undefined) requireEnd("src", src);
   const timeS = timeOf(time);
   const context = await contextOf(options.context, stage, timeS);
-  using model = await loadModel(options.checkpoint, { geo: options.geo, onLog: stage.log });
+  const { geo, names } = options;
+  using model = await loadModel(options.checkpoint, { geo, names, onLog: stage.log });
   const pairsIn = async (path: string) => {
     const shared = src === undefined ? undefined : { src, time };
     const pairs: FileQuery[] = [];
@@ -42,7 +44,10 @@ export const adviseStage = defineStage(STAGES.query.kinds.advise, async (options
     onDraws();
     progress.update(done);
   };
-  const advice = await adviseOn(model, pairs, { budget, context, numDraws, seed, onDraws, onProgress });
+  const asked = { budget, context, numDraws, seed, onDraws, onProgress };
+  const advice = (await adviseOn(model, pairs, asked)).map((each) => (
+    { ...each, ...model.names.namedEnds(each) }
+  ));
   progress.finish();
   if (output !== undefined) {
     const input = [candidates, ...targets === undefined ? [] : [targets]];
@@ -53,9 +58,11 @@ export const adviseStage = defineStage(STAGES.query.kinds.advise, async (options
     for (const each of advice) lines.write(each);
     lines.commit();
   }
-  const rows = advice.map(({ src, dst, medianMs, reductionMs, spreadBeforeMs, spreadAfterMs }) => [
-    src,
-    dst,
+  const rows = advice.map((
+    { src, srcName, dst, dstName, medianMs, reductionMs, spreadBeforeMs, spreadAfterMs },
+  ) => [
+    withName(src, srcName),
+    withName(dst, dstName),
     `${formatMs(medianMs)} ms`,
     `${formatMs(reductionMs)} ms`,
     `${formatMs(spreadBeforeMs)} -> ${formatMs(spreadAfterMs)} ms`,

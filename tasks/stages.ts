@@ -798,7 +798,7 @@ export const STAGES = named({
         writes: "which to measure, the best first: by how much the spread of the wanted RTTs falls",
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates anchors.txt --budget 20",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           src: option.text(
             "source: an address, a prefix or a place, as for query rtt (default: those of --candidates)",
             { value: "ADDRESS|PREFIX|PLACE" },
@@ -1141,7 +1141,7 @@ export const STAGES = named({
   "export": command({
     summary: "write a site with the model in it, for any web server",
     reads: "a checkpoint",
-    writes: "a site for any web server: the page, and the model, which runs in the reader's browser",
+    writes: "a site for any web server, whose model runs in the reader's browser, or an npm package of it",
     example: "--checkpoint runs/demo/train --output site",
     options: {
       checkpoint: option.path(
@@ -1150,6 +1150,11 @@ export const STAGES = named({
         { required: true },
       ),
       output: outputFolder,
+      form: option.choice(
+        ["site", "npm"],
+        "a site, or a package for npm with the model in it, for programs in browsers, Deno and Node",
+        { default: "site" },
+      ),
       dtype: option.choice(
         DTYPES,
         "storage format of parameters: f16 has half the size and is less precise",

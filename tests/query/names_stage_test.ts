@@ -35,7 +35,7 @@ Deno.test("the example of lib/query/README.md shows names, in text and in JSON",
     }
   }));
 
-Deno.test("query destinations, rtt --queries, sample and map show names; a wrong file is told in one line", async () =>
+Deno.test("query destinations, rtt --queries, sample, advise and map show names; a wrong file is told in one line", async () =>
   await withRowCheckpoint(async (at) => {
     Deno.writeTextFileSync(at("names.csv"), `${NAMES}0.0.0.0/0,all`);
     Deno.writeTextFileSync(at("queries.csv"), "src,dst\n192.0.2.1,198.51.100.7\n");
@@ -51,6 +51,10 @@ Deno.test("query destinations, rtt --queries, sample and map show names; a wrong
     assertEquals([line.srcName, line.dstName], ["probe 6001", "Example, Frankfurt"]);
     const drawn = JSON.parse(await run("sample", "--count", "1", "--src", "192.0.2.1"));
     assertEquals([drawn.srcName, drawn.dstName], ["probe 6001", "all"]);
+    Deno.writeTextFileSync(at("servers.txt"), CANDIDATES);
+    const advised = ["--src", "192.0.2.1", "--candidates", at("servers.txt"), "--budget", "1"];
+    assertMatch(await run("advise", ...advised), /192\.0\.2\.1 \(probe 6001\)/);
+    assertEquals(JSON.parse(await run("advise", ...advised, "--json")).advice[0].srcName, "probe 6001");
     await run("map", "--src", "192.0.2.1", "--output", at("map.svg"));
     assertStringIncludes(Deno.readTextFileSync(at("map.svg")), "Median RTT from 192.0.2.1 (probe 6001)");
 

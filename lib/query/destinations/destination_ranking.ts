@@ -181,7 +181,7 @@ async function weigh(
   queries.forEach((query) => prefixLengthOf(query, prefixLength));
   const prompts = asked.map(({ prompt }) => prompt);
   let first = 0;
-  for (const group of groupsOf(prompts, model.decoders.continuationExtent, NODES_AT_ONCE)) {
+  for (const group of groupsOf(prompts, model.decoders.continuationExtent, { numChildren: NODES_AT_ONCE })) {
     const ofGroup = asked.slice(first, first += group.length);
     const chosen = { numCandidates, maxExpansions, onSearch, isWithin, signal };
     const candidates = await candidatesOf(model, ofGroup, chosen);

@@ -138,7 +138,7 @@ async function drawResults(
         results[i] = ofReply < drawnFrom.pFailed ? null : encodeRttCode(drawnFrom.quantileMs(ofCode));
       }
     },
-    isWhole ? undefined : { quantiles: (question) => questions[question].map((i) => levels[i].ofCode) },
+    isWhole ? undefined : { quantilesOfEach: questions.map((all) => all.map((i) => levels[i].ofCode)) },
   );
   return results;
 }
