@@ -11,13 +11,13 @@ import {
   type PlacePrefix,
   type PlacePrefixes,
 } from "../../data/addresses/place_index.ts";
-import { type IpPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
+import type { IpPrefix } from "../../data/addresses/ip_prefix.ts";
 import { cellOf, countryCode, middleOfCell, type Site } from "../../data/addresses/place_table.ts";
 import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import type { PingModel } from "../ping_model.ts";
 import type { RttQuery } from "../query_tokens.ts";
-import { drawAddresses } from "./prefix_query.ts";
+import { drawSources } from "./prefix_query.ts";
 import { parseEnds } from "./rtt_question.ts";
 import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 
@@ -60,10 +60,15 @@ export interface MapArea extends Pick<MapRtt, "country" | "name" | "latitude" | 
   readonly prefixes: readonly PlacePrefix[];
 }
 
+/** When a map is of: Unix seconds or any time, and the measurements made before, oldest first. */
+export type MapMoment = Pick<RttQuery, "timeS" | "context">;
+
 /** From where. */
 export interface MapOrigin {
   /** Addresses that stand for it, equally; all of one IP version. */
   readonly sources: readonly Uint8Array[];
+  /** When, and after which measurements. */
+  readonly asked: MapMoment;
   /** Of the first of them, if the model knows it. */
   readonly position: { readonly latitude: number; readonly longitude: number } | undefined;
 }
@@ -95,19 +100,13 @@ export class RttMaps {
     return parseEnds(text, text, this.#index).source;
   }
 
-  /** What stands for a source. */
-  async origin(source: IpPrefix): Promise<MapOrigin> {
-    const sources = isAddress(source) ? [source.bytes] : await this.#drawn(source);
+  /** What stands for a source. @param asked See {@link MapOrigin} (any time, nothing before). */
+  async origin(source: IpPrefix, asked: MapMoment = { timeS: null, context: [] }): Promise<MapOrigin> {
+    const drawn = await drawSources(this.#model, { source, ...asked }, { numDraws: NUM_SOURCES, seed: 0 });
+    const sources = drawn.map(({ source }) => source);
     const { latitude, longitude } = this.#index.describe(sources[0]);
     const isKnown = latitude !== undefined && longitude !== undefined;
-    return { sources, position: isKnown ? { latitude, longitude } : undefined };
-  }
-
-  /** Some addresses of a source; its destination, which is drawn after it, does not count. */
-  async #drawn(source: IpPrefix): Promise<Uint8Array[]> {
-    const asked = { source, destination: source, timeS: null, context: [] };
-    const { pairs } = await drawAddresses(this.#model, asked, { numDraws: NUM_SOURCES, seed: 0 });
-    return pairs.map((pair) => pair.source);
+    return { sources, asked, position: isKnown ? { latitude, longitude } : undefined };
   }
 
   /**
@@ -164,19 +163,14 @@ export class RttMaps {
    * Asks for the RTTs to places.
    *
    * @param areas See {@link areas}, for addresses of the origin's IP version.
-   * @param timeS Unix seconds; null for any time.
    * @returns Of each place in order, as parts are done.
    */
-  async *rtts(
-    areas: readonly MapArea[],
-    { sources }: MapOrigin,
-    timeS: number | null,
-  ): AsyncGenerator<MapRtt> {
+  async *rtts(areas: readonly MapArea[], { sources, asked }: MapOrigin): AsyncGenerator<MapRtt> {
     let part: AskedPair[] = [];
     for (const [i, area] of areas.entries()) {
       part.push(...pairsOf(area, sources));
       if (part.length < PAIRS_PER_PART && i < areas.length - 1) continue;
-      yield* await rttsOf(this.#model, part, timeS);
+      yield* await rttsOf(this.#model, part, asked);
       part = [];
     }
   }
@@ -218,14 +212,14 @@ function middleOf({ bytes, length }: IpPrefix): Uint8Array {
 async function rttsOf(
   model: PingModel,
   pairs: readonly AskedPair[],
-  timeS: number | null,
+  asked: MapMoment,
 ): Promise<MapRtt[]> {
   const answers: MapRtt[] = [];
   // Of the place at hand: the probabilities of codes and of no reply, by weight.
   const { probabilities, cumulative } = new RttArrays();
   let [pReply, pFailed] = [0, 0];
   await model.likelyRttDistributions(
-    pairs.map(({ source, destination }) => ({ source, destination, timeS, context: [] })),
+    pairs.map(({ source, destination }) => ({ source, destination, ...asked })),
     (distribution, i) => {
       const { area: { prefixes: _, ...place }, weight, isLast } = pairs[i];
       // A failure may be certain to the last bit; a place of such addresses alone still needs weights.
