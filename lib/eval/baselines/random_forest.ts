@@ -32,14 +32,13 @@ type TreeNode =
 
 /** Rows of features. */
 export interface ForestRows {
-  /** By feature, one value per row; NaN for a missing one. */
+  /** For each feature a value per row; NaN for a missing one. */
   readonly columns: readonly Float64Array[];
   readonly targets: Float64Array;
 }
 
-/** The forest. */
 export class RandomForest {
-  /** By feature, the upper ends of its bins but the last. */
+  /** For each feature the upper ends of its bins but the last. */
   readonly #ends: readonly Float64Array[];
   readonly #trees: readonly TreeNode[];
 
