@@ -9,6 +9,7 @@ import { fingerprint } from "../lib/io/files/inputs.ts";
 import { refuseOverlap } from "../lib/io/files/output_guard.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { readDescribedModel } from "../lib/serve/described_model.ts";
+import { npmPackage } from "../lib/serve/site/npm_package.ts";
 import { digestOfSite, siteCheckpoint, type SiteContent, writeSite } from "../lib/serve/site/export_site.ts";
 import { readSitePage } from "../lib/serve/site/page_bundle.ts";
 import { formatBytes } from "../lib/base/text.ts";
@@ -18,7 +19,7 @@ import { STAGES } from "./stages.ts";
 export const exportStage: Stage = defineStage(
   STAGES.export,
   async (
-    { checkpoint: path, output, dtype, noPool, names, overwrite, ...files },
+    { checkpoint: path, output, form, dtype, noPool, names, overwrite, ...files },
     stage,
   ): Promise<StageResult> => {
     refuseOverlap(output, [checkpointDirectory(path)]);
@@ -34,7 +35,7 @@ export const exportStage: Stage = defineStage(
       dtype,
       names: await openNames(names),
     };
-    const page = readSitePage();
+    const page = form === "npm" ? npmPackage(info) : readSitePage();
     using staged = StagedOutput.openFolder(output, {
       stage: "export",
       inputs: modelFilesOf(checkpoint.directory).map((file) => fingerprint(file)),
@@ -52,9 +53,11 @@ export const exportStage: Stage = defineStage(
     return {
       text: wasComplete
         ? `${output} is already complete, from the same inputs and options`
-        : `Wrote ${output}: ${outputs.length} files, ${
-          formatBytes(sizeBytes)
-        }; put them on a web server, with https`,
+        : `Wrote ${output}: ${outputs.length} files, ${formatBytes(sizeBytes)}; ${
+          form === "npm"
+            ? `run npm install --install-links ${output}`
+            : "put them on a web server, with https"
+        }`,
       json: {
         stage: "export",
         step: info.step,

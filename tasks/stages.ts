@@ -1129,7 +1129,7 @@ export const STAGES = named({
   "export": command({
     summary: "write a site with the model in it, for any web server",
     reads: "a checkpoint",
-    writes: "a site for any web server: the page, and the model, which runs in the reader's browser",
+    writes: "a site for any web server, whose model runs in the reader's browser, or an npm package of it",
     example: "--checkpoint runs/demo/train --output site",
     options: {
       checkpoint: option.path(
@@ -1138,6 +1138,11 @@ export const STAGES = named({
         { required: true },
       ),
       output: outputFolder,
+      form: option.choice(
+        ["site", "npm"],
+        "a site, or a package for npm with the model in it, for programs in browsers, Deno and Node",
+        { default: "site" },
+      ),
       dtype: option.choice(
         DTYPES,
         "storage format of parameters: f16 has half the size and is less precise",

@@ -224,9 +224,9 @@ export class PingModel {
   async likelyRttDistributions(
     queries: readonly RttQuery[],
     take: (distribution: RttDistribution, index: number) => void,
-    options?: LikelyOptions,
+    options?: LikelyOptions | { readonly quantiles: readonly number[] },
   ): Promise<void> {
-    const { sequenceLength } = this.config;
+    const { config: { sequenceLength }, calibration } = this;
     const asked = {
       prompts: queries.map((query) => Uint16Array.of(...encodeQuery(query, sequenceLength), RTT_START)),
       recents: queries.map(({ recent }) =>
@@ -235,11 +235,17 @@ export class PingModel {
       poolOf: (index: number) => this.pooled(queries[index]),
     };
     const corrected = (raw: RttDistribution, index: number) =>
-      take(this.calibration?.apply(raw, this.#corrected) ?? raw, index);
-    const { calibration } = this;
-    const ofRaw = options && "quantiles" in options && calibration
-      ? { quantiles: (i: number) => options.quantiles(i).map((share) => calibration.levelOf(share)) }
+      take(calibration?.apply(raw, this.#corrected) ?? raw, index);
+    const wanted = options && "quantiles" in options
+      ? { quantilesOfEach: queries.map(() => options.quantiles) }
       : options;
+    const ofRaw = wanted && "quantilesOfEach" in wanted && calibration
+      ? {
+        quantilesOfEach: wanted.quantilesOfEach.map((shares) =>
+          shares.map((share) => calibration.levelOf(share))
+        ),
+      }
+      : wanted;
     await rttDistributions(this.decoders, asked, corrected, ofRaw);
   }
 

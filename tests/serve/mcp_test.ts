@@ -20,9 +20,9 @@ const QUESTIONS: Record<string, Record<string, unknown>> = {
   rtt: { ...PAIR, timestamp: "2025-06-01", quantiles: [0.1, 0.5], context: [MEASURED] },
   destinations: { src: PAIR.src_addr, rtt: [20, 21], top: 2, prefix_length: 8, max_expansions: 64 },
   nearest: { src_addr: PAIR.src_addr, candidates: ["198.51.100.7", "203.0.113.0/24"], draws: 4 },
-  matrix: { nodes: ["192.0.2.1", "198.51.100.7"] },
+  matrix: { nodes: [PAIR.src_addr, PAIR.dst_addr, "203.0.113.0/24"], samples: 2, draws: 4 },
+  places: { q: "Be" },
   map: { src_addr: PAIR.src_addr, count: 3 },
-  places: { q: "germ", count: 2 },
   likelihood: MEASURED,
   model: {},
 };

@@ -108,7 +108,7 @@ export async function rankDestinations(
   const asked = queries.map((query) => askedOf(query, model.config.sequenceLength));
   const prompts = asked.map(({ prompt }) => prompt);
   const ranked: RankedDestinations[] = [];
-  for (const group of groupsOf(prompts, model.decoders.continuationExtent, NODES_AT_ONCE)) {
+  for (const group of groupsOf(prompts, model.decoders.continuationExtent, { numChildren: NODES_AT_ONCE })) {
     const prefixLength = prefixLengthOf(queries[0], options.prefixLength);
     const ofGroup = asked.slice(ranked.length, ranked.length + group.length);
     const candidates = await candidatesOf(model, ofGroup, { numCandidates, maxExpansions, onSearch, signal });

@@ -32,13 +32,9 @@ export async function writeMatrix(
   { path, ending, table: tablePath }: Record<"path" | "ending" | "table", string>,
   hooks: StageHooks = {},
 ): Promise<{ cellsResumed: number }> {
-  const { numCells, blockCells, width, options } = matrix;
+  const { numCells, width, options } = matrix;
   using table = new NumberTable(tablePath, width);
-  // A whole block comes first, so that the model's decoders are as large as without the interruption.
-  const cellsResumed = Math.max(
-    0,
-    Math.min(table.numDone, (Math.ceil(numCells / blockCells) - 2) * blockCells),
-  );
+  const cellsResumed = table.numDone;
   for (let first = cellsResumed; first < numCells;) {
     hooks.onProgress?.("answering", first, numCells);
     const numbers = await matrix.block(first);

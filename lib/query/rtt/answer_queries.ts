@@ -42,8 +42,8 @@ export interface AnswerOptions extends Pick<RttMixtureOptions, "numDraws" | "see
   /** Measurements, oldest first, for every query that has no context of its own: those that are not after its time. */
   context: readonly TokenMeasurement[];
   /**
-   * The quantiles that are wanted of each query, from 0 to 1, as many of each, which is faster: they are exact, as is P(no
-   * reply) (default: all is exact).
+   * The quantiles that are wanted of each query, from 0 to 1, which is faster: they are exact, as is P(no reply) (default:
+   * all is exact).
    */
   quantiles?: (query: ParsedQuestion) => readonly number[];
   /** Called with how many draws of a query between prefixes are computed. */
@@ -149,7 +149,7 @@ async function* answerPart<T>(
   await model.likelyRttDistributions(
     exact.map(({ first }) => first),
     (distribution, i) => results.push(useOf(exact[i], exactAnswer(distribution))),
-    quantiles && { quantiles: (i) => quantiles(exact[i].query) },
+    quantiles && { quantilesOfEach: exact.map(({ query }) => quantiles(query)) },
   );
   const exactResults = results.values();
   const drawing = { ...options, onProgress: options.onDraws };

@@ -1,4 +1,11 @@
-import { assert, assertAlmostEquals, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
 import { type AdviceOptions, adviseOn } from "../../../lib/query/nearest/advise.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
@@ -114,4 +121,17 @@ Deno.test("query advise reads the candidates of a source, or pairs, and writes w
     ) {
       await refused(ask(...args), code, message);
     }
+  }, tinyLocatedModel()));
+
+Deno.test("the example of the README runs as it stands there", () =>
+  withRowCheckpoint(async (at) => {
+    const readme = Deno.readTextFileSync(new URL("../../../lib/query/adapt/README.md", import.meta.url));
+    const [, words] = /^deno task (query advise .*)$/m.exec(readme) ?? [];
+    const files = { "runs/first": at("run"), "anchors.txt": at("anchors"), "servers.txt": at("servers") };
+    for (const name of ["anchors", "servers"]) Deno.writeTextFileSync(at(name), KNOWN.join("\n"));
+    const args = words.split(" ").map((word) => files[word as keyof typeof files] ?? word);
+    const { stdout } = await succeeded(runStageProcess(args));
+    const [head, ...lines] = stdout.trimEnd().split("\n");
+    assertEquals([head.split(/ +/), lines.length], [["src", "dst", "median", "reduction", "spread"], 3]);
+    for (const line of lines) assertMatch(line, /^192\.0\.2\.77 +\S+ +\S+ ms +\S+ ms +\S+ -> \S+ ms$/);
   }, tinyLocatedModel()));
