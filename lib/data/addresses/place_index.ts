@@ -72,6 +72,7 @@ export class PlaceIndex {
   readonly #table: PlaceTable;
   /** Names as they are compared. */
   #cities: readonly City[] | undefined;
+  #citiesByCountry: ReadonlyMap<number, readonly City[]> | undefined;
   #citiesOfSites: ReadonlyMap<number, string> | undefined;
   #networks: ReadonlyMap<number, string> | undefined;
   #regions: ReadonlyMap<string, string> | undefined;
@@ -402,11 +403,11 @@ export class PlaceIndex {
   #cityName(city: City): string {
     const { country, region } = this.#table.sites[city.site];
     let isAfter = false;
-    const isUnique = this.#allCities().every((other) => {
-      const site = this.#table.sites[other.site];
+    this.#citiesByCountry ??= Map.groupBy(this.#allCities(), ({ site }) => this.#table.sites[site].country);
+    const isUnique = this.#citiesByCountry.get(country)?.every((other) => {
       isAfter ||= other === city;
       const isMeant = other.key === city.key || (!isAfter && other.key.startsWith(`${city.key} `));
-      return !isMeant || site.country !== country || site.region === region;
+      return !isMeant || this.#table.sites[other.site].region === region;
     });
     const regionName = isUnique ? undefined : this.#regionName(country, region);
     return [city.name, regionName, countryCode(country)].filter(Boolean).join(", ");
