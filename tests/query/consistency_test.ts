@@ -12,6 +12,7 @@ import { fitPool } from "../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../lib/model/pool/pool_tables.ts";
 import { expectationsOf, EXPECTED_QUANTILES } from "../../lib/query/changes/expectation.ts";
 import { loadModel } from "../../lib/query/files/load_model.ts";
+import { drawDestinations } from "../../lib/query/rtt/prefix_query.ts";
 import type { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
 import { type MapRtt, RttMaps } from "../../lib/query/rtt/rtt_map.ts";
 import { PingService } from "../../lib/serve/api/ping_service.ts";
@@ -149,9 +150,8 @@ Deno.test("all ways to ask one checkpoint the same question give the answer of o
       const areas = maps.areas("country", maps.source(SRC)).filter(({ prefixes }) => prefixes.length === 1);
       assert(areas.length > 0);
       for (const { country, prefixes: [{ prefix }] } of areas.slice(0, 3)) {
-        const middle = prefix.bytes.slice();
-        if (prefix.length < 32) middle[prefix.length >> 3] |= 128 >> (prefix.length & 7);
-        const there = await model.rttDistribution({ ...query, destination: middle });
+        const [destination] = await drawDestinations(model, query, [{ prefix, index: 0 }], 0);
+        const there = await model.rttDistribution({ ...query, destination });
         const { properties } = features.find(({ properties }: { properties: MapRtt }) =>
           properties.country === country && properties.cellDegrees === null
         );

@@ -8,7 +8,7 @@ import { byteRange, type IpPrefix, isAddress, prefixOfAddress } from "../../data
 import { BYTE_BASE, type Field } from "../../data/tokens/vocab_v2.ts";
 import { byteMass, byteTokens, type DrawnRow, drawRows, drawToken } from "../draws.ts";
 import type { PingModel } from "../ping_model.ts";
-import { encodeMeasurement, type PrefixQuery } from "../query_tokens.ts";
+import { encodeMeasurement, type PrefixQuery, type RttQuery } from "../query_tokens.ts";
 import { ensure } from "../../base/errors.ts";
 import { CANONICAL_RTT_CODES } from "../../data/tokens/rtt_code.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
@@ -87,6 +87,34 @@ export async function drawSources(
   const destination = prefixOfAddress(source.bytes);
   const { pairs } = await drawAddresses(model, { source, destination, timeS, context }, options);
   return pairs.map(({ source, count }) => ({ source, count }));
+}
+
+/**
+ * Draws an address in each of some prefixes of one IP version, as a destination of one source.
+ *
+ * @param prefixes Each with the number of its draw: as in {@link AddressDrawOptions}, on which it depends.
+ */
+export async function drawDestinations(
+  model: PingModel,
+  { source, timeS, context }: Omit<RttQuery, "destination">,
+  prefixes: readonly { readonly prefix: IpPrefix; readonly index: number }[],
+  seed: number,
+): Promise<Uint8Array[]> {
+  if (prefixes.every(({ prefix }) => isAddress(prefix))) return prefixes.map(({ prefix }) => prefix.bytes);
+  const from = prefixOfAddress(source);
+  const anywhere = { bytes: new Uint8Array(source.length), length: 0 };
+  const query = { source: from, destination: anywhere, timeS, context };
+  const plan = {
+    ...planOf(query, model.config.sequenceLength),
+    isMixed: { source: false, destination: true },
+  };
+  const begin = (i: number) => {
+    const { prefix, index } = prefixes[i];
+    const ends = { source: from, destination: prefix };
+    return new DrawnAddresses(plan, { source: 1, destination: 1 }, { index, seed, prefixes: ends });
+  };
+  const rows = drawRows(model.decoders, plan.prompt, { count: prefixes.length, begin });
+  return await Array.fromAsync(rows, (row) => row.result().destination);
 }
 
 type Ends = Pick<PrefixQuery, "source" | "destination">;

@@ -1,6 +1,7 @@
 /**
  * The RTTs from one source to everywhere: to each country, and to each cell of latitudes and longitudes in a country. Some
- * prefixes stand for each place, weighted as `PlaceIndex` does.
+ * prefixes stand for each place, weighted as `PlaceIndex` does, and in each an address that the model draws, as for
+ * `query rtt`.
  *
  * @module
  */
@@ -17,7 +18,7 @@ import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import type { PingModel } from "../ping_model.ts";
 import type { RttQuery } from "../query_tokens.ts";
-import { drawSources } from "./prefix_query.ts";
+import { drawDestinations, drawSources } from "./prefix_query.ts";
 import { parseEnds } from "./rtt_question.ts";
 import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 
@@ -177,8 +178,11 @@ export class RttMaps {
 }
 
 /** A pair that stands for a place. */
-interface AskedPair extends Pick<RttQuery, "source" | "destination"> {
+interface AskedPair extends Omit<PlacePrefix, "share"> {
   readonly area: MapArea;
+  readonly source: Uint8Array;
+  /** The number of its draw among those of its place. */
+  readonly index: number;
   /** All of a place are 1 together. */
   readonly weight: number;
   /** Whether it is the last one of its place. */
@@ -190,23 +194,26 @@ function pairsOf(area: MapArea, sources: readonly Uint8Array[]): AskedPair[] {
   const { prefixes } = area;
   const rounds = Math.ceil(sources.length / prefixes.length);
   const count = rounds * prefixes.length;
-  return Array.from({ length: count }, (_, i) => {
-    const { prefix, share } = prefixes[i % prefixes.length];
-    return {
-      area,
-      source: sources[i % sources.length],
-      destination: middleOf(prefix),
-      weight: share / rounds,
-      isLast: i === count - 1,
-    };
+  return Array.from({ length: count }, (_, index) => {
+    const { prefix, share } = prefixes[index % prefixes.length];
+    const source = sources[index % sources.length];
+    return { area, source, prefix, index, weight: share / rounds, isLast: index === count - 1 };
   });
 }
 
-/** The address in the middle of a prefix. */
-function middleOf({ bytes, length }: IpPrefix): Uint8Array {
-  const middle = bytes.slice();
-  if (length < 8 * bytes.length) middle[length >> 3] |= 128 >> (length & 7);
-  return middle;
+/** Pairs of addresses that stand for them. */
+async function queriesOf(
+  model: PingModel,
+  pairs: readonly AskedPair[],
+  asked: MapMoment,
+): Promise<RttQuery[]> {
+  const queries: RttQuery[] = [];
+  for (const source of new Set(pairs.map(({ source }) => source))) {
+    const ofSource = [...pairs.keys()].filter((i) => pairs[i].source === source);
+    const drawn = await drawDestinations(model, { source, ...asked }, ofSource.map((i) => pairs[i]), 0);
+    ofSource.forEach((i, at) => queries[i] = { source, destination: drawn[at], ...asked });
+  }
+  return queries;
 }
 
 async function rttsOf(
@@ -219,7 +226,7 @@ async function rttsOf(
   const { probabilities, cumulative } = new RttArrays();
   let [pReply, pFailed] = [0, 0];
   await model.likelyRttDistributions(
-    pairs.map(({ source, destination }) => ({ source, destination, ...asked })),
+    await queriesOf(model, pairs, asked),
     (distribution, i) => {
       const { area: { prefixes: _, ...place }, weight, isLast } = pairs[i];
       // A failure may be certain to the last bit; a place of such addresses alone still needs weights.

@@ -4,6 +4,7 @@ import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
+import { prefixContains } from "../../../lib/data/addresses/ip_prefix.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import {
   MAP_BOUNDS_MS,
@@ -11,6 +12,7 @@ import {
   MAP_LEVELS,
   type RttMapFile,
 } from "../../../lib/query/rtt/map_format.ts";
+import { drawDestinations } from "../../../lib/query/rtt/prefix_query.ts";
 import { type MapRtt, RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
 import { NUM_HEATS } from "../../../lib/base/report/theme.ts";
 import { KNOWN, measured, tinyPlacedModel } from "../adapt/tiny_rows.ts";
@@ -44,11 +46,11 @@ Deno.test("a map has each country and each cell in it once, and what it says of 
       // The first ones have several prefixes.
       for (const [i, { prefixes }] of [...areas.entries()].slice(0, 2)) {
         assertAlmostEquals(prefixes.reduce((sum, { share }) => sum + share, 0), 1, 1e-9);
-        const queries = prefixes.map(({ prefix: { bytes, length } }) => {
-          const destination = bytes.slice();
-          destination[length >> 3] |= 128 >> length % 8;
-          return { source: origin.sources[0], destination, ...asked };
-        });
+        const from = { source: origin.sources[0], ...asked };
+        const numbered = prefixes.map(({ prefix }, index) => ({ prefix, index }));
+        const drawn = await drawDestinations(model, from, numbered, 0);
+        drawn.forEach((address, j) => assert(prefixContains(prefixes[j].prefix, address)));
+        const queries = drawn.map((destination) => ({ ...from, destination }));
         const exact = await model.rttDistributions(queries);
         const replies = exact.map(({ pFailed }, j) => prefixes[j].share * (1 - pFailed));
         const all = replies.reduce((sum, each) => sum + each, 0);
