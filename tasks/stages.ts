@@ -833,7 +833,7 @@ export const STAGES = named({
         writes: "median RTT, quantiles, loss and samples of each pair: CSV, Parquet, JSON, or GML for Shadow",
         example: "--checkpoint runs/demo/train --nodes servers.txt --output matrix.gml",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           nodes: option.path(
             uses.input,
             "an address, prefix or place a line, CSV with dst, or JSON lines with dst",

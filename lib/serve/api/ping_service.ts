@@ -69,7 +69,7 @@ import { type RttWanted, summaryOf } from "../../query/rtt/rtt_summary.ts";
 import { snakeKeys } from "./snake_case.ts";
 import { parseWithin } from "../../query/rtt/rtt_question.ts";
 import { RttMaps } from "../../query/rtt/rtt_map.ts";
-import { matrixRowJson, RttMatrix } from "../../query/rtt/rtt_matrix.ts";
+import { destinationNames, matrixRowJson, RttMatrix } from "../../query/rtt/rtt_matrix.ts";
 import { nearestOf } from "../../query/nearest/nearest.ts";
 import { bitsJson, measurementBits } from "../../query/likelihood/likelihood.ts";
 import { exactAnswer, type PrefixAnswer, rttBetweenPrefixes } from "../../query/rtt/prefix_query.ts";
@@ -389,8 +389,15 @@ export class PingService implements PingApi {
     const rows = nodes.map((_, i) =>
       matrixRowJson(matrix.row(i, numbers.subarray(i * size, (i + 1) * size)), quantiles)
     );
-    const names = destinations.map(({ dst }) => dst);
-    return { destinations: names, timestamp: timeS, rows: snakeKeys(rows), step: this.#model.step };
+    const asDestinations = destinations.map(({ dst }) => dst);
+    const named = snakeKeys(destinationNames(destinations));
+    return {
+      destinations: asDestinations,
+      ...named,
+      timestamp: timeS,
+      rows: snakeKeys(rows),
+      step: this.#model.step,
+    };
   }
 
   /** See {@link PingApi}. */

@@ -181,7 +181,10 @@ export function readNearestQuestion(model: Pick<PingModel, "config" | "places">,
  *
  * @throws {UserError} If it is invalid or too large.
  */
-export async function readMatrixQuestion({ places }: Pick<PingModel, "places">, value: unknown) {
+export async function readMatrixQuestion(
+  { places, names }: Pick<PingModel, "places" | "names">,
+  value: unknown,
+) {
   const { nodes, destinations = nodes, context, timestamp, quantiles, samples, draws, seed } = readFields(
     matrixQuestionSchema,
     value,
@@ -192,10 +195,11 @@ export async function readMatrixQuestion({ places }: Pick<PingModel, "places">, 
         `${MAX_MATRIX_PAIRS} pairs; ask for parts of the matrix`,
     );
   }
-  const read = async (names: readonly string[], counted: "node" | "destination") =>
+  const read = async (list: readonly string[], counted: "node" | "destination") =>
     await matrixNodes(
-      names.map((dst, i) => queryOf(i + 1, () => ({ src: "0.0.0.0", dst }), { places })),
+      list.map((dst, i) => queryOf(i + 1, () => ({ src: "0.0.0.0", dst }), { places })),
       counted,
+      names,
     );
   const asked = questionOf({ src_addr: "0.0.0.0", dst_addr: "0.0.0.0", timestamp, context });
   const { timeS, context: known } = parseQuestion(asked);

@@ -232,6 +232,7 @@ export type MatrixApiQuestion = z.input<typeof matrixQuestionSchema>;
 /** The RTTs between nodes. */
 export const matrixAnswerSchema = z.object({
   destinations: z.array(z.string()),
+  destination_names: z.array(z.string().nullable()).optional().describe("null: it has none"),
   timestamp: timeS,
   rows: z.array(z.object(snakeShape(matrixRowSchema))).describe("from each node, in order"),
   step: z.int(),
