@@ -561,6 +561,13 @@ Deno.test({
         }
       }
 
+      await t.step("pasted pings have the names of their ends", async () => {
+        const page = await open(HASHES.pings);
+        await page.getByRole("cell", { name: `${DST} (dns.example)` }).first().waitFor();
+        await page.getByRole("cell", { name: `${SRC} (${HOSTILE[0]})` }).first().waitFor();
+        await page.close();
+      });
+
       await t.step("a bare address opens the map, which the form draws from another source", async () => {
         const page = await open("");
         await page.getByRole("heading", { name: "How far is everywhere?" }).waitFor();
