@@ -139,7 +139,7 @@ function requireType(request: Request, wanted: readonly string[]): void {
   );
 }
 
-/** What answers are made with. */
+/** The parts that answers are made with. */
 export interface AnswerOptions {
   readonly models: ServedModels;
   readonly limits: Limits;
@@ -247,7 +247,7 @@ class LineAnswers {
     controller.close();
   }
 
-  /** What is said of the lines that are not read while the server stops. */
+  /** The error of the lines that are not read while the server stops. */
   #refused(): LineError | undefined {
     if (!this.#lines || this.#lines.isWhole) return undefined;
     const line = this.#lines.numLines + 1;

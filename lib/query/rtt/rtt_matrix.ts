@@ -27,7 +27,7 @@ export const matrixRowSchema = z.object({
 /** Nodes of a matrix that are read: what is asked for is in `destination`. */
 export type MatrixNode = FileQuery;
 
-/** What is asked for. */
+/** The parts of a matrix to compute. */
 export interface MatrixOptions extends Omit<AnswerOptions, "quantiles"> {
   /** The sources, each once. */
   readonly nodes: readonly MatrixNode[];
@@ -197,7 +197,7 @@ function keyOf({ destination }: MatrixNode): string {
 /**
  * The nodes of a matrix, as destinations whose source is not said.
  *
- * @param counted What the `line` of a node counts, for errors.
+ * @param counted The unit of a node's `line`, for errors.
  * @throws {UserError} If one cannot be read or comes again, or there are none.
  */
 export async function matrixNodes(
