@@ -14,7 +14,7 @@
  */
 import { quantileOfSorted } from "../../base/sample_statistics.ts";
 
-/** How changes are found. Chosen by cross-validation over labelled series: see `lib/query/changes/README.md`. */
+/** How changes are found. Chosen by cross-validation over labelled series: see `lib/query/changes/RESULTS.md`. */
 export interface ChangeOptions {
   /** The number of later rows that are seen before a row is decided. */
   readonly delay: number;
