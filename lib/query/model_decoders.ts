@@ -271,8 +271,8 @@ export class ModelDecoders {
   }
 
   /**
-   * Visits the distribution of each token of continuations of prompts, given all tokens before it. What continuations of
-   * one prompt share is computed once.
+   * Visits the distribution of each token of continuations of prompts, given all tokens before it. A part that
+   * continuations of one prompt share is computed once.
    *
    * @param prompts Each continuation has at most `maxContinuationTokens` tokens, and with its prompt at most one token
    *   more than the model's sequence.

@@ -107,7 +107,7 @@ class BodyLines implements AsyncIterable<string> {
   }
 }
 
-/** The body as it comes. What comes too slowly ends with the signal. */
+/** The body as it comes. One that comes too slowly ends with the signal. */
 async function* bodyOf({ body }: Request, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   signal.throwIfAborted();
   if (!body) return;
@@ -181,7 +181,7 @@ type AskLines = (
 ) => AsyncIterable<{ line: number }>;
 
 /**
- * Answers a POST of JSON lines. A line is read when the client takes answers, so memory is bounded. What is wrong before
+ * Answers a POST of JSON lines. A line is read when the client takes answers, so memory is bounded. An error before
  * the first answer is a problem; later the connection breaks off.
  *
  * @param breakOff Ends the connection.

@@ -1,6 +1,6 @@
 /**
  * The run configuration, from a preset or a file and from `--set` options: the sections `model`, `data`, `optim`, `train`
- * and `autosize`. What follows from it is computed here and nowhere else.
+ * and `autosize`. Numbers derived from it are computed here and nowhere else.
  *
  * @module
  */

@@ -34,7 +34,7 @@ const OTHERS: Record<string, () => unknown> = {
 };
 
 /**
- * Whether an attempt came past the permissions. What is not there tells nothing of them, so it must be there.
+ * Whether an attempt came past the permissions. A missing path tells nothing of them, so it must be there.
  *
  * @throws {Deno.errors.NotFound} If what is tried does not exist.
  */

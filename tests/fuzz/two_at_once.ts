@@ -1,6 +1,6 @@
 /**
  * Two processes that write one output at the same time: one of them makes it, the other one is refused or finds it
- * made. What is there in the end is the whole result of one that ended well.
+ * made. In the end the whole result of one that ended well is there.
  *
  * @module
  */

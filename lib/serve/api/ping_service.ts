@@ -2,7 +2,7 @@
  * Answers the requests of many callers with one model: in a server, or in a worker of a browser.
  *
  * All share one GPU. `ModelDecoders` runs work in the order in which it was asked for, one group of at most 8,192 rows at
- * a time, for each of its two decoders; groups of different callers alternate. What follows:
+ * a time, for each of its two decoders; groups of different callers alternate. So:
  *
  * - Questions between addresses, single ones and lines of a batch, go to one queue (`RttBatcher`). Each of its batches is
  *   one group. Callers take turns there, so a single question is in the next batch, whatever the number of lines before

@@ -88,7 +88,7 @@ export function queryFormOf(field: z.core.$ZodType): QueryForm | undefined {
 }
 
 /**
- * Reads a query. What it says is checked where the question is answered.
+ * Reads a query. Its values are checked where the question is answered.
  *
  * @param schema That of the question.
  * @throws {UserError} If a field is given twice.

@@ -13,7 +13,7 @@ import { parseTimeUs } from "../../data/measurement/time_text.ts";
 
 // The output of `ping`: Linux (iputils), macOS and the BSDs, busybox, Windows in most languages.
 //
-// All write a line for each reply with the address and then `time=12.3 ms`. What differs is how a loss shows: as a
+// All write a line for each reply with the address and then `time=12.3 ms`. They differ in how a loss shows: as a
 // line, as a gap of the sequence numbers, or only in the statistics at the end.
 
 /** A ping that was sent. */
