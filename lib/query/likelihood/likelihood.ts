@@ -36,6 +36,7 @@ const TIME_ROLES: ReadonlySet<number> = new Set([TIMESTAMP_ABS, TIMESTAMP_DELTA1
 
 /** The bits of one block of a measurement. */
 export interface BlockBits {
+  /** The field that the block has. */
   readonly field: Field;
   /** The sum over the block's tokens. */
   readonly bits: number;

@@ -25,6 +25,7 @@ const QUANTILE_QUERIES_PER_PART = 2048;
 
 /** A query with its answer. */
 export interface AnsweredQuery<Query extends ParsedQuestion = FileQuery> {
+  /** The question. */
   readonly query: Query;
   /** How many measurements it has as context, but for {@link numContextLater}. */
   readonly numContext: number;
