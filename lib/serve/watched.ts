@@ -32,7 +32,7 @@ import {
 import { snakeKeys } from "./api/snake_case.ts";
 import { type Metric, Reading } from "./metrics.ts";
 
-/** Counts of the watch. */
+/** The watch, and the parts of its metrics. */
 export interface WatchedState {
   readonly watch: PairWatch;
   /** Pairs that have metrics of their own, so that their number is bounded. */
