@@ -26,7 +26,7 @@ import { makeOutputFile } from "./one_file_stage.ts";
 import { contextOf, numbersOf, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-/** What the GPU may take of the memory: the runtime, the checkpoint and one block of the matrix take the rest. */
+/** Memory kept from the GPU: for the runtime, the checkpoint and one block of the matrix. */
 const BESIDES_GPU_GB = 0.7;
 
 export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options, stage) => {

@@ -32,7 +32,7 @@ export interface MatrixNode extends FileQuery {
   readonly name?: string | undefined;
 }
 
-/** What is asked for. */
+/** The parts of a matrix to compute. */
 export interface MatrixOptions extends Omit<AnswerOptions, "quantiles"> {
   /** The sources, each once. */
   readonly nodes: readonly MatrixNode[];
@@ -203,7 +203,7 @@ function keyOf({ destination }: MatrixNode): string {
 /**
  * The nodes of a matrix, as destinations whose source is not said.
  *
- * @param counted What the `line` of a node counts, for errors. @param names The names of addresses.
+ * @param counted The unit of a node's `line`, for errors. @param names The names of addresses.
  * @throws {UserError} If one cannot be read or comes again, or there are none.
  */
 export async function matrixNodes(

@@ -48,7 +48,7 @@ function describeOdd({ ping, expected }: JudgedPing): string {
   return `line ${ping.line}, ${found}${range}`;
 }
 
-/** What the judgements say together: `1 of 12 is unusual: line 8, 298 ms, expected 131–135 ms.` */
+/** The judgements in one sentence: `1 of 12 is unusual: line 8, 298 ms, expected 131–135 ms.` */
 export function sumUp(rows: readonly JudgedPing[]): string {
   const judged = rows.filter(({ pValue }) => pValue !== undefined);
   const n = judged.length;
@@ -203,7 +203,7 @@ export function ScoredPings(
   { pings, scores, expected }: {
     pings: readonly PastedPing[];
     scores: readonly (ScoreApiAnswer | LineError)[];
-    /** What was expected of the unusual ones, by their index; undefined until it is known. */
+    /** Expected RTTs of the unusual ones, by their index; undefined until they are known. */
     expected: ReadonlyMap<number, RttApiAnswer> | undefined;
   },
 ) {

@@ -74,7 +74,7 @@ async function withPages(
   }, { scale: 12 });
 }
 
-/** What the page shows, as a person reads it. */
+/** The text of the page, as a person reads it. */
 async function shownText(page: Page): Promise<string> {
   return await page.locator("main").innerText();
 }
