@@ -80,7 +80,7 @@ export class SourcePrior {
       const prefix = prefixOfAddress(source, PREFIX_LENGTHS[source.length][level]);
       const counts = this.#tables.map((table) => {
         const own = table.indexOf(source);
-        return countsOf([...table.pairs(prefix)].filter(([from]) => from !== own).map(([, to]) => to));
+        return countsOf(table.pairs(prefix).filter(([from]) => from !== own).map(([, to]) => to));
       });
       return { weight, counts, total: sumOf(counts.flatMap((of) => [...of.values()])) };
     }).filter(({ total }) => total > 0);
@@ -142,28 +142,44 @@ export function prefixWeights(known: KnownAddresses, numBytes: number): readonly
   return weights;
 }
 
+/** Pairs of a table, sorted, by the places of their ends. */
+interface Pairs {
+  readonly sources: Int32Array;
+  readonly destinations: Int32Array;
+}
+
 /** Expectation maximisation over all pairs of sources of so many bytes, from even weights. */
 function fitPrefixWeights(known: KnownAddresses, numBytes: number): number[] {
-  const pairs = [...known.pairs({ bytes: new Uint8Array(numBytes), length: 0 })];
-  const numOfSource = countsOf(pairs.map(([source]) => source));
-  const destinations = countsOf(pairs.map(([, destination]) => destination));
+  const columns: number[][] = [[], []];
+  for (const pair of known.pairs({ bytes: new Uint8Array(numBytes), length: 0 })) {
+    pair.forEach((place, end) => columns[end].push(place));
+  }
+  const [sources, destinations] = columns.map((places) => Int32Array.from(places));
+  const numPairs = sources.length;
+  const numOfSource = countsOf(sources);
+  const numTo = countsOf(destinations);
   // Each destination counts a share of a source more, so that none is impossible.
-  const ofAll = pairs.map(([source, destination]) =>
-    ((destinations.get(destination) ?? 0) - 1 + 1 / destinations.size) /
-    (pairs.length - (numOfSource.get(source) ?? 0) + 1)
+  const ofAll = Float64Array.from(
+    sources,
+    (source, i) =>
+      ((numTo.get(destinations[i]) ?? 0) - 1 + 1 / numTo.size) /
+      (numPairs - (numOfSource.get(source) ?? 0) + 1),
   );
-  const shares = PREFIX_LENGTHS[numBytes].map((length) => sharesOfOthers(known, pairs, numOfSource, length));
+  const shares = PREFIX_LENGTHS[numBytes].map((length) =>
+    sharesOfOthers(known, { sources, destinations }, numOfSource, length)
+  );
   let weights = shares.map(() => 0.5);
+  const upTo = new Float64Array(weights.length + 1);
   for (let iteration = 0; iteration < ITERATIONS; iteration++) {
     const responsible = weights.map(() => 0);
     const asked = weights.map(() => 0);
-    const upTo = new Float64Array(weights.length + 1);
-    for (let i = 0; i < pairs.length; i++) {
+    for (let i = 0; i < numPairs; i++) {
       upTo[0] = ofAll[i];
-      weights.forEach((weight, level) => {
+      for (let level = 0; level < weights.length; level++) {
         const share = shares[level][i];
-        upTo[level + 1] = isNaN(share) ? upTo[level] : weight * share + (1 - weight) * upTo[level];
-      });
+        const weight = isNaN(share) ? 0 : weights[level];
+        upTo[level + 1] = weight === 0 ? upTo[level] : weight * share + (1 - weight) * upTo[level];
+      }
       let left = 1;
       for (let level = weights.length - 1; level >= 0; level--) {
         const share = shares[level][i];
@@ -182,23 +198,22 @@ function fitPrefixWeights(known: KnownAddresses, numBytes: number): number[] {
 /** Of the pairs of the other sources of each pair's prefix, the share to its destination; NaN where there are none. */
 function sharesOfOthers(
   known: KnownAddresses,
-  pairs: readonly (readonly [source: number, destination: number])[],
+  { sources, destinations }: Pairs,
   numOfSource: ReadonlyMap<number, number>,
   length: number,
 ): Float64Array {
-  const shares = new Float64Array(pairs.length);
-  const prefixAt = (i: number) => prefixOfAddress(known.at(pairs[i][0]).bytes, length).bytes;
+  const shares = new Float64Array(sources.length);
+  const prefixAt = (i: number) => prefixOfAddress(known.at(sources[i]).bytes, length).bytes;
   // The sources of a prefix follow each other.
-  for (let first = 0, end = 0; first < pairs.length; first = end) {
+  for (let first = 0, end = 0; first < sources.length; first = end) {
     const prefix = prefixAt(first);
-    while (end < pairs.length && (pairs[end][0] === pairs[first][0] || isSameBytes(prefixAt(end), prefix))) {
-      end++;
-    }
-    const counts = countsOf(pairs.slice(first, end).map(([, destination]) => destination));
+    do end++; while (
+      end < sources.length && (sources[end] === sources[end - 1] || isSameBytes(prefixAt(end), prefix))
+    );
+    const counts = countsOf(destinations.subarray(first, end));
     for (let i = first; i < end; i++) {
-      const [source, destination] = pairs[i];
-      const numOfOthers = end - first - (numOfSource.get(source) ?? 0);
-      shares[i] = numOfOthers > 0 ? ((counts.get(destination) ?? 0) - 1) / numOfOthers : NaN;
+      const numOfOthers = end - first - (numOfSource.get(sources[i]) ?? 0);
+      shares[i] = numOfOthers > 0 ? ((counts.get(destinations[i]) ?? 0) - 1) / numOfOthers : NaN;
     }
   }
   return shares;
