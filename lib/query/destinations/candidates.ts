@@ -21,6 +21,9 @@ export const NODES_AT_ONCE = 16;
 /** No candidates are added to those that have this much of the prior. */
 const ENOUGH_MASS = 0.999;
 
+/** The model is not searched for others if those of the tables have this much of the prior. */
+const NO_SEARCH_MASS = 0.99;
+
 const ANY_BYTE = byteTokens({ first: 0, last: 255 });
 
 /** A question up to the destination's bytes. */
@@ -88,7 +91,7 @@ export async function candidatesOf(
     const { length } = knowns[i];
     return { known: candidates.slice(0, length), others: candidates.slice(length) };
   });
-  const isEnough = chosen.map(({ known, others }) => massOf([...known, ...others]) >= ENOUGH_MASS);
+  const isEnough = chosen.map(({ known, others }) => massOf([...known, ...others]) >= NO_SEARCH_MASS);
   const searches = chosen.map(({ known }, i) =>
     new PrefixSearch({ numBytes, top: isEnough[i] ? 0 : known.length + numCandidates })
   );

@@ -120,14 +120,9 @@ export function tablesOf(data: TrainingData | undefined): KnownAddresses[] {
   return data ? [data.known, ...data.adaptation ? [data.adaptation.known] : []] : [];
 }
 
-/** The first of equal addresses. */
+/** The addresses, each once. */
 export function different(addresses: readonly Uint8Array[]): Uint8Array[] {
-  const found = new Map<string, Uint8Array>();
-  for (const address of addresses) {
-    const name = formatAddress(address);
-    if (!found.has(name)) found.set(name, address);
-  }
-  return [...found.values()];
+  return [...new Map(addresses.map((address) => [formatAddress(address), address])).values()];
 }
 
 const ITERATIONS = 20;

@@ -200,6 +200,26 @@ Deno.test("rankDestinations() needs no other destinations where the known ones h
     assert(priorMass > 0.999 && priorMass <= 1);
   }, 4));
 
+Deno.test("rankDestinations() weighs what neighbours measured, without a search where little else is likely", () =>
+  withTinyModel(async ({ config, registry, weights }) => {
+    const trainingData = dataOf(
+      [1, 2, 3, 4, 5, 6].flatMap((i) => [
+        [`192.0.2.${i}`, "203.0.113.1", 2000] as const,
+        [`192.0.2.${i}`, `203.0.113.${1 + Math.ceil(i / 2)}`, 2000] as const,
+        [`${i}.0.0.1`, `198.51.100.${i}`, 1] as const,
+        ...i > 2 ? [] : [[`192.0.2.${10 + i}`, `198.51.100.${10 + i}`, 1] as const],
+      ]),
+    );
+    const model = PingModel.of(config, registry, { weights, trainingData });
+    const numExpanded: number[] = [];
+    const onSearch = (count: number) => numExpanded.push(count);
+    const [{ destinations, priorMass }] = await rankDestinations(model, [PLAIN], { onSearch });
+    const names = destinations.map(({ prefix }) => formatPrefix(prefix));
+    for (const last of [1, 2, 3, 4]) assert(names.includes(`203.0.113.${last}`), `${names}`);
+    assertEquals(numExpanded, []);
+    assert(priorMass > 0.99 && priorMass < 0.999, `${priorMass}`);
+  }, 4));
+
 Deno.test("the search for likely destinations finds those of greatest mass of the whole tree", () =>
   withTinyModel(async (model) => {
     for (const query of [QUERIES[0], QUERIES[1]]) {
