@@ -8,13 +8,23 @@
 import { isSameBytes, partitionPoint } from "../../base/collections.ts";
 import { FormatError, named } from "../../base/errors.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
+import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { AddressEmbeddings } from "../address_embeddings.ts";
-import { advance, beginAddress, type Hashes, NO_ROW, ofHalves, pairHashes } from "../embedding_table.ts";
+import {
+  advance,
+  beginAddress,
+  type Hashes,
+  keyOfHashes,
+  NO_ROW,
+  ofHalves,
+  pairHashes,
+} from "../embedding_table.ts";
 import { type ModelConfig, PAIR_HISTORY } from "../model_config.ts";
 import { HISTORY_LENGTH, TIME_PART } from "../pair_history.ts";
 import { indexOfCode, KernelMixture, logOfCode, NUM_CODES } from "./kernel_mixture.ts";
 import { eventsOf, type PoolCase } from "./pool_fit.ts";
+import { FOREST_TENSORS, PairForest } from "./pair_forest.ts";
 import {
   EVEN,
   kernelsOf,
@@ -48,11 +58,13 @@ const POOL_WIDTHS: Readonly<Record<keyof typeof POOL_TENSORS, number>> = {
 
 /** The shapes of a pool's tensors. */
 export function poolShapes(tensors: ReadonlyMap<string, Float32Array>): Map<string, number[]> {
+  const widths = Object.entries(POOL_TENSORS).map(([part, name]) =>
+    [name, POOL_WIDTHS[part as keyof typeof POOL_TENSORS]] as const
+  );
   return new Map(
-    Object.entries(POOL_TENSORS).map(([part, name]) => {
-      const width = POOL_WIDTHS[part as keyof typeof POOL_TENSORS];
-      return [name, [named(tensors, name).length / width, width]];
-    }),
+    [...widths, ...Object.values(FOREST_TENSORS)].map((
+      [name, width],
+    ) => [name, [named(tensors, name).length / width, width]]),
   );
 }
 
@@ -102,6 +114,7 @@ export class Pool {
   readonly #ends: HashedRows;
   readonly #usual: Float32Array;
   readonly #all: readonly number[];
+  readonly #forest: PairForest;
 
   /**
    * @param tensors `weights`: the model's; `pool`: its own, see {@link POOL_TENSORS}.
@@ -141,6 +154,7 @@ export class Pool {
     this.#unknownEnd = greatest > 0 ? Math.min(end, rangeAround(greatest, greatest)[1]) : end;
     this.#all = Array.from(of("all"), logOfCode);
     const { prefixVectors, pairVectors, coordinates } = config;
+    this.#forest = this.forestOf(pool);
     this.#firstPair = prefixVectors?.rows ?? 0;
     this.#history = pairVectors?.history ? weights.get(PAIR_HISTORY) : undefined;
     if (!coordinates && !pairVectors) return;
@@ -150,6 +164,11 @@ export class Pool {
       pairVectors: pairVectors && { ...pairVectors, history: false },
     });
     this.#embeddings.load(weights);
+  }
+
+  /** A forest that knows the places of the checkpoint. @param tensors See `PairForest`. */
+  forestOf(tensors: ReadonlyMap<string, Float32Array>): PairForest {
+    return new PairForest(tensors, (address) => this.#embeddings?.placeOf(addressBytes(address)));
   }
 
   /** The same pool of a model that was adapted. */
@@ -181,13 +200,13 @@ export class Pool {
    *
    * @param ofModel The model's distribution, (codes).
    * @param rttCode The measured code.
-   * @param isHidden Whether an end is another, unknown address in the question, so that of the other end's usual RTTs the
-   *   pair's own does not count.
+   * @param forest Where an end is another, unknown address in the question: a forest that did not learn of the end. Of the
+   *   other end's usual RTTs the pair's own does not count.
    */
-  caseOf(question: PooledQuestion, ofModel: Float64Array, rttCode: number, isHidden: boolean): PoolCase {
+  caseOf(question: PooledQuestion, ofModel: Float64Array, rttCode: number, forest?: PairForest): PoolCase {
     const index = indexOfCode(rttCode);
-    const found = this.known(question);
-    const others = (logs: readonly number[]) => isHidden ? withoutNearest(logs, logOfCode(rttCode)) : logs;
+    const found = this.known(question, forest);
+    const others = (logs: readonly number[]) => forest ? withoutNearest(logs, logOfCode(rttCode)) : logs;
     const known = { ...found, ofSource: others(found.ofSource), ofDestination: others(found.ofDestination) };
     const unit = new Float64Array(NUM_COMPONENTS);
     const range = this.#rangeOf(known);
@@ -224,7 +243,10 @@ export class Pool {
   }
 
   /** What is known of a question. */
-  known({ source, destination, timeS, context, recent }: PooledQuestion): KnownOfQuestion {
+  known(
+    { source, destination, timeS, context, recent }: PooledQuestion,
+    forest: PairForest = this.#forest,
+  ): KnownOfQuestion {
     const [a, b] = [source, destination].map(hashesOf);
     const estimate = this.#embeddings?.estimateBetween(source, destination);
     const ofPair = this.#rttsOf({ source, destination, timeS, context, recent }, pairHashes(a, b, 0));
@@ -249,6 +271,9 @@ export class Pool {
       knowsPlaces,
       inContext,
       ofAll: this.#all,
+      ofForest: ofPair.length > 0
+        ? []
+        : forest.logs({ source: formatAddress(source), destination: formatAddress(destination) }),
     };
   }
 
@@ -342,7 +367,7 @@ class HashedRows {
     const length = rows.length / width;
     this.#keys = Float64Array.from({ length }, (_, i) => {
       const [hash1, hash2] = ofHalves(rows.subarray(i * width, i * width + HASH_HALVES));
-      return keyOf({ hash1, hash2 });
+      return keyOfHashes({ hash1, hash2 });
     });
     const numParts = width - HASH_HALVES;
     this.#starts = new Uint32Array(length * numParts + 1);
@@ -353,7 +378,7 @@ class HashedRows {
 
   /** The row of a key; -1 if there is none. */
   find(hashes: Hashes): number {
-    const key = keyOf(hashes);
+    const key = keyOfHashes(hashes);
     const row = partitionPoint(this.#keys.length, (i) => this.#keys[i] >= key);
     return this.#keys[row] === key ? row : -1;
   }
@@ -370,11 +395,6 @@ class HashedRows {
 }
 
 const HASH_HALVES = 4;
-
-/** One number of both hashes, which float64 holds exactly. */
-export function keyOf({ hash1, hash2 }: Hashes): number {
-  return hash1 * 2 ** 21 + (hash2 >>> 11);
-}
 
 /** The hashes of an address. */
 export function hashesOf(address: Uint8Array): Hashes {

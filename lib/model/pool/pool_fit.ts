@@ -9,7 +9,15 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { allKinds, EVEN, isOfPair, type Kind, NUM_COMPONENTS, NUM_KINDS } from "./simple_forecasts.ts";
+import {
+  allKinds,
+  EVEN,
+  isOfForest,
+  isOfPair,
+  type Kind,
+  NUM_COMPONENTS,
+  NUM_KINDS,
+} from "./simple_forecasts.ts";
 
 /** What the weights of the larger group are worth. */
 const PRIOR_CASES = 12;
@@ -138,7 +146,7 @@ export function logPosterior(
 function firstWeights(hasPair: boolean): Float64Array {
   const used = Array.from(
     { length: NUM_COMPONENTS },
-    (_, k) => k > 0 && k < EVEN && (hasPair || !isOfPair(k)),
+    (_, k) => k > 0 && k < EVEN && !(hasPair ? isOfForest : isOfPair)(k),
   );
   const share = (1 - MODEL_SHARE - EVEN_SHARE) / used.filter(Boolean).length;
   const weights = Float64Array.from(used, (isUsed) => isUsed ? share : 0);

@@ -1,13 +1,17 @@
 /**
- * What a pool remembers of the training data: some RTTs of each pair, and usual RTTs of each address.
+ * What a pool remembers of the training data: some RTTs of each pair, usual RTTs of each address, and a forest of the pairs.
  *
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
-import { halvesOf, type Hashes, pairHashes } from "../embedding_table.ts";
+import { formatAddress } from "../../data/addresses/ip.ts";
+import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
+import { halvesOf, type Hashes, keyOfHashes, pairHashes } from "../embedding_table.ts";
 import { TIME_PART } from "../pair_history.ts";
-import { hashesOf, keyOf, POOL_TENSORS, rangeAround } from "./pool.ts";
+import { type MeasuredPair, PairForest } from "./pair_forest.ts";
+import type { PlaceOf } from "./placed_pairs.ts";
+import { hashesOf, POOL_TENSORS, rangeAround } from "./pool.ts";
 
 /** RTTs of one pair that are kept at most, and how many of them are the newest. */
 const MAX_RTTS = 16;
@@ -25,9 +29,27 @@ interface Rtt {
   readonly timeS: number;
 }
 
+/** An address. */
+interface PoolEnd {
+  readonly name: string;
+  readonly hashes: Hashes;
+}
+
+/** Addresses in one role, source (0) or destination (1), that a forest does not learn of: one of {@link NUM_FOLDS} parts. */
+export interface Fold {
+  readonly role: 0 | 1;
+  readonly number: number;
+}
+export const NUM_FOLDS = 4;
+
+/** The part that an address is in. */
+export function partOf({ hash2 }: Hashes): number {
+  return hash2 % NUM_FOLDS;
+}
+
 interface KeptPair {
   readonly hashes: Hashes;
-  readonly ends: readonly [Hashes, Hashes];
+  readonly ends: readonly [PoolEnd, PoolEnd];
   /** In which directions it was measured: from the first end, from the second. */
   readonly isFrom: [boolean, boolean];
   /** Every `stride`th RTT, and the newest ones. */
@@ -43,14 +65,20 @@ export class PoolTables {
   #least = Infinity;
   #greatest = 0;
   #startS = Infinity;
+  #forest: Map<string, Float32Array> | undefined;
 
-  /** The hashes of an address for {@link add}. */
-  static hashesOf = hashesOf;
+  /** @param placeOf The places of addresses, from which the forest learns. */
+  constructor(readonly placeOf: PlaceOf = () => undefined, readonly seed = 0) {}
+
+  /** An address for {@link add}. */
+  static endOf(address: Uint8Array): PoolEnd {
+    return { name: formatAddress(address), hashes: hashesOf(address) };
+  }
 
   /** Adds a reply. @param timeS Unix seconds. */
-  add(source: Hashes, destination: Hashes, rttCode: number, timeS: number): void {
-    const hashes = pairHashes(source, destination, 0);
-    const key = keyOf(hashes);
+  add(source: PoolEnd, destination: PoolEnd, rttCode: number, timeS: number): void {
+    const hashes = pairHashes(source.hashes, destination.hashes, 0);
+    const key = keyOfHashes(hashes);
     if (this.#pairs.size >= MAX_PAIRS && !this.#pairs.has(key)) return;
     this.#least = Math.min(this.#least, rttCode);
     this.#greatest = Math.max(this.#greatest, rttCode);
@@ -64,7 +92,7 @@ export class PoolTables {
       stride: 1,
       count: 0,
     }));
-    pair.isFrom[keyOf(pair.ends[0]) === keyOf(source) ? 0 : 1] = true;
+    pair.isFrom[pair.ends[0].name === source.name ? 0 : 1] = true;
     const rtt = { rttCode, timeS };
     pair.newest.push(rtt);
     if (pair.newest.length > NUM_NEWEST) pair.newest.shift();
@@ -105,13 +133,25 @@ export class PoolTables {
       all: quantilesOf(medians, MAX_ALL),
     };
     const parts = Object.entries(values) as [keyof typeof POOL_TENSORS, number[]][];
-    return new Map(parts.map(([part, numbers]) => [POOL_TENSORS[part], Float32Array.from(numbers)]));
+    const saved = parts.map(([part, numbers]) => [POOL_TENSORS[part], Float32Array.from(numbers)] as const);
+    return new Map([...saved, ...this.#forest ??= this.forest()]);
+  }
+
+  /** The tensors of a forest of all pairs, or of those without a part. */
+  forest(without?: Fold): Map<string, Float32Array> {
+    const pairs = [...this.#pairs.values()].flatMap(({ ends, isFrom, spread }): MeasuredPair[] => {
+      const rttsMs = spread.map(({ rttCode }) => decodeRttCode(rttCode));
+      return [0, 1].filter((from) => isFrom[from]).map((from) => [ends[from], ends[1 - from]])
+        .filter((roles) => without?.number !== (without && partOf(roles[without.role].hashes)))
+        .map(([source, destination]) => ({ source: source.name, destination: destination.name, rttsMs }));
+    });
+    return PairForest.fit(pairs, this.placeOf, this.seed);
   }
 
   #ends(pairs: readonly KeptPair[], medians: readonly number[]): { hashes: Hashes; usual: number[][] }[] {
     const ends = new Map<number, { hashes: Hashes; usual: number[][] }>();
-    const add = (hashes: Hashes, role: number, code: number) =>
-      getOrMake(ends, keyOf(hashes), () => ({ hashes, usual: [[], []] })).usual[role].push(code);
+    const add = ({ hashes }: PoolEnd, role: number, code: number) =>
+      getOrMake(ends, keyOfHashes(hashes), () => ({ hashes, usual: [[], []] })).usual[role].push(code);
     pairs.forEach(({ ends, isFrom }, i) =>
       [0, 1].filter((from) => isFrom[from]).forEach((from) => {
         add(ends[from], 0, medians[i]);

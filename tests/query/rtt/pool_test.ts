@@ -26,11 +26,11 @@ function measured(destination: Uint8Array, rttMs: number | null, timeS: number):
 /** Remembers some RTTs of two destinations. */
 function pool(): Map<string, Float32Array> {
   const tables = new PoolTables();
-  const source = PoolTables.hashesOf(SOURCE);
+  const source = PoolTables.endOf(SOURCE);
   [20.5, 20.6, 21, 20.4, 35].forEach((ms, i) =>
-    tables.add(source, PoolTables.hashesOf(DESTINATIONS[0]), encodeRttCode(ms), START_S + 600 * i)
+    tables.add(source, PoolTables.endOf(DESTINATIONS[0]), encodeRttCode(ms), START_S + 600 * i)
   );
-  tables.add(source, PoolTables.hashesOf(DESTINATIONS[1]), encodeRttCode(140), START_S);
+  tables.add(source, PoolTables.endOf(DESTINATIONS[1]), encodeRttCode(140), START_S);
   return tables.save(fitPool([]));
 }
 
@@ -116,7 +116,7 @@ Deno.test("of a pair without RTTs hardly any mass lies above four times what pai
     // Of one pair of training a RTT of 9 s is known besides.
     const { config, registry, weights } = pooled;
     const tables = new PoolTables();
-    const [source, ...ends] = [SOURCE, ...DESTINATIONS].map(PoolTables.hashesOf);
+    const [source, ...ends] = [SOURCE, ...DESTINATIONS].map(PoolTables.endOf);
     for (const ms of [20, 21, 9000]) tables.add(source, ends[0], encodeRttCode(ms), START_S);
     tables.add(source, ends[1], encodeRttCode(140), START_S);
     const model = PingModel.of(config, registry, { weights, pool: tables.save(fitPool([])) });
