@@ -1,5 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { join } from "@std/path";
+import { named } from "../../lib/base/errors.ts";
 import { sha256OfTensors } from "../../lib/io/tensor_files/safetensors.ts";
 import { fitPoolOf, type FittedPool, validationErrors } from "../../lib/eval/fit_pool.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
@@ -32,7 +33,7 @@ Deno.test("fitPoolOf() gives a checkpoint a pool, once, the same every time, and
     // The model has random weights.
     assert(fitted.poolBits < fitted.modelBits - 1, `${fitted.poolBits} and ${fitted.modelBits} bits`);
     const checkpoint = loadCheckpoint(run);
-    assert(checkpoint.pool);
+    assert(checkpoint.pool && named(checkpoint.pool, "pool.nodes").length > 0);
     assertEquals(await fit(), undefined);
     const path = join(directory, POOL_FILE);
     Deno.removeSync(path);

@@ -19,8 +19,11 @@ import {
   NUM_KINDS,
 } from "./simple_forecasts.ts";
 
-/** What the weights of the larger group are worth. */
-const PRIOR_CASES = 12;
+/**
+ * What the weights of the larger group are worth, in events of weight 1: some six measurements. With 12 the weights of
+ * kinds with few measurements followed them too closely.
+ */
+const PRIOR_CASES = 30;
 const NUM_ITERATIONS = 200;
 /** Weights that change by less are left as they are. */
 const SETTLED = 1e-4;

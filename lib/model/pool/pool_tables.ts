@@ -142,7 +142,7 @@ export class PoolTables {
     const pairs = [...this.#pairs.values()].flatMap(({ ends, isFrom, spread }): MeasuredPair[] => {
       const rttsMs = spread.map(({ rttCode }) => decodeRttCode(rttCode));
       return [0, 1].filter((from) => isFrom[from]).map((from) => [ends[from], ends[1 - from]])
-        .filter((roles) => without?.number !== (without && partOf(roles[without.role].hashes)))
+        .filter((roles) => !without || partOf(roles[without.role].hashes) !== without.number)
         .map(([source, destination]) => ({ source: source.name, destination: destination.name, rttsMs }));
     });
     return PairForest.fit(pairs, this.placeOf, this.seed);

@@ -1,8 +1,12 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { named } from "../../../lib/base/errors.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { countryNumber, type LocatedPlace } from "../../../lib/data/addresses/place_table.ts";
+import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { type MeasuredPair, PairForest } from "../../../lib/model/pool/pair_forest.ts";
+import { SAVED_WIDTH } from "../../../lib/model/pool/placed_pairs.ts";
+import { type Fold, partOf, PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { RandomForest } from "../../../lib/model/pool/random_forest.ts";
 
 const SIZE = { numTrees: 50, maxDepth: 16, minLeaf: 8, numKept: 16 };
@@ -86,4 +90,21 @@ Deno.test("PairForest answers about hosts that it does not know by their places,
 Deno.test("PairForest of no pairs says nothing", () => {
   const forest = new PairForest(PairForest.fit([], placeOf, 0), placeOf);
   assertEquals(forest.logs({ source: "0-1", destination: "1-2" }), []);
+});
+
+Deno.test("PoolTables makes forests of all pairs, and of those without a part of the addresses in one role", () => {
+  const tables = new PoolTables();
+  const [source, ...others] = Array.from(
+    { length: 9 },
+    (_, i) => PoolTables.endOf(Uint8Array.of(10, 0, 0, i)),
+  );
+  for (const other of others) tables.add(source, other, encodeRttCode(20), 1_700_000_000);
+  // Each destination has two: its own, and with the source's country. Seven are of the source, of countries and networks.
+  const numPairs = (without?: Fold) =>
+    Math.max(0, named(tables.forest(without), "pool.excesses").length / SAVED_WIDTH - 7) / 2;
+  assertEquals(numPairs(), 8);
+  const number = partOf(source.hashes);
+  assertEquals(numPairs({ role: 0, number }), 0);
+  const inPart = others.filter(({ hashes }) => partOf(hashes) === number).length;
+  assertEquals(numPairs({ role: 1, number }), 8 - inPart);
 });
