@@ -283,10 +283,12 @@ function keyOf({ source, destination }: PairEnds): string {
   return `${source} ${destination}`;
 }
 
+const ENCODER = new TextEncoder();
+
 /** The number that stands for what a text names. */
 function keyOfText(text: string): number {
   const state = beginAddress(0, 4);
-  for (const byte of new TextEncoder().encode(text)) advance(state, byte);
+  for (const byte of ENCODER.encode(text)) advance(state, byte);
   return keyOfHashes(state);
 }
 

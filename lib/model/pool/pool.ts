@@ -114,7 +114,8 @@ export class Pool {
   readonly #ends: HashedRows;
   readonly #usual: Float32Array;
   readonly #all: readonly number[];
-  readonly #forest: PairForest;
+  /** Read at the first question that needs it. */
+  #forest: PairForest | undefined;
 
   /**
    * @param tensors `weights`: the model's; `pool`: its own, see {@link POOL_TENSORS}.
@@ -154,7 +155,6 @@ export class Pool {
     this.#unknownEnd = greatest > 0 ? Math.min(end, rangeAround(greatest, greatest)[1]) : end;
     this.#all = Array.from(of("all"), logOfCode);
     const { prefixVectors, pairVectors, coordinates } = config;
-    this.#forest = this.forestOf(pool);
     this.#firstPair = prefixVectors?.rows ?? 0;
     this.#history = pairVectors?.history ? weights.get(PAIR_HISTORY) : undefined;
     if (!coordinates && !pairVectors) return;
@@ -245,7 +245,7 @@ export class Pool {
   /** What is known of a question. */
   known(
     { source, destination, timeS, context, recent }: PooledQuestion,
-    forest: PairForest = this.#forest,
+    forest?: PairForest,
   ): KnownOfQuestion {
     const [a, b] = [source, destination].map(hashesOf);
     const estimate = this.#embeddings?.estimateBetween(source, destination);
@@ -271,9 +271,10 @@ export class Pool {
       knowsPlaces,
       inContext,
       ofAll: this.#all,
-      ofForest: ofPair.length > 0
-        ? []
-        : forest.logs({ source: formatAddress(source), destination: formatAddress(destination) }),
+      ofForest: ofPair.length > 0 ? [] : (forest ?? (this.#forest ??= this.forestOf(this.#tensors))).logs({
+        source: formatAddress(source),
+        destination: formatAddress(destination),
+      }),
     };
   }
 
