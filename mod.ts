@@ -21,6 +21,42 @@
  * console.log(mixture.distribution.quantileMs(0.5), mixture.quantileErrorMs(0.5), destinationProbability);
  * ```
  *
+ * Other questions: the destinations that fit an RTT, the bits of a measurement, measurements that the model draws.
+ *
+ * ```ts ignore
+ * import { formatAddress, formatPrefix, parseQuestion } from "@ping-llm/ping-llm";
+ * import { decodeRttCode, encodeRttCode } from "@ping-llm/ping-llm";
+ * import { loadModel, measurementBits, rankDestinations, sampleMeasurements } from "@ping-llm/ping-llm";
+ *
+ * using model = await loadModel("runs/demo/train");
+ * const ends = parseQuestion({ src: "192.0.2.1", dst: "198.51.100.7" });
+ * const [source, destination] = [ends.source.bytes, ends.destination.bytes];
+ * const any = { source, timeS: null, context: [] };
+ *
+ * const [{ destinations }] = await rankDestinations(model, [{ ...any, rttMs: [20, 25] }], { top: 1 });
+ * console.log(formatPrefix(destinations[0].prefix), destinations[0].probability);
+ *
+ * const measurement = { source, destination, rttCode: encodeRttCode(21.5), timeS: null };
+ * const [{ totalBits }] = await measurementBits(model, [{ measurement, context: [] }]);
+ * for await (const { destination, rttCode } of sampleMeasurements(model, any, { count: 1, seed: 0 })) {
+ *   console.log(totalBits, formatAddress(destination), rttCode === null ? "no reply" : decodeRttCode(rttCode));
+ * }
+ * ```
+ *
+ * Measurements as Parquet, here of a synthetic Internet.
+ *
+ * ```ts ignore
+ * import { readMeasurements, RejectLog, synthesize } from "@ping-llm/ping-llm";
+ *
+ * const world = { seed: 0, probes: 20, destinations: 10, ipv6Share: 0.4 };
+ * await synthesize("pings.parquet", { ...world, rows: 1000, days: 7 });
+ * const rejects = new RejectLog();
+ * for await (const { numRows, srcAddr, rttMs } of readMeasurements(["pings.parquet"], { rejects })) {
+ *   console.log(numRows, rttMs[0]);
+ *   console.log(srcAddr[0]);
+ * }
+ * ```
+ *
  * @module
  */
 export {
@@ -53,6 +89,7 @@ export { decodeRttCode, encodeRttCode } from "./lib/data/tokens/rtt_code.ts";
 export type { DecodedMeasurement, Field, TokenMeasurement } from "./lib/data/tokens/vocab_v2.ts";
 export type { RttEncodingName } from "./lib/data/tokens/vocab_v1.ts";
 export { FAILED_RTT_MS, type MeasurementBatch } from "./lib/data/measurement/batch.ts";
+export type { AddressNames } from "./lib/data/addresses/address_names.ts";
 export type { PlaceIndex } from "./lib/data/addresses/place_index.ts";
 export type { ReadingOptions } from "./lib/data/import/atlas_pieces.ts";
 export { importAtlas, type ImportOptions, type ImportSummary } from "./lib/data/import/atlas_import.ts";

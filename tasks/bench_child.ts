@@ -4,8 +4,7 @@
  * @module
  */
 import { fromFileUrl } from "@std/path";
-import { runChild } from "../lib/cli/bench/data_stages.ts";
-import { UsageError } from "../lib/base/errors.ts";
+import { UsageError, UserError } from "../lib/base/errors.ts";
 import { defineStage, serveStage, type Stage, type StageContext } from "../lib/cli/stage.ts";
 import { type LoaderPassOptions, passLoader } from "../lib/cli/bench/loader_pass.ts";
 import { STAGES } from "./stages.ts";
@@ -41,19 +40,40 @@ async function runPiece(name: string, args: string[], context: StageContext): Pr
 }
 
 /**
- * Runs this program in a separate process.
+ * Runs this program to its end, in a separate process: it has its own peak memory, starts with cold caches like a user's
+ * run, and can be stopped.
  *
  * @param args Its arguments, with those that make it print JSON.
- * @param options See {@link runChild}.
+ * @param options `label`: the work, for errors; `signal`: stops the child.
+ * @returns The JSON of its last line.
+ * @throws {UserError} If it failed; the message has the last line of its standard error.
  */
 export async function runProgram(
   args: readonly string[],
-  options: { label: string; signal: AbortSignal },
+  { label, signal }: { label: string; signal: AbortSignal },
 ): Promise<unknown> {
-  if (Deno.build.standalone) return await runChild(args, options);
+  signal.throwIfAborted();
   const main = fromFileUrl(new URL("./main.ts", import.meta.url));
   // The kernel's peak memory can only be read with all permissions.
-  return await runChild(["run", "--no-prompt", "--allow-all", main, ...args], options);
+  const program = Deno.build.standalone ? [] : ["run", "--no-prompt", "--allow-all", main];
+  const command = new Deno.Command(Deno.execPath(), {
+    args: [...program, ...args],
+    env: { NO_COLOR: "1" },
+    signal,
+  });
+  const { success, code, stdout, stderr } = await command.output();
+  signal.throwIfAborted();
+  const lastLine = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trimEnd().split("\n").at(-1) ?? "";
+  if (!success) {
+    throw new UserError(
+      `Cannot measure ${label}: it ended with code ${code}: ${lastLine(stderr).replace(/^error: /, "")}`,
+    );
+  }
+  try {
+    return JSON.parse(lastLine(stdout));
+  } catch (cause) {
+    throw new Error(`Internal error: ${label} printed no JSON: ${lastLine(stdout).slice(0, 200)}`, { cause });
+  }
 }
 
 if (import.meta.main) serveStage(childStage);

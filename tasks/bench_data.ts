@@ -1,5 +1,5 @@
 /**
- * `bench preprocess` and `bench loader`: the speed of the stages that pass over data, compared with DuckDB.
+ * `bench preprocess` and `bench loader`: the speed of the stages that pass over data.
  *
  * @module
  */
@@ -37,7 +37,6 @@ type PreprocessOptions = OptionsOf<typeof STAGES.bench.kinds.preprocess>;
 type LoaderOptions = OptionsOf<typeof STAGES.bench.kinds.loader>;
 type SharedOptions = Omit<Pick<LoaderOptions, keyof LoaderOptions & keyof PreprocessOptions>, "rows">;
 
-/** The stage `bench preprocess`. */
 export const preprocessBench: Stage = defineStage(
   STAGES.bench.kinds.preprocess,
   async (options, context): Promise<StageResult> => {
@@ -50,7 +49,6 @@ export const preprocessBench: Stage = defineStage(
         await bench.import(options.importRows ?? Math.ceil(IMPORT_SHARE * numRows));
         await bench.shard();
         await bench.probeRows();
-        if (options.duckdb === "auto") await bench.duckDb(["sort", "group"]);
         benches.push(bench);
       });
     }
@@ -58,7 +56,6 @@ export const preprocessBench: Stage = defineStage(
   },
 );
 
-/** The stage `bench loader`. */
 export const loaderBench: Stage = defineStage(
   STAGES.bench.kinds.loader,
   async (options, context): Promise<StageResult> => {
@@ -88,7 +85,6 @@ export const loaderBench: Stage = defineStage(
           loaderRows.push(loaderRow(`${what}, first epoch`, first), loaderRow(`${what}, later`, later));
         }
       }
-      if (options.duckdb === "auto") await bench.duckDb(["group"]);
       benches.push(bench);
     });
     return describe("bench loader", options, benches, loaderRows);
@@ -154,15 +150,12 @@ function describe(
 ): StageResult {
   const { rows, probes, destinations, seed, workers, memoryLimitGb, compare } = options;
   const earlier = compare === undefined ? undefined : readEarlierRun(compare);
-  const comparisons = benches.flatMap((bench) => bench.comparisons());
   const measures = [...loaderRows, ...benches.flatMap((bench) => bench.rows)];
-  const failed = benches.flatMap((bench) => bench.failed);
-  const shown = [...loaderRows, ...benches.flatMap((bench) => [...bench.rows, ...bench.failed])];
   const scaling = scalingOf(measures);
-  const parts = [describeThroughputs(shown, earlier), comparisons.join("\n")];
+  const parts = [describeThroughputs(measures, earlier)];
   if (scaling.length > 0) parts.push(describeScaling(scaling));
   return {
-    text: parts.filter((part) => part !== "").join("\n\n"),
+    text: parts.join("\n\n"),
     json: {
       stage,
       version: VERSION,
@@ -170,8 +163,6 @@ function describe(
       workers,
       memoryLimitGb,
       rows: measures,
-      failed,
-      comparisons,
       scaling,
     },
   };

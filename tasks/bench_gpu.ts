@@ -42,7 +42,6 @@ const QUERIES: readonly [DecodedQuery, DecodedQuery] = [
   },
 ];
 
-/** The stage `bench gpu`. */
 export const gpuBench: Stage = defineStage(STAGES.bench.kinds.gpu, async (options, context) => {
   const startMs = performance.now();
   const maxS = parseDurationS(options.maxTime, "max-time");

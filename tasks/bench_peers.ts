@@ -17,7 +17,6 @@ import { STAGES } from "./stages.ts";
 const STEP_NOTE =
   "A step: forward, backward, clipping and the preset's optimizers for one micro-batch; medians of steps in turns.";
 
-/** The stage `bench peers`. */
 export const peersBench: Stage = defineStage(
   STAGES.bench.kinds.peers,
   async ({ config: preset, set, seconds }, { log, signal }) => {

@@ -96,7 +96,6 @@ function isBeforeTraining<Options>(folder: ChainFolder, earlier: Options, option
     !hasCheckpoints(join(output, "train", "checkpoints"));
 }
 
-/** Saves the state of a chain. */
 export function saveChain<Options>(folder: ChainFolder, state: ChainState<Options>): void {
   writeJsonAtomic(statePath(folder), state);
 }

@@ -23,7 +23,6 @@ import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { VERSION } from "../lib/base/version.ts";
 import { DEMO_FILES, STAGE_MODULES, STAGES } from "./stages.ts";
 
-/** This program. */
 export const PROGRAM: Program = {
   root: fromFileUrl(new URL("../", import.meta.url)),
   main: "tasks/main.ts",
@@ -39,7 +38,6 @@ const SYSTEMS: Record<string, string> = {
   "aarch64-apple-darwin": "Darwin arm64",
 };
 
-/** The stage `compile`. */
 export const compileStage: Stage = defineStage(
   STAGES.compile,
   async ({ output, form, overwrite }, context): Promise<StageResult> => {

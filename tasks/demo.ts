@@ -35,7 +35,6 @@ const NUM_PREDICTED = 2000;
 const SYNTH = ["--rows", "40000", "--probes", "40", "--destinations", "24", "--ipv6-share", "0.25"];
 const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
 
-/** The `demo` stage. */
 export const demoStage = defineStage(STAGES.demo, async (options, context) => {
   const startMs = performance.now();
   const { output, seed } = options;

@@ -63,7 +63,6 @@ const OF_TRAINING = ["config", "set", "maxTime"] as const;
 /** More context than a model's sequence holds, and more measurements of an address than a fit needs. */
 const MAX_COUNT = 10_000;
 
-/** The stage `eval`. */
 export const evalStage: Stage = defineStage(STAGES.eval, async (options, context) => {
   const contexts = countsOf("--contexts", options.contexts);
   const adapt = options.adapt === undefined || options.adapt === NO_ADAPT
@@ -343,7 +342,6 @@ async function makeSplits(
   return made;
 }
 
-/** Trains the model. */
 async function trainModel(chain: Chain, made: readonly MadeSplit[]): Promise<string> {
   const { options, context, common, isReplacing } = chain;
   const { rows } = made[made.length - 1];

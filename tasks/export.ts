@@ -4,20 +4,24 @@
  * @module
  */
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
+import { openNames } from "../lib/data/addresses/places/open_places.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
 import { refuseOverlap } from "../lib/io/files/output_guard.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { readDescribedModel } from "../lib/serve/described_model.ts";
+import { npmPackage } from "../lib/serve/site/npm_package.ts";
 import { digestOfSite, siteCheckpoint, type SiteContent, writeSite } from "../lib/serve/site/export_site.ts";
 import { readSitePage } from "../lib/serve/site/page_bundle.ts";
 import { formatBytes } from "../lib/base/text.ts";
 import { checkpointDirectory, modelFilesOf } from "../lib/train/checkpoint.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `export`. */
 export const exportStage: Stage = defineStage(
   STAGES.export,
-  async ({ checkpoint: path, output, dtype, noPool, overwrite, ...files }, stage): Promise<StageResult> => {
+  async (
+    { checkpoint: path, output, form, dtype, noPool, names, overwrite, ...files },
+    stage,
+  ): Promise<StageResult> => {
     refuseOverlap(output, [checkpointDirectory(path)]);
     const described = await readDescribedModel({ ...files, noPool, checkpoint: path }, stage.log);
     if (described.checkpoint.config.model.places) stage.log("fitting where addresses are into 4 MiB");
@@ -29,8 +33,9 @@ export const exportStage: Stage = defineStage(
       info,
       calibration: described.calibration?.shares ?? null,
       dtype,
+      names: await openNames(names),
     };
-    const page = readSitePage();
+    const page = form === "npm" ? npmPackage(info) : readSitePage();
     using staged = StagedOutput.openFolder(output, {
       stage: "export",
       inputs: modelFilesOf(checkpoint.directory).map((file) => fingerprint(file)),
@@ -48,9 +53,11 @@ export const exportStage: Stage = defineStage(
     return {
       text: wasComplete
         ? `${output} is already complete, from the same inputs and options`
-        : `Wrote ${output}: ${outputs.length} files, ${
-          formatBytes(sizeBytes)
-        }; put them on a web server, with https`,
+        : `Wrote ${output}: ${outputs.length} files, ${formatBytes(sizeBytes)}; ${
+          form === "npm"
+            ? `run npm install --install-links ${output}`
+            : "put them on a web server, with https"
+        }`,
       json: {
         stage: "export",
         step: info.step,

@@ -38,7 +38,6 @@ const SAVE_MS = 2000;
 /** The name by which a file's counts tell when it was fetched, seconds since 1970. */
 const FETCHED_S = "fetchedAtS";
 
-/** The stage `fetch atlas`. */
 export const fetchAtlasStage: Stage = defineStage(STAGES.fetch.kinds.atlas, async (options, context) => {
   const startMs = performance.now();
   const { output: folder, measurement, start, stop, overwrite } = options;

@@ -19,7 +19,6 @@ import { GLOBALPING_KEY, STAGES } from "./stages.ts";
 
 const PLACES = ["places.csv", "networks.csv"] as const;
 
-/** The stage `fetch globalping`. */
 export const fetchGlobalpingStage: Stage = defineStage(
   STAGES.fetch.kinds.globalping,
   async (options, context) => {

@@ -19,6 +19,7 @@ import {
   importCsv,
   parseColumns,
 } from "../lib/data/import/csv_import.ts";
+import { namesPathBeside } from "../lib/data/import/imported_names.ts";
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
 import { rejectsPathBeside } from "../lib/data/measurement_files/rejects.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
@@ -27,7 +28,6 @@ import { STAGES } from "./stages.ts";
 const ATLAS_FILES = { extensions: ATLAS_EXTENSIONS, wanted: "a file of RIPE Atlas results" };
 const CSV_FILES = { extensions: CSV_EXTENSIONS, wanted: "a CSV file" };
 
-/** The stage `import`. */
 export const importStage: Stage = defineStage(
   STAGES.import,
   async (options, context): Promise<StageResult> => {
@@ -37,7 +37,7 @@ export const importStage: Stage = defineStage(
     const isCsv = columns !== undefined || areCsv(paths);
     if (isCsv) refuseAtlasOptions(options);
     const inputs = paths.map(inputFingerprint);
-    const besides = (path: string) => [rejectsPathBeside(path)];
+    const besides = (path: string) => [rejectsPathBeside(path), ...(isCsv ? [] : [namesPathBeside(path)])];
     const reading = isCsv ? { columns: options.columns ?? "of the header" } : { source, rtt };
     const start = { stage: "import", inputs, options: { ...reading, maxRejectRatio }, overwrite, besides };
     const run = await makeOutputFile(output, start, async ({ path }) => {
@@ -53,7 +53,14 @@ export const importStage: Stage = defineStage(
       const numThreads = options.workers;
       const { rejected, ...counts } = isCsv
         ? await importCsv(paths, path, { ...importing, columns })
-        : await importAtlas(paths, path, { ...importing, source, rtt, memoryLimitBytes, numThreads });
+        : await importAtlas(paths, path, {
+          ...importing,
+          source,
+          rtt,
+          memoryLimitBytes,
+          numThreads,
+          namesPath: namesPathBeside(path),
+        });
       return { counts: { ...counts }, rows: counts.rows, rejected };
     });
     return describe(output, run);

@@ -11,7 +11,6 @@ import { describeReports, reportsAsJson } from "../lib/cli/inspect/report.ts";
 import { checkInputs } from "./input_check.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `inspect`. */
 export const inspectStage = defineStage(STAGES.inspect, async (options, context, paths) => {
   const { plot } = options;
   if (plot !== undefined && !/\.svg$/i.test(plot)) {

@@ -17,7 +17,6 @@ import {
 import { checkInputs } from "./input_check.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage. */
 export const pretokenizeStage: Stage = defineStage(STAGES.pretokenize, async (options, context) => {
   const { vocab, rttEncoding, rttClipMs, rttClipQuantile } = options;
   if (vocab === "v2" && rttEncoding !== "float64") {

@@ -16,7 +16,6 @@ import { STAGES } from "./stages.ts";
 /** Val and test are an eighth of train by default, so they get an eighth of its files. */
 const HELD_OUT_SHARE = 1 / 8;
 
-/** The stage. */
 export const probeRowsStage: Stage = defineStage(STAGES["probe-rows"], async (options, context) => {
   const plan = { mode: options.splitBy, ratios: parseRatios(options.ratios), seed: options.seed };
   const numHeldOut = Math.max(1, Math.ceil(options.shards * HELD_OUT_SHARE));

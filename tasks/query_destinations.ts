@@ -19,7 +19,6 @@ import { type Measured, measuredBy, times } from "../lib/data/addresses/known_ad
 import { addressOf, contextOf, JsonLinesOutput, logContext, readBy, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `query destinations`. */
 export const destinationsStage = defineStage(STAGES.query.kinds.destinations, async (options, stage) => {
   const source = addressOf("src", options.src);
   const rttMs = rttRangeOf(options.rtt);
@@ -34,6 +33,7 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
     calibration,
     noPool: options.noPool,
     geo: options.geo,
+    names: options.names,
     onLog: stage.log,
   });
   const whole = { ...query, destination: source };
@@ -58,6 +58,7 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
   ];
   const listed = answer.destinations.map((each) => ({
     ...each,
+    text: model.names.shown(formatPrefix(each.prefix)),
     measured: trainingData && measuredBy(trainingData, source, each.prefix),
   }));
   if (trainingData?.known.isTruncated || trainingData?.adaptation?.known.isTruncated) {
@@ -72,20 +73,20 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
     for (const destination of json.destinations) lines.write(destination);
     lines.commit();
   }
-  const asked = { src, rttMs, timeS, contextMeasurements, prefixLength };
+  const asked = { src, ...model.names.namedEnds({ src }), rttMs, timeS, contextMeasurements, prefixLength };
   return {
     text: [tableOf(listed), ...below].join("\n"),
     json: { stage: "query destinations", ...asked, ...json, output, step: model.step },
   };
 });
 
-/** A destination, and how often the source measured it; undefined if the model does not say. */
-type ListedDestination = LikelyDestination & { measured: Measured | undefined };
+/** A destination as it is shown, and how often the source measured it; undefined if the model does not say. */
+type ListedDestination = LikelyDestination & { text: string; measured: Measured | undefined };
 
 function tableOf(destinations: readonly ListedDestination[]): string {
   const isKnown = destinations.some(({ measured }) => measured);
-  const rows = destinations.map(({ prefix, probability, measured }) => [
-    formatPrefix(prefix),
+  const rows = destinations.map(({ text, probability, measured }) => [
+    text,
     percent(probability),
     ...(measured ? [times(measured)] : []),
   ]);

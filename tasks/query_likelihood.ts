@@ -29,7 +29,6 @@ interface Row {
   measurement: TokenMeasurement;
 }
 
-/** The stage `query likelihood`. */
 export const likelihoodStage = defineStage(STAGES.query.kinds.likelihood, async (options, stage) => {
   const { output, withoutTime } = options;
   const order = options.order === undefined ? undefined : orderOf(options.order);
@@ -43,6 +42,7 @@ export const likelihoodStage = defineStage(STAGES.query.kinds.likelihood, async 
     anyVocabulary: true,
     noPool: options.noPool,
     geo: options.geo,
+    names: options.names,
     onLog: stage.log,
   });
   if (options.context !== undefined && model.config.vocabulary === "v1") {
@@ -73,7 +73,8 @@ export const likelihoodStage = defineStage(STAGES.query.kinds.likelihood, async 
     const bits = await measurementBits(model, inContexts, { order });
     bits.forEach((each, i) => {
       totals.add(each);
-      lines.write(lineOf(rows[i], each, options.tokens));
+      const { src, dst, ...rest } = lineOf(rows[i], each, options.tokens);
+      lines.write({ src, dst, ...model.names.namedEnds({ src, dst }), ...rest });
     });
     progress.update(totals.numRows);
   }

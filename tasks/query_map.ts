@@ -13,7 +13,6 @@ import { type MapRtt, RttMaps } from "../lib/query/rtt/rtt_map.ts";
 import { readBy, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `query map`. */
 export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stage) => {
   const { src, output, layer } = options;
   const write = MAP_FORMATS.get(/\.([a-z]+)$/.exec(output)?.[1] ?? "");
@@ -25,7 +24,7 @@ export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stag
   const timeS = timeOf(options.time);
   const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
   using file = new OutputFile(output, { stage: "query map", inputs: readBy(options) });
-  using model = await loadModel(options.checkpoint, { calibration });
+  using model = await loadModel(options.checkpoint, { calibration, names: options.names });
   const maps = new RttMaps(model);
   const source = maps.source(src);
   const areas = MAP_LEVELS.flatMap((level) => [...maps.areas(level, source)]);
@@ -38,7 +37,11 @@ export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stag
   }
   progress.finish();
   const geoFiles = model.config.places?.sources ?? [];
-  file.writeSync(new TextEncoder().encode(write({ src, places, layer, mark: origin.position, geoFiles })));
+  file.writeSync(
+    new TextEncoder().encode(
+      write({ src: model.names.shown(src), places, layer, mark: origin.position, geoFiles }),
+    ),
+  );
   file.commit();
   const countries = places.filter(({ cellDegrees }) => cellDegrees === null);
   const nearest = countries.toSorted((a, b) => a.medianMs - b.medianMs).slice(0, 5);
@@ -49,7 +52,16 @@ export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stag
         places.length - countries.length
       } cells in them in ${output}; ` +
       `shortest medians: ${named}`,
-    json: { stage: "query map", src, timeS, output, places: places.length, nearest, step: model.step },
+    json: {
+      stage: "query map",
+      src,
+      ...model.names.namedEnds({ src }),
+      timeS,
+      output,
+      places: places.length,
+      nearest,
+      step: model.step,
+    },
   };
 });
 

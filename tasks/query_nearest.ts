@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { withName } from "../lib/data/addresses/ip_prefix.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { formatMs, formatTable } from "../lib/base/text.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
@@ -13,14 +14,14 @@ import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { contextOf, endsOf, JsonLinesOutput, percent, readBy, requireEnd, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `query nearest`. */
 export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (options, stage) => {
   const { src, candidates: path, time, output, by, top, maxCandidates, draws: numDraws, seed } = options;
   requireEnd("src", src);
   const timeS = timeOf(time);
   const context = await contextOf(options.context, stage, timeS);
   const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
-  using model = await loadModel(options.checkpoint, { calibration, geo: options.geo, onLog: stage.log });
+  const { geo, names } = options;
+  using model = await loadModel(options.checkpoint, { calibration, geo, names, onLog: stage.log });
   using progress = stage.progress("comparing", { unit: "candidates" });
   const onDraws = () => stage.signal.throwIfAborted();
   const onProgress = (done: number) => {
@@ -55,13 +56,22 @@ export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (optio
   }
   return {
     text: describe(answer),
-    json: { stage: "query nearest", src, timeS, by, ...answer, output, step: model.step },
+    json: {
+      stage: "query nearest",
+      src,
+      ...model.names.namedEnds({ src }),
+      timeS,
+      by,
+      ...answer,
+      output,
+      step: model.step,
+    },
   };
 });
 
 function describe({ nearest, candidates, pNoReply, minMs }: Nearest): string {
-  const rows = nearest.map(({ candidate, medianMs, pFailed, pNearest, regretMs }) => [
-    candidate,
+  const rows = nearest.map(({ candidate, name, medianMs, pFailed, pNearest, regretMs }) => [
+    withName(candidate, name),
     `${formatMs(medianMs)} ms`,
     percent(pNearest),
     `${formatMs(regretMs)} ms`,

@@ -97,10 +97,13 @@ export function readBy(
     queries?: string | undefined;
     input?: readonly string[];
     geo?: readonly string[];
+    names?: readonly string[];
   },
 ): string[] {
-  const { checkpoint, context, calibration, adapt, queries, input = [], geo = [] } = options;
-  const files = [context, calibration, adapt, queries, ...input, ...geo].filter((path) => path !== undefined);
+  const { checkpoint, context, calibration, adapt, queries, input = [], geo = [], names = [] } = options;
+  const files = [context, calibration, adapt, queries, ...input, ...geo, ...names].filter((path) =>
+    path !== undefined
+  );
   return [checkpointDirectory(checkpoint), ...files];
 }
 

@@ -50,7 +50,6 @@ type Options = OptionsOf<typeof STAGES.query.kinds.rtt>;
 
 type Wanted = Record<"quantiles" | "at", number[]>;
 
-/** The stage `query rtt`. */
 export const rttStage = defineStage(STAGES.query.kinds.rtt, async (options, stage) => {
   const summary = {
     quantiles: numbersOf("quantiles", options.quantiles, [0, 1]),
@@ -102,7 +101,8 @@ async function answerOne(
     ...rowNotes(model)([source, destination].filter(isAddress).map(({ bytes }) => bytes)),
   ];
   for (const note of notes) stage.log(note);
-  const title = `${src} -> ${dst}${calibration === undefined ? "" : ", corrected"}`;
+  const { names } = model;
+  const title = `${names.shown(src)} -> ${names.shown(dst)}${calibration === undefined ? "" : ", corrected"}`;
   const { quantiles } = summary;
   if (options.plot !== undefined) {
     const subtitle = numDraws > 0 ? `mixture of ${numDraws} draws from the model` : "exact";
@@ -117,6 +117,7 @@ async function answerOne(
       stage: "query rtt",
       src,
       dst,
+      ...names.namedEnds({ src, dst }),
       timeS,
       contextMeasurements,
       calibration,
@@ -198,6 +199,7 @@ function lineOf(
     line,
     src,
     dst,
+    ...model.names.namedEnds({ src, dst }),
     timeS,
     contextMeasurements: answered.numContextUsed,
     ...summaryOf(answered.answer, summary),
@@ -212,13 +214,14 @@ function lineOf(
  * @param addresses The addresses whose rows may change (default: those that were not in the training data).
  */
 async function askedModel(
-  { checkpoint, calibration, noPool, adapt, geo }: Options,
+  { checkpoint, calibration, noPool, adapt, geo, names }: Options,
   stage: StageContext,
   addresses?: readonly string[],
 ): Promise<PingModel> {
   const model = await loadModel(checkpoint, {
     noPool,
     geo,
+    names,
     onLog: stage.log,
     ...(calibration === undefined ? {} : { calibration: readCalibration(calibration) }),
   });

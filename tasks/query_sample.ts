@@ -12,7 +12,6 @@ import type { DecodedMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { addressOf, contextOf, logContext, openLines, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `query sample`. */
 export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options, stage) => {
   const { output, count } = options;
   const source = options.src === undefined ? undefined : addressOf("src", options.src);
@@ -20,14 +19,16 @@ export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options
   const timeS = timeOf(options.time);
   using lines = openLines("query sample", options, "measurements");
   const context = await contextOf(options.context, stage, timeS);
-  using model = await loadModel(options.checkpoint, { geo: options.geo, onLog: stage.log });
+  const { geo, names } = options;
+  using model = await loadModel(options.checkpoint, { geo, names, onLog: stage.log });
   const query = { source, destination, timeS, context };
   logContext(stage, sampleContextThatFits(query, model.config.sequenceLength).length, context);
   using progress = stage.progress("sampling", { total: count, unit: "measurements" });
   let numDrawn = 0;
   for await (const measurement of sampleMeasurements(model, query, options)) {
     stage.signal.throwIfAborted();
-    lines.write(lineOf(measurement));
+    const { src, dst, ...rest } = lineOf(measurement);
+    lines.write({ src, dst, ...model.names.namedEnds({ src, dst }), ...rest });
     progress.update(++numDrawn);
   }
   lines.commit();

@@ -16,12 +16,19 @@ import {
 import { writeOutputFile } from "../lib/io/files/output_file.ts";
 import { fingerprint, listInputs } from "../lib/io/files/inputs.ts";
 import { ParquetFile } from "../lib/io/parquet/file.ts";
+import type { AddressNames } from "../lib/data/addresses/address_names.ts";
+import { openNames } from "../lib/data/addresses/places/open_places.ts";
 import { MEASUREMENT_COLUMNS } from "../lib/data/measurement_files/parquet_writer.ts";
 import { RejectLog, rejectsPathBeside } from "../lib/data/measurement_files/rejects.ts";
 import { type GroupKey } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
 import { PingModel, requireQueryable } from "../lib/query/ping_model.ts";
 import { readRows } from "../lib/query/files/ordered_rows.ts";
-import { describeFindings, pageOfFindings, type ScoreFindings } from "../lib/query/files/score_findings.ts";
+import {
+  describeFindings,
+  namedFindings,
+  pageOfFindings,
+  type ScoreFindings,
+} from "../lib/query/files/score_findings.ts";
 import { digestOfModel, SCORE_COLUMNS, scoreFile } from "../lib/query/files/score_file.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { withGeo } from "../lib/train/run_places.ts";
@@ -31,7 +38,6 @@ import { STAGES } from "./stages.ts";
 
 const WANTED = { extensions: [".parquet"], wanted: "a measurements Parquet file" };
 
-/** The stage `score`. */
 export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage): Promise<StageResult> => {
   const { output, noPool, context: maxContext, groupBy, seed, maxRejectRatio, overwrite } = options;
   requireMeasurements(options.input, "score");
@@ -45,6 +51,7 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
   const inputs = listInputs(options.input, WANTED);
   const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];
   await checkColumns(inputs, history, { groupBy, stage });
+  const names = await openNames(options.names);
   const checkpoint = await withGeo(loadCheckpoint(options.checkpoint), options.geo, stage.log);
   requireQueryable(checkpoint);
   const modelDigest = digestOfModel({
@@ -75,7 +82,9 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
     }, { signal: stage.signal, onProgress: phases.update });
     return { counts: { ...counts, step: pingModel.step }, rows: counts.rows, rejected };
   });
-  return await resultOf({ output, report: options.report, inputs: [...inputs, ...history] }, run);
+  const { report } = options;
+  const made = { output, report, names, inputs: [...inputs, ...history, ...options.names] };
+  return await resultOf(made, run);
 });
 
 /** Refuses files that lack a column, before anything is written; logs the columns that are not copied. */
@@ -97,14 +106,20 @@ async function checkColumns(
 
 /** The result as text, with the page if requested. */
 async function resultOf(
-  { output, report, inputs }: { output: string; report: string | undefined; inputs: readonly string[] },
+  { output, report, names, inputs }: {
+    output: string;
+    report: string | undefined;
+    names: AddressNames;
+    inputs: readonly string[];
+  },
   { manifest, seconds, isDone }: FileRun,
 ): Promise<StageResult> {
-  const { rows, meanBits, findings, ...counts } = manifest.counts as {
+  const { rows, meanBits, findings: counted, ...counts } = manifest.counts as {
     rows: number;
     meanBits: number;
     findings: ScoreFindings;
   };
+  const findings = namedFindings(counted, names);
   if (report !== undefined) {
     const page = await pageOfFindings(`Scores of ${output}`, findings);
     writeOutputFile(report, page, { stage: "score", inputs });

@@ -5,14 +5,17 @@
  */
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseAddress } from "../lib/data/addresses/ip.ts";
+import { openNames } from "../lib/data/addresses/places/open_places.ts";
 import { PingService } from "../lib/serve/api/ping_service.ts";
-import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
+import { kebab } from "../lib/cli/options.ts";
+import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import { readDescribedModel } from "../lib/serve/described_model.ts";
-import { hashOf } from "../lib/serve/answers.ts";
+import { type AnswerOptions, hashOf } from "../lib/serve/answers.ts";
 import { DEFAULT_WATCH_OPTIONS, PairWatch } from "../lib/query/changes/pair_watch.ts";
-import { makeApp } from "../lib/serve/app.ts";
+import { makeApp, QUESTIONS } from "../lib/serve/app.ts";
+import { McpTools } from "../lib/serve/mcp.ts";
 import { readPageFiles } from "../lib/serve/page_files.ts";
 import { type ServedModel, ServedModels, stateOf, watchCheckpoint } from "../lib/serve/served_models.ts";
 import { HttpServer } from "../lib/serve/server.ts";
@@ -26,51 +29,69 @@ type Options = OptionsOf<typeof STAGES.serve>;
 /** Watched pairs that have metrics of their own. */
 const MAX_METRIC_PAIRS = 100;
 
-/** The stage `serve`. */
 export const serverStage = defineStage(STAGES.serve, (options, stage) => serve(options, stage, options.json));
 
-async function serve(options: Options, stage: StageContext, asJson: boolean): Promise<never> {
-  const { checkpoint, calibration, report, host, maxRequestS } = options;
-  requireHost(host);
+async function serve(options: Options, stage: StageContext, asJson: boolean): Promise<StageResult> {
+  const { checkpoint, calibration, report, watchS: everyS } = options;
+  const { log } = stage;
+  requireHost(options.host);
   requireOrigins(options.allowOrigin);
+  if (options.mcp) requireNoPort(options);
   const metrics = new ServerMetrics();
-  const load = () => loadServed(options, metrics, stage.log);
-  const files = [calibration, report].filter((path) => path !== undefined);
+  const load = () => loadServed(options, metrics, log);
+  const files = [calibration, report, ...options.names].filter((path) => path !== undefined);
   const seen = stateOf({ checkpoint, files });
   using models = new ServedModels(await load());
+  stage.signal.throwIfAborted();
+  const ended = new AbortController();
+  const signal = AbortSignal.any([stage.signal, ended.signal]);
+  const checkpoints = options.watch
+    ? watchCheckpoint(models, { checkpoint, files, seen, everyS, load, signal, log })
+    : Promise.resolve();
+  const answering = {
+    models,
+    limits: options,
+    stopping: stage.signal,
+    log: (line: string) => console.error(line),
+  };
+  if (options.mcp) await new McpTools(QUESTIONS, answering).serveLines();
+  else await serveHttp(options, answering, metrics, asJson);
+  ended.abort();
+  await checkpoints;
+  stage.signal.throwIfAborted();
+  return { text: "", json: null };
+}
+
+/** Answers over HTTP until the server is to stop. */
+async function serveHttp(
+  options: Options,
+  answering: AnswerOptions,
+  metrics: ServerMetrics,
+  asJson: boolean,
+): Promise<void> {
+  const { host, port, maxRequestS } = options;
   const watched = {
     watch: new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: options.maxWatchedPairs }),
     maxPairs: MAX_METRIC_PAIRS,
+    get names() {
+      return answering.models.current.service.names;
+    },
     numUnusable: 0,
   };
   const app = makeApp({
+    ...answering,
     watched,
-    models,
     metrics,
     host,
-    limits: options,
     allowOrigins: options.allowOrigin,
-    stopping: stage.signal,
-    log: (line) => console.error(line),
     pageFiles: readPageFiles(),
   });
-  stage.signal.throwIfAborted();
-  const server = await HttpServer.listen({
-    host,
-    port: options.port,
-    limits: options,
-    fetch: app.fetch,
-  });
+  const server = await HttpServer.listen({ host, port, limits: options, fetch: app.fetch });
   console.log(asJson ? JSON.stringify({ stage: "serve", url: server.url }) : `Listening at ${server.url}`);
-  const { signal, log } = stage;
-  const checkpoints = options.watch
-    ? watchCheckpoint(models, { checkpoint, files, seen, everyS: options.watchS, load, signal, log })
-    : Promise.resolve();
+  const { stopping } = answering;
   // A signal may have arrived while the server began to listen.
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  if (!stopping.aborted) await new Promise((resolve) => stopping.addEventListener("abort", resolve));
   await server.stop(maxRequestS);
-  await checkpoints;
-  throw signal.reason;
 }
 
 /** Loads the newest checkpoint with its calibration and report. */
@@ -81,7 +102,8 @@ async function loadServed(
 ): Promise<ServedModel> {
   const { maxBatch, maxWaitMs, maxQueue, noPool } = options;
   const { checkpoint, calibration, info } = await readDescribedModel(options, onNote);
-  const model = await PingModel.from(checkpoint, { calibration, noPool });
+  const names = await openNames(options.names);
+  const model = await PingModel.from(checkpoint, { calibration, noPool, names });
   const pool = noPool ? undefined : checkpoint.pool;
   return {
     service: new PingService(model, {
@@ -95,12 +117,29 @@ async function loadServed(
         model.gpu.info.name,
         calibration?.shares,
         pool && sha256OfTensors(pool),
+        [...names.entries()],
       ]),
     ),
     step: model.step,
     fault: () => model.gpu.fault,
     close: () => model.close(),
   };
+}
+
+/** Refuses what is said of a port that is not opened, and what would share standard output with the answers. */
+function requireNoPort({ host, port, allowOrigin, json }: Options): void {
+  const { host: { default: usualHost }, port: { default: usualPort } } = STAGES.serve.options;
+  const given = {
+    host: host !== usualHost,
+    port: port !== usualPort,
+    allowOrigin: allowOrigin.length > 0,
+    json,
+  };
+  const [first] = Object.entries(given).filter(([, isGiven]) => isGiven);
+  if (!first) return;
+  throw new UsageError(
+    `Cannot use --${kebab(first[0])} with --mcp: an assistant is answered over standard output; leave it out`,
+  );
 }
 
 function requireHost(host: string): void {

@@ -13,7 +13,6 @@ import { checkInputs, requireMeasurements } from "./input_check.ts";
 import { limitsOf, splitStageResult } from "./split_stage.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage. */
 export const shardStage: Stage = defineStage(STAGES.shard, async (options, context) => {
   requireMeasurements(options.input, "shard");
   await checkInputs(options.input, options, context);

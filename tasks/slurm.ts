@@ -42,7 +42,6 @@ const KEYS = [
   "program",
 ] as const;
 
-/** The stage `slurm`. */
 export const slurmStage: Stage = defineStage(STAGES.slurm, async (options, context) => {
   if (options.submit && options.dryRun) {
     throw new UsageError(

@@ -67,6 +67,11 @@ const geoAsked = option.paths(
   uses.inputs,
   "files that say where addresses are, as for train, in place of what the checkpoint knows of it",
 );
+const names = option.paths(
+  uses.inputs,
+  "names to show beside addresses: CSV with an address or prefix and its name a line, as import writes it; later ones " +
+    "override earlier ones",
+);
 const queryOptions = {
   checkpoint,
   geo: geoAsked,
@@ -76,6 +81,7 @@ const queryOptions = {
       "time are used",
   ),
 };
+const namedOptions = { ...queryOptions, names };
 const calibration = option.path(
   uses.input,
   "report.json of an eval: correct the distributions by the measurements of its validation split",
@@ -134,9 +140,6 @@ const dataBenchOptions = {
     uses.workFolder,
     "parent folder of the temporary files, some 150 bytes per row, removed at the end",
   ),
-  duckdb: option.choice(["auto", "off"], "whether DuckDB runs for comparison, if it is available", {
-    default: "auto",
-  }),
   memoryLimitGb,
   compare: option.path(uses.input, "an earlier --json output; adds the ratios to it"),
 };
@@ -176,7 +179,6 @@ export const DEMO_CAMPAIGN = {
     "tests/data/campaigns/asn-ipv4-ipv6-menog-2019-05.csv",
   ],
 };
-/** All files of it. */
 export const DEMO_FILES: readonly string[] = [DEMO_CAMPAIGN.measurements, ...DEMO_CAMPAIGN.places];
 /** Steps of `demo`: as many as two cores make in the default time on data that every checkout has, and at most on other. */
 export const DEMO_STEPS = { campaign: 800, synth: 500, most: 1_000_000 };
@@ -265,15 +267,16 @@ export const STAGES = named({
     summary: "turn ping results of RIPE Atlas or Globalping, or CSV, into measurements Parquet",
     reads:
       "ping results of RIPE Atlas or Globalping, or CSV, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
-    writes: "measurements Parquet",
+    writes: "measurements Parquet; names of addresses for `--names`",
     example: "--input results/ --output pings.parquet",
     options: {
       input: option.paths(uses.inputs, "files, directories, globs, or - for standard input", {
         required: true,
       }),
       output: option.path(
-        uses.outputFile(".rejects.jsonl"),
-        "the Parquet file to write; a stopped import starts again from the beginning",
+        uses.outputFile(".rejects.jsonl", ".names.csv"),
+        "the Parquet file to write; a stopped import starts again from the beginning. Names of addresses, for --names of " +
+          "other stages, come beside it: F.names.csv",
         { value: "F.parquet", required: true },
       ),
       columns: option.text(
@@ -660,7 +663,7 @@ export const STAGES = named({
         writes: "the RTT distribution; with `--plot` as SVG; JSON lines",
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --dst 198.51.100.0/24",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           src: option.text(
             "source: an address; a prefix in which the model draws sources; or a place or network, which is a mixture " +
               "over its prefixes: Berlin, DE; Bavaria, DE; DE; AS3320; AS3320@DE; 52.5,13.4 for the cell of 5 degrees " +
@@ -709,7 +712,7 @@ export const STAGES = named({
         writes: "the most probable destinations or prefixes, by Bayes' rule",
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --rtt 20..25 --prefix-length 24",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           src: option.text("source address; the destinations have the same IP version", {
             value: "ADDRESS",
             required: true,
@@ -746,7 +749,7 @@ export const STAGES = named({
         writes: "the nearest of them: median RTT, probability to be the nearest, expected regret",
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates servers.txt --top 5",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           src: option.text("source: an address, a prefix or a place, as for query rtt", {
             value: "ADDRESS|PREFIX|PLACE",
             required: true,
@@ -779,11 +782,45 @@ export const STAGES = named({
           ),
         },
       }),
+      "advise": command({
+        summary: "the measurements that would make a model that is adapted to them surest of others",
+        reads: "a checkpoint, a source, a file of addresses that it can measure; or a file of pairs",
+        writes: "which to measure, the best first: by how much the spread of the wanted RTTs falls",
+        example: "--checkpoint runs/demo/train --src 192.0.2.1 --candidates anchors.txt --budget 20",
+        options: {
+          ...namedOptions,
+          src: option.text(
+            "source: an address, a prefix or a place, as for query rtt (default: those of --candidates)",
+            { value: "ADDRESS|PREFIX|PLACE" },
+          ),
+          candidates: option.path(
+            uses.input,
+            "what can be measured: an address, prefix or place a line; without --src pairs, as for query rtt --queries",
+            { required: true },
+          ),
+          targets: option.path(
+            uses.input,
+            "the RTTs that are wanted, likewise (default: of all candidates)",
+          ),
+          budget: option.integer("number of measurements to choose", { default: 20, min: 1, max: 1000 }),
+          time,
+          maxPairs: option.integer("refuse more pairs; 20 kB for each", {
+            default: 10_000,
+            min: 1,
+            max: 1_000_000,
+          }),
+          draws,
+          output: option.path(
+            uses.outputFile(),
+            "write the measurements as JSON lines (default: a table on standard output)",
+          ),
+        },
+      }),
       "matrix": command({
         summary:
-          "the RTTs between all of some nodes, or from them to others, as CSV or as a graph for Shadow",
+          "the RTTs between all of some nodes, or from them to others, as a table or as a graph for Shadow",
         reads: "a checkpoint, a file of addresses or prefixes, perhaps another one of destinations",
-        writes: "median RTT, quantiles and loss of each pair: CSV, or GML for the simulator Shadow",
+        writes: "median RTT, quantiles, loss and samples of each pair: CSV, Parquet, JSON, or GML for Shadow",
         example: "--checkpoint runs/demo/train --nodes servers.txt --output matrix.gml",
         options: {
           ...queryOptions,
@@ -803,14 +840,20 @@ export const STAGES = named({
             default: "0.05,0.95",
             value: "Q,Q,…",
           }),
+          samples: option.integer(
+            "RTTs to draw of each pair by --seed, whatever the other pairs are; without a reply empty, NaN or null",
+            { default: 0, max: 1000 },
+          ),
           draws,
           calibration,
           output: option.path(
             uses.outputFile(),
-            "the file to write: .csv; or .gml, with half of the median RTT as the latency of a direction, and no " +
-              "bandwidths, which are then for the hosts of Shadow's configuration to say",
+            "the file to write: .csv, .parquet, .json; or .gml, with half of the median RTT as the latency of a direction, " +
+              "and no bandwidths, which are then for the hosts of Shadow's configuration to say",
             { required: true },
           ),
+          overwrite: overwriteFile,
+          memoryLimitGb: option.number(memoryLimitGb.help, { default: 2, min: 1 }),
         },
       }),
       "map": command({
@@ -825,6 +868,7 @@ export const STAGES = named({
             value: "PLACE",
             required: true,
           }),
+          names,
           time,
           layer: option.choice(
             LAYERS,
@@ -845,7 +889,7 @@ export const STAGES = named({
         writes: "measurements that the model draws, as JSON lines",
         example: "--checkpoint runs/demo/train --count 10 --src 192.0.2.1",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           count: option.integer("number of measurements", { default: 10, min: 1, max: 2 ** 32 - 1 }),
           temperature: option.number("divides log-probabilities; below 1 draws likelier measurements", {
             default: 1,
@@ -864,7 +908,7 @@ export const STAGES = named({
         writes: "bits of each row and block in every order of the fields, as JSON lines",
         example: "--checkpoint runs/demo/train --input data/synth.parquet",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           input: option.paths(
             uses.inputs,
             "measurements Parquet: files, folders, globs; each row is computed alone",
@@ -908,6 +952,7 @@ export const STAGES = named({
       ),
       history: option.paths(uses.inputs, "further measurements Parquet, only for contexts"),
       geo: geoAsked,
+      names,
       noPool,
       groupBy: option.choice(SOURCE_KEYS, "column that identifies a source, as in probe-rows", {
         default: "src_addr",
@@ -994,6 +1039,7 @@ export const STAGES = named({
         "files that say where addresses are, for groups that share an AS or a country: MMDB, CSV of ip-location-db, " +
           "probe archive of RIPE Atlas; later ones override earlier ones (the places of --checkpoint)",
       ),
+      names,
       webhook: option.text("post each alarm there as JSON, again and again until it is taken", {
         value: "URL",
       }),
@@ -1025,6 +1071,7 @@ export const STAGES = named({
       calibration,
       noPool,
       geo: geoAsked,
+      names,
       report,
       host: option.text("the address to listen on; 0.0.0.0 for all of this machine", {
         default: "127.0.0.1",
@@ -1035,6 +1082,9 @@ export const STAGES = named({
         min: 0,
         max: 65_535,
       }),
+      mcp: option.switch(
+        "answer one assistant over standard input and output instead, by the Model Context Protocol; no port is opened",
+      ),
       watch: option.switch("serve newer checkpoints of the run as they appear"),
       watchS: option.number("seconds between two checks for a newer checkpoint", { default: 5, min: 0.1 }),
       allowOrigin: option.texts(
@@ -1074,12 +1124,12 @@ export const STAGES = named({
         min: 1,
       }),
     },
-    needs: { listens: true },
+    needs: { listens: { unless: "mcp" } },
   }),
   "export": command({
     summary: "write a site with the model in it, for any web server",
     reads: "a checkpoint",
-    writes: "a site for any web server: the page, and the model, which runs in the reader's browser",
+    writes: "a site for any web server, whose model runs in the reader's browser, or an npm package of it",
     example: "--checkpoint runs/demo/train --output site",
     options: {
       checkpoint: option.path(
@@ -1088,6 +1138,11 @@ export const STAGES = named({
         { required: true },
       ),
       output: outputFolder,
+      form: option.choice(
+        ["site", "npm"],
+        "a site, or a package for npm with the model in it, for programs in browsers, Deno and Node",
+        { default: "site" },
+      ),
       dtype: option.choice(
         DTYPES,
         "storage format of parameters: f16 has half the size and is less precise",
@@ -1095,6 +1150,7 @@ export const STAGES = named({
       ),
       calibration,
       noPool,
+      names,
       report,
       overwrite: overwriteFolder,
     },
@@ -1239,8 +1295,7 @@ export const STAGES = named({
         },
       }),
       "preprocess": command({
-        summary:
-          "the speed and memory of synth, import, shard and probe-rows at several sizes, beside DuckDB's sort and group",
+        summary: "the speed and memory of synth, import, shard and probe-rows at several sizes",
         example: "--rows 1_000_000,10_000_000,100_000_000",
         options: {
           rows: option.text("measurements to make and pass over, one number or several", {
@@ -1262,8 +1317,7 @@ export const STAGES = named({
         module: "bench_data",
       }),
       "loader": command({
-        summary:
-          "the speed, padding and memory of the loader by worker threads and sizes of rows, beside DuckDB's grouping",
+        summary: "the speed, padding and memory of the loader by worker threads and sizes of rows",
         example: "--rows 1_000_000 --sequence-length 1024",
         options: {
           rows: option.integer("measurements to make and pass over", {

@@ -10,7 +10,6 @@ import { truthPathBeside } from "../lib/data/synth/truth.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
 import { STAGES } from "./stages.ts";
 
-/** The stage `synth`. */
 export const synthStage: Stage = defineStage(STAGES.synth, async (options, context): Promise<StageResult> => {
   const { output, seed, rows, probes, destinations, days, ipv6Share, workers, overwrite } = options;
   const made = { seed, rows, probes, destinations, days, ipv6Share };

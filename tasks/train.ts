@@ -20,7 +20,6 @@ import { STAGES } from "./stages.ts";
 
 type TrainOptions = OptionsOf<typeof STAGES.train>;
 
-/** The stage `train`. */
 export const trainStage = defineStage(STAGES.train, async (options, context) => {
   const launch = launchOf(variable);
   if (!launch) return await trainOn(undefined, options, context);

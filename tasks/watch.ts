@@ -9,7 +9,7 @@ import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { addressBytes, parseAddress } from "../lib/data/addresses/ip.ts";
-import { openPlaces } from "../lib/data/addresses/places/open_places.ts";
+import { openNames, openPlaces } from "../lib/data/addresses/places/open_places.ts";
 import { alarmLine } from "../lib/query/changes/alarm_lines.ts";
 import { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
 import { type Expectation, expectationsOf, PairExpectations } from "../lib/query/changes/expectation.ts";
@@ -43,7 +43,6 @@ const LAST_POSTS_MS = { end: 60_000, signal: 10_000 };
 /** What monitors can take of the process. */
 const MONITOR_LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 
-/** The stage `watch`. */
 export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   const { output, input, metrics, metricPairs } = options;
   if (options.json && output === undefined) {
@@ -59,6 +58,7 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   };
   const minEvidence = await calibrated(options, watching, stage);
   using model = options.checkpoint === undefined ? undefined : await loadModel(options.checkpoint);
+  const names = await openNames(options.names);
   const watch = new PairWatch({ ...watching, minEvidence, placeOf: await placesOf(options.geo, model) });
   const arriving = arrivalsOf(input, options, stage);
   const expectations = model && new PairExpectations(model);
@@ -66,6 +66,7 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
     watch,
     maxPairs: metricPairs,
     expectations,
+    names,
     webhook,
     get numUnusable() {
       return arriving.numBad;
@@ -88,7 +89,7 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
     metricsFile?.check();
     progress.update(watch.numMeasurements, `${watch.numPairs} pairs, ${watch.numAlarms} alarms`);
     for (const event of watch.add(measurement)) {
-      const line = alarmLine(event, model && await expectedAt(model, event));
+      const line = alarmLine(event, model && await expectedAt(model, event), names);
       lines.write(line);
       webhook?.send(line);
     }

@@ -29,7 +29,6 @@ export class Heap<T> {
     return this.#items[0];
   }
 
-  /** Adds an item. */
   add(item: T): void {
     const items = this.#items;
     let at = items.push(item) - 1;

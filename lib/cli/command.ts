@@ -35,8 +35,11 @@ export interface Needs {
   connects?: { to: string; ifGiven?: string };
   /** Whether it writes temporary files where the system has them. */
   temporaryFiles?: true;
-  /** Whether it takes connections at `--host` and `--port`, or the option with the address and port if it is given. */
-  listens?: true | string;
+  /**
+   * Whether it takes connections at `--host` and `--port`, perhaps unless a switch is set; or the option with the address
+   * and port, if it does where that is given.
+   */
+  listens?: true | { unless: string } | string;
   /** Whether it has all permissions of this process. */
   everything?: true;
 }
@@ -64,7 +67,6 @@ export interface Declaration<O extends Options> {
   module?: string;
 }
 
-/** A command. */
 export interface Command<O extends Options = Options> extends Declaration<O> {
   readonly name: string;
 }

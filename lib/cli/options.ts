@@ -95,7 +95,6 @@ export const option = {
       throw new RangeError(`expected ${words.join(" | ")}`);
     });
   },
-  /** A text. */
   text<const G extends Given<string>>(help: string, given?: G): Option<Parsed<string, G>> {
     return make("one", help, { ...given }, textOf(given));
   },

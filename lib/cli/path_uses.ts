@@ -152,7 +152,6 @@ export function outputFile(...besides: string[]): PathUse {
  * The access that a stage needs for one option.
  *
  * @param use How it uses the values.
- * @param values Its values.
  */
 export function accessOf(use: PathUse, values: readonly string[]): Access {
   const { read, write } = use.accessTo(

@@ -87,8 +87,10 @@ export function refuseOverlaps(command: Command, args: readonly string[]): void 
 
 /** The address of a stage that takes connections. */
 function addressOf({ options, needs }: Command, args: readonly string[]): string {
-  const { texts } = splitArguments(args, options);
-  if (typeof needs?.listens === "string") return texts[needs.listens][0] ?? "";
+  const { texts, switches } = splitArguments(args, options);
+  const { listens } = needs ?? {};
+  if (typeof listens === "string") return texts[listens][0] ?? "";
+  if (typeof listens === "object" && switches[listens.unless]) return "";
   const [host, port] = ["host", "port"].map((name) => String(texts[name][0] ?? options[name].default));
   return `${urlHost(host)}:${port}`;
 }

@@ -81,7 +81,6 @@ export class RequestedThread implements Thread {
    * Asks for the thread.
    *
    * @param id Its number among those of the stage.
-   * @param module Its module.
    * @param main The first thread.
    */
   constructor(readonly id: number, module: URL, readonly main: Pick<Worker, "postMessage">) {

@@ -175,7 +175,7 @@ export class Webhook implements Disposable {
     }
   }
 
-  /** Of the URL only its origin is told: the rest may be secret. */
+  /** Logs only the origin of the URL: the rest may be secret. */
   #log(what: string): void {
     this.#options.log(`webhook at ${this.#url.origin}: ${what}`);
   }

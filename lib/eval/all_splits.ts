@@ -78,7 +78,6 @@ export interface SplitResult extends PlannedSplit {
   adapted?: AdaptedRow[];
 }
 
-/** A split. */
 export interface EmptySplit extends PlannedSplit {
   counts: SplitCounts;
 }
@@ -94,7 +93,7 @@ export interface AllSplitsReport {
     trainFingerprint: string;
   };
   splits: SplitResult[];
-  /** Those that held out no measurement. */
+  /** The splits that held out no measurement. */
   empty: EmptySplit[];
 }
 

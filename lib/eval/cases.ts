@@ -34,7 +34,7 @@ interface Timed {
 /** The newest measurements before a time: of one pair of addresses, and of all other pairs of its source. */
 class CaseHistory {
   #ofPair: Timed[] = [];
-  /** Of the pair, those with RTTs. */
+  /** The pair's measurements with RTTs. */
   #answered: Timed[] = [];
   #others: Timed[] = [];
   #numSeen = 0;
@@ -133,7 +133,6 @@ interface CaseInProgress extends Omit<EvalCase, "history" | "recent"> {
  * Draws held-out measurements uniformly, with their histories. Memory grows with the cases and their context and
  * with the largest probe row, not with the data.
  *
- * @param rows The rows.
  * @returns The cases in the order of the rows.
  * @throws {FormatError} If a row cannot be read.
  */

@@ -46,7 +46,7 @@ export interface OpenEvalRows extends EvalRows, Disposable {
 
 /** Which rows are predicted, given what. */
 export interface EvalRowsOptions {
-  /** Whose measurements are predicted. */
+  /** The split whose measurements are predicted. */
   split: SplitName;
   /** Probe rows whose `train` the model was trained on; by default the same folder. */
   trainDir?: string | undefined;

@@ -197,7 +197,6 @@ function chosenBaselines(
   return new Map([...standardBaselines(seed, placeOf)].filter(([name]) => baselines.includes(name)));
 }
 
-/** Progress of one phase. */
 function phaseOf({ onProgress }: StageHooks, phase: string): (done: number, total: number) => void {
   return (done, total) => onProgress?.(phase, done, total);
 }

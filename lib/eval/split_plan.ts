@@ -30,7 +30,7 @@ export interface MeasurementSurvey {
   /** Distinct addresses; of very many some of them. */
   numSources: number;
   numDestinations: number;
-  /** Those that are both. */
+  /** Addresses that are both. */
   numBoth: number;
   /** Whether there is more than one time. */
   hasTimeSpan: boolean;

@@ -150,7 +150,6 @@ export class Mmdb {
     go(version === 4 ? this.#ipv4Root : 0, 0, 0, 0);
   }
 
-  /** A record by its number. */
   record(number: number): MmdbValue {
     return this.#decode(this.#dataStart + number - this.#numNodes - SEPARATOR_BYTES).value;
   }

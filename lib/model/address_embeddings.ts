@@ -61,7 +61,7 @@ export class AddressEmbeddings {
   readonly #prefixes: EmbeddingTable | undefined;
   readonly #pairs: EmbeddingTable | undefined;
   readonly #history: PairHistory | undefined;
-  /** As in a checkpoint, and decoded. */
+  /** The table of places: as in a checkpoint, and decoded. */
   #placeNumbers: Float32Array | undefined;
   #places: PlaceTable | undefined;
   /** The paths of addresses that were met before, by the first hash. */

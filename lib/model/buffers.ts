@@ -86,7 +86,6 @@ export interface BackwardTensors {
   delta: Tensor;
 }
 
-/** Every tensor of a model. */
 export interface ModelTensors {
   /** Parameter name -> weights; the head's rows are padded, see `ModelShapes.paddedVocabSize`. */
   parameters: Map<string, Tensor>;
@@ -111,7 +110,6 @@ export interface ModelTensors {
   all: Tensor[];
 }
 
-/** Makes all tensors of a model. */
 export function modelTensors(config: ModelConfig, extent: ModelExtent, makeOne: MakeTensor): ModelTensors {
   const all: Tensor[] = [];
   const make: MakeTensor = (label, shape, dtype) => {

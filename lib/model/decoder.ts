@@ -56,7 +56,6 @@ class DecodedRows {
     return this.#children;
   }
 
-  /** The number of rows. */
   get numRows(): number {
     return this.#numRows;
   }
@@ -421,6 +420,16 @@ export class Decoder {
    * @throws {UserError} If a row would be longer than the model's sequence, or the result is not finite.
    */
   async step(tokens: ArrayLike<number>, parents?: Uint32Array): Promise<Float32Array> {
+    return await this.#logProbabilities(this.#append(tokens, parents), tokens.length);
+  }
+
+  /** As {@link step}, without the log-probabilities. */
+  append(tokens: ArrayLike<number>, parents?: Uint32Array): void {
+    this.#append(tokens, parents).run();
+  }
+
+  /** @returns The program of the step, which is to be submitted before anything else is uploaded. */
+  #append(tokens: ArrayLike<number>, parents: Uint32Array | undefined): Program {
     ensure(this.#rows.numRows > 0, "a step needs rows: call fork() before");
     const numRows = parents?.length ?? this.#rows.numRows;
     ensure(tokens.length === numRows, `${tokens.length} tokens for ${numRows} rows`);
@@ -448,7 +457,7 @@ export class Decoder {
     const numTiles = this.#numTiles;
     const name = `step ${step} of ${rows} rows in ${numTiles} tiles`;
     const add = (program: Program) => addStep(program, { config, tensors, rows, step, numTiles });
-    return await this.#logProbabilities(this.#program(name, add), numRows);
+    return this.#program(name, add);
   }
 
   /** Writes the prompt of each row, in tiles of as many rows as a workgroup processes. */

@@ -32,7 +32,6 @@ export interface DecoderExtent {
   readonly maxSteps: number;
 }
 
-/** Every tensor of a decoder. */
 export interface DecoderTensors {
   parameters: Map<string, Tensor>;
   inputs: HiddenTensors["inputs"];
@@ -83,7 +82,6 @@ export function decoderFits(config: ModelConfig, extent: DecoderExtent, memory: 
     largestTensorBytes((make) => buildDecoder(config, extent, make)) <= memory.bufferBytes;
 }
 
-/** Makes all tensors of a decoder. */
 export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: MakeTensor): DecoderTensors {
   const { width, numHeads, headDim } = config;
   const { vocabSize, paddedVocabSize, numAddressEmbeddings, rowsPerToken } = modelShapes(config);

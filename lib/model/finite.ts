@@ -29,7 +29,6 @@ function indexOfNotBelow(values: Float32Array, limit = Infinity): number {
  * The fault in the numbers of tensors.
  *
  * @param tensors By name.
- * @param limit See {@link indexOfNotBelow}.
  * @returns The first invalid number, for people; undefined if all are valid.
  */
 export function faultOfTensors(

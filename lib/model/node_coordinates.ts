@@ -7,7 +7,8 @@ import {
   Coordinates,
   coordinateShapes,
   type CoordinateSize,
-  type NewNode,
+  type Fit,
+  type LocatedNode,
   type SavedCoordinates,
 } from "./coordinates/coordinates.ts";
 import { fitCoordinates } from "./coordinates/fit.ts";
@@ -27,9 +28,6 @@ export interface CoordinatesConfig {
   /** Share of the pairs, 0 to 0.95, of which training hides one end; each context hides different ones. */
   dropShare: number;
 }
-
-/** The coordinates of an address that was not fitted. */
-export type LocatedNode = NewNode;
 
 /** The name of the keys' entry in a checkpoint. */
 export const COORDINATE_KEYS = "coordinates.keys";
@@ -97,8 +95,12 @@ export class NodeCoordinates {
   /** Fits the coordinates to the RTTs of pairs of nodes. */
   fit(pairs: Omit<KnownPairs, "numNodes">): void {
     const { nodes, rank, folds } = this.config;
-    const options = { rank, numFolds: folds, maxBytes: Infinity };
-    this.#coordinates = fitCoordinates({ numNodes: nodes, ...pairs }, options);
+    this.#coordinates = fitCoordinates({ numNodes: nodes, ...pairs }, { rank, numFolds: folds });
+  }
+
+  /** The factorisation of all pairs, and its errors; undefined without coordinates. */
+  get fitted(): Fit | undefined {
+    return this.#coordinates?.fits[this.config.folds];
   }
 
   /** Whether the RTTs of a node can be estimated. */

@@ -139,7 +139,6 @@ export class SequenceMemory {
     return copy;
   }
 
-  /** Reads a token. */
   read(token: number): void {
     if (token < BYTE_BASE) {
       this.#role = token;

@@ -39,7 +39,6 @@ export interface PlacePath {
   readonly steps: readonly (Hashes | undefined)[];
 }
 
-/** The path of a place. */
 export function pathOf(seed: number, { position, country, region, asNumber }: LocatedPlace): PlacePath {
   return {
     position,

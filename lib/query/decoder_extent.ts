@@ -28,17 +28,18 @@ export function maxContinuationTokens(config: ModelConfig): number {
 /** Enough for a few questions: the memory of a decoder is cleared before its first use, which a lone question waits for. */
 export const FEW_ROWS = 1024;
 
-/** For prompts and two steps after them, `RttStart` and byte 1: the largest that fits, down to one query. */
+/** For prompts and steps after them, such as `RttStart` and byte 1: the largest that fits, down to one query. */
 export function promptExtent(
   config: ModelConfig,
   memory: DecoderMemory,
   mostRows: number = MAX_ROWS,
+  maxSteps: number = 2,
 ): DecoderExtent {
   for (let rows = mostRows;; rows /= 2) {
     const extent = {
       maxPromptTokens: Math.max(rows, config.sequenceLength),
       maxRows: Math.max(rows, FIRST_BYTES.length),
-      maxSteps: 2,
+      maxSteps,
     };
     const isSmallest = rows < FIRST_BYTES.length;
     if (isSmallest || decoderFits(config, extent, memory)) return extent;
@@ -58,33 +59,42 @@ export function continuationExtent(config: ModelConfig, memory: DecoderMemory): 
   }
 }
 
+/** What continues prompts. */
+export interface Continued {
+  /** How many rows continue each of them, by one token. */
+  readonly numChildren: number;
+  /** The number of each prompt's last tokens that are steps, so that prompts share what they begin with (0). */
+  readonly numTail?: number;
+}
+
 /** Whether an extent holds all of some prompts at once. */
 export function holdsAll(
-  { maxPromptTokens, maxRows }: DecoderExtent,
+  { maxPromptTokens, maxRows, maxSteps }: DecoderExtent,
   prompts: readonly Uint16Array[],
-  numChildren: number,
+  { numChildren, numTail = 0 }: Continued,
 ): boolean {
-  const numTokens = prompts.reduce((sum, { length }) => sum + length, 0);
-  return numTokens <= maxPromptTokens && prompts.length * numChildren <= maxRows;
+  const numTokens = prompts.reduce((sum, { length }) => sum + length - numTail, 0);
+  return numTail < maxSteps && numTokens <= maxPromptTokens && prompts.length * numChildren <= maxRows;
 }
 
 /** Cuts prompts into groups whose tokens and rows fit the extent. */
 export function* groupsOf(
   prompts: readonly Uint16Array[],
   { maxPromptTokens, maxRows }: DecoderExtent,
-  numChildren: number,
+  { numChildren, numTail = 0 }: Continued,
 ): Generator<Uint16Array[]> {
   let group: Uint16Array[] = [];
   let numTokens = 0;
   for (const prompt of prompts) {
-    const isFull = numTokens + prompt.length > maxPromptTokens || (group.length + 1) * numChildren > maxRows;
+    const length = prompt.length - numTail;
+    const isFull = numTokens + length > maxPromptTokens || (group.length + 1) * numChildren > maxRows;
     if (isFull && group.length > 0) {
       yield group;
       group = [];
       numTokens = 0;
     }
     group.push(prompt);
-    numTokens += prompt.length;
+    numTokens += length;
   }
   if (group.length > 0) yield group;
 }

@@ -9,7 +9,6 @@ import { BYTE_BASE } from "../data/tokens/vocab_v2.ts";
 import type { ModelDecoders } from "./model_decoders.ts";
 import { rowOf } from "./decoder_rows.ts";
 
-/** The tokens of a range of bytes. */
 export function byteTokens({ first, last }: ByteRange): number[] {
   return Array.from({ length: last - first + 1 }, (_, i) => BYTE_BASE + first + i);
 }

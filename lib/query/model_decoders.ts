@@ -14,6 +14,7 @@ import type { KernelRegistry } from "../tensor/registry.ts";
 import { bufferLimitBytes } from "../model/allocation.ts";
 import {
   continuationExtent,
+  type Continued,
   FEW_ROWS,
   groupsOf,
   holdsAll,
@@ -177,12 +178,17 @@ export class ModelDecoders {
    * Runs work on groups of prompts. The parts of it run in the order of the groups.
    *
    * @param prompts Token sequences of at most the model's length.
-   * @param numChildren How many rows continue each of them, by one token.
+   * @param continued A number: that of the rows which continue each of them, by one token.
    */
-  async withPrompts(prompts: readonly Uint16Array[], numChildren: number, work: PromptWork): Promise<void> {
-    this.#growFor(prompts, numChildren);
+  async withPrompts(
+    prompts: readonly Uint16Array[],
+    continued: number | Continued,
+    work: PromptWork,
+  ): Promise<void> {
+    const by = typeof continued === "number" ? { numChildren: continued } : continued;
+    this.#growFor(prompts, by);
     const [prompters, extent] = [this.#prompters, this.#prompterExtent];
-    const groups = [...groupsOf(prompts, extent, numChildren)];
+    const groups = [...groupsOf(prompts, extent, by)];
     let numBegun = 0;
     let numPrompts = 0;
     // Others that wait are let in between two groups.
@@ -205,16 +211,18 @@ export class ModelDecoders {
   }
 
   /** The extent of one of two decoders. */
-  #promptExtent(mostRows: number): DecoderExtent {
+  #promptExtent(mostRows: number, maxSteps?: number): DecoderExtent {
     const { limitBytes, bufferBytes } = this.#memory;
-    return promptExtent(this.#model.config, { limitBytes: limitBytes / 2, bufferBytes }, mostRows);
+    const memory = { limitBytes: limitBytes / 2, bufferBytes };
+    return promptExtent(this.#model.config, memory, mostRows, maxSteps);
   }
 
   /** Makes the decoders of prompts as large as they may be together, once there are too many for the small one. */
-  #growFor(prompts: readonly Uint16Array[], numChildren: number): void {
-    if (holdsAll(this.#prompterExtent, prompts, numChildren)) return;
-    const largest = this.#promptExtent(MAX_ROWS);
-    if (largest.maxRows === this.#prompterExtent.maxRows) return;
+  #growFor(prompts: readonly Uint16Array[], by: Continued): void {
+    const { maxRows, maxSteps } = this.#prompterExtent;
+    if (holdsAll(this.#prompterExtent, prompts, by)) return;
+    const largest = this.#promptExtent(MAX_ROWS, Math.max(maxSteps, 1 + (by.numTail ?? 0)));
+    if (largest.maxRows === maxRows && largest.maxSteps === maxSteps) return;
     this.#prompterExtent = largest;
     this.#prompters = new Shared(() => Promise.resolve([]));
   }

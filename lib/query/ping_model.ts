@@ -13,6 +13,7 @@ import { KernelRegistry } from "../tensor/registry.ts";
 import type { ModelConfig } from "../model/model_config.ts";
 import { RTT_START, type TokenMeasurement } from "../data/tokens/vocab_v2.ts";
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
+import { type AddressNames, NO_NAMES } from "../data/addresses/address_names.ts";
 import { PlaceIndex, placeText } from "../data/addresses/place_index.ts";
 import { Pool, type PooledForecast } from "../model/pool/pool.ts";
 import { ModelDecoders } from "./model_decoders.ts";
@@ -40,6 +41,8 @@ export interface PingModelOptions {
   noPool?: boolean;
   /** Also take a model of vocabulary v1, which answers likelihoods only (false). */
   anyVocabulary?: boolean;
+  /** Names that answers show beside addresses (none). */
+  names?: AddressNames | undefined;
 }
 
 /** What of a checkpoint a model is made of. */
@@ -48,7 +51,7 @@ export interface ModelCheckpoint extends CheckpointIdentity {
   readonly config: { readonly model: ModelConfig };
   /** Parameters by name, row-major. */
   readonly weights: Map<string, Float32Array>;
-  /** Of an adapted checkpoint: the rows and nodes that differ from its base. */
+  /** The rows and nodes of an adapted checkpoint that differ from its base. */
   readonly adapted?: AdaptedParts;
   /** What it was trained on, if that is known. */
   readonly trainingData?: TrainingData | undefined;
@@ -81,9 +84,11 @@ export class PingModel {
   readonly calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
   #pool: Pool | undefined;
-  /** Of the weights, as far as places are concerned. */
+  /** The rows that were loaded from `weights` to know places. */
   #placed: { weights: Map<string, Float32Array>; rows: AddressEmbeddings } | undefined;
   #places: PlaceIndex | undefined;
+  /** Names that its answers show beside addresses. */
+  readonly names: AddressNames;
   readonly #corrected = new RttArrays();
 
   private constructor(
@@ -91,13 +96,22 @@ export class PingModel {
     readonly registry: KernelRegistry,
     weights: Map<string, Float32Array>,
     readonly step: number,
-    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration, noPool, pool, adapted, trainingData }:
+    {
+      memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES,
+      calibration,
+      noPool,
+      names,
+      pool,
+      adapted,
+      trainingData,
+    }:
       & PingModelOptions
       & Pick<ModelCheckpoint, "trainingData" | "pool">
       & { adapted?: AdaptedParts | undefined },
   ) {
     this.#adapted = new AdaptedModel(config, weights, { adapted, trainingData });
     this.calibration = calibration;
+    this.names = names ?? NO_NAMES;
     if (pool && !noPool) this.#pool = new Pool(config, { weights, pool });
     this.decoders = new ModelDecoders(this, memoryLimitBytes);
   }
@@ -210,9 +224,9 @@ export class PingModel {
   async likelyRttDistributions(
     queries: readonly RttQuery[],
     take: (distribution: RttDistribution, index: number) => void,
-    options?: LikelyOptions,
+    options?: LikelyOptions | { readonly quantiles: readonly number[] },
   ): Promise<void> {
-    const { sequenceLength } = this.config;
+    const { config: { sequenceLength }, calibration } = this;
     const asked = {
       prompts: queries.map((query) => Uint16Array.of(...encodeQuery(query, sequenceLength), RTT_START)),
       recents: queries.map(({ recent }) =>
@@ -221,11 +235,17 @@ export class PingModel {
       poolOf: (index: number) => this.pooled(queries[index]),
     };
     const corrected = (raw: RttDistribution, index: number) =>
-      take(this.calibration?.apply(raw, this.#corrected) ?? raw, index);
-    const { calibration } = this;
-    const ofRaw = options && "quantiles" in options && calibration
-      ? { quantiles: options.quantiles.map((share) => calibration.levelOf(share)) }
+      take(calibration?.apply(raw, this.#corrected) ?? raw, index);
+    const wanted = options && "quantiles" in options
+      ? { quantilesOfEach: queries.map(() => options.quantiles) }
       : options;
+    const ofRaw = wanted && "quantilesOfEach" in wanted && calibration
+      ? {
+        quantilesOfEach: wanted.quantilesOfEach.map((shares) =>
+          shares.map((share) => calibration.levelOf(share))
+        ),
+      }
+      : wanted;
     await rttDistributions(this.decoders, asked, corrected, ofRaw);
   }
 

@@ -36,6 +36,23 @@ export async function* linesOf(
   yield* splitter.end();
 }
 
+/** The chunks of a stream until a signal, also while none comes. */
+export async function* chunksUntil(
+  signal: AbortSignal,
+  stream: ReadableStream<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  // Ends a read that waits; its error, if the stream has one, is that of the read.
+  const cancel = () => void reader.cancel().catch(() => {});
+  signal.addEventListener("abort", cancel);
+  while (!signal.aborted) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    yield value;
+  }
+  signal.removeEventListener("abort", cancel);
+}
+
 /** Divides bytes into lines as they come. */
 export class LineSplitter {
   readonly #line: LineBytes;

@@ -11,17 +11,21 @@ import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { routePath } from "hono/route";
-import type * as z from "zod";
-import type { PingService } from "./api/ping_service.ts";
 import { queryFields } from "./api/read_question.ts";
 import {
   type DestinationsApiQuestion,
   destinationsQuestionSchema,
   type LikelihoodApiQuestion,
+  likelihoodQuestionSchema,
   type MapApiQuestion,
   mapQuestionSchema,
+  type MatrixApiQuestion,
+  matrixQuestionSchema,
+  modelQuestionSchema,
   type NearestApiQuestion,
   nearestQuestionSchema,
+  type PlacesApiQuestion,
+  placesQuestionSchema,
   type RttApiQuestion,
   rttDefaultsSchema,
   rttQuestionSchema,
@@ -37,8 +41,9 @@ import {
   isKnown,
   stoppingError,
 } from "./answers.ts";
+import { McpTools, type Question } from "./mcp.ts";
 import { exposition, METRICS_TYPE, type ServerMetrics } from "./metrics.ts";
-import { openApiDocument } from "./openapi.ts";
+import { methodsOf, openApiDocument } from "./openapi.ts";
 import { ANSWER_POLICY, PAGE_POLICY, type PageFile } from "./page_files.ts";
 import { problemResponse } from "./problems.ts";
 import { statusCheck, type WatchedState, watchLines, watchMetrics } from "./watched.ts";
@@ -85,6 +90,16 @@ class HostNames {
         "start the server with --allow-origin and the origin that people use",
     );
   }
+}
+
+/** @throws {ApiError} 403 if a page of another site asks, as MCP wants it ("Transports", section "Security Warning"). */
+function requireOrigin(origin: string | undefined, url: string, allowOrigins: readonly string[]): void {
+  if (origin === undefined || URL.parse(origin)?.host === new URL(url).host) return;
+  if (allowOrigins.includes("*") || allowOrigins.includes(origin)) return;
+  throw new ApiError(
+    403,
+    `Cannot answer a page of ${shortened(origin)}: expected one of this server; start it with --allow-origin`,
+  );
 }
 
 /** What an app is made of. */
@@ -191,7 +206,7 @@ function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptio
     app.use(cors({
       origin: allowOrigins.includes("*") ? "*" : [...allowOrigins],
       allowMethods: ["GET", "HEAD", "POST"],
-      allowHeaders: ["content-type", "if-none-match"],
+      allowHeaders: ["content-type", "if-none-match", "mcp-protocol-version", "mcp-method", "mcp-name"],
       exposeHeaders: ["etag", "retry-after"],
       maxAge: 600,
     }));
@@ -207,11 +222,8 @@ function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptio
   }));
 }
 
-/** Has a question answered that may be anything: the service checks it. */
-type AskQuestion = (service: PingService, question: unknown, signal: AbortSignal) => Promise<unknown>;
-
-/** The questions that are asked by the query of a URL, or as JSON. */
-const QUESTIONS: readonly [path: string, schema: z.ZodObject, ask: AskQuestion][] = [
+/** The questions that are asked by the query of a URL, as JSON, or by an assistant (`mcp.ts`). */
+export const QUESTIONS: readonly Question[] = [
   [
     "/v1/rtt",
     rttQuestionSchema,
@@ -228,35 +240,46 @@ const QUESTIONS: readonly [path: string, schema: z.ZodObject, ask: AskQuestion][
     (service, question, signal) => service.nearest(question as NearestApiQuestion, signal),
   ],
   [
+    "/v1/matrix",
+    matrixQuestionSchema,
+    (service, question, signal) => service.matrix(question as MatrixApiQuestion, signal),
+  ],
+  [
     "/v1/map",
     mapQuestionSchema,
     (service, question, signal) => service.map(question as MapApiQuestion, signal),
   ],
+  ["/v1/places", placesQuestionSchema, (service, question) => service.places(question as PlacesApiQuestion)],
+  [
+    "/v1/likelihood",
+    likelihoodQuestionSchema,
+    (service, question, signal) => service.likelihood(question as LikelihoodApiQuestion, signal),
+  ],
+  ["/v1/model", modelQuestionSchema, (service) => service.model()],
 ];
 
 /** The questions to the model. */
 function addQuestions(app: Hono, options: AppOptions): void {
   for (const [path, schema, ask] of QUESTIONS) {
-    app.get(
-      path,
-      (c) =>
-        answerGet(
-          c.req.raw,
-          options,
-          (service, _, signal) => ask(service, queryFields(schema, c.req.url), signal),
-        ),
-    );
-    app.post(path, (c) => answerPost(c.req.raw, options, ask));
+    const methods = methodsOf(path);
+    if (methods.includes("get")) {
+      app.get(
+        path,
+        (c) =>
+          answerGet(
+            c.req.raw,
+            options,
+            (service, _, signal) => ask(service, queryFields(schema, c.req.url), signal),
+          ),
+      );
+    }
+    if (methods.includes("post")) app.post(path, (c) => answerPost(c.req.raw, options, ask));
   }
-  app.post(
-    "/v1/likelihood",
-    (c) =>
-      answerPost(
-        c.req.raw,
-        options,
-        (service, body, signal) => service.likelihood(body as LikelihoodApiQuestion, signal),
-      ),
-  );
+  const tools = new McpTools(QUESTIONS, options);
+  app.post("/mcp", (c) => {
+    requireOrigin(c.req.header("origin"), c.req.url, options.allowOrigins);
+    return tools.answerPost(c.req.raw);
+  });
   const withBreak = (c: Context) => ({
     ...options,
     breakOff: () => void (c.env as HttpBindings).outgoing.destroy(),
@@ -295,7 +318,6 @@ function addQuestions(app: Hono, options: AppOptions): void {
 /** What is said of the server and its model. */
 function addDescriptions(app: Hono, options: AppOptions): void {
   const description = openApiDocument();
-  app.get("/v1/model", (c) => answerGet(c.req.raw, options, (service) => service.model()));
   app.get("/openapi.json", (c) => answerGet(c.req.raw, options, () => Promise.resolve(description)));
   app.get("/healthz", (c) => {
     const fault = options.models.current.fault();

@@ -15,10 +15,14 @@ import {
   lineErrorSchema,
   mapAnswerSchema,
   mapQuestionSchema,
+  matrixAnswerSchema,
+  matrixQuestionSchema,
   measurementSchema,
   modelAnswerSchema,
   nearestAnswerSchema,
   nearestQuestionSchema,
+  placesAnswerSchema,
+  placesQuestionSchema,
   problemSchema,
   rttAnswerSchema,
   rttDefaultsSchema,
@@ -43,8 +47,12 @@ const SCHEMAS = {
   DestinationsAnswer: destinationsAnswerSchema,
   NearestQuestion: nearestQuestionSchema,
   NearestAnswer: nearestAnswerSchema,
+  MatrixQuestion: matrixQuestionSchema,
+  MatrixAnswer: matrixAnswerSchema,
   MapQuestion: mapQuestionSchema,
   MapAnswer: mapAnswerSchema,
+  PlacesQuestion: placesQuestionSchema,
+  PlacesAnswer: placesAnswerSchema,
   LikelihoodQuestion: likelihoodQuestionSchema,
   LikelihoodAnswer: likelihoodAnswerSchema,
   ScoreAnswer: scoreAnswerSchema,
@@ -81,7 +89,9 @@ const READ = [400, 408, 413, 415, 429, 503] as const;
 const ANYWHERE = [421, 500] as const;
 const rttAnswer = { type: JSON_TYPE, schemas: ["RttAnswer"] } as const;
 const nearestAnswer = { type: JSON_TYPE, schemas: ["NearestAnswer"] } as const;
+const matrixAnswer = { type: JSON_TYPE, schemas: ["MatrixAnswer"] } as const;
 const mapAnswer = { type: JSON_TYPE, schemas: ["MapAnswer"] } as const;
+const placesAnswer = { type: JSON_TYPE, schemas: ["PlacesAnswer"] } as const;
 const destinationsAnswer = { type: JSON_TYPE, schemas: ["DestinationsAnswer"] } as const;
 
 /** By path and method. */
@@ -144,6 +154,22 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       problems: READ,
     },
   },
+  "/v1/matrix": {
+    get: {
+      operationId: "getMatrix",
+      summary: "the RTTs between all of some nodes, or from them to others",
+      query: matrixQuestionSchema,
+      answer: matrixAnswer,
+      problems: ASKED,
+    },
+    post: {
+      operationId: "postMatrix",
+      summary: "the same, given recent measurements as context",
+      body: { type: JSON_TYPE, schema: "MatrixQuestion" },
+      answer: matrixAnswer,
+      problems: READ,
+    },
+  },
   "/v1/map": {
     get: {
       operationId: "getMap",
@@ -157,6 +183,23 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       summary: "the same, asked for as JSON",
       body: { type: JSON_TYPE, schema: "MapQuestion" },
       answer: mapAnswer,
+      problems: READ,
+    },
+  },
+  "/v1/places": {
+    get: {
+      operationId: "getPlaces",
+      summary:
+        "what a text may stand for while it is typed: addresses, names, cities, regions, countries, ASes",
+      query: placesQuestionSchema,
+      answer: placesAnswer,
+      problems: ASKED,
+    },
+    post: {
+      operationId: "postPlaces",
+      summary: "the same, asked for as JSON",
+      body: { type: JSON_TYPE, schema: "PlacesQuestion" },
+      answer: placesAnswer,
       problems: READ,
     },
   },
@@ -227,6 +270,38 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
 /** The paths that the description has. */
 export const DESCRIBED_PATHS: readonly string[] = Object.keys(OPERATIONS);
 
+/** What the API answers, for people. */
+export const ABOUT = "RTT distributions, destinations and likelihoods from a generative model of pings.";
+
+/** How schemas become JSON Schema. */
+const JSON_SCHEMA: Pick<z.core.ToJSONSchemaParams, "io" | "override"> = {
+  io: "input",
+  // Generators of clients in Python stop at `items: false`, which closes a tuple; as a list of a fixed length it is as exact.
+  override: ({ zodSchema, jsonSchema }) => {
+    if (zodSchema._zod.def.type !== "tuple") return;
+    const [first, ...rest] = jsonSchema.prefixItems ?? [];
+    ensure(rest.every((item) => JSON.stringify(item) === JSON.stringify(first)), "items of a tuple differ");
+    delete jsonSchema.prefixItems;
+    const length = rest.length + 1;
+    Object.assign(jsonSchema, { items: first, minItems: length, maxItems: length });
+  },
+};
+
+/** The methods by which a path is asked, in lower case. */
+export function methodsOf(path: string): string[] {
+  return Object.keys(OPERATIONS[path]);
+}
+
+/** What a question is for, and the JSON Schemas of it and its answer. @param question Its schema. */
+export function describeQuestion(path: string, question: z.ZodObject) {
+  const [{ summary, answer: { schemas: [answer] } }] = Object.values(OPERATIONS[path]);
+  return {
+    summary,
+    input: z.toJSONSchema(question, JSON_SCHEMA),
+    output: z.toJSONSchema(SCHEMAS[answer], JSON_SCHEMA),
+  };
+}
+
 const ref = (name: SchemaName) => ({ $ref: `#/components/schemas/${name}` });
 
 /** The description as a JSON value. */
@@ -235,16 +310,7 @@ export function openApiDocument(): Record<string, unknown> {
   for (const [id, schema] of Object.entries(SCHEMAS)) registry.add(schema, { id });
   const { schemas } = z.toJSONSchema(registry, {
     uri: (id) => `#/components/schemas/${id}`,
-    io: "input",
-    // Generators of clients in Python stop at `items: false`, which closes a tuple; as a list of a fixed length it is as exact.
-    override: ({ zodSchema, jsonSchema }) => {
-      if (zodSchema._zod.def.type !== "tuple") return;
-      const [first, ...rest] = jsonSchema.prefixItems ?? [];
-      ensure(rest.every((item) => JSON.stringify(item) === JSON.stringify(first)), "items of a tuple differ");
-      delete jsonSchema.prefixItems;
-      const length = rest.length + 1;
-      Object.assign(jsonSchema, { items: first, minItems: length, maxItems: length });
-    },
+    ...JSON_SCHEMA,
   });
   for (const schema of Object.values(schemas)) {
     delete schema.$schema;
@@ -261,7 +327,7 @@ export function openApiDocument(): Record<string, unknown> {
     info: {
       title: "ping-llm",
       version: VERSION,
-      description: "RTT distributions, destinations and likelihoods from a generative model of pings.",
+      description: ABOUT,
     },
     paths: Object.fromEntries(paths),
     components: { schemas },

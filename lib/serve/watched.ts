@@ -7,6 +7,7 @@
  * @module
  */
 import { UserError } from "../base/errors.ts";
+import { type AddressNames, NO_NAMES } from "../data/addresses/address_names.ts";
 import { formatAddress, parseAddress } from "../data/addresses/ip.ts";
 import { alarmLine } from "../query/changes/alarm_lines.ts";
 import {
@@ -28,6 +29,7 @@ import {
   type WatchApiAnswer,
   watchedMeasurementSchema,
 } from "./api/schemas.ts";
+import { snakeKeys } from "./api/snake_case.ts";
 import { type Metric, Reading } from "./metrics.ts";
 
 /** What is counted. */
@@ -37,6 +39,8 @@ export interface WatchedState {
   readonly maxPairs: number;
   /** Absent without a model. */
   readonly expectations?: PairExpectations | undefined;
+  /** Names of addresses, for labels (none). */
+  readonly names?: AddressNames | undefined;
   /** What was posted. */
   readonly webhook?: Posted | undefined;
   /** The number of lines that could not be used. */
@@ -53,13 +57,16 @@ interface Posted {
 
 /** The metrics as they are now. */
 export function watchMetrics(
-  { watch, maxPairs, expectations, webhook, numUnusable }: WatchedState,
+  { watch, maxPairs, expectations, names = NO_NAMES, webhook, numUnusable }: WatchedState,
 ): Metric[] {
   const counter = (name: string, help: string, value: number) =>
     new Reading(`ping_llm_watch_${name}_total`, help, "counter", () => value);
   const gauge = (name: string, help: string, value: number) =>
     new Reading(`ping_llm_watch_${name}`, help, "gauge", () => value);
-  const pairs = watch.foremostPairs(maxPairs);
+  const pairs = watch.foremostPairs(maxPairs).map((pair) => {
+    const { src, dst } = pair;
+    return { pair, ends: { src, dst, ...snakeKeys(names.namedEnds({ src, dst })) } };
+  });
   /** @param samplesOf `[further labels, value]` of each sample of a pair; those of NaN are left out. */
   const ofPairs = (
     name: string,
@@ -70,10 +77,9 @@ export function watchMetrics(
     help,
     type: "gauge",
     *samples() {
-      for (const pair of pairs) {
-        const { src, dst } = pair;
+      for (const { pair, ends } of pairs) {
         for (const [labels, value] of samplesOf(pair)) {
-          if (!Number.isNaN(value)) yield ["", { src, dst, ...labels }, value] as const;
+          if (!Number.isNaN(value)) yield ["", { ...ends, ...labels }, value] as const;
         }
       }
     },
@@ -207,7 +213,7 @@ export async function* watchLines(
       continue;
     }
     for (const event of events) {
-      yield { line, ...alarmLine(event, await expectedAt(event, service, signal)) };
+      yield { line, ...alarmLine(event, await expectedAt(event, service, signal), service.names) };
     }
   }
 }

@@ -87,7 +87,8 @@ const WANTED_LIMITS = [
 const SOFTWARE = /llvmpipe|lavapipe|swiftshader|warp|basic render/i;
 
 const opened = new Set<WeakRef<Gpu>>();
-globalThis.addEventListener("unload", () => Gpu.blockUntilIdle());
+// Node has no such event.
+globalThis.addEventListener?.("unload", () => Gpu.blockUntilIdle());
 
 /** An open device. Every GPU object of the program is made through one of these. */
 export class Gpu {

@@ -131,7 +131,7 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
 export interface UpdateFile extends AdaptedFrom {
   readonly path: string;
   readonly content: SafetensorsContent;
-  /** Of all tensors. */
+  /** SHA-256 of all tensors. */
   readonly sha256: string;
   /** How many rows, and how many nodes of coordinates, differ from the base. */
   readonly numRows: number;

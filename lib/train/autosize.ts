@@ -5,7 +5,7 @@
  * @module
  */
 import { AddressEmbeddings } from "../model/address_embeddings.ts";
-import type { LocatedNode } from "../model/node_coordinates.ts";
+import type { LocatedNode } from "../model/coordinates/coordinates.ts";
 import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import { deriveConfig, type RunConfig } from "./run_config.ts";
 import type { RunPlaces } from "./run_places.ts";
@@ -35,7 +35,7 @@ export function autosized(config: RunConfig, survey: DataSurvey, places?: RunPla
   return { ...config, model, train: { ...train, steps, firstSteps: first < steps ? first : null } };
 }
 
-/** Of an IPv4 measurement with a time gap, padding included. */
+/** Tokens of an IPv4 measurement with a time gap, padding included. */
 const TOKENS_PER_MEASUREMENT = 18;
 /** Fewer steps teach a model nothing, however often they pass over the data. */
 const MIN_STEPS = 50;

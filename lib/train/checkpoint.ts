@@ -83,14 +83,13 @@ export function saveCheckpoint(
  * Reads the weights and configuration of a checkpoint.
  *
  * @param path A run directory, its `checkpoints` folder, one checkpoint's folder, or that of an adapted one.
- * @param options `which`: of several, the `latest` (default) or the `best` by validation loss; `onNote` is
- *   called with a line for the user when a damaged checkpoint is skipped.
+ * @param options `onNote` is called with a line for the user when a damaged checkpoint is skipped.
  * @throws {UserError} If there is no checkpoint.
  * @throws {FormatError} If it is damaged and there is no earlier one.
  */
 export function loadCheckpoint(
   path: string,
-  options: { which?: "latest" | "best"; onNote?: (line: string) => void } = {},
+  options: { onNote?: (line: string) => void } = {},
 ): LoadedCheckpoint {
   return orHalfMoved(
     path,
@@ -172,7 +171,7 @@ export function listCheckpoints(checkpointsDir: string): CheckpointState[] {
 export function checkpointDirectory(path: string): string {
   if (isAdapted(path)) return path;
   return orHalfMoved(path, () => {
-    const { folders } = candidates(path, "latest");
+    const { folders } = candidates(path);
     if (folders.length === 0) throw noCheckpoint(path);
     return folders[0];
   });
@@ -203,9 +202,9 @@ function orHalfMoved<T>(path: string, read: () => T): T {
 function loadFrom<T>(
   path: string,
   read: (folder: string) => T,
-  options: { which?: "latest" | "best"; onNote?: (line: string) => void },
+  options: { onNote?: (line: string) => void },
 ): T {
-  const { folders, isSingle } = candidates(path, options.which ?? "latest");
+  const { folders, isSingle } = candidates(path);
   if (folders.length === 0) throw noCheckpoint(path);
   return isSingle ? read(folders[0]) : firstWhole(folders, read, options.onNote);
 }
@@ -220,7 +219,7 @@ export function isSetAside(run: string): boolean {
 
 /** Says what a path holds instead of a checkpoint. */
 function noCheckpoint(path: string): UserError {
-  const wanted = "a run directory was expected";
+  const wanted = "expected a run directory";
   const train = join(path, "train");
   const [found, advice] = isSetAside(runOfCheckpoint(path) ?? path)
     ? [`train did not finish starting over, ${wanted}`, "run `train` again with the same options"]
@@ -238,22 +237,19 @@ function holdsRows(folder: string): boolean {
     [...Deno.readDirSync(folder)].some(({ name }) => name.endsWith(".arrayrecord"));
 }
 
-function candidates(path: string, which: "latest" | "best"): { folders: string[]; isSingle: boolean } {
+function candidates(path: string): { folders: string[]; isSingle: boolean } {
   if (!exists(path)) {
     throw new UserError(`Cannot read a checkpoint from ${path}: no such file or directory; check the path`);
   }
   if (!Deno.statSync(path).isDirectory) {
     throw new UserError(
-      `Cannot read a checkpoint from ${path}: found a file, a run directory was expected; give the run's folder`,
+      `Cannot read a checkpoint from ${path}: found a file, expected a run directory; give the run's folder`,
     );
   }
   if (isCheckpointFolder(path)) return { folders: [path], isSingle: true };
   const nested = join(path, CHECKPOINTS);
   const checkpointsDir = exists(nested) ? nested : path;
-  const folders = newestFirst(checkpointsDir);
-  const best = which === "best" ? bestStep(listCheckpoints(checkpointsDir)) : undefined;
-  if (best === undefined) return { folders, isSingle: false };
-  return { folders: [join(checkpointsDir, stepName(best))], isSingle: true };
+  return { folders: newestFirst(checkpointsDir), isSingle: false };
 }
 
 /** The folder that `latest` names, then the others from the highest step down. */

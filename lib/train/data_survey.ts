@@ -18,7 +18,7 @@ interface NewestRtts {
   readonly destination: number;
   /** Oldest first, at most {@link NUM_HISTORY_RTTS}. */
   readonly codes: number[];
-  /** Of the newest, Unix seconds. */
+  /** Time of the newest measurement, Unix seconds. */
   timeS: number;
 }
 
@@ -171,7 +171,7 @@ export class TypicalRtts {
     return this.#kept.size;
   }
 
-  /** Of the pairs whose numbers have nodes: these, and the median of what was kept of each. */
+  /** The pairs whose numbers have nodes: these nodes, and the median of the RTTs kept of each pair. */
   between(nodes: readonly number[]): TypicalPairs {
     const { a, b, rttMs } = this.pairs();
     const kept = Array.from(a.keys()).filter((i) =>

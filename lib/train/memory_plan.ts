@@ -90,7 +90,6 @@ export function planMemory(config: RunConfig, teacher?: ModelConfig): MemoryPlan
   return { ...memory, optimizerBytes, teacherBytes, totalBytes };
 }
 
-/** Plans the host memory of a run. */
 export function planHostMemory(config: RunConfig): HostMemoryPlan {
   const { model, optim, train } = config;
   const numTokens = 2 * deriveConfig(config).tokensPerStep + train.evalSequences * model.sequenceLength;

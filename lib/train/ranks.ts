@@ -21,7 +21,6 @@ export interface RankSums {
   sum(values: readonly number[]): Promise<readonly number[]>;
 }
 
-/** A single process. */
 export const SINGLE_PROCESS: RankSums = {
   share: { rank: 0, size: 1 },
   sum: (values) => Promise.resolve(values),

@@ -20,7 +20,7 @@ const MAX_TABLE_BYTES = 16 * 2 ** 20;
 const KM_PER_MS = 102;
 /** The most pairs that are looked at. */
 const MAX_PAIRS = 2 ** 22;
-/** Of so many fastest pairs of an address, every two are compared. */
+/** The number of an address's fastest pairs of which every two are compared. */
 const MAX_COMPARED = 64;
 
 /** An address that is not where the databases say. */

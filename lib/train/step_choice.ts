@@ -22,7 +22,6 @@ export function endsOf({ steps, firstSteps }: Pick<TrainConfig, "steps" | "first
   return [...ends, steps];
 }
 
-/** A validated end. */
 export interface ValidatedEnd {
   readonly step: number;
   /** The error of each kind of question, above 0. */
@@ -60,7 +59,6 @@ export class StepChoice {
     return this.#chosen;
   }
 
-  /** The validated ends. */
   get ends(): readonly ValidatedEnd[] {
     return this.#ends;
   }

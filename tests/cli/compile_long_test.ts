@@ -10,7 +10,7 @@ import { helpOf } from "../../lib/cli/command.ts";
 import { moduleOf, STAGES } from "../../tasks/stages.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { untilAtWork } from "../until.ts";
-import { outputOf, type ProcessResult, runDeno, runStageProcess } from "./process.ts";
+import { outputOf, type ProcessResult, runDeno, runStageProcess, succeeded } from "./process.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 const ATLAS = fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url));
@@ -66,8 +66,7 @@ class Machine {
 
   /** Runs it to a good end, and returns what it printed. */
   async done(args: readonly string[], options: Parameters<Machine["spawn"]>[1] = {}): Promise<string> {
-    const { code, stdout, stderr } = await this.run(args, options);
-    assertEquals(code, 0, stderr);
+    const { stdout } = await succeeded(this.run(args, options));
     return stdout;
   }
 }
@@ -110,8 +109,7 @@ function namesIn(folder: string): string[] {
 /** Makes the one file; what is in it, of a launcher. */
 async function compileTo(made: string, ...form: string[]): Promise<string | undefined> {
   const args = [MAIN, "compile", "--output", made, "--json", ...form];
-  const { code, stdout, stderr } = await runDeno(["--allow-read", "--allow-write", "--allow-run", ...args]);
-  assertEquals(code, 0, stderr);
+  const { stdout } = await succeeded(runDeno(["--allow-read", "--allow-write", "--allow-run", ...args]));
   return JSON.parse(stdout).hash;
 }
 
@@ -145,7 +143,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
     ];
     for (const args of chain("one file", "atlas results.bz2")) await machine.done(args);
     for (const args of chain(folder.at("checkout"), ATLAS)) {
-      assertEquals((await runStageProcess(args)).code, 0);
+      await succeeded(runStageProcess(args));
     }
     assertEquals(filesIn(at("one file")), filesIn(folder.at("checkout")));
     await machine.done(["inspect", "one file/rows", "--plot", "rows.svg"]);
@@ -178,7 +176,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
     });
     const results = await Deno.open(ATLAS);
     await results.readable.pipeTo(child.stdin);
-    assertEquals((await outputOf(child)).code, 0);
+    await succeeded(outputOf(child));
     assertEquals(Deno.readFileSync(at("b.parquet")), Deno.readFileSync(at("one file/a.parquet")));
   });
 

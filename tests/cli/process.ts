@@ -1,5 +1,7 @@
 /** Runs a stage as users do, in a process of its own. @module */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
+import { exists } from "../../lib/io/files/inputs.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 
@@ -69,4 +71,37 @@ export async function outputOf(child: Deno.ChildProcess): Promise<ProcessResult>
   const { code, stdout, stderr } = await child.output();
   const text = new TextDecoder();
   return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
+}
+
+/** What a process printed that must end with exit code 0. */
+export async function succeeded(ended: Promise<ProcessResult>): Promise<ProcessResult> {
+  const result = await ended;
+  assertEquals(result.code, 0, result.stderr);
+  return result;
+}
+
+/** Runs `ping-llm ARGS…`, which must succeed. */
+export function succeed(...args: string[]): Promise<ProcessResult> {
+  return succeeded(runStageProcess(args));
+}
+
+/** The error of a process that must print nothing but this one line, with the message in it. */
+export async function refused(ended: Promise<ProcessResult>, code: number, message = ""): Promise<string> {
+  const result = await ended;
+  assertMatch(result.stderr, /^error: [^\n]+\n$/);
+  assertStringIncludes(result.stderr, message);
+  assertEquals([result.code, result.stdout], [code, ""], result.stderr);
+  return result.stderr;
+}
+
+/** Starts a stage, and kills it as soon as a file is there: what it has saved on its way. */
+export async function killWhenThere(args: readonly string[], path: string): Promise<void> {
+  const child = spawnStage(args);
+  let isOver = false;
+  const status = child.status.then(() => isOver = true);
+  while (!isOver && !exists(path)) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert(!isOver, "the run ended before it was killed");
+  child.kill("SIGKILL");
+  await status;
+  await Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
 }

@@ -7,7 +7,7 @@ import { fromFileUrl, join, resolve } from "@std/path";
 import { permissionsOf } from "../../lib/cli/stage_permissions.ts";
 import { exists } from "../../lib/io/files/inputs.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
-import { runDeno, runStageProcess } from "./process.ts";
+import { runDeno, runStageProcess, succeeded } from "./process.ts";
 import { commandOf } from "./stage_in_process.ts";
 import { smallSettings } from "../train/small_settings.ts";
 
@@ -141,17 +141,15 @@ Deno.test("no stage asks for more than it is granted, and each works with that",
       const granted = permissionsOf(command, rest) as Deno.PermissionOptionsObject;
       const audit = folder.at(`${index}.audit`);
       // With a path to read and write, however short, the audit tells reads from writes.
-      const { code, stderr } = await runDeno(
+      await succeeded(runDeno(
         ["--allow-read=/", "--allow-write=/", "--allow-sys=systemMemoryInfo", IN_PROCESS, stage, ...args],
         { env: { DENO_AUDIT_PERMISSIONS: audit } },
-      );
-      assertEquals(code, 0, stderr);
+      ));
       assertEquals(beyond(audit, granted), []);
     });
     await test.step(`${name}: alone`, async () => {
       const words = command.map((word) => word.replace("DONE", done).replace("OUT", folder.at("alone")));
-      const { code, stderr } = await runStageProcess(words);
-      assertEquals(code, 0, stderr);
+      await succeeded(runStageProcess(words));
     });
   }
   const sections = (output: string) => {

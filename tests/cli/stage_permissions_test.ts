@@ -39,6 +39,7 @@ const WRITES = [
   ...[
     "out/f.truth.json",
     "out/f.rejects.jsonl",
+    "out/f.names.csv",
     "out/g.parquet",
     "out/.g.parquet.work/",
     "new/deep/.f.svg.work/",
@@ -88,7 +89,7 @@ const TABLE: Row[] = [
   {
     command: "import --input in/a.parquet - --output=out/f.parquet",
     reads: ["in/a.parquet", "in/a.parquet.manifest.json", "out/"],
-    writes: [...FILE_WRITES, "out/f.rejects.jsonl"],
+    writes: [...FILE_WRITES, "out/f.rejects.jsonl", "out/f.names.csv"],
   },
   {
     command: "shard --input in/[ab].parquet --overwrite --output dir",
@@ -204,7 +205,10 @@ const TABLE: Row[] = [
     writes: FILE_WRITES,
   },
   { command: "query likelihood --checkpoint run --input in/b.parquet", reads: ["in/b.parquet", ...TRAINED] },
-  { command: "query sample --checkpoint run --count 3", reads: TRAINED },
+  {
+    command: "query sample --checkpoint run --count 3 --names in/b.parquet",
+    reads: ["in/b.parquet", ...TRAINED],
+  },
   {
     command: "score --checkpoint run --input in/b.parquet --context 3 --output out/f.parquet",
     reads: ["in/b.parquet", ...TRAINED, "out/"],
@@ -237,6 +241,7 @@ const TABLE: Row[] = [
     others: ["loopback"],
   },
   { command: "serve --checkpoint run --host ::1 --port=0", reads: [...TRAINED, "eval/report.json"] },
+  { command: "serve --checkpoint run --mcp", reads: [...TRAINED, "eval/report.json"] },
   {
     command: "slurm --input in/b.parquet --config link.parquet --output dir",
     reads: ["in/a.parquet", "in/b.parquet", "link.parquet", "dir/report.json"],

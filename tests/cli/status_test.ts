@@ -9,7 +9,7 @@ import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { folderHashes } from "../data/probe_rows/folder_hashes.ts";
 import { sampleBatch, writeRowGroups } from "../data/probe_rows/sample_parquet.ts";
 import { checkpointOf, STEPS, TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
-import { runDeno, runStageProcess } from "./process.ts";
+import { runDeno, runStageProcess, succeeded } from "./process.ts";
 
 const MAIN = new URL("../../tasks/main.ts", import.meta.url).href;
 
@@ -41,8 +41,7 @@ function age(minutes: number, ...paths: string[]): void {
 }
 
 async function run(...args: string[]): Promise<void> {
-  const { code, stderr } = await runStageProcess([...args, "--quiet"]);
-  assertEquals(code, 0, stderr);
+  await succeeded(runStageProcess([...args, "--quiet"]));
 }
 
 Deno.test("numbers of tasks are listed as SLURM's --array takes them", () => {
@@ -167,8 +166,7 @@ Deno.test("status tells of a run that was killed, has ended, and is damaged", as
   assertMatch(damaged.text, /state +broken: Cannot read .*state\.json: it is no checkpoint state/);
   Deno.writeTextFileSync(state, text);
 
-  const { code, stderr } = await runs.train(path, { "train.logEverySteps": 1 });
-  assertEquals(code, 0, stderr);
+  await succeeded(runs.train(path, { "train.logEverySteps": 1 }));
   const done = await status(folder.path, path);
   assertEquals([done.code, done.json.state, done.json.steps], [0, "done", STEPS]);
   assert(typeof done.json.evalLoss === "number");

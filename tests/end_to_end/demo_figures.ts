@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert } from "@std/assert";
 import { join } from "@std/path";
 import { checkOutputs } from "../../lib/io/files/checked_outputs.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import { openRows, openValidation } from "../../lib/train/run_data.ts";
-import { runStageProcess } from "../cli/process.ts";
+import { runStageProcess, succeeded } from "../cli/process.ts";
 
 /** The runs with figures: README.md's, and a shorter one for a test. Their time limit is no limit on a busy machine. */
 export const FIGURE_RUNS = {
@@ -91,8 +91,9 @@ if (import.meta.main) {
   const figures: Record<string, DemoFigures> = {};
   for (const [name, args] of Object.entries(FIGURE_RUNS)) {
     const demo = join(folder, name);
-    const { code, stdout, stderr } = await runStageProcess(["demo", "--output", demo, "--json", ...args]);
-    assertEquals(code, 0, stderr);
+    const { stdout, stderr } = await succeeded(
+      runStageProcess(["demo", "--output", demo, "--json", ...args]),
+    );
     figures[name] = await figuresOf(demo, JSON.parse(stdout));
     const [, answer] = /\n(RTT [^]*?)\nlearned /.exec(`${stderr}learned `) ?? [];
     if (name === "demo") Deno.writeTextFileSync(new URL("query_rtt.txt", GOLDEN), `${answer}\n`);

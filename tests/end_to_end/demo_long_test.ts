@@ -2,7 +2,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertLess, assertStringIncludes } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
 import { DEMO_CAMPAIGN } from "../../tasks/stages.ts";
-import { runStageProcess } from "../cli/process.ts";
+import { refused, runStageProcess, succeeded } from "../cli/process.ts";
 import { TestServer } from "../serve/test_server.ts";
 import { type DemoFigures, FIGURE_RUNS, figuresOf, GOLDEN } from "./demo_figures.ts";
 
@@ -17,8 +17,7 @@ Deno.test.afterAll(() => Deno.removeSync(folder, { recursive: true }));
 /** Runs the demo in its folder; what it reports and prints. */
 async function runDemo() {
   const args = ["--output", demo, ...FIGURE_RUNS.short, "--json"];
-  const { code, stdout, stderr } = await runStageProcess(["demo", ...args]);
-  assertEquals(code, 0, stderr);
+  const { stdout, stderr } = await succeeded(runStageProcess(["demo", ...args]));
   return { result: JSON.parse(stdout), stderr };
 }
 
@@ -84,8 +83,7 @@ Deno.test("query rtt gives the distribution that demo asked for, in text and as 
     "--dst",
     example.dst,
   ];
-  const { code, stdout, stderr } = await runStageProcess([...args, "--json", "--quantiles", "0.1,0.5,0.9"]);
-  assertEquals(code, 0, stderr);
+  const { stdout } = await succeeded(runStageProcess([...args, "--json", "--quantiles", "0.1,0.5,0.9"]));
   const result = JSON.parse(stdout);
   assertEquals(Object.keys(result.quantilesMs), ["0.1", "0.5", "0.9"]);
   assert(
@@ -98,7 +96,7 @@ Deno.test("query rtt gives the distribution that demo asked for, in text and as 
     0,
   );
   assertAlmostEquals(mass, 0.99, 0.02);
-  const timed = await runStageProcess([
+  const timed = await succeeded(runStageProcess([
     ...args,
     ...[
       "--time",
@@ -106,8 +104,7 @@ Deno.test("query rtt gives the distribution that demo asked for, in text and as 
       "--context",
       fromFileUrl(new URL(`../../${DEMO_CAMPAIGN.measurements}`, import.meta.url)),
     ],
-  ]);
-  assertEquals(timed.code, 0, timed.stderr);
+  ]));
   assertStringIncludes(timed.stdout, "  median  ");
   assertStringIncludes(timed.stderr, "using the newest");
 });
@@ -127,10 +124,7 @@ Deno.test("query rtt refuses what it cannot answer in one line", async () => {
     ],
   ];
   for (const [args, code, message] of cases) {
-    const result = await runStageProcess(["query", "rtt", ...args]);
-    assertEquals(result.code, code, result.stderr);
-    assertStringIncludes(result.stderr, message);
-    assertEquals(result.stderr.trim().split("\n").length, 1, result.stderr);
+    await refused(runStageProcess(["query", "rtt", ...args]), code, message);
   }
 });
 
@@ -170,10 +164,9 @@ Deno.test("train and inspect name file and byte of damaged and truncated probe r
   }
   Deno.writeFileSync(first, flipped);
   const run = join(folder, "skipping");
-  const skipping = await runStageProcess([
+  const skipping = await succeeded(runStageProcess([
     "train",
     ...["--data", rows, "--run", run, "--steps", "2", "--on-corrupt", "skip", "--json"],
-  ]);
-  assertEquals(skipping.code, 0, skipping.stderr);
+  ]));
   assertEquals(JSON.parse(skipping.stdout).step, 2);
 });

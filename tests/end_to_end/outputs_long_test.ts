@@ -1,6 +1,6 @@
 /** What commands must never delete or replace, whatever their flags: tried on everything in one folder. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { runStageProcess } from "../cli/process.ts";
+import { runStageProcess, succeed, succeeded } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { ping } from "../data/measurement/ping_result.ts";
 import { folderHashes } from "../data/probe_rows/folder_hashes.ts";
@@ -22,19 +22,13 @@ Deno.test.beforeAll(async () => {
   await writeTrainingRows(at("rows"));
   await succeed("shard", ...input, "--output", at("shards"), ...SHARDS);
   await succeed("pretokenize", "--input", at("rows"), "--output", at("tokens"));
-  const { code, stderr } = await runs.train(at("run"), {}, "--steps", "8");
-  assertEquals(code, 0, stderr);
+  await succeeded(runs.train(at("run"), {}, "--steps", "8"));
   for (const place of ["shards", "shards/train", "run", "tokens"]) {
     Deno.writeTextFileSync(at(`${place}/notes.txt`), "mine");
   }
   Deno.writeTextFileSync(at("run/thesis.001.tmp"), "mine");
 });
 Deno.test.afterAll(() => folder[Symbol.dispose]());
-
-async function succeed(...args: string[]): Promise<void> {
-  const { code, stderr } = await runStageProcess(args);
-  assertEquals(code, 0, stderr);
-}
 
 /** Runs a command that must end with one line and leave every file as it was. */
 async function refused(args: string[], code: number, message: string): Promise<void> {
@@ -114,8 +108,7 @@ Deno.test("train --fresh leaves the run as it was until the new one can begin, a
     "config key model",
   );
   const before = folderHashes(at("run"));
-  const { code, stderr } = await runStageProcess(fresh({}, "--seed", "7"));
-  assertEquals(code, 0, stderr);
+  await succeed(...fresh({}, "--seed", "7"));
   const after = folderHashes(at("run"));
   assertEquals(Object.keys(after), Object.keys(before));
   assertEquals(after["thesis.001.tmp"], before["thesis.001.tmp"]);

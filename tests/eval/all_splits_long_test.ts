@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { join } from "@std/path";
 import type { AllSplitsReport } from "../../lib/eval/all_splits.ts";
 import { exists } from "../../lib/io/files/inputs.ts";
-import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
+import { outputOf, refused, runStageProcess, spawnStage, succeeded } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../base/report/browser.ts";
 import { smallSettings } from "../train/small_settings.ts";
@@ -17,7 +17,7 @@ const [data, output] = [folder.at("synth.parquet"), folder.at("all")];
 
 Deno.test.beforeAll(async () => {
   const size = ["--rows", "4000", "--probes", "20", "--destinations", "12"];
-  assertEquals((await runStageProcess(["synth", "--output", data, ...size])).code, 0);
+  await succeeded(runStageProcess(["synth", "--output", data, ...size]));
 });
 
 Deno.test.afterAll(() => folder[Symbol.dispose]());
@@ -51,8 +51,7 @@ Deno.test("eval --all-splits, killed in each part and given again, makes what on
   const timesOf = () =>
     [...manifests, join(output, "eval/probe/report.json")].map((path) => Deno.statSync(path).mtime);
   const before = timesOf();
-  const { code, stderr, stdout } = await runStageProcess([...args, "--json"]);
-  assertEquals(code, 0, stderr);
+  const { stderr, stdout } = await succeeded(runStageProcess([...args, "--json"]));
   assertEquals(timesOf(), before);
   assertStringIncludes(stderr, "already");
   const report = readReport(output);
@@ -61,8 +60,7 @@ Deno.test("eval --all-splits, killed in each part and given again, makes what on
   assertEquals(told.splits, report.splits);
   // The same model gives the same elsewhere, where all is split anew.
   const other = folder.at("other");
-  const again = await runStageProcess(allOf(other, "--checkpoint", join(output, "train")));
-  assertEquals(again.code, 0, again.stderr);
+  await succeeded(runStageProcess(allOf(other, "--checkpoint", join(output, "train"))));
   assertEquals(readReport(other).splits, report.splits);
   assert(!exists(join(other, "train")));
 });
@@ -168,9 +166,7 @@ Deno.test("eval --all-splits refuses options of one split, others' results and o
     [["eval", "--data", run, "--output", other], 2, "--checkpoint DIR is missing"],
   ];
   for (const [args, code, message] of cases) {
-    const refused = await runStageProcess([...args, "--quiet"]);
-    assertEquals([refused.code, refused.stderr.trim().split("\n").length], [code, 1], refused.stderr);
-    assertStringIncludes(refused.stderr, message);
+    await refused(runStageProcess([...args, "--quiet"]), code, message);
   }
   assert(!exists(other));
   const splits = ["--splits", "pair=10,time=10", "--quiet"];
@@ -182,10 +178,9 @@ Deno.test("eval --all-splits refuses options of one split, others' results and o
 Deno.test("eval --all-splits of few sources says of which split nothing could be predicted", async () => {
   const [few, of] = [folder.at("few.parquet"), folder.at("few")];
   const size = ["--rows", "2000", "--probes", "4", "--destinations", "3"];
-  assertEquals((await runStageProcess(["synth", "--output", few, ...size])).code, 0);
+  await succeeded(runStageProcess(["synth", "--output", few, ...size]));
   const args = allOf(of, ...TRAINING, "--splits", "probe=10,pair=20").with(2, few);
-  const { code, stdout, stderr } = await runStageProcess(args);
-  assertEquals(code, 0, stderr);
+  const { stdout } = await succeeded(runStageProcess(args));
   const { splits, empty } = readReport(of);
   assertEquals([splits, empty].map((each) => each.map(({ mode }) => mode)), [["pair"], ["probe"]]);
   assertEquals([splits[0].counts.val, splits[0].numPredicted], [0, 8]);
@@ -199,11 +194,10 @@ Deno.test("eval --all-splits of few sources says of which split nothing could be
 Deno.test("eval --all-splits replaces what other options gave with --overwrite alone", async () => {
   const of = folder.at("replaced");
   const run = (...more: string[]) => runStageProcess(allOf(of, ...TRAINING, "--quiet", ...more));
-  assertEquals((await run("--splits", "row=10")).code, 0);
+  await succeeded(run("--splits", "row=10"));
   const other = ["--splits", "row=20"];
   assertEquals((await run(...other)).code, 1);
-  const replaced = await run(...other, "--overwrite");
-  assertEquals(replaced.code, 0, replaced.stderr);
+  await succeeded(run(...other, "--overwrite"));
   assertEquals(readReport(of).splits.map(({ heldOutPercent }) => heldOutPercent), [20]);
   const again = await run(...other, "--every-context");
   assertEquals(again.code, 1);
@@ -222,8 +216,7 @@ Deno.test("eval --all-splits --max-time trains as many steps as fit, and remembe
     "--splits",
     "pair=20",
   );
-  const { code, stderr } = await runStageProcess(args);
-  assertEquals(code, 0, stderr);
+  const { stderr } = await succeeded(runStageProcess(args));
   const { run: { step } } = readReport(timed);
   assert(step >= 10 && step <= 12, `${step} steps`);
   assertMatch(stderr, /measuring how fast/);

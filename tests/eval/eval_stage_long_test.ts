@@ -3,7 +3,7 @@ import { join } from "@std/path";
 import { exists } from "../../lib/io/files/inputs.ts";
 import { CALIBRATION_LEVELS } from "../../lib/query/rtt/quantile_calibration.ts";
 import { readCalibration } from "../../lib/query/files/load_model.ts";
-import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
+import { outputOf, runStageProcess, spawnStage, succeed } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../base/report/browser.ts";
 import { smallSettings } from "../train/small_settings.ts";
@@ -31,12 +31,6 @@ Deno.test.beforeAll(async () => {
 });
 
 Deno.test.afterAll(() => folder[Symbol.dispose]());
-
-async function succeed(...args: string[]): Promise<ProcessResult> {
-  const result = await runStageProcess(args);
-  assertEquals(result.code, 0, result.stderr);
-  return result;
-}
 
 /** The arguments of an evaluation of few measurements. */
 function evalOf(output: string, ...more: string[]): string[] {

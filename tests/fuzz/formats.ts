@@ -54,7 +54,6 @@ export interface Format {
 /** `atlas.jsonl.bz2`: 400 invented ping results, compressed with libbzip2 1.0.8 at block size 1. */
 const ATLAS_BZIP2 = new URL("atlas.jsonl.bz2", import.meta.url);
 
-/** The formats by their names. */
 export const FORMAT: Record<FormatName, Format> = {
   "parquet": { makeFiles: makeParquetFiles, read: readParquet },
   "json": { makeFiles: makeJsonFiles, read: readJson },

@@ -23,7 +23,7 @@ import {
 import { ReferenceOptimizer } from "../reference/optimizer.ts";
 import { modelTolerance } from "../tolerances.ts";
 import { batchOf, knownRows, readGradients } from "./known_rows.ts";
-import { tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
+import { largest, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
 
 const T = 48;
 const BATCH_SIZE = 2;
@@ -56,10 +56,6 @@ async function modelOf(
   const model = await Transformer.create(registry, config, { batchSize, sequencesPerStep, training: true });
   model.load(weightsOf(config));
   return model;
-}
-
-function largest(values: ArrayLike<number>): number {
-  return Array.from(values).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 }
 
 Deno.test("referenceBackward() is the derivative with address embeddings", () => {

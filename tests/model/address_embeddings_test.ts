@@ -10,7 +10,7 @@ import { PairHistory, type TimedRtt } from "../../lib/model/pair_history.ts";
 import { EmbeddingCursor } from "../../lib/model/embedding_cursor.ts";
 import { EmbeddingTable, NO_ROW } from "../../lib/model/embedding_table.ts";
 import { rowsBeforeFirstByte } from "../../lib/model/selected_rows.ts";
-import { parseAddress } from "../../lib/data/addresses/ip.ts";
+import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { NUM_HISTORY_RTTS, type RttHistory, rttHistoryOf } from "../../lib/data/tokens/rtt_history.ts";
 import {
   BYTE_BASE,
@@ -30,19 +30,13 @@ function rowsConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
   });
 }
 
-function bytesOf(text: string): Uint8Array {
-  const bytes = parseAddress(text);
-  assert(bytes, text);
-  return bytes;
-}
-
 function measurement(src: string, dst: string): TokenMeasurement {
-  return { source: bytesOf(src), destination: bytesOf(dst), rttCode: 1234, timeS: 5 };
+  return { source: addressBytes(src), destination: addressBytes(dst), rttCode: 1234, timeS: 5 };
 }
 
 function knowing(config: ModelConfig, ...pairs: [string, string][]): AddressEmbeddings {
   const rows = new AddressEmbeddings(config);
-  for (const [src, dst] of pairs) rows.claim(bytesOf(src), bytesOf(dst));
+  for (const [src, dst] of pairs) rows.claim(addressBytes(src), addressBytes(dst));
   return rows;
 }
 
@@ -202,7 +196,7 @@ function timed(...codes: number[]): TimedRtt[] {
 Deno.test("AddressEmbeddings: what is remembered of a pair selects rows by the bytes of its codes", () => {
   const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: true } });
   const rows = new AddressEmbeddings(config);
-  const pair = rows.claim(bytesOf(A), bytesOf(B));
+  const pair = rows.claim(addressBytes(A), addressBytes(B));
   const first = 128;
   const selected = (codes: readonly number[]) => codes.map((code) => code - first).filter((row) => row >= 0);
   assertEquals(selected(read(rows, { src: A, dst: B })[11].rows), []);
@@ -252,11 +246,11 @@ function rowsAtEnd(
 Deno.test("EmbeddingCursor takes the RTTs of the pair in a sequence, after those remembered, with their ages", () => {
   const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: true } });
   const rows = new AddressEmbeddings(config);
-  const pair = rows.claim(bytesOf(A), bytesOf(B));
+  const pair = rows.claim(addressBytes(A), addressBytes(B));
   rows.remember(pair, { rttCode: 0x1300, timeS: 5 });
   const of = (dst: string, rttCode: number | null, timeS: number | null): TokenMeasurement => ({
-    source: bytesOf(A),
-    destination: bytesOf(dst),
+    source: addressBytes(A),
+    destination: addressBytes(dst),
     rttCode,
     timeS,
   });
@@ -338,7 +332,7 @@ Deno.test("AddressEmbeddings: without history features, an estimate by coordinat
   const config = rowsConfig({ pairVectors: null, coordinates });
   const rows = new AddressEmbeddings(config);
   const texts = Array.from({ length: 12 }, (_, i) => `10.0.0.${i}`);
-  const nodes = texts.map((text) => rows.claimNode(bytesOf(text)));
+  const nodes = texts.map((text) => rows.claimNode(addressBytes(text)));
   const pairs = nodes.flatMap((a, i) => nodes.slice(i + 1).map((b, j) => ({ a, b, rttMs: 10 + i + j })));
   rows.coordinates?.fit({
     a: Uint32Array.from(pairs, ({ a }) => a),
@@ -371,7 +365,7 @@ Deno.test("AddressEmbeddings: without history features, an estimate by coordinat
   assertNotEquals(known(true), known(false));
   const ofTypical = rows.coordinates?.estimate(nodes[2], NO_ROW);
   assert(ofTypical && !ofTypical.isOfBoth);
-  loaded.claim(bytesOf(texts[2]), bytesOf(texts[7]));
+  loaded.claim(addressBytes(texts[2]), addressBytes(texts[7]));
   assertEquals(selectedBy(texts[2], A), [...rowsBeforeFirstByte(ofTypical)]);
   assertNotEquals(places[0], NO_ROW, "its own row says what such an estimate does not");
   selectedBy(texts[2], texts[7]);
@@ -435,8 +429,14 @@ Deno.test("AddressEmbeddings: the seed of pairs places their rows, that of prefi
       }),
       [A, B],
     );
-    assertEquals(rows.rowOfPair(bytesOf(B), bytesOf(A)), rows.rowOfPair(bytesOf(A), bytesOf(B)));
-    return { prefixes: rows.rowsOfPrefixes(bytesOf(A)), pair: rows.rowOfPair(bytesOf(A), bytesOf(B)) };
+    assertEquals(
+      rows.rowOfPair(addressBytes(B), addressBytes(A)),
+      rows.rowOfPair(addressBytes(A), addressBytes(B)),
+    );
+    return {
+      prefixes: rows.rowsOfPrefixes(addressBytes(A)),
+      pair: rows.rowOfPair(addressBytes(A), addressBytes(B)),
+    };
   };
   assertEquals(rowsOf(1, 2).prefixes, rowsOf(1, 1).prefixes);
   assertNotEquals(rowsOf(1, 2).pair, rowsOf(1, 1).pair);

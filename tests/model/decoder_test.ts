@@ -6,7 +6,7 @@ import { Decoder, MAX_PROGRAMS } from "../../lib/model/decoder.ts";
 import { type DecoderExtent, decoderSizeBytes, programRows } from "../../lib/model/decoder_buffers.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { RandomStream } from "../../lib/base/random.ts";
-import { parseAddress } from "../../lib/data/addresses/ip.ts";
+import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
 import { type TokenMeasurement, TokenWriter } from "../../lib/data/tokens/vocab_v2.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";
@@ -73,17 +73,12 @@ function randomTokens(label: string, length: number): Uint16Array {
 
 /** Measurements between documentation addresses, the newest last, as tokens without the last one's end. */
 function measurementTokens(version: 4 | 6, numMeasurements: number): Uint16Array {
-  const bytesOf = (text: string) => {
-    const bytes = parseAddress(text);
-    assert(bytes, text);
-    return bytes;
-  };
   const tokens = new Uint16Array(256);
   const writer = new TokenWriter(tokens);
   for (let i = 0; i < numMeasurements; i++) {
     const measurement: TokenMeasurement = {
-      source: bytesOf(version === 4 ? "192.0.2.1" : "2001:db8::1"),
-      destination: bytesOf(version === 4 ? `198.51.100.${i}` : `2001:db8:1::${i + 1}`),
+      source: addressBytes(version === 4 ? "192.0.2.1" : "2001:db8::1"),
+      destination: addressBytes(version === 4 ? `198.51.100.${i}` : `2001:db8:1::${i + 1}`),
       rttCode: i % 3 === 1 ? null : encodeRttCode(10 * i + 1),
       timeS: 1_700_000_000 + 60 * i,
     };

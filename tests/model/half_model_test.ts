@@ -2,13 +2,12 @@ import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { type ModelExtent, modelShapes } from "../../lib/model/model_config.ts";
 import { planModelMemory } from "../../lib/model/memory_plan.ts";
-import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { logitsProblem, referenceBackward, referenceForward } from "../reference/model.ts";
 import { halfModelTolerance } from "../tolerances.ts";
-import { tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
+import { largest, readGradients, tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
 
 const BATCH_SIZE = 3;
 const WEIGHT = 0.25;
@@ -19,14 +18,6 @@ async function halfModel(registry: KernelRegistry, options: Partial<ModelExtent>
   const model = await Transformer.create(registry, CONFIG, extent);
   model.load(toFloat32(tinyWeights(CONFIG)));
   return model;
-}
-
-async function readGradients(model: Transformer): Promise<Map<string, Float32Array>> {
-  return await readParameterLike(model.registry.gpu, model.config, model.gradients);
-}
-
-function largest(values: ArrayLike<number>): number {
-  return Array.from(values).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 }
 
 testOnEachDevice("Transformer of f16 is near the float64 model", async ({ registry, gpu }) => {

@@ -4,6 +4,8 @@
  * @module
  */
 import { type ModelConfig, modelShapes, parseModelConfig } from "../../lib/model/model_config.ts";
+import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
+import type { Transformer } from "../../lib/model/transformer.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import type { Weights } from "../reference/model.ts";
 
@@ -65,4 +67,14 @@ export function tinyBatch(config: ModelConfig, batchSize: number, seed = 2) {
 /** float64 weights as the model loads them. */
 export function toFloat32(weights: Weights): Map<string, Float32Array> {
   return new Map([...weights].map(([name, values]) => [name, Float32Array.from(values)]));
+}
+
+/** The gradients of a model as its parameters are in checkpoints. */
+export async function readGradients(model: Transformer): Promise<Map<string, Float32Array>> {
+  return await readParameterLike(model.registry.gpu, model.config, model.gradients);
+}
+
+/** The largest magnitude. */
+export function largest(values: ArrayLike<number>): number {
+  return Array.from(values).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 }

@@ -4,14 +4,13 @@ import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { planModelMemory } from "../../lib/model/memory_plan.ts";
 import { type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
-import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { logitsProblem, referenceBackward, referenceForward } from "../reference/model.ts";
 import { modelTolerance } from "../tolerances.ts";
-import { tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
+import { largest, readGradients, tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
 
 const BATCH_SIZE = 3;
 const WEIGHT = 0.25;
@@ -24,14 +23,6 @@ async function tinyModel(
   const model = await Transformer.create(registry, config, { batchSize: BATCH_SIZE, training });
   model.load(toFloat32(tinyWeights(config)));
   return model;
-}
-
-async function readGradients(model: Transformer): Promise<Map<string, Float32Array>> {
-  return await readParameterLike(model.registry.gpu, model.config, model.gradients);
-}
-
-function largest(values: ArrayLike<number>): number {
-  return Array.from(values).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 }
 
 /** Compares losses, their sum and every gradient with the float64 model. */

@@ -3,7 +3,8 @@ import { join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
 import { knownAt } from "../../lib/query/context.ts";
 import { readContext } from "../../lib/query/files/measurement_files.ts";
-import { makeBatch, withFolder, writeParquet } from "../data/measurement_files/batches.ts";
+import { makeBatch, writeParquet } from "../data/measurement_files/batches.ts";
+import { withFolder } from "../io/files/temporary_folder.ts";
 
 Deno.test("readContext() gives the newest measurements, oldest first, and says if the file was not so", () =>
   withFolder(async (folder) => {

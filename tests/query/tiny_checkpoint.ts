@@ -7,6 +7,7 @@ import { loadConfig } from "../../lib/train/run_config.ts";
 import { TINY_CONFIG } from "./tiny_model.ts";
 import { SMALL_RUN } from "../train/small_run.ts";
 import { writeUntrainedRun } from "../train/untrained_run.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 
 /**
  * Runs a test with a folder and a checkpoint of the tiny model in it.
@@ -23,7 +24,8 @@ export async function withCheckpoint(
     places?: PlaceTable;
   } = {},
 ): Promise<void> {
-  const folder = Deno.makeTempDirSync();
+  using temporary = new TemporaryFolder();
+  const folder = temporary.path;
   const { numLayers, width, numHeads, headDim, mlpWidth, sequenceLength } = TINY_CONFIG;
   const numbers = places?.encode();
   const placing = numbers &&
@@ -44,9 +46,5 @@ export async function withCheckpoint(
   }
   if (numbers) weights.set(PLACE_TABLE, numbers);
   writeUntrainedRun(join(folder, run), { config, weights });
-  try {
-    await test(folder, join(folder, run));
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
+  await test(folder, join(folder, run));
 }

@@ -15,8 +15,16 @@ export interface HostileRequest {
 const JSON_TYPE = "application/json";
 const LINES_TYPE = "application/x-ndjson";
 const QUESTION = JSON.stringify(PAIR);
-const POSTS = ["/v1/rtt", "/v1/rtt:batch", "/v1/destinations", "/v1/nearest", "/v1/likelihood", "/v1/score"];
-const PATHS = [...POSTS, "/", "/v1/model", "/openapi.json", "/healthz", "/metrics"];
+const POSTS = [
+  "/v1/rtt",
+  "/v1/rtt:batch",
+  "/v1/destinations",
+  "/v1/nearest",
+  "/v1/matrix",
+  "/v1/likelihood",
+  "/v1/score",
+];
+const PATHS = [...POSTS, "/v1/places?q=a", "/", "/v1/model", "/openapi.json", "/healthz", "/metrics"];
 
 /** A request as text; the connection ends with it. */
 function requestOf(method: string, path: string, body = "", headers: readonly string[] = []): string {
@@ -151,6 +159,8 @@ const KINDS: Record<string, (random: RandomStream) => Omit<HostileRequest, "kind
         `/v1/rtt?src_addr=${oddValue(random)}&dst_addr=${oddValue(random)}&timestamp=${oddValue(random)}`,
         `/v1/destinations?src=192.0.2.1&rtt=${oddValue(random)}..${oddValue(random)}&max_expansions=4`,
         `/v1/nearest?src=192.0.2.1&candidates=${oddValue(random)},198.51.100.7&by=${oddValue(random)}`,
+        `/v1/matrix?nodes=${oddValue(random)},192.0.2.1&samples=${oddValue(random)}`,
+        `/v1/places?q=${oddValue(random)}&count=${oddValue(random)}`,
         `/v1/rtt?${"%".repeat(random.below(50))}=%ff&__proto__=1&constructor=2`,
       ]),
     )],

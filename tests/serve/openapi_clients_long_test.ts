@@ -1,6 +1,13 @@
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { openApiDocument } from "../../lib/serve/openapi.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
+
+interface Operation {
+  operationId: string;
+  responses: { 200: { content: object } };
+}
 
 async function run(program: string, args: string[], cwd?: string) {
   const { code, stdout, stderr } = await new Deno.Command(program, {
@@ -38,29 +45,38 @@ if (!hasPythonGenerator) {
   console.log("left out: openapi-python-client was not found; pip install openapi-python-client installs it");
 }
 
-Deno.test(
-  "openapi-python-client makes a client of all but JSON lines",
-  { ignore: !hasPythonGenerator },
-  async () => {
-    using folder = new TemporaryFolder();
-    Deno.writeTextFileSync(folder.at("openapi.json"), JSON.stringify(openApiDocument()));
-    const args = ["generate", "--path", "openapi.json", "--meta", "none", "--output-path", "client"];
-    const { code, text } = await run("python3", ["-m", "openapi_python_client", ...args], folder.path);
-    assertEquals(code, 0, text);
-    const modules = [...Deno.readDirSync(folder.at("client/api/default"))].map(({ name }) => name);
-    for (
-      const name of [
-        "get_rtt",
-        "post_rtt",
-        "get_destinations",
-        "post_destinations",
-        "get_nearest",
-        "post_nearest",
-        "post_likelihood",
-        "get_model",
-      ]
-    ) {
-      assert(modules.includes(`${name}.py`), `${name} of ${modules}`);
-    }
-  },
-);
+Deno.test({
+  name: "openapi-python-client makes a client of all but JSON lines, which asks the server as README says",
+  ignore: !hasPythonGenerator,
+  fn: () =>
+    withCheckpoint(async (_, checkpoint) => {
+      await using server = await TestServer.start(checkpoint);
+      using folder = new TemporaryFolder();
+      const readme = Deno.readTextFileSync(new URL("../../lib/serve/README.md", import.meta.url));
+      const [, command, program] =
+        /^openapi-python-client (generate .*)\n```\n\n```python\n([^]*?)```/m.exec(readme) ?? [];
+      const here = (text: string) => text.replace("http://localhost:8080/", server.url);
+      const generate = ["-m", "openapi_python_client", ...here(command).split(" ")];
+      const made = await run("python3", generate, folder.path);
+      assertEquals(made.code, 0, made.text);
+      const operations = Object.values(openApiDocument().paths as Record<string, Record<string, Operation>>)
+        .flatMap((methods) => Object.values(methods)).filter(({ responses: { 200: { content } } }) =>
+          !("application/x-ndjson" in content)
+        );
+      const names = operations.map(({ operationId }) =>
+        `${operationId.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}.py`
+      );
+      const modules = [...Deno.readDirSync(folder.at("ping_llm/api/default"))].map(({ name }) => name);
+      assertEquals(modules.filter((name) => name !== "__init__.py").sort(), names.sort());
+      const { code, text } = await run("python3", ["-c", here(program)], folder.path);
+      assertEquals(code, 0, text);
+      const rtt = await (await server.fetch(`/v1/rtt?${PAIR_QUERY}&quantiles=0.5,0.9`)).json();
+      const context = [{ ...PAIR, timestamp: 1750766400, rtt: 21.5 }];
+      const known = await (await server.post("/v1/rtt", { ...PAIR, context })).json();
+      const { detail } = await (await server.fetch("/v1/rtt?src=nobody&dst=192.0.2.1")).json();
+      const [alone, after, refused] = text.trimEnd().split("\n");
+      assertEquals(alone.split(" ").map(Number), [rtt.quantiles_ms["0.5"], rtt.p_failed]);
+      assertEquals(after.split(" ").map(Number), [known.quantiles_ms["0.5"], 1]);
+      assertEquals(refused, detail);
+    }, { scale: 12 }),
+});

@@ -4,8 +4,10 @@ import type * as z from "zod";
 import {
   destinationsAnswerSchema,
   likelihoodAnswerSchema,
+  matrixAnswerSchema,
   modelAnswerSchema,
   nearestAnswerSchema,
+  placesAnswerSchema,
   problemSchema,
   rttAnswerSchema,
   scoreAnswerSchema,
@@ -13,6 +15,7 @@ import {
   watchAnswerSchema,
 } from "../../lib/serve/api/schemas.ts";
 import { DESCRIBED_PATHS } from "../../lib/serve/openapi.ts";
+import { snakeKeys } from "../../lib/serve/api/snake_case.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { faultsOfOpenApi } from "./openapi_faults.ts";
@@ -177,6 +180,48 @@ Deno.test("serve answers every route", (test) =>
       ) => [candidate, rest.median_ms ?? rest.medianMs];
       assertEquals(got.nearest.map(gist), stage.nearest.map(gist));
       assertEquals([got.candidates, got.nearest.length, got.timestamp], [3, 2, stage.timeS]);
+    });
+
+    await step("GET and POST /v1/matrix say what query matrix says", async () => {
+      const nodes = ["192.0.2.1", "198.51.100.7", "203.0.113.5"];
+      const asked = "time=2025-06-01&quantiles=0.2&samples=3&seed=5";
+      const got = await answerOf(
+        matrixAnswerSchema,
+        server.fetch(`/v1/matrix?nodes=${nodes}&destinations=${nodes.slice(1)}&${asked}`),
+      );
+      const destinations = nodes.slice(1);
+      const question = { nodes, destinations, timestamp: 1748736000, quantiles: [0.2], samples: 3, seed: 5 };
+      assertEquals(await answerOf(matrixAnswerSchema, server.post("/v1/matrix", question)), got);
+      const [file, others, output] = ["n.txt", "d.txt", "m.json"].map((name) => join(folder, name));
+      Deno.writeTextFileSync(file, nodes.join("\n"));
+      Deno.writeTextFileSync(others, destinations.join("\n"));
+      const { code, stderr } = await runStageProcess([
+        ...["query", "matrix", "--checkpoint", checkpoint, "--nodes", file, "--destinations", others],
+        ...[
+          "--time",
+          "2025-06-01",
+          "--quantiles",
+          "0.2",
+          "--samples",
+          "3",
+          "--seed",
+          "5",
+          "--output",
+          output,
+        ],
+      ]);
+      assertEquals(code, 0, stderr);
+      const { timeS, rows, ...stage } = JSON.parse(Deno.readTextFileSync(output));
+      assertEquals([got.destinations, got.timestamp, got.rows], [stage.destinations, timeS, snakeKeys(rows)]);
+    });
+
+    await step("GET and POST /v1/places say what a text may stand for, in a bounded number", async () => {
+      const found = await answerOf(placesAnswerSchema, server.fetch("/v1/places?q=192.0.2.1&count=3"));
+      assertEquals(found, { q: "192.0.2.1", places: [{ text: "192.0.2.1", position: null }] });
+      const asked = { q: "192.0.2.1", count: 3 };
+      assertEquals(await answerOf(placesAnswerSchema, server.post("/v1/places", asked)), found);
+      await requireProblem(server.fetch("/v1/places?q=a&count=51"), 400, /count/);
+      await requireProblem(server.fetch("/v1/places"), 400, /q/);
     });
 
     await step("POST /v1/watch tells alarms over several requests, and status checks know them", async () => {
@@ -432,4 +477,42 @@ Deno.test("serve takes HTTP as clients, load balancers and scripts send it", (te
       const response = server.post("/v1/rtt", PAIR, { headers });
       await requireProblem(response, 415, /its content encoding is gzip, expected none/);
     });
+  }));
+
+Deno.test("serve --names shows names in every answer, and searches them", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const names = join(folder, "names.csv");
+    Deno.writeTextFileSync(names, `${PAIR.src_addr},probe 6001\n198.51.100.0/24,"<i>Example</i>"\n`);
+    await using server = await TestServer.start(checkpoint, "--names", names);
+    const ends = { src_name: "probe 6001", dst_name: "<i>Example</i>" };
+    const named = async (schema: z.ZodObject, response: Promise<Response>) => {
+      const { src_name, dst_name } = await answerOf(schema, response) as typeof ends;
+      return { src_name, dst_name };
+    };
+    assertEquals(await named(rttAnswerSchema, server.fetch(`/v1/rtt?${PAIR_QUERY}`)), ends);
+    assertEquals(
+      await named(likelihoodAnswerSchema, server.post("/v1/likelihood", { ...PAIR, rtt: 9 })),
+      ends,
+    );
+    for (const [path, line] of [["/v1/rtt:batch", PAIR], ["/v1/score", { ...PAIR, rtt: 9 }]] as const) {
+      const [{ src_name, dst_name }] = await server.postLines(path, [line]);
+      assertEquals([src_name, dst_name], [ends.src_name, ends.dst_name], path);
+    }
+    const asked = "src=192.0.2.1&candidates=198.51.100.7,203.0.113.5";
+    const { nearest, src_name } = await answerOf(nearestAnswerSchema, server.fetch(`/v1/nearest?${asked}`));
+    const found = nearest.map(({ candidate, name }) => `${candidate} ${name}`).sort();
+    assertEquals([src_name, found], [
+      "probe 6001",
+      ["198.51.100.7 <i>Example</i>", "203.0.113.5 undefined"],
+    ]);
+    const { places } = await answerOf(placesAnswerSchema, server.fetch("/v1/places?q=probe"));
+    assertEquals(places, [{ text: "192.0.2.1", name: "probe 6001", position: null }]);
+    const lines = Array.from({ length: 100 }, (_, i) => {
+      const rtt = (i < 60 ? 20 : 58) + 0.1 * (i % 3);
+      return { ...PAIR, timestamp: 1_480_000_000 + 240 * i, rtt };
+    });
+    const [alarm] = await server.postLines("/v1/watch", lines);
+    assertEquals([alarm.event, alarm.src_name, alarm.dst_name], ["begin", ends.src_name, ends.dst_name]);
+    const label = `{src="192.0.2.1",dst="198.51.100.7",src_name="probe 6001",dst_name="<i>Example</i>"} 1`;
+    assertStringIncludes(await (await server.fetch("/metrics")).text(), `ping_llm_watch_alarm${label}`);
   }));

@@ -59,12 +59,9 @@ function contentAt(step: number, evalLoss: number | null = null): CheckpointCont
 }
 
 function inRun(work: (checkpointsDir: string, run: string) => void): void {
-  const run = Deno.makeTempDirSync();
-  try {
-    work(join(run, "checkpoints"), run);
-  } finally {
-    Deno.removeSync(run, { recursive: true });
-  }
+  using temporary = new TemporaryFolder();
+  const run = temporary.path;
+  work(join(run, "checkpoints"), run);
 }
 
 function saveSteps(checkpointsDir: string, steps: number[], keep = 10): void {
@@ -146,16 +143,14 @@ Deno.test("loadCheckpoint() says in one line that there is no checkpoint", () =>
 });
 
 Deno.test("saveCheckpoint() keeps the last ones, the best, and those at which the run may end", () => {
-  inRun((checkpointsDir, run) => {
+  inRun((checkpointsDir) => {
     const evalLosses = [3, 1, null, 2, 1, 4];
     evalLosses.forEach((evalLoss, i) =>
       saveCheckpoint(checkpointsDir, contentAt((i + 1) * 10, evalLoss), { keep: 2 })
     );
     assertEquals(stepsOf(checkpointsDir), [20, 50, 60]);
-    assertEquals(loadCheckpoint(run, { which: "best" }).state.step, 20);
     saveCheckpoint(checkpointsDir, contentAt(70, 0.5), { keep: 2 });
     assertEquals(stepsOf(checkpointsDir), [60, 70]);
-    assertEquals(loadCheckpoint(run, { which: "best" }).state.step, 70);
     for (const step of [80, 90, 100]) {
       saveCheckpoint(checkpointsDir, contentAt(step, 9), { keep: 1, ends: [60, 80, 110] });
     }
@@ -337,12 +332,12 @@ Deno.test("loadCheckpoint() says of a path that is no run what it holds, and wha
     const [path, ...parts] of [
       [
         rows,
-        "found probe rows, a run directory was expected",
+        "found probe rows, expected a run directory",
         `deno task train --data ${rows} --run runs/first`,
       ],
       [demo, "found a folder with a run in it", `use ${join(demo, "train")}`],
-      [file, "found a file, a run directory was expected"],
-      [folder.path, "found no checkpoint, a run directory was expected", "--run runs/first"],
+      [file, "found a file, expected a run directory"],
+      [folder.path, "found no checkpoint, expected a run directory", "--run runs/first"],
     ]
   ) {
     for (const read of [loadCheckpoint, loadResumable]) {

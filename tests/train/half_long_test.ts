@@ -1,7 +1,7 @@
 /** The train stage with `train.dtype` f16, in real processes. */
 import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { runStageProcess } from "../cli/process.ts";
+import { runStageProcess, succeeded } from "../cli/process.ts";
 import {
   checkpointOf,
   metricsOf,
@@ -22,13 +22,11 @@ Deno.test.afterAll(() => Deno.removeSync(folder, { recursive: true }));
 Deno.test("train in f16, killed and run again, ends as if it had not been, near the loss of f32", async () => {
   const [full, half, killed] = ["f32", "f16", "killed"].map((name) => join(folder, name));
   for (const [run, settings] of [[full, {}], [half, HALF]] as const) {
-    const { code, stderr } = await runs.train(run, settings);
-    assertEquals(code, 0, stderr);
+    await succeeded(runs.train(run, settings));
   }
   await runs.signalAtStep(killed, 9, { signals: ["SIGKILL"], settings: HALF });
   await runs.signalAtStep(killed, 20, { signals: ["SIGTERM"], settings: HALF });
-  const { code, stderr } = await runs.train(killed, HALF);
-  assertEquals(code, 0, stderr);
+  const { stderr } = await succeeded(runs.train(killed, HALF));
   assertStringIncludes(stderr, "resuming after step");
   assertEquals(metricsOf(killed), metricsOf(half));
   assertEquals(tensorHashes(killed), tensorHashes(half));
@@ -41,17 +39,14 @@ Deno.test("train in f16, killed and run again, ends as if it had not been, near 
 Deno.test("train goes on in f32 from a checkpoint of f16, and the other way round", async () => {
   const [half, full, again] = ["begun", "in f32", "in f16"].map((name) => join(folder, name));
   await runs.train(half, HALF, "--steps", "3");
-  const inF32 = await runs.train(full, {}, "--steps", "5", "--resume-from", half);
-  assertEquals(inF32.code, 0, inF32.stderr);
+  const inF32 = await succeeded(runs.train(full, {}, "--steps", "5", "--resume-from", half));
   assertStringIncludes(inF32.stderr, 'train.dtype is "f32" from here on, it was "f16"');
-  const inF16 = await runs.train(again, HALF, "--steps", "7", "--resume-from", full);
-  assertEquals(inF16.code, 0, inF16.stderr);
+  await succeeded(runs.train(again, HALF, "--steps", "7", "--resume-from", full));
   assertEquals(metricsOf(again).map(({ step }) => step), [6, 7]);
-  const { code, stdout, stderr } = await runStageProcess([
+  const { stdout } = await succeeded(runStageProcess([
     "inspect",
     join(checkpointOf(again, 7), "optimizer.safetensors"),
-  ]);
-  assertEquals(code, 0, stderr);
+  ]));
   assertStringIncludes(stdout, "loss_scale");
 });
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertLess } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { runProgram } from "../cli/process.ts";
+import { runProgram, succeeded } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import type { MemoryAtStep } from "./memory_child.ts";
 import { writeTrainingRows } from "./training_runs.ts";
@@ -14,8 +14,7 @@ Deno.test("train keeps no memory of past steps, evaluations and checkpoints", as
   using folder = new TemporaryFolder();
   await writeTrainingRows(folder.at("rows"));
   const args = ["--v8-flags=--expose-gc", CHILD, folder.at("rows"), folder.at("run"), String(STEPS)];
-  const { code, stdout, stderr } = await runProgram(args);
-  assertEquals(code, 0, stderr);
+  const { stdout } = await succeeded(runProgram(args));
   const memory: MemoryAtStep[] = JSON.parse(stdout);
   assertEquals(memory.map(({ step }) => step), [100, 200, 300, 400, 500, 600, 700]);
   assertLess(memory[6].rssBytes - memory[3].rssBytes, NOISE_BYTES, stdout);

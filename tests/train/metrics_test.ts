@@ -1,15 +1,13 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { FormatError, UserError } from "../../lib/base/errors.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { MetricsLog, readMetrics } from "../../lib/train/metrics.ts";
 
 function inFolder(work: (path: string) => void): void {
-  const folder = Deno.makeTempDirSync();
-  try {
-    work(join(folder, "metrics.jsonl"));
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
+  using temporary = new TemporaryFolder();
+  const folder = temporary.path;
+  work(join(folder, "metrics.jsonl"));
 }
 
 function appendSteps(path: string, first: number, last: number): void {

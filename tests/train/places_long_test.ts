@@ -21,7 +21,7 @@ import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { NO_ROW } from "../../lib/model/embedding_table.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { PLACE_TABLE } from "../../lib/model/model_config.ts";
-import { runStageProcess } from "../cli/process.ts";
+import { succeed, succeeded } from "../cli/process.ts";
 import { checkpointOf, metricsOf, tensorHashes, TrainingRuns } from "./training_runs.ts";
 
 const DATA = fromFileUrl(new URL("../data/", import.meta.url));
@@ -40,19 +40,12 @@ const GEO = ["--geo", join(DATA, "places/city.csv"), join(DATA, "places/asn.csv"
 const OPTIONS = ["--steps", String(STEPS), ...GEO];
 const run = join(folder, "run");
 
-async function stage(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runStageProcess(args);
-  assertEquals(code, 0, stderr);
-  return stdout;
-}
-
 Deno.test.beforeAll(async () => {
   const parquet = join(folder, "pings.parquet");
   Deno.writeTextFileSync(MOVES, `${MOVED_PLACE}\n`);
-  await stage("import", "--input", join(DATA, "atlas/starlink-2022-12"), "--output", parquet);
-  await stage("probe-rows", "--input", parquet, "--output", runs.data, "--split-by", "row");
-  const { code, stderr } = await runs.train(run, SETTINGS, ...OPTIONS);
-  assertEquals(code, 0, stderr);
+  await succeed("import", "--input", join(DATA, "atlas/starlink-2022-12"), "--output", parquet);
+  await succeed("probe-rows", "--input", parquet, "--output", runs.data, "--split-by", "row");
+  const { stderr } = await succeeded(runs.train(run, SETTINGS, ...OPTIONS));
   assertStringIncludes(stderr, "addresses have a place");
   assertStringIncludes(Deno.readTextFileSync(join(run, "report.html")), "city.csv, asn.csv, moves.csv");
 });
@@ -68,7 +61,7 @@ Deno.test("train --geo lists what it knows and which addresses are not where the
   const inputs = readManifest(join(run, "manifest.json"))?.inputs.map(({ path }) => path) ?? [];
   for (const file of files) assert(inputs.some((path) => path.endsWith(file)));
   for (const { worst: { rttMs, distanceKm } } of misplaced) assertGreater(distanceKm, 102 * rttMs);
-  const inspected = JSON.parse(await stage("inspect", checkpointOf(run, STEPS), "--json"));
+  const inspected = JSON.parse((await succeed("inspect", checkpointOf(run, STEPS), "--json")).stdout);
   const { places } = inspected.files?.[0] ?? inspected;
   const addresses: string[] = misplaced.map(({ address }: { address: string }) => address);
   assertEquals(places.misplaced.sort(), addresses.sort());
@@ -81,8 +74,7 @@ Deno.test("train --geo, stopped and continued, ends as if it had not been, and n
   const without = await runs.train(stopped, SETTINGS, "--steps", String(STEPS));
   assertEquals(without.code, 2);
   assertStringIncludes(without.stderr, "model.places");
-  const { code, stderr } = await runs.train(stopped, SETTINGS, ...OPTIONS);
-  assertEquals(code, 0, stderr);
+  const { stderr } = await succeeded(runs.train(stopped, SETTINGS, ...OPTIONS));
   assertStringIncludes(stderr, "resuming after step");
   assertEquals(tensorHashes(stopped, STEPS), tensorHashes(run, STEPS));
   assertEquals(metricsOf(stopped).at(-1), metricsOf(run).at(-1));
@@ -103,7 +95,7 @@ Deno.test("eval compares with methods that know the checkpoint's places, or thos
   const evaluate = async (...more: string[]) => {
     const output = join(folder, `eval-${more.length}`);
     const data = ["--checkpoint", run, "--data", runs.data, "--output", output];
-    return JSON.parse(await stage("eval", ...data, "--contexts", "0", "--json", ...more));
+    return JSON.parse((await succeed("eval", ...data, "--contexts", "0", "--json", ...more)).stdout);
   };
   const own = await evaluate();
   const names = own.rtt.baselines.map(({ name }: { name: string }) => name);

@@ -11,6 +11,7 @@ import {
   withTotalTokens,
 } from "../../lib/train/run_config.ts";
 import { PRESETS } from "../../lib/train/presets.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { configOfVersion1 } from "./version_1.ts";
 
 Deno.test("loadConfig() takes every preset", () => {
@@ -38,34 +39,31 @@ Deno.test("loadConfig() applies --set in order, with the type that the key has",
 });
 
 Deno.test("a configuration that extends a preset says what differs, and null takes a key away", () => {
-  const folder = Deno.makeTempDirSync();
-  try {
-    const load = (value: unknown) => {
-      const path = join(folder, "config.json");
-      Deno.writeTextFileSync(path, JSON.stringify(value));
-      return loadConfig(path);
-    };
-    const demo = loadConfig("demo");
-    assertEquals(load({ extends: "demo", train: { steps: 7 } }), {
-      ...demo,
-      train: { ...demo.train, steps: 7 },
-    });
-    assertEquals(load({ extends: "demo", model: { pairVectors: null } }).model.pairVectors, null);
-    assertEquals(load({ extends: "campaign" }), loadConfig("campaign"));
-    assertEquals(load({ extends: "demo", train: { rttDistanceWeights: [5, 2] } }).train.rttDistanceWeights, [
-      5,
-      2,
-    ]);
-    assertThrows(
-      () => load({ extends: "dmeo" }),
-      ConfigError,
-      'extends: found "dmeo", expected the name of a preset; did you mean demo?',
-    );
-    assertThrows(() => load({ extends: { train: {} } }), ConfigError, "expected the name of a preset");
-    assertThrows(() => load({ extends: "demo", trian: {} }), ConfigError, "trian");
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
+  using temporary = new TemporaryFolder();
+  const folder = temporary.path;
+  const load = (value: unknown) => {
+    const path = join(folder, "config.json");
+    Deno.writeTextFileSync(path, JSON.stringify(value));
+    return loadConfig(path);
+  };
+  const demo = loadConfig("demo");
+  assertEquals(load({ extends: "demo", train: { steps: 7 } }), {
+    ...demo,
+    train: { ...demo.train, steps: 7 },
+  });
+  assertEquals(load({ extends: "demo", model: { pairVectors: null } }).model.pairVectors, null);
+  assertEquals(load({ extends: "campaign" }), loadConfig("campaign"));
+  assertEquals(load({ extends: "demo", train: { rttDistanceWeights: [5, 2] } }).train.rttDistanceWeights, [
+    5,
+    2,
+  ]);
+  assertThrows(
+    () => load({ extends: "dmeo" }),
+    ConfigError,
+    'extends: found "dmeo", expected the name of a preset; did you mean demo?',
+  );
+  assertThrows(() => load({ extends: { train: {} } }), ConfigError, "expected the name of a preset");
+  assertThrows(() => load({ extends: "demo", trian: {} }), ConfigError, "trian");
 });
 
 Deno.test("former names of presets are taken, with one line that names the new one", () => {
@@ -266,19 +264,16 @@ Deno.test("loadConfig() refuses a --set without = and an unknown preset", () => 
 });
 
 Deno.test("loadConfig() reads a file and says what is wrong with it", () => {
-  const folder = Deno.makeTempDirSync();
-  try {
-    const path = join(folder, "mine.json");
-    assertThrows(() => loadConfig(path), UserError, "no such file");
-    Deno.writeTextFileSync(path, "{");
-    assertThrows(() => loadConfig(path), FormatError, "not JSON");
-    Deno.writeTextFileSync(path, "[]");
-    assertThrows(() => loadConfig(path), FormatError, "not a JSON object");
-    Deno.writeTextFileSync(path, JSON.stringify(PRESETS.get("demo")));
-    assertEquals(loadConfig(path, ["train.steps=3"]), loadConfig("demo", ["train.steps=3"]));
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
+  using temporary = new TemporaryFolder();
+  const folder = temporary.path;
+  const path = join(folder, "mine.json");
+  assertThrows(() => loadConfig(path), UserError, "no such file");
+  Deno.writeTextFileSync(path, "{");
+  assertThrows(() => loadConfig(path), FormatError, "not JSON");
+  Deno.writeTextFileSync(path, "[]");
+  assertThrows(() => loadConfig(path), FormatError, "not a JSON object");
+  Deno.writeTextFileSync(path, JSON.stringify(PRESETS.get("demo")));
+  assertEquals(loadConfig(path, ["train.steps=3"]), loadConfig("demo", ["train.steps=3"]));
 });
 
 Deno.test("deriveConfig() and withTotalTokens() count positions", () => {

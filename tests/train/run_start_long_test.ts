@@ -19,6 +19,7 @@ import {
   TrainingRuns,
   writeTrainingRows,
 } from "./training_runs.ts";
+import { succeeded } from "../cli/process.ts";
 import { toVersion1 } from "./version_1.ts";
 
 const folder = new TemporaryFolder();
@@ -30,8 +31,7 @@ const LENGTH = ["--steps", "30"];
 
 Deno.test.beforeAll(async () => {
   await writeTrainingRows(runs.data);
-  const { code, stderr } = await runs.train(reference, KEEP_ALL, ...LENGTH);
-  assertEquals(code, 0, stderr);
+  await succeeded(runs.train(reference, KEEP_ALL, ...LENGTH));
 });
 
 Deno.test.afterAll(() => folder[Symbol.dispose]());
@@ -42,14 +42,13 @@ function afterStep<T extends { step: number }>(records: T[], step: number): T[] 
 
 Deno.test("train --resume-from goes on from another run's checkpoint, in a folder of its own, bit by bit", async () => {
   const run = folder.at("branch");
-  const { code, stderr } = await runs.train(
+  const { stderr } = await succeeded(runs.train(
     run,
     KEEP_ALL,
     ...LENGTH,
     "--resume-from",
     checkpointOf(reference, 14),
-  );
-  assertEquals(code, 0, stderr);
+  ));
   assertStringIncludes(stderr, "resuming after step 14 of 30 from");
   assertEquals(metricsOf(run), afterStep(metricsOf(reference), 14));
   assertEquals(eventsOf(run).slice(1), afterStep(eventsOf(reference), 14));
@@ -60,8 +59,7 @@ Deno.test("train --resume-from, killed and repeated, goes on from its own checkp
   const run = folder.at("killed branch");
   const more = [...LENGTH, "--resume-from", checkpointOf(reference, 7)];
   await runs.signalAtStep(run, 16, { signals: ["SIGKILL"], settings: KEEP_ALL, more });
-  const { code, stderr } = await runs.train(run, KEEP_ALL, ...more);
-  assertEquals(code, 0, stderr);
+  const { stderr } = await succeeded(runs.train(run, KEEP_ALL, ...more));
   assertMatch(stderr, /resuming after step (14|21|28) of 30\n/);
   assertEquals(metricsOf(run), afterStep(metricsOf(reference), 7));
   assertEquals(tensorHashes(run, 30), tensorHashes(reference, 30));
@@ -69,10 +67,9 @@ Deno.test("train --resume-from, killed and repeated, goes on from its own checkp
 
 Deno.test("train --resume-from goes back to a checkpoint of the same run, also with other rates", async () => {
   const run = folder.at("back");
-  assertEquals((await runs.train(run, KEEP_ALL, ...LENGTH)).code, 0);
+  await succeeded(runs.train(run, KEEP_ALL, ...LENGTH));
   const more = [...LENGTH, "--resume-from", checkpointOf(run, 14)];
-  const back = await runs.train(run, { ...KEEP_ALL, "optim.finalRatio": 0.5 }, ...more);
-  assertEquals(back.code, 0, back.stderr);
+  const back = await succeeded(runs.train(run, { ...KEEP_ALL, "optim.finalRatio": 0.5 }, ...more));
   assertStringIncludes(back.stderr, "optim.finalRatio is 0.5 from here on, it was 0\n");
   assertEquals(metricsOf(run).map(({ step }) => step), Array.from({ length: 30 }, (_, i) => i + 1));
   assertEquals(metricsOf(run).slice(0, 14), metricsOf(reference).slice(0, 14));
@@ -84,13 +81,12 @@ Deno.test("train --resume-from goes back to a checkpoint of the same run, also w
 Deno.test("train passes over a damaged checkpoint, says so in one line and ends as if it had not been", async () => {
   const run = folder.at("damaged");
   const more = [...LENGTH, "--resume-from", checkpointOf(reference, 14)];
-  assertEquals((await runs.train(run, KEEP_ALL, ...more)).code, 0);
+  await succeeded(runs.train(run, KEEP_ALL, ...more));
   const path = join(checkpointOf(run, 30), "optimizer.safetensors");
   const bytes = Deno.readFileSync(path);
   bytes[bytes.length >> 1] ^= 1;
   Deno.writeFileSync(path, bytes);
-  const { code, stderr } = await runs.train(run, KEEP_ALL, ...more);
-  assertEquals(code, 0, stderr);
+  const { stderr } = await succeeded(runs.train(run, KEEP_ALL, ...more));
   assertMatch(
     stderr,
     /^[^\n]*step-00000030\/optimizer.safetensors[^\n]*checksum[^\n]*using [^\n]*step-00000028 instead$/m,
@@ -102,8 +98,7 @@ Deno.test("train passes over a damaged checkpoint, says so in one line and ends 
 Deno.test("train --init-from starts a new run with the weights, and with nothing else", async () => {
   const run = folder.at("init");
   const more = [...LENGTH, "--init-from", reference];
-  const { code, stderr } = await runs.train(run, KEEP_ALL, ...more);
-  assertEquals(code, 0, stderr);
+  const { stderr } = await succeeded(runs.train(run, KEEP_ALL, ...more));
   assertStringIncludes(
     stderr,
     `starting with the weights of ${checkpointOf(reference, 30)}; all else is new\n`,
@@ -123,8 +118,7 @@ Deno.test("train resumes a checkpoint of format version 1, and starts from its w
   };
   const train = async (name: string, ...more: string[]) => {
     const run = folder.at(name);
-    const { code, stderr } = await runs.train(run, settings, "--steps", "14", ...more);
-    assertEquals(code, 0, stderr);
+    await succeeded(runs.train(run, settings, "--steps", "14", ...more));
     return run;
   };
   const whole = await train("version 2");
@@ -184,8 +178,7 @@ Deno.test("train refuses starts that do not fit, in one line", async () => {
 
 Deno.test("train --tokens runs as many steps as see so many tokens", async () => {
   const run = folder.at("tokens");
-  const { code, stderr, stdout } = await runs.train(run, {}, "--tokens", String(2 * 4 * 64 + 1), "--json");
-  assertEquals(code, 0, stderr);
+  const { stdout } = await succeeded(runs.train(run, {}, "--tokens", String(2 * 4 * 64 + 1), "--json"));
   assertEquals([JSON.parse(stdout).step, metricsOf(run).length], [3, 3]);
   assertEquals(loadCheckpoint(run).config.train.steps, 3);
 });
@@ -193,10 +186,9 @@ Deno.test("train --tokens runs as many steps as see so many tokens", async () =>
 Deno.test("train --max-time, repeated until it is done, has the losses of one run", async () => {
   const run = folder.at("in turns");
   for (const maxTime of ["0.01", "0.5", "0.6"]) {
-    const { code, stderr } = await runs.train(run, KEEP_ALL, ...LENGTH, "--max-time", maxTime);
-    assertEquals(code, 0, stderr);
+    await succeeded(runs.train(run, KEEP_ALL, ...LENGTH, "--max-time", maxTime));
   }
-  assertEquals((await runs.train(run, KEEP_ALL, ...LENGTH)).code, 0);
+  await succeeded(runs.train(run, KEEP_ALL, ...LENGTH));
   assertEquals(metricsOf(run), metricsOf(reference));
   assertEquals(tensorHashes(run, 30), tensorHashes(reference, 30));
 });

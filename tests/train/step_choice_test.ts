@@ -8,15 +8,7 @@ import { train, type TrainResult } from "../../lib/train/trainer.ts";
 import { SMALL_RUN } from "./small_run.ts";
 import { SMALL } from "./small_settings.ts";
 import { writeTrainingRows } from "./training_runs.ts";
-
-async function withFolder(test: (folder: string) => Promise<void> | void): Promise<void> {
-  const folder = Deno.makeTempDirSync();
-  try {
-    await test(folder);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
-}
+import { withFolder } from "../io/files/temporary_folder.ts";
 
 Deno.test("a run may end after its first steps and after each doubling, and after all steps", () => {
   assertEquals(endsOf({ steps: 1000, firstSteps: 77 }), [77, 154, 308, 616, 1000]);

@@ -2,6 +2,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { MetricsLog, readMetrics } from "../../lib/train/metrics.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { StepJournal } from "../../lib/train/step_journal.ts";
 
 /** Runs `work` with a journal whose device numbers are set by the test. */
@@ -13,25 +14,22 @@ async function withJournal(
     setLossScale: (scale: number) => void,
   ) => Promise<void>,
 ): Promise<ReturnType<typeof readMetrics>> {
-  const folder = Deno.makeTempDirSync();
-  try {
-    using gpu = await Gpu.open();
-    const lossSum = gpu.tensor("loss sum", [1]);
-    const gradientNorm = gpu.tensor("gradient norm", [1]);
-    const lossScale = gpu.tensor("loss scale", [1]);
-    const sources = { lossSum, gradientNorm, ...(work.length > 2 ? { lossScale } : {}) };
-    const path = join(folder, "metrics.jsonl");
-    using scalars = MetricsLog.open(path, { lastStep: 0 });
-    const journal = new StepJournal(gpu, sources, { scalars, ...options });
-    await work(journal, (step, loss, norm) => {
-      gpu.write(lossSum, Float32Array.of(loss));
-      gpu.write(gradientNorm, Float32Array.of(norm));
-      journal.submitted({ step, numTargets: 4, numTokens: 8, numPaddingTokens: 2, learningRate: step / 8 });
-    }, (scale) => gpu.write(lossScale, Float32Array.of(scale)));
-    return readMetrics(path);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
+  using temporary = new TemporaryFolder();
+  const folder = temporary.path;
+  using gpu = await Gpu.open();
+  const lossSum = gpu.tensor("loss sum", [1]);
+  const gradientNorm = gpu.tensor("gradient norm", [1]);
+  const lossScale = gpu.tensor("loss scale", [1]);
+  const sources = { lossSum, gradientNorm, ...(work.length > 2 ? { lossScale } : {}) };
+  const path = join(folder, "metrics.jsonl");
+  using scalars = MetricsLog.open(path, { lastStep: 0 });
+  const journal = new StepJournal(gpu, sources, { scalars, ...options });
+  await work(journal, (step, loss, norm) => {
+    gpu.write(lossSum, Float32Array.of(loss));
+    gpu.write(gradientNorm, Float32Array.of(norm));
+    journal.submitted({ step, numTargets: 4, numTokens: 8, numPaddingTokens: 2, learningRate: step / 8 });
+  }, (scale) => gpu.write(lossScale, Float32Array.of(scale)));
+  return readMetrics(path);
 }
 
 Deno.test("StepJournal writes each step's own numbers though they are read later, in one go", async () => {

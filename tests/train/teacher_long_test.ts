@@ -12,6 +12,7 @@ import {
   TrainingRuns,
   writeTrainingRows,
 } from "./training_runs.ts";
+import { succeeded } from "../cli/process.ts";
 import type { Settings } from "./small_settings.ts";
 
 const folder = new TemporaryFolder();
@@ -23,19 +24,17 @@ const OF_TEACHER: Settings = { "model.width": 48, "model.numLayers": 1, "model.s
 
 Deno.test.beforeAll(async () => {
   await writeTrainingRows(runs.data);
-  const { code, stderr } = await runs.train(teacher, OF_TEACHER);
-  assertEquals(code, 0, stderr);
+  await succeeded(runs.train(teacher, OF_TEACHER));
 });
 
 Deno.test.afterAll(() => folder[Symbol.dispose]());
 
 Deno.test("train --teacher learns from it, says so, and has losses of its own", async () => {
-  const { code, stderr } = await runs.train(student, {}, "--teacher", teacher);
-  assertEquals(code, 0, stderr);
+  const { stderr } = await succeeded(runs.train(student, {}, "--teacher", teacher));
   assertMatch(stderr, /^learning RTTs also from .*teacher.checkpoints.step-00000040$/m);
   assertMatch(stderr, /^memory: .*, teacher \d+\.\d+ GiB$/m);
   const alone = folder.at("alone");
-  assertEquals((await runs.train(alone)).code, 0);
+  await succeeded(runs.train(alone));
   assertEquals(
     metricsOf(student)[0]["train/loss"],
     metricsOf(alone)[0]["train/loss"],
@@ -60,8 +59,9 @@ Deno.test("train --teacher, killed and gone on with, ends as it does undisturbed
   const interrupted = await runs.signalAtStep(run, 20, { signals: ["SIGTERM"], more });
   assertEquals(interrupted.code, 75, interrupted.stderr);
   // A copy of the teacher is the same teacher.
-  const { code, stderr } = await runs.train(run, {}, "--teacher", checkpointOf(teacher, STEPS), "--profile");
-  assertEquals(code, 0, stderr);
+  const { stderr } = await succeeded(
+    runs.train(run, {}, "--teacher", checkpointOf(teacher, STEPS), "--profile"),
+  );
   assertStringIncludes(stderr, "teacher's qkv_proj");
   assertEquals(metricsOf(run), metricsOf(student));
   assertEquals(tensorHashes(run), tensorHashes(student));
@@ -80,15 +80,14 @@ Deno.test("train refuses to go on with another teacher or without; --resume-from
   assertStringIncludes(await refused(), "expected none now");
   await refused("--teacher", checkpointOf(teacher, 35));
   const run = folder.at("without from here");
-  const { code, stderr } = await runs.train(run, {}, "--resume-from", checkpointOf(student, 35));
-  assertEquals(code, 0, stderr);
+  const { stderr } = await succeeded(runs.train(run, {}, "--resume-from", checkpointOf(student, 35)));
   assertMatch(stderr, /^teacher is none from here on, it was [0-9a-f]{64}$/m);
 });
 
 Deno.test("train refuses a teacher that does not fit, in one line", async () => {
   const old = folder.at("v1");
   const V1 = ["--config", "v1-100m"];
-  assertEquals((await runs.train(old, {}, ...V1, "--steps", "1")).code, 0);
+  await succeeded(runs.train(old, {}, ...V1, "--steps", "1"));
   const refused = async (settings: Settings, ...more: string[]) => {
     const { code, stderr } = await runs.train(folder.at("refused"), settings, ...more);
     const lines = stderr.split("\n").filter((line) => line.startsWith("error: "));

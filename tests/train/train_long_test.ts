@@ -14,7 +14,7 @@ import type { ProfileRow } from "../../lib/tensor/program.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import { listCheckpoints } from "../../lib/train/checkpoint.ts";
 import type { MetricsRecord } from "../../lib/train/metrics.ts";
-import { type ProcessResult, runStageProcess } from "../cli/process.ts";
+import { type ProcessResult, refused, runStageProcess, succeeded } from "../cli/process.ts";
 import {
   eventsOf,
   metricsOf,
@@ -74,8 +74,7 @@ Deno.test("train writes the scalars of metrics.jsonl to the event file too, in f
 Deno.test("train has the same losses with other micro-batches of the same batch, up to rounding", async () => {
   const { run: reference } = await undisturbedRun();
   const run = join(folder, "one micro-batch");
-  const { code, stderr } = await runs.train(run, { "train.microBatchSize": 4 });
-  assertEquals(code, 0, stderr);
+  await succeeded(runs.train(run, { "train.microBatchSize": 4 }));
   const [expected, actual] = [metricsOf(reference), metricsOf(run)];
   for (const name of ["train/loss", "train/grad_norm", "train/padding"]) {
     for (const i of [0, 1, 2]) {
@@ -88,8 +87,7 @@ Deno.test("train has the same losses with other micro-batches of the same batch,
 Deno.test("train --profile computes the same and writes where the time of a step goes", async () => {
   const { run: reference } = await undisturbedRun();
   const run = join(folder, "profiled");
-  const { code, stdout, stderr } = await runs.train(run, {}, "--profile", "--json");
-  assertEquals(code, 0, stderr);
+  const { stdout, stderr } = await succeeded(runs.train(run, {}, "--profile", "--json"));
   assertEquals(metricsOf(run), metricsOf(reference));
   assertEquals(tensorHashes(run), tensorHashes(reference));
   const [heading, ...table] = Deno.readTextFileSync(join(run, "profile.txt")).trimEnd().split("\n");
@@ -106,8 +104,7 @@ Deno.test("train --profile computes the same and writes where the time of a step
 Deno.test("train run again after the end says that it is done", async () => {
   const { run } = await undisturbedRun();
   const before = tensorHashes(run);
-  const { code, stdout } = await runs.train(run);
-  assertEquals(code, 0);
+  const { stdout } = await succeeded(runs.train(run));
   assertStringIncludes(stdout, "the run is complete");
   assertEquals(tensorHashes(run), before);
 });
@@ -117,15 +114,13 @@ Deno.test("train whose sizes follow from the data does not read them again at a 
   const copy = new TrainingRuns(join(folder, "copied"));
   await writeTrainingRows(copy.data);
   const sized = { "autosize.passes": 1 };
-  const first = await copy.train(run, sized, "--steps", "8");
-  assertEquals(first.code, 0, first.stderr);
+  await succeeded(copy.train(run, sized, "--steps", "8"));
   // A byte of the data that no checksum of the fingerprint covers: it is found only where the rows are read.
   const file = join(copy.data, "train", "train-00000-of-00001.arrayrecord");
   const bytes = Deno.readFileSync(file);
   bytes[bytes.length >> 2] ^= 1;
   Deno.writeFileSync(file, bytes);
-  const again = await copy.train(run, sized, "--steps", "8");
-  assertEquals(again.code, 0, again.stderr);
+  const again = await succeeded(copy.train(run, sized, "--steps", "8"));
   assertStringIncludes(again.stdout, "the run is complete");
   const other = await copy.train(run, { ...sized, "autosize.passes": 2 }, "--steps", "8");
   assertEquals(other.code, 1);
@@ -139,8 +134,7 @@ Deno.test("train killed between its last checkpoint and its manifest finishes re
   writeJsonAtomic(path, { ...JSON.parse(whole), counts: {}, outputs: [], complete: false });
   const report = Deno.readTextFileSync(join(run, "report.html"));
   Deno.removeSync(join(run, "report.html"));
-  const { code, stderr } = await runs.train(run);
-  assertEquals(code, 0, stderr);
+  await succeeded(runs.train(run));
   assertEquals(Deno.readTextFileSync(path), whole);
   assertEquals(Deno.readTextFileSync(join(run, "report.html")), report);
 });
@@ -157,8 +151,7 @@ Deno.test("train killed at any moment and run again ends as if it had not been",
     if (code !== 0) numKilled++;
   }
   assert(numKilled > 0, "every run ended before it was killed");
-  const { code, stderr } = await runs.train(run);
-  assertEquals(code, 0, stderr);
+  await succeeded(runs.train(run));
   assertEquals(metricsOf(run), metricsOf(reference), `killed up to step ${step}`);
   assertEquals(eventsOf(run), eventsOf(reference));
   assertEquals(tensorHashes(run), tensorHashes(reference));
@@ -170,8 +163,7 @@ Deno.test("train --workers, killed and gone on with another number, ends as with
   await runs.signalAtStep(run, 3, { signals: ["SIGKILL"], more: ["--workers", "2"] });
   const interrupted = await runs.signalAtStep(run, 12, { signals: ["SIGTERM"], more: ["--workers", "2"] });
   assertEquals(interrupted.code, 75, interrupted.stderr);
-  const { code, stderr } = await runs.train(run, {}, "--workers", "1");
-  assertEquals(code, 0, stderr);
+  await succeeded(runs.train(run, {}, "--workers", "1"));
   assertEquals(metricsOf(run), metricsOf(reference));
   assertEquals(tensorHashes(run), tensorHashes(reference));
 });
@@ -187,8 +179,7 @@ Deno.test("train saves at SIGINT and SIGTERM, exits with 130 and 75, and goes on
   assertStringIncludes(Deno.readTextFileSync(join(run, "report.html")), `<td>${first.step} of ${STEPS}</td>`);
   const terminated = await runs.signalAtStep(run, first.step + 3, { signals: ["SIGTERM"] });
   assertEquals(terminated.code, 75, terminated.stderr);
-  const { code, stderr } = await runs.train(run);
-  assertEquals(code, 0, stderr);
+  const { stderr } = await succeeded(runs.train(run));
   assertStringIncludes(stderr, "resuming after step");
   assertEquals(metricsOf(run), metricsOf(reference));
   assertEquals(tensorHashes(run), tensorHashes(reference));
@@ -209,8 +200,7 @@ Deno.test("train refuses a run of another configuration or seed, naming the key"
 
 Deno.test("train --max-time stops early with everything saved", async () => {
   const run = join(folder, "timed");
-  const { code, stdout } = await runs.train(run, {}, "--max-time", "0.01", "--json");
-  assertEquals(code, 0);
+  const { stdout } = await succeeded(runs.train(run, {}, "--max-time", "0.01", "--json"));
   assertEquals(JSON.parse(stdout).status, "out of time");
   assert(exists(join(run, "checkpoints", "latest")));
 });
@@ -219,8 +209,7 @@ Deno.test("train --max-time without --steps trains as many as fill the time, wit
   const run = join(folder, "fitted");
   const args = runs.arguments(run, { "train.steps": 1_000_000 }, "--max-time", "3s", "--json");
   args.splice(args.indexOf("--steps"), 2);
-  const first = await runStageProcess(args);
-  assertEquals(first.code, 0, first.stderr);
+  const first = await succeeded(runStageProcess(args));
   const { status, step, steps, evalLoss } = JSON.parse(first.stdout);
   assertEquals([status, step], ["done", steps]);
   assert(steps >= 10 && steps < 1_000_000, `${steps} steps`);
@@ -269,9 +258,9 @@ Deno.test("train --fresh starts over; another seed gives other losses", async ()
   const run = join(folder, "fresh");
   const short = { "train.checkpointEverySteps": 2 };
   const steps = ["--steps", "2"];
-  assertEquals((await runs.train(run, short, ...steps)).code, 0);
+  await succeeded(runs.train(run, short, ...steps));
   const before = metricsOf(run);
-  assertEquals((await runs.train(run, short, ...steps, "--fresh", "--seed", "1")).code, 0);
+  await succeeded(runs.train(run, short, ...steps, "--fresh", "--seed", "1"));
   assertEquals(metricsOf(run).length, 2);
   assertNotEquals(metricsOf(run)[0]["train/loss"], before[0]["train/loss"]);
 });
@@ -302,9 +291,6 @@ Deno.test("train refuses data and folders that it cannot use, in one line", asyn
     [runs.arguments(join(folder, "x"), {}, "--max-time", "soon"), 2, "expected a duration"],
   ];
   for (const [args, code, message] of cases) {
-    const result = await runStageProcess(args);
-    assertEquals(result.code, code, result.stderr);
-    assertMatch(result.stderr, /^error: [^\n]*\n$/);
-    assertStringIncludes(result.stderr, message);
+    await refused(runStageProcess(args), code, message);
   }
 });

@@ -37,7 +37,6 @@ export async function writeTrainingRows(folder: string): Promise<void> {
   await writeRows(folder, "val", syntheticRows(2, 12, 20));
 }
 
-/** Writes probe rows of a split. */
 export async function writeRows(folder: string, split: string, rows: readonly ProbeRow[]): Promise<void> {
   const writer = await ArrayRecordWriter.create(join(folder, split, `${split}-00000-of-00001.arrayrecord`));
   for (const row of rows) writer.write(encodeProbeRow(row));

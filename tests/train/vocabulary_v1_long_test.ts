@@ -1,6 +1,6 @@
 /** A model of vocabulary v1 in real processes: trained, resumed, asked, evaluated, refused. */
 import { assert, assertEquals, assertLess, assertNotEquals, assertStringIncludes } from "@std/assert";
-import { type ProcessResult, runStageProcess } from "../cli/process.ts";
+import { runStageProcess, succeed } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { metricsOf, tensorHashes, TrainingRuns, writeTrainingRows } from "./training_runs.ts";
 
@@ -16,12 +16,6 @@ Deno.test.beforeAll(async () => {
 });
 
 Deno.test.afterAll(() => folder[Symbol.dispose]());
-
-async function succeed(...args: string[]): Promise<ProcessResult> {
-  const result = await runStageProcess(args);
-  assertEquals(result.code, 0, result.stderr);
-  return result;
-}
 
 /** Its exit code and its one line. */
 async function refusal(...args: string[]): Promise<[code: number, line: string]> {

@@ -6,7 +6,6 @@
 import type { Chart } from "./svg.ts";
 import { FAINT, INK, MUTED, PAPER, RANKED } from "./theme.ts";
 
-/** An axis. */
 export interface ChartAxis {
   /** The quantity with its unit. */
   title: string;
@@ -30,7 +29,6 @@ export interface ChartPoint {
   high?: number;
 }
 
-/** A curve. */
 export interface ChartCurve {
   /** Its name in the legend. */
   label: string;

@@ -10,7 +10,7 @@ import { COLOR_VARIABLES } from "./theme.ts";
 
 /** A picture with its caption above it. */
 export interface Figure {
-  /** Of letters, digits and dashes, unique on its page. */
+  /** A name of letters, digits and dashes, unique on its page. */
   name: string;
   /** Text; none if empty. */
   caption: string;

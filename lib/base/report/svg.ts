@@ -14,7 +14,6 @@ export type Chart = Readonly<Record<string, unknown>>;
 /**
  * Draws a picture for a page, whose CSS variables are its colours.
  *
- * @param chart The chart.
  * @returns One `svg` element and a newline; the same text for the same chart.
  */
 export async function renderSvg(chart: Chart): Promise<string> {

@@ -56,8 +56,10 @@ export interface MapOptions {
   readonly unit?: string;
   /** Whom the map is owed to, lines below the legend. */
   readonly credits?: readonly string[];
-  /** A point that is marked. */
+  /** A point that has a ring around it. */
   readonly mark?: MapPosition | undefined;
+  /** A point that has a dot. */
+  readonly dot?: MapPosition | undefined;
 }
 
 /** The place of a position on the map, in its units. */
@@ -97,7 +99,7 @@ export function heatNames(bounds: readonly number[], unit: string): string[] {
  * @returns One `svg` element. Elements of places have their index as `data-place`, countries can have the focus.
  */
 export function worldMap(places: readonly MapPlace[], options: MapOptions): string {
-  const { title, bounds, unit, credits = [], mark } = options;
+  const { title, bounds, unit, credits = [], mark, dot } = options;
   const numbered = places.map((place, index) => ({ ...place, index }));
   const byCountry = Map.groupBy(numbered, ({ country }) => country);
   const height = BOTTOM - TOP + (unit === undefined ? 0 : LEGEND_HEIGHT + CREDIT_HEIGHT * credits.length);
@@ -140,6 +142,7 @@ export function worldMap(places: readonly MapPlace[], options: MapOptions): stri
     ...known,
     `<use href="#shapes" fill="none" stroke="var(--paper)" stroke-width="1.5" pointer-events="none"/>`,
     mark === undefined ? "" : markAt(mark),
+    dot === undefined ? "" : dotAt(dot),
     unit === undefined ? "" : legend(heatNames(bounds, unit), options),
     "</svg>\n",
   ].filter((part) => part !== "").join("\n");
@@ -167,6 +170,12 @@ function markAt(position: MapPosition): string {
       y.toFixed(0)
     }" r="${r}" fill="none" stroke="var(--${stroke})" stroke-width="${width}" pointer-events="none"/>`;
   return circle(12, "paper", 9) + circle(12, "contrast", 5);
+}
+
+function dotAt(position: MapPosition): string {
+  const { x, y } = mapPoint(position);
+  const at = `cx="${x.toFixed(0)}" cy="${y.toFixed(0)}"`;
+  return `<circle class="dot" ${at} r="9" fill="var(--contrast)" stroke="var(--paper)" stroke-width="4" pointer-events="none"/>`;
 }
 
 function legend(names: readonly string[], { title, credits = [] }: MapOptions): string {

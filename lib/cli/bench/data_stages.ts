@@ -1,5 +1,5 @@
 /**
- * Times the stages that pass over data, each in a separate process, and DuckDB on the same file.
+ * Times the stages that pass over data, each in a separate process.
  *
  * @module
  */
@@ -7,46 +7,11 @@ import { ByteFile } from "../../io/files/byte_file.ts";
 import { FAILED_RTT_MS, type MeasurementBatch } from "../../data/measurement/batch.ts";
 import { readMeasurements } from "../../data/measurement_files/parquet_reader.ts";
 import { RejectLog } from "../../data/measurement_files/rejects.ts";
-import { dirname, fromFileUrl, join } from "@std/path";
+import { dirname, join } from "@std/path";
 import { manifestPathBeside, readManifest } from "../../io/files/manifest.ts";
 import { formatCount } from "../../base/text.ts";
-import type { DuckDbJob } from "./duckdb_child.ts";
-import { type FailedMeasure, type Throughput, throughputOf } from "./throughput.ts";
-import { UserError } from "../../base/errors.ts";
+import { type Throughput, throughputOf } from "./throughput.ts";
 import type { Usage } from "./usage.ts";
-
-// Work in a child process, which prints a JSON object with its results as its last line.
-//
-// A child process has its own peak memory, starts with cold caches like a user's run, and can be stopped.
-
-/**
- * Runs this executable, Deno or the compiled program, to its end.
- *
- * @param args Its arguments.
- * @param options `label`: the work, for errors; `signal`: stops the child.
- * @returns The JSON of its last line.
- * @throws {UserError} If it failed; the message has the last line of its standard error.
- */
-export async function runChild(
-  args: readonly string[],
-  { label, signal }: { label: string; signal: AbortSignal },
-): Promise<unknown> {
-  signal.throwIfAborted();
-  const command = new Deno.Command(Deno.execPath(), { args: [...args], env: { NO_COLOR: "1" }, signal });
-  const { success, code, stdout, stderr } = await command.output();
-  signal.throwIfAborted();
-  const lastLine = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trimEnd().split("\n").at(-1) ?? "";
-  if (!success) {
-    throw new UserError(
-      `Cannot measure ${label}: it ended with code ${code}: ${lastLine(stderr).replace(/^error: /, "")}`,
-    );
-  }
-  try {
-    return JSON.parse(lastLine(stdout));
-  } catch (cause) {
-    throw new Error(`Internal error: ${label} printed no JSON: ${lastLine(stdout).slice(0, 200)}`, { cause });
-  }
-}
 
 // Writes measurements as RIPE Atlas results, one JSON object per line, to time the import of files of any size.
 //
@@ -176,8 +141,6 @@ interface DataBenchOptions {
 export class DataBench {
   /** The results so far. */
   readonly rows: Throughput[] = [];
-  /** The measurements that failed. */
-  readonly failed: FailedMeasure[] = [];
   /** The measurements that all stages read. */
   readonly parquet: string;
   /** Probe rows made from them, after {@link probeRows}. */
@@ -224,68 +187,28 @@ export class DataBench {
     await this.#stage("probe-rows", this.probeRowsFolder, this.#inputArgs());
   }
 
-  /** Runs jobs of DuckDB on the same measurements. The first one fetches DuckDB from npm. */
-  async duckDb(kinds: readonly DuckDbJob["kind"][]): Promise<void> {
-    const { folder, rows: dataRows, workers: numThreads, memoryLimitGb, signal } = this.#options;
-    for (const kind of kinds) {
-      const name = `DuckDB ${kind}`;
-      const output = join(folder, `duckdb-${kind}.parquet`);
-      const job: DuckDbJob = { kind, input: this.parquet, output, numThreads, memoryLimitGb };
-      let reason: string | undefined;
-      const row = await this.#measure(name, output, dataRows, async () => {
-        const result = await runDuckDb(job, signal);
-        if ("usage" in result) return result.usage;
-        reason = result.unavailable;
-        return undefined;
-      });
-      if (row) Deno.removeSync(output);
-      else this.failed.push({ name, dataRows, reason: reason ?? "" });
-    }
-  }
-
-  /** Compares probe-rows with DuckDB, one line for each of DuckDB's jobs. */
-  comparisons(): string[] {
-    const ours = this.rows.find(({ name }) => name === "probe-rows");
-    if (!ours) return [];
-    return this.rows.filter(({ name }) => name.startsWith("DuckDB")).map(({ name, median, perCore }) =>
-      `probe-rows has ${(ours.median / median).toFixed(2)} x the speed of ${name}, ` +
-      `${(ours.perCore / perCore).toFixed(2)} x by processor time, for ${formatCount(ours.work)} rows`
-    );
-  }
-
-  /** Measures a stage. @param numRows Rows that it passes over. */
+  /** Measures a stage, and adds its row. @param numRows Rows that it passes over. */
   async #stage(
     stage: string,
     output: string,
     args: readonly string[],
     numRows = this.#options.rows,
   ): Promise<Throughput> {
-    const { seed, workers, runStage } = this.#options;
+    const { rows: dataRows, repeats, seed, workers, runStage, log } = this.#options;
     const common = ["--output", output, "--seed", `${seed}`, "--workers", `${workers}`, "--quiet"];
-    const row = await this.#measure(stage, output, numRows, async (i) => {
-      if (i > 0) removeOutput(output);
-      return (await runStage([stage, ...args, ...common])).usage;
-    });
-    if (!row) throw new Error(`Internal error: there is no usage of ${stage}`);
-    return row;
-  }
-
-  /** Runs `run` the requested number of times and adds a row; stops without a row when it returns no usage. */
-  async #measure(
-    name: string,
-    output: string,
-    work: number,
-    run: (i: number) => Promise<Usage | undefined>,
-  ): Promise<Throughput | undefined> {
-    const { rows: dataRows, repeats, log } = this.#options;
-    log(`timing ${name} with ${formatCount(dataRows)} rows`);
+    log(`timing ${stage} with ${formatCount(dataRows)} rows`);
     const usages: Usage[] = [];
     for (let i = 0; i < repeats; i++) {
-      const usage = await run(i);
-      if (!usage) return undefined;
-      usages.push(usage);
+      if (i > 0) removeOutput(output);
+      usages.push((await runStage([stage, ...args, ...common])).usage);
     }
-    const what = { name, dataRows, unit: "rows/s", work, bytesWritten: sizeOf(output) } as const;
+    const what = {
+      name: stage,
+      dataRows,
+      unit: "rows/s",
+      work: numRows,
+      bytesWritten: sizeOf(output),
+    } as const;
     const row = throughputOf(what, usages);
     this.rows.push(row);
     return row;
@@ -294,23 +217,6 @@ export class DataBench {
   #inputArgs(): string[] {
     return ["--input", this.parquet, "--memory-limit-gb", `${this.#options.memoryLimitGb}`];
   }
-}
-
-/** Runs a job of DuckDB in a separate process. @returns Its usage, or the reason for its absence. */
-async function runDuckDb(
-  job: DuckDbJob,
-  signal: AbortSignal,
-): Promise<{ usage: Usage } | { unavailable: string }> {
-  if (Deno.build.standalone) {
-    return { unavailable: "this is the compiled program; run bench from a checkout" };
-  }
-  const path = (name: string) => fromFileUrl(new URL(name, import.meta.url));
-  const lock = ["--no-config", `--lock=${path("duckdb.lock")}`, "--frozen"];
-  // Permissions do not bind native code, and the kernel's peak memory can be read only with all of them.
-  const args = ["run", "--no-prompt", ...lock, "--allow-all", path("duckdb_child.ts"), JSON.stringify(job)];
-  return await runChild(args, { label: `DuckDB's ${job.kind}`, signal }) as
-    | { usage: Usage }
-    | { unavailable: string };
 }
 
 /** The size of a file, or of all files of a folder, in bytes. */

@@ -136,7 +136,6 @@ export async function checkModel(registry: KernelRegistry): Promise<CheckRow[]> 
 /** The smallest time of the large work. */
 const LONG_S = 0.1;
 
-/** Times submits. */
 async function timeSubmits(registry: KernelRegistry): Promise<SubmitRow> {
   const { gpu } = registry;
   using memory = new BenchMemory(gpu);

@@ -91,7 +91,6 @@ export function emptyRows(): SurveyRows {
   return { checks: [], submits: [], products: [], kernels: [], training: [], decoding: [] };
 }
 
-/** One step. */
 export interface SurveyStep {
   name: string;
   /** Measures and adds rows. */
@@ -169,7 +168,6 @@ export interface AdapterRow extends GpuInfo {
   limits: Record<string, number>;
 }
 
-/** The adapter of a device. */
 export async function describeAdapter({ device, info }: Gpu): Promise<AdapterRow> {
   const adapter = await navigator.gpu.requestAdapter({ powerPreference: "high-performance" });
   const limits: Record<string, number> = {};

@@ -40,7 +40,6 @@ export interface PeerModel {
   tokens: number[];
 }
 
-/** A request. */
 export type PeerRequest =
   | { kind: "start" }
   | { kind: "model"; model: PeerModel }

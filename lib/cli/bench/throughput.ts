@@ -34,12 +34,6 @@ export interface Throughput {
   readonly padding?: number;
 }
 
-/** A measurement that failed. */
-export interface FailedMeasure extends Pick<Throughput, "name" | "dataRows"> {
-  /** The reason, one line. */
-  readonly reason: string;
-}
-
 /** The name of a measurement, unique in a run. */
 function keyOf({ name, dataRows }: Pick<Throughput, "name" | "dataRows">): string {
   return dataRows === undefined ? name : `${name} of ${dataRows} rows`;
@@ -77,21 +71,14 @@ const HEAD = "stage,work,speed,unit,per core,time,processor,peak memory,written,
 /**
  * Shows measurements as a table.
  *
- * @param rows The measurements; a failed one has its reason in a column of notes.
  * @param earlier From {@link readEarlierRun}, for a column with the ratios to it.
  */
 export function describeThroughputs(
-  rows: readonly (Throughput | FailedMeasure)[],
+  rows: readonly Throughput[],
   earlier?: Map<string, number>,
 ): string {
-  const head = earlier ? [...HEAD, "speed-up"] : [...HEAD];
-  const numColumns = head.length;
-  if (rows.some((row) => "reason" in row)) head.push("note");
+  const head = earlier ? [...HEAD, "speed-up"] : HEAD;
   const lines = rows.map((row) => {
-    if ("reason" in row) {
-      const known = [row.name, row.dataRows === undefined ? "" : formatCount(row.dataRows)];
-      return [...known, ...Array<string>(numColumns - known.length).fill(""), row.reason];
-    }
     const before = earlier?.get(keyOf(row)) ?? earlier?.get(row.name);
     return [
       row.name,
@@ -107,7 +94,7 @@ export function describeThroughputs(
       before === undefined ? "" : ratio(row.median / before),
     ];
   });
-  return formatTable([head, ...lines], { left: [0, 3, numColumns] });
+  return formatTable([head, ...lines], { left: [0, 3] });
 }
 
 /**

@@ -3,7 +3,7 @@
  *
  * Processor time includes the threads of workers and native libraries and does not depend on other programs, so it
  * compares on a shared machine. The largest resident memory is that of the whole process: measure one piece of work
- * per process. It imports no package: DuckDB's child process has no import map.
+ * per process.
  *
  * @module
  */

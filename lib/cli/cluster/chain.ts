@@ -15,7 +15,6 @@ import {
 } from "./cluster_config.ts";
 import { nameOf } from "../../io/files/real_path.ts";
 
-/** A job of a chain. */
 export interface ChainJob {
   stage: ChainStage;
   /** The chain's way of splitting. */

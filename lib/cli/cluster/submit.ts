@@ -11,7 +11,6 @@ import { removeStaleTemporaries, writeFileAtomic } from "../../io/files/atomic.t
 import { exists, readText } from "../../io/files/inputs.ts";
 import { OutputLock } from "../../io/files/output_lock.ts";
 
-/** A submitted job. */
 export interface SubmittedJob extends ChainJob {
   /** Its SLURM job number. */
   id: number;
@@ -83,7 +82,6 @@ const SIGN = "# Written by ping-llm slurm";
 /**
  * Writes scripts. Existing files with the same text are not changed.
  *
- * @param jobs The jobs.
  * @param overwrite Whether to replace scripts of slurm with other options or with changes by hand.
  * @throws {UserError} If an existing file may not be replaced; then none is written.
  */

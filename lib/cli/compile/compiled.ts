@@ -17,7 +17,6 @@ const PAGE = "lib/serve/page/bundle";
  * permissions are reduced in its thread, as in a checkout.
  *
  * @param path The file to write.
- * @param program The program.
  * @param signal Stops it.
  * @returns Whether the file was made: false if Deno's runtime stub cannot be fetched.
  * @throws {UserError} If it fails for any other reason.

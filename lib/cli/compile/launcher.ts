@@ -11,7 +11,6 @@ import { AtomicFile } from "../../io/files/atomic.ts";
 import LAUNCHER from "./launcher.sh" with { type: "text" };
 import { type TarEntry, tarOf } from "./tar.ts";
 
-/** The parts of a launcher. */
 export interface LauncherParts {
   /** The files of the archive, with `deno` and `program/tasks/main.ts`. */
   entries: readonly TarEntry[];
@@ -37,7 +36,6 @@ const NUMBER_WIDTH = 12;
  * Writes a launcher.
  *
  * @param path The file.
- * @param parts Its parts.
  * @param onProgress Called with the number of bytes packed so far.
  * @param signal Stops it.
  * @throws {UserError} If a file cannot be read or written.

@@ -61,7 +61,6 @@ export function hashOfProgram(program: Program): string {
 /**
  * Collects the code and the packages in the layout of the unpacked folder `program/`.
  *
- * @param program The program.
  * @param workFolder A folder to install packages in.
  * @param signal Ends it.
  * @throws {UserError} If packages are missing and cannot be fetched.

@@ -113,7 +113,6 @@ export class GlobalpingPlaces {
     }
   }
 
-  /** Writes the places and the networks. */
   write(placesPath: string, networksPath: string): void {
     for (const [path, found] of [[placesPath, this.#places], [networksPath, this.#networks]] as const) {
       const lines = [...found].map(([range, values]) => `${range},${values}\n`).sort();

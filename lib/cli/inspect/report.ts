@@ -68,7 +68,6 @@ export function describeReports(reports: readonly Report[]): string {
   }).join("\n\n");
 }
 
-/** A report as JSON. */
 export function reportAsJson({ kind, path, facts, sections = [] }: Report): Json {
   return Object.assign({ kind, path }, ...[...facts, ...sections].map(([, , json]) => json));
 }

@@ -19,9 +19,9 @@ export interface IpPrefix {
 
 /** Several prefixes that are asked for as one. */
 export interface PrefixMixture {
-  /** Whose they are. */
+  /** The network or place that the prefixes belong to. */
   readonly name: string;
-  /** Of how many networks they are. */
+  /** The number of networks that the prefixes belong to. */
   readonly numNetworks: number;
   /** At most so many of them, which stand for all, and the share of each; shares add up to 1. */
   take(maxPrefixes: number): readonly { readonly prefix: IpPrefix; readonly share: number }[];
@@ -80,6 +80,11 @@ export function formatPrefix(prefix: IpPrefix): string {
   if (prefix.mixture) return prefix.mixture.name;
   const address = formatAddress(prefix.bytes);
   return isAddress(prefix) ? address : `${address}/${prefix.length}`;
+}
+
+/** An address or prefix with its name, if it has one, such as `8.8.8.8 (dns.google)`. */
+export function withName(address: string, name: string | undefined): string {
+  return name === undefined ? address : `${address} (${name})`;
 }
 
 /**

@@ -170,6 +170,12 @@ export class KnownAddresses {
     for (let i = 0; i < this.numAddresses; i++) yield this.#at(i);
   }
 
+  /** The pairs, by the places of source and destination among {@link addresses}. */
+  *pairs(): Generator<[source: number, destination: number]> {
+    const { pairs } = this.columns;
+    for (let at = 0; at < pairs.length; at += WORDS) yield [pairs[at], pairs[at + 1]];
+  }
+
   /** The number of known addresses in a prefix. */
   countIn(prefix: IpPrefix): number {
     const [first, end] = this.#rangeOf(prefix);
@@ -405,7 +411,7 @@ export interface Basis {
   readonly text: string;
   /** The measurements of the source's address, as source or destination: the model does not distinguish these. */
   readonly src: Measured;
-  /** Those of the destination's address. */
+  /** The measurements of the destination's address. */
   readonly dst: Measured;
   /** The measurements from the source to the destination. */
   readonly pair: Measured;
@@ -415,7 +421,7 @@ export interface Basis {
 
 /** What a model knows of places. */
 export interface BasisPlaces {
-  /** Such as "Frankfurt am Main, DE, AS3320". */
+  /** The place of an address, such as "Frankfurt am Main, DE, AS3320". */
   placeOf(address: Uint8Array): string | undefined;
   /** Whether training found that an address is not where the databases say. */
   isMisplaced(address: Uint8Array): boolean;
@@ -537,7 +543,7 @@ function around(known: KnownAddresses, place: IpPrefix, where: BasisPlaces | und
   return `${formatPrefix(prefix)} (${count}${text === undefined ? "" : `; place: ${text}`})`;
 }
 
-/** Such as "measured 41 times, last on 2019-06-01", "in 24 measurements of the adaptation", or "never measured". */
+/** A count as text: "measured 41 times, last on 2019-06-01", "in 24 measurements of the adaptation", "never measured". */
 export function times({ measurements, inAdaptation, lastS }: Measured): string {
   if (measurements === 0) return "never measured";
   const often = measurements === 1 ? "measured once" : `measured ${measurements} times`;
@@ -590,7 +596,6 @@ export const dataSchema = z.object({
   adaptation: countsSchema.nullable().describe("what the model was adapted to afterwards"),
 });
 
-/** A basis in JSON. */
 export function basisJson({ kind, text, src, dst, pair, places }: Basis): z.infer<typeof basisSchema> {
   const seen = { src: seenJson(src), dst: seenJson(dst), pair: seenJson(pair) };
   return { kind, text, ...seen, ...(places && { places }) };

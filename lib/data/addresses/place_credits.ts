@@ -10,7 +10,7 @@ export interface PlaceCredit {
   readonly url: string;
 }
 
-/** By how the names of files begin, without their folders. */
+/** The credits by the beginning of a file's name, without its folder. */
 const CREDITS: readonly (readonly [start: RegExp, credit: PlaceCredit])[] = [
   [/^dbip/i, { text: "IP geolocation by DB-IP (CC BY 4.0)", url: "https://db-ip.com" }],
   [/^asn-ipv/i, {

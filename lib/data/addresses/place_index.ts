@@ -20,19 +20,19 @@ import {
   countryNumber,
   distanceKm,
   middleOfCell,
+  type Place,
   type PlaceTable,
   type Site,
 } from "./place_table.ts";
 
 /** Which addresses are meant; an address must fulfil all. */
 export interface PlaceSelector {
-  /** Of one AS. */
+  /** Only addresses of this AS. */
   readonly asNumber?: number | undefined;
-  /** Of sites that fulfil this; all if absent. */
+  /** Only addresses at sites that fulfil this; all if absent. */
   readonly isAt?: ((site: Site, number: number) => boolean) | undefined;
 }
 
-/** A prefix of a place. */
 export interface PlacePrefix {
   readonly prefix: IpPrefix;
   /** Its share of the place's weight, or of what stands for it; all together are 1. */
@@ -58,23 +58,11 @@ export interface NamedPlace {
   readonly selector: PlaceSelector;
 }
 
-/** What is known of an address, in words and numbers; what is unknown is absent. */
-export interface KnownPlace {
-  readonly latitude?: number;
-  readonly longitude?: number;
-  readonly countryCode?: string;
-  readonly region?: string;
-  /** The city with the most networks among those of the address's site. */
-  readonly city?: string;
-  readonly asNumber?: number;
-  readonly asName?: string;
-}
-
 /** The cells of `52.5,13.4`: a cell is around a multiple of so many degrees, as in the model's keys. */
 const CELL_DEGREES = 5;
 /** Cities of one name this near to each other are one. */
 const SAME_CITY_KM = 100;
-/** Of so many cities, regions or ASes, those that a message or a search lists. */
+/** The largest number of cities, regions or ASes that a message or a search lists. */
 const MAX_CANDIDATES = 5;
 /** So many places that were asked for are remembered. */
 const MAX_REMEMBERED = 1024;
@@ -87,6 +75,7 @@ export class PlaceIndex {
   #citiesOfSites: ReadonlyMap<number, string> | undefined;
   #networks: ReadonlyMap<number, string> | undefined;
   #regions: ReadonlyMap<string, string> | undefined;
+  #announcing: ReadonlySet<number> | undefined;
   readonly #found = new Map<string, NamedPlace>();
   readonly #asked = new Map<NamedPlace, Map<number, IpPrefix>>();
 
@@ -101,7 +90,7 @@ export class PlaceIndex {
   }
 
   /** @internal What the table knows of an address. @param address 4 or 16 bytes. */
-  describe(address: Uint8Array): KnownPlace {
+  describe(address: Uint8Array): Place {
     const { site, asNumber } = this.#table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
     const { position, country, region } = this.#table.sites[site];
     const regionName = this.#regionName(country, region);
@@ -253,57 +242,70 @@ export class PlaceIndex {
     );
   }
 
-  /** Names of places for {@link find}: those that begin with a text, then those that have it, then similar ones. */
+  /**
+   * Names of places for {@link find}: those that begin with a text, then those that have it, then similar ones. Of a country
+   * also by its code, of an AS also by the beginning of its number, as `AS33`.
+   */
   search(text: string, limit: number = MAX_CANDIDATES): string[] {
-    const wanted = comparable(text.split(",")[0]);
-    if (wanted === "") return [];
-    const names = this.#searched ??= this.#allNames();
-    const found = new Set<string>();
-    for (
-      const matches of [
-        (name: string) => name.startsWith(wanted),
-        (name: string) => name.includes(` ${wanted}`),
-        (name: string) =>
-          Math.abs(name.length - wanted.length) <= 2 &&
-          editDistance(name, wanted) <= Math.min(2, wanted.length / 3),
-      ]
-    ) {
-      for (const { key, name } of names) {
-        if (found.size >= limit) return [...found];
-        if (matches(key)) found.add(name());
-      }
-    }
-    return [...found];
+    return this.searchPlaces(text, limit).map(({ name }) => name);
   }
 
-  #searched: readonly { key: string; name: () => string }[] | undefined;
+  /**
+   * {@link search}, also with where the city with the most networks of each place is; not of an AS, which is in many places.
+   *
+   * @internal
+   */
+  searchPlaces(text: string, limit: number): { name: string; position?: Site["position"] }[] {
+    const found = matchingNames(this.#searched ??= this.#allNames(), comparable(text.split(",")[0]), limit);
+    return Array.from(found, ([name, { site }]) => (
+      { name, position: site === undefined ? undefined : this.#table.sites[site].position }
+    ));
+  }
 
-  #allNames(): { key: string; name: () => string }[] {
-    const { networks, regions } = this.#table.names;
+  #searched: readonly (SearchedName & { readonly site?: number | undefined })[] | undefined;
+
+  #allNames(): (SearchedName & { readonly site?: number | undefined })[] {
+    const { networks, regions, cities } = this.#table.names;
+    // The first site of a country or region is that of its city with the most networks, if cities have names.
+    const sites = new Map<string, number>();
+    for (const site of [...cities.map(({ site }) => site), ...this.#table.sites.keys()]) {
+      const { country, region, position } = this.#table.sites[site];
+      if (!position) continue;
+      for (const key of [`${country}`, `${country} ${region}`]) if (!sites.has(key)) sites.set(key, site);
+    }
     const countries = new Set(this.#table.sites.map(({ country }) => country));
     return [
       ...[...countries].filter((country) => country > 0).map((country) => {
         const code = countryCode(country);
-        return { key: comparable(countryName(code)), name: () => `${countryName(code)}` };
+        const name = countryName(code);
+        return {
+          key: comparable(name),
+          code: code.toLowerCase(),
+          site: sites.get(`${country}`),
+          name: () => name,
+        };
       }),
-      ...this.#allCities().map((city) => ({ key: city.key, name: () => this.#cityName(city) })),
-      ...regions.map(({ name, country }) => ({
+      ...this.#allCities().map((city) => (
+        { key: city.key, site: city.site, name: () => this.#cityName(city) }
+      )),
+      ...regions.map(({ name, country, region }) => ({
         key: comparable(name),
+        site: sites.get(`${country} ${region}`),
         name: () => country > 0 ? `${name}, ${countryCode(country)}` : name,
       })),
       ...networks.map(({ name, asNumber }) => ({
         key: comparable(name),
+        code: `as${asNumber}`,
         name: () => `AS${asNumber} ${name}`,
       })),
+      ...[...this.#asNumbers].filter((asNumber) => this.#networkName(asNumber) === undefined).map(
+        (asNumber) => ({ key: "", code: `as${asNumber}`, name: () => `AS${asNumber}` }),
+      ),
     ];
   }
 
   #network(asNumber: number, at: string | undefined): NamedPlace {
-    let isKnown = false;
-    for (const length of [4, 16] as const) {
-      this.#table.visitRanges(length, (_first, _end, _site, as) => isKnown ||= as === asNumber);
-    }
-    if (!isKnown) {
+    if (!this.#asNumbers.has(asNumber)) {
       throw new UserError(
         `found AS${asNumber}, which the table of places does not have; expected an AS that announced prefixes when ` +
           "its files were made",
@@ -314,6 +316,16 @@ export class PlaceIndex {
     if (at === undefined) return { name, selector: { asNumber } };
     const place = this.find(at);
     return { name: `${name} in ${place.name}`, selector: { ...place.selector, asNumber } };
+  }
+
+  /** All ASes that announce prefixes. */
+  get #asNumbers(): ReadonlySet<number> {
+    if (this.#announcing) return this.#announcing;
+    const found = new Set<number>();
+    for (const length of [4, 16] as const) {
+      this.#table.visitRanges(length, (_first, _end, _site, as) => void (as > 0 && found.add(as)));
+    }
+    return this.#announcing = found;
   }
 
   #country(text: string): (NamedPlace & { code: string }) | undefined {
@@ -528,14 +540,59 @@ export function countryName(code: string): string {
 }
 let displayNames: Intl.DisplayNames | undefined;
 
+/** A name that is searched for. */
+export interface SearchedName {
+  /** {@link comparable}. */
+  readonly key: string;
+  /** What it is found by too, from its beginning. */
+  readonly code?: string;
+  /** What is told when it is found. */
+  readonly name: () => string;
+}
+
+/**
+ * Names that begin with a text, then those with a word that does, then similar ones.
+ *
+ * @param wanted {@link comparable}.
+ * @returns The first of each name, by name.
+ */
+export function matchingNames<T extends SearchedName>(
+  names: readonly T[],
+  wanted: string,
+  limit: number,
+): Map<string, T> {
+  const found = new Map<string, T>();
+  if (wanted === "") return found;
+  for (
+    const matches of [
+      ({ code }: SearchedName) => code === wanted,
+      ({ key, code = "" }: SearchedName) =>
+        key.startsWith(wanted) || wanted.length > 2 && code.startsWith(wanted),
+      ({ key }: SearchedName) => key.includes(` ${wanted}`),
+      // All of a table of the whole Internet would take a fifth of a second; the first letter is rarely wrong.
+      ({ key }: SearchedName) =>
+        key[0] === wanted[0] && Math.abs(key.length - wanted.length) <= 2 &&
+        editDistance(key, wanted) <= Math.min(2, wanted.length / 3),
+    ]
+  ) {
+    for (const each of names) {
+      if (found.size >= limit) return found;
+      if (!matches(each)) continue;
+      const name = each.name();
+      if (!found.has(name)) found.set(name, each);
+    }
+  }
+  return found;
+}
+
 /** A name as names are compared: without case, accents and signs. */
-function comparable(text: string): string {
+export function comparable(text: string): string {
   return text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
 }
 
 /** A place in short, such as "Frankfurt am Main, DE, AS3320"; undefined if nothing is known. */
-export function placeText(place: KnownPlace): string | undefined {
+export function placeText(place: Place): string | undefined {
   const { latitude, longitude, city, region, countryCode, asNumber } = place;
   const position = latitude === undefined ? undefined : `${latitude},${longitude}`;
   const parts = [

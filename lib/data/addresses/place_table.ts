@@ -62,7 +62,7 @@ export interface Coarseness {
 
 /** Positions of the finest table, see {@link Coarseness}. */
 const QUARTER_DEGREES = 2;
-/** Of coarser tables, from fine to coarse: steps of half an octave. */
+/** Coarser tables, from fine to coarse, in steps of half an octave. */
 const COARSENESSES: readonly Coarseness[] = [
   { quarterDegrees: 4, maxErrorKm: 0 },
   ...Array.from({ length: 20 }, (_, i) => ({ quarterDegrees: 4, maxErrorKm: 64 * 2 ** (i / 2) })),
@@ -537,7 +537,7 @@ class RangeList {
   }
 }
 
-/** In how many ranges something was found. */
+/** Something with the number of ranges in which it was found. */
 interface Counted {
   count: number;
 }

@@ -19,6 +19,7 @@ import { readMeasurements } from "../measurement_files/parquet_reader.ts";
 import type { NumberKind } from "../../io/parquet/values.ts";
 import { MeasurementParquetWriter, type OptionalColumn } from "../measurement_files/parquet_writer.ts";
 import { RejectLog, type RejectReason } from "../measurement_files/rejects.ts";
+import { ImportedNames } from "./imported_names.ts";
 import { type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
 import type { Rejection } from "../measurement/atlas_result.ts";
@@ -214,6 +215,8 @@ export interface ImportOptions extends ReadingOptions {
   memoryLimitBytes: number;
   /** The path of the list of rejected results, written if there are any. */
   rejectsPath: string;
+  /** The path of the names of addresses, see `ImportedNames` (none). */
+  namesPath?: string;
   /** Threads that read results, this one included (1 by default); the output does not depend on it. */
   numThreads?: number;
   /** Ends the import when it is aborted. */
@@ -276,6 +279,7 @@ export async function importAtlas(
   }
   await take(reader.rest());
   const summary = importer.finish(paths);
+  if (options.namesPath !== undefined) importer.names.write(options.namesPath);
   writer.close();
   try {
     const { numLeftOut, counts } = await moveUniqueRows(rowsPath, outputPath, {
@@ -319,6 +323,7 @@ class Importer {
   /** Objects that may have been ping results. */
   #numDamaged = 0;
   #numDuplicates = 0;
+  readonly names = new ImportedNames();
   /** The ids of Globalping's measurements so far. */
   readonly #measurementIds = new Set<string>();
 
@@ -335,6 +340,7 @@ class Importer {
       this.#index = 0;
     }
     const { ends, kinds, pings, rejections, types, measurements } = results;
+    for (const [index, name] of results.names) this.names.addName(results.addresses[index], name);
     const next = { result: 0, mark: 0, ping: 0, row: 0, rejection: 0, type: 0, measurement: 0 };
     let endOfRepeated = 0;
     for (let object = 0; object <= ends.length; object++) {
@@ -428,6 +434,7 @@ class Importer {
       this.#numDuplicates++;
       return;
     }
+    this.names.addRow(row);
     for (let i = firstRow; i < firstRow + pings[ping + PING.numRows]; i++) {
       row.rttMs = rows[2 * i];
       row.packetErrorCount = rows[2 * i + 1];

@@ -8,6 +8,7 @@
  * @module
  */
 import { ensure, shortened } from "../../base/errors.ts";
+import { MAX_NAME_LENGTH } from "../addresses/address_names.ts";
 import { WorkerPool } from "../../io/threads/worker_pool.ts";
 import {
   type AtlasObject,
@@ -68,6 +69,8 @@ export interface PieceResults {
   /** Per row: RTT in milliseconds, lost packets. */
   rows: Float64Array<ArrayBuffer>;
   addresses: string[];
+  /** The first name of each address that has one, by its index. */
+  names: [address: number, name: string][];
   /** The results that are rejected, those of invalid JSON included. */
   rejections: Rejection[];
   /** The types of the other results. */
@@ -87,6 +90,7 @@ export function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResul
   const { source: asked, rtt } = options;
   const source = asked === NETWORK_SOURCE ? "auto" : asked;
   const indexOf = new Map<string, number>();
+  const names = new Map<number, string>();
   const indexOfAddress = (address: string): number => {
     const found = indexOf.get(address);
     if (found === undefined) indexOf.set(address, indexOf.size);
@@ -105,6 +109,9 @@ export function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResul
     kinds.push(FOUND.ping);
     const { msmId, prbId, eventTimeUs, sizeBytes, ipVersion, rttsMs, numLost } = row;
     const [src, dst] = [indexOfAddress(row.srcAddr), indexOfAddress(row.dstAddr)];
+    for (const [index, name] of [[src, row.srcName], [dst, row.dstName]] as const) {
+      if (name !== undefined && !names.has(index)) names.set(index, shortened(name, MAX_NAME_LENGTH));
+    }
     pings.push(msmId, prbId, eventTimeUs, sizeBytes, ipVersion, src, dst, rttsMs.length);
     for (let i = 0; i < rttsMs.length; i++) rows.push(rttsMs[i], numLost[i]);
   };
@@ -135,6 +142,7 @@ export function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResul
     pings: new Float64Array(pings),
     rows: new Float64Array(rows),
     addresses: [...indexOf.keys()],
+    names: [...names],
     rejections,
     types,
     measurements,

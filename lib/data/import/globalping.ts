@@ -26,7 +26,7 @@ export const NETWORK_SOURCE = "network";
 /** Where a probe of Globalping is; what is not known is absent. */
 export interface GlobalpingProbe {
   country?: string | undefined;
-  /** Of the United States. */
+  /** A state of the United States. */
   state?: string | undefined;
   city?: string | undefined;
   /** Number of the autonomous system. */
@@ -72,10 +72,12 @@ export function* globalpingRows(
             `Globalping does not tell the address of its probes; with --source ${NETWORK_SOURCE} each ` +
             "network and city is a source",
         };
-      } else {yield convertPing(atlasResult(result, timestamp, placeholderAddress(probe, isV6)), {
-          source: "from",
-          rtt,
-        });}
+      } else {
+        const from = placeholderAddress(probe, isV6);
+        const atlas = { ...atlasResult(result, timestamp, from), dst_name: measurement.target };
+        const row = convertPing(atlas, { source: "from", rtt });
+        yield "reason" in row ? row : { ...row, srcName: nameOf(probe) };
+      }
     }
   }
 }
@@ -103,6 +105,11 @@ export function placeholderAddress(probe: GlobalpingProbe, isV6: boolean): strin
   if (!isV6) return `${240 + hash[0] % 15}.${hash[1]}.${hash[2]}.${hash[3]}`;
   const digits = hash.toString("hex");
   return `fd${digits.slice(0, 2)}:${digits.slice(2, 6)}:${digits.slice(6, 10)}::1`;
+}
+
+/** A network and city as people read them, such as `Berlin, DE, AS3320`. */
+function nameOf({ city, state, country, asn }: GlobalpingProbe): string {
+  return [city, state, country, asn === undefined ? undefined : `AS${asn}`].filter(Boolean).join(", ");
 }
 
 /** The same result in the form of RIPE Atlas. */

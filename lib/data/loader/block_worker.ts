@@ -9,7 +9,6 @@ import { serveJobs } from "../../io/threads/worker_pool.ts";
 import { type BlockJob, BlockMaker, type BlockOptions } from "./blocks.ts";
 import { openRowFiles, type RowFiles } from "./row_source.ts";
 
-/** The setup of a worker. */
 export interface BlockWorkerSetup {
   /** The source of rows. */
   files: RowFiles;

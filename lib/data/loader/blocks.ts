@@ -86,7 +86,6 @@ const NUM_PROBED_ROWS = 64;
 /** Tokens of an IPv4 measurement with a short gap; good enough for an estimate. */
 const TYPICAL_MEASUREMENT_TOKENS = 16;
 
-/** Options of a loader. */
 export interface LoaderOptions {
   /** The run's seed, 0..2^53 - 1. */
   seed: number;
@@ -157,7 +156,6 @@ export function* blocksFrom(
 
 /** Makes the blocks of a source on demand, in any order. */
 export class BlockMaker {
-  /** Rows of a block. */
   readonly blockRows: number;
   /** Blocks of an epoch; the last can have fewer rows. */
   readonly numBlocks: number;
@@ -250,7 +248,6 @@ function guessBlockRows(source: ProbeRowSource, { sequenceLength, sampling }: Bl
 export interface BlockStream {
   /** The file or folder that rows come from, for error messages. */
   path: string;
-  /** Rows of a block. */
   blockRows: number;
   /** Blocks of an epoch; the last can have fewer rows. */
   numBlocks: number;

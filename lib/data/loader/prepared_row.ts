@@ -48,7 +48,6 @@ export interface PreparedRow {
 /**
  * Checks a row and prepares it for sampling.
  *
- * @param row The row.
  * @param where Its file and index, for the error message.
  * @throws {FormatError} If an address, an RTT or a time is invalid, or times are not ascending.
  */

@@ -12,7 +12,6 @@ import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../probe_ro
 
 /** Probe rows that can be read by index, in any order. */
 export interface ProbeRowSource {
-  /** Number of rows. */
   readonly numRows: number;
   /** The file or folder, for error messages. */
   readonly path: string;

@@ -113,6 +113,9 @@ export interface PingRow {
   sizeBytes: number;
   /** Lost packets of each row, or NaN. */
   numLost: number[];
+  /** Names of its addresses, as the result gives them. */
+  srcName?: string;
+  dstName?: string;
 }
 
 /** The reason for which a result gives no row. */
@@ -175,6 +178,7 @@ export function convertPing(result: AtlasObject, options: ConvertOptions): PingR
     rttsMs: replies.rttsMs,
     numLost: replies.numLost,
     sizeBytes: toId(fields.sizeBytes),
+    ...(isText(result.dst_name) && { dstName: result.dst_name }),
   };
 }
 

@@ -99,7 +99,7 @@ export function objectsOf(
 /** Extracts objects from a stream of JSON bytes. */
 export class JsonObjectScanner {
   readonly #where: (offsetBytes: number) => { path: string; place: string };
-  /** Of the piece that is being scanned. */
+  /** Bounds in the piece that is being scanned, and marks. */
   #bounds: number[] = [];
   #marks: JsonMark[] = [];
   readonly #containers: { opener: number; offsetBytes: number }[] = [];

@@ -71,7 +71,6 @@ export function shardRangeOf(task: ArrayTask, numShards: readonly number[]): Sha
   return shareOf(task, numShards.reduce((sum, count) => sum + count, 0));
 }
 
-/** The shards of a range. */
 export function shardsWithin(numShards: readonly number[], [first, end]: ShardRange): Shard[] {
   const all = SPLIT_NAMES.flatMap((split, s) =>
     Array.from({ length: numShards[s] }, (_, shard) => ({ split, shard }))

@@ -36,7 +36,6 @@ interface PartitionShare {
 /** The result of a share: plain data. */
 interface ShareResult {
   index: SpillIndex;
-  /** Rows by split. */
   rows: Record<SplitName, number>;
   numRowsRead: number;
   rejects: RejectSnapshot;

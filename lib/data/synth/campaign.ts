@@ -20,7 +20,6 @@ const SAME_REGION_WEIGHT = 6;
 /**
  * Chooses the destinations of every probe.
  *
- * @param world The world.
  * @param numRows The number of rows: the more there are, the more destinations a probe has.
  * @returns The host indexes of the probe and the destination per position of a round, in shared memory.
  */

@@ -8,7 +8,6 @@ import { formatAddress } from "../addresses/ip.ts";
 import type { HostLatency } from "./latency_model.ts";
 import type { PlacedSystem } from "./systems.ts";
 
-/** A host of the world. */
 export interface WorldHost extends HostLatency {
   /** Its address, in the form of RFC 5952. */
   address: string;
@@ -40,7 +39,6 @@ export interface HostOptions {
   ipv6Share: number;
 }
 
-/** Makes hosts in some of the systems. */
 export function makeHosts(systems: readonly PlacedSystem[], options: HostOptions): WorldHost[] {
   const { seed, role, numHosts, ipv6Share } = options;
   const kind = role === "probe" ? "access" : "hosting";

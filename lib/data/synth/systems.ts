@@ -30,7 +30,6 @@ export interface City {
 
 const HUB = true;
 
-/** The cities. */
 export const CITIES: readonly City[] = ([
   ["Amsterdam", "RIPE", 52.4, 4.9, 9, HUB],
   ["Frankfurt", "RIPE", 50.1, 8.7, 10, HUB],
@@ -148,7 +147,6 @@ export interface PlacedSystem extends WorldSystem {
   groups6: [number, number];
 }
 
-/** Makes the systems for a number of hosts. */
 export function makeSystems(seed: number, numHosts: number): PlacedSystem[] {
   const numSystems = Math.min(400, Math.max(8, Math.round(3 * Math.sqrt(numHosts))));
   const taken = new Set<string>();

@@ -49,7 +49,6 @@ export interface WorldRoute {
 
 /** A whole synthetic Internet. */
 export interface World {
-  /** Its options. */
   options: WorldOptions;
   /** The locations where traffic is exchanged. */
   hubs: (GeoPoint & { name: string })[];

@@ -10,7 +10,6 @@ import * as v2 from "./grammar_v2.ts";
 export interface FieldGrammar {
   /** The token of byte 0; tokens below are roles. */
   readonly byteBase: number;
-  /** Names of the roles. */
   readonly roleNames: readonly string[];
   /** Whether a token opens a field or a measurement instead of continuing one. */
   opens(token: number): boolean;

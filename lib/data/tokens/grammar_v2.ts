@@ -90,7 +90,6 @@ export function tokenName(token: number): string {
 /**
  * Number of tokens of a measurement.
  *
- * @param measurement The measurement.
  * @param previousTimeS The last time before it in its context, seconds; null if there was none.
  */
 export function measurementLength(measurement: TokenMeasurement, previousTimeS: number | null): number {

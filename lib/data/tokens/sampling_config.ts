@@ -51,7 +51,6 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
   staleHistoryShare: share.default(0),
 });
 
-/** The defaults. */
 export const DEFAULT_SAMPLING: SamplingConfig = samplingSchema.parse({});
 
 /** The sampling for validation: sources keep their own addresses, whatever the settings of training. */

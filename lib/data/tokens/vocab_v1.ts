@@ -24,17 +24,14 @@ export { TokenError } from "./token_cursor.ts";
 // All have the same width, so a measurement's length does not depend on the encoding. An encoder writes one form of
 // each value, and a decoder accepts no other.
 
-/** Names of the encodings. */
 export const RTT_ENCODING_NAMES: readonly RttEncodingName[] = ["float64", "fixed", "log", "clipped"];
 /** One of the encodings. */
 export type RttEncodingName = "float64" | "fixed" | "log" | "clipped";
 
-/** Bytes of an RTT. */
 const RTT_BYTES = 8;
 
 /** Encodes RTTs as 8 bytes and decodes them. */
 export interface RttEncoding {
-  /** Its name. */
   readonly name: RttEncodingName;
   /** The clip in microseconds, for `clipped`. */
   readonly clipUs?: number;
@@ -144,13 +141,11 @@ export function clippedRtt(clipUs: number): RttEncoding {
 
 /** The choice of an encoding in configurations; plain JSON. */
 export interface RttEncodingChoice {
-  /** The name of the encoding. */
   name: RttEncodingName;
   /** The clip of `clipped`, milliseconds; values below 1 µs count as 1 µs. */
   clipMs: number;
 }
 
-/** The encoding of a choice. */
 export function chosenRttEncoding({ name, clipMs }: RttEncodingChoice): RttEncoding {
   if (name === "clipped") return clippedRtt(Math.max(1, Math.round(clipMs * US_PER_MS)));
   return { float64: FLOAT64_RTT, fixed: FIXED_RTT, log: LOG_RTT }[name];
@@ -197,7 +192,6 @@ const BLOCK_OF_ROLE: Readonly<Record<number, v1.Block>> = {
 
 /** A measurement with the order of its blocks and its position in the stream. */
 export interface DecodedWholeMeasurement extends v1.WholeMeasurement {
-  /** The blocks in their order. */
   order: readonly v1.Block[];
   /** Index of its MeasurementStart. */
   position: number;
@@ -207,7 +201,6 @@ export interface DecodedWholeMeasurement extends v1.WholeMeasurement {
  * Reads consecutive measurements.
  *
  * @param tokens From a MeasurementStart to the end of a measurement; may be empty.
- * @param rttEncoding The encoding of the RTTs.
  * @returns The measurements; the error of an RTT is at most that of its encoding.
  * @throws {TokenError} If the tokens are not a writer's output, with the position.
  */
@@ -350,7 +343,6 @@ export class WholeMeasurementWriter {
    * Starts at the beginning of the array.
    *
    * @param out Takes the tokens; nothing is written beyond its end.
-   * @param rttEncoding The encoding of RTTs.
    */
   constructor(readonly out: Uint16Array, readonly rttEncoding: RttEncoding) {}
 
@@ -380,7 +372,6 @@ export class WholeMeasurementWriter {
   /**
    * Writes a measurement.
    *
-   * @param measurement The measurement.
    * @param order Its blocks, each once, such as {@link blockOrder} gives.
    * @param length Number of tokens of these blocks; by default that of all seven.
    * @returns Number of tokens written.

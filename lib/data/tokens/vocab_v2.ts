@@ -143,7 +143,6 @@ export class TokenWriter {
   /**
    * Writes a measurement. A time before the last one is written as a gap of 0 s, so it is read as the last one.
    *
-   * @param measurement The measurement.
    * @param order Its blocks, each once; `time` is skipped if the measurement has no time.
    * @returns Number of tokens written.
    * @throws {RangeError} If the array is full or a value has no tokens.

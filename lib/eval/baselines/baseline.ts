@@ -19,7 +19,6 @@ export interface BaselineQuery {
   sourceAddress?: string;
 }
 
-/** A measurement. */
 export interface BaselineMeasurement extends BaselineQuery {
   /** RTT in ms; null if there was no reply, from which no baseline learns. */
   rttMs: number | null;

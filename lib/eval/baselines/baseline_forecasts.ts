@@ -46,7 +46,6 @@ export interface BaselineForecast {
   distribution?: MassRanges & { crpsMs: Float64Array };
 }
 
-/** The forecasts. */
 export interface BaselineForecasts {
   /** By the baseline's name. */
   methods: ReadonlyMap<string, BaselineForecast>;
@@ -64,7 +63,6 @@ export interface BaselineForecasts {
  * Trains the baselines and lets them forecast.
  *
  * @param rows The rows that the cases were drawn from.
- * @param cases The cases.
  * @throws {FormatError} If a row cannot be read.
  */
 export async function forecastWithBaselines(

@@ -37,10 +37,10 @@ export function dot(a: Float64Array, b: Float64Array): number {
 
 /** Step sizes. */
 export interface DescentRates {
-  /** Of the first and the last pass; between, each pass has the one before times the same factor. */
+  /** Steps of the first and the last pass; between, each pass has the step before times the same factor. */
   first: number;
   last: number;
-  /** Of the first step of an end. */
+  /** The first step of an end. */
   firstOfEnd: number;
 }
 

@@ -266,7 +266,7 @@ interface Mixture {
   weights: Float64Array;
 }
 
-/** By halving between the ends that the single levels' quantiles lie between. */
+/** A quantile of a mixture, by halving an interval that holds it. */
 function quantile({ levels: { center, scale }, weights }: Mixture, level: number): number {
   const cdf = (x: number) => {
     let sum = 0;

@@ -155,7 +155,6 @@ class Names {
   }
 }
 
-/** The measurements of all rows. */
 export function countMeasurements(rows: ProbeRowSource): number {
   let total = 0;
   for (let row = 0; row < rows.numRows; row++) total += rows.numMeasurements(row);

@@ -10,7 +10,7 @@ import type { HistoryMode } from "../eval_rows.ts";
 
 /** The share of the training rows that is held out where there is no validation split. */
 const HELD_OUT_SHARE = 0.1;
-/** Of more training measurements, a share of the pairs is used, which bounds the time. */
+/** With more training measurements only a share of the pairs is used, which bounds the time. */
 const MAX_TRAINING = 200_000;
 /** Measurements that are predicted by each setting. */
 const MAX_HELD_OUT = 2000;

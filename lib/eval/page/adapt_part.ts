@@ -11,7 +11,6 @@ export const ADAPTED_HEADING = "Addresses never seen, after K measurements of th
 /** The number of baselines in the figure: those with the least median errors after the most measurements. */
 const NUM_DRAWN = 3;
 
-/** The section. */
 export function adaptPart(section: AdaptSection): Block[] {
   const { counts, byCount, numUnseen } = section;
   const heading = element("h2", ADAPTED_HEADING);

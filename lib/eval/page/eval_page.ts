@@ -45,7 +45,6 @@ const FIELDS = FIELD_ORDERS[0];
 /** Positions with fewer measurements than this share of the first one's are not drawn. */
 const MIN_SHARE = 0.1;
 
-/** The section. */
 function bitsPart({ withTimes, withoutTimes }: BitsSection): Block[] {
   const types = withTimes.byTokenType.filter(({ tokenType }) => !tokenType.includes("Ipv6"));
   return [
@@ -113,7 +112,6 @@ function positionFigure({ byPosition }: ContextBits): Block {
 
 // How well destinations are guessed from source, RTT and time.
 
-/** The section. */
 function destinationPart({ numCases, scores }: DestinationSection): Block[] {
   return [
     element("h2", "Which destination fits"),
@@ -159,7 +157,6 @@ function guessTable(scores: DestinationScores): Block[] {
 /** Probabilities that are all below this are drawn on logarithmic axes. */
 const SMALL = 0.3;
 
-/** The section. */
 function failurePart(section: FailureSection): Block[] {
   const points = section.reliability.map(({ predicted, observed, numMeasurements }) => ({
     promised: predicted,
@@ -213,7 +210,6 @@ function rowsOf(section: FailureSection): TableCell[][] {
 
 // How far predictions are from the truth of a synthetic Internet.
 
-/** The section. */
 function truthPart(section: TruthSection): Block[] {
   const { byContext, byIpVersion, coverage, calibrated } = section;
   const groups: [name: string, scores: CalibratedScores & Partial<TruthScores>][] = [["all", section]];

@@ -235,7 +235,7 @@ function byCountOf(comparisons: readonly RttComparison[], whereOf: (counts: stri
   });
 }
 
-/** Of a model of vocabulary v1, for which there are no other sections. */
+/** The finding about a model of vocabulary v1, for which there are no other sections. */
 function likelihoodOf({ withTimes: { bitsPerMeasurement, bitsPerToken } }: BitsSection): Finding {
   const bits = `${fixedText(bitsPerMeasurement)} bits, ${fixedText(bitsPerToken, 3)} a token`;
   return {

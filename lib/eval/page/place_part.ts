@@ -22,7 +22,6 @@ import {
 /** The metrics of a group that are shown. */
 const METRICS = ["medianAbsoluteMs", "crpsMs"] as const satisfies readonly ComparedMetric[];
 
-/** The section on places. */
 export function placePart({ numMeasurements, numPlaced, groups, alignments }: PlaceSection): Block[] {
   const headings = [
     ...METRICS.map((metric) => METRIC_NAMES[metric]),

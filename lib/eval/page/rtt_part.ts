@@ -37,7 +37,6 @@ const FEW_CLUSTERS = 30;
 /** Values that spread wider than this are drawn on a logarithmic scale. */
 const MAX_LINEAR_SPREAD = 8;
 
-/** A method with its name. */
 type Method = { name: string; settings?: string } & MethodMetrics<ErrorMetrics>;
 
 /** The metrics whose comparisons are on the page; those of the others are near to them, and in report.json. */
@@ -49,7 +48,6 @@ export const SHOWN_METRICS: readonly ComparedMetric[] = [
   "crpsMs",
 ];
 
-/** The section. */
 export function rttPart(section: RttSection): Block[] {
   const model = { name: "model", ...section.model };
   const likeliest = { name: "its likeliest RTT", ...section.likeliest };

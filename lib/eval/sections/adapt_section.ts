@@ -310,7 +310,7 @@ export interface AdaptFit {
 
 /** A model and its questions. */
 export interface AdaptedModels {
-  /** As it was trained. It is not changed. */
+  /** The model as it was trained. It is not changed. */
   readonly model: PingModel;
   /** What it was made of. */
   readonly checkpoint: LoadedCheckpoint;

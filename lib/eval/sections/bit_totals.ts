@@ -3,7 +3,6 @@ import { getOrMake } from "../../base/collections.ts";
 import { FIELD_GRAMMARS } from "../../data/tokens/field_grammar.ts";
 import { type Field, MEASUREMENT_START } from "../../data/tokens/vocab_v2.ts";
 
-/** The bits of one type of token. */
 export interface TokenTypeBits {
   /** A role's name, such as `DstIpv4`, or a byte after it, such as `DstIpv4 byte 1`. */
   tokenType: string;
@@ -57,7 +56,6 @@ export class BitTotals {
   /**
    * Adds a context.
    *
-   * @param tokens Its tokens.
    * @param logP log P of all after the first, nats.
    */
   add(tokens: Uint16Array, logP: Float32Array): void {
@@ -83,7 +81,6 @@ export class BitTotals {
     }
   }
 
-  /** The means. */
   means(): ContextBits {
     const ofTypes = [...this.#types].sort(([a], [b]) => a - b);
     const numTokens = ofTypes.reduce((sum, [, { count }]) => sum + count, 0);

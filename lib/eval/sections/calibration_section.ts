@@ -20,7 +20,7 @@ export interface CalibrationSection {
   numMeasurements: number;
   /** The correction: what share of these lay below each of `CALIBRATION_LEVELS` of their distributions. */
   shares: number[];
-  /** Of the predicted measurements, in corrected central intervals. */
+  /** Coverage of the predicted measurements by corrected central intervals. */
   coverage: Coverage[];
   byContext: { numContext: number; coverage: Coverage[] }[];
 }

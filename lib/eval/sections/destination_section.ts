@@ -51,7 +51,7 @@ export interface GuessIntervals {
 /** The guesses of one method among others. */
 export interface MethodScores extends GuessScores {
   intervals: GuessIntervals;
-  /** Of the model's shares minus this method's, in the same resamples; absent of the model. */
+  /** Intervals of the model's shares minus this method's, in the same resamples; absent for the model. */
   modelMinusThis?: GuessIntervals;
 }
 
@@ -83,7 +83,7 @@ export interface DestinationSectionOptions {
   /** How the cases were held out, for the intervals; see bootstrap.ts. */
   splitBy?: SplitMode | undefined;
   seed?: number;
-  /** Of how many cases at most, spread evenly over all (250). */
+  /** The largest number of cases, spread evenly over all (250). */
   maxCases?: number;
   /** Reports how many training rows are read and cases are asked about. */
   onProgress?: (done: number, total: number) => void;

@@ -84,7 +84,7 @@ export const PLACE_GROUPINGS = [
 /** Errors of a group of measurements. */
 export interface PlaceGroup {
   by: typeof PLACE_GROUPINGS[number];
-  /** Such as `500 to 1500 km`, `DE`, `AS3320`. */
+  /** Its name, such as `500 to 1500 km`, `DE`, `AS3320`. */
   name: string;
   model: ErrorMetrics;
   coverage: Coverage[];
@@ -105,11 +105,10 @@ export interface PlaceAlignment {
    * places are the more alike the nearer they are, 0 where nothing is known of it.
    */
   correlation: number;
-  /** From resamples of the places; null of too few. */
+  /** The interval from resamples of the places; null if there are too few. */
   interval: Interval | null;
 }
 
-/** The section. */
 export interface PlaceSection {
   /** Predictions of measurements with a reply, and those whose both ends have a position. */
   numMeasurements: number;
@@ -253,7 +252,7 @@ interface KnownPlace {
   readonly node: number;
 }
 
-/** Of the places of the training's addresses; none for a model without places. */
+/** The alignments of the training's addresses with their places; none for a model without places. */
 export function alignmentsOf(
   { config: { model }, weights, trainingData }: Pick<LoadedCheckpoint, "config" | "weights" | "trainingData">,
   seed: number,

@@ -41,12 +41,11 @@ export interface ChoiceScores {
   rightShare: number;
 }
 
-/** The choices of one method. */
 export interface RankingMethod extends ChoiceScores {
   /** `model, by median`, `model, by probability`, a baseline's name, or `at random`. */
   method: string;
   intervals: Record<keyof ChoiceScores, Interval | null>;
-  /** Of the model's numbers by the median minus this method's, in the same resamples; absent of it itself. */
+  /** Intervals of the model's numbers by the median minus this method's, in the same resamples; absent for the model. */
   modelMinusThis?: Record<keyof ChoiceScores, Interval | null>;
 }
 
@@ -123,7 +122,7 @@ export async function drawRankings(
 /** How the drawn choices are evaluated. */
 interface RankingOptions extends Pick<StageHooks, "signal"> {
   readonly drawn: DrawnRankings;
-  /** Of the cases. */
+  /** The baselines' forecasts of the cases. */
   readonly baselines: BaselineForecasts;
   /** The `maxContext` that the cases were drawn with. */
   readonly maxContext: number;

@@ -26,7 +26,6 @@ export interface ForecastOptions {
 
 /** One forecast per place; those of RTTs are NaN where no reply came. */
 export interface RttForecasts {
-  /** Of which case. */
   caseIndex: Uint32Array;
   /** The number of measurements of context. */
   numContext: Uint32Array;

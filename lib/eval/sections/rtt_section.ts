@@ -47,7 +47,7 @@ export interface BaselineMetrics extends MethodMetrics<ErrorMetrics> {
   name: string;
   /** Chosen on the validation split, or on a share of the training rows. */
   settings?: string;
-  /** Of all measurements; absent where the method predicts single numbers only. */
+  /** Coverage over all measurements; absent where the method predicts single numbers only. */
   coverage?: Coverage[];
 }
 
@@ -65,7 +65,7 @@ export interface RttSection {
   contexts: number[];
   /** Whether each measurement was predicted with each number of context; otherwise they take turns. */
   isEveryContext: boolean;
-  /** Of all intervals, those of failures too. */
+  /** The resamples of all intervals, also those of failures. */
   resampling: Resampling;
   /** RTTs count as at most this in CRPS, ms. */
   crpsLimitMs: number;

@@ -108,7 +108,7 @@ export type CalibratedScores = Pick<TruthScores, "excessBits" | "coverage">;
 export interface TruthSection extends TruthScores {
   byContext: (TruthScores & { context: number })[];
   byIpVersion: (TruthScores & { ipVersion: 4 | 6 })[];
-  /** Of all, with distributions corrected by the validation split; absent without one. */
+  /** Scores over all measurements, with distributions corrected by the validation split; absent without one. */
   calibrated?: CalibratedScores;
 }
 

@@ -36,13 +36,13 @@ export interface UnseenOptions extends RowHooks {
 export interface UnseenCases {
   /** New addresses with a reply to or from a known one. */
   readonly numUnseen: number;
-  /** Those of them with more replies than are given. */
+  /** The number of these addresses that have more replies than are given. */
   readonly numUsable: number;
   /** The drawn ones, as `formatAddress` writes them. */
   readonly addresses: readonly string[];
-  /** Of each of them, in the order in which they are given: the first 2 are among the first 8. */
+  /** The given measurements of each address, in the order in which they are given: the first 2 are among the first 8. */
   readonly given: readonly (readonly EvalCase[])[];
-  /** Of all addresses, in the order of the rows; none of them is given. */
+  /** The judged measurements of all addresses, in the order of the rows; none of them is given. */
   readonly judged: readonly EvalCase[];
   /** The index in `addresses` of each judged measurement. */
   readonly addressOf: Uint32Array;

@@ -145,7 +145,6 @@ class ChunkFile implements Disposable {
     }
   }
 
-  /** The records of a chunk. */
   recordsOf(chunk: Chunk, offsetBytes: number, remedy: string): Uint8Array[] {
     if (chunk.type === CHUNK_TYPES.transposed) {
       throw this.error(
@@ -182,7 +181,6 @@ class ChunkFile implements Disposable {
   }
 }
 
-/** Options of a reader. */
 export interface ArrayRecordReaderOptions {
   /** The effect of a damaged data chunk: an error (the default), or its records are skipped and counted. */
   onCorrupt?: "error" | "skip";

@@ -34,7 +34,6 @@ const WRITE_BUFFER_BYTES = 1 << 20;
 /** The largest record: Riegeli's readers take chunks up to 2 GiB; decoders here up to 1 GiB. */
 const MAX_RECORD_BYTES = 2 ** 30;
 
-/** Options of a writer. */
 export interface ArrayRecordWriterOptions {
   /** The compression of chunks; zstd by default. */
   compression?: Compression;

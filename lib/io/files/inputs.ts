@@ -13,7 +13,6 @@ import { explainFileError, isNameTooLong } from "./file_errors.ts";
 export interface InputFingerprint {
   /** The path as given. */
   path: string;
-  /** Size in bytes. */
   sizeBytes: number;
   /** Time of last change, milliseconds since 1970. */
   mtimeMs: number;

@@ -22,7 +22,6 @@ const REPLACED = "replaced.json";
 /** Bytes of the longest name of a file: NAME_MAX of Linux, less the length that a temporary name adds. */
 const MAX_NAME_BYTES = 255 - temporaryName("").length;
 
-/** The paths of an output. */
 export interface OutputPath {
   /** As the user named it. */
   output: string;

@@ -63,7 +63,6 @@ const MAX_PAGE_VALUES = 2 ** 23;
 const MAX_PAGE_BYTES = 8 * MAX_PAGE_VALUES;
 const MAX_DICTIONARY_VALUES = 2 ** 20;
 
-/** The bytes of a file. */
 export type ByteSource = Pick<FileWindow, "path" | "read">;
 
 /** The range and the type of a column chunk. */

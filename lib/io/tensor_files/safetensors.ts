@@ -98,7 +98,6 @@ export class SafetensorsWriter {
   /**
    * Appends the next tensor; the calls follow {@link names}.
    *
-   * @param name Its name.
    * @param data Its elements, row-major, as many as its shape has.
    * @throws {UserError} If the disk is full.
    */

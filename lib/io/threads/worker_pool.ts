@@ -13,10 +13,10 @@ import { serveThread, startThread, type Thread } from "./thread.ts";
 /** One running and one waiting: a worker is idle only while all its results wait to be taken. */
 const JOBS_PER_WORKER = 2;
 
-/** To a worker; `open` comes first. Both `open` and `job` are answered once. */
+/** A message to a worker; `open` comes first. Both `open` and `job` are answered once. */
 type Request = { kind: "open"; setup: unknown } | { kind: "job"; job: unknown } | { kind: "stop" };
 
-/** From a worker; `event` may come before the answer. */
+/** A message from a worker; `event` may come before the answer. */
 type Reply =
   | { kind: "event"; event: unknown }
   | { kind: "done"; result: unknown }

@@ -31,12 +31,11 @@ export interface CoordinateEstimate {
 }
 
 /** A node that was not fitted. */
-export interface NewNode {
+export interface LocatedNode {
   /** Its coordinates in each factorisation. */
   readonly places: readonly LocatedNodeVector[];
 }
 
-/** The size of coordinates. */
 export interface CoordinateSize {
   readonly numNodes: number;
   readonly numFolds: number;
@@ -87,7 +86,7 @@ export interface Fit {
 
 /** Factorisations of the RTTs of known pairs: one without each fold, then one of all. */
 export class Coordinates {
-  #typical: NewNode | undefined;
+  #typical: LocatedNode | undefined;
 
   /** @param fits One for each fold, and the one of all pairs. */
   constructor(readonly size: CoordinateSize, readonly fits: readonly Fit[]) {
@@ -107,16 +106,16 @@ export class Coordinates {
    * @returns Undefined if one of the nodes has no known pair in the factorisation.
    */
   estimate(
-    a: number | NewNode,
-    b: number | NewNode,
+    a: number | LocatedNode,
+    b: number | LocatedNode,
     fold = this.size.numFolds,
   ): CoordinateEstimate | undefined {
     const { factorisation, errors, usualError } = this.fits[fold];
-    const place = (node: number | NewNode) =>
+    const place = (node: number | LocatedNode) =>
       typeof node === "number" ? factorisation.vectorOf(node) : node.places[fold];
     const estimate = factorisation.estimate(place(a), place(b));
     if (!estimate) return undefined;
-    const errorOf = (node: number | NewNode) =>
+    const errorOf = (node: number | LocatedNode) =>
       typeof node === "number" ? errors[node] : node.places[fold].error;
     const error = Math.sqrt(errorOf(a) * errorOf(b)) * (estimate.spread / usualError + LEAST_SHARE);
     return { rttMs: Math.exp(estimate.log), error };
@@ -131,7 +130,7 @@ export class Coordinates {
   locate(
     known: readonly { node: number; rttMs: number }[],
     without: ReadonlySet<number> = new Set(),
-  ): NewNode {
+  ): LocatedNode {
     const logs = known.map(({ node, rttMs }) => ({ node, log: logOfRtt(rttMs) }));
     return {
       places: this.fits.map(({ factorisation, usualError }) =>
@@ -141,7 +140,7 @@ export class Coordinates {
   }
 
   /** Stands for an unknown node: its distances to others are typical ones. */
-  get typical(): NewNode {
+  get typical(): LocatedNode {
     return this.#typical ??= {
       places: this.fits.map(({ factorisation, usualError }) => factorisation.typicalNode(usualError)),
     };
@@ -153,7 +152,7 @@ export class Coordinates {
   }
 
   /** Gives a node the coordinates found by {@link locate}. */
-  put(node: number, { places }: NewNode): void {
+  put(node: number, { places }: LocatedNode): void {
     places.forEach((place, i) => {
       const { factorisation, errors } = this.fits[i];
       factorisation.put(node, place);

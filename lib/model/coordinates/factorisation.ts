@@ -321,24 +321,24 @@ function errorOfVector(error: number, usualError: number): number {
 }
 
 /** The most frequent value, the smallest of several; undefined without values. */
-function mostFrequent(values: ArrayLike<number> & Iterable<number>): number | undefined {
+export function mostFrequent(values: ArrayLike<number> & Iterable<number>): number | undefined {
   const counts = new Map<number, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return [...counts].sort(([a, countA], [b, countB]) => countB - countA || a - b)[0]?.[0];
 }
 
 /** The mean, the smallest and the largest logarithm. */
-function rangeOf({ logs, folds, weights }: Neighbours, without: FoldSet): Float32Array {
+function rangeOf({ logs, folds }: Neighbours, without: FoldSet): Float32Array {
   let sum = 0;
-  let weight = 0;
+  let count = 0;
   let least = Infinity;
   let most = -Infinity;
   for (let entry = 0; entry < logs.length; entry++) {
     if (without >> folds[entry] & 1) continue;
-    sum += weights[entry] * logs[entry];
-    weight += weights[entry];
+    sum += logs[entry];
+    count++;
     least = Math.min(least, logs[entry]);
     most = Math.max(most, logs[entry]);
   }
-  return weight === 0 ? new Float32Array(3) : Float32Array.of(sum / weight, least, most);
+  return count === 0 ? new Float32Array(3) : Float32Array.of(sum / count, least, most);
 }

@@ -7,7 +7,6 @@
  *
  * @module
  */
-import { ensure } from "../../base/errors.ts";
 import { Coordinates, type Fit, POWERS } from "./coordinates.ts";
 import { Factorisation } from "./factorisation.ts";
 import { type FoldSet, type KnownPairs, Neighbours } from "./known_pairs.ts";
@@ -31,39 +30,30 @@ const NUM_USUAL_ERRORS = 5;
 const UNKNOWN_ERROR = 1;
 /** The smallest error: that of an RTT's code. */
 const LEAST_ERROR = 5e-4;
-const BYTES_PER_NUMBER = 4;
+/** How often each node is solved for on the first scale. */
+const NUM_SWEEPS = 30;
 
 /** The options of fitting coordinates. */
 export interface FitOptions {
+  /** Factorisations that each leave out a part of the pairs: an even number from 4 to 30 (default 4). */
+  numFolds?: number | undefined;
   /** Seed of the vectors' first values (default 0). */
   seed?: number | undefined;
-  /** The number of factorisations that each leave out a part of the pairs, an even number from 4 to 30 (default 4). */
-  numFolds?: number | undefined;
-  /** Length of the vectors (default 24), reduced if `maxBytes` requires it. */
+  /** Length of the vectors (default 24). */
   rank?: number | undefined;
-  /** Number of times that each node is solved for on the first scale (default 30). */
-  numSweeps?: number | undefined;
-  /** Largest number of bytes of all vectors (default 2^29). */
-  maxBytes?: number | undefined;
-  /** The settings to choose from (default: those of the source). */
-  settings?: readonly CoordinateSettings[] | undefined;
 }
 
 /**
- * Fits coordinates, in time that grows with pairs + nodes. Besides the vectors it takes at most about 60 bytes per
+ * Fits coordinates, in time that grows with pairs + nodes. Besides the vectors it takes at most about 52 bytes per
  * pair and 8 (1 + rank) per node.
  *
  * @param pairs The known pairs.
- * @param options See {@link FitOptions}.
  */
 export function fitCoordinates(pairs: KnownPairs, options: FitOptions = {}): Coordinates {
-  const { seed = 0, numFolds = 4, numSweeps = 30, maxBytes = 2 ** 29, settings = SETTINGS } = options;
-  ensure(numFolds >= 4 && numFolds <= 30 && numFolds % 2 === 0, `${numFolds} folds`);
-  const bytesPerPart = BYTES_PER_NUMBER * POWERS.length * (numFolds + 1) * pairs.numNodes;
-  const rank = Math.max(1, Math.min(options.rank ?? 24, Math.floor(maxBytes / bytesPerPart) - 1));
+  const { seed = 0, numFolds = 4, rank = 24 } = options;
   const neighbours = new Neighbours(pairs, numFolds);
-  const each = { rank, numSweeps, seed };
-  const candidates = settings.map(rounded);
+  const each = { rank, numSweeps: NUM_SWEEPS, seed };
+  const candidates = SETTINGS.map(rounded);
   const trials = candidates.map((candidate) => tryOut(neighbours, { ...each, ...candidate }));
   const fits = Array.from({ length: numFolds + 1 }, (_, fold): Fit => {
     const isWhole = fold === numFolds;

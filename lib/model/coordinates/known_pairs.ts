@@ -12,8 +12,6 @@ export interface KnownPairs {
   readonly b: Uint32Array;
   /** The pairs' typical RTTs, such as the medians of their measurements. */
   readonly rttMs: Float64Array;
-  /** The weight of each pair; 1 by default. */
-  readonly weights?: Float32Array | undefined;
 }
 
 /**
@@ -27,7 +25,7 @@ export function foldOfPair(a: number, b: number, numFolds: number): number {
   return mix(mix(low + 1) ^ Math.imul(high + 1, 0x9e3779b9)) % numFolds;
 }
 
-/** For each node the other nodes of its pairs; 13 bytes an entry, two entries a pair. */
+/** For each node the other nodes of its pairs; 9 bytes an entry, two entries a pair. */
 export class Neighbours {
   /** The entries of node i are from `start[i]` to below `start[i + 1]`. */
   readonly start: Float64Array;
@@ -36,11 +34,10 @@ export class Neighbours {
   readonly logs: Float32Array;
   /** See {@link foldOfPair}. */
   readonly folds: Uint8Array;
-  readonly weights: Float32Array;
 
   /** @param pairs Pairs of a node with itself are ignored. */
   constructor(readonly pairs: KnownPairs, readonly numFolds: number) {
-    const { numNodes, a, b, rttMs, weights } = pairs;
+    const { numNodes, a, b, rttMs } = pairs;
     ensure(
       b.length === a.length && rttMs.length === a.length,
       `${a.length}, ${b.length}, ${rttMs.length} pairs`,
@@ -57,14 +54,12 @@ export class Neighbours {
     this.others = new Uint32Array(numEntries);
     this.logs = new Float32Array(numEntries);
     this.folds = new Uint8Array(numEntries);
-    this.weights = new Float32Array(numEntries);
     const next = this.start.slice();
     const add = (node: number, other: number, i: number) => {
       const entry = next[node]++;
       this.others[entry] = other;
       this.logs[entry] = logOfRtt(rttMs[i]);
       this.folds[entry] = foldOfPair(node, other, numFolds);
-      this.weights[entry] = weights?.[i] ?? 1;
     };
     for (let i = 0; i < a.length; i++) {
       if (a[i] === b[i]) continue;
@@ -73,7 +68,6 @@ export class Neighbours {
     }
   }
 
-  /** Number of nodes. */
   get numNodes(): number {
     return this.pairs.numNodes;
   }

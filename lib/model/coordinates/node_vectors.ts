@@ -32,7 +32,7 @@ export interface VectorOptions {
 }
 
 /** The sign of the products of a part, which is 1 or more. */
-function signOf(part: number, rank: number): number {
+export function signOf(part: number, rank: number): number {
   return part > Math.floor(rank * POSITIVE_SHARE) ? -1 : 1;
 }
 
@@ -138,7 +138,7 @@ export function fitVectors(
   known: { neighbours: Neighbours; values: Float32Array },
   options: VectorOptions & { numPlainSweeps: number; numSweeps: number; without: FoldSet },
 ): void {
-  const { neighbours: { start, others, folds, weights, numNodes }, values } = known;
+  const { neighbours: { start, others, folds, numNodes }, values } = known;
   const { rank, numPlainSweeps, numSweeps, without } = options;
   const width = rank + 1;
   const solver = new NodeSolver(options);
@@ -151,7 +151,7 @@ export function fitVectors(
       }
       for (let entry = start[node]; entry < start[node + 1]; entry++) {
         if (without >> folds[entry] & 1) continue;
-        const known = { value: values[entry], weight: weights[entry] };
+        const known = { value: values[entry], weight: 1 };
         solver.add(known, vectors, others[entry] * width, own, node * width);
       }
       vectors.set(solver.solve(), node * width);

@@ -39,7 +39,6 @@ const LEVELS: readonly number[] = Array.from({ length: 16 }, (_, i) => (i + 0.5)
 const NONE = new Float32Array();
 const NO_FOREST: ForestArrays = { roots: NONE, nodes: NONE, targets: NONE };
 
-/** The forest. */
 export class PairForest {
   readonly #known: PlacedPairs;
   readonly #forest: RandomForest;

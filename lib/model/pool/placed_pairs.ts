@@ -44,7 +44,7 @@ const NONE: Readonly<Excess> = { sum: 0, count: 0 };
 /** An end of a pair. */
 interface End {
   readonly place: LocatedPlace;
-  /** Of its country, its AS, and itself, in this role. */
+  /** The excess of its country, its AS and itself, in this role. */
   readonly levels: readonly [country: Excess, network: Excess, own: Excess];
   /** What the pair adds to them. */
   readonly added: Excess;
@@ -55,7 +55,7 @@ export interface Pair {
   readonly km: number;
   readonly source: End;
   readonly destination: End;
-  /** Of all pairs from its first to its second country, of those of its source, of those of its destination. */
+  /** The excess of all pairs from its first to its second country, of its source's, of its destination's. */
   readonly countries: readonly [all: Excess, ofSource: Excess, ofDestination: Excess];
   /** The sum of the logarithms, how many, and the newest of them, oldest first. */
   logSum: number;

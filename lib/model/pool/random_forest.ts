@@ -22,7 +22,7 @@ const FEATURE_SHARE = 0.4;
 
 /** Rows of features. */
 export interface ForestRows {
-  /** By feature, one value per row; NaN for a missing one. */
+  /** For each feature a value per row; NaN for a missing one. */
   readonly columns: readonly Float32Array[];
   readonly targets: Float64Array;
 }
@@ -53,7 +53,6 @@ const LEAF = -1;
 /** Less than any feature, and finite as all that checkpoints hold. */
 const LEAST = -(2 ** 100);
 
-/** The forest. */
 export class RandomForest {
   readonly #numKept: number;
 

@@ -21,7 +21,7 @@ export class AdaptedModel {
   /** The measurements that it was adapted to, also before; undefined if there are none. */
   adaptation: MeasuredData | undefined;
   readonly #trained: TrainingData | undefined;
-  /** Those of {@link adaptation}; made when the model is adapted for the first time. */
+  /** The counts of {@link adaptation}; made when the model is adapted for the first time. */
   #counts: AddressCounts | undefined;
   /** A measurement that is fitted again, as `adapt --follow` does, counts once. */
   readonly #counted = new WeakSet<TokenMeasurement>();

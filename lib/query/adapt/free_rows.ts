@@ -161,7 +161,6 @@ function numShared(a: Uint8Array, b: Uint8Array): number {
   return index < 0 ? a.length : index;
 }
 
-/** The rows of a model. */
 function loadedEmbeddings({ config, weights }: RowModel): AddressEmbeddings {
   const rows = new AddressEmbeddings(config);
   rows.load(weights);

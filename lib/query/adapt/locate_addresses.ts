@@ -5,7 +5,7 @@
  */
 import { quantileOfSample } from "../../base/sample_statistics.ts";
 import type { AddressEmbeddings } from "../../model/address_embeddings.ts";
-import type { LocatedNode } from "../../model/node_coordinates.ts";
+import type { LocatedNode } from "../../model/coordinates/coordinates.ts";
 import { NO_ROW } from "../../model/embedding_table.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";

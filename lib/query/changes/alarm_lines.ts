@@ -1,6 +1,7 @@
 /** Events of alarms as JSON and as text. @module */
 import * as z from "zod";
 import { formatMs } from "../../base/text.ts";
+import { type AddressNames, NO_NAMES } from "../../data/addresses/address_names.ts";
 import { type Expectation, EXPECTED_QUANTILES } from "./expectation.ts";
 import type { AlarmEvent } from "./pair_watch.ts";
 
@@ -13,7 +14,9 @@ export const alarmLineSchema = z.object({
   time: z.string().describe("when it changed: ISO 8601, UTC"),
   since: z.string().describe("when the alarm began: ISO 8601, UTC"),
   src: z.string(),
+  src_name: z.string().optional(),
   dst: z.string(),
+  dst_name: z.string().optional(),
   text: z.string().describe("the size for people, or why it ended"),
   usual_ms: number.describe("median RTT before the alarm, ms"),
   usual_spread_ms: number.describe("interquartile range before the alarm, ms"),
@@ -40,18 +43,25 @@ export type AlarmLine = z.infer<typeof alarmLineSchema>;
 /** The smallest spread that a shift is compared with, ms. */
 const MIN_SPREAD_MS = 0.1;
 
-/** The line of an event: a plain object for JSON. @param expected What a model expected when it began. */
-export function alarmLine(event: AlarmEvent, expected?: Expectation): AlarmLine {
+/** The line of an event: a plain object for JSON. @param expected What a model expected when it began. @param names Of addresses. */
+export function alarmLine(
+  event: AlarmEvent,
+  expected?: Expectation,
+  names: AddressNames = NO_NAMES,
+): AlarmLine {
   const { kind, alarm, timeS, evidence, reason } = event;
   const { id, src, dst, sinceS, usual, now, group } = alarm;
   const shiftMs = now.medianMs - usual.medianMs;
+  const { srcName, dstName } = names.namedEnds({ src, dst });
   return {
     event: kind,
     alarm: id,
     time: isoTime(timeS),
     since: isoTime(sinceS),
     src,
+    ...(srcName !== undefined && { src_name: srcName }),
     dst,
+    ...(dstName !== undefined && { dst_name: dstName }),
     text: alarmText(event),
     usual_ms: numberOf(usual.medianMs),
     usual_spread_ms: numberOf(usual.spreadMs),

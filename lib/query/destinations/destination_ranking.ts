@@ -49,6 +49,7 @@ export interface RankedDestinations {
 export const destinationsSchema = z.object({
   destinations: z.array(z.object({
     prefix: z.string(),
+    name: z.string().optional().describe("of the prefix, if it has one"),
     probability: z.number(),
     measured: seenSchema.nullable()
       .describe("by the source, in the training data; null if the model does not say what these were"),
@@ -63,10 +64,11 @@ export const destinationsSchema = z.object({
 export function destinationsJson(
   { destinations, ...numbers }: RankedDestinations,
   source: Uint8Array,
-  { trainingData }: Pick<PingModel, "trainingData">,
+  { trainingData, names }: Pick<PingModel, "trainingData" | "names">,
 ): z.infer<typeof destinationsSchema> {
   const listed = destinations.map(({ prefix, probability }) => ({
     prefix: formatPrefix(prefix),
+    ...names.named(formatPrefix(prefix)),
     probability,
     measured: trainingData ? seenJson(measuredBy(trainingData, source, prefix)) : null,
   }));
@@ -106,7 +108,7 @@ export async function rankDestinations(
   const asked = queries.map((query) => askedOf(query, model.config.sequenceLength));
   const prompts = asked.map(({ prompt }) => prompt);
   const ranked: RankedDestinations[] = [];
-  for (const group of groupsOf(prompts, model.decoders.continuationExtent, NODES_AT_ONCE)) {
+  for (const group of groupsOf(prompts, model.decoders.continuationExtent, { numChildren: NODES_AT_ONCE })) {
     const prefixLength = prefixLengthOf(queries[0], options.prefixLength);
     const ofGroup = asked.slice(ranked.length, ranked.length + group.length);
     const candidates = await candidatesOf(model, ofGroup, { numCandidates, maxExpansions, onSearch, signal });

@@ -12,8 +12,13 @@ import { openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { explainFileError } from "../../io/files/file_errors.ts";
 import { findFiles, isMissing } from "../../io/files/inputs.ts";
 import { tokenMeasurementAt } from "../context.ts";
-import { linesOf, LineSplitter, type TextLine } from "../text_lines.ts";
-import { type LineMeasurement, listMeasurementFiles, measurementOfLine } from "./measurement_files.ts";
+import { chunksUntil, linesOf, LineSplitter, type TextLine } from "../text_lines.ts";
+import {
+  type LineMeasurement,
+  listMeasurementFiles,
+  measurementOfLine,
+  withIds,
+} from "./measurement_files.ts";
 
 /** The largest number of unusable lines that are logged one by one. */
 const MAX_SHOWN_LINES = 20;
@@ -64,10 +69,14 @@ export class ArrivingMeasurements {
   }
 
   async *#rowsOf(path: string): AsyncGenerator<TimedMeasurement> {
-    for await (const batch of readMeasurements([path], { rejects: new RejectLog(), columns: [] })) {
+    const columns = ["msmId", "prbId"] as const;
+    for await (const batch of readMeasurements([path], { rejects: new RejectLog(), columns })) {
       if (this.options.signal.aborted) return;
       this.numBad += batch.numRowsRead - batch.numRows;
-      for (let i = 0; i < batch.numRows; i++) yield* timed(tokenMeasurementAt(batch, i));
+      for (let i = 0; i < batch.numRows; i++) {
+        const [msmId, prbId] = columns.map((key) => batch[key]?.[i] ?? NaN);
+        yield* timed(withIds(tokenMeasurementAt(batch, i), { msmId, prbId }));
+      }
     }
   }
 
@@ -189,21 +198,4 @@ class FollowedFile implements Disposable {
   [Symbol.dispose](): void {
     this.#file.close();
   }
-}
-
-/** The chunks of a stream until a signal, also while none comes. */
-async function* chunksUntil(
-  signal: AbortSignal,
-  stream: ReadableStream<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader();
-  // Ends a read that waits; its error, if the stream has one, is that of the read.
-  const cancel = () => void reader.cancel().catch(() => {});
-  signal.addEventListener("abort", cancel);
-  while (!signal.aborted) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    yield value;
-  }
-  signal.removeEventListener("abort", cancel);
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { openNames } from "../../data/addresses/places/open_places.ts";
 import { PingModel, type PingModelOptions } from "../ping_model.ts";
 import { loadCheckpoint } from "../../train/checkpoint.ts";
 import { withGeo } from "../../train/run_places.ts";
@@ -13,17 +14,19 @@ import { QuantileCalibration } from "../rtt/quantile_calibration.ts";
  * Loads a checkpoint and opens the GPU.
  *
  * @param path A run directory, its `checkpoints`, one `step-…` directory, or that of an adapted checkpoint.
- * @param options The resources that the model may use; `geo`, `onLog`: see `withGeo`.
- * @throws {UserError} If there is no usable checkpoint or no GPU.
+ * @param options The resources that the model may use; `geo`, `onLog`: see `withGeo`; `names`: see `openNames`.
+ * @throws {UserError} If there is no usable checkpoint or no GPU, or a file cannot be read.
  */
 export async function loadModel(
   path: string,
-  { geo = [], onLog = () => {}, ...options }: PingModelOptions & {
+  { geo = [], names = [], onLog = () => {}, ...options }: Omit<PingModelOptions, "names"> & {
     geo?: readonly string[];
+    names?: readonly string[];
     onLog?: (line: string) => void;
   } = {},
 ): Promise<PingModel> {
-  return await PingModel.from(await withGeo(loadCheckpoint(path), geo, onLog), options);
+  const opened = await openNames(names);
+  return await PingModel.from(await withGeo(loadCheckpoint(path), geo, onLog), { ...options, names: opened });
 }
 
 /**

@@ -52,13 +52,20 @@ export function measurementOfLine(
   if (type !== "ping") return undefined;
   const row = convertPing(value, { source: "auto", rtt });
   if ("reason" in row) throw new UserError(`found an unusable ping result: ${row.reason}, ${row.detail}`);
-  const { msmId, prbId } = row;
   const measurement = tokenMeasurement({
     source: addressBytes(row.srcAddr),
     destination: addressBytes(row.dstAddr),
     rttMs: row.rttsMs[0],
     eventTimeUs: row.eventTimeUs,
   });
+  return withIds(measurement, row);
+}
+
+/** A measurement with those of its ids that are known: the others are NaN. */
+export function withIds(
+  measurement: TokenMeasurement,
+  { msmId, prbId }: { msmId: number; prbId: number },
+): LineMeasurement {
   return { ...measurement, ...(msmId >= 0 && { msmId }), ...(prbId >= 0 && { prbId }) };
 }
 

@@ -59,7 +59,7 @@ export interface OrderOptions {
   memoryLimitBytes: number;
   /** Counts rows that cannot be used. */
   rejects: RejectLog;
-  /** Of all files, for progress. */
+  /** Rows of all files, for progress. */
   numRows: number;
   hooks: StageHooks;
 }

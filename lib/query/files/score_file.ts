@@ -2,15 +2,14 @@
  * Adds scores to the rows of measurement files.
  *
  * The rows are scored by source and time, as contexts need it, in chunks that depend on the rows alone. The scores are
- * stored in the order of the input (score_table.ts). A run that was killed goes on after its last saved chunk and writes
+ * stored in the order of the input (number_table.ts). A run that was killed goes on after its last saved chunk and writes
  * the same bytes. At the end the input is read again and written with the two columns.
  *
  * @module
  */
 import { writeJsonAtomic } from "../../io/files/atomic.ts";
-import { ByteFile } from "../../io/files/byte_file.ts";
 import { exists, fingerprint, type InputFingerprint, readText } from "../../io/files/inputs.ts";
-import { type Score, type ScoreCase, scoreResults } from "../score/score_results.ts";
+import { type ScoreCase, scoreResults } from "../score/score_results.ts";
 import { createHash } from "node:crypto";
 import { SourceHistory } from "../../data/tokens/source_history.ts";
 import { UserError } from "../../base/errors.ts";
@@ -22,77 +21,9 @@ import type { GroupKey } from "../../data/probe_rows/external_sort/probe_columns
 import type { SpillIndex } from "../../data/probe_rows/external_sort/spill.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
 import type { PingModel } from "../ping_model.ts";
+import { NumberTable } from "./number_table.ts";
 import { orderRows, readOrdered, readRows } from "./ordered_rows.ts";
 import { type ScoreFindings, ScoreTally } from "./score_findings.ts";
-
-// The scores on disk, in the order of the input, and how far the work is. A run that was killed goes on from here.
-
-/** Two f64: the log-likelihood, the p-value. */
-const SCORE_BYTES = 16;
-
-/** The scores of the rows of an input. */
-class ScoreTable implements Disposable {
-  readonly #file: ByteFile;
-  readonly #progressPath: string;
-  readonly #record = new Float64Array(2);
-  #numDone = 0;
-
-  /**
-   * Opens the table of an earlier run, or a new one.
-   *
-   * @throws {UserError} If it cannot be made.
-   */
-  constructor(path: string) {
-    this.#progressPath = `${path}.json`;
-    this.#file = ByteFile.write(path, "update");
-    if (exists(this.#progressPath)) this.#numDone = JSON.parse(readText(this.#progressPath)).numDone;
-  }
-
-  /** The number of rows, in the order of the work, whose scores are saved. */
-  get numDone(): number {
-    return this.#numDone;
-  }
-
-  /**
-   * Writes the scores of some rows.
-   *
-   * @param numbers The rows' numbers in the input.
-   * @throws {UserError} If the disk is full.
-   */
-  write(numbers: readonly number[], scores: readonly Score[]): void {
-    numbers.forEach((number, i) => {
-      this.#record[0] = scores[i].logLikelihood;
-      this.#record[1] = scores[i].pValue;
-      this.#file.writeAt(number * SCORE_BYTES, new Uint8Array(this.#record.buffer));
-    });
-  }
-
-  /** Saves all scores that were written. @param numDone Their number, in the order of the work. */
-  commit(numDone: number): void {
-    if (numDone === this.#numDone) return;
-    this.#file.flush();
-    writeJsonAtomic(this.#progressPath, { numDone });
-    this.#numDone = numDone;
-  }
-
-  /**
-   * Reads the scores of consecutive rows.
-   *
-   * @param first The first row's number in the input.
-   */
-  read(first: number, numRows: number): { logLikelihood: Float64Array; pValue: Float64Array } {
-    const records = new Float64Array(2 * numRows);
-    this.#file.readAt(first * SCORE_BYTES, new Uint8Array(records.buffer));
-    return {
-      logLikelihood: records.filter((_, i) => i % 2 === 0),
-      pValue: records.filter((_, i) => i % 2 === 1),
-    };
-  }
-
-  [Symbol.dispose](): void {
-    this.#file[Symbol.dispose]();
-  }
-}
 
 /** The columns that are added, in their order. */
 export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value"];
@@ -113,7 +44,7 @@ export interface ScoreFileOptions {
   /** How many measurements of context at most. */
   maxContext: number;
   groupBy: GroupKey;
-  /** Of the random share of equally probable results in p-values. */
+  /** Seed of the random share of equally probable results in p-values. */
   seed: number;
   /** The folder of unfinished work, of the same files, model and options; made if it is not there. */
   workFolder: string;
@@ -157,7 +88,8 @@ export async function scoreFile(
 ): Promise<ScoreSummary> {
   const { workFolder: folder } = options;
   const order = await orderOnce(folder, options, hooks);
-  using table = new ScoreTable(`${folder}/scores.bin`);
+  // The scores on disk, in the order of the input.
+  using table = new NumberTable(`${folder}/scores.bin`, SCORE_COLUMNS.length);
   const rowsResumed = table.numDone;
   await scoreOrdered(model, { folder, order, table }, { ...options, hooks });
   const isMisplaced = (text: string) => {
@@ -201,7 +133,7 @@ async function orderOnce(folder: string, options: ScoreFileOptions, hooks: Stage
 
 async function scoreOrdered(
   model: PingModel,
-  { folder, order, table }: { folder: string; order: Order; table: ScoreTable },
+  { folder, order, table }: { folder: string; order: Order; table: NumberTable },
   { maxContext, seed, hooks }: { maxContext: number; seed: number; hooks: StageHooks },
 ): Promise<void> {
   const history = new SourceHistory(maxContext, model.config.sequenceLength);
@@ -212,7 +144,9 @@ async function scoreOrdered(
   let committedMs = performance.now();
   const scoreChunk = async () => {
     const { scores } = await scoreResults(model, chunk, { seed });
-    table.write(chunk.map(({ number }) => number), scores);
+    chunk.forEach(({ number }, i) => {
+      table.write(number, Float64Array.of(scores[i].logLikelihood, scores[i].pValue));
+    });
     numScored += chunk.length;
     chunk = [];
     hooks.onProgress?.("scoring", numScored, order.numRows);
@@ -238,7 +172,7 @@ async function scoreOrdered(
 }
 
 async function writeScored(
-  table: ScoreTable,
+  table: NumberTable,
   { numRows, files }: Order,
   options: ScoreFileOptions & { hooks: StageHooks; isMisplaced: (address: string) => boolean },
 ): Promise<Omit<ScoreSummary, "rowsResumed">> {
@@ -254,7 +188,8 @@ async function writeScored(
   const tally = new ScoreTally(undefined, options.isMisplaced);
   for await (const { batch } of readRows(inputs, { groupBy, columns }, rejects)) {
     if (writer.numRows + batch.numRows > numRows) break;
-    const { logLikelihood, pValue } = table.read(writer.numRows, batch.numRows);
+    const scores = table.read(writer.numRows, batch.numRows);
+    const [logLikelihood, pValue] = [0, 1].map((at) => scores.filter((_, i) => i % 2 === at));
     for (const nats of logLikelihood) sumNats -= nats;
     for (let i = 0; i < batch.numRows; i++) {
       tally.add({

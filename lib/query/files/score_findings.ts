@@ -5,6 +5,8 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
+import type { AddressNames } from "../../data/addresses/address_names.ts";
+import { withName } from "../../data/addresses/ip_prefix.ts";
 import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
 import { histogramChart, rowChart } from "../../base/report/charts.ts";
 import { element, pageOf, tableOf } from "../../base/report/page.ts";
@@ -19,10 +21,11 @@ const NUM_BINS = 20;
 /** Bins of log-likelihoods, 1 nat wide; the last one has all that are less. */
 const NUM_NATS = 30;
 
-/** A row with its scores. */
 export interface ScoredRow {
   src: string;
+  srcName?: string;
   dst: string;
+  dstName?: string;
   timeUs: number;
   /** `FAILED_RTT_MS` for no reply. */
   rttMs: number;
@@ -34,6 +37,7 @@ export interface ScoredRow {
 /** The rows of a source. */
 export interface SourceFindings {
   src: string;
+  name?: string;
   rows: number;
   /** Rows with a p-value below 0.01. */
   surprising: number;
@@ -51,12 +55,12 @@ export interface ScoreFindings {
   natsCounts: number[];
   /** The rows with the least p-values, the least first. */
   mostSurprising: ScoredRow[];
-  /** Those with the most surprising rows beyond what a right model has, the most first. */
+  /** The sources with the most surprising rows beyond those of a right model, the most first. */
   sources: SourceFindings[];
   /** How many sources there are; at the bound on memory, there may be more. */
   numSources: number;
   /** Addresses that are not where the databases say, and the rows that they are in; the most rows first. */
-  misplaced?: { address: string; rows: number }[];
+  misplaced?: { address: string; name?: string; rows: number }[];
 }
 
 /** Counts scores. */
@@ -80,7 +84,6 @@ export class ScoreTally {
     readonly isMisplaced: (address: string) => boolean = () => false,
   ) {}
 
-  /** Adds a row. */
   add(row: ScoredRow): void {
     const { src, dst, logLikelihood, pValue } = row;
     for (const address of src === dst ? [src] : [src, dst]) {
@@ -140,6 +143,17 @@ function bySurprise(a: ScoredRow, b: ScoredRow): number {
   return a.pValue - b.pValue || a.logLikelihood - b.logLikelihood;
 }
 
+/** The findings with the names of their addresses. */
+export function namedFindings(findings: ScoreFindings, names: AddressNames): ScoreFindings {
+  const { mostSurprising, sources, misplaced } = findings;
+  return {
+    ...findings,
+    mostSurprising: mostSurprising.map((row) => ({ ...row, ...names.namedEnds(row) })),
+    sources: sources.map((row) => ({ ...row, ...names.named(row.src) })),
+    ...(misplaced && { misplaced: misplaced.map((row) => ({ ...row, ...names.named(row.address) })) }),
+  };
+}
+
 /** The findings in words. */
 export function describeFindings(findings: ScoreFindings): string {
   if (findings.rows === 0) return "No rows were scored.";
@@ -195,7 +209,7 @@ export async function pageOfFindings(title: string, findings: ScoreFindings): Pr
       caption: `Share of a source's rows with a p-value below ${SURPRISING_P_VALUE}.`,
       chart: rowChart({
         rows: sources.map((source) => ({
-          label: source.src,
+          label: withName(source.src, source.name),
           values: [100 * source.surprising / source.rows],
           text: shareText(source),
         })),
@@ -218,11 +232,11 @@ function shareSentence({ rows, surprising }: ScoreFindings): string {
     `p-value below ${SURPRISING_P_VALUE}; where the model is right, ${100 * SURPRISING_P_VALUE} % have one.`;
 }
 
-/** Such as "2 addresses are not where the databases say: 192.0.2.1 (7 rows), 192.0.2.2 (1 row)." */
+/** A sentence such as "2 addresses are not where the databases say: 192.0.2.1 (7 rows), 192.0.2.2 (1 row)." */
 function misplacedSentence({ misplaced = [] }: ScoreFindings): string[] {
   if (misplaced.length === 0) return [];
-  const shown = misplaced.slice(0, NUM_LISTED).map(({ address, rows }) =>
-    `${address} (${formatCount(rows)} ${rows === 1 ? "row" : "rows"})`
+  const shown = misplaced.slice(0, NUM_LISTED).map(({ address, name, rows }) =>
+    `${withName(address, name)} (${formatCount(rows)} ${rows === 1 ? "row" : "rows"})`
   );
   const rest = misplaced.length > NUM_LISTED ? ", …" : "";
   const are = misplaced.length === 1 ? "address is" : "addresses are";
@@ -242,15 +256,23 @@ function indented(headings: readonly string[], rows: readonly string[][]): strin
     .map((line) => `  ${line}`);
 }
 
-function rowCells({ timeUs, src, dst, rttMs, pValue, logLikelihood }: ScoredRow): string[] {
+function rowCells(row: ScoredRow): string[] {
+  const { timeUs, src, srcName, dst, dstName, rttMs, pValue, logLikelihood } = row;
   const time = new Date(timeUs / 1000).toISOString().replace(/\.000Z$/, "Z");
   const rtt = rttMs === FAILED_RTT_MS ? "no reply" : `${formatMs(rttMs)} ms`;
-  return [time, src, dst, rtt, pValue.toPrecision(2), logLikelihood.toFixed(2)];
+  const ends = [withName(src, srcName), withName(dst, dstName)];
+  return [time, ...ends, rtt, pValue.toPrecision(2), logLikelihood.toFixed(2)];
 }
 
 function sourceCells(source: SourceFindings): string[] {
-  const { src, rows, surprising, meanBits } = source;
-  return [src, formatCount(rows), formatCount(surprising), shareText(source), meanBits.toFixed(2)];
+  const { src, name, rows, surprising, meanBits } = source;
+  return [
+    withName(src, name),
+    formatCount(rows),
+    formatCount(surprising),
+    shareText(source),
+    meanBits.toFixed(2),
+  ];
 }
 
 function shareText({ rows, surprising }: Pick<SourceFindings, "rows" | "surprising">): string {

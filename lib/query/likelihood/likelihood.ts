@@ -99,7 +99,7 @@ export interface MeasurementInContext {
   readonly measurement: TokenMeasurement;
   /** What its `rttCode` is the code of, milliseconds, null if there was no reply; a model of vocabulary v1 needs it. */
   readonly rttMs?: number | null;
-  /** Those made before, oldest first; the newest that fit the model's sequence are used. */
+  /** Earlier measurements, oldest first; the newest that fit the model's sequence are used. */
   readonly context: readonly TokenMeasurement[];
 }
 

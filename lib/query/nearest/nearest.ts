@@ -15,13 +15,14 @@ import type { BadLine, FileQuery } from "../rtt/query_file.ts";
 import { MAX_PING_RTT_MS, RTTS_MS } from "../rtt/rtt_distribution.ts";
 import { summaryOf } from "../rtt/rtt_summary.ts";
 
-/** By what candidates are ranked. */
+/** The criteria by which candidates are ranked. */
 export const NEAREST_ORDERS = ["median", "probability"] as const;
 
 /** The nearest candidates in JSON. */
 export const nearestSchema = z.object({
   nearest: z.array(z.object({
     candidate: z.string().describe("as it was given"),
+    name: z.string().optional().describe("of the candidate, if it has one"),
     medianMs: z.number(),
     meanMs: z.number().describe("mean of the replies up to 60 s, to four digits"),
     pFailed: z.number().describe("P(no reply)"),
@@ -85,6 +86,7 @@ export async function nearestOf(
   ranked.sort(({ numbers: a }, { numbers: b }) => orders[by](a, b) || orders[other](a, b));
   const nearest = ranked.slice(0, top).map(({ query: { dst, source, destination }, numbers }) => ({
     candidate: dst,
+    ...model.names.named(dst),
     ...numbers,
     basis: basisJson(model.basisOf({ source, destination })),
   }));

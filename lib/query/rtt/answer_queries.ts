@@ -41,8 +41,11 @@ export interface AnsweredQuery<Query extends ParsedQuestion = FileQuery> {
 export interface AnswerOptions extends Pick<RttMixtureOptions, "numDraws" | "seed"> {
   /** Measurements, oldest first, for every query that has no context of its own: those that are not after its time. */
   context: readonly TokenMeasurement[];
-  /** The quantiles that are wanted, from 0 to 1, which is faster: they are exact, as is P(no reply) (default: all is exact). */
-  quantiles?: readonly number[];
+  /**
+   * The quantiles that are wanted of each query, from 0 to 1, which is faster: they are exact, as is P(no reply) (default:
+   * all is exact).
+   */
+  quantiles?: (query: ParsedQuestion) => readonly number[];
   /** Called with how many draws of a query between prefixes are computed. */
   onDraws?: (done: number, total: number) => void;
 }
@@ -142,10 +145,11 @@ async function* answerPart<T>(
     use({ ...prepared, numContextUsed: first.context.length, answer });
   const exact = part.flatMap((line) => "error" in line || !isExact(line) ? [] : [line]);
   const results: T[] = [];
+  const { quantiles } = options;
   await model.likelyRttDistributions(
     exact.map(({ first }) => first),
     (distribution, i) => results.push(useOf(exact[i], exactAnswer(distribution))),
-    options.quantiles && { quantiles: options.quantiles },
+    quantiles && { quantilesOfEach: exact.map(({ query }) => quantiles(query)) },
   );
   const exactResults = results.values();
   const drawing = { ...options, onProgress: options.onDraws };

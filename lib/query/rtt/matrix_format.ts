@@ -1,45 +1,50 @@
 /**
- * A matrix of RTTs as text, written pair by pair: CSV, or a network graph in GML as the simulator Shadow reads it
+ * A matrix of RTTs as text, written row by row: CSV, JSON, or a network graph in GML as the simulator Shadow reads it
  * (https://shadow.github.io/docs/guide/network_graph_spec.html).
  *
  * @module
  */
 import { csvField } from "../../base/text.ts";
-
-/** The RTT between two nodes. */
-export interface MatrixPair {
-  /** The source's place among the nodes, from 0. */
-  readonly row: number;
-  /** The destination's. */
-  readonly column: number;
-  /** The source as it was given. */
-  readonly src: string;
-  /** The destination as it was given. */
-  readonly dst: string;
-  /** The median RTT, ms. */
-  readonly medianMs: number;
-  /** P(no reply). */
-  readonly pFailed: number;
-  /** The RTTs of the quantiles asked for, ms. */
-  readonly quantilesMs: readonly number[];
-}
+import { type MatrixOptions, type MatrixRow, matrixRowJson } from "./rtt_matrix.ts";
 
 /** How a matrix is written. */
 export interface MatrixFormat {
-  /** The text before the pairs. @param nodes All nodes. @param quantiles From 0 to 1. */
-  head(nodes: readonly string[], quantiles: readonly number[]): string;
-  /** The text of a pair. */
-  pair(pair: MatrixPair): string;
-  /** The text after the pairs. */
+  /** The text before the rows. */
+  head(asked: MatrixOptions): string;
+  /** The text of a row. */
+  row(row: MatrixRow, asked: MatrixOptions): string;
+  /** The text after the rows. */
   readonly end: string;
 }
 
+/** The columns of numbers, in the order in which a pair has them. */
+export function numberColumns({ quantiles, numSamples }: MatrixOptions): string[] {
+  const samples = Array.from({ length: numSamples }, (_, i) => `sample${i + 1}_ms`);
+  return ["median_ms", "p_failed", ...quantiles.map((q) => `q${q}_ms`), ...samples];
+}
+
+/** A sample without a reply is an empty field. */
 const CSV: MatrixFormat = {
-  head: (_, quantiles) =>
-    ["src", "dst", "median_ms", "p_failed", ...quantiles.map((q) => `q${q}_ms`)].join(",") + "\n",
-  pair: ({ src, dst, medianMs, pFailed, quantilesMs }) =>
-    [csvField(src), csvField(dst), medianMs, pFailed.toFixed(6), ...quantilesMs].join(",") + "\n",
+  head: (asked) => ["src", "dst", ...numberColumns(asked)].join(",") + "\n",
+  row: ({ src, pairs }, { destinations }) =>
+    pairs.map((pair, column) => {
+      if (!pair) return "";
+      const { medianMs, pFailed, quantilesMs, samplesMs } = pair;
+      const ends = [csvField(src), csvField(destinations[column].dst)];
+      const samples = samplesMs.map((ms) => Number.isNaN(ms) ? "" : ms);
+      return [...ends, medianMs, pFailed.toFixed(6), ...quantilesMs, ...samples].join(",") + "\n";
+    }).join(""),
   end: "",
+};
+
+/** An object with a line for each row. */
+const JSON_ROWS: MatrixFormat = {
+  head: ({ destinations, timeS, quantiles }) => {
+    const shared = { destinations: destinations.map(({ dst }) => dst), timeS, quantiles };
+    return `${JSON.stringify(shared).slice(0, -1)},"rows":[\n`;
+  },
+  row: (row, { quantiles }) => (row.index > 0 ? ",\n" : "") + JSON.stringify(matrixRowJson(row, quantiles)),
+  end: "\n]}\n",
 };
 
 /**
@@ -53,17 +58,18 @@ const SELF_LATENCY_US = 100;
  * that 1 - (1 - loss)^2 is the probability of no reply. Latencies are whole numbers for Shadow, and at least 1.
  */
 const GML: MatrixFormat = {
-  head: (nodes) => {
-    const texts = nodes.map((label, id) =>
-      `  node [\n    id ${id}\n    label "${label.replaceAll('"', "&quot;")}"\n  ]\n`
+  head: ({ nodes }) => {
+    const texts = nodes.map(({ dst }, id) =>
+      `  node [\n    id ${id}\n    label "${dst.replaceAll('"', "&quot;")}"\n  ]\n`
     );
-    const selves = nodes.map((_, id) => edge(id, id, { latencyUs: SELF_LATENCY_US, loss: 0 }));
-    return ["graph [\n  directed 1\n", ...texts, ...selves].join("");
+    return ["graph [\n  directed 1\n", ...texts].join("");
   },
-  pair: ({ row, column, medianMs, pFailed }) => {
-    const latencyUs = Math.max(1, Math.round(medianMs * 1000 / 2));
-    return edge(row, column, { latencyUs, loss: 1 - Math.sqrt(1 - pFailed) });
-  },
+  row: ({ index, pairs }) =>
+    pairs.map((pair, column) => {
+      if (!pair) return edge(index, column, { latencyUs: SELF_LATENCY_US, loss: 0 });
+      const latencyUs = Math.max(1, Math.round(pair.medianMs * 1000 / 2));
+      return edge(index, column, { latencyUs, loss: 1 - Math.sqrt(1 - pair.pFailed) });
+    }).join(""),
   end: "]\n",
 };
 
@@ -73,4 +79,8 @@ function edge(source: number, target: number, { latencyUs, loss }: { latencyUs: 
 }
 
 /** The formats, by the ends of files' names. */
-export const MATRIX_FORMATS = new Map([["csv", CSV], ["gml", GML]]);
+export const MATRIX_FORMATS: ReadonlyMap<string, MatrixFormat> = new Map([
+  ["csv", CSV],
+  ["gml", GML],
+  ["json", JSON_ROWS],
+]);

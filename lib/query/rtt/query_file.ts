@@ -87,10 +87,16 @@ function valuesOf(text: string, columns: readonly string[] | undefined): Values 
   return columns ? csvValues(text, columns) : jsonObjectOf(text, WANTED);
 }
 
-function queryOf(
+/**
+ * Reads one query.
+ *
+ * @param read Gives the values of its line; may throw a UserError.
+ * @param options See {@link readQueries}.
+ */
+export function queryOf(
   line: number,
   read: () => Values,
-  { shared, places }: { shared: SharedEnds | undefined; places: PlaceIndex | undefined },
+  { shared, places }: { shared?: SharedEnds | undefined; places: PlaceIndex | undefined },
 ): FileQuery | BadLine {
   try {
     const values = shared ? withShared(read(), shared) : read();

@@ -5,14 +5,17 @@
  */
 import type { TimedRtt } from "../../model/pair_history.ts";
 import type { PooledForecast } from "../../model/pool/pool.ts";
-import { BYTE_BASE, VOCAB_SIZE } from "../../data/tokens/vocab_v2.ts";
-import { rowOf } from "../decoder_rows.ts";
+import { BYTE_BASE, DST_IPV4, DST_IPV6, VOCAB_SIZE } from "../../data/tokens/vocab_v2.ts";
+import type { Decoder } from "../../model/decoder.ts";
+import { branchRows, rowOf } from "../decoder_rows.ts";
 import type { ModelDecoders } from "../model_decoders.ts";
 import { distributionOf, FIRST_BYTES, firstBytesOfQuantiles, likelyFirstBytes } from "./rtt_bytes.ts";
 import { RttArrays, type RttDistribution } from "./rtt_distribution.ts";
 
 /** Of the distribution that is at hand: none is when something else runs. */
 const arrays = new RttArrays();
+/** The longest tail of a prompt that is read step by step: an IPv4 address and `RttStart`. */
+const MAX_TAIL = 6;
 const ALL_FIRST_BYTES = FIRST_BYTES.keys().toArray();
 
 /** What RTT distributions are asked for, one entry each. */
@@ -32,8 +35,8 @@ export type LikelyOptions = {
   /** The RTT code of each prompt whose probability must be exact; null for none. */
   readonly codes: readonly (number | null)[];
 } | {
-  /** Those in which these quantiles lie, from 0 to 1: these are exact, as is P(no reply). */
-  readonly quantiles: readonly number[];
+  /** Those in which these quantiles of each prompt lie, from 0 to 1: these are exact, as is P(no reply). */
+  readonly quantilesOfEach: readonly (readonly number[])[];
 };
 
 /**
@@ -48,34 +51,117 @@ export async function rttDistributions(
   take: (distribution: RttDistribution, index: number) => void,
   likely?: LikelyOptions,
 ): Promise<void> {
-  const numChildren = likely && "quantiles" in likely ? 2 * likely.quantiles.length : FIRST_BYTES.length;
-  await decoders.withPrompts(prompts, numChildren, function* (decoder, group, begin) {
+  const quantiles = likely && "quantilesOfEach" in likely ? likely.quantilesOfEach : undefined;
+  const most = quantiles ? 2 * Math.max(...quantiles.map(({ length }) => length)) : Infinity;
+  const numChildren = Math.min(most, FIRST_BYTES.length);
+  const numTail = quantiles && recents.every((recent) => !recent) ? tailOf(prompts) : undefined;
+  const by = { numChildren, ...(numTail !== undefined && { numTail }) };
+  await decoders.withPrompts(prompts, by, function* (decoder, group, begin) {
     const ofGroup = recents.slice(begin, begin + group.length);
-    const prefilled = decoder.prefill(group, { numLast: 2, recents: ofGroup });
+    const read = numTail === undefined
+      ? readWhole(decoder, group, ofGroup)
+      : readTree(decoder, group, numTail);
     const pools = group.map((_, i) => poolOf(begin + i));
     let expanded = group.map(() => ALL_FIRST_BYTES);
     if (likely) {
-      const [ends] = yield Promise.all([prefilled]);
+      const ends = yield read.ends;
       expanded = group.map((_, i) => {
-        const first = rowOf(ends, 2 * i + 1);
-        if ("quantiles" in likely) return firstBytesOfQuantiles(first, likely.quantiles, pools[i]);
+        const { first } = read.rowsOf(ends, i);
+        if ("quantilesOfEach" in likely) {
+          return firstBytesOfQuantiles(first, likely.quantilesOfEach[begin + i], pools[i]);
+        }
         const { maxSpreadMass, codes } = likely;
         return likelyFirstBytes(first, { maxSpreadMass, code: codes[begin + i] });
       });
     }
-    decoder.fork(expanded.map(({ length }) => length));
-    const stepped = decoder.step(expanded.flat().map((place) => BYTE_BASE + FIRST_BYTES[place]));
-    const [ends, seconds] = yield Promise.all([prefilled, stepped]);
-    let row = 0;
+    const stepped = read.step(
+      expanded.map((places) => places.map((place) => BYTE_BASE + FIRST_BYTES[place])),
+    );
+    const [seconds, ...ends] = yield Promise.all([stepped.logP, read.ends]).then((
+      [each, ends],
+    ) => [each, ...ends]);
     expanded.forEach((places, i) => {
+      const row = stepped.firstRows[i];
       const given = {
-        outcome: rowOf(ends, 2 * i),
-        first: rowOf(ends, 2 * i + 1),
+        ...read.rowsOf(ends, i),
         expanded: places,
-        seconds: seconds.subarray(row * VOCAB_SIZE, (row += places.length) * VOCAB_SIZE),
+        seconds: seconds.subarray(row * VOCAB_SIZE, (row + places.length) * VOCAB_SIZE),
       };
       take(distributionOf(given, { arrays, pool: pools[i] }), begin + i);
     });
-    decoder.registry.gpu.recycle(ends, seconds);
+    decoder.registry.gpu.recycle(...ends, seconds);
   });
+}
+
+/** Prompts that a decoder reads, and the step after them. */
+interface ReadPrompts {
+  /** Log-probabilities that are read back. */
+  readonly ends: Promise<Float32Array[]>;
+  /** Of them, those where the result of a prompt begins, and after `RttStart`. */
+  rowsOf(ends: readonly Float32Array[], prompt: number): { outcome: Float32Array; first: Float32Array };
+  /** Continues each prompt by some tokens. @returns Log-probabilities, and the first row of each prompt. */
+  step(tokens: readonly (readonly number[])[]): { logP: Promise<Float32Array>; firstRows: number[] };
+}
+
+function readWhole(
+  decoder: Decoder,
+  prompts: readonly Uint16Array[],
+  recents: AskedRtts["recents"],
+): ReadPrompts {
+  return {
+    ends: Promise.all([decoder.prefill(prompts, { numLast: 2, recents })]),
+    rowsOf: ([ends], i) => ({ outcome: rowOf(ends, 2 * i), first: rowOf(ends, 2 * i + 1) }),
+    step(tokens) {
+      decoder.fork(tokens.map(({ length }) => length));
+      let row = 0;
+      const firstRows = tokens.map(({ length }) => (row += length) - length);
+      return { logP: decoder.step(tokens.flat()), firstRows };
+    },
+  };
+}
+
+/**
+ * Reads what prompts begin with once, and then their last tokens step by step, once for all that are the same so far: from a
+ * source to many destinations that is a quarter of the tokens.
+ */
+function readTree(decoder: Decoder, prompts: readonly Uint16Array[], numTail: number): ReadPrompts {
+  const begins = prompts.map((prompt) => prompt.subarray(0, -numTail));
+  const different = new Map(begins.map((begin) => [begin.join(), begin]));
+  const places = new Map([...different.keys()].map((key, i) => [key, i]));
+  const ends = [decoder.prefill([...different.values()])];
+  decoder.fork([...different].map(() => 1));
+  let rows: Uint32Array = Uint32Array.from(begins, (begin) => places.get(begin.join()) ?? 0);
+  let outcomeRows = rows;
+  for (let left = numTail; left > 0; left--) {
+    outcomeRows = rows;
+    const next = branchRows(rows, prompts.map((prompt) => prompt[prompt.length - left]));
+    rows = next.rows;
+    if (left > 2) decoder.append(next.tokens, next.parents);
+    else ends.push(decoder.step(next.tokens, next.parents));
+  }
+  return {
+    ends: Promise.all(ends),
+    rowsOf: ([, outcomes, firsts], i) => ({
+      outcome: rowOf(outcomes, outcomeRows[i]),
+      first: rowOf(firsts, rows[i]),
+    }),
+    step(tokens) {
+      const order = [...tokens.keys()].sort((a, b) => rows[a] - rows[b]);
+      const firstRows = tokens.map(() => 0);
+      let row = 0;
+      for (const i of order) firstRows[i] = (row += tokens[i].length) - tokens[i].length;
+      const parents = Uint32Array.from(order.flatMap((i) => tokens[i].map(() => rows[i])));
+      return { logP: decoder.step(order.flatMap((i) => tokens[i]), parents), firstRows };
+    },
+  };
+}
+
+/** The tokens of each prompt from the asked destination on; undefined if their numbers differ, or are too many for steps. */
+function tailOf(prompts: readonly Uint16Array[]): number | undefined {
+  if (prompts.length < 2) return undefined;
+  const lengths = prompts.map((prompt) =>
+    prompt.length - Math.max(prompt.lastIndexOf(DST_IPV4), prompt.lastIndexOf(DST_IPV6))
+  );
+  const isShort = lengths[0] <= MAX_TAIL && lengths.every((length) => length === lengths[0]);
+  return isShort ? lengths[0] : undefined;
 }

@@ -183,9 +183,9 @@ export interface Score {
 
 /** How {@link scoreResults} computes. */
 interface ScoreOptions {
-  /** Of the random share of equally probable results. */
+  /** Seed of the random share of equally probable results. */
   seed: number;
-  /** Of the p-value; 0 makes it exact (default: `MAX_RELATIVE_ERROR`). */
+  /** Largest relative error of a p-value; 0 makes it exact (default: `MAX_RELATIVE_ERROR`). */
   maxRelativeError?: number;
 }
 
@@ -262,7 +262,7 @@ interface SharedSequence {
  */
 function sequencesOf(cases: readonly ScoreCase[], sequenceLength: number): SharedSequence[] {
   const sequences: SharedSequence[] = [];
-  /** By the tokens after which a case goes on. */
+  /** Sequences by the tokens after which a case goes on. */
   const open = new Map<string, SharedSequence>();
   cases.forEach(({ measurement, context }, number) => {
     const { rttCode } = measurement;
@@ -325,7 +325,7 @@ function surprisesOf(
 
 /** First bytes after prompts that have a reply, or that have none. */
 interface NeededBytes {
-  /** Of each the prompt's number, ascending, and the byte's place among `FIRST_BYTES`. */
+  /** For each byte its prompt's number, ascending, and its place among `FIRST_BYTES`. */
   readonly bytes: readonly { readonly prompt: number; readonly index: number }[];
   readonly areFailed: boolean;
 }

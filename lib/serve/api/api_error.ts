@@ -11,6 +11,7 @@ import type { Problem } from "./schemas.ts";
 /** The titles of the problems of type `about:blank`, which are those of the status (RFC 9110, section 15; RFC 6585). */
 export const PROBLEM_TITLES = {
   400: "Bad Request",
+  403: "Forbidden",
   404: "Not Found",
   405: "Method Not Allowed",
   408: "Request Timeout",

@@ -13,6 +13,8 @@ import type {
   MapApiAnswer,
   MapApiQuestion,
   ModelApiAnswer,
+  PlacesApiAnswer,
+  PlacesApiQuestion,
   RttApiAnswer,
   RttApiQuestion,
   ScoreApiAnswer,
@@ -29,6 +31,8 @@ export interface PingApi {
   destinations(question: DestinationsApiQuestion, signal?: AbortSignal): Promise<DestinationsApiAnswer>;
   /** A part of a map: the RTTs from one source to some places. */
   map(question: MapApiQuestion, signal?: AbortSignal): Promise<MapApiAnswer>;
+  /** What a text may stand for: addresses, names, places, ASes. */
+  places(question: PlacesApiQuestion, signal?: AbortSignal): Promise<PlacesApiAnswer>;
   /** How probable a measurement is. */
   likelihood(question: LikelihoodApiQuestion, signal?: AbortSignal): Promise<LikelihoodApiAnswer>;
   /** How surprising each measurement is, given those before it; one answer or error for each, in order. */

@@ -15,6 +15,7 @@
  *
  * @module
  */
+import type { AddressNames } from "../../data/addresses/address_names.ts";
 import { isAddress } from "../../data/addresses/ip_prefix.ts";
 import { basisJson } from "../../data/addresses/known_addresses.ts";
 import {
@@ -28,6 +29,7 @@ import { contextThatFits, encodeQuery } from "../../query/query_tokens.ts";
 import {
   type AskedRtt,
   readFields,
+  readMatrixQuestion,
   readMeasurement,
   readNearestQuestion,
   readRttQuestion,
@@ -45,11 +47,16 @@ import {
   type MapApiAnswer,
   type MapApiQuestion,
   mapQuestionSchema,
+  type MatrixApiAnswer,
+  type MatrixApiQuestion,
   MAX_CANDIDATES,
   type ModelApiAnswer,
   type ModelInfo,
   type NearestApiAnswer,
   type NearestApiQuestion,
+  type PlacesApiAnswer,
+  type PlacesApiQuestion,
+  placesQuestionSchema,
   type RttApiAnswer,
   type RttApiQuestion,
   rttDefaultsSchema,
@@ -66,12 +73,14 @@ import { type RttWanted, summaryOf } from "../../query/rtt/rtt_summary.ts";
 import { snakeKeys } from "./snake_case.ts";
 import { timeOf } from "../../query/rtt/rtt_question.ts";
 import { RttMaps } from "../../query/rtt/rtt_map.ts";
+import { matrixRowJson, RttMatrix } from "../../query/rtt/rtt_matrix.ts";
 import { nearestOf } from "../../query/nearest/nearest.ts";
 import { bitsJson, measurementBits } from "../../query/likelihood/likelihood.ts";
 import { exactAnswer, type PrefixAnswer, rttBetweenPrefixes } from "../../query/rtt/prefix_query.ts";
 import { ApiError, computed, problemOf } from "./api_error.ts";
 import { type Answered, flat, itemsOf, type Line, linesOf, listed } from "./lines.ts";
 import type { PingApi } from "./ping_api.ts";
+import { PlaceSearch } from "./place_search.ts";
 import { scoreMeasurements } from "./score_lines.ts";
 
 // Questions for destinations.
@@ -109,6 +118,7 @@ function readDestinationsQuestion(
     });
     return {
       ...asked,
+      ...endNames(model, asked),
       ...snakeKeys(destinationsJson(ranked, query.source, model)),
       step: model.step,
     };
@@ -130,7 +140,7 @@ export async function examplesOf(model: PingModel): Promise<ModelApiAnswer["exam
     const { source, destination } of sampleMeasurements(model, { timeS: null, context: [] }, drawn)
   ) {
     const example = { src_addr: formatAddress(source), dst_addr: formatAddress(destination) };
-    examples.set(`${example.src_addr} ${example.dst_addr}`, example);
+    examples.set(`${example.src_addr} ${example.dst_addr}`, { ...example, ...endNames(model, example) });
   }
   return [...examples.values()].slice(0, MAX_EXAMPLES);
 }
@@ -239,19 +249,28 @@ export class LongWork {
   }
 }
 
+/** Names of the ends of an answer. */
+function endNames(
+  { names }: Pick<PingModel, "names">,
+  { src_addr: src, dst_addr: dst }: { src_addr: string; dst_addr?: string },
+) {
+  return snakeKeys(names.namedEnds({ src, ...(dst !== undefined && { dst }) }));
+}
+
 // The distribution of an RTT as it is answered.
 
 /** What is answered. */
 function rttAnswerOf(
   answered: AnsweredQuery<AskedRtt["query"]>,
   wanted: RttWanted,
-  model: Pick<PingModel, "step" | "basisOf">,
+  model: Pick<PingModel, "step" | "basisOf" | "names">,
 ): RttApiAnswer {
   const { query: { src, dst, timeS }, answer, numContextUsed } = answered;
   const notes = notesOn(answered);
+  const ends = { src_addr: src, dst_addr: dst };
   return {
-    src_addr: src,
-    dst_addr: dst,
+    ...ends,
+    ...endNames(model, ends),
     timestamp: timeS,
     context_measurements: numContextUsed,
     ...snakeKeys(summaryOf(answer, wanted)),
@@ -282,6 +301,7 @@ export class PingService implements PingApi {
   readonly #batcher: RttBatcher;
   readonly #longWork: LongWork;
   #maps: RttMaps | undefined;
+  #search: PlaceSearch | undefined;
 
   /** @param model Stays the caller's, who closes it when nothing is being answered. */
   constructor(model: PingModel, { info, batch = {} }: PingServiceOptions) {
@@ -343,7 +363,30 @@ export class PingService implements PingApi {
       { signal },
     );
     const [{ src, timeS }] = queries;
-    return { src_addr: src, timestamp: timeS, ...snakeKeys(answer), step: this.#model.step };
+    const asked = { src_addr: src, ...endNames(this.#model, { src_addr: src }), timestamp: timeS };
+    return { ...asked, ...snakeKeys(answer), step: this.#model.step };
+  }
+
+  /** The RTTs between nodes. */
+  async matrix(question: MatrixApiQuestion, signal?: AbortSignal): Promise<MatrixApiAnswer> {
+    const goOn = () => signal?.throwIfAborted();
+    const asked = { ...await readMatrixQuestion(this.#model, question), onDraws: goOn };
+    const { nodes, destinations, timeS, quantiles } = asked;
+    const matrix = new RttMatrix(this.#model, asked);
+    const { numCells, blockCells, width } = matrix;
+    const numbers = new Float64Array(numCells * width);
+    await this.#inTurn(async () => {
+      for (let first = 0; first < numCells; first += blockCells) {
+        goOn();
+        numbers.set(await matrix.block(first), first * width);
+      }
+    }, { signal });
+    const size = destinations.length * width;
+    const rows = nodes.map((_, i) =>
+      matrixRowJson(matrix.row(i, numbers.subarray(i * size, (i + 1) * size)), quantiles)
+    );
+    const names = destinations.map(({ dst }) => dst);
+    return { destinations: names, timestamp: timeS, rows: snakeKeys(rows), step: this.#model.step };
   }
 
   /** See {@link PingApi}. */
@@ -365,8 +408,20 @@ export class PingService implements PingApi {
       }
       return { position: origin.position, places };
     }, { signal });
-    const asked = { src_addr, timestamp: timeS, level, first };
+    const asked = { src_addr, ...endNames(this.#model, { src_addr }), timestamp: timeS, level, first };
     return { ...asked, position, total: areas.length, places: snakeKeys(places), step: this.#model.step };
+  }
+
+  /** See {@link PingApi}. It asks no model, so it waits for none. */
+  async places(question: PlacesApiQuestion): Promise<PlacesApiAnswer> {
+    const { q, count = 8 } = readFields(placesQuestionSchema, question);
+    this.#search ??= new PlaceSearch(this.#model);
+    return await Promise.resolve({ q, places: this.#search.find(q, count) });
+  }
+
+  /** Names that answers show beside addresses. */
+  get names(): AddressNames {
+    return this.#model.names;
   }
 
   /** See {@link PingApi}. */
@@ -379,6 +434,7 @@ export class PingService implements PingApi {
     const [bits] = await this.#inTurn(() => measurementBits(this.#model, [measured]), { signal });
     return {
       ...asked,
+      ...endNames(this.#model, asked),
       timestamp: measurement.timeS,
       ...snakeKeys(bitsJson(bits)),
       step: this.#model.step,

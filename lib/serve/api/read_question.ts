@@ -21,8 +21,15 @@ import { faultOf } from "./api_error.ts";
 import type { RttWanted } from "../../query/rtt/rtt_summary.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import { prepareQuery } from "../../query/rtt/answer_queries.ts";
-import type { FileQuery } from "../../query/rtt/query_file.ts";
-import { type ApiMeasurement, nearestQuestionSchema, rttQuestionSchema } from "./schemas.ts";
+import { type FileQuery, queryOf } from "../../query/rtt/query_file.ts";
+import { matrixNodes } from "../../query/rtt/rtt_matrix.ts";
+import {
+  type ApiMeasurement,
+  matrixQuestionSchema,
+  MAX_MATRIX_PAIRS,
+  nearestQuestionSchema,
+  rttQuestionSchema,
+} from "./schemas.ts";
 
 /** Shorter names and what they stand for. */
 export const ALIASES: readonly (readonly [alias: string, name: string])[] = [
@@ -168,6 +175,41 @@ export function readNearestQuestion(model: Pick<PingModel, "config" | "places">,
     }
   });
   return { queries, options: { top: top ?? 5, by: by ?? "median", numDraws: draws, seed } as const };
+}
+
+/**
+ * Reads a question for a matrix.
+ *
+ * @throws {UserError} If it is invalid or too large.
+ */
+export async function readMatrixQuestion({ places }: Pick<PingModel, "places">, value: unknown) {
+  const { nodes, destinations = nodes, context, timestamp, quantiles, samples, draws, seed } = readFields(
+    matrixQuestionSchema,
+    value,
+  );
+  if (nodes.length * destinations.length > MAX_MATRIX_PAIRS) {
+    throw new UserError(
+      `found ${nodes.length} nodes and ${destinations.length} destinations, expected at most ` +
+        `${MAX_MATRIX_PAIRS} pairs; ask for parts of the matrix`,
+    );
+  }
+  const read = async (names: readonly string[], counted: "node" | "destination") =>
+    await matrixNodes(
+      names.map((dst, i) => queryOf(i + 1, () => ({ src: "0.0.0.0", dst }), { places })),
+      counted,
+    );
+  const asked = questionOf({ src_addr: "0.0.0.0", dst_addr: "0.0.0.0", timestamp, context });
+  const { timeS, context: known } = parseQuestion(asked);
+  return {
+    nodes: await read(nodes, "node"),
+    destinations: await read(destinations, "destination"),
+    timeS,
+    context: known ?? [],
+    quantiles: quantiles ?? [0.05, 0.95],
+    numSamples: samples ?? 0,
+    numDraws: draws,
+    seed,
+  };
 }
 
 /** A source with a time and a context. */

@@ -19,6 +19,7 @@ import { destinationsSchema } from "../../query/destinations/destination_ranking
 import { NEAREST_ORDERS, nearestSchema } from "../../query/nearest/nearest.ts";
 import { bitsSchema } from "../../query/likelihood/likelihood.ts";
 import { MAP_LEVELS } from "../../query/rtt/map_format.ts";
+import { matrixRowSchema } from "../../query/rtt/rtt_matrix.ts";
 import { mapPlaceSchema } from "../../query/rtt/rtt_map.ts";
 import { rttSummarySchema, rttWantedSchema } from "../../query/rtt/rtt_summary.ts";
 import { snakeShape } from "./snake_case.ts";
@@ -40,6 +41,12 @@ const time = z.union([z.string(), z.number()]).nullish()
   .describe("when: Unix seconds or ISO 8601 (any time)");
 /** Of an answer. */
 const timeS = z.number().nullable();
+const endName = z.string().optional();
+/** Of an answer: names of its ends. */
+const endNames = {
+  src_name: endName.describe("of the source, if it has one"),
+  dst_name: endName.describe("of the destination, if it has one"),
+};
 
 /** A measurement that was made. */
 export const measurementSchema = fields({
@@ -78,6 +85,7 @@ export type RttApiQuestion = z.input<typeof rttQuestionSchema>;
 export const rttAnswerSchema = z.object({
   src_addr: z.string(),
   dst_addr: z.string(),
+  ...endNames,
   timestamp: timeS,
   context_measurements: z.int().describe("how many of the context were used"),
   ...snakeShape(rttSummarySchema),
@@ -157,6 +165,7 @@ export type DestinationsApiQuestion = z.input<typeof destinationsQuestionSchema>
 /** The most probable destinations. */
 export const destinationsAnswerSchema = z.object({
   src_addr: z.string(),
+  src_name: endNames.src_name,
   rtt: z.tuple([z.number(), z.number()]),
   timestamp: timeS,
   prefix_length: z.int(),
@@ -187,12 +196,44 @@ export type NearestApiQuestion = z.input<typeof nearestQuestionSchema>;
 /** The nearest of some candidates. */
 export const nearestAnswerSchema = z.object({
   src_addr: z.string(),
+  src_name: endNames.src_name,
   timestamp: timeS,
   ...snakeShape(nearestSchema),
   step: z.int(),
 });
 /** See {@link nearestAnswerSchema}. */
 export type NearestApiAnswer = z.infer<typeof nearestAnswerSchema>;
+
+/** The most pairs of a question for a matrix, of a node with itself included: a few seconds of two cores. */
+export const MAX_MATRIX_PAIRS = 4096;
+/** The most nodes of it on either side. */
+const MAX_MATRIX_NODES = 256;
+
+const matrixNodes = z.array(address).min(1).max(MAX_MATRIX_NODES);
+
+/** A question for the RTTs between all of some nodes, or from them to others. */
+export const matrixQuestionSchema = fields({
+  nodes: matrixNodes.describe("addresses, prefixes or places; with the destinations 4,096 pairs at most"),
+  destinations: matrixNodes.optional().describe("the same: only RTTs from the nodes to these (the nodes)"),
+  timestamp: time,
+  context,
+  quantiles: z.array(z.number().min(0).max(1)).max(32).optional()
+    .describe("quantiles besides the median, from 0 to 1 (0.05,0.95)"),
+  samples: z.int().min(0).max(32).optional().describe("RTTs to draw of each pair, by the seed (0)"),
+  ...drawing,
+});
+/** See {@link matrixQuestionSchema}. */
+export type MatrixApiQuestion = z.input<typeof matrixQuestionSchema>;
+
+/** The RTTs between nodes. */
+export const matrixAnswerSchema = z.object({
+  destinations: z.array(z.string()),
+  timestamp: timeS,
+  rows: z.array(z.object(snakeShape(matrixRowSchema))).describe("from each node, in order"),
+  step: z.int(),
+});
+/** See {@link matrixAnswerSchema}. */
+export type MatrixApiAnswer = z.infer<typeof matrixAnswerSchema>;
 
 /** The most places that one question for a map may ask for. */
 const MAX_MAP_PLACES = 512;
@@ -212,6 +253,7 @@ export type MapApiQuestion = z.input<typeof mapQuestionSchema>;
 /** A part of a map. */
 export const mapAnswerSchema = z.object({
   src_addr: z.string(),
+  src_name: endNames.src_name,
   timestamp: timeS,
   position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
     .describe("where the source is; null if the model does not know"),
@@ -224,6 +266,29 @@ export const mapAnswerSchema = z.object({
 /** See {@link mapAnswerSchema}. */
 export type MapApiAnswer = z.infer<typeof mapAnswerSchema>;
 
+/** A question for what a text may stand for. */
+export const placesQuestionSchema = fields({
+  q: z.string().min(1).max(120)
+    .describe("the beginning of an address, a name, a city, region, country or AS, or something similar"),
+  count: z.int().min(1).max(50).optional().describe("how many are listed (8)"),
+});
+/** See {@link placesQuestionSchema}. */
+export type PlacesApiQuestion = z.input<typeof placesQuestionSchema>;
+
+/** What a text may stand for. */
+export const placesAnswerSchema = z.object({
+  q: z.string(),
+  places: z.array(z.object({
+    text: z.string().describe("what to give as src_addr or dst_addr"),
+    name: endName.describe("of an address or prefix, if it has one"),
+    place: z.string().optional().describe("where an address is, if the model knows"),
+    position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
+      .describe("where it is, or its city with the most networks; null if unknown, and of an AS"),
+  })).describe("the best match first"),
+});
+/** See {@link placesAnswerSchema}. */
+export type PlacesApiAnswer = z.infer<typeof placesAnswerSchema>;
+
 /** A question for how probable a measurement is. */
 export const likelihoodQuestionSchema = fields({ ...measurementSchema.shape, context });
 /** See {@link likelihoodQuestionSchema}. */
@@ -233,6 +298,7 @@ export type LikelihoodApiQuestion = z.input<typeof likelihoodQuestionSchema>;
 const measured = {
   src_addr: z.string(),
   dst_addr: z.string(),
+  ...endNames,
   timestamp: timeS,
   rtt: z.number().nullable(),
 };
@@ -259,6 +325,9 @@ export const scoreOptionsSchema = fields({
 });
 /** See {@link scoreOptionsSchema}. */
 export type ScoreApiOptions = z.input<typeof scoreOptionsSchema>;
+
+/** The question for what the model is. */
+export const modelQuestionSchema = fields({});
 
 /** What the files of a model say of it: what it is and what it was trained on. */
 export const modelInfoSchema = z.object({
@@ -297,7 +366,7 @@ export type ModelInfo = z.infer<typeof modelInfoSchema>;
 export const modelAnswerSchema = z.object({
   ...modelInfoSchema.shape,
   adapter: z.string().describe("the GPU or software driver that it runs on"),
-  examples: z.array(z.object({ src_addr: z.string(), dst_addr: z.string() }))
+  examples: z.array(z.object({ src_addr: z.string(), dst_addr: z.string(), ...endNames }))
     .describe("pairs of addresses that the model draws, to begin with"),
 });
 /** See {@link modelAnswerSchema}. */

@@ -12,6 +12,7 @@ import type { PingModel } from "../../query/ping_model.ts";
 import { encodeQuery } from "../../query/query_tokens.ts";
 import { type ScoreCase, scoreResults } from "../../query/score/score_results.ts";
 import { computed } from "./api_error.ts";
+import { snakeKeys } from "./snake_case.ts";
 import type { Answered, Line } from "./lines.ts";
 import { readFields, readMeasurement } from "./read_question.ts";
 
@@ -159,7 +160,8 @@ async function* scorePart(
     }
     const { asked: { src_addr, dst_addr, rtt }, case: { measurement, number } } = entry;
     const { logLikelihood, pValue } = scores[numScored++];
-    const asScored = { src_addr, dst_addr, timestamp: measurement.timeS, rtt };
+    const names = snakeKeys(model.names.namedEnds({ src: src_addr, dst: dst_addr }));
+    const asScored = { src_addr, dst_addr, ...names, timestamp: measurement.timeS, rtt };
     yield { line: number + 1, answer: { ...asScored, log_likelihood: logLikelihood, p_value: pValue } };
   }
 }

@@ -1,10 +1,11 @@
 /** The first part of the page: the RTT between two addresses or prefixes. @module */
 import type { Fields } from "./url_state.ts";
 import { useEffect, useMemo } from "preact/hooks";
-import type { RttApiQuestion } from "../api/schemas.ts";
+import type { RttApiAnswer, RttApiQuestion } from "../api/schemas.ts";
+import { withName } from "../../data/addresses/ip_prefix.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { summaryOf } from "./distribution_chart.tsx";
-import { type Faults, faultsOf, faultsOfError, Question, TextField, TimeField } from "./fields.tsx";
+import { type Faults, faultsOf, faultsOfError, Question, SearchField, TimeField } from "./fields.tsx";
 import { HoursStrip } from "./hours_strip.tsx";
 import type { PartProps } from "./part_props.ts";
 import { questionTimeS } from "./question_time.ts";
@@ -47,12 +48,18 @@ function isQuestion(value: unknown): value is LastQuestion {
 
 /** The fields for a source, a destination and a time. */
 export function AddressFields(
-  { part, faults, dstPlaceholder }: { part: PartProps; faults: Faults; dstPlaceholder: string },
+  { dstPlaceholder, ...shared }: {
+    part: PartProps;
+    faults: Faults;
+    dstPlaceholder: string;
+    addressesOnly?: boolean;
+  },
 ) {
+  const { part, faults } = shared;
   return (
     <div class="row">
-      <TextField part={part} faults={faults} name="src" label="Source" placeholder="192.0.2.1" />
-      <TextField part={part} faults={faults} name="dst" label="Destination" placeholder={dstPlaceholder} />
+      <SearchField {...shared} name="src" label="Source" placeholder="192.0.2.1" />
+      <SearchField {...shared} name="dst" label="Destination" placeholder={dstPlaceholder} />
       <TimeField part={part} faults={faults} />
     </div>
   );
@@ -98,7 +105,7 @@ export function AskPart(part: PartProps) {
       >
         {() => (
           <>
-            <h2>{headingOf(question, isAsked)}</h2>
+            <h2>{headingOf(question, isAsked, value)}</h2>
             <RttResult
               curves={curves}
               command={hasServer && question ? () => curlGet("v1/rtt", flat(question)) : undefined}
@@ -119,11 +126,17 @@ export function AskPart(part: PartProps) {
   );
 }
 
-/** The pair in words. */
-function headingOf(question: RttApiQuestion | null, isAsked: boolean): string {
+/** The pair in words, with names if the answer is of it. */
+function headingOf(
+  question: RttApiQuestion | null,
+  isAsked: boolean,
+  answer: RttApiAnswer | undefined,
+): string {
   if (!question) return "Answer";
-  const { src_addr, dst_addr } = question;
-  return isAsked ? `${src_addr} to ${dst_addr}` : `Example: ${src_addr} → ${dst_addr}`;
+  const isOf = answer?.src_addr === question.src_addr && answer.dst_addr === question.dst_addr;
+  const src = withName(question.src_addr, isOf ? answer.src_name : undefined);
+  const dst = withName(question.dst_addr, isOf ? answer.dst_name : undefined);
+  return isAsked ? `${src} to ${dst}` : `Example: ${src} → ${dst}`;
 }
 
 /** A question as the fields of a URL. */
@@ -142,7 +155,9 @@ function LastQuestions({ part }: { part: PartProps }) {
 /** What can be asked, for those who come for the first time. */
 function Examples({ part }: { part: PartProps }) {
   const { model: { value } } = part;
-  const pairs = value?.examples.map(({ src_addr: src, dst_addr: dst }) => ({ src, dst })) ?? [];
+  const pairs = value?.examples.map(({ src_addr: src, dst_addr: dst, src_name, dst_name }) => (
+    { src, dst, names: [src_name, dst_name] }
+  )) ?? [];
   return (
     <>
       <p class="hint">
@@ -155,16 +170,20 @@ function Examples({ part }: { part: PartProps }) {
 }
 
 /** Pairs of addresses that a click asks for. */
-function Pairs({ part, title, pairs }: { part: PartProps; title: string; pairs: readonly LastQuestion[] }) {
+function Pairs({ part, title, pairs }: {
+  part: PartProps;
+  title: string;
+  pairs: readonly (LastQuestion & { names?: readonly (string | undefined)[] })[];
+}) {
   if (pairs.length === 0) return null;
   return (
     <div class="examples">
       <span id="pairs">{title}</span>
       <ul aria-labelledby="pairs">
-        {pairs.map(({ src, dst }) => (
+        {pairs.map(({ src, dst, names = [] }) => (
           <li key={`${src} ${dst}`}>
             <button type="button" class="quiet" onClick={() => part.submit({ src, dst })}>
-              {src} → {dst}
+              {withName(src, names[0])} → {withName(dst, names[1])}
             </button>
           </li>
         ))}

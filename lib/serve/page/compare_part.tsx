@@ -4,6 +4,7 @@ import type { LineError, RttApiAnswer, RttApiQuestion } from "../api/schemas.ts"
 import { quantileOf, summaryOf } from "./distribution_chart.tsx";
 import { formatMs, formatPercent } from "./number_text.ts";
 import { isMeantAsPrefix } from "../../query/rtt/rtt_question.ts";
+import { withName } from "../../data/addresses/ip_prefix.ts";
 import type { PingApi } from "../api/ping_api.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
 import { faultOfEnd, type Faults, faultsOf, LinesField, Question, TimeField } from "./fields.tsx";
@@ -62,6 +63,10 @@ function MedianMatrix({ sources, destinations, answers, chosen, choose }: {
     setFocus({ row, column });
     table.current?.querySelector<HTMLElement>(`[data-cell="${row},${column}"]`)?.focus();
   };
+  const nameOf = (index: number, end: "src_name" | "dst_name") => {
+    const answer = answers[index];
+    return answer && "error" in answer ? undefined : answer?.[end];
+  };
   const errors = [...new Set(answers.flatMap((answer) => "error" in answer ? [answer.error] : []))];
   return (
     <>
@@ -81,13 +86,15 @@ function MedianMatrix({ sources, destinations, answers, chosen, choose }: {
           <thead>
             <tr>
               <td>from \ to</td>
-              {destinations.map((destination) => <th scope="col" key={destination}>{destination}</th>)}
+              {destinations.map((destination, column) => (
+                <th scope="col" key={destination}>{withName(destination, nameOf(column, "dst_name"))}</th>
+              ))}
             </tr>
           </thead>
           <tbody>
             {sources.map((source, row) => (
               <tr key={source}>
-                <th scope="row">{source}</th>
+                <th scope="row">{withName(source, nameOf(row * destinations.length, "src_name"))}</th>
                 {destinations.map((destination, column) => {
                   const index = row * destinations.length + column;
                   const isFocus = focus.row === row && focus.column === column;

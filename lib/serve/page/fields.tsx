@@ -1,7 +1,8 @@
 /** The fields of questions: each with its label, a hint, and its fault beside it. @module */
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
+import type { PlacesApiAnswer } from "../api/schemas.ts";
 import { isMeantAsPrefix } from "../../query/rtt/rtt_question.ts";
 import type { PartProps } from "./part_props.ts";
 import { ANY_TIME, inputTime, questionTimeS } from "./question_time.ts";
@@ -70,6 +71,116 @@ export function TextField(field: FieldProps & { inputMode?: "decimal" }) {
     </Labelled>
   );
 }
+
+/** How long nothing is typed until what stands there is searched, ms. */
+const SEARCH_DELAY_MS = 120;
+/** The longest text that is searched. */
+const MAX_SEARCHED_LENGTH = 120;
+
+/**
+ * A field whose text is searched while it is typed: addresses, their names, cities, countries, ASes. Its list is that of an
+ * editable combobox (ARIA Authoring Practices Guide): arrow keys choose in it, Enter takes what is chosen, Escape closes it.
+ *
+ * @param field `addressesOnly`: whether places are not taken; `onTaken`: called with what was taken from the list.
+ */
+export function SearchField(
+  field: FieldProps & { addressesOnly?: boolean; onTaken?: (text: string) => void },
+) {
+  const { part, name, addressesOnly = false, onTaken } = field;
+  const id = useId();
+  const text = (part.drafts[name] ?? "").trim();
+  const [isOpen, setOpen] = useState(false);
+  const [active, setActive] = useState(-1);
+  const [found, setFound] = useState<FoundPlaces>([]);
+  useEffect(() => {
+    setActive(-1);
+    if (!isOpen || text === "") return setFound([]);
+    const abort = new AbortController();
+    const { signal } = abort;
+    const search = async () => {
+      const { places } = await part.opened.api.places({ q: text.slice(0, MAX_SEARCHED_LENGTH) }, signal);
+      const taken = places.filter((place) => !addressesOnly || faultOfPrefix(place.text) === undefined);
+      if (!signal.aborted) setFound(taken);
+    };
+    // Where nothing can be searched, the text can still be asked for.
+    const timer = setTimeout(() => search().catch(() => {}), SEARCH_DELAY_MS);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [isOpen, text]);
+  const isShown = isOpen && found.length > 0;
+  const take = (place: FoundPlaces[number]) => {
+    part.setDraft(name, place.text);
+    setOpen(false);
+    onTaken?.(place.text);
+  };
+  const press = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    const place = isShown ? found[active] : undefined;
+    if (step !== 0) {
+      setOpen(true);
+      // From the text to the first or last one, and back.
+      if (isShown) setActive((active + 1 + step + found.length + 1) % (found.length + 1) - 1);
+    } else if (event.key === "Enter" && place) take(place);
+    else if (event.key === "Enter") return setOpen(false);
+    else if (event.key === "Escape" && isShown) setOpen(false);
+    else return;
+    event.preventDefault();
+  };
+  const { onInput, ...input } = described(field, id);
+  return (
+    <Labelled field={field} id={id}>
+      <div class="search">
+        <input
+          type="text"
+          role="combobox"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          aria-autocomplete="list"
+          aria-expanded={isShown}
+          aria-controls={`${id}-list`}
+          {...(isShown && active >= 0 ? { "aria-activedescendant": `${id}-${active}` } : {})}
+          {...input}
+          onInput={(event) => {
+            onInput(event);
+            setOpen(true);
+          }}
+          onKeyDown={press}
+          onBlur={() => setOpen(false)}
+        />
+        {isShown
+          ? (
+            <ul
+              role="listbox"
+              id={`${id}-list`}
+              aria-label="Suggestions"
+              // A press on it leaves the focus in the field.
+              onPointerDown={(event) => event.preventDefault()}
+            >
+              {found.map((place, i) => (
+                <li
+                  key={place.text}
+                  id={`${id}-${i}`}
+                  role="option"
+                  aria-selected={i === active}
+                  onClick={() => take(place)}
+                >
+                  {place.text}
+                  <small>{[place.name, place.place].filter(Boolean).join(" · ")}</small>
+                </li>
+              ))}
+            </ul>
+          )
+          : null}
+        <span class="unseen" role="status">{isShown ? `Suggestions: ${found.length}` : ""}</span>
+      </div>
+    </Labelled>
+  );
+}
+
+type FoundPlaces = PlacesApiAnswer["places"];
 
 /** Lines of text. */
 export function LinesField(field: FieldProps & { rows: number }) {

@@ -5,10 +5,19 @@ import {
   parsePrefix,
   prefixContains,
   prefixOfAddress,
+  withName,
 } from "../../data/addresses/ip_prefix.ts";
 import type { DestinationsApiAnswer, DestinationsApiQuestion } from "../api/schemas.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
-import { type Faults, faultsOf, faultsOfError, Question, TextField, TimeField } from "./fields.tsx";
+import {
+  type Faults,
+  faultsOf,
+  faultsOfError,
+  Question,
+  SearchField,
+  TextField,
+  TimeField,
+} from "./fields.tsx";
 import { formatPercent, formatRange } from "./number_text.ts";
 import type { PartProps } from "./part_props.ts";
 import { formatTime, questionTimeS } from "./question_time.ts";
@@ -123,7 +132,14 @@ export function FitsPart(part: PartProps) {
     <>
       <Question part={part} verb="Search">
         <div class="row">
-          <TextField part={part} faults={shown} name="src" label="Source" placeholder="192.0.2.1" />
+          <SearchField
+            part={part}
+            faults={shown}
+            name="src"
+            label="Source"
+            placeholder="192.0.2.1"
+            addressesOnly
+          />
           <TextField
             part={part}
             faults={shown}
@@ -186,7 +202,9 @@ function Tree({ answer }: { answer: DestinationsApiAnswer }) {
   const tree = prefixTree(lengthsOf(src_addr).map((length) => prefixSums(destinations, length)));
   return (
     <section aria-labelledby="fitting">
-      <h2 id="fitting">Destinations at {formatRange(low, high)} from {src_addr}</h2>
+      <h2 id="fitting">
+        Destinations at {formatRange(low, high)} from {withName(src_addr, answer.src_name)}
+      </h2>
       <p>
         {formatTime(timestamp)}. Probabilities are shares among {answer.candidates}{" "}
         destinations: those that this source is known to measure, and likely ones. Before the RTT was known,

@@ -1,4 +1,6 @@
 /** The part that the page opens with where the model knows places: the RTTs from one source to everywhere, as a map. @module */
+import { withName } from "../../data/addresses/ip_prefix.ts";
+import { quantileOf } from "./distribution_chart.tsx";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { heatNames, mapPoint, worldMap } from "../../base/report/world_map.ts";
 import { formatCount } from "../../base/text.ts";
@@ -17,7 +19,7 @@ import type { MapLevel, MapRtt } from "../../query/rtt/rtt_map.ts";
 import type { PingApi } from "../api/ping_api.ts";
 import type { MapApiAnswer } from "../api/schemas.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
-import { faultsOf, faultsOfError, Question, TextField, TimeField } from "./fields.tsx";
+import { faultsOf, faultsOfError, Question, SearchField, TimeField } from "./fields.tsx";
 import { NumberTable } from "./number_table.tsx";
 import { formatMs, formatPercent, formatRange } from "./number_text.ts";
 import type { PartProps } from "./part_props.ts";
@@ -30,6 +32,7 @@ const PLACES_AT_ONCE: Readonly<Record<MapLevel, number>> = { country: 64, cell: 
 /** A map, or what there is of it. */
 interface ShownMap {
   src: string;
+  srcName: string | undefined;
   timeS: number | null;
   position: MapApiAnswer["position"];
   /** Countries, then cells. */
@@ -55,8 +58,8 @@ async function askMap(
       const progress = `${formatCount(done)} of ${formatCount(total)} ${
         level === "cell" ? "cells" : "countries"
       }`;
-      const { src_addr: src, timestamp: timeS, position } = part;
-      map = { src, timeS, position, places: [...places], progress };
+      const { src_addr: src, src_name: srcName, timestamp: timeS, position } = part;
+      map = { src, srcName, timeS, position, places: [...places], progress };
       report(map);
     }
   }
@@ -97,11 +100,21 @@ export function MapPart(part: PartProps) {
   const errorFaults = faultsOfError(answer.error);
   const layer = MAP_LAYERS.find((each) => each === fields.layer) ?? "median";
   const geoFiles = sourcesOfPlaces(model.value?.config);
+  const labels = useMemo(() => labelsOf(map?.places ?? []), [map]);
+  const dst_addr = fields.dst?.trim() ?? "";
+  // What the map itself has is asked for already.
+  const isSought = question !== null && dst_addr !== "" && !labels.includes(dst_addr);
+  const sought = useAnswer<FoundDestination>(
+    isSought ? JSON.stringify(["destination", question, dst_addr]) : null,
+    (signal) => askDestination(api, { ...question as NonNullable<typeof question>, dst_addr }, signal),
+  );
+  const soughtFaults = faultsOfError(sought.error);
+  const found = isSought ? sought.value : undefined;
   return (
     <>
       <Question part={part} verb="Draw the map">
         <div class="row">
-          <TextField
+          <SearchField
             part={part}
             faults={{ ...faults, ...errorFaults }}
             name="src"
@@ -109,9 +122,25 @@ export function MapPart(part: PartProps) {
             placeholder="192.0.2.1"
             hint="An address, a prefix, a city as Berlin, DE, a country, AS3320 or AS3320@DE. Host names are not resolved, since that would ask others: give the address."
           />
+          <SearchField
+            part={part}
+            faults={soughtFaults}
+            name="dst"
+            label="Find on the map"
+            placeholder="198.51.100.7"
+            hint="A destination to mark, with its RTT: the same, or a name."
+            onTaken={(dst) => part.submit({ dst })}
+          />
           <TimeField part={part} faults={faults} />
         </div>
       </Question>
+      <AnswerState
+        answer={{ ...sought, value: found, error: soughtFaults.dst ? undefined : sought.error }}
+        doing={`Asking for ${dst_addr}`}
+        summary={({ medianMs, title }) => `Median to ${title}: ${formatMs(medianMs)}.`}
+      >
+        {() => found ? <Chosen place={found} part={part} /> : null}
+      </AnswerState>
       <AnswerState
         answer={{
           ...answer,
@@ -126,9 +155,9 @@ export function MapPart(part: PartProps) {
       {map
         ? (
           <section class={isOld ? "old" : ""} aria-busy={isBusy} aria-labelledby="map-title">
-            <h2 id="map-title">{isAsked ? "" : "Example: "}From {map.src}</h2>
+            <h2 id="map-title">{isAsked ? "" : "Example: "}From {withName(map.src, map.srcName)}</h2>
             <Layers part={part} layer={layer} />
-            <Map map={map} layer={layer} part={part} />
+            <Map map={map} layer={layer} part={part} labels={labels} dot={found?.position ?? undefined} />
             <div class="tools">
               <CsvButton
                 name="map"
@@ -171,8 +200,8 @@ export function sourcesOfPlaces(config: Record<string, unknown> | undefined): st
 function saveSvg(map: ShownMap, layer: MapLayer, geoFiles: readonly string[]): void {
   const write = MAP_FORMATS.get("svg");
   if (!write) return;
-  const { src, places, position } = map;
-  const svg = write({ src, places, layer, mark: position ?? undefined, geoFiles });
+  const { src, srcName, places, position } = map;
+  const svg = write({ src: withName(src, srcName), places, layer, mark: position ?? undefined, geoFiles });
   saveFile("map.svg", new Blob([svg], { type: "image/svg+xml" }));
 }
 
@@ -198,8 +227,17 @@ function Layers({ part, layer }: { part: PartProps; layer: MapLayer }) {
 }
 
 /** The map, what is said of the place that is pointed at or has the focus, its legend, and tables. */
-function Map({ map, layer, part }: { map: ShownMap; layer: MapLayer; part: PartProps }) {
-  const { places, position, src } = map;
+function Map({ map, layer, part, labels, dot }: {
+  map: ShownMap;
+  layer: MapLayer;
+  part: PartProps;
+  /** See {@link labelsOf}. */
+  labels: readonly string[];
+  /** Where the destination is that was searched for. */
+  dot: MapApiAnswer["position"] | undefined;
+}) {
+  const { places, position } = map;
+  const src = withName(map.src, map.srcName);
   const box = useRef<HTMLDivElement>(null);
   const [pointed, setPointed] = useState<number>();
   const svg = useMemo(
@@ -208,10 +246,10 @@ function Map({ map, layer, part }: { map: ShownMap; layer: MapLayer; part: PartP
         title: layerTitle(layer, src),
         bounds: MAP_BOUNDS_MS,
         mark: position ?? undefined,
+        dot: dot ?? undefined,
       }),
-    [map, layer],
+    [map, layer, dot],
   );
-  const labels = useMemo(() => labelsOf(places), [places]);
   const found = labels.indexOf(part.fields.dst ?? "");
   const chosen = found < 0 ? undefined : places[found];
   // The picture is a text: what changes in it between two drawings is set here.
@@ -249,7 +287,9 @@ function Map({ map, layer, part }: { map: ShownMap; layer: MapLayer; part: PartP
     <>
       <figure>
         <figcaption id="map-hint">
-          {layerTitle(layer, src)}. Arrow keys go from country to country, Enter or a click keeps a place.
+          {layerTitle(layer, src)}.{" "}
+          {dot ? "The ring is the source, the dot the destination. " : ""}Arrow keys go from country to
+          country, Enter or a click keeps a place.
         </figcaption>
         <div
           class="world"
@@ -278,7 +318,7 @@ function Map({ map, layer, part }: { map: ShownMap; layer: MapLayer; part: PartP
         <p class="pointed" aria-hidden="true">{shown ? describeMapRtt(shown) : "Point at a place."}</p>
         <Legend />
       </figure>
-      {chosen ? <Chosen place={chosen} part={part} /> : null}
+      {chosen ? <Chosen place={{ ...chosen, title: titleOf(chosen) }} part={part} /> : null}
       <Tables places={places} chosen={chosen} />
     </>
   );
@@ -348,10 +388,37 @@ function Legend() {
   );
 }
 
-/** The place that was chosen, and what can be asked of it. */
-function Chosen({ place, part }: { place: MapRtt; part: PartProps }) {
-  const { medianMs, lowMs, highMs, pFailed, name, country, cellDegrees } = place;
-  const title = cellDegrees === null ? name : `Near ${name}, ${country}`;
+function titleOf({ name, country, cellDegrees }: MapRtt): string {
+  return cellDegrees === null ? name : `Near ${name}, ${country}`;
+}
+
+/** A destination that was chosen or searched for, with its numbers. */
+interface FoundDestination extends Pick<MapRtt, "medianMs" | "lowMs" | "highMs" | "pFailed"> {
+  readonly title: string;
+  /** Where it is; absent of a place on the map, null if unknown. */
+  readonly position?: MapApiAnswer["position"];
+}
+
+/** Asks for a destination that the map itself does not have. */
+async function askDestination(
+  api: PingApi,
+  question: { src_addr: string; dst_addr: string; timestamp: number | null },
+  signal: AbortSignal,
+): Promise<FoundDestination> {
+  const { dst_addr } = question;
+  const [answer, { places }] = await Promise.all([
+    api.rtt({ ...question, quantiles: [0.05, 0.5, 0.95] }, signal),
+    api.places({ q: dst_addr }, signal),
+  ]);
+  const [lowMs, medianMs, highMs] = [0.05, 0.5, 0.95].map((q) => quantileOf(answer, q));
+  const { position = null } = places.find(({ text }) => text === dst_addr) ?? places[0] ?? {};
+  const title = withName(dst_addr, answer.dst_name);
+  return { title, position, medianMs, lowMs, highMs, pFailed: answer.p_failed };
+}
+
+/** The destination that was chosen, and what can be asked of it. */
+function Chosen({ place, part }: { place: FoundDestination; part: PartProps }) {
+  const { title, medianMs, lowMs, highMs, pFailed } = place;
   return (
     <section aria-labelledby="chosen-place">
       <h2 id="chosen-place">{title}</h2>

@@ -11,6 +11,7 @@ import type {
   LineError,
   MapApiAnswer,
   ModelApiAnswer,
+  PlacesApiAnswer,
   RttApiAnswer,
   ScoreApiAnswer,
 } from "../api/schemas.ts";
@@ -40,6 +41,7 @@ export function httpApi(base: string): PingApi {
     rttBatch: (questions, signal) => postLines<RttApiAnswer | LineError>("v1/rtt:batch", questions, signal),
     destinations: (question, signal) => post<DestinationsApiAnswer>("v1/destinations", question, signal),
     map: (question, signal) => post<MapApiAnswer>("v1/map", question, signal),
+    places: (question, signal) => post<PlacesApiAnswer>("v1/places", question, signal),
     likelihood: (question, signal) => post<LikelihoodApiAnswer>("v1/likelihood", question, signal),
     score: (measurements, options = {}, signal) => {
       const query = new URLSearchParams(
@@ -100,6 +102,7 @@ const NUM_ARGUMENTS: Record<Operation, number> = {
   rttBatch: 1,
   destinations: 1,
   map: 1,
+  places: 1,
   likelihood: 1,
   score: 2,
   model: 0,
@@ -145,6 +148,7 @@ class WorkerApi {
         rttBatch: ask("rttBatch"),
         destinations: ask("destinations"),
         map: ask("map"),
+        places: ask("places"),
         likelihood: ask("likelihood"),
         score: ask("score"),
         model: ask("model"),

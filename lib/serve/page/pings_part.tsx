@@ -110,7 +110,7 @@ export function PingsPart(part: PartProps) {
           placeholder={PLACEHOLDER}
           rows={8}
         />
-        <AddressFields part={part} faults={allFaults} dstPlaceholder="that of the pings" />
+        <AddressFields part={part} faults={allFaults} dstPlaceholder="that of the pings" addressesOnly />
         <p class="hint">
           Output of ping does not say its source: give your public address. Source and time of JSON and CSV
           are their own. The destination is that of the pings unless another is given. Pings without a time

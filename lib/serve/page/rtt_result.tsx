@@ -9,6 +9,7 @@ import {
   quantileOf,
   summaryOf,
 } from "./distribution_chart.tsx";
+import { withName } from "../../data/addresses/ip_prefix.ts";
 import { formatMs, formatPercent, formatRange } from "./number_text.ts";
 import { formatTime } from "./question_time.ts";
 import { CsvButton, CurlButton } from "./saved_files.tsx";
@@ -142,7 +143,8 @@ function RttNotes({ answer }: { answer: RttApiAnswer }) {
   return (
     <div class="notes">
       <p>
-        {answer.src_addr} to {answer.dst_addr}, {formatTime(timestamp)}
+        {withName(answer.src_addr, answer.src_name)} to {withName(answer.dst_addr, answer.dst_name)},{" "}
+        {formatTime(timestamp)}
         {context_measurements === 0 ? "" : given}.
         {drawn ? ` A mixture over ${drawn.num_distinct} pairs of addresses that the model drew.` : ""}
       </p>

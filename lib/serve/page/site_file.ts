@@ -21,6 +21,8 @@ const siteSchema = z.object({
   /** Corrects distributions: see `QuantileCalibration`; null for none. */
   calibration: z.array(z.number()).nullable(),
   dtype: z.enum(SITE_DTYPES),
+  /** Names of addresses, as CSV: see `AddressNames`. */
+  names: z.string().optional(),
   /** The files of the weights, safetensors, beside this one. */
   weights: z.array(z.object({
     path: z.string(),

@@ -1,13 +1,15 @@
 /**
- * The worker with the model: loads it and answers questions, so that the page stays quick.
+ * The worker with the model: loads it and answers questions, so that the page stays quick. It is also the module of an
+ * npm package with a model in it, for programs.
  *
  * @module
  */
+import { AddressNames } from "../../data/addresses/address_names.ts";
 import { UserError } from "../../base/errors.ts";
 import { presentNames } from "../../model/checkpoint_format.ts";
 import { parseModelConfig } from "../../model/model_config.ts";
 import { type ModelCheckpoint, PingModel } from "../../query/ping_model.ts";
-import { parseSite, type Site, type WeightFile } from "./site_file.ts";
+import { parseSite, type Site, SITE_FILE, type WeightFile } from "./site_file.ts";
 import { decodeTensors } from "../../base/safetensors_header.ts";
 import { WeightCache } from "./weight_cache.ts";
 import type { PingApi } from "../api/ping_api.ts";
@@ -39,7 +41,8 @@ async function loadSite(address: URL): Promise<Site> {
  * @throws {UserError} If they cannot be loaded, or are not what the site describes.
  */
 async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<ModelCheckpoint> {
-  const cache = new WeightCache(address);
+  // What programs load from their disk is not kept twice.
+  const cache = address.protocol === "file:" ? undefined : new WeightCache(address);
   const totalBytes = site.weights.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const weights = new Map<string, Float32Array>();
   let doneBytes = 0;
@@ -69,11 +72,11 @@ async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<
 async function bytesOf(
   file: WeightFile,
   url: URL,
-  cache: WeightCache,
+  cache: WeightCache | undefined,
   onBytes: (loadedBytes: number) => void,
 ): Promise<Uint8Array<ArrayBuffer>> {
   onBytes(0);
-  const kept = await cache.get(file);
+  const kept = await cache?.get(file);
   // What was damaged on the disk is loaded again.
   if (kept && await faultOf(kept, file) === undefined) return kept;
   const bytes = await downloaded(file, url, onBytes);
@@ -84,7 +87,7 @@ async function bytesOf(
         "export the site again and copy all of its files",
     );
   }
-  await cache.put(file, bytes);
+  await cache?.put(file, bytes);
   return bytes;
 }
 
@@ -129,12 +132,19 @@ async function downloaded(
 async function fetched(url: URL, options: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(url, options);
+    response = await (url.protocol === "file:" ? readLocal(url) : fetch(url, options));
   } catch (cause) {
     throw unreachable(url, "the server did not answer", cause);
   }
   if (response.ok) return response;
   throw unreachable(url, `the server answered ${response.status}`);
+}
+
+/** A file, which `fetch` of Node does not read. */
+async function readLocal(url: URL): Promise<Response> {
+  // Not as a text in place, which browsers' bundlers would look for.
+  const module = "node:fs/promises";
+  return new Response(await (await import(module)).readFile(url));
 }
 
 function unreachable(url: URL, found: string, cause?: unknown): UserError {
@@ -147,6 +157,8 @@ function unreachable(url: URL, found: string, cause?: unknown): UserError {
 const MEMORY_LIMIT_BYTES = 2 ** 28;
 /** Has the kernels compiled, and says before anybody asks if they cannot run. */
 const FIRST_QUESTION = { src: "192.0.2.1", dst: "192.0.2.2" };
+/** Called with what is done while a model is loaded. */
+type Report = (status: Extract<WorkerMessage, { kind: "status" }>["status"]) => void;
 /** Between two reports of progress. */
 const REPORT_MS = 100;
 
@@ -155,39 +167,74 @@ const post = (message: WorkerMessage) => thread.postMessage(message);
 const asked = new Map<number, AbortController>();
 let service: PingService | undefined;
 
-thread.onmessage = async ({ data }: MessageEvent<PageMessage>) => {
-  if (data.kind === "abort") asked.get(data.id)?.abort();
-  else if (data.kind === "ask") await answer(data);
-  else await open(new URL(data.site));
-};
+// A program that imports this module has its own messages.
+if (globalThis.location?.href === import.meta.url) {
+  thread.onmessage = async ({ data }: MessageEvent<PageMessage>) => {
+    if (data.kind === "abort") asked.get(data.id)?.abort();
+    else if (data.kind === "ask") await answer(data);
+    else await open(new URL(data.site));
+  };
+}
 
 async function open(address: URL): Promise<void> {
   try {
-    service = await loadService(address);
+    const adapter = await requireAdapter();
+    ({ service } = await loadService(address, adapter, (status) => post({ kind: "status", status })));
     post({ kind: "ready" });
   } catch (error) {
     post({ kind: "status", status: { state: "failed", message: messageOf(error, "run the model here") } });
   }
 }
 
-/** @throws {UserError} If the browser or its GPU cannot run the model, or it cannot be loaded. */
-async function loadService(address: URL): Promise<PingService> {
-  const adapter = await requireAdapter();
+/**
+ * Opens a model in a program: the module of an npm package (`lib/serve/site/npm_package.ts`).
+ *
+ * @param site The address of `site.json`: that of the package, or of any exported site.
+ * @throws {UserError} If there is no GPU, or the model cannot be loaded.
+ */
+export async function openModel(site: string | URL = new URL(SITE_FILE, import.meta.url)) {
+  await takeDawn();
+  const adapter = await navigator.gpu?.requestAdapter();
+  if (!adapter) {
+    throw new UserError(
+      "Cannot run the model: found no WebGPU adapter, expected a GPU or a software driver; install one, and for Node " +
+        "the package webgpu",
+    );
+  }
+  const { service, model } = await loadService(new URL(site), adapter);
+  return Object.assign(service, { close: () => model.close() });
+}
+
+/** Node has no WebGPU; the package `webgpu` is Dawn, that of Chromium. */
+async function takeDawn(): Promise<void> {
+  if (navigator.gpu || !("process" in globalThis)) return;
+  const module = "webgpu";
+  const dawn = await import(module).catch(() => undefined);
+  if (!dawn) return;
+  Object.assign(globalThis, dawn.globals);
+  Object.defineProperty(navigator, "gpu", { value: dawn.create([]), configurable: true });
+}
+
+/** @throws {UserError} If the GPU cannot run the model, or it cannot be loaded. */
+async function loadService(address: URL, adapter: GPUAdapter, report: Report = () => {}) {
   const site = await loadSite(address);
   requireFitting(site, adapter);
   let reportedMs = -Infinity;
   const checkpoint = await loadWeights(site, address, (loadedBytes, totalBytes) => {
     if (performance.now() - reportedMs < REPORT_MS) return;
     reportedMs = performance.now();
-    post({ kind: "status", status: { state: "loading", loadedBytes, totalBytes } });
+    report({ state: "loading", loadedBytes, totalBytes });
   });
-  post({ kind: "status", status: { state: "starting" } });
+  report({ state: "starting" });
+  const names = new AddressNames();
+  names.add(new TextEncoder().encode(site.names ?? ""), address.href);
   const model = await PingModel.from(checkpoint, {
     memoryLimitBytes: MEMORY_LIMIT_BYTES,
+    names,
     ...(site.calibration && { calibration: new QuantileCalibration(site.calibration) }),
   });
   await model.rttDistribution(FIRST_QUESTION);
-  return new PingService(model, { info: site.model });
+  return { model, service: new PingService(model, { info: site.model }) };
 }
 
 /** Before anything large is loaded. @throws {UserError} If the browser gives no GPU. */

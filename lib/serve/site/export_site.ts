@@ -10,6 +10,7 @@ import { ensure, named, UserError } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import { FORMAT_METADATA, FORMAT_VERSION } from "../../model/checkpoint_format.ts";
 import { withPlaceTable } from "../../train/run_places.ts";
+import { type AddressNames, namesCsv } from "../../data/addresses/address_names.ts";
 import { PlaceTable } from "../../data/addresses/place_table.ts";
 import { faultOfTensors } from "../../model/finite.ts";
 import { modelShapes, PLACE_TABLE } from "../../model/model_config.ts";
@@ -35,6 +36,8 @@ export interface SiteContent {
   /** See {@link Site}. */
   readonly calibration: readonly number[] | null;
   readonly dtype: Site["dtype"];
+  /** Of addresses. */
+  readonly names: AddressNames;
 }
 
 /** The most bytes of the table of places: readers load it. */
@@ -84,7 +87,7 @@ export function writeSite(
 }
 
 function describe(
-  { info: model, calibration, dtype }: SiteContent,
+  { info: model, calibration, dtype, names }: SiteContent,
   weights: Site["weights"],
 ): Site {
   return {
@@ -92,6 +95,7 @@ function describe(
     model,
     calibration: calibration && [...calibration],
     dtype,
+    ...(names.size > 0 && { names: namesCsv(names.entries()) }),
     weights,
   };
 }

@@ -44,7 +44,6 @@ export function muonTensors(
   };
 }
 
-/** The rule `muon`. */
 export class MuonRule implements UpdateRule {
   readonly state: Map<string, Tensor>;
   readonly #hyper: Tensor;

@@ -1,8 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { writeAtlasLines } from "../../../lib/cli/bench/data_stages.ts";
 import { synthesize } from "../../../lib/data/synth/synthesize.ts";
-import { runStageProcess } from "../process.ts";
-import { joinBatches, readAll, withFolder } from "../../data/measurement_files/batches.ts";
+import { runStageProcess, succeeded } from "../process.ts";
+import { joinBatches, readAll } from "../../data/measurement_files/batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 Deno.test("writeAtlasLines() writes results that import makes the same measurements of", () =>
   withFolder(async (folder) => {
@@ -14,8 +15,7 @@ Deno.test("writeAtlasLines() writes results that import makes the same measureme
     await synthesize(made, { seed: 2, rows: 3000, probes: 20, destinations: 10, days: 2, ipv6Share: 0.4 });
     const { numRows, numBytes } = await writeAtlasLines(made, lines, 2500);
     assertEquals([numRows, numBytes], [2500, Deno.statSync(lines).size]);
-    const { code, stderr } = await runStageProcess(["import", "--input", lines, "--output", imported]);
-    assertEquals(code, 0, stderr);
+    await succeeded(runStageProcess(["import", "--input", lines, "--output", imported]));
     const [wanted, found] = [
       joinBatches((await readAll([made])).batches),
       joinBatches((await readAll([imported])).batches),

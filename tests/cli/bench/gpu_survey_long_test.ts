@@ -9,7 +9,7 @@ import { KERNEL_SOURCES } from "../../../lib/tensor/kernels.ts";
 import { ENOUGH_TILES, SPLIT_RULE, splitsOf } from "../../../lib/tensor/ops/gemm.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { gpuBench } from "../../../tasks/bench_gpu.ts";
-import { withFolder } from "../../data/measurement_files/batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const ADAPTER = {
   name: "a GPU",

@@ -6,7 +6,7 @@ import { UserError } from "../../../lib/base/errors.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { parseRunConfig, type RunConfig } from "../../../lib/train/run_config.ts";
-import { withFolder } from "../../data/measurement_files/batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const ADAMW = { kind: "adamw", learningRate: 0.01 };
 

@@ -78,7 +78,6 @@ export class SlurmCluster implements AsyncDisposable {
     this.env = { SLURM_CONF: folder.at("slurm.conf") };
   }
 
-  /** Starts it. */
   static async start(): Promise<SlurmCluster> {
     const folder = new TemporaryFolder();
     const cluster = new SlurmCluster(folder);

@@ -6,7 +6,7 @@ import { WORK } from "../../../lib/io/files/array_task.ts";
 import { LOCK } from "../../../lib/io/files/output_lock.ts";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
-import { outputOf, type ProcessResult, runDeno, runStageProcess } from "../process.ts";
+import { outputOf, type ProcessResult, runDeno, runStageProcess, succeed, succeeded } from "../process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes } from "../../data/probe_rows/folder_hashes.ts";
 import { sampleBatch } from "../../data/probe_rows/sample_parquet.ts";
@@ -20,7 +20,6 @@ import {
   SCRIPTS,
   SHARDS,
   slurmArguments,
-  succeed,
   trainingOf,
   untilTraining,
 } from "./small_chain.ts";
@@ -285,8 +284,7 @@ Deno.test("slurm's scripts run by hand in order; a stopped training goes on, a k
   assertEquals(code, 137, stderr);
   assertMatch(stderr, /^error: the stage was killed, as happens with more memory than --mem=2G; /m);
   for (const script of [train, evaluate]) {
-    const { code, stderr } = await outputOf(bash(script));
-    assertEquals(code, 0, stderr);
+    await succeeded(outputOf(bash(script)));
   }
   await succeed("train", "--data", join(alone, "rows"), "--run", join(alone, "train"), ...trainingOf());
   assertEquals(finalState(run), finalState(join(alone, "train")));
@@ -308,8 +306,7 @@ Deno.test("a chain under SLURM ends as one by hand, though its training is signa
   );
   assertEquals(refused.code, 1);
   const output = folder.at("under SLURM");
-  const { code, stdout, stderr } = await submit(slurmArguments(folder, output), slurm.env);
-  assertEquals(code, 0, stderr);
+  const { stdout } = await succeeded(submit(slurmArguments(folder, output), slurm.env));
   const { jobs: [, , train, evaluate] } = JSON.parse(stdout) as { jobs: number[] };
   const log = join(output, `jobs/03-train-${train}.log`);
   // Once for each of the ways in which a signal comes: to the shell, and to all of its processes.
@@ -336,7 +333,7 @@ Deno.test("a chain under SLURM ends as one by hand, though its training is signa
   // What is cancelled saves everything and stays cancelled.
   const cancelled = folder.at("cancelled");
   await succeed("slurm", ...slurmArguments(folder, cancelled));
-  for (const script of jobsOf(cancelled).slice(0, 2)) assertEquals((await outputOf(bash(script))).code, 0);
+  for (const script of jobsOf(cancelled).slice(0, 2)) await succeeded(outputOf(bash(script)));
   const id = Number(slurm.command("sbatch", "--parsable", jobsOf(cancelled)[2]));
   await untilTraining(join(cancelled, "train"));
   slurm.command("scancel", String(id));

@@ -1,7 +1,7 @@
 /** Training by several ranks on the nodes of a real SLURM. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";
-import { outputOf, runStageProcess } from "../process.ts";
+import { outputOf, runStageProcess, succeed, succeeded } from "../process.ts";
 import { launchers } from "../../train/mpi/launchers.ts";
 import { SlurmCluster, slurmIsMissing } from "./slurm_cluster.ts";
 import { until } from "../../until.ts";
@@ -11,7 +11,6 @@ import {
   jobsOf,
   prepared,
   slurmArguments,
-  succeed,
   trainingOf,
   untilTraining,
 } from "./small_chain.ts";
@@ -52,7 +51,7 @@ Deno.test("two ranks on two nodes of SLURM are signalled and requeued, and end a
     return jobsOf(folder.at(name))[2];
   };
   const script = await submitted("pmix", "ranks");
-  for (const each of jobsOf(output).slice(0, 2)) assertEquals((await outputOf(bash(each))).code, 0);
+  for (const each of jobsOf(output).slice(0, 2)) await succeeded(outputOf(bash(each)));
   const id = Number(slurm.command("sbatch", "--parsable", script));
   await untilTraining(join(output, "train"));
   slurm.command("scancel", "--signal=USR2", "--batch", String(id));
@@ -70,8 +69,7 @@ Deno.test("two ranks on two nodes of SLURM are signalled and requeued, and end a
     folder.at("by hand"),
     ...trainingOf(STEPS),
   ];
-  const { code, stderr } = await runStageProcess(args, launcher.options(2));
-  assertEquals(code, 0, stderr);
+  await succeeded(runStageProcess(args, launcher.options(2)));
   assertEquals(finalState(join(output, "train"), STEPS), finalState(folder.at("by hand"), STEPS));
 
   // Without an introduction each rank is alone.

@@ -1,8 +1,7 @@
 /** A chain so small that a test can run it, and its jobs. @module */
-import { assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import { exists } from "../../../lib/io/files/inputs.ts";
-import { type ProcessResult, runStageProcess } from "../process.ts";
+import { succeed } from "../process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes } from "../../data/probe_rows/folder_hashes.ts";
 import { until } from "../../until.ts";
@@ -46,17 +45,9 @@ export async function prepared(): Promise<TemporaryFolder> {
   return folder;
 }
 
-/** The arguments of `slurm`. */
 export function slurmArguments(folder: TemporaryFolder, output: string): string[] {
   const files = ["--input", folder.at("in put/*.parquet"), "--config", folder.at("cluster.json")];
   return [...files, "--split-by", "row", "--output", output];
-}
-
-/** Runs a stage that must succeed. */
-export async function succeed(...args: string[]): Promise<ProcessResult> {
-  const result = await runStageProcess(args);
-  assertEquals(result.code, 0, result.stderr);
-  return result;
 }
 
 /** The scripts of a chain. */

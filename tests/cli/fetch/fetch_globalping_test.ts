@@ -13,7 +13,7 @@ import {
   globalpingProbe,
 } from "../../data/import/globalping_measurement.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { runStageProcess } from "../process.ts";
+import { runStageProcess, succeeded } from "../process.ts";
 import { ReplayServer } from "./replay_server.ts";
 
 const ASHBURN = globalpingProbe({ asn: 14618, country: "US", state: "VA", city: "Ashburn" });
@@ -180,11 +180,10 @@ Deno.test("as a process it sends its token to the named host, and shows it to no
   await using server = new GlobalpingServer();
   using folder = new TemporaryFolder();
   Deno.writeTextFileSync(folder.at("token"), "token-1234\n");
-  const { code, stdout, stderr } = await runStageProcess([
+  const { stdout, stderr } = await succeeded(runStageProcess([
     ...["fetch", "globalping", "--id", "old", "--url", server.url, "--key-file", folder.at("token")],
     ...["--output", folder.at("out")],
-  ], { flags: ["--allow-net", "--allow-env=GLOBALPING_TOKEN"] });
-  assertEquals(code, 0, stderr);
+  ], { flags: ["--allow-net", "--allow-env=GLOBALPING_TOKEN"] }));
   assertStringIncludes(stdout, "2 results of 2 networks and cities");
   assertEquals(server.requests.map(({ headers }) => headers.get("Authorization")), ["Bearer token-1234"]);
   const manifest = Deno.readTextFileSync(folder.at("out/manifest.json"));
@@ -202,11 +201,10 @@ Deno.test("the examples of lib/cli/fetch/README.md run as they stand there", asy
   for (const [stage, ...rest] of commands) {
     const args = rest.map((word) => word.replace(/^data\//, `${folder.path}/`));
     const server = rest[0] === "atlas" ? atlas : globalping;
-    const { code, stdout, stderr } = await runStageProcess(
+    const { stdout } = await succeeded(runStageProcess(
       [stage, ...args, ...(stage === "fetch" ? ["--url", server.url] : []), "--json"],
       { flags: ["--allow-net", "--allow-env=RIPE_ATLAS_KEY,GLOBALPING_TOKEN"] },
-    );
-    assertEquals(code, 0, stderr);
+    ));
     outputs.push(JSON.parse(stdout));
   }
   assertEquals(outputs.map(({ rows, results }) => rows ?? results), [150, 150, 2, 152]);

@@ -6,7 +6,7 @@ import { joinBatches, readAll } from "../../data/measurement_files/batches.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { TestServer } from "../../serve/test_server.ts";
 import { untilAtWork } from "../../until.ts";
-import { outputOf, runStageProcess, spawnStage } from "../process.ts";
+import { outputOf, runStageProcess, spawnStage, succeeded } from "../process.ts";
 import { REAL_LINES, ReplayServer } from "./replay_server.ts";
 
 const FLAGS = ["--allow-net", "--allow-env=RIPE_ATLAS_KEY"];
@@ -70,8 +70,7 @@ Deno.test("kill -9 at any request, and within a body: the rows are those of the 
     await outputOf(child);
     server.onRequest = () => {};
     server.faults.length = 0;
-    const { code, stdout, stderr } = await runStageProcess(fetchArgs(server, out, ids), { flags: FLAGS });
-    assertEquals(code, 0, stderr);
+    const { stdout } = await succeeded(runStageProcess(fetchArgs(server, out, ids), { flags: FLAGS }));
     assertEquals(JSON.parse(stdout).results, lines.length, `killed at request ${stopAt}`);
     assertEquals(filesIn(join(out, "results")).length, 2 * ids.length);
     const rows = await rowsOf(folder, `rows${stopAt}`, filesIn(join(out, "results")));
@@ -120,8 +119,7 @@ async function peakMegabytes(numResults: number): Promise<number> {
     },
   );
   pid.resolve(child.pid);
-  const { code, stdout, stderr } = await outputOf(child);
-  assertEquals(code, 0, stderr);
+  const { stdout } = await succeeded(outputOf(child));
   assertEquals(JSON.parse(stdout).results, numResults);
   return peak;
 }
@@ -142,8 +140,7 @@ Deno.test("demo --fetch: from ids of measurements to a model that answers", asyn
     ...["--steps", "4", "--minutes", "10", "--json"],
   ];
   const flags = [...FLAGS, "--v8-flags=--expose-gc", "--allow-sys=systemMemoryInfo"];
-  const { code, stdout, stderr } = await runStageProcess(args, { flags });
-  assertEquals(code, 0, stderr);
+  const { stdout, stderr } = await succeeded(runStageProcess(args, { flags }));
   const { query, steps } = JSON.parse(stdout);
   assertEquals(steps, 4);
   assert(stderr.includes("addresses have a place"), stderr);
@@ -151,8 +148,7 @@ Deno.test("demo --fetch: from ids of measurements to a model that answers", asyn
   const answer = await (await served.fetch(`/v1/rtt?src_addr=${query.src}&dst_addr=${query.dst}`)).json();
   assertEquals(answer.src_addr, query.src);
   const numRequests = server.requests.length;
-  const again = await runStageProcess(args, { flags });
-  assertEquals(again.code, 0, again.stderr);
+  await succeeded(runStageProcess(args, { flags }));
   assertEquals(server.requests.length, numRequests, "nothing is fetched again");
   const unbounded = await runStageProcess(["demo", "--fetch", "1", "--start", "2020-10-07"], { flags });
   assertEquals(

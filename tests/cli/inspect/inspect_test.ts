@@ -22,18 +22,10 @@ import { loadConfig } from "../../../lib/train/run_config.ts";
 import { writeRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
 import { knownData, newMeasurements } from "../../query/adapt/tiny_rows.ts";
 import { SMALL_RUN } from "../../train/small_run.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const OPTIONS: InspectOptions = { samples: 2, sequenceLength: 64, seed: 0, onCorrupt: "error" };
 const START_US = 1_750_000_000_000_000;
-
-async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
-  const folder = Deno.makeTempDirSync();
-  try {
-    await run(folder);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
-}
 
 /** Inspects one path; the report as JSON and as text. */
 async function look(path: string, options: Partial<InspectOptions> = {}) {
@@ -66,7 +58,7 @@ async function writeRecords(path: string, records: Uint8Array[]): Promise<void> 
 }
 
 Deno.test("inspect() counts measurements, failures and ranges of Parquet files", async () => {
-  await inFolder(async (folder) => {
+  await withFolder(async (folder) => {
     for (const split of ["train", "val"]) {
       const writer = MeasurementParquetWriter.create(join(folder, split, "shard-00000.parquet"));
       writer.append({
@@ -112,7 +104,7 @@ Deno.test("inspect() counts measurements, failures and ranges of Parquet files",
 });
 
 Deno.test("inspect() shows measurements in the vocabulary that is asked for, decoded beside the tokens", async () => {
-  await inFolder(async (folder) => {
+  await withFolder(async (folder) => {
     const path = join(folder, "a.parquet");
     const batch = {
       numRows: 2,
@@ -156,7 +148,7 @@ Deno.test("inspect() shows measurements in the vocabulary that is asked for, dec
 });
 
 Deno.test("inspect() finds order violations, duplicates and small rows of probe rows", async () => {
-  await inFolder(async (folder) => {
+  await withFolder(async (folder) => {
     const good = probeRow("1.1.1.1", [0, 60, 120, 600], [10, -1, 30, 20]);
     const many = probeRow("1.1.1.2", Array.from({ length: 50 }, (_, i) => 60 * i), new Array(50).fill(5));
     const backward = probeRow("1.1.1.3", [50, 10, 20], [1, 2, 3]);
@@ -215,7 +207,7 @@ Deno.test("inspect() finds order violations, duplicates and small rows of probe 
 });
 
 Deno.test("inspect() finds rows that are there twice, and rows of a group out of order", async () => {
-  await inFolder(async (folder) => {
+  await withFolder(async (folder) => {
     const row = (timesS: number[], src = "1.1.1.1") =>
       encodeProbeRow(probeRow(src, timesS, timesS.map(() => 3)));
     await writeRecords(join(folder, "a.arrayrecord"), [
@@ -233,7 +225,7 @@ Deno.test("inspect() finds rows that are there twice, and rows of a group out of
 });
 
 Deno.test("inspect() shows the container of ArrayRecord files of anything else, and of empty ones", async () => {
-  await inFolder(async (folder) => {
+  await withFolder(async (folder) => {
     await writeRecords(
       join(folder, "a"),
       ["abc", "", "0123456789012345678901234567890123456789"]
@@ -248,7 +240,7 @@ Deno.test("inspect() shows the container of ArrayRecord files of anything else, 
 });
 
 Deno.test("inspect() leaves out a damaged chunk only when told to", async () => {
-  await inFolder(async (folder) => {
+  await withFolder(async (folder) => {
     const path = join(folder, "a.arrayrecord");
     const rows = [[0, 60], [120, 180], [240, 300]].map((times) => probeRow("1.1.1.1", times, [1, 2]));
     await writeRecords(path, rows.map(encodeProbeRow));
@@ -263,7 +255,7 @@ Deno.test("inspect() leaves out a damaged chunk only when told to", async () => 
 });
 
 Deno.test("inspect() refuses a record that is no probe row among probe rows, naming it", async () => {
-  await inFolder(async (folder) => {
+  await withFolder(async (folder) => {
     const path = join(folder, "a.arrayrecord");
     await writeRecords(path, [encodeProbeRow(probeRow("1.1.1.1", [0], [1])), new Uint8Array(9)]);
     await assertRejects(() => look(path), FormatError, `Cannot read ${path} at record 1: `);
@@ -271,7 +263,7 @@ Deno.test("inspect() refuses a record that is no probe row among probe rows, nam
 });
 
 Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", async () => {
-  await inFolder(async (run) => {
+  await withFolder(async (run) => {
     const config = loadConfig(SMALL_RUN, ["model.numLayers=1"]);
     const shapes = modelShapes(config.model).parameters;
     const size = (shape: number[]) => shape.reduce((a, b) => a * b, 1);
@@ -339,7 +331,7 @@ Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", 
 });
 
 Deno.test("inspect() says of runs and adapted checkpoints what they learned from, in text as in JSON", async () => {
-  await inFolder(async (folder) => {
+  await withFolder(async (folder) => {
     const at = (name: string) => join(folder, name);
     writeRowCheckpoint(at("run"));
     const data = "16 measurements of 4 sources to 4 destinations";
@@ -381,7 +373,7 @@ Deno.test("inspect() says of runs and adapted checkpoints what they learned from
 });
 
 Deno.test("inspect() reads what synth and other stages leave beside their output", async () => {
-  await inFolder(async (folder) => {
+  await withFolder(async (folder) => {
     const output = join(folder, "s.parquet");
     await synthesize(output, { seed: 0, rows: 300, probes: 5, destinations: 4, days: 1, ipv6Share: 0.4 });
     const truth = (await look(join(folder, "s.truth.json"))).json;
@@ -401,7 +393,7 @@ Deno.test("inspect() reads what synth and other stages leave beside their output
 });
 
 Deno.test("inspect() reports several kinds one after the other, and sums up files of one kind", async () => {
-  await inFolder(async (folder) => {
+  await withFolder(async (folder) => {
     await writeRecords(join(folder, "a"), [new Uint8Array(1)]);
     await writeRecords(join(folder, "b"), [new Uint8Array(2), new Uint8Array(3)]);
     Deno.writeTextFileSync(join(folder, "metrics"), '{"step":1,"train/loss":2}\n');
@@ -415,7 +407,7 @@ Deno.test("inspect() reports several kinds one after the other, and sums up file
 });
 
 Deno.test("inspect() says in one line what it does not know", async () => {
-  await inFolder(async (folder) => {
+  await withFolder(async (folder) => {
     const path = join(folder, "x");
     const cases: [string, string][] = [
       ["", "it is empty"],
@@ -442,7 +434,7 @@ Deno.test("inspect() says in one line what it does not know", async () => {
 });
 
 Deno.test("inspect() stops when it is aborted", async () => {
-  await inFolder(async (folder) => {
+  await withFolder(async (folder) => {
     const path = join(folder, "a");
     await writeRecords(path, [encodeProbeRow(probeRow("1.1.1.1", [0], [1]))]);
     const reason = new UserError("stopped");
@@ -451,7 +443,7 @@ Deno.test("inspect() stops when it is aborted", async () => {
 });
 
 Deno.test("inspect() counts RTTs that are none, in Parquet and in probe rows", async () => {
-  await inFolder(async (folder) => {
+  await withFolder(async (folder) => {
     const parquet = join(folder, "a.parquet");
     const writer = MeasurementParquetWriter.create(parquet);
     writer.append({
@@ -474,7 +466,7 @@ Deno.test("inspect() counts RTTs that are none, in Parquet and in probe rows", a
 });
 
 Deno.test("inspect() of a long file stops soon after it is aborted", async (t) => {
-  await inFolder(async (folder) => {
+  await withFolder(async (folder) => {
     const parquet = join(folder, "a.parquet");
     await synthesize(parquet, {
       seed: 1,

@@ -105,6 +105,8 @@ Deno.test("PlaceIndex says what is ambiguous or unknown, and what there is", () 
 Deno.test("PlaceIndex.search() gives names that find() takes", () => {
   assertEquals(INDEX.search("ber"), ["Berlin, DE"]);
   assertEquals(INDEX.search("telekom"), ["AS3320 Deutsche Telekom AG"]);
+  assertEquals(INDEX.search("AS33"), ["AS3320 Deutsche Telekom AG"]);
+  assertEquals(INDEX.search("fr")[0], "France");
   for (const name of ["fr", "spr", "germ", "deut", "ile"].flatMap((text) => INDEX.search(text))) {
     assert(prefixesOf(name).length > 0, name);
   }

@@ -9,10 +9,12 @@ import {
   type ImportOptions,
   type ImportSummary,
 } from "../../../lib/data/import/atlas_import.ts";
+import { openNames } from "../../../lib/data/addresses/places/open_places.ts";
 import { MAX_OBJECT_BYTES } from "../../../lib/data/measurement/json_stream.ts";
-import { runProgram } from "../../cli/process.ts";
-import { joinBatches, readAll, realData, withFolder } from "../measurement_files/batches.ts";
+import { runProgram, succeeded } from "../../cli/process.ts";
+import { joinBatches, readAll, realData } from "../measurement_files/batches.ts";
 import { ping } from "../measurement/ping_result.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 /** Imports in a process of its own, whose memory is that of nothing else. */
 const CHILD = fromFileUrl(new URL("import_memory_child.ts", import.meta.url));
@@ -97,6 +99,31 @@ Deno.test("importAtlas() reads a result alone, lists in objects and JSON lines f
       const batch = joinBatches((await readAll([`${folder}/out.parquet`])).batches);
       assertEquals(Array.from(batch.rttMs), results.map((_, i) => i + 1));
     }
+  }));
+
+Deno.test("importAtlas() writes names of addresses: of a host, else of a probe, else of a measurement", () =>
+  withFolder(async (folder) => {
+    const [namesPath, path] = [`${folder}/out.names.csv`, `${folder}/in.jsonl`];
+    const results = [
+      ping({ msm_id: 7, prb_id: 5, from: "193.0.14.5", dst_addr: "193.0.14.6", dst_name: "193.0.14.6" }),
+      ping({ dst_name: 'k.root, "the" server' }),
+      ping({ timestamp: 1_600_000_001, dst_name: "another" }),
+      ping({ prb_id: 9, from: "193.0.14.6", dst_name: "" }),
+      ping({ prb_id: 4, from: "193.0.14.4", dst_addr: "193.0.14.7", dst_name: "a\u001b[2Jb" }),
+      ping({ prb_id: 3, from: "193.0.14.5", dst_addr: "193.0.14.8", dst_name: ["x"] }),
+    ];
+    Deno.writeTextFileSync(path, results.map((result) => JSON.stringify(result)).join("\n"));
+    await importInto(folder, [path], { namesPath });
+    const names = await openNames([namesPath]);
+    assertEquals([...names.entries()], [
+      ["193.0.14.129", 'k.root, "the" server'],
+      ["193.0.14.5", "probe 5"],
+      ["193.0.14.1", "probe 2"],
+      ["193.0.14.6", "probe 9"],
+      ["193.0.14.4", "probe 4"],
+      ["193.0.14.7", "measurement 1"],
+      ["193.0.14.8", "measurement 1"],
+    ]);
   }));
 
 Deno.test("importAtlas() counts duplicates, other results and rejects, and lists the rejects", () =>
@@ -283,8 +310,7 @@ Deno.test("importAtlas() holds no more memory for a long file", () =>
     for (let i = 0; i < 180; i++) write((i > 0 ? "," : "") + part);
     write("]}");
     assert(Deno.statSync(path).size > 160e6);
-    const { code, stdout, stderr } = await runProgram([CHILD, path, `${folder}/out.parquet`]);
-    assertEquals(code, 0, stderr);
+    const { stdout } = await succeeded(runProgram([CHILD, path, `${folder}/out.parquet`]));
     const { rows, duplicates, moreBytes } = JSON.parse(stdout);
     assertEquals([rows, duplicates], [2000, 358_000]);
     assert(moreBytes < 150e6, `${Math.round(moreBytes / 1e6)} MB more`);

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { DuplicateSet, isSameResult, type ResultKey } from "../../../lib/data/import/duplicate_set.ts";
 import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
 import { moveUniqueRows } from "../../../lib/data/import/atlas_import.ts";
-import { joinBatches, makeBatch, readAll, withFolder } from "../measurement_files/batches.ts";
+import { joinBatches, makeBatch, readAll } from "../measurement_files/batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes"] as const;
 

@@ -4,9 +4,10 @@ import { UserError } from "../../../lib/base/errors.ts";
 import { importAtlas, type ImportOptions } from "../../../lib/data/import/atlas_import.ts";
 import { placeholderAddress } from "../../../lib/data/import/globalping.ts";
 import { MAX_OBJECT_BYTES } from "../../../lib/data/measurement/json_stream.ts";
-import { joinBatches, readAll, withFolder } from "../measurement_files/batches.ts";
+import { joinBatches, readAll } from "../measurement_files/batches.ts";
 import { ping } from "../measurement/ping_result.ts";
 import { finishedPing, globalpingMeasurement, globalpingProbe } from "./globalping_measurement.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 /** The rows that files become. */
 async function rowsOf(contents: unknown[], options: Partial<ImportOptions> = {}) {
@@ -56,6 +57,15 @@ Deno.test("a measurement of Globalping gives a row for each probe", async () => 
   assertMatch(rows.srcAddr[1], /^fd[0-9a-f]{2}:/);
   assert(rows.srcAddr[2] !== rows.srcAddr[0]);
 });
+
+Deno.test("names of Globalping are the target, and the network and city of a probe", () =>
+  withFolder(async (folder) => {
+    const measurement = globalpingMeasurement([[BERLIN, finishedPing("151.101.1.229", [10])]]);
+    await imported(folder, [measurement], { namesPath: `${folder}/out.names.csv` });
+    const [, probe, target] = Deno.readTextFileSync(`${folder}/out.names.csv`).split("\n");
+    assertEquals(target, `151.101.1.229,${measurement.target}`);
+    assertEquals(probe.replace(/^[\d.]+/, ""), `,"Berlin, DE, AS3320"`);
+  }));
 
 Deno.test("--rtt each makes a row of every packet of Globalping, also of the lost ones", async () => {
   const measurement = globalpingMeasurement([[BERLIN, finishedPing("192.0.2.9", [10, 11.5], 3)]]);

@@ -1,7 +1,6 @@
 import type { ProbeRowSource } from "../../../lib/data/loader/row_source.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 
-/** Rows in memory. */
 export class MemoryRowSource implements ProbeRowSource {
   readonly path = "memory";
 

@@ -1,12 +1,13 @@
 /** Padding over whole epochs, on row sizes made to be hard to pack and on real ones. @module */
-import { assert, assertEquals } from "@std/assert";
+import { assert } from "@std/assert";
 import { BatchLoader } from "../../../lib/data/loader/batches.ts";
 import { openProbeRows, type ProbeRowSource } from "../../../lib/data/loader/row_source.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
-import { runStageProcess } from "../../cli/process.ts";
-import { realData, withFolder } from "../measurement_files/batches.ts";
+import { runStageProcess, succeeded } from "../../cli/process.ts";
+import { realData } from "../measurement_files/batches.ts";
 import { syntheticRow } from "./synthetic_rows.ts";
 import { MemoryRowSource } from "./memory_rows.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 /** Share of the tokens of an epoch that are padding, at T = 1024. */
 async function paddingOf(source: ProbeRowSource, epoch = 0): Promise<number> {
@@ -56,8 +57,7 @@ Deno.test("padding is at most 1 % on real measurements, for each way of grouping
     const input = realData("atlas/menog-2019-05");
     const parquet = `${folder}/menog.parquet`;
     const run = async (...args: string[]) => {
-      const { code, stderr } = await runStageProcess([...args, "--quiet", "--json"]);
-      assertEquals(code, 0, stderr);
+      await succeeded(runStageProcess([...args, "--quiet", "--json"]));
     };
     await run("import", "--input", input, "--output", parquet);
     for (const groupBy of ["src_addr", "prb_id"]) {

@@ -8,21 +8,19 @@ import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
 import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { syntheticRows } from "./synthetic_rows.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { MemoryRowSource } from "./memory_rows.ts";
 
 const ROWS = syntheticRows(1, 12, 20);
 
 /** Runs a test in a folder with the rows in two train shards and an empty one between them. */
 async function withProbeRows(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = Deno.makeTempDirSync();
-  try {
-    await writeShard(join(folder, "train", "train-00000-of-00003.arrayrecord"), ROWS.slice(0, 5));
-    await writeShard(join(folder, "train", "train-00001-of-00003.arrayrecord"), []);
-    await writeShard(join(folder, "train", "train-00002-of-00003.arrayrecord"), ROWS.slice(5));
-    await test(folder);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
+  using temporary = new TemporaryFolder();
+  const folder = temporary.path;
+  await writeShard(join(folder, "train", "train-00000-of-00003.arrayrecord"), ROWS.slice(0, 5));
+  await writeShard(join(folder, "train", "train-00001-of-00003.arrayrecord"), []);
+  await writeShard(join(folder, "train", "train-00002-of-00003.arrayrecord"), ROWS.slice(5));
+  await test(folder);
 }
 
 async function writeShard(path: string, rows: ProbeRow[]): Promise<void> {

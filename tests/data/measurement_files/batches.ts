@@ -63,16 +63,6 @@ export function joinBatches(batches: readonly MeasurementBatch[]): MeasurementBa
   };
 }
 
-/** Runs `use` with a folder that is gone afterwards. */
-export async function withFolder(use: (folder: string) => Promise<void> | void): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "ping-llm-" });
-  try {
-    await use(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
 /** A folder of real data; see `tests/data/README.md`. */
 export function realData(folder: string): string {
   const path = fromFileUrl(new URL(`../${folder}`, import.meta.url));

@@ -5,7 +5,8 @@ import { FormatError, UserError } from "../../../lib/base/errors.ts";
 import { readMeasurements, surveyInputs } from "../../../lib/data/measurement_files/parquet_reader.ts";
 import { ROW_GROUP_ROWS } from "../../../lib/data/measurement_files/parquet_writer.ts";
 import { RejectLog } from "../../../lib/data/measurement_files/rejects.ts";
-import { joinBatches, makeBatch, readAll, withFolder, writeParquet } from "./batches.ts";
+import { joinBatches, makeBatch, readAll, writeParquet } from "./batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const TIME_S = 1_750_000_000;
 

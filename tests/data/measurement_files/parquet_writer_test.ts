@@ -7,7 +7,8 @@ import {
   MeasurementParquetWriter,
   ROW_GROUP_ROWS,
 } from "../../../lib/data/measurement_files/parquet_writer.ts";
-import { makeBatch, withFolder, writeParquet } from "./batches.ts";
+import { makeBatch, writeParquet } from "./batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 type Row = Record<string, unknown>;
 

@@ -5,7 +5,7 @@ import {
   RejectLog,
   rejectsPathBeside,
 } from "../../../lib/data/measurement_files/rejects.ts";
-import { withFolder } from "./batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 Deno.test("RejectLog.counts counts by reason, in alphabetical order", () => {
   const log = new RejectLog();

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { runStageProcess } from "../../cli/process.ts";
-import { withFolder } from "./batches.ts";
+import { refused, runStageProcess, succeeded } from "../../cli/process.ts";
 import { ping } from "../measurement/ping_result.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 Deno.test("import reads files and standard input, and does nothing the second time", () =>
   withFolder(async (folder) => {
@@ -11,8 +11,7 @@ Deno.test("import reads files and standard input, and does nothing the second ti
       JSON.stringify([ping(), ping({ prb_id: 3, rcvd: 0, result: [{ x: "*" }] })]),
     );
     const args = ["import", "--input", input, "--output", output, "--json"];
-    const first = await runStageProcess(args);
-    assertEquals(first.code, 0, first.stderr);
+    const first = await succeeded(runStageProcess(args));
     const { seconds, ...json } = JSON.parse(first.stdout);
     assert(seconds > 0);
     assertEquals(json, {
@@ -28,7 +27,7 @@ Deno.test("import reads files and standard input, and does nothing the second ti
       firstTime: "2020-09-13T12:26:40.000Z",
       lastTime: "2020-09-13T12:26:40.000Z",
       doneAlready: false,
-      outputs: [output],
+      outputs: [`${folder}/out.names.csv`, output],
     });
     const { mtime } = Deno.statSync(output);
     const second = await runStageProcess(args);
@@ -40,7 +39,7 @@ Deno.test("import reads files and standard input, and does nothing the second ti
     assertEquals(other.code, 1);
     assertStringIncludes(other.stderr, "import with other inputs or options wrote it");
     const stdin = new TextEncoder().encode(JSON.stringify(ping()));
-    const piped = await runStageProcess([
+    const piped = await succeeded(runStageProcess([
       "import",
       "--input",
       "-",
@@ -48,8 +47,7 @@ Deno.test("import reads files and standard input, and does nothing the second ti
       output,
       "--overwrite",
       "--json",
-    ], { stdin });
-    assertEquals(piped.code, 0, piped.stderr);
+    ], { stdin }));
     assertEquals(JSON.parse(piped.stdout).rows, 1);
   }));
 
@@ -73,11 +71,8 @@ Deno.test("import fails with one line for every bad input", () =>
       [[], 2, "--input PATH is missing"],
     ];
     for (const [args, code, message] of cases) {
-      const result = await runStageProcess(["import", "--output", `${folder}/out.parquet`, ...args]);
-      assertEquals(result.code, code, result.stderr);
-      assertStringIncludes(result.stderr, message);
-      assertEquals(result.stderr.trim().split("\n").length, 1, result.stderr);
-      assertEquals(result.stdout, "");
+      const output = ["--output", `${folder}/out.parquet`];
+      await refused(runStageProcess(["import", ...output, ...args]), code, message);
     }
   }));
 
@@ -97,8 +92,7 @@ Deno.test("synth writes the same bytes for the same options, others for another 
         "9",
         "--json",
       ];
-      const { code, stdout, stderr } = await runStageProcess([...args, ...more]);
-      assertEquals(code, 0, stderr);
+      const { stdout } = await succeeded(runStageProcess([...args, ...more]));
       assertEquals(JSON.parse(stdout).rows, 3000);
       assertEquals(JSON.parse(stdout).outputs, [output, `${folder}/${name}.truth.json`]);
       return [Deno.readFileSync(output), Deno.readTextFileSync(`${folder}/${name}.truth.json`)];
@@ -107,9 +101,8 @@ Deno.test("synth writes the same bytes for the same options, others for another 
     assertEquals(await make("b"), a);
     const c = await make("c", "--seed", "1");
     assert(c[1] !== a[1]);
-    const refused = await runStageProcess(["synth", "--output", `${folder}/a.parquet`, "--rows", "10"]);
-    assertEquals(refused.code, 1);
-    assertStringIncludes(refused.stderr, "--overwrite");
+    const other = ["--output", `${folder}/a.parquet`, "--rows", "10"];
+    await refused(runStageProcess(["synth", ...other]), 1, "--overwrite");
     const tooFew = await runStageProcess(["synth", "--output", `${folder}/d.parquet`, "--destinations", "1"]);
     assertStringIncludes(tooFew.stderr, "at least 2 of each");
   }));

@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { runStageProcess } from "../../cli/process.ts";
+import { runStageProcess, succeed } from "../../cli/process.ts";
 import { readManifest } from "../../../lib/io/files/manifest.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { withCheckpoint } from "../../query/tiny_checkpoint.ts";
@@ -17,12 +17,6 @@ async function makeChain(folder: TemporaryFolder): Promise<void> {
   await succeed("synth", "--output", synth, "--rows", "4000", "--probes", "40");
   await succeed("shard", "--input", synth, "--output", shards, ...few);
   await succeed("probe-rows", "--input", shards, "--output", rows, "--shards", "3");
-}
-
-async function succeed(...args: string[]): Promise<string> {
-  const { code, stderr } = await runStageProcess(args);
-  assertEquals(code, 0, stderr);
-  return stderr;
 }
 
 /** Runs the stages one after the other; each has to end with 1 and one line that matches. */
@@ -94,7 +88,7 @@ Deno.test("stages read what is whole, and follow links with a line for the user"
   Deno.renameSync(join(shards, "train"), elsewhere);
   Deno.symlinkSync(elsewhere, join(shards, "train"));
   const args = ["probe-rows", "--input", shards, "--shards", "3", "--verify"];
-  const lines = await succeed(...args, "--output", folder.at("again"));
+  const { stderr: lines } = await succeed(...args, "--output", folder.at("again"));
   assertStringIncludes(lines, `following ${shards}/train -> ${Deno.realPathSync(elsewhere)}\n`);
   for (const split of ["train", "val", "test"]) {
     for (const { name } of Deno.readDirSync(folder.at(`rows/${split}`))) {

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { runStageProcess } from "../../cli/process.ts";
+import { assertEquals } from "@std/assert";
+import { refused, runStageProcess, succeeded } from "../../cli/process.ts";
 import { SmallDisk } from "../../io/files/small_disk.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes, unfinishedHashes } from "./folder_hashes.ts";
@@ -17,22 +17,19 @@ async function assertGoesOn(
   { sizes, isFinal }: { sizes: [string, string]; isFinal: RegExp },
 ): Promise<void> {
   await using disk = await SmallDisk.mount(folder.at("small"), sizes[0]);
-  const whole = await runStageProcess(argumentsFor(folder.at("whole")));
-  assertEquals(whole.code, 0, whole.stderr);
+  await succeeded(runStageProcess(argumentsFor(folder.at("whole"))));
   const wanted = folderHashes(folder.at("whole"));
   const output = `${disk.path}/out`;
   for (const size of sizes) {
     await disk.resize(size);
-    const { code, stdout, stderr } = await runStageProcess(argumentsFor(output));
-    assertMatch(stderr, /^error: [^\n]+\n$/);
-    assertStringIncludes(stderr, "no space left");
-    assertEquals([code, stdout], [1, ""]);
+    // A slow machine would also print progress.
+    await refused(runStageProcess([...argumentsFor(output), "--quiet"]), 1, "no space left");
     for (const [name, hash] of Object.entries(unfinishedHashes(output))) {
       if (isFinal.test(name)) assertEquals(hash, wanted[name], `${name} is half-written`);
     }
   }
   await disk.resize("64m");
-  assertEquals((await runStageProcess(argumentsFor(output))).code, 0);
+  await succeeded(runStageProcess(argumentsFor(output)));
   assertEquals(folderHashes(output), wanted);
 }
 

@@ -7,7 +7,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import { exists } from "../../../lib/io/files/inputs.ts";
-import { runStageProcess, spawnStage } from "../../cli/process.ts";
+import { runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes, unfinishedHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
@@ -69,7 +69,7 @@ async function assertSurvives(name: "shard" | "probe-rows", args: string[], numF
   writeParquet(input, sampleBatch({ numRows: 30_000, numBad: 50 }));
   const whole = folder.at("whole");
   const allArgs = ["--input", input, ...args];
-  assertEquals((await runStageProcess([name, ...allArgs, "--output", whole])).code, 0);
+  await succeeded(runStageProcess([name, ...allArgs, "--output", whole]));
   const wanted = folderHashes(whole);
   assertEquals(Object.keys(finalOf(wanted)).length, numFiles);
 
@@ -104,8 +104,7 @@ async function assertSurvives(name: "shard" | "probe-rows", args: string[], numF
   }
   assert(reached.length >= 6, `the process was killed only at: ${reached.join(", ")}`);
   assert(inodes.size > 0, "no kill found a finished shard");
-  const last = await runStageProcess([name, ...allArgs, "--output", output, "--json"]);
-  assertEquals(last.code, 0, last.stderr);
+  await succeeded(runStageProcess([name, ...allArgs, "--output", output, "--json"]));
   assertEquals(folderHashes(output), wanted);
   for (const [file, inode] of inodes) assertEquals(Deno.statSync(join(output, file)).ino, inode);
 }

@@ -5,7 +5,7 @@
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { splitModeOf } from "../../../lib/eval/eval_rows.ts";
-import { runStageProcess } from "../../cli/process.ts";
+import { runStageProcess, succeed } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeRowGroups } from "./sample_parquet.ts";
@@ -13,12 +13,6 @@ import { sampleBatch, writeRowGroups } from "./sample_parquet.ts";
 /** The first of three tasks makes 3 of the 8 files of train, and so needs the first 6 of its 16 shards. */
 const [NEEDED, OTHER] = ["train/shard-00005-part-00002-of-00004", "train/shard-00006-part-00002-of-00004"];
 const FEW = ["--train-shards", "16", "--val-shards", "2", "--test-shards", "2"];
-
-async function succeed(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runStageProcess(args);
-  assertEquals(code, 0, stderr);
-  return stdout;
-}
 
 /** Measurements divided by pair, into shards in four tasks. */
 async function makeShards(folder: TemporaryFolder): Promise<string> {
@@ -105,7 +99,7 @@ Deno.test("a task of probe-rows refuses what is broken of the shards that it rea
 
   await succeed(...args);
   Deno.utimeSync(`${shards}/${OTHER}.parquet`, 1, 1);
-  assertEquals(JSON.parse(await succeed(...args, "--json")).wasComplete, true);
+  assertEquals(JSON.parse((await succeed(...args, "--json")).stdout).wasComplete, true);
   const other = /Cannot write to .*: probe-rows with other inputs or options wrote to it, expected the same/;
   Deno.utimeSync(needed, 1, 1);
   await assertRefused(args, other);
@@ -120,7 +114,7 @@ Deno.test("what reads probe rows takes tasks that read different parts, also non
   // Three files: of the four tasks the first makes none.
   for (let i = 1; i <= 4; i++) await succeed(...rowsTask(folder, "rows", `${i}/4`, 1));
   assertEquals(splitModeOf(folder.at("rows")), "pair");
-  assertStringIncludes(await succeed("status", folder.at("rows")), "done");
+  assertStringIncludes((await succeed("status", folder.at("rows"))).stdout, "done");
   await succeed("inspect", folder.at("rows"), "--verify");
   Deno.removeSync(folder.at("rows/manifest-00002-of-00004.json"));
   await assertRefused(["inspect", folder.at("rows")], /task 2\/4 of probe-rows is missing/);

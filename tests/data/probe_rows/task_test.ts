@@ -14,7 +14,7 @@ import { readManifest } from "../../../lib/io/files/manifest.ts";
 import { detectTargets } from "../../../lib/cli/inspect/inspect.ts";
 import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
 import { buildProbeRows, type ProbeRowsOptions } from "../../../lib/data/probe_rows/probe_rows.ts";
-import { shardMeasurements, type ShardOptions } from "../../../lib/data/probe_rows/shard.ts";
+import { shardMeasurements } from "../../../lib/data/probe_rows/shard.ts";
 import { neededParts } from "../../../lib/data/probe_rows/needed_parts.ts";
 import {
   listSplitInputs,
@@ -27,27 +27,12 @@ import { dataFingerprint } from "../../../lib/train/run_data.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet, writeRowGroups } from "./sample_parquet.ts";
+import { PROBE_ROWS_OPTIONS, SHARD_OPTIONS } from "./stage_options.ts";
 
 const ROWS_PER_GROUP = 500;
-const RATIOS = [0.8, 0.1, 0.1] as const;
-const COMMON = {
-  groupBy: "src_addr",
-  seed: 3,
-  maxRejectRatio: 0.2,
-  memoryLimitBytes: 2e9,
-  overwrite: false,
-} as const;
-const SHARD: Omit<ShardOptions, "inputs" | "output" | "splitBy"> = {
-  ...COMMON,
-  ratios: RATIOS,
-  numShards: [5, 2, 2],
-};
-const PROBE_ROWS: Omit<ProbeRowsOptions, "inputs" | "output" | "splits"> = {
-  ...COMMON,
-  numShards: [4, 1, 1],
-  maxRowSizeBytes: 20_000,
-  compression: "zstd",
-};
+const CHANGED = { seed: 3, maxRejectRatio: 0.2 };
+const SHARD = { ...SHARD_OPTIONS, ...CHANGED };
+const PROBE_ROWS = { ...PROBE_ROWS_OPTIONS, ...CHANGED, maxRowSizeBytes: 20_000 };
 
 /** A file of many row groups, and one of a few rows that lacks the optional columns but has bad rows. */
 function writeInputs(folder: TemporaryFolder): string[] {
@@ -130,7 +115,7 @@ Deno.test("shard and probe-rows in tasks make the bytes of one run, for any numb
 Deno.test("probe-rows in tasks makes the bytes of one run of a file that is not sharded", async () => {
   using folder = new TemporaryFolder();
   const inputs = writeInputs(folder);
-  const plan = { mode: "time", ratios: RATIOS, seed: 3 } as const;
+  const plan = { mode: "time", ratios: [0.8, 0.1, 0.1], seed: 3 } as const;
   const options = { ...PROBE_ROWS, inputs, splits: { plan } };
   const whole = await buildProbeRows({ ...options, output: folder.at("whole") });
   let measurements = 0;

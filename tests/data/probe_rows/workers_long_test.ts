@@ -9,7 +9,7 @@ import { exists } from "../../../lib/io/files/inputs.ts";
 import { buildProbeRows } from "../../../lib/data/probe_rows/probe_rows.ts";
 import { shardMeasurements } from "../../../lib/data/probe_rows/shard.ts";
 import { threadsWithin } from "../../../lib/data/probe_rows/stage_threads.ts";
-import { runStageProcess, spawnStage } from "../../cli/process.ts";
+import { runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes, unfinishedHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
@@ -106,7 +106,7 @@ Deno.test("buildProbeRows() stops all workers when it is told to, and goes on in
 Deno.test("probe-rows with workers ends with the same files when it was killed on the way", async () => {
   using folder = new TemporaryFolder();
   const args = ["--input", ...writeInputs(folder), "--max-row-size-mb", "0.1"];
-  assertEquals((await runStageProcess(["probe-rows", ...args, "--output", folder.at("whole")])).code, 0);
+  await succeeded(runStageProcess(["probe-rows", ...args, "--output", folder.at("whole")]));
   const wanted = folderHashes(folder.at("whole"));
   const output = folder.at("killed");
   const moments = {
@@ -133,8 +133,7 @@ Deno.test("probe-rows with workers ends with the same files when it was killed o
       );
     }
   }
-  const last = await runStageProcess(["probe-rows", ...args, "--output", output, "--workers", "2"]);
-  assertEquals(last.code, 0, last.stderr);
+  await succeeded(runStageProcess(["probe-rows", ...args, "--output", output, "--workers", "2"]));
   assertEquals(folderHashes(output), wanted);
 });
 

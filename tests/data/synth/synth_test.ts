@@ -7,7 +7,8 @@ import { synthesize } from "../../../lib/data/synth/synthesize.ts";
 import { SyntheticTruth } from "../../../lib/data/synth/truth.ts";
 import { makeWorld, type WorldOptions } from "../../../lib/data/synth/world.ts";
 import { parseAddress } from "../../../lib/data/addresses/ip.ts";
-import { joinBatches, readAll, withFolder } from "../measurement_files/batches.ts";
+import { joinBatches, readAll } from "../measurement_files/batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const OPTIONS: WorldOptions = {
   seed: 3,

@@ -8,24 +8,18 @@ import {
   newestOf,
   scoreMethods,
 } from "../../../lib/eval/sections/destination_section.ts";
-import { formatAddress, parseAddress } from "../../../lib/data/addresses/ip.ts";
+import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { syntheticRows } from "../../data/loader/synthetic_rows.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
 import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
 
-function bytesOf(text: string): Uint8Array {
-  const bytes = parseAddress(text);
-  assert(bytes, text);
-  return bytes;
-}
-
-const SOURCE = bytesOf("10.0.0.1");
+const SOURCE = addressBytes("10.0.0.1");
 
 function measured(destination: string, rttMs: number | null): TokenMeasurement {
   const rttCode = rttMs === null ? null : encodeRttCode(rttMs);
-  return { source: SOURCE, destination: bytesOf(destination), rttCode, timeS: 1_700_000_000 };
+  return { source: SOURCE, destination: addressBytes(destination), rttCode, timeS: 1_700_000_000 };
 }
 
 function learned(): KnownDestinations {
@@ -72,8 +66,10 @@ function bootstrapOf(addresses: readonly Uint8Array[]): ClusterBootstrap {
 }
 
 Deno.test("scoreMethods() counts exact and prefix matches of the first guess and of any", () => {
-  const guesses = [["192.0.2.1", "10.0.0.1"], ["9.9.9.9", "192.1.0.0"], []].map((list) => list.map(bytesOf));
-  const addresses = ["192.0.2.1", "192.0.2.1", "192.0.2.1"].map(bytesOf);
+  const guesses = [["192.0.2.1", "10.0.0.1"], ["9.9.9.9", "192.1.0.0"], []].map((list) =>
+    list.map(addressBytes)
+  );
+  const addresses = ["192.0.2.1", "192.0.2.1", "192.0.2.1"].map(addressBytes);
   const scores = scoreMethods(addresses, bootstrapOf(addresses), [["model", guesses]]);
   assertEquals(scores, [{
     method: "model",
@@ -82,14 +78,14 @@ Deno.test("scoreMethods() counts exact and prefix matches of the first guess and
     top1Prefix: { 8: 1 / 3, 16: 1 / 3, 24: 1 / 3 },
     intervals: { top1Exact: null, top5Exact: null },
   }]);
-  const far = [bytesOf("2001:db8:1:2::")];
-  const [near] = scoreMethods(far, bootstrapOf(far), [["model", [[bytesOf("2001:db8:1:1::")]]]]);
+  const far = [addressBytes("2001:db8:1:2::")];
+  const [near] = scoreMethods(far, bootstrapOf(far), [["model", [[addressBytes("2001:db8:1:1::")]]]]);
   assertEquals([near.top1Exact, near.top1Prefix], [0, { 16: 1, 32: 1, 48: 1, 64: 0 }]);
 });
 
 Deno.test("scoreMethods() tells how sure shares of right guesses are, and their differences to the model's", () => {
-  const addresses = Array.from({ length: 40 }, (_, i) => bytesOf(`192.0.2.${i}`));
-  const wrong = bytesOf("198.51.100.1");
+  const addresses = Array.from({ length: 40 }, (_, i) => addressBytes(`192.0.2.${i}`));
+  const wrong = addressBytes("198.51.100.1");
   const rightIn = (isRight: (i: number) => boolean) =>
     addresses.map((address, i) => isRight(i) ? [address] : [wrong, address]);
   const methods = scoreMethods(addresses, bootstrapOf(addresses), [
@@ -151,13 +147,13 @@ Deno.test("learnDestinations() counts the rows' measurements, addresses in any s
   const known = await learnDestinations(new MemoryRowSource([row]), { sourceKeys: [String(row.srcId)] });
   const counts = new Map<string, number>();
   for (const index of row.dstIndex) {
-    const name = formatAddress(bytesOf(row.dstAddrs[index]));
+    const name = formatAddress(addressBytes(row.dstAddrs[index]));
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  const numBytes = bytesOf(row.dstAddrs[row.dstIndex[0]]).length;
+  const numBytes = addressBytes(row.dstAddrs[row.dstIndex[0]]).length;
   const query = { sourceKey: String(row.srcId), source: new Uint8Array(numBytes), rttMs: null, context: [] };
   const [best] = known.guess(query, 5).get("most frequent of the source") ?? [];
-  const ofVersion = [...counts].filter(([name]) => bytesOf(name).length === numBytes).map(([, count]) =>
+  const ofVersion = [...counts].filter(([name]) => addressBytes(name).length === numBytes).map(([, count]) =>
     count
   );
   assertEquals(counts.get(formatAddress(best)), Math.max(...ofVersion));

@@ -4,6 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { UserError } from "../../../lib/base/errors.ts";
 import { ArrayRecordReader } from "../../../lib/io/array_record/reader.ts";
 import { ArrayRecordWriter, type ArrayRecordWriterOptions } from "../../../lib/io/array_record/writer.ts";
+import { withFolder } from "../files/temporary_folder.ts";
 
 const GOLDEN = new URL("../../golden/array_record/", import.meta.url);
 const DATA = new URL("../../data/array_record/", import.meta.url);
@@ -13,17 +14,6 @@ const SIZES = [0, 1, 65511, 65512, 65513, 100, 0, 0, 0, 131005, 7, 65496, 3, 300
 const goldenRecord = (index: number, size: number) =>
   Uint8Array.from({ length: size }, (_, k) => 7 * index + k);
 const goldenRecords = SIZES.map((size, i) => goldenRecord(i, size));
-
-function withFolder(run: (folder: string) => Promise<void>): () => Promise<void> {
-  return async () => {
-    const folder = Deno.makeTempDirSync();
-    try {
-      await run(folder);
-    } finally {
-      Deno.removeSync(folder, { recursive: true });
-    }
-  };
-}
 
 async function write(path: string, records: Uint8Array[], options: ArrayRecordWriterOptions) {
   const writer = await ArrayRecordWriter.create(path, options);
@@ -46,20 +36,21 @@ for (const compression of ["uncompressed", "zstd", "brotli", "snappy"]) {
   for (const groupSize of [1, 7]) {
     Deno.test(
       `ArrayRecordReader reads what Google's writer wrote (${compression}, group size ${groupSize})`,
-      withFolder(async (folder) => {
-        const path = join(folder, "a");
-        Deno.writeFileSync(path, readGolden(`${compression}-${groupSize}`));
-        using reader = await ArrayRecordReader.open(path);
-        assertEquals(reader.numRecords, SIZES.length);
-        assertEquals(reader.numChunks, Math.ceil(SIZES.length / groupSize));
-        assertEquals(reader.decodedSizeBytes, SIZES.reduce((a, b) => a + b));
-        [...reader].forEach((record, i) => assertSameBytes(record, goldenRecords[i], `record ${i}`));
-        for (const i of [15, 0, 7, 6, 13, 3]) {
-          assertSameBytes(reader.read(i), goldenRecords[i], `record ${i}`);
-        }
-        assertThrows(() => reader.read(16), Error, "record 16 of 16");
-        assertThrows(() => reader.read(-1), Error, "Internal error");
-      }),
+      () =>
+        withFolder(async (folder) => {
+          const path = join(folder, "a");
+          Deno.writeFileSync(path, readGolden(`${compression}-${groupSize}`));
+          using reader = await ArrayRecordReader.open(path);
+          assertEquals(reader.numRecords, SIZES.length);
+          assertEquals(reader.numChunks, Math.ceil(SIZES.length / groupSize));
+          assertEquals(reader.decodedSizeBytes, SIZES.reduce((a, b) => a + b));
+          [...reader].forEach((record, i) => assertSameBytes(record, goldenRecords[i], `record ${i}`));
+          for (const i of [15, 0, 7, 6, 13, 3]) {
+            assertSameBytes(reader.read(i), goldenRecords[i], `record ${i}`);
+          }
+          assertThrows(() => reader.read(16), Error, "record 16 of 16");
+          assertThrows(() => reader.read(-1), Error, "Internal error");
+        }),
     );
   }
 }
@@ -74,120 +65,131 @@ for (
 ) {
   Deno.test(
     `ArrayRecordWriter writes the bytes that Google's writer wrote (${name})`,
-    withFolder(async (folder) => {
-      const path = join(folder, "a");
-      const { numRecords, numBytes } = await write(path, [...records], { compression: "none", groupSize });
-      const ours = Deno.readFileSync(path);
-      assertEquals({ numRecords, numBytes }, { numRecords: records.length, numBytes: ours.length });
-      assertSameBytes(ours, readGolden(name), name);
-    }),
+    () =>
+      withFolder(async (folder) => {
+        const path = join(folder, "a");
+        const { numRecords, numBytes } = await write(path, [...records], { compression: "none", groupSize });
+        const ours = Deno.readFileSync(path);
+        assertEquals({ numRecords, numBytes }, { numRecords: records.length, numBytes: ours.length });
+        assertSameBytes(ours, readGolden(name), name);
+      }),
   );
 }
 
 Deno.test(
   "ArrayRecordReader reads the reference files of Google's writer with every checksum verified",
-  withFolder(async (folder) => {
-    let expected = 0;
-    for (const part of [0, 1]) {
-      const name = `digits.array_record-0000${part}-of-00002`;
-      const path = `${folder}/${name}`;
-      Deno.writeFileSync(path, new Uint8Array(gunzipSync(Deno.readFileSync(new URL(`${name}.gz`, DATA)))));
-      using reader = await ArrayRecordReader.open(path);
-      assertEquals(reader.numRecords, 5);
-      for (const record of reader) assertEquals(new TextDecoder().decode(record), String(expected++));
-    }
-    assertEquals(expected, 10);
-  }),
+  () =>
+    withFolder(async (folder) => {
+      let expected = 0;
+      for (const part of [0, 1]) {
+        const name = `digits.array_record-0000${part}-of-00002`;
+        const path = `${folder}/${name}`;
+        Deno.writeFileSync(path, new Uint8Array(gunzipSync(Deno.readFileSync(new URL(`${name}.gz`, DATA)))));
+        using reader = await ArrayRecordReader.open(path);
+        assertEquals(reader.numRecords, 5);
+        for (const record of reader) assertEquals(new TextDecoder().decode(record), String(expected++));
+      }
+      assertEquals(expected, 10);
+    }),
 );
 
 for (const compression of ["none", "zstd", "brotli"] as const) {
   for (const groupSize of [1, 7]) {
     Deno.test(
       `ArrayRecordReader gives back what ArrayRecordWriter wrote (${compression}, group size ${groupSize})`,
-      withFolder(async (folder) => {
-        const noise = new Uint8Array(8_000_000);
-        for (let i = 0; i < noise.length; i += 65536) crypto.getRandomValues(noise.subarray(i, i + 40_000));
-        const sets = [
-          [],
-          [new Uint8Array(0)],
-          [0, 1, 65511, 65512, 65513, 8_000_000, 0, 0, 5].map((size) => noise.subarray(0, size)),
-          Array.from({ length: 10_000 }, (_, i) => noise.subarray(i, i + i % 40)),
-        ];
-        for (const records of sets) {
-          const path = join(folder, "a");
-          await write(path, records, { compression, groupSize });
-          using reader = await ArrayRecordReader.open(path);
-          assertEquals(reader.numRecords, records.length);
-          let index = 0;
-          for (const record of reader) assertSameBytes(record, records[index], `record ${index++}`);
-          assertEquals(index, records.length);
-        }
-      }),
+      () =>
+        withFolder(async (folder) => {
+          const noise = new Uint8Array(8_000_000);
+          for (let i = 0; i < noise.length; i += 65536) crypto.getRandomValues(noise.subarray(i, i + 40_000));
+          const sets = [
+            [],
+            [new Uint8Array(0)],
+            [0, 1, 65511, 65512, 65513, 8_000_000, 0, 0, 5].map((size) => noise.subarray(0, size)),
+            Array.from({ length: 10_000 }, (_, i) => noise.subarray(i, i + i % 40)),
+          ];
+          for (const records of sets) {
+            const path = join(folder, "a");
+            await write(path, records, { compression, groupSize });
+            using reader = await ArrayRecordReader.open(path);
+            assertEquals(reader.numRecords, records.length);
+            let index = 0;
+            for (const record of reader) assertSameBytes(record, records[index], `record ${index++}`);
+            assertEquals(index, records.length);
+          }
+        }),
     );
   }
 }
 
 Deno.test(
   "ArrayRecordWriter pads to the end of the block, wherever the index ends",
-  withFolder(async (folder) => {
-    const path = join(folder, "a");
-    const overheads = new Set<number>();
-    // The index ends at, before and behind the block's end, and where no padding chunk's header fits.
-    for (let size = 65_230; size < 65_290; size++) {
-      const record = goldenRecord(1, size);
-      const { numBytes } = await write(path, [record], { compression: "none" });
-      using reader = await ArrayRecordReader.open(path);
-      assertSameBytes(reader.read(0), record, `record of ${size} bytes`);
-      assertEquals(numBytes % 65536, 0);
-      overheads.add(numBytes / 65536);
-    }
-    assertEquals(overheads, new Set([2, 3]));
-  }),
+  () =>
+    withFolder(async (folder) => {
+      const path = join(folder, "a");
+      const overheads = new Set<number>();
+      // The index ends at, before and behind the block's end, and where no padding chunk's header fits.
+      for (let size = 65_230; size < 65_290; size++) {
+        const record = goldenRecord(1, size);
+        const { numBytes } = await write(path, [record], { compression: "none" });
+        using reader = await ArrayRecordReader.open(path);
+        assertSameBytes(reader.read(0), record, `record of ${size} bytes`);
+        assertEquals(numBytes % 65536, 0);
+        overheads.add(numBytes / 65536);
+      }
+      assertEquals(overheads, new Set([2, 3]));
+    }),
 );
 
 Deno.test(
   "ArrayRecordWriter writes equal bytes for equal records",
-  withFolder(async (folder) => {
-    for (const compression of ["none", "zstd", "brotli"] as const) {
-      await write(join(folder, "a"), goldenRecords, { compression });
-      await write(join(folder, "b"), goldenRecords, { compression });
-      assertSameBytes(
-        Deno.readFileSync(join(folder, "a")),
-        Deno.readFileSync(join(folder, "b")),
-        compression,
-      );
-    }
-  }),
+  () =>
+    withFolder(async (folder) => {
+      for (const compression of ["none", "zstd", "brotli"] as const) {
+        await write(join(folder, "a"), goldenRecords, { compression });
+        await write(join(folder, "b"), goldenRecords, { compression });
+        assertSameBytes(
+          Deno.readFileSync(join(folder, "a")),
+          Deno.readFileSync(join(folder, "b")),
+          compression,
+        );
+      }
+    }),
 );
 
 Deno.test(
   "ArrayRecordWriter leaves no file behind when it is aborted, and does not keep the caller's array",
-  withFolder(async (folder) => {
-    const path = join(folder, "a");
-    {
-      using writer = await ArrayRecordWriter.create(path);
-      writer.write(new Uint8Array(3));
-    }
-    assertEquals([...Deno.readDirSync(folder)], []);
-    const buffer = new Uint8Array(1);
-    const writer = await ArrayRecordWriter.create(path, { groupSize: 3 });
-    for (let i = 0; i < 5; i++) {
-      buffer[0] = i;
-      writer.write(buffer);
-    }
-    assertEquals(writer.numRecords, 5);
-    writer.close();
-    using reader = await ArrayRecordReader.open(path);
-    assertEquals([...reader].map((record) => record[0]), [0, 1, 2, 3, 4]);
-  }),
+  () =>
+    withFolder(async (folder) => {
+      const path = join(folder, "a");
+      {
+        using writer = await ArrayRecordWriter.create(path);
+        writer.write(new Uint8Array(3));
+      }
+      assertEquals([...Deno.readDirSync(folder)], []);
+      const buffer = new Uint8Array(1);
+      const writer = await ArrayRecordWriter.create(path, { groupSize: 3 });
+      for (let i = 0; i < 5; i++) {
+        buffer[0] = i;
+        writer.write(buffer);
+      }
+      assertEquals(writer.numRecords, 5);
+      writer.close();
+      using reader = await ArrayRecordReader.open(path);
+      assertEquals([...reader].map((record) => record[0]), [0, 1, 2, 3, 4]);
+    }),
 );
 
 Deno.test(
   "ArrayRecordReader and ArrayRecordWriter name a path that cannot be used",
-  withFolder(async (folder) => {
-    await assertRejects(() => ArrayRecordReader.open(join(folder, "none")), UserError, "no such file");
-    await assertRejects(() => ArrayRecordReader.open(folder), UserError, "directory");
-    Deno.writeTextFileSync(join(folder, "file"), "");
-    await assertRejects(() => ArrayRecordWriter.create(join(folder, "file", "a")), UserError, "Cannot write");
-  }),
+  () =>
+    withFolder(async (folder) => {
+      await assertRejects(() => ArrayRecordReader.open(join(folder, "none")), UserError, "no such file");
+      await assertRejects(() => ArrayRecordReader.open(folder), UserError, "directory");
+      Deno.writeTextFileSync(join(folder, "file"), "");
+      await assertRejects(
+        () => ArrayRecordWriter.create(join(folder, "file", "a")),
+        UserError,
+        "Cannot write",
+      );
+    }),
 );

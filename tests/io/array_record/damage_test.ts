@@ -10,6 +10,7 @@ import {
   loadRiegeliHash,
   remainingInBlock,
 } from "../../../lib/io/array_record/riegeli_blocks.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
 import {
   CHUNK_TYPES,
   encodeChunkHeader,
@@ -23,16 +24,13 @@ async function withFile(
   options: { compression: "none" | "zstd"; groupSize?: number },
   run: (path: string, original: Uint8Array) => Promise<void>,
 ) {
-  const folder = Deno.makeTempDirSync();
-  try {
-    const path = join(folder, "a.arrayrecord");
-    const writer = await ArrayRecordWriter.create(path, options);
-    for (const record of records) writer.write(record);
-    writer.close();
-    await run(path, Deno.readFileSync(path));
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
+  using temporary = new TemporaryFolder();
+  const folder = temporary.path;
+  const path = join(folder, "a.arrayrecord");
+  const writer = await ArrayRecordWriter.create(path, options);
+  for (const record of records) writer.write(record);
+  writer.close();
+  await run(path, Deno.readFileSync(path));
 }
 
 async function readAll(path: string, onCorrupt: "error" | "skip" = "error") {

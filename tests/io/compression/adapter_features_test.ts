@@ -6,6 +6,6 @@ Deno.test("a device can have subgroups that the adapter does not list", async ()
   const isListed = adapter.features.has("subgroups" as GPUFeatureName);
   assert(
     !isListed,
-    "Deno lists subgroups: ask the adapter in lib/tensor/device.ts, see lib/io/compression/README.runtime.md",
+    "Deno lists subgroups: ask the adapter in lib/tensor/device.ts, see lib/io/README.md",
   );
 });

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { constants, gzipSync, zstdCompressSync } from "node:zlib";
 import { FormatError, UserError } from "../../../lib/base/errors.ts";
 import { openInput } from "../../../lib/io/compression/decompress.ts";
-import { withFolder } from "../../data/measurement_files/batches.ts";
+import { withFolder } from "../files/temporary_folder.ts";
 
 const text = new TextEncoder().encode(
   Array.from({ length: 40_000 }, (_, i) => `{"id":${i},"x":${Math.sin(i)}}\n`).join(""),

@@ -8,7 +8,7 @@ Deno.test("ZstdDecoder uses a handle that this runtime has, for frames cut anywh
   const decoder = ZstdDecoder.open();
   assert(
     decoder,
-    "node:zlib has another handle under its zstd stream: see lib/io/compression/README.runtime.md",
+    "node:zlib has another handle under its zstd stream: see lib/io/README.md",
   );
   const bytes = Uint8Array.from([...compress("one"), ...compress(""), ...compress("two")]);
   const output = new Uint8Array(10);

@@ -15,8 +15,14 @@ export class TemporaryFolder implements Disposable {
   }
 }
 
-/** Runs `work` with a temporary folder. */
-export function inFolder(work: (folder: string) => void): void {
+/** Runs a test with a temporary folder. */
+export async function withFolder(test: (folder: string) => Promise<void> | void): Promise<void> {
   using folder = new TemporaryFolder();
-  work(folder.path);
+  await test(folder.path);
+}
+
+/** {@link withFolder} for a test that awaits nothing. */
+export function inFolder(test: (folder: string) => void): void {
+  using folder = new TemporaryFolder();
+  test(folder.path);
 }

@@ -5,7 +5,7 @@ import { parquetWriteBuffer } from "hyparquet-writer";
 import { NumberCursor, TextCursor } from "../../../lib/io/parquet/column.ts";
 import { decodeDelta, decodeHybrid, EncodingError } from "../../../lib/io/parquet/encodings.ts";
 import { ParquetFile } from "../../../lib/io/parquet/file.ts";
-import { withFolder } from "../../data/measurement_files/batches.ts";
+import { withFolder } from "../files/temporary_folder.ts";
 
 /** Writes one column with another's encoder, reads it with ours in pieces. */
 async function roundTrip<T extends string | number | bigint>(

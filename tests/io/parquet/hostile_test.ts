@@ -6,7 +6,8 @@ import { zstdCompressSync } from "node:zlib";
 import { FormatError } from "../../../lib/base/errors.ts";
 import { NumberCursor, TextCursor } from "../../../lib/io/parquet/column.ts";
 import { END_RTT_MS } from "../../../lib/data/tokens/rtt_code.ts";
-import { readAll, withFolder } from "../../data/measurement_files/batches.ts";
+import { readAll } from "../../data/measurement_files/batches.ts";
+import { withFolder } from "../files/temporary_folder.ts";
 
 const TIME_S = 1_750_000_000n;
 const text: Partial<SchemaElement> = { type: "BYTE_ARRAY", converted_type: "UTF8" };

@@ -156,23 +156,6 @@ Deno.test("fitCoordinates bears RTTs from 0.05 ms to 10 s, few pairs, none, and 
   assertAlmostEquals(single.estimate(0, 1)?.rttMs ?? NaN, 42, 1e-3);
 });
 
-Deno.test("fitCoordinates counts a pair by its weight", () => {
-  const i = 5;
-  const outlier = withRtt(known, i, 3000);
-  const estimate = (weight: number) =>
-    fitCoordinates({ ...outlier, weights: new Float32Array(known.a.length).fill(1).fill(weight, i, i + 1) })
-      .estimate(known.a[i], known.b[i])?.rttMs ?? NaN;
-  assert(estimate(20) > 2 * estimate(0.1), `${estimate(20)} and ${estimate(0.1)} ms`);
-});
-
-Deno.test("fitCoordinates takes shorter vectors where the longest would take too many bytes", () => {
-  const maxBytes = 50_000;
-  const small = fitCoordinates(known, { maxBytes });
-  const { vectors } = small.save();
-  assert(vectors.byteLength <= maxBytes && vectors.byteLength > maxBytes - 2 * 4 * 3 * 5 * 80);
-  assert(small.size.rank < coordinates.size.rank);
-});
-
 Deno.test("Coordinates.put() lets a further node be asked by its number, and moves no other", () => {
   const before = fitCoordinates({ ...known, numNodes: 81 }, { rank: 4 });
   const after = Coordinates.load(before.size, before.save());

@@ -1,29 +1,10 @@
 import { assert } from "@std/assert";
 import { Coordinates } from "../../../lib/model/coordinates/coordinates.ts";
 import { fitCoordinates } from "../../../lib/model/coordinates/fit.ts";
-import { readAll, realData } from "../../data/measurement_files/batches.ts";
-import { logErrors, medianOf, pairsOf, type PairSplit, splitPairs } from "./low_rank.ts";
+import { logErrors, medianOf, pairsOf } from "./low_rank.ts";
+import { NUM_NODES, planetLab } from "./planet_lab.ts";
 
-const NUM_NODES = 160;
-
-/** Pairs of the first nodes of PlanetLab's. */
-async function planetLab(folder: string): Promise<PairSplit> {
-  const nodes = new Map<string, number>();
-  const rtts = new Map<string, number>();
-  const { batches } = await readAll([`${folder}/planetlab-03.parquet`]);
-  for (const { srcAddr, dstAddr, rttMs } of batches) {
-    for (let i = 0; i < srcAddr.length; i++) {
-      const [a, b] = [srcAddr[i], dstAddr[i]].map((address) => {
-        if (!nodes.has(address) && nodes.size < NUM_NODES) nodes.set(address, nodes.size);
-        return nodes.get(address);
-      });
-      if (a !== undefined && b !== undefined) rtts.set(`${Math.min(a, b)} ${Math.max(a, b)}`, rttMs[i]);
-    }
-  }
-  return splitPairs(NUM_NODES, (a, b) => rtts.get(`${a} ${b}`), 0.5);
-}
-
-const split = await planetLab(realData("mesh"));
+const split = await planetLab(0.5);
 
 Deno.test({
   name: "Coordinates.estimate is as far off out of fold as of pairs that were never measured (PlanetLab)",

@@ -1,5 +1,5 @@
 /** The stage `adapt` as users run it: files, signals, permissions. @module */
-import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import type { basisJson } from "../../../lib/data/addresses/known_addresses.ts";
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
@@ -7,7 +7,7 @@ import { decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { UPDATE_FILE } from "../../../lib/train/adapted_checkpoint.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
-import { outputOf, runStageProcess, spawnStage } from "../../cli/process.ts";
+import { outputOf, refused, runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
 import { folderHashes } from "../../data/probe_rows/folder_hashes.ts";
 import { until } from "../../until.ts";
 import { withRowCheckpoint } from "./row_checkpoint.ts";
@@ -35,11 +35,10 @@ function command(at: (name: string) => string, output: string, ...more: string[]
 }
 
 async function succeed(args: string[], stdin?: string): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await runStageProcess(
+  const { stdout } = await succeeded(runStageProcess(
     args,
     stdin === undefined ? {} : { stdin: new TextEncoder().encode(stdin) },
-  );
-  assertEquals(code, 0, stderr);
+  ));
   return JSON.parse(stdout);
 }
 
@@ -57,9 +56,8 @@ Deno.test("adapt writes changed embeddings that queries read, and the same bytes
     await Promise.race([until("it began", () => exists(at("killed/.work/manifest.json"))), isOver]);
     child.kill("SIGKILL");
     await isOver.catch(() => {});
-    const refused = await runStageProcess(command(at, "killed", ...input));
-    assertEquals(refused.code, 1);
-    assertStringIncludes(refused.stderr, "a run with other inputs or options did not finish there");
+    const message = "a run with other inputs or options did not finish there";
+    await refused(runStageProcess(command(at, "killed", ...input)), 1, message);
     await succeed(command(at, "killed", ...input, "--overwrite"));
     assertEquals(folderHashes(at("killed"))[UPDATE_FILE], folderHashes(at("adapted"))[UPDATE_FILE]);
     assert(!exists(at("killed/.work")));
@@ -121,12 +119,8 @@ Deno.test("adapt --merge writes a whole checkpoint of the same weights", () =>
     assertEquals(whole.trainingData?.adaptation?.summary.measurements, 4);
     Deno.removeSync(at("run"), { recursive: true });
     assertEquals(loadCheckpoint(at("whole")).weights, adapted.weights);
-    const { code, stderr } = await runStageProcess([
-      ...["query", "rtt", "--checkpoint", at("adapted"), "--src", KNOWN[0], "--dst", NEW_ADDRESS],
-    ]);
-    assertEquals(code, 1);
-    assertStringIncludes(stderr, "its base is");
-    assertEquals(stderr.trim().split("\n").length, 1);
+    const question = ["--checkpoint", at("adapted"), "--src", KNOWN[0], "--dst", NEW_ADDRESS];
+    await refused(runStageProcess(["query", "rtt", ...question]), 1, "its base is");
     assert(estimateOf({ config: whole.config.model, weights: whole.weights }, [NEW_ADDRESS, KNOWN[1]]));
   }, tinyLocatedModel()));
 
@@ -179,19 +173,15 @@ Deno.test("adapt refuses what it cannot use with one line", () =>
   withRowCheckpoint(async (at) => {
     Deno.writeTextFileSync(at("new.jsonl"), jsonLines(newMeasurements()));
     Deno.writeTextFileSync(at("bad.jsonl"), '{"src": "10.0.0.1"}\n[]\n');
-    const refused = async (args: string[], code: number, message: string) => {
-      const result = await runStageProcess(args);
-      assertEquals([result.code, result.stderr.trim().split("\n").length], [code, 1], result.stderr);
-      assertStringIncludes(result.stderr, message);
-    };
+    const refuse = async (args: string[], code: number, message: string) =>
+      await refused(runStageProcess(args), code, message);
     const input = ["--input", at("new.jsonl")];
-    await refused(command(at, "out"), 2, "--input PATH is missing");
-    await refused(command(at, "out", ...input, "--follow"), 2, "it reads standard input");
-    await refused(command(at, "run", ...input), 2, "Cannot write to");
-    await refused(command(at, "out", "--input", at("bad.jsonl")), 1, "2 of 2 rows were rejected");
-    const { stderr } = await runStageProcess(command(at, "out", "--input", at("bad.jsonl")));
-    assertMatch(stderr, /expected at most 5 %; correct or remove them\n$/);
-    await refused(command(at, "out", ...input, "--addresses", "nowhere"), 2, "it is not an address");
+    await refuse(command(at, "out"), 2, "--input PATH is missing");
+    await refuse(command(at, "out", ...input, "--follow"), 2, "it reads standard input");
+    await refuse(command(at, "run", ...input), 2, "Cannot write to");
+    const line = await refuse(command(at, "out", "--input", at("bad.jsonl")), 1, "2 of 2 rows were rejected");
+    assertMatch(line, /expected at most 5 %; correct or remove them\n$/);
+    await refuse(command(at, "out", ...input, "--addresses", "nowhere"), 2, "it is not an address");
   }));
 
 Deno.test("query rtt says which asked addresses have no embedding, and only those", () =>

@@ -3,6 +3,7 @@ import { join } from "@std/path";
 import { loadConfig } from "../../../lib/train/run_config.ts";
 import { writeUntrainedRun } from "../../train/untrained_run.ts";
 import { knownData, tinyRowModel } from "./tiny_rows.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 
 /** Writes it, or another model, as a run. @param run The run's folder. @param step Whose number tells it from others. */
 export function writeRowCheckpoint(
@@ -23,11 +24,8 @@ export async function withRowCheckpoint(
   test: (at: (name: string) => string) => Promise<void> | void,
   model = tinyRowModel(),
 ): Promise<void> {
-  const folder = Deno.makeTempDirSync();
-  try {
-    writeRowCheckpoint(join(folder, "run"), 3, model);
-    await test((name) => join(folder, name));
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
+  using temporary = new TemporaryFolder();
+  const folder = temporary.path;
+  writeRowCheckpoint(join(folder, "run"), 3, model);
+  await test((name) => join(folder, name));
 }

@@ -77,6 +77,17 @@ Deno.test("watch --metrics writes counts, RTTs and alarms of a bounded number of
     assertEquals([...one.matchAll(/^ping_llm_watch_\w+\{src="([^"]*)"/gm)].map(([, src]) => src), [
       ...["10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.1"],
     ]);
+    Deno.writeTextFileSync(join(folder, "names.csv"), '10.0.0.1,"probe ""A"""\n192.0.2.0/24,docs\n');
+    const named = await read("--names", join(folder, "names.csv"));
+    assertStringIncludes(
+      named,
+      'ping_llm_watch_alarm{src="10.0.0.1",dst="192.0.2.1",src_name="probe \\"A\\"",dst_name="docs"} 1\n',
+    );
+    assertStringIncludes(named, '{src="10.0.0.2",dst="192.0.2.1",dst_name="docs"}');
+    const more = ["--names", join(folder, "names.csv"), "--output", join(folder, "alarms.jsonl")];
+    await runStageProcess(["watch", ...more], { stdin });
+    const [begin] = parse(Deno.readTextFileSync(join(folder, "alarms.jsonl")));
+    assertEquals([begin.src, begin.src_name, begin.dst_name], ["10.0.0.1", 'probe "A"', "docs"]);
   }));
 
 Deno.test("watch --listen tells Prometheus what Grafana's dashboard asks for, and answers status checks", () =>

@@ -9,10 +9,12 @@ import {
   readContext,
   readMeasurementFiles,
 } from "../../../lib/query/files/measurement_files.ts";
+import { ArrivingMeasurements } from "../../../lib/query/files/arriving.ts";
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { tinyRowModel } from "../adapt/tiny_rows.ts";
-import { makeBatch, realData, withFolder, writeParquet } from "../../data/measurement_files/batches.ts";
+import { makeBatch, realData, writeParquet } from "../../data/measurement_files/batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const PING = {
   type: "ping",
@@ -56,6 +58,30 @@ Deno.test("readMeasurementFiles() keeps the newest of files of both kinds", () =
     Deno.writeTextFileSync(join(folder, "b.jsonl"), [...lines, ...Array(40).fill("{}")].join("\n"));
     const error = await assertRejects(() => readMeasurementFiles([folder], { most: 40 }), UserError);
     assert(error.message.includes("40 of 540 rows were rejected"), error.message);
+  }));
+
+Deno.test("ArrivingMeasurements gives the ids of measurements and probes that Parquet has", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "a.parquet");
+    const batch = makeBatch(60);
+    const { msmId: _, prbId: __, ...without } = makeBatch(20, 60);
+    writeParquet(path, [batch]);
+    writeParquet(join(folder, "b.parquet"), [without]);
+    const options = {
+      isFollowing: false,
+      rtt: "mean",
+      signal: new AbortController().signal,
+      log: () => {},
+    } as const;
+    const ids: unknown[] = [];
+    for await (const { msmId, prbId } of new ArrivingMeasurements([folder], options)) {
+      ids.push([msmId, prbId]);
+    }
+    const known = (id: number) => Number.isNaN(id) ? undefined : id;
+    assertEquals(ids, [
+      ...Array.from(batch.msmId, (msmId, i) => [known(msmId), known(batch.prbId[i])]),
+      ...Array(20).fill([undefined, undefined]),
+    ]);
   }));
 
 Deno.test("adapt() fits real measurements of a mesh", async () => {

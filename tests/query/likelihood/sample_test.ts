@@ -9,19 +9,13 @@ import {
   type SampleQuery,
 } from "../../../lib/query/likelihood/sample.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
-import { parseAddress } from "../../../lib/data/addresses/ip.ts";
+import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { decodeTokens, MEASUREMENT_START, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
-function bytesOf(text: string): Uint8Array {
-  const bytes = parseAddress(text);
-  assert(bytes, text);
-  return bytes;
-}
-
-const SOURCE = bytesOf("192.0.2.1");
-const DESTINATION = bytesOf("198.51.100.7");
+const SOURCE = addressBytes("192.0.2.1");
+const DESTINATION = addressBytes("198.51.100.7");
 const ANYTHING: SampleQuery = { timeS: null, context: [] };
 const CONTEXT: TokenMeasurement[] = Array.from({ length: 20 }, (_, i) => ({
   source: SOURCE,
@@ -107,7 +101,7 @@ Deno.test("sampleMeasurements() keeps what is given, after context and without",
     );
     assert(kept.length >= 4 && kept.length < 20);
     assertEquals(kept.at(-1), CONTEXT[19]);
-    const mixed = { source: SOURCE, destination: bytesOf("::1"), timeS: null, context: [] };
+    const mixed = { source: SOURCE, destination: addressBytes("::1"), timeS: null, context: [] };
     await assertRejects(() => draw(model, mixed, { count: 1, seed: 0 }), UserError, "different versions");
   }));
 

@@ -1,7 +1,10 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { runStageProcess } from "../../cli/process.ts";
+import { compressors } from "hyparquet-compressors";
+import { ParquetFile } from "../../../lib/io/parquet/file.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
+import { parseShadowGraph } from "./shadow_graph.ts";
 
 const NODES = ["192.0.2.1", "198.51.100.7", "203.0.113.5"];
 const PAIRS = NODES.flatMap((src) => NODES.filter((dst) => dst !== src).map((dst) => [src, dst]));
@@ -46,18 +49,17 @@ Deno.test("query matrix writes what query rtt says of each pair as CSV, and as a
     const graph = await runStageProcess([...args, gml]);
     assertEquals(graph.code, 0, graph.stderr);
     const text = Deno.readTextFileSync(gml);
-    assertMatch(text, /^graph \[\n {2}directed 1\n {2}node \[\n {4}id 0\n {4}label "192\.0\.2\.1"\n {2}\]\n/);
-    const edges = [...text.matchAll(
-      /edge \[\n {4}source (\d+)\n {4}target (\d+)\n {4}latency "(\d+) us"\n {4}packet_loss (\d\.\d+)\n {2}\]/g,
-    )].map(([, ...cells]) => cells.map(Number));
-    assertEquals(text.match(/edge \[/g)?.length, edges.length);
-    const key = ([source, target]: number[]) => `${NODES[source]} ${NODES[target]}`;
-    // One edge for every ordered pair, of a node with itself too.
+    const { directed, nodes: parsed, edges } = parseShadowGraph(text);
+    assertEquals([directed, parsed], [true, NODES.map((label, id) => ({ id, label }))]);
+    const key = ({ source, target }: { source: number; target: number }) =>
+      `${NODES[source]} ${NODES[target]}`;
+    // One edge for every ordered pair, of a node with itself too, which Shadow needs without shortest paths.
+    assertEquals(edges.length, 9);
     assertEquals(new Set(edges.map(key)).size, 9);
     PAIRS.forEach((pair, i) => {
-      const [, , latencyUs, loss] = edges.find((edge) => key(edge) === pair.join(" ")) ?? [];
-      assertEquals(latencyUs, Math.round(answers[i].quantilesMs[0.5] * 500));
-      assert(Math.abs(1 - (1 - loss) ** 2 - answers[i].pFailed) < 1e-5);
+      const { latencyMs = NaN, packetLoss = NaN } = edges.find((edge) => key(edge) === pair.join(" ")) ?? {};
+      assertEquals(latencyMs, Math.round(answers[i].quantilesMs[0.5] * 500) / 1000);
+      assert(Math.abs(1 - (1 - packetLoss) ** 2 - answers[i].pFailed) < 1e-5);
     });
   }));
 
@@ -79,7 +81,8 @@ Deno.test("query matrix takes other destinations, and refuses what it cannot wri
     ]);
     const refusals: [string[], number, string][] = [
       [[...other, "--output", join(folder, "m.gml")], 2, "--destinations"],
-      [[...args, "--output", join(folder, "m.txt")], 2, "expected a name that ends with .csv or .gml"],
+      [[...args, "--output", join(folder, "m.txt")], 2, "ends with one of .csv, .gml, .json, .parquet"],
+      [[...other, "--quantiles", "0.5", "--output", output], 1, "add --overwrite"],
     ];
     for (const [wrong, exitCode, message] of refusals) {
       const refused = await runStageProcess(wrong);
@@ -94,4 +97,105 @@ Deno.test("query matrix takes other destinations, and refuses what it cannot wri
     const twice = await runStageProcess([...args, "--output", join(folder, "twice.csv")]);
     assertEquals(twice.code, 1, twice.stderr);
     assertStringIncludes(twice.stderr, "line 2: found 192.0.2.1/32 twice");
+  }));
+
+/** The columns of a Parquet file by name. */
+async function columnsOf(path: string): Promise<Map<string, unknown[]>> {
+  const { parquetReadObjects, asyncBufferFromFile } = await import("hyparquet");
+  using own = await ParquetFile.open(path);
+  const rows = await parquetReadObjects({ file: await asyncBufferFromFile(path), compressors });
+  return new Map(own.columnNames.map((name) => [name, rows.map((row) => row[name])]));
+}
+
+Deno.test("query matrix writes the same as Parquet, JSON and CSV, with samples that depend on the pair and the seed", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const [nodes, fewer] = ["nodes.txt", "fewer.txt"].map((name) => join(folder, name));
+    Deno.writeTextFileSync(nodes, NODES.join("\n"));
+    Deno.writeTextFileSync(fewer, NODES.slice(1).toReversed().join("\n"));
+    const run = async (name: string, list: string, seed: number) => {
+      const output = join(folder, name);
+      const asked = ["--checkpoint", checkpoint, "--nodes", list, "--quantiles", "0.9"];
+      const samples = ["--samples", "40", "--seed", String(seed)];
+      const { code, stderr } = await runStageProcess([
+        "query",
+        "matrix",
+        ...asked,
+        ...samples,
+        "--output",
+        output,
+      ]);
+      assertEquals(code, 0, stderr);
+      return output;
+    };
+    const csvOf = async (...args: Parameters<typeof run>) => {
+      const [head, ...lines] = Deno.readTextFileSync(await run(...args)).trimEnd().split("\n")
+        .map((line) => line.split(","));
+      return { head, lines };
+    };
+    const { head, lines } = await csvOf("m.csv", nodes, 7);
+    assertEquals(head.slice(0, 6), ["src", "dst", "median_ms", "p_failed", "q0.9_ms", "sample1_ms"]);
+    assertEquals(head.length, 5 + 40);
+    const samples = lines.map((line) => line.slice(5));
+    // The untrained model gives a third of the mass or more to no reply, and all else to many RTTs.
+    for (const [i, own] of samples.entries()) {
+      const failed = own.filter((text) => text === "").length / own.length;
+      assert(Math.abs(failed - Number(lines[i][3])) < 0.3, `${failed} of ${lines[i][3]} failed`);
+      assert(new Set(own).size > 3, "samples differ");
+    }
+    assertEquals(new Set(samples.map(String)).size, samples.length);
+
+    const columns = await columnsOf(await run("m.parquet", nodes, 7));
+    assertEquals([...columns.keys()], head);
+    const texts = [...columns].map(([name, values]) =>
+      values.map((value) =>
+        name === "p_failed" ? Number(value).toFixed(6) : Number.isNaN(value) ? "" : String(value)
+      )
+    );
+    assertEquals(lines, lines.map((_, row) => texts.map((column) => column[row])));
+
+    const json = JSON.parse(Deno.readTextFileSync(await run("m.json", nodes, 7)));
+    assertEquals([json.destinations, json.quantiles, json.timeS], [NODES, [0.9], null]);
+    const cells = json.rows.flatMap((
+      row: Record<string, unknown[]> & { quantilesMs: Record<string, number[]> },
+    ) =>
+      NODES.flatMap((dst, i) => {
+        if (row.src as unknown === dst) {
+          assertEquals([row.medianMs[i], row.pFailed[i], row.samplesMs[i]], [null, null, null]);
+          return [];
+        }
+        const samples = (row.samplesMs[i] as (number | null)[]).map((ms) => ms === null ? "" : String(ms));
+        const numbers = [
+          String(row.medianMs[i]),
+          Number(row.pFailed[i]).toFixed(6),
+          String(row.quantilesMs["0.9"][i]),
+        ];
+        return [[row.src, dst, ...numbers, ...samples]];
+      })
+    );
+    assertEquals(cells, lines);
+
+    const other = await csvOf("other.csv", fewer, 7);
+    const byPair = new Map(lines.map((line) => [line.slice(0, 2).join(), line.slice(5)]));
+    for (const line of other.lines) assertEquals(line.slice(5), byPair.get(line.slice(0, 2).join()));
+    assert(
+      (await csvOf("seed.csv", nodes, 8)).lines.every((line, i) =>
+        String(line.slice(5)) !== String(samples[i])
+      ),
+    );
+  }));
+
+Deno.test("the examples of lib/query/README.md run", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const page = Deno.readTextFileSync(new URL("../../../lib/query/README.md", import.meta.url));
+    const examples = [...page.matchAll(/^deno task (query matrix .*)$/gm)].map(([, command]) => command);
+    assertEquals(examples.length, 2);
+    Deno.writeTextFileSync(join(folder, "servers.txt"), NODES.join("\n"));
+    for (const example of examples) {
+      const args = example.split(" ").map((arg) =>
+        arg === "runs/first" ? checkpoint : /\.\w+$/.test(arg) ? join(folder, arg) : arg
+      );
+      const { code, stdout, stderr } = await runStageProcess(args);
+      assertEquals(code, 0, stderr);
+      assertStringIncludes(stdout, "the RTTs of 6 pairs in");
+    }
   }));

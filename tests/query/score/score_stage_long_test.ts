@@ -1,42 +1,29 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { basename, dirname, join } from "@std/path";
+import { join } from "@std/path";
 import { exists } from "../../../lib/io/files/inputs.ts";
-import { runStageProcess, spawnStage } from "../../cli/process.ts";
+import { killWhenThere, refused, runStageProcess, succeeded } from "../../cli/process.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 import { sampleRows, writeRows } from "./sample_rows.ts";
-
-/** Starts the stage and kills it as soon as some scores are safe. */
-async function killWhileScoring(args: string[], output: string): Promise<void> {
-  const child = spawnStage(args);
-  const progress = join(dirname(output), `.${basename(output)}.work`, "score", "scores.bin.json");
-  let isOver = false;
-  const status = child.status.then(() => isOver = true);
-  while (!isOver && !exists(progress)) await new Promise((resolve) => setTimeout(resolve, 5));
-  assert(!isOver, "the run ended before it was killed");
-  child.kill("SIGKILL");
-  await status;
-  await Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
-}
 
 Deno.test("score ends with the same bytes when it was killed on the way", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const [input, whole, killed] = ["in", "whole", "killed"].map((name) => join(folder, `${name}.parquet`));
     writeRows(input, sampleRows(5000));
     const args = ["score", "--checkpoint", checkpoint, "--input", input, "--context", "6", "--json"];
-    const undisturbed = await runStageProcess([...args, "--output", whole]);
-    assertEquals(undisturbed.code, 0, undisturbed.stderr);
+    const undisturbed = await succeeded(runStageProcess([...args, "--output", whole]));
     const { stage, rows, meanBits, seconds } = JSON.parse(undisturbed.stdout);
     assertEquals([stage, rows], ["score", 5000]);
     assert(meanBits > 0 && seconds > 0);
-    await killWhileScoring([...args, "--output", killed], killed);
-    const rerun = await runStageProcess([...args, "--output", killed]);
-    assertEquals(rerun.code, 0, rerun.stderr);
+    await killWhenThere(
+      [...args, "--output", killed],
+      join(folder, ".killed.parquet.work", "score", "scores.bin.json"),
+    );
+    const rerun = await succeeded(runStageProcess([...args, "--output", killed]));
     assert(JSON.parse(rerun.stdout).rowsResumed > 0);
     assertEquals(Deno.readFileSync(killed), Deno.readFileSync(whole));
     assert(!exists(join(folder, ".killed.parquet.work")));
     const report = join(folder, "scores.html");
-    const again = await runStageProcess([...args, "--output", killed, "--report", report]);
-    assertEquals(again.code, 0, again.stderr);
+    const again = await succeeded(runStageProcess([...args, "--output", killed, "--report", report]));
     const { doneAlready, rows: rowsAgain, findings } = JSON.parse(again.stdout);
     assertEquals([findings.rows, findings.mostSurprising.length], [5000, 20]);
     assertStringIncludes(Deno.readTextFileSync(report), "20 most surprising rows");
@@ -51,27 +38,24 @@ Deno.test("score refuses bad input with one line and leaves nothing behind", () 
     Deno.writeFileSync(at("cut.parquet"), bytes.subarray(0, bytes.length >> 1));
     Deno.writeFileSync(at("taken.parquet"), bytes);
     const before = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
-    const refused = async (changes: Record<string, string>, code: number, message: string) => {
+    const refuse = async (changes: Record<string, string>, code: number, message: string) => {
       const options = { checkpoint, input: at("good.parquet"), output: at("out.parquet"), ...changes };
       const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
-      const ended = await runStageProcess(["score", ...args]);
-      assertEquals(ended.stderr.trim().split("\n").length, 1, ended.stderr);
-      assertStringIncludes(ended.stderr, message);
-      assertEquals(ended.code, code);
+      await refused(runStageProcess(["score", ...args]), code, message);
     };
     await Promise.all([
-      refused({ input: at("none.parquet") }, 1, "no such file"),
-      refused({ input: at("cut.parquet") }, 1, "does not end with PAR1"),
-      refused({ "group-by": "prb_id" }, 1, "column prb_id is missing"),
-      refused({ checkpoint: at("nowhere") }, 1, "nowhere"),
+      refuse({ input: at("none.parquet") }, 1, "no such file"),
+      refuse({ input: at("cut.parquet") }, 1, "does not end with PAR1"),
+      refuse({ "group-by": "prb_id" }, 1, "column prb_id is missing"),
+      refuse({ checkpoint: at("nowhere") }, 1, "nowhere"),
     ]);
-    await refused(
+    await refuse(
       { output: at("taken.parquet") },
       1,
       "no manifest says who wrote it; choose another --output",
     );
-    await refused({ output: at("good.parquet") }, 2, "it is read too");
-    await refused({ report: at("r.pdf") }, 2, "--report");
-    await refused({ context: "-1" }, 2, "--context -1");
+    await refuse({ output: at("good.parquet") }, 2, "it is read too");
+    await refuse({ report: at("r.pdf") }, 2, "--report");
+    await refuse({ context: "-1" }, 2, "--context -1");
     assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), before);
   }));

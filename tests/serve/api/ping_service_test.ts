@@ -1,3 +1,4 @@
+import { AddressNames } from "../../../lib/data/addresses/address_names.ts";
 import { formatPrefix, parsePrefix } from "../../../lib/data/addresses/ip_prefix.ts";
 import { AddressCounts, basisJson, basisOf } from "../../../lib/data/addresses/known_addresses.ts";
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
@@ -8,8 +9,11 @@ import {
   likelihoodAnswerSchema,
   lineErrorSchema,
   mapAnswerSchema,
+  matrixAnswerSchema,
+  type MatrixApiQuestion,
   modelAnswerSchema,
   nearestAnswerSchema,
+  placesAnswerSchema,
   rttAnswerSchema,
   type RttApiAnswer,
 } from "../../../lib/serve/api/schemas.ts";
@@ -22,7 +26,7 @@ import { summaryOf } from "../../../lib/query/rtt/rtt_summary.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
-import { tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
+import { knownData, tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
 import { INFO, questionOf, streamOf, withService } from "./tiny_service.ts";
 
 const CONTEXT = [
@@ -265,6 +269,59 @@ Deno.test("nearest() ranks by what rtt() answers, after the context, and refuses
     await assertRejects(() => service.nearest({ ...asked, candidates }, ended), Error, "gone");
   }));
 
+Deno.test("matrix() gives what rtt() answers of each pair, after the context, and refuses too many pairs", () =>
+  withService(async (service) => {
+    const { src_addr, dst_addr, ...asked } = API_QUESTION;
+    const nodes = [src_addr, dst_addr];
+    const destinations = ["203.0.113.0/24", src_addr];
+    const answer = await service.matrix({
+      ...asked,
+      nodes,
+      destinations,
+      quantiles: [0.9],
+      samples: 2,
+      draws: 4,
+    });
+    assertEquals(matrixAnswerSchema.parse(answer), answer);
+    assertEquals([answer.destinations, answer.rows.map(({ src }) => src)], [destinations, nodes]);
+    const ofSelf = answer.rows[0];
+    assertEquals([
+      ofSelf.median_ms[1],
+      ofSelf.p_failed[1],
+      ofSelf.quantiles_ms["0.9"][1],
+      ofSelf.samples_ms?.[1],
+    ], [
+      null,
+      null,
+      null,
+      null,
+    ]);
+    assertEquals(answer.rows[1].samples_ms?.map((each) => each?.length), [2, 2]);
+    for (const [row, column] of [[0, 0], [1, 0], [1, 1]]) {
+      const pair = { src_addr: nodes[row], dst_addr: destinations[column], draws: 4 };
+      const alone = await service.rtt({ ...asked, ...pair, quantiles: [0.5, 0.9] });
+      const { median_ms, p_failed, quantiles_ms } = answer.rows[row];
+      assertEquals([median_ms[column], quantiles_ms["0.9"][column]], Object.values(alone.quantiles_ms));
+      assertAlmostEquals(p_failed[column] ?? NaN, alone.p_failed, 2e-6);
+    }
+    const many = Array.from({ length: 65 }, (_, i) => `10.0.0.${i}`);
+    for (
+      const [wrong, message] of [
+        [{ nodes: [] }, "nodes"],
+        [{ nodes: many }, "found 65 nodes and 65 destinations, expected at most 4096 pairs"],
+        [{ nodes: [src_addr, "nowhere"] }, 'node 2: dst: Cannot read "nowhere"'],
+        [{ nodes, destinations: [src_addr, src_addr] }, "destination 2: found"],
+        [{ nodes: [src_addr, "2001:db8::1"] }, "Cannot answer"],
+      ] as const
+    ) {
+      const question = { ...wrong, nodes: [...wrong.nodes] } as MatrixApiQuestion;
+      const error = await assertRejects(() => service.matrix(question), Error, message);
+      assertEquals(problemOf(error).status, 400);
+    }
+    const ended = AbortSignal.abort(new Error("gone"));
+    await assertRejects(() => service.matrix({ nodes }, ended), Error, "gone");
+  }));
+
 Deno.test("destinations() gives those of rankDestinations()", () =>
   withService(async (service, model) => {
     const query = { ...parseAddressQuestion(QUESTION), rttMs: [12.5, 12.5] as const };
@@ -439,4 +496,43 @@ Deno.test("map() answers a map part by part, and refuses a model without places"
   await withService(async (service) => {
     await assertRejects(() => service.map(asked), Error, "expected one trained with --geo");
   });
+});
+
+Deno.test("places() finds addresses, names of them, known addresses, places and ASes while they are typed", async () => {
+  using gpu = await Gpu.open();
+  const { config, weights } = await tinyPlacedModel();
+  const names = new AddressNames();
+  names.add(
+    new TextEncoder().encode("192.0.2.1,probe 6001\n8.8.8.8,dns.google\n8.8.0.0/16,de-cix"),
+    "names.csv",
+  );
+  const model = PingModel.of(config, new KernelRegistry(gpu), { weights, names, trainingData: knownData() });
+  const service = new PingService(model, { info: INFO });
+  const find = async (q: string, count = 8) => {
+    const answer = await service.places({ q, count });
+    assertEquals(placesAnswerSchema.parse(answer), answer);
+    assert(answer.places.length <= count);
+    return answer.places;
+  };
+  const texts = async (q: string, count?: number) => (await find(q, count)).map(({ text }) => text);
+  assertEquals(await texts("google"), ["8.8.8.8"]);
+  assertEquals(await find("8.8.8.8"), [{ text: "8.8.8.8", name: "dns.google", position: null }]);
+  assertEquals(await texts("192.0"), ["192.0.2.1", "192.0.2.9"]);
+  assertEquals((await find("192.0.2.1"))[0].name, "probe 6001");
+  assertEquals((await texts("united")).includes("United States"), true);
+  const [{ position, ...region }] = await find("jersey");
+  assertEquals(region, { text: "New Jersey, US" });
+  const degrees = [position?.latitude, position?.longitude].map((each) => Math.round(each ?? NaN));
+  assertEquals(degrees, [41, -74]);
+  assertEquals(await find("as1459"), [{ text: "AS14593", position: null }]);
+  // Names take no more than half if there are many places.
+  assertEquals((await texts("d", 2)).length, 2);
+  assertEquals((await texts("d", 2))[0], "8.8.8.8");
+  for (const { text } of await find("ch")) {
+    await service.rtt({ src_addr: "192.0.2.1", dst_addr: text, draws: 2 });
+  }
+  for (const wrong of [{ q: "" }, { q: "x".repeat(121) }, { q: "x", count: 51 }, {}]) {
+    await problemFrom(service.places(wrong as { q: string }));
+  }
+  await withService(async (service) => assertEquals((await service.places({ q: "Berlin" })).places, []));
 });

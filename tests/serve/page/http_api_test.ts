@@ -28,6 +28,7 @@ Deno.test("httpApi() asks a server each operation, and throws what it says is wr
       };
       assertEquals((await api.destinations(question)).prefix_length, 2);
       assertEquals((await api.model()).step, 3);
+      assertEquals((await api.places({ q: PAIR.src_addr })).places.map(({ text }) => text), [PAIR.src_addr]);
 
       await assertRejects(() => api.rtt(wrong), Error, "expected two addresses of one version");
       const gone = AbortSignal.abort();

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { join } from "@std/path";
 import type { Page } from "playwright-core";
 import { formatMs } from "../../../lib/serve/page/number_text.ts";
+import { mapPoint } from "../../../lib/base/report/world_map.ts";
 import { packText, parseHash } from "../../../lib/serve/page/url_state.ts";
 import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
 import { tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
@@ -518,7 +519,11 @@ Deno.test({
   ignore: !hasBrowser(),
   async fn(t) {
     await withRowCheckpoint(async (at) => {
-      await using server = await TestServer.start(at("run"));
+      Deno.writeTextFileSync(
+        at("names.csv"),
+        `${DST},dns.example\n192.0.2.0/24,"${HOSTILE[0].replaceAll('"', '""')}"\n`,
+      );
+      await using server = await TestServer.start(at("run"), "--names", at("names.csv"));
       await using browser = await TestBrowser.start();
       const complaints: string[] = [];
       const open = async (hash: string, colorScheme: "light" | "dark" = "light", width = 1280) => {
@@ -539,7 +544,15 @@ Deno.test({
             const page = await open(`#map?src=${SRC}&time=${TIME}`, scheme, width);
             await page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)");
             const text = await shownText(page);
-            for (const each of [/From 192\.0\.2\.1/, /≥ 300 ms/, /Natural Earth/, /DB-IP/, /United States/]) {
+            for (
+              const each of [
+                /From 192\.0\.2\.1 \(<img src=x/,
+                /≥ 300 ms/,
+                /Natural Earth/,
+                /DB-IP/,
+                /United States/,
+              ]
+            ) {
               assertMatch(text, each);
             }
             assertEquals(await looksFaults(page), []);
@@ -557,8 +570,9 @@ Deno.test({
         );
         await page.getByLabel("From").fill(SRC);
         await page.keyboard.press("Enter");
-        await page.getByRole("heading", { name: `From ${SRC}` }).waitFor();
+        await page.getByRole("heading", { name: `From ${SRC} (${HOSTILE[0]})` }).waitFor();
         await settled(page);
+        assertEquals(await page.evaluate("String(window.ran)"), "undefined", "names are no HTML");
         assert(await page.locator(".world path[data-place]").count() > 20, "cells come after countries");
         await page.close();
       });
@@ -588,7 +602,7 @@ Deno.test({
           await page.getByRole("heading", { name, exact: true }).waitFor();
           assertEquals((await parseHash(new URL(page.url()).hash)).fields.dst, name);
           const picture = page.locator(".world svg");
-          assertEquals(await picture.getAttribute("aria-label"), `Median RTT from ${SRC}`);
+          assertEquals(await picture.getAttribute("aria-label"), `Median RTT from ${SRC} (${HOSTILE[0]})`);
           await page.getByRole("radio", { name: /How uncertain/ }).check();
           await page.getByText(/Width of the interval/).waitFor();
           assertMatch(await picture.getAttribute("aria-label") ?? "", /^Width of the interval/);
@@ -600,6 +614,97 @@ Deno.test({
           assertEquals(download.suggestedFilename(), "map.svg");
           await page.getByRole("button", { name: "Map from here" }).click();
           await page.getByRole("heading", { name: `From ${name}` }).waitFor();
+          await page.close();
+        },
+      );
+
+      for (const [scheme, width] of [["light", 1280], ["dark", 360]] as const) {
+        await t.step(
+          `a destination is found by its name and marked on the map, ${scheme}, ${width} px`,
+          async () => {
+            const page = await open(`#map?src=${SRC}&time=${TIME}`, scheme, width);
+            const field = page.getByRole("combobox", { name: "Find on the map" });
+            await field.pressSequentially("examp");
+            const option = page.getByRole("listbox").getByRole("option");
+            await option.waitFor();
+            assertMatch(await option.innerText(), /^198\.51\.100\.7\s+dns\.example/);
+            assertEquals(await field.getAttribute("aria-expanded"), "true");
+            assertEquals(await looksFaults(page), []);
+            await page.keyboard.press("Escape");
+            assertEquals([await option.count(), await field.getAttribute("aria-expanded")], [0, "false"]);
+            await page.keyboard.press("ArrowDown");
+            await option.waitFor();
+            await page.keyboard.press("ArrowDown");
+            assertEquals(await field.getAttribute("aria-activedescendant"), await option.getAttribute("id"));
+            assertEquals(await option.getAttribute("aria-selected"), "true");
+            await page.keyboard.press("Enter");
+            await page.getByRole("heading", { name: `${DST} (dns.example)` }).waitFor();
+            assertEquals(await field.inputValue(), DST);
+            assertEquals((await parseHash(new URL(page.url()).hash)).fields.dst, DST);
+            await settled(page);
+            const answer = await (await server.fetch(`/v1/rtt?src=${SRC}&dst=${DST}&timestamp=${TIME}:00Z`))
+              .json();
+            assertStringIncludes(
+              await page.locator(".figures").first().innerText(),
+              formatMs(answer.quantiles_ms["0.5"]),
+            );
+            assertEquals(await looksFaults(page), []);
+            await page.close();
+          },
+        );
+      }
+
+      await t.step("a place has a dot where it is, and an unknown one a fault beside its field", async () => {
+        const page = await open(`#map?src=${SRC}&time=${TIME}`);
+        const field = page.getByRole("combobox", { name: "Find on the map" });
+        await field.pressSequentially("new jer");
+        await page.getByRole("listbox").getByRole("option", { name: "New Jersey, US" }).click();
+        const dot = page.locator(".world .dot");
+        await dot.waitFor();
+        const { x, y } = mapPoint({ latitude: 40.77, longitude: -74.02 });
+        const at = await Promise.all(["cx", "cy"].map((name) => dot.getAttribute(name)));
+        assert(Math.abs(Number(at[0]) - x) < 30 && Math.abs(Number(at[1]) - y) < 30, `${at}`);
+        await page.getByText("The ring is the source, the dot the destination.").waitFor();
+        await field.fill("Atlantis");
+        await page.keyboard.press("Enter");
+        await page.locator(".field.dst .fault").waitFor();
+        assertMatch(await page.locator(".field.dst .fault").innerText(), /Atlantis/);
+        await page.close();
+      });
+
+      await t.step(
+        "fields suggest addresses, cities, regions, countries and ASes, by the keyboard alone",
+        async () => {
+          const page = await open(`#ask?src=${SRC}&dst=${DST}&time=${TIME}`);
+          await page.getByRole("heading", { name: `${SRC} (${HOSTILE[0]}) to ${DST} (dns.example)` })
+            .waitFor();
+          const field = page.getByRole("combobox", { name: "Destination" });
+          for (
+            const [typed, wanted] of [
+              ["203.0", "203.0.113.5"],
+              ["germ", "Germany"],
+              ["as1459", "AS14593"],
+              ["dns", DST],
+            ]
+          ) {
+            await field.fill(typed);
+            await page.getByRole("listbox").getByRole("option", { name: wanted }).first().waitFor();
+            await page.keyboard.press("ArrowDown");
+            await page.keyboard.press("Enter");
+            assertEquals([
+              await field.inputValue(),
+              await page.getByRole("listbox").getByRole("option").count(),
+            ], [wanted, 0]);
+          }
+          await page.getByRole("link", { name: "Find destination" }).click();
+          await page.getByRole("combobox", { name: "Source" }).fill("germ");
+          await page.getByRole("combobox", { name: "Source" }).fill("192.0");
+          await page.getByRole("listbox").getByRole("option", { name: SRC }).waitFor();
+          assertEquals(
+            await page.getByRole("listbox").getByRole("option", { name: "Germany" }).count(),
+            0,
+            "only addresses are taken there",
+          );
           await page.close();
         },
       );

@@ -1,11 +1,11 @@
 /** The exported site in a real browser, on a plain web server. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Browser, Page } from "playwright-core";
 import type { RttApiAnswer, RttApiQuestion } from "../../../lib/serve/api/schemas.ts";
 import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
 import { formatBytes } from "../../../lib/base/text.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
-import { tinyLocatedModel } from "../../query/adapt/tiny_rows.ts";
+import { tinyLocatedModel, tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
 import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
 import { runStageProcess } from "../../cli/process.ts";
 import { hasBrowser, SOFTWARE_WEBGPU, TestBrowser } from "../../base/report/browser.ts";
@@ -52,9 +52,10 @@ const ASK = `async (questions) => {
 /** Exports a small model, serves it and opens a browser. */
 async function withSite(
   test: (site: { server: StaticServer; browser: Browser; at: (name: string) => string }) => Promise<void>,
-  { options = () => [], browserOptions = SOFTWARE_WEBGPU }: {
+  { options = () => [], browserOptions = SOFTWARE_WEBGPU, model = tinyLocatedModel() }: {
     options?: (at: (name: string) => string) => string[];
     browserOptions?: readonly string[];
+    model?: ReturnType<typeof tinyLocatedModel>;
   } = {},
 ): Promise<void> {
   await withRowCheckpoint(async (at) => {
@@ -64,7 +65,7 @@ async function withSite(
     await using server = new StaticServer(at("site"));
     await using browser = await TestBrowser.start(browserOptions);
     await test({ server, browser: browser.browser, at });
-  }, tinyLocatedModel());
+  }, model);
 }
 
 /** Opens the page. @returns What it shows of the model when that is one of the texts. */
@@ -136,6 +137,36 @@ Deno.test({
       toSiteVersion1(server.folder);
       assertEquals(await ask(), wanted);
       assertEquals(server.requests.filter((path) => path === WEIGHTS).length, 2);
+    }),
+});
+
+Deno.test({
+  name: "the map and the search of a site answer from the model in the browser",
+  ignore: !HAS_BROWSER,
+  fn: async () =>
+    await withSite(async ({ server, browser }) => {
+      const page = await browser.newPage();
+      await statusOf(page, server.at("/#map?time=2025-06-15T12:00"), /runs in this browser/);
+      await page.getByRole("heading", { name: "How far is everywhere?" }).waitFor();
+      await page.getByRole("combobox", { name: "From" }).fill("probe");
+      await page.getByRole("listbox").getByRole("option", { name: "192.0.2.1" }).waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "From 192.0.2.1 (probe 6001)" }).waitFor({ timeout: 120_000 });
+      await page.locator(".world .country").first().waitFor();
+      await page.getByRole("combobox", { name: "Find on the map" }).pressSequentially("new jer");
+      await page.getByRole("listbox").getByRole("option", { name: "New Jersey, US" }).click();
+      await page.locator(".world .dot").waitFor({ timeout: 120_000 });
+      await page.getByRole("heading", { name: "New Jersey, US" }).waitFor({ timeout: 120_000 });
+      assertMatch(await page.locator(".figures").first().innerText(), /Median\s+[\d.,]+ \w+/);
+      assertEquals(server.requests.filter((path) => path.includes("v1")), [], "nothing else is asked");
+    }, {
+      model: await tinyPlacedModel(),
+      options: (at) => {
+        Deno.writeTextFileSync(at("names.csv"), "192.0.2.1,probe 6001\n");
+        return ["--names", at("names.csv")];
+      },
     }),
 });
 

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertLess, assertMatch, assertThrows } from "@st
 import { fromFileUrl } from "@std/path";
 import { UserError } from "../../../lib/base/errors.ts";
 import { launchOf } from "../../../lib/train/mpi/launch.ts";
-import { runDeno } from "../../cli/process.ts";
+import { runDeno, succeeded } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { launchers } from "./launchers.ts";
 import { numbersOf } from "./numbers.ts";
@@ -32,8 +32,7 @@ for (const launcher of launchers()) {
       const { flags = [], ...options } = launcher.options(numRanks);
       using folder = new TemporaryFolder();
       const args = ["--allow-read", "--allow-write", ...flags, CHILD, folder.path];
-      const { code, stderr } = await runDeno(args, options);
-      assertEquals(code, 0, stderr);
+      await succeeded(runDeno(args, options));
       const outputs = Array.from(
         { length: numRanks },
         (_, rank): ChildOutput => JSON.parse(Deno.readTextFileSync(folder.at(`rank-${rank}.json`))),

@@ -11,7 +11,6 @@ export interface Launcher {
   rankVariable: string;
   /** The number of ranks, as it says. */
   sizeVariable: string;
-  /** Its library. */
   library: string;
 }
 

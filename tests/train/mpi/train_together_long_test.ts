@@ -10,7 +10,7 @@ import {
 import { join } from "@std/path";
 import { readMetrics } from "../../../lib/train/metrics.ts";
 import { readSafetensors } from "../../../lib/io/tensor_files/safetensors.ts";
-import { type ProcessResult, runStageProcess } from "../../cli/process.ts";
+import { type ProcessResult, runStageProcess, succeeded } from "../../cli/process.ts";
 import { copyFolder } from "../../io/files/copy_folder.ts";
 import {
   checkpointOf,
@@ -64,8 +64,7 @@ const two = join(folder, "two ranks");
 Deno.test(
   { name: "2 and 4 ranks have the losses of one process, and one report", ignore: !first },
   async () => {
-    const { code, stderr } = await runs.train(alone, SETTINGS);
-    assertEquals(code, 0, stderr);
+    await succeeded(runs.train(alone, SETTINGS));
     for (
       const [run, launcher, numRanks] of [[two, first, 2], [
         join(folder, "four"),
@@ -73,8 +72,7 @@ Deno.test(
         4,
       ]] as const
     ) {
-      const result = await trainTogether(run, { launcher, numRanks, more: ["--json"] });
-      assertEquals(result.code, 0, result.stderr);
+      const result = await succeeded(trainTogether(run, { launcher, numRanks, more: ["--json"] }));
       assertEquals(JSON.parse(result.stdout).step, STEPS);
       assertMatch(result.stderr, new RegExp(`^${numRanks} ranks with `, "m"));
       assertEquals(result.stderr.match(/validation loss/g)?.length, STEPS / 2);
@@ -89,10 +87,8 @@ Deno.test(
   async () => {
     const more = ["--teacher", alone, "--steps", "10", "--set", "train.teacherWeight=1"];
     const [one, both] = [join(folder, "one taught"), join(folder, "both taught")];
-    const { code, stderr } = await runs.train(one, SETTINGS, ...more);
-    assertEquals(code, 0, stderr);
-    const together = await trainTogether(both, { more });
-    assertEquals(together.code, 0, together.stderr);
+    await succeeded(runs.train(one, SETTINGS, ...more));
+    await succeeded(trainTogether(both, { more }));
     assertAlike(both, one, 1e-3);
   },
 );
@@ -109,8 +105,7 @@ for (const launcher of FOUND) {
     assertEquals(stopped.code, 75, stopped.stderr);
     assertMatch(stopped.stderr, /^error: stopped by SIGTERM; run the same command again to continue$/m);
     assertLess(metricsOf(run).length, STEPS);
-    const resumed = await trainTogether(run, { launcher });
-    assertEquals(resumed.code, 0, resumed.stderr);
+    const resumed = await succeeded(trainTogether(run, { launcher }));
     assertMatch(resumed.stderr, /^resuming after step \d+ of 40$/m);
     assertEquals(tensorHashes(run), tensorHashes(two));
     assertEquals(metricsOf(run), metricsOf(two));
@@ -132,8 +127,7 @@ Deno.test(
       });
     assertEquals((await stopAt(3, 2)).code, 75);
     assertEquals((await stopAt(12, 1)).code, 75);
-    const { code, stderr } = await trainTogether(run, { numRanks: 4, settings });
-    assertEquals(code, 0, stderr);
+    await succeeded(trainTogether(run, { numRanks: 4, settings }));
     assertAlike(run, alone, 1e-3);
   },
 );
@@ -144,8 +138,7 @@ Deno.test({
 }, async () => {
   const again = [1, 2].map((i) => join(folder, `f16 ${i}`));
   for (const run of again) {
-    const { code, stderr } = await trainTogether(run, { more: ["--exchange-dtype", "f16"] });
-    assertEquals(code, 0, stderr);
+    await succeeded(trainTogether(run, { more: ["--exchange-dtype", "f16"] }));
   }
   assertAlike(again[0], alone, 2e-2);
   assertEquals(tensorHashes(again[0]), tensorHashes(again[1]));
@@ -244,8 +237,7 @@ Deno.test(
     const [still, moved] = ["still", "moved"].map((name) => join(folder, name));
     for (const [run, rate] of [[still, "0"], [moved, "0.7"]]) {
       const more = [...OUTER, rate, "--steps", "5"];
-      const { code, stderr } = await trainTogether(run, { more });
-      assertEquals(code, 0, stderr);
+      await succeeded(trainTogether(run, { more }));
     }
     const [start, end, state] = [
       tensorsOf(still, "model", 5),
@@ -271,8 +263,7 @@ Deno.test(
     for (const format of ["f32", "i8"]) {
       const run = join(folder, `local ${format}`);
       const more = [...LOCAL, "--exchange-dtype", format, "--json"];
-      const { code, stdout, stderr } = await trainTogether(run, { more });
-      assertEquals(code, 0, stderr);
+      const { stdout } = await succeeded(trainTogether(run, { more }));
       assertLess(Math.abs(JSON.parse(stdout).evalLoss - loss), 0.25 * loss);
       assertLess(sent(stdout), sent(summed.stdout) / (format === "i8" ? 8 : 2));
       const evaluated = metricsOf(run).filter((record) => "eval/loss" in record);
@@ -304,8 +295,7 @@ Deno.test({
   bytes[bytes.length - 1] ^= 1;
   Deno.writeFileSync(state, bytes);
   for (const [path, numRanks] of [[run, 2], [damaged, 2], [fewer, 4]] as const) {
-    const { code, stderr } = await trainTogether(path, { numRanks, more });
-    assertEquals(code, 0, stderr);
+    const { stderr } = await succeeded(trainTogether(path, { numRanks, more }));
     assertEquals(metricsOf(path).length, STEPS);
     assertEquals(
       /no optimizer states of \d ranks in .*: all start from the first's/.test(stderr),

@@ -1,11 +1,13 @@
 /**
  * Opens files of places: MMDB, CSV of ip-location-db, the probe archive of RIPE Atlas, compressed or not. What a file is,
- * its content says. Several files together say what each says, field by field; later ones override earlier ones.
+ * its content says. Several files together say what each says, field by field; later ones override earlier ones. Also opens
+ * files of names.
  *
  * @module
  */
 import { openInput } from "../../../io/compression/decompress.ts";
 import { isMmdb } from "../../../io/mmdb.ts";
+import { AddressNames } from "../address_names.ts";
 import { composedPlace, type Place, type PlaceSource } from "../place_table.ts";
 import { AtlasPlaces } from "./atlas_places.ts";
 import { CsvPlaces } from "./csv_places.ts";
@@ -22,6 +24,18 @@ export async function openPlaces(paths: readonly string[]): Promise<PlaceSource>
   const sources: PlaceSource[] = [];
   for (const path of paths) sources.push(placesOf(await readWhole(path), path));
   return sources.length === 1 ? sources[0] : new ComposedPlaces(sources);
+}
+
+/**
+ * Reads files of names.
+ *
+ * @param paths CSV, compressed or not; later ones override earlier ones.
+ * @throws {UserError} If a file cannot be read or a line of it is invalid.
+ */
+export async function openNames(paths: readonly string[]): Promise<AddressNames> {
+  const names = new AddressNames();
+  for (const path of paths) names.add(await readWhole(path), path);
+  return names;
 }
 
 function placesOf(bytes: Uint8Array, path: string): PlaceSource {

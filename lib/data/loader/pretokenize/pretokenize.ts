@@ -280,7 +280,6 @@ interface CommonOptions {
   checked?: CheckedOutputs;
   /** The output folder. */
   output: string;
-  /** Sequences of a file. */
   sequencesPerFile: number;
   overwrite: boolean;
 }

@@ -64,7 +64,6 @@ export interface Group {
   hash: Uint32Array;
 }
 
-/** Makes the group of a key. */
 export function makeGroup({ words, kinds }: KeyTable, id: number, seed: number): Group {
   const at = 4 * id;
   const key = [words[at], words[at + 1], words[at + 2], words[at + 3]] as const;

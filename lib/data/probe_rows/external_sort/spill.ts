@@ -15,6 +15,7 @@ import {
   type BlockTarget,
   columnBytes,
   type ColumnData,
+  gather,
   HEADER_BYTES,
   makeColumn,
   type SpillColumn,
@@ -106,7 +107,6 @@ export class SpillWriter {
   /**
    * Appends rows to one partition.
    *
-   * @param partition The partition.
    * @param rows Holds the rows; see {@link append}.
    * @param order The indexes of the rows, in the order of writing.
    * @throws {UserError} If the disk is full.
@@ -273,8 +273,4 @@ export function bucketRows(
   const order = new Uint32Array(numRows);
   for (let row = 0; row < numRows; row++) order[next[bucketOf[row]]++] = row;
   return { starts, order };
-}
-
-function gather(from: ColumnData, rows: Uint32Array, to: ColumnData, at: number): void {
-  for (let i = 0; i < rows.length; i++) to[at + i] = from[rows[i]];
 }

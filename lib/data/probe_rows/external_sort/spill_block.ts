@@ -157,7 +157,7 @@ export class BlockFormat {
     for (let i = 0; i < numKeys; i++) ids[i] = keys.idOf(words, 4 * i, kinds[i]);
     let from = 0;
     for (const [c, column] of this.schema.entries()) {
-      if (column.type === "key") pick(ids, new Uint16Array(buffer, from, numRows), into[c], at);
+      if (column.type === "key") gather(ids, new Uint16Array(buffer, from, numRows), into[c], at);
       else into[c].set(new CONSTRUCTORS[column.type](buffer, from, numRows), at);
       from += storedBytes(column, numRows);
     }
@@ -202,6 +202,12 @@ class BlockDictionary {
   }
 }
 
-function pick(ids: Uint32Array, indexes: Uint16Array, into: ColumnData, at: number): void {
-  for (let row = 0; row < indexes.length; row++) into[at + row] = ids[indexes[row]];
+/** Puts the numbers at some indexes into another array, one after the other. @param at Where the first goes. */
+export function gather(
+  from: ColumnData,
+  indexes: Uint16Array | Uint32Array,
+  into: ColumnData,
+  at: number,
+): void {
+  for (let i = 0; i < indexes.length; i++) into[at + i] = from[indexes[i]];
 }

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { crc32c, decodeTfRecords, encodeTfRecord } from "../../../lib/train/event_log.ts";
+import { crc32c, decodeTfRecords, encodeTfRecord } from "../../lib/train/event_log.ts";
 
 Deno.test("crc32c() has the published values", () => {
   // RFC 3720, appendix B.4, and the customary check value.

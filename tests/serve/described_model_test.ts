@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
-import { AddressCounts } from "../../../lib/data/addresses/known_addresses.ts";
-import { modelInfoSchema } from "../../../lib/serve/api/schemas.ts";
-import { FormatError } from "../../../lib/base/errors.ts";
-import { modelInfo, readEvaluation } from "../../../lib/serve/described_model.ts";
-import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
-import { withCheckpoint } from "../tiny_checkpoint.ts";
+import { AddressCounts } from "../../lib/data/addresses/known_addresses.ts";
+import { modelInfoSchema } from "../../lib/serve/api/schemas.ts";
+import { FormatError } from "../../lib/base/errors.ts";
+import { modelInfo, readEvaluation } from "../../lib/serve/described_model.ts";
+import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
+import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 
 Deno.test("modelInfo() tells of the checkpoint, and thins the curve to what was trained up to it", () =>
   withCheckpoint((folder, path) => {

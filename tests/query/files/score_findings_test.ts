@@ -1,7 +1,9 @@
-import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { AddressNames } from "../../../lib/data/addresses/address_names.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import {
   describeFindings,
+  namedFindings,
   pageOfFindings,
   type ScoredRow,
   ScoreTally,
@@ -63,6 +65,25 @@ Deno.test("findings are said in words and drawn on a page, also those of no rows
   const none = new ScoreTally().findings();
   assertEquals(describeFindings(none), "No rows were scored.");
   assertStringIncludes(await pageOfFindings("none", none), "No rows were scored.");
+});
+
+Deno.test("findings show the names of their addresses", async () => {
+  const tally = new ScoreTally(undefined, (address) => address === "192.0.2.9");
+  for (const row of rows()) tally.add(row);
+  const names = new AddressNames();
+  names.add(new TextEncoder().encode("192.0.2.8/31,<probe>\n198.51.100.7,dns.example"), "names.csv");
+  const findings = namedFindings(tally.findings(), names);
+  const row = findings.mostSurprising.find(({ src }) => src === "192.0.2.9");
+  assertEquals([row?.srcName, row?.dstName], ["<probe>", "dns.example"]);
+  assertEquals([findings.sources[0].name, findings.sources.find(({ src }) => src === "192.0.2.7")?.name], [
+    "<probe>",
+    undefined,
+  ]);
+  const text = describeFindings(findings);
+  assertStringIncludes(text, "databases say: 192.0.2.9 (<probe>) (100 rows)");
+  assertMatch(text, /192\.0\.2\.9 \(<probe>\) +198\.51\.100\.7 \(dns\.example\)/);
+  const page = await pageOfFindings("scores", findings);
+  assert(!page.includes("<probe>") && page.includes("192.0.2.9 (&lt;probe&gt;)"), "names are escaped");
 });
 
 Deno.test("ScoreTally lists addresses that are not where the databases say, with their rows", () => {

@@ -2,7 +2,8 @@ import { assertEquals } from "@std/assert";
 import type { SchemaElement } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { readTimeRangeUs } from "../../../lib/data/probe_rows/sharded_stage.ts";
-import { makeBatch, withFolder, writeParquet } from "./batches.ts";
+import { makeBatch, writeParquet } from "../measurement_files/batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 /** Not a whole number of milliseconds. */
 const FIRST_US = 1_750_000_000_123_457n;

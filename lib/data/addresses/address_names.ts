@@ -1,0 +1,153 @@
+/**
+ * Names that people gave to addresses and prefixes, such as host names: shown beside numbers, and searched.
+ *
+ * They come from CSV files: an address or prefix and its name a line, perhaps below a header. An address has the name of the
+ * longest prefix that it is in, as routers choose routes (RFC 4632, section 5.1).
+ *
+ * @module
+ */
+import { FormatError, shortened } from "../../base/errors.ts";
+import { csvField } from "../../base/text.ts";
+import { CsvScanner } from "../measurement/csv.ts";
+import {
+  faultOfPrefix,
+  formatPrefix,
+  type IpPrefix,
+  parsePrefix,
+  prefixOfAddress,
+  withName,
+} from "./ip_prefix.ts";
+import { comparable, matchingNames, type SearchedName } from "./place_index.ts";
+
+/** The most names that are kept, in 0.2 kB each. */
+const MAX_NAMES = 2 ** 18;
+/** The longest name, in UTF-16 characters: that of a host has 253 at most (RFC 1035, section 2.3.4). */
+export const MAX_NAME_LENGTH = 255;
+/** What would change the lines around a name: control characters, line separators, changes of the direction of text. */
+// deno-lint-ignore no-control-regex
+const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
+
+/** The fault of a name; undefined if it can be shown. */
+export function faultOfName(name: string): string | undefined {
+  if (name === "") return "found no name";
+  if (name.length > MAX_NAME_LENGTH) return `found a name of ${name.length} characters`;
+  return UNSAFE.test(name) ? "found a name with control characters" : undefined;
+}
+
+/** The text of a file of names. */
+export function namesCsv(names: Iterable<readonly [prefix: string, name: string]>): string {
+  return ["address,name", ...Array.from(names, ([prefix, name]) => `${prefix},${csvField(name)}`), ""].join(
+    "\n",
+  );
+}
+
+/** Whether a value is the name of a column and not an address. */
+const isColumn = (value: string) => /^[\p{L} _]+$/u.test(value);
+
+/** Names by prefix. */
+export class AddressNames {
+  readonly #names = new Map<string, string>();
+  /** Lengths of the prefixes that have names, the longest first, by the bytes of an address. */
+  readonly #lengths = new Map<number, number[]>([[4, []], [16, []]]);
+  #searched: readonly SearchedName[] | undefined;
+
+  /**
+   * Adds the names of a file; those for the same prefix override earlier ones.
+   *
+   * @param bytes The whole CSV file. @param path Its name, for errors.
+   * @throws {FormatError} If a line is invalid, or there are too many names.
+   */
+  add(bytes: Uint8Array, path: string): void {
+    const scanner = new CsvScanner();
+    let isFirst = true;
+    for (const chunk of [bytes, undefined]) {
+      for (const record of scanner.push(chunk)) {
+        const isHeader = isFirst && record.fault === undefined && record.fields.every(isColumn);
+        isFirst = false;
+        const fault = isHeader ? undefined : record.fault ?? this.#addRecord(record.fields);
+        if (fault === undefined) continue;
+        throw new FormatError(
+          `${fault}; expected an address or prefix and its name, of ${MAX_NAME_LENGTH} characters at most, as in ` +
+            `8.8.8.8,dns.google`,
+          { path, place: `line ${record.line}` },
+        );
+      }
+    }
+  }
+
+  /** @returns The fault of a record, if it has one. */
+  #addRecord(fields: readonly string[]): string | undefined {
+    if (fields.length !== 2) return `found ${fields.length} ${fields.length === 1 ? "value" : "values"}`;
+    const [text, name] = fields;
+    const fault = faultOfPrefix(text);
+    if (fault !== undefined) return `found ${JSON.stringify(shortened(text))}`;
+    const nameFault = faultOfName(name);
+    if (nameFault !== undefined) return nameFault;
+    if (this.#names.size >= MAX_NAMES) return `found more than ${MAX_NAMES} names`;
+    const prefix = parsePrefix(text);
+    const lengths = this.#lengths.get(prefix.bytes.length) ?? [];
+    if (!lengths.includes(prefix.length)) {
+      lengths.push(prefix.length);
+      lengths.sort((a, b) => b - a);
+    }
+    this.#names.set(formatPrefix(prefix), name);
+    this.#searched = undefined;
+    return undefined;
+  }
+
+  /** How many prefixes have names. */
+  get size(): number {
+    return this.#names.size;
+  }
+
+  /** All of them, in the order of the files. */
+  entries(): Iterable<readonly [prefix: string, name: string]> {
+    return this.#names;
+  }
+
+  /** The name of an address or prefix: that of the longest prefix around it; undefined of a place, or if there is none. */
+  ofPrefix({ bytes, length, mixture }: IpPrefix): string | undefined {
+    if (mixture) return undefined;
+    for (const each of this.#lengths.get(bytes.length) ?? []) {
+      if (each > length) continue;
+      const name = this.#names.get(formatPrefix(prefixOfAddress(bytes, each)));
+      if (name !== undefined) return name;
+    }
+    return undefined;
+  }
+
+  /** The name of what a text says: see {@link ofPrefix}; undefined if it is no address or prefix. */
+  of(text: string): string | undefined {
+    if (this.size === 0 || faultOfPrefix(text) !== undefined) return undefined;
+    return this.ofPrefix(parsePrefix(text));
+  }
+
+  /** A text with the name of what it says, such as `8.8.8.8 (dns.google)`. */
+  shown(text: string): string {
+    return withName(text, this.of(text));
+  }
+
+  /** `name` of what a text says, to be written beside it; nothing if it has none. */
+  named(text: string): { name?: string } {
+    const name = this.of(text);
+    return name === undefined ? {} : { name };
+  }
+
+  /** `srcName` and `dstName`, to be written beside a source and a destination; those that have none are absent. */
+  namedEnds({ src, dst }: { src: string; dst?: string }): { srcName?: string; dstName?: string } {
+    const [srcName, dstName] = [src, dst].map((text) => text === undefined ? undefined : this.of(text));
+    return { ...(srcName !== undefined && { srcName }), ...(dstName !== undefined && { dstName }) };
+  }
+
+  /** The prefixes whose names begin with a text, then those whose names have it, then similar ones. */
+  search(text: string, limit: number): { prefix: string; name: string }[] {
+    this.#searched ??= Array.from(this.#names, ([prefix, name]) => (
+      { key: comparable(name), name: () => prefix }
+    ));
+    const found = matchingNames(this.#searched, comparable(text), limit);
+    return Array.from(found.keys(), (prefix) => ({ prefix, name: this.#names.get(prefix) ?? "" }));
+  }
+}
+
+/** No names. */
+export const NO_NAMES: AddressNames = new AddressNames();

@@ -1,0 +1,146 @@
+/**
+ * A matrix of RTTs as a file: computed block by block into a table of numbers, then written row by row. A run that was killed
+ * goes on after its last saved block and writes the same bytes.
+ *
+ * @module
+ */
+import type { SchemaElement } from "hyparquet";
+import { AtomicFile } from "../../io/files/atomic.ts";
+import { DictionaryColumn } from "../../io/parquet/chunk_writer.ts";
+import { encodeChunks, ParquetOutput } from "../../io/parquet/output.ts";
+import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
+import { MATRIX_FORMATS, numberColumns } from "../rtt/matrix_format.ts";
+import type { MatrixOptions, MatrixRow, RttMatrix } from "../rtt/rtt_matrix.ts";
+import { NumberTable } from "./number_table.ts";
+
+/** Numbers of a row group of Parquet. */
+const GROUP_NUMBERS = 2 ** 20;
+
+/** The ends of the names of files that a matrix can be written to. */
+export const MATRIX_ENDINGS: readonly string[] = [...MATRIX_FORMATS.keys(), "parquet"];
+
+/**
+ * Computes a matrix and writes it.
+ *
+ * @param files `path`: the file; `ending`: one of {@link MATRIX_ENDINGS}; `table`: the file of unfinished work of the same
+ *   matrix.
+ * @returns How many cells an earlier, interrupted run computed.
+ * @throws {UserError} If the model cannot answer a pair, or the disk is full.
+ */
+export async function writeMatrix(
+  matrix: RttMatrix,
+  { path, ending, table: tablePath }: Record<"path" | "ending" | "table", string>,
+  hooks: StageHooks = {},
+): Promise<{ cellsResumed: number }> {
+  const { numCells, width, options } = matrix;
+  using table = new NumberTable(tablePath, width);
+  const cellsResumed = table.numDone;
+  for (let first = cellsResumed; first < numCells;) {
+    hooks.onProgress?.("answering", first, numCells);
+    const numbers = await matrix.block(first);
+    table.write(first, numbers);
+    first += numbers.length / width;
+    table.commit(first);
+    hooks.signal?.throwIfAborted();
+  }
+  using writer = ending === "parquet" ? new ParquetRows(path, options) : new TextRows(path, ending, options);
+  const pacer = new EventLoopPacer(hooks);
+  const { length } = options.destinations;
+  for (let index = 0; index < options.nodes.length; index++) {
+    writer.write(matrix.row(index, table.read(index * length, length)));
+    hooks.onProgress?.("writing", (index + 1) * length, numCells);
+    await pacer.yieldToEventLoop();
+  }
+  writer.close();
+  return { cellsResumed };
+}
+
+/** Writes a matrix as text. */
+class TextRows implements Disposable {
+  readonly #file: AtomicFile;
+  readonly #format;
+  readonly #encoder = new TextEncoder();
+
+  constructor(path: string, ending: string, readonly options: MatrixOptions) {
+    const format = MATRIX_FORMATS.get(ending);
+    if (!format) throw new RangeError(`Cannot write a matrix as ${ending}`);
+    this.#format = format;
+    this.#file = AtomicFile.create(path);
+    this.#write(format.head(options));
+  }
+
+  write(row: MatrixRow): void {
+    this.#write(this.#format.row(row, this.options));
+  }
+
+  close(): void {
+    this.#write(this.#format.end);
+    this.#file.commit();
+  }
+
+  #write(text: string): void {
+    this.#file.writeSync(this.#encoder.encode(text));
+  }
+
+  [Symbol.dispose](): void {
+    this.#file.abort();
+  }
+}
+
+/** Writes a matrix as Parquet with a row for each pair. A sample without a reply is NaN. */
+class ParquetRows implements Disposable {
+  readonly #output: ParquetOutput;
+  readonly #names: readonly string[];
+  readonly #maxRows: number;
+  readonly #src: DictionaryColumn<string>;
+  readonly #dst: DictionaryColumn<string>;
+  readonly #numbers: readonly Float64Array[];
+  #numRows = 0;
+
+  constructor(path: string, readonly options: MatrixOptions) {
+    this.#names = numberColumns(options);
+    this.#maxRows = Math.ceil(GROUP_NUMBERS / this.#names.length);
+    [this.#src, this.#dst] = [0, 0].map(() => new DictionaryColumn<string>(this.#maxRows));
+    this.#numbers = this.#names.map(() => new Float64Array(this.#maxRows));
+    this.#output = new ParquetOutput(path);
+  }
+
+  write({ src, pairs }: MatrixRow): void {
+    pairs.forEach((pair, column) => {
+      if (!pair) return;
+      const { medianMs, pFailed, quantilesMs, samplesMs } = pair;
+      const at = this.#numRows++;
+      this.#src.set([src], { from: 0, end: 1, at });
+      this.#dst.set([this.options.destinations[column].dst], { from: 0, end: 1, at });
+      [medianMs, pFailed, ...quantilesMs, ...samplesMs].forEach((value, i) => this.#numbers[i][at] = value);
+      if (this.#numRows === this.#maxRows) this.#flush();
+    });
+  }
+
+  close(): void {
+    this.#flush();
+    const text = { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } } as const;
+    const columns: SchemaElement[] = [
+      ...["src", "dst"].map((name) => ({ name, repetition_type: "REQUIRED", ...text } as const)),
+      ...this.#names.map((name) => ({ name, repetition_type: "REQUIRED", type: "DOUBLE" } as const)),
+    ];
+    this.#output.close([{ name: "schema", num_children: columns.length }, ...columns]);
+  }
+
+  #flush(): void {
+    if (this.#numRows === 0) return;
+    const ends = [{ name: "src", data: this.#src }, { name: "dst", data: this.#dst }];
+    const texts = ends.map((each) => ({ ...each, type: "BYTE_ARRAY" as const, isOptional: false }));
+    const numbers = this.#names.map((name, i) => (
+      { name, data: this.#numbers[i], type: "DOUBLE" as const, isOptional: false }
+    ));
+    this.#output.write(encodeChunks([...texts, ...numbers], this.#numRows));
+    this.#src.clear();
+    this.#dst.clear();
+    this.#numRows = 0;
+  }
+
+  [Symbol.dispose](): void {
+    this.#output.abort();
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Which of some pairs should be measured next, so that a model that is adapted to them is surest about others:
+ * `lib/model/coordinates/design.ts` chooses them by the model's coordinates, and the model says what they are worth in ms.
+ *
+ * @module
+ */
+import { UserError } from "../../base/errors.ts";
+import { meanOf } from "../../base/sample_statistics.ts";
+import { formatAddress } from "../../data/addresses/ip.ts";
+import { formatPrefix, type IpPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
+import { NO_ROW } from "../../model/embedding_table.ts";
+import { AddressEmbeddings } from "../../model/address_embeddings.ts";
+import {
+  type DesignNode,
+  type DesignPair,
+  gainOf,
+  measure,
+  MeasurementDesign,
+  varianceOf,
+  want,
+} from "../../model/coordinates/design.ts";
+import type { PingModel } from "../ping_model.ts";
+import { type AnswerOptions, answerQueries } from "../rtt/answer_queries.ts";
+import type { FileQuery } from "../rtt/query_file.ts";
+
+/** A measurement that is advised. */
+export interface AdvisedMeasurement {
+  /** As they were given. */
+  readonly src: string;
+  readonly dst: string;
+  /** The median of its RTT, as the model is. */
+  readonly medianMs: number;
+  /** By how much the spread of the wanted RTTs falls, if those before are measured too. */
+  readonly reductionMs: number;
+  /** The geometric mean of the wanted RTTs' interquartile ranges before, and after. */
+  readonly spreadBeforeMs: number;
+  readonly spreadAfterMs: number;
+}
+
+/** How measurements are chosen. */
+export interface AdviceOptions extends Omit<AnswerOptions, "quantiles"> {
+  /** How many are chosen at most. */
+  readonly budget: number;
+  /** Called with the number of pairs that the model was asked for; it may throw to end the work. */
+  readonly onProgress?: (done: number) => void;
+}
+
+const QUARTILES = [0.25, 0.5, 0.75];
+/** The least interquartile range that counts. */
+const LEAST_MS = 1e-3;
+
+/** A pair, with what the model says of it. */
+interface Pair extends Record<"src" | "dst", string> {
+  readonly nodes: DesignPair;
+  readonly medianMs: number;
+  readonly iqrMs: number;
+}
+
+/**
+ * Chooses measurements, the best first. The same pair in both directions counts once.
+ *
+ * @param candidates The pairs that can be measured.
+ * @param targets The pairs whose RTTs are wanted (default: the candidates).
+ * @throws {UserError} If the model has no coordinates, or cannot answer a query.
+ */
+export async function adviseOn(
+  model: PingModel,
+  { candidates, targets }: { candidates: readonly FileQuery[]; targets?: readonly FileQuery[] | undefined },
+  { budget, onProgress, ...asking }: AdviceOptions,
+): Promise<AdvisedMeasurement[]> {
+  const nodes = designNodes(model, [...candidates, ...targets ?? []], asking.context);
+  let numDone = 0;
+  async function pairsOf(queries: readonly FileQuery[]): Promise<Pair[]> {
+    const pairs = new Map<string, Pair>();
+    async function* lines(): AsyncGenerator<FileQuery> {
+      for (const query of queries) {
+        const [source, destination] = [query.source, query.destination].map(formatPrefix);
+        if (source !== destination) yield await Promise.resolve(query);
+      }
+    }
+    const answers = answerQueries(
+      model,
+      lines(),
+      { ...asking, quantiles: () => QUARTILES },
+      ({ query, answer }) => {
+        const { src, dst, source, destination } = query;
+        const [low, medianMs, high] = QUARTILES.map((q) => answer.mixture.distribution.quantileMs(q));
+        const key = [formatPrefix(source), formatPrefix(destination)].sort().join();
+        pairs.set(key, {
+          src,
+          dst,
+          nodes: [nodes(source), nodes(destination)],
+          medianMs,
+          iqrMs: Math.max(LEAST_MS, high - low),
+        });
+        onProgress?.(++numDone);
+      },
+    );
+    for await (const answer of answers) {
+      if (answer) throw new UserError(`line ${answer.line}: ${answer.error}`);
+    }
+    return [...pairs.values()];
+  }
+  const left = await pairsOf(candidates);
+  const wanted = targets ? await pairsOf(targets) : left;
+  const before = wanted.map(({ nodes }) => varianceOf(nodes));
+  for (const { nodes } of wanted) want(nodes);
+  const spreadMs = () => {
+    const logs = wanted.map(({ nodes, iqrMs }, i) =>
+      Math.log(iqrMs ** 2 * varianceOf(nodes) / before[i]) / 2
+    );
+    return Math.exp(meanOf(logs) ?? NaN);
+  };
+  const gains = new Map(left.map((pair) => [pair, gainOf(pair.nodes)]));
+  const advised: AdvisedMeasurement[] = [];
+  for (let spreadBeforeMs = spreadMs(); gains.size > 0 && advised.length < budget;) {
+    // Lets signals in.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    onProgress?.(numDone);
+    const [best] = [...gains].reduce((best, each) => each[1] > best[1] ? each : best);
+    gains.delete(best);
+    measure(best.nodes);
+    for (const pair of gains.keys()) {
+      if (pair.nodes.some((node) => best.nodes.includes(node))) gains.set(pair, gainOf(pair.nodes));
+    }
+    const { src, dst, medianMs } = best;
+    const spreadAfterMs = spreadMs();
+    advised.push({
+      src,
+      dst,
+      medianMs,
+      reductionMs: spreadBeforeMs - spreadAfterMs,
+      spreadBeforeMs,
+      spreadAfterMs,
+    });
+    spreadBeforeMs = spreadAfterMs;
+  }
+  return advised;
+}
+
+/**
+ * The nodes of the ends of queries, with what was measured of them. Of a prefix nothing is known. Where it is not known
+ * what training measured, addresses with coordinates count as known exactly.
+ */
+function designNodes(
+  { config, weights, trainingData }: PingModel,
+  queries: readonly FileQuery[],
+  context: AnswerOptions["context"],
+): (end: IpPrefix) => DesignNode {
+  const embeddings = new AddressEmbeddings(config);
+  embeddings.load(weights);
+  const { coordinates } = embeddings;
+  const fit = coordinates?.fitted;
+  if (!coordinates || !fit) {
+    throw new UserError(
+      "the model has no coordinates, expected one with them; train one with --config demo or campaign",
+    );
+  }
+  const nodeOf = (bytes: Uint8Array) => embeddings.nodeOf(bytes);
+  const ends = new Map(
+    queries.flatMap(({ source, destination }) => [source, destination]).map((end) => {
+      const node = isAddress(end) ? nodeOf(end.bytes) : NO_ROW;
+      return [formatPrefix(end), { node, measured: new Set<number>() }] as const;
+    }),
+  );
+  const byNode = new Map(Array.from(ends.values(), (end) => [end.node, end]));
+  byNode.delete(NO_ROW);
+  for (const known of [trainingData?.known, trainingData?.adaptation?.known]) {
+    if (!known) continue;
+    const nodes = Array.from(known.addresses(), ({ bytes }) => nodeOf(bytes));
+    for (const [a, b] of known.pairs()) {
+      byNode.get(nodes[a])?.measured.add(nodes[b]);
+      byNode.get(nodes[b])?.measured.add(nodes[a]);
+    }
+  }
+  for (const { source, destination, rttCode } of context) {
+    if (rttCode === null) continue;
+    ends.get(formatAddress(source))?.measured.add(nodeOf(destination));
+    ends.get(formatAddress(destination))?.measured.add(nodeOf(source));
+  }
+  const design = new MeasurementDesign(fit);
+  const made = new Map<string, DesignNode>();
+  return (end) => {
+    const name = formatPrefix(end);
+    const { node, measured } = ends.get(name) ?? { node: NO_ROW, measured: [] };
+    const isGiven = trainingData !== undefined || !coordinates.hasCoordinates(node);
+    return made.getOrInsertComputed(name, () => design.node(node, isGiven ? measured : undefined));
+  };
+}

@@ -1,0 +1,234 @@
+/**
+ * The RTTs from some nodes to others as numbers: exact quantiles, P(no reply) and samples of each pair, block by block.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { UserError } from "../../base/errors.ts";
+import { RandomStream } from "../../base/random.ts";
+import { formatPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
+import type { PingModel } from "../ping_model.ts";
+import { type AnsweredQuery, type AnswerOptions, answerQueries, prepareQuery } from "./answer_queries.ts";
+import type { BadLine, FileQuery } from "./query_file.ts";
+import type { ParsedQuestion } from "./rtt_question.ts";
+
+const perDestination = z.array(z.number().nullable());
+
+/** A row of a matrix in JSON: a number to each destination, in order; null to the source itself. */
+export const matrixRowSchema = z.object({
+  src: z.string(),
+  medianMs: perDestination,
+  pFailed: perDestination.describe("P(no reply)"),
+  quantilesMs: z.record(z.string(), perDestination).describe("RTTs by quantile"),
+  samplesMs: z.array(perDestination.nullable()).optional()
+    .describe("RTTs drawn for each destination, ms; null: no reply"),
+});
+
+/** Nodes of a matrix that are read: what is asked for is in `destination`. */
+export type MatrixNode = FileQuery;
+
+/** What is asked for. */
+export interface MatrixOptions extends Omit<AnswerOptions, "quantiles"> {
+  /** The sources, each once. */
+  readonly nodes: readonly MatrixNode[];
+  /** The destinations, each once; a source is not asked for the RTT to itself. */
+  readonly destinations: readonly MatrixNode[];
+  /** Unix seconds; null for any time. */
+  readonly timeS: number | null;
+  /** Besides the median, from 0 to 1. */
+  readonly quantiles: readonly number[];
+  /** How many RTTs are drawn of each pair; by the pair and the seed alone. */
+  readonly numSamples: number;
+}
+
+/** The RTT between two nodes. */
+export interface MatrixPair {
+  /** The median RTT, ms. */
+  readonly medianMs: number;
+  /** P(no reply), to six decimals. */
+  readonly pFailed: number;
+  /** The RTTs of the quantiles asked for, ms. */
+  readonly quantilesMs: readonly number[];
+  /** RTTs that were drawn, ms; NaN: no reply. */
+  readonly samplesMs: readonly number[];
+}
+
+/** The RTTs from one node. */
+export interface MatrixRow {
+  /** Its place among the nodes, from 0. */
+  readonly index: number;
+  /** Its name as it was given. */
+  readonly src: string;
+  /** To each destination, in order; undefined to itself. */
+  readonly pairs: readonly (MatrixPair | undefined)[];
+}
+
+/** Pairs that are computed together: all between addresses at once, others draw for draw. */
+const BLOCK_PAIRS = { exact: 2048, drawn: 64 };
+
+/** A matrix of a model. Its cells are numbered row by row. */
+export class RttMatrix {
+  readonly #model: PingModel;
+  /** How many cells there are, those of nodes with themselves included. */
+  readonly numCells: number;
+  /** How many of them are of two nodes. */
+  readonly numPairs: number;
+  /** Cells of a block, which does not depend on what of the matrix was computed before. */
+  readonly blockCells: number;
+  /** The numbers of a cell: the median, P(no reply), the quantiles, the samples; all NaN of a node with itself. */
+  readonly width: number;
+
+  /** @throws {UserError} If nodes are of different IP versions, or the context cannot stand before what is asked. */
+  constructor(model: PingModel, readonly options: MatrixOptions) {
+    const { nodes, destinations, quantiles, numSamples } = options;
+    this.#model = model;
+    this.numCells = nodes.length * destinations.length;
+    const sources = new Set(nodes.map(keyOf));
+    this.numPairs = this.numCells - destinations.filter((each) => sources.has(keyOf(each))).length;
+    const areExact = [...nodes, ...destinations].every(({ destination }) => isAddress(destination));
+    this.blockCells = areExact ? BLOCK_PAIRS.exact : BLOCK_PAIRS.drawn;
+    this.width = 2 + quantiles.length + numSamples;
+    const firstRow = destinations.map((_, column) => column);
+    const firstColumn = nodes.map((_, row) => row * destinations.length);
+    for (const cell of [...firstRow, ...firstColumn]) this.#requireAnswerable(cell);
+  }
+
+  /**
+   * The numbers of cells, (cells, width).
+   *
+   * @param first The first of a block.
+   * @throws {UserError} If the model cannot answer a pair.
+   */
+  async block(first: number): Promise<Float64Array> {
+    const { options, width } = this;
+    const end = Math.min(this.numCells, first + this.blockCells);
+    const numbers = new Float64Array((end - first) * width).fill(NaN);
+    const levels = [0.5, ...options.quantiles];
+    const asked = {
+      ...options,
+      quantiles: (query: ParsedQuestion) => [...levels, ...this.#drawsOf(query).map(({ level }) => level)],
+    };
+    const use = ({ query, answer }: AnsweredQuery) => {
+      const { distribution } = answer.mixture;
+      const [medianMs, ...quantilesMs] = levels.map((level) => distribution.quantileMs(level));
+      const { pFailed } = distribution;
+      const samplesMs = this.#drawsOf(query).map(({ reply, level }) =>
+        reply < pFailed ? NaN : distribution.quantileMs(level)
+      );
+      const cell = [medianMs, Math.round(pFailed * 1e6) / 1e6, ...quantilesMs, ...samplesMs];
+      numbers.set(cell, (query.line - first) * width);
+    };
+    for await (const answer of answerQueries(this.#model, this.#queries(first, end), asked, use)) {
+      if (answer) throw this.#faultOf(answer);
+    }
+    return numbers;
+  }
+
+  /** Two numbers from 0 to 1 for each sample: no reply if `reply` is below its probability, else the RTT of the `level`. */
+  #drawsOf({ source, destination }: ParsedQuestion): { reply: number; level: number }[] {
+    const { numSamples, seed = 0 } = this.options;
+    if (numSamples === 0) return [];
+    const name = `query/matrix ${formatPrefix(source)} ${formatPrefix(destination)}`;
+    const random = new RandomStream(seed, name);
+    return Array.from({ length: numSamples }, () => ({ reply: random.float64(), level: random.float64() }));
+  }
+
+  /** A row of the matrix. @param numbers Of all its cells, (destinations, width). */
+  row(index: number, numbers: Float64Array): MatrixRow {
+    const { nodes, destinations, quantiles } = this.options;
+    const pairs = destinations.map((_, column) => {
+      const cell = [...numbers.subarray(column * this.width, (column + 1) * this.width)];
+      const [medianMs, pFailed, ...rest] = cell;
+      if (Number.isNaN(medianMs)) return undefined;
+      const numQuantiles = quantiles.length;
+      return {
+        medianMs,
+        pFailed,
+        quantilesMs: rest.slice(0, numQuantiles),
+        samplesMs: rest.slice(numQuantiles),
+      };
+    });
+    return { index, src: nodes[index].dst, pairs };
+  }
+
+  /** The `line` of a query is the number of its cell. */
+  async *#queries(first: number, end: number): AsyncGenerator<FileQuery> {
+    for (let line = first; line < end; line++) {
+      const { source, destination } = this.#endsOf(line);
+      if (keyOf(source) !== keyOf(destination)) yield await Promise.resolve(this.#queryOf(line));
+    }
+  }
+
+  #queryOf(line: number): FileQuery {
+    const { source, destination } = this.#endsOf(line);
+    return {
+      ...destination,
+      line,
+      src: source.dst,
+      source: source.destination,
+      timeS: this.options.timeS,
+    };
+  }
+
+  #requireAnswerable(cell: number): void {
+    try {
+      prepareQuery(this.#model, this.#queryOf(cell), this.options.context);
+    } catch (error) {
+      throw error instanceof UserError ? this.#faultOf({ line: cell, error: error.message }) : error;
+    }
+  }
+
+  #endsOf(cell: number): { source: MatrixNode; destination: MatrixNode } {
+    const { nodes, destinations } = this.options;
+    const { length } = destinations;
+    return { source: nodes[Math.floor(cell / length)], destination: destinations[cell % length] };
+  }
+
+  #faultOf({ line, error }: BadLine): UserError {
+    const { source, destination } = this.#endsOf(line);
+    return new UserError(`Cannot answer ${source.dst} to ${destination.dst}: ${error}`);
+  }
+}
+
+function keyOf({ destination }: MatrixNode): string {
+  return formatPrefix(destination);
+}
+
+/**
+ * The nodes of a matrix, as destinations whose source is not said.
+ *
+ * @param counted What the `line` of a node counts, for errors.
+ * @throws {UserError} If one cannot be read or comes again, or there are none.
+ */
+export async function matrixNodes(
+  lines: Iterable<FileQuery | BadLine> | AsyncIterable<FileQuery | BadLine>,
+  counted: "line" | "node" | "destination",
+): Promise<MatrixNode[]> {
+  const nodes = new Map<string, MatrixNode>();
+  for await (const line of lines) {
+    const at = `${counted} ${line.line}`;
+    if ("error" in line) throw new UserError(`${at}: ${line.error}`);
+    if (nodes.has(keyOf(line))) throw new UserError(`${at}: found ${line.dst} twice, expected it once`);
+    nodes.set(keyOf(line), line);
+  }
+  if (nodes.size === 0) throw new UserError("found no nodes, expected at least one");
+  return [...nodes.values()];
+}
+
+/** A row as JSON has it. @param quantiles Those asked for. */
+export function matrixRowJson(
+  { src, pairs }: MatrixRow,
+  quantiles: readonly number[],
+): z.infer<typeof matrixRowSchema> {
+  const each = (value: (pair: MatrixPair) => number) => pairs.map((pair) => pair ? value(pair) : null);
+  const byQuantile = quantiles.map((q, i) => [q, each(({ quantilesMs }) => quantilesMs[i])]);
+  const samplesOf = ({ samplesMs }: MatrixPair) => samplesMs.map((ms) => Number.isNaN(ms) ? null : ms);
+  const hasSamples = pairs.some((pair) => pair && pair.samplesMs.length > 0);
+  return {
+    src,
+    medianMs: each(({ medianMs }) => medianMs),
+    pFailed: each(({ pFailed }) => pFailed),
+    quantilesMs: Object.fromEntries(byQuantile),
+    ...(hasSamples && { samplesMs: pairs.map((pair) => pair ? samplesOf(pair) : null) }),
+  };
+}

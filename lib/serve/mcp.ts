@@ -1,0 +1,213 @@
+/**
+ * The questions of the API as tools of assistants, by the Model Context Protocol (MCP): over HTTP, or over standard input
+ * and output.
+ *
+ * The protocol is that of the package `@modelcontextprotocol/server`, for clients of 2024-11-05 to 2026-07-28. It is loaded
+ * when a client asks, since few do. Each request over HTTP stands alone: there are no sessions and no streams of events.
+ * Specification: https://modelcontextprotocol.io/specification/2026-07-28.
+ *
+ * @module
+ */
+import type {
+  CallToolResult,
+  JSONRPCMessage,
+  McpServer,
+  RequestId,
+  StandardSchemaWithJSON,
+  Transport,
+} from "@modelcontextprotocol/server";
+import type * as z from "zod";
+import { shortened } from "../base/errors.ts";
+import { VERSION } from "../base/version.ts";
+import { writeAll } from "../io/files/output_file.ts";
+import { chunksUntil, linesOf, type TextLine } from "../query/text_lines.ts";
+import { problemOf } from "./api/api_error.ts";
+import type { PingService } from "./api/ping_service.ts";
+import { type AnswerOptions, describeError, readJson } from "./answers.ts";
+import { TimeLimit } from "./limits.ts";
+import { ABOUT, describeQuestion } from "./openapi.ts";
+
+/** A question of the API: its path, its schema, and what has it answered, which may be anything: the service checks it. */
+export type Question = readonly [
+  path: string,
+  schema: z.ZodObject,
+  ask: (service: PingService, question: unknown, signal: AbortSignal) => Promise<unknown>,
+];
+
+/** What assistants are told of all tools. */
+const INSTRUCTIONS =
+  `${ABOUT} Ask \`model\` first: it says which addresses, places and times the model knows. ` +
+  "RTTs are in ms. Host names are not resolved: give addresses, prefixes or places.";
+/** Tools ask the model and nothing else. */
+const ANNOTATIONS = { readOnlyHint: true, openWorldHint: false };
+/** The codes of JSON-RPC 2.0, section 5.1. */
+const PARSE_ERROR = -32700;
+const INVALID_REQUEST = -32600;
+
+/** The tools of a server. */
+export class McpTools {
+  readonly #questions: readonly Question[];
+  readonly #options: AnswerOptions;
+  #http: Promise<(request: Request, options: { parsedBody: unknown }) => Promise<Response>> | undefined;
+
+  /** Loads nothing yet. */
+  constructor(questions: readonly Question[], options: AnswerOptions) {
+    this.#questions = questions;
+    this.#options = options;
+  }
+
+  /** Answers a POST. @throws {ApiError} If its body cannot be read. */
+  async answerPost(request: Request): Promise<Response> {
+    const { maxBodyBytes, maxRequestS } = this.#options.limits;
+    using limit = new TimeLimit(maxRequestS, request.signal);
+    const parsedBody = await readJson(request, { maxBytes: maxBodyBytes, signal: limit.signal });
+    this.#http ??= this.#loadHttp();
+    return await (await this.#http)(request, { parsedBody });
+  }
+
+  /**
+   * Serves the client at standard input and output, until the input ends or the server stops; what was asked before is
+   * answered.
+   *
+   * @throws {UserError} If nobody reads the output.
+   */
+  async serveLines(): Promise<void> {
+    const { serveStdio } = await import("@modelcontextprotocol/server/stdio");
+    const { parseJSONRPCMessage } = await import("@modelcontextprotocol/server");
+    const { limits, stopping } = this.#options;
+    const transport = new LineTransport(parseJSONRPCMessage);
+    const handle = serveStdio(await this.#load(), { transport, maxSubscriptions: 0 });
+    await transport.take(linesOf(chunksUntil(stopping, Deno.stdin.readable), limits.maxBodyBytes));
+    await handle.close();
+  }
+
+  async #loadHttp() {
+    const { createMcpHandler } = await import("@modelcontextprotocol/server");
+    return createMcpHandler(await this.#load(), { maxSubscriptions: 0 }).fetch;
+  }
+
+  async #load(): Promise<() => McpServer> {
+    const { McpServer } = await import("@modelcontextprotocol/server");
+    const tools = this.#questions.map(([path, schema, ask]) => {
+      const { summary, input, output } = describeQuestion(path, schema);
+      return {
+        name: path.slice(path.lastIndexOf("/") + 1),
+        tool: {
+          description: summary,
+          inputSchema: unchecked(input),
+          outputSchema: unchecked(output),
+          annotations: ANNOTATIONS,
+        },
+        ask,
+      };
+    });
+    return () => {
+      const capabilities = { tools: { listChanged: false } };
+      const options = { instructions: INSTRUCTIONS, capabilities };
+      const server = new McpServer({ name: "ping-llm", version: VERSION }, options);
+      for (const { name, tool, ask } of tools) {
+        server.registerTool(
+          name,
+          tool,
+          (question, { mcpReq: { signal } }) => this.#call(ask, question, signal),
+        );
+      }
+      return server;
+    };
+  }
+
+  async #call(ask: Question[2], question: unknown, client: AbortSignal): Promise<CallToolResult> {
+    const { models, limits, log } = this.#options;
+    try {
+      using limit = new TimeLimit(limits.maxRequestS, client);
+      using lease = models.lease();
+      const answer = await ask(lease.model.service, question, limit.signal);
+      return { structuredContent: answer, content: [{ type: "text", text: JSON.stringify(answer) }] };
+    } catch (error) {
+      const { status, detail } = problemOf(error);
+      if (status === 500) log(describeError(error));
+      return { isError: true, content: [{ type: "text", text: detail }] };
+    }
+  }
+}
+
+/** A JSON Schema as the package takes one. It checks nothing: the service does, in the words of a stage. */
+function unchecked(schema: Record<string, unknown>): StandardSchemaWithJSON {
+  const jsonSchema = { input: () => schema, output: () => schema };
+  return {
+    "~standard": { version: 1, vendor: "ping-llm", validate: (value) => ({ value }), jsonSchema },
+  };
+}
+
+/** Messages as lines: requests from lines that are given, answers to standard output. */
+class LineTransport implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void;
+  onclose?: () => void;
+  readonly #parse: (value: unknown) => JSONRPCMessage;
+  readonly #running = new Set<RequestId>();
+  #whenIdle: (() => void) | undefined;
+  #fault: unknown;
+
+  /** @param parse Checks a message. */
+  constructor(parse: (value: unknown) => JSONRPCMessage) {
+    this.#parse = parse;
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Takes all lines, and waits until their requests are answered. @throws {UserError} If nobody reads the answers. */
+  async take(lines: AsyncIterable<TextLine>): Promise<void> {
+    let number = 0;
+    for await (const line of lines) {
+      number++;
+      if (line.text.trim() !== "") await this.#takeLine(line, `line ${number} of standard input`);
+      if (this.#fault) break;
+    }
+    if (this.#running.size > 0) await new Promise<void>((resolve) => this.#whenIdle = resolve);
+    if (this.#fault) throw this.#fault;
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    return Promise.try(() => {
+      try {
+        writeAll(Deno.stdout, new TextEncoder().encode(JSON.stringify(message) + "\n"), "standard output");
+      } catch (error) {
+        // The package passes no error on.
+        this.#fault = error;
+      }
+      if (!("method" in message)) this.#end(message.id);
+    });
+  }
+
+  close(): Promise<void> {
+    return Promise.try(() => this.onclose?.());
+  }
+
+  async #takeLine({ text, fault }: TextLine, place: string): Promise<void> {
+    let message: JSONRPCMessage;
+    try {
+      if (fault !== undefined) throw new SyntaxError(fault);
+      message = this.#parse(JSON.parse(text));
+    } catch (error) {
+      const isText = error instanceof SyntaxError;
+      const found = isText ? error.message : `found ${shortened(text)}`;
+      const expected = fault === undefined ? ", expected a JSON-RPC message" : "";
+      const code = isText ? PARSE_ERROR : INVALID_REQUEST;
+      const answer = { code, message: `Cannot read ${place}: ${found}${expected}` };
+      return await this.send({ jsonrpc: "2.0", error: answer });
+    }
+    if ("method" in message) {
+      if ("id" in message) this.#running.add(message.id);
+      // It gets no answer.
+      else if (message.method === "notifications/cancelled") this.#end(message.params?.requestId);
+    }
+    this.onmessage?.(message);
+  }
+
+  #end(id: unknown): void {
+    this.#running.delete(id as RequestId);
+    if (this.#running.size === 0) this.#whenIdle?.();
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * An exported site as an npm package: the worker's module, the model beside it, and types made of the API's description.
+ *
+ * @module
+ */
+import { isObject } from "../../base/collections.ts";
+import { ensure } from "../../base/errors.ts";
+import { placeCredits } from "../../data/addresses/place_credits.ts";
+import type { ModelInfo } from "../api/schemas.ts";
+import { openApiDocument } from "../openapi.ts";
+import { readPage } from "./page_bundle.ts";
+
+type Json = Record<string, unknown>;
+
+/** The files of the package besides those of the model. @throws {UserError} If the worker's is missing. */
+export function npmPackage({ version, step, config }: ModelInfo): Map<string, Uint8Array<ArrayBuffer>> {
+  const module = readPage().get("worker.js");
+  ensure(module, "the page has a worker");
+  const { places } = config.model as { places?: { sources: string[] } };
+  const credits = placeCredits(places?.sources ?? []).map(({ text, url }) => `- ${text}: ${url}\n`);
+  const manifest = {
+    name: "ping-llm-model",
+    version,
+    description: `A generative model of RTTs, ${step} steps of training`,
+    license: "MIT",
+    type: "module",
+    exports: { ".": { types: "./index.d.ts", default: "./index.js" } },
+    engines: { node: ">=22" },
+    peerDependencies: { webgpu: ">=0.3" },
+    peerDependenciesMeta: { webgpu: { optional: true } },
+  };
+  const texts = {
+    "package.json": JSON.stringify(manifest, null, 2),
+    "index.d.ts": declarations(),
+    "README.md": `${README}${credits.length > 0 ? "\n" : ""}${credits.join("")}`,
+  };
+  const encoded = Object.entries(texts).map(([name, text]) =>
+    [name, new TextEncoder().encode(text)] as const
+  );
+  return new Map([["index.js", module], ...encoded]);
+}
+
+const README = `# ping-llm-model
+
+A generative model of the Internet's round-trip times. It runs by WebGPU: in browsers, in Deno, and in Node 22 or later
+with the package \`webgpu\` beside it. Types and bounds of all questions are in \`index.d.ts\`.
+
+\`\`\`js
+import { openModel } from "ping-llm-model";
+
+const model = await openModel();
+const { quantiles_ms, p_failed } = await model.rtt({ src_addr: "192.0.2.1", dst_addr: "198.51.100.7" });
+console.log(quantiles_ms["0.5"], p_failed);
+model.close();
+\`\`\`
+`;
+
+/** The types of the module. */
+function declarations(): string {
+  const { components, paths } = openApiDocument() as {
+    components: { schemas: Record<string, Json> };
+    paths: Record<string, Record<string, Json>>;
+  };
+  const types = Object.entries(components.schemas).map(([name, schema]) =>
+    `export type ${name} = ${typeOf(schema, "")};`
+  );
+  const asked = Object.entries(paths).flatMap(([path, { get, post }]) => {
+    const [, name] = /^\/v1\/([a-z]+)$/.exec(path) ?? [];
+    const question = post && contentOf(post.requestBody);
+    const answer = contentOf(((post ?? get)?.responses as Json | undefined)?.["200"]);
+    if (name === undefined || !answer || (post && !question)) return [];
+    const args = question ? `question: ${typeOf(question, "")}, ` : "";
+    return `  /** ${(get ?? post).summary} */\n  ${name}(${args}signal?: AbortSignal): Promise<${
+      typeOf(answer, "")
+    }>;`;
+  });
+  return [
+    "/** A model of RTTs. Questions that cannot be answered throw an error of one line. */",
+    ...["export interface PingModel {", ...asked, "  /** Frees the GPU. */", "  close(): void;", "}"],
+    "/** Opens the model of this package, or that of an exported site. @param site The address of its site.json. */",
+    "export declare function openModel(site?: string | URL): Promise<PingModel>;",
+    ...types,
+  ].join("\n") + "\n";
+}
+
+/** The schema of a body of one JSON value. */
+function contentOf(body: unknown): Json | undefined {
+  const { content } = (body ?? {}) as { content?: Record<string, { schema: Json }> };
+  return content?.["application/json"]?.schema;
+}
+
+/** A JSON Schema, as far as the API's have it, as a type of TypeScript. @param indent Before its lines. */
+function typeOf(schema: Json, indent: string): string {
+  const {
+    $ref,
+    anyOf,
+    enum: words,
+    type,
+    items,
+    minItems,
+    maxItems,
+    properties,
+    required,
+    additionalProperties,
+  } = schema;
+  if (typeof $ref === "string") return $ref.slice($ref.lastIndexOf("/") + 1);
+  if (Array.isArray(anyOf)) return anyOf.map((each) => typeOf(each, indent)).join(" | ");
+  if (Array.isArray(words)) return words.map((word) => JSON.stringify(word)).join(" | ");
+  if (type === "integer") return "number";
+  if (type === "array") {
+    const item = typeOf(items as Json, indent);
+    if (minItems !== undefined && minItems === maxItems) {
+      return `[${Array.from({ length: Number(minItems) }, () => item).join(", ")}]`;
+    }
+    return `(${item})[]`;
+  }
+  if (type !== "object") return typeof type === "string" ? type : "unknown";
+  if (!properties) {
+    return `Record<string, ${
+      isObject(additionalProperties) ? typeOf(additionalProperties as Json, indent) : "unknown"
+    }>`;
+  }
+  const fields = Object.entries(properties as Record<string, Json>).map(([name, field]) => {
+    const isRequired = (required as string[] | undefined)?.includes(name);
+    const doc = field.description === undefined ? "" : `${indent}  /** ${field.description} */\n`;
+    return `${doc}${indent}  ${name}${isRequired ? "" : "?"}: ${typeOf(field, `${indent}  `)};\n`;
+  });
+  return `{\n${fields.join("")}${indent}}`;
+}

@@ -1,0 +1,92 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { AddressNames } from "../../../lib/data/addresses/address_names.ts";
+import { formatAddress } from "../../../lib/data/addresses/ip.ts";
+import {
+  formatPrefix,
+  parsePrefix,
+  prefixContains,
+  prefixOfAddress,
+} from "../../../lib/data/addresses/ip_prefix.ts";
+import { FormatError } from "../../../lib/base/errors.ts";
+
+function namesOf(...files: string[]): AddressNames {
+  const names = new AddressNames();
+  for (const text of files) names.add(new TextEncoder().encode(text), "names.csv");
+  return names;
+}
+
+const CSV = `address,name
+8.8.8.8,dns.google
+8.8.8.0/24,"Google, public DNS"
+10.2.3.4/8,lab
+2001:DB8::/32,documentation
+`;
+
+Deno.test("an address has the name of the longest prefix that it is in", () => {
+  const names = namesOf(CSV);
+  assertEquals(names.size, 4);
+  for (
+    const [text, name] of [
+      ["8.8.8.8", "dns.google"],
+      ["8.8.8.8/32", "dns.google"],
+      ["8.8.8.9", "Google, public DNS"],
+      ["8.8.8.0/25", "Google, public DNS"],
+      ["8.8.0.0/16", undefined],
+      ["10.9.9.9", "lab"],
+      ["2001:db8::7", "documentation"],
+      ["2001:db9::7", undefined],
+      ["Berlin, DE", undefined],
+    ]
+  ) assertEquals(names.of(String(text)), name, text);
+  assertEquals(names.shown("8.8.8.8"), "8.8.8.8 (dns.google)");
+  assertEquals(names.shown("Berlin, DE"), "Berlin, DE");
+});
+
+Deno.test("the longest prefix is what a comparison with all prefixes finds", () => {
+  const bytes = fc.uint8Array({ minLength: 4, maxLength: 4 }).map((all) => all.map((byte) => byte & 3));
+  const prefixes = fc.array(fc.tuple(bytes, fc.integer({ min: 0, max: 32 })), { maxLength: 30 });
+  fc.assert(fc.property(prefixes, bytes, (given, address) => {
+    const all = [...new Set(given.map(([bytes, length]) => formatPrefix(prefixOfAddress(bytes, length))))];
+    const names = namesOf(all.map((text, i) => `${text},n${i}\n`).join(""));
+    const around = all.map((text, i) => ({ prefix: parsePrefix(text), name: `n${i}` }))
+      .filter(({ prefix }) => prefixContains(prefix, address))
+      .sort((a, b) => b.prefix.length - a.prefix.length);
+    assertEquals(names.of(formatAddress(address)), around[0]?.name);
+  }));
+});
+
+Deno.test("later files and lines override earlier ones, and a header is optional", () => {
+  const names = namesOf(
+    "192.0.2.1,old\n192.0.2.2,kept",
+    "\ufeffPrefix,Label\n192.0.2.1,new\n192.0.2.1,newest\n",
+  );
+  assertEquals([...names.entries()], [["192.0.2.1", "newest"], ["192.0.2.2", "kept"]]);
+});
+
+Deno.test("search() finds names by their beginning, by a word and in spite of a typing error", () => {
+  const names = namesOf("8.8.8.8,dns.google\n8.8.4.4,dns.google\n1.1.1.1,one.one.one.one\n9.9.9.9,Quad9\n");
+  assertEquals(names.search("dns", 5).map(({ prefix }) => prefix), ["8.8.8.8", "8.8.4.4"]);
+  assertEquals(names.search("GOOGLE", 1), [{ prefix: "8.8.8.8", name: "dns.google" }]);
+  assertEquals(names.search("qaud9", 5), [{ prefix: "9.9.9.9", name: "Quad9" }]);
+  assertEquals(names.search(" ", 5), []);
+});
+
+Deno.test("a line that names nothing is told in one line, with its file and number", () => {
+  for (
+    const [line, found] of [
+      ["8.8.8.300,dns", '"8.8.8.300"'],
+      ["dns.google,8.8.8.8", '"dns.google"'],
+      ["8.8.8.8", "1 value;"],
+      ["8.8.8.8,dns,google", "3 values;"],
+      ["8.8.8.8,", "no name"],
+      ["8.8.8.8,a\u001b[2Jb", "a name with control characters"],
+      [`8.8.8.8,${"x".repeat(256)}`, "a name of 256 characters"],
+      [`8.8.8.8,"x`, "a quote that does not close"],
+    ]
+  ) {
+    const error = assertThrows(() => namesOf(`address,name\n9.9.9.9,first\n\n${line}\n`), FormatError, found);
+    assertEquals(error.message.split("\n").length, 1);
+    assertEquals(error.message.startsWith("Cannot read names.csv at line 4: "), true, error.message);
+  }
+});

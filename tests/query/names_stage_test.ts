@@ -1,0 +1,65 @@
+/** Names beside addresses, in the answers of stages. The commands of lib/query/README.md run as they stand there. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { refused, runStageProcess, succeed } from "../cli/process.ts";
+import { withRowCheckpoint } from "./adapt/row_checkpoint.ts";
+import { tinyPlacedModel } from "./adapt/tiny_rows.ts";
+import { withCheckpoint } from "./tiny_checkpoint.ts";
+
+const SECTION = Deno.readTextFileSync(new URL("../../lib/query/README.md", import.meta.url))
+  .split("\n## Names\n")[1].split("\n## ")[0];
+const [, NAMES] = /```csv\n([^]*?)```/.exec(SECTION) ?? [];
+const [, COMMANDS] = /```sh\n([^]*?)```/.exec(SECTION) ?? [];
+const CANDIDATES = "198.51.100.7\n203.0.113.5\n";
+
+Deno.test("the example of lib/query/README.md shows names, in text and in JSON", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    Deno.writeTextFileSync(join(folder, "names.csv"), NAMES);
+    Deno.writeTextFileSync(join(folder, "servers.txt"), CANDIDATES);
+    const commands = COMMANDS.trim().split("\n").map((line) =>
+      line.replace("runs/first", checkpoint).replace(/\w+\.(csv|txt)/g, (name) => join(folder, name))
+        .split(" ").slice(2)
+    );
+    assertEquals(commands.map(([stage, kind]) => `${stage} ${kind}`), ["query nearest", "query rtt"]);
+    for (const [number, args] of commands.entries()) {
+      const { stdout } = await succeed(...args);
+      assertStringIncludes(stdout, "198.51.100.7 (Example, Frankfurt)");
+      assert(number === 0 || stdout.startsWith("RTT 192.0.2.1 (probe 6001) -> 198.51"), stdout);
+      const answer = JSON.parse((await succeed(...args, "--json")).stdout);
+      assertEquals(answer.srcName, "probe 6001");
+      if (number === 1) assertEquals(answer.dstName, "Example, Frankfurt");
+      else {
+        const names = answer.nearest.map(({ candidate, name }: Record<string, string>) => [candidate, name]);
+        assertEquals(names.sort(), [["198.51.100.7", "Example, Frankfurt"], ["203.0.113.5", undefined]]);
+      }
+    }
+  }));
+
+Deno.test("query destinations, rtt --queries, sample, advise and map show names; a wrong file is told in one line", async () =>
+  await withRowCheckpoint(async (at) => {
+    Deno.writeTextFileSync(at("names.csv"), `${NAMES}0.0.0.0/0,all`);
+    Deno.writeTextFileSync(at("queries.csv"), "src,dst\n192.0.2.1,198.51.100.7\n");
+    const run = async (kind: string, ...more: string[]) => {
+      const args = ["--checkpoint", at("run"), "--names", at("names.csv"), ...more];
+      return (await succeed("query", kind, ...args)).stdout;
+    };
+    const asked = ["--src", "192.0.2.1", "--rtt", "1..900", "--max-expansions", "4", "--prefix-length", "2"];
+    const { srcName, destinations } = JSON.parse(await run("destinations", ...asked, "--json"));
+    assertEquals([srcName, destinations[0].name], ["probe 6001", "all"]);
+    assertMatch(await run("destinations", ...asked), /^\d+\.0\.0\.0\/2 \(all\) /m);
+    const line = JSON.parse(await run("rtt", "--queries", at("queries.csv")));
+    assertEquals([line.srcName, line.dstName], ["probe 6001", "Example, Frankfurt"]);
+    const drawn = JSON.parse(await run("sample", "--count", "1", "--src", "192.0.2.1"));
+    assertEquals([drawn.srcName, drawn.dstName], ["probe 6001", "all"]);
+    Deno.writeTextFileSync(at("servers.txt"), CANDIDATES);
+    const advised = ["--src", "192.0.2.1", "--candidates", at("servers.txt"), "--budget", "1"];
+    assertMatch(await run("advise", ...advised), /192\.0\.2\.1 \(probe 6001\)/);
+    assertEquals(JSON.parse(await run("advise", ...advised, "--json")).advice[0].srcName, "probe 6001");
+    await run("map", "--src", "192.0.2.1", "--output", at("map.svg"));
+    assertStringIncludes(Deno.readTextFileSync(at("map.svg")), "Median RTT from 192.0.2.1 (probe 6001)");
+
+    Deno.writeTextFileSync(at("names.csv"), "address,name\n192.0.2.1;probe\n");
+    const args = ["query", "rtt", "--checkpoint", at("run"), "--src", "192.0.2.1", "--dst", "198.51.100.7"];
+    const fault = `Cannot read ${at("names.csv")} at line 2: found 1 value; expected an address or prefix`;
+    await refused(runStageProcess([...args, "--names", at("names.csv")]), 1, fault);
+  }, await tinyPlacedModel()));

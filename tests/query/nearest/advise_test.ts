@@ -1,0 +1,137 @@
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { UserError } from "../../../lib/base/errors.ts";
+import { type AdviceOptions, adviseOn } from "../../../lib/query/nearest/advise.ts";
+import { PingModel } from "../../../lib/query/ping_model.ts";
+import type { FileQuery } from "../../../lib/query/rtt/query_file.ts";
+import { parseQuestion } from "../../../lib/query/rtt/rtt_question.ts";
+import { Gpu } from "../../../lib/tensor/device.ts";
+import { KernelRegistry } from "../../../lib/tensor/registry.ts";
+import { refused, runStageProcess, succeeded } from "../../cli/process.ts";
+import { withRowCheckpoint } from "../adapt/row_checkpoint.ts";
+import {
+  KNOWN,
+  knownData,
+  measured,
+  NEW_ADDRESS,
+  tinyLocatedModel,
+  tinyRowModel,
+} from "../adapt/tiny_rows.ts";
+
+const OPTIONS: AdviceOptions = { budget: 9, context: [], numDraws: 4, seed: 0 };
+
+function pair(src: string, dst: string, line = 1): FileQuery {
+  return { line, src, dst, ...parseQuestion({ src, dst }) };
+}
+
+async function withModel(test: (model: PingModel) => Promise<void>, of = tinyLocatedModel()): Promise<void> {
+  using gpu = await Gpu.open();
+  await test(
+    PingModel.of(of.config, new KernelRegistry(gpu), { weights: of.weights, trainingData: knownData() }),
+  );
+}
+
+Deno.test("adviseOn() chooses each pair once, and each lessens the spread that the one before has left", () =>
+  withModel(async (model) => {
+    const candidates = [...KNOWN, ...KNOWN].map((dst) => pair(NEW_ADDRESS, dst));
+    candidates.push(pair(KNOWN[0], NEW_ADDRESS));
+    const advice = await adviseOn(model, { candidates }, OPTIONS);
+    assertEquals(advice.map(({ src }) => src).filter((src) => src !== NEW_ADDRESS && src !== KNOWN[0]), []);
+    const others = advice.map(({ src, dst }) => src === NEW_ADDRESS ? dst : src);
+    assertEquals(others.toSorted(), KNOWN.toSorted());
+    advice.forEach(({ spreadBeforeMs, spreadAfterMs, reductionMs }, i) => {
+      assertAlmostEquals(spreadBeforeMs - spreadAfterMs, reductionMs, 1e-9);
+      assertEquals(spreadBeforeMs, i === 0 ? advice[0].spreadBeforeMs : advice[i - 1].spreadAfterMs);
+      assert(reductionMs > 0, `${reductionMs}`);
+    });
+    assertEquals(await adviseOn(model, { candidates }, { ...OPTIONS, budget: 2 }), advice.slice(0, 2));
+    assertEquals(
+      await adviseOn(model, { candidates: candidates.toReversed() }, OPTIONS).then((all) => all.length),
+      4,
+    );
+  }));
+
+Deno.test("adviseOn() takes what the source has measured into account, and only what targets need", () =>
+  withModel(async (model) => {
+    const candidates = KNOWN.map((dst) => pair(NEW_ADDRESS, dst));
+    const targets = [pair(NEW_ADDRESS, KNOWN[3])];
+    const advise = async (context: AdviceOptions["context"]) =>
+      (await adviseOn(model, { candidates, targets }, { ...OPTIONS, budget: 1, context }))[0];
+    const alone = await advise([]);
+    assertEquals(alone.dst, KNOWN[3]);
+    const share = ({ spreadBeforeMs, spreadAfterMs }: typeof alone) => spreadAfterMs / spreadBeforeMs;
+    const again = await advise([measured(NEW_ADDRESS, KNOWN[3], 30)]);
+    assert(share(again) > share(alone), `${share(again)} ${share(alone)}`);
+    assertAlmostEquals(share(await advise([measured(NEW_ADDRESS, KNOWN[3], null)])), share(alone), 1e-12);
+  }));
+
+Deno.test("adviseOn() refuses a model without coordinates", () =>
+  withModel(async (model) => {
+    const candidates = [pair(NEW_ADDRESS, KNOWN[0])];
+    const error = await assertRejects(() => adviseOn(model, { candidates }, OPTIONS), UserError);
+    assertStringIncludes(error.message, "the model has no coordinates");
+  }, tinyRowModel()));
+
+Deno.test("query advise reads the candidates of a source, or pairs, and writes what to measure", () =>
+  withRowCheckpoint(async (at) => {
+    const write = (name: string, ...lines: string[]) => {
+      Deno.writeTextFileSync(at(name), lines.join("\n"));
+      return at(name);
+    };
+    const anchors = write("anchors.txt", ...KNOWN);
+    const ask = (...args: string[]) =>
+      runStageProcess(["query", "advise", "--checkpoint", at("run"), "--budget", "3", ...args]);
+    const adviceOf = async (...args: string[]) => {
+      return JSON.parse((await succeeded(ask("--json", ...args))).stdout).advice;
+    };
+    const output = at("advice.jsonl");
+    const advice = await adviceOf("--src", NEW_ADDRESS, "--candidates", anchors, "--output", output);
+    const lines = Deno.readTextFileSync(output).trimEnd().split("\n").map((line) => JSON.parse(line));
+    assertEquals([lines, lines.length], [advice, 3]);
+    const pairs = write("pairs.csv", "src,dst", ...KNOWN.map((dst) => `${NEW_ADDRESS},${dst}`));
+    assertEquals(await adviceOf("--candidates", pairs), advice);
+    const more = write(
+      "more.csv",
+      "dst,src",
+      ...KNOWN.flatMap((dst) => [NEW_ADDRESS, "192.0.2.78"].map((src) => `${dst},${src}`)),
+    );
+    const both = await adviceOf("--candidates", more, "--targets", more);
+    assertEquals(new Set(both.map(({ src }: { src: string }) => src)), new Set([NEW_ADDRESS, "192.0.2.78"]));
+    const { stdout } = await ask("--src", NEW_ADDRESS, "--candidates", anchors);
+    assertEquals(stdout.trimEnd().split("\n").length, 4);
+    for (
+      const [args, code, message] of [
+        [["--src", "10.0.0.0/40", "--candidates", anchors], 2, "Cannot use --src 10.0.0.0/40"],
+        [
+          ["--candidates", anchors],
+          1,
+          `Cannot read ${anchors} at line 1: found "${
+            KNOWN[0]
+          }", expected JSON lines or a CSV header src,dst[,time]`,
+        ],
+        [["--src", NEW_ADDRESS, "--candidates", anchors, "--max-pairs", "3"], 1, "found more than 3 pairs"],
+        [["--src", NEW_ADDRESS, "--candidates", write("none.txt", "")], 1, "found no pairs"],
+      ] as const
+    ) {
+      await refused(ask(...args), code, message);
+    }
+  }, tinyLocatedModel()));
+
+Deno.test("the example of the README runs as it stands there", () =>
+  withRowCheckpoint(async (at) => {
+    const readme = Deno.readTextFileSync(new URL("../../../lib/query/adapt/README.md", import.meta.url));
+    const [, words] = /^deno task (query advise .*)$/m.exec(readme) ?? [];
+    const files = { "runs/first": at("run"), "anchors.txt": at("anchors"), "servers.txt": at("servers") };
+    for (const name of ["anchors", "servers"]) Deno.writeTextFileSync(at(name), KNOWN.join("\n"));
+    const args = words.split(" ").map((word) => files[word as keyof typeof files] ?? word);
+    const { stdout } = await succeeded(runStageProcess(args));
+    const [head, ...lines] = stdout.trimEnd().split("\n");
+    assertEquals([head.split(/ +/), lines.length], [["src", "dst", "median", "reduction", "spread"], 3]);
+    for (const line of lines) assertMatch(line, /^192\.0\.2\.77 +\S+ +\S+ ms +\S+ ms +\S+ -> \S+ ms$/);
+  }, tinyLocatedModel()));

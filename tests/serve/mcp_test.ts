@@ -1,0 +1,205 @@
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
+import { PlaceTable } from "../../lib/data/addresses/place_table.ts";
+import { openPlaces } from "../../lib/data/addresses/places/open_places.ts";
+import { DEMO_CAMPAIGN } from "../../tasks/stages.ts";
+import { runStageProcess, spawnStage } from "../cli/process.ts";
+import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { PAIR, TestServer } from "./test_server.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const PLACES = PlaceTable.of(
+  await openPlaces(DEMO_CAMPAIGN.places.map((path) => fromFileUrl(new URL(path, ROOT)))),
+);
+const MEASURED = { ...PAIR, timestamp: 1748736000, rtt: 12.5 };
+
+/** A question for each tool; `/v1` has a path of its name. */
+const QUESTIONS: Record<string, Record<string, unknown>> = {
+  rtt: { ...PAIR, timestamp: "2025-06-01", quantiles: [0.1, 0.5], context: [MEASURED] },
+  destinations: { src: PAIR.src_addr, rtt: [20, 21], top: 2, prefix_length: 8, max_expansions: 64 },
+  nearest: { src_addr: PAIR.src_addr, candidates: ["198.51.100.7", "203.0.113.0/24"], draws: 4 },
+  matrix: { nodes: [PAIR.src_addr, PAIR.dst_addr, "203.0.113.0/24"], samples: 2, draws: 4 },
+  places: { q: "Be" },
+  map: { src_addr: PAIR.src_addr, count: 3 },
+  likelihood: MEASURED,
+  model: {},
+};
+
+async function connected(
+  transport: StdioClientTransport | StreamableHTTPClientTransport,
+  mode: "legacy" | "auto",
+): Promise<Client & AsyncDisposable> {
+  const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+  await client.connect(transport);
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+}
+
+/** What a client sees: the same tools and numbers as those of `/v1`. */
+async function checkTools(client: Client, { url }: TestServer): Promise<void> {
+  const { tools } = await client.listTools();
+  assertEquals(tools.map(({ name }) => name).sort(), Object.keys(QUESTIONS).sort());
+  for (const { name, description, inputSchema, outputSchema, annotations } of tools) {
+    assert(description && outputSchema && annotations?.readOnlyHint, name);
+    const asked = Object.keys(QUESTIONS[name]).filter((field) => field !== "src");
+    for (const field of asked) assert(field in (inputSchema.properties ?? {}), `${name} ${field}`);
+    const question = QUESTIONS[name];
+    const post = { method: "POST", headers: { "content-type": "application/json" } };
+    const response = await fetch(new URL(`v1/${name}`, url), {
+      ...name !== "model" && { ...post, body: JSON.stringify(question) },
+    });
+    const expected = await response.json();
+    assertEquals(response.status, 200, JSON.stringify(expected));
+    // The client checks the answer against the tool's output schema.
+    const { isError, structuredContent, content } = await client.callTool({ name, arguments: question });
+    assertEquals([isError ?? false, structuredContent], [false, expected], name);
+    assertEquals(content.map((part) => part.type === "text" && JSON.parse(part.text)), [expected]);
+  }
+  const wrong = { ...PAIR, src_addr: "nobody" };
+  const refused = await (await fetch(new URL("v1/rtt?src=nobody&dst=198.51.100.7", url))).json();
+  const { isError, content } = await client.callTool({ name: "rtt", arguments: wrong });
+  assertEquals([isError, content], [true, [{ type: "text", text: refused.detail }]]);
+  const unknown = await client.callTool({ name: "rtt", arguments: { ...PAIR, cdfs: 2 } });
+  assertMatch(
+    JSON.stringify(unknown),
+    /Cannot answer: found \\"cdfs\\", expected only src_addr, .*"isError":true/,
+  );
+}
+
+/** The command that README tells assistants to start. */
+function stdioOf(checkpoint: string): StdioClientTransport {
+  const readme = Deno.readTextFileSync(new URL("lib/serve/README.md", ROOT));
+  const [, text] = /```json\n([^]*?"mcpServers"[^]*?)```/.exec(readme) ?? [];
+  const { command, args } = JSON.parse(text).mcpServers["ping-llm"];
+  assertEquals(command, "deno");
+  const backend = Deno.env.get("DENO_WEBGPU_BACKEND");
+  return new StdioClientTransport({
+    command: Deno.execPath(),
+    args: args.map((arg: string) =>
+      arg.replace("/home/me/ping-llm/", fromFileUrl(ROOT)).replace("runs/demo/train", checkpoint)
+    ),
+    env: { ...getDefaultEnvironment(), NO_COLOR: "1", ...backend && { DENO_WEBGPU_BACKEND: backend } },
+    stderr: "pipe",
+  });
+}
+
+Deno.test("assistants ask what /v1 answers, by MCP over HTTP and over standard input", (test) =>
+  withCheckpoint(async (_, checkpoint) => {
+    await using server = await TestServer.start(checkpoint);
+    const url = new URL("mcp", server.url);
+
+    for (const mode of ["legacy", "auto"] as const) {
+      await test.step(`over HTTP, ${mode}`, async () => {
+        await using client = await connected(new StreamableHTTPClientTransport(url), mode);
+        const isModern = (client.getNegotiatedProtocolVersion() ?? "") >= "2026";
+        assertEquals(isModern, mode === "auto");
+        assertMatch(client.getInstructions() ?? "", /ping/);
+        await checkTools(client, server);
+      });
+    }
+
+    await test.step("over standard input and output", async () => {
+      const transport = stdioOf(checkpoint);
+      let errors = "";
+      transport.stderr?.on("data", (chunk) => errors += chunk);
+      await using client = await connected(transport, "legacy");
+      await checkTools(client, server);
+      assertEquals(errors, "");
+    });
+
+    await test.step("HTTP has the limits of the other routes", async () => {
+      const call = (name: string) => ({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name } });
+      const large = await server.post("/mcp", { ...call("rtt"), _: "x".repeat(2 ** 20) });
+      assertEquals(large.status, 413);
+      assertMatch((await large.json()).detail, /more than 1048576 bytes/);
+      const typed = await server.post("/mcp", call("rtt"), { headers: { "content-type": "text/plain" } });
+      assertEquals([typed.status, (await typed.json()).title], [415, "Unsupported Media Type"]);
+      const got = await server.fetch("/mcp");
+      assertEquals([got.status, got.headers.get("allow")], [405, "POST, OPTIONS"]);
+      await got.body?.cancel();
+      const head = "POST /mcp HTTP/1.1\r\nContent-Length: 0\r\nConnection: close\r\n";
+      assertMatch(await server.send(`${head}Host: example.org\r\n\r\n`), /^HTTP\/1.1 421 /);
+      assertMatch(
+        await server.send(`${head}Host: localhost\r\nOrigin: https://example.org\r\n\r\n`),
+        /^HTTP\/1.1 403 Forbidden\r\n[^]*https:\/\/example.org/,
+      );
+      const text = await (await server.fetch("/metrics")).text();
+      assertStringIncludes(text, 'ping_llm_requests_total{route="/mcp",status="413"} 1\n');
+    });
+  }, { scale: 12, places: PLACES }));
+
+Deno.test("serve --mcp prints protocol lines only, answers what was asked before its input ends, and ends", (test) =>
+  withCheckpoint(async (_, checkpoint) => {
+    const serve = ["serve", "--mcp", "--checkpoint", checkpoint];
+    const lines = [
+      { id: 0, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {} } },
+      { method: "notifications/initialized" },
+      { id: 1, method: "tools/call", params: { name: "rtt", arguments: PAIR } },
+      { id: 2, method: "tools/call", params: { name: "rtts", arguments: PAIR } },
+    ].map((message) => JSON.stringify({ jsonrpc: "2.0", ...message }));
+    lines[0] = lines[0].replace(
+      '"capabilities":{}',
+      '"capabilities":{},"clientInfo":{"name":"a","version":"1"}',
+    );
+
+    await test.step("lines of a pipe, some of which are no messages", async () => {
+      const text = [...lines, "{", '{"a":1}', "x".repeat(2 ** 20 + 1)].join("\n");
+      const { code, stdout, stderr } = await runStageProcess(serve, {
+        stdin: new TextEncoder().encode(text),
+      });
+      assertEquals([code, stderr], [0, ""]);
+      const answers = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+      const byId = new Map(answers.map(({ id, ...answer }) => [id, answer]));
+      assertEquals(byId.get(0).result.serverInfo.name, "ping-llm");
+      assert(byId.get(1).result.structuredContent.quantiles_ms["0.5"] > 0);
+      assertMatch(byId.get(2).error.message, /rtts/);
+      const faults = answers.filter(({ id }) => id === undefined).map(({ error }) => error);
+      assertEquals(faults.map(({ code }) => code), [-32700, -32600, -32700]);
+      assertMatch(
+        faults[0].message,
+        /^Cannot read line 5 of standard input: .*, expected a JSON-RPC message$/,
+      );
+      assertMatch(
+        faults[2].message,
+        /^Cannot read line 7 of standard input: found 1048577 bytes, expected at most/,
+      );
+      assertEquals(answers.length, 6);
+    });
+
+    await test.step("Ctrl-C ends it with one line", async () => {
+      const child = spawnStage(serve, { stdin: new Uint8Array() });
+      const writer = child.stdin.getWriter();
+      await writer.write(new TextEncoder().encode(lines[0] + "\n"));
+      const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+      assertStringIncludes((await reader.read()).value ?? "", '"serverInfo"');
+      child.kill("SIGINT");
+      assertEquals([(await child.status).code, (await reader.read()).done], [130, true]);
+      assertMatch(await new Response(child.stderr).text(), /\nerror: stopped by SIGINT[^\n]*\n$/);
+      await writer.close().catch(() => {});
+    });
+
+    await test.step("nobody who reads the answers ends it with one line", async () => {
+      const child = spawnStage(serve, { stdin: new Uint8Array() });
+      await child.stdout.cancel();
+      const writer = child.stdin.getWriter();
+      await writer.write(new TextEncoder().encode(lines.join("\n")));
+      await writer.close();
+      assertEquals((await child.status).code, 1);
+      assertEquals(
+        await new Response(child.stderr).text(),
+        "error: Cannot write to standard output: its reader has gone\n",
+      );
+    });
+
+    await test.step("flags of a port are refused", async () => {
+      for (const flags of [["--port", "9"], ["--host", "::1"], ["--allow-origin", "*"], ["--json"]]) {
+        const { code, stdout, stderr } = await runStageProcess([...serve, ...flags]);
+        assertEquals([code, stdout], [2, ""]);
+        assertMatch(
+          stderr,
+          new RegExp(`^error: Cannot use ${flags[0]} with --mcp: [^\\n]*; leave it out\\n$`),
+        );
+      }
+    });
+  }));
