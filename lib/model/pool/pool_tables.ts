@@ -40,7 +40,7 @@ export interface Fold {
   readonly role: 0 | 1;
   readonly number: number;
 }
-export const NUM_FOLDS = 4;
+const NUM_FOLDS = 4;
 
 /** The part that an address is in. */
 export function partOf({ hash2 }: Hashes): number {
