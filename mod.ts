@@ -136,7 +136,9 @@ export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/que
 export type { DestinationQuery } from "./lib/query/destinations/destination_query.ts";
 export {
   type LikelyDestination,
+  type PrefixDestinationQuery,
   rankDestinations,
+  rankDestinationsFrom,
   type RankedDestinations,
   type RankOptions,
 } from "./lib/query/destinations/destination_ranking.ts";
@@ -174,6 +176,11 @@ export {
   type RttQuestion,
 } from "./lib/query/rtt/rtt_question.ts";
 export type { PrefixQuery, RttQuery } from "./lib/query/query_tokens.ts";
-export { sampleMeasurements, type SampleOptions, type SampleQuery } from "./lib/query/likelihood/sample.ts";
+export {
+  type Sample,
+  sampleMeasurements,
+  type SampleOptions,
+  type SampleQuery,
+} from "./lib/query/likelihood/sample.ts";
 export { type HistogramBar, type LikeliestRtt, RttDistribution } from "./lib/query/rtt/rtt_distribution.ts";
 export { VERSION } from "./lib/base/version.ts";

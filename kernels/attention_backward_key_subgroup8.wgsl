@@ -1,7 +1,7 @@
 // dv[j] = sum_t p[t, j] d_out[t] and dk[j] = sum_t ds[t, j] q[t] / sqrt(D) over the queries t that see key j, those with
 // segment_start[t] <= j <= t; p, ds and delta as in attention_backward_query_subgroup8.wgsl, which runs before.
 // Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. For adapters whose subgroups have exactly 8 lanes: each
-// lane owns whole keys; slots, tiles and their products are in attention_slots_subgroup8.wgsl.
+// lane owns whole keys; slots, rows and their products are in attention_slots_subgroup8.wgsl.
 // Bindings: q, k, v, d_out (B, T, H, D) read; log_sum_exp, delta (B, T, H) read; segment_start (B, T) read;
 //   dk, dv (B, T, H, D) write.
 // Grid: x = ceil(T * D / 1024) key tiles, y = H, z = B; one subgroup a tile; key n of lane l is 8 n + l of the tile.
@@ -24,35 +24,23 @@ override KEYS: u32 = 32u / SLICES;
 
 const LOG2_E = 1.4426950408889634f;
 
-fn load_q(at: u32) -> mat4x4f { return mat4x4f(q[at], q[at + 1u], q[at + 2u], q[at + 3u]); }
-fn load_d_out(at: u32) -> mat4x4f { return mat4x4f(d_out[at], d_out[at + 1u], d_out[at + 2u], d_out[at + 3u]); }
-
-fn load_query(slice: u32, at: u32, query: ptr<function, Tile>, d_query: ptr<function, Tile>) {
+fn load_query(slice: u32, at: u32, query: ptr<function, Row>, d_query: ptr<function, Row>) {
   if (slice >= SLICES) { return; }
-  (*query).slice[slice] = load_q(at + slice * 8u);
-  (*d_query).slice[slice] = load_d_out(at + slice * 8u);
+  (*query).slice[slice] = q[at + slice * 8u];
+  (*d_query).slice[slice] = d_out[at + slice * 8u];
 }
 
-fn spread_row(x: f32) -> vec4f {
-  return vec4f(subgroupBroadcast(x, 0u), subgroupBroadcast(x, 1u), subgroupBroadcast(x, 2u), subgroupBroadcast(x, 3u));
-}
+// Values of a query.
+struct Query { t: u32, start: u32, log2_sum: f32, delta: f32 }
 
-fn spread_starts(x: u32) -> vec4u {
-  return vec4u(subgroupBroadcast(x, 0u), subgroupBroadcast(x, 1u), subgroupBroadcast(x, 2u), subgroupBroadcast(x, 3u));
-}
-
-// Values of the tile's queries.
-struct Queries { t: vec4u, start: vec4u, log2_sum: vec4f, delta: vec4f }
-
-// For the lane's key n: turns the scores into weights, and the gradients of the weights into those of the scores,
-// without the factor 1 / sqrt(D).
-fn gradients(n: u32, key: u32, queries: Queries, s: ptr<function, Scores>, dp: ptr<function, Scores>) {
+// For the lane's key n: turns the score into a weight, and the gradient of the weight into that of the score, without
+// the factor 1 / sqrt(D).
+fn gradients(n: u32, key: u32, of_query: Query, s: ptr<function, Scores>, dp: ptr<function, Scores>) {
   if (n * SLICES >= 4u) { return; }
-  let visible = (queries.start <= vec4u(key)) & (vec4u(key) <= queries.t) &
-    (queries.t < vec4u(params.sequence_length));
-  let weight = select(vec4f(0f), exp2((*s).row[n] - queries.log2_sum), visible);
+  let visible = of_query.start <= key && key <= of_query.t;
+  let weight = select(0f, exp2((*s).row[n] - of_query.log2_sum), visible);
   (*s).row[n] = weight;
-  (*dp).row[n] = weight * ((*dp).row[n] - queries.delta);
+  (*dp).row[n] = weight * ((*dp).row[n] - of_query.delta);
 }
 
 @compute @workgroup_size(8)
@@ -77,27 +65,27 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var d_key = Slots();
   var d_value = Slots();
   let last = min(first + KEYS, length) - 1u;
-  for (var t = first / 4u * 4u; t < length; t += 4u) {
-    if (segment_start[row0 + t] > last) { break; }
-    let own_t = min(t + lane % 4u, length - 1u);
-    let row = (row0 + own_t) * params.num_heads + group.y;
-    let queries = Queries(t + vec4u(0u, 1u, 2u, 3u), spread_starts(segment_start[row0 + own_t]),
-      spread_row(log_sum_exp[row]) * LOG2_E, spread_row(delta[row]));
-    let source = head0 + own_t * stride + lane / 4u * 4u;
-    var query = Tile();
-    var d_query = Tile();
+  var keep = Scores(array(1f, 1f, 1f, 1f));
+  for (var t = first; t < length; t++) {
+    let start = segment_start[row0 + t];
+    if (start > last) { break; }
+    let row = (row0 + t) * params.num_heads + group.y;
+    let of_query = Query(t, start, log_sum_exp[row] * LOG2_E, delta[row]);
+    let source = head0 + t * stride + lane;
+    var query = Row();
+    var d_query = Row();
     load_query(0u, source, &query, &d_query);
     load_query(1u, source, &query, &d_query);
     load_query(2u, source, &query, &d_query);
     load_query(3u, source, &query, &d_query);
     var s = score(&key, &query);
     var dp = score(&value, &d_query);
-    gradients(0u, keys.x, queries, &s, &dp);
-    gradients(1u, keys[SLICES % 4u], queries, &s, &dp);
-    gradients(2u, keys[2u * SLICES % 4u], queries, &s, &dp);
-    gradients(3u, keys[3u * SLICES % 4u], queries, &s, &dp);
-    weigh(&s, &d_query, &d_value);
-    weigh(&dp, &query, &d_key);
+    gradients(0u, keys.x, of_query, &s, &dp);
+    gradients(1u, keys[SLICES % 4u], of_query, &s, &dp);
+    gradients(2u, keys[2u * SLICES % 4u], of_query, &s, &dp);
+    gradients(3u, keys[3u * SLICES % 4u], of_query, &s, &dp);
+    weigh(&keep, &s, &d_query, &d_value);
+    weigh(&keep, &dp, &query, &d_key);
   }
   var d_key_result = d_key;
   var d_value_result = d_value;

@@ -2,7 +2,7 @@
 // exp(q[t] . k[j] / sqrt(D) - log_sum_exp[t]) over segment_start[t] <= j <= t, and delta[t] = d_out[t] . out[t], which is
 // also written, for the keys' gradient. For each head; the forward pass is attention_forward_subgroup8.wgsl.
 // Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. For adapters whose subgroups have exactly 8 lanes: each
-// lane owns whole queries; slots, tiles and their products are in attention_slots_subgroup8.wgsl.
+// lane owns whole queries; slots, rows and their products are in attention_slots_subgroup8.wgsl.
 // Bindings: q, k, v, out, d_out (B, T, H, D) read; log_sum_exp (B, T, H) read; segment_start (B, T) read;
 //   delta (B, T, H) write; dq (B, T, H, D) write.
 // Grid: x = ceil(T * D / 1024) query tiles, y = H, z = B; one subgroup a tile; query n of lane l is 8 n + l of the tile.
@@ -25,23 +25,18 @@ override QUERIES: u32 = 32u / SLICES;
 
 const LOG2_E = 1.4426950408889634f;
 
-fn load_k(at: u32) -> mat4x4f { return mat4x4f(k[at], k[at + 1u], k[at + 2u], k[at + 3u]); }
-fn load_v(at: u32) -> mat4x4f { return mat4x4f(v[at], v[at + 1u], v[at + 2u], v[at + 3u]); }
-
-fn load_key(slice: u32, at: u32, key: ptr<function, Tile>, value: ptr<function, Tile>) {
+fn load_key(slice: u32, at: u32, key: ptr<function, Row>, value: ptr<function, Row>) {
   if (slice >= SLICES) { return; }
-  (*key).slice[slice] = load_k(at + slice * 8u);
-  (*value).slice[slice] = load_v(at + slice * 8u);
+  (*key).slice[slice] = k[at + slice * 8u];
+  (*value).slice[slice] = v[at + slice * 8u];
 }
 
-// Turns the scores of the lane's query n into their gradients, without the factor 1 / sqrt(D).
-fn gradients(n: u32, t: u32, start: u32, first_key: u32, log2_sum: f32, row_delta: f32, s: ptr<function, Scores>,
+// Turns the score of the lane's query n into its gradient, without the factor 1 / sqrt(D).
+fn gradients(n: u32, t: u32, start: u32, key: u32, log2_sum: f32, row_delta: f32, s: ptr<function, Scores>,
              dp: ptr<function, Scores>) {
   if (n * SLICES >= 4u) { return; }
-  let keys = first_key + vec4u(0u, 1u, 2u, 3u);
-  let visible = (keys >= vec4u(start)) & (keys <= vec4u(t));
   let ds = exp2((*s).row[n] - log2_sum) * ((*dp).row[n] - row_delta);
-  (*s).row[n] = select(vec4f(0f), ds, visible);
+  (*s).row[n] = select(0f, ds, key >= start && key <= t);
 }
 
 @compute @workgroup_size(8)
@@ -74,21 +69,22 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let deltas = delta_sums;
   var sum = Slots();
   let last = min(first + QUERIES, length) - 1u;
-  for (var first_key = segment_start[row0 + first] / 4u * 4u; first_key <= last; first_key += 4u) {
-    let row = head0 + min(first_key + lane % 4u, length - 1u) * stride + lane / 4u * 4u;
-    var key = Tile();
-    var value = Tile();
+  var keep = Scores(array(1f, 1f, 1f, 1f));
+  for (var t_key = segment_start[row0 + first]; t_key <= last; t_key++) {
+    let row = head0 + t_key * stride + lane;
+    var key = Row();
+    var value = Row();
     load_key(0u, row, &key, &value);
     load_key(1u, row, &key, &value);
     load_key(2u, row, &key, &value);
     load_key(3u, row, &key, &value);
     var s = score(&query, &key);
     var dp = score(&d_query, &value);
-    gradients(0u, t.x, starts.x, first_key, logs.x, deltas.x, &s, &dp);
-    gradients(1u, t[SLICES % 4u], starts[SLICES % 4u], first_key, logs[SLICES % 4u], deltas.y, &s, &dp);
-    gradients(2u, t[2u * SLICES % 4u], starts[2u * SLICES % 4u], first_key, logs[2u * SLICES % 4u], deltas.z, &s, &dp);
-    gradients(3u, t[3u * SLICES % 4u], starts[3u * SLICES % 4u], first_key, logs[3u * SLICES % 4u], deltas.w, &s, &dp);
-    weigh(&s, &key, &sum);
+    gradients(0u, t.x, starts.x, t_key, logs.x, deltas.x, &s, &dp);
+    gradients(1u, t[SLICES % 4u], starts[SLICES % 4u], t_key, logs[SLICES % 4u], deltas.y, &s, &dp);
+    gradients(2u, t[2u * SLICES % 4u], starts[2u * SLICES % 4u], t_key, logs[2u * SLICES % 4u], deltas.z, &s, &dp);
+    gradients(3u, t[3u * SLICES % 4u], starts[3u * SLICES % 4u], t_key, logs[3u * SLICES % 4u], deltas.w, &s, &dp);
+    weigh(&keep, &s, &key, &sum);
   }
   var result = sum;
   for (var i = 0u; i < params.slot_parts; i++) {

@@ -2,8 +2,8 @@
 // its prompt up to a key of its own (the prompt's keys are stored once) and to those of its own suffix so far.
 // Source: as attention_forward_subgroup8.wgsl; the shared prefix as in Juravsky et al., Hydragen: High-Throughput LLM
 // Inference with Shared Prefixes, 2024. For adapters whose subgroups have exactly 8 lanes (lavapipe): each lane owns whole
-// rows; the prompt's keys are processed in tiles of 4 (attention_slots_subgroup8.wgsl,
-// attention_softmax_subgroup8.wgsl), a row's own keys one by one.
+// rows; the prompt's keys are distributed among lanes (attention_slots_subgroup8.wgsl, attention_softmax_subgroup8.wgsl),
+// a row's own keys are not.
 // Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (M, H, D) read: keys that rows
 //   appended; row_keys (1 + S, N) read: the end of the prompt's keys for each row, excluded, then the index of the row's
 //   own key at each step, the newest last; tiles (x) read: rows of one prompt as (first key, end of the keys of all its
@@ -41,24 +41,24 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   }
   var sum = Slots();
   var softmax = Softmax(array(MASKED, MASKED, MASKED, MASKED), array(0f, 0f, 0f, 0f));
-  for (var key = rows.x; key < rows.y; key += 4u) {
-    let source = head0 + min(key + lane % 4u, rows.y - 1u) * stride + lane / 4u * 4u;
-    let keys = key + vec4u(0u, 1u, 2u, 3u);
-    var tile = Tile();
-    load_key(0u, source, &tile);
-    load_key(1u, source, &tile);
-    load_key(2u, source, &tile);
-    load_key(3u, source, &tile);
-    var s = score(&own, &tile);
-    weights(0u, keys < vec4u(ends.x), &s, &softmax, &sum);
-    weights(1u, keys < vec4u(ends[SLICES % 4u]), &s, &softmax, &sum);
-    weights(2u, keys < vec4u(ends[2u * SLICES % 4u]), &s, &softmax, &sum);
-    weights(3u, keys < vec4u(ends[3u * SLICES % 4u]), &s, &softmax, &sum);
-    load_value(0u, source, &tile);
-    load_value(1u, source, &tile);
-    load_value(2u, source, &tile);
-    load_value(3u, source, &tile);
-    weigh(&s, &tile, &sum);
+  for (var key = rows.x; key < rows.y; key++) {
+    let source = head0 + key * stride + lane;
+    var other = Row();
+    load_key(0u, source, &other);
+    load_key(1u, source, &other);
+    load_key(2u, source, &other);
+    load_key(3u, source, &other);
+    var s = score(&own, &other);
+    var keep = Scores();
+    weight(0u, key < ends.x, &s, &softmax, &keep);
+    weight(1u, key < ends[SLICES % 4u], &s, &softmax, &keep);
+    weight(2u, key < ends[2u * SLICES % 4u], &s, &softmax, &keep);
+    weight(3u, key < ends[3u * SLICES % 4u], &s, &softmax, &keep);
+    load_value(0u, source, &other);
+    load_value(1u, source, &other);
+    load_value(2u, source, &other);
+    load_value(3u, source, &other);
+    weigh(&keep, &s, &other, &sum);
   }
   var result = sum;
   for (var step = 0u; step < params.num_steps; step++) {

@@ -2,7 +2,7 @@
 // log_sum_exp[t] = log of the softmax's denominator, for the backward pass. Nothing of size T x T is stored.
 // Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 1; Milakov and Gimelshein, Online normalizer calculation
 // for softmax, 2018. For adapters whose subgroups have exactly 8 lanes (lavapipe): each lane owns whole queries, so the
-// softmax needs no exchange between lanes; slots, tiles and their products are in attention_slots_subgroup8.wgsl, the
+// softmax needs no exchange between lanes; slots, rows and their products are in attention_slots_subgroup8.wgsl, the
 // softmax in attention_softmax_subgroup8.wgsl.
 // Bindings: q, k, v (B, T, H, D) read; segment_start (B, T) read; out (B, T, H, D) write; log_sum_exp (B, T, H) write.
 // Grid: x = ceil(T * D / 1024) query tiles, y = H, z = B; one subgroup a tile; query n of lane l is 8 n + l
@@ -23,11 +23,8 @@ override QUERIES: u32 = 32u / SLICES;
 
 const LN_2 = 0.6931471805599453f;
 
-// For each of the 4 keys from first_key on, whether the query at t of a segment sees it.
-fn visible(first_key: u32, start: u32, t: u32) -> vec4<bool> {
-  let keys = first_key + vec4u(0u, 1u, 2u, 3u);
-  return (keys >= vec4u(start)) & (keys <= vec4u(t));
-}
+// Whether the query at t of a segment sees a key.
+fn visible(key: u32, start: u32, t: u32) -> bool { return key >= start && key <= t; }
 
 @compute @workgroup_size(8)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
@@ -50,23 +47,24 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var sum = Slots();
   var softmax = Softmax(array(MASKED, MASKED, MASKED, MASKED), array(0f, 0f, 0f, 0f));
   let last = min(first + QUERIES, length) - 1u;
-  for (var key = segment_start[row0 + first] / 4u * 4u; key <= last; key += 4u) {
-    let source = head0 + min(key + lane % 4u, length - 1u) * stride + lane / 4u * 4u;
-    var tile = Tile();
-    load_key(0u, source, &tile);
-    load_key(1u, source, &tile);
-    load_key(2u, source, &tile);
-    load_key(3u, source, &tile);
-    var s = score(&own, &tile);
-    weights(0u, visible(key, starts.x, t.x), &s, &softmax, &sum);
-    weights(1u, visible(key, starts[SLICES % 4u], t[SLICES % 4u]), &s, &softmax, &sum);
-    weights(2u, visible(key, starts[2u * SLICES % 4u], t[2u * SLICES % 4u]), &s, &softmax, &sum);
-    weights(3u, visible(key, starts[3u * SLICES % 4u], t[3u * SLICES % 4u]), &s, &softmax, &sum);
-    load_value(0u, source, &tile);
-    load_value(1u, source, &tile);
-    load_value(2u, source, &tile);
-    load_value(3u, source, &tile);
-    weigh(&s, &tile, &sum);
+  for (var key = segment_start[row0 + first]; key <= last; key++) {
+    let source = head0 + key * stride + lane;
+    var other = Row();
+    load_key(0u, source, &other);
+    load_key(1u, source, &other);
+    load_key(2u, source, &other);
+    load_key(3u, source, &other);
+    var s = score(&own, &other);
+    var keep = Scores();
+    weight(0u, visible(key, starts.x, t.x), &s, &softmax, &keep);
+    weight(1u, visible(key, starts[SLICES % 4u], t[SLICES % 4u]), &s, &softmax, &keep);
+    weight(2u, visible(key, starts[2u * SLICES % 4u], t[2u * SLICES % 4u]), &s, &softmax, &keep);
+    weight(3u, visible(key, starts[3u * SLICES % 4u], t[3u * SLICES % 4u]), &s, &softmax, &keep);
+    load_value(0u, source, &other);
+    load_value(1u, source, &other);
+    load_value(2u, source, &other);
+    load_value(3u, source, &other);
+    weigh(&keep, &s, &other, &sum);
   }
   var result = sum;
   for (var i = 0u; i < params.slot_parts; i++) {

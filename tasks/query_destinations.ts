@@ -10,43 +10,51 @@ import { codeRangeOf, prefixLengthOf } from "../lib/query/destinations/destinati
 import {
   destinationsJson,
   type LikelyDestination,
-  rankDestinations,
+  rankDestinationsFrom,
 } from "../lib/query/destinations/destination_ranking.ts";
-import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
-import { formatPrefix } from "../lib/data/addresses/ip_prefix.ts";
+import { parseWithin } from "../lib/query/rtt/rtt_question.ts";
+import { formatPrefix, isAddress } from "../lib/data/addresses/ip_prefix.ts";
 import { type Measured, measuredBy, times } from "../lib/data/addresses/known_addresses.ts";
-import { addressOf, contextOf, JsonLinesOutput, logContext, readBy, timeOf } from "./query_options.ts";
+import {
+  askedModel,
+  contextOf,
+  endsOf,
+  JsonLinesOutput,
+  logContext,
+  readBy,
+  requireEnd,
+  timeOf,
+} from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
 export const destinationsStage = defineStage(STAGES.query.kinds.destinations, async (options, stage) => {
-  const source = addressOf("src", options.src);
+  const { src, within } = options;
+  requireEnd("src", src);
   const rttMs = rttRangeOf(options.rtt);
   const timeS = timeOf(options.time);
-  const question = { source, rttMs, timeS };
   codeRangeOf(rttMs);
-  const prefixLength = prefixLengthOf(question, options.prefixLength);
   const context = await contextOf(options.context, stage, timeS);
-  const query = { ...question, context };
-  const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
-  using model = await loadModel(options.checkpoint, {
-    calibration,
-    noPool: options.noPool,
-    geo: options.geo,
-    names: options.names,
-    onLog: stage.log,
-  });
-  const whole = { ...query, destination: source };
+  using model = await askedModel(options, stage);
+  const { source, notes: [note] } = endsOf({ src, dst: src }, model);
+  if (note !== undefined) stage.log(note);
+  const prefixLength = prefixLengthOf({ source: source.bytes }, options.prefixLength);
+  const isWithin = within === undefined ? undefined : parseWithin(within, model.places);
+  const query = { source, rttMs, timeS, context };
+  const whole = { ...query, source: source.bytes, destination: source.bytes };
   const contextMeasurements = contextThatFits(whole, model.config.sequenceLength).length;
   logContext(stage, contextMeasurements, context);
   const { trainingData } = model;
   using progress = stage.progress("searching", { unit: "prefixes" });
-  const { top, candidates, maxExpansions } = options;
-  const [answer] = await rankDestinations(model, [query], {
+  const { top, candidates, maxExpansions, draws: numDraws, seed } = options;
+  const answer = await rankDestinationsFrom(model, query, {
     numCandidates: candidates,
     top,
     prefixLength,
     maxExpansions,
+    isWithin,
+    numDraws,
+    seed,
     signal: stage.signal,
     onSearch: (numExpanded) => progress.update(numExpanded),
   });
@@ -59,7 +67,9 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
   const listed = answer.destinations.map((each) => ({
     ...each,
     text: model.names.shown(formatPrefix(each.prefix)),
-    measured: trainingData && measuredBy(trainingData, source, each.prefix),
+    measured: trainingData && isAddress(source)
+      ? measuredBy(trainingData, source.bytes, each.prefix)
+      : undefined,
   }));
   if (trainingData?.known.isTruncated || trainingData?.adaptation?.known.isTruncated) {
     below.push(
@@ -67,13 +77,14 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
     );
   }
   const json = destinationsJson(answer, source, model);
-  const { src, output } = options;
+  const { output } = options;
   if (output !== undefined) {
     using lines = new JsonLinesOutput(output, { stage: "query destinations", inputs: readBy(options) });
     for (const destination of json.destinations) lines.write(destination);
     lines.commit();
   }
-  const asked = { src, ...model.names.namedEnds({ src }), rttMs, timeS, contextMeasurements, prefixLength };
+  const named = model.names.namedEnds({ src });
+  const asked = { src, ...named, within, rttMs, timeS, contextMeasurements, prefixLength };
   return {
     text: [tableOf(listed), ...below].join("\n"),
     json: { stage: "query destinations", ...asked, ...json, output, step: model.step },

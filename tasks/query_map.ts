@@ -7,10 +7,10 @@ import { UsageError } from "../lib/base/errors.ts";
 import { formatMs } from "../lib/base/text.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { OutputFile } from "../lib/io/files/output_file.ts";
-import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
+import { contextThatFits } from "../lib/query/query_tokens.ts";
 import { MAP_FORMATS, MAP_LEVELS } from "../lib/query/rtt/map_format.ts";
 import { type MapRtt, RttMaps } from "../lib/query/rtt/rtt_map.ts";
-import { readBy, timeOf } from "./query_options.ts";
+import { askedModel, contextOf, logContext, readBy, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
 export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stage) => {
@@ -22,16 +22,19 @@ export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stag
     );
   }
   const timeS = timeOf(options.time);
-  const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
+  const context = await contextOf(options.context, stage, timeS);
   using file = new OutputFile(output, { stage: "query map", inputs: readBy(options) });
-  using model = await loadModel(options.checkpoint, { calibration, names: options.names });
+  using model = await askedModel(options, stage);
   const maps = new RttMaps(model);
   const source = maps.source(src);
+  const whole = { source: source.bytes, destination: source.bytes, timeS, context };
+  const contextMeasurements = contextThatFits(whole, model.config.sequenceLength).length;
+  logContext(stage, contextMeasurements, context);
   const areas = MAP_LEVELS.flatMap((level) => [...maps.areas(level, source)]);
   using progress = stage.progress("answering", { unit: "places", total: areas.length });
-  const origin = await maps.origin(source);
+  const origin = await maps.origin(source, { timeS, context });
   const places: MapRtt[] = [];
-  for await (const place of maps.rtts(areas, origin, timeS)) {
+  for await (const place of maps.rtts(areas, origin)) {
     stage.signal.throwIfAborted();
     progress.update(places.push(place));
   }
@@ -57,6 +60,7 @@ export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stag
       src,
       ...model.names.namedEnds({ src }),
       timeS,
+      contextMeasurements,
       output,
       places: places.length,
       nearest,

@@ -43,10 +43,11 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
   const timeS = timeOf(options.time);
   const context = await contextOf(options.context, stage, timeS);
   const checkpoint = await withGeo(loadCheckpoint(options.checkpoint), options.geo, stage.log);
-  const weights = new Map([...checkpoint.weights, ...checkpoint.pool ?? []]);
+  const { noPool } = options;
+  const weights = new Map([...checkpoint.weights, ...(!noPool && checkpoint.pool || [])]);
   const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
   const memoryLimitBytes = (options.memoryLimitGb - BESIDES_GPU_GB) * 1e9;
-  using model = await PingModel.from(checkpoint, { calibration, memoryLimitBytes });
+  using model = await PingModel.from(checkpoint, { calibration, memoryLimitBytes, noPool });
   const nodes = await nodesOf(options.nodes, model.places);
   const destinations = options.destinations === undefined
     ? nodes

@@ -7,11 +7,19 @@ import { withName } from "../lib/data/addresses/ip_prefix.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { formatMs, formatTable } from "../lib/base/text.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
-import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
 import { type Nearest, nearestOf } from "../lib/query/nearest/nearest.ts";
 import { readQueries } from "../lib/query/rtt/query_file.ts";
-import { contextOf, endsOf, JsonLinesOutput, percent, readBy, requireEnd, timeOf } from "./query_options.ts";
+import {
+  askedModel,
+  contextOf,
+  endsOf,
+  JsonLinesOutput,
+  percent,
+  readBy,
+  requireEnd,
+  timeOf,
+} from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
 export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (options, stage) => {
@@ -19,9 +27,7 @@ export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (optio
   requireEnd("src", src);
   const timeS = timeOf(time);
   const context = await contextOf(options.context, stage, timeS);
-  const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
-  const { geo, names } = options;
-  using model = await loadModel(options.checkpoint, { calibration, geo, names, onLog: stage.log });
+  using model = await askedModel(options, stage);
   using progress = stage.progress("comparing", { unit: "candidates" });
   const onDraws = () => stage.signal.throwIfAborted();
   const onProgress = (done: number) => {

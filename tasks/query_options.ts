@@ -6,6 +6,7 @@
 import { adviceOnName, faultOfPrefix } from "../lib/data/addresses/ip_prefix.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
+import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
 import { readContext } from "../lib/query/files/measurement_files.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { checkpointDirectory } from "../lib/train/checkpoint.ts";
@@ -67,6 +68,26 @@ export function timeOf(text: string | undefined): number | null {
   const parsed = parseTimeS(text);
   if ("timeS" in parsed) return parsed.timeS;
   throw new UsageError(`Cannot use --time ${shortened(text)}: ${parsed.fault}`);
+}
+
+/** The model of `--checkpoint`, as the other options change its answers. */
+export async function askedModel(
+  { checkpoint, calibration, noPool, geo, names }: {
+    checkpoint: string;
+    calibration?: string | undefined;
+    noPool: boolean;
+    geo: readonly string[];
+    names: readonly string[];
+  },
+  { log }: Pick<StageContext, "log">,
+): Promise<PingModel> {
+  return await loadModel(checkpoint, {
+    calibration: calibration === undefined ? undefined : readCalibration(calibration),
+    noPool,
+    geo,
+    names,
+    onLog: log,
+  });
 }
 
 /**

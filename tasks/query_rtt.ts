@@ -12,7 +12,6 @@ import { isAddress } from "../lib/data/addresses/ip_prefix.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { writeOutputFile } from "../lib/io/files/output_file.ts";
-import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
 import { readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
@@ -24,6 +23,7 @@ import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { type RttSummary, summaryOf } from "../lib/query/rtt/rtt_summary.ts";
 import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt.ts";
 import {
+  askedModel,
   contextOf,
   endsOf,
   logContext,
@@ -79,7 +79,7 @@ async function answerOne(
   const timeS = timeOf(options.time);
   const context = await contextOf(options.context, stage, timeS);
   const addresses = [src, dst].flatMap((text) => parseAddress(text) ?? []).map(formatAddress);
-  using model = await askedModel(options, stage, addresses);
+  using model = await fittedModel(options, stage, addresses);
   const { source, destination, notes: asked } = endsOf({ src, dst }, model);
   const query = { source, destination, timeS, context };
   const whole = { ...query, source: source.bytes, destination: destination.bytes };
@@ -151,7 +151,7 @@ async function answerFile(
   }
   using lines = openLines("query rtt", options, "answers");
   const context = await contextOf(options.context, stage);
-  using model = await askedModel(options, stage);
+  using model = await fittedModel(options, stage);
   using progress = stage.progress("answering", { unit: "queries" });
   let firstBad: string | undefined;
   let numAnswered = 0;
@@ -213,18 +213,13 @@ function lineOf(
  *
  * @param addresses The addresses whose rows may change (default: those that were not in the training data).
  */
-async function askedModel(
-  { checkpoint, calibration, noPool, adapt, geo, names }: Options,
+async function fittedModel(
+  options: Options,
   stage: StageContext,
   addresses?: readonly string[],
 ): Promise<PingModel> {
-  const model = await loadModel(checkpoint, {
-    noPool,
-    geo,
-    names,
-    onLog: stage.log,
-    ...(calibration === undefined ? {} : { calibration: readCalibration(calibration) }),
-  });
+  const model = await askedModel(options, stage);
+  const { adapt } = options;
   if (adapt === undefined) return model;
   const asked = addresses && new Set(addresses);
   const { measurements } = await readMeasurementFiles([adapt], {

@@ -4,23 +4,26 @@
  * @module
  */
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
-import { loadModel } from "../lib/query/files/load_model.ts";
-import { sampleContextThatFits, sampleMeasurements } from "../lib/query/likelihood/sample.ts";
+import { type Sample, sampleContextThatFits, sampleMeasurements } from "../lib/query/likelihood/sample.ts";
 import { formatAddress } from "../lib/data/addresses/ip.ts";
 import { decodeRttCode } from "../lib/data/tokens/rtt_code.ts";
-import type { DecodedMeasurement } from "../lib/data/tokens/vocab_v2.ts";
-import { addressOf, contextOf, logContext, openLines, timeOf } from "./query_options.ts";
+import { askedModel, contextOf, endsOf, logContext, openLines, requireEnd, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
 export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options, stage) => {
   const { output, count } = options;
-  const source = options.src === undefined ? undefined : addressOf("src", options.src);
-  const destination = options.dst === undefined ? undefined : addressOf("dst", options.dst);
+  const { src, dst } = options;
+  if (src !== undefined) requireEnd("src", src);
+  if (dst !== undefined) requireEnd("dst", dst);
   const timeS = timeOf(options.time);
   using lines = openLines("query sample", options, "measurements");
   const context = await contextOf(options.context, stage, timeS);
-  const { geo, names } = options;
-  using model = await loadModel(options.checkpoint, { geo, names, onLog: stage.log });
+  using model = await askedModel(options, stage);
+  const known = src ?? dst;
+  const ends = known === undefined ? undefined : endsOf({ src: src ?? known, dst: dst ?? known }, model);
+  const source = src === undefined ? undefined : ends?.source;
+  const destination = dst === undefined ? undefined : ends?.destination;
+  for (const note of new Set(ends?.notes)) stage.log(note);
   const query = { source, destination, timeS, context };
   logContext(stage, sampleContextThatFits(query, model.config.sequenceLength).length, context);
   using progress = stage.progress("sampling", { total: count, unit: "measurements" });
@@ -39,7 +42,7 @@ export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options
 });
 
 /** `rttMs` is null without a reply; `order` is the order in which the fields were drawn. */
-function lineOf({ source, destination, timeS, rttCode, order }: DecodedMeasurement) {
+function lineOf({ source, destination, timeS, rttCode, order }: Sample) {
   const rttMs = rttCode === null ? null : decodeRttCode(rttCode);
   return { src: formatAddress(source), dst: formatAddress(destination), timeS, rttMs, order: order.join() };
 }

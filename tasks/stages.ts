@@ -19,6 +19,7 @@ import type { HISTORY_MODES } from "../lib/eval/eval_rows.ts";
 import type { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
 import type { NEAREST_ORDERS } from "../lib/query/nearest/nearest.ts";
 import type { MAP_LAYERS } from "../lib/query/rtt/map_format.ts";
+import type { DEFAULT_NUM_SOURCES } from "../lib/query/destinations/destination_ranking.ts";
 import type { DEFAULT_NUM_DRAWS } from "../lib/query/rtt/prefix_query.ts";
 import type { SITE_DTYPES } from "../lib/serve/page/site_file.ts";
 import { LAUNCH_VARIABLES } from "../lib/train/mpi/launch.ts";
@@ -713,9 +714,12 @@ export const STAGES = named({
         example: "--checkpoint runs/demo/train --src 192.0.2.1 --rtt 20..25 --prefix-length 24",
         options: {
           ...namedOptions,
-          src: option.text("source address; the destinations have the same IP version", {
-            value: "ADDRESS",
-            required: true,
+          src: option.text(
+            "source: an address, a prefix or a place; the destinations have the same IP version",
+            { value: "ADDRESS|PREFIX|PLACE", required: true },
+          ),
+          within: option.text("only destinations in this prefix, place or network", {
+            value: "PREFIX|PLACE",
           }),
           rtt: option.text("RTT in ms, to the 0.05 % of an RTT code; or the smallest and the largest", {
             value: "MS[..MS]",
@@ -735,6 +739,11 @@ export const STAGES = named({
             "end the search for likely ones after this many prefixes; 2.5 kB for each",
             { default: 512, min: 1, max: 2 ** 16 },
           ),
+          draws: option.integer(
+            "number of addresses to draw from a source that is a prefix or place",
+            { default: 8 satisfies typeof DEFAULT_NUM_SOURCES, min: 2, max: 1024 },
+          ),
+
           calibration,
           noPool,
           output: option.path(
@@ -776,6 +785,7 @@ export const STAGES = named({
           }),
           draws,
           calibration,
+          noPool,
           output: option.path(
             uses.outputFile(),
             "write the candidates as JSON lines (default: a table on standard output)",
@@ -846,6 +856,7 @@ export const STAGES = named({
           ),
           draws,
           calibration,
+          noPool,
           output: option.path(
             uses.outputFile(),
             "the file to write: .csv, .parquet, .json; or .gml, with half of the median RTT as the latency of a direction, " +
@@ -863,12 +874,11 @@ export const STAGES = named({
           "a map of the world: median RTT and 90 % interval of each country and cell, as SVG, GeoJSON or CSV",
         example: '--checkpoint runs/demo/train --src "Berlin, DE" --output map.svg',
         options: {
-          checkpoint,
+          ...namedOptions,
           src: option.text("an address, a prefix, a city, region or country, AS3320, AS3320@DE", {
             value: "PLACE",
             required: true,
           }),
-          names,
           time,
           layer: option.choice(
             LAYERS,
@@ -878,6 +888,7 @@ export const STAGES = named({
             },
           ),
           calibration,
+          noPool,
           output: option.path(uses.outputFile(), "the file to write: .svg; .geojson or .json; .csv", {
             required: true,
           }),
@@ -896,9 +907,10 @@ export const STAGES = named({
             min: 1e-6,
           }),
           topK: option.integer("draw each token from the most probable N (default: all)", { min: 1 }),
-          src: option.text("source address (default: drawn)", { value: "ADDRESS" }),
-          dst: option.text("destination address (default: drawn)", { value: "ADDRESS" }),
+          src: option.text("source: an address, prefix or place (default: drawn)", { value: "PLACE" }),
+          dst: option.text("destination: the same (default: drawn)", { value: "PLACE" }),
           time: { ...time, help: time.help.replace("any time", "drawn, or none") },
+          noPool,
           output: option.path(uses.outputFile(), "write the measurements there (default: standard output)"),
         },
       }),

@@ -7,7 +7,7 @@
 import { join } from "@std/path";
 import { getOrMake, isSameBytes } from "../base/collections.ts";
 import { RandomStream } from "../base/random.ts";
-import { ensure, named, UserError } from "../base/errors.ts";
+import { named, UserError } from "../base/errors.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { FAILED_RTT_MS } from "../data/measurement/batch.ts";
 import { addressBytes } from "../data/addresses/ip.ts";
@@ -21,6 +21,7 @@ import { EventLoopPacer, type StageHooks } from "../io/threads/stage_hooks.ts";
 import { PLACE_TABLE } from "../model/model_config.ts";
 import type { PairForest } from "../model/pool/pair_forest.ts";
 import type { PlaceOf } from "../model/pool/placed_pairs.ts";
+import { type FailureCase, fitFailures } from "../model/pool/no_reply.ts";
 import { Pool } from "../model/pool/pool.ts";
 import { fitPool, type PoolCase } from "../model/pool/pool_fit.ts";
 import { type Fold, partOf, PoolTables } from "../model/pool/pool_tables.ts";
@@ -98,22 +99,26 @@ export async function fitPoolOf(
     drawn.push(...await draw());
   }
   if (!tables || tables.isEmpty) return undefined;
-  const answered = drawn.filter(({ rttMs }) => rttMs !== null);
-  const hidden = ofUnknownEnds(answered, checkpoint, places, options.seed);
-  const asked = [...asMeasured(answered, checkpoint.trainingData?.known), ...hidden.asked];
+  const all = [...answered(drawn), ...drawn.filter(({ rttMs }) => rttMs === null)];
+  const hidden = ofUnknownEnds(all, checkpoint, places, options.seed);
+  const asked = [...asMeasured(all, checkpoint.trainingData?.known), ...hidden.asked];
   using model = await PingModel.from(hidden.checkpoint, { noPool: true });
   const unfitted = new Pool(model.config, { weights: model.weights, pool: tables.save(fitPool([])) });
   const forests = new Map<string, PairForest>();
   const forestOf = (hidden: Fold) =>
     getOrMake(forests, `${hidden.role} ${hidden.number}`, () => unfitted.forestOf(tables.forest(hidden)));
-  const cases = await casesOf(model, unfitted, asked, {
+  const { cases, failures } = await casesOf(model, unfitted, asked, {
     forestOf,
     onProgress: during("fitting the pool"),
     signal: hooks.signal,
   });
   if (cases.length === 0) return undefined;
   const fitted = fitPool(cases);
-  writePool(checkpoint.directory, tables.save(fitted), checkpoint.state.files.model.sha256);
+  writePool(
+    checkpoint.directory,
+    tables.save(fitted, fitFailures(failures)),
+    checkpoint.state.files.model.sha256,
+  );
   return { numMeasurements: cases.length, ...bitsOf(cases, fitted) };
 }
 
@@ -128,7 +133,7 @@ export async function validationErrors(
   using model = await PingModel.from(loadCheckpoint(options.checkpoint));
   const errors: Record<string, number> = {};
   for await (const { name, draw } of validationSplits(options, hooks)) {
-    const cases = (await draw()).filter(({ rttMs }) => rttMs !== null);
+    const cases = answered(await draw());
     const { crpsMs } = await forecastRtts(model, cases, {
       contexts: CONTEXTS,
       maxSpreadMass: MAX_SPREAD_MASS,
@@ -186,9 +191,8 @@ async function rememberedOf(
       names.map((name) => PoolTables.endOf(addressBytes(name)))
     );
     for (let i = 0; i < rttMs.length; i++) {
-      if (rttMs[i] === FAILED_RTT_MS) continue;
-      const timeS = Math.floor(eventTimeUs[i] / 1e6);
-      tables.add(sources[srcIndex[i]], destinations[dstIndex[i]], encodeRttCode(rttMs[i]), timeS);
+      const rttCode = rttMs[i] === FAILED_RTT_MS ? null : encodeRttCode(rttMs[i]);
+      tables.add(sources[srcIndex[i]], destinations[dstIndex[i]], rttCode, Math.floor(eventTimeUs[i] / 1e6));
     }
     hooks.onRow(r + 1, rows.numRows);
     await pacer.yieldToEventLoop();
@@ -196,12 +200,20 @@ async function rememberedOf(
   return tables;
 }
 
+/** Those that got a reply. */
+function answered(drawn: readonly EvalCase[]): EvalCase[] {
+  return drawn.filter(({ rttMs }) => rttMs !== null);
+}
+
 /** A question with its answer. */
 interface Asked {
   readonly query: RttQuery;
-  readonly rttCode: number;
-  /** The part that the end is in for which an unknown address stands, the source if one stands for each. */
-  readonly hidden?: Fold;
+  /** null: no reply. */
+  readonly rttCode: number | null;
+  /** Where an unknown address stands for an end, what was measured. */
+  readonly hidden?: EvalCase["measurement"];
+  /** The part that the end is in for which it stands, the source if one stands for each. */
+  readonly fold?: Fold;
   /** The addresses that are unknown or hidden; if both are known, those of the pair. */
   readonly subject: string;
 }
@@ -217,7 +229,7 @@ function asMeasured(drawn: readonly EvalCase[], known: KnownAddresses | undefine
     const isUnknown = [query.source, query.destination].map((address) => known && !known.address(address));
     return {
       query: isGiven ? { ...query, recent } : query,
-      rttCode: codeOf(drawn[index]),
+      rttCode: drawn[index].measurement.rttCode,
       subject: subjectOf(drawn[index], isUnknown),
     };
   });
@@ -250,7 +262,8 @@ function ofUnknownEnds(
   const placeOf = table && placesSharedBy(known, table);
   const placed: { address: Uint8Array; place: LocatedPlace }[] = [];
   const asked = withContexts(drawn.length, { contexts: CONTEXTS }).flatMap(({ index, context }) => {
-    const { measurement: { source, destination, timeS } } = drawn[index];
+    const { measurement } = drawn[index];
+    const { source, destination, timeS, rttCode } = measurement;
     const random = new RandomStream(seed, "pool/unknown ends", index);
     const hides = [[true, false], [false, true], [false, true], [true, true]][random.below(4)];
     const others = [source, destination].map((address) => unknownLike(address, known, random));
@@ -272,8 +285,8 @@ function ofUnknownEnds(
     const query = { source: asSource, destination: asDestination, timeS, context: earlier };
     const subject = subjectOf(drawn[index], hides);
     const role = hides[0] ? 0 : 1;
-    const hidden: Fold = { role, number: partOf(PoolTables.endOf([source, destination][role]).hashes) };
-    return [{ query, rttCode: codeOf(drawn[index]), hidden, subject }];
+    const fold: Fold = { role, number: partOf(PoolTables.endOf([source, destination][role]).hashes) };
+    return [{ query, rttCode, hidden: measurement, fold, subject }];
   });
   return { asked, checkpoint: table ? withPlaceTable(checkpoint, table.with(placed).encode()) : checkpoint };
 }
@@ -323,11 +336,6 @@ function unknownLike(
 
 const MAX_ATTEMPTS = 64;
 
-function codeOf({ measurement: { rttCode } }: EvalCase): number {
-  ensure(rttCode !== null, "pools are fitted to replies");
-  return rttCode;
-}
-
 /** Asks the model and the simple forecasts. */
 async function casesOf(
   model: PingModel,
@@ -338,24 +346,38 @@ async function casesOf(
     onProgress: (done: number, total: number) => void;
     signal: AbortSignal | undefined;
   },
-): Promise<PoolCase[]> {
+): Promise<{ cases: PoolCase[]; failures: FailureCase[] }> {
   const cases: PoolCase[] = [];
+  const failures: FailureCase[] = [];
+  // Of RTTs the replies count, of failures all.
   const counts = new Map<string, number>();
-  for (const { subject } of asked) counts.set(subject, (counts.get(subject) ?? 0) + 1);
+  const count = (subject: string) => counts.set(subject, (counts.get(subject) ?? 0) + 1);
+  for (const { subject, rttCode } of asked) {
+    count(`tried ${subject}`);
+    if (rttCode !== null) count(subject);
+  }
+  const weightOf = (subject: string) => Math.min(1, MAX_OF_SUBJECT / named(counts, subject));
   for (let first = 0; first < asked.length; first += CASES_AT_ONCE) {
     const part = asked.slice(first, first + CASES_AT_ONCE);
     const options = { maxSpreadMass: MAX_SPREAD_MASS, codes: part.map(({ rttCode }) => rttCode) };
-    await model.likelyRttDistributions(part.map(({ query }) => query), ({ probabilities }, i) => {
-      const { query, rttCode, hidden, subject } = part[i];
-      const context = contextThatFits(query, model.config.sequenceLength);
-      const weight = Math.min(1, MAX_OF_SUBJECT / named(counts, subject));
-      const forest = hidden && forestOf(hidden);
-      cases.push({ ...pool.caseOf({ ...query, context }, probabilities, rttCode, forest), weight });
-      onProgress(cases.length, asked.length);
+    await model.likelyRttDistributions(part.map(({ query }) => query), ({ pFailed, probabilities }, i) => {
+      const { query, rttCode, hidden, fold, subject } = part[i];
+      const question = { ...query, context: contextThatFits(query, model.config.sequenceLength) };
+      failures.push({
+        ...pool.failureCaseOf(question, hidden),
+        ofModel: pFailed,
+        isFailed: rttCode === null,
+        weight: weightOf(`tried ${subject}`),
+      });
+      if (rttCode !== null) {
+        const forest = fold && forestOf(fold);
+        cases.push({ ...pool.caseOf(question, probabilities, rttCode, forest), weight: weightOf(subject) });
+      }
+      onProgress(failures.length, asked.length);
     }, options);
     signal?.throwIfAborted();
   }
-  return cases;
+  return { cases, failures };
 }
 
 function bitsOf(

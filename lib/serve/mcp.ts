@@ -37,7 +37,7 @@ export type Question = readonly [
 /** What assistants are told of all tools. */
 const INSTRUCTIONS =
   `${ABOUT} Ask \`model\` first: it says which addresses, places and times the model knows. ` +
-  "RTTs are in ms. Host names are not resolved: give addresses, prefixes or places.";
+  "RTTs are in ms. Host names are not resolved: give addresses, prefixes or places, which `places` finds.";
 /** Tools ask the model and nothing else. */
 const ANNOTATIONS = { readOnlyHint: true, openWorldHint: false };
 /** The codes of JSON-RPC 2.0, section 5.1. */

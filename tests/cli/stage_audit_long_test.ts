@@ -9,6 +9,7 @@ import { exists } from "../../lib/io/files/inputs.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { runDeno, runStageProcess, succeeded } from "./process.ts";
 import { commandOf } from "./stage_in_process.ts";
+import { REAL_LINES, ReplayServer } from "./fetch/replay_server.ts";
 import { smallSettings } from "../train/small_settings.ts";
 
 const ROOT = fromFileUrl(new URL("../../", import.meta.url));
@@ -17,7 +18,14 @@ const RESULTS = fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url))
 const SMALL = smallSettings({ "model.prefixVectors": '{"rows":256}' });
 const PAIR = ["--src", "192.0.2.1", "--dst", "198.51.100.7"];
 
-/** The chain; `OUT` stands for the folder of what this run writes, `DONE` for that of what was written before. */
+const PLACES = ["city", "asn"].map((name) =>
+  fromFileUrl(new URL(`../data/places/${name}.csv`, import.meta.url))
+);
+
+/**
+ * The chain; `OUT` stands for the folder of what this run writes, `DONE` for that of what was written before, `API` for a
+ * server that answers as RIPE Atlas does.
+ */
 const CHAIN: string[][] = [
   ["synth", "--output", "OUT/new/synth.parquet", "--rows", "4000", "--probes", "20", "--destinations", "8"],
   ["import", "--input", RESULTS, "--output", "OUT/atlas.parquet", "--max-reject-ratio", "1"],
@@ -40,7 +48,7 @@ const CHAIN: string[][] = [
   ["inspect", "DONE/rows", "DONE/new/synth.parquet", "--plot", "OUT/rows.svg"],
   [
     ...["train", "--data", "DONE/rows", "--run", "OUT/run", "--steps", "2", "--workers", "1", "--profile"],
-    ...SMALL,
+    ...["--geo", ...PLACES, ...SMALL],
   ],
   ["status", "DONE/rows", "DONE/new/synth.parquet", "DONE/run"],
   [
@@ -87,6 +95,11 @@ const CHAIN: string[][] = [
   ["query", "sample", "--checkpoint", "DONE/run", "--count", "1"],
   ["query", "nearest", "--checkpoint", "DONE/run", "--src", PAIR[1], "--candidates", "DONE/nodes.txt"],
   ["query", "matrix", "--checkpoint", "DONE/run", "--nodes", "DONE/nodes.txt", "--output", "OUT/matrix.csv"],
+  ["query", "map", "--checkpoint", "DONE/run", "--src", "US", "--geo", ...PLACES, "--output", "OUT/map.svg"],
+  [
+    ...["fetch", "atlas", "--measurement", `${JSON.parse(REAL_LINES[0]).msm_id}`, "--url", "API"],
+    ...["--start", "2020-10-07T03:00", "--stop", "2020-10-07T04:00", "--output", "OUT/fetched"],
+  ],
   ["watch", "--input", "DONE/new.jsonl", "--output", "OUT/alarms.jsonl", "--metrics", "OUT/watch.prom"],
   ["slurm", "--input", "DONE/new/*.parquet", "--output", "OUT/cluster"],
   ["score", "--checkpoint", "DONE/run", "--input", "DONE/atlas.parquet", "--output", "OUT/scored.parquet"],
@@ -107,6 +120,7 @@ function beyond(auditPath: string, granted: Deno.PermissionOptionsObject): strin
   const covers = ({ permission, value }: AuditedAccess): boolean => {
     const kinds = granted[permission as keyof Deno.PermissionOptionsObject];
     if (!Array.isArray(kinds) || value === null) return false;
+    if (permission === "net") return kinds.includes(URL.parse(value)?.host ?? value);
     if (permission !== "read" && permission !== "write") return kinds.map(String).includes(value);
     const path = value.startsWith("file:") ? fromFileUrl(value) : resolve(value);
     const isModule = isWithin(path, ROOT) && /\.(ts|json|wgsl)$/.test(path);
@@ -127,6 +141,7 @@ function isWithin(path: string, folder: string): boolean {
 
 Deno.test("no stage asks for more than it is granted, and each works with that", async (test) => {
   using folder = new TemporaryFolder();
+  await using server = new ReplayServer();
   const done = folder.at("done");
   Deno.mkdirSync(done);
   Deno.writeTextFileSync(join(done, "queries.jsonl"), '{"src": "192.0.2.1", "dst": "198.51.100.7"}\n');
@@ -134,7 +149,10 @@ Deno.test("no stage asks for more than it is granted, and each works with that",
   Deno.writeTextFileSync(join(done, "new.jsonl"), `${JSON.stringify(measurement)}\n`);
   Deno.writeTextFileSync(join(done, "nodes.txt"), `${PAIR[1]}\n${PAIR[3]}\n`);
   for (const [index, command] of CHAIN.entries()) {
-    const [stage, ...args] = command.map((word) => word.replace("DONE", done).replace("OUT", done));
+    const wordsIn = (folder: string) =>
+      command.map((word) => word.replace("DONE", done).replace("OUT", folder).replace(/^API$/, server.url));
+    const [stage, ...args] = wordsIn(done);
+    const network = stage === "fetch" ? ["--allow-net", "--allow-env=RIPE_ATLAS_KEY"] : [];
     const name = command.filter((word) => !word.startsWith("-")).slice(0, 2).join(" ");
     await test.step(`${name}: the audit`, async () => {
       const { command, rest } = commandOf([stage, ...args]);
@@ -142,14 +160,16 @@ Deno.test("no stage asks for more than it is granted, and each works with that",
       const audit = folder.at(`${index}.audit`);
       // With a path to read and write, however short, the audit tells reads from writes.
       await succeeded(runDeno(
-        ["--allow-read=/", "--allow-write=/", "--allow-sys=systemMemoryInfo", IN_PROCESS, stage, ...args],
+        [
+          ...["--allow-read=/", "--allow-write=/", "--allow-sys=systemMemoryInfo", ...network],
+          ...[IN_PROCESS, stage, ...args],
+        ],
         { env: { DENO_AUDIT_PERMISSIONS: audit } },
       ));
       assertEquals(beyond(audit, granted), []);
     });
     await test.step(`${name}: alone`, async () => {
-      const words = command.map((word) => word.replace("DONE", done).replace("OUT", folder.at("alone")));
-      await succeeded(runStageProcess(words));
+      await succeeded(runStageProcess(wordsIn(folder.at("alone")), { flags: network }));
     });
   }
   const sections = (output: string) => {

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { join } from "@std/path";
 import { refused, runStageProcess, succeed } from "../cli/process.ts";
 import { withRowCheckpoint } from "./adapt/row_checkpoint.ts";
-import { tinyPlacedModel } from "./adapt/tiny_rows.ts";
+import { tinyLocatedModel, tinyPlacedModel } from "./adapt/tiny_rows.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";
 
 const SECTION = Deno.readTextFileSync(new URL("../../lib/query/README.md", import.meta.url))
@@ -35,7 +35,7 @@ Deno.test("the example of lib/query/README.md shows names, in text and in JSON",
     }
   }));
 
-Deno.test("query destinations, rtt --queries, sample, advise and map show names; a wrong file is told in one line", async () =>
+Deno.test("query destinations, rtt --queries, sample and map show names; a wrong file is told in one line", async () =>
   await withRowCheckpoint(async (at) => {
     Deno.writeTextFileSync(at("names.csv"), `${NAMES}0.0.0.0/0,all`);
     Deno.writeTextFileSync(at("queries.csv"), "src,dst\n192.0.2.1,198.51.100.7\n");
@@ -51,10 +51,6 @@ Deno.test("query destinations, rtt --queries, sample, advise and map show names;
     assertEquals([line.srcName, line.dstName], ["probe 6001", "Example, Frankfurt"]);
     const drawn = JSON.parse(await run("sample", "--count", "1", "--src", "192.0.2.1"));
     assertEquals([drawn.srcName, drawn.dstName], ["probe 6001", "all"]);
-    Deno.writeTextFileSync(at("servers.txt"), CANDIDATES);
-    const advised = ["--src", "192.0.2.1", "--candidates", at("servers.txt"), "--budget", "1"];
-    assertMatch(await run("advise", ...advised), /192\.0\.2\.1 \(probe 6001\)/);
-    assertEquals(JSON.parse(await run("advise", ...advised, "--json")).advice[0].srcName, "probe 6001");
     await run("map", "--src", "192.0.2.1", "--output", at("map.svg"));
     assertStringIncludes(Deno.readTextFileSync(at("map.svg")), "Median RTT from 192.0.2.1 (probe 6001)");
 
@@ -63,3 +59,14 @@ Deno.test("query destinations, rtt --queries, sample, advise and map show names;
     const fault = `Cannot read ${at("names.csv")} at line 2: found 1 value; expected an address or prefix`;
     await refused(runStageProcess([...args, "--names", at("names.csv")]), 1, fault);
   }, await tinyPlacedModel()));
+
+Deno.test("query advise shows names", () =>
+  withRowCheckpoint(async (at) => {
+    Deno.writeTextFileSync(at("names.csv"), NAMES);
+    Deno.writeTextFileSync(at("servers.txt"), CANDIDATES);
+    const args = ["query", "advise", "--checkpoint", at("run"), "--names", at("names.csv"), "--budget", "1"];
+    const asked = ["--src", "192.0.2.1", "--candidates", at("servers.txt"), "--draws", "4"];
+    assertMatch((await succeed(...args, ...asked)).stdout, /^192\.0\.2\.1 \(probe 6001\) /m);
+    const { advice } = JSON.parse((await succeed(...args, ...asked, "--json")).stdout);
+    assertEquals(advice[0].srcName, "probe 6001");
+  }, tinyLocatedModel()));

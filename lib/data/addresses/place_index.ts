@@ -72,6 +72,7 @@ export class PlaceIndex {
   readonly #table: PlaceTable;
   /** Names as they are compared. */
   #cities: readonly City[] | undefined;
+  #citiesByCountry: ReadonlyMap<number, readonly City[]> | undefined;
   #citiesOfSites: ReadonlyMap<number, string> | undefined;
   #networks: ReadonlyMap<number, string> | undefined;
   #regions: ReadonlyMap<string, string> | undefined;
@@ -116,6 +117,13 @@ export class PlaceIndex {
   prefixes(selector: PlaceSelector, maxPrefixes: number, length: 4 | 16): PlacePrefixes {
     const groups = this.groups(() => 0, maxPrefixes, length, selector);
     return groups.get(0) ?? { prefixes: [], isWhole: true, numNetworks: 0, weight: 0 };
+  }
+
+  /** Whether an address is of a place. @internal */
+  has({ selector: { asNumber, isAt } }: NamedPlace, address: Uint8Array): boolean {
+    const found = this.#table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
+    if (asNumber !== undefined && found.asNumber !== asNumber) return false;
+    return isAt?.(this.#table.sites[found.site], found.site) ?? true;
   }
 
   /**
@@ -395,11 +403,11 @@ export class PlaceIndex {
   #cityName(city: City): string {
     const { country, region } = this.#table.sites[city.site];
     let isAfter = false;
-    const isUnique = this.#allCities().every((other) => {
-      const site = this.#table.sites[other.site];
+    this.#citiesByCountry ??= Map.groupBy(this.#allCities(), ({ site }) => this.#table.sites[site].country);
+    const isUnique = this.#citiesByCountry.get(country)?.every((other) => {
       isAfter ||= other === city;
       const isMeant = other.key === city.key || (!isAfter && other.key.startsWith(`${city.key} `));
-      return !isMeant || site.country !== country || site.region === region;
+      return !isMeant || this.#table.sites[other.site].region === region;
     });
     const regionName = isUnique ? undefined : this.#regionName(country, region);
     return [city.name, regionName, countryCode(country)].filter(Boolean).join(", ");

@@ -23,6 +23,14 @@ import {
 import { type ModelConfig, PAIR_HISTORY } from "../model_config.ts";
 import { HISTORY_LENGTH, TIME_PART } from "../pair_history.ts";
 import { indexOfCode, KernelMixture, logOfCode, NUM_CODES } from "./kernel_mixture.ts";
+import {
+  type FailureCase,
+  failureKind,
+  failureShare,
+  type KnownTries,
+  NUM_FAILURE_KINDS,
+  type Tried,
+} from "./no_reply.ts";
 import { eventsOf, type PoolCase } from "./pool_fit.ts";
 import { FOREST_TENSORS, PairForest } from "./pair_forest.ts";
 import {
@@ -44,6 +52,9 @@ export const POOL_TENSORS = {
   ends: "pool.ends",
   usual: "pool.usual",
   all: "pool.all",
+  failureWeights: "pool.failure_weights",
+  endTries: "pool.end_tries",
+  pairTries: "pool.pair_tries",
 } as const;
 /** The numbers of a row of each tensor. */
 const POOL_WIDTHS: Readonly<Record<keyof typeof POOL_TENSORS, number>> = {
@@ -54,7 +65,16 @@ const POOL_WIDTHS: Readonly<Record<keyof typeof POOL_TENSORS, number>> = {
   ends: 6,
   usual: 1,
   all: 1,
+  failureWeights: 1,
+  endTries: 8,
+  pairTries: 6,
 };
+
+/** The names of all tensors of a pool. */
+export const POOL_NAMES: ReadonlySet<string> = new Set([
+  ...Object.values(POOL_TENSORS),
+  ...Object.values(FOREST_TENSORS).map(([name]) => name),
+]);
 
 /** The shapes of a pool's tensors. */
 export function poolShapes(tensors: ReadonlyMap<string, Float32Array>): Map<string, number[]> {
@@ -91,6 +111,8 @@ export interface PooledForecast {
   readonly modelShare: number;
   /** The index of the first code that is too long an RTT; the first code of its first byte. */
   readonly end: number;
+  /** P(no reply). @param ofModel That of the model. */
+  failureProbability(ofModel: number): number;
   /** The mass of the simple forecasts of codes from index `first` to before `end`. */
   massBetween(first: number, end: number): number;
   /** Adds this mass of every code. @param out (codes). */
@@ -116,6 +138,10 @@ export class Pool {
   readonly #all: readonly number[];
   /** Read at the first question that needs it. */
   #forest: PairForest | undefined;
+  readonly #failureWeights: Float32Array;
+  readonly #endTries: HashedRows;
+  readonly #pairTries: HashedRows;
+  readonly #allTries: Tried;
 
   /**
    * @param tensors `weights`: the model's; `pool`: its own, see {@link POOL_TENSORS}.
@@ -128,12 +154,12 @@ export class Pool {
     this.#tensors = pool;
     const of = (part: keyof typeof POOL_TENSORS) => named(pool, POOL_TENSORS[part]);
     const numbers = of("weights");
-    if (numbers.length !== NUM_KINDS * NUM_COMPONENTS) {
+    const found = numbers.length + (pool.get(POOL_TENSORS.failureWeights)?.length ?? 0);
+    const expected = NUM_KINDS * NUM_COMPONENTS + NUM_FAILURE_KINDS;
+    if (found !== expected) {
       throw new FormatError(
-        `the pool has ${numbers.length} weights, expected ${
-          NUM_KINDS * NUM_COMPONENTS
-        }; run train again with ` +
-          "the same options, which fits it again",
+        `the pool has ${found} weights, expected ${expected}; delete pool.safetensors and run train again with the ` +
+          "same options, which fits it again",
         { path: POOL_TENSORS.weights },
       );
     }
@@ -154,6 +180,13 @@ export class Pool {
     const greatest = this.#usual.reduce((greatest, code) => Math.max(greatest, code), 0);
     this.#unknownEnd = greatest > 0 ? Math.min(end, rangeAround(greatest, greatest)[1]) : end;
     this.#all = Array.from(of("all"), logOfCode);
+    this.#failureWeights = of("failureWeights");
+    this.#endTries = new HashedRows(of("endTries"), POOL_WIDTHS.endTries);
+    this.#pairTries = new HashedRows(of("pairTries"), POOL_WIDTHS.pairTries);
+    const each = HASH_HALVES + 4;
+    const total = (at: number) =>
+      of("endTries").reduce((sum, tried, i) => sum + (i % each === at ? tried : 0), 0);
+    this.#allTries = { measurements: total(HASH_HALVES), failures: total(HASH_HALVES + 1) };
     const { prefixVectors, pairVectors, coordinates } = config;
     this.#firstPair = prefixVectors?.rows ?? 0;
     this.#history = pairVectors?.history ? weights.get(PAIR_HISTORY) : undefined;
@@ -184,9 +217,12 @@ export class Pool {
     const range = this.#rangeOf(known);
     const mixture = new KernelMixture(kernelsOf(known, weights), range, weights[EVEN]);
     const rest = 1 - LEAST_MASS;
+    const tries = this.#triesOf(question, known.ofPair.length);
+    const [ofShare, share] = [this.#failureWeights[failureKind(tries)], failureShare(tries)];
     return {
       modelShare: rest * weights[0],
       end: range[1],
+      failureProbability: (ofModel) => (1 - ofShare) * ofModel + ofShare * share,
       massBetween: (first, end) =>
         rest * mixture.massBetween(first, end) + LEAST_MASS * (end - first) / NUM_CODES,
       addTo(out) {
@@ -227,6 +263,45 @@ export class Pool {
             : mixture.massBetween(first, end),
       );
     return { kind: kindOf(known), events: eventsOf(index, ofModel, massesOf) };
+  }
+
+  /**
+   * A measurement as `fitFailures` needs it.
+   *
+   * @param measured The addresses that were measured, where one of the question is another, unknown address.
+   */
+  failureCaseOf(
+    question: PooledQuestion,
+    measured?: Ends,
+  ): Pick<FailureCase, "kind" | "share"> {
+    const tries = this.#triesOf(question, this.known(question).ofPair.length);
+    if (!measured) return { kind: failureKind(tries), share: failureShare(tries) };
+    // Of the end that is known, the pair's own measurements do not count.
+    const pair = { ...measured, timeS: null, context: [] };
+    const { ofPair } = this.#triesOf(pair, this.known(pair).ofPair.length);
+    const others = ({ measurements, failures }: Tried) => ({
+      measurements: Math.max(0, measurements - ofPair.measurements),
+      failures: Math.max(0, failures - ofPair.failures),
+    });
+    const { ofSource, ofDestination } = tries;
+    const known = { ...tries, ofSource: others(ofSource), ofDestination: others(ofDestination) };
+    return { kind: failureKind(tries), share: failureShare(known) };
+  }
+
+  /** How often the pair and its ends were tried, in the context too. @param numRtts Of how many replies of the pair is known. */
+  #triesOf({ source, destination, context }: PooledQuestion, numRtts: number): KnownTries {
+    const [a, b] = [source, destination].map(hashesOf);
+    const ofContext = context.filter((each) => isOfPair(each, { source, destination }));
+    const failures = ofContext.filter(({ rttCode }) => rttCode === null).length;
+    const [ofSource, ofDestination] = [a, b].map((end, role) =>
+      triesAt(this.#endTries, this.#endTries.find(end), 2 * role)
+    );
+    const ofAll = this.#allTries;
+    const row = this.#pairTries.find(pairHashes(a, b, 0));
+    const known = triesAt(this.#pairTries, row, 0);
+    // Of a pair that never failed in training its RTTs are known.
+    const measurements = row < 0 ? numRtts + failures : known.measurements + ofContext.length;
+    return { ofPair: { measurements, failures: known.failures + failures }, ofSource, ofDestination, ofAll };
   }
 
   /** The range of a question: that of training, widened by the RTTs of the pair and the context. */
@@ -295,9 +370,7 @@ export class Pool {
       if (!isKnown) found.push({ rttCode, timeS });
     };
     for (const each of (recent ?? context).toReversed()) {
-      const isOfPair = (isSameBytes(each.source, source) && isSameBytes(each.destination, destination)) ||
-        (isSameBytes(each.source, destination) && isSameBytes(each.destination, source));
-      if (each.rttCode !== null && isOfPair) add(each.rttCode, each.timeS);
+      if (each.rttCode !== null && isOfPair(each, question)) add(each.rttCode, each.timeS);
     }
     const remembered = this.#remembered(pair);
     const isAllowed = (at: number | null) => !recent || timeS === null || at === null || at <= timeS;
@@ -396,6 +469,20 @@ class HashedRows {
 }
 
 const HASH_HALVES = 4;
+
+/** Two numbers of a row; 0 where there is no row. */
+function triesAt(rows: HashedRows, row: number, part: number): Tried {
+  if (row < 0) return { measurements: 0, failures: 0 };
+  return { measurements: rows.countOf(row, part), failures: rows.countOf(row, part + 1) };
+}
+
+type Ends = Pick<PooledQuestion, "source" | "destination">;
+
+/** Whether two measurements have the same ends, in either direction. */
+function isOfPair(one: Ends, other: Ends): boolean {
+  return (isSameBytes(one.source, other.source) && isSameBytes(one.destination, other.destination)) ||
+    (isSameBytes(one.source, other.destination) && isSameBytes(one.destination, other.source));
+}
 
 /** The hashes of an address. */
 export function hashesOf(address: Uint8Array): Hashes {

@@ -1,5 +1,6 @@
 /**
- * What a pool remembers of the training data: some RTTs of each pair, usual RTTs of each address, and a forest of the pairs.
+ * What a pool remembers of the training data: some RTTs of each pair, usual RTTs of each address, how many measurements
+ * of each had no reply, and a forest of the pairs.
  *
  * @module
  */
@@ -9,6 +10,7 @@ import { formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 import { halvesOf, type Hashes, keyOfHashes, pairHashes } from "../embedding_table.ts";
 import { TIME_PART } from "../pair_history.ts";
+import { fitFailures } from "./no_reply.ts";
 import { type MeasuredPair, PairForest } from "./pair_forest.ts";
 import type { PlaceOf } from "./placed_pairs.ts";
 import { hashesOf, POOL_TENSORS, rangeAround } from "./pool.ts";
@@ -50,8 +52,9 @@ export function partOf({ hash2 }: Hashes): number {
 interface KeptPair {
   readonly hashes: Hashes;
   readonly ends: readonly [PoolEnd, PoolEnd];
-  /** In which directions it was measured: from the first end, from the second. */
-  readonly isFrom: [boolean, boolean];
+  /** From the first end, and from the second: measurements, and those without a reply. */
+  readonly measured: [number, number];
+  readonly failed: [number, number];
   /** Every `stride`th RTT, and the newest ones. */
   readonly spread: Rtt[];
   readonly newest: Rtt[];
@@ -75,24 +78,30 @@ export class PoolTables {
     return { name: formatAddress(address), hashes: hashesOf(address) };
   }
 
-  /** Adds a reply. @param timeS Unix seconds. */
-  add(source: PoolEnd, destination: PoolEnd, rttCode: number, timeS: number): void {
+  /** Adds a measurement. @param rttCode null: no reply. @param timeS Unix seconds. */
+  add(source: PoolEnd, destination: PoolEnd, rttCode: number | null, timeS: number): void {
     const hashes = pairHashes(source.hashes, destination.hashes, 0);
     const key = keyOfHashes(hashes);
     if (this.#pairs.size >= MAX_PAIRS && !this.#pairs.has(key)) return;
-    this.#least = Math.min(this.#least, rttCode);
-    this.#greatest = Math.max(this.#greatest, rttCode);
-    this.#startS = Math.min(this.#startS, timeS);
     const pair = getOrMake(this.#pairs, key, (): KeptPair => ({
       hashes,
       ends: [source, destination],
-      isFrom: [false, false],
+      measured: [0, 0],
+      failed: [0, 0],
       spread: [],
       newest: [],
       stride: 1,
       count: 0,
     }));
-    pair.isFrom[pair.ends[0].name === source.name ? 0 : 1] = true;
+    const from = pair.ends[0].name === source.name ? 0 : 1;
+    pair.measured[from]++;
+    if (rttCode === null) {
+      pair.failed[from]++;
+      return;
+    }
+    this.#least = Math.min(this.#least, rttCode);
+    this.#greatest = Math.max(this.#greatest, rttCode);
+    this.#startS = Math.min(this.#startS, timeS);
     const rtt = { rttCode, timeS };
     pair.newest.push(rtt);
     if (pair.newest.length > NUM_NEWEST) pair.newest.shift();
@@ -105,12 +114,13 @@ export class PoolTables {
 
   /** Whether there is nothing to remember. */
   get isEmpty(): boolean {
-    return this.#pairs.size === 0;
+    return this.#greatest === 0;
   }
 
-  /** The tensors of a pool. @param weights See `fitPool`. */
-  save(weights: Float64Array): Map<string, Float32Array> {
-    const pairs = [...this.#pairs].sort(([a], [b]) => a - b).map(([, pair]) => pair);
+  /** The tensors of a pool. @param weights See `fitPool`. @param failureWeights See `fitFailures`. */
+  save(weights: Float64Array, failureWeights: Float64Array = fitFailures([])): Map<string, Float32Array> {
+    const measured = [...this.#pairs].sort(([a], [b]) => a - b).map(([, pair]) => pair);
+    const pairs = measured.filter(({ count }) => count > 0);
     const most = Math.max(
       NUM_NEWEST,
       Math.min(MAX_RTTS, Math.floor(MAX_ALL_RTTS / Math.max(1, pairs.length))),
@@ -131,6 +141,10 @@ export class PoolTables {
       ends: ends.flatMap(({ hashes, usual }) => [...halves(hashes), ...usual.map(({ length }) => length)]),
       usual: ends.flatMap(({ usual }) => usual.flat()),
       all: quantilesOf(medians, MAX_ALL),
+      failureWeights,
+      endTries: triesOfEnds(measured).flatMap(({ hashes, tries }) => [...halves(hashes), ...tries]),
+      pairTries: measured.filter(({ failed }) => sumOf(failed) > 0)
+        .flatMap(({ hashes, measured, failed }) => [...halves(hashes), sumOf(measured), sumOf(failed)]),
     };
     const parts = Object.entries(values) as [keyof typeof POOL_TENSORS, number[]][];
     const saved = parts.map(([part, numbers]) => [POOL_TENSORS[part], Float32Array.from(numbers)] as const);
@@ -139,9 +153,11 @@ export class PoolTables {
 
   /** The tensors of a forest of all pairs, or of those without a part. */
   forest(without?: Fold): Map<string, Float32Array> {
-    const pairs = [...this.#pairs.values()].flatMap(({ ends, isFrom, spread }): MeasuredPair[] => {
+    const pairs = [...this.#pairs.values()].flatMap(({ ends, measured, failed, spread }): MeasuredPair[] => {
       const rttsMs = spread.map(({ rttCode }) => decodeRttCode(rttCode));
-      return [0, 1].filter((from) => isFrom[from]).map((from) => [ends[from], ends[1 - from]])
+      return [0, 1].filter((from) => measured[from] > failed[from]).map((
+        from,
+      ) => [ends[from], ends[1 - from]])
         .filter((roles) => !without || partOf(roles[without.role].hashes) !== without.number)
         .map(([source, destination]) => ({ source: source.name, destination: destination.name, rttsMs }));
     });
@@ -152,8 +168,8 @@ export class PoolTables {
     const ends = new Map<number, { hashes: Hashes; usual: number[][] }>();
     const add = ({ hashes }: PoolEnd, role: number, code: number) =>
       getOrMake(ends, keyOfHashes(hashes), () => ({ hashes, usual: [[], []] })).usual[role].push(code);
-    pairs.forEach(({ ends, isFrom }, i) =>
-      [0, 1].filter((from) => isFrom[from]).forEach((from) => {
+    pairs.forEach(({ ends, measured, failed }, i) =>
+      [0, 1].filter((from) => measured[from] > failed[from]).forEach((from) => {
         add(ends[from], 0, medians[i]);
         add(ends[1 - from], 1, medians[i]);
       })
@@ -163,6 +179,25 @@ export class PoolTables {
       usual: usual.map((codes) => quantilesOf(codes, MAX_USUAL)),
     }));
   }
+}
+
+/** Measurements and those without a reply of each end, as a source and as a destination. */
+function triesOfEnds(pairs: readonly KeptPair[]): { hashes: Hashes; tries: number[] }[] {
+  const ends = new Map<number, { hashes: Hashes; tries: number[] }>();
+  for (const pair of pairs) {
+    for (const from of [0, 1]) {
+      [pair.ends[from], pair.ends[1 - from]].forEach(({ hashes }, role) => {
+        const { tries } = getOrMake(ends, keyOfHashes(hashes), () => ({ hashes, tries: [0, 0, 0, 0] }));
+        tries[2 * role] += pair.measured[from];
+        tries[2 * role + 1] += pair.failed[from];
+      });
+    }
+  }
+  return [...ends].sort(([a], [b]) => a - b).map(([, end]) => end);
+}
+
+function sumOf([a, b]: readonly [number, number]): number {
+  return a + b;
 }
 
 /** The newest RTTs of a pair and others at even distances, newest first. */

@@ -59,6 +59,8 @@ export interface CandidateOptions {
   readonly maxExpansions: number;
   /** Called with the number of nodes expanded so far. */
   readonly onSearch?: ((numExpanded: number) => void) | undefined;
+  /** Whether an address may be one (all may). */
+  readonly isWithin?: ((address: Uint8Array) => boolean) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -72,13 +74,14 @@ export interface CandidateOptions {
 export async function candidatesOf(
   model: PingModel,
   asked: readonly Prompted[],
-  { numCandidates, maxExpansions, onSearch, signal }: CandidateOptions,
+  { numCandidates, maxExpansions, onSearch, isWithin = () => true, signal }: CandidateOptions,
 ): Promise<Candidate[][]> {
   const { decoders, trainingData } = model;
   const numBytes = asked[0].query.source.length;
-  const measured = mostMeasured(trainingData, numBytes).slice(0, numCandidates);
+  const measured = mostMeasured(trainingData, numBytes).filter(isWithin).slice(0, numCandidates);
   const priors = asked.map(({ query }) => new SourcePrior(trainingData, query));
-  const listed = priors.map(({ known }) => different([...known, ...measured]));
+  const knowns = priors.map(({ known }) => known.filter(isWithin));
+  const listed = knowns.map((known) => different([...known, ...measured]));
   const logP = await decoders.continuationLogProbabilities(
     asked.map(({ prompt }, i) => ({
       prompt,
@@ -93,7 +96,7 @@ export async function candidatesOf(
       const ofModel = Math.exp(ofPrompt[place].reduce((a, b) => a + b, 0));
       return { address, prior: priors[i].of(address, ofModel) };
     });
-    const { length } = priors[i].known;
+    const { length } = knowns[i];
     return { known: candidates.slice(0, length), others: candidates.slice(length) };
   });
   const isEnough = chosen.map(({ known, others }) => massOf([...known, ...others]) >= ENOUGH_MASS);
@@ -113,7 +116,7 @@ export async function candidatesOf(
     const found = searches[i].found.map(({ bytes, mass }): Candidate => {
       const address = Uint8Array.from(bytes);
       return { address, prior: priors[i].of(address, mass) };
-    });
+    }).filter(({ address }) => isWithin(address));
     const candidates = new Map(known.map((each) => [formatAddress(each.address), each]));
     let mass = massOf(known);
     for (const each of [...others, ...found].sort((a, b) => b.prior - a.prior)) {

@@ -14,15 +14,24 @@
  * @module
  */
 import * as z from "zod";
-import { formatPrefix, type IpPrefix, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
+import { UserError } from "../../base/errors.ts";
+import { formatAddress } from "../../data/addresses/ip.ts";
+import { formatPrefix, type IpPrefix, isAddress, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
 import { measuredBy, seenJson, seenSchema } from "../../data/addresses/known_addresses.ts";
 import { BYTE_BASE, DST_IPV4, DST_IPV6, FAILED, RTT_START, VOCAB_SIZE } from "../../data/tokens/vocab_v2.ts";
 import { groupsOf } from "../decoder_extent.ts";
 import { rowOf } from "../decoder_rows.ts";
 import type { PingModel } from "../ping_model.ts";
 import { encodeQuery } from "../query_tokens.ts";
+import { type AddressDrawOptions, drawSources } from "../rtt/prefix_query.ts";
 import { failureProbability, rangeMass } from "../rtt/rtt_bytes.ts";
-import { type Candidate, candidatesOf, NODES_AT_ONCE, type Prompted } from "./candidates.ts";
+import {
+  type Candidate,
+  type CandidateOptions,
+  candidatesOf,
+  NODES_AT_ONCE,
+  type Prompted,
+} from "./candidates.ts";
 import { codeRangeOf, type DestinationQuery, prefixLengthOf } from "./destination_query.ts";
 
 /** A prefix that destinations may have. */
@@ -52,7 +61,9 @@ export const destinationsSchema = z.object({
     name: z.string().optional().describe("of the prefix, if it has one"),
     probability: z.number(),
     measured: seenSchema.nullable()
-      .describe("by the source, in the training data; null if the model does not say what these were"),
+      .describe(
+        "by the source, in the training data; null if it is no address or the model does not say what these were",
+      ),
   })).describe("the most probable first"),
   unlistedProbability: z.number().describe("that of the candidates that are not listed"),
   candidates: z.int().describe("how many destinations were ranked"),
@@ -63,20 +74,22 @@ export const destinationsSchema = z.object({
 /** The answer to one question in JSON. @param source The question's. */
 export function destinationsJson(
   { destinations, ...numbers }: RankedDestinations,
-  source: Uint8Array,
+  source: IpPrefix,
   { trainingData, names }: Pick<PingModel, "trainingData" | "names">,
 ): z.infer<typeof destinationsSchema> {
   const listed = destinations.map(({ prefix, probability }) => ({
     prefix: formatPrefix(prefix),
     ...names.named(formatPrefix(prefix)),
     probability,
-    measured: trainingData ? seenJson(measuredBy(trainingData, source, prefix)) : null,
+    measured: trainingData && isAddress(source)
+      ? seenJson(measuredBy(trainingData, source.bytes, prefix))
+      : null,
   }));
   return { destinations: listed, ...numbers };
 }
 
 /** Options of a ranking. */
-export interface RankOptions {
+export interface RankOptions extends Pick<CandidateOptions, "isWithin"> {
   /** How many destinations are ranked at most, besides the known ones of the source (256). */
   numCandidates?: number;
   /** How many of them are listed (20). */
@@ -104,21 +117,79 @@ export async function rankDestinations(
   queries: readonly DestinationQuery[],
   options: RankOptions = {},
 ): Promise<RankedDestinations[]> {
-  const { numCandidates = 256, top = 20, maxExpansions = 512, onSearch, onProgress, signal } = options;
-  const asked = queries.map((query) => askedOf(query, model.config.sequenceLength));
-  const prompts = asked.map(({ prompt }) => prompt);
   const ranked: RankedDestinations[] = [];
+  await weigh(model, queries, options, (candidates) => {
+    ranked.push(rank(candidates, queries[0], options));
+    options.onProgress?.(ranked.length);
+  });
+  return ranked;
+}
+
+/** A question for destinations of a source that may be a prefix or a place. */
+export interface PrefixDestinationQuery extends Omit<DestinationQuery, "source"> {
+  /** The source, or where it lies. */
+  readonly source: IpPrefix;
+}
+
+/** Enough sources of a place, each of which takes as long as a question of its own. */
+export const DEFAULT_NUM_SOURCES = 8;
+
+/**
+ * Ranks destinations of a measurement whose source is drawn from the model within its prefix or place: by the means of
+ * their weights over the sources, of which an address that is no candidate of one has none.
+ *
+ * @throws {UserError} As {@link rankDestinations}.
+ */
+export async function rankDestinationsFrom(
+  model: PingModel,
+  query: PrefixDestinationQuery,
+  { numDraws = DEFAULT_NUM_SOURCES, seed = 0, ...options }: RankOptions & Partial<AddressDrawOptions> = {},
+): Promise<RankedDestinations> {
+  const sources = await drawSources(model, query, { numDraws, seed });
+  const total = sources.reduce((sum, { count }) => sum + count, 0);
+  const merged = new Map<string, WeighedCandidate>();
+  let numDone = 0;
+  await weigh(model, sources.map(({ source }) => ({ ...query, source })), options, (candidates) => {
+    const share = sources[numDone++].count / total;
+    for (const { address, prior, weight } of candidates) {
+      const key = formatAddress(address);
+      const known = merged.get(key);
+      merged.set(key, {
+        address,
+        prior: (known?.prior ?? 0) + share * prior,
+        weight: (known?.weight ?? 0) + share * weight,
+      });
+    }
+    options.onProgress?.(numDone);
+  });
+  return rank([...merged.values()], { source: query.source.bytes }, options);
+}
+
+/** A destination with its prior times the probability of the result. */
+interface WeighedCandidate extends Candidate {
+  readonly weight: number;
+}
+
+/** Weighs the candidates of many questions. @param take Gets those of each, in order. */
+async function weigh(
+  model: PingModel,
+  queries: readonly DestinationQuery[],
+  { numCandidates = 256, maxExpansions = 512, prefixLength, onSearch, isWithin, signal }: RankOptions,
+  take: (candidates: WeighedCandidate[]) => void,
+): Promise<void> {
+  const asked = queries.map((query) => askedOf(query, model.config.sequenceLength));
+  queries.forEach((query) => prefixLengthOf(query, prefixLength));
+  const prompts = asked.map(({ prompt }) => prompt);
+  let first = 0;
   for (const group of groupsOf(prompts, model.decoders.continuationExtent, { numChildren: NODES_AT_ONCE })) {
-    const prefixLength = prefixLengthOf(queries[0], options.prefixLength);
-    const ofGroup = asked.slice(ranked.length, ranked.length + group.length);
-    const candidates = await candidatesOf(model, ofGroup, { numCandidates, maxExpansions, onSearch, signal });
+    const ofGroup = asked.slice(first, first += group.length);
+    const chosen = { numCandidates, maxExpansions, onSearch, isWithin, signal };
+    const candidates = await candidatesOf(model, ofGroup, chosen);
     for (const [i, each] of ofGroup.entries()) {
       const likelihoods = await resultProbabilities(model, { ...each, candidates: candidates[i], signal });
-      ranked.push(rank(candidates[i], likelihoods, { top, prefixLength }));
-      onProgress?.(ranked.length);
+      take(candidates[i].map((candidate, c) => ({ ...candidate, weight: candidate.prior * likelihoods[c] })));
     }
   }
-  return ranked;
 }
 
 /** A question as tokens. */
@@ -166,11 +237,11 @@ async function resultProbabilities(
   const probabilities = candidates.map((_, candidate) => {
     const low = results.length * candidate;
     const high = low + results.length - 1;
-    const pFailed = failureProbability(rowAt(low, 0));
+    const pool = model.pooled({ ...query, destination: candidates[candidate].address });
+    const pFailed = failureProbability(rowAt(low, 0), pool);
     if (!codes) return pFailed;
-    const { address } = candidates[candidate];
     const given = { first: rowAt(low, 1), ofLow: rowAt(low, 2), ofHigh: rowAt(high, 2) };
-    const mass = rangeMass(codes, given, model.pooled({ ...query, destination: address }));
+    const mass = rangeMass(codes, given, pool);
     return (1 - pFailed) * (model.calibration?.massOf(mass) ?? mass.within);
   });
   model.gpu.recycle(read);
@@ -185,18 +256,24 @@ function resultsOf(codes: Asked["codes"]): number[][] {
 }
 
 function rank(
-  candidates: readonly Candidate[],
-  likelihoods: readonly number[],
-  { top, prefixLength }: { top: number; prefixLength: number },
+  candidates: readonly WeighedCandidate[],
+  { source }: Pick<DestinationQuery, "source">,
+  { top = 20, prefixLength }: RankOptions,
 ): RankedDestinations {
-  const weights = candidates.map(({ prior }, i) => prior * likelihoods[i]);
-  const total = weights.reduce((a, b) => a + b, 0);
+  if (candidates.length === 0) {
+    throw new UserError(
+      "Cannot rank destinations: found none within the place that was asked for; use a larger place, or more " +
+        "candidates or expansions",
+    );
+  }
+  const length = prefixLengthOf({ source }, prefixLength);
+  const total = candidates.reduce((sum, { weight }) => sum + weight, 0);
   const prefixes = new Map<string, LikelyDestination>();
-  candidates.forEach(({ address }, i) => {
-    const prefix = prefixOfAddress(address, prefixLength);
+  candidates.forEach(({ address, weight }) => {
+    const prefix = prefixOfAddress(address, length);
     const key = formatPrefix(prefix);
     // Where no candidate can have the RTT, none is likelier than another.
-    const share = total > 0 ? weights[i] / total : 1 / candidates.length;
+    const share = total > 0 ? weight / total : 1 / candidates.length;
     prefixes.set(key, { prefix, probability: (prefixes.get(key)?.probability ?? 0) + share });
   });
   const destinations = [...prefixes.values()].sort((a, b) => b.probability - a.probability).slice(0, top);

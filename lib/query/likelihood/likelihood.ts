@@ -6,7 +6,7 @@
  * from that. The sum over all orders is P(measurement), whatever the order. That a measurement comes at all
  * (MeasurementStart) is given, and so is whether it has a time. Each token's probability is renormalised over those that
  * can stand in its place, as in the distributions of `rtt/`; in vocabulary v1 over all tokens. Where the result stands last
- * its code has the probability of the model's pool, if it has one; the other fields are the network's alone.
+ * it has the probability of the model's pool, if it has one; the other fields are the network's alone.
  * In vocabulary v1, where measurements stand by themselves, there is no context.
  *
  * @module
@@ -20,6 +20,7 @@ import {
   type Field,
   FIELD_ORDERS,
   MEASUREMENT_START,
+  RTT_START,
   TIMESTAMP_ABS,
   TIMESTAMP_DELTA1,
   TIMESTAMP_DELTA4,
@@ -28,7 +29,7 @@ import {
 import type { PooledForecast } from "../../model/pool/pool.ts";
 import type { PingModel } from "../ping_model.ts";
 import { encodeMeasurement } from "../query_tokens.ts";
-import { firstTokens, pooledLogProbabilities } from "../rtt/rtt_bytes.ts";
+import { firstTokens, pooledLogProbabilities, pooledOutcome } from "../rtt/rtt_bytes.ts";
 import { MeasurementGrammar } from "./measurement_grammar.ts";
 
 const TIME_ROLES: ReadonlySet<number> = new Set([TIMESTAMP_ABS, TIMESTAMP_DELTA1, TIMESTAMP_DELTA4]);
@@ -155,7 +156,7 @@ function write(
     orders[0].map((field, i) => [field, [...tokens.subarray(starts[i], starts[i + 1])]] as const),
   );
   const { rttCode } = given.measurement;
-  const pool = rttCode === null ? undefined : model.pooled({ ...given.measurement, context: given.context });
+  const pool = model.pooled({ ...given.measurement, context: given.context });
   return {
     prompt: tokens.subarray(0, first),
     orders: orders.map((order) => {
@@ -215,10 +216,14 @@ async function bitsOf(
   const orders = alike.flatMap(({ orders }) => orders);
   return new Map(orders.map((order, i) => {
     const nats = [...logP[i]];
-    if (order.pool && order.rttCode !== null) {
-      const [first, second] = nats.splice(-2);
-      const { ofFirst, ofCode } = pooledLogProbabilities(order.rttCode, order.pool, [first, second]);
-      nats.push(ofFirst, ofCode - ofFirst);
+    const { pool, rttCode } = order;
+    if (pool) {
+      const [outcome, first, second] = nats.splice(rttCode === null ? -1 : -3);
+      nats.push(pooledOutcome(rttCode === null, pool, outcome));
+      if (rttCode !== null) {
+        const { ofFirst, ofCode } = pooledLogProbabilities(rttCode, pool, [first, second]);
+        nats.push(ofFirst, ofCode - ofFirst);
+      }
     }
     return [order, nats.map((each) => -each / Math.LN2)];
   }));
@@ -240,7 +245,7 @@ function allowedTokens(
   return Array.from(tokens, (token, i) => {
     const allowed = grammar.allowed().filter(canStand);
     grammar.push(token);
-    return pool && i === tokens.length - 2 ? firstTokens(pool) : allowed;
+    return pool && i === tokens.length - 2 && tokens[i - 1] === RTT_START ? firstTokens(pool) : allowed;
   });
 }
 

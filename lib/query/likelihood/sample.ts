@@ -1,15 +1,19 @@
 /**
- * Whole measurements drawn from the model, token by token; tokens that no measurement has there are left out.
+ * Whole measurements drawn from the model: addresses and the time token by token, then the result from the distribution
+ * that `query rtt` gives for them, with the pool and the quantile calibration of the model, if it has them.
  *
- * What is given stands first, in the order source, destination, time; the model draws the rest, its order included.
+ * What is given stands first, in the order source, destination, time; the network draws the rest, its order and a result
+ * included, which is drawn again. Tokens that no measurement has in a place are left out.
  *
  * @module
  */
 import { ensure, UserError } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
+import { byteRange, type IpPrefix, isAddress, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
+import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import {
-  type DecodedMeasurement,
   decodeTokens,
+  type Field,
   MEASUREMENT_START,
   QUERY_ORDER,
   timeLength,
@@ -17,20 +21,29 @@ import {
   TokenWriter,
 } from "../../data/tokens/vocab_v2.ts";
 import { MeasurementGrammar } from "./measurement_grammar.ts";
-import { type DrawnRow, drawRows, drawToken } from "../draws.ts";
+import { byteTokens, type DrawnRow, drawRows, drawToken } from "../draws.ts";
 import type { PingModel } from "../ping_model.ts";
 import { contextThatFits, requireEarlier } from "../query_tokens.ts";
+import { prefixChooser } from "../rtt/prefix_query.ts";
+import { FIRST_BYTES, FIRST_INDEXES } from "../rtt/rtt_bytes.ts";
+import { RttDistribution } from "../rtt/rtt_distribution.ts";
 
 /** What is known of the measurements to draw. */
 export interface SampleQuery {
-  /** Source address, 4 or 16 bytes; drawn if absent. */
-  source?: Uint8Array | undefined;
-  /** Destination address; drawn if absent. */
-  destination?: Uint8Array | undefined;
+  /** Source address, 4 or 16 bytes, or where it is to lie; drawn if absent. */
+  source?: Uint8Array | IpPrefix | undefined;
+  /** The same of the destination. */
+  destination?: Uint8Array | IpPrefix | undefined;
   /** When, Unix seconds; drawn, or left out, if null. */
   timeS: number | null;
   /** Measurements made before, oldest first; the newest that fit are used. */
   context: readonly TokenMeasurement[];
+}
+
+/** A measurement that was drawn. */
+export interface Sample extends TokenMeasurement {
+  /** The order in which its fields were drawn, `time` only if it has one. */
+  readonly order: readonly Field[];
 }
 
 /** How measurements are drawn. */
@@ -55,13 +68,104 @@ export async function* sampleMeasurements(
   model: PingModel,
   query: SampleQuery,
   options: SampleOptions,
-): AsyncGenerator<DecodedMeasurement> {
-  const prompt = encodePrompt(query, model.config.sequenceLength);
-  const { count } = options;
-  const begin = (index: number) => new SampledRow(prompt, index, options);
-  for await (const row of drawRows(model.decoders, prompt.tokens, { count, begin })) {
-    yield row.measurement();
+): AsyncGenerator<Sample> {
+  let drawn: Sample[] = [];
+  let first = 0;
+  for await (const measurement of drawMeasurements(model, query, options)) {
+    if (drawn.push(measurement) < MEASUREMENTS_AT_ONCE && first + drawn.length < options.count) continue;
+    const results = await drawResults(model, { drawn, first, context: query.context }, options);
+    yield* drawn.map((each, i): Sample => ({ ...each, rttCode: results[i] }));
+    first += drawn.length;
+    drawn = [];
   }
+}
+
+/** Measurements whose results are drawn together. */
+const MEASUREMENTS_AT_ONCE = 1024;
+
+/** Draws measurements from the network. */
+async function* drawMeasurements(
+  model: PingModel,
+  query: SampleQuery,
+  options: SampleOptions,
+): AsyncGenerator<Sample> {
+  const prompt = encodePrompt(query, model.config.sequenceLength);
+  const { timeS } = query;
+  const [source, destination] = [query.source, query.destination].map((end) => end && prefixOf(end));
+  if (source && destination && isAddress(source) && isAddress(destination) && timeS !== null) {
+    const ends = { source: source.bytes, destination: destination.bytes };
+    const sample = { ...ends, timeS, rttCode: null, order: QUERY_ORDER };
+    for (let i = 0; i < options.count; i++) yield sample;
+    return;
+  }
+  const begin = (index: number) => new SampledRow(prompt, index, options);
+  const { count } = options;
+  for await (const row of drawRows(model.decoders, prompt.tokens, { count, begin })) yield row.measurement();
+}
+
+/**
+ * Draws results by inversion of the distributions of their measurements.
+ *
+ * @param asked `drawn`: the measurements, the number of the first of which is `first`.
+ * @returns RTT codes; null: no reply.
+ */
+async function drawResults(
+  model: PingModel,
+  { drawn, first, context }: {
+    drawn: readonly Sample[];
+    first: number;
+    context: readonly TokenMeasurement[];
+  },
+  { seed, temperature = 1, topK = Infinity }: SampleOptions,
+): Promise<(number | null)[]> {
+  const levels = drawn.map((_, i) => {
+    const random = new RandomStream(seed, "query/sample/result", first + i);
+    return { ofReply: random.float64(), ofCode: random.float64() };
+  });
+  const questions = [
+    ...Map.groupBy(drawn.keys(), (i) => `${drawn[i].source} ${drawn[i].destination} ${drawn[i].timeS}`)
+      .values(),
+  ];
+  const isChanged = temperature !== 1 || topK < FIRST_BYTES.length;
+  const isWhole = isChanged || questions.some(({ length }) => 2 * length > FIRST_BYTES.length);
+  const results: (number | null)[] = [];
+  await model.likelyRttDistributions(
+    questions.map(([i]) => ({ ...drawn[i], context })),
+    (distribution, question) => {
+      const drawnFrom = isChanged ? changed(distribution, { temperature, topK }) : distribution;
+      for (const i of questions[question]) {
+        const { ofReply, ofCode } = levels[i];
+        results[i] = ofReply < drawnFrom.pFailed ? null : encodeRttCode(drawnFrom.quantileMs(ofCode));
+      }
+    },
+    isWhole ? undefined : { quantilesOfEach: questions.map((all) => all.map((i) => levels[i].ofCode)) },
+  );
+  return results;
+}
+
+/** A distribution whose outcome, first byte and second byte have other probabilities, see {@link SampleOptions}. */
+function changed(
+  { pFailed, probabilities, canonicalMass }: RttDistribution,
+  { temperature, topK }: { temperature: number; topK: number },
+): RttDistribution {
+  const sharesOf = (masses: ArrayLike<number>): number[] => {
+    const sorted = Array.from(masses).sort((a, b) => b - a);
+    const least = sorted[Math.min(topK, sorted.length) - 1];
+    // Relative to the greatest: a power may be below the least number.
+    const weights = Array.from(
+      masses,
+      (mass) => mass >= least ? Math.pow(mass / sorted[0], 1 / temperature) : 0,
+    );
+    const sum = weights.reduce((a, b) => a + b, 0);
+    return weights.map((weight) => weight / sum);
+  };
+  const codesOf = (place: number) => probabilities.subarray(FIRST_INDEXES[place], FIRST_INDEXES[place + 1]);
+  const firsts = sharesOf(FIRST_BYTES.map((_, place) => codesOf(place).reduce((a, b) => a + b, 0)));
+  const codes = Float64Array.from(firsts.flatMap((first, place) => {
+    if (first === 0) return Array.from(codesOf(place), () => 0);
+    return sharesOf(codesOf(place)).map((share) => first * share);
+  }));
+  return new RttDistribution(sharesOf([pFailed, 1 - pFailed])[0], codes, canonicalMass);
 }
 
 /** The context of the samples that fits the model's sequence beside the longest of them. */
@@ -70,24 +174,42 @@ export function sampleContextThatFits(
   sequenceLength: number,
 ): readonly TokenMeasurement[] {
   const { context } = query;
-  const bytes = query.source ?? query.destination ?? new Uint8Array(16);
+  const { bytes } = prefixOf(query.source ?? query.destination ?? new Uint8Array(16));
   const lastTimeS = context.findLast(({ timeS }) => timeS !== null)?.timeS ?? null;
   // A gap of 256 s takes as many tokens as any.
   const timeS = lastTimeS === null ? 0 : lastTimeS + 256;
   return contextThatFits({ source: bytes, destination: bytes, timeS, context }, sequenceLength);
 }
 
+function prefixOf(end: Uint8Array | IpPrefix): IpPrefix {
+  return end instanceof Uint8Array ? prefixOfAddress(end) : end;
+}
+
+/** Prefixes that stand for a place at most. */
+const MAX_PREFIXES = 1024;
+
 interface Prompt {
-  /** The context, MeasurementStart and what is given. */
+  /** The context, MeasurementStart and what is given, up to the first byte that is drawn. */
   tokens: Uint16Array;
   /** Where the asked measurement's MeasurementStart stands. */
   start: number;
   hasEarlierTime: boolean;
+  /** What is given besides: of each token those that may stand there, at a point of the source and of the destination. */
+  given: readonly ((at: Readonly<Record<Side, number>>) => readonly number[])[];
 }
 
+type Side = "source" | "destination";
+
 function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
-  const { source, destination, timeS } = query;
-  if (source && destination && source.length !== destination.length) {
+  const { timeS } = query;
+  const ends = new Map(
+    (["source", "destination"] as const).flatMap((side) => {
+      const end = query[side];
+      return end ? [[side, prefixOf(end)] as const] : [];
+    }),
+  );
+  const [first, second] = [...ends.values()];
+  if (second && first.bytes.length !== second.bytes.length) {
     throw new UserError(
       "Cannot sample between addresses of different versions: expected two addresses of one version",
     );
@@ -98,23 +220,47 @@ function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
   requireEarlier(fitting, timeS);
   for (const earlier of fitting) writer.write(earlier, QUERY_ORDER);
   const { at: start, previousTimeS } = writer;
-  const isGiven = {
-    source: source !== undefined,
-    destination: destination !== undefined,
-    time: timeS !== null,
+  // A whole measurement is written, what is given first, and cut after that. Addresses that are drawn stand after the
+  // time, as in `drawAddresses`.
+  const filler = first?.bytes ?? new Uint8Array(4);
+  const bytesOf = (side: Side) => ends.get(side)?.bytes ?? filler;
+  const whole = { source: bytesOf("source"), destination: bytesOf("destination"), rttCode: null, timeS };
+  const isDrawn = ends.values().some((end) => !isAddress(end));
+  const fields: readonly Field[] = isDrawn
+    ? ["time", "source", "destination"]
+    : ["source", "destination", "time"];
+  const isGiven = (field: Field) => field === "time" ? timeS !== null : ends.has(field as Side);
+  const order = [...fields.filter(isGiven), ...fields.filter((field) => !isGiven(field)), "result" as const];
+  writer.write(whole, order);
+  const numBytes = 1 + filler.length;
+  const numGiven = ends.size * numBytes + timeLength(timeS, previousTimeS);
+  const tokens = out.slice(0, start + 1 + numGiven);
+  const sides = [...ends];
+  const choosers = new Map(sides.map(([side, end]) => [side, prefixChooser(end, MAX_PREFIXES)]));
+  // Of each token after the time: the byte of an address, and whether it is drawn.
+  const given = Array.from(
+    tokens.subarray(isDrawn ? tokens.length - ends.size * numBytes : tokens.length),
+    (token, i) => {
+      const [side, end] = sides[Math.floor(i / numBytes)];
+      const index = i % numBytes - 1;
+      if (index < 0) return { isFixed: true, tokensAt: () => [token] };
+      const { first, last } = byteRange(end, index);
+      const chosen = choosers.get(side);
+      return {
+        isFixed: first === last,
+        tokensAt: (at: Readonly<Record<Side, number>>) =>
+          byteTokens(byteRange(chosen?.(at[side]) ?? end, index)),
+      };
+    },
+  );
+  const numFixed = given.findIndex(({ isFixed }) => !isFixed);
+  const rest = numFixed < 0 ? [] : given.slice(numFixed);
+  return {
+    tokens: tokens.subarray(0, tokens.length - rest.length),
+    start,
+    hasEarlierTime: previousTimeS !== null,
+    given: rest.map(({ tokensAt }) => tokensAt),
   };
-  // A whole measurement is written, what is given first, and cut after that.
-  const filler = source ?? destination ?? new Uint8Array(4);
-  const whole = { source: source ?? filler, destination: destination ?? filler, rttCode: null, timeS };
-  const fields = ["source", "destination", "time"] as const;
-  writer.write(whole, [
-    ...fields.filter((field) => isGiven[field]),
-    ...fields.filter((field) => !isGiven[field]),
-    "result",
-  ]);
-  const numAddresses = Number(isGiven.source) + Number(isGiven.destination);
-  const numGiven = numAddresses * (1 + filler.length) + timeLength(timeS, previousTimeS);
-  return { tokens: out.slice(0, start + 1 + numGiven), start, hasEarlierTime: previousTimeS !== null };
 }
 
 /** One measurement while it is drawn. */
@@ -124,9 +270,11 @@ class SampledRow implements DrawnRow {
   readonly #random: RandomStream;
   readonly #temperature: number;
   readonly #topK: number;
+  /** What of the given is not written yet. */
+  readonly #given: (readonly number[])[];
 
   constructor(
-    { tokens, start, hasEarlierTime }: Prompt,
+    { tokens, start, hasEarlierTime, given }: Prompt,
     index: number,
     { seed, temperature = 1, topK = Infinity }: SampleOptions,
   ) {
@@ -136,6 +284,9 @@ class SampledRow implements DrawnRow {
     this.#random = new RandomStream(seed, "query/sample", index);
     this.#temperature = temperature;
     this.#topK = topK;
+    const places = new RandomStream(seed, "query/sample/place", index);
+    const at = { source: places.float64(), destination: places.float64() };
+    this.#given = given.map((tokensAt) => tokensAt(at));
   }
 
   get isComplete(): boolean {
@@ -148,7 +299,7 @@ class SampledRow implements DrawnRow {
 
   draw(logP: Float32Array): void {
     if (this.isComplete) return;
-    const allowed = this.#grammar.allowed();
+    const allowed = this.#given.shift() ?? this.#grammar.allowed();
     const tokens = allowed.length <= this.#topK
       ? allowed
       : allowed.toSorted((a, b) => logP[b] - logP[a]).slice(0, this.#topK);
@@ -157,9 +308,10 @@ class SampledRow implements DrawnRow {
     if (token !== MEASUREMENT_START) this.#tokens.push(token);
   }
 
-  measurement(): DecodedMeasurement {
+  measurement(): Sample {
     const measurement = decodeTokens(Uint16Array.from(this.#tokens)).at(-1);
     ensure(measurement, "a sample has a measurement");
-    return measurement;
+    const { position: _, order, ...sample } = measurement;
+    return { ...sample, order: [...order.filter((field) => field !== "result"), "result"] };
   }
 }

@@ -4,11 +4,11 @@
  * @module
  */
 import { RandomStream } from "../../base/random.ts";
-import { byteRange, type IpPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
+import { byteRange, type IpPrefix, isAddress, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
 import { BYTE_BASE, type Field } from "../../data/tokens/vocab_v2.ts";
 import { byteMass, byteTokens, type DrawnRow, drawRows, drawToken } from "../draws.ts";
 import type { PingModel } from "../ping_model.ts";
-import { encodeMeasurement, type PrefixQuery } from "../query_tokens.ts";
+import { encodeMeasurement, type PrefixQuery, type RttQuery } from "../query_tokens.ts";
 import { ensure } from "../../base/errors.ts";
 import { CANONICAL_RTT_CODES } from "../../data/tokens/rtt_code.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
@@ -76,21 +76,68 @@ export async function drawAddresses(
   return summarize(query, await Array.fromAsync(rows, (row) => row.result()));
 }
 
+/** Draws addresses that stand for a source; one that is an address stands for itself. */
+export async function drawSources(
+  model: PingModel,
+  { source, timeS, context }: Omit<PrefixQuery, "destination">,
+  options: AddressDrawOptions,
+): Promise<{ source: Uint8Array; count: number }[]> {
+  if (isAddress(source)) return [{ source: source.bytes, count: 1 }];
+  // A destination comes after the source, and so does not count.
+  const destination = prefixOfAddress(source.bytes);
+  const { pairs } = await drawAddresses(model, { source, destination, timeS, context }, options);
+  return pairs.map(({ source, count }) => ({ source, count }));
+}
+
+/**
+ * Draws an address in each of some prefixes of one IP version, as a destination of one source.
+ *
+ * @param prefixes Each with the number of its draw: as in {@link AddressDrawOptions}, on which it depends.
+ */
+export async function drawDestinations(
+  model: PingModel,
+  { source, timeS, context }: Omit<RttQuery, "destination">,
+  prefixes: readonly { readonly prefix: IpPrefix; readonly index: number }[],
+  seed: number,
+): Promise<Uint8Array[]> {
+  if (prefixes.every(({ prefix }) => isAddress(prefix))) return prefixes.map(({ prefix }) => prefix.bytes);
+  const from = prefixOfAddress(source);
+  const anywhere = { bytes: new Uint8Array(source.length), length: 0 };
+  const query = { source: from, destination: anywhere, timeS, context };
+  const plan = {
+    ...planOf(query, model.config.sequenceLength),
+    isMixed: { source: false, destination: true },
+  };
+  const begin = (i: number) => {
+    const { prefix, index } = prefixes[i];
+    const ends = { source: from, destination: prefix };
+    return new DrawnAddresses(plan, { source: 1, destination: 1 }, { index, seed, prefixes: ends });
+  };
+  const rows = drawRows(model.decoders, plan.prompt, { count: prefixes.length, begin });
+  return await Array.fromAsync(rows, (row) => row.result().destination);
+}
+
 type Ends = Pick<PrefixQuery, "source" | "destination">;
 
 /** The fractional part of the golden ratio: its multiples are spread evenly from 0 to 1. */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
+/**
+ * The prefix at each point of an end, from 0 to 1: of a mixture one of at most so many, by their shares.
+ *
+ * @internal
+ */
+export function prefixChooser(end: IpPrefix, maxPrefixes: number): (at: number) => IpPrefix {
+  const prefixes = end.mixture?.take(maxPrefixes);
+  if (!prefixes) return () => end;
+  let sum = 0;
+  const ends = prefixes.map(({ share }) => sum += share);
+  return (at) => prefixes[Math.max(0, ends.findIndex((each) => at * sum < each))].prefix;
+}
+
 /** The prefixes of each draw: those of the query, or of each mixture one, by their shares. */
 function prefixDraws({ source, destination }: Ends, numDraws: number): (index: number) => Ends {
-  const chooserOf = (end: IpPrefix): (at: number) => IpPrefix => {
-    const prefixes = end.mixture?.take(numDraws);
-    if (!prefixes) return () => end;
-    let sum = 0;
-    const ends = prefixes.map(({ share }) => sum += share);
-    return (at) => prefixes[Math.max(0, ends.findIndex((each) => at * sum < each))].prefix;
-  };
-  const [sourceAt, destinationAt] = [source, destination].map(chooserOf);
+  const [sourceAt, destinationAt] = [source, destination].map((end) => prefixChooser(end, numDraws));
   const even = (index: number) => (index + 0.5) / numDraws;
   return (index) => ({
     source: sourceAt(even(index)),

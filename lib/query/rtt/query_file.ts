@@ -69,9 +69,10 @@ export async function* readQueries(
     if (text.trim() === "" && fault === undefined) continue;
     const isTable = isFirst && !text.trimStart().startsWith("{");
     isFirst = false;
-    const isName = faultOfPrefix(text) === undefined ||
+    const isName = () =>
+      faultOfPrefix(text) === undefined ||
       (places && !cellsOf(text).every((name) => COLUMNS.includes(name)));
-    const isHeader = isTable && !(shared && isName);
+    const isHeader = isTable && !(shared && isName());
     if (isTable) columns = isHeader ? headerOf(text, path, shared) : [];
     if (isHeader) continue;
     if (fault !== undefined) yield { line, error: fault };

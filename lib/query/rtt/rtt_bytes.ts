@@ -98,13 +98,29 @@ export function distributionOf(
     }
   });
   pool?.addTo(probabilities);
-  const pFailed = failureProbability(outcome);
+  const pFailed = failureProbability(outcome, pool);
   return new RttDistribution(pFailed, probabilities, canonicalMass, spreadMass, cumulative);
 }
 
-/** P(no reply) among what a result begins with. @param outcome Log-probabilities where it begins. */
-export function failureProbability(outcome: Float32Array): number {
-  return 1 / (1 + Math.exp(outcome[RTT_START] - outcome[FAILED]));
+/**
+ * P(no reply) among what a result begins with.
+ *
+ * @param outcome Log-probabilities where it begins.
+ * @param pool See {@link distributionOf}.
+ */
+export function failureProbability(outcome: Float32Array, pool: PooledForecast | undefined): number {
+  const ofModel = 1 / (1 + Math.exp(outcome[RTT_START] - outcome[FAILED]));
+  return pool?.failureProbability(ofModel) ?? ofModel;
+}
+
+/**
+ * ln P(no reply) or ln P(a reply) of a pool, nats.
+ *
+ * @param ofModel The same of the model.
+ */
+export function pooledOutcome(isFailed: boolean, pool: PooledForecast, ofModel: number): number {
+  const pFailed = pool.failureProbability(isFailed ? Math.exp(ofModel) : -Math.expm1(ofModel));
+  return Math.log(isFailed ? pFailed : 1 - pFailed);
 }
 
 /**
@@ -124,7 +140,10 @@ export function resultLogProbability(
   },
   pool?: PooledForecast,
 ): number {
-  if (rttCode === null) return restrictedLogProbability(outcome, FAILED, OUTCOMES);
+  const isFailed = rttCode === null;
+  const alone = restrictedLogProbability(outcome, isFailed ? FAILED : RTT_START, OUTCOMES);
+  const ofOutcome = pool ? pooledOutcome(isFailed, pool, alone) : alone;
+  if (isFailed) return ofOutcome;
   const [byte1, byte2] = [rttCode >> 8, rttCode & 255];
   const ofByte2 = restrictedLogProbability(
     second,
@@ -137,7 +156,7 @@ export function resultLogProbability(
       ofByte2,
     ]).ofCode
     : restrictedLogProbability(first, BYTE_BASE + byte1, FIRST_TOKENS) + ofByte2;
-  return restrictedLogProbability(outcome, RTT_START, OUTCOMES) + ofCode;
+  return ofOutcome + ofCode;
 }
 
 /** The tokens of first bytes that the model may give mass to in a pool. */

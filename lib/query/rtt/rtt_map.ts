@@ -1,6 +1,7 @@
 /**
  * The RTTs from one source to everywhere: to each country, and to each cell of latitudes and longitudes in a country. Some
- * prefixes stand for each place, weighted as `PlaceIndex` does.
+ * prefixes stand for each place, weighted as `PlaceIndex` does, and in each an address that the model draws, as for
+ * `query rtt`.
  *
  * @module
  */
@@ -11,13 +12,13 @@ import {
   type PlacePrefix,
   type PlacePrefixes,
 } from "../../data/addresses/place_index.ts";
-import { type IpPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
+import type { IpPrefix } from "../../data/addresses/ip_prefix.ts";
 import { cellOf, countryCode, middleOfCell, type Site } from "../../data/addresses/place_table.ts";
 import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import type { PingModel } from "../ping_model.ts";
 import type { RttQuery } from "../query_tokens.ts";
-import { drawAddresses } from "./prefix_query.ts";
+import { drawDestinations, drawSources } from "./prefix_query.ts";
 import { parseEnds } from "./rtt_question.ts";
 import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 
@@ -60,10 +61,15 @@ export interface MapArea extends Pick<MapRtt, "country" | "name" | "latitude" | 
   readonly prefixes: readonly PlacePrefix[];
 }
 
+/** When a map is of: Unix seconds or any time, and the measurements made before, oldest first. */
+export type MapMoment = Pick<RttQuery, "timeS" | "context">;
+
 /** From where. */
 export interface MapOrigin {
   /** Addresses that stand for it, equally; all of one IP version. */
   readonly sources: readonly Uint8Array[];
+  /** When, and after which measurements. */
+  readonly asked: MapMoment;
   /** Of the first of them, if the model knows it. */
   readonly position: { readonly latitude: number; readonly longitude: number } | undefined;
 }
@@ -95,19 +101,13 @@ export class RttMaps {
     return parseEnds(text, text, this.#index).source;
   }
 
-  /** What stands for a source. */
-  async origin(source: IpPrefix): Promise<MapOrigin> {
-    const sources = isAddress(source) ? [source.bytes] : await this.#drawn(source);
+  /** What stands for a source. @param asked See {@link MapOrigin} (any time, nothing before). */
+  async origin(source: IpPrefix, asked: MapMoment = { timeS: null, context: [] }): Promise<MapOrigin> {
+    const drawn = await drawSources(this.#model, { source, ...asked }, { numDraws: NUM_SOURCES, seed: 0 });
+    const sources = drawn.map(({ source }) => source);
     const { latitude, longitude } = this.#index.describe(sources[0]);
     const isKnown = latitude !== undefined && longitude !== undefined;
-    return { sources, position: isKnown ? { latitude, longitude } : undefined };
-  }
-
-  /** Some addresses of a source; its destination, which is drawn after it, does not count. */
-  async #drawn(source: IpPrefix): Promise<Uint8Array[]> {
-    const asked = { source, destination: source, timeS: null, context: [] };
-    const { pairs } = await drawAddresses(this.#model, asked, { numDraws: NUM_SOURCES, seed: 0 });
-    return pairs.map((pair) => pair.source);
+    return { sources, asked, position: isKnown ? { latitude, longitude } : undefined };
   }
 
   /**
@@ -164,27 +164,25 @@ export class RttMaps {
    * Asks for the RTTs to places.
    *
    * @param areas See {@link areas}, for addresses of the origin's IP version.
-   * @param timeS Unix seconds; null for any time.
    * @returns Of each place in order, as parts are done.
    */
-  async *rtts(
-    areas: readonly MapArea[],
-    { sources }: MapOrigin,
-    timeS: number | null,
-  ): AsyncGenerator<MapRtt> {
+  async *rtts(areas: readonly MapArea[], { sources, asked }: MapOrigin): AsyncGenerator<MapRtt> {
     let part: AskedPair[] = [];
     for (const [i, area] of areas.entries()) {
       part.push(...pairsOf(area, sources));
       if (part.length < PAIRS_PER_PART && i < areas.length - 1) continue;
-      yield* await rttsOf(this.#model, part, timeS);
+      yield* await rttsOf(this.#model, part, asked);
       part = [];
     }
   }
 }
 
 /** A pair that stands for a place. */
-interface AskedPair extends Pick<RttQuery, "source" | "destination"> {
+interface AskedPair extends Omit<PlacePrefix, "share"> {
   readonly area: MapArea;
+  readonly source: Uint8Array;
+  /** The number of its draw among those of its place. */
+  readonly index: number;
   /** All of a place are 1 together. */
   readonly weight: number;
   /** Whether it is the last one of its place. */
@@ -196,36 +194,39 @@ function pairsOf(area: MapArea, sources: readonly Uint8Array[]): AskedPair[] {
   const { prefixes } = area;
   const rounds = Math.ceil(sources.length / prefixes.length);
   const count = rounds * prefixes.length;
-  return Array.from({ length: count }, (_, i) => {
-    const { prefix, share } = prefixes[i % prefixes.length];
-    return {
-      area,
-      source: sources[i % sources.length],
-      destination: middleOf(prefix),
-      weight: share / rounds,
-      isLast: i === count - 1,
-    };
+  return Array.from({ length: count }, (_, index) => {
+    const { prefix, share } = prefixes[index % prefixes.length];
+    const source = sources[index % sources.length];
+    return { area, source, prefix, index, weight: share / rounds, isLast: index === count - 1 };
   });
 }
 
-/** The address in the middle of a prefix. */
-function middleOf({ bytes, length }: IpPrefix): Uint8Array {
-  const middle = bytes.slice();
-  if (length < 8 * bytes.length) middle[length >> 3] |= 128 >> (length & 7);
-  return middle;
+/** Pairs of addresses that stand for them. */
+async function queriesOf(
+  model: PingModel,
+  pairs: readonly AskedPair[],
+  asked: MapMoment,
+): Promise<RttQuery[]> {
+  const queries: RttQuery[] = [];
+  for (const source of new Set(pairs.map(({ source }) => source))) {
+    const ofSource = [...pairs.keys()].filter((i) => pairs[i].source === source);
+    const drawn = await drawDestinations(model, { source, ...asked }, ofSource.map((i) => pairs[i]), 0);
+    ofSource.forEach((i, at) => queries[i] = { source, destination: drawn[at], ...asked });
+  }
+  return queries;
 }
 
 async function rttsOf(
   model: PingModel,
   pairs: readonly AskedPair[],
-  timeS: number | null,
+  asked: MapMoment,
 ): Promise<MapRtt[]> {
   const answers: MapRtt[] = [];
   // Of the place at hand: the probabilities of codes and of no reply, by weight.
   const { probabilities, cumulative } = new RttArrays();
   let [pReply, pFailed] = [0, 0];
   await model.likelyRttDistributions(
-    pairs.map(({ source, destination }) => ({ source, destination, timeS, context: [] })),
+    await queriesOf(model, pairs, asked),
     (distribution, i) => {
       const { area: { prefixes: _, ...place }, weight, isLast } = pairs[i];
       // A failure may be certain to the last bit; a place of such addresses alone still needs weights.

@@ -14,6 +14,7 @@ import {
   type IpPrefix,
   isAddress,
   parsePrefix,
+  prefixContains,
 } from "../../data/addresses/ip_prefix.ts";
 import type { NamedPlace, PlaceIndex } from "../../data/addresses/place_index.ts";
 import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
@@ -108,6 +109,17 @@ export function parseEnds(
       "bytes" in end || (places?.prefixes(end.selector, 1, length).prefixes.length ?? 0) > 0
     );
   return both(have(4) || !have(16) ? 4 : 16);
+}
+
+/**
+ * Reads where addresses are to lie: a prefix or a place.
+ *
+ * @returns Whether an address does.
+ * @throws {UserError} If it is invalid.
+ */
+export function parseWithin(text: unknown, places: PlaceIndex | undefined): (address: Uint8Array) => boolean {
+  const end = endOf("within", text, places, []);
+  return (address) => "bytes" in end ? prefixContains(end, address) : places?.has(end, address) ?? false;
 }
 
 /**

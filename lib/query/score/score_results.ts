@@ -89,7 +89,7 @@ class ResultSurprise {
     } = {},
   ) {
     this.logLikelihood = resultLogProbability(rttCode, { outcome, first, second }, pool);
-    const pFailed = failureProbability(outcome);
+    const pFailed = failureProbability(outcome, pool);
     this.#mass = firstByteMasses(first, pool).map((p) => p * (1 - pFailed));
     OTHERS.fill(0);
     pool?.addTo(OTHERS);

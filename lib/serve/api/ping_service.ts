@@ -18,12 +18,8 @@
 import type { AddressNames } from "../../data/addresses/address_names.ts";
 import { isAddress } from "../../data/addresses/ip_prefix.ts";
 import { basisJson } from "../../data/addresses/known_addresses.ts";
-import {
-  codeRangeOf,
-  type DestinationQuery,
-  prefixLengthOf,
-} from "../../query/destinations/destination_query.ts";
-import { destinationsJson, rankDestinations } from "../../query/destinations/destination_ranking.ts";
+import { codeRangeOf, prefixLengthOf } from "../../query/destinations/destination_query.ts";
+import { destinationsJson, rankDestinationsFrom } from "../../query/destinations/destination_ranking.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import { contextThatFits, encodeQuery } from "../../query/query_tokens.ts";
 import {
@@ -71,7 +67,7 @@ import { type BatchOptions, type Caller, MAX_QUEUE, queueFull, RttBatcher } from
 import { type AnsweredQuery, notesOn, prepareQuery } from "../../query/rtt/answer_queries.ts";
 import { type RttWanted, summaryOf } from "../../query/rtt/rtt_summary.ts";
 import { snakeKeys } from "./snake_case.ts";
-import { timeOf } from "../../query/rtt/rtt_question.ts";
+import { parseWithin } from "../../query/rtt/rtt_question.ts";
 import { RttMaps } from "../../query/rtt/rtt_map.ts";
 import { matrixRowJson, RttMatrix } from "../../query/rtt/rtt_matrix.ts";
 import { nearestOf } from "../../query/nearest/nearest.ts";
@@ -95,12 +91,16 @@ function readDestinationsQuestion(
   model: PingModel,
   value: unknown,
 ): (signal?: AbortSignal) => Promise<DestinationsApiAnswer> {
-  const { rtt, prefix_length, ...question } = readFields(destinationsQuestionSchema, value);
-  const { src_addr, timestamp, context, top, candidates, max_expansions } = question;
-  const query: DestinationQuery = { ...readSource({ src_addr, timestamp, context }), rttMs: rtt };
+  const { rtt, within, prefix_length, ...question } = readFields(destinationsQuestionSchema, value);
+  const { src_addr, timestamp, context, top, candidates, max_expansions, draws, seed } = question;
+  const { notes, ...source } = readSource({ src_addr, timestamp, context }, model.places);
+  const query = { ...source, rttMs: rtt };
+  const isWithin = within === undefined ? undefined : parseWithin(within, model.places);
   codeRangeOf(rtt);
-  const prefixLength = prefixLengthOf(query, prefix_length);
-  const fitting = contextThatFits({ ...query, destination: query.source }, model.config.sequenceLength);
+  const { bytes } = query.source;
+  const prefixLength = prefixLengthOf({ source: bytes }, prefix_length);
+  const whole = { ...query, source: bytes, destination: bytes };
+  const fitting = contextThatFits(whole, model.config.sequenceLength);
   const asked = {
     src_addr,
     rtt,
@@ -109,10 +109,13 @@ function readDestinationsQuestion(
     context_measurements: fitting.length,
   };
   return async (signal) => {
-    const [ranked] = await rankDestinations(model, [query], {
+    const ranked = await rankDestinationsFrom(model, query, {
       ...(top !== undefined && { top }),
       ...(candidates !== undefined && { numCandidates: candidates }),
       ...(max_expansions !== undefined && { maxExpansions: max_expansions }),
+      ...(draws !== undefined && { numDraws: draws }),
+      ...(seed !== undefined && { seed }),
+      isWithin,
       prefixLength,
       signal,
     });
@@ -120,6 +123,7 @@ function readDestinationsQuestion(
       ...asked,
       ...endNames(model, asked),
       ...snakeKeys(destinationsJson(ranked, query.source, model)),
+      ...(notes.length > 0 && { notes: [...notes] }),
       step: model.step,
     };
   };
@@ -391,18 +395,15 @@ export class PingService implements PingApi {
 
   /** See {@link PingApi}. */
   async map(question: MapApiQuestion, signal?: AbortSignal): Promise<MapApiAnswer> {
-    const { src_addr, timestamp, level = "country", first = 0, count = 256 } = readFields(
-      mapQuestionSchema,
-      question,
-    );
-    const timeS = timeOf(timestamp);
+    const { level = "country", first = 0, count = 256, ...from } = readFields(mapQuestionSchema, question);
     const maps = this.#maps ??= new RttMaps(this.#model);
-    const source = maps.source(src_addr);
+    const { source, timeS, context } = readSource(from, this.#model.places);
+    const { src_addr } = from;
     const areas = maps.areas(level, source);
     const { position = null, places } = await this.#inTurn(async () => {
-      const origin = await maps.origin(source);
+      const origin = await maps.origin(source, { timeS, context });
       const places = [];
-      for await (const place of maps.rtts(areas.slice(first, first + count), origin, timeS)) {
+      for await (const place of maps.rtts(areas.slice(first, first + count), origin)) {
         signal?.throwIfAborted();
         places.push(place);
       }

@@ -6,7 +6,7 @@
  */
 import { isObject } from "../../base/collections.ts";
 import * as z from "zod";
-import { adviceOnName, isAddress } from "../../data/addresses/ip_prefix.ts";
+import type { IpPrefix } from "../../data/addresses/ip_prefix.ts";
 import type { PlaceIndex } from "../../data/addresses/place_index.ts";
 import { shortened, UserError } from "../../base/errors.ts";
 import {
@@ -14,7 +14,6 @@ import {
   parseMeasurement,
   parseQuestion,
   type QuestionMeasurement,
-  shown,
 } from "../../query/rtt/rtt_question.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { faultOf } from "./api_error.ts";
@@ -214,24 +213,22 @@ export async function readMatrixQuestion({ places }: Pick<PingModel, "places">, 
 
 /** A source with a time and a context. */
 export interface AskedSource {
-  /** The source address. */
-  readonly source: Uint8Array;
+  /** The source, or where it lies. */
+  readonly source: IpPrefix;
   /** Unix seconds, or null for any time. */
   readonly timeS: number | null;
   /** Oldest first. */
   readonly context: readonly TokenMeasurement[];
+  /** What was not taken literally, for people. */
+  readonly notes: readonly string[];
 }
 
-/** Reads a question about a source. @throws {UserError} If the source is no address, or the rest cannot be read. */
-export function readSource(question: Omit<Question, "dst_addr">): AskedSource {
+/** Reads a question about a source. @param places Those that it may name. @throws {UserError} If it cannot be read. */
+export function readSource(question: Omit<Question, "dst_addr">, places?: PlaceIndex): AskedSource {
   const { src_addr } = question;
-  const { source, timeS, context } = parseQuestion(questionOf({ ...question, dst_addr: src_addr }));
-  if (!isAddress(source)) {
-    throw new UserError(
-      `found src_addr ${shown(src_addr)}, expected an IPv4 or IPv6 address${adviceOnName(src_addr)}`,
-    );
-  }
-  return { source: source.bytes, timeS, context: context ?? [] };
+  const read = parseQuestion(questionOf({ ...question, dst_addr: src_addr }), places);
+  const { source, timeS, context, notes } = read;
+  return { source, timeS, context: context ?? [], notes: [...new Set(notes)] };
 }
 
 /** Reads a measurement. @throws {UserError} If it is invalid. */

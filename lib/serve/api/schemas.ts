@@ -145,7 +145,8 @@ export type LineError = z.infer<typeof lineErrorSchema>;
 
 /** A question for destinations. */
 export const destinationsQuestionSchema = fields({
-  src_addr: address.describe("source: an address"),
+  src_addr: source,
+  within: z.string().optional().describe("only destinations in this prefix, place or network (anywhere)"),
   rtt: z.tuple([z.number().min(0), z.number().min(0)]).describe("the least and the greatest RTT, ms"),
   timestamp: time,
   context,
@@ -158,6 +159,8 @@ export const destinationsQuestionSchema = fields({
     ),
   max_expansions: z.int().min(1).max(2 ** 16).optional()
     .describe("after how many prefixes the search for likely ones ends (512)"),
+  draws: z.int().min(2).max(64).optional().describe("addresses drawn from a source that is not one (8)"),
+  seed: drawing.seed,
 });
 /** See {@link destinationsQuestionSchema}. */
 export type DestinationsApiQuestion = z.input<typeof destinationsQuestionSchema>;
@@ -171,6 +174,7 @@ export const destinationsAnswerSchema = z.object({
   prefix_length: z.int(),
   context_measurements: z.int(),
   ...snakeShape(destinationsSchema),
+  notes: z.array(z.string()).optional().describe("for people"),
   step: z.int(),
 });
 /** See {@link destinationsAnswerSchema}. */
@@ -242,6 +246,7 @@ const MAX_MAP_PLACES = 512;
 export const mapQuestionSchema = fields({
   src_addr: address.describe("source: an address, prefix, city, region, country, AS3320, AS3320@DE"),
   timestamp: time,
+  context,
   level: z.enum(MAP_LEVELS).optional()
     .describe("what the places are: whole countries, or cells of 2.5 degrees in them (country)"),
   first: z.int().min(0).optional().describe("the first place of the part, of all in order (0)"),

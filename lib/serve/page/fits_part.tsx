@@ -88,7 +88,6 @@ const SMALL = 0.001;
 
 function questionOf(fields: Fields, nowMs: number): { question: DestinationsApiQuestion; faults: Faults } {
   const faults = faultsOf(fields, ["src"], nowMs);
-  if (!faults.src && fields.src?.includes("/")) faults.src = "Found a prefix, expected one address";
   const low = rttOf(fields.low);
   const high = fields.high?.trim() ? rttOf(fields.high) : low;
   if (!(low >= 0)) faults.low = "Expected an RTT in ms, such as 20";

@@ -67,7 +67,9 @@ export function gemmVariants(info: Pick<GpuInfo, "subgroupSize">): GemmVariant[]
  * Measured at 2048 x 512 x 512 on 2 cores of an EPYC of family 26, lavapipe of Mesa 25.0, subgroups of 8, NN / NT /
  * TN in GFLOP/s by processor time (2026-11-21): gemm_subgroup8 76 / 78 / 76, gemm_tiled 15 / 15 / 15. Rejected: two or
  * four steps of k4 per iteration of gemm_subgroup8 (33-39, 22-38: the accumulators spill), sums addressed by a running
- * index (51).
+ * index (51). On an EPYC of family 25 (2026-11-25) 54 / 48 / 62, where tiles of 16, 24, 40, 48 and 64 rows have 0.90, 1.02,
+ * 0.96, 0.97 and 0.82 times the speed, 64 columns 0.73 to 0.82, the epilogue as an override 0.9 to 1.1 by kind, subgroups of
+ * 16 lanes (LP_NATIVE_VECTOR_WIDTH=512) 0.27; lib/tensor/README.md says what bounds it.
  *
  * @param info The adapter.
  * @param shape The rows and columns of C.

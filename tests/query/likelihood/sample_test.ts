@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
 import { MeasurementGrammar } from "../../../lib/query/likelihood/measurement_grammar.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
@@ -150,3 +150,51 @@ Deno.test("sampled results follow the exact distribution, by a chi-square test",
     const deviate = chiSquareDeviate(observed, expected);
     assert(Math.abs(deviate) < 4, `chi-square lies ${deviate} standard deviations off`);
   }));
+
+Deno.test("the result of each sample follows the distribution of its own addresses and time", () =>
+  withTinyModel(async (model) => {
+    const samples = await draw(model, { source: SOURCE, timeS: null, context: [] }, { count: 600, seed: 4 });
+    const random = new RandomStream(0, "test/ties");
+    const bins = new Array<number>(10).fill(0);
+    let [numFailed, expected, variance] = [0, 0, 0];
+    const distributions = await model.rttDistributions(samples.map((each) => ({ ...each, context: [] })));
+    samples.forEach(({ rttCode }, i) => {
+      const { pFailed, probabilities } = distributions[i];
+      expected += pFailed;
+      variance += pFailed * (1 - pFailed);
+      if (rttCode === null) {
+        numFailed++;
+        return;
+      }
+      const index = CANONICAL_RTT_CODES.indexOf(rttCode);
+      const below = probabilities.subarray(0, index).reduce((sum, p) => sum + p, 0);
+      bins[Math.floor(10 * (below + random.float64() * probabilities[index]))]++;
+    });
+    assert(new Set(samples.map(({ timeS }) => timeS === null)).size === 2);
+    assert(Math.abs(numFailed - expected) < 4 * Math.sqrt(variance), `${numFailed} losses, not ${expected}`);
+    const deviate = chiSquareDeviate(bins, bins.map(() => (samples.length - numFailed) / bins.length));
+    assert(Math.abs(deviate) < 4, `chi-square lies ${deviate} standard deviations off: ${bins}`);
+  }, 3));
+
+Deno.test("temperature and topK choose among outcomes, first bytes and second bytes", () =>
+  withTinyModel(async (model) => {
+    const query = { source: SOURCE, destination: DESTINATION, timeS: 1_700_000_000, context: [] };
+    const { pFailed, probabilities } = await model.rttDistribution(query);
+    const shareOf = async (options: Partial<SampleOptions>, isIn: (code: number | null) => boolean) =>
+      (await draw(model, query, { count: 4000, seed: 1, ...options })).filter(({ rttCode }) => isIn(rttCode))
+        .length / 4000;
+    const cold = 1 / (1 + ((1 - pFailed) / pFailed) ** 2);
+    assertAlmostEquals(await shareOf({ temperature: 0.5 }, (code) => code === null), cold, 0.035);
+    const masses = new Map<number, number>();
+    CANONICAL_RTT_CODES.forEach((code, i) =>
+      masses.set(code >> 8, (masses.get(code >> 8) ?? 0) + probabilities[i])
+    );
+    const sorted = [...masses].sort(([, a], [, b]) => b - a);
+    const [[first, mass], [second, other]] = sorted;
+    const ofTwo = await shareOf({ topK: 2 }, (code) => code !== null && code >> 8 === first);
+    assertEquals(
+      await shareOf({ topK: 2 }, (code) => code !== null && ![first, second].includes(code >> 8)),
+      0,
+    );
+    assertAlmostEquals(ofTwo, (1 - pFailed) * mass / (mass + other), 0.035);
+  }, 3));

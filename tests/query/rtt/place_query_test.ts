@@ -1,19 +1,50 @@
-import { assert, assertAlmostEquals, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { join } from "@std/path";
+import { parquetReadObjects } from "hyparquet";
+import { compressors } from "hyparquet-compressors";
 import { UserError } from "../../../lib/base/errors.ts";
 import { formatAddress, parseAddress } from "../../../lib/data/addresses/ip.ts";
-import { formatPrefix, parsePrefix, prefixContains } from "../../../lib/data/addresses/ip_prefix.ts";
+import {
+  formatPrefix,
+  type IpPrefix,
+  parsePrefix,
+  prefixContains,
+} from "../../../lib/data/addresses/ip_prefix.ts";
 import { PlaceIndex } from "../../../lib/data/addresses/place_index.ts";
 import { addressNumber, countryCode, PlaceTable } from "../../../lib/data/addresses/place_table.ts";
 import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
+import { FAILED_RTT_MS } from "../../../lib/data/measurement/batch.ts";
+import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
+import { EMBEDDING_VALUES } from "../../../lib/model/embedding_update.ts";
+import { modelShapes } from "../../../lib/model/model_config.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+import type { PingModel } from "../../../lib/query/ping_model.ts";
+import { scoreResults } from "../../../lib/query/score/score_results.ts";
+import { TestServer } from "../../serve/test_server.ts";
+import { withRowCheckpoint } from "../adapt/row_checkpoint.ts";
+import { tinyRowModel } from "../adapt/tiny_rows.ts";
+import { writeRows } from "../score/sample_rows.ts";
+import { decodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import {
+  rankDestinations,
+  rankDestinationsFrom,
+} from "../../../lib/query/destinations/destination_ranking.ts";
+import { sampleMeasurements } from "../../../lib/query/likelihood/sample.ts";
 import { readMeasurementFiles } from "../../../lib/query/files/measurement_files.ts";
 import { loadModel } from "../../../lib/query/files/load_model.ts";
 import { drawAddresses, rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
-import { parseEnds } from "../../../lib/query/rtt/rtt_question.ts";
+import { parseEnds, parseWithin } from "../../../lib/query/rtt/rtt_question.ts";
 import { PingService } from "../../../lib/serve/api/ping_service.ts";
 import type { ModelInfo } from "../../../lib/serve/api/schemas.ts";
 import { DEMO_CAMPAIGN } from "../../../tasks/stages.ts";
-import { runStageProcess } from "../../cli/process.ts";
+import { refused, runStageProcess, succeed } from "../../cli/process.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
@@ -85,15 +116,6 @@ Deno.test("a mixture of one prefix answers as that prefix does, and one of equal
   withTinyModel(async (model) => {
     const [first, second] = ["192.0.2.0/24", "198.51.100.0/24"].map(parsePrefix);
     const destination = parsePrefix("203.0.113.5");
-    const mixtureOf = (...prefixes: typeof first[]) => ({
-      bytes: new Uint8Array(4),
-      length: 0,
-      mixture: {
-        name: "a place",
-        numNetworks: prefixes.length,
-        take: () => prefixes.map((prefix) => ({ prefix, share: 1 / prefixes.length })),
-      },
-    });
     const ask = async (source: typeof first, numDraws: number) =>
       (await rttBetweenPrefixes(model, { source, destination, timeS: null, context: [] }, { numDraws }))
         .mixture
@@ -103,6 +125,108 @@ Deno.test("a mixture of one prefix answers as that prefix does, and one of equal
     const [both, other] = [await ask(mixtureOf(first, second), 2000), await ask(second, 1000)];
     const [a, b] = [await ask(first, 1000), other];
     assertAlmostEquals(both.pFailed, (a.pFailed + b.pFailed) / 2, 0.02);
+  }));
+
+/** Several prefixes as one source. */
+function mixtureOf(...prefixes: IpPrefix[]): IpPrefix {
+  const take = () => prefixes.map((prefix) => ({ prefix, share: 1 / prefixes.length }));
+  return {
+    bytes: new Uint8Array(4),
+    length: 0,
+    mixture: { name: "a place", numNetworks: prefixes.length, take },
+  };
+}
+
+Deno.test("samples of a place lie in it, and their RTTs are those of the mixture that query rtt gives", () =>
+  withTinyModel(async (model) => {
+    const { source, destination } = ends("DE", "NL");
+    const timeS = 1_700_000_000;
+    const options = { count: 2000, seed: 1 };
+    const samples = await Array.fromAsync(
+      sampleMeasurements(model, { source, destination, timeS, context: [] }, options),
+    );
+    const countryOf = (address: Uint8Array) => countryCode(TABLE.locate(addressNumber(address), 4).country);
+    assert(
+      samples.every(({ source, destination }) =>
+        countryOf(source) === "DE" && countryOf(destination) === "NL"
+      ),
+    );
+    assert(samples.every((sample) => sample.timeS === timeS));
+    for (const { prefix, share } of source.mixture?.take(1024) ?? []) {
+      const count = samples.filter(({ source }) => prefixContains(prefix, source)).length;
+      assertAlmostEquals(count / 2000, share, 4 * Math.sqrt(share / 2000) + 1e-9);
+    }
+    const { mixture } = await rttBetweenPrefixes(
+      model,
+      { source, destination, timeS, context: [] },
+      { numDraws: 512 },
+    );
+    const errorOf = (share: number, error: number) =>
+      4 * Math.hypot(Math.sqrt(share * (1 - share) / 2000), error);
+    const { pFailed } = mixture.distribution;
+    const replies = samples.flatMap(({ rttCode }) => rttCode === null ? [] : [decodeRttCode(rttCode)]);
+    assertAlmostEquals(1 - replies.length / 2000, pFailed, errorOf(pFailed, mixture.pFailedError));
+    for (const ms of [0.05, 0.5, 0.95].map((q) => mixture.distribution.quantileMs(q))) {
+      const share = replies.filter((each) => each <= ms).length / replies.length;
+      assertAlmostEquals(share, mixture.distribution.cdf(ms), errorOf(share, mixture.cdfError(ms)));
+    }
+    const known = parsePrefix("8.8.8.8");
+    const free = await Array.fromAsync(
+      sampleMeasurements(model, { source, timeS: null, context: [] }, { count: 50, seed: 2 }),
+    );
+    assert(free.every(({ source }) => countryOf(source) === "DE"));
+    const [one] = await Array.fromAsync(
+      sampleMeasurements(model, { source: known, destination, timeS: null, context: [] }, {
+        count: 1,
+        seed: 2,
+      }),
+    );
+    assertEquals([formatAddress(one.source), countryOf(one.destination)], ["8.8.8.8", "NL"]);
+  }, 3));
+
+Deno.test("destinations of a place have the mean weights of its sources, and those within another place its share", () =>
+  withTinyModel(async (model) => {
+    const addresses = ["192.0.2.1", "198.51.100.7"].map(parsePrefix);
+    const asked = { rttMs: [10, 2000] as const, timeS: null, context: [] };
+    const options = { numCandidates: 8, maxExpansions: 128, top: 1000 };
+    const together = await rankDestinationsFrom(
+      model,
+      { ...asked, source: mixtureOf(...addresses) },
+      options,
+    );
+    const alone = await Promise.all(
+      addresses.map((source) => rankDestinationsFrom(model, { ...asked, source }, options)),
+    );
+    const [ranked] = await rankDestinations(model, [{ ...asked, source: addresses[0].bytes }], options);
+    assertEquals(alone[0], ranked);
+    assertAlmostEquals(together.priorMass, (alone[0].priorMass + alone[1].priorMass) / 2, 1e-6);
+    const names = (answer: typeof ranked) => answer.destinations.map(({ prefix }) => formatPrefix(prefix));
+    assertEquals(new Set(names(together)), new Set(alone.flatMap(names)));
+    const sum = together.destinations.reduce((sum, { probability }) => sum + probability, 0);
+    assertAlmostEquals(sum, 1, 1e-9);
+    const half = parsePrefix("0.0.0.0/1");
+    const isWithin = parseWithin("0.0.0.0/1", undefined);
+    const within = await rankDestinationsFrom(model, { ...asked, source: addresses[0] }, {
+      ...options,
+      isWithin,
+    });
+    assert(within.destinations.every(({ prefix }) => prefixContains(half, prefix.bytes)));
+    const shareOf = new Map(
+      ranked.destinations.map(({ prefix, probability }) => [formatPrefix(prefix), probability]),
+    );
+    const [first, second] = within.destinations;
+    const ratio = (shareOf.get(formatPrefix(first.prefix)) ?? NaN) /
+      (shareOf.get(formatPrefix(second.prefix)) ?? NaN);
+    assertAlmostEquals(first.probability / second.probability / ratio, 1, 1e-6);
+    await assertRejects(
+      () =>
+        rankDestinationsFrom(model, { ...asked, source: addresses[0] }, {
+          ...options,
+          isWithin: () => false,
+        }),
+      UserError,
+      "none within",
+    );
   }));
 
 Deno.test("query rtt, nearest and matrix take places, and say what the mixture is over", () =>
@@ -143,6 +267,27 @@ Deno.test("query rtt, nearest and matrix take places, and say what the mixture i
     const matrix = await runStageProcess(["query", "matrix", ...asked, "--nodes", list, "--output", output]);
     assertEquals(matrix.code, 0, matrix.stderr);
     assertStringIncludes(Deno.readTextFileSync(output), '"Amsterdam, NL",8.8.8.8,');
+    const sampled = await runStageProcess(
+      ["query", "sample", "--checkpoint", checkpoint, "--src", "AS24940@DE", "--dst", "NL", "--count", "4"],
+    );
+    assertEquals([sampled.code, sampled.stdout.trim().split("\n").length], [0, 4], sampled.stderr);
+    assertStringIncludes(sampled.stderr, "in Germany: a mixture over prefixes of its");
+    const destinations = [
+      "query",
+      "destinations",
+      "--checkpoint",
+      checkpoint,
+      "--src",
+      "DE",
+      "--rtt",
+      "1..1000",
+    ];
+    const fast = ["--candidates", "8", "--max-expansions", "64", "--draws", "2"];
+    const ranked = await runStageProcess([...destinations, ...fast, "--within", "0.0.0.0/0", "--json"]);
+    assertEquals(ranked.code, 0, ranked.stderr);
+    const found = JSON.parse(ranked.stdout);
+    assert(found.destinations.length > 0);
+    assertEquals([found.src, found.within, found.destinations[0].measured], ["DE", "0.0.0.0/0", null]);
   }, { places: TABLE }));
 
 Deno.test("--geo at a question overrides what the checkpoint knows", () =>
@@ -180,7 +325,105 @@ Deno.test("the API takes places as the commands do", () =>
     assertStringIncludes(answer.notes?.join() ?? "", "in Germany");
     const { nearest } = await service.nearest({ src_addr: "DE", candidates: ["NL", "8.8.8.8"], draws: 8 });
     assertEquals(nearest.length, 2);
+    const asked = { rtt: [1, 1000] as [number, number], candidates: 8, max_expansions: 64, draws: 2 };
+    const { destinations, notes } = await service.destinations({
+      src_addr: "NL",
+      within: "0.0.0.0/0",
+      ...asked,
+    });
+    assert(destinations.length > 0);
+    assertStringIncludes(notes?.join() ?? "", "Netherlands: a mixture");
+    await assertRejects(
+      () => service.destinations({ src_addr: "NL", within: "Atlantis", ...asked }),
+      UserError,
+      "within",
+    );
     const [bad] = await service.rttBatch([{ src_addr: "Amsterdma, NL", dst_addr: "8.8.8.8" }]);
     assert("error" in bad);
     assertStringIncludes(bad.error, "Amsterdam, NL");
   }, { places: TABLE }));
+
+/** A model whose embeddings know the places of some addresses of the campaign. */
+function placedModel(pairs: readonly (readonly [Uint8Array, Uint8Array])[]): ReturnType<typeof tinyRowModel> {
+  const { config, weights } = tinyRowModel(512, TABLE.encode());
+  const rows = new AddressEmbeddings(config);
+  rows.load(weights);
+  for (const [source, destination] of pairs) rows.claim(source, destination);
+  rows.save(weights);
+  const random = new RandomStream(5, "test/places");
+  const values = new Float32Array(modelShapes(config).numAddressEmbeddings * config.width);
+  weights.set(EMBEDDING_VALUES, values.map(() => random.normal()));
+  return { config, weights };
+}
+
+Deno.test("score, serve and adapt --merge answer by the places of --geo", async () => {
+  const { measurements } = await readMeasurementFiles([pathOf(DEMO_CAMPAIGN.measurements)], {
+    most: 40,
+    isWanted: () => true,
+  });
+  const asked = measurements.filter(({ source }) => source.length === 4).slice(0, 12);
+  // Of known addresses in pairs of others: between these the places count.
+  const pairs = asked.map(({ source }, i) => [source, measurements[20 + i].source] as const);
+  await withRowCheckpoint(async (at) => {
+    // The real files, and after them a row that moves the source of the first to the other end of the world.
+    const [{ source: moved }] = asked;
+    const block = formatAddress(moved).replace(/\d+$/, "");
+    Deno.writeTextFileSync(at("moved.csv"), `${block}0,${block}255,NZ,,,Auckland,,-36.85,174.76,\n`);
+    const geo = [...FILES, at("moved.csv")];
+    using model = await loadModel(at("run"), { geo });
+    using before = await loadModel(at("run"));
+    const cityOf = (of: PingModel) => of.places?.describe(moved).city;
+    assertEquals([cityOf(model), cityOf(before) === "Auckland"], ["Auckland", false]);
+
+    const rttsMs = asked.map(({ rttCode }) => rttCode === null ? FAILED_RTT_MS : decodeRttCode(rttCode));
+    writeRows(at("in.parquet"), {
+      numRows: asked.length,
+      eventTimeUs: Float64Array.from(asked, (_, i) => 1.7e15 + 1e6 * i),
+      srcAddr: asked.map(({ source }) => formatAddress(source)),
+      dstAddr: asked.map(({ destination }) => formatAddress(destination)),
+      ipVersion: Uint8Array.from(asked, () => 4),
+      rttMs: Float64Array.from(rttsMs),
+      msmId: Float64Array.from(asked, (_, i) => i),
+    });
+    const score = ["score", "--checkpoint", at("run"), "--input", at("in.parquet"), "--context", "0"];
+    await succeed(...score, "--output", at("out.parquet"), "--geo", ...geo);
+    const file = Deno.readFileSync(at("out.parquet")).buffer;
+    const scored = await parquetReadObjects({ file, compressors });
+    const cases = asked.map((each, number) => ({
+      measurement: { ...each, timeS: 1_700_000_000 + number },
+      context: [],
+      number,
+    }));
+    const { scores } = await scoreResults(model, cases, { seed: 0 });
+    const own = await scoreResults(before, cases, { seed: 0 });
+    const distances = scores.map(({ logLikelihood }, i) => {
+      assertAlmostEquals(Number(scored[i].log_likelihood), logLikelihood, 1e-3);
+      return Math.abs(logLikelihood - own.scores[i].logLikelihood);
+    });
+    assert(distances[0] > 1e-3, `${distances}`);
+
+    await using server = await TestServer.start(at("run"), "--geo", ...geo);
+    const ends = { src_addr: formatAddress(moved), dst_addr: formatAddress(asked[0].destination) };
+    const answer = await (await server.post("/v1/rtt", ends)).json();
+    const rtt = await model.rttDistribution({ src: ends.src_addr, dst: ends.dst_addr });
+    assertAlmostEquals(answer.p_failed, rtt.pFailed, 1e-6);
+    assertEquals(answer.quantiles_ms[0.5], rtt.quantileMs(0.5));
+    assertStringIncludes(answer.basis.places.src, "Auckland, NZ");
+
+    const adapt = [
+      "adapt",
+      "--checkpoint",
+      at("run"),
+      "--input",
+      at("in.parquet"),
+      "--steps",
+      "1",
+      "--geo",
+      ...geo,
+    ];
+    await succeed(...adapt, "--output", at("adapted"), "--merge");
+    using adapted = await loadModel(at("adapted"));
+    assertEquals(cityOf(adapted), "Auckland");
+    await refused(runStageProcess([...adapt, "--output", at("parts")]), 2, "add --merge");
+  }, placedModel(pairs));
+});

@@ -31,6 +31,11 @@ function pool(): Map<string, Float32Array> {
     tables.add(source, PoolTables.endOf(DESTINATIONS[0]), encodeRttCode(ms), START_S + 600 * i)
   );
   tables.add(source, PoolTables.endOf(DESTINATIONS[1]), encodeRttCode(140), START_S);
+  for (const [end, failures] of [[1, 6], [2, 3]]) {
+    for (let i = 0; i < failures; i++) {
+      tables.add(source, PoolTables.endOf(DESTINATIONS[end]), null, START_S + i);
+    }
+  }
   return tables.save(fitPool([]));
 }
 
@@ -75,7 +80,8 @@ Deno.test("a pool mixes the model's codes within the known range and the simple 
         }
       });
       assertAlmostEquals(total, 1, 1e-9);
-      assertEquals(distribution.pFailed, pFailed);
+      assertEquals(distribution.pFailed, forecast.failureProbability(pFailed));
+      assert(distribution.pFailed > 0 && distribution.pFailed < 1 && distribution.pFailed !== pFailed);
     });
     // The pair's own RTTs have mass that the model of random weights does not give them.
     assert(
@@ -203,6 +209,30 @@ Deno.test("score, query likelihood, query destinations and intervals say what qu
       const ratio = await priorOf(first) * first.likelihood / (await priorOf(second) * second.likelihood);
       assertAlmostEquals(first.probability / second.probability / ratio, 1, 1e-3);
     }
+  }));
+
+Deno.test("P(no reply) moves towards the shares of the pair, its ends and the context", () =>
+  withPooled(async (pooled) => {
+    const { config, registry, weights } = pooled;
+    // The share alone, as if the fit had found that the network knows nothing.
+    const tensors = pool().set("pool.failure_weights", new Float32Array(5).fill(1));
+    const model = PingModel.of(config, registry, { weights, pool: tensors });
+    const from = async (source: Uint8Array, destination: Uint8Array, context: TokenMeasurement[] = []) =>
+      (await model.rttDistribution({ source, destination, timeS: START_S + 9000, context })).pFailed;
+    const usual = (9 + 1) / (15 + 2);
+    const unknown = address("10.9.8.7");
+    assertAlmostEquals(await from(unknown, address("10.9.8.6")), usual, 1e-6);
+    // Of 15 measurements of the source 9 failed, of 7 to the second destination 6, of 3 to the third all.
+    const odds = (p: number) => p / (1 - p);
+    const [ofSource, ofSecond] = [[9, 15], [6, 7]].map(([failed, all]) => (failed + 2 * usual) / (all + 2));
+    assertAlmostEquals(await from(unknown, DESTINATIONS[1]), ofSecond, 1e-6);
+    const both = odds(ofSource) * odds(ofSecond) / odds(usual);
+    const expected = (failed: number, all: number) => (failed + 4 * both / (1 + both)) / (all + 4);
+    assertAlmostEquals(await from(SOURCE, DESTINATIONS[1]), expected(6, 7), 1e-6);
+    const failing = [1, 2].map((i) => measured(DESTINATIONS[1], null, START_S + 1000 * i));
+    assertAlmostEquals(await from(SOURCE, DESTINATIONS[1], failing), expected(8, 9), 1e-6);
+    // The first destination always replied.
+    assert(await from(SOURCE, DESTINATIONS[0]) < 0.5);
   }));
 
 Deno.test("without a pool or with --no-pool the network answers alone", () =>

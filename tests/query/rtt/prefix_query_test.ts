@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
-import { drawAddresses, rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
+import { drawAddresses, drawDestinations, rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
 import type { PrefixQuery } from "../../../lib/query/query_tokens.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import { formatAddress, parseAddress } from "../../../lib/data/addresses/ip.ts";
@@ -64,6 +64,26 @@ function assertDrawnAs(counts: ReadonlyMap<string, number>, expected: ReadonlyMa
     );
   }
 }
+
+Deno.test("drawDestinations() draws as drawAddresses() does, whatever is drawn beside it", () =>
+  withTinyModel(async (model) => {
+    const query = queryOf("192.0.2.1", "198.51.100.0/26");
+    const { pairs } = await drawAddresses(model, query, { numDraws: 40, seed: 5 });
+    const others = ["10.0.0.0/8", "203.0.113.9/32", "0.0.0.0/0"].map(parsePrefix);
+    const asked = Array.from({ length: 40 }, (_, index) => [
+      { prefix: query.destination, index },
+      { prefix: others[index % 3], index },
+    ]).flat();
+    const drawn = await drawDestinations(model, { ...query, source: query.source.bytes }, asked, 5);
+    asked.forEach(({ prefix }, i) => assert(prefixContains(prefix, drawn[i])));
+    const counts = new Map<string, number>();
+    for (const [i, { prefix }] of asked.entries()) {
+      if (prefix !== query.destination) continue;
+      const text = formatAddress(drawn[i]);
+      counts.set(text, (counts.get(text) ?? 0) + 1);
+    }
+    assertEquals(counts, new Map(pairs.map(({ destination, count }) => [formatAddress(destination), count])));
+  }));
 
 Deno.test("drawAddresses() draws sources as the model has them within the prefix, and gives its mass", () =>
   withTinyModel(async (model) => {

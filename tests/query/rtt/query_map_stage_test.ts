@@ -1,4 +1,5 @@
-import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
+import { assert, assertEquals, assertGreater, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { faultOfXml } from "../../base/report/xml.ts";
 import { runStageProcess } from "../../cli/process.ts";
 import { withRowCheckpoint } from "../adapt/row_checkpoint.ts";
@@ -27,6 +28,16 @@ Deno.test("query map writes the same places as a picture, GeoJSON and CSV, from 
     );
     for (const { name, medianMs } of nearest) assertEquals(medians.get(`${name} null`), medianMs);
     assertStringIncludes(json.stdout, nearest[0].name);
+    const context = { src: SRC, dst: "198.51.100.7", time: "2025-05-31T23:00:00Z", rtt: 33 };
+    Deno.writeTextFileSync(at("c.jsonl"), `${JSON.stringify(context)}\n`);
+    const cities = fromFileUrl(new URL("../../data/places/city.csv", import.meta.url));
+    const asked = ["--src", SRC, "--time", "2025-06-01", "--geo", cities, "--no-pool"];
+    await map(...asked, "--output", at("plain.csv"));
+    const after = await map(...asked, "--context", at("c.jsonl"), "--output", at("after.csv"), "--json");
+    assertEquals(JSON.parse(after.stdout).contextMeasurements, 1);
+    const textOf = (name: string) => Deno.readTextFileSync(at(name));
+    assertEquals(textOf("plain.csv").split("\n").length, textOf("after.csv").split("\n").length);
+    assertNotEquals(textOf("plain.csv"), textOf("after.csv"));
     const options = ["--src", nearest[0].country, "--layer", "interval", "--time", "2025-06-01"];
     const svg = await map(...options, "--output", at("m.svg"));
     assertEquals(svg.code, 0, svg.stderr);

@@ -4,6 +4,7 @@ import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
+import { prefixContains } from "../../../lib/data/addresses/ip_prefix.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import {
   MAP_BOUNDS_MS,
@@ -11,9 +12,10 @@ import {
   MAP_LEVELS,
   type RttMapFile,
 } from "../../../lib/query/rtt/map_format.ts";
+import { drawDestinations } from "../../../lib/query/rtt/prefix_query.ts";
 import { type MapRtt, RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
 import { NUM_HEATS } from "../../../lib/base/report/theme.ts";
-import { KNOWN, tinyPlacedModel } from "../adapt/tiny_rows.ts";
+import { KNOWN, measured, tinyPlacedModel } from "../adapt/tiny_rows.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
 async function withPlacedModel(test: (model: PingModel) => Promise<void>) {
@@ -26,8 +28,9 @@ Deno.test("a map has each country and each cell in it once, and what it says of 
   withPlacedModel(async (model) => {
     const maps = new RttMaps(model);
     const source = maps.source(KNOWN[0]);
-    const origin = await maps.origin(source);
-    assertEquals(origin, { sources: [addressBytes(KNOWN[0])], position: undefined });
+    const asked = { timeS: 1.7e9, context: [measured(KNOWN[0], KNOWN[2], 33, 1.7e9 - 60)] };
+    const origin = await maps.origin(source, asked);
+    assertEquals(origin, { sources: [addressBytes(KNOWN[0])], asked, position: undefined });
     for (const level of MAP_LEVELS) {
       const areas = maps.areas(level, source);
       assertGreater(areas.length, 10);
@@ -35,7 +38,7 @@ Deno.test("a map has each country and each cell in it once, and what it says of 
         level === "cell" ? `${country} ${latitude} ${longitude}` : country
       );
       assertEquals(new Set(keys).size, keys.length);
-      const places = await Array.fromAsync(maps.rtts(areas, origin, 1.7e9));
+      const places = await Array.fromAsync(maps.rtts(areas, origin));
       assertEquals(
         places.map(({ country, name }) => [country, name]),
         areas.map(({ country, name }) => [country, name]),
@@ -43,11 +46,11 @@ Deno.test("a map has each country and each cell in it once, and what it says of 
       // The first ones have several prefixes.
       for (const [i, { prefixes }] of [...areas.entries()].slice(0, 2)) {
         assertAlmostEquals(prefixes.reduce((sum, { share }) => sum + share, 0), 1, 1e-9);
-        const queries = prefixes.map(({ prefix: { bytes, length } }) => {
-          const destination = bytes.slice();
-          destination[length >> 3] |= 128 >> length % 8;
-          return { source: origin.sources[0], destination, timeS: 1.7e9, context: [] };
-        });
+        const from = { source: origin.sources[0], ...asked };
+        const numbered = prefixes.map(({ prefix }, index) => ({ prefix, index }));
+        const drawn = await drawDestinations(model, from, numbered, 0);
+        drawn.forEach((address, j) => assert(prefixContains(prefixes[j].prefix, address)));
+        const queries = drawn.map((destination) => ({ ...from, destination }));
         const exact = await model.rttDistributions(queries);
         const replies = exact.map(({ pFailed }, j) => prefixes[j].share * (1 - pFailed));
         const all = replies.reduce((sum, each) => sum + each, 0);
@@ -70,7 +73,7 @@ Deno.test("a map begins at a prefix, a city, a country, a network too, and refus
     for (const text of ["192.0.2.0/24", area.name, area.country]) {
       const origin = await maps.origin(maps.source(text));
       assert(origin.sources.length >= 1 && origin.sources.length <= 4, text);
-      const [place] = await Array.fromAsync(maps.rtts([area], origin, null));
+      const [place] = await Array.fromAsync(maps.rtts([area], origin));
       assert(place.lowMs <= place.medianMs && place.medianMs <= place.highMs);
     }
     assert((await maps.origin(maps.source(area.country))).position);

@@ -1,7 +1,7 @@
 import { AddressNames } from "../../../lib/data/addresses/address_names.ts";
 import { formatPrefix, parsePrefix } from "../../../lib/data/addresses/ip_prefix.ts";
 import { AddressCounts, basisJson, basisOf } from "../../../lib/data/addresses/known_addresses.ts";
-import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { problemOf } from "../../../lib/serve/api/api_error.ts";
 import { PingService } from "../../../lib/serve/api/ping_service.ts";
 import {
@@ -26,7 +26,7 @@ import { summaryOf } from "../../../lib/query/rtt/rtt_summary.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import { RttMaps } from "../../../lib/query/rtt/rtt_map.ts";
-import { knownData, tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
+import { knownData, measured, tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
 import { INFO, questionOf, streamOf, withService } from "./tiny_service.ts";
 
 const CONTEXT = [
@@ -359,13 +359,22 @@ Deno.test("destinations() gives those of rankDestinations()", () =>
     const refusals = [
       { prefix_length: 33 },
       { rtt: [2, 1] as [number, number] },
-      { src_addr: "10.0.0.0/8" },
+      { src_addr: "10.0.0.0/33" },
+      { within: "" },
     ].map((wrong) => problemFrom(service.destinations({ ...asked, ...wrong })));
     assertEquals(await Promise.all(refusals), [
       "Cannot ask for prefixes of 33 bits: expected 0 to 32 for the destinations of an IPv4 source",
       "Cannot ask for destinations at an RTT of 2..1 ms: expected 0 or more, the lesser first",
-      'Cannot answer: found src_addr "10.0.0.0/8", expected an IPv4 or IPv6 address',
+      'Cannot answer: src: Cannot read "10.0.0.0/33": found length 33, expected 0 to 32',
+      "Cannot answer: found no within, expected an IPv4 or IPv6 address or prefix",
     ]);
+    const ofPrefix = await service.destinations({
+      ...asked,
+      src_addr: "10.0.0.0/8",
+      candidates: 4,
+      draws: 2,
+    });
+    assertEquals([ofPrefix.src_addr, ofPrefix.destinations[0].measured], ["10.0.0.0/8", null]);
   }));
 
 Deno.test("likelihood() gives the bits of measurementBits()", () =>
@@ -468,9 +477,9 @@ Deno.test("map() answers a map part by part, and refuses a model without places"
   const service = new PingService(model, { info: INFO });
   const maps = new RttMaps(model);
   const source = maps.source("192.0.2.1");
-  const whole = await Array.fromAsync(
-    maps.rtts(maps.areas("cell", source), await maps.origin(source), 1_700_000_000),
-  );
+  const timeS = 1_700_000_000;
+  const origin = await maps.origin(source, { timeS, context: [] });
+  const whole = await Array.fromAsync(maps.rtts(maps.areas("cell", source), origin));
   const places = [];
   const asked = { src_addr: "192.0.2.1", timestamp: "2023-11-14T22:13:20Z", level: "cell" } as const;
   for (let first = 0; first < whole.length; first += 50) {
@@ -483,6 +492,14 @@ Deno.test("map() answers a map part by part, and refuses a model without places"
     places.map(({ country, name, median_ms }) => [country, name, median_ms]),
     whole.map(({ country, name, medianMs }) => [country, name, medianMs]),
   );
+  const before = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7", timestamp: timeS - 60, rtt: 33 };
+  const after = await service.map({ ...asked, context: [before], count: 20 });
+  const context = [measured("192.0.2.1", "198.51.100.7", 33, timeS - 60)];
+  const part = await Array.fromAsync(
+    maps.rtts(maps.areas("cell", source).slice(0, 20), await maps.origin(source, { timeS, context })),
+  );
+  assertEquals(after.places.map(({ median_ms }) => median_ms), part.map(({ medianMs }) => medianMs));
+  assertNotEquals(part.map(({ medianMs }) => medianMs), whole.slice(0, 20).map(({ medianMs }) => medianMs));
   const countries = await service.map({ src: "192.0.2.1" } as never);
   assertEquals([countries.level, countries.places.length], ["country", countries.total]);
   for (

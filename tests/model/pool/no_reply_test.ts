@@ -1,0 +1,61 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { RandomStream } from "../../../lib/base/random.ts";
+import {
+  type FailureCase,
+  failureKind,
+  failureShare,
+  fitFailures,
+  type KnownTries,
+  NUM_FAILURE_KINDS,
+} from "../../../lib/model/pool/no_reply.ts";
+
+const tried = (measurements: number, failures: number) => ({ measurements, failures });
+const NONE = tried(0, 0);
+
+function knownOf(changes: Partial<KnownTries>): KnownTries {
+  return { ofPair: NONE, ofSource: NONE, ofDestination: NONE, ofAll: tried(998, 99), ...changes };
+}
+
+Deno.test("failureShare() is that of all where nothing is known, of an end, of both ends, and of the pair", () => {
+  assertAlmostEquals(failureShare(knownOf({})), 0.1, 1e-12);
+  const ofSource = tried(100, 50);
+  assertAlmostEquals(failureShare(knownOf({ ofSource })), (50 + 2 * 0.1) / 102, 1e-12);
+  // Odds of 1 / 9 for all; each end has nine times these, so both together have 81 times.
+  const end = tried(1e9, 5e8);
+  assertAlmostEquals(failureShare(knownOf({ ofSource: end, ofDestination: end })), 9 / 10, 1e-6);
+  const ofPair = tried(36, 0);
+  const both = knownOf({ ofSource: end, ofDestination: end, ofPair });
+  assertAlmostEquals(failureShare(both), 4 * 0.9 / 40, 1e-6);
+  for (const failures of [0, 2 ** 24]) {
+    const all = tried(2 ** 24, failures);
+    const p = failureShare({ ofPair: all, ofSource: all, ofDestination: all, ofAll: all });
+    assert(p >= 1e-6 && p <= 1 - 1e-6, `${p}`);
+  }
+});
+
+Deno.test("failureKind() tells by what was measured", () => {
+  const some = tried(3, 0);
+  assertEquals(failureKind(knownOf({})), 0);
+  assertEquals(failureKind(knownOf({ ofDestination: some })), 1);
+  assertEquals(failureKind(knownOf({ ofSource: some })), 2);
+  assertEquals(failureKind(knownOf({ ofSource: some, ofDestination: some })), 3);
+  assertEquals(failureKind(knownOf({ ofPair: some })), NUM_FAILURE_KINDS - 1);
+});
+
+/** Outcomes drawn from the model or from the share, each of which says something else of each. */
+function drawnFrom(truth: "ofModel" | "share", kind: number, count: number): FailureCase[] {
+  const random = new RandomStream(kind, "tests/failures");
+  return Array.from({ length: count }, () => {
+    const said = { ofModel: random.float64() ** 3, share: random.float64() ** 3 };
+    return { ...said, kind, isFailed: random.float64() < said[truth], weight: 1 };
+  });
+}
+
+Deno.test("fitFailures() gives the weight to what the outcomes come from, by kind; kinds without have that of all", () => {
+  for (const weight of fitFailures([])) assertAlmostEquals(weight, 0.2, 1e-12);
+  const weights = fitFailures([...drawnFrom("ofModel", 3, 2000), ...drawnFrom("share", 1, 2000)]);
+  assert(weights[3] < 0.05 && weights[1] > 0.95, `${weights}`);
+  assert(weights[0] > 0.4 && weights[0] < 0.6 && weights[0] === weights[2], `${weights}`);
+  const certain = [{ kind: 0, ofModel: 0, share: 0.1, isFailed: true, weight: 1 }];
+  assert(fitFailures(certain).every((weight) => weight > 0 && weight < 1));
+});
