@@ -158,6 +158,7 @@ export { readCalibration } from "./lib/query/files/load_model.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
 export { type CheckpointIdentity, QuantileCalibration } from "./lib/query/rtt/quantile_calibration.ts";
 export {
+  type AddressDrawOptions,
   type AddressDraws,
   type DrawnPair,
   type PrefixAnswer,

@@ -39,6 +39,16 @@ const TYPE = {
   boolean: 14,
   float: 15,
 };
+/** The least and the largest size of numbers, by type. */
+const SIZES_BYTES: Record<number, [number, number]> = {
+  [TYPE.double]: [8, 8],
+  [TYPE.float]: [4, 4],
+  [TYPE.uint16]: [0, 2],
+  [TYPE.uint32]: [0, 4],
+  [TYPE.int32]: [0, 4],
+  [TYPE.uint64]: [0, 8],
+  [TYPE.uint128]: [0, 16],
+};
 
 /** Whether a file has the metadata of a database. @param bytes The whole file. */
 export function isMmdb(bytes: Uint8Array): boolean {
@@ -85,19 +95,21 @@ export class Mmdb {
     const numbers = ["node_count", "record_size", "ip_version"].map((name) => (metadata as MmdbMap)[name]);
     const [numNodes, recordBits, ipVersion] = numbers;
     if (
-      typeof numNodes !== "number" || ![24, 28, 32].includes(recordBits as number) ||
+      !Number.isSafeInteger(numNodes) || ![24, 28, 32].includes(recordBits as number) ||
       ![4, 6].includes(ipVersion as number)
     ) {
       throw this.#invalid(start, `its node_count, record_size, ip_version are ${numbers.join(", ")}`);
     }
-    this.#numNodes = numNodes;
+    this.#numNodes = numNodes as number;
     this.#recordBits = recordBits as number;
     this.#ipVersion = ipVersion as number;
-    this.#dataStart = numNodes * this.#recordBits / 4 + SEPARATOR_BYTES;
-    if (this.#dataStart > start) throw this.#invalid(0, "its search tree is longer than the file");
+    this.#dataStart = this.#numNodes * this.#recordBits / 4 + SEPARATOR_BYTES;
+    if (this.#numNodes < 0 || this.#dataStart > start) {
+      throw this.#invalid(0, `its search tree of ${numNodes} nodes does not fit into the file`);
+    }
     this.#ipv4Root = 0;
     if (ipVersion === 6) {
-      for (let bit = 0; bit < 96 && this.#ipv4Root < numNodes; bit++) {
+      for (let bit = 0; bit < 96 && this.#ipv4Root < this.#numNodes; bit++) {
         this.#ipv4Root = this.#child(this.#ipv4Root, 0);
       }
     }
@@ -206,6 +218,8 @@ export class Mmdb {
     if (type === TYPE.boolean) return { value: size === 1, end: at };
     const end = at + size;
     if (end > bytes.length) throw this.#invalid(at, "a value is longer than the file");
+    const [min, max] = SIZES_BYTES[type] ?? [0, Infinity];
+    if (size < min || size > max) throw this.#invalid(at, `a number of type ${type} has ${size} bytes`);
     switch (type) {
       case TYPE.text:
         return { value: this.#text.decode(bytes.subarray(at, end)), end };
@@ -228,6 +242,7 @@ export class Mmdb {
   }
 
   #uint(at: number, size: number): number {
+    if (at + size > this.#bytes.length) throw this.#invalid(at, "a value is longer than the file");
     let value = 0;
     for (let i = 0; i < size; i++) value = value * 256 + this.#bytes[at + i];
     return value;

@@ -119,7 +119,11 @@ export class PlaceIndex {
     return groups.get(0) ?? { prefixes: [], isWhole: true, numNetworks: 0, weight: 0 };
   }
 
-  /** Whether an address is of a place. @internal */
+  /**
+   * Whether an address is of a place.
+   *
+   * @internal
+   */
   has({ selector: { asNumber, isAt } }: NamedPlace, address: Uint8Array): boolean {
     const found = this.#table.numbersAt(addressNumber(address), address.length === 4 ? 4 : 16);
     if (asNumber !== undefined && found.asNumber !== asNumber) return false;

@@ -131,7 +131,7 @@ function int96Us(view: DataView, at: number): number {
   return (view.getInt32(at + 8, true) - JULIAN_DAY_1970) * DAY_US + dayUs;
 }
 
-const decoder = new TextDecoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** UTF-8 to text; short ASCII, such as addresses, without the cost of a call into the decoder. */
 export function decodeUtf8(bytes: Uint8Array): string {

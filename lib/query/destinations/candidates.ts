@@ -52,7 +52,7 @@ export interface Candidate {
 }
 
 /** How many candidates there may be. */
-export interface CandidateOptions {
+interface CandidateOptions {
   /** How many each question has at most, besides the known ones of its source. */
   readonly numCandidates: number;
   /** After how many expanded nodes the search for the most probable ones ends, whether or not they are found. */

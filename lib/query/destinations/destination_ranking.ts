@@ -25,13 +25,7 @@ import type { PingModel } from "../ping_model.ts";
 import { encodeQuery } from "../query_tokens.ts";
 import { type AddressDrawOptions, drawSources } from "../rtt/prefix_query.ts";
 import { failureProbability, rangeMass } from "../rtt/rtt_bytes.ts";
-import {
-  type Candidate,
-  type CandidateOptions,
-  candidatesOf,
-  NODES_AT_ONCE,
-  type Prompted,
-} from "./candidates.ts";
+import { type Candidate, candidatesOf, NODES_AT_ONCE, type Prompted } from "./candidates.ts";
 import { codeRangeOf, type DestinationQuery, prefixLengthOf } from "./destination_query.ts";
 
 /** A prefix that destinations may have. */
@@ -89,7 +83,9 @@ export function destinationsJson(
 }
 
 /** Options of a ranking. */
-export interface RankOptions extends Pick<CandidateOptions, "isWithin"> {
+export interface RankOptions {
+  /** Whether an address may be a destination (all may). */
+  isWithin?: ((address: Uint8Array) => boolean) | undefined;
   /** How many destinations are ranked at most, besides the known ones of the source (256). */
   numCandidates?: number;
   /** How many of them are listed (20). */

@@ -72,15 +72,9 @@ export async function adviseOn(
   let numDone = 0;
   async function pairsOf(queries: readonly FileQuery[]): Promise<Pair[]> {
     const pairs = new Map<string, Pair>();
-    async function* lines(): AsyncGenerator<FileQuery> {
-      for (const query of queries) {
-        const [source, destination] = [query.source, query.destination].map(formatPrefix);
-        if (source !== destination) yield await Promise.resolve(query);
-      }
-    }
     const answers = answerQueries(
       model,
-      lines(),
+      queries.filter(({ source, destination }) => formatPrefix(source) !== formatPrefix(destination)),
       { ...asking, quantiles: () => QUARTILES },
       ({ query, answer }) => {
         const { src, dst, source, destination } = query;

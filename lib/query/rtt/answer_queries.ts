@@ -66,7 +66,7 @@ export interface PreparedQuery<Query extends ParsedQuestion>
  */
 export async function* answerQueries<T>(
   model: PingModel,
-  lines: AsyncIterable<FileQuery | BadLine>,
+  lines: Iterable<FileQuery | BadLine> | AsyncIterable<FileQuery | BadLine>,
   options: AnswerOptions,
   use: (answered: AnsweredQuery) => T,
 ): AsyncGenerator<T | BadLine> {

@@ -152,10 +152,10 @@ export class RttMatrix {
   }
 
   /** The `line` of a query is the number of its cell. */
-  async *#queries(first: number, end: number): AsyncGenerator<FileQuery> {
+  *#queries(first: number, end: number): Generator<FileQuery> {
     for (let line = first; line < end; line++) {
       const { source, destination } = this.#endsOf(line);
-      if (keyOf(source) !== keyOf(destination)) yield await Promise.resolve(this.#queryOf(line));
+      if (keyOf(source) !== keyOf(destination)) yield this.#queryOf(line);
     }
   }
 

@@ -33,7 +33,8 @@ Deno.test("TextPool.codeOfUtf8() gives the codes of codeOf()", () => {
         if (i % 1500 === 1499) pool.trim(0);
       }
     }),
-    { numRuns: 20 },
+    // A decoder that takes a byte order mark for no part of the text would lose the first one.
+    { numRuns: 20, examples: [[["\ufeff", "\ufeff8.8.8.8"], 1]] },
   );
 });
 
