@@ -22,7 +22,8 @@ import { PLACE_TABLE } from "../model/model_config.ts";
 import type { PairForest } from "../model/pool/pair_forest.ts";
 import type { PlaceOf } from "../model/pool/placed_pairs.ts";
 import { type FailureCase, fitFailures } from "../model/pool/no_reply.ts";
-import { Pool } from "../model/pool/pool.ts";
+import { indexOfCode } from "../model/pool/kernel_mixture.ts";
+import { Pool, pooledProbability } from "../model/pool/pool.ts";
 import { fitPool, type PoolCase } from "../model/pool/pool_fit.ts";
 import { type Fold, partOf, PoolTables } from "../model/pool/pool_tables.ts";
 import { PingModel } from "../query/ping_model.ts";
@@ -336,6 +337,11 @@ function unknownLike(
 
 const MAX_ATTEMPTS = 64;
 
+/** A case, and what the model alone gives to its code. */
+interface PooledAnswer extends PoolCase {
+  readonly probability: number;
+}
+
 /** Asks the model and the simple forecasts. */
 async function casesOf(
   model: PingModel,
@@ -346,8 +352,8 @@ async function casesOf(
     onProgress: (done: number, total: number) => void;
     signal: AbortSignal | undefined;
   },
-): Promise<{ cases: PoolCase[]; failures: FailureCase[] }> {
-  const cases: PoolCase[] = [];
+): Promise<{ cases: PooledAnswer[]; failures: FailureCase[] }> {
+  const cases: PooledAnswer[] = [];
   const failures: FailureCase[] = [];
   // Of RTTs the replies count, of failures all.
   const counts = new Map<string, number>();
@@ -371,7 +377,11 @@ async function casesOf(
       });
       if (rttCode !== null) {
         const forest = fold && forestOf(fold);
-        cases.push({ ...pool.caseOf(question, probabilities, rttCode, forest), weight: weightOf(subject) });
+        cases.push({
+          ...pool.caseOf(question, probabilities, rttCode, forest),
+          weight: weightOf(subject),
+          probability: probabilities[indexOfCode(rttCode)],
+        });
       }
       onProgress(failures.length, asked.length);
     }, options);
@@ -380,14 +390,16 @@ async function casesOf(
   return { cases, failures };
 }
 
+/** Mean -log2 of the probabilities that the model and the pool give to the codes. */
 function bitsOf(
-  cases: readonly PoolCase[],
+  cases: readonly PooledAnswer[],
   weights: Float64Array,
 ): Pick<FittedPool, "modelBits" | "poolBits"> {
   let [ofModel, ofPool] = [0, 0];
-  for (const { kind: { number }, events: [{ masses }] } of cases) {
-    ofModel -= Math.log2(masses[0]);
-    ofPool -= Math.log2(masses.reduce((sum, mass, k) => sum + mass * weights[number * masses.length + k], 0));
+  for (const { kind: { number }, events: [{ masses }], probability } of cases) {
+    ofModel -= Math.log2(probability);
+    const mixed = masses.reduce((sum, mass, k) => sum + mass * weights[number * masses.length + k], 0);
+    ofPool -= Math.log2(pooledProbability(mixed, 1));
   }
   return { modelBits: ofModel / cases.length, poolBits: ofPool / cases.length };
 }

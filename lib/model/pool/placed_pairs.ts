@@ -219,7 +219,7 @@ export class PlacedPairs {
     const [from, to] = placesOf(this.placeOf, query);
     const excessOf = (text: string) =>
       this.#isLoaded
-        ? this.#excesses.get(keyOfText(text)) ?? NONE
+        ? this.#excesses.get(keyOfText(text)) ?? { ...NONE }
         : getOrMake(this.#excesses, keyOfText(text), () => ({ ...NONE }));
     const endOf = (role: string, place: LocatedPlace, name: string): End => ({
       place,

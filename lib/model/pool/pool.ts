@@ -90,6 +90,12 @@ export function poolShapes(tensors: ReadonlyMap<string, Float32Array>): Map<stri
 
 /** The mass that every code has whatever the weights, all codes together: no measurement is impossible. */
 const LEAST_MASS = 1e-6;
+
+/** P(one of some codes). @param mixed Their mass in the mixture of the components. */
+export function pooledProbability(mixed: number, numCodes: number): number {
+  return (1 - LEAST_MASS) * mixed + LEAST_MASS * numCodes / NUM_CODES;
+}
+
 /** Two entries of one measurement: its time may be rounded. */
 const SAME_TIME_S = 2;
 
@@ -223,8 +229,7 @@ export class Pool {
       modelShare: rest * weights[0],
       end: range[1],
       failureProbability: (ofModel) => (1 - ofShare) * ofModel + ofShare * share,
-      massBetween: (first, end) =>
-        rest * mixture.massBetween(first, end) + LEAST_MASS * (end - first) / NUM_CODES,
+      massBetween: (first, end) => pooledProbability(mixture.massBetween(first, end), end - first),
       addTo(out) {
         mixture.addTo(out, rest, LEAST_MASS / NUM_CODES);
       },
