@@ -139,6 +139,7 @@ const MAX_LEARNED = 20_000;
  * forest the same again, and its distributions would be too narrow.
  */
 const [LEARNED_OF_KNOWN, LEARNED_OF_NEW] = [20, 1];
+
 /**
  * Two random forests of what a pair's RTT is more than expected: of a pair with a history, than the median of its newest
  * RTTs; of another one, than its distance and ends say. They see the distance, the positions, how much longer RTTs of the

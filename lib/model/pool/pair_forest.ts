@@ -5,8 +5,16 @@
  * @module
  */
 import { named } from "../../base/errors.ts";
+import { drawDistinct, RandomStream } from "../../base/random.ts";
 import { logOfRtt } from "../coordinates/rtt_scale.ts";
-import { NEW_PAIRS, type PairEnds, PlacedPairs, type PlaceOf, SAVED_WIDTH } from "./placed_pairs.ts";
+import {
+  NEW_PAIRS,
+  type PairEnds,
+  type PairMeasurement,
+  PlacedPairs,
+  type PlaceOf,
+  SAVED_WIDTH,
+} from "./placed_pairs.ts";
 import {
   FeatureRows,
   type ForestArrays,
@@ -31,8 +39,8 @@ export const FOREST_TENSORS = {
 
 /** At most 1,024 leaves a tree: 1 MB. */
 const SIZE: ForestSize = { numTrees: 16, maxDepth: 10, minLeaf: 16, numKept: FOREST_TENSORS.targets[1] };
-/** Pairs that a forest learns from at most. */
-const MAX_LEARNED = 5000;
+/** Pairs whose rows a forest has at most. */
+const MAX_ROWS = 5000;
 /** The levels of the quantiles that stand for a forecast. */
 const LEVELS: readonly number[] = Array.from({ length: 16 }, (_, i) => (i + 0.5) / 16);
 
@@ -53,13 +61,13 @@ export class PairForest {
   /** The tensors of a forest of pairs. */
   static fit(pairs: readonly MeasuredPair[], placeOf: PlaceOf, seed: number): Map<string, Float32Array> {
     const known = new PlacedPairs(placeOf);
-    known.train(pairs.flatMap(({ rttsMs, ...ends }) => rttsMs.map((rttMs) => ({ ...ends, rttMs }))));
+    known.train(measurementsOf(pairs));
     const rows = new FeatureRows();
-    const step = Math.max(1, pairs.length / MAX_LEARNED);
-    for (let i = 0; i < pairs.length; i += step) {
-      const measured = pairs[Math.floor(i)];
+    const random = new RandomStream(seed, "pool/rows of a forest");
+    for (const i of drawDistinct(pairs.length, Math.min(pairs.length, MAX_ROWS), random).sort()) {
+      const measured = pairs[i];
       // One RTT of each pair, not always of the same age, so that the spread within pairs counts.
-      const log = logOfRtt(measured.rttsMs[Math.floor(i) % measured.rttsMs.length]);
+      const log = logOfRtt(measured.rttsMs[random.below(measured.rttsMs.length)]);
       const pair = known.pairOf(measured);
       for (const hidden of NEW_PAIRS) {
         rows.add(known.featuresOf(pair, hidden), log - known.expectedWithEnds(pair, hidden));
@@ -84,4 +92,8 @@ export class PairForest {
       (by) => expected + by,
     );
   }
+}
+
+function* measurementsOf(pairs: readonly MeasuredPair[]): Generator<PairMeasurement> {
+  for (const { rttsMs, ...ends } of pairs) for (const rttMs of rttsMs) yield { ...ends, rttMs };
 }

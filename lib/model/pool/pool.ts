@@ -81,11 +81,8 @@ export function poolShapes(tensors: ReadonlyMap<string, Float32Array>): Map<stri
   const widths = Object.entries(POOL_TENSORS).map(([part, name]) =>
     [name, POOL_WIDTHS[part as keyof typeof POOL_TENSORS]] as const
   );
-  return new Map(
-    [...widths, ...Object.values(FOREST_TENSORS)].map((
-      [name, width],
-    ) => [name, [named(tensors, name).length / width, width]]),
-  );
+  const all = [...widths, ...Object.values(FOREST_TENSORS)];
+  return new Map(all.map(([name, width]) => [name, [named(tensors, name).length / width, width]]));
 }
 
 /** The mass that every code has whatever the weights, all codes together: no measurement is impossible. */

@@ -5,6 +5,7 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
+import { drawDistinct, RandomStream } from "../../base/random.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
@@ -22,6 +23,8 @@ const NUM_NEWEST = 4;
 const MAX_ALL_RTTS = 2 ** 20;
 /** Pairs that are kept at most. */
 const MAX_PAIRS = 2 ** 19;
+/** Pairs that a forest learns from at most, each direction counted. */
+const MAX_LEARNT = 2 ** 15;
 /** Usual RTTs of an address in one role, and of all pairs. */
 const MAX_USUAL = 12;
 const MAX_ALL = 32;
@@ -151,15 +154,18 @@ export class PoolTables {
     return new Map([...saved, ...this.#forest ??= this.forest()]);
   }
 
-  /** The tensors of a forest of all pairs, or of those without a part. */
+  /** The tensors of a forest of all pairs, or of those without a part; of more than {@link MAX_LEARNT} some. */
   forest(without?: Fold): Map<string, Float32Array> {
-    const pairs = [...this.#pairs.values()].flatMap(({ ends, measured, failed, spread }): MeasuredPair[] => {
+    const directed = [...this.#pairs.values()].flatMap(({ ends, measured, failed, spread }) =>
+      [0, 1].filter((from) => measured[from] > failed[from])
+        .map((from) => ({ roles: [ends[from], ends[1 - from]], spread }))
+    ).filter(({ roles }) => !without || partOf(roles[without.role].hashes) !== without.number);
+    const random = new RandomStream(this.seed, "pool/pairs of a forest");
+    const chosen = drawDistinct(directed.length, Math.min(directed.length, MAX_LEARNT), random).sort();
+    const pairs = Array.from(chosen, (i): MeasuredPair => {
+      const { roles: [source, destination], spread } = directed[i];
       const rttsMs = spread.map(({ rttCode }) => decodeRttCode(rttCode));
-      return [0, 1].filter((from) => measured[from] > failed[from]).map((
-        from,
-      ) => [ends[from], ends[1 - from]])
-        .filter((roles) => !without || partOf(roles[without.role].hashes) !== without.number)
-        .map(([source, destination]) => ({ source: source.name, destination: destination.name, rttsMs }));
+      return { source: source.name, destination: destination.name, rttsMs };
     });
     return PairForest.fit(pairs, this.placeOf, this.seed);
   }
@@ -203,19 +209,18 @@ function sumOf([a, b]: readonly [number, number]): number {
 /** The newest RTTs of a pair and others at even distances, newest first. */
 function chosenOf({ spread, newest }: KeptPair, most: number): Rtt[] {
   const others = spread.filter((rtt) => !newest.includes(rtt));
-  const count = Math.min(others.length, most - newest.length);
-  const chosen = Array.from(
-    { length: count },
-    (_, i) => others[Math.floor((i + 0.5) * others.length / count)],
-  );
-  return [...chosen, ...newest].sort((a, b) => b.timeS - a.timeS);
+  return [...evenlySpread(others, most - newest.length), ...newest].sort((a, b) => b.timeS - a.timeS);
+}
+
+/** As many values at even distances, or all. */
+function evenlySpread<T>(values: readonly T[], most: number): T[] {
+  const count = Math.min(values.length, most);
+  return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
 }
 
 /** As many quantiles at even distances, or all values, ascending. */
 function quantilesOf(codes: readonly number[], most: number): number[] {
-  const sorted = codes.toSorted((a, b) => a - b);
-  if (sorted.length <= most) return sorted;
-  return Array.from({ length: most }, (_, i) => sorted[Math.floor((i + 0.5) * sorted.length / most)]);
+  return evenlySpread(codes.toSorted((a, b) => a - b), most);
 }
 
 function halves({ hash1, hash2 }: Hashes): number[] {

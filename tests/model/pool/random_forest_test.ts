@@ -108,3 +108,26 @@ Deno.test("PoolTables makes forests of all pairs, and of those without a part of
   const inPart = others.filter(({ hashes }) => partOf(hashes) === number).length;
   assertEquals(numPairs({ role: 1, number }), 8 - inPart);
 });
+
+Deno.test("PoolTables makes a forest of at most 32,768 pairs, each direction counted", () => {
+  const tables = new PoolTables();
+  const ends = Array.from({ length: 150 }, (_, i) => PoolTables.endOf(Uint8Array.of(10, 0, 0, i)));
+  const countOf = () => {
+    const rows = named(tables.forest(), "pool.excesses");
+    return rows.reduce(
+      (most, value, i) => i % SAVED_WIDTH === SAVED_WIDTH - 1 ? Math.max(most, value) : most,
+      0,
+    );
+  };
+  // Every pair has the same countries.
+  for (const [i, end] of ends.entries()) {
+    for (const other of ends.slice(0, i)) tables.add(end, other, encodeRttCode(20), 1_700_000_000);
+  }
+  assertEquals(countOf(), 150 * 149 / 2);
+  for (const end of ends) {
+    for (let i = 0; i < 180; i++) {
+      tables.add(end, PoolTables.endOf(Uint8Array.of(10, 1, 0, i)), encodeRttCode(30), 1_700_000_000);
+    }
+  }
+  assertEquals(countOf(), 2 ** 15);
+});
