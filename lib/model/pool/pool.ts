@@ -348,11 +348,13 @@ export class Pool {
       knowsPlaces,
       inContext,
       ofAll: this.#all,
-      ofForest: ofPair.length > 0 ? [] : (forest ?? (this.#forest ??= this.forestOf(this.#tensors))).logs({
-        source: formatAddress(source),
-        destination: formatAddress(destination),
-      }),
+      ofForest: ofPair.length === 0 && knowsPlaces ? this.#ofForest(source, destination, forest) : [],
     };
+  }
+
+  #ofForest(source: Uint8Array, destination: Uint8Array, forest: PairForest | undefined): number[] {
+    forest ??= this.#forest ??= this.forestOf(this.#tensors);
+    return forest.logs({ source: formatAddress(source), destination: formatAddress(destination) });
   }
 
   #hasCoordinates(address: Uint8Array): boolean {

@@ -29,13 +29,13 @@ export interface KnownOfQuestion {
   /** Whether the source and the destination have such RTTs or coordinates. */
   readonly knowsSource: boolean;
   readonly knowsDestination: boolean;
-  /** Whether the place of each end is known of which nothing else is. */
+  /** Whether each end is known so, or by its place. */
   readonly knowsPlaces: boolean;
   /** RTTs from the source in the context, to other destinations. */
   readonly inContext: readonly number[];
   /** Usual RTTs of all pairs. */
   readonly ofAll: readonly number[];
-  /** By the forest, see `PairForest`; empty if an RTT of the pair is known. */
+  /** By the forest, see `PairForest`; empty but for questions of the group `placed`. */
   readonly ofForest: readonly number[];
 }
 
@@ -72,9 +72,10 @@ export function isOfPair(component: number): boolean {
   return component >= PAIR && component < ESTIMATE;
 }
 
-/** Whether a component needs that no RTT of the pair is known. */
-export function isOfForest(component: number): boolean {
-  return component >= FOREST && component < EVEN;
+/** Whether questions have a component. @param group The largest group that they are in. */
+export function isOfGroup(component: number, group: string | undefined): boolean {
+  const isOfForest = component >= FOREST && component < EVEN;
+  return isOfForest ? group === "placed" : group === "pair" || !isOfPair(component);
 }
 
 /**
@@ -144,7 +145,10 @@ export const NUM_KINDS: number = NUM_PAIR_KINDS + (2 * BOTH + 1) * (CONTEXTS.len
 export interface Kind {
   /** Which weights it has. */
   readonly number: number;
-  /** The groups of kinds that it is in, the largest first. */
+  /**
+   * The groups of kinds that it is in, the largest first: `pair` if an RTT of the pair is known; if not, `placed` if each
+   * end or its place is; else `unplaced`.
+   */
   readonly groups: readonly string[];
 }
 
@@ -187,7 +191,7 @@ function pairKind(count: number, spread: number, gap: number): Kind {
 function unknownKind(ends: number, context: number): Kind {
   return {
     number: NUM_PAIR_KINDS + ends * (CONTEXTS.length + 1) + context,
-    groups: ["unknown", ...(ends > BOTH ? ["placed"] : []), `ends ${ends}`],
+    groups: [ends < BOTH ? "unplaced" : "placed", `ends ${ends}`],
   };
 }
 

@@ -11,6 +11,7 @@ import {
 import {
   allKinds,
   EVEN,
+  isOfGroup,
   isOfPair,
   NUM_COMPONENTS,
   NUM_KINDS,
@@ -67,9 +68,12 @@ Deno.test("kinds without measurements have the weights of their group, and no we
   for (const { number, groups } of kinds) {
     assertAlmostEquals(of(number).reduce((a, b) => a + b, 0), 1, 1e-12);
     assertEquals(of(number)[EVEN], firstWeights[EVEN]);
-    if (groups[0] !== "unknown") continue;
+    assert(of(number).every((weight, k) => weight > 0 || k !== EVEN && !isOfGroup(k, groups[0])));
+    if (groups[0] === "pair") continue;
     assertAlmostEquals(of(number)[0], 0.8, 0.01);
     assert(of(number).every((weight, k) => !isOfPair(k) || weight === 0));
+    const isPlaced = number >= NUM_KINDS - 12;
+    assert(of(number).slice(EVEN - 2, EVEN).every((weight) => isPlaced ? weight > 0 : weight === 0));
   }
 });
 
