@@ -276,11 +276,11 @@ export class Pool {
     question: PooledQuestion,
     measured?: Ends,
   ): Pick<FailureCase, "kind" | "share"> {
-    const tries = this.#triesOf(question, this.known(question).ofPair.length);
+    const tries = this.#triesOf(question, this.#rttsOf(question).length);
     if (!measured) return { kind: failureKind(tries), share: failureShare(tries) };
     // Of the end that is known, the pair's own measurements do not count.
     const pair = { ...measured, timeS: null, context: [] };
-    const { ofPair } = this.#triesOf(pair, this.known(pair).ofPair.length);
+    const { ofPair } = this.#triesOf(pair, this.#rttsOf(pair).length);
     const others = ({ measurements, failures }: Tried) => ({
       measurements: Math.max(0, measurements - ofPair.measurements),
       failures: Math.max(0, failures - ofPair.failures),
@@ -320,13 +320,11 @@ export class Pool {
   }
 
   /** What is known of a question. */
-  known(
-    { source, destination, timeS, context, recent }: PooledQuestion,
-    forest?: PairForest,
-  ): KnownOfQuestion {
+  known(question: PooledQuestion, forest?: PairForest): KnownOfQuestion {
+    const { source, destination, context } = question;
+    const ofPair = this.#rttsOf(question);
     const [a, b] = [source, destination].map(hashesOf);
     const estimate = this.#embeddings?.estimateBetween(source, destination);
-    const ofPair = this.#rttsOf({ source, destination, timeS, context, recent }, pairHashes(a, b, 0));
     const [ofSource, ofDestination] = [this.#usualOf(a)[0], this.#usualOf(b)[1]];
     const [knowsSource, knowsDestination] = [[ofSource, source], [ofDestination, destination]].map(
       ([usual, address]) => usual.length > 0 || this.#hasCoordinates(address as Uint8Array),
@@ -363,7 +361,7 @@ export class Pool {
   }
 
   /** The RTTs of a pair, the nearest in time first. */
-  #rttsOf(question: PooledQuestion, pair: Hashes): KnownOfQuestion["ofPair"] {
+  #rttsOf(question: PooledQuestion): KnownOfQuestion["ofPair"] {
     const { source, destination, timeS, context, recent } = question;
     const found: { rttCode: number; timeS: number | null }[] = [];
     const add = (rttCode: number, timeS: number | null) => {
@@ -376,7 +374,7 @@ export class Pool {
     for (const each of (recent ?? context).toReversed()) {
       if (each.rttCode !== null && isOfPair(each, question)) add(each.rttCode, each.timeS);
     }
-    const remembered = this.#remembered(pair);
+    const remembered = this.#remembered(pairHashes(hashesOf(source), hashesOf(destination), 0));
     const isAllowed = (at: number | null) => !recent || timeS === null || at === null || at <= timeS;
     for (const { rttCode, timeS: at } of remembered) if (isAllowed(at)) add(rttCode, at);
     if (!recent) {
