@@ -346,7 +346,7 @@ export class Pool {
       knowsPlaces,
       inContext,
       ofAll: this.#all,
-      ofForest: ofPair.length === 0 && knowsPlaces ? this.#ofForest(source, destination, forest) : [],
+      ofForest: ofPair.length === 0 ? this.#ofForest(source, destination, forest) : [],
     };
   }
 

@@ -9,7 +9,15 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { allKinds, EVEN, isOfGroup, type Kind, NUM_COMPONENTS, NUM_KINDS } from "./simple_forecasts.ts";
+import {
+  allKinds,
+  EVEN,
+  isOfForest,
+  isOfPair,
+  type Kind,
+  NUM_COMPONENTS,
+  NUM_KINDS,
+} from "./simple_forecasts.ts";
 
 /**
  * What the weights of the larger group are worth, in events of weight 1: some six measurements. With 12 the weights of
@@ -137,9 +145,12 @@ export function logPosterior(
   return sum;
 }
 
-/** The weights before any measurement. @param group The largest group of the kind. */
-function firstWeights(group: string | undefined): Float64Array {
-  const used = Array.from({ length: NUM_COMPONENTS }, (_, k) => k > 0 && k < EVEN && isOfGroup(k, group));
+/** The weights before any measurement. @param hasPair Whether an RTT of the pair is known. */
+function firstWeights(hasPair: boolean): Float64Array {
+  const used = Array.from(
+    { length: NUM_COMPONENTS },
+    (_, k) => k > 0 && k < EVEN && !(hasPair ? isOfForest : isOfPair)(k),
+  );
   const share = (1 - MODEL_SHARE - EVEN_SHARE) / used.filter(Boolean).length;
   const weights = Float64Array.from(used, (isUsed) => isUsed ? share : 0);
   weights[0] = MODEL_SHARE;
@@ -156,7 +167,7 @@ export function fitPool(cases: readonly PoolCase[]): Float64Array {
   const fitted = new Map<string, Float64Array>();
   const all = new Float64Array(NUM_KINDS * NUM_COMPONENTS);
   for (const { number, groups } of allKinds()) {
-    let weights = firstWeights(groups[0]);
+    let weights = firstWeights(groups[0] === "pair");
     for (const [level, group] of groups.entries()) {
       const prior = weights;
       weights = getOrMake(

@@ -35,7 +35,7 @@ export interface KnownOfQuestion {
   readonly inContext: readonly number[];
   /** Usual RTTs of all pairs. */
   readonly ofAll: readonly number[];
-  /** By the forest, see `PairForest`; empty but for questions of the group `placed`. */
+  /** By the forest, see `PairForest`; empty if an RTT of the pair is known. */
   readonly ofForest: readonly number[];
 }
 
@@ -72,10 +72,9 @@ export function isOfPair(component: number): boolean {
   return component >= PAIR && component < ESTIMATE;
 }
 
-/** Whether questions have a component. @param group The largest group that they are in. */
-export function isOfGroup(component: number, group: string | undefined): boolean {
-  const isOfForest = component >= FOREST && component < EVEN;
-  return isOfForest ? group === "placed" : group === "pair" || !isOfPair(component);
+/** Whether a component needs that no RTT of the pair is known. */
+export function isOfForest(component: number): boolean {
+  return component >= FOREST && component < EVEN;
 }
 
 /**
@@ -147,7 +146,7 @@ export interface Kind {
   readonly number: number;
   /**
    * The groups of kinds that it is in, the largest first: `pair` if an RTT of the pair is known; if not, `placed` if each
-   * end or its place is; else `unplaced`.
+   * end or its place is; else `unplaced`. What is right where nothing is known of an end is wrong where something is.
    */
   readonly groups: readonly string[];
 }
