@@ -165,17 +165,21 @@ export function fitPool(cases: readonly PoolCase[]): Float64Array {
       events.map(({ masses, weight }) => ({ masses, weight: weight * ofCase }))
     );
   const fitted = new Map<string, Float64Array>();
+  const ofGroup = (group: string, level: number, prior: Float64Array) =>
+    getOrMake(
+      fitted,
+      group,
+      () => fitWeights(scoresOf(cases.filter(({ kind }) => kind.groups[level] === group)), prior),
+    );
   const all = new Float64Array(NUM_KINDS * NUM_COMPONENTS);
   for (const { number, groups } of allKinds()) {
     let weights = firstWeights(groups[0] === "pair");
-    for (const [level, group] of groups.entries()) {
-      const prior = weights;
-      weights = getOrMake(
-        fitted,
-        group,
-        () => fitWeights(scoresOf(cases.filter(({ kind }) => kind.groups[level] === group)), prior),
-      );
+    if (groups[0] === "placed") {
+      // What holds where nothing is known of an end may hold here too, or not.
+      const others = ofGroup("unplaced", 0, weights);
+      weights = weights.map((weight, k) => (weight + others[k]) / 2);
     }
+    groups.forEach((group, level) => weights = ofGroup(group, level, weights));
     const own = cases.filter(({ kind }) => kind.number === number);
     all.set(fitWeights(scoresOf(own), weights), number * NUM_COMPONENTS);
   }

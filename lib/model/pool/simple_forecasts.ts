@@ -146,7 +146,7 @@ export interface Kind {
   readonly number: number;
   /**
    * The groups of kinds that it is in, the largest first: `pair` if an RTT of the pair is known; if not, `placed` if each
-   * end or its place is; else `unplaced`. What is right where nothing is known of an end is wrong where something is.
+   * end or its place is; else `unplaced`.
    */
   readonly groups: readonly string[];
 }

@@ -75,7 +75,7 @@ Deno.test("kinds without measurements have the weights of their group, and no we
   }
 });
 
-Deno.test("what is learnt of ends that nothing is known of does not count where something is", () => {
+Deno.test("what is learnt of ends that nothing is known of counts half where something is", () => {
   const kinds = allKinds().slice(-(2 * 3 + 1) * 3);
   const isUnplaced = ({ groups }: typeof kinds[number]) => groups[0] === "unplaced";
   const unplaced = kinds.filter(isUnplaced);
@@ -86,7 +86,10 @@ Deno.test("what is learnt of ends that nothing is known of does not count where 
   );
   for (const kind of kinds) {
     const ofForest = weights[kind.number * NUM_COMPONENTS + EVEN - 1];
-    assert(isUnplaced(kind) ? ofForest > 0.8 : ofForest < 0.02, `${kind.number}: ${ofForest}`);
+    assert(
+      isUnplaced(kind) ? ofForest > 0.8 : ofForest > 0.4 && ofForest < 0.5,
+      `${kind.number}: ${ofForest}`,
+    );
   }
 });
 
