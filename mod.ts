@@ -24,17 +24,19 @@
  * Other questions: the destinations that fit an RTT, the bits of a measurement, measurements that the model draws.
  *
  * ```ts ignore
- * import { formatAddress, formatPrefix, parseQuestion } from "@ping-llm/ping-llm";
- * import { decodeRttCode, encodeRttCode } from "@ping-llm/ping-llm";
- * import { loadModel, measurementBits, rankDestinations, sampleMeasurements } from "@ping-llm/ping-llm";
+ * import { formatAddress, formatPrefix, parsePrefix, parseQuestion } from "@ping-llm/ping-llm";
+ * import { decodeRttCode, encodeRttCode, rankDestinations, rankDestinationsFrom } from "@ping-llm/ping-llm";
+ * import { loadModel, measurementBits, sampleMeasurements } from "@ping-llm/ping-llm";
  *
  * using model = await loadModel("runs/demo/train");
  * const ends = parseQuestion({ src: "192.0.2.1", dst: "198.51.100.7" });
  * const [source, destination] = [ends.source.bytes, ends.destination.bytes];
  * const any = { source, timeS: null, context: [] };
  *
- * const [{ destinations }] = await rankDestinations(model, [{ ...any, rttMs: [20, 25] }], { top: 1 });
- * console.log(formatPrefix(destinations[0].prefix), destinations[0].probability);
+ * const [{ destinations: [first] }] = await rankDestinations(model, [{ ...any, rttMs: [20, 25] }], { top: 1 });
+ * const near = { ...any, source: parsePrefix("192.0.2.0/24"), rttMs: [20, 25] } as const;
+ * const { destinations: [likeliest] } = await rankDestinationsFrom(model, near, { top: 1, numDraws: 2 });
+ * console.log(formatPrefix(first.prefix), first.probability + likeliest.probability);
  *
  * const measurement = { source, destination, rttCode: encodeRttCode(21.5), timeS: null };
  * const [{ totalBits }] = await measurementBits(model, [{ measurement, context: [] }]);
@@ -43,30 +45,68 @@
  * }
  * ```
  *
- * Measurements as Parquet, here of a synthetic Internet.
+ * Many questions, as `query rtt --queries` answers them, corrected by an evaluation's calibration.
  *
  * ```ts ignore
+ * import { answerQueries, loadModel, readCalibration, readQueries } from "@ping-llm/ping-llm";
+ *
+ * const calibration = readCalibration("runs/demo/eval/report.json");
+ * using model = await loadModel("runs/demo/train", { calibration });
+ * async function* lines() {
+ *   yield* ["src,dst", "192.0.2.1,198.51.100.7", "192.0.2.1,198.51.0.0/16"].map((text) => ({ text }));
+ * }
+ * const options = { context: [], numDraws: 8, seed: 0 };
+ * const queries = readQueries(lines(), "queries.csv");
+ * for await (const line of answerQueries(model, queries, options, ({ answer }) => answer.mixture.distribution.copy())) {
+ *   if ("error" in line) console.error(line.line, line.error);
+ *   else console.log(line.pFailed, line.quantileMs(0.5));
+ * }
+ * ```
+ *
+ * Measurements as Parquet: of a synthetic Internet, of RIPE Atlas, and of one's own.
+ *
+ * ```ts ignore
+ * import { FAILED_RTT_MS, importAtlas, MeasurementParquetWriter, parseAddress } from "@ping-llm/ping-llm";
  * import { readMeasurements, RejectLog, synthesize } from "@ping-llm/ping-llm";
  *
  * const world = { seed: 0, probes: 20, destinations: 10, ipv6Share: 0.4 };
- * await synthesize("pings.parquet", { ...world, rows: 1000, days: 7 });
+ * await synthesize("synth.parquet", { ...world, rows: 1000, days: 7 });
+ * const choices = { source: "auto", rtt: "min", maxRejectRatio: 0.05 } as const;
+ * const limits = { memoryLimitBytes: 2 ** 28, rejectsPath: "rejects.jsonl" };
+ * await importAtlas(["atlas.jsonl"], "atlas.parquet", { ...choices, ...limits });
+ *
+ * using writer = MeasurementParquetWriter.create("both.parquet");
  * const rejects = new RejectLog();
- * for await (const { numRows, srcAddr, rttMs } of readMeasurements(["pings.parquet"], { rejects })) {
- *   console.log(numRows, rttMs[0]);
- *   console.log(srcAddr[0]);
+ * for await (const batch of readMeasurements(["synth.parquet", "atlas.parquet"], { rejects })) {
+ *   const numReplies = batch.rttMs.filter((rttMs) => rttMs !== FAILED_RTT_MS).length;
+ *   console.log(batch.numRows, numReplies, parseAddress(batch.srcAddr[0])?.length);
+ *   writer.append(batch);
+ * }
+ * writer.close();
+ * ```
+ *
+ * A training, on the output of `probe-rows`. A mistake of the caller is a `UserError`, whose message is one line.
+ *
+ * ```ts ignore
+ * import { ConfigError, FormatError, loadConfig, train, UserError, VERSION } from "@ping-llm/ping-llm";
+ *
+ * const config = loadConfig("demo", ["train.steps=2", "autosize=null"]);
+ * const { step, trainLoss } = await train({ config, seed: 0, dataDir: "data/rows", runDir: "runs/first" });
+ * console.log(step, trainLoss);
+ * try {
+ *   loadConfig("demo", ["train.steps=none"]);
+ * } catch (error) {
+ *   if (!(error instanceof UserError)) throw error;
+ *   console.log(VERSION, error.exitCode);
+ *   if (error instanceof ConfigError) console.error(error.keyPath, error.message);
+ *   if (error instanceof FormatError) console.error(error.path, error.message);
  * }
  * ```
  *
  * @module
  */
-export {
-  ConfigError,
-  FormatError,
-  InterruptedError,
-  KernelError,
-  UsageError,
-  UserError,
-} from "./lib/base/errors.ts";
+export { ConfigError, FormatError, UserError } from "./lib/base/errors.ts";
+export type { InterruptedError, KernelError, UsageError } from "./lib/base/errors.ts";
 export { formatAddress, parseAddress } from "./lib/data/addresses/ip.ts";
 export type {
   Basis,
@@ -116,10 +156,10 @@ export { synthesize, type SynthOptions } from "./lib/data/synth/synthesize.ts";
 export type { WorldOptions } from "./lib/data/synth/world.ts";
 export type { SamplingConfig } from "./lib/data/tokens/sampling_config.ts";
 export type { CheckedOutputs } from "./lib/io/files/checked_outputs.ts";
-export { Gpu, type GpuInfo } from "./lib/tensor/device.ts";
+export type { Gpu, GpuInfo } from "./lib/tensor/device.ts";
 export type { Binding, KernelInterface, ParamField } from "./lib/tensor/kernel_source.ts";
 export type { ProfileRow } from "./lib/tensor/program.ts";
-export { type Kernel, KernelRegistry } from "./lib/tensor/registry.ts";
+export type { Kernel, KernelRegistry } from "./lib/tensor/registry.ts";
 export type { DType, Tensor } from "./lib/tensor/tensor.ts";
 export type { EmbeddingsConfig, ModelConfig, PairEmbeddingsConfig } from "./lib/model/model_config.ts";
 export type { CoordinatesConfig } from "./lib/model/node_coordinates.ts";
@@ -130,7 +170,7 @@ export { loadConfig, type RunConfig } from "./lib/train/run_config.ts";
 export type { DataOptions } from "./lib/train/run_data.ts";
 export type { StartOptions } from "./lib/train/run_start.ts";
 export type { AutosizeConfig, TrainConfig } from "./lib/train/schema.ts";
-export { Communicator } from "./lib/train/mpi/communicator.ts";
+export type { Communicator } from "./lib/train/mpi/communicator.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/rtt/answer_queries.ts";
 export type { DestinationQuery } from "./lib/query/destinations/destination_query.ts";
@@ -153,10 +193,9 @@ export type { Adaptation, AdaptOptions } from "./lib/query/adapt/adapt.ts";
 export type { FitOptions } from "./lib/query/adapt/fit.ts";
 export type { AdaptedParts } from "./lib/query/adapt/free_rows.ts";
 export type { EmbeddingUpdate, NodeUpdate } from "./lib/model/embedding_update.ts";
-export { loadModel } from "./lib/query/files/load_model.ts";
-export { readCalibration } from "./lib/query/files/load_model.ts";
-export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
-export { type CheckpointIdentity, QuantileCalibration } from "./lib/query/rtt/quantile_calibration.ts";
+export { loadModel, readCalibration } from "./lib/query/files/load_model.ts";
+export type { PingModel, PingModelOptions } from "./lib/query/ping_model.ts";
+export type { CheckpointIdentity, QuantileCalibration } from "./lib/query/rtt/quantile_calibration.ts";
 export {
   type AddressDrawOptions,
   type AddressDraws,
@@ -183,5 +222,5 @@ export {
   type SampleOptions,
   type SampleQuery,
 } from "./lib/query/likelihood/sample.ts";
-export { type HistogramBar, type LikeliestRtt, RttDistribution } from "./lib/query/rtt/rtt_distribution.ts";
+export type { HistogramBar, LikeliestRtt, RttDistribution } from "./lib/query/rtt/rtt_distribution.ts";
 export { VERSION } from "./lib/base/version.ts";

@@ -8,7 +8,9 @@ import { createHash } from "node:crypto";
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
+import type { AddressNames } from "../lib/data/addresses/address_names.ts";
 import type { PlaceIndex } from "../lib/data/addresses/place_index.ts";
+import { openNames } from "../lib/data/addresses/places/open_places.ts";
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
 import { readCalibration } from "../lib/query/files/load_model.ts";
@@ -24,7 +26,7 @@ import { makeOutputFile } from "./one_file_stage.ts";
 import { contextOf, numbersOf, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-/** What the GPU may take of the memory: the runtime, the checkpoint and one block of the matrix take the rest. */
+/** Memory kept from the GPU: for the runtime, the checkpoint and one block of the matrix. */
 const BESIDES_GPU_GB = 0.7;
 
 export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options, stage) => {
@@ -48,16 +50,16 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
   const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
   const memoryLimitBytes = (options.memoryLimitGb - BESIDES_GPU_GB) * 1e9;
   using model = await PingModel.from(checkpoint, { calibration, memoryLimitBytes, noPool });
-  const nodes = await nodesOf(options.nodes, model.places);
-  const destinations = options.destinations === undefined
-    ? nodes
-    : await nodesOf(options.destinations, model.places);
+  const names = await openNames(options.names);
+  const nodesOf = (path: string) => readNodes(path, model.places, names);
+  const nodes = await nodesOf(options.nodes);
+  const destinations = options.destinations === undefined ? nodes : await nodesOf(options.destinations);
   const asked = { nodes, destinations, timeS, quantiles, numSamples, context, numDraws, seed };
   const onDraws = () => stage.signal.throwIfAborted();
   const matrix = new RttMatrix(model, { ...asked, onDraws });
-  const read = [options.nodes, options.destinations, options.context, options.calibration]
+  const read = [...options.names, options.nodes, options.destinations, options.context, options.calibration]
     .flatMap((path) => path === undefined || path === STANDARD_INPUT ? [] : [path]);
-  const named = JSON.stringify([nodes, destinations].map((list) => list.map(({ dst }) => dst)));
+  const named = JSON.stringify([nodes, destinations].map((list) => list.map(({ dst, name }) => [dst, name])));
   const start = {
     stage: "query matrix",
     inputs: read.map((path) => fingerprint(path)),
@@ -100,9 +102,13 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
 });
 
 /** The nodes of a file; places are those of IPv4. @throws {UserError} If a line names no node, or one again. */
-async function nodesOf(path: string, places: PlaceIndex | undefined): Promise<MatrixNode[]> {
+async function readNodes(
+  path: string,
+  places: PlaceIndex | undefined,
+  names: AddressNames,
+): Promise<MatrixNode[]> {
   const lines = readQueries(readLines(path), path, { src: "0.0.0.0", time: undefined }, places);
-  return await matrixNodes(lines, "line").catch((error) => {
+  return await matrixNodes(lines, "line", names).catch((error) => {
     if (!(error instanceof UserError) || error.message.includes(path)) throw error;
     throw new UserError(`Cannot read ${path}: ${error.message}`);
   });

@@ -1,5 +1,5 @@
 /**
- * What the kinds of `query` share: reading options of one meaning, and writing JSON lines.
+ * Options that the kinds of `query` share, and their output as JSON lines.
  *
  * @module
  */

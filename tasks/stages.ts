@@ -320,7 +320,7 @@ export const STAGES = named({
     options: {
       input: option.paths(uses.inputs, "Parquet files, folders or globs", { required: true }),
       output: outputFolder,
-      splitBy: splitBy("what stays together in one of train, val and test"),
+      splitBy: splitBy("the unit that stays together in one of train, val and test"),
       trainShards: option.integer("files of train", { default: 200, min: 1, max: 10_000 }),
       valShards: option.integer("files of val", { default: 25, min: 1, max: 10_000 }),
       testShards: option.integer("files of test", { default: 25, min: 1, max: 10_000 }),
@@ -340,7 +340,7 @@ export const STAGES = named({
         { required: true },
       ),
       output: outputFolder,
-      splitBy: splitBy("how to split unsplit input, that is, what stays together"),
+      splitBy: splitBy("how to split unsplit input, that is, the unit that stays together"),
       maxRowSizeMb: option.number("largest record in MB (10^6 bytes); longer histories are cut", {
         default: 8,
         min: 0,
@@ -630,7 +630,7 @@ export const STAGES = named({
           "evaluates it on each split",
       ),
       splits: option.text(
-        "what --all-splits holds out, in this order, in percent of the rows, sources, pairs, " +
+        "the splits of --all-splits, in this order, in percent of the rows, sources, pairs, " +
           "…\n(default: probe=10,destination=10,pair=10,time=10; in a mesh pair=70 and perhaps time=10)",
         { value: "MODE=X,…" },
       ),
@@ -773,7 +773,7 @@ export const STAGES = named({
           top: option.integer("number of candidates to list", { default: 5, min: 1, max: 100_000 }),
           by: option.choice(
             NEAREST,
-            "what ranks them: the median RTT, or the probability to be the nearest",
+            "the order: by the median RTT, or by the probability to be the nearest",
             {
               default: "median",
             },
@@ -805,7 +805,7 @@ export const STAGES = named({
           ),
           candidates: option.path(
             uses.input,
-            "what can be measured: an address, prefix or place a line; without --src pairs, as for query rtt --queries",
+            "candidates to measure: an address, prefix or place a line; without --src pairs, as for query rtt --queries",
             { required: true },
           ),
           targets: option.path(
@@ -833,7 +833,7 @@ export const STAGES = named({
         writes: "median RTT, quantiles, loss and samples of each pair: CSV, Parquet, JSON, or GML for Shadow",
         example: "--checkpoint runs/demo/train --nodes servers.txt --output matrix.gml",
         options: {
-          ...queryOptions,
+          ...namedOptions,
           nodes: option.path(
             uses.input,
             "an address, prefix or place a line, CSV with dst, or JSON lines with dst",
@@ -882,7 +882,7 @@ export const STAGES = named({
           time,
           layer: option.choice(
             LAYERS,
-            "what shades a picture: the median RTT, or the width of the 90 % interval",
+            "the shading of a picture: the median RTT, or the width of the 90 % interval",
             {
               default: "median",
             },

@@ -40,7 +40,7 @@ const SECONDS_OF = { hour: 3600, day: 86_400, week: 604_800 };
 const METRICS_MS = 10_000;
 /** How long the webhook gets at the end of the input, and at a signal, ms. */
 const LAST_POSTS_MS = { end: 60_000, signal: 10_000 };
-/** What monitors can take of the process. */
+/** Limits of the connections of monitors. */
 const MONITOR_LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 
 export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
@@ -255,7 +255,7 @@ function ratePerDay(text: string): number {
   );
 }
 
-/** What the model expected of the pair when an alarm began, given the measurements before. */
+/** The model's expectation for the pair when an alarm began, given the measurements before. */
 async function expectedAt(model: PingModel, event: AlarmEvent): Promise<Expectation | undefined> {
   if (event.kind !== "begin") return undefined;
   const { alarm: { src, dst, now }, timeS, history = [] } = event;

@@ -23,6 +23,8 @@ Deno.test("README.md names only paths that exist", () => {
   for (const path of paths) assert(Deno.statSync(new URL(path, ROOT)), path);
 });
 
+Deno.test("README.md has at most 200 lines", () => assert(readme.trimEnd().split("\n").length <= 200));
+
 Deno.test("README.md gives a reason for every dependency", () => {
   for (const target of Object.values(config.imports as Record<string, string>)) {
     const name = /^npm:((?:@[^/]+\/)?[^@/]+)/.exec(target)?.[1];

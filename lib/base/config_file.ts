@@ -72,7 +72,7 @@ function parseValue(text: string): unknown {
   }
 }
 
-/** What zod expected, such as `expected at least 1`. Messages of our own checks are kept. */
+/** The expectation of zod, such as `expected at least 1`. Messages of our own checks are kept. */
 function wanted(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "custom":

@@ -17,9 +17,9 @@ import {
 } from "./options.ts";
 import type { PathUse } from "./path_uses.ts";
 
-/** What a stage needs besides the paths that its options name. */
+/** The needs of a stage, besides the paths that its options name. */
 export interface Needs {
-  /** What it always reads. */
+  /** Files that it always reads. */
   files?: () => (string | URL)[];
   /** Whether it asks how much memory is free, and has garbage collected before it asks for more: it trains. */
   trains?: true;
@@ -44,15 +44,15 @@ export interface Needs {
   everything?: true;
 }
 
-/** What is declared of a command. */
+/** The declaration of a command. */
 export interface Declaration<O extends Options> {
   /** Its name, unless it is named in a list, see {@link named}. */
   name?: string;
-  /** What it does, in one line that begins with a verb. */
+  /** Its purpose, in one line that begins with a verb. */
   summary: string;
-  /** What else `--help` says of it. */
+  /** Further paragraphs of `--help`. */
   details?: string;
-  /** What it reads and writes, for README.md; absent for the kinds of a group that has them. */
+  /** Its inputs and outputs, for README.md; absent for the kinds of a group that has them. */
   reads?: string;
   writes?: string;
   /** The arguments after its name in one typical call. */

@@ -17,7 +17,7 @@ export interface Option<T> {
   readonly arity: "switch" | "one" | "many";
   /** The name of the value in `--help`, such as `N` or `DIR`. */
   readonly value: string;
-  /** What it does, with its unit; it may have several lines. */
+  /** Its effect, with its unit; it may have several lines. */
   readonly help: string;
   /** Its value if it is not given; undefined for none. */
   readonly default: T | undefined;
@@ -36,7 +36,7 @@ export type Options = Record<string, Option<any>>;
 /** The parsed values of options. */
 export type Values<O extends Options> = { [K in keyof O]: O[K] extends Option<infer T> ? T : never };
 
-/** What an option of any type may have. */
+/** Properties of options of any type. */
 interface Given<T> {
   value?: string;
   default?: T;
@@ -102,7 +102,7 @@ export const option = {
   texts(help: string, given: Given<string[]>): Option<string[]> {
     return make("many", help, { default: [], ...given });
   },
-  /** A path. @param use What it is used for. */
+  /** A path. @param use Its use. */
   path<const G extends Given<string>>(use: PathUse, help: string, given?: G): Option<Parsed<string, G>> {
     return make("one", help, { value: use.value, ...given }, textOf(given), use);
   },

@@ -1,5 +1,5 @@
 /**
- * Which files a stage reads and writes because of the paths in its options.
+ * The files that a stage reads and writes because of the paths in its options.
  *
  * This runs at every start of the program, before a stage is loaded. So it imports none of the modules of stages.
  *

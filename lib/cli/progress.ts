@@ -22,7 +22,7 @@ export class Progress {
   #barLength = 0;
 
   /**
-   * @param label What is done, such as `reading`.
+   * @param label The work, such as `reading`.
    * @param options `total`: how much there is, if known; `unit`: of what, such as `rows`; `quiet`: show nothing;
    *   `start`: how much was done before, which the rate does not count.
    */
@@ -102,7 +102,7 @@ function consoleColumns(): number {
 /** Receives how much of a phase is done, and how much there is. */
 export type OnPhaseProgress = (phase: string, done: number, total: number) => void;
 
-/** What starts displays, such as the context of a stage. */
+/** A maker of displays, such as the context of a stage. */
 interface ProgressMaker {
   progress(label: string, options: { total?: number; unit: string; start?: number }): Progress;
 }
@@ -114,7 +114,7 @@ export class PhaseProgress implements Disposable {
   #phase: string | undefined;
   #shown: Progress | undefined;
 
-  /** @param context The stage's. @param unit What is counted, such as `rows`. */
+  /** @param context The stage's. @param unit The counted things, such as `rows`. */
   constructor(context: ProgressMaker, unit: string) {
     this.#context = context;
     this.#unit = unit;

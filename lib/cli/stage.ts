@@ -11,7 +11,7 @@ import { startThreadsWith } from "../io/threads/thread.ts";
 import { Progress } from "./progress.ts";
 import { RequestedThread, type StageCommand, type StageReport } from "./stage_thread.ts";
 
-/** What a stage gets from the program. */
+/** The program's services for a stage: its signal, progress and log. */
 export interface StageContext {
   /** Aborted at SIGINT, SIGTERM or SIGUSR2; its reason is the `InterruptedError` to end with. */
   readonly signal: AbortSignal;

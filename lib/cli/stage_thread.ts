@@ -32,7 +32,7 @@ export type StageReport =
  * @param module The stage's module, which calls `serveStage()`.
  * @param args The arguments after the stage's name.
  * @param name The stage, of a module that has several.
- * @param permissions What it may do.
+ * @param permissions Its permissions.
  * @param signals Takes the signals already.
  */
 export function runStageThread(

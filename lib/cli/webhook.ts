@@ -1,10 +1,10 @@
 /**
  * Posts events to a URL, each as JSON, in order, until it has them.
  *
- * What the receiver may have later (no answer, 408, 425, 429, 5xx) is tried again with waits that double, or that its
- * Retry-After asks for; what it refuses otherwise is given up. The queue is bounded: of too many events the oldest waiting
- * one is dropped. With a key each request is signed as Stripe does it: HMAC-SHA256 (RFC 2104) of the time in Unix seconds,
- * a full stop and the body, so that a receiver can refuse forged and old requests.
+ * An event that the receiver may accept later (no answer, 408, 425, 429, 5xx) is sent again, after waits that double or
+ * that its Retry-After asks for; one that it refuses otherwise is lost. Of too many waiting events the oldest one is
+ * dropped. With a key each request is signed as Stripe does it: HMAC-SHA256 (RFC 2104) of the time in Unix
+ * seconds, a full stop and the body, so that a receiver can refuse forged and old requests.
  *
  * @module
  */
@@ -37,7 +37,7 @@ export interface WebhookOptions {
   log(line: string): void;
 }
 
-/** What `watch` uses. */
+/** The times of `watch`. */
 export const WEBHOOK_TIMES = { timeoutMs: 10_000, firstWaitMs: 1000, maxWaitMs: 60_000 } as const;
 
 interface Delivery {

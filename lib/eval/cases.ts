@@ -112,7 +112,7 @@ export interface EvalCase {
   recent?: readonly TokenMeasurement[];
 }
 
-/** Which cases are drawn. */
+/** The cases to draw. */
 interface CaseOptions {
   /** How many at most. */
   count: number;
@@ -206,7 +206,7 @@ export function contextOf({ measurement, history }: EvalCase, count: number): To
   return known.contextOf(pairNameOf(measurement), 1);
 }
 
-/** What the model is asked for a case. @param count Of {@link contextOf}. */
+/** The query of a case to the model. @param count Of {@link contextOf}. */
 export function queryOf(drawn: EvalCase, count: number): RttQuery {
   const { measurement, recent } = drawn;
   return { ...measurement, context: contextOf(drawn, count), ...(recent ? { recent } : {}) };

@@ -32,7 +32,7 @@ export class EvalFolder implements Disposable {
   /**
    * Opens the folder for an evaluation, making it if needed.
    *
-   * @param options What is evaluated, of one checkpoint's folder; `overwrite`: the reports of another evaluation are
+   * @param options The evaluation, of one checkpoint's folder; `overwrite`: the reports of another evaluation are
    *   replaced instead of refused.
    * @throws {UserError} If it holds another run's files, or the checkpoint or the rows are not there.
    */
@@ -46,7 +46,7 @@ export class EvalFolder implements Disposable {
         ...[...modelFilesOf(options.checkpoint), ...files].map((file) => fingerprint(file)),
         ...places,
       ],
-      // What is undefined is absent in a manifest that was read again.
+      // Undefined values are absent in a manifest that was read again.
       options: Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
       overwrite,
     });

@@ -15,7 +15,7 @@ import { SPLIT_MODES, SPLIT_NAMES, type SplitMode, type SplitName } from "../dat
 import { truthPathBeside } from "../data/synth/truth.ts";
 
 /**
- * Which earlier measurements of the same source may be known: those of every split, or only those of the training, so
+ * The earlier measurements of the same source that may be known: of every split, or only those of the training, so
  * that held-out pairs stay unseen.
  */
 export const HISTORY_MODES = ["all", "train"] as const;
@@ -44,13 +44,13 @@ export interface OpenEvalRows extends EvalRows, Disposable {
   readonly splitBy: SplitMode | undefined;
 }
 
-/** Which rows are predicted, given what. */
+/** The rows to predict, and the rows that are known. */
 export interface EvalRowsOptions {
   /** The split whose measurements are predicted. */
   split: SplitName;
   /** Probe rows whose `train` the model was trained on; by default the same folder. */
   trainDir?: string | undefined;
-  /** What the manifests of these folders say; found out by default. */
+  /** The rows' manifests; read by default. */
   checked?: CheckedOutputs | undefined;
   /** The effect of a damaged chunk (error). */
   onCorrupt?: "error" | "skip" | undefined;

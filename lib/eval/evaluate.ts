@@ -50,7 +50,7 @@ export interface EvaluateOptions {
   dataDir: string;
   /** Probe rows whose `train` the model was trained on; by default those of `dataDir`. */
   trainDir?: string | undefined;
-  /** What the manifests of the rows say; found out by default. */
+  /** The rows' manifests; read by default. */
   checked?: CheckedOutputs | undefined;
   split: SplitName;
   /** See {@link openEvalRows}. */
@@ -107,7 +107,6 @@ interface Evaluated {
   /** Choices among destinations, and the cases of their candidates. */
   rankings: DrawnRankings;
   candidates: readonly EvalCase[];
-  /** What the model was made of. */
   checkpoint: LoadedCheckpoint;
   /** Where addresses are, if anything says so. */
   placeOf: PlaceOf | undefined;

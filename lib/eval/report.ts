@@ -1,5 +1,5 @@
 /**
- * What an evaluation says, as one JSON object: `report.json`, from which `report.html` is drawn.
+ * The result of an evaluation as one JSON object: `report.json`, from which `report.html` is drawn.
  *
  * Each part of an evaluation is a section of its own, defined beside the code that computes it. A section that was not
  * computed is absent, and the page leaves it out.
@@ -16,7 +16,7 @@ import type { RankingSection } from "./sections/ranking_section.ts";
 import type { RttSection } from "./sections/rtt_section.ts";
 import type { TruthSection } from "./sections/truth_section.ts";
 
-/** What was evaluated, on what, and how. */
+/** The evaluated model and data, and the settings. */
 export interface EvalRun {
   /** Software version. */
   version: string;
@@ -41,7 +41,7 @@ export interface EvalRun {
   trainFingerprint: string;
   /** Fingerprint of the data the model was trained on. */
   modelFingerprint: string;
-  /** Which earlier measurements might be used: all, or those of the training rows only. */
+  /** The earlier measurements that might be used: all, or those of the training rows only. */
   history: "all" | "train";
   seed: number;
   /** Measurements of the split, and how many of them were drawn to be predicted. */
@@ -72,7 +72,7 @@ export interface EvalReport {
   places?: PlaceSection;
   /** Which of a source's destinations is the nearest; absent where no source has several in one window of time. */
   ranking?: RankingSection;
-  /** Which destination fits. */
+  /** The destination that fits. */
   destinations?: DestinationSection;
   /** Beside the truth, where the measurements are those of a synthetic Internet. */
   truth?: TruthSection;

@@ -301,7 +301,7 @@ export class AddressEmbeddings {
     return this.#pathOf(this.#walk(address), addressNumber(address), length).steps;
   }
 
-  /** What the table of places knows of an address, also if it is known to be wrong. */
+  /** The place of an address in the table of places, also if it is known to be wrong. */
   placeOf(address: Uint8Array): LocatedPlace | undefined {
     return this.#places?.locate(addressNumber(address), address.length === 4 ? 4 : 16);
   }

@@ -210,7 +210,7 @@ export function rttEncodingChoice(
   return vocabulary === "v1" ? { name: rttEncoding ?? "float64", clipMs: rttClipMs } : undefined;
 }
 
-/** What follows from a model's configuration: the sizes and shapes of its parameters, see {@link modelShapes}. */
+/** Sizes and shapes of a model's parameters, derived from its configuration by {@link modelShapes}. */
 export interface ModelShapes {
   /** Tokens of the vocabulary, V. */
   readonly vocabSize: number;

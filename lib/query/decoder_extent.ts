@@ -59,7 +59,7 @@ export function continuationExtent(config: ModelConfig, memory: DecoderMemory): 
   }
 }
 
-/** What continues prompts. */
+/** Rows that continue prompts. */
 export interface Continued {
   /** How many rows continue each of them, by one token. */
   readonly numChildren: number;

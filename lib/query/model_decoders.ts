@@ -122,7 +122,7 @@ export function* groupsOfContinuations(
   if (group.length > 0) yield group;
 }
 
-/** What decoders need of a model. */
+/** The parts of a model that decoders need. */
 interface DecodedModel {
   readonly config: ModelConfig;
   readonly registry: KernelRegistry;
@@ -152,7 +152,7 @@ export class ModelDecoders {
   #prompters: Shared<Decoder[]>;
   readonly #continuer: Shared<Decoder>;
 
-  /** @param memoryLimitBytes What those for prompts may take together, and the other, of the GPU's memory besides weights. */
+  /** @param memoryLimitBytes GPU memory besides weights: of those for prompts together, and of the other. */
   constructor(model: DecodedModel, memoryLimitBytes: number) {
     this.#model = model;
     this.#memory = {
@@ -271,8 +271,8 @@ export class ModelDecoders {
   }
 
   /**
-   * Visits the distribution of each token of continuations of prompts, given all tokens before it. What continuations of
-   * one prompt share is computed once.
+   * Visits the distribution of each token of continuations of prompts, given all tokens before it. A part that
+   * continuations of one prompt share is computed once.
    *
    * @param prompts Each continuation has at most `maxContinuationTokens` tokens, and with its prompt at most one token
    *   more than the model's sequence.
@@ -325,7 +325,7 @@ export class ModelDecoders {
 /** Work that has more parts. */
 interface RunningWork {
   readonly parts: ReturnType<PromptWork>;
-  /** What the part before read. */
+  /** The values that the part before read. */
   readonly read: Float32Array[];
 }
 

@@ -28,12 +28,12 @@ import {
   type RttQuestion,
 } from "./rtt/rtt_question.ts";
 
-/** What queries may take of the GPU's memory besides the weights, unless said otherwise. */
+/** GPU memory for queries besides the weights, by default. */
 const DEFAULT_MEMORY_LIMIT_BYTES = 2 ** 30;
 
 /** How a model may use the machine. */
 export interface PingModelOptions {
-  /** What distributions, and again what samples, may take of the GPU's memory besides weights, in bytes (1 GiB). */
+  /** GPU memory for distributions, and again for samples, besides the weights, in bytes (1 GiB). */
   memoryLimitBytes?: number;
   /** Corrects every distribution of RTTs; likelihoods of tokens and samples stay the model's own. */
   calibration?: QuantileCalibration | undefined;
@@ -45,7 +45,7 @@ export interface PingModelOptions {
   names?: AddressNames | undefined;
 }
 
-/** What of a checkpoint a model is made of. */
+/** The parts of a checkpoint that a model is made of. */
 export interface ModelCheckpoint extends CheckpointIdentity {
   /** The configuration of its model. */
   readonly config: { readonly model: ModelConfig };
@@ -53,7 +53,7 @@ export interface ModelCheckpoint extends CheckpointIdentity {
   readonly weights: Map<string, Float32Array>;
   /** The rows and nodes of an adapted checkpoint that differ from its base. */
   readonly adapted?: AdaptedParts;
-  /** What it was trained on, if that is known. */
+  /** Its training data, if known. */
   readonly trainingData?: TrainingData | undefined;
   /** The tensors of its pool, if it has one. */
   readonly pool?: ReadonlyMap<string, Float32Array> | undefined;
@@ -148,7 +148,7 @@ export class PingModel {
     return this.#adapted.weights;
   }
 
-  /** What the model was trained on and adapted to; undefined if that is not known. */
+  /** The data that the model was trained on and adapted to; undefined if not known. */
   get trainingData(): TrainingData | undefined {
     return this.#adapted.trainingData;
   }
@@ -176,7 +176,7 @@ export class PingModel {
     return this.#placed.rows;
   }
 
-  /** What an answer from a source to a destination rests on. */
+  /** The measurements that an answer from a source to a destination rests on. */
   basisOf({ source, destination }: Pick<PrefixQuery, "source" | "destination">): Basis {
     return basisOf(this.trainingData, source, destination, {
       placeOf: (address) => this.places && placeText(this.places.describe(address)),
@@ -218,7 +218,7 @@ export class PingModel {
    *
    * @param take Gets each distribution in the order of the queries. It is valid until `take` returns, since the next one
    *   has the same memory; `copy()` keeps it.
-   * @param options What must be exact (default: all).
+   * @param options The parts that must be exact (default: all).
    * @throws {UserError} As {@link rttDistribution}.
    */
   async likelyRttDistributions(
@@ -250,7 +250,7 @@ export class PingModel {
   }
 
   /**
-   * What is known of a query besides the model; undefined without a pool.
+   * The simple forecast of a query; undefined without a pool.
    *
    * @internal
    */
@@ -263,7 +263,7 @@ export class PingModel {
    *
    * @param measurements As tokens see them, or as people write them, such as
    *   `{ src: "192.0.2.1", dst: "198.51.100.7", rtt: 12.5 }`.
-   * @returns What was changed.
+   * @returns The changes.
    * @throws {UserError} If the model has no address embeddings, or a measurement is invalid.
    */
   async adapt(

@@ -16,7 +16,7 @@ import {
 /** The longest gap between two times in vocabulary v2: 4 bytes. */
 const MAX_GAP_S = 2 ** 32 - 1;
 
-/** What an RTT distribution is asked for. */
+/** A query of an RTT distribution. */
 export interface RttQuery {
   /** Source address, 4 or 16 bytes. */
   source: Uint8Array;
@@ -92,7 +92,7 @@ export function encodeMeasurement(
  * Checks that a context can stand before what is asked.
  *
  * @param context Oldest first.
- * @param timeS What is asked for, Unix seconds; null for any time.
+ * @param timeS The time of the question, Unix seconds; null for any time.
  * @throws {UserError} If a measurement of it is later, or times are further apart than tokens can say.
  */
 export function requireEarlier(context: readonly TokenMeasurement[], timeS: number | null): void {

@@ -107,7 +107,7 @@ class BodyLines implements AsyncIterable<string> {
   }
 }
 
-/** The body as it comes. What comes too slowly ends with the signal. */
+/** The body as it comes. One that comes too slowly ends with the signal. */
 async function* bodyOf({ body }: Request, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   signal.throwIfAborted();
   if (!body) return;
@@ -139,7 +139,7 @@ function requireType(request: Request, wanted: readonly string[]): void {
   );
 }
 
-/** What answers are made with. */
+/** The parts that answers are made with. */
 export interface AnswerOptions {
   readonly models: ServedModels;
   readonly limits: Limits;
@@ -181,7 +181,7 @@ type AskLines = (
 ) => AsyncIterable<{ line: number }>;
 
 /**
- * Answers a POST of JSON lines. A line is read when the client takes answers, so memory is bounded. What is wrong before
+ * Answers a POST of JSON lines. A line is read when the client takes answers, so memory is bounded. An error before
  * the first answer is a problem; later the connection breaks off.
  *
  * @param breakOff Ends the connection.
@@ -247,7 +247,7 @@ class LineAnswers {
     controller.close();
   }
 
-  /** What is said of the lines that are not read while the server stops. */
+  /** The error of the lines that are not read while the server stops. */
   #refused(): LineError | undefined {
     if (!this.#lines || this.#lines.isWhole) return undefined;
     const line = this.#lines.numLines + 1;

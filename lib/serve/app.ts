@@ -102,7 +102,6 @@ function requireOrigin(origin: string | undefined, url: string, allowOrigins: re
   );
 }
 
-/** What an app is made of. */
 interface AppOptions extends AnswerOptions {
   readonly metrics: ServerMetrics;
   /** The address that it listens at. */
@@ -170,7 +169,7 @@ function metricsResponse(text: string): Response {
   return new Response(text, { headers: { "content-type": METRICS_TYPE, "cache-control": "no-store" } });
 }
 
-/** What is answered to unknown paths and after errors. */
+/** Answers unknown paths and errors. */
 function addProblems(app: Hono, { log, advice }: { log: (line: string) => void; advice: string }): void {
   app.notFound((c) => {
     const detail = `Cannot answer ${c.req.path}: there is no such path; ${advice}`;
@@ -183,7 +182,7 @@ function addProblems(app: Hono, { log, advice }: { log: (line: string) => void; 
   });
 }
 
-/** What holds for all routes. */
+/** Adds the rules for all routes. */
 function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptions): void {
   const hosts = new HostNames(host, allowOrigins);
   app.use(async (c, next) => {
@@ -315,7 +314,7 @@ function addQuestions(app: Hono, options: AppOptions): void {
   );
 }
 
-/** What is said of the server and its model. */
+/** Adds the descriptions of the server and its model. */
 function addDescriptions(app: Hono, options: AppOptions): void {
   const description = openApiDocument();
   app.get("/openapi.json", (c) => answerGet(c.req.raw, options, () => Promise.resolve(description)));

@@ -1,5 +1,5 @@
 /**
- * What one client can take of the server.
+ * Limits of one client.
  *
  * @module
  */

@@ -34,7 +34,7 @@ export type Question = readonly [
   ask: (service: PingService, question: unknown, signal: AbortSignal) => Promise<unknown>,
 ];
 
-/** What assistants are told of all tools. */
+/** The instructions to assistants for all tools. */
 const INSTRUCTIONS =
   `${ABOUT} Ask \`model\` first: it says which addresses, places and times the model knows. ` +
   "RTTs are in ms. Host names are not resolved: give addresses, prefixes or places, which `places` finds.";

@@ -1,5 +1,5 @@
 /**
- * What the server counts, in the text format of Prometheus.
+ * The server's counters, in the text format of Prometheus.
  *
  * Specification: Prometheus, "Exposition formats", text format 0.0.4.
  *
@@ -113,7 +113,7 @@ function labelsText(labels: Labels): string {
   return texts.length === 0 ? "" : `{${texts.join(",")}}`;
 }
 
-// What the server counts of its requests and batches.
+// Counters of requests and batches.
 
 /** Seconds; single questions take some 20 ms, searches a minute. */
 const LATENCY_BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

@@ -69,12 +69,12 @@ const JSON_TYPE = "application/json";
 const LINES_TYPE = "application/x-ndjson";
 
 interface Operation {
-  /** What generators of clients name the function. */
+  /** The function's name in generated clients. */
   operationId: string;
   summary: string;
-  /** What the variable parts of the path are, by their names. */
+  /** Descriptions of the variable parts of the path, by their names. */
   path?: Readonly<Record<string, string>>;
-  /** What the query of the URL may have. */
+  /** The fields of the URL's query. */
   query?: z.ZodObject;
   body?: { type: string; schema: SchemaName };
   /** The media type and the schemas of one of which an answer is. */
@@ -189,8 +189,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   "/v1/places": {
     get: {
       operationId: "getPlaces",
-      summary:
-        "what a text may stand for while it is typed: addresses, names, cities, regions, countries, ASes",
+      summary: "meanings of a text while it is typed: addresses, names, cities, regions, countries, ASes",
       query: placesQuestionSchema,
       answer: placesAnswer,
       problems: ASKED,
@@ -244,7 +243,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   "/v1/model": {
     get: {
       operationId: "getModel",
-      summary: "what the model is and what it was trained on",
+      summary: "the model and its training data",
       answer: { type: JSON_TYPE, schemas: ["ModelAnswer"] },
       problems: [503],
     },
@@ -270,7 +269,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
 /** The paths that the description has. */
 export const DESCRIBED_PATHS: readonly string[] = Object.keys(OPERATIONS);
 
-/** What the API answers, for people. */
+/** A description of the API, for people. */
 export const ABOUT = "RTT distributions, destinations and likelihoods from a generative model of pings.";
 
 /** How schemas become JSON Schema. */
@@ -292,7 +291,7 @@ export function methodsOf(path: string): string[] {
   return Object.keys(OPERATIONS[path]);
 }
 
-/** What a question is for, and the JSON Schemas of it and its answer. @param question Its schema. */
+/** The purpose of a question, and the JSON Schemas of it and its answer. @param question Its schema. */
 export function describeQuestion(path: string, question: z.ZodObject) {
   const [{ summary, answer: { schemas: [answer] } }] = Object.values(OPERATIONS[path]);
   return {
@@ -334,7 +333,7 @@ export function openApiDocument(): Record<string, unknown> {
   };
 }
 
-/** What the forms of a URL's query are, for people. */
+/** Descriptions of the forms of a URL's query, for people. */
 const FORM_TEXTS: Record<QueryForm, string> = {
   text: "",
   number: "",

@@ -8,15 +8,15 @@ import { ensure } from "../base/errors.ts";
 import { PAGE, readPage } from "./site/page_bundle.ts";
 
 /**
- * What the page may load: files of its own server. The page says the same itself, for exported sites; frames only a
- * header can forbid.
+ * Content-Security-Policy of the page: files of its own server. The page states it too, for exported sites; only a
+ * header can forbid frames.
  */
 export const PAGE_POLICY = [
   ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:"],
   ...["connect-src 'self'", "worker-src 'self'", "base-uri 'none'", "form-action 'none'"],
   "frame-ancestors 'none'",
 ].join("; ");
-/** What other answers may load if a browser shows them: nothing. */
+/** Content-Security-Policy of other answers: a browser that shows them loads nothing. */
 export const ANSWER_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 /** A file of the page. */

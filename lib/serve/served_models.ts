@@ -12,7 +12,7 @@ import { modelFilesOf } from "../train/checkpoint.ts";
 /** A model that answers. */
 export interface ServedModel {
   readonly service: PingService;
-  /** What its answers depend on besides the question; another model, calibration or program has another one. */
+  /** A hash of all that its answers depend on besides the question: the model, the calibration, the program. */
   readonly tag: string;
   readonly step: number;
   /** Why it cannot answer any more, such as a lost GPU; undefined if it can. */
@@ -96,7 +96,7 @@ class Shared {
 
 // Waits for a newer checkpoint, and has it served.
 
-/** What a model is loaded from. */
+/** The files that a model is loaded from. */
 interface WatchedFiles {
   /** A run, or a folder of an adapted checkpoint. */
   checkpoint: string;
@@ -104,7 +104,7 @@ interface WatchedFiles {
   files: readonly string[];
 }
 
-/** What is watched. */
+/** The files to watch, and how. */
 interface WatchOptions extends WatchedFiles {
   /** The {@link stateOf} the files before the served model was loaded, so that nothing is missed. */
   seen: string;
@@ -147,7 +147,7 @@ export async function watchCheckpoint(models: ServedModels, options: WatchOption
   }
 }
 
-/** Which checkpoint is the newest, and when its files were written. */
+/** The newest checkpoint, and when its files were written. */
 export function stateOf({ checkpoint, files }: WatchedFiles): string {
   try {
     const paths = [...modelFilesOf(checkpoint), ...files];

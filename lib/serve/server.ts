@@ -24,7 +24,7 @@ const MAX_IDLE_S = 15;
 
 /** Connections over the limits, which monitors need while clients hold all others. */
 const MAX_SPARE = 16;
-/** What is answered on these. */
+/** The paths that are answered on these. */
 const SPARE_PATHS = ["/healthz", "/metrics"];
 /** How long one of these may be open, s. */
 const MAX_SPARE_S = 2;
@@ -174,7 +174,7 @@ class Connections {
   }
 }
 
-/** What is wrong with the Host fields of a request (RFC 9112, section 3.2); HTTP/1.0 needs none. */
+/** The fault in the Host fields of a request (RFC 9112, section 3.2); HTTP/1.0 needs none. */
 function hostFault({ rawHeaders, httpVersion }: IncomingMessage): ApiError | undefined {
   const number = rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === "host").length;
   if (number === 1 || (number === 0 && httpVersion === "1.0")) return undefined;
@@ -225,7 +225,7 @@ function sendProblem(response: ServerResponse, { problem }: ApiError): void {
   response.writeHead(status, Object.fromEntries(headers)).end(JSON.stringify(problem));
 }
 
-/** What is said to a client who sends what is no request. */
+/** The error of a client whose request is not valid HTTP. */
 function faultOf(
   { code, message }: { code?: string; message: string },
 ): [status: ProblemStatus, detail: string] {

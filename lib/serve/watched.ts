@@ -32,7 +32,7 @@ import {
 import { snakeKeys } from "./api/snake_case.ts";
 import { type Metric, Reading } from "./metrics.ts";
 
-/** What is counted. */
+/** The watch, and the parts of its metrics. */
 export interface WatchedState {
   readonly watch: PairWatch;
   /** Pairs that have metrics of their own, so that their number is bounded. */
@@ -41,7 +41,7 @@ export interface WatchedState {
   readonly expectations?: PairExpectations | undefined;
   /** Names of addresses, for labels (none). */
   readonly names?: AddressNames | undefined;
-  /** What was posted. */
+  /** Counts of the webhook's posts. */
   readonly webhook?: Posted | undefined;
   /** The number of lines that could not be used. */
   readonly numUnusable: number;
@@ -194,7 +194,7 @@ const finiteOrNull = (rttMs: number) => Number.isNaN(rttMs) ? null : Number(rttM
  *
  * @param watch Keeps what it knows of the pairs.
  * @param service Says what its model expected when an alarm began.
- * @returns What the lines tell, and what is wrong with a line; most lines tell nothing.
+ * @returns Events and errors by line; most lines have neither.
  */
 export async function* watchLines(
   watch: PairWatch,

@@ -59,7 +59,7 @@ interface AdaptedWeights {
   /** The numbers of the embeddings and of the nodes that differ. */
   readonly rows: ReadonlySet<number>;
   readonly nodes: ReadonlySet<number>;
-  /** What the model was adapted to, if that is known. */
+  /** The data that the model was adapted to, if known. */
   readonly adaptation?: MeasuredData | undefined;
 }
 
@@ -78,7 +78,7 @@ export function writeUpdate(
   { from: { base, baseSha256 }, config, adaptation }: {
     from: AdaptedFrom;
     config: ModelConfig;
-    /** What the model was adapted to, if that is known. */
+    /** The data that the model was adapted to, if known. */
     adaptation?: MeasuredData | undefined;
   },
 ): void {
@@ -127,7 +127,7 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
   };
 }
 
-/** What the file of an adapted checkpoint says. */
+/** The content of an adapted checkpoint's file. */
 export interface UpdateFile extends AdaptedFrom {
   readonly path: string;
   readonly content: SafetensorsContent;
@@ -136,7 +136,7 @@ export interface UpdateFile extends AdaptedFrom {
   /** How many rows, and how many nodes of coordinates, differ from the base. */
   readonly numRows: number;
   readonly numNodes: number;
-  /** What the model was adapted to; undefined in a file of an older version. */
+  /** The data that the model was adapted to; undefined in a file of an older version. */
   readonly adaptation: MeasuredData | undefined;
 }
 
@@ -174,7 +174,7 @@ export function readUpdate(folder: string): UpdateFile {
   };
 }
 
-/** What is wrong with the path of a base; undefined if a checkpoint is there. */
+/** The fault in the path of a base; undefined if a checkpoint is there. */
 function faultOfBase(base: string): string | undefined {
   // Adapt writes a real path; another one was forged.
   if (absolutePath(base, "/") !== base || base.includes("\0")) return "the path is not as adapt writes it";

@@ -73,7 +73,7 @@ function autosizedTables(
     prefixVectors ? sized(prefixVectors.rows, numPrefixes, share) : 0,
     pairVectors ? sized(pairVectors.rows, numPairs, share) : 0,
   ];
-  // What the data need comes first, spare rows share what is left.
+  // The needs of the data come first, spare rows share the rest.
   const needed = shared(maxRows(model), rowsOf(1));
   const spare = shared(maxRows(model) - needed[0] - needed[1], rowsOf().map((rows, i) => rows - needed[i]));
   const [prefixRows, pairRows] = needed.map((rows, i) => rows + spare[i]);

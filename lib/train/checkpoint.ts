@@ -42,7 +42,7 @@ const LATEST = "latest";
  * the run may end.
  *
  * @param checkpointsDir The folder of all checkpoints of the run.
- * @param content What to save.
+ * @param content The content to save.
  * @param options `keep`: how many of the last ones stay; `ends`: steps whose checkpoints stay.
  * @returns The checkpoint's folder.
  * @throws {UserError} If it cannot be written, or a weight is not finite, so that reading would refuse it. Earlier

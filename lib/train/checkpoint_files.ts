@@ -34,14 +34,14 @@ import { POOL_FILE, readPool, writePool } from "./pool_file.ts";
 import { decodeTrainingData, TRAINING_DATA_FILE, writeTrainingData } from "./training_data.ts";
 import type { TrainingData } from "../data/addresses/known_addresses.ts";
 
-/** What is saved; the checksums are added when it is written. */
+/** The content to save; the checksums are added when it is written. */
 export interface CheckpointContent {
   state: Omit<CheckpointState, "files">;
   /** The entries of `ModelShapes.entries`, by name. */
   weights: Map<string, Float32Array>;
   /** The optimizer's state, see lib/train/optim/README.md. */
   optimizer: Map<string, Float32Array>;
-  /** What the model was trained on; undefined if that is not known. */
+  /** The model's training data; undefined if not known. */
   trainingData?: TrainingData | undefined;
   /** The tensors of its pool, if it has one. */
   pool?: ReadonlyMap<string, Float32Array> | undefined;
@@ -115,7 +115,7 @@ export function readCheckpoint(directory: string): LoadedCheckpoint {
 /**
  * Reads what a checkpoint was trained on.
  *
- * @param directory Its folder. @param state What its `state.json` says.
+ * @param directory Its folder. @param state The content of its `state.json`.
  * @returns Undefined for a checkpoint of an older version.
  * @throws {FormatError} If the table is damaged.
  */
@@ -156,7 +156,7 @@ function sha256OfFile(path: string): string {
   return hash.digest("hex");
 }
 
-/** What `state.json` says. */
+/** The content of `state.json`. */
 export interface CheckpointState {
   /** Software version that wrote it. */
   version: string;
@@ -204,7 +204,7 @@ export interface LoadedCheckpoint {
   state: CheckpointState;
   /** Parameters by name, row-major. */
   weights: Map<string, Float32Array>;
-  /** What it was trained on; undefined if the checkpoint does not say. */
+  /** Its training data; undefined if the checkpoint does not say. */
   trainingData?: TrainingData | undefined;
   /** The tensors of its pool, if it has one. */
   pool?: ReadonlyMap<string, Float32Array> | undefined;

@@ -1,6 +1,6 @@
 /**
- * What the training rows say of addresses and pairs, read once: numbers of rows follow from it, and the rows are claimed
- * by it. Typical RTTs are those to which coordinates are fitted.
+ * Counts of the addresses and pairs in the training rows, read once: table sizes follow from them, and rows are claimed
+ * by them. Typical RTTs are those to which coordinates are fitted.
  *
  * @module
  */
@@ -124,7 +124,7 @@ export interface TypicalPairs {
   rttMs: Float64Array;
 }
 
-/** What {@link DataSurvey.claim} found. */
+/** The result of {@link DataSurvey.claim}. */
 interface ClaimedNodes {
   typical: TypicalPairs;
   /** For each node those of its places. */

@@ -2,8 +2,8 @@
  * The TensorBoard event file of a run, with the scalars of `metrics.jsonl`.
  *
  * One file of one name for the whole run: a run that resumes from the checkpoint of step n cuts off what was
- * written after n, and a torn end. What is written again has the same lengths, so a TensorBoard that was reading
- * goes on at the right place.
+ * written after n, and a torn end. The rewritten records have the same lengths, so a TensorBoard that was
+ * reading goes on at the right place.
  *
  * Messages: `tensorflow/core/util/event.proto` (Event), `tensorflow/core/framework/summary.proto` (Summary), in
  * TFRecord frames; https://github.com/tensorflow/tensorboard.

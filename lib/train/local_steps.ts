@@ -24,7 +24,7 @@ import type { ResumableCheckpoint } from "./checkpoint_files.ts";
 import { allAgree, checkSameWeights, type RankSums, type StepWork } from "./ranks.ts";
 import type { TrainConfig } from "./schema.ts";
 
-// What each rank of local steps keeps for itself: a file of each rank in the folder of a checkpoint. As many ranks
+// The state of each rank of local steps: a file of each rank in the folder of a checkpoint. As many ranks
 // continue from it bit by bit.
 
 type State = ReadonlyMap<string, Float32Array>;
@@ -88,7 +88,7 @@ export function innerState(state: ReadonlyMap<string, Float32Array>): Map<string
   return new Map([...state].filter(([name]) => !name.endsWith(STATE)));
 }
 
-/** What is kept for a parameter that is exchanged as a whole. */
+/** The state of a parameter that is exchanged as a whole. */
 interface Followed {
   /** Its value on all ranks after the last exchange. */
   readonly shared: Float32Array;
@@ -268,7 +268,7 @@ export class LocalSteps implements StepWork {
   }
 }
 
-/** What {@link LocalSteps} works with. */
+/** The parts that {@link LocalSteps} works with. */
 interface LocalParts {
   model: Transformer;
   optimizer: Optimizer;

@@ -44,7 +44,7 @@ export async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
 /**
  * Opens the model and its optimizer.
  *
- * @param start What the run starts from; `survey`: reads the training rows, whose addresses get address
+ * @param start The start of the run; `survey`: reads the training rows, whose addresses get address
  *   embeddings, unless they were read before.
  * @returns `counts`: the addresses and pairs of the training rows; undefined if the run is resumed.
  * @throws {UserError} If the run takes more memory than there is.

@@ -114,7 +114,7 @@ export function shareConfig(config: RunConfig, numRanks: number): RunConfig {
   return { ...config, train: { ...config.train, microBatchSize: size } };
 }
 
-/** What a rank wishes before a step, or all ranks together. */
+/** The wishes of a rank before a step, or of all ranks together. */
 export interface StepWishes<E extends UserError> {
   /** The error to stop with; undefined: continue. */
   stop: E | undefined;
@@ -142,7 +142,7 @@ export interface StepWork extends RankSums {
    * @param step Steps done.
    */
   numShared(step: number): number;
-  /** What it keeps between steps, by its name in checkpoints (lib/train/CHECKPOINTS.md). */
+  /** Its state between steps, by its name in checkpoints (lib/train/CHECKPOINTS.md). */
   readonly state: ReadonlyMap<string, Float32Array>;
   /** Checks that the ranks have the same weights. @throws {UserError} If not. */
   checkWeights(weights: ReadonlyMap<string, Float32Array>, step: number): Promise<void>;

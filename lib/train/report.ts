@@ -13,7 +13,7 @@ import { VERSION } from "../base/version.ts";
 import { describeConfig, flattenConfig, type RunConfig } from "./run_config.ts";
 import type { MetricsRecord } from "./metrics.ts";
 
-/** What a report is of. */
+/** The run that a report describes. */
 export interface RunDescription {
   /** The run's folder, as the user named it. */
   runDir: string;
@@ -23,7 +23,7 @@ export interface RunDescription {
   teacher?: string | undefined;
   seed: number;
   config: RunConfig;
-  /** What was logged, in order. */
+  /** The log, in order. */
   records: readonly MetricsRecord[];
   /** The folder of the last checkpoint. */
   checkpoint: string | null;
@@ -142,7 +142,7 @@ const SMALL: readonly [name: string, title: string, format: string][] = [
 /**
  * The values of a scalar, averaged over as many neighbouring logged steps as there are too many.
  *
- * @param records What was logged, in order.
+ * @param records The log, in order.
  * @param name The scalar.
  * @param maxPoints How many points there are at most.
  */
@@ -162,7 +162,7 @@ export function curveOf(
   });
 }
 
-/** The curves of a run over its steps. @param records What was logged, in order. */
+/** The curves of a run over its steps. @param records The log, in order. */
 function figuresOf(records: readonly MetricsRecord[]): Block[] {
   const curve = (label: string, scalar: string): ChartCurve => ({
     label,

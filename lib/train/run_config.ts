@@ -1,6 +1,6 @@
 /**
  * The run configuration, from a preset or a file and from `--set` options: the sections `model`, `data`, `optim`, `train`
- * and `autosize`. What follows from it is computed here and nowhere else.
+ * and `autosize`. Numbers derived from it are computed here and nowhere else.
  *
  * @module
  */
@@ -42,7 +42,7 @@ export interface RunConfig {
   autosize: AutosizeConfig | null;
 }
 
-/** What a run, its ranks and its checkpoints must agree on. */
+/** The settings that a run, its ranks and its checkpoints must agree on. */
 export interface RunIdentity {
   config: RunConfig;
   seed: number;
@@ -60,7 +60,7 @@ const runConfigSchema: z.ZodType<RunConfig> = z.strictObject({
   autosize: autosizeConfigSchema.nullable().default(null),
 });
 
-/** What follows from a run configuration. */
+/** Numbers derived from a run configuration. */
 export interface DerivedConfig {
   /** Parameters of the model. */
   numParameters: number;
@@ -212,7 +212,7 @@ export function differences(a: RunConfig, b: RunConfig): ConfigDifference[] {
   const flatA = flattenConfig(a);
   const flatB = flattenConfig(b);
   const keys = [...new Set([...flatA.keys(), ...flatB.keys()])];
-  // What the section `autosize` decides, steps and rows, is compared itself.
+  // The results of `autosize`, steps and rows, are compared, not the section itself.
   const isCompared = (key: string) => !OBSERVING_KEYS.includes(key) && !/^autosize\b/.test(key);
   const different = keys.filter((key) => isCompared(key) && flatA.get(key) !== flatB.get(key));
   return different.map((keyPath) => ({

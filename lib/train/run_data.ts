@@ -22,7 +22,7 @@ import { createHash } from "node:crypto";
 import { readManifests } from "../io/files/task_manifests.ts";
 import { ArrayRecordReader } from "../io/array_record/reader.ts";
 
-/** What to train on. */
+/** The training data. */
 export interface DataOptions {
   /** The whole run's configuration. */
   config: RunConfig;

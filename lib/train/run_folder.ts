@@ -40,7 +40,7 @@ export class RunFolder {
   readonly reportPath: string;
   readonly profilePath: string;
   readonly manifestPath: string;
-  /** What is known of the places of addresses, see {@link writePlaces}. */
+  /** The places of addresses, see {@link writePlaces}. */
   readonly placesPath: string;
   /** Where the run may end, see `StepChoice`. */
   readonly choicePath: string;

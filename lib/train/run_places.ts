@@ -38,7 +38,7 @@ export interface MisplacedAddress {
   readonly worst: { readonly other: string; readonly rttMs: number; readonly distanceKm: number };
 }
 
-/** What `--geo` gives a run. */
+/** The places that `--geo` gives a run. */
 export interface RunPlaces {
   /** See `PlaceTable.encode`. */
   readonly numbers: Float32Array<ArrayBuffer>;

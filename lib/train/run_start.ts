@@ -1,5 +1,5 @@
 /**
- * What a run starts from: its own latest checkpoint, a given one with all its state, another run's weights, or
+ * The start of a run: from its own latest checkpoint, a given one with all its state, another run's weights, or
  * nothing. Of several ranks the first one opens the folder and chooses.
  *
  * A command that is repeated after a kill continues from the run's own checkpoints: `resumeFrom` and `initFrom` say
@@ -27,7 +27,7 @@ export interface StartOptions {
   initFrom?: string | undefined;
 }
 
-/** What a run starts from. */
+/** The checkpoint or weights that a run starts from. */
 export interface RunStart {
   /** The checkpoint to continue from with all its state; undefined for a new run. */
   resumed: ResumableCheckpoint | undefined;

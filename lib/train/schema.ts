@@ -2,7 +2,7 @@
  * The training loop's section of the run configuration.
  *
  * With the sections `model`, `data` and `optim` it decides the losses of a run, and when the run is logged, evaluated
- * and saved. What the run reads and writes is on the command line.
+ * and saved. Its inputs and outputs are on the command line.
  *
  * @module
  */

@@ -15,7 +15,7 @@ import type { CheckpointState } from "./checkpoint_files.ts";
 import type { MetricsRecord, ScalarLog } from "./metrics.ts";
 import { type RankSums, SINGLE_PROCESS } from "./ranks.ts";
 
-/** What the host knows of a step when it submits it. */
+/** The facts of a step that the host knows when it submits it. */
 export interface StepFacts {
   /** Number of the step, from 1. */
   step: number;
@@ -27,7 +27,7 @@ export interface StepFacts {
   learningRate: number;
 }
 
-/** What a checkpoint keeps of the journal. */
+/** The part of the journal that a checkpoint keeps. */
 export type JournalState = Pick<CheckpointState, "losses" | "numSkippedSteps" | "numSkippedInRow">;
 
 /** How many of the last losses a checkpoint keeps. */

@@ -215,7 +215,7 @@ function choose(
   return loadForResume(run.checkpointsDir);
 }
 
-/** What of a result is that of its last checkpoint. */
+/** The fields of a result that come from its last checkpoint. */
 function endOf(
   { state, directory }: Pick<ResumableCheckpoint, "state" | "directory">,
 ): Pick<TrainResult, "step" | "steps" | "trainLoss" | "evalLoss" | "checkpoint"> {
@@ -236,11 +236,11 @@ interface CheckedOptions extends TrainOptions {
   rankConfig: RunConfig;
   /** As in `CheckpointState`. */
   asked: string | undefined;
-  /** What the training rows say, if sizes follow from it; dropped once the model has its rows. */
+  /** The survey of the training rows, if sizes follow from it; dropped once the model has its rows. */
   survey: DataSurvey | undefined;
-  /** What `geo` says. */
+  /** The places that `geo` gives. */
   places: RunPlaces | undefined;
-  /** What `teacher` names. */
+  /** The model that `teacher` names. */
   loadedTeacher: LoadedCheckpoint | undefined;
   ranks: Communicator | undefined;
   onLog: (line: string) => void;
@@ -352,7 +352,7 @@ async function stepsInTime(
   return steps;
 }
 
-/** What steps came to. */
+/** The outcome of the steps. */
 interface Trained {
   readonly result: TrainResult;
   readonly manifest: Manifest | undefined;

@@ -141,7 +141,7 @@ export interface TrainProgress {
   secondsLeft: number | null;
 }
 
-/** What the loop works with. */
+/** The parts that the loop works with. */
 interface LoopParts {
   config: RunConfig;
   seed: number;
@@ -156,7 +156,7 @@ interface LoopParts {
   loader: BatchLoader;
   /** Makes the fixed validation batches, none without validation rows; called once, in the first step. */
   openValidation: () => Promise<readonly Batch[]>;
-  /** What the model is trained on, for its checkpoints. */
+  /** The model's training data, for its checkpoints. */
   trainingData: TrainingData | undefined;
   journal: StepJournal;
   scalars: ScalarLog;
@@ -206,7 +206,7 @@ export class TrainingLoop {
   #validation: readonly Batch[] | undefined;
   #lastYieldMs = performance.now();
 
-  /** @param parts What to work with. @param start Where to start. */
+  /** @param start Where to start. */
   constructor(parts: LoopParts, { resumed, isOwn }: RunStart) {
     this.#parts = parts;
     this.#step = resumed?.state.step ?? 0;

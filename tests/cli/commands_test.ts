@@ -1,4 +1,4 @@
-/** What README.md, deno.json and `--help` say of the commands is what their declarations say. @module */
+/** README.md, deno.json and `--help` describe the commands as their declarations do. @module */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type Command, type Group, helpOf, leavesOf } from "../../lib/cli/command.ts";
 import { kebab } from "../../lib/cli/options.ts";

@@ -246,7 +246,7 @@ Deno.test("the launcher of compile unpacks what nobody else can have changed", a
     const help = await start();
     const text = Deno.readTextFileSync(stage);
     const poison = 'console.log("poisoned");';
-    /** What others can do where the mode lets them, and what shows it. */
+    /** Changes that others can make where the mode lets them, and what shows each. */
     const changes: Record<string, () => void> = {
       "a folder that all can write to": () => Deno.chmodSync(unpacked, 0o777),
       "one that the group can write to": () => Deno.chmodSync(unpacked, 0o775),

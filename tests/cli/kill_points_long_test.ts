@@ -23,11 +23,11 @@ const MAX_CHANGES = 400;
 interface Replacement {
   /** The arguments of the run whose output is replaced, and of the one that replaces it. @param out The output. */
   args(out: string, which: "old" | "new"): string[];
-  /** What a reader makes of the output. @throws {UserError} If it is not whole. */
+  /** Reads the output. @throws {UserError} If it is not whole. */
   read(out: string): Promise<unknown>;
   /** Further contents that a reader may find, such as earlier checkpoints of the new run. @param out Its output. */
   readSteps?(out: string): Promise<unknown[]>;
-  /** What standard input gives. */
+  /** Its standard input. */
   input?: Record<"old" | "new", string>;
   /** Every how many changes it is ended; 1 by default. */
   stride?: number;

@@ -5,7 +5,7 @@
  * @module
  */
 
-/** What is tried: paths, each by itself. */
+/** The paths to try, each by itself. */
 export interface Attempts {
   reads: string[];
   writes: string[];
@@ -13,7 +13,7 @@ export interface Attempts {
   isNested: boolean;
 }
 
-/** What was not refused. */
+/** The attempts that were not refused. */
 export interface Allowed {
   reads: string[];
   writes: string[];
@@ -34,7 +34,7 @@ const OTHERS: Record<string, () => unknown> = {
 };
 
 /**
- * Whether an attempt came past the permissions. What is not there tells nothing of them, so it must be there.
+ * Whether an attempt came past the permissions. A missing path tells nothing of them, so it must be there.
  *
  * @throws {Deno.errors.NotFound} If what is tried does not exist.
  */

@@ -5,7 +5,7 @@ import { exists } from "../../lib/io/files/inputs.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 
-/** What a process printed and how it ended. */
+/** The output of a process, and how it ended. */
 export interface ProcessResult {
   code: number;
   stdout: string;
@@ -15,7 +15,7 @@ export interface ProcessResult {
 /** How a process is started. */
 export interface ProcessOptions {
   env?: Record<string, string>;
-  /** What standard input gives; nothing by default. */
+  /** Its standard input; empty by default. */
   stdin?: Uint8Array<ArrayBuffer>;
   /** A program that starts it, and that one's arguments; none by default. */
   launcher?: readonly string[];
@@ -23,7 +23,7 @@ export interface ProcessOptions {
   flags?: readonly string[];
 }
 
-/** What the program has in deno.json. */
+/** The program's permissions in deno.json. */
 const FILES = ["--allow-read", "--allow-write"];
 
 /** Starts `ping-llm ARGS…`. */
@@ -73,7 +73,7 @@ export async function outputOf(child: Deno.ChildProcess): Promise<ProcessResult>
   return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
 }
 
-/** What a process printed that must end with exit code 0. */
+/** The output of a process that must end with exit code 0. */
 export async function succeeded(ended: Promise<ProcessResult>): Promise<ProcessResult> {
   const result = await ended;
   assertEquals(result.code, 0, result.stderr);

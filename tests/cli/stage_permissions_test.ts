@@ -10,7 +10,7 @@ import { commandOf } from "./stage_in_process.ts";
 
 const PROBE = new URL("./permission_probe.ts", import.meta.url);
 
-/** What is tried with the permissions of every stage; a folder ends with `/`. */
+/** The paths that are tried with the permissions of every stage; a folder ends with `/`. */
 const READS = [
   ...["in/", "in/a.parquet", "in/a.parquet.manifest.json", "in/b.parquet", "in/.hidden/key"],
   ...[

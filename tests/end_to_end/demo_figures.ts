@@ -1,5 +1,5 @@
 /**
- * What README.md says of the demo, taken from the demo's own result. As a program it writes `tests/golden/demo/`, see
+ * README.md's figures of the demo, taken from the demo's own result. As a program it writes `tests/golden/demo/`, see
  * PROVENANCE.md there.
  *
  * @module

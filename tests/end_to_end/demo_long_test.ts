@@ -29,7 +29,7 @@ Deno.test("demo runs the chain, learns, and writes the report of eval", async ()
   const { baselines } = result.evaluation.rtt;
   const figures = await figuresOf(demo, result);
   assertEquals(figures.steps, wanted.short.steps);
-  // What no training changes is as in the run of README.md.
+  // The figures that do not depend on training are those of README.md.
   for (const key of ["numMeasurements", "bestErrorMs", "sourceErrorMs", "unigramBits"] as const) {
     assertAlmostEquals(figures[key], wanted.demo[key], 1e-9, key);
   }

@@ -1,4 +1,4 @@
-/** What commands must never delete or replace, whatever their flags: tried on everything in one folder. */
+/** Commands must never delete or replace these, whatever their flags: tried on everything in one folder. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { runStageProcess, succeed, succeeded } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";

@@ -1,4 +1,4 @@
-/** Which folders a chain of stages goes on in. */
+/** Tests of the folders in which a chain of stages goes on. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";

@@ -153,7 +153,7 @@ Deno.test("eval of the same again does no work, another is refused without --ove
   const again = await succeed(...evalOf(output));
   assertStringIncludes(again.stderr, "is complete");
   assertEquals(Deno.readTextFileSync(join(output, "report.json")), first);
-  // What the same evaluation gives does not depend on when it runs.
+  // The results of the same evaluation do not depend on when it runs.
   const elsewhere = folder.at("elsewhere");
   await succeed(...evalOf(elsewhere));
   const untimed = (text: string) => text.replace(/"seconds": [\d.]+/g, "");

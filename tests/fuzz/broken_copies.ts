@@ -12,7 +12,7 @@ import { copyFolder } from "../io/files/copy_folder.ts";
 import { folderHashes } from "../data/probe_rows/folder_hashes.ts";
 import { runToEnd } from "./trial_stages.ts";
 
-/** What goes wrong with a copy. `files` are those of the copy, in random order. */
+/** Faults of a copy. `files` are those of the copy, in random order. */
 const FAULTS: Record<string, (files: readonly string[], random: RandomStream) => void> = {
   "missing": ([file]) => Deno.removeSync(file),
   "replaced by another": ([file, other]) => Deno.copyFileSync(other, file),

@@ -33,7 +33,7 @@ export const FORMATS = [
 /** One of {@link FORMATS}. */
 export type FormatName = typeof FORMATS[number];
 
-/** What a reader made of a file. */
+/** A reader's result for a file. */
 export interface Reading {
   /** Rows or records that were read. */
   numRead: number;

@@ -54,7 +54,7 @@ const NAMES = Object.keys(MUTATIONS);
 /**
  * Damages a file, mostly once, sometimes twice.
  *
- * @returns What was done, and the damaged bytes; they differ from the original.
+ * @returns The change, and the damaged bytes; they differ from the original.
  */
 export function mutate(bytes: Uint8Array, random: RandomStream): { name: string; bytes: Uint8Array } {
   const names: string[] = [];

@@ -7,7 +7,7 @@ import { fromFileUrl } from "@std/path";
 import type { FormatName } from "./formats.ts";
 import type { Outcome } from "./worker.ts";
 
-/** What {@link fuzzFormat} reads, and how. */
+/** The input of {@link fuzzFormat}, and how it is read. */
 export interface FuzzOptions {
   /** Chooses the damage. */
   seed: number;

@@ -153,7 +153,7 @@ function timelessRecord(record: object): object {
   return { ...record, "train/tokens_per_second": undefined };
 }
 
-/** What was made of what, but not how many rows an earlier run had done. */
+/** The inputs and options of a manifest, without how many rows an earlier run had done. */
 function timelessManifest(path: string): unknown {
   const { counts: _, outputs, ...rest } = JSON.parse(Deno.readTextFileSync(path)) as Manifest;
   return [rest, outputs.map((output) => TIMED.test(output.path) ? output.path : output)];

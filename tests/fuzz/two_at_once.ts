@@ -1,6 +1,6 @@
 /**
  * Two processes that write one output at the same time: one of them makes it, the other one is refused or finds it
- * made. What is there in the end is the whole result of one that ended well.
+ * made. In the end the whole result of one that ended well is there.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { RandomStream } from "../../lib/base/random.ts";
 import { outputOf, type ProcessResult, spawnStage } from "../cli/process.ts";
 import { comparableFiles, runToEnd, stageArguments, type TrialStage } from "./trial_stages.ts";
 
-/** What the two have in common: options, nothing, or the second one replaces the first one's result. */
+/** The options of the two: the same, different, or the second one replaces the first one's result. */
 const MODES = ["same", "different", "overwrite"] as const;
 
 /** Gives a process a table of processes of its own, in which it has the number 1, as in a container. */

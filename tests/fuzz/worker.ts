@@ -15,7 +15,7 @@ import { mutate } from "./mutate.ts";
 /** How a case ended. */
 export interface Outcome {
   index: number;
-  /** What was done to the file. */
+  /** The change made to the file. */
   mutation: string;
   /**
    * `error`: one clear line; `rejected`: bad rows or chunks were counted; `read`: the damage is not to be seen,

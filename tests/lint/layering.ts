@@ -38,7 +38,7 @@ function runsInBrowser(path: string): boolean {
  * Says why a browser has not what a module imports, if it is one that runs there.
  *
  * @param importer The importing file's path from the repository's root.
- * @param specifier What stands in the import of a value; types are nothing at run time.
+ * @param specifier The specifier in the import of a value; types are nothing at run time.
  * @returns The fault, or undefined.
  */
 export function faultInBrowser(importer: string, specifier: string): string | undefined {
@@ -55,7 +55,7 @@ const WGSL_IMPORTER = "lib/tensor/kernels.ts";
  * Says what is wrong with an import, if anything.
  *
  * @param importer The importing file's path from the repository's root, such as `lib/tensor/device.ts`.
- * @param specifier What stands in the import.
+ * @param specifier The specifier in the import.
  * @returns The fault, or undefined.
  */
 export function faultOfImport(importer: string, specifier: string): string | undefined {

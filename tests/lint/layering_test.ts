@@ -26,7 +26,7 @@ Deno.test("faultOfImport() refuses imports up the layers, of private files and o
   assert(faultOfImport("lib/unknown/a.ts", "../tensor/device.ts"));
 });
 
-/** What the lint says of a text in the place of a file. */
+/** The lint's messages on a text in the place of a file. */
 function lintOf(path: string, text: string): string[] {
   return Deno.lint.runPlugin(plugin, `/checkout/${path}`, text).map(({ message }) => message);
 }

@@ -228,7 +228,7 @@ Deno.test("AddressEmbeddings: what is remembered of a pair selects rows by the b
   assertEquals(selectedBy(0x22, { ...inference, rttHistory: null }), []);
 });
 
-/** What rows the last measurement's RttStart has, after others in the same sequence. */
+/** The rows at the last measurement's RttStart, after others in the same sequence. */
 function rowsAtEnd(
   rows: AddressEmbeddings,
   measurements: readonly TokenMeasurement[],

@@ -15,7 +15,7 @@ import { logitsProblem, referenceForward } from "../reference/model.ts";
 import { modelTolerance, type Tolerance } from "../tolerances.ts";
 import { tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
 
-/** What the cache may differ from the full pass by, in nats: what a user may rely on. */
+/** The largest difference between the cache and the full pass, in nats, that a user may rely on. */
 const SAME: Tolerance = { relative: 0, absolute: 1e-5 };
 
 const CONFIG = tinyConfig({ sequenceLength: 96, headDim: 32, numHeads: 2 });

@@ -37,7 +37,7 @@ interface Golden extends SafetensorsContent {
   config: ModelConfig;
   batches: GoldenBatch[];
   batchSize: number;
-  /** What a checkpoint holds of address embeddings besides parameters. */
+  /** The tensors of address embeddings besides parameters. */
   ofRows: Map<string, Float32Array>;
 }
 

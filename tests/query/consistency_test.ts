@@ -51,10 +51,10 @@ function pool(): Map<string, Float32Array> {
   return tables.save(fitPool([]));
 }
 
-/** What was read of JSON, whose fields the assertions check. */
+/** A parsed JSON value, whose fields the assertions check. */
 type Json = ReturnType<typeof JSON.parse>;
 
-/** What a way to ask says. */
+/** The numbers of one way to ask. */
 interface Said {
   /** P(no reply). */
   readonly pFailed?: number;
@@ -71,7 +71,7 @@ function agree({ pFailed, quantilesMs = {} }: Said, truth: RttDistribution, way:
   }
 }
 
-/** Runs a command as a part of this process. @returns What `--json` prints. */
+/** Runs a command as a part of this process. @returns The output of `--json`. */
 async function run(stage: Stage, ...args: string[]): Promise<Json> {
   return (await stage.run([...args, "--quiet"], { log: () => {} })).json ?? {};
 }

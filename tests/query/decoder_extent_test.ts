@@ -16,7 +16,7 @@ Deno.test("prompts and rows are as many as fit the memory, and each tensor a buf
       assert(foundBytes <= bufferBytes, `${foundBytes} bytes of ${bufferBytes}`);
       assert(foundBytes > bufferBytes / 3, "no smaller than needed");
     }
-    // What cannot fit is left to the allocation, which names the tensor.
+    // An extent that cannot fit is left to the allocation, which names the tensor.
     const { maxRows } = extentOf(TINY_CONFIG, { ...free, bufferBytes: 1 });
     assertEquals(extentOf(TINY_CONFIG, { ...free, limitBytes: 1 }).maxRows, maxRows);
   }

@@ -1,6 +1,10 @@
 /** The examples of the library's front door and of README.md run as they stand there. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
+import * as library from "../../mod.ts";
+import { CALIBRATION_LEVELS } from "../../lib/query/rtt/quantile_calibration.ts";
+import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
+import { writeTrainingRows } from "../train/training_runs.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -14,11 +18,32 @@ function examplesOf(path: string): string[] {
 /** Two lines of numbers, or of one number and an address or a prefix. */
 const PRINTED = /^[\d.e+-]+( [\d.e+-]+)+$|^([\d.e+-]+ )?[\da-f.:]+(\/\d+)?( [\d.e+-]+| no reply)?$/;
 
-for (const [path, numExamples] of [["mod.ts", 3], ["README.md", 1]] as const) {
+/** Writes the files that examples read beside the model. */
+async function writeInputs(folder: string): Promise<void> {
+  const { sha256 } = loadCheckpoint(join(folder, "runs/demo/train")).state.files.model;
+  const run = { checkpoint: "run", step: 3, modelSha256: sha256 };
+  Deno.mkdirSync(join(folder, "runs/demo/eval"));
+  Deno.writeTextFileSync(
+    join(folder, "runs/demo/eval/report.json"),
+    JSON.stringify({ run, calibration: { shares: CALIBRATION_LEVELS } }),
+  );
+  const ping = { type: "ping", af: 4, timestamp: 1750766400, msm_id: 1, prb_id: 2, size: 48 };
+  const result = { ...ping, from: "192.0.2.1", dst_addr: "198.51.100.7", result: [{ rtt: 12.5 }] };
+  Deno.writeTextFileSync(join(folder, "atlas.jsonl"), `${JSON.stringify(result)}\n`);
+  await writeTrainingRows(join(folder, "data/rows"));
+}
+
+Deno.test("every value of the library is in an example", () => {
+  const code = examplesOf("mod.ts").join("\n").replace(/^import .*$|"[^"\n]*"/gm, "");
+  assertEquals(Object.keys(library).filter((name) => !new RegExp(`\\b${name}\\b`).test(code)), []);
+});
+
+for (const [path, numExamples] of [["mod.ts", 5], ["README.md", 1]] as const) {
   Deno.test(`the examples of ${path} run on the model of a demo`, () =>
     withCheckpoint(async (folder) => {
       const examples = examplesOf(path);
       assertEquals(examples.length, numExamples);
+      await writeInputs(folder);
       for (const code of examples) {
         const example = join(folder, "example.ts");
         const library = new URL("mod.ts", ROOT).href;

@@ -165,7 +165,7 @@ Deno.test("query destinations refuses what is no question in one line", () =>
   withCheckpoint(async (_, checkpoint) => {
     const good = { checkpoint, src: "192.0.2.1", rtt: "20" };
     const wrong: [Record<string, string>, number, string][] = [
-      [{ src: "192.0.2.256" }, 2, "not an address"],
+      [{ src: "192.0.2.256" }, 2, "192.0.2.256: expected an IPv4 or IPv6 address or prefix"],
       [{ rtt: "-5" }, 2, "--rtt -5"],
       [{ rtt: "30..20" }, 2, "--rtt 30..20"],
       [{ rtt: "1..2..3" }, 2, "--rtt 1..2..3"],

@@ -20,7 +20,7 @@ export async function withCheckpoint(
     vocabulary?: "v1" | "v2";
     run?: string;
     scale?: number;
-    /** What it knows of places (nothing). */
+    /** Its table of places (empty). */
     places?: PlaceTable;
   } = {},
 ): Promise<void> {

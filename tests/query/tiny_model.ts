@@ -16,7 +16,7 @@ export const TINY_CONFIG = parseModelConfig({
   vocabulary: "v2",
 });
 
-/** Runs a test on it, and closes it. @param scale What its random weights are multiplied by. @param config Of another one. */
+/** Runs a test on it, and closes it. @param scale A factor of its random weights. @param config Of another one. */
 export async function withTinyModel(
   test: (model: PingModel) => Promise<void>,
   scale = 12,

@@ -1,7 +1,7 @@
 /** One step of AdamW in float64, as torch.optim.AdamW does it. @module */
 import type { AdamWStep } from "../../lib/tensor/ops/adamw.ts";
 
-/** What AdamW changes. */
+/** The tensors that AdamW changes. */
 export interface AdamWState {
   parameter: Float64Array;
   expAvg: Float64Array;

@@ -41,7 +41,7 @@ export function addRowsBackward(
   return dTable;
 }
 
-/** What {@link adamWRows} changes. */
+/** The tensors that {@link adamWRows} changes. */
 export interface AdamWRowsState extends AdamWState {
   /** How many updates each row had. */
   numUpdates: Float64Array;

@@ -12,7 +12,7 @@ import { RandomStream } from "../../lib/base/random.ts";
 /** Named float64 arrays. */
 export type Arrays = Record<string, Float64Array>;
 
-/** What {@link checkGradient} compares. */
+/** A comparison of {@link checkGradient}. */
 export interface GradientCheck {
   /** The point of the check; arrays that `backward` returns no gradient for are constants. */
   inputs: Arrays;

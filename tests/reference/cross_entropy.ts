@@ -62,7 +62,7 @@ export function crossEntropyBackward(
   return dLogits;
 }
 
-/** What {@link softCrossEntropy} is computed from. `wanted`: (rows, V), probabilities; a weight for each row. */
+/** The arguments of {@link softCrossEntropy}. `wanted`: (rows, V), probabilities; a weight for each row. */
 export interface SoftProblem {
   logits: Float64Array;
   wanted: Float64Array;
@@ -128,7 +128,7 @@ export function ordinalTermBackward(
   return dLogits;
 }
 
-/** What {@link ordinalTerm} is computed from; a weight for each row. */
+/** The arguments of {@link ordinalTerm}; a weight for each row. */
 export interface OrdinalProblem {
   logits: Float64Array;
   targets: Uint32Array;

@@ -45,7 +45,7 @@ interface LayerActivations {
   activated: Float64Array;
 }
 
-/** What the forward pass leaves. */
+/** The results of the forward pass. */
 export interface Forward {
   layers: LayerActivations[];
   xLast: Float64Array;
@@ -150,7 +150,7 @@ export function referenceForward(config: ModelConfig, weights: Weights, batch: R
 /**
  * The gradient of `weight * sum(losses)` by every parameter.
  *
- * @param forward What {@link referenceForward} returned for the same arguments.
+ * @param forward The result of {@link referenceForward} for the same arguments.
  */
 export function referenceBackward(
   config: ModelConfig,

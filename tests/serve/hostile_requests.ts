@@ -2,7 +2,7 @@
 import type { RandomStream } from "../../lib/base/random.ts";
 import { PAIR, PAIR_QUERY } from "./test_server.ts";
 
-/** What is sent over one connection. */
+/** The bytes sent over one connection. */
 export interface HostileRequest {
   /** Its kind, for messages. */
   readonly kind: string;

@@ -36,7 +36,7 @@ async function connected(
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }
 
-/** What a client sees: the same tools and numbers as those of `/v1`. */
+/** Checks a client's view: the same tools and numbers as those of `/v1`. */
 async function checkTools(client: Client, { url }: TestServer): Promise<void> {
   const { tools } = await client.listTools();
   assertEquals(tools.map(({ name }) => name).sort(), Object.keys(QUESTIONS).sort());

@@ -5,7 +5,7 @@ import { LINES } from "./test_server.ts";
 const KNOWN_PATHS = ["/", "/v1/model", "/openapi.json", "/healthz", "/metrics", "/docs"];
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** What is asked. */
+/** A valid or invalid request. */
 export interface MixedRequest {
   readonly path: string;
   readonly init?: RequestInit;

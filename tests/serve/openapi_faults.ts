@@ -1,4 +1,4 @@
-/** What is wrong with the structure of an OpenAPI 3.1 document. @module */
+/** Faults in the structure of an OpenAPI 3.1 document. @module */
 import * as z from "zod";
 
 const ref = z.strictObject({ $ref: z.string().startsWith("#/components/schemas/") });

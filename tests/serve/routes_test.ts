@@ -505,6 +505,10 @@ Deno.test("serve --names shows names in every answer, and searches them", () =>
       "probe 6001",
       ["198.51.100.7 <i>Example</i>", "203.0.113.5 undefined"],
     ]);
+    const nodes = "192.0.2.1,198.51.100.7";
+    const matrix = await answerOf(matrixAnswerSchema, server.fetch(`/v1/matrix?nodes=${nodes}`));
+    const both = [ends.src_name, ends.dst_name];
+    assertEquals([matrix.destination_names, matrix.rows.map((row) => row.src_name)], [both, both]);
     const { places } = await answerOf(placesAnswerSchema, server.fetch("/v1/places?q=probe"));
     assertEquals(places, [{ text: "192.0.2.1", name: "probe 6001", position: null }]);
     const lines = Array.from({ length: 100 }, (_, i) => {

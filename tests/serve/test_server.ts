@@ -5,7 +5,7 @@ import { spawnStage } from "../cli/process.ts";
 export class TestServer implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #whole: Promise<void>;
-  /** What it has printed on standard error. */
+  /** Its standard error so far. */
   errors = "";
   /** Where it listens. */
   url = "";
@@ -31,7 +31,7 @@ export class TestServer implements AsyncDisposable {
       if (done) throw new Error(`serve ended: ${(await server.end()).stderr}`);
       text += value;
     }
-    // What it prints further must be read, lest it wait.
+    // Its further output must be read, lest it wait.
     const rest = async () => {
       while (!(await reader.read()).done);
     };
@@ -73,7 +73,7 @@ export class TestServer implements AsyncDisposable {
     return (await response.text()).trimEnd().split("\n").map((line) => JSON.parse(line));
   }
 
-  /** Sends bytes as they are. @returns What it answers until it closes the connection or the time is over. */
+  /** Sends bytes as they are. @returns The answer until it closes the connection or the time is over. */
   async send(bytes: Uint8Array | string, withinMs = 5000): Promise<string> {
     using connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
     const all = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;

@@ -27,7 +27,7 @@ const slopeTolerance = (kind: ActivationKind) =>
     expressionTolerance(kind === "relu2" ? BUILT_IN_ULPS.sqrt : BUILT_IN_ULPS.exp, 5),
   );
 
-/** What the slope of an activation is computed from: its argument, or of relu2 its value. */
+/** The argument of an activation's slope: that of the activation, or of relu2 its value. */
 const slopeInput = (kind: ActivationKind, u: Float64Array) =>
   kind === "relu2" ? Float64Array.from(u, (value) => Math.fround(ACTIVATION[kind](value))) : u;
 

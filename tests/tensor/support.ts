@@ -1,5 +1,5 @@
 /**
- * What the kernel tests share: both kinds of device, tensors between guard words, random data, comparison.
+ * Helpers of the kernel tests: both kinds of device, tensors between guard words, random data, comparison.
  *
  * @module
  */
@@ -72,7 +72,7 @@ export class KernelBench {
   async check(): Promise<void> {
     const contents = await this.gpu.read(...this.#tensors.map(({ whole }) => whole));
     this.#tensors.forEach(({ tensor, input }, i) => {
-      // What is read may lie in a longer buffer.
+      // The bytes may lie in a longer buffer.
       const words = new Uint32Array(contents[i].buffer, contents[i].byteOffset, contents[i].length);
       const end = GUARD_WORDS + tensorSizeBytes(tensor) / 4;
       const guard = input ? INPUT_GUARD : OUTPUT_GUARD;

@@ -167,7 +167,7 @@ Deno.test("saveCheckpoint() replaces a damaged one and drops later ones", () => 
   });
 });
 
-/** What can be done to a file: a bit flipped, the end cut off (not a last newline alone), the whole deleted. */
+/** Damages of a file: a bit flipped, the end cut off (not a last newline alone), the whole deleted. */
 function damagesOf(sizeBytes: number): [string, (path: string) => void][] {
   const random = new RandomStream(1, "test/damage", sizeBytes);
   const anywhere = Array.from({ length: 6 }, () => random.below(sizeBytes));

@@ -153,13 +153,13 @@ const VALUES: Record<string, string> = {
 /** A key of those that are an object, and its value. */
 const PARTS: Record<string, [string, string]> = { "model.places": ["model.places.dropShare", "0.25"] };
 
-/** What vocabulary v1 needs. */
+/** The settings of a configuration for vocabulary v1. */
 const WITHOUT_V2 = [
   ...["model.prefixVectors=null", "model.pairVectors=null", "model.coordinates=null"],
   ...["train.rttByteWeight=1", "train.rttDistanceWeights=null"],
 ];
 
-/** What else has to change with a key, to half or twice its value. */
+/** Keys that have to change with a key, to half or twice its value. */
 const RELATED: Record<string, string[]> = {
   "model.vocabulary": WITHOUT_V2,
   "model.rttEncoding": [...WITHOUT_V2, "model.vocabulary=v1"],

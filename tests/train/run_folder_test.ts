@@ -24,7 +24,7 @@ function fill(run: RunFolder, text: string, { hasCheckpoint = true } = {}): void
   Deno.writeTextFileSync(join(run.checkpointsDir, stepName(1), "state.json"), text);
 }
 
-/** What is in a run's folder, the manifest by its option. */
+/** The content of a run's folder, the manifest by its option. */
 function contentOf(folder: string, within = ""): Record<string, unknown> {
   return Object.assign(
     {},

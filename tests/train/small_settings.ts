@@ -3,7 +3,7 @@
 /** Settings of the configuration by key path. */
 export type Settings = Record<string, number | string | null>;
 
-/** Those of a small model. */
+/** The settings of a small model. */
 export const SMALL: Settings = {
   "model.numLayers": 1,
   "model.width": 32,

@@ -27,7 +27,7 @@ Deno.test("a run goes on while one kind gets better, and has the end whose kinds
     assert(!choice.add({ step: 40, errors: { pair: 15, time: 1.05 } }));
     assertEquals(choice.choose(), 40);
     assertEquals(new StepChoice(path, 40, true).chosen, 40);
-    // What was found after the step that a run goes on from does not count, nor a choice that it goes back on.
+    // Results after the step that a run goes on from do not count, nor does a choice that it goes back on.
     const resumed = new StepChoice(path, 20, true);
     assertEquals([resumed.chosen, resumed.ends.map(({ step }) => step)], [null, [10, 20]]);
     assertEquals(new StepChoice(path, 40, false).chosen, null);

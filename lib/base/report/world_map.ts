@@ -19,7 +19,7 @@ const HALF_WIDTH = 1000;
 const UNIT_HALF_WIDTH = 2.706629978319691;
 /** Units of the map for each of the projection. */
 export const WORLD_SCALE = HALF_WIDTH / UNIT_HALF_WIDTH;
-/** What lies between, from 84 degrees north to 57 south, has all countries. */
+/** The part from 84 degrees north to 57 south has all countries. */
 const [TOP, BOTTOM] = [-pointOf(84, 0).y, -pointOf(-57, 0).y].map(Math.round);
 const LEGEND_HEIGHT = 130;
 const CREDIT_HEIGHT = 24;
@@ -40,21 +40,20 @@ export interface MapPlace {
   readonly position: MapPosition;
   /** Its middle and its size; absent for a whole country. It is drawn where its country is. */
   readonly cell?: MapPosition & { readonly degrees: number };
-  /** What shades it. */
+  /** The number that shades it. */
   readonly value: number;
-  /** What is said of it, for people who point at it or hear of it. */
+  /** A description for people who point at it or hear of it. */
   readonly text: string;
 }
 
-/** What is drawn besides places. */
+/** The parts of a map besides places. */
 export interface MapOptions {
-  /** What the map shows. */
   readonly title: string;
   /** Where classes of values end, ascending: {@link NUM_HEATS} - 1 of them. */
   readonly bounds: readonly number[];
   /** The unit of values, for a legend below the map; a page has its own legend. */
   readonly unit?: string;
-  /** Whom the map is owed to, lines below the legend. */
+  /** Credits, lines below the legend. */
   readonly credits?: readonly string[];
   /** A point that has a ring around it. */
   readonly mark?: MapPosition | undefined;

@@ -32,7 +32,7 @@ export interface Series {
   marks: number[] | undefined;
 }
 
-/** What was found in a file. */
+/** The changes found in a file. */
 export interface SeriesChanges {
   file: string;
   numRows: number;

@@ -48,7 +48,7 @@ export interface ApiOptions {
   firstWaitMs?: number;
 }
 
-/** What a request sends besides its path. */
+/** The body of a request. */
 interface RequestBody {
   /** Sent by POST as JSON. */
   json: unknown;
@@ -235,7 +235,7 @@ function connectionError(error: unknown, silence: SilenceTimer): unknown {
   return new RetryableError(message, undefined, { cause: error });
 }
 
-/** What the system says, without the URL. */
+/** The system's message, without the URL. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return messageOf(error.cause);
@@ -253,7 +253,7 @@ async function readBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): P
   return Buffer.concat(parts);
 }
 
-/** What an error's body says: `error.detail` of RIPE Atlas, `error.message` of Globalping. */
+/** The message in an error's body: `error.detail` of RIPE Atlas, `error.message` of Globalping. */
 function saidBy(body: Uint8Array): string {
   try {
     const { error } = JSON.parse(new TextDecoder().decode(body));

@@ -103,7 +103,7 @@ export function parseIds(text: string, option: string): number[] {
 const MAX_IDS = 100_000;
 const MAX_WINDOWS = 100_000;
 
-/** What results tell of probes and destinations. */
+/** The addresses of probes and destinations in results. */
 export class SeenHosts {
   /** The addresses that each probe measured from. */
   readonly probes = new Map<number, Set<string>>();

@@ -19,7 +19,7 @@ import type { ApiClient } from "./api_client.ts";
 const FIRST_LOOK_MS = 500;
 const LONGEST_LOOK_MS = 8000;
 
-/** What is measured: the body of a request, but for the target. */
+/** A measurement to make: the body of a request, but for the target. */
 export interface PingRequest {
   /** Places and networks of probes in words, such as `Germany+AWS`; any if there are none. */
   locations: readonly string[];

@@ -23,7 +23,7 @@ import { comparable, matchingNames, type SearchedName } from "./place_index.ts";
 const MAX_NAMES = 2 ** 18;
 /** The longest name, in UTF-16 characters: that of a host has 253 at most (RFC 1035, section 2.3.4). */
 export const MAX_NAME_LENGTH = 255;
-/** What would change the lines around a name: control characters, line separators, changes of the direction of text. */
+/** Characters that would change the lines around a name: control characters, line separators, changes of direction. */
 // deno-lint-ignore no-control-regex
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/;
 

@@ -146,7 +146,7 @@ export class KnownAddresses {
   }
 
   /**
-   * What absolute discounting takes off the count of each pair in favour of pairs that were never measured: near 1 where
+   * The amount that absolute discounting takes off each pair's count, for pairs that were never measured: near 1 where
    * most pairs were measured once, near 0 where hardly any was (Ney, Essen, Kneser, Computer Speech and Language 8, 1994,
    * with one pair more of each kind, so that it is neither 0 nor 1).
    */
@@ -419,7 +419,7 @@ export interface Basis {
   readonly places?: { readonly src: string | null; readonly dst: string | null } | undefined;
 }
 
-/** What a model knows of places. */
+/** A model's knowledge of places. */
 export interface BasisPlaces {
   /** The place of an address, such as "Frankfurt am Main, DE, AS3320". */
   placeOf(address: Uint8Array): string | undefined;
@@ -453,7 +453,7 @@ export function measuredBy(
  *
  * @param data From the checkpoint; undefined if it has no table of the training data.
  * @param source An address or a prefix; the measurements of a prefix are not counted.
- * @param where What the model knows of places.
+ * @param where The places that the model knows.
  */
 export function basisOf(
   data: TrainingData | undefined,
@@ -555,7 +555,7 @@ export function times({ measurements, inAdaptation, lastS }: Measured): string {
   return lastS === null ? of : `${of}, last on ${new Date(lastS * 1000).toISOString().slice(0, 10)}`;
 }
 
-// What of these is in the JSON of stages and the API.
+// The JSON forms of these, for stages and the API.
 
 /** The number of measurements of something. */
 export const seenSchema = z.object({
@@ -590,10 +590,10 @@ export type CountsJson = z.infer<typeof countsSchema>;
 
 /** A model's data. */
 export const dataSchema = z.object({
-  origin: z.string().describe("what the measurements are, such as names of files; empty if unknown"),
+  origin: z.string().describe("the origin of the measurements, such as names of files; empty if unknown"),
   is_synthetic: z.boolean().nullable().describe("whether of a synthetic Internet; null if unknown"),
   ...countsSchema.shape,
-  adaptation: countsSchema.nullable().describe("what the model was adapted to afterwards"),
+  adaptation: countsSchema.nullable().describe("measurements that the model was adapted to afterwards"),
 });
 
 export function basisJson({ kind, text, src, dst, pair, places }: Basis): z.infer<typeof basisSchema> {
@@ -619,7 +619,7 @@ export function dataJson(
   };
 }
 
-/** What measurements have in all, in JSON. */
+/** Totals of measurements, in JSON. */
 export function countsJson({ startS, endS, measurements, sources, destinations }: DataSummary): CountsJson {
   return { start: isoTime(startS), end: isoTime(endS), measurements, sources, destinations };
 }

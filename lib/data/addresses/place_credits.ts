@@ -1,5 +1,5 @@
 /**
- * Whom to name where answers rest on files of places, as their licences ask for.
+ * Credits of the files of places that answers rest on, as their licences ask for.
  *
  * @module
  */

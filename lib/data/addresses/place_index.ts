@@ -25,7 +25,7 @@ import {
   type Site,
 } from "./place_table.ts";
 
-/** Which addresses are meant; an address must fulfil all. */
+/** Conditions on addresses; an address must fulfil all. */
 export interface PlaceSelector {
   /** Only addresses of this AS. */
   readonly asNumber?: number | undefined;
@@ -556,9 +556,9 @@ let displayNames: Intl.DisplayNames | undefined;
 export interface SearchedName {
   /** {@link comparable}. */
   readonly key: string;
-  /** What it is found by too, from its beginning. */
+  /** A short name, by whose beginning it is found too. */
   readonly code?: string;
-  /** What is told when it is found. */
+  /** Its name in answers. */
   readonly name: () => string;
 }
 

@@ -11,7 +11,7 @@ import { getOrMake, partitionPoint } from "../../base/collections.ts";
 import { ensure, FormatError } from "../../base/errors.ts";
 import type { IpPrefix } from "./ip_prefix.ts";
 
-/** What is known of an address; a field that is not known is absent. */
+/** The place of an address; a field that is not known is absent. */
 export interface Place {
   /** Degrees north, -90 to 90. */
   readonly latitude?: number;
@@ -29,7 +29,7 @@ export interface Place {
   readonly asName?: string;
 }
 
-/** What a table knows of an address. */
+/** The place of an address in a table. */
 export interface LocatedPlace {
   /** Degrees north and east, rounded to the table's step; undefined if unknown. */
   readonly position: { readonly latitude: number; readonly longitude: number } | undefined;
@@ -95,7 +95,7 @@ export function addressNumber(address: Uint8Array): number {
 
 /** Where addresses are, as one or several databases say. */
 export interface PlaceSource {
-  /** What is known of an address; undefined if nothing is. @param address 4 or 16 bytes. */
+  /** The place of an address; undefined if it is not known. @param address 4 or 16 bytes. */
   locate(address: Uint8Array): Place | undefined;
   /** Visits the first number of each range with equal values, and the number after it; in any order. */
   visitBounds(length: 4 | 16, visit: (number: number) => void): void;
@@ -318,7 +318,7 @@ export class PlaceTable {
     };
   }
 
-  /** What the table knows of an address. @param number See {@link addressNumber}. @param length Of the address, bytes. */
+  /** An address in the table. @param number See {@link addressNumber}. @param length Of the address, bytes. */
   locate(number: number, length: 4 | 16): LocatedPlace {
     const { site, asNumber } = this.numbersAt(number, length);
     return { ...this.#columns.sites[site], asNumber };

@@ -40,7 +40,7 @@ for (const byte of new TextEncoder().encode(" \t\r\n,:+-.0123456789Etruefalsn\u{
 const IS_DELIMITER = new Uint8Array(256);
 for (const byte of [QUOTE, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET]) IS_DELIMITER[byte] = 1;
 
-/** What the scanner finds besides objects: a damaged line, or the ends of an object that is too long to be parsed. */
+/** A part of the text besides whole objects: a damaged line, or the ends of an object that is too long to be parsed. */
 export interface JsonMark {
   kind: "damaged" | "begin" | "end";
   /** Where it begins in the (decompressed) text, bytes. */
@@ -56,7 +56,7 @@ export interface JsonPiece {
   offsetBytes: number;
   /** Begin and end in `bytes` of each object in turn. */
   bounds: Uint32Array<ArrayBuffer>;
-  /** What stands between the objects, in order; of an object too long to be parsed, its objects are those between. */
+  /** The parts between the objects, in order; of an object too long to be parsed, its objects are those between. */
   marks: JsonMark[];
 }
 

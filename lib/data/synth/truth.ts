@@ -16,7 +16,9 @@ import type { WorldHost } from "./hosts.ts";
 import type { World } from "./world.ts";
 import { rttCodeBounds } from "../tokens/rtt_code.ts";
 
-const FORMAT = "ping-llm synthetic truth 1";
+const FORMAT = "ping-llm synthetic truth 2";
+/** Differs in the name of `latencyConstants` (`law`), which are for other programs. */
+const OLD_FORMAT = "ping-llm synthetic truth 1";
 
 const FORMULAS = [
   "d: km along great circles (radius 6371) src -> hub of the route (if hub >= 0) -> dst",
@@ -32,9 +34,8 @@ const FORMULAS = [
 const placeSchema = z.object({ latitude: z.number(), longitude: z.number() });
 
 const truthSchema = z.object({
-  format: z.literal(FORMAT),
+  format: z.literal([FORMAT, OLD_FORMAT]),
   formulas: z.array(z.string()),
-  law: z.record(z.string(), z.number()),
   options: z.object({
     seed: z.number(),
     probes: z.number(),
@@ -113,10 +114,8 @@ export class SyntheticTruth {
 
   /** Writes the truth file, atomically. */
   save(path: string): void {
-    writeFileAtomic(
-      path,
-      JSON.stringify({ format: FORMAT, formulas: FORMULAS, law: LATENCY_CONSTANTS, ...this.world }) + "\n",
-    );
+    const head = { format: FORMAT, formulas: FORMULAS, latencyConstants: LATENCY_CONSTANTS };
+    writeFileAtomic(path, JSON.stringify({ ...head, ...this.world }) + "\n");
   }
 
   /** Whether the address is a host of this world. */

@@ -158,7 +158,7 @@ function newReplicates(): Replicates {
   return new Float64Array(NUM_RESAMPLES).fill(NaN);
 }
 
-/** What the measurements of a cluster have in common: both ends, in either direction; the source; or a new address. */
+/** The common property of a cluster's measurements: both ends, in either direction; the source; or a new address. */
 export type ClusterBy = "pair" | "source" | "address";
 
 /** Measurements in clusters. */

@@ -26,7 +26,7 @@ const HELD_OUT: Record<SplitMode, string> = {
 /**
  * The page, as HTML.
  *
- * @param report What the model comes to on all splits.
+ * @param report The results on all splits.
  * @param details The report of each split, in their order.
  */
 export async function allSplitsPage(

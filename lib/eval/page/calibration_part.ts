@@ -89,7 +89,7 @@ export function pitChart(shares: readonly number[], count: number): Chart {
   });
 }
 
-/** The section. @param corrected What the intervals hold after their correction, if there was one. */
+/** The section. @param corrected Coverage after the correction, if there was one. */
 export function calibrationPart(
   { model: { overall, byContext }, baselines }: RttSection,
   corrected: CalibrationSection | undefined,

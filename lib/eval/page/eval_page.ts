@@ -275,7 +275,7 @@ const HISTORIES = {
   train: "earlier measurements of the same source in the training rows only",
 };
 
-/** What was evaluated, and how. */
+/** The evaluated model and data, and the settings. */
 function runPart(run: EvalRun): Block[] {
   const drawn = run.numMeasurements === run.numHeldOut ? "all of them" : "drawn at random";
   const contexts = run.contexts.join(", ");

@@ -83,7 +83,7 @@ interface Compared {
   terms: readonly (keyof typeof TERMS)[];
 }
 
-/** What the verdicts speak of, in plain words. */
+/** The verdicts' terms, in plain words. */
 const TERMS = {
   absolute: "absolute error: the distance of the predicted RTT from the measured one, in ms",
   likeliest:

@@ -231,21 +231,21 @@ function resultOf(
 // the same situation: by new addresses of the validation split, with as many given measurements. Where there are none, a
 // share of the training measurements is used.
 
-/** What baselines are fitted to. */
+/** The data that baselines are fitted to. */
 interface AdaptBaselineOptions {
   /** By name, untrained. */
   readonly baselines: ReadonlyMap<string, Baseline>;
   readonly training: MeasurementTable;
   /** How many measurements of each address they are given. */
   readonly numGiven: number;
-  /** What was drawn of the validation split; absent where there is none. */
+  /** The cases drawn from the validation split; absent where there is none. */
   readonly validation?: UnseenCases | undefined;
   /** Called after each baseline. */
   readonly onDone: () => void;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What baselines forecast. @param unseen Whose judged measurements are forecast. */
+/** The baselines' forecasts. @param unseen Whose judged measurements are forecast. */
 async function forecastUnseen(
   unseen: UnseenCases,
   { baselines, training, numGiven, validation, onDone, signal }: AdaptBaselineOptions,
@@ -312,7 +312,6 @@ export interface AdaptFit {
 export interface AdaptedModels {
   /** The model as it was trained. It is not changed. */
   readonly model: PingModel;
-  /** What it was made of. */
   readonly checkpoint: LoadedCheckpoint;
   readonly unseen: UnseenCases;
 }

@@ -22,7 +22,7 @@ export interface BitsSection {
   withoutTimes: ContextBits;
 }
 
-/** Which contexts are drawn. */
+/** The contexts to draw. */
 export interface BitsOptions {
   /** How many of each kind, at most; fewer where the rows yield fewer in an epoch (256). */
   numContexts?: number;

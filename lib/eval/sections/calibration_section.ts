@@ -30,7 +30,7 @@ export interface LearnedCalibration extends Pick<CalibrationSection, "numDrawn" 
   calibration: QuantileCalibration;
 }
 
-/** What is predicted, and how; the validation split in the same way. */
+/** The cases to forecast, and how; the validation split in the same way. */
 export interface LearnOptions extends Omit<EvalRowsOptions, "split">, ForecastOptions {
   /** Probe rows. */
   dataDir: string;

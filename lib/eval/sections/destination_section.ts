@@ -205,7 +205,7 @@ export type NamedGuesses = [name: string, guesses: readonly (readonly Uint8Array
 /**
  * Scores methods: how often their guesses are right.
  *
- * @param addresses What was to be guessed, all of one IP version, at least one; each has its place in the bootstrap.
+ * @param addresses The ones to guess, all of one IP version, at least one; each has its place in the bootstrap.
  * @param named The model's guesses first, then those it is compared with.
  */
 export function scoreMethods(
@@ -268,7 +268,7 @@ function numCommonBits(a: Uint8Array, b: Uint8Array): number {
 /** More than any method is asked for. */
 const MAX_GUESSES = 100;
 
-/** What is known of a destination of one source. */
+/** A source's measurements of one destination. */
 interface KnownDestination {
   count: number;
   rtts: RttHistogram;

@@ -63,7 +63,7 @@ export async function placeLookup(
   return (address) => getOrMake(known, address, () => lookUp(addressBytes(address)));
 }
 
-/** What a source knows of an address. */
+/** The place of an address according to a source. */
 export function locatedBy(source: PlaceSource, address: Uint8Array): LocatedPlace | undefined {
   const found = source.locate(address);
   if (!found) return undefined;
@@ -125,7 +125,7 @@ const MIN_MEASUREMENTS = 20;
 /** Places of an alignment at most: as many as 1000 resamples of their pairs take a second for. */
 const MAX_PLACES = 150;
 
-/** What the section is made of. */
+/** The inputs of the section. */
 export interface PlaceSectionOptions {
   readonly placeOf: PlaceOf;
   readonly baselines: BaselineForecasts;

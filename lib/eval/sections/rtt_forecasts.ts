@@ -9,7 +9,7 @@ import type { RttQuery } from "../../query/query_tokens.ts";
 import { type EvalCase, queryOf, withContexts } from "../cases.ts";
 import { crpsMs } from "../metrics/crps.ts";
 
-/** Which forecasts are made. */
+/** The forecasts to make. */
 export interface ForecastOptions {
   /** Numbers of measurements of context, such as 0, 1, 2, 5, 10, 20. */
   contexts: readonly number[];

@@ -53,7 +53,7 @@ export interface BaselineMetrics extends MethodMetrics<ErrorMetrics> {
 
 /** How the 95 % intervals of an evaluation are computed; see bootstrap.ts. */
 export interface Resampling {
-  /** What measurements of one cluster have in common, and how many clusters there are. */
+  /** The common property of a cluster's measurements, and how many clusters there are. */
   by: ClusterBy;
   numClusters: number;
   numResamples: number;

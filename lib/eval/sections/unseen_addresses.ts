@@ -32,7 +32,7 @@ export interface UnseenOptions extends RowHooks {
   readonly seed: number;
 }
 
-/** What was drawn. */
+/** The drawn addresses and their measurements. */
 export interface UnseenCases {
   /** New addresses with a reply to or from a known one. */
   readonly numUnseen: number;

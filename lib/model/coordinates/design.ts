@@ -1,7 +1,7 @@
 /**
  * Which RTTs tell most of others once they are measured: Bayesian experimental design (Chaloner and Verdinelli, Statistical
  * Science 10, 1995). On the logarithmic scale an RTT is linear in a node's bias and vector, given those of the other node.
- * What is not known of a node is normal, at first with the covariance of all fitted nodes, which each known RTT lessens.
+ * An unknown node is normally distributed, at first with the covariance of all fitted nodes; each known RTT reduces it.
  * The pair is chosen by which the sum of the wanted RTTs' variances (V-optimality) falls most, then the next one, as in
  * Krause, Singh and Guestrin, "Near-optimal sensor placements in Gaussian processes", JMLR 9, 2008. Variances do not depend
  * on RTTs, so all pairs are chosen before the first is measured.
@@ -16,9 +16,9 @@ import { signOf } from "./node_vectors.ts";
 /** The standard deviation of a normal distribution whose median magnitude is 1. */
 const NORMAL_SPREAD = 1.4826;
 
-/** What is known of a node. */
+/** A node of the linear model of RTTs. */
 export interface DesignNode {
-  /** By what an RTT changes with the parts of the other node, (1 + rank). */
+  /** The change of an RTT with the parts of the other node, (1 + rank). */
   readonly features: Float64Array;
   /** The covariance of its own parts, (1 + rank, 1 + rank). */
   readonly covariance: Float64Array;
@@ -42,7 +42,7 @@ export class MeasurementDesign {
   constructor(readonly fit: Fit) {
     const { components, options: { rank } } = fit.factorisation.factors;
     const width = this.#width = rank + 1;
-    // Those that were located are not fitted: their components are below `UNKNOWN`.
+    // Nodes that were located are not fitted: their components are below `UNKNOWN`.
     this.#component = mostFrequent(components.filter((component) => component > UNKNOWN));
     const nodes = [...components.keys()].filter((node) => components[node] === this.#component);
     this.#mean = new Float64Array(width);

@@ -47,7 +47,7 @@ export class AdaptedModel {
     this.adaptation = trainingData?.adaptation;
   }
 
-  /** What the model was trained on and adapted to; undefined if it is not known what it was trained on. */
+  /** The data that the model was trained on and adapted to; undefined if the training data are not known. */
   get trainingData(): TrainingData | undefined {
     return this.#trained && { ...this.#trained, adaptation: this.adaptation };
   }

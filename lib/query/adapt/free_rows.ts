@@ -23,7 +23,7 @@ export interface FreeRow {
   readonly start: Float32Array;
 }
 
-/** What a fit changes, and by what. */
+/** Rows that a fit may change, and the measurements that it is fitted to. */
 export interface FreeRows {
   /** The model's rows, with those claimed for the addresses. */
   readonly addressEmbeddings: AddressEmbeddings;
@@ -39,7 +39,7 @@ export interface FreeRows {
   readonly located: Uint32Array;
 }
 
-/** What the model has from earlier adaptations, not from training. */
+/** The parts of the model that come from earlier adaptations, not from training. */
 export interface AdaptedParts {
   /** Rows. */
   readonly rows: ReadonlySet<number>;

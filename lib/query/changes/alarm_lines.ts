@@ -7,7 +7,7 @@ import type { AlarmEvent } from "./pair_watch.ts";
 
 const number = z.number().optional();
 
-/** What a line of an event has. Absent are the sizes where all packets are lost. */
+/** The line of an event. The sizes are absent where all packets are lost. */
 export const alarmLineSchema = z.object({
   event: z.enum(["begin", "change", "end"]),
   alarm: z.int().describe("number of the alarm, from 1 in the order in which they began"),
@@ -29,12 +29,12 @@ export const alarmLineSchema = z.object({
   evidence: number.describe("how much less likely the measurements since are without the change, nats"),
   group: z.int().describe("number of the first alarm of its group"),
   shared: z.string().optional().describe(
-    "what the alarms of the group share: an end's address, AS or country",
+    "the property that all alarms of the group share: an end's address, AS or country",
   ),
   open_in_group: z.int().describe("alarms of the group that have not ended"),
   reason: z.enum(["usual", "new usual", "dropped"]).optional().describe("why it ended"),
   expected_ms: z.record(z.string(), z.number()).optional()
-    .describe("what the model expected when it began, by quantile in percent, ms"),
+    .describe("the RTT that the model expected when it began, by quantile in percent, ms"),
   p_value: number.describe("how probable a reply at least as far from the expected ones is"),
 });
 /** See {@link alarmLineSchema}. */
@@ -43,7 +43,7 @@ export type AlarmLine = z.infer<typeof alarmLineSchema>;
 /** The smallest spread that a shift is compared with, ms. */
 const MIN_SPREAD_MS = 0.1;
 
-/** The line of an event: a plain object for JSON. @param expected What a model expected when it began. @param names Of addresses. */
+/** The line of an event: a plain object for JSON. @param expected By a model when it began. @param names For its ends. */
 export function alarmLine(
   event: AlarmEvent,
   expected?: Expectation,

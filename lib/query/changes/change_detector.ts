@@ -14,11 +14,11 @@
  */
 import { quantileOfSorted } from "../../base/sample_statistics.ts";
 
-/** How changes are found. Chosen by cross-validation over labelled series: see `lib/query/changes/README.md`. */
+/** How changes are found. Chosen by cross-validation over labelled series: see `lib/query/changes/RESULTS.md`. */
 export interface ChangeOptions {
   /** The number of later rows that are seen before a row is decided. */
   readonly delay: number;
-  /** What each change costs, nats. */
+  /** The cost of each change, nats. */
   readonly penalty: number;
   /** The share of outliers within a segment. */
   readonly outlierShare: number;
@@ -55,7 +55,7 @@ const SPREAD_PRIOR_SHAPE = 1;
 /** The smallest difference of the shares of losses that is reported whatever the RTTs. */
 const MIN_LOSS_SHIFT = 0.5;
 
-/** What a series was like on one side of a change. */
+/** The level of a series on one side of a change. */
 export interface Level {
   /** The median of the RTTs, ms; NaN if all are lost. */
   readonly medianMs: number;
@@ -239,7 +239,7 @@ export class ChangeDetector {
     return { start, end };
   }
 
-  /** What the rows from one to before another are like. */
+  /** The level of the rows from `start` to before `end`. */
   #levelOf(start: number, end: number): Level {
     const rttsMs: number[] = [];
     let numLost = 0;

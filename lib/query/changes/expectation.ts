@@ -1,4 +1,4 @@
-/** What a model expects of pairs that are watched, given their measurements before. @module */
+/** Expected RTTs of watched pairs by a model, given their measurements before. @module */
 import type { TimedMeasurement } from "../files/arriving.ts";
 import type { PingModel } from "../ping_model.ts";
 import type { RttDistribution } from "../rtt/rtt_distribution.ts";
@@ -7,7 +7,7 @@ import { rttMsOf, type WatchedPair } from "./pair_watch.ts";
 /** The quantiles that are told. */
 export const EXPECTED_QUANTILES = [0.05, 0.5, 0.95] as const;
 
-/** What was expected of an RTT. */
+/** The expected RTT of a measurement, and the p-value of the one it has. */
 export interface Expectation {
   /** By {@link EXPECTED_QUANTILES}, ms. */
   readonly quantilesMs: readonly number[];
@@ -24,7 +24,7 @@ export interface ExpectedOf {
   readonly rttMs: number;
 }
 
-/** What a model expected of measurements. */
+/** Expected RTTs of measurements by a model. */
 export async function expectationsOf(model: PingModel, asked: readonly ExpectedOf[]): Promise<Expectation[]> {
   const queries = asked.map(({ measurement: { source, destination, timeS }, before }) => ({
     source,
@@ -51,7 +51,7 @@ export function pValueOf(below: number): number {
   return Math.min(1, 2 * Math.min(below, 1 - below));
 }
 
-/** What was expected of the newest measurements of pairs, kept until there are newer ones. */
+/** The expectations of the newest measurements of pairs, kept until there are newer ones. */
 export class PairExpectations {
   #known = new Map<string, { timeS: number; expectation: Expectation }>();
 
@@ -73,7 +73,7 @@ export class PairExpectations {
     this.#known = kept;
   }
 
-  /** What was expected of a pair's newest measurement at the last update; undefined if that was not asked. */
+  /** The expectation of a pair's newest measurement at the last update; undefined if it was not asked for. */
   of({ src, dst }: WatchedPair): Expectation | undefined {
     return this.#known.get(`${src} ${dst}`)?.expectation;
   }

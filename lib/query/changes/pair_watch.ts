@@ -35,7 +35,7 @@ export interface WatchOptions {
   readonly placeOf?: ((address: Uint8Array) => WatchedPlace | undefined) | undefined;
 }
 
-/** What `watch` uses unless told otherwise, but for the number of pairs. */
+/** The defaults of `watch`, but for the number of pairs. */
 export const DEFAULT_WATCH_OPTIONS: Omit<WatchOptions, "maxPairs"> = {
   changes: DEFAULT_CHANGE_OPTIONS,
   minEvidence: 0,
@@ -43,7 +43,7 @@ export const DEFAULT_WATCH_OPTIONS: Omit<WatchOptions, "maxPairs"> = {
   groupWithinS: 900,
 };
 
-/** What of a place alarms may share; 0 and an empty text are as good as absent. */
+/** The part of a place that alarms may share; 0 and an empty text are as good as absent. */
 export type WatchedPlace = Pick<Place, "asNumber" | "countryCode">;
 
 /** An alarm ends when the RTT is within this share of the shift from its usual level. */
@@ -55,7 +55,7 @@ const LOSS_BACK = 0.25;
 export interface AlarmGroup {
   /** The number of the first alarm. */
   readonly id: number;
-  /** What the alarms share, such as `src 192.0.2.1`, `dst AS3320` or `src DE`; undefined while there is only one. */
+  /** The property of all its alarms: `src 192.0.2.1`, `dst AS3320` or `src DE`; undefined while there is only one. */
   shared: string | undefined;
   /** The alarms that have not ended. */
   numOpen: number;
@@ -73,9 +73,9 @@ export interface Alarm {
   readonly dst: string;
   /** When it began, Unix seconds. */
   readonly sinceS: number;
-  /** What the pair was like before. */
+  /** The pair's level before. */
   readonly usual: Level;
-  /** What it is like since the newest change. */
+  /** Its level since the newest change. */
   now: Level;
   readonly group: AlarmGroup;
 }
@@ -83,7 +83,7 @@ export interface Alarm {
 /** Why an alarm ended: its pair is as usual again, has a new usual level, or was dropped. */
 export type EndReason = "usual" | "new usual" | "dropped";
 
-/** What happened to an alarm. */
+/** The beginning, a change or the end of an alarm. */
 export interface AlarmEvent {
   readonly kind: "begin" | "change" | "end";
   readonly alarm: Alarm;
@@ -97,14 +97,14 @@ export interface AlarmEvent {
   readonly history?: readonly TimedMeasurement[];
 }
 
-/** What alarms may share: an end's address, its AS or its country. */
+/** A property that alarms may share: an end's address, its AS or its country. */
 interface End {
   readonly text: string;
   /** 0 of an address, 1 of an AS, 2 of a country. */
   readonly breadth: number;
 }
 
-/** What is known of a pair. */
+/** The state of a pair. */
 interface Pair {
   /** From 1, by the order in which they were first seen. */
   readonly number: number;
@@ -181,7 +181,7 @@ export class PairWatch {
   /**
    * Adds a measurement with a time.
    *
-   * @returns What it tells, oldest first.
+   * @returns Its events, oldest first.
    */
   add(measurement: TimedMeasurement): AlarmEvent[] {
     this.numMeasurements++;
@@ -311,7 +311,7 @@ export function rttMsOf({ rttCode }: Pick<TimedMeasurement, "rttCode">): number 
   return rttCode === null ? NaN : decodeRttCode(rttCode);
 }
 
-/** What alarms of a pair may share, the most specific first. */
+/** The properties that alarms of a pair may share, the most specific first. */
 function endsOf(sides: readonly (readonly [side: string, address: string, place: WatchedPlace])[]): End[] {
   return [
     ...sides.map(([side, address]) => ({ text: `${side} ${address}`, breadth: 0 })),

@@ -9,7 +9,7 @@ import { AtomicFile } from "../../io/files/atomic.ts";
 import { DictionaryColumn } from "../../io/parquet/chunk_writer.ts";
 import { encodeChunks, ParquetOutput } from "../../io/parquet/output.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
-import { MATRIX_FORMATS, numberColumns } from "../rtt/matrix_format.ts";
+import { endColumns, MATRIX_FORMATS, numberColumns } from "../rtt/matrix_format.ts";
 import type { MatrixOptions, MatrixRow, RttMatrix } from "../rtt/rtt_matrix.ts";
 import { NumberTable } from "./number_table.ts";
 
@@ -87,31 +87,34 @@ class TextRows implements Disposable {
   }
 }
 
+/** Whether a column has names, which not all nodes have. */
+const isName = (column: string) => column.endsWith("_name");
+
 /** Writes a matrix as Parquet with a row for each pair. A sample without a reply is NaN. */
 class ParquetRows implements Disposable {
   readonly #output: ParquetOutput;
   readonly #names: readonly string[];
   readonly #maxRows: number;
-  readonly #src: DictionaryColumn<string>;
-  readonly #dst: DictionaryColumn<string>;
+  readonly #ends: { name: string; data: DictionaryColumn<string | number> }[];
   readonly #numbers: readonly Float64Array[];
   #numRows = 0;
 
   constructor(path: string, readonly options: MatrixOptions) {
     this.#names = numberColumns(options);
     this.#maxRows = Math.ceil(GROUP_NUMBERS / this.#names.length);
-    [this.#src, this.#dst] = [0, 0].map(() => new DictionaryColumn<string>(this.#maxRows));
+    this.#ends = endColumns(options).map((name) => ({ name, data: new DictionaryColumn(this.#maxRows) }));
     this.#numbers = this.#names.map(() => new Float64Array(this.#maxRows));
     this.#output = new ParquetOutput(path);
   }
 
-  write({ src, pairs }: MatrixRow): void {
+  write({ src, srcName, pairs }: MatrixRow): void {
     pairs.forEach((pair, column) => {
       if (!pair) return;
       const { medianMs, pFailed, quantilesMs, samplesMs } = pair;
       const at = this.#numRows++;
-      this.#src.set([src], { from: 0, end: 1, at });
-      this.#dst.set([this.options.destinations[column].dst], { from: 0, end: 1, at });
+      const { dst, name } = this.options.destinations[column];
+      const texts = [src, dst, srcName ?? NaN, name ?? NaN];
+      this.#ends.forEach(({ data }, i) => data.set([texts[i]], { from: 0, end: 1, at }));
       [medianMs, pFailed, ...quantilesMs, ...samplesMs].forEach((value, i) => this.#numbers[i][at] = value);
       if (this.#numRows === this.#maxRows) this.#flush();
     });
@@ -121,7 +124,9 @@ class ParquetRows implements Disposable {
     this.#flush();
     const text = { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } } as const;
     const columns: SchemaElement[] = [
-      ...["src", "dst"].map((name) => ({ name, repetition_type: "REQUIRED", ...text } as const)),
+      ...this.#ends.map(({ name }) => (
+        { name, repetition_type: isName(name) ? "OPTIONAL" : "REQUIRED", ...text } as const
+      )),
       ...this.#names.map((name) => ({ name, repetition_type: "REQUIRED", type: "DOUBLE" } as const)),
     ];
     this.#output.close([{ name: "schema", num_children: columns.length }, ...columns]);
@@ -129,14 +134,14 @@ class ParquetRows implements Disposable {
 
   #flush(): void {
     if (this.#numRows === 0) return;
-    const ends = [{ name: "src", data: this.#src }, { name: "dst", data: this.#dst }];
-    const texts = ends.map((each) => ({ ...each, type: "BYTE_ARRAY" as const, isOptional: false }));
+    const texts = this.#ends.map((each) => (
+      { ...each, type: "BYTE_ARRAY" as const, isOptional: isName(each.name) }
+    ));
     const numbers = this.#names.map((name, i) => (
       { name, data: this.#numbers[i], type: "DOUBLE" as const, isOptional: false }
     ));
     this.#output.write(encodeChunks([...texts, ...numbers], this.#numRows));
-    this.#src.clear();
-    this.#dst.clear();
+    for (const { data } of this.#ends) data.clear();
     this.#numRows = 0;
   }
 

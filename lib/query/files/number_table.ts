@@ -1,6 +1,6 @@
 /**
  * Rows of numbers on disk that are written in any order, and how far the work on them is: a run that was killed goes on from
- * there. What was written after the last {@link NumberTable.commit} is written again.
+ * there and repeats the writes after the last {@link NumberTable.commit}.
  *
  * @module
  */

@@ -71,7 +71,7 @@ export interface OrderedRow {
   /** Whether it is the first of its source. */
   readonly isFirstOfSource: boolean;
   readonly timeUs: number;
-  /** Which pair of addresses it is of. */
+  /** Its pair of addresses. */
   readonly pair: string;
   readonly measurement: TokenMeasurement;
 }
@@ -88,7 +88,7 @@ export function readRows(
 /**
  * Writes the rows in order.
  *
- * @returns What {@link readOrdered} needs, and how many rows there are to score.
+ * @returns The input of {@link readOrdered}, and how many rows there are to score.
  * @throws {UserError} If an input cannot be used or the disk is full.
  */
 export async function orderRows(

@@ -33,7 +33,7 @@ const CHUNK_ROWS = 2048;
 /** The least time between two saves. */
 const COMMIT_MS = 1000;
 
-/** What is scored, and how. */
+/** The rows to score, the model, and how. */
 export interface ScoreFileOptions {
   /** Parquet files, sorted. */
   inputs: readonly string[];
@@ -53,13 +53,12 @@ export interface ScoreFileOptions {
   memoryLimitBytes: number;
 }
 
-/** What was scored. */
+/** Counts of a scored file, and its findings. */
 interface ScoreSummary {
   /** Rows of the output. */
   rows: number;
   /** Mean of -log2 P(result | source, destination, time, context). */
   meanBits: number;
-  /** What the scores say in short. */
   findings: ScoreFindings;
   /** Rows of the input that were left out, by reason. */
   rejected: Record<string, number>;

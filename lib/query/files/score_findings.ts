@@ -1,5 +1,5 @@
 /**
- * What scores say in short: the most surprising rows, how many are surprising, and at which sources. In memory that does
+ * The findings in scores: the most surprising rows, how many are surprising, and at which sources. In memory that does
  * not depend on the number of rows.
  *
  * @module
@@ -45,7 +45,7 @@ export interface SourceFindings {
   meanBits: number;
 }
 
-/** What the scores of a file say. */
+/** The findings in the scores of a file. */
 export interface ScoreFindings {
   rows: number;
   surprising: number;
@@ -111,7 +111,7 @@ export class ScoreTally {
     this.#listed.length = Math.min(this.#listed.length, NUM_LISTED);
   }
 
-  /** What was found. */
+  /** The findings in all rows so far. */
   findings(): ScoreFindings {
     const excess = ({ rows, surprising }: SourceFindings) => surprising - SURPRISING_P_VALUE * rows;
     const sources = Array.from(this.#sources, ([src, { rows, surprising, nats }]): SourceFindings => ({

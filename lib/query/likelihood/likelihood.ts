@@ -36,7 +36,7 @@ const TIME_ROLES: ReadonlySet<number> = new Set([TIMESTAMP_ABS, TIMESTAMP_DELTA1
 
 /** The bits of one block of a measurement. */
 export interface BlockBits {
-  /** What the block is. */
+  /** The field that the block has. */
   readonly field: Field;
   /** The sum over the block's tokens. */
   readonly bits: number;
@@ -98,7 +98,7 @@ export function fieldOrders(hasTime: boolean): readonly (readonly Field[])[] {
 export interface MeasurementInContext {
   /** The measurement. */
   readonly measurement: TokenMeasurement;
-  /** What its `rttCode` is the code of, milliseconds, null if there was no reply; a model of vocabulary v1 needs it. */
+  /** The RTT of its `rttCode`, milliseconds, null if there was no reply; a model of vocabulary v1 needs it. */
   readonly rttMs?: number | null;
   /** Earlier measurements, oldest first; the newest that fit the model's sequence are used. */
   readonly context: readonly TokenMeasurement[];
@@ -130,7 +130,7 @@ interface Written {
 }
 
 interface WrittenOrder {
-  /** What is known of its RTT besides the model, where the RTT stands last. */
+  /** The simple forecast of its RTT, where the RTT stands last. */
   readonly pool: PooledForecast | undefined;
   readonly rttCode: number | null;
   readonly order: readonly Field[];
@@ -230,7 +230,7 @@ async function bitsOf(
 }
 
 /**
- * What can stand in the place of each token of a measurement that has the fields of `tokens`.
+ * The possible tokens at each place of a measurement that has the fields of `tokens`.
  *
  * @param pool The measurement's, if its last field is a code in a pool.
  */

@@ -2,7 +2,7 @@
  * Whole measurements drawn from the model: addresses and the time token by token, then the result from the distribution
  * that `query rtt` gives for them, with the pool and the quantile calibration of the model, if it has them.
  *
- * What is given stands first, in the order source, destination, time; the network draws the rest, its order and a result
+ * Given fields stand first, in the order source, destination, time; the network draws the rest, its order and a result
  * included, which is drawn again. Tokens that no measurement has in a place are left out.
  *
  * @module
@@ -28,7 +28,7 @@ import { prefixChooser } from "../rtt/prefix_query.ts";
 import { FIRST_BYTES, FIRST_INDEXES } from "../rtt/rtt_bytes.ts";
 import { RttDistribution } from "../rtt/rtt_distribution.ts";
 
-/** What is known of the measurements to draw. */
+/** The known fields of the measurements to draw. */
 export interface SampleQuery {
   /** Source address, 4 or 16 bytes, or where it is to lie; drawn if absent. */
   source?: Uint8Array | IpPrefix | undefined;
@@ -194,7 +194,7 @@ interface Prompt {
   /** Where the asked measurement's MeasurementStart stands. */
   start: number;
   hasEarlierTime: boolean;
-  /** What is given besides: of each token those that may stand there, at a point of the source and of the destination. */
+  /** The given tokens: of each place the possible ones, at a point of the source and of the destination. */
   given: readonly ((at: Readonly<Record<Side, number>>) => readonly number[])[];
 }
 
@@ -270,7 +270,7 @@ class SampledRow implements DrawnRow {
   readonly #random: RandomStream;
   readonly #temperature: number;
   readonly #topK: number;
-  /** What of the given is not written yet. */
+  /** The given tokens that are not written yet. */
   readonly #given: (readonly number[])[];
 
   constructor(

@@ -42,13 +42,13 @@ export type Nearest = z.infer<typeof nearestSchema>;
 
 /** How candidates are ranked. */
 export interface NearestOptions extends AnswerOptions {
-  /** What decides; the other breaks ties. */
+  /** The order of the ranking; the other one breaks ties. */
   readonly by: (typeof NEAREST_ORDERS)[number];
   /** How many are listed. */
   readonly top: number;
   /** The largest number of candidates; each takes 0.14 MB. */
   readonly maxCandidates: number;
-  /** What the `line` of a query counts, for errors. */
+  /** The unit of a query's `line`, for errors. */
   readonly counted: "line" | "candidate";
   /** Called with the number of candidates that are done; it may throw to end the work. */
   readonly onProgress: (done: number) => void;
@@ -95,7 +95,7 @@ export async function nearestOf(
 
 type Numbers = Pick<Nearest["nearest"][number], "medianMs" | "pNearest">;
 
-/** What is kept of a candidate: its distribution in single precision. */
+/** A candidate's distribution, in single precision. */
 interface Candidate extends Runner, Pick<Nearest["nearest"][number], "medianMs" | "meanMs" | "notes"> {
   readonly query: FileQuery;
 }
@@ -143,7 +143,7 @@ async function* distinct(
 // the coefficient of degree d is at most prod (S_j + p_j) lambda^d / d! with lambda = sum p_j / (S_j + p_j), so that few
 // nodes are enough where the mass of a code is small.
 
-/** What a race needs of a candidate. */
+/** The part of a candidate that a race needs. */
 interface Runner {
   /** P(no reply). */
   readonly pFailed: number;
@@ -163,7 +163,7 @@ interface Race {
   readonly minMs: number;
 }
 
-/** What the probabilities of one code may be off. */
+/** The largest error of the probabilities of one code. */
 const TOLERANCE = 1e-14;
 
 /** Compares candidates, in one pass over the codes from the longest to the shortest, which has no cancellation. */

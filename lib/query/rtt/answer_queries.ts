@@ -25,7 +25,7 @@ const QUANTILE_QUERIES_PER_PART = 2048;
 
 /** A query with its answer. */
 export interface AnsweredQuery<Query extends ParsedQuestion = FileQuery> {
-  /** What was asked. */
+  /** The question. */
   readonly query: Query;
   /** How many measurements it has as context, but for {@link numContextLater}. */
   readonly numContext: number;
@@ -62,7 +62,7 @@ export interface PreparedQuery<Query extends ParsedQuestion>
  *
  * @param lines Queries, and lines that are not queries, which are handed on.
  * @param use Makes of an answer what is kept. The answer's distribution is valid until it returns; `copy()` keeps it.
- * @returns What `use` returned of each line, in order.
+ * @returns The result of `use` for each line, in order.
  */
 export async function* answerQueries<T>(
   model: PingModel,
@@ -116,7 +116,7 @@ export function prepareQuery<Query extends ParsedQuestion>(
   return { query, first, numContext: context.length, numContextLater };
 }
 
-/** What people should know who read an answer. */
+/** Notes for people who read an answer. */
 export function notesOn(
   { query, numContext, numContextLater, numContextUsed }: AnsweredQuery<ParsedQuestion>,
 ): string[] {

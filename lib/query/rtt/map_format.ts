@@ -12,7 +12,7 @@ import type { MapLevel, MapRtt } from "./rtt_map.ts";
 /** The levels of a map, in the order in which they are drawn. */
 export const MAP_LEVELS = ["country", "cell"] as const satisfies readonly MapLevel[];
 
-/** What shades a map: the median RTT, or how wide the interval is that has 90 % of the replies. */
+/** The quantities that shade a map: the median RTT, or the width of the interval with 90 % of the replies. */
 export const MAP_LAYERS = ["median", "interval"] as const;
 /** See {@link MAP_LAYERS}. */
 export type MapLayer = (typeof MAP_LAYERS)[number];
@@ -32,18 +32,18 @@ export interface RttMapFile {
   readonly geoFiles: readonly string[];
 }
 
-/** Whose shapes are drawn. */
+/** The places whose shapes are drawn. */
 export const SHAPE_CREDIT: PlaceCredit = {
   text: "Shapes by Natural Earth",
   url: "https://www.naturalearthdata.com",
 };
 
-/** Whom a map is owed to. */
+/** Credits of a map. */
 function creditLines({ geoFiles }: RttMapFile): string[] {
   return [...placeCredits(geoFiles), SHAPE_CREDIT].map(({ text, url }) => `${text}, ${url}`);
 }
 
-/** What a layer shows. */
+/** The title of a layer. */
 export function layerTitle(layer: MapLayer, src: string): string {
   return `${layer === "median" ? "Median RTT" : "Width of the interval with 90 % of the RTTs"} from ${src}`;
 }

@@ -5,7 +5,8 @@
  * @module
  */
 import { csvField } from "../../base/text.ts";
-import { type MatrixOptions, type MatrixRow, matrixRowJson } from "./rtt_matrix.ts";
+import { withName } from "../../data/addresses/ip_prefix.ts";
+import { destinationNames, type MatrixOptions, type MatrixRow, matrixRowJson } from "./rtt_matrix.ts";
 
 /** How a matrix is written. */
 export interface MatrixFormat {
@@ -17,6 +18,12 @@ export interface MatrixFormat {
   readonly end: string;
 }
 
+/** The columns of texts: those of names only if a node has one. */
+export function endColumns({ nodes, destinations }: MatrixOptions): string[] {
+  const hasNames = [...nodes, ...destinations].some(({ name }) => name !== undefined);
+  return ["src", "dst", ...(hasNames ? ["src_name", "dst_name"] : [])];
+}
+
 /** The columns of numbers, in the order in which a pair has them. */
 export function numberColumns({ quantiles, numSamples }: MatrixOptions): string[] {
   const samples = Array.from({ length: numSamples }, (_, i) => `sample${i + 1}_ms`);
@@ -25,22 +32,26 @@ export function numberColumns({ quantiles, numSamples }: MatrixOptions): string[
 
 /** A sample without a reply is an empty field. */
 const CSV: MatrixFormat = {
-  head: (asked) => ["src", "dst", ...numberColumns(asked)].join(",") + "\n",
-  row: ({ src, pairs }, { destinations }) =>
-    pairs.map((pair, column) => {
+  head: (asked) => [...endColumns(asked), ...numberColumns(asked)].join(",") + "\n",
+  row: ({ src, srcName, pairs }, asked) => {
+    const { length } = endColumns(asked);
+    return pairs.map((pair, column) => {
       if (!pair) return "";
       const { medianMs, pFailed, quantilesMs, samplesMs } = pair;
-      const ends = [csvField(src), csvField(destinations[column].dst)];
+      const { dst, name } = asked.destinations[column];
+      const ends = [src, dst, srcName ?? "", name ?? ""].slice(0, length).map(csvField);
       const samples = samplesMs.map((ms) => Number.isNaN(ms) ? "" : ms);
       return [...ends, medianMs, pFailed.toFixed(6), ...quantilesMs, ...samples].join(",") + "\n";
-    }).join(""),
+    }).join("");
+  },
   end: "",
 };
 
 /** An object with a line for each row. */
 const JSON_ROWS: MatrixFormat = {
   head: ({ destinations, timeS, quantiles }) => {
-    const shared = { destinations: destinations.map(({ dst }) => dst), timeS, quantiles };
+    const asked = destinations.map(({ dst }) => dst);
+    const shared = { destinations: asked, ...destinationNames(destinations), timeS, quantiles };
     return `${JSON.stringify(shared).slice(0, -1)},"rows":[\n`;
   },
   row: (row, { quantiles }) => (row.index > 0 ? ",\n" : "") + JSON.stringify(matrixRowJson(row, quantiles)),
@@ -59,8 +70,8 @@ const SELF_LATENCY_US = 100;
  */
 const GML: MatrixFormat = {
   head: ({ nodes }) => {
-    const texts = nodes.map(({ dst }, id) =>
-      `  node [\n    id ${id}\n    label "${dst.replaceAll('"', "&quot;")}"\n  ]\n`
+    const texts = nodes.map(({ dst, name }, id) =>
+      `  node [\n    id ${id}\n    label "${withName(dst, name).replaceAll('"', "&quot;")}"\n  ]\n`
     );
     return ["graph [\n  directed 1\n", ...texts].join("");
   },

@@ -44,7 +44,7 @@ export interface DrawnPair {
   readonly count: number;
 }
 
-/** What was drawn, and how much of the model's mass lies in the prefixes. */
+/** Drawn addresses, and how much of the model's mass lies in the prefixes. */
 export interface AddressDraws {
   /** Different pairs, in the order in which they were first drawn. */
   readonly pairs: readonly DrawnPair[];
@@ -159,13 +159,13 @@ interface PlannedByte {
 }
 
 interface Plan {
-  /** Which ends are mixtures. */
+  /** The ends that are mixtures. */
   readonly isMixed: Record<"source" | "destination", boolean>;
   /** All that is the same in all draws. */
   readonly prompt: Uint16Array;
   /** The last tokens of the prompt: address bytes, and roles, which have no byte. */
   readonly fixed: readonly (PlannedByte | RoleToken)[];
-  /** What follows, up to the last byte that is drawn. */
+  /** The bytes after it, up to the last one that is drawn. */
   readonly drawn: readonly (PlannedByte | RoleToken)[];
 }
 

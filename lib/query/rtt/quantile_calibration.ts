@@ -37,7 +37,7 @@ interface ReportedModel {
   readonly isPooled: boolean | undefined;
 }
 
-/** Which checkpoint it is. */
+/** The identity of a checkpoint. */
 export interface CheckpointIdentity {
   /** Where it is from, for errors. */
   readonly directory: string;
@@ -217,7 +217,7 @@ export interface MassRanges {
   readonly upTo: Float64Array;
 }
 
-/** Which share of each measurement's range lies within [low, high]; a range of no width is a point, high excluded. */
+/** The share of each measurement's range lies within [low, high]; a range of no width is a point, high excluded. */
 export function sharesWithin(
   { below, upTo }: MassRanges,
   [low, high]: readonly [number, number],

@@ -113,7 +113,7 @@ export class RttDistribution {
     return this.#cumulative[this.indexOf(rttMs)];
   }
 
-  /** Which of `probabilities` is that of the bucket that holds `rttMs`. */
+  /** The index in `probabilities` of the bucket that holds `rttMs`. */
   indexOf(rttMs: number): number {
     return lowerBound(CANONICAL_RTT_CODES, encodeRttCode(rttMs));
   }

@@ -18,17 +18,17 @@ const arrays = new RttArrays();
 const MAX_TAIL = 6;
 const ALL_FIRST_BYTES = FIRST_BYTES.keys().toArray();
 
-/** What RTT distributions are asked for, one entry each. */
+/** The prompts of RTT distributions to compute, one entry each. */
 export interface AskedRtts {
   /** Sequences that end with the role of an RTT. */
   readonly prompts: readonly Uint16Array[];
   /** The newest RTTs of their pairs, oldest first, where they are not those in the prompts. */
   readonly recents: readonly (readonly TimedRtt[] | undefined)[];
-  /** What is known of each besides the model, where that counts. */
+  /** The simple forecast of each, in a model with a pool. */
   readonly poolOf: (index: number) => PooledForecast | undefined;
 }
 
-/** Which first bytes are continued. The mass of the others is spread evenly within each of them. */
+/** The first bytes to continue. The mass of the others is spread evenly within each of them. */
 export type LikelyOptions = {
   /** The likeliest, but for so much mass together. */
   readonly maxSpreadMass: number;

@@ -22,7 +22,7 @@ import { drawDestinations, drawSources } from "./prefix_query.ts";
 import { parseEnds } from "./rtt_question.ts";
 import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 
-/** What the places of a map are: whole countries, or cells in them. */
+/** The places of a map: whole countries, or cells in them. */
 export type MapLevel = "country" | "cell";
 
 /** Cells are around the multiples of so many degrees. */
@@ -57,7 +57,7 @@ export type MapRtt = z.infer<typeof mapPlaceSchema>;
 
 /** A place of a map. */
 export interface MapArea extends Pick<MapRtt, "country" | "name" | "latitude" | "longitude" | "cellDegrees"> {
-  /** Those that stand for it. */
+  /** The prefixes that represent it. */
   readonly prefixes: readonly PlacePrefix[];
 }
 
@@ -101,7 +101,7 @@ export class RttMaps {
     return parseEnds(text, text, this.#index).source;
   }
 
-  /** What stands for a source. @param asked See {@link MapOrigin} (any time, nothing before). */
+  /** The addresses that represent a source. @param asked See {@link MapOrigin} (any time, nothing before). */
   async origin(source: IpPrefix, asked: MapMoment = { timeS: null, context: [] }): Promise<MapOrigin> {
     const drawn = await drawSources(this.#model, { source, ...asked }, { numDraws: NUM_SOURCES, seed: 0 });
     const sources = drawn.map(({ source }) => source);

@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { UserError } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
+import type { AddressNames } from "../../data/addresses/address_names.ts";
 import { formatPrefix, isAddress } from "../../data/addresses/ip_prefix.ts";
 import type { PingModel } from "../ping_model.ts";
 import { type AnsweredQuery, type AnswerOptions, answerQueries, prepareQuery } from "./answer_queries.ts";
@@ -17,6 +18,7 @@ const perDestination = z.array(z.number().nullable());
 /** A row of a matrix in JSON: a number to each destination, in order; null to the source itself. */
 export const matrixRowSchema = z.object({
   src: z.string(),
+  srcName: z.string().optional(),
   medianMs: perDestination,
   pFailed: perDestination.describe("P(no reply)"),
   quantilesMs: z.record(z.string(), perDestination).describe("RTTs by quantile"),
@@ -25,9 +27,12 @@ export const matrixRowSchema = z.object({
 });
 
 /** Nodes of a matrix that are read: what is asked for is in `destination`. */
-export type MatrixNode = FileQuery;
+export interface MatrixNode extends FileQuery {
+  /** The name to show beside it. */
+  readonly name?: string | undefined;
+}
 
-/** What is asked for. */
+/** The parts of a matrix to compute. */
 export interface MatrixOptions extends Omit<AnswerOptions, "quantiles"> {
   /** The sources, each once. */
   readonly nodes: readonly MatrixNode[];
@@ -57,8 +62,9 @@ export interface MatrixPair {
 export interface MatrixRow {
   /** Its place among the nodes, from 0. */
   readonly index: number;
-  /** Its name as it was given. */
+  /** The node as it was given, and its name. */
   readonly src: string;
+  readonly srcName?: string | undefined;
   /** To each destination, in order; undefined to itself. */
   readonly pairs: readonly (MatrixPair | undefined)[];
 }
@@ -148,7 +154,7 @@ export class RttMatrix {
         samplesMs: rest.slice(numQuantiles),
       };
     });
-    return { index, src: nodes[index].dst, pairs };
+    return { index, src: nodes[index].dst, srcName: nodes[index].name, pairs };
   }
 
   /** The `line` of a query is the number of its cell. */
@@ -197,27 +203,36 @@ function keyOf({ destination }: MatrixNode): string {
 /**
  * The nodes of a matrix, as destinations whose source is not said.
  *
- * @param counted What the `line` of a node counts, for errors.
+ * @param counted The unit of a node's `line`, for errors. @param names The names of addresses.
  * @throws {UserError} If one cannot be read or comes again, or there are none.
  */
 export async function matrixNodes(
   lines: Iterable<FileQuery | BadLine> | AsyncIterable<FileQuery | BadLine>,
   counted: "line" | "node" | "destination",
+  names: AddressNames,
 ): Promise<MatrixNode[]> {
   const nodes = new Map<string, MatrixNode>();
   for await (const line of lines) {
     const at = `${counted} ${line.line}`;
     if ("error" in line) throw new UserError(`${at}: ${line.error}`);
     if (nodes.has(keyOf(line))) throw new UserError(`${at}: found ${line.dst} twice, expected it once`);
-    nodes.set(keyOf(line), line);
+    nodes.set(keyOf(line), { ...line, name: names.ofPrefix(line.destination) });
   }
   if (nodes.size === 0) throw new UserError("found no nodes, expected at least one");
   return [...nodes.values()];
 }
 
+/** The names of destinations as JSON has them: null for none; nothing if no destination has one. */
+export function destinationNames(
+  destinations: readonly MatrixNode[],
+): { destinationNames?: (string | null)[] } {
+  if (destinations.every(({ name }) => name === undefined)) return {};
+  return { destinationNames: destinations.map(({ name }) => name ?? null) };
+}
+
 /** A row as JSON has it. @param quantiles Those asked for. */
 export function matrixRowJson(
-  { src, pairs }: MatrixRow,
+  { src, srcName, pairs }: MatrixRow,
   quantiles: readonly number[],
 ): z.infer<typeof matrixRowSchema> {
   const each = (value: (pair: MatrixPair) => number) => pairs.map((pair) => pair ? value(pair) : null);
@@ -226,6 +241,7 @@ export function matrixRowJson(
   const hasSamples = pairs.some((pair) => pair && pair.samplesMs.length > 0);
   return {
     src,
+    ...(srcName !== undefined && { srcName }),
     medianMs: each(({ medianMs }) => medianMs),
     pFailed: each(({ pFailed }) => pFailed),
     quantilesMs: Object.fromEntries(byQuantile),

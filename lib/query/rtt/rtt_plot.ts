@@ -10,7 +10,7 @@ import type { RttDistribution } from "./rtt_distribution.ts";
 
 const NUM_BARS = 160;
 
-/** What stands in the picture besides the density. */
+/** The parts of the picture besides the density. */
 export interface RttPlotOptions {
   /** Between what, such as `192.0.2.1 -> 198.51.100.7`. */
   readonly title: string;

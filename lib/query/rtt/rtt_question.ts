@@ -21,7 +21,7 @@ import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import type { PrefixQuery, RttQuery } from "../query_tokens.ts";
 
-/** What the RTT between two places is. */
+/** A question for the RTT between two places. */
 export interface RttQuestion {
   /** The source: an address, a prefix or a place, such as `192.0.2.1`, `2001:db8::/33`, `Berlin, DE` or `AS3320`. */
   readonly src: string;
@@ -49,7 +49,7 @@ export interface QuestionMeasurement {
 export interface ParsedQuestion extends Omit<PrefixQuery, "context"> {
   /** The question's own context, oldest first; null if it has none. */
   readonly context: readonly TokenMeasurement[] | null;
-  /** What was not taken literally, for people. */
+  /** Notes on values that were not taken literally, for people. */
   readonly notes: readonly string[];
 }
 

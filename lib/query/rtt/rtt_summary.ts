@@ -1,5 +1,5 @@
 /**
- * What is reported of an answer: the numbers for programs.
+ * The numbers of an answer, for programs.
  *
  * @module
  */
@@ -17,7 +17,7 @@ const MEAN_DIGITS = 4;
 /** The quantiles of an answer, unless others are wanted. */
 const DEFAULT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
 
-/** What of a distribution can be asked for, as questions over HTTP have it. */
+/** The parts of a distribution that a question can ask for, as questions over HTTP name them. */
 export const rttWantedSchema = z.object({
   quantiles: z.array(z.number().min(0).max(1)).max(200).optional()
     .describe("quantiles from 0 to 1 (0.05,0.25,0.5,0.75,0.95)"),

@@ -330,7 +330,7 @@ interface NeededBytes {
   readonly areFailed: boolean;
 }
 
-/** What prompts need, in parts that the decoder can hold. */
+/** The bytes whose probabilities prompts need, in parts that the decoder can hold. */
 function* stepsOf(
   surprises: readonly ResultSurprise[],
   part: readonly ScoreCase[],

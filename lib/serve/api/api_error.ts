@@ -1,5 +1,5 @@
 /**
- * What went wrong with a request, as callers see it: problem details (RFC 9457) and the words of a stage.
+ * Errors of requests, as callers see them: problem details (RFC 9457) and the words of a stage.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export const PROBLEM_TITLES = {
 /** A status that a problem can have. */
 export type ProblemStatus = keyof typeof PROBLEM_TITLES;
 
-/** What `AbortSignal` ends with: by a caller, or by its time limit. */
+/** Names of the errors of an `AbortSignal`: aborted by a caller, or by its time limit. */
 const ABORTS = ["AbortError", "TimeoutError"];
 
 const ENDED = "Cannot answer: the request was ended before its answer was there; ask again";
@@ -35,7 +35,7 @@ const ENDED = "Cannot answer: the request was ended before its answer was there;
 export class ApiError extends Error {
   /** Stands before the message in logs and stack traces. */
   override name = "ApiError";
-  /** What the caller gets. */
+  /** The answer to the caller. */
   readonly problem: Problem;
 
   /**
@@ -53,7 +53,7 @@ export class ApiError extends Error {
 /**
  * The problem that an error is for a caller. Of errors that no caller can mend it tells nothing but that there is one.
  *
- * @param error What was thrown while a request was answered.
+ * @param error Any value that was thrown while a request was answered.
  */
 export function problemOf(error: unknown): Problem {
   return apiErrorOf(error).problem;
@@ -84,13 +84,13 @@ export async function computed<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What parts of the program say of a value, such as `found no src, …`, as a whole line. */
+/** A fault such as `found no src, …` as a whole sentence. */
 function sentenceOf(fault: string): string {
   return fault.startsWith("Cannot ") ? fault : `Cannot answer: ${fault}`;
 }
 
 /**
- * What is wrong with a value that a schema refused: the first field at fault, what was found there and what is expected.
+ * The fault in a value that a schema refused: the first field at fault, what was found there and what is expected.
  *
  * @param refused The value, where it is known; else nothing is said of what was found.
  */

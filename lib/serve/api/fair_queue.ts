@@ -21,7 +21,7 @@ export class FairQueue<T> {
     return this.#lanes.size;
   }
 
-  /** @param lane What stands for the caller. */
+  /** @param lane An object that stands for the caller. */
   push(item: T, lane: object): void {
     const items = this.#lanes.get(lane);
     if (items) items.push(item);

@@ -6,11 +6,11 @@ import type { LineError } from "./schemas.ts";
 export interface Line {
   /** From 1. */
   readonly line: number;
-  /** What stands there. @throws {UserError} If it cannot be read. */
+  /** The value of the line. @throws {UserError} If it cannot be read. */
   read(): unknown;
 }
 
-/** What came of a line. */
+/** The answer to a line, or its error. */
 export type Answered<Answer> = { readonly line: number; readonly answer: Answer } | LineError;
 
 /** The items of an array as lines. */

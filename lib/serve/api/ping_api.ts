@@ -1,5 +1,5 @@
 /**
- * What the page asks a model, over HTTP or in a worker of the browser.
+ * The API of a model, over HTTP or in a worker of the browser.
  *
  * @module
  */
@@ -31,7 +31,7 @@ export interface PingApi {
   destinations(question: DestinationsApiQuestion, signal?: AbortSignal): Promise<DestinationsApiAnswer>;
   /** A part of a map: the RTTs from one source to some places. */
   map(question: MapApiQuestion, signal?: AbortSignal): Promise<MapApiAnswer>;
-  /** What a text may stand for: addresses, names, places, ASes. */
+  /** Meanings of a text: addresses, names, places, ASes. */
   places(question: PlacesApiQuestion, signal?: AbortSignal): Promise<PlacesApiAnswer>;
   /** How probable a measurement is. */
   likelihood(question: LikelihoodApiQuestion, signal?: AbortSignal): Promise<LikelihoodApiAnswer>;
@@ -41,6 +41,6 @@ export interface PingApi {
     options?: ScoreApiOptions,
     signal?: AbortSignal,
   ): Promise<(ScoreApiAnswer | LineError)[]>;
-  /** What the model is. */
+  /** The description of the model. */
   model(signal?: AbortSignal): Promise<ModelApiAnswer>;
 }

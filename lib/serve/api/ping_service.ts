@@ -2,7 +2,7 @@
  * Answers the requests of many callers with one model: in a server, or in a worker of a browser.
  *
  * All share one GPU. `ModelDecoders` runs work in the order in which it was asked for, one group of at most 8,192 rows at
- * a time, for each of its two decoders; groups of different callers alternate. What follows:
+ * a time, for each of its two decoders; groups of different callers alternate. So:
  *
  * - Questions between addresses, single ones and lines of a batch, go to one queue (`RttBatcher`). Each of its batches is
  *   one group. Callers take turns there, so a single question is in the next batch, whatever the number of lines before
@@ -69,7 +69,7 @@ import { type RttWanted, summaryOf } from "../../query/rtt/rtt_summary.ts";
 import { snakeKeys } from "./snake_case.ts";
 import { parseWithin } from "../../query/rtt/rtt_question.ts";
 import { RttMaps } from "../../query/rtt/rtt_map.ts";
-import { matrixRowJson, RttMatrix } from "../../query/rtt/rtt_matrix.ts";
+import { destinationNames, matrixRowJson, RttMatrix } from "../../query/rtt/rtt_matrix.ts";
 import { nearestOf } from "../../query/nearest/nearest.ts";
 import { bitsJson, measurementBits } from "../../query/likelihood/likelihood.ts";
 import { exactAnswer, type PrefixAnswer, rttBetweenPrefixes } from "../../query/rtt/prefix_query.ts";
@@ -84,7 +84,7 @@ import { scoreMeasurements } from "./score_lines.ts";
 /**
  * Reads a question for destinations.
  *
- * @returns What answers it; it ends soon after the signal.
+ * @returns The answering function; it ends soon after the signal.
  * @throws {UserError} If it is invalid.
  */
 function readDestinationsQuestion(
@@ -263,7 +263,7 @@ function endNames(
 
 // The distribution of an RTT as it is answered.
 
-/** What is answered. */
+/** The answer to a question. */
 function rttAnswerOf(
   answered: AnsweredQuery<AskedRtt["query"]>,
   wanted: RttWanted,
@@ -289,9 +289,9 @@ const LINES_AT_ONCE = 124;
 /** How many earlier lines a line sees, unless said otherwise; as for `score`. */
 const DEFAULT_CONTEXT = 20;
 
-/** What a service needs beside the model. */
+/** The options of a service, besides the model. */
 interface PingServiceOptions {
-  /** What is said of the model. */
+  /** The description of the model. */
   info: ModelInfo;
   /** How questions are merged. `maxQueue` holds for long work too. */
   batch?: BatchOptions;
@@ -337,8 +337,8 @@ export class PingService implements PingApi {
    * Answers lines of JSON, each a question, as they come.
    *
    * @param lines Empty ones are skipped, but counted. A line may say itself what it wants.
-   * @param defaults What lines want that do not say it.
-   * @returns What came of each line, in order.
+   * @param defaults The parts to answer with, for lines that do not name them.
+   * @returns The answer or error of each line, in order.
    */
   rttLines(
     lines: AsyncIterable<string>,
@@ -389,8 +389,15 @@ export class PingService implements PingApi {
     const rows = nodes.map((_, i) =>
       matrixRowJson(matrix.row(i, numbers.subarray(i * size, (i + 1) * size)), quantiles)
     );
-    const names = destinations.map(({ dst }) => dst);
-    return { destinations: names, timestamp: timeS, rows: snakeKeys(rows), step: this.#model.step };
+    const asDestinations = destinations.map(({ dst }) => dst);
+    const named = snakeKeys(destinationNames(destinations));
+    return {
+      destinations: asDestinations,
+      ...named,
+      timestamp: timeS,
+      rows: snakeKeys(rows),
+      step: this.#model.step,
+    };
   }
 
   /** See {@link PingApi}. */
@@ -455,7 +462,7 @@ export class PingService implements PingApi {
    * Scores lines of JSON, each a measurement, as they come.
    *
    * @param lines Empty ones are skipped, but counted.
-   * @returns What came of each line, in order.
+   * @returns The answer or error of each line, in order.
    */
   scoreLines(
     lines: AsyncIterable<string>,

@@ -1,5 +1,5 @@
 /**
- * What a text may stand for while it is typed: an address, a name of one, a known address that begins so, a place or an AS.
+ * Meanings of a text while it is typed: an address, a name of one, a known address that begins so, a place or an AS.
  *
  * @module
  */

@@ -88,7 +88,7 @@ export function queryFormOf(field: z.core.$ZodType): QueryForm | undefined {
 }
 
 /**
- * Reads a query. What it says is checked where the question is answered.
+ * Reads a query. Its values are checked where the question is answered.
  *
  * @param schema That of the question.
  * @throws {UserError} If a field is given twice.
@@ -121,7 +121,7 @@ function numberOf(text: string): number | string {
 export interface AskedRtt {
   /** As a stage reads it, with the addresses as they stand there. */
   readonly query: ParsedQuestion & { readonly src: string; readonly dst: string };
-  /** What of the distribution is wanted. */
+  /** The parts of the distribution to answer with. */
   readonly wanted: RttWanted;
   /** How many addresses are drawn from prefixes, and by which seed. */
   readonly draws: { readonly numDraws?: number | undefined; readonly seed?: number | undefined };
@@ -130,7 +130,7 @@ export interface AskedRtt {
 /**
  * Reads a question for an RTT.
  *
- * @param defaults What is wanted where the question does not say it.
+ * @param defaults The parts to answer with where the question does not name them.
  * @param places Those that it may name.
  * @throws {UserError} If it is invalid.
  */
@@ -181,7 +181,10 @@ export function readNearestQuestion(model: Pick<PingModel, "config" | "places">,
  *
  * @throws {UserError} If it is invalid or too large.
  */
-export async function readMatrixQuestion({ places }: Pick<PingModel, "places">, value: unknown) {
+export async function readMatrixQuestion(
+  { places, names }: Pick<PingModel, "places" | "names">,
+  value: unknown,
+) {
   const { nodes, destinations = nodes, context, timestamp, quantiles, samples, draws, seed } = readFields(
     matrixQuestionSchema,
     value,
@@ -192,10 +195,11 @@ export async function readMatrixQuestion({ places }: Pick<PingModel, "places">, 
         `${MAX_MATRIX_PAIRS} pairs; ask for parts of the matrix`,
     );
   }
-  const read = async (names: readonly string[], counted: "node" | "destination") =>
+  const read = async (list: readonly string[], counted: "node" | "destination") =>
     await matrixNodes(
-      names.map((dst, i) => queryOf(i + 1, () => ({ src: "0.0.0.0", dst }), { places })),
+      list.map((dst, i) => queryOf(i + 1, () => ({ src: "0.0.0.0", dst }), { places })),
       counted,
+      names,
     );
   const asked = questionOf({ src_addr: "0.0.0.0", dst_addr: "0.0.0.0", timestamp, context });
   const { timeS, context: known } = parseQuestion(asked);
@@ -219,7 +223,7 @@ export interface AskedSource {
   readonly timeS: number | null;
   /** Oldest first. */
   readonly context: readonly TokenMeasurement[];
-  /** What was not taken literally, for people. */
+  /** Notes on values that were not taken literally, for people. */
   readonly notes: readonly string[];
 }
 

@@ -31,9 +31,9 @@ export interface BatchOptions {
   onBatch?: (size: number) => void;
 }
 
-/** Who asks, and how long they want to. */
+/** The caller, and how long it waits. */
 export interface Caller {
-  /** What stands for a caller with many questions, of whom the next is taken in turn; alone by default. */
+  /** An object that stands for a caller with many questions, whose next one is taken in turn; alone by default. */
   readonly lane?: object;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
@@ -60,7 +60,7 @@ export class RttBatcher {
   #expected = 1;
   #timer: { id: ReturnType<typeof setTimeout>; isLast: boolean } | undefined;
 
-  /** @param model What answers a batch. */
+  /** @param model Answers a batch. */
   constructor(model: Pick<PingModel, "config" | "likelyRttDistributions">, options: BatchOptions = {}) {
     this.#model = model;
     this.#options = { maxBatch: 62, maxWaitMs: 10, maxQueue: MAX_QUEUE, onBatch: () => {}, ...options };
@@ -75,7 +75,7 @@ export class RttBatcher {
    * Asks for the exact distribution of an RTT.
    *
    * @param use Gets it, and makes of it what is answered. It is valid until `use` returns.
-   * @returns What `use` returned.
+   * @returns The result of `use`.
    * @throws {UserError} If the model cannot be asked this.
    * @throws {ApiError} If too many callers wait.
    */

@@ -60,7 +60,7 @@ export type ApiMeasurement = z.input<typeof measurementSchema>;
 
 const context = z.array(measurementSchema).optional().describe("recent measurements, in any order");
 
-/** What lines of questions want that do not say it. */
+/** Defaults of the parts to answer with, for lines that do not name them. */
 export const rttDefaultsSchema = fields(rttWantedSchema.shape);
 
 const drawing = {
@@ -89,7 +89,7 @@ export const rttAnswerSchema = z.object({
   timestamp: timeS,
   context_measurements: z.int().describe("how many of the context were used"),
   ...snakeShape(rttSummarySchema),
-  basis: basisSchema.describe("what the answer rests on: how often the addresses and the pair were measured"),
+  basis: basisSchema.describe("the basis of the answer: how often the addresses and the pair were measured"),
   notes: z.array(z.string()).optional().describe("for people"),
   step: z.int().describe("the model's steps of training"),
 });
@@ -103,7 +103,7 @@ export const watchedMeasurementSchema = fields({
   prb_id: z.int().min(0).optional().describe("the probe's number at RIPE Atlas, for status checks"),
 });
 
-/** What a watched measurement tells: the beginning, a change or the end of an alarm. */
+/** An event of a watched measurement: the beginning, a change or the end of an alarm. */
 export const watchAnswerSchema = z.object({ line: z.int(), ...alarmLineSchema.shape });
 /** See {@link watchAnswerSchema}. */
 export type WatchApiAnswer = z.infer<typeof watchAnswerSchema>;
@@ -191,7 +191,7 @@ export const nearestQuestionSchema = fields({
   context,
   top: z.int().min(1).max(MAX_CANDIDATES).optional().describe("how many are listed (5)"),
   by: z.enum(NEAREST_ORDERS).optional()
-    .describe("what ranks them: the median RTT or the probability to be the nearest (median)"),
+    .describe("the order: by the median RTT or the probability to be the nearest (median)"),
   ...drawing,
 });
 /** See {@link nearestQuestionSchema}. */
@@ -232,6 +232,7 @@ export type MatrixApiQuestion = z.input<typeof matrixQuestionSchema>;
 /** The RTTs between nodes. */
 export const matrixAnswerSchema = z.object({
   destinations: z.array(z.string()),
+  destination_names: z.array(z.string().nullable()).optional().describe("null: it has none"),
   timestamp: timeS,
   rows: z.array(z.object(snakeShape(matrixRowSchema))).describe("from each node, in order"),
   step: z.int(),
@@ -248,7 +249,7 @@ export const mapQuestionSchema = fields({
   timestamp: time,
   context,
   level: z.enum(MAP_LEVELS).optional()
-    .describe("what the places are: whole countries, or cells of 2.5 degrees in them (country)"),
+    .describe("the kind of places: whole countries, or cells of 2.5 degrees in them (country)"),
   first: z.int().min(0).optional().describe("the first place of the part, of all in order (0)"),
   count: z.int().min(1).max(MAX_MAP_PLACES).optional().describe("how many places the part has (256)"),
 });
@@ -280,11 +281,11 @@ export const placesQuestionSchema = fields({
 /** See {@link placesQuestionSchema}. */
 export type PlacesApiQuestion = z.input<typeof placesQuestionSchema>;
 
-/** What a text may stand for. */
+/** The meanings of a text. */
 export const placesAnswerSchema = z.object({
   q: z.string(),
   places: z.array(z.object({
-    text: z.string().describe("what to give as src_addr or dst_addr"),
+    text: z.string().describe("the text to give as src_addr or dst_addr"),
     name: endName.describe("of an address or prefix, if it has one"),
     place: z.string().optional().describe("where an address is, if the model knows"),
     position: z.object({ latitude: z.number(), longitude: z.number() }).nullable()
@@ -334,7 +335,7 @@ export type ScoreApiOptions = z.input<typeof scoreOptionsSchema>;
 /** The question for what the model is. */
 export const modelQuestionSchema = fields({});
 
-/** What the files of a model say of it: what it is and what it was trained on. */
+/** The description of a model from its files: its sizes and its training data. */
 export const modelInfoSchema = z.object({
   version: z.string(),
   step: z.int(),
@@ -377,7 +378,7 @@ export const modelAnswerSchema = z.object({
 /** See {@link modelAnswerSchema}. */
 export type ModelApiAnswer = z.infer<typeof modelAnswerSchema>;
 
-/** What went wrong: problem details (RFC 9457, section 3). */
+/** An error: problem details (RFC 9457, section 3). */
 export const problemSchema = z.object({
   type: z.string(),
   title: z.string(),

@@ -107,7 +107,7 @@ interface Entry {
  * Scores measurements, in parts of a bounded number.
  *
  * @param options `context`: how many measurements a context has at most; `seed`: of the random share of p-values.
- * @returns What came of each line, in order.
+ * @returns The answer or error of each line, in order.
  */
 export async function* scoreMeasurements(
   model: PingModel,

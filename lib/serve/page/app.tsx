@@ -140,7 +140,7 @@ const VIEWS = {
   model: ModelPart,
 };
 
-/** What was asked, and when: a question of now is one of that moment. */
+/** The last question and its moment: a question of now is one of that moment. */
 interface Asked extends PageState {
   atMs: number;
   /** Whether the address names no part: the page opens with a map, if the model has one. */

@@ -65,7 +65,7 @@ export function AddressFields(
   );
 }
 
-/** What fields ask. @returns Null if some are empty or wrong. */
+/** The question in the fields. @returns Null if some are empty or wrong. */
 function questionOf(fields: Fields, faults: Faults, nowMs: number): RttApiQuestion | null {
   const timestamp = questionTimeS(fields.time, nowMs);
   if (Object.keys(faults).length > 0 || typeof timestamp === "object" && timestamp) return null;
@@ -145,14 +145,14 @@ function flat({ src_addr, dst_addr, timestamp }: RttApiQuestion) {
 }
 AskPart.heading = "How long does a ping take?";
 
-/** What was asked before in this browser. */
+/** The questions asked before in this browser. */
 function LastQuestions({ part }: { part: PartProps }) {
   const { fields } = part;
   const others = lastQuestions().filter(({ src, dst }) => src !== fields.src || dst !== fields.dst);
   return <Pairs part={part} title="Asked before:" pairs={others} />;
 }
 
-/** What can be asked, for those who come for the first time. */
+/** Example questions, for those who come for the first time. */
 function Examples({ part }: { part: PartProps }) {
   const { model: { value } } = part;
   const pairs = value?.examples.map(({ src_addr: src, dst_addr: dst, src_name, dst_name }) => (

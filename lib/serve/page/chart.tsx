@@ -17,18 +17,18 @@ const COLOR_NAMES = [
 /** The page's colours as they are now. */
 export type Colors = Record<(typeof COLOR_NAMES)[number], string>;
 
-/** What a chart shows. */
+/** The content of a chart. */
 export interface ChartPlan {
   data: uPlot.AlignedData;
   options: (colors: Colors) => Omit<uPlot.Options, "width" | "height">;
-  /** What a point of the data says, by its index, for the pointer that is over it. */
+  /** The text of a point of the data, by its index, for the pointer over it. */
   readout: (index: number) => string;
 }
 
 /**
  * A chart.
  *
- * @param label What it shows, in a sentence, for those who do not see it.
+ * @param label A description in a sentence, for those who do not see it.
  * @param heightPx Its height.
  * @param plan Makes it; a new one draws the chart anew.
  */

@@ -31,7 +31,7 @@ interface Cell {
   column: number;
 }
 
-/** Which shade each of some RTTs has: evenly spread on a logarithmic scale from the shortest to the longest. */
+/** The shade of each of some RTTs: evenly spread on a logarithmic scale from the shortest to the longest. */
 export function shadesOf(rttsMs: readonly (number | undefined)[]): (number | undefined)[] {
   const logs = rttsMs.map((rttMs) => rttMs === undefined ? undefined : Math.log(Math.max(rttMs, 1e-3)));
   const known = logs.filter((log) => log !== undefined);
@@ -148,7 +148,7 @@ function linesOf(text: string | undefined): string[] {
   return [...new Set(ends)];
 }
 
-/** What is wrong with a list of addresses; undefined if nothing is. */
+/** The fault in a list of addresses; undefined if there is none. */
 function faultOfLines(lines: readonly string[]): string | undefined {
   if (lines.length === 0) return "Found nothing, expected addresses or prefixes, one a line";
   const wrong = lines.map((line) => ({ line, fault: faultOfEnd(line) })).find(({ fault }) => fault);

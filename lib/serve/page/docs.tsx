@@ -41,7 +41,7 @@ interface OpenApi {
   components?: { schemas?: Record<string, Schema> };
 }
 
-/** What examples ask about where the model gives no pair. */
+/** The pair of examples where the model gives none. */
 const PAIR = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7" };
 
 async function readJson<T>(path: string, signal: AbortSignal): Promise<T> {

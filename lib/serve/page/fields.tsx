@@ -8,7 +8,7 @@ import type { PartProps } from "./part_props.ts";
 import { ANY_TIME, inputTime, questionTimeS } from "./question_time.ts";
 import type { FieldName, Fields } from "./url_state.ts";
 
-/** What is wrong with fields, for people. */
+/** Faults of fields, for people. */
 export type Faults = Partial<Record<FieldName, string>>;
 
 interface FieldProps {
@@ -266,7 +266,7 @@ export function Question(
   );
 }
 
-/** What is wrong with the addresses and the time of a question; those that are not given are wanted. */
+/** Faults in the addresses and the time of a question; addresses that are not given are expected. */
 export function faultsOf(fields: Fields, addresses: readonly FieldName[], nowMs: number): Faults {
   const faults: Faults = {};
   for (const name of addresses) {
@@ -279,7 +279,7 @@ export function faultsOf(fields: Fields, addresses: readonly FieldName[], nowMs:
   return faults;
 }
 
-/** What is wrong with an address or prefix; undefined also for what may be a place, which the model knows or not. */
+/** The fault in an address or prefix; undefined also for a text that may be a place, known or not. */
 export function faultOfEnd(text: string): string | undefined {
   return isMeantAsPrefix(text) ? faultOfPrefix(text) : undefined;
 }

@@ -102,7 +102,7 @@ export function MapPart(part: PartProps) {
   const geoFiles = sourcesOfPlaces(model.value?.config);
   const labels = useMemo(() => labelsOf(map?.places ?? []), [map]);
   const dst_addr = fields.dst?.trim() ?? "";
-  // What the map itself has is asked for already.
+  // The map itself already asks for the places that it shows.
   const isSought = question !== null && dst_addr !== "" && !labels.includes(dst_addr);
   const sought = useAnswer<FoundDestination>(
     isSought ? JSON.stringify(["destination", question, dst_addr]) : null,
@@ -205,7 +205,7 @@ function saveSvg(map: ShownMap, layer: MapLayer, geoFiles: readonly string[]): v
   saveFile("map.svg", new Blob([svg], { type: "image/svg+xml" }));
 }
 
-/** What shades the map, to choose. */
+/** The choice of the quantity that shades the map. */
 function Layers({ part, layer }: { part: PartProps; layer: MapLayer }) {
   const names = { median: "Median RTT", interval: "How uncertain: width of the 90 % interval" };
   return (

@@ -16,7 +16,7 @@ export type ModelStatus =
   /** It runs in this browser. */
   | {
     state: "ready";
-    /** What the browser keeps of it; 0 if it keeps nothing. */
+    /** Bytes that the browser keeps of it; 0 if it keeps none. */
     cachedBytes: number;
     /** Removes what the browser keeps. The model goes on until the page is closed. */
     deleteCached: () => Promise<void>;
@@ -24,12 +24,12 @@ export type ModelStatus =
   /** It cannot run here. `message`: what is missing and what to do, for people. */
   | { state: "failed"; message: string };
 
-/** What answers the page's questions. */
+/** The API that answers the page's questions. */
 export interface OpenedApi {
   /** Its methods wait until the model is ready, and throw if it fails. */
   api: PingApi;
   /** Whether the page comes from a server that also answers programs (`/openapi.json`). */
   hasServer: boolean;
-  /** Calls with each state, the present one at once. @returns What ends that. */
+  /** Calls with each state, the present one at once. @returns A function that ends that. */
   watchStatus: (listener: (status: ModelStatus) => void) => () => void;
 }

@@ -3,7 +3,7 @@
 /**
  * A table of numbers.
  *
- * @param name What it is, for those who do not see it.
+ * @param name A description, for those who do not see it.
  * @param columns Their headings.
  * @param rows Their cells; the first one of a row names it, and no two have the same.
  * @param class Further classes.

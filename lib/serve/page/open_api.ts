@@ -1,6 +1,6 @@
 /**
- * What answers the page: a model in this browser, if the page is part of an exported site, else the server that it comes
- * from.
+ * The API behind the page: a model in this browser if the page is part of an exported site, else the server that it
+ * comes from.
  *
  * @module
  */

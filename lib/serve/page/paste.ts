@@ -13,7 +13,7 @@ import { parseTimeUs } from "../../data/measurement/time_text.ts";
 
 // The output of `ping`: Linux (iputils), macOS and the BSDs, busybox, Windows in most languages.
 //
-// All write a line for each reply with the address and then `time=12.3 ms`. What differs is how a loss shows: as a
+// All write a line for each reply with the address and then `time=12.3 ms`. They differ in how a loss shows: as a
 // line, as a gap of the sequence numbers, or only in the statistics at the end.
 
 /** A ping that was sent. */
@@ -27,7 +27,7 @@ interface PingEcho {
   timeS: number | null;
 }
 
-/** What the lines of an output say. */
+/** Parsed output of `ping`. */
 interface PingOutput {
   echoes: PingEcho[];
   /** Of `ping -I` and `ping6` of macOS, which print it. */
@@ -174,7 +174,7 @@ function addressesIn(text: string): string[] {
 /** A measurement and the line, from 1, that says it. */
 export type PastedPing = ApiMeasurement & { timestamp: number | null; line: number };
 
-/** What a pasted text holds. */
+/** The pings of a pasted text, its format and its faults. */
 export interface Pasted {
   /** For people. */
   format: "Output of ping" | "JSON" | "CSV";
@@ -184,7 +184,7 @@ export interface Pasted {
   faults: { line: number; message: string }[];
 }
 
-/** What a text of `ping` does not say. */
+/** Values for pings whose text does not have them. */
 interface PasteOptions {
   /** The source of pings that do not say theirs; empty if it is not known. */
   source: string;

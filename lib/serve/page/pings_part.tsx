@@ -29,11 +29,11 @@ interface PingsAnswer {
   before: RttApiAnswer;
   after?: RttApiAnswer;
   scores?: (ScoreApiAnswer | LineError)[];
-  /** What was expected of the unusual ones, by their index. */
+  /** Expected RTTs of the unusual ones, by their index. */
   expected?: Map<number, RttApiAnswer>;
 }
 
-/** What the fields say: the pings, and the question with what they leave out filled in. */
+/** The content of the fields: the pings, and the question, completed with defaults. */
 interface PingsQuestion {
   pasted: Pasted;
   src: string;
@@ -170,7 +170,7 @@ async function expectedOf(
   return new Map(answers.flatMap((answer, k) => "error" in answer ? [] : [[odd[k], answer] as const]));
 }
 
-/** What was found in the pasted text, and the lines that cannot be used. */
+/** Lists the pings found in the pasted text and the lines that cannot be used. */
 function PasteReport({ pasted: { format, pings, faults } }: { pasted: Pasted }) {
   if (pings.length === 0) return null;
   const numLost = pings.filter(({ rtt }) => rtt === null).length;

@@ -1,13 +1,13 @@
 /** The time of a question as its field says it: empty is now, `any` is any time, else ISO 8601 in UTC. @module */
 import { parseTimeUs } from "../../data/measurement/time_text.ts";
 
-/** What the field of the time holds where any time is meant. */
+/** The text in the field of the time that means any time. */
 export const ANY_TIME = "any";
 
 /**
  * The time that a question asks for.
  *
- * @param text What the field holds.
+ * @param text The text of the field.
  * @param nowMs The present, milliseconds since 1970.
  * @returns Unix seconds, null for any time, or what is wrong with the text.
  */

@@ -1,4 +1,4 @@
-/** What people take with them: tables as CSV, charts as PNG, questions as commands of curl. @module */
+/** Downloads: tables as CSV, charts as PNG, questions as commands of curl. @module */
 import { useEffect, useState } from "preact/hooks";
 import { csvField } from "../../base/text.ts";
 
@@ -13,7 +13,7 @@ export function saveFile(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** What a cell of CSV holds; null is an empty one. */
+/** A cell of CSV; null is an empty one. */
 export type CsvValue = string | number | null;
 
 /** Writes CSV (RFC 4180) with a header line. */

@@ -7,6 +7,7 @@ import { formatSecond } from "./question_time.ts";
 import type { LineError, RttApiAnswer, ScoreApiAnswer } from "../api/schemas.ts";
 import { quantileOf } from "./distribution_chart.tsx";
 import type { PastedPing } from "./paste.ts";
+import { withName } from "../../data/addresses/ip_prefix.ts";
 import { CsvButton } from "./saved_files.tsx";
 
 // How surprising one of many p-values is.
@@ -22,6 +23,8 @@ export type Surprise = "surprising" | "unusual" | "usual";
 /** A ping with what the model says of it. */
 export interface JudgedPing {
   ping: PastedPing;
+  /** The names of its ends. */
+  names?: Pick<ScoreApiAnswer, "src_name" | "dst_name">;
   /** Undefined where it could not be scored. */
   pValue: number | undefined;
   judgement: Surprise;
@@ -45,7 +48,7 @@ function describeOdd({ ping, expected }: JudgedPing): string {
   return `line ${ping.line}, ${found}${range}`;
 }
 
-/** What the judgements say together: `1 of 12 is unusual: line 8, 298 ms, expected 131–135 ms.` */
+/** The judgements in one sentence: `1 of 12 is unusual: line 8, 298 ms, expected 131–135 ms.` */
 export function sumUp(rows: readonly JudgedPing[]): string {
   const judged = rows.filter(({ pValue }) => pValue !== undefined);
   const n = judged.length;
@@ -185,7 +188,9 @@ export function judgePings(
   let judged = 0;
   return pings.map((ping, i) => {
     const pValue = pValues[i];
-    return { ping, pValue, judgement: pValue === undefined ? "usual" : judgements[judged++] };
+    const judgement = pValue === undefined ? "usual" : judgements[judged++];
+    const score = scores[i];
+    return { ping, pValue, judgement, ...("error" in score ? {} : { names: score }) };
   });
 }
 
@@ -198,7 +203,7 @@ export function ScoredPings(
   { pings, scores, expected }: {
     pings: readonly PastedPing[];
     scores: readonly (ScoreApiAnswer | LineError)[];
-    /** What was expected of the unusual ones, by their index; undefined until it is known. */
+    /** Expected RTTs of the unusual ones, by their index; undefined until they are known. */
     expected: ReadonlyMap<number, RttApiAnswer> | undefined;
   },
 ) {
@@ -259,15 +264,15 @@ function PingTable(
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ ping, pValue, judgement }, i) => (
+          {rows.map(({ ping, names, pValue, judgement }, i) => (
             <tr key={i} class={judgement}>
               <th scope="row">{ping.line}</th>
               <td>{ping.rtt === null ? "no reply" : formatMs(ping.rtt)}</td>
               <td>{pValue === undefined ? "–" : formatPValue(pValue)}</td>
               <td class="text mark">{MARKS[judgement]}</td>
               <td class="text">{formatSecond(ping.timestamp)}</td>
-              <td class="text">{ping.src_addr}</td>
-              <td class="text">{ping.dst_addr}</td>
+              <td class="text">{withName(ping.src_addr, names?.src_name)}</td>
+              <td class="text">{withName(ping.dst_addr, names?.dst_name)}</td>
             </tr>
           ))}
         </tbody>

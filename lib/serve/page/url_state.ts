@@ -1,5 +1,5 @@
 /**
- * What the page shows, as the fragment of its address: `#ask?src=192.0.2.1&dst=198.51.100.7`. A fragment is never sent
+ * The state of the page as the fragment of its address: `#ask?src=192.0.2.1&dst=198.51.100.7`. A fragment is never sent
  * to the server, and works on any web server and from a file.
  *
  * @module
@@ -43,10 +43,10 @@ const FIELD_NAMES = [
 ];
 /** The name of a field. */
 export type FieldName = (typeof FIELD_NAMES)[number];
-/** What stands in the fields; an absent one is empty. */
+/** The texts in the fields; an absent one is empty. */
 export type Fields = Readonly<Partial<Record<FieldName, string>>>;
 
-/** What the page shows. */
+/** The part of the page that is open, and its fields. */
 export interface PageState {
   part: PartName;
   fields: Fields;

@@ -41,7 +41,7 @@ async function loadSite(address: URL): Promise<Site> {
  * @throws {UserError} If they cannot be loaded, or are not what the site describes.
  */
 async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<ModelCheckpoint> {
-  // What programs load from their disk is not kept twice.
+  // A program loads its files from its own disk: they are not kept a second time.
   const cache = address.protocol === "file:" ? undefined : new WeightCache(address);
   const totalBytes = site.weights.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const weights = new Map<string, Float32Array>();
@@ -77,7 +77,7 @@ async function bytesOf(
 ): Promise<Uint8Array<ArrayBuffer>> {
   onBytes(0);
   const kept = await cache?.get(file);
-  // What was damaged on the disk is loaded again.
+  // A file that was damaged on the disk is loaded again.
   if (kept && await faultOf(kept, file) === undefined) return kept;
   const bytes = await downloaded(file, url, onBytes);
   const fault = await faultOf(bytes, file);
@@ -91,7 +91,7 @@ async function bytesOf(
   return bytes;
 }
 
-/** What is wrong with the bytes of a file, if anything. */
+/** The fault in the bytes of a file, if any. */
 async function faultOf(bytes: Uint8Array<ArrayBuffer>, { sha256 }: WeightFile): Promise<string | undefined> {
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   const found = Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -153,7 +153,7 @@ function unreachable(url: URL, found: string, cause?: unknown): UserError {
   });
 }
 
-/** What queries may take of the GPU's memory besides the weights: a phone shares it with all that is open. */
+/** GPU memory for queries, besides the weights: a phone shares it with all that is open. */
 const MEMORY_LIMIT_BYTES = 2 ** 28;
 /** Has the kernels compiled, and says before anybody asks if they cannot run. */
 const FIRST_QUESTION = { src: "192.0.2.1", dst: "192.0.2.2" };
@@ -285,7 +285,7 @@ async function run(api: PingApi, operation: keyof PingApi, args: readonly unknow
   return await call.apply(api, args as never[]);
 }
 
-/** What went wrong, for people; what only a bug of ours can cause is in the console too. */
+/** An error's message for people; errors that only a bug here can cause are logged to the console too. */
 function messageOf(error: unknown, action: string): string {
   const { status, detail } = problemOf(error);
   if (status !== 500) return detail;

@@ -1,5 +1,5 @@
 /**
- * What the page and the worker with the model say to each other.
+ * Messages between the page and the worker with the model.
  *
  * @module
  */

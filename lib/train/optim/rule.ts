@@ -3,7 +3,7 @@ import type { Program } from "../../tensor/program.ts";
 import type { MakeTensor } from "../../model/allocation.ts";
 import { byBuffer, firstElement, partOf, spanOf, type Tensor } from "../../tensor/tensor.ts";
 
-/** A parameter with its gradient; both are on the GPU and of one shape. What shares a buffer has one order and distances. */
+/** A parameter with its gradient, of one shape on the GPU; gradients lie in their buffer as parameters in theirs. */
 export interface TrainedParameter extends NamedParameter {
   readonly gradient: Tensor;
 }

@@ -76,7 +76,7 @@ export class TestBrowser implements AsyncDisposable {
 }
 
 /**
- * What is wrong with how a page is laid out: things wider than the window, pictures whose texts lie over each other
+ * Faults in how a page is laid out: things wider than the window, pictures whose texts lie over each other
  * or outside, pictures without marks.
  */
 export async function layoutFaults(page: Page): Promise<string[]> {

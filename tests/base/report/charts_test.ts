@@ -7,7 +7,7 @@ function textsOf(svg: string): string[] {
   return [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
 }
 
-/** What stands between the tags of the marks of a kind, a group of marks after the other. */
+/** The texts between the tags of the marks of a kind, a group of marks after the other. */
 function marksOf(svg: string, kind: string): string[] {
   return [...svg.matchAll(new RegExp(`mark-${kind} role-mark [^>]*>(.*?)</g>`, "g"))].map(([, group]) =>
     group

@@ -6,7 +6,7 @@
  */
 import { stripTypeScriptTypes } from "node:module";
 
-/** What came of a comparison. */
+/** The outcome of a comparison. */
 export interface Comparison {
   /** Modules that are like no published version. */
   different: string[];

@@ -80,7 +80,7 @@ export function g(a, b) {
   }
 });
 
-/** What the comparison with the originals says, see originals.ts. */
+/** The outcome of the comparison with the originals, see originals.ts. */
 async function compared(): Promise<Comparison> {
   const folder = join(await cachedFolder(), versionInUse());
   const modules = new Set(

@@ -79,7 +79,7 @@ Deno.test("bench loader gives speed and padding of first and later epochs by wor
   ]);
   const measured = rows.slice(0, loaders.length);
   assert(measured.every(({ work, padding = 1 }) => work >= 32 * 256 && padding < 0.2));
-  // What is loaded does not depend on the number of workers.
+  // The loaded data do not depend on the number of workers.
   const firstEpochs = measured.filter(({ name }) => name.endsWith("first epoch"));
   for (let i = 0; i < firstEpochs.length; i += 2) {
     assertEquals(firstEpochs[i].work, firstEpochs[i + 1].work);

@@ -142,7 +142,7 @@ Deno.test("bench gpu writes what it measured and a line for each constant, and m
       assertStringIncludes(page, text);
     }
     await assertRejects(() => run("--max-time", "0.001s"), UserError, "--overwrite");
-    // What a killed run left.
+    // The leftovers of a killed run.
     Deno.mkdirSync(join(output, ".work/next"), { recursive: true });
     Deno.writeTextFileSync(join(output, ".work/next/gpu.json"), "{");
     const short = await run("--max-time", "0.001s", "--overwrite");

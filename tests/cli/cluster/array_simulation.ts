@@ -1,6 +1,6 @@
 /**
- * What job arrays of `shard` and `probe-rows` ask of a shared file system, and how they end where nodes fail. Runs both
- * under strace on a small input, fits how their operations grow, and simulates large arrays.
+ * Simulates job arrays of `shard` and `probe-rows` on a shared file system, with nodes that fail. Runs both under
+ * strace on a small input, fits how their operations grow, and simulates large arrays.
  *
  *     deno run -A tests/cli/cluster/array_simulation.ts
  *
@@ -45,7 +45,7 @@ function partsReadOf([, n, shards, rowTasks]: Plan): number {
   return n * (train + rowTasks - divisor) / rowTasks;
 }
 
-/** What the operations of a task grow with. */
+/** The quantities that the operations of a task grow with. */
 const GROWTH = {
   "shard": ([files, , shards]: Plan) => [1, files, shards],
   // Manifests of `shard`, the parts that the task reads.
@@ -88,7 +88,7 @@ async function runTwoAtATime(tasks: string[][]): Promise<{ arrayS: number; taskS
   return { arrayS: (performance.now() - startMs) / 1000, taskS: sumMs / 1000 / tasks.length };
 }
 
-/** What the first task of each array asks for after all others. It makes and reads shards of train. */
+/** The requests of the first task of each array, after all others. It makes and reads shards of train. */
 async function measure(plan: Plan) {
   using folder = new TemporaryFolder();
   const [input, shards, rows, trace] = ["input", "shards", "rows", "trace"].map((name) => folder.at(name));

@@ -40,7 +40,7 @@ const MAX_SUBMISSIONS = 12;
 
 const sleep = (seconds: number) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
 
-/** What happens to a job. */
+/** The ways to end a job. */
 const KILLS: Record<string, (slurm: SlurmCluster, job: number) => unknown> = {
   "SIGUSR2 to the script": (slurm, job) => slurm.command("scancel", "--signal=USR2", "--batch", `${job}`),
   "SIGTERM to all": (slurm, job) => slurm.command("scancel", "--signal=TERM", "--full", `${job}`),
@@ -60,7 +60,7 @@ const KILLS: Record<string, (slurm: SlurmCluster, job: number) => unknown> = {
   },
 };
 
-/** Kills running jobs, each of the stage that was drawn for it or of a later one. @returns What was done. */
+/** Kills running jobs, each of the stage that was drawn for it or of a later one. @returns The ways that were used. */
 async function killJobs(slurm: SlurmCluster, random: RandomStream, signal: AbortSignal): Promise<string[]> {
   const numKills = 2 + random.below(3);
   const drawn = Array.from({ length: numKills }, () => random.below(Object.keys(STAGES).length)).sort();
@@ -122,7 +122,7 @@ function run(program: string, args: string[], env: Record<string, string> = {}):
   return text.decode(stdout);
 }
 
-/** What the chain made, but for scripts, logs and manifests, and in reports for what says where and when. */
+/** The chain's outputs without scripts, logs and manifests, and reports without their places and times. */
 function madeFiles(output: string): Record<string, unknown> {
   const { run: _, ...report } = JSON.parse(Deno.readTextFileSync(join(output, "eval/report.json")));
   const files = Object.entries(comparableFiles(output)).filter(([path]) =>

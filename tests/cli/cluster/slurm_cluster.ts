@@ -70,7 +70,7 @@ PartitionName=test Nodes=${NODES.join(",")} Default=YES MaxTime=INFINITE State=U
 export class SlurmCluster implements AsyncDisposable {
   readonly #folder: TemporaryFolder;
   readonly #daemons: Deno.ChildProcess[] = [];
-  /** What its commands need in their environment. */
+  /** The environment of its commands. */
   readonly env: Record<string, string>;
 
   private constructor(folder: TemporaryFolder) {
@@ -100,7 +100,7 @@ export class SlurmCluster implements AsyncDisposable {
     return cluster;
   }
 
-  /** Runs one of its commands. @returns What it printed on standard output. */
+  /** Runs one of its commands. @returns Its standard output. */
   command(name: string, ...args: string[]): string {
     return new TextDecoder().decode(new Deno.Command(name, { args, env: this.env }).outputSync().stdout);
   }

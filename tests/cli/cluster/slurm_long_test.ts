@@ -224,7 +224,7 @@ Deno.test("slurm --submit says in one line why there is no SLURM", async () => {
   assertMatch(none.stderr, /^error: Cannot submit: there is no sbatch on PATH, .*\n$/);
   assertEquals(none.code, 1);
   assert(exists(jobsOf(folder.at("out"))[0]));
-  // What it holds does not matter: it is not started.
+  // Its content does not matter: it is not started.
   Deno.writeTextFileSync(folder.at("bin/sbatch"), "", { mode: 0o755 });
   const refused = await submit(args, { PATH: folder.at("bin"), LD_LIBRARY_PATH: "/opt/lib" });
   assertMatch(refused.stderr, /^error: Cannot run slurm: the environment has LD_LIBRARY_PATH, .*\n$/);
@@ -237,7 +237,7 @@ function processOf(run: string): number | undefined {
   return exists(lock) ? Number(/process (\d+)/.exec(Deno.readTextFileSync(lock))?.[1]) : undefined;
 }
 
-/** What the chain makes of a training that nothing disturbs. */
+/** The result of a training that nothing disturbs. */
 let undisturbed: { folder: TemporaryFolder; output: string } | undefined;
 
 Deno.test("slurm's scripts run by hand in order; a stopped training goes on, a killed one says so", async () => {
@@ -330,7 +330,7 @@ Deno.test("a chain under SLURM ends as one by hand, though its training is signa
   assertEquals(finalState(join(output, "train")), finalState(join(byHand, "train")));
   assert(exists(join(output, "eval/report.html")));
 
-  // What is cancelled saves everything and stays cancelled.
+  // A cancelled job saves everything and stays cancelled.
   const cancelled = folder.at("cancelled");
   await succeed("slurm", ...slurmArguments(folder, cancelled));
   for (const script of jobsOf(cancelled).slice(0, 2)) await succeeded(outputOf(bash(script)));

@@ -7,7 +7,7 @@
 import { gunzipSync } from "node:zlib";
 import { realData } from "../../data/measurement_files/batches.ts";
 
-/** What goes wrong with one request. */
+/** The fault of one request. */
 export type Fault =
   | { status: number; headers?: Record<string, string>; body?: string }
   /** The connection ends within the body, after this share of it. */

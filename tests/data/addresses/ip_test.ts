@@ -114,7 +114,7 @@ Deno.test("parseAddress() gives an address or undefined for any text", () => {
   fc.assert(
     fc.property(fc.array(character, { maxLength: 24 }), (characters) => {
       const bytes = parseAddress(characters.join(""));
-      // What parses is an address: written and read again it is the same.
+      // A parsed address, written and read again, is the same.
       if (bytes) assertEquals(hex(parseAddress(formatAddress(bytes))), hex(bytes));
     }),
     { numRuns: 5000 },

@@ -67,7 +67,7 @@ function read(tokens: number[], rttEncoding: RttEncoding): string {
   return [1, 2, 5, 8].map((role) => fields.get(role)).join(" ");
 }
 
-/** What {@link read} gives of the rows' measurements, with times and without. */
+/** The results of {@link read} for the rows' measurements, with times and without. */
 function written(rttEncoding: RttEncoding): Set<string> {
   const bytes = new DataView(new ArrayBuffer(8));
   return new Set(ROWS.flatMap((row) =>

@@ -329,7 +329,7 @@ Deno.test("sampleContext() with unknownSourceShare gives that share of the conte
   assertEquals([...keptBytes.keys()].sort(), [...new Set(from.sources.map(({ length }) => length))].sort());
 });
 
-/** What the measurements before one of a row say of its pair, the newest `numUnknown` left out. */
+/** The pair's history before one of a row's measurements, the newest `numUnknown` left out. */
 function recallFrom(from: PreparedRow, index: number, { numUnknown = 0, isTimed = true } = {}) {
   const earlier: number[] = [];
   for (let i = index - 1; i >= 0; i--) {

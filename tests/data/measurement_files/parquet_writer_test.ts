@@ -17,7 +17,7 @@ async function readWithHyparquet(path: string): Promise<Row[]> {
   return await parquetReadObjects({ file: await asyncBufferFromFile(path), compressors }) as Row[];
 }
 
-/** What hyparquet should give for a batch. */
+/** The expected rows of a batch, as hyparquet gives them. */
 function wantedRows(batch: Required<MeasurementBatch>): Row[] {
   const integer = (value: number) => Number.isNaN(value) ? null : BigInt(value);
   return Array.from({ length: batch.numRows }, (_, row) => ({

@@ -1,5 +1,5 @@
 /**
- * What the stages that read make of a broken copy, as users run them.
+ * Checks how stages refuse a broken copy, as users run them.
  *
  * @module
  */
@@ -113,7 +113,7 @@ Deno.test("every stage that reads refuses a large folder with files of a run wit
     }
     const outputsOf = (root: string) => readManifest(join(root, "manifest.json"))?.outputs ?? [];
     assert(outputsOf(rows).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) > 1 << 24);
-    // What nothing but the content of the files tells apart.
+    // Only the content tells these files apart.
     const same = outputsOf(rows).filter(({ path, sizeBytes, sha256, counts }) => {
       const found = outputsOf(other).find((output) => output.path === path);
       return found?.sizeBytes === sizeBytes && found.sha256 !== sha256 &&

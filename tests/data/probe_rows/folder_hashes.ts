@@ -1,5 +1,5 @@
 /**
- * What is in an output folder, for comparing runs.
+ * Hashes of the files in an output folder, for comparing runs.
  *
  * @module
  */

@@ -12,7 +12,7 @@ import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes, unfinishedHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
 
-/** Those of the files that have their final names. */
+/** The files that have their final names. */
 function finalOf(hashes: Record<string, string>): Record<string, string> {
   const isFinal = (name: string) => /^(train|val|test)\//.test(name) && !name.endsWith(".tmp");
   return Object.fromEntries(Object.entries(hashes).filter(([name]) => isFinal(name)));

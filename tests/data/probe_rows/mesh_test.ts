@@ -22,7 +22,7 @@ const SRC = ([src]: Row) => [src];
 const DST = ([, dst]: Row) => [dst];
 const PAIR = ([src, dst]: Row) => [[src, dst].sort().join(" ")];
 
-/** What each mode keeps out of train where it is in test. */
+/** The values that each mode keeps out of train where they are in test. */
 const HELD_OUT: Record<SplitMode, (row: Row) => string[]> = {
   probe: SRC,
   time: ([, , timeUs]) => [String(timeUs)],

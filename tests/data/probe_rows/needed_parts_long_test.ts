@@ -103,7 +103,7 @@ Deno.test("a task of probe-rows refuses what is broken of the shards that it rea
   const other = /Cannot write to .*: probe-rows with other inputs or options wrote to it, expected the same/;
   Deno.utimeSync(needed, 1, 1);
   await assertRefused(args, other);
-  // What was put in the place of a part that another task reads changes the manifests.
+  // A file in the place of a part that another task reads changes the manifests.
   Deno.utimeSync(manifest, 1, 1);
   await assertRefused(rowsTask(folder, "rows", "3/3"), other);
 });

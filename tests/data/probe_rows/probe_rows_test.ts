@@ -45,7 +45,7 @@ function bySource(rows: ProbeRow[]): Map<bigint, Measurement[]> {
   return sources;
 }
 
-/** What the stage must find, by the plainest means: a Map and the language's stable sort. */
+/** The expected rows of the stage, by the plainest means: a Map and the language's stable sort. */
 function reference(batch: MeasurementBatch, groupBy: "src_addr" | "prb_id"): Map<bigint, Measurement[]> {
   const groups = new Map<bigint, { timeUs: number; text: Measurement }[]>();
   for (let row = 0; row < batch.numRows; row++) {

@@ -15,7 +15,7 @@ import { RandomStream } from "../../../lib/base/random.ts";
 export const FIRST_TIME_US = Date.UTC(2025, 5, 24) * 1000;
 const DAY_US = 86_400e6;
 
-/** What a sample has. */
+/** The properties of a sample. */
 export interface SampleOptions {
   numRows: number;
   numProbes?: number;

@@ -6,7 +6,7 @@ import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../../lib/
 import { codeProbabilities } from "./code_probabilities.ts";
 
 /** No jitter to speak of, the usual, much of it, and an RTT that crosses the codes of 1 µs. */
-const LAWS = [
+const MODELS = [
   new LatencyModel(0.2, 30, 0.05),
   new LatencyModel(0.1, 62, 0.4),
   new LatencyModel(0, 5, 8),
@@ -18,7 +18,7 @@ function sumOf(numbers: Float64Array): number {
 }
 
 Deno.test("codeProbabilities() add up to 1 and are differences of LatencyModel.cdf()", () => {
-  for (const model of LAWS) {
+  for (const model of MODELS) {
     const probabilities = codeProbabilities(model);
     assertAlmostEquals(sumOf(probabilities), 1, 1e-12);
     for (let i = 0; i < probabilities.length; i += 7) {
@@ -47,7 +47,7 @@ Deno.test("LatencyModel.probabilityBetween() keeps its digits where the distribu
 
 Deno.test("LatencyModel.sample() draws codes with codeProbability(), by a chi-square test", () => {
   const numDraws = 60_000;
-  for (const [index, model] of LAWS.entries()) {
+  for (const [index, model] of MODELS.entries()) {
     const random = new RandomStream(1, "test/codes", index);
     const drawn = new Map<number, number>();
     let numFailed = 0;
@@ -80,7 +80,7 @@ Deno.test("LatencyModel.sample() draws codes with codeProbability(), by a chi-sq
 });
 
 Deno.test("The mean of -log2 codeProbability() over draws is the entropy", () => {
-  const model = LAWS[1];
+  const model = MODELS[1];
   const entropyBits = codeProbabilities(model).reduce((bits, p) => p > 0 ? bits - p * Math.log2(p) : bits, 0);
   const random = new RandomStream(2, "test/entropy");
   const drawn: number[] = [];

@@ -123,6 +123,11 @@ Deno.test("SyntheticTruth keeps its numbers through the file and knows its hosts
     truth.save(`${folder}/s.truth.json`);
     const loaded = SyntheticTruth.load(`${folder}/s.truth.json`);
     assertEquals(loaded.world, truth.world);
+    const { format, latencyConstants, ...rest } = JSON.parse(Deno.readTextFileSync(`${folder}/s.truth.json`));
+    assertEquals(format, "ping-llm synthetic truth 2");
+    const first = { ...rest, format: "ping-llm synthetic truth 1", law: latencyConstants };
+    Deno.writeTextFileSync(`${folder}/first.truth.json`, JSON.stringify(first));
+    assertEquals(SyntheticTruth.load(`${folder}/first.truth.json`).world, truth.world);
     const [src, dst] = [truth.world.hosts[0].address, truth.world.hosts[89].address];
     const timeS = OPTIONS.startTimeS + 12_345;
     assertEquals(
@@ -175,7 +180,9 @@ Deno.test("SyntheticTruth says what the formulas in the truth file say, computed
   withFolder((folder) => {
     const truth = new SyntheticTruth(makeWorld({ ...OPTIONS, probes: 40, destinations: 20 }));
     truth.save(`${folder}/s.truth.json`);
-    const { hosts, routes, hubs, law: model } = JSON.parse(Deno.readTextFileSync(`${folder}/s.truth.json`));
+    const { hosts, routes, hubs, latencyConstants: model } = JSON.parse(
+      Deno.readTextFileSync(`${folder}/s.truth.json`),
+    );
     const radians = (degrees: number) => degrees * Math.PI / 180;
     type GeoPoint = { latitude: number; longitude: number };
     const km = (a: GeoPoint, b: GeoPoint) =>

@@ -151,7 +151,7 @@ Deno.test("decodeWholeMeasurements() refuses every cut and, where it cannot be a
       assertInstanceOf(error, TokenError);
       return;
     }
-    // What is accepted is what a writer makes.
+    // Accepted tokens are those that a writer makes.
     assertEquals(encode(decoded, FLOAT64_RTT, decoded[0].order as Block[]), changed);
   }));
 });

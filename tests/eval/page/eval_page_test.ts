@@ -57,8 +57,8 @@ function caseOf(pair: number): EvalCase {
 
 /**
  * A report of four cases of each of ten pairs, two without context and two with 5, with errors of the model and one
- * baseline in ms. @param failures What the model gives a reply's absence, and how many absent ones each pair has more.
- * @param factorOf What the model's errors of a pair are multiplied by.
+ * baseline in ms. @param failures The model's P(no reply), and how many lost ones each pair has more.
+ * @param factorOf A factor of the model's errors of a pair.
  */
 async function reportOf(
   modelMs: readonly number[],

@@ -69,7 +69,7 @@ function batchesOfV1(): ModelBatch[] {
   return Array.from({ length: NUM_BATCHES }, () => batchOfV1(random));
 }
 
-/** What a checkpoint holds of known addresses besides parameters, and batches with the rows that inference has of them. */
+/** Tensors of known addresses besides parameters, and batches with the rows that inference has of them. */
 function withLearnedRows() {
   const config = tinyConfig(LEARNED_ROWS);
   const known = knownRows(config);

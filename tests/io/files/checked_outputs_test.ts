@@ -38,7 +38,7 @@ function writeSplits(folder: TemporaryFolder): void {
   write(folder, "out", Object.fromEntries(NAMES.map((name) => [name, `content of ${name.slice(-9)}`])));
 }
 
-/** What the refusal says, with `@` for the temporary folder. */
+/** The refusal's message, with `@` for the temporary folder. */
 async function refusal(folder: TemporaryFolder, paths: string[], check: OutputCheck = {}): Promise<string> {
   const error = await assertRejects(
     () => checkOutputs(paths.map((path) => folder.at(path)), check),

@@ -123,7 +123,7 @@ Deno.test("StagedOutput goes on moving outputs where a kill ended it, at every s
       await write(output, NEW);
       output.manifest.complete = true;
       output.save();
-      // What publish() does next, cut off.
+      // The next step of publish(), cut off.
       if (numMoved > 0) Deno.removeSync(join(path, "train/b"));
       if (numMoved > 1) Deno.renameSync(join(output.folder, "d"), join(path, "d"));
       if (numMoved > 2) Deno.renameSync(join(output.folder, "train/a"), join(path, "train/a"));

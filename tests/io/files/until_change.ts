@@ -30,7 +30,7 @@ export async function runUntilChange(n: number, action: () => unknown): Promise<
     const changed = function (this: unknown, ...args: unknown[]): unknown {
       const options = args[1] as Deno.OpenOptions | undefined;
       const isChange = !name.startsWith("open") || options?.write || options?.append;
-      // What is written to open files belongs to the change that opened them.
+      // A write to open files belongs to the change that opened them.
       if (isChange && owner === Deno) numChanges++;
       if (!isChange || numChanges < n) return Reflect.apply(original, this, args);
       const killed = new Killed(name);

@@ -22,7 +22,7 @@ function jsonLines(measurements: readonly TokenMeasurement[]): string {
   }).join("");
 }
 
-/** What an answer says that it rests on. */
+/** The basis of an answer. */
 function basisOf(answer: Record<string, unknown>): ReturnType<typeof basisJson> {
   return answer.basis as ReturnType<typeof basisJson>;
 }

@@ -171,7 +171,7 @@ Deno.test("PingModel.adapt() answers from then on as a model that is loaded with
   assertEquals(again.addresses, [NEW_ADDRESS], "it is one that training did not know, although it has a row");
 });
 
-/** What an answer for two addresses says that it rests on. */
+/** The basis of an answer for two addresses. */
 function basisText({ trainingData }: Pick<PingModel, "trainingData">, src: string, dst: string): string {
   return basisOf(trainingData, parsePrefix(src), parsePrefix(dst)).text;
 }

@@ -99,7 +99,7 @@ export function estimateOf(
   return rows.coordinates?.estimate(from, to);
 }
 
-/** What such a model was trained on: each of {@link KNOWN} measured each once, on 2023-11-14. */
+/** The training data of such a model: each of {@link KNOWN} measured each once, on 2023-11-14. */
 export function knownData(): TrainingData {
   const counts = new AddressCounts();
   const ids = KNOWN.map((address) => counts.id(addressBytes(address)));

@@ -134,7 +134,7 @@ Deno.test("alarms that begin together and share an AS or a country are one group
     [1, "src AS65001"],
     [1, "src AS65001"],
   ]);
-  // What all of them share: first the address, then the AS, then the country.
+  // The property that all of them share: first the address, then the AS, then the country.
   assertEquals(
     sharedBy(["10.0.0.1 192.0.2.1", "10.0.0.1 192.0.2.2", "10.0.0.2 192.0.2.3", "10.0.0.3 192.0.2.4"]),
     Array(4).fill([1, "src DE"]),

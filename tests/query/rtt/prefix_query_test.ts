@@ -38,7 +38,7 @@ async function massOf(
         p: p * Math.exp(next[row][BYTE_BASE + first + k]),
       }))
     );
-    // What follows the prefix may be any byte.
+    // The bytes after the prefix are free.
     if (last - first < 255) mass = rows.reduce((sum, { p }) => sum + p, 0);
   }
   const total = rows.reduce((sum, { p }) => sum + p, 0);

@@ -128,7 +128,7 @@ Deno.test("readCalibration() reads the one of a report, and refuses files withou
   assertThrows(() => readCalibration(path), FormatError, "it does not say of which model it is");
 });
 
-/** What a report says of its model. */
+/** The model in a report. */
 const RUN = { checkpoint: "runs/a/checkpoints/step-00000020", step: 20, modelSha256: "ab".repeat(32) };
 
 Deno.test("loadModel() refuses the calibration of another model, also of another step, and names both", () =>

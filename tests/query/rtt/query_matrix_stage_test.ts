@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { runStageProcess } from "../../cli/process.ts";
+import { runStageProcess, succeeded } from "../../cli/process.ts";
 import { compressors } from "hyparquet-compressors";
 import { ParquetFile } from "../../../lib/io/parquet/file.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
@@ -182,6 +182,31 @@ Deno.test("query matrix writes the same as Parquet, JSON and CSV, with samples t
         String(line.slice(5)) !== String(samples[i])
       ),
     );
+  }));
+
+Deno.test("query matrix --names writes the names of nodes beside them in every format", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const [nodes, names] = ["nodes.txt", "names.csv"].map((name) => join(folder, name));
+    Deno.writeTextFileSync(nodes, NODES.slice(0, 2).join("\n"));
+    Deno.writeTextFileSync(names, `198.51.100.0/24,"a, ""b"""\n`);
+    const run = async (name: string) => {
+      const output = join(folder, name);
+      const args = ["--checkpoint", checkpoint, "--nodes", nodes, "--names", names, "--output", output];
+      await succeeded(runStageProcess(["query", "matrix", ...args]));
+      return output;
+    };
+    const [head, ...lines] = Deno.readTextFileSync(await run("m.csv")).trimEnd().split("\n");
+    assert(head.startsWith("src,dst,src_name,dst_name,median_ms,"));
+    assert(lines[0].startsWith('192.0.2.1,198.51.100.7,,"a, ""b""",'));
+    assert(lines[1].startsWith('198.51.100.7,192.0.2.1,"a, ""b""",,'));
+    const columns = await columnsOf(await run("m.parquet"));
+    assertEquals([...columns.keys()].slice(0, 4), head.split(",").slice(0, 4));
+    assertEquals([columns.get("src_name"), columns.get("dst_name")], [[null, 'a, "b"'], ['a, "b"', null]]);
+    const { destinationNames, rows } = JSON.parse(Deno.readTextFileSync(await run("m.json")));
+    assertEquals(destinationNames, [null, 'a, "b"']);
+    assertEquals(rows.map(({ srcName }: { srcName?: string }) => srcName), [undefined, 'a, "b"']);
+    const graph = parseShadowGraph(Deno.readTextFileSync(await run("m.gml")));
+    assertEquals(graph.nodes.map(({ label }) => label), [NODES[0], `${NODES[1]} (a, &quot;b&quot;)`]);
   }));
 
 Deno.test("the examples of lib/query/README.md run", () =>

@@ -10,7 +10,7 @@ import { assert, assertEquals } from "@std/assert";
 type Value = { kind: "int" | "float"; value: number } | { kind: "text"; value: string };
 type Attributes = Map<string, Value>;
 
-/** What Shadow knows of a graph. */
+/** A graph as Shadow reads it. */
 export interface ShadowGraph {
   readonly directed: boolean;
   readonly nodes: readonly { id: number; label: string | undefined }[];

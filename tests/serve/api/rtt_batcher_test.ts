@@ -95,7 +95,7 @@ Deno.test("RttBatcher waits for as many questions as the last batch had, at most
     assertEquals(sizes, [2, 1]);
   }, { maxWaitMs: 600 }));
 
-// What waits for maxWaitMs here waits longer than `started` does.
+// A wait of maxWaitMs is longer here than `started` takes.
 Deno.test("RttBatcher waits for nobody where one was alone before, and not on when as many came as the last time", () =>
   withGate(async ({ batcher, sizes, open }) => {
     for (const number of [1, 2]) {

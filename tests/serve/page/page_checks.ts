@@ -1,7 +1,7 @@
-/** What is checked of the page as a browser shows it. @module */
+/** Checks of the page as a browser shows it. @module */
 import type { Page } from "playwright-core";
 
-/** What is wrong with how the page looks: wider than the window, or texts that are hard to tell from what is behind. */
+/** Faults in how the page looks: wider than the window, or texts that are hard to tell from what is behind. */
 export async function looksFaults(page: Page): Promise<string[]> {
   return await page.evaluate(LOOKS_FAULTS) as string[];
 }

@@ -74,7 +74,7 @@ async function withPages(
   }, { scale: 12 });
 }
 
-/** What the page shows, as a person reads it. */
+/** The text of the page, as a person reads it. */
 async function shownText(page: Page): Promise<string> {
   return await page.locator("main").innerText();
 }
@@ -560,6 +560,13 @@ Deno.test({
           });
         }
       }
+
+      await t.step("pasted pings have the names of their ends", async () => {
+        const page = await open(HASHES.pings);
+        await page.getByRole("cell", { name: `${DST} (dns.example)` }).first().waitFor();
+        await page.getByRole("cell", { name: `${SRC} (${HOSTILE[0]})` }).first().waitFor();
+        await page.close();
+      });
 
       await t.step("a bare address opens the map, which the form draws from another source", async () => {
         const page = await open("");

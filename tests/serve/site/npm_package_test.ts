@@ -7,14 +7,14 @@ import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
 import { runStageProcess } from "../../cli/process.ts";
 
 const PAIR = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7" };
-/** What a project's program has after the lines of the package's README, before it closes the model. */
+/** The lines of a project's program after those of the package's README, before it closes the model. */
 const MORE =
   `const { nearest } = await model.nearest({ src_addr: "192.0.2.1", candidates: ["198.51.100.7"] });
 const fault = await model.rtt({ src_addr: "nobody", dst_addr: "::1" }).catch(({ message }) => message);
 const { examples, step } = await model.model();
 console.log(JSON.stringify([quantiles_ms, p_failed, nearest[0].median_ms, fault, examples.length > 0 && step]));
 `;
-/** What the compiler must find in the types. */
+/** A program with type errors that the compiler must find. */
 const TYPED = `import type { PingModel, RttAnswer, RttQuestion } from "ping-llm-model";
 export const typed: PingModel = model;
 export const medianMs = ({ quantiles_ms }: RttAnswer): number => quantiles_ms["0.5"];

@@ -68,7 +68,7 @@ async function withSite(
   }, model);
 }
 
-/** Opens the page. @returns What it shows of the model when that is one of the texts. */
+/** Opens the page. @returns Its text on the model once it is one of those. */
 async function statusOf(page: Page, url: string, wanted: RegExp): Promise<string> {
   await page.goto(url);
   const status = page.getByRole("status").filter({ hasText: wanted });

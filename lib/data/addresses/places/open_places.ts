@@ -1,6 +1,6 @@
 /**
- * Opens files of places: MMDB, CSV of ip-location-db, the probe archive of RIPE Atlas, compressed or not. What a file is,
- * its content says. Several files together say what each says, field by field; later ones override earlier ones. Also opens
+ * Opens files of places: MMDB, CSV of ip-location-db, the probe archive of RIPE Atlas, compressed or not. The
+ * content of a file tells its format. Several files are merged field by field; later ones override earlier ones. Also opens
  * files of names.
  *
  * @module

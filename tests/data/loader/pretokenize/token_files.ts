@@ -2,7 +2,7 @@
 import { type FileMetaData, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 
-/** What a token file holds. */
+/** The content of a token file. */
 export interface TokenFile {
   sequences: Uint16Array[];
   lengths: number[];
