@@ -209,7 +209,7 @@ export class JsonObjectScanner {
 
   /**
    * The end of a line that holds whole objects: in valid JSON, a line break between braces `}` and `{` is never inside
-   * an object. 0 for any other line.
+   * an object. 0 for any other line. {@link parsePiece} looks into a line that is not one object.
    */
   #endOfWholeLine(start: number): number {
     const bytes = this.#bytes;
