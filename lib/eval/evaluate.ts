@@ -17,7 +17,7 @@ import { evaluateAdapted } from "./sections/adapt_section.ts";
 import { forecastsBetween, forecastWithBaselines } from "./baselines/baseline_forecasts.ts";
 import type { Baseline } from "./baselines/baseline.ts";
 import { standardBaselines } from "./baselines/standard.ts";
-import type { PlaceOf } from "./baselines/place_rivals.ts";
+import type { PlaceOf } from "../model/pool/placed_pairs.ts";
 import { evaluatePlaces, placeLookup } from "./sections/place_section.ts";
 import { type DrawnRankings, drawRankings, evaluateRankings } from "./sections/ranking_section.ts";
 import { evaluateBits } from "./sections/bits_section.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 import { join } from "@std/path";
-import { isSameBytes } from "../base/collections.ts";
+import { getOrMake, isSameBytes } from "../base/collections.ts";
 import { RandomStream } from "../base/random.ts";
 import { named, UserError } from "../base/errors.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
@@ -19,10 +19,13 @@ import type { CheckedOutputs } from "../io/files/checked_outputs.ts";
 import { exists } from "../io/files/inputs.ts";
 import { EventLoopPacer, type StageHooks } from "../io/threads/stage_hooks.ts";
 import { PLACE_TABLE } from "../model/model_config.ts";
+import type { PairForest } from "../model/pool/pair_forest.ts";
+import type { PlaceOf } from "../model/pool/placed_pairs.ts";
 import { type FailureCase, fitFailures } from "../model/pool/no_reply.ts";
-import { Pool } from "../model/pool/pool.ts";
+import { indexOfCode } from "../model/pool/kernel_mixture.ts";
+import { Pool, pooledProbability } from "../model/pool/pool.ts";
 import { fitPool, type PoolCase } from "../model/pool/pool_fit.ts";
-import { PoolTables } from "../model/pool/pool_tables.ts";
+import { type Fold, partOf, PoolTables } from "../model/pool/pool_tables.ts";
 import { PingModel } from "../query/ping_model.ts";
 import { contextThatFits, type RttQuery } from "../query/query_tokens.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
@@ -85,19 +88,28 @@ export async function fitPoolOf(
     );
   }
   const during = (phase: string) => (done: number, total: number) => hooks.onProgress?.(phase, done, total);
+  const places = placesOf(checkpoint);
+  const placeOf = (address: string) => places && locate(places, addressBytes(address));
   const drawn: EvalCase[] = [];
   let tables: PoolTables | undefined;
   for await (const { rows, draw } of validationSplits(options, hooks)) {
-    tables ??= await rememberedOf(rows.training, { ...hooks, onRow: during("remembering RTTs") });
+    tables ??= await rememberedOf(rows.training, { placeOf, seed: options.seed }, {
+      ...hooks,
+      onRow: during("remembering RTTs"),
+    });
     drawn.push(...await draw());
   }
   if (!tables || tables.isEmpty) return undefined;
   const all = [...answered(drawn), ...drawn.filter(({ rttMs }) => rttMs === null)];
-  const hidden = ofUnknownEnds(all, checkpoint, options.seed);
+  const hidden = ofUnknownEnds(all, checkpoint, places, options.seed);
   const asked = [...asMeasured(all, checkpoint.trainingData?.known), ...hidden.asked];
   using model = await PingModel.from(hidden.checkpoint, { noPool: true });
   const unfitted = new Pool(model.config, { weights: model.weights, pool: tables.save(fitPool([])) });
+  const forests = new Map<string, PairForest>();
+  const forestOf = (hidden: Fold) =>
+    getOrMake(forests, `${hidden.role} ${hidden.number}`, () => unfitted.forestOf(tables.forest(hidden)));
   const { cases, failures } = await casesOf(model, unfitted, asked, {
+    forestOf,
     onProgress: during("fitting the pool"),
     signal: hooks.signal,
   });
@@ -166,9 +178,10 @@ const MAX_REMEMBERED = 20_000_000;
 /** What the training data say of pairs and addresses. */
 async function rememberedOf(
   rows: ProbeRowSource,
+  { placeOf, seed }: { placeOf: PlaceOf; seed: number },
   hooks: Pick<StageHooks, "signal"> & { onRow: (done: number, total: number) => void },
 ): Promise<PoolTables> {
-  const tables = new PoolTables();
+  const tables = new PoolTables(placeOf, seed);
   const pacer = new EventLoopPacer(hooks);
   let total = 0;
   for (let r = 0; r < rows.numRows; r++) total += rows.numMeasurements(r);
@@ -176,7 +189,7 @@ async function rememberedOf(
   for (let r = 0; r < rows.numRows; r += stride) {
     const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = rows.row(r);
     const [sources, destinations] = [srcAddrs, dstAddrs].map((names) =>
-      names.map((name) => PoolTables.hashesOf(addressBytes(name)))
+      names.map((name) => PoolTables.endOf(addressBytes(name)))
     );
     for (let i = 0; i < rttMs.length; i++) {
       const rttCode = rttMs[i] === FAILED_RTT_MS ? null : encodeRttCode(rttMs[i]);
@@ -200,6 +213,8 @@ interface Asked {
   readonly rttCode: number | null;
   /** Where an unknown address stands for an end, what was measured. */
   readonly hidden?: EvalCase["measurement"];
+  /** The part that the end is in for which it stands, the source if one stands for each. */
+  readonly fold?: Fold;
   /** The addresses that are unknown or hidden; if both are known, those of the pair. */
   readonly subject: string;
 }
@@ -240,12 +255,11 @@ const NO_PLACE = 4;
 function ofUnknownEnds(
   drawn: readonly EvalCase[],
   checkpoint: LoadedCheckpoint,
+  table: PlaceTable | undefined,
   seed: number,
 ): { asked: Asked[]; checkpoint: LoadedCheckpoint } {
-  const { config: { model }, weights } = checkpoint;
   const known = checkpoint.trainingData?.known;
   if (!known) return { asked: [], checkpoint };
-  const table = model.places && PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE);
   const placeOf = table && placesSharedBy(known, table);
   const placed: { address: Uint8Array; place: LocatedPlace }[] = [];
   const asked = withContexts(drawn.length, { contexts: CONTEXTS }).flatMap(({ index, context }) => {
@@ -271,9 +285,20 @@ function ofUnknownEnds(
       .map((each) => isSameBytes(each.source, source) ? { ...each, source: asSource } : each);
     const query = { source: asSource, destination: asDestination, timeS, context: earlier };
     const subject = subjectOf(drawn[index], hides);
-    return [{ query, rttCode, hidden: measurement, subject }];
+    const role = hides[0] ? 0 : 1;
+    const fold: Fold = { role, number: partOf(PoolTables.endOf([source, destination][role]).hashes) };
+    return [{ query, rttCode, hidden: measurement, fold, subject }];
   });
   return { asked, checkpoint: table ? withPlaceTable(checkpoint, table.with(placed).encode()) : checkpoint };
+}
+
+/** The places that a checkpoint knows. */
+function placesOf({ config: { model }, weights }: LoadedCheckpoint): PlaceTable | undefined {
+  return model.places ? PlaceTable.decode(named(weights, PLACE_TABLE), PLACE_TABLE) : undefined;
+}
+
+function locate(table: PlaceTable, address: Uint8Array): LocatedPlace {
+  return table.locate(addressNumber(address), address.length === 4 ? 4 : 16);
 }
 
 /** The prefix of addresses that have the place of an address. */
@@ -283,14 +308,13 @@ function blockOf(address: Uint8Array, { prefixLengths: { v4, v6 } }: PlaceTable)
 
 /** Finds the place of a known address, without its region or AS if it is the only known address there. */
 function placesSharedBy(known: KnownAddresses, table: PlaceTable): (address: Uint8Array) => LocatedPlace {
-  const locate = (address: Uint8Array) => table.locate(addressNumber(address), address.length === 4 ? 4 : 16);
   const counts = new Map<string, number>();
   const keysOf = ({ country, region, asNumber }: LocatedPlace) => [`${country} ${region}`, `AS${asNumber}`];
   for (const { bytes } of known.addresses()) {
-    for (const key of keysOf(locate(bytes))) counts.set(key, (counts.get(key) ?? 0) + 1);
+    for (const key of keysOf(locate(table, bytes))) counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   return (address) => {
-    const place = locate(address);
+    const place = locate(table, address);
     const [sharesRegion, sharesAs] = keysOf(place).map((key) => (counts.get(key) ?? 0) > 1);
     return { ...place, region: sharesRegion ? place.region : 0, asNumber: sharesAs ? place.asNumber : 0 };
   };
@@ -313,17 +337,23 @@ function unknownLike(
 
 const MAX_ATTEMPTS = 64;
 
+/** A case, and what the model alone gives to its code. */
+interface PooledAnswer extends PoolCase {
+  readonly probability: number;
+}
+
 /** Asks the model and the simple forecasts. */
 async function casesOf(
   model: PingModel,
   pool: Pool,
   asked: readonly Asked[],
-  { onProgress, signal }: {
+  { forestOf, onProgress, signal }: {
+    forestOf: (hidden: Fold) => PairForest;
     onProgress: (done: number, total: number) => void;
     signal: AbortSignal | undefined;
   },
-): Promise<{ cases: PoolCase[]; failures: FailureCase[] }> {
-  const cases: PoolCase[] = [];
+): Promise<{ cases: PooledAnswer[]; failures: FailureCase[] }> {
+  const cases: PooledAnswer[] = [];
   const failures: FailureCase[] = [];
   // Of RTTs the replies count, of failures all.
   const counts = new Map<string, number>();
@@ -337,7 +367,7 @@ async function casesOf(
     const part = asked.slice(first, first + CASES_AT_ONCE);
     const options = { maxSpreadMass: MAX_SPREAD_MASS, codes: part.map(({ rttCode }) => rttCode) };
     await model.likelyRttDistributions(part.map(({ query }) => query), ({ pFailed, probabilities }, i) => {
-      const { query, rttCode, hidden, subject } = part[i];
+      const { query, rttCode, hidden, fold, subject } = part[i];
       const question = { ...query, context: contextThatFits(query, model.config.sequenceLength) };
       failures.push({
         ...pool.failureCaseOf(question, hidden),
@@ -346,8 +376,12 @@ async function casesOf(
         weight: weightOf(`tried ${subject}`),
       });
       if (rttCode !== null) {
-        const isHidden = hidden !== undefined;
-        cases.push({ ...pool.caseOf(question, probabilities, rttCode, isHidden), weight: weightOf(subject) });
+        const forest = fold && forestOf(fold);
+        cases.push({
+          ...pool.caseOf(question, probabilities, rttCode, forest),
+          weight: weightOf(subject),
+          probability: probabilities[indexOfCode(rttCode)],
+        });
       }
       onProgress(failures.length, asked.length);
     }, options);
@@ -356,14 +390,16 @@ async function casesOf(
   return { cases, failures };
 }
 
+/** Mean -log2 of the probabilities that the model and the pool give to the codes. */
 function bitsOf(
-  cases: readonly PoolCase[],
+  cases: readonly PooledAnswer[],
   weights: Float64Array,
 ): Pick<FittedPool, "modelBits" | "poolBits"> {
   let [ofModel, ofPool] = [0, 0];
-  for (const { kind: { number }, events: [{ masses }] } of cases) {
-    ofModel -= Math.log2(masses[0]);
-    ofPool -= Math.log2(masses.reduce((sum, mass, k) => sum + mass * weights[number * masses.length + k], 0));
+  for (const { kind: { number }, events: [{ masses }], probability } of cases) {
+    ofModel -= Math.log2(probability);
+    const mixed = masses.reduce((sum, mass, k) => sum + mass * weights[number * masses.length + k], 0);
+    ofPool -= Math.log2(pooledProbability(mixed, 1));
   }
   return { modelBits: ofModel / cases.length, poolBits: ofPool / cases.length };
 }

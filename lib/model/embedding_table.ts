@@ -94,6 +94,11 @@ export interface Hashes {
   hash2: number;
 }
 
+/** One number of both hashes, which float64 holds exactly. */
+export function keyOfHashes({ hash1, hash2 }: Hashes): number {
+  return hash1 * 2 ** 21 + (hash2 >>> 11);
+}
+
 /** An address of which some bytes have been read. */
 export interface AddressState extends Hashes {
   readonly length: 4 | 16;

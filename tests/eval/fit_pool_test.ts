@@ -1,5 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { join } from "@std/path";
+import { named } from "../../lib/base/errors.ts";
 import { sha256OfTensors } from "../../lib/io/tensor_files/safetensors.ts";
 import { fitPoolOf, type FittedPool, validationErrors } from "../../lib/eval/fit_pool.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
@@ -8,10 +9,13 @@ import { PingModel } from "../../lib/query/ping_model.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { addressNumber, type Place, PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
+import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
+import { indexOfCode } from "../../lib/model/pool/kernel_mixture.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { claimRows } from "../../lib/train/autosize.ts";
 import { DataSurvey } from "../../lib/train/data_survey.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
+import { syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { MemoryRowSource } from "../data/loader/memory_rows.ts";
 import { SMALL_RUN } from "../train/small_run.ts";
 import { SMALL } from "../train/small_settings.ts";
@@ -32,7 +36,7 @@ Deno.test("fitPoolOf() gives a checkpoint a pool, once, the same every time, and
     // The model has random weights.
     assert(fitted.poolBits < fitted.modelBits - 1, `${fitted.poolBits} and ${fitted.modelBits} bits`);
     const checkpoint = loadCheckpoint(run);
-    assert(checkpoint.pool);
+    assert(checkpoint.pool && named(checkpoint.pool, "pool.nodes").length > 0);
     assertEquals(await fit(), undefined);
     const path = join(directory, POOL_FILE);
     Deno.removeSync(path);
@@ -44,6 +48,49 @@ Deno.test("fitPoolOf() gives a checkpoint a pool, once, the same every time, and
     const [withPool, ofModel] = [await pooled.rttDistribution(asked), await alone.rttDistribution(asked)];
     assert(withPool.pFailed > 0 && withPool.pFailed < 1 && withPool.pFailed !== ofModel.pFailed);
     assert(withPool.quantileMs(0.95) < ofModel.quantileMs(0.95));
+  }));
+
+Deno.test("fitPoolOf() says the bits that the model and the pool assign, of RTTs that the pool rules out too", () =>
+  withCheckpoint(async (folder, run) => {
+    const rows = join(folder, "rows");
+    await writeRows(rows, "train", syntheticRows(1, 60, 20));
+    // Sources that were not trained on, with one measurement each: RTTs like those of training, and 100 s.
+    const measured = [20, 35, 100_000, 30, 100_000].map((rttMs, i) => ({
+      src: `10.77.0.${i}`,
+      rttMs,
+      time: 1_750_000_000 + i,
+    }));
+    const val = measured.map(({ src, rttMs, time }, i): ProbeRow => ({
+      srcId: BigInt(1000 + i),
+      srcAddrs: [src],
+      dstAddrs: ["192.0.2.99"],
+      srcIndex: Int32Array.of(0),
+      dstIndex: Int32Array.of(0),
+      ipVersion: Int8Array.of(4),
+      rttMs: Float32Array.of(rttMs),
+      eventTimeUs: Float64Array.of(1e6 * time),
+    }));
+    await writeRows(rows, "val", val);
+    const { directory } = loadCheckpoint(run);
+    const fitted = await fitPoolOf({
+      checkpoint: directory,
+      dataDir: rows,
+      validationDirs: [rows],
+      maxMeasurements: 60,
+      seed: 0,
+    });
+    assertEquals(fitted?.numMeasurements, measured.length);
+    const bitsOf = async (noPool: boolean) => {
+      using model = await PingModel.from(loadCheckpoint(directory), { noPool });
+      const bits: number[] = [];
+      for (const { src, rttMs, time } of measured) {
+        const { probabilities } = await model.rttDistribution({ src, dst: "192.0.2.99", time });
+        bits.push(-Math.log2(probabilities[indexOfCode(encodeRttCode(rttMs))]));
+      }
+      return bits.reduce((sum, each) => sum + each, 0) / bits.length;
+    };
+    assertAlmostEquals(fitted?.modelBits ?? NaN, await bitsOf(true), 1e-3);
+    assertAlmostEquals(fitted?.poolBits ?? NaN, await bitsOf(false), 1e-3);
   }));
 
 Deno.test("fitPoolOf() makes no pool where there is no validation split, or nothing to remember", () =>

@@ -42,7 +42,7 @@ const LEVELS = [0.05, 0.5, 0.95];
 /** A pool that remembers RTTs and losses of two pairs. */
 function pool(): Map<string, Float32Array> {
   const tables = new PoolTables();
-  const [source, ...ends] = [SRC, DST, OTHER].map((text) => PoolTables.hashesOf(addressBytes(text)));
+  const [source, ...ends] = [SRC, DST, OTHER].map((text) => PoolTables.endOf(addressBytes(text)));
   [20.5, 20.6, 21, 20.4, 35].forEach((ms, i) =>
     tables.add(source, ends[0], encodeRttCode(ms), TIME_S - 600 * i)
   );

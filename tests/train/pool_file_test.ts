@@ -11,7 +11,7 @@ import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 /** The pool of one measurement. */
 function poolOfOne(): Map<string, Float32Array> {
   const tables = new PoolTables();
-  const [a, b] = [1, 2].map((last) => PoolTables.hashesOf(Uint8Array.of(192, 0, 2, last)));
+  const [a, b] = [1, 2].map((last) => PoolTables.endOf(Uint8Array.of(192, 0, 2, last)));
   tables.add(a, b, 12_000, 1_700_000_000);
   return tables.save(fitPool([]));
 }

@@ -105,8 +105,8 @@ export class KnownAddresses {
 
   /** A known address; undefined if the table does not have it. @param bytes 4 or 16 bytes. */
   address(bytes: Uint8Array): KnownAddress | undefined {
-    const index = this.#indexOf(bytes);
-    return index < 0 ? undefined : this.#at(index);
+    const index = this.indexOf(bytes);
+    return index < 0 ? undefined : this.at(index);
   }
 
   /** The measurements from one address to another. */
@@ -116,7 +116,7 @@ export class KnownAddresses {
 
   /** The measurements from an address to any address of a prefix. */
   measuredIn(source: Uint8Array, destinations: IpPrefix): Seen {
-    const a = this.#indexOf(source);
+    const a = this.indexOf(source);
     if (a < 0) return NEVER;
     const { pairs } = this.columns;
     const [first, end] = this.#rangeOf(destinations);
@@ -132,7 +132,7 @@ export class KnownAddresses {
 
   /** The destinations that a source measured, in order of their addresses. */
   destinationsOf(source: Uint8Array): { address: KnownAddress; seen: Seen }[] {
-    const a = this.#indexOf(source);
+    const a = this.indexOf(source);
     if (a < 0) return [];
     const { pairs } = this.columns;
     const found: { address: KnownAddress; seen: Seen }[] = [];
@@ -140,7 +140,7 @@ export class KnownAddresses {
     for (let i = first; i < this.numPairs && pairs[WORDS * i] === a; i++) {
       const at = WORDS * i;
       const seen = { measurements: pairs[at + 2], lastS: pairs[at + 3] };
-      found.push({ address: this.#at(pairs[at + 1]), seen });
+      found.push({ address: this.at(pairs[at + 1]), seen });
     }
     return found;
   }
@@ -161,19 +161,25 @@ export class KnownAddresses {
   /** All addresses that were measured as destinations, in their order. */
   *destinations(): Generator<KnownAddress> {
     for (let i = 0; i < this.numAddresses; i++) {
-      if (this.columns.seen[WORDS * i + 2] > 0) yield this.#at(i);
+      if (this.columns.seen[WORDS * i + 2] > 0) yield this.at(i);
     }
   }
 
   /** All addresses, in their order. */
   *addresses(): Generator<KnownAddress> {
-    for (let i = 0; i < this.numAddresses; i++) yield this.#at(i);
+    for (let i = 0; i < this.numAddresses; i++) yield this.at(i);
   }
 
-  /** The pairs, by the places of source and destination among {@link addresses}. */
-  *pairs(): Generator<[source: number, destination: number]> {
+  /**
+   * The pairs, by the places of source and destination among {@link addresses}, in their order.
+   *
+   * @param sources The prefix of their sources; by default all.
+   */
+  *pairs(sources?: IpPrefix): Generator<[source: number, destination: number]> {
     const { pairs } = this.columns;
-    for (let at = 0; at < pairs.length; at += WORDS) yield [pairs[at], pairs[at + 1]];
+    const [first, end] = sources ? this.#rangeOf(sources) : [0, this.numAddresses];
+    const start = lowerBound(this.numPairs, (i) => pairs[WORDS * i] - first);
+    for (let at = WORDS * start; pairs[at] < end; at += WORDS) yield [pairs[at], pairs[at + 1]];
   }
 
   /** The number of known addresses in a prefix. */
@@ -192,7 +198,8 @@ export class KnownAddresses {
     return undefined;
   }
 
-  #indexOf(bytes: Uint8Array): number {
+  /** The place of an address among {@link addresses}; -1 if the table does not have it. @param bytes 4 or 16 bytes. */
+  indexOf(bytes: Uint8Array): number {
     const [index, end] = this.#rangeOf({ bytes, length: 8 * bytes.length });
     return end > index ? index : -1;
   }
@@ -212,7 +219,8 @@ export class KnownAddresses {
     return offset + lowerBound(keys.length / width, (i) => compare(keys, width * i, words) || bias);
   }
 
-  #at(index: number): KnownAddress {
+  /** The address at a place among {@link addresses}. */
+  at(index: number): KnownAddress {
     const { v4, v6, seen } = this.columns;
     const words = index < this.#numV4
       ? v4.subarray(index, index + 1)

@@ -10,7 +10,8 @@ import { BiasedFactorisationBaseline, DmfsgdBaseline } from "./factorisations.ts
 import { HiddenMarkovBaseline } from "./hidden_markov.ts";
 import { MedianBaseline, RecentBaseline } from "./histories.ts";
 import { LogAlsBaseline } from "./log_als.ts";
-import { CountryBaseline, DistanceBaseline, PlaceForestBaseline, type PlaceOf } from "./place_rivals.ts";
+import type { PlaceOf } from "../../model/pool/placed_pairs.ts";
+import { CountryBaseline, DistanceBaseline, PlaceForestBaseline } from "./place_rivals.ts";
 import { TunedBaseline } from "./tuned.ts";
 import { VivaldiBaseline } from "./vivaldi.ts";
 

@@ -4,7 +4,8 @@
  * candidates besides the known ones of the source.
  *
  * The context is the newest earlier measurements of the source. The other sections prefer measurements of the same
- * pair; these would give the destination away.
+ * pair; these would give the destination away. Nobody is told which probe the source is: methods without a model learn
+ * from the same address, as the question has it.
  *
  * @module
  */
@@ -29,7 +30,7 @@ import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 import { getOrMake } from "../../base/collections.ts";
 import { RttHistogram } from "../baselines/histories.ts";
-import { canonicalText, sourceKeyOf } from "../row_measurements.ts";
+import { canonicalText } from "../row_measurements.ts";
 
 /** How often guesses were right. */
 export interface GuessScores {
@@ -122,7 +123,7 @@ export async function evaluateDestinations(
   const total = training.numRows + chosen.length;
   let done = 0;
   const known = await learnDestinations(training, {
-    sourceKeys: new Set(chosen.map(({ sourceKey }) => sourceKey)),
+    sources: new Set(chosen.map(({ measurement }) => formatAddress(measurement.source))),
     onRow: () => onProgress?.(++done, total),
     signal,
   });
@@ -164,11 +165,11 @@ export function newestOf(
 }
 
 function askedOf(each: EvalCase, numContext: number): Asked {
-  const { sourceKey, rttMs, measurement } = each;
+  const { rttMs, measurement } = each;
   const { source, destination, timeS } = measurement;
   const context = newestOf(each, numContext);
   const range = rttMs === null ? null : [rttMs, rttMs] as const;
-  return { query: { source, rttMs: range, timeS, context, sourceKey }, destination };
+  return { query: { source, rttMs: range, timeS, context }, destination };
 }
 
 function scoresOf(
@@ -263,12 +264,12 @@ function numCommonBits(a: Uint8Array, b: Uint8Array): number {
 }
 
 // Guesses of destinations without a model, from what was measured before: the destinations most frequent overall or
-// of the same source, and those of the source whose median RTT is nearest to the one that was measured.
+// of the same source, and those whose median RTT, of the source or of all, is nearest to the one that was measured.
 
 /** More than any method is asked for. */
 const MAX_GUESSES = 100;
 
-/** A source's measurements of one destination. */
+/** The measurements of a destination, of one source or of all. */
 interface KnownDestination {
   count: number;
   rtts: RttHistogram;
@@ -276,9 +277,7 @@ interface KnownDestination {
 
 /** A destination to guess. */
 export interface GuessQuery {
-  /** As the probe rows tell sources apart. */
-  readonly sourceKey: string;
-  /** Its address, 4 or 16 bytes: the destination has as many. */
+  /** Address, 4 or 16 bytes: the destination has as many. */
   readonly source: Uint8Array;
   /** Milliseconds, twice the same; null if there was no reply. */
   readonly rttMs: readonly [number, number] | null;
@@ -290,24 +289,24 @@ export interface GuessQuery {
 export type Guesses = ReadonlyMap<string, readonly Uint8Array[]>;
 
 /**
- * The destinations of the training rows. Memory grows with the different destinations, and for the sources that are
- * asked about with their destinations' RTT codes, not with the rows.
+ * The destinations of the training rows. Memory grows with the different destinations and their RTT codes, of all sources
+ * and of each that is asked about, not with the rows.
  */
 export class KnownDestinations {
   readonly #ofSource: ReadonlyMap<string, Map<string, KnownDestination>>;
-  readonly #counts = new Map<string, number>();
+  readonly #ofAll = new Map<string, KnownDestination>();
   readonly #ranked = new Map<number, string[]>();
 
-  /** @param sourceKeys The sources that are asked about. */
-  constructor(sourceKeys: Iterable<string>) {
-    this.#ofSource = new Map([...sourceKeys].map((key) => [key, new Map()]));
+  /** @param sources The sources that are asked about, as `formatAddress` writes them. */
+  constructor(sources: Iterable<string>) {
+    this.#ofSource = new Map([...sources].map((source) => [source, new Map()]));
   }
 
-  /** Learns a measurement. @param rttMs Null if there was no reply. */
-  add(sourceKey: string, destination: string, rttMs: number | null): void {
-    this.#counts.set(destination, (this.#counts.get(destination) ?? 0) + 1);
+  /** Learns a measurement between addresses as `formatAddress` writes them. @param rttMs Null if there was no reply. */
+  add(source: string, destination: string, rttMs: number | null): void {
+    addTo(this.#ofAll, destination, rttMs);
     this.#ranked.clear();
-    const known = this.#ofSource.get(sourceKey);
+    const known = this.#ofSource.get(source);
     if (known) addTo(known, destination, rttMs);
   }
 
@@ -321,24 +320,23 @@ export class KnownDestinations {
     const known = this.#known(query);
     const frequent = [...known].sort(([, a], [, b]) => b.count - a.count).map(([name]) => name);
     const overall = this.#mostFrequent(query.source.length).slice(0, count);
+    const rttMs = query.rttMs?.[0] ?? null;
+    const ofAll = ofVersion(this.#ofAll, query.source.length);
     return new Map([
-      [
-        "nearest median RTT of the source",
-        first(count, nearest(known, query.rttMs?.[0] ?? null), frequent, overall),
-      ],
+      ["nearest median RTT of the source", first(count, nearest(known, rttMs), frequent, overall)],
+      ["nearest median RTT of all", first(count, nearest(ofAll, rttMs), overall)],
       ["most frequent of the source", first(count, frequent, overall)],
       ["most frequent of all", first(count, overall)],
     ]);
   }
 
   /** The source's destinations of the training rows and of the context, of the version asked for. */
-  #known({ sourceKey, source, context }: GuessQuery): Map<string, KnownDestination> {
+  #known({ source, context }: GuessQuery): Map<string, KnownDestination> {
     const inContext = new Map<string, KnownDestination>();
     for (const { destination, rttCode } of context) {
       addTo(inContext, formatAddress(destination), rttCode === null ? null : decodeRttCode(rttCode));
     }
-    const trained = this.#ofSource.get(sourceKey) ?? new Map<string, KnownDestination>();
-    const known = new Map([...trained].filter(([name]) => isOfVersion(name, source.length)));
+    const known = ofVersion(this.#ofSource.get(formatAddress(source)) ?? new Map(), source.length);
     for (const [name, { count, rtts }] of inContext) {
       const own = known.get(name);
       const hasMedian = own && !Number.isNaN(own.rtts.medianMs());
@@ -351,8 +349,8 @@ export class KnownDestinations {
 
   #mostFrequent(numBytes: number): readonly string[] {
     return getOrMake(this.#ranked, numBytes, () => {
-      const counts = [...this.#counts].filter(([name]) => isOfVersion(name, numBytes));
-      return counts.sort(([, a], [, b]) => b - a).slice(0, MAX_GUESSES).map(([name]) => name);
+      const known = [...ofVersion(this.#ofAll, numBytes)].sort(([, a], [, b]) => b.count - a.count);
+      return known.slice(0, MAX_GUESSES).map(([name]) => name);
     });
   }
 }
@@ -375,6 +373,13 @@ function addTo(known: Map<string, KnownDestination>, name: string, rttMs: number
   if (rttMs !== null) destination.rtts.add(rttMs);
 }
 
+function ofVersion(
+  known: ReadonlyMap<string, KnownDestination>,
+  numBytes: number,
+): Map<string, KnownDestination> {
+  return new Map([...known].filter(([name]) => isOfVersion(name, numBytes)));
+}
+
 function isOfVersion(name: string, numBytes: number): boolean {
   return name.includes(":") === (numBytes === 16);
 }
@@ -382,17 +387,16 @@ function isOfVersion(name: string, numBytes: number): boolean {
 /** Learns the destinations of training rows. */
 export async function learnDestinations(
   rows: ProbeRowSource,
-  options: { sourceKeys: Iterable<string>; signal?: AbortSignal | undefined; onRow?: () => void },
+  options: { sources: Iterable<string>; signal?: AbortSignal | undefined; onRow?: () => void },
 ): Promise<KnownDestinations> {
-  const known = new KnownDestinations(options.sourceKeys);
+  const known = new KnownDestinations(options.sources);
   const pacer = new EventLoopPacer(options);
   for (let r = 0; r < rows.numRows; r++) {
-    const row = rows.row(r);
-    const { dstAddrs, dstIndex, rttMs } = row;
-    const names = dstAddrs.map(canonicalText);
-    const sourceKey = sourceKeyOf(row);
+    const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs } = rows.row(r);
+    const [sources, destinations] = [srcAddrs, dstAddrs].map((names) => names.map(canonicalText));
     for (let i = 0; i < rttMs.length; i++) {
-      known.add(sourceKey, names[dstIndex[i]], rttMs[i] === FAILED_RTT_MS ? null : rttMs[i]);
+      const rtt = rttMs[i] === FAILED_RTT_MS ? null : rttMs[i];
+      known.add(sources[srcIndex[i]], destinations[dstIndex[i]], rtt);
     }
     options.onRow?.();
     await pacer.yieldToEventLoop();

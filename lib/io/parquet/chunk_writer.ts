@@ -25,7 +25,7 @@ export class DictionaryColumn<T extends string | number> {
   readonly indexes: Int32Array;
   readonly #indexOf = new Map<T, number>();
   #lastValue: T | undefined;
-  #lastIndex = 0;
+  #lastIndex = NULL_INDEX;
 
   /** @param maxRows The largest number of rows. */
   constructor(maxRows: number) {
@@ -33,12 +33,12 @@ export class DictionaryColumn<T extends string | number> {
   }
 
   /**
-   * Sets rows; NaN stands for no value.
+   * Sets rows; NaN or undefined stands for no value.
    *
    * @param values The elements from `from` to `end - 1` are set.
    * @param at The first row to set.
    */
-  set(values: ArrayLike<T>, { from, end, at }: { from: number; end: number; at: number }): void {
+  set(values: ArrayLike<T | undefined>, { from, end, at }: { from: number; end: number; at: number }): void {
     const { indexes } = this;
     for (let i = from; i < end; i++) {
       const value = values[i];
@@ -52,11 +52,12 @@ export class DictionaryColumn<T extends string | number> {
     this.values = [];
     this.#indexOf.clear();
     this.#lastValue = undefined;
+    this.#lastIndex = NULL_INDEX;
   }
 
-  #find(value: T): void {
+  #find(value: T | undefined): void {
     this.#lastValue = value;
-    if (value !== value) {
+    if (value === undefined || value !== value) {
       this.#lastIndex = NULL_INDEX;
       return;
     }

@@ -8,9 +8,18 @@
 import { isSameBytes, partitionPoint } from "../../base/collections.ts";
 import { FormatError, named } from "../../base/errors.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../data/tokens/rtt_code.ts";
+import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { AddressEmbeddings } from "../address_embeddings.ts";
-import { advance, beginAddress, type Hashes, NO_ROW, ofHalves, pairHashes } from "../embedding_table.ts";
+import {
+  advance,
+  beginAddress,
+  type Hashes,
+  keyOfHashes,
+  NO_ROW,
+  ofHalves,
+  pairHashes,
+} from "../embedding_table.ts";
 import { type ModelConfig, PAIR_HISTORY } from "../model_config.ts";
 import { HISTORY_LENGTH, TIME_PART } from "../pair_history.ts";
 import { indexOfCode, KernelMixture, logOfCode, NUM_CODES } from "./kernel_mixture.ts";
@@ -23,6 +32,7 @@ import {
   type Tried,
 } from "./no_reply.ts";
 import { eventsOf, type PoolCase } from "./pool_fit.ts";
+import { FOREST_TENSORS, PairForest } from "./pair_forest.ts";
 import {
   EVEN,
   kernelsOf,
@@ -60,18 +70,29 @@ const POOL_WIDTHS: Readonly<Record<keyof typeof POOL_TENSORS, number>> = {
   pairTries: 6,
 };
 
+/** The names of all tensors of a pool. */
+export const POOL_NAMES: ReadonlySet<string> = new Set([
+  ...Object.values(POOL_TENSORS),
+  ...Object.values(FOREST_TENSORS).map(([name]) => name),
+]);
+
 /** The shapes of a pool's tensors. */
 export function poolShapes(tensors: ReadonlyMap<string, Float32Array>): Map<string, number[]> {
-  return new Map(
-    Object.entries(POOL_TENSORS).map(([part, name]) => {
-      const width = POOL_WIDTHS[part as keyof typeof POOL_TENSORS];
-      return [name, [named(tensors, name).length / width, width]];
-    }),
+  const widths = Object.entries(POOL_TENSORS).map(([part, name]) =>
+    [name, POOL_WIDTHS[part as keyof typeof POOL_TENSORS]] as const
   );
+  const all = [...widths, ...Object.values(FOREST_TENSORS)];
+  return new Map(all.map(([name, width]) => [name, [named(tensors, name).length / width, width]]));
 }
 
 /** The mass that every code has whatever the weights, all codes together: no measurement is impossible. */
 const LEAST_MASS = 1e-6;
+
+/** P(one of some codes). @param mixed Their mass in the mixture of the components. */
+export function pooledProbability(mixed: number, numCodes: number): number {
+  return (1 - LEAST_MASS) * mixed + LEAST_MASS * numCodes / NUM_CODES;
+}
+
 /** Two entries of one measurement: its time may be rounded. */
 const SAME_TIME_S = 2;
 
@@ -118,6 +139,8 @@ export class Pool {
   readonly #ends: HashedRows;
   readonly #usual: Float32Array;
   readonly #all: readonly number[];
+  /** Read at the first question that needs it. */
+  #forest: PairForest | undefined;
   readonly #failureWeights: Float32Array;
   readonly #endTries: HashedRows;
   readonly #pairTries: HashedRows;
@@ -179,6 +202,11 @@ export class Pool {
     this.#embeddings.load(weights);
   }
 
+  /** A forest that knows the places of the checkpoint. @param tensors See `PairForest`. */
+  forestOf(tensors: ReadonlyMap<string, Float32Array>): PairForest {
+    return new PairForest(tensors, (address) => this.#embeddings?.placeOf(addressBytes(address)));
+  }
+
   /** The same pool of a model that was adapted. */
   withWeights(weights: ReadonlyMap<string, Float32Array>): Pool {
     return new Pool(this.config, { weights, pool: this.#tensors });
@@ -198,8 +226,7 @@ export class Pool {
       modelShare: rest * weights[0],
       end: range[1],
       failureProbability: (ofModel) => (1 - ofShare) * ofModel + ofShare * share,
-      massBetween: (first, end) =>
-        rest * mixture.massBetween(first, end) + LEAST_MASS * (end - first) / NUM_CODES,
+      massBetween: (first, end) => pooledProbability(mixture.massBetween(first, end), end - first),
       addTo(out) {
         mixture.addTo(out, rest, LEAST_MASS / NUM_CODES);
       },
@@ -211,13 +238,13 @@ export class Pool {
    *
    * @param ofModel The model's distribution, (codes).
    * @param rttCode The measured code.
-   * @param isHidden Whether an end is another, unknown address in the question, so that of the other end's usual RTTs the
-   *   pair's own does not count.
+   * @param forest Where an end is another, unknown address in the question: a forest that did not learn of the end. Of the
+   *   other end's usual RTTs the pair's own does not count.
    */
-  caseOf(question: PooledQuestion, ofModel: Float64Array, rttCode: number, isHidden: boolean): PoolCase {
+  caseOf(question: PooledQuestion, ofModel: Float64Array, rttCode: number, forest?: PairForest): PoolCase {
     const index = indexOfCode(rttCode);
-    const found = this.known(question);
-    const others = (logs: readonly number[]) => isHidden ? withoutNearest(logs, logOfCode(rttCode)) : logs;
+    const found = this.known(question, forest);
+    const others = (logs: readonly number[]) => forest ? withoutNearest(logs, logOfCode(rttCode)) : logs;
     const known = { ...found, ofSource: others(found.ofSource), ofDestination: others(found.ofDestination) };
     const unit = new Float64Array(NUM_COMPONENTS);
     const range = this.#rangeOf(known);
@@ -249,11 +276,11 @@ export class Pool {
     question: PooledQuestion,
     measured?: Ends,
   ): Pick<FailureCase, "kind" | "share"> {
-    const tries = this.#triesOf(question, this.known(question).ofPair.length);
+    const tries = this.#triesOf(question, this.#rttsOf(question).length);
     if (!measured) return { kind: failureKind(tries), share: failureShare(tries) };
     // Of the end that is known, the pair's own measurements do not count.
     const pair = { ...measured, timeS: null, context: [] };
-    const { ofPair } = this.#triesOf(pair, this.known(pair).ofPair.length);
+    const { ofPair } = this.#triesOf(pair, this.#rttsOf(pair).length);
     const others = ({ measurements, failures }: Tried) => ({
       measurements: Math.max(0, measurements - ofPair.measurements),
       failures: Math.max(0, failures - ofPair.failures),
@@ -293,10 +320,11 @@ export class Pool {
   }
 
   /** What is known of a question. */
-  known({ source, destination, timeS, context, recent }: PooledQuestion): KnownOfQuestion {
+  known(question: PooledQuestion, forest?: PairForest): KnownOfQuestion {
+    const { source, destination, context } = question;
+    const ofPair = this.#rttsOf(question);
     const [a, b] = [source, destination].map(hashesOf);
     const estimate = this.#embeddings?.estimateBetween(source, destination);
-    const ofPair = this.#rttsOf({ source, destination, timeS, context, recent }, pairHashes(a, b, 0));
     const [ofSource, ofDestination] = [this.#usualOf(a)[0], this.#usualOf(b)[1]];
     const [knowsSource, knowsDestination] = [[ofSource, source], [ofDestination, destination]].map(
       ([usual, address]) => usual.length > 0 || this.#hasCoordinates(address as Uint8Array),
@@ -318,7 +346,13 @@ export class Pool {
       knowsPlaces,
       inContext,
       ofAll: this.#all,
+      ofForest: ofPair.length === 0 ? this.#ofForest(source, destination, forest) : [],
     };
+  }
+
+  #ofForest(source: Uint8Array, destination: Uint8Array, forest: PairForest | undefined): number[] {
+    forest ??= this.#forest ??= this.forestOf(this.#tensors);
+    return forest.logs({ source: formatAddress(source), destination: formatAddress(destination) });
   }
 
   #hasCoordinates(address: Uint8Array): boolean {
@@ -327,7 +361,7 @@ export class Pool {
   }
 
   /** The RTTs of a pair, the nearest in time first. */
-  #rttsOf(question: PooledQuestion, pair: Hashes): KnownOfQuestion["ofPair"] {
+  #rttsOf(question: PooledQuestion): KnownOfQuestion["ofPair"] {
     const { source, destination, timeS, context, recent } = question;
     const found: { rttCode: number; timeS: number | null }[] = [];
     const add = (rttCode: number, timeS: number | null) => {
@@ -340,7 +374,7 @@ export class Pool {
     for (const each of (recent ?? context).toReversed()) {
       if (each.rttCode !== null && isOfPair(each, question)) add(each.rttCode, each.timeS);
     }
-    const remembered = this.#remembered(pair);
+    const remembered = this.#remembered(pairHashes(hashesOf(source), hashesOf(destination), 0));
     const isAllowed = (at: number | null) => !recent || timeS === null || at === null || at <= timeS;
     for (const { rttCode, timeS: at } of remembered) if (isAllowed(at)) add(rttCode, at);
     if (!recent) {
@@ -409,7 +443,7 @@ class HashedRows {
     const length = rows.length / width;
     this.#keys = Float64Array.from({ length }, (_, i) => {
       const [hash1, hash2] = ofHalves(rows.subarray(i * width, i * width + HASH_HALVES));
-      return keyOf({ hash1, hash2 });
+      return keyOfHashes({ hash1, hash2 });
     });
     const numParts = width - HASH_HALVES;
     this.#starts = new Uint32Array(length * numParts + 1);
@@ -420,7 +454,7 @@ class HashedRows {
 
   /** The row of a key; -1 if there is none. */
   find(hashes: Hashes): number {
-    const key = keyOf(hashes);
+    const key = keyOfHashes(hashes);
     const row = partitionPoint(this.#keys.length, (i) => this.#keys[i] >= key);
     return this.#keys[row] === key ? row : -1;
   }
@@ -450,11 +484,6 @@ type Ends = Pick<PooledQuestion, "source" | "destination">;
 function isOfPair(one: Ends, other: Ends): boolean {
   return (isSameBytes(one.source, other.source) && isSameBytes(one.destination, other.destination)) ||
     (isSameBytes(one.source, other.destination) && isSameBytes(one.destination, other.source));
-}
-
-/** One number of both hashes, which float64 holds exactly. */
-export function keyOf({ hash1, hash2 }: Hashes): number {
-  return hash1 * 2 ** 21 + (hash2 >>> 11);
 }
 
 /** The hashes of an address. */

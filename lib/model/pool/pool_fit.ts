@@ -9,10 +9,21 @@
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
-import { allKinds, EVEN, isOfPair, type Kind, NUM_COMPONENTS, NUM_KINDS } from "./simple_forecasts.ts";
+import {
+  allKinds,
+  EVEN,
+  isOfForest,
+  isOfPair,
+  type Kind,
+  NUM_COMPONENTS,
+  NUM_KINDS,
+} from "./simple_forecasts.ts";
 
-/** What the weights of the larger group are worth. */
-const PRIOR_CASES = 12;
+/**
+ * What the weights of the larger group are worth, in events of weight 1: some six measurements. With 12 the weights of
+ * kinds with few measurements followed them too closely.
+ */
+const PRIOR_CASES = 30;
 const NUM_ITERATIONS = 200;
 /** Weights that change by less are left as they are. */
 const SETTLED = 1e-4;
@@ -138,7 +149,7 @@ export function logPosterior(
 function firstWeights(hasPair: boolean): Float64Array {
   const used = Array.from(
     { length: NUM_COMPONENTS },
-    (_, k) => k > 0 && k < EVEN && (hasPair || !isOfPair(k)),
+    (_, k) => k > 0 && k < EVEN && !(hasPair ? isOfForest : isOfPair)(k),
   );
   const share = (1 - MODEL_SHARE - EVEN_SHARE) / used.filter(Boolean).length;
   const weights = Float64Array.from(used, (isUsed) => isUsed ? share : 0);
@@ -154,17 +165,21 @@ export function fitPool(cases: readonly PoolCase[]): Float64Array {
       events.map(({ masses, weight }) => ({ masses, weight: weight * ofCase }))
     );
   const fitted = new Map<string, Float64Array>();
+  const ofGroup = (group: string, level: number, prior: Float64Array) =>
+    getOrMake(
+      fitted,
+      group,
+      () => fitWeights(scoresOf(cases.filter(({ kind }) => kind.groups[level] === group)), prior),
+    );
   const all = new Float64Array(NUM_KINDS * NUM_COMPONENTS);
   for (const { number, groups } of allKinds()) {
     let weights = firstWeights(groups[0] === "pair");
-    for (const [level, group] of groups.entries()) {
-      const prior = weights;
-      weights = getOrMake(
-        fitted,
-        group,
-        () => fitWeights(scoresOf(cases.filter(({ kind }) => kind.groups[level] === group)), prior),
-      );
+    if (groups[0] === "placed") {
+      // What holds where nothing is known of an end may hold here too, or not.
+      const others = ofGroup("unplaced", 0, weights);
+      weights = weights.map((weight, k) => (weight + others[k]) / 2);
     }
+    groups.forEach((group, level) => weights = ofGroup(group, level, weights));
     const own = cases.filter(({ kind }) => kind.number === number);
     all.set(fitWeights(scoresOf(own), weights), number * NUM_COMPONENTS);
   }

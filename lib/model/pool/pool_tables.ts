@@ -1,15 +1,20 @@
 /**
- * What a pool remembers of the training data: some RTTs of each pair, usual RTTs of each address, and how many
- * measurements of each had no reply.
+ * What a pool remembers of the training data: some RTTs of each pair, usual RTTs of each address, how many measurements
+ * of each had no reply, and a forest of the pairs.
  *
  * @module
  */
 import { getOrMake } from "../../base/collections.ts";
+import { drawDistinct, RandomStream } from "../../base/random.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
-import { halvesOf, type Hashes, pairHashes } from "../embedding_table.ts";
+import { formatAddress } from "../../data/addresses/ip.ts";
+import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
+import { halvesOf, type Hashes, keyOfHashes, pairHashes } from "../embedding_table.ts";
 import { TIME_PART } from "../pair_history.ts";
 import { fitFailures } from "./no_reply.ts";
-import { hashesOf, keyOf, POOL_TENSORS, rangeAround } from "./pool.ts";
+import { type MeasuredPair, PairForest } from "./pair_forest.ts";
+import type { PlaceOf } from "./placed_pairs.ts";
+import { hashesOf, POOL_TENSORS, rangeAround } from "./pool.ts";
 
 /** RTTs of one pair that are kept at most, and how many of them are the newest. */
 const MAX_RTTS = 16;
@@ -18,6 +23,8 @@ const NUM_NEWEST = 4;
 const MAX_ALL_RTTS = 2 ** 20;
 /** Pairs that are kept at most. */
 const MAX_PAIRS = 2 ** 19;
+/** Pairs that a forest learns from at most, each direction counted. */
+const MAX_LEARNT = 2 ** 15;
 /** Usual RTTs of an address in one role, and of all pairs. */
 const MAX_USUAL = 12;
 const MAX_ALL = 32;
@@ -27,9 +34,27 @@ interface Rtt {
   readonly timeS: number;
 }
 
+/** An address. */
+interface PoolEnd {
+  readonly name: string;
+  readonly hashes: Hashes;
+}
+
+/** Addresses in one role, source (0) or destination (1), that a forest does not learn of: one of {@link NUM_FOLDS} parts. */
+export interface Fold {
+  readonly role: 0 | 1;
+  readonly number: number;
+}
+const NUM_FOLDS = 4;
+
+/** The part that an address is in. */
+export function partOf({ hash2 }: Hashes): number {
+  return hash2 % NUM_FOLDS;
+}
+
 interface KeptPair {
   readonly hashes: Hashes;
-  readonly ends: readonly [Hashes, Hashes];
+  readonly ends: readonly [PoolEnd, PoolEnd];
   /** From the first end, and from the second: measurements, and those without a reply. */
   readonly measured: [number, number];
   readonly failed: [number, number];
@@ -46,14 +71,20 @@ export class PoolTables {
   #least = Infinity;
   #greatest = 0;
   #startS = Infinity;
+  #forest: Map<string, Float32Array> | undefined;
 
-  /** The hashes of an address for {@link add}. */
-  static hashesOf = hashesOf;
+  /** @param placeOf The places of addresses, from which the forest learns. */
+  constructor(readonly placeOf: PlaceOf = () => undefined, readonly seed = 0) {}
+
+  /** An address for {@link add}. */
+  static endOf(address: Uint8Array): PoolEnd {
+    return { name: formatAddress(address), hashes: hashesOf(address) };
+  }
 
   /** Adds a measurement. @param rttCode null: no reply. @param timeS Unix seconds. */
-  add(source: Hashes, destination: Hashes, rttCode: number | null, timeS: number): void {
-    const hashes = pairHashes(source, destination, 0);
-    const key = keyOf(hashes);
+  add(source: PoolEnd, destination: PoolEnd, rttCode: number | null, timeS: number): void {
+    const hashes = pairHashes(source.hashes, destination.hashes, 0);
+    const key = keyOfHashes(hashes);
     if (this.#pairs.size >= MAX_PAIRS && !this.#pairs.has(key)) return;
     const pair = getOrMake(this.#pairs, key, (): KeptPair => ({
       hashes,
@@ -65,7 +96,7 @@ export class PoolTables {
       stride: 1,
       count: 0,
     }));
-    const from = keyOf(pair.ends[0]) === keyOf(source) ? 0 : 1;
+    const from = pair.ends[0].name === source.name ? 0 : 1;
     pair.measured[from]++;
     if (rttCode === null) {
       pair.failed[from]++;
@@ -119,13 +150,30 @@ export class PoolTables {
         .flatMap(({ hashes, measured, failed }) => [...halves(hashes), sumOf(measured), sumOf(failed)]),
     };
     const parts = Object.entries(values) as [keyof typeof POOL_TENSORS, number[]][];
-    return new Map(parts.map(([part, numbers]) => [POOL_TENSORS[part], Float32Array.from(numbers)]));
+    const saved = parts.map(([part, numbers]) => [POOL_TENSORS[part], Float32Array.from(numbers)] as const);
+    return new Map([...saved, ...this.#forest ??= this.forest()]);
+  }
+
+  /** The tensors of a forest of all pairs, or of those without a part; of more than {@link MAX_LEARNT} some. */
+  forest(without?: Fold): Map<string, Float32Array> {
+    const directed = [...this.#pairs.values()].flatMap(({ ends, measured, failed, spread }) =>
+      [0, 1].filter((from) => measured[from] > failed[from])
+        .map((from) => ({ roles: [ends[from], ends[1 - from]], spread }))
+    ).filter(({ roles }) => !without || partOf(roles[without.role].hashes) !== without.number);
+    const random = new RandomStream(this.seed, "pool/pairs of a forest");
+    const chosen = drawDistinct(directed.length, Math.min(directed.length, MAX_LEARNT), random).sort();
+    const pairs = Array.from(chosen, (i): MeasuredPair => {
+      const { roles: [source, destination], spread } = directed[i];
+      const rttsMs = spread.map(({ rttCode }) => decodeRttCode(rttCode));
+      return { source: source.name, destination: destination.name, rttsMs };
+    });
+    return PairForest.fit(pairs, this.placeOf, this.seed);
   }
 
   #ends(pairs: readonly KeptPair[], medians: readonly number[]): { hashes: Hashes; usual: number[][] }[] {
     const ends = new Map<number, { hashes: Hashes; usual: number[][] }>();
-    const add = (hashes: Hashes, role: number, code: number) =>
-      getOrMake(ends, keyOf(hashes), () => ({ hashes, usual: [[], []] })).usual[role].push(code);
+    const add = ({ hashes }: PoolEnd, role: number, code: number) =>
+      getOrMake(ends, keyOfHashes(hashes), () => ({ hashes, usual: [[], []] })).usual[role].push(code);
     pairs.forEach(({ ends, measured, failed }, i) =>
       [0, 1].filter((from) => measured[from] > failed[from]).forEach((from) => {
         add(ends[from], 0, medians[i]);
@@ -144,8 +192,8 @@ function triesOfEnds(pairs: readonly KeptPair[]): { hashes: Hashes; tries: numbe
   const ends = new Map<number, { hashes: Hashes; tries: number[] }>();
   for (const pair of pairs) {
     for (const from of [0, 1]) {
-      [pair.ends[from], pair.ends[1 - from]].forEach((hashes, role) => {
-        const { tries } = getOrMake(ends, keyOf(hashes), () => ({ hashes, tries: [0, 0, 0, 0] }));
+      [pair.ends[from], pair.ends[1 - from]].forEach(({ hashes }, role) => {
+        const { tries } = getOrMake(ends, keyOfHashes(hashes), () => ({ hashes, tries: [0, 0, 0, 0] }));
         tries[2 * role] += pair.measured[from];
         tries[2 * role + 1] += pair.failed[from];
       });
@@ -161,19 +209,18 @@ function sumOf([a, b]: readonly [number, number]): number {
 /** The newest RTTs of a pair and others at even distances, newest first. */
 function chosenOf({ spread, newest }: KeptPair, most: number): Rtt[] {
   const others = spread.filter((rtt) => !newest.includes(rtt));
-  const count = Math.min(others.length, most - newest.length);
-  const chosen = Array.from(
-    { length: count },
-    (_, i) => others[Math.floor((i + 0.5) * others.length / count)],
-  );
-  return [...chosen, ...newest].sort((a, b) => b.timeS - a.timeS);
+  return [...evenlySpread(others, most - newest.length), ...newest].sort((a, b) => b.timeS - a.timeS);
+}
+
+/** As many values at even distances, or all. */
+function evenlySpread<T>(values: readonly T[], most: number): T[] {
+  const count = Math.min(values.length, most);
+  return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
 }
 
 /** As many quantiles at even distances, or all values, ascending. */
 function quantilesOf(codes: readonly number[], most: number): number[] {
-  const sorted = codes.toSorted((a, b) => a - b);
-  if (sorted.length <= most) return sorted;
-  return Array.from({ length: most }, (_, i) => sorted[Math.floor((i + 0.5) * sorted.length / most)]);
+  return evenlySpread(codes.toSorted((a, b) => a - b), most);
 }
 
 function halves({ hash1, hash2 }: Hashes): number[] {

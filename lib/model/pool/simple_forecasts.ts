@@ -29,12 +29,14 @@ export interface KnownOfQuestion {
   /** Whether the source and the destination have such RTTs or coordinates. */
   readonly knowsSource: boolean;
   readonly knowsDestination: boolean;
-  /** Whether the place of each end is known of which nothing else is. */
+  /** Whether each end is known so, or by its place. */
   readonly knowsPlaces: boolean;
   /** RTTs from the source in the context, to other destinations. */
   readonly inContext: readonly number[];
   /** Usual RTTs of all pairs. */
   readonly ofAll: readonly number[];
+  /** By the forest, see `PairForest`; empty if an RTT of the pair is known. */
+  readonly ofForest: readonly number[];
 }
 
 /** RTTs of a pair that count. */
@@ -52,20 +54,27 @@ const LEAST_WIDTH = 2 ** -9;
 const GREATEST_WIDTH = 1;
 const USUAL_WIDTH = 2 ** -3.5;
 const BROAD_WIDTH = 2 ** -1;
+const FOREST_WIDTHS = [-6, -4].map((exponent) => 2 ** exponent);
 
 /** The first component of each part; 0 is the model, the last is even over all codes. */
 const PAIR = 1;
 const PAIR_MEDIAN = PAIR + RECENCIES.length * WIDTHS.length;
 const ESTIMATE = PAIR_MEDIAN + MEDIANS.length * MEDIAN_WIDTHS.length;
 const SOURCE = ESTIMATE + ERROR_FACTORS.length;
+const FOREST = SOURCE + 5;
 /** The component of even mass. */
-export const EVEN: number = SOURCE + 5;
+export const EVEN: number = FOREST + FOREST_WIDTHS.length;
 /** The number of components, that of the model included. */
 export const NUM_COMPONENTS: number = EVEN + 1;
 
 /** Whether a component needs an RTT of the pair. */
 export function isOfPair(component: number): boolean {
   return component >= PAIR && component < ESTIMATE;
+}
+
+/** Whether a component needs that no RTT of the pair is known. */
+export function isOfForest(component: number): boolean {
+  return component >= FOREST && component < EVEN;
 }
 
 /**
@@ -112,6 +121,7 @@ export function kernelsOf(known: KnownOfQuestion, weights: ArrayLike<number>): K
     spread(values, USUAL_WIDTH);
   }
   spread(ofAll, BROAD_WIDTH);
+  for (const width of FOREST_WIDTHS) spread(known.ofForest, width);
   return kernels;
 }
 
@@ -134,7 +144,10 @@ export const NUM_KINDS: number = NUM_PAIR_KINDS + (2 * BOTH + 1) * (CONTEXTS.len
 export interface Kind {
   /** Which weights it has. */
   readonly number: number;
-  /** The groups of kinds that it is in, the largest first. */
+  /**
+   * The groups of kinds that it is in, the largest first: `pair` if an RTT of the pair is known; if not, `placed` if each
+   * end or its place is; else `unplaced`.
+   */
   readonly groups: readonly string[];
 }
 
@@ -177,7 +190,7 @@ function pairKind(count: number, spread: number, gap: number): Kind {
 function unknownKind(ends: number, context: number): Kind {
   return {
     number: NUM_PAIR_KINDS + ends * (CONTEXTS.length + 1) + context,
-    groups: ["unknown", ...(ends > BOTH ? ["placed"] : []), `ends ${ends}`],
+    groups: [ends < BOTH ? "unplaced" : "placed", `ends ${ends}`],
   };
 }
 

@@ -95,7 +95,7 @@ class ParquetRows implements Disposable {
   readonly #output: ParquetOutput;
   readonly #names: readonly string[];
   readonly #maxRows: number;
-  readonly #ends: { name: string; data: DictionaryColumn<string | number> }[];
+  readonly #ends: { name: string; data: DictionaryColumn<string> }[];
   readonly #numbers: readonly Float64Array[];
   #numRows = 0;
 
@@ -113,7 +113,7 @@ class ParquetRows implements Disposable {
       const { medianMs, pFailed, quantilesMs, samplesMs } = pair;
       const at = this.#numRows++;
       const { dst, name } = this.options.destinations[column];
-      const texts = [src, dst, srcName ?? NaN, name ?? NaN];
+      const texts = [src, dst, srcName, name];
       this.#ends.forEach(({ data }, i) => data.set([texts[i]], { from: 0, end: 1, at }));
       [medianMs, pFailed, ...quantilesMs, ...samplesMs].forEach((value, i) => this.#numbers[i][at] = value);
       if (this.#numRows === this.#maxRows) this.#flush();

@@ -15,15 +15,13 @@ import { WeightCache } from "./weight_cache.ts";
 import type { PingApi } from "../api/ping_api.ts";
 import { problemOf } from "../api/api_error.ts";
 import { PingService } from "../api/ping_service.ts";
-import { POOL_TENSORS } from "../../model/pool/pool.ts";
+import { POOL_NAMES } from "../../model/pool/pool.ts";
 import { bufferLimitBytes, largestTensorBytes, mib } from "../../model/allocation.ts";
 import { parameterTensors } from "../../model/buffers.ts";
 import { QuantileCalibration } from "../../query/rtt/quantile_calibration.ts";
 import type { PageMessage, WorkerMessage } from "./worker_messages.ts";
 
 // Loads the model of an exported site: its description and its weights, from the network or from what the browser keeps.
-
-const POOL_NAMES: ReadonlySet<string> = new Set(Object.values(POOL_TENSORS));
 
 /** Called with what is loaded so far of all weights. */
 type OnBytes = (loadedBytes: number, totalBytes: number) => void;

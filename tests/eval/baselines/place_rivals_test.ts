@@ -8,51 +8,18 @@ import {
   type Baseline,
   type BaselineMeasurement,
   MirroredBaseline,
-  SAMPLE_LEVELS,
 } from "../../../lib/eval/baselines/baseline.ts";
 import {
   CountryBaseline,
   DistanceBaseline,
   PlaceForestBaseline,
 } from "../../../lib/eval/baselines/place_rivals.ts";
-import { RandomForest } from "../../../lib/eval/baselines/random_forest.ts";
 import { PLACE_BASELINES, standardBaselines } from "../../../lib/eval/baselines/standard.ts";
 import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
 import { locatedBy } from "../../../lib/eval/sections/place_section.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import { readAll, realData } from "../../data/measurement_files/batches.ts";
 import { medianRelativeError, predictInOrder, series, splitMatrix } from "./series.ts";
-
-Deno.test("RandomForest learns a step, the distribution on both sides, and what is missing", () => {
-  const random = new RandomStream(1, "test/forest");
-  const x = Float64Array.from({ length: 4000 }, (_, i) => i % 10 === 0 ? NaN : random.float64());
-  const noise = Float64Array.from(x, () => random.float64());
-  const meanOf = (value: number) => Number.isNaN(value) ? -5 : value < 0.5 ? 0 : 10;
-  const spreadOf = (value: number) => value < 0.5 ? 1 : 4;
-  const targets = x.map((value) => meanOf(value) + spreadOf(value) * random.float64());
-  const forest = new RandomForest({ columns: [noise, x], targets }, 1);
-  for (const value of [0.2, 0.8, NaN]) {
-    const [low, median, high] = forest.quantiles([0.5, value], [0.05, 0.5, 0.95]);
-    [low, median, high].forEach((found, i) =>
-      assertAlmostEquals(found, meanOf(value) + spreadOf(value) * [0.05, 0.5, 0.95][i], spreadOf(value) / 5)
-    );
-  }
-  const again = new RandomForest({ columns: [noise, x], targets }, 1);
-  const other = new RandomForest({ columns: [noise, x], targets }, 2);
-  const all = (each: RandomForest) => each.quantiles([0.3, 0.3], SAMPLE_LEVELS);
-  assertEquals(all(again), all(forest));
-  assert(all(other).some((value, i) => value !== all(forest)[i]));
-});
-
-Deno.test("RandomForest of few rows, or of equal ones, has their quantiles", () => {
-  fc.assert(fc.property(fc.array(fc.double({ min: -5, max: 5, noNaN: true }), { minLength: 1 }), (values) => {
-    const targets = Float64Array.from(values);
-    const forest = new RandomForest({ columns: [targets.map(() => 3)], targets }, 0);
-    const found = forest.quantiles([3], [0.01, 0.5, 0.99]);
-    assert(found.every((value) => values.includes(value)));
-    assertEquals(found, found.toSorted());
-  }));
-});
 
 /** Addresses at some places: `source 3` is the third one from the west. */
 function placesOn(count: number) {

@@ -11,6 +11,7 @@ import {
 import {
   allKinds,
   EVEN,
+  isOfForest,
   isOfPair,
   NUM_COMPONENTS,
   NUM_KINDS,
@@ -67,9 +68,28 @@ Deno.test("kinds without measurements have the weights of their group, and no we
   for (const { number, groups } of kinds) {
     assertAlmostEquals(of(number).reduce((a, b) => a + b, 0), 1, 1e-12);
     assertEquals(of(number)[EVEN], firstWeights[EVEN]);
-    if (groups[0] !== "unknown") continue;
+    assert(groups[0] !== "pair" || of(number).every((weight, k) => !isOfForest(k) || weight === 0));
+    if (groups[0] === "pair") continue;
     assertAlmostEquals(of(number)[0], 0.8, 0.01);
     assert(of(number).every((weight, k) => !isOfPair(k) || weight === 0));
+  }
+});
+
+Deno.test("what is learnt of ends that nothing is known of counts half where something is", () => {
+  const kinds = allKinds().slice(-(2 * 3 + 1) * 3);
+  const isUnplaced = ({ groups }: typeof kinds[number]) => groups[0] === "unplaced";
+  const unplaced = kinds.filter(isUnplaced);
+  // None, the destination, the source is known, with three numbers of RTTs in the context.
+  assertEquals(unplaced, kinds.slice(0, 9));
+  const weights = fitPool(
+    unplaced.flatMap((kind) => drawnFrom(EVEN - 1, 50).map((event) => ({ kind, events: [event] }))),
+  );
+  for (const kind of kinds) {
+    const ofForest = weights[kind.number * NUM_COMPONENTS + EVEN - 1];
+    assert(
+      isUnplaced(kind) ? ofForest > 0.8 : ofForest > 0.4 && ofForest < 0.5,
+      `${kind.number}: ${ofForest}`,
+    );
   }
 });
 

@@ -1,7 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { parseAddress } from "../../../lib/data/addresses/ip.ts";
 import { formatPrefix, prefixContains } from "../../../lib/data/addresses/ip_prefix.ts";
-import { AddressCounts, type MeasuredData } from "../../../lib/data/addresses/known_addresses.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { walkOn } from "../../../lib/query/destinations/byte_walks.ts";
 import type { DestinationQuery } from "../../../lib/query/destinations/destination_query.ts";
@@ -13,6 +12,7 @@ import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { BYTE_BASE, QUERY_ORDER, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "../tiny_model.ts";
+import { dataOf } from "./measured_data.ts";
 
 function bytesOf(text: string): Uint8Array {
   const bytes = parseAddress(text);
@@ -146,17 +146,6 @@ Deno.test("rankDestinations() answers several questions as each by itself, in an
     }
   }, 4));
 
-/** Training data in which sources measured destinations so often. */
-function dataOf(measured: readonly [source: string, destination: string, count: number][]): MeasuredData {
-  const counts = new AddressCounts();
-  for (const [source, destination, count] of measured) {
-    for (let i = 0; i < count; i++) {
-      counts.add(counts.id(bytesOf(source)), counts.id(bytesOf(destination)), null);
-    }
-  }
-  return { summary: counts.summary({ origin: "a", isSynthetic: false }), known: counts.table() };
-}
-
 Deno.test("rankDestinations() ranks what training and adaptation have of the source, then of others, by their counts", () =>
   withTinyModel(async ({ config, registry, weights }) => {
     const trained = dataOf([
@@ -175,15 +164,17 @@ Deno.test("rankDestinations() ranks what training and adaptation have of the sou
     // One pair was measured once and one twice: D = 2 / (2 + 2 * 2). Of 12 measurements 3 destinations.
     const D = 2 / 6;
     assertEquals(trained.known.pairDiscount, D);
+    // 2 % of the questions are of any destination. No source measured what another one did, so that neighbours count nothing.
     const counts: Record<string, number> = { "203.0.113.1": 6, "203.0.113.2": 3, "203.0.113.4": 3 };
     const priors: number[] = [];
     for (const [i, { prefix }] of answer.destinations.entries()) {
       const ofModel = await priorOf(model, PLAIN, prefix.bytes);
-      priors.push((Math.max(0, (counts[names[i]] ?? 0) - D) + D * 3 * ofModel) / 12);
+      const ofSource = (Math.max(0, (counts[names[i]] ?? 0) - D) + D * 3 * ofModel) / 12;
+      priors.push(0.98 * ofSource + 0.02 * ofModel);
     }
     await assertByBayes(model, PLAIN, answer, priors);
     assertAlmostEquals(answer.priorMass, priors.reduce((a, b) => a + b, 0), 1e-6);
-    assert(answer.priorMass > 1 - 3 * D / 12);
+    assert(answer.priorMass > 0.98 * (1 - 3 * D / 12));
     // A source that nobody knows has the prior of the model alone.
     const other = { ...PLAIN, source: bytesOf("192.0.2.77") };
     const [unknown] = await rankDestinations(model, [other], { numCandidates: 5, top: 100 });
@@ -195,13 +186,38 @@ Deno.test("rankDestinations() ranks what training and adaptation have of the sou
 
 Deno.test("rankDestinations() needs no other destinations where the known ones have nearly all of the prior", () =>
   withTinyModel(async ({ config, registry, weights }) => {
-    const trainingData = dataOf([["192.0.2.1", "203.0.113.1", 2000], ["192.0.2.1", "203.0.113.2", 2000]]);
+    // Nor do its neighbours measure others, as sources elsewhere do.
+    const trainingData = dataOf([
+      ...Array.from({ length: 10 }, (_, i) => [`192.0.2.${i}`, "203.0.113.1", 2000] as const),
+      ...Array.from({ length: 10 }, (_, i) => [`192.0.2.${i}`, "203.0.113.2", 2000] as const),
+      ...Array.from({ length: 40 }, (_, i) => [`${i}.0.0.1`, `198.51.100.${i}`, 1] as const),
+    ]);
     const model = PingModel.of(config, registry, { weights, trainingData });
     const numExpanded: number[] = [];
     const onSearch = (count: number) => numExpanded.push(count);
     const [{ candidates, priorMass }] = await rankDestinations(model, [PLAIN], { onSearch });
     assertEquals([candidates, numExpanded], [2, []]);
     assert(priorMass > 0.999 && priorMass <= 1);
+  }, 4));
+
+Deno.test("rankDestinations() weighs what neighbours measured, without a search where little else is likely", () =>
+  withTinyModel(async ({ config, registry, weights }) => {
+    const trainingData = dataOf(
+      [1, 2, 3, 4, 5, 6].flatMap((i) => [
+        [`192.0.2.${i}`, "203.0.113.1", 2000] as const,
+        [`192.0.2.${i}`, `203.0.113.${1 + Math.ceil(i / 2)}`, 2000] as const,
+        [`${i}.0.0.1`, `198.51.100.${i}`, 1] as const,
+        ...i > 2 ? [] : [[`192.0.2.${10 + i}`, `198.51.100.${10 + i}`, 1] as const],
+      ]),
+    );
+    const model = PingModel.of(config, registry, { weights, trainingData });
+    const numExpanded: number[] = [];
+    const onSearch = (count: number) => numExpanded.push(count);
+    const [{ destinations, priorMass }] = await rankDestinations(model, [PLAIN], { onSearch });
+    const names = destinations.map(({ prefix }) => formatPrefix(prefix));
+    for (const last of [1, 2, 3, 4]) assert(names.includes(`203.0.113.${last}`), `${names}`);
+    assertEquals(numExpanded, []);
+    assert(priorMass > 0.99 && priorMass < 0.999, `${priorMass}`);
   }, 4));
 
 Deno.test("the search for likely destinations finds those of greatest mass of the whole tree", () =>

@@ -3,6 +3,7 @@ import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/
 import { QUERY_ORDER } from "../../../lib/data/tokens/grammar_v2.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
+import { Pool } from "../../../lib/model/pool/pool.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { NUM_COMPONENTS } from "../../../lib/model/pool/simple_forecasts.ts";
 import { measurementBits } from "../../../lib/query/likelihood/likelihood.ts";
@@ -26,14 +27,14 @@ function measured(destination: Uint8Array, rttMs: number | null, timeS: number):
 /** Remembers some RTTs of two destinations. */
 function pool(): Map<string, Float32Array> {
   const tables = new PoolTables();
-  const source = PoolTables.hashesOf(SOURCE);
+  const source = PoolTables.endOf(SOURCE);
   [20.5, 20.6, 21, 20.4, 35].forEach((ms, i) =>
-    tables.add(source, PoolTables.hashesOf(DESTINATIONS[0]), encodeRttCode(ms), START_S + 600 * i)
+    tables.add(source, PoolTables.endOf(DESTINATIONS[0]), encodeRttCode(ms), START_S + 600 * i)
   );
-  tables.add(source, PoolTables.hashesOf(DESTINATIONS[1]), encodeRttCode(140), START_S);
+  tables.add(source, PoolTables.endOf(DESTINATIONS[1]), encodeRttCode(140), START_S);
   for (const [end, failures] of [[1, 6], [2, 3]]) {
     for (let i = 0; i < failures; i++) {
-      tables.add(source, PoolTables.hashesOf(DESTINATIONS[end]), null, START_S + i);
+      tables.add(source, PoolTables.endOf(DESTINATIONS[end]), null, START_S + i);
     }
   }
   return tables.save(fitPool([]));
@@ -122,7 +123,7 @@ Deno.test("of a pair without RTTs hardly any mass lies above four times what pai
     // Of one pair of training a RTT of 9 s is known besides.
     const { config, registry, weights } = pooled;
     const tables = new PoolTables();
-    const [source, ...ends] = [SOURCE, ...DESTINATIONS].map(PoolTables.hashesOf);
+    const [source, ...ends] = [SOURCE, ...DESTINATIONS].map(PoolTables.endOf);
     for (const ms of [20, 21, 9000]) tables.add(source, ends[0], encodeRttCode(ms), START_S);
     tables.add(source, ends[1], encodeRttCode(140), START_S);
     const model = PingModel.of(config, registry, { weights, pool: tables.save(fitPool([])) });
@@ -134,6 +135,26 @@ Deno.test("of a pair without RTTs hardly any mass lies above four times what pai
       context: [measured(DESTINATIONS[1], 500, START_S)],
     }]);
     assert(1 - slow.cdf(1900) > 1e-4 && 1 - slow.cdf(2600) <= 1e-6);
+  }));
+
+Deno.test("a pool asks its forest about pairs without RTTs", () =>
+  withTinyModel(({ config, weights }) => {
+    const tables = new PoolTables();
+    const known = [SOURCE, address("192.0.2.2")];
+    const unknown = address("203.0.113.9");
+    const add = (source: Uint8Array, destination: Uint8Array) =>
+      tables.add(PoolTables.endOf(source), PoolTables.endOf(destination), encodeRttCode(20), START_S);
+    add(known[0], DESTINATIONS[0]);
+    add(known[0], DESTINATIONS[1]);
+    add(known[1], DESTINATIONS[0]);
+    const pool = new Pool(config, { weights, pool: tables.save(fitPool([])) });
+    const numOf = (source: Uint8Array, destination: Uint8Array) =>
+      pool.known({ source, destination, timeS: null, context: [] }).ofForest.length;
+    assertEquals(numOf(known[1], DESTINATIONS[1]), 16);
+    assertEquals(numOf(known[1], DESTINATIONS[0]), 0);
+    assertEquals(numOf(known[1], unknown), 16);
+    assertEquals(numOf(unknown, DESTINATIONS[0]), 16);
+    return Promise.resolve();
   }));
 
 Deno.test("score, query likelihood, query destinations and intervals say what query rtt says with a pool", () =>

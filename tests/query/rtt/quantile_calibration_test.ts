@@ -155,7 +155,7 @@ Deno.test("loadModel() refuses a calibration of the pool without it, and of the 
     const { shares } = QuantileCalibration.of(pointsOf(100, (u) => u ** 3));
     const { directory, state: { files: { model: { sha256: modelSha256 } } } } = loadCheckpoint(checkpoint);
     const tables = new PoolTables();
-    const [a, b] = [1, 2].map((last) => PoolTables.hashesOf(Uint8Array.of(192, 0, 2, last)));
+    const [a, b] = [1, 2].map((last) => PoolTables.endOf(Uint8Array.of(192, 0, 2, last)));
     tables.add(a, b, 12_000, 1_700_000_000);
     writePool(directory, tables.save(fitPool([])), modelSha256);
     const load = async (isPooled: boolean | undefined, noPool: boolean) => {

@@ -70,7 +70,7 @@ Deno.test("export writes the pool beside the weights, in float32, and leaves it 
   withRowCheckpoint(async (at) => {
     const { directory, state } = loadCheckpoint(at("run"));
     const tables = new PoolTables();
-    const [a, b] = [1, 2].map((last) => PoolTables.hashesOf(Uint8Array.of(192, 0, 2, last)));
+    const [a, b] = [1, 2].map((last) => PoolTables.endOf(Uint8Array.of(192, 0, 2, last)));
     tables.add(a, b, 12_000, 1_700_000_000);
     const pool = tables.save(fitPool([]));
     writePool(directory, pool, state.files.model.sha256);

@@ -1,0 +1,316 @@
+/**
+ * What is known of a pair besides its RTTs: its distance, and how much longer RTTs of its ends, their networks and their
+ * countries are than those of other pairs of this distance. Random forests learn from it.
+ *
+ * @module
+ */
+import { getOrMake } from "../../base/collections.ts";
+import { quantileOfSample } from "../../base/sample_statistics.ts";
+import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/place_table.ts";
+import { logOfRtt } from "../coordinates/rtt_scale.ts";
+import { advance, beginAddress, halvesOf, keyOfHashes, ofHalves } from "../embedding_table.ts";
+
+/** What is known of an address given as text; undefined if nothing is. */
+export type PlaceOf = (address: string) => LocatedPlace | undefined;
+
+/** The names of a pair's ends, any text. */
+export interface PairEnds {
+  source: string;
+  destination: string;
+  /** The source's address; by default its name is one. */
+  sourceAddress?: string;
+}
+
+/** A measurement of a pair. */
+export interface PairMeasurement extends PairEnds {
+  /** Null if there was no reply, from which nothing is learnt. */
+  rttMs: number | null;
+  /** Whether it was learnt before: it is newer now, but counts once. */
+  isRepeated?: boolean;
+}
+
+/** The places of both ends. */
+export function placesOf(placeOf: PlaceOf, { source, sourceAddress = source, destination }: PairEnds) {
+  return [placeOf(sourceAddress) ?? NOWHERE, placeOf(destination) ?? NOWHERE] as const;
+}
+
+/** A sum over pairs of how much longer RTTs are, as logarithms. */
+interface Excess {
+  sum: number;
+  count: number;
+}
+const NONE: Readonly<Excess> = { sum: 0, count: 0 };
+
+/** An end of a pair. */
+interface End {
+  readonly place: LocatedPlace;
+  /** The excess of its country, its AS and itself, in this role. */
+  readonly levels: readonly [country: Excess, network: Excess, own: Excess];
+  /** What the pair adds to them. */
+  readonly added: Excess;
+}
+
+/** A pair. */
+export interface Pair {
+  readonly km: number;
+  readonly source: End;
+  readonly destination: End;
+  /** The excess of all pairs from its first to its second country, of its source's, of its destination's. */
+  readonly countries: readonly [all: Excess, ofSource: Excess, ofDestination: Excess];
+  /** The sum of the logarithms, how many, and the newest of them, oldest first. */
+  logSum: number;
+  count: number;
+  newest: number[];
+}
+
+/** The prior of an excess counts as so many pairs: that of the next wider level, or 0. */
+const PRIOR_PAIRS = 2;
+/** The newest RTTs of a pair of which the median is taken. */
+export const NUM_NEWEST = 9;
+/** The slowest, and the fastest, rise of RTTs per km, in shares of the RTT at 0 km; and how many are tried between. */
+const [SLOWEST, FASTEST, NUM_SLOPES] = [1e-5, 0.3, 40];
+/** Pairs to which the regression is fitted. */
+const MAX_FITTED = 4096;
+
+/** Excesses that are saved at most: 0.8 MB. */
+const MAX_SAVED = 2 ** 15;
+/** Four halves of the hashes of what it is of, the sum, the count. */
+export const SAVED_WIDTH = 6;
+
+/** Excesses and the regression on the distance, as tensors. */
+export interface SavedExcesses {
+  /** base, slope, median. */
+  readonly regression: Float32Array;
+  /** (excesses, {@link SAVED_WIDTH}). */
+  readonly excesses: Float32Array;
+}
+
+/** The parts of a pair that a training row is made without, as if they were not known. */
+export interface Hidden {
+  readonly pair: boolean;
+  readonly source: boolean;
+  readonly destination: boolean;
+}
+export const NOTHING_HIDDEN: Hidden = { pair: false, source: false, destination: false };
+/** What is hidden of a pair that is learnt as a new one: four rows of each. */
+export const NEW_PAIRS: readonly Hidden[] = [
+  { pair: true, source: false, destination: false },
+  { pair: true, source: false, destination: true },
+  { pair: true, source: true, destination: false },
+  { pair: true, source: true, destination: true },
+];
+
+/** Pairs, and what their places and ends say of their RTTs. */
+export class PlacedPairs {
+  readonly #pairs = new Map<string, Pair>();
+  /** By the hash of what it is of. */
+  readonly #excesses = new Map<number, Excess>();
+  #isLoaded = false;
+  /** log RTT = base + log(1 + slope * km); where the distance is not known, the median. */
+  #base = 0;
+  #slope = 0;
+  #median = 0;
+
+  /** @param saved What {@link save} gave. */
+  constructor(readonly placeOf: PlaceOf, saved?: SavedExcesses) {
+    if (!saved) return;
+    this.#isLoaded = true;
+    [this.#base, this.#slope, this.#median] = saved.regression;
+    for (let i = 0; i < saved.excesses.length; i += SAVED_WIDTH) {
+      const [hash1, hash2] = ofHalves(saved.excesses.subarray(i, i + SAVED_WIDTH - 2));
+      const [sum, count] = saved.excesses.subarray(i + SAVED_WIDTH - 2);
+      this.#excesses.set(keyOfHashes({ hash1, hash2 }), { sum, count });
+    }
+  }
+
+  /** What is needed to answer about pairs that were not measured; of too many excesses those of the most pairs. */
+  save(): SavedExcesses {
+    const known = [...this.#excesses].filter(([, { count }]) => count > 0)
+      .sort(([a, x], [b, y]) => y.count - x.count || a - b).slice(0, MAX_SAVED);
+    const rows = known.flatMap(([key, { sum, count }]) => {
+      const hashes = Uint32Array.of(Math.floor(key / 2 ** 21), key % 2 ** 21 * 2 ** 11);
+      return [...halvesOf(hashes), sum, count];
+    });
+    return {
+      regression: Float32Array.of(this.#base, this.#slope, this.#median),
+      excesses: Float32Array.from(rows),
+    };
+  }
+
+  /** Learns all measurements. @returns Whether there is any. */
+  train(measurements: Iterable<PairMeasurement>): boolean {
+    for (const measurement of measurements) this.#add(measurement);
+    const pairs = [...this.#pairs.values()];
+    if (pairs.length === 0) return false;
+    this.#fit(pairs);
+    for (const end of ["source", "destination"] as const) {
+      for (const pair of pairs) this.#update(pair, end, meanOf(pair) - this.expectedLog(pair));
+    }
+    return true;
+  }
+
+  /** Learns one more measurement. */
+  observe(measurement: PairMeasurement): void {
+    const pair = this.#add(measurement);
+    if (!pair || measurement.isRepeated) return;
+    const excess = meanOf(pair) - this.expectedLog(pair);
+    this.#update(pair, "source", excess);
+    this.#update(pair, "destination", excess);
+  }
+
+  /** A pair; with nothing measured if it is not known. */
+  pairOf(query: PairEnds): Pair {
+    return this.#pairs.get(keyOf(query)) ?? this.#newPair(query);
+  }
+
+  pairs(): Iterable<Pair> {
+    return this.#pairs.values();
+  }
+
+  /** The logarithm of the RTT by the distance alone. */
+  expectedLog({ km }: Pair): number {
+    return Number.isNaN(km) ? this.#median : this.#base + Math.log1p(this.#slope * km);
+  }
+
+  /** The same with the excesses of both ends. */
+  expectedWithEnds(pair: Pair, hidden: Hidden): number {
+    const excessOf = (end: End, isHidden: boolean) => {
+      const without = isHidden ? end.levels[2] : hidden.pair ? end.added : NONE;
+      return end.levels.slice(0, isHidden ? 2 : 3).reduce((prior, level) => excess(level, without, prior), 0);
+    };
+    return this.expectedLog(pair) + excessOf(pair.source, hidden.source) +
+      excessOf(pair.destination, hidden.destination);
+  }
+
+  /** What forests learn from, of a pair that was not measured or with parts hidden; NaN where nothing is known. */
+  featuresOf(pair: Pair, hidden: Hidden): number[] {
+    const { km, source, destination, countries } = pair;
+    const endOf = ({ place, levels, added }: End, isHidden: boolean) => {
+      const [, , own] = levels;
+      const numOther = isHidden ? 0 : own.count - added.count;
+      const excesses = levels.map((level) => excessOf(level, isHidden ? own : added));
+      return [place.position?.latitude ?? NaN, place.position?.longitude ?? NaN, ...excesses, numOther];
+    };
+    return [
+      km,
+      ...endOf(source, hidden.source),
+      ...endOf(destination, hidden.destination),
+      excessOf(countries[0], withoutOf(pair, hidden)),
+      hidden.source ? NaN : excessOf(countries[1], source.added),
+      hidden.destination ? NaN : excessOf(countries[2], source.added),
+      this.expectedLog(pair),
+      this.expectedWithEnds(pair, { ...hidden, pair: true }),
+    ];
+  }
+
+  #add(measurement: PairMeasurement): Pair | undefined {
+    const { rttMs, isRepeated } = measurement;
+    if (rttMs === null) return undefined;
+    const pair = getOrMake(this.#pairs, keyOf(measurement), () => this.#newPair(measurement));
+    const log = logOfRtt(rttMs);
+    if (pair.newest.push(log) > NUM_NEWEST) pair.newest.shift();
+    if (isRepeated) return pair;
+    pair.logSum += log;
+    pair.count++;
+    return pair;
+  }
+
+  #newPair(query: PairEnds): Pair {
+    const [from, to] = placesOf(this.placeOf, query);
+    const excessOf = (text: string) =>
+      this.#isLoaded
+        ? this.#excesses.get(keyOfText(text)) ?? { ...NONE }
+        : getOrMake(this.#excesses, keyOfText(text), () => ({ ...NONE }));
+    const endOf = (role: string, place: LocatedPlace, name: string): End => ({
+      place,
+      levels: [
+        excessOf(`${role} country ${place.country}`),
+        excessOf(`${role} AS ${place.asNumber}`),
+        excessOf(`${role} ${name}`),
+      ],
+      added: { ...NONE },
+    });
+    const km = from.position && to.position ? distanceKm(from.position, to.position) : NaN;
+    return {
+      km,
+      source: endOf("from", from, query.source),
+      destination: endOf("to", to, query.destination),
+      countries: [
+        excessOf(`${from.country} to ${to.country}`),
+        excessOf(`from ${query.source} to ${to.country}`),
+        excessOf(`to ${query.destination} from ${from.country}`),
+      ],
+      logSum: 0,
+      count: 0,
+      newest: [],
+    };
+  }
+
+  /** Least absolute errors of the logarithm, so that wrong places and slow pairs hardly count. */
+  #fit(pairs: readonly Pair[]): void {
+    this.#median = quantileOfSample(pairs.map(meanOf), 0.5);
+    const step = Math.max(1, pairs.length / MAX_FITTED);
+    const some = Array.from(
+      { length: Math.floor(pairs.length / step) },
+      (_, i) => pairs[Math.floor(i * step)],
+    ).filter(({ km }) => !Number.isNaN(km));
+    let least = Infinity;
+    [this.#base, this.#slope] = [this.#median, 0];
+    for (let i = 0; i < NUM_SLOPES && some.length > 0; i++) {
+      const slope = SLOWEST * (FASTEST / SLOWEST) ** (i / (NUM_SLOPES - 1));
+      const bases = Float64Array.from(some, (pair) => meanOf(pair) - Math.log1p(slope * pair.km));
+      const base = quantileOfSample(bases, 0.5);
+      const error = bases.reduce((sum, each) => sum + Math.abs(each - base), 0);
+      if (error < least) [least, this.#base, this.#slope] = [error, base, slope];
+    }
+  }
+
+  /** Tells all levels of an end what the pair adds now; a destination's is what its source does not explain. */
+  #update(pair: Pair, role: "source" | "destination", ofPair: number): void {
+    const end = pair[role];
+    const [, , own] = pair.source.levels;
+    const sum = role === "source" ? ofPair : ofPair - excess(own, NONE, 0);
+    const levels = role === "source" ? [...end.levels, ...pair.countries] : end.levels;
+    for (const level of levels) {
+      level.sum += sum - end.added.sum;
+      level.count += 1 - end.added.count;
+    }
+    Object.assign(end.added, { sum, count: 1 });
+  }
+}
+
+function keyOf({ source, destination }: PairEnds): string {
+  return `${source} ${destination}`;
+}
+
+const ENCODER = new TextEncoder();
+
+/** The number that stands for what a text names. */
+function keyOfText(text: string): number {
+  const state = beginAddress(0, 4);
+  for (const byte of ENCODER.encode(text)) advance(state, byte);
+  return keyOfHashes(state);
+}
+
+function meanOf({ logSum, count }: Pair): number {
+  return logSum / count;
+}
+
+/** What a pair's countries do not have without the pair and what else is hidden. */
+function withoutOf({ source, countries: [, ofSource, ofDestination] }: Pair, hidden: Hidden): Excess {
+  const { added } = source;
+  const total = (part: "sum" | "count") => {
+    const [a, b] = [hidden.source ? ofSource : added, hidden.destination ? ofDestination : added];
+    return a[part] + b[part] - added[part];
+  };
+  return { sum: total("sum"), count: total("count") };
+}
+
+/** As {@link excess} without a prior; NaN of no pair. */
+function excessOf(of: Excess, without: Excess): number {
+  return of.count === without.count ? NaN : excess(of, without, 0);
+}
+
+function excess(of: Excess, without: Excess, prior: number): number {
+  return (of.sum - without.sum + PRIOR_PAIRS * prior) / (of.count - without.count + PRIOR_PAIRS);
+}

@@ -1,0 +1,133 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { named } from "../../../lib/base/errors.ts";
+import { RandomStream } from "../../../lib/base/random.ts";
+import { countryNumber, type LocatedPlace } from "../../../lib/data/addresses/place_table.ts";
+import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { type MeasuredPair, PairForest } from "../../../lib/model/pool/pair_forest.ts";
+import { SAVED_WIDTH } from "../../../lib/model/pool/placed_pairs.ts";
+import { type Fold, partOf, PoolTables } from "../../../lib/model/pool/pool_tables.ts";
+import { RandomForest } from "../../../lib/model/pool/random_forest.ts";
+
+const SIZE = { numTrees: 50, maxDepth: 16, minLeaf: 8, numKept: 16 };
+
+Deno.test("RandomForest learns a step, the distribution on both sides, and what is missing", () => {
+  const random = new RandomStream(1, "test/forest");
+  const x = Float32Array.from({ length: 4000 }, (_, i) => i % 10 === 0 ? NaN : random.float64());
+  const noise = Float32Array.from(x, () => random.float64());
+  const meanOf = (value: number) => Number.isNaN(value) ? -5 : value < 0.5 ? 0 : 10;
+  const spreadOf = (value: number) => value < 0.5 ? 1 : 4;
+  const targets = Float64Array.from(x, (value) => meanOf(value) + spreadOf(value) * random.float64());
+  const forest = RandomForest.grow({ columns: [noise, x], targets }, SIZE, 1);
+  for (const value of [0.2, 0.8, NaN]) {
+    const [low, median, high] = forest.quantiles([0.5, value], [0.05, 0.5, 0.95]);
+    [low, median, high].forEach((found, i) =>
+      assertAlmostEquals(found, meanOf(value) + spreadOf(value) * [0.05, 0.5, 0.95][i], spreadOf(value) / 5)
+    );
+  }
+  const again = RandomForest.grow({ columns: [noise, x], targets }, SIZE, 1);
+  const other = RandomForest.grow({ columns: [noise, x], targets }, SIZE, 2);
+  const all = (each: RandomForest) => each.quantiles([0.3, 0.3], [0.1, 0.3, 0.5, 0.7, 0.9]);
+  assertEquals(all(again), all(forest));
+  assert(all(other).some((value, i) => value !== all(forest)[i]));
+});
+
+Deno.test("RandomForest of few rows, or of equal ones, has their quantiles", () => {
+  fc.assert(fc.property(fc.array(fc.float({ min: -5, max: 5, noNaN: true }), { minLength: 1 }), (values) => {
+    const targets = Float64Array.from(values);
+    const forest = RandomForest.grow({ columns: [Float32Array.from(targets, () => 3)], targets }, SIZE, 0);
+    const found = forest.quantiles([3], [0.01, 0.5, 0.99]);
+    assert(found.every((value) => values.includes(value)));
+    assertEquals(found, found.toSorted());
+  }));
+});
+
+/** Hosts of three cities, of which the third digit is the city; those of another one are known by their place only. */
+const LATITUDES = [50, 30, 10];
+function placeOf(name: string): LocatedPlace {
+  const city = Number(name[0]);
+  const country = countryNumber(["DE", "EG", "KE"][city]);
+  return {
+    position: { latitude: LATITUDES[city], longitude: 20 },
+    country,
+    region: 0,
+    asNumber: 64500 + city,
+  };
+}
+const rttMs = (a: number, b: number) => 5 + 60 * Math.abs(a - b);
+
+function pairsOf(numHosts: number): MeasuredPair[] {
+  const hosts = Array.from({ length: 3 * numHosts }, (_, i) => `${i % 3}-${i}`);
+  const random = new RandomStream(3, "tests/pair forest");
+  return hosts.flatMap((source) =>
+    hosts.filter((each) => each !== source && random.float64() < 0.5).map((destination) => ({
+      source,
+      destination,
+      rttsMs: Array.from(
+        { length: 3 },
+        () => rttMs(Number(source[0]), Number(destination[0])) * (0.95 + 0.1 * random.float64()),
+      ),
+    }))
+  );
+}
+
+Deno.test("PairForest answers about hosts that it does not know by their places, from its tensors alone", () => {
+  const pairs = pairsOf(20);
+  const tensors = PairForest.fit(pairs, placeOf, 1);
+  const forest = new PairForest(tensors, placeOf);
+  for (const [from, to] of [[0, 1], [2, 0], [1, 1]]) {
+    for (const ends of [["new", "other"], ["3", "new"], ["new", "4"]]) {
+      const logs = forest.logs({ source: `${from}-${ends[0]}`, destination: `${to}-${ends[1]}` });
+      assertEquals(logs, logs.toSorted((a, b) => a - b));
+      assertAlmostEquals(Math.exp(logs[8]), rttMs(from, to), 0.1 * rttMs(from, to) + 1);
+    }
+  }
+  assertEquals(PairForest.fit(pairs, placeOf, 1), tensors);
+  const numbers = [...tensors.values()].reduce((sum, { length }) => sum + length, 0);
+  assert(4 * numbers < 2 ** 20, `${4 * numbers} bytes`);
+});
+
+Deno.test("PairForest of no pairs says nothing", () => {
+  const forest = new PairForest(PairForest.fit([], placeOf, 0), placeOf);
+  assertEquals(forest.logs({ source: "0-1", destination: "1-2" }), []);
+});
+
+Deno.test("PoolTables makes forests of all pairs, and of those without a part of the addresses in one role", () => {
+  const tables = new PoolTables();
+  const [source, ...others] = Array.from(
+    { length: 9 },
+    (_, i) => PoolTables.endOf(Uint8Array.of(10, 0, 0, i)),
+  );
+  for (const other of others) tables.add(source, other, encodeRttCode(20), 1_700_000_000);
+  // Each destination has two: its own, and with the source's country. Seven are of the source, of countries and networks.
+  const numPairs = (without?: Fold) =>
+    Math.max(0, named(tables.forest(without), "pool.excesses").length / SAVED_WIDTH - 7) / 2;
+  assertEquals(numPairs(), 8);
+  const number = partOf(source.hashes);
+  assertEquals(numPairs({ role: 0, number }), 0);
+  const inPart = others.filter(({ hashes }) => partOf(hashes) === number).length;
+  assertEquals(numPairs({ role: 1, number }), 8 - inPart);
+});
+
+Deno.test("PoolTables makes a forest of at most 32,768 pairs, each direction counted", () => {
+  const tables = new PoolTables();
+  const ends = Array.from({ length: 150 }, (_, i) => PoolTables.endOf(Uint8Array.of(10, 0, 0, i)));
+  const countOf = () => {
+    const rows = named(tables.forest(), "pool.excesses");
+    return rows.reduce(
+      (most, value, i) => i % SAVED_WIDTH === SAVED_WIDTH - 1 ? Math.max(most, value) : most,
+      0,
+    );
+  };
+  // Every pair has the same countries.
+  for (const [i, end] of ends.entries()) {
+    for (const other of ends.slice(0, i)) tables.add(end, other, encodeRttCode(20), 1_700_000_000);
+  }
+  assertEquals(countOf(), 150 * 149 / 2);
+  for (const end of ends) {
+    for (let i = 0; i < 180; i++) {
+      tables.add(end, PoolTables.endOf(Uint8Array.of(10, 1, 0, i)), encodeRttCode(30), 1_700_000_000);
+    }
+  }
+  assertEquals(countOf(), 2 ** 15);
+});

@@ -1,0 +1,120 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
+import type { KnownAddresses } from "../../../lib/data/addresses/known_addresses.ts";
+import { prefixWeights, SourcePrior } from "../../../lib/query/destinations/source_prior.ts";
+import { dataOf } from "./measured_data.ts";
+
+/** Sources of one /24 measure the same, those of one /16 now and then, others anything. */
+const ALIKE = dataOf([
+  ["192.0.2.1", "203.0.113.1", 5],
+  ["192.0.2.1", "203.0.113.2", 5],
+  ["192.0.2.2", "203.0.113.1", 5],
+  ["192.0.2.2", "203.0.113.2", 5],
+  ["192.0.2.2", "203.0.113.3", 5],
+  ["192.0.2.3", "203.0.113.1", 5],
+  ["192.0.2.3", "203.0.113.2", 5],
+  ["192.0.7.1", "203.0.113.1", 1],
+  ["192.0.7.1", "203.0.113.4", 1],
+  ["192.0.7.1", "203.0.113.5", 1],
+  ["192.0.7.2", "203.0.113.4", 2],
+  ["192.0.7.2", "203.0.113.5", 2],
+  ["192.9.1.1", "203.0.113.6", 1],
+  ["10.0.0.1", "203.0.113.7", 1],
+  ["10.0.0.1", "203.0.113.6", 1],
+  ["10.9.0.1", "203.0.113.1", 1],
+  ["10.9.0.1", "203.0.113.5", 1],
+  ["2001:db8::1", "2001:db8::7", 3],
+]);
+const DESTINATIONS = [1, 2, 3, 4, 5, 6, 7].map((i) => addressBytes(`203.0.113.${i}`));
+const LENGTHS = [8, 16, 24];
+
+/** The pairs of IPv4 sources. */
+function pairsOf(known: KnownAddresses): { source: Uint8Array; destination: string }[] {
+  const addresses = [...known.addresses()].map(({ bytes }) => bytes);
+  return [...known.pairs()].filter(([source]) => addresses[source].length === 4)
+    .map(([source, to]) => ({ source: addresses[source], destination: formatAddress(addresses[to]) }));
+}
+
+/** P(destination) by pairs of other sources, of the longest prefix of a source down to a distribution of all. */
+function backedOff(
+  known: KnownAddresses,
+  [source, destination]: readonly [Uint8Array, string],
+  weights: readonly number[],
+  ofAll: (others: readonly string[]) => number,
+): number {
+  const others = pairsOf(known).filter((pair) => formatAddress(pair.source) !== formatAddress(source));
+  let p = ofAll(others.map(({ destination }) => destination));
+  LENGTHS.forEach((length, level) => {
+    const near = others.filter((pair) =>
+      pair.source.subarray(0, length / 8).join() === source.subarray(0, length / 8).join()
+    );
+    if (near.length === 0) return;
+    const share = near.filter((pair) => pair.destination === destination).length / near.length;
+    p = weights[level] * share + (1 - weights[level]) * p;
+  });
+  return p;
+}
+
+Deno.test("prefixWeights() makes the pairs of the table likeliest by those of other sources", () => {
+  const { known } = ALIKE;
+  const numDestinations = new Set(pairsOf(known).map(({ destination }) => destination)).size;
+  const logLikelihood = (weights: readonly number[]) =>
+    pairsOf(known).reduce((sum, { source, destination }) => {
+      const ofAll = (others: readonly string[]) =>
+        (others.filter((other) => other === destination).length + 1 / numDestinations) / (others.length + 1);
+      return sum + Math.log(backedOff(known, [source, destination], weights, ofAll));
+    }, 0);
+  const weights = prefixWeights(known, 4);
+  const best = logLikelihood(weights);
+  assert(weights.every((weight) => weight >= 0 && weight < 1) && weights[2] > 0.5, `${weights}`);
+  for (const [level, weight] of weights.entries()) {
+    for (const other of [0, weight / 2, weight - 0.05, weight + 0.05, 0.9]) {
+      if (other < 0 || Math.abs(other - weight) < 0.02) continue;
+      assert(logLikelihood(weights.with(level, other)) < best + 1e-4, `${level} ${other}`);
+    }
+  }
+  // IPv6 has weights of its own; one source has no neighbours.
+  assertEquals(prefixWeights(known, 16), [0, 0, 0]);
+});
+
+Deno.test("prefixWeights() are 0 where sources never measure what their neighbours do", () => {
+  const each = Array.from({ length: 20 }, (_, i) => [`192.0.2.${i}`, `203.0.113.${i}`, 2] as const);
+  assertEquals(prefixWeights(dataOf(each).known, 4), [0, 0, 0]);
+});
+
+Deno.test("SourcePrior backs off from the source to its prefixes and to the model, and sums to 1", () => {
+  const { known } = ALIKE;
+  const weights = prefixWeights(known, 4);
+  const ofModel = [0.3, 0.1, 0.05, 0.05, 0.1, 0.2, 0.2];
+  for (const text of ["192.0.2.1", "192.0.2.9", "192.0.9.9", "192.9.1.1", "172.16.0.1"]) {
+    const source = addressBytes(text);
+    const prior = new SourcePrior(ALIKE, { source, rttMs: null, timeS: null, context: [] });
+    const own = known.destinationsOf(source);
+    const total = own.reduce((sum, { seen }) => sum + seen.measurements, 0);
+    let sum = 0;
+    for (const [i, destination] of DESTINATIONS.entries()) {
+      const q = backedOff(known, [source, formatAddress(destination)], weights, () => ofModel[i]);
+      const count = known.pair(source, destination).measurements;
+      const D = known.pairDiscount;
+      const ofSource = (Math.max(0, count - D) + D * own.length * q) / total;
+      const p = prior.of(destination, ofModel[i]);
+      assertAlmostEquals(p, total > 0 ? 0.98 * ofSource + 0.02 * q : q, 1e-12, text);
+      sum += p;
+    }
+    assertAlmostEquals(sum, 1, 1e-12, text);
+  }
+});
+
+Deno.test("SourcePrior lists what neighbours measured, the likeliest first, also those of an adaptation", () => {
+  const adaptation = dataOf([["192.0.2.77", "203.0.113.9", 1], ["192.0.2.78", "203.0.113.9", 1]]);
+  const ask = (source: string, data = { ...ALIKE, adaptation }) =>
+    new SourcePrior(data, { source: addressBytes(source), rttMs: null, timeS: null, context: [] })
+      .ofNeighbours().map((bytes) => bytes.at(-1));
+  const near = ask("192.0.2.9");
+  assertEquals(near.slice(0, 2), [1, 2]);
+  assert(near.indexOf(9) < near.indexOf(4), `${near}`);
+  assertEquals(near.toSorted(), [1, 2, 3, 4, 5, 6, 9]);
+  assertEquals(ask("172.16.0.1"), []);
+  const none = new SourcePrior(undefined, { source: DESTINATIONS[0], rttMs: null, timeS: null, context: [] });
+  assertEquals([none.ofNeighbours(), none.known, none.of(DESTINATIONS[1], 0.25)], [[], [], 0.25]);
+});
