@@ -123,7 +123,7 @@ export class SeenHosts {
   async addFile(path: string): Promise<void> {
     const scanner = new JsonObjectScanner(path);
     for await (const chunk of (await openInput(path)).chunks) {
-      for (const value of parsePiece(scanner.push(chunk))) if (value) this.add(value);
+      parsePiece(scanner.push(chunk), (value) => value && this.add(value));
     }
   }
 }

@@ -345,7 +345,6 @@ class Importer {
     let endOfRepeated = 0;
     for (let object = 0; object <= ends.length; object++) {
       for (; marks[next.mark]?.numBefore === object; next.mark++) this.#addMark(marks[next.mark]);
-      if (next.result === ends[object]) this.#skipped.add("notAResult");
       for (; next.result < ends[object]; next.result++) {
         const kind = kinds[next.result];
         const isRepeated = next.result < endOfRepeated && kind !== FOUND.other;
@@ -362,7 +361,8 @@ class Importer {
           if (!isRepeated) this.#addPing(results, next.ping, next.row);
           next.row += pings[next.ping + PING.numRows];
           next.ping += PING_NUMBERS;
-        } else if (kind === FOUND.other) {
+        } else if (kind === FOUND.nothing) this.#skipped.add("notAResult");
+        else if (kind === FOUND.other) {
           this.#numResults++;
           this.#skipped.add(types[next.type++]);
         } else {

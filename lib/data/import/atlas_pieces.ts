@@ -38,10 +38,10 @@ export interface ReadingOptions {
 }
 
 /**
- * What is found in an object: a ping result, one to reject, one of another type, JSON that is invalid, or the
- * beginning of a measurement of Globalping, which has several results.
+ * What is found in an object: a ping result, one to reject, one of another type, JSON that is invalid, the beginning of
+ * a measurement of Globalping, which has several results, or none of these.
  */
-export const FOUND = { ping: 0, rejected: 1, other: 2, invalid: 3, measurement: 4 } as const;
+export const FOUND = { ping: 0, rejected: 1, other: 2, invalid: 3, measurement: 4, nothing: 5 } as const;
 
 /** The numbers of a ping in {@link PieceResults.pings}; NaN stands for an unknown one of msm_id, prb_id and size. */
 export const PING = {
@@ -91,10 +91,11 @@ export function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResul
   const source = asked === NETWORK_SOURCE ? "auto" : asked;
   const indexOf = new Map<string, number>();
   const names = new Map<number, string>();
-  const indexOfAddress = (address: string): number => {
-    const found = indexOf.get(address);
-    if (found === undefined) indexOf.set(address, indexOf.size);
-    return found ?? indexOf.size - 1;
+  const indexOfAddress = (address: string, name: string | undefined): number => {
+    let index = indexOf.get(address);
+    if (index === undefined) indexOf.set(address, index = indexOf.size);
+    if (name !== undefined && !names.has(index)) names.set(index, shortened(name, MAX_NAME_LENGTH));
+    return index;
   };
   const reject = (kind: number, rejection: Rejection) => {
     kinds.push(kind);
@@ -108,10 +109,8 @@ export function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResul
     if ("reason" in row) return reject(FOUND.rejected, row);
     kinds.push(FOUND.ping);
     const { msmId, prbId, eventTimeUs, sizeBytes, ipVersion, rttsMs, numLost } = row;
-    const [src, dst] = [indexOfAddress(row.srcAddr), indexOfAddress(row.dstAddr)];
-    for (const [index, name] of [[src, row.srcName], [dst, row.dstName]] as const) {
-      if (name !== undefined && !names.has(index)) names.set(index, shortened(name, MAX_NAME_LENGTH));
-    }
+    const src = indexOfAddress(row.srcAddr, row.srcName);
+    const dst = indexOfAddress(row.dstAddr, row.dstName);
     pings.push(msmId, prbId, eventTimeUs, sizeBytes, ipVersion, src, dst, rttsMs.length);
     for (let i = 0; i < rttsMs.length; i++) rows.push(rttsMs[i], numLost[i]);
   };
@@ -129,12 +128,12 @@ export function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResul
     } else skip(type);
   };
   const ends = new Uint32Array(piece.bounds.length / 2);
-  parsePiece(piece).forEach((object, i) => {
-    if (object === undefined) {
-      const detail = `at byte ${piece.offsetBytes + piece.bounds[2 * i]}`;
-      reject(FOUND.invalid, { reason: "invalidJson", detail });
-    } else addResults(object, add);
-    ends[i] = kinds.length;
+  parsePiece(piece, (object, index, offsetBytes) => {
+    const numBefore = kinds.length;
+    if (object) addResults(object, add);
+    else reject(FOUND.invalid, { reason: "invalidJson", detail: `at byte ${offsetBytes}` });
+    if (kinds.length === numBefore) kinds.push(FOUND.nothing);
+    ends[index] = kinds.length;
   });
   return {
     ends,

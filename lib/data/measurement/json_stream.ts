@@ -15,6 +15,8 @@ import { FormatError } from "../../base/errors.ts";
  */
 export const MAX_OBJECT_BYTES = 1 << 22;
 
+/** Objects are parsed together up to this length: what becomes of them then stays in the processor's cache. */
+const PARSED_BYTES = 1 << 16;
 const MAX_DEPTH = 512; // of containers around the objects; real files have 1 to 5
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -58,42 +60,66 @@ export interface JsonPiece {
   marks: JsonMark[];
 }
 
+/** Takes an object, or undefined for one that is not valid JSON, found in bounds `index` of a piece. */
+type ObjectTaker = (value: Record<string, unknown> | undefined, index: number, offsetBytes: number) => void;
+
 /**
- * Parses the objects of a piece, all at once if none is damaged. `bytes` is overwritten outside the objects.
+ * Parses the objects of a piece, {@link PARSED_BYTES} at once if none is damaged. `bytes` is overwritten outside the
+ * objects.
  *
- * @returns The objects in order; undefined for one that is not valid JSON.
+ * @param take Called with the objects in order; several times for bounds of a line that holds several.
  */
-export function parsePiece({ bytes, bounds }: JsonPiece): (Record<string, unknown> | undefined)[] {
-  if (bounds.length === 0) return [];
-  for (let at = 2; at < bounds.length; at += 2) {
-    bytes.fill(SPACE, bounds[at - 1], bounds[at]);
-    bytes[bounds[at - 1]] = COMMA;
-  }
-  const text = (from: number, to: number) => decoder.decode(bytes.subarray(from, to));
-  try {
-    return JSON.parse(`[${text(bounds[0], bounds[bounds.length - 1])}]`);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  return Array.from({ length: bounds.length / 2 }, (_, i) => {
-    try {
-      return JSON.parse(text(bounds[2 * i], bounds[2 * i + 1]));
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
+export function parsePiece({ bytes, bounds, offsetBytes }: JsonPiece, take: ObjectTaker): void {
+  for (let from = 0, to = 0; from < bounds.length; from = to) {
+    do to += 2; while (to < bounds.length && bounds[to + 1] - bounds[from] <= PARSED_BYTES);
+    for (let at = from + 2; at < to; at += 2) {
+      bytes.fill(SPACE, bounds[at - 1], bounds[at]);
+      // Objects with nothing between them are parsed one by one.
+      if (bounds[at - 1] < bounds[at]) bytes[bounds[at - 1]] = COMMA;
     }
-  });
+    const objects = parsed(`[${decoder.decode(bytes.subarray(bounds[from], bounds[to - 1]))}]`) as unknown[];
+    const areAll = objects?.length === (to - from) / 2;
+    for (let at = from; at < to; at += 2) {
+      const index = at / 2;
+      if (areAll) take(objects[index - from / 2] as Record<string, unknown>, index, offsetBytes + bounds[at]);
+      else parseAlone(bytes.subarray(bounds[at], bounds[at + 1]), index, offsetBytes + bounds[at], take);
+    }
+  }
+}
+
+/** Parses what should be one object; a line may hold several, or damage after its first. */
+function parseAlone(bytes: Uint8Array, index: number, offsetBytes: number, take: ObjectTaker): void {
+  const value = parsed(decoder.decode(bytes)) as Record<string, unknown> | undefined;
+  if (value) return take(value, index, offsetBytes);
+  const line = new Uint8Array(bytes.length + 1);
+  line.set(bytes);
+  line[bytes.length] = NEWLINE;
+  const scanner = new JsonObjectScanner("");
+  const inside = scanner.push(line);
+  if (scanner.isOpen || inside.bounds[1] === bytes.length) return take(undefined, index, offsetBytes);
+  for (const each of objectsOf(inside)) take(each.value, index, offsetBytes + each.offsetBytes);
+}
+
+/** The value of a text; undefined if it is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }
 
 /** The objects of a piece and its damaged lines (undefined), in the order of the text. */
 export function objectsOf(
   piece: JsonPiece,
 ): { value: Record<string, unknown> | undefined; offsetBytes: number }[] {
-  const { bounds, offsetBytes, marks } = piece;
-  const objects = parsePiece(piece).map((value, i) => ({ value, offsetBytes: offsetBytes + bounds[2 * i] }));
-  for (const { kind, numBefore, offsetBytes } of marks.toReversed()) {
-    if (kind === "damaged") objects.splice(numBefore, 0, { value: undefined, offsetBytes });
+  const objects: ReturnType<typeof objectsOf> = [];
+  parsePiece(piece, (value, _, offsetBytes) => objects.push({ value, offsetBytes }));
+  for (const { kind, offsetBytes } of piece.marks) {
+    if (kind === "damaged") objects.push({ value: undefined, offsetBytes });
   }
-  return objects;
+  return objects.sort((a, b) => a.offsetBytes - b.offsetBytes);
 }
 
 /** Extracts objects from a stream of JSON bytes. */
@@ -114,6 +140,8 @@ export class JsonObjectScanner {
   #isEscaped = false;
   #isSkipping = false;
   #numObjects = 0;
+  /** Index of a line break from {@link #at} on, if it is not before it. */
+  #newline = -1;
   /** Thrown once the objects before it were taken. */
   #fault: FormatError | undefined;
 
@@ -137,6 +165,7 @@ export class JsonObjectScanner {
     bytes.set(this.#bytes);
     bytes.set(chunk, this.#bytes.length);
     this.#bytes = bytes;
+    this.#newline = -1;
     if (this.#fault) throw this.#fault;
     [this.#bounds, this.#marks] = [[], []];
     try {
@@ -161,7 +190,8 @@ export class JsonObjectScanner {
         continue;
       }
       const start = this.#at;
-      const { end, state } = scanObject(bytes, start);
+      const endOfLine = this.#endOfWholeLine(start);
+      const { end, state } = endOfLine ? { end: endOfLine, state: "whole" } : scanObject(bytes, start);
       if (state === "whole") {
         this.#bounds.push(start, end);
         this.#at = end;
@@ -177,16 +207,36 @@ export class JsonObjectScanner {
     }
   }
 
+  /**
+   * The end of a line that holds whole objects: in valid JSON, a line break between braces `}` and `{` is never inside
+   * an object. 0 for any other line. {@link parsePiece} looks into a line that is not one object.
+   */
+  #endOfWholeLine(start: number): number {
+    const bytes = this.#bytes;
+    if (this.#newline < start) {
+      const found = bytes.indexOf(NEWLINE, start);
+      this.#newline = found < 0 ? bytes.length : found;
+    }
+    const end = this.#newline;
+    const isWhole = bytes[end - 1] === CLOSE_BRACE && bytes[end + 1] === OPEN_BRACE;
+    return isWhole && end - start < MAX_OBJECT_BYTES ? end : 0;
+  }
+
   #mark(kind: JsonMark["kind"], offsetBytes: number): void {
     this.#marks.push({ kind, offsetBytes, numBefore: this.#bounds.length / 2 });
+  }
+
+  /** Whether the text so far ends inside an object, a list or a string. */
+  get isOpen(): boolean {
+    return this.#at < this.#bytes.length || this.#containers.length > 0 || this.#inString;
   }
 
   /** Checks that the text ended between objects. @throws {FormatError} If it ended inside an object or a list. */
   end(): void {
     if (this.#fault) throw this.#fault;
+    if (!this.isOpen) return;
     const isInObject = this.#at < this.#bytes.length;
     const open = this.#containers.at(-1);
-    if (!isInObject && !open && !this.#inString) return;
     const inside = isInObject
       ? `the object that begins at byte ${this.#baseBytes + this.#at}`
       : `the ${open?.opener === OPEN_BRACKET ? "list" : "object"} that begins at byte ` +

@@ -23,13 +23,14 @@ Deno.test("JsonObjectScanner cuts the outermost objects out of any text, however
     fc.property(
       fc.array(object),
       fc.integer({ min: 1, max: 50 }),
-      fc.constantFrom(0, 1, 2, 3),
+      fc.constantFrom(0, 1, 2, 3, 4),
       (objects, size, shape) => {
         const texts = [
           JSON.stringify(objects),
           JSON.stringify(objects, null, 2),
           objects.map((each) => JSON.stringify(each)).join("\n"),
           JSON.stringify([[], [objects, 1.5e-3, "{[", true, null]]),
+          objects.map((each, i) => JSON.stringify(each) + ["\n", " ", ""][i % 3]).join(""),
         ];
         assertEquals(values(texts[shape], size), JSON.parse(JSON.stringify(objects)));
       },
@@ -75,6 +76,25 @@ Deno.test("JsonObjectScanner hands on a damaged line of JSON lines as undefined 
     const all = scan(lines, chunkBytes);
     assertEquals(all.map(({ value }) => value), [{ a: 1 }, undefined, undefined, undefined, { a: 2 }]);
     assertEquals(all.map(({ offsetBytes }) => offsetBytes), [0, 19, 21, 30, 41]);
+  }
+});
+
+Deno.test("JsonObjectScanner hands on a line that ends inside an object as undefined, and the next lines whole", () => {
+  const lines = [`{"a": 1}`, `{"a": {"b": 2}`, `{"c": 3} {"d": 4}`, `{"e": 5} x}`, `{"f": "}`, `{"g": 6}`]
+    .join("\n");
+  for (const chunkBytes of [1, 10, 100]) {
+    const all = scan(lines, chunkBytes);
+    assertEquals(all.map(({ value }) => value), [
+      { a: 1 },
+      undefined,
+      { c: 3 },
+      { d: 4 },
+      { e: 5 },
+      undefined,
+      undefined,
+      { g: 6 },
+    ]);
+    assertEquals(all.map(({ offsetBytes }) => offsetBytes), [0, 9, 24, 33, 42, 51, 62, 63]);
   }
 });
 

@@ -31,7 +31,7 @@ export class AtlasPlaces implements PlaceSource {
     const scanner = new JsonObjectScanner(path);
     for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
       const piece = scanner.push(bytes.subarray(at, at + CHUNK_BYTES));
-      for (const object of parsePiece(piece)) this.#addAll(object);
+      parsePiece(piece, (object) => this.#addAll(object));
     }
     scanner.end();
     if (this.#numProbes > 0) return;
