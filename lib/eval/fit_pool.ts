@@ -43,7 +43,7 @@ const MAX_SPREAD_MASS = 0.05;
 /** Cases whose queries are in memory at a time. */
 const CASES_AT_ONCE = 512;
 
-/** What a pool is fitted to. */
+/** The checkpoint and data that a pool is fitted to. */
 export interface FitPoolOptions {
   /** One checkpoint's folder. */
   readonly checkpoint: string;
@@ -51,7 +51,7 @@ export interface FitPoolOptions {
   readonly dataDir: string;
   /** Probe rows whose `val` chooses the weights; those without one are left out. */
   readonly validationDirs: readonly string[];
-  /** What the manifests of the rows say; found out by default. */
+  /** The rows' manifests; read by default. */
   readonly checked?: CheckedOutputs | undefined;
   /** The effect of a damaged chunk (error). */
   readonly onCorrupt?: "error" | "skip" | undefined;
@@ -60,7 +60,7 @@ export interface FitPoolOptions {
   readonly seed: number;
 }
 
-/** What was fitted. */
+/** The result of a fit. */
 export interface FittedPool {
   /** Questions that chose the weights: validation measurements as they are, and with unknown addresses in place of ends. */
   readonly numMeasurements: number;
@@ -175,7 +175,7 @@ async function* validationSplits(
 /** Training measurements that are remembered at most; of more, those of evenly spread rows. */
 const MAX_REMEMBERED = 20_000_000;
 
-/** What the training data say of pairs and addresses. */
+/** The tables of pairs and addresses in the training data. */
 async function rememberedOf(
   rows: ProbeRowSource,
   { placeOf, seed }: { placeOf: PlaceOf; seed: number },

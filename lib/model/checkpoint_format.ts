@@ -19,7 +19,7 @@ const PREFIX = "address_embed.";
 /**
  * Checks the version of a file.
  *
- * @param found What the file states; undefined for version 1.
+ * @param found As the file states it; undefined for version 1.
  * @throws {UserError} If this program does not know it.
  */
 export function checkFormatVersion(found: unknown, path: string): void {
@@ -35,7 +35,7 @@ export function checkFormatVersion(found: unknown, path: string): void {
  * Tensors, their shapes or optimizer states by their present names.
  *
  * @param byName As the file has them.
- * @param version What the file states; undefined for version 1.
+ * @param version As the file states it; undefined for version 1.
  * @throws {UserError} As {@link checkFormatVersion}.
  */
 export function presentNames<T>(

@@ -38,7 +38,7 @@ export interface ReadingOptions {
 }
 
 /**
- * What is found in an object: a ping result, one to reject, one of another type, JSON that is invalid, the beginning of
+ * The finding in an object: a ping result, one to reject, one of another type, JSON that is invalid, the beginning of
  * a measurement of Globalping, which has several results, or none of these.
  */
 export const FOUND = { ping: 0, rejected: 1, other: 2, invalid: 3, measurement: 4, nothing: 5 } as const;

@@ -36,7 +36,7 @@ export interface GlobalpingProbe {
   longitude?: number | undefined;
 }
 
-/** What a result became: a row, a rejection, or the kind of a result that is skipped. */
+/** The outcome for a result: a row, a rejection, or the kind of a result that is skipped. */
 export type GlobalpingRow = PingRow | Rejection | { skipped: string };
 
 /** Whether an object is a measurement of Globalping. */

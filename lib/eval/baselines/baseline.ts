@@ -31,7 +31,7 @@ export interface BaselineMeasurement extends BaselineQuery {
 
 /** Measurements that choose a method's settings. It is judged by others. */
 export interface Tuning {
-  /** What each setting is trained on. */
+  /** The training measurements of each setting. */
   training: Iterable<BaselineMeasurement>;
   /** The measurements that it then predicts, and those that it observes between, as in {@link askInOrder}. */
   heldOut: readonly (BaselineMeasurement & { rttMs: number })[];

@@ -36,7 +36,7 @@ export interface BaselineOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** What one baseline forecasts, one entry per case. */
+/** The forecasts of one baseline, one entry per case. */
 export interface BaselineForecast {
   /** NaN where the baseline has no forecast. */
   predictedMs: Float64Array;
@@ -115,12 +115,12 @@ export function forecastsBetween(
   return { ...forecasts, methods: new Map(methods) };
 }
 
-/** What baselines learn from, by time. */
+/** The measurements that baselines learn from, by time. */
 export interface BaselineKnowledge {
   /** As in `Baseline.train`. */
   readonly training: Iterable<BaselineMeasurement>;
   readonly tuning: Tuning;
-  /** What each learns from between the cases. */
+  /** The measurements that each learns from between the cases. */
   readonly known: () => Iterable<BaselineMeasurement>;
   /** Called after each baseline. */
   readonly onDone?: () => void;
@@ -171,7 +171,7 @@ function queryOf({ sourceKey, srcAddr, dstAddr, measurement: { timeS } }: EvalCa
   return { source: sourceKey, destination: dstAddr, timeS, sourceAddress: srcAddr };
 }
 
-/** What is learned from between the cases, by time. */
+/** The measurements to learn from between the cases, by time. */
 function knownMeasurements(
   training: MeasurementTable,
   observable: MeasurementTable,

@@ -20,7 +20,7 @@ export interface FactorisationOptions {
   numPasses?: number;
 }
 
-/** What is learned of a source or a destination. */
+/** The learned parts of a source or a destination. */
 export interface Factor {
   /** (rank,) */
   vector: Float64Array;

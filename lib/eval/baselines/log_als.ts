@@ -22,7 +22,7 @@ const MAX_FOLDED = 256;
 
 /** An end's bias, then its vector. */
 type Weights = Float64Array;
-/** What was measured with one other end: its weights, and the logarithm. */
+/** The measurements with one other end: its weights, and the logarithm. */
 type Entry = [other: Weights, log: number];
 
 /** The sources or the destinations. */

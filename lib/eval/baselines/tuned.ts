@@ -65,7 +65,7 @@ export class TunedBaseline implements Baseline {
       (predictedMs === undefined ? undefined : this.#factors?.map((factor) => predictedMs * factor));
   }
 
-  /** What was chosen among several. */
+  /** The chosen setting among several. */
   get settings(): string | undefined {
     return this.#candidates.size > 1 ? this.#settings : undefined;
   }

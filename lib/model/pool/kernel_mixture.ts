@@ -65,7 +65,7 @@ export class KernelMixture {
   readonly #first: number;
   readonly #end: number;
   readonly #even: number;
-  /** What the kernels are divided by: the share of their mass within the range. */
+  /** The divisor of the kernels: the share of their mass within the range. */
   readonly #within: number;
   /** The kernels' mass of all codes before the range. */
   readonly #before: number;
@@ -111,8 +111,8 @@ export class KernelMixture {
    * Adds the probability of every code to an array.
    *
    * @param out (codes).
-   * @param factor What it is multiplied by.
-   * @param everywhere What is added to every code besides, also outside of the range.
+   * @param factor Its multiplier.
+   * @param everywhere Added to every code besides, also outside of the range.
    */
   addTo(out: Float64Array, factor: number, everywhere = 0): void {
     const range = [this.#first, this.#end] as const;

@@ -15,7 +15,7 @@ export interface Tried {
   readonly failures: number;
 }
 
-/** What is known of whether a reply comes. */
+/** Counts of replies and losses that bear on a question. */
 export interface KnownTries {
   /** Between both ends, in both directions. */
   readonly ofPair: Tried;
@@ -25,7 +25,7 @@ export interface KnownTries {
   readonly ofAll: Tried;
 }
 
-/** What the share of all is worth for an end, and that of both ends for their pair, measurements. */
+/** The worth of the share of all for an end, and of both ends' for their pair, in measurements. */
 const END_WORTH = 2;
 const PAIR_WORTH = 4;
 

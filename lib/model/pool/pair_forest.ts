@@ -81,7 +81,7 @@ export class PairForest {
     return new Map(parts.map(([part, [name]]) => [name, arrays[part]]));
   }
 
-  /** Quantiles of the RTT of a pair that was not measured, ln ms, ascending; none if nothing was learnt. */
+  /** Quantiles of the RTT of a pair that was not measured, ln ms, ascending; none if nothing was learned. */
   logs(ends: PairEnds): number[] {
     if (this.#forest.arrays.roots.length === 0) return [];
     const pair = this.#known.pairOf(ends);

@@ -1,5 +1,5 @@
 /**
- * What is known of a pair besides its RTTs: its distance, and how much longer RTTs of its ends, their networks and their
+ * Knowledge of a pair besides its RTTs: its distance, and how much longer RTTs of its ends, their networks and their
  * countries are than those of other pairs of this distance. Random forests learn from it.
  *
  * @module
@@ -10,7 +10,7 @@ import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/pla
 import { logOfRtt } from "../coordinates/rtt_scale.ts";
 import { advance, beginAddress, halvesOf, keyOfHashes, ofHalves } from "../embedding_table.ts";
 
-/** What is known of an address given as text; undefined if nothing is. */
+/** The place of an address given as text; undefined if it is not known. */
 export type PlaceOf = (address: string) => LocatedPlace | undefined;
 
 /** The names of a pair's ends, any text. */
@@ -23,9 +23,9 @@ export interface PairEnds {
 
 /** A measurement of a pair. */
 export interface PairMeasurement extends PairEnds {
-  /** Null if there was no reply, from which nothing is learnt. */
+  /** Null if there was no reply, from which nothing is learned. */
   rttMs: number | null;
-  /** Whether it was learnt before: it is newer now, but counts once. */
+  /** Whether it was learned before: it is newer now, but counts once. */
   isRepeated?: boolean;
 }
 
@@ -46,7 +46,7 @@ interface End {
   readonly place: LocatedPlace;
   /** The excess of its country, its AS and itself, in this role. */
   readonly levels: readonly [country: Excess, network: Excess, own: Excess];
-  /** What the pair adds to them. */
+  /** The share of the pair in them. */
   readonly added: Excess;
 }
 
@@ -92,7 +92,7 @@ export interface Hidden {
   readonly destination: boolean;
 }
 export const NOTHING_HIDDEN: Hidden = { pair: false, source: false, destination: false };
-/** What is hidden of a pair that is learnt as a new one: four rows of each. */
+/** The parts that are hidden of a pair that is learned as a new one: four rows of each. */
 export const NEW_PAIRS: readonly Hidden[] = [
   { pair: true, source: false, destination: false },
   { pair: true, source: false, destination: true },
@@ -111,7 +111,7 @@ export class PlacedPairs {
   #slope = 0;
   #median = 0;
 
-  /** @param saved What {@link save} gave. */
+  /** @param saved The result of {@link save}. */
   constructor(readonly placeOf: PlaceOf, saved?: SavedExcesses) {
     if (!saved) return;
     this.#isLoaded = true;
@@ -123,7 +123,7 @@ export class PlacedPairs {
     }
   }
 
-  /** What is needed to answer about pairs that were not measured; of too many excesses those of the most pairs. */
+  /** The excesses and the regression, for answers about pairs that were not measured; at most those of the most pairs. */
   save(): SavedExcesses {
     const known = [...this.#excesses].filter(([, { count }]) => count > 0)
       .sort(([a, x], [b, y]) => y.count - x.count || a - b).slice(0, MAX_SAVED);
@@ -182,7 +182,7 @@ export class PlacedPairs {
       excessOf(pair.destination, hidden.destination);
   }
 
-  /** What forests learn from, of a pair that was not measured or with parts hidden; NaN where nothing is known. */
+  /** The features of a pair that was not measured, or with parts hidden; NaN where nothing is known. */
   featuresOf(pair: Pair, hidden: Hidden): number[] {
     const { km, source, destination, countries } = pair;
     const endOf = ({ place, levels, added }: End, isHidden: boolean) => {
@@ -296,7 +296,7 @@ function meanOf({ logSum, count }: Pair): number {
   return logSum / count;
 }
 
-/** What a pair's countries do not have without the pair and what else is hidden. */
+/** The share of a pair, and of its other hidden parts, in the excess of its countries. */
 function withoutOf({ source, countries: [, ofSource, ofDestination] }: Pair, hidden: Hidden): Excess {
   const { added } = source;
   const total = (part: "sum" | "count") => {

@@ -96,19 +96,19 @@ export function pooledProbability(mixed: number, numCodes: number): number {
 /** Two entries of one measurement: its time may be rounded. */
 const SAME_TIME_S = 2;
 
-/** What is asked for. */
+/** A question. */
 export interface PooledQuestion {
   readonly source: Uint8Array;
   readonly destination: Uint8Array;
   /** Unix seconds; null for any time. */
   readonly timeS: number | null;
-  /** What the model's prompt holds, oldest first. */
+  /** The measurements in the model's prompt, oldest first. */
   readonly context: readonly TokenMeasurement[];
   /** See `RttQuery.recent`; of what the pool remembers, only what is not later then counts. */
   readonly recent?: readonly TokenMeasurement[] | undefined;
 }
 
-/** What the pool makes of the model's distribution: P(code) = modelShare P_model(code) + its own part. */
+/** The mixture with the model's distribution: P(code) = modelShare P_model(code) + its own part. */
 export interface PooledForecast {
   /** The weight of the model, of whose codes only those before `end` count. */
   readonly modelShare: number;
@@ -319,7 +319,7 @@ export class Pool {
     return [Math.min(first, around[0]), Math.max(end, around[1])];
   }
 
-  /** What is known of a question. */
+  /** The known RTTs that bear on a question. */
   known(question: PooledQuestion, forest?: PairForest): KnownOfQuestion {
     const { source, destination, context } = question;
     const ofPair = this.#rttsOf(question);

@@ -20,7 +20,7 @@ import {
 } from "./simple_forecasts.ts";
 
 /**
- * What the weights of the larger group are worth, in events of weight 1: some six measurements. With 12 the weights of
+ * The worth of the larger group's weights, in events of weight 1: some six measurements. With 12 the weights of
  * kinds with few measurements followed them too closely.
  */
 const PRIOR_CASES = 30;
@@ -131,7 +131,7 @@ export function fitWeights(
   return all;
 }
 
-/** What {@link fitWeights} makes greater: the log-likelihood of the cases, nats, and that of the prior. */
+/** The objective of {@link fitWeights}: the log-likelihood of the cases, nats, and that of the prior. */
 export function logPosterior(
   events: readonly ScoredEvent[],
   prior: Float64Array,
@@ -175,7 +175,7 @@ export function fitPool(cases: readonly PoolCase[]): Float64Array {
   for (const { number, groups } of allKinds()) {
     let weights = firstWeights(groups[0] === "pair");
     if (groups[0] === "placed") {
-      // What holds where nothing is known of an end may hold here too, or not.
+      // The weights where nothing is known of an end may hold here too, or not.
       const others = ofGroup("unplaced", 0, weights);
       weights = weights.map((weight, k) => (weight + others[k]) / 2);
     }

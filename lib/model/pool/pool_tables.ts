@@ -1,5 +1,5 @@
 /**
- * What a pool remembers of the training data: some RTTs of each pair, usual RTTs of each address, how many measurements
+ * The memory of a pool of the training data: some RTTs of each pair, usual RTTs of each address, how many measurements
  * of each had no reply, and a forest of the pairs.
  *
  * @module

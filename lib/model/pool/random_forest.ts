@@ -36,7 +36,7 @@ export interface ForestSize {
   readonly numKept: number;
 }
 
-/** What a forest consists of. */
+/** The trees of a forest as arrays. */
 export interface ForestArrays {
   /** The row of each tree's first node, (trees). */
   readonly roots: Float32Array;

@@ -17,7 +17,7 @@ export interface PairRtt {
   readonly gapS: number | null;
 }
 
-/** What is known of an RTT to predict. All logarithms are of ms. */
+/** Known RTTs that bear on the one to predict. All logarithms are of ms. */
 export interface KnownOfQuestion {
   /** RTTs of the pair, at most {@link MAX_PAIR_RTTS}, the nearest in time first. */
   readonly ofPair: readonly PairRtt[];

@@ -1,4 +1,4 @@
-/** What destinations are asked for. @module */
+/** A question for destinations. @module */
 import { UserError } from "../../base/errors.ts";
 import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";

@@ -40,7 +40,7 @@ const UNMEASURED = 0.02;
 /** Bits of the prefixes of a source, by the bytes of an address. */
 const PREFIX_LENGTHS: Readonly<Record<number, readonly number[]>> = { 4: [8, 16, 24], 16: [32, 48, 64] };
 
-/** What the other sources of a prefix measured. */
+/** The destinations of the other sources of a prefix. */
 interface Neighbours {
   readonly weight: number;
   /** Of each table, how many of them measured a destination, by its place. */
@@ -49,7 +49,7 @@ interface Neighbours {
   readonly total: number;
 }
 
-/** What a source is known to measure. */
+/** The known destinations of a source and their probabilities. */
 export class SourcePrior {
   /** The destinations of the context and of training and adaptation, the most measured first. */
   readonly known: readonly Uint8Array[];
@@ -86,7 +86,7 @@ export class SourcePrior {
     }).filter(({ total }) => total > 0);
   }
 
-  /** What the other sources of its prefixes measured, the likeliest first. */
+  /** The destinations of the other sources of its prefixes, the likeliest first. */
   ofNeighbours(): Uint8Array[] {
     const places = this.#neighbours.at(0)?.counts ?? [];
     const addresses = places.flatMap((of, i) =>

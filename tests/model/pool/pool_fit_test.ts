@@ -75,7 +75,7 @@ Deno.test("kinds without measurements have the weights of their group, and no we
   }
 });
 
-Deno.test("what is learnt of ends that nothing is known of counts half where something is", () => {
+Deno.test("what is learned of ends that nothing is known of counts half where something is", () => {
   const kinds = allKinds().slice(-(2 * 3 + 1) * 3);
   const isUnplaced = ({ groups }: typeof kinds[number]) => groups[0] === "unplaced";
   const unplaced = kinds.filter(isUnplaced);
