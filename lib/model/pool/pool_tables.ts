@@ -24,7 +24,7 @@ const MAX_ALL_RTTS = 2 ** 20;
 /** Pairs that are kept at most. */
 const MAX_PAIRS = 2 ** 19;
 /** Pairs that a forest learns from at most, each direction counted. */
-const MAX_LEARNT = 2 ** 15;
+const MAX_LEARNED = 2 ** 15;
 /** Usual RTTs of an address in one role, and of all pairs. */
 const MAX_USUAL = 12;
 const MAX_ALL = 32;
@@ -154,14 +154,14 @@ export class PoolTables {
     return new Map([...saved, ...this.#forest ??= this.forest()]);
   }
 
-  /** The tensors of a forest of all pairs, or of those without a part; of more than {@link MAX_LEARNT} some. */
+  /** The tensors of a forest of all pairs, or of those without a part; of more than {@link MAX_LEARNED} some. */
   forest(without?: Fold): Map<string, Float32Array> {
     const directed = [...this.#pairs.values()].flatMap(({ ends, measured, failed, spread }) =>
       [0, 1].filter((from) => measured[from] > failed[from])
         .map((from) => ({ roles: [ends[from], ends[1 - from]], spread }))
     ).filter(({ roles }) => !without || partOf(roles[without.role].hashes) !== without.number);
     const random = new RandomStream(this.seed, "pool/pairs of a forest");
-    const chosen = drawDistinct(directed.length, Math.min(directed.length, MAX_LEARNT), random).sort();
+    const chosen = drawDistinct(directed.length, Math.min(directed.length, MAX_LEARNED), random).sort();
     const pairs = Array.from(chosen, (i): MeasuredPair => {
       const { roles: [source, destination], spread } = directed[i];
       const rttsMs = spread.map(({ rttCode }) => decodeRttCode(rttCode));
