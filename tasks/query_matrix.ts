@@ -8,8 +8,6 @@ import { createHash } from "node:crypto";
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
-import type { AddressNames } from "../lib/data/addresses/address_names.ts";
-import type { PlaceIndex } from "../lib/data/addresses/place_index.ts";
 import { openNames } from "../lib/data/addresses/places/open_places.ts";
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
@@ -49,11 +47,12 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
   const weights = new Map([...checkpoint.weights, ...(!noPool && checkpoint.pool || [])]);
   const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
   const memoryLimitBytes = (options.memoryLimitGb - BESIDES_GPU_GB) * 1e9;
-  using model = await PingModel.from(checkpoint, { calibration, memoryLimitBytes, noPool });
   const names = await openNames(options.names);
-  const nodesOf = (path: string) => readNodes(path, model.places, names);
-  const nodes = await nodesOf(options.nodes);
-  const destinations = options.destinations === undefined ? nodes : await nodesOf(options.destinations);
+  using model = await PingModel.from(checkpoint, { calibration, memoryLimitBytes, noPool, names });
+  const nodes = await nodesOf(options.nodes, model);
+  const destinations = options.destinations === undefined
+    ? nodes
+    : await nodesOf(options.destinations, model);
   const asked = { nodes, destinations, timeS, quantiles, numSamples, context, numDraws, seed };
   const onDraws = () => stage.signal.throwIfAborted();
   const matrix = new RttMatrix(model, { ...asked, onDraws });
@@ -102,11 +101,7 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
 });
 
 /** The nodes of a file; places are those of IPv4. @throws {UserError} If a line names no node, or one again. */
-async function readNodes(
-  path: string,
-  places: PlaceIndex | undefined,
-  names: AddressNames,
-): Promise<MatrixNode[]> {
+async function nodesOf(path: string, { places, names }: PingModel): Promise<MatrixNode[]> {
   const lines = readQueries(readLines(path), path, { src: "0.0.0.0", time: undefined }, places);
   return await matrixNodes(lines, "line", names).catch((error) => {
     if (!(error instanceof UserError) || error.message.includes(path)) throw error;

@@ -25,7 +25,7 @@
  *
  * @module
  */
-import { isSameBytes } from "../../base/collections.ts";
+import { getOrMake, isSameBytes } from "../../base/collections.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
 import type { KnownAddresses, TrainingData } from "../../data/addresses/known_addresses.ts";
@@ -132,9 +132,7 @@ const weightsOf = new WeakMap<KnownAddresses, Map<number, readonly number[]>>();
 export function prefixWeights(known: KnownAddresses, numBytes: number): readonly number[] {
   const ofTable = weightsOf.get(known) ?? new Map<number, readonly number[]>();
   weightsOf.set(known, ofTable);
-  const weights = ofTable.get(numBytes) ?? fitPrefixWeights(known, numBytes);
-  ofTable.set(numBytes, weights);
-  return weights;
+  return getOrMake(ofTable, numBytes, () => fitPrefixWeights(known, numBytes));
 }
 
 /** Pairs of a table, sorted, by the places of their ends. */
