@@ -154,7 +154,7 @@ export {
 } from "./lib/data/measurement_files/rejects.ts";
 export { synthesize, type SynthOptions } from "./lib/data/synth/synthesize.ts";
 export type { WorldOptions } from "./lib/data/synth/world.ts";
-export type { SamplingConfig } from "./lib/data/tokens/sampling_config.ts";
+export type { SamplingConfig } from "./lib/data/tokens/contexts.ts";
 export type { CheckedOutputs } from "./lib/io/files/checked_outputs.ts";
 export type { Gpu, GpuInfo } from "./lib/tensor/device.ts";
 export type { Binding, KernelInterface, ParamField } from "./lib/tensor/kernel_source.ts";

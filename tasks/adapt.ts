@@ -19,7 +19,7 @@ import {
 import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
 import { CHECKPOINTS } from "../lib/io/files/checkpoint_folder.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
-import { refuseOverlap } from "../lib/io/files/output_guard.ts";
+import { refuseOverlap } from "../lib/io/files/real_path.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { Gpu } from "../lib/tensor/device.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";

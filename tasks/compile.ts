@@ -18,8 +18,7 @@ import { denoFlagsOf } from "../lib/cli/stage_permissions.ts";
 import { collectProgram, hashOfProgram, type Program } from "../lib/cli/compile/program.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { exists } from "../lib/io/files/inputs.ts";
-import { placeOfFile } from "../lib/io/files/output_place.ts";
-import { StagedOutput } from "../lib/io/files/staged_output.ts";
+import { placeOfFile, StagedOutput } from "../lib/io/files/staged_output.ts";
 import { VERSION } from "../lib/base/version.ts";
 import { DEMO_FILES, STAGE_MODULES, STAGES } from "./stages.ts";
 

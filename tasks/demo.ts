@@ -10,7 +10,7 @@ import { formatCount, formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
-import { refuseOverlap } from "../lib/io/files/output_guard.ts";
+import { refuseOverlap } from "../lib/io/files/real_path.ts";
 import { OutputLock } from "../lib/io/files/output_lock.ts";
 import { WORK } from "../lib/io/files/array_task.ts";
 import { openProbeRows } from "../lib/data/loader/row_source.ts";

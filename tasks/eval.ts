@@ -40,7 +40,7 @@ import {
 import { WORK } from "../lib/io/files/array_task.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
 import { fingerprint, listInputs, readText } from "../lib/io/files/inputs.ts";
-import { refuseOverlap } from "../lib/io/files/output_guard.ts";
+import { refuseOverlap } from "../lib/io/files/real_path.ts";
 import { OutputLock } from "../lib/io/files/output_lock.ts";
 import { requireQueryable } from "../lib/query/ping_model.ts";
 import { readState } from "../lib/train/checkpoint_files.ts";

@@ -6,7 +6,7 @@
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { openNames } from "../lib/data/addresses/places/open_places.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
-import { refuseOverlap } from "../lib/io/files/output_guard.ts";
+import { refuseOverlap } from "../lib/io/files/real_path.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { readDescribedModel } from "../lib/serve/described_model.ts";
 import { npmPackage } from "../lib/serve/site/npm_package.ts";

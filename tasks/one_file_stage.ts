@@ -6,8 +6,7 @@
 import { basename, dirname, join } from "@std/path";
 import { exists } from "../lib/io/files/inputs.ts";
 import type { Manifest } from "../lib/io/files/manifest.ts";
-import { placeOfFile } from "../lib/io/files/output_place.ts";
-import { type OutputStart, StagedOutput } from "../lib/io/files/staged_output.ts";
+import { type OutputStart, placeOfFile, StagedOutput } from "../lib/io/files/staged_output.ts";
 
 /** The counts of the output for the manifest. */
 export interface WrittenFile extends Pick<Manifest, "counts"> {

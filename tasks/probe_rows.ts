@@ -6,7 +6,7 @@
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { formatCount } from "../lib/base/text.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
-import { neededParts } from "../lib/data/probe_rows/needed_parts.ts";
+import { neededParts } from "../lib/data/probe_rows/shard_layout.ts";
 import { buildProbeRows } from "../lib/data/probe_rows/probe_rows.ts";
 import { listSplitInputs, parseRatios } from "../lib/data/probe_rows/splits.ts";
 import { checkInputs } from "./input_check.ts";

@@ -21,7 +21,7 @@ import { type ServedModel, ServedModels, stateOf, watchCheckpoint } from "../lib
 import { HttpServer } from "../lib/serve/server.ts";
 import { ServerMetrics } from "../lib/serve/metrics.ts";
 import { VERSION } from "../lib/base/version.ts";
-import { sha256OfTensors } from "../lib/io/tensor_files/safetensors.ts";
+import { sha256OfTensors } from "../lib/io/safetensors.ts";
 import { STAGES } from "./stages.ts";
 
 type Options = OptionsOf<typeof STAGES.serve>;

@@ -11,8 +11,7 @@ import { type ChainStage, loadClusterConfig } from "../lib/cli/cluster/cluster_c
 import { submitCommands, submitJobs, writeScripts } from "../lib/cli/cluster/submit.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
-import { refuseOverlap } from "../lib/io/files/output_guard.ts";
-import { absolutePath } from "../lib/io/files/real_path.ts";
+import { absolutePath, refuseOverlap } from "../lib/io/files/real_path.ts";
 import { RejectLog } from "../lib/data/measurement_files/rejects.ts";
 import { readKeyed } from "../lib/data/probe_rows/keyed_reader.ts";
 import { parseRatios, SPLIT_MODES, type SplitMode } from "../lib/data/probe_rows/splits.ts";

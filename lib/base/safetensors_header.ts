@@ -1,6 +1,6 @@
 /**
  * Encodes and decodes the header of a safetensors file (names, shapes and ranges of its tensors) with checks; and
- * decodes a whole file in memory. See safetensors.ts for the format.
+ * decodes a whole file in memory. See lib/io/safetensors.ts for the format.
  *
  * @module
  */

@@ -7,7 +7,7 @@ import { InterruptedError, UserError } from "../base/errors.ts";
 import { type Command, helpOf, parseArguments } from "./command.ts";
 import { endProcess, type Outcome, SignalListener } from "./ending.ts";
 import type { commonOptions, Options, Values } from "./options.ts";
-import { startThreadsWith } from "../io/threads/thread.ts";
+import { startThreadsWith } from "../io/threads/worker_pool.ts";
 import { Progress } from "./progress.ts";
 import { RequestedThread, type StageCommand, type StageReport } from "./stage_thread.ts";
 

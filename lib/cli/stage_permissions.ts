@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { refuseOverlap } from "../io/files/output_guard.ts";
+import { refuseOverlap } from "../io/files/real_path.ts";
 import { urlHost } from "../base/text.ts";
 import type { Command, Group } from "./command.ts";
 import { splitArguments } from "./options.ts";

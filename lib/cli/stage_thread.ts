@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { Introduction, Thread } from "../io/threads/thread.ts";
+import type { Introduction, Thread } from "../io/threads/worker_pool.ts";
 import { endProcess, type Outcome, type SignalListener } from "./ending.ts";
 
 /** How long a second signal waits for the thread to finish its work on devices. */

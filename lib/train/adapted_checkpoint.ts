@@ -10,7 +10,7 @@ import { FormatError, UserError } from "../base/errors.ts";
 import { explainFileError } from "../io/files/file_errors.ts";
 import { hasState } from "../io/files/checkpoint_folder.ts";
 import { exists, fingerprint, isMissing } from "../io/files/inputs.ts";
-import { isClosed } from "../io/files/listed_outputs.ts";
+import { isClosed } from "../io/files/checked_outputs.ts";
 import { absolutePath } from "../io/files/real_path.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes, PAIR_HISTORY } from "../model/model_config.ts";
 import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
@@ -33,7 +33,7 @@ import {
   type SafetensorsContent,
   sha256OfTensors,
   writeSafetensors,
-} from "../io/tensor_files/safetensors.ts";
+} from "../io/safetensors.ts";
 
 /** The file's name in its folder. */
 export const UPDATE_FILE = "rows.safetensors";

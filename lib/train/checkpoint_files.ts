@@ -23,7 +23,7 @@ import {
   type SafetensorsContent,
   type SafetensorsFile,
   writeSafetensors,
-} from "../io/tensor_files/safetensors.ts";
+} from "../io/safetensors.ts";
 import * as z from "zod";
 import { STATE_FILE } from "../io/files/checkpoint_folder.ts";
 import { exists, readText } from "../io/files/inputs.ts";

@@ -12,7 +12,7 @@ import { join } from "@std/path";
 import { ensure, FormatError, named } from "../base/errors.ts";
 import { exists } from "../io/files/inputs.ts";
 import type { Communicator } from "./mpi/communicator.ts";
-import { readSafetensors, sha256OfTensors, writeSafetensors } from "../io/tensor_files/safetensors.ts";
+import { readSafetensors, sha256OfTensors, writeSafetensors } from "../io/safetensors.ts";
 import type { Batch } from "../data/loader/batches.ts";
 import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
 import { shareOf } from "../model/batch_rows.ts";

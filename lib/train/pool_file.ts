@@ -7,7 +7,7 @@
 import { join } from "@std/path";
 import { FormatError } from "../base/errors.ts";
 import { exists } from "../io/files/inputs.ts";
-import { readSafetensors, sha256OfTensors, writeSafetensors } from "../io/tensor_files/safetensors.ts";
+import { readSafetensors, sha256OfTensors, writeSafetensors } from "../io/safetensors.ts";
 import { checkFormatVersion, FORMAT_METADATA } from "../model/checkpoint_format.ts";
 import { faultOfTensors } from "../model/finite.ts";
 import { poolShapes } from "../model/pool/pool.ts";

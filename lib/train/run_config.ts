@@ -17,7 +17,7 @@ import {
   type ModelExtent,
   modelShapes,
 } from "../model/model_config.ts";
-import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../data/tokens/sampling_config.ts";
+import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../data/tokens/contexts.ts";
 import { type OptimConfig, optimConfigSchema } from "./optim/optim_config.ts";
 import { extended, presetOf } from "./presets.ts";
 import {

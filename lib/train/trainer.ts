@@ -14,7 +14,7 @@ import { CHECKPOINTS, stepName } from "../io/files/checkpoint_folder.ts";
 import { ensure } from "../base/errors.ts";
 import { exists, fingerprint } from "../io/files/inputs.ts";
 import { describeOutput, type Manifest } from "../io/files/manifest.ts";
-import { refuseOverlap } from "../io/files/output_guard.ts";
+import { refuseOverlap } from "../io/files/real_path.ts";
 import type { GpuInfo } from "../tensor/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../tensor/profile.ts";
 import type { ProfileRow } from "../tensor/program.ts";

@@ -13,16 +13,12 @@ import {
   type TrainingData,
 } from "../data/addresses/known_addresses.ts";
 import { FormatError } from "../base/errors.ts";
-import { isClosed } from "../io/files/listed_outputs.ts";
+import { isClosed } from "../io/files/checked_outputs.ts";
 import { type Manifest, manifestPathBeside, readManifest } from "../io/files/manifest.ts";
 import { readManifests } from "../io/files/task_manifests.ts";
 import { FORMAT_METADATA } from "../model/checkpoint_format.ts";
 import { halvesOf, ofHalves } from "../model/embedding_table.ts";
-import {
-  type SafetensorsContent,
-  type SafetensorsFile,
-  writeSafetensors,
-} from "../io/tensor_files/safetensors.ts";
+import { type SafetensorsContent, type SafetensorsFile, writeSafetensors } from "../io/safetensors.ts";
 
 /** The file's name in a checkpoint's folder. */
 export const TRAINING_DATA_FILE = "training_data.safetensors";

@@ -86,11 +86,11 @@ if (place === "before the thread") {
 } else if (place === "with threads of its own") {
   const lib = new URL("../../lib/", import.meta.url).href;
   const thread = (code: string) => `new URL("data:text/javascript,${encodeURIComponent(code)}")`;
-  const echo = `import { serveThread } from "${lib}io/threads/thread.ts";
+  const echo = `import { serveThread } from "${lib}io/threads/worker_pool.ts";
     const answer = serveThread((bytes) => answer(bytes, [bytes.buffer]));`;
   runCode(`
     import { serveStage } from "${lib}cli/stage.ts";
-    import { startThread } from "${lib}io/threads/thread.ts";
+    import { startThread } from "${lib}io/threads/worker_pool.ts";
     const run = async () => {
       const echo = startThread(${thread(echo)});
       const answered = new Promise((resolve) => echo.onmessage = ({ data }) => resolve(data));

@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import { named } from "../../lib/base/errors.ts";
-import { sha256OfTensors } from "../../lib/io/tensor_files/safetensors.ts";
+import { sha256OfTensors } from "../../lib/io/safetensors.ts";
 import { fitPoolOf, type FittedPool, validationErrors } from "../../lib/eval/fit_pool.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { POOL_FILE } from "../../lib/train/pool_file.ts";

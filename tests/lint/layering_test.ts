@@ -44,7 +44,7 @@ Deno.test("what runs in a browser neither uses Deno nor imports what does", () =
       'import { type Batches, batches } from "../data/loader/batches.ts";',
       /lib\/data\/loader\/batches.ts does not/,
     ],
-    ['export * from "../io/threads/thread.ts";', /lib\/io\/threads\/thread.ts does not/],
+    ['export * from "../io/threads/worker_pool.ts";', /lib\/io\/threads\/worker_pool.ts does not/],
   ];
   for (const [text, wanted] of refused) {
     const [message = ""] = lintOf(path, text);

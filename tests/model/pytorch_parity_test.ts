@@ -14,7 +14,7 @@ import { NO_ROW } from "../../lib/model/embedding_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { parseOptimConfig } from "../../lib/train/optim/optim_config.ts";
 import { Optimizer } from "../../lib/train/optim/optimizer.ts";
-import { readSafetensors, type SafetensorsContent } from "../../lib/io/tensor_files/safetensors.ts";
+import { readSafetensors, type SafetensorsContent } from "../../lib/io/safetensors.ts";
 import { assertClose, testOnEachDevice } from "../tensor/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { PARITY_LOSS, parityTolerance } from "../tolerances.ts";

@@ -25,7 +25,7 @@ import { PingModel } from "../../lib/query/ping_model.ts";
 import { encodeQuery, type RttQuery } from "../../lib/query/query_tokens.ts";
 import { parseAddressQuestion, type RttQuestion } from "../../lib/query/rtt/rtt_question.ts";
 import { mix } from "../../lib/base/random.ts";
-import { readSafetensors } from "../../lib/io/tensor_files/safetensors.ts";
+import { readSafetensors } from "../../lib/io/safetensors.ts";
 import { decodeRttCode, encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
 import { rttHistoryOf } from "../../lib/data/tokens/rtt_history.ts";
 import { BYTE_BASE, FAILED, RTT_START } from "../../lib/data/tokens/vocab_v2.ts";

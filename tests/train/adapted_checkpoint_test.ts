@@ -12,7 +12,7 @@ import {
   withEmbeddingUpdate,
 } from "../../lib/model/embedding_update.ts";
 import { baseOf, UPDATE_FILE, writeUpdate } from "../../lib/train/adapted_checkpoint.ts";
-import { readSafetensors, writeSafetensors } from "../../lib/io/tensor_files/safetensors.ts";
+import { readSafetensors, writeSafetensors } from "../../lib/io/safetensors.ts";
 import { checkpointDirectory, loadCheckpoint, loadResumable } from "../../lib/train/checkpoint.ts";
 import { withRowCheckpoint, writeRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
 import { estimateOf, KNOWN, measured, NEW_ADDRESS, tinyLocatedModel } from "../query/adapt/tiny_rows.ts";

@@ -8,7 +8,7 @@ import {
   readSafetensorsHeader,
   type SafetensorsFile,
   writeSafetensors,
-} from "../../lib/io/tensor_files/safetensors.ts";
+} from "../../lib/io/safetensors.ts";
 import { checkFormatVersion, presentNames } from "../../lib/model/checkpoint_format.ts";
 import { modelShapes } from "../../lib/model/model_config.ts";
 import { embeddingUpdateOf } from "../../lib/model/embedding_update.ts";

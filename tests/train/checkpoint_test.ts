@@ -17,11 +17,7 @@ import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { AddressCounts } from "../../lib/data/addresses/known_addresses.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
-import {
-  readSafetensors,
-  readSafetensorsHeader,
-  writeSafetensors,
-} from "../../lib/io/tensor_files/safetensors.ts";
+import { readSafetensors, readSafetensorsHeader, writeSafetensors } from "../../lib/io/safetensors.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { SMALL_RUN } from "./small_run.ts";
 

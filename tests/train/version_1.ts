@@ -7,7 +7,7 @@ import {
   type SafetensorsFile,
   sha256OfTensors,
   writeSafetensors,
-} from "../../lib/io/tensor_files/safetensors.ts";
+} from "../../lib/io/safetensors.ts";
 
 /** A configuration with the keys of that time. */
 // deno-lint-ignore no-explicit-any

@@ -5,7 +5,7 @@
  * @module
  */
 import { escapeHtml } from "../text.ts";
-import { type Chart, renderSvg } from "./svg.ts";
+import { type Chart, renderSvg } from "./charts.ts";
 import { COLOR_VARIABLES } from "./theme.ts";
 
 /** A picture with its caption above it. */

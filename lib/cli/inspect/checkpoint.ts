@@ -19,7 +19,7 @@ import { presentNames } from "../../model/checkpoint_format.ts";
 import { readUpdate } from "../../train/adapted_checkpoint.ts";
 import { readCheckpoint, readState, readTrainingData } from "../../train/checkpoint_files.ts";
 import { readMetrics } from "../../train/metrics.ts";
-import { readSafetensorsHeader } from "../../io/tensor_files/safetensors.ts";
+import { readSafetensorsHeader } from "../../io/safetensors.ts";
 import { inspectManifest } from "./json_files.ts";
 import {
   type Fact,

@@ -5,8 +5,7 @@
  */
 import { UserError } from "../../base/errors.ts";
 import { type OutputFileOptions, writeOutputFile } from "../../io/files/output_file.ts";
-import { histogramChart } from "../../base/report/charts.ts";
-import { renderPicture } from "../../base/report/svg.ts";
+import { histogramChart, renderPicture } from "../../base/report/charts.ts";
 
 /** The number of values in [low, high). */
 export interface Bin {

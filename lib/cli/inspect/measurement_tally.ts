@@ -5,7 +5,7 @@
  */
 import { basename, dirname } from "@std/path";
 import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
-import { KeyTable } from "../../data/probe_rows/external_sort/key_table.ts";
+import { KeyTable } from "../../data/probe_rows/external_sort/keys.ts";
 import { SPLIT_NAMES } from "../../data/probe_rows/splits.ts";
 import { mix } from "../../base/random.ts";
 import { type Histogram, logHistogram, TimeHistogram, ValueHistogram } from "./histogram.ts";

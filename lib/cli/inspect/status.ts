@@ -8,7 +8,7 @@ import { formatBytes, formatCount, formatSeconds, formatTable } from "../../base
 import { ConfigError, shortened, UserError } from "../../base/errors.ts";
 import { type ArrayTask, formatIndexes, ONLY_TASK, WORK } from "../../io/files/array_task.ts";
 import { isSameRun, type Manifest, manifestPathBeside, readManifest } from "../../io/files/manifest.ts";
-import { MANIFEST, NEXT, placeOfFile } from "../../io/files/output_place.ts";
+import { MANIFEST, NEXT, placeOfFile } from "../../io/files/staged_output.ts";
 import { readLock } from "../../io/files/output_lock.ts";
 import { listTasks, manifestName, workName } from "../../io/files/task_manifests.ts";
 import {
@@ -28,7 +28,7 @@ import { deriveConfig, parseRunConfig, type RunConfig } from "../../train/run_co
 import { type MetricsRecord, readLastMetrics } from "../../train/metrics.ts";
 import { explainFileError } from "../../io/files/file_errors.ts";
 import { exists } from "../../io/files/inputs.ts";
-import { unlessForeign } from "../../io/files/listed_outputs.ts";
+import { unlessForeign } from "../../io/files/checked_outputs.ts";
 
 // The state of the work on an output, from the files in its folder. No lock is taken.
 

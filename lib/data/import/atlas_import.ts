@@ -16,7 +16,7 @@ import { DuplicateSet, isSameResult, maxKeys, partOfKey, type ResultKey } from "
 import { NumberCursor } from "../../io/parquet/column.ts";
 import { ParquetFile } from "../../io/parquet/file.ts";
 import { readMeasurements } from "../measurement_files/parquet_reader.ts";
-import type { NumberKind } from "../../io/parquet/values.ts";
+import type { NumberKind } from "../../io/parquet/encodings.ts";
 import { MeasurementParquetWriter, type OptionalColumn } from "../measurement_files/parquet_writer.ts";
 import { RejectLog, type RejectReason } from "../measurement_files/rejects.ts";
 import { ImportedNames } from "./imported_names.ts";

@@ -25,7 +25,7 @@ import {
 } from "./blocks.ts";
 import { contextForm } from "../tokens/context_form.ts";
 import type { ArrayRecordRowSource, ProbeRowSource } from "./row_source.ts";
-import { DEFAULT_SAMPLING, heldOutSampling, type SamplingConfig } from "../tokens/sampling_config.ts";
+import { DEFAULT_SAMPLING, heldOutSampling, type SamplingConfig } from "../tokens/contexts.ts";
 
 export type { Batch, SequenceArrays } from "./batch.ts";
 export type { DataPosition, LoaderOptions } from "./blocks.ts";

@@ -12,11 +12,10 @@ import { ensure, UserError } from "../../base/errors.ts";
 import { type SequenceBlock, writeSequences } from "./batch.ts";
 import type { RttEncodingChoice } from "../tokens/vocab_v1.ts";
 import { type ContextForm, contextForm } from "../tokens/context_form.ts";
-import { type Context, numContextsOfRow, sampleContext } from "../tokens/contexts.ts";
+import { type Context, numContextsOfRow, sampleContext, type SamplingConfig } from "../tokens/contexts.ts";
 import { packContexts } from "./packing.ts";
 import { PreparedRowCache } from "./prepared_row.ts";
 import type { ProbeRowSource } from "./row_source.ts";
-import type { SamplingConfig } from "../tokens/sampling_config.ts";
 
 // A pseudo-random order of 0..n-1 without a table: the row at a rank of an epoch's order is computed from
 // the rank, so the order takes no memory and can be resumed anywhere.

@@ -17,14 +17,13 @@ import {
   type MeasurementBatch,
   MIN_TIME_US,
 } from "../measurement/batch.ts";
-import { NumberCursor, TextCursor, type TextPiece } from "../../io/parquet/column.ts";
-import type { Piece } from "../../io/parquet/pages.ts";
+import { NumberCursor, type Piece, TextCursor, type TextPiece } from "../../io/parquet/column.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "./parquet_writer.ts";
 import type { RejectLog, RejectReason } from "./rejects.ts";
 import { PerText, TextPool } from "../../io/parquet/text_pool.ts";
 import type { SchemaElement } from "hyparquet";
 import { ParquetFile, type RowGroupRange } from "../../io/parquet/file.ts";
-import { type NumberKind, timeKind } from "../../io/parquet/values.ts";
+import { type NumberKind, timeKind } from "../../io/parquet/encodings.ts";
 
 // Selects the usable rows of a Parquet file: those with a valid time, addresses, RTT and numbers. The others are
 // counted, each with its reason.

@@ -9,10 +9,12 @@ import type { MeasurementBatch } from "../measurement/batch.ts";
 import {
   type ChunkSource,
   DictionaryColumn,
+  encodeChunks,
+  type EncodedRowGroup,
   type IndexedValues,
   NULL_INDEX,
-} from "../../io/parquet/chunk_writer.ts";
-import { encodeChunks, type EncodedRowGroup, ParquetOutput } from "../../io/parquet/output.ts";
+  ParquetOutput,
+} from "../../io/parquet/writer.ts";
 
 /** Rows of a row group: 2^17, about 3 MB compressed; a reader holds one group's needed columns at a time. */
 export const ROW_GROUP_ROWS = 131_072;

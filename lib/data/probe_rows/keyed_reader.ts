@@ -8,7 +8,7 @@ import type { OptionalColumn } from "../measurement_files/parquet_writer.ts";
 import type { RejectLog } from "../measurement_files/rejects.ts";
 import { PerText } from "../../io/parquet/text_pool.ts";
 import type { GroupKey } from "./external_sort/probe_columns.ts";
-import { SourceKeys } from "./external_sort/source_key.ts";
+import { SourceKeys } from "./external_sort/keys.ts";
 import type { KeyedBatch, SplitMode } from "./splits.ts";
 
 /** The number of keys cached between batches, about 100 bytes each. */

@@ -13,16 +13,15 @@
  */
 import { ensure, UsageError } from "../../base/errors.ts";
 import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "./probe_row.ts";
-import { IdNumbers, KeyTable, KeyTranslation } from "./external_sort/key_table.ts";
+import { IdNumbers, KeyKind, KeyTable, KeyTranslation, wordsToAddress } from "./external_sort/keys.ts";
 import { type Group, type ProbeColumns, probeSchema } from "./external_sort/probe_columns.ts";
 import { PartitionSorter, type RowSink, rowsWithin } from "./external_sort/sorted_rows.ts";
-import { KeyKind, wordsToAddress } from "./external_sort/source_key.ts";
 import { ONLY_TASK } from "../../io/files/array_task.ts";
 import { ArrayRecordWriter } from "../../io/array_record/writer.ts";
 import { recordShardName, shardRangeOf, shardsWithin } from "./shard_layout.ts";
 import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
-import type { ShardedStage, ShardedStageOptions, ShardJob, SplitSource } from "./sharded_stage_definition.ts";
-import { type ColumnData, rowBytes } from "./external_sort/spill_block.ts";
+import type { ShardedStage, ShardedStageOptions, ShardJob, SplitSource } from "./stage_threads.ts";
+import { type ColumnData, rowBytes } from "./external_sort/spill.ts";
 import { type KeyedBatch, SPLIT_NAMES } from "./splits.ts";
 import type { StageHooks } from "../../io/threads/stage_hooks.ts";
 

@@ -13,13 +13,12 @@
 import { ONLY_TASK } from "../../io/files/array_task.ts";
 import type { MeasurementBatch } from "../measurement/batch.ts";
 import { MeasurementParquetWriter, OPTIONAL_COLUMNS } from "../measurement_files/parquet_writer.ts";
-import { KeyTable, KeyTranslation } from "./external_sort/key_table.ts";
+import { integerToWords, KeyKind, KeyTable, KeyTranslation, wordsToAddress } from "./external_sort/keys.ts";
 import type { GroupKey } from "./external_sort/probe_columns.ts";
 import { parquetShardName } from "./shard_layout.ts";
 import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
-import type { ShardedStage, ShardedStageOptions, ShardJob } from "./sharded_stage_definition.ts";
-import { integerToWords, KeyKind, wordsToAddress } from "./external_sort/source_key.ts";
-import { type ColumnData, makeColumn, type SpillColumn } from "./external_sort/spill_block.ts";
+import type { ShardedStage, ShardedStageOptions, ShardJob } from "./stage_threads.ts";
+import { type ColumnData, makeColumn, type SpillColumn } from "./external_sort/spill.ts";
 import type { KeyedBatch, SplitMode, SplitRatios } from "./splits.ts";
 import type { StageHooks } from "../../io/threads/stage_hooks.ts";
 

@@ -11,13 +11,12 @@ import { RejectLog } from "../measurement_files/rejects.ts";
 import { OutputRun, type SpillState } from "./output_run.ts";
 import { PeakMemory } from "../../io/threads/peak_memory.ts";
 import { type Shard, ShardLayout, shardsWithin } from "./shard_layout.ts";
-import type { ShardedStage } from "./sharded_stage_definition.ts";
+import { type ShardedStage, type ShardQueue, StageThreads } from "./stage_threads.ts";
 import { SPLIT_NAMES } from "./splits.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
-import { type ShardQueue, StageThreads } from "./stage_threads.ts";
 import { NumberCursor } from "../../io/parquet/column.ts";
 import { ParquetFile, type RowGroupRange } from "../../io/parquet/file.ts";
-import type { NumberKind } from "../../io/parquet/values.ts";
+import type { NumberKind } from "../../io/parquet/encodings.ts";
 import { END_TIME_US, MIN_TIME_US } from "../measurement/batch.ts";
 
 // The first and last time of measurements in Parquet, the range that a split by time divides.
@@ -81,7 +80,7 @@ async function scannedRangeUs(
   return range;
 }
 
-/** Converts like the values of the column, see parquet/values.ts. */
+/** Converts like the values of the column, see parquet/encodings.ts. */
 function toMicros(value: bigint, kind: NumberKind): number {
   if (kind === "nanos") return Number(value / 1000n);
   return Number(value) * (kind === "seconds" ? 1e6 : kind === "millis" ? 1e3 : 1);

@@ -14,7 +14,7 @@
 import { shortened, UsageError, UserError } from "../../base/errors.ts";
 import type { MeasurementBatch } from "../measurement/batch.ts";
 import { fillPhiloxBlock } from "../../base/random.ts";
-import { integerToWords, KeyKind, type SourceKeys } from "./external_sort/source_key.ts";
+import { integerToWords, KeyKind, type SourceKeys } from "./external_sort/keys.ts";
 import { basename, dirname, join } from "@std/path";
 import { exists, type IsRead, listInputs } from "../../io/files/inputs.ts";
 

@@ -8,8 +8,7 @@ import { RandomStream } from "../../base/random.ts";
 import { FAILED_RTT_MS } from "../measurement/batch.ts";
 import type { Campaign } from "./campaign.ts";
 import { diurnalLoad, type LatencyModel, latencyUnderLoad } from "./latency_model.ts";
-import { NULL_INDEX } from "../../io/parquet/chunk_writer.ts";
-import type { EncodedRowGroup } from "../../io/parquet/output.ts";
+import { type EncodedRowGroup, NULL_INDEX } from "../../io/parquet/writer.ts";
 import { encodeRowGroup, type OptionalColumn, ROW_GROUP_ROWS } from "../measurement_files/parquet_writer.ts";
 import { WorkerPool } from "../../io/threads/worker_pool.ts";
 

@@ -12,8 +12,7 @@ import { FormatError } from "../../base/errors.ts";
 import { readText } from "../../io/files/inputs.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import { LATENCY_CONSTANTS, type LatencyModel, PathLatency } from "./latency_model.ts";
-import type { WorldHost } from "./hosts.ts";
-import type { World } from "./world.ts";
+import type { World, WorldHost } from "./world.ts";
 import { rttCodeBounds } from "../tokens/rtt_code.ts";
 
 const FORMAT = "ping-llm synthetic truth 2";

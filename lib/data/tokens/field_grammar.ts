@@ -3,8 +3,8 @@
  *
  * @module
  */
-import * as v1 from "./grammar_v1.ts";
-import * as v2 from "./grammar_v2.ts";
+import * as v1 from "./vocab_v1.ts";
+import * as v2 from "./vocab_v2.ts";
 
 /** The role tokens of a vocabulary and their fields. MeasurementStart is token 0 and opens a measurement. */
 export interface FieldGrammar {

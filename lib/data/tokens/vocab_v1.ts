@@ -1,15 +1,132 @@
 /**
- * All of vocabulary v1: grammar, RTT encodings, writer and reader. Each measurement is self-contained and has its
- * id, size and error count, for trainers that take one measurement per sequence.
+ * Vocabulary v1, its grammar, RTT encodings, writer and reader: measurements as tokens, 10 roles and 256 bytes. Each
+ * measurement is self-contained and has its id, size and error count, for trainers that take one measurement per
+ * sequence.
+ *
+ *     measurement := MeasurementStart, then seven blocks in any order:
+ *     source      := SrcIpStart address       destination := DestIpStart address
+ *     address     := Ipv4Start 4 bytes | Ipv6Start 16 bytes
+ *     rtt         := RttStart 8 bytes         (see below)
+ *     size        := SizeStart 2 bytes        (u16)
+ *     errorCount  := ErrorCountStart 1 byte   (u8)
+ *     time        := TimestampStart 8 bytes   (i64, Unix seconds)
+ *     msmId       := MsmIdStart 8 bytes       (i64)
+ *
+ * Numbers are big-endian. A measurement has 45 tokens with IPv4 addresses and 69 with IPv6 ones, whatever the
+ * encoding of its RTT. Probe rows have no size, error count and id: in training and in queries a measurement has the
+ * other four blocks, or three without a time, 31 to 55 tokens or 22 to 46.
  *
  * @module
  */
-import * as v1 from "./grammar_v1.ts";
 import { TokenCursor, TokenError } from "./token_cursor.ts";
 import { ensure } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
-import type { Field } from "./grammar_v2.ts";
-export * from "./grammar_v1.ts";
+import type { Field } from "./vocab_v2.ts";
+
+/** Opens a measurement. */
+export const MEASUREMENT_START = 0;
+/** Opens the source. */
+export const SRC_IP_START = 1;
+/** Opens the destination. */
+export const DEST_IP_START = 2;
+/** Opens the 4 bytes of an IPv4 address. */
+export const IPV4_START = 3;
+/** Opens the 16 bytes of an IPv6 address. */
+export const IPV6_START = 4;
+/** Opens the RTT, 8 bytes. */
+export const RTT_START = 5;
+/** Opens the packet size, 2 bytes. */
+export const SIZE_START = 6;
+/** Opens the number of lost packets, 1 byte. */
+export const ERROR_COUNT_START = 7;
+/** Opens the time, 8 bytes. */
+export const TIMESTAMP_START = 8;
+/** Opens the measurement id, 8 bytes. */
+export const MSM_ID_START = 9;
+/** The token of byte b is BYTE_BASE + b. */
+export const BYTE_BASE = 10;
+/** Number of tokens. */
+export const VOCAB_SIZE = 266;
+/** The largest packet size that has tokens, bytes. */
+export const MAX_SIZE_BYTES = 0xffff;
+/** The largest number of lost packets that has tokens. */
+export const MAX_ERROR_COUNT = 0xff;
+
+/** Names of the role tokens 0..9. */
+export const ROLE_NAMES: readonly string[] = [
+  "MeasurementStart",
+  "SrcIpStart",
+  "DestIpStart",
+  "Ipv4Start",
+  "Ipv6Start",
+  "RttStart",
+  "SizeStart",
+  "ErrorCountStart",
+  "TimestampStart",
+  "MsmIdStart",
+];
+
+/** One of the blocks of a measurement. */
+export type Block = "source" | "destination" | "rtt" | "size" | "errorCount" | "time" | "msmId";
+
+/** The seven blocks; a measurement has each once. */
+export const BLOCKS: readonly Block[] = [
+  "source",
+  "destination",
+  "rtt",
+  "size",
+  "errorCount",
+  "time",
+  "msmId",
+];
+
+/** The content of a measurement in this vocabulary. */
+export interface WholeMeasurement {
+  /** Source address, 4 or 16 bytes. */
+  source: Uint8Array;
+  /** Destination address, 4 or 16 bytes. */
+  destination: Uint8Array;
+  /** Milliseconds, or null if there was no reply. */
+  rttMs: number | null;
+  /** Packet size, 0..65535 bytes. */
+  sizeBytes: number;
+  /** Lost packets, 0..255. */
+  packetErrorCount: number;
+  /** When, whole seconds since 1970. */
+  timeS: number;
+  /** Measurement id, an integer of at most 53 bits. */
+  msmId: number;
+}
+
+/** The name of a token: the role's name or `byte 17`. */
+export function tokenName(token: number): string {
+  if (token >= BYTE_BASE && token < VOCAB_SIZE) return `byte ${token - BYTE_BASE}`;
+  return ROLE_NAMES[token] ?? `unknown token ${token}`;
+}
+
+/** MeasurementStart, five roles and numbers of 8, 2, 1, 8 and 8 bytes, and two roles with two versions. */
+const TOKENS_BESIDE_ADDRESSES = 1 + 5 + 27 + 4;
+
+/**
+ * Number of tokens of a measurement: 45 for IPv4, 69 for IPv6.
+ *
+ * @param measurement Its addresses.
+ */
+export function measurementLength(measurement: Pick<WholeMeasurement, "source" | "destination">): number {
+  return TOKENS_BESIDE_ADDRESSES + measurement.source.length + measurement.destination.length;
+}
+
+/** The content of a measurement in probe rows. */
+export type FieldMeasurement = Pick<WholeMeasurement, "source" | "destination" | "rttMs"> & {
+  /** Whole seconds since 1970; null when the measurement carries no time. */
+  timeS: number | null;
+};
+
+/** Number of tokens of a measurement of probe rows: 31 for IPv4, 55 for IPv6; 9 less without a time. */
+export function fieldsLength({ source, destination, timeS }: FieldMeasurement): number {
+  return 1 + 4 + 9 + (timeS === null ? 0 : 9) + source.length + destination.length;
+}
+
 export { TokenError } from "./token_cursor.ts";
 
 // The four encodings of an RTT in vocabulary v1, 8 bytes, big-endian.
@@ -178,21 +295,21 @@ function readUs(bytes: DataView, maxUs: number): number | null | undefined {
 // Reads vocabulary v1 back into measurements.
 //
 // The reader accepts exactly the writer's output with the same RTT encoding; anything else is an error with its
-// position. Roles and lengths: grammar_v1.ts.
+// position.
 
-const BLOCK_OF_ROLE: Readonly<Record<number, v1.Block>> = {
-  [v1.SRC_IP_START]: "source",
-  [v1.DEST_IP_START]: "destination",
-  [v1.RTT_START]: "rtt",
-  [v1.SIZE_START]: "size",
-  [v1.ERROR_COUNT_START]: "errorCount",
-  [v1.TIMESTAMP_START]: "time",
-  [v1.MSM_ID_START]: "msmId",
+const BLOCK_OF_ROLE: Readonly<Record<number, Block>> = {
+  [SRC_IP_START]: "source",
+  [DEST_IP_START]: "destination",
+  [RTT_START]: "rtt",
+  [SIZE_START]: "size",
+  [ERROR_COUNT_START]: "errorCount",
+  [TIMESTAMP_START]: "time",
+  [MSM_ID_START]: "msmId",
 };
 
 /** A measurement with the order of its blocks and its position in the stream. */
-export interface DecodedWholeMeasurement extends v1.WholeMeasurement {
-  order: readonly v1.Block[];
+export interface DecodedWholeMeasurement extends WholeMeasurement {
+  order: readonly Block[];
   /** Index of its MeasurementStart. */
   position: number;
 }
@@ -218,13 +335,13 @@ class WholeMeasurementReader extends TokenCursor {
   readonly #number = new DataView(new ArrayBuffer(RTT_BYTES));
 
   constructor(tokens: Uint16Array, readonly rttEncoding: RttEncoding) {
-    super(tokens, v1);
+    super(tokens, { MEASUREMENT_START, BYTE_BASE, VOCAB_SIZE, tokenName });
   }
 
   readMeasurement(): DecodedWholeMeasurement {
     const position = this.at;
     this.readStart();
-    const order: v1.Block[] = [];
+    const order: Block[] = [];
     const nothing = new Uint8Array(0);
     const measurement = {
       source: nothing,
@@ -235,7 +352,7 @@ class WholeMeasurementReader extends TokenCursor {
       timeS: 0,
       msmId: 0,
     };
-    while (order.length < v1.BLOCKS.length) {
+    while (order.length < BLOCKS.length) {
       const block = BLOCK_OF_ROLE[this.tokens[this.at]];
       if (block === undefined) throw this.unexpected(`a block (${missing(order)})`);
       if (order.includes(block)) throw this.unexpected(`no second ${block}`);
@@ -246,7 +363,7 @@ class WholeMeasurementReader extends TokenCursor {
     return { ...measurement, order, position };
   }
 
-  #readBlock(block: v1.Block, measurement: v1.WholeMeasurement): void {
+  #readBlock(block: Block, measurement: WholeMeasurement): void {
     switch (block) {
       case "source":
         measurement.source = this.#readAddress();
@@ -273,18 +390,18 @@ class WholeMeasurementReader extends TokenCursor {
 
   #readAddress(): Uint8Array {
     const version = this.tokens[this.at];
-    if (version !== v1.IPV4_START && version !== v1.IPV6_START) {
-      throw this.unexpected(`${v1.tokenName(v1.IPV4_START)} or ${v1.tokenName(v1.IPV6_START)}`);
+    if (version !== IPV4_START && version !== IPV6_START) {
+      throw this.unexpected(`${tokenName(IPV4_START)} or ${tokenName(IPV6_START)}`);
     }
     this.at++;
-    return this.readBytes(version === v1.IPV4_START ? 4 : 16);
+    return this.readBytes(version === IPV4_START ? 4 : 16);
   }
 
   #readRtt(): number | null {
     const position = this.at;
     const rttMs = this.rttEncoding.decode(this.#readNumber(RTT_BYTES));
     if (rttMs !== undefined) return rttMs;
-    const bytes = Array.from(this.tokens.subarray(position, this.at), (token) => token - v1.BYTE_BASE);
+    const bytes = Array.from(this.tokens.subarray(position, this.at), (token) => token - BYTE_BASE);
     throw new TokenError(
       position,
       `found the bytes ${bytes.join(" ")}, expected an RTT of the encoding ${this.rttEncoding.name}`,
@@ -306,11 +423,11 @@ class WholeMeasurementReader extends TokenCursor {
   }
 }
 
-function missing(order: readonly v1.Block[]): string {
-  return v1.BLOCKS.filter((block) => !order.includes(block)).join(", ");
+function missing(order: readonly Block[]): string {
+  return BLOCKS.filter((block) => !order.includes(block)).join(", ");
 }
 
-// Writes measurements in vocabulary v1. Roles, blocks and lengths: grammar_v1.ts.
+// Writes measurements in vocabulary v1.
 
 /**
  * The order in which a measurement's blocks are written: a uniformly random one that depends only on the
@@ -319,7 +436,7 @@ function missing(order: readonly v1.Block[]): string {
  * @param msmId Measurement id, an integer of at most 53 bits.
  * @param eventTimeUs When, whole microseconds since 1970.
  */
-export function blockOrder(msmId: number, eventTimeUs: number): v1.Block[] {
+export function blockOrder(msmId: number, eventTimeUs: number): Block[] {
   const timeHigh = Math.floor(eventTimeUs / TWO_32);
   const random = new RandomStream(
     Math.abs(msmId),
@@ -328,7 +445,7 @@ export function blockOrder(msmId: number, eventTimeUs: number): v1.Block[] {
     eventTimeUs - timeHigh * TWO_32,
     msmId < 0 ? 1 : 0,
   );
-  const order = [...v1.BLOCKS];
+  const order = [...BLOCKS];
   random.shuffle(order);
   return order;
 }
@@ -355,7 +472,7 @@ export class WholeMeasurementWriter {
    * @returns Number of tokens written.
    * @throws {RangeError} See {@link write}.
    */
-  writeFields(measurement: v1.FieldMeasurement, order: readonly Field[]): number {
+  writeFields(measurement: FieldMeasurement, order: readonly Field[]): number {
     const { source, destination, timeS } = measurement;
     const rttMs = measurement.rttMs === null
       ? null
@@ -365,7 +482,7 @@ export class WholeMeasurementWriter {
     return this.write(
       { source, destination, rttMs, timeS: timeS ?? 0, ...unknown },
       timeS === null ? blocks.filter((block) => block !== "time") : blocks,
-      v1.fieldsLength(measurement),
+      fieldsLength(measurement),
     );
   }
 
@@ -378,9 +495,9 @@ export class WholeMeasurementWriter {
    * @throws {RangeError} If the array is full or a value has no tokens; nothing is written then.
    */
   write(
-    measurement: v1.WholeMeasurement,
-    order: readonly v1.Block[],
-    length: number = v1.measurementLength(measurement),
+    measurement: WholeMeasurement,
+    order: readonly Block[],
+    length: number = measurementLength(measurement),
   ): number {
     const start = this.at;
     if (start + length > this.out.length) {
@@ -389,7 +506,7 @@ export class WholeMeasurementWriter {
       );
     }
     try {
-      this.out[this.at++] = v1.MEASUREMENT_START;
+      this.out[this.at++] = MEASUREMENT_START;
       for (const block of order) this.#writeBlock(block, measurement);
     } catch (error) {
       this.at = start;
@@ -402,27 +519,27 @@ export class WholeMeasurementWriter {
     return length;
   }
 
-  #writeBlock(block: v1.Block, measurement: v1.WholeMeasurement): void {
+  #writeBlock(block: Block, measurement: WholeMeasurement): void {
     switch (block) {
       case "source":
-        return this.#writeAddress(v1.SRC_IP_START, measurement.source);
+        return this.#writeAddress(SRC_IP_START, measurement.source);
       case "destination":
-        return this.#writeAddress(v1.DEST_IP_START, measurement.destination);
+        return this.#writeAddress(DEST_IP_START, measurement.destination);
       case "rtt":
         this.rttEncoding.encode(measurement.rttMs, this.#number);
-        return this.#writeNumber(v1.RTT_START, RTT_BYTES);
+        return this.#writeNumber(RTT_START, RTT_BYTES);
       case "size":
-        requireInteger("packet size", measurement.sizeBytes, 0, v1.MAX_SIZE_BYTES);
+        requireInteger("packet size", measurement.sizeBytes, 0, MAX_SIZE_BYTES);
         this.#number.setUint16(0, measurement.sizeBytes);
-        return this.#writeNumber(v1.SIZE_START, 2);
+        return this.#writeNumber(SIZE_START, 2);
       case "errorCount":
-        requireInteger("error count", measurement.packetErrorCount, 0, v1.MAX_ERROR_COUNT);
+        requireInteger("error count", measurement.packetErrorCount, 0, MAX_ERROR_COUNT);
         this.#number.setUint8(0, measurement.packetErrorCount);
-        return this.#writeNumber(v1.ERROR_COUNT_START, 1);
+        return this.#writeNumber(ERROR_COUNT_START, 1);
       case "time":
-        return this.#writeInt64(v1.TIMESTAMP_START, "time", measurement.timeS);
+        return this.#writeInt64(TIMESTAMP_START, "time", measurement.timeS);
       case "msmId":
-        return this.#writeInt64(v1.MSM_ID_START, "measurement id", measurement.msmId);
+        return this.#writeInt64(MSM_ID_START, "measurement id", measurement.msmId);
     }
   }
 
@@ -431,8 +548,8 @@ export class WholeMeasurementWriter {
       throw new RangeError(`Cannot write an address: found ${bytes.length} bytes, expected 4 or 16`);
     }
     this.out[this.at++] = role;
-    this.out[this.at++] = bytes.length === 4 ? v1.IPV4_START : v1.IPV6_START;
-    for (let i = 0; i < bytes.length; i++) this.out[this.at++] = v1.BYTE_BASE + bytes[i];
+    this.out[this.at++] = bytes.length === 4 ? IPV4_START : IPV6_START;
+    for (let i = 0; i < bytes.length; i++) this.out[this.at++] = BYTE_BASE + bytes[i];
   }
 
   #writeInt64(role: number, name: string, value: number): void {
@@ -446,7 +563,7 @@ export class WholeMeasurementWriter {
   /** Writes a role and the first bytes of the number. */
   #writeNumber(role: number, numBytes: number): void {
     this.out[this.at++] = role;
-    for (let i = 0; i < numBytes; i++) this.out[this.at++] = v1.BYTE_BASE + this.#number.getUint8(i);
+    for (let i = 0; i < numBytes; i++) this.out[this.at++] = BYTE_BASE + this.#number.getUint8(i);
   }
 }
 

@@ -1,25 +1,157 @@
 /**
- * All of vocabulary v2: grammar, writer and reader. The default vocabulary of every stage.
+ * Vocabulary v2, its grammar, writer and reader: measurements as tokens, 11 roles and 256 bytes. The default vocabulary
+ * of every stage.
+ *
+ *     measurement := MeasurementStart, then in any order: source, destination, result, and perhaps a time
+ *     source      := SrcIpv4 4 bytes | SrcIpv6 16 bytes
+ *     destination := DstIpv4 4 bytes | DstIpv6 16 bytes
+ *     result      := RttStart 2 bytes (the RTT code) | Failed
+ *     time        := TimestampAbs 8 bytes (Unix seconds) for the first time of a context
+ *                  | TimestampDelta1 1 byte | TimestampDelta4 4 bytes: seconds since the time before it
+ *
+ * Numbers are big-endian. Tokens are interpreted per context: its first time is absolute, later ones are gaps to
+ * the timestamped measurement before.
  *
  * @module
  */
-import * as v2 from "./grammar_v2.ts";
 import { isCanonicalRttCode } from "./rtt_code.ts";
 import { TokenCursor, TokenError } from "./token_cursor.ts";
 import { ensure } from "../../base/errors.ts";
-export * from "./grammar_v2.ts";
+
+/** Opens a measurement. */
+export const MEASUREMENT_START = 0;
+/** Opens an IPv4 source, 4 bytes. */
+export const SRC_IPV4 = 1;
+/** Opens an IPv6 source, 16 bytes. */
+export const SRC_IPV6 = 2;
+/** Opens an IPv4 destination, 4 bytes. */
+export const DST_IPV4 = 3;
+/** Opens an IPv6 destination, 16 bytes. */
+export const DST_IPV6 = 4;
+/** Opens the first time of a context, 8 bytes: Unix seconds, u64. */
+export const TIMESTAMP_ABS = 5;
+/** Opens a gap of 0..255 s, 1 byte. */
+export const TIMESTAMP_DELTA1 = 6;
+/** Opens a gap of 256..2^32 - 1 s, 4 bytes. */
+export const TIMESTAMP_DELTA4 = 7;
+/** Opens an RTT code, 2 bytes. */
+export const RTT_START = 8;
+/** Reserved; never written. */
+export const THROUGHPUT_START = 9;
+/** The result of a measurement without a reply. */
+export const FAILED = 10;
+/** The token of byte b is BYTE_BASE + b. */
+export const BYTE_BASE = 11;
+/** Number of tokens. */
+export const VOCAB_SIZE = 267;
+
+/** Names of the role tokens 0..10. */
+export const ROLE_NAMES: readonly string[] = [
+  "MeasurementStart",
+  "SrcIpv4",
+  "SrcIpv6",
+  "DstIpv4",
+  "DstIpv6",
+  "TimestampAbs",
+  "TimestampDelta1",
+  "TimestampDelta4",
+  "RttStart",
+  "ThroughputStart",
+  "Failed",
+];
+
+/** One of the blocks of a measurement. */
+export type Field = "source" | "destination" | "result" | "time";
+
+/** The 24 orders of the blocks of a measurement; without a time, the other blocks keep their order. */
+export const FIELD_ORDERS: readonly (readonly Field[])[] = permutations([
+  "source",
+  "destination",
+  "result",
+  "time",
+]);
+
+/** The order in which queries and their context are written; one of {@link FIELD_ORDERS}. */
+export const QUERY_ORDER: readonly Field[] = ["source", "destination", "time", "result"];
+
+/** The content of a measurement in this vocabulary. */
+export interface TokenMeasurement {
+  /** Source address, 4 or 16 bytes. */
+  source: Uint8Array;
+  /** Destination address, 4 or 16 bytes. */
+  destination: Uint8Array;
+  /** Canonical RTT code, or null if there was no reply. */
+  rttCode: number | null;
+  /** When, whole seconds since 1970, 0..2^53 - 1; null when the measurement carries no time. */
+  timeS: number | null;
+}
+
+/** The name of a token: the role's name or `byte 17`. */
+export function tokenName(token: number): string {
+  if (token >= BYTE_BASE && token < VOCAB_SIZE) return `byte ${token - BYTE_BASE}`;
+  return ROLE_NAMES[token] ?? `unknown token ${token}`;
+}
+
+/**
+ * Number of tokens of a measurement.
+ *
+ * @param previousTimeS The last time before it in its context, seconds; null if there was none.
+ */
+export function measurementLength(measurement: TokenMeasurement, previousTimeS: number | null): number {
+  return untimedLength(
+    measurement.source.length,
+    measurement.destination.length,
+    measurement.rttCode === null,
+  ) +
+    timeLength(measurement.timeS, previousTimeS);
+}
+
+/**
+ * Number of tokens of a measurement without its time.
+ *
+ * @param numSourceBytes 4 or 16.
+ * @param numDestinationBytes 4 or 16.
+ * @param isFailed Whether there was no reply.
+ */
+export function untimedLength(
+  numSourceBytes: number,
+  numDestinationBytes: number,
+  isFailed: boolean,
+): number {
+  return 3 + numSourceBytes + numDestinationBytes + (isFailed ? 1 : 3);
+}
+
+/**
+ * Number of tokens of a time block: 0, 2, 5 or 9.
+ *
+ * @param timeS The time, seconds, or null for no block.
+ * @param previousTimeS The last time before it in its context, seconds; null if there was none.
+ */
+export function timeLength(timeS: number | null, previousTimeS: number | null): number {
+  if (timeS === null) return 0;
+  if (previousTimeS === null) return 9;
+  return timeS - previousTimeS <= 255 ? 2 : 5;
+}
+
+function permutations(fields: readonly Field[]): Field[][] {
+  if (fields.length <= 1) return [[...fields]];
+  return fields.flatMap((first) =>
+    permutations(fields.filter((field) => field !== first)).map((rest) => [first, ...rest])
+  );
+}
+
 export { TokenError } from "./token_cursor.ts";
 
 // Reads vocabulary v2 back into measurements.
 //
 // The reader accepts exactly the writer's output: writing the measurements again gives the same tokens. So an RTT code
 // that is not canonical, a second absolute time, or a 4-byte gap that fits one byte is an error with its
-// position, like any token that the grammar does not allow. Roles and lengths: grammar_v2.ts.
+// position, like any token that the grammar does not allow.
 
 /** A measurement with the order of its blocks and its position in the stream. */
-export interface DecodedMeasurement extends v2.TokenMeasurement {
+export interface DecodedMeasurement extends TokenMeasurement {
   /** The blocks in their order, `time` only if there was one. */
-  order: readonly v2.Field[];
+  order: readonly Field[];
   /** Index of its MeasurementStart. */
   position: number;
 }
@@ -42,18 +174,18 @@ class TokenReader extends TokenCursor {
   #previousTimeS: number | null = null;
 
   constructor(tokens: Uint16Array) {
-    super(tokens, v2);
+    super(tokens, { MEASUREMENT_START, BYTE_BASE, VOCAB_SIZE, tokenName });
   }
 
   readMeasurement(): DecodedMeasurement {
     const position = this.at;
     this.readStart();
-    const order: v2.Field[] = [];
+    const order: Field[] = [];
     let source: Uint8Array | undefined;
     let destination: Uint8Array | undefined;
     let result: { rttCode: number | null } | undefined;
     let timeS: number | null = null;
-    while (this.at < this.tokens.length && this.tokens[this.at] !== v2.MEASUREMENT_START) {
+    while (this.at < this.tokens.length && this.tokens[this.at] !== MEASUREMENT_START) {
       const field = fieldOf(this.tokens[this.at]);
       if (field === undefined) throw this.unexpected("a block");
       if (order.includes(field)) throw this.unexpected(`no second ${field}`);
@@ -71,11 +203,11 @@ class TokenReader extends TokenCursor {
 
   #readAddress(): Uint8Array {
     const role = this.tokens[this.at++];
-    return this.readBytes(role === v2.SRC_IPV4 || role === v2.DST_IPV4 ? 4 : 16);
+    return this.readBytes(role === SRC_IPV4 || role === DST_IPV4 ? 4 : 16);
   }
 
   #readResult(): number | null {
-    if (this.tokens[this.at++] === v2.FAILED) return null;
+    if (this.tokens[this.at++] === FAILED) return null;
     const position = this.at;
     const code = this.#readNumber(2);
     if (!isCanonicalRttCode(code)) {
@@ -87,13 +219,13 @@ class TokenReader extends TokenCursor {
   #readTime(): number {
     const position = this.at;
     const role = this.tokens[this.at++];
-    if ((role === v2.TIMESTAMP_ABS) !== (this.#previousTimeS === null)) {
-      const wanted = role === v2.TIMESTAMP_ABS ? "a gap after the first time" : "an absolute first time";
-      throw new TokenError(position, `found ${v2.tokenName(role)}, expected ${wanted}`);
+    if ((role === TIMESTAMP_ABS) !== (this.#previousTimeS === null)) {
+      const wanted = role === TIMESTAMP_ABS ? "a gap after the first time" : "an absolute first time";
+      throw new TokenError(position, `found ${tokenName(role)}, expected ${wanted}`);
     }
-    const numBytes = role === v2.TIMESTAMP_ABS ? 8 : role === v2.TIMESTAMP_DELTA1 ? 1 : 4;
+    const numBytes = role === TIMESTAMP_ABS ? 8 : role === TIMESTAMP_DELTA1 ? 1 : 4;
     const value = this.#readNumber(numBytes);
-    if (role === v2.TIMESTAMP_DELTA4 && value <= 255) {
+    if (role === TIMESTAMP_DELTA4 && value <= 255) {
       throw new TokenError(position, `found a gap of ${value} s in 4 bytes, expected 1 byte`);
     }
     const timeS = (this.#previousTimeS ?? 0) + value;
@@ -111,15 +243,15 @@ class TokenReader extends TokenCursor {
   }
 }
 
-function fieldOf(token: number): v2.Field | undefined {
-  if (token === v2.SRC_IPV4 || token === v2.SRC_IPV6) return "source";
-  if (token === v2.DST_IPV4 || token === v2.DST_IPV6) return "destination";
-  if (token === v2.RTT_START || token === v2.FAILED) return "result";
-  if (token >= v2.TIMESTAMP_ABS && token <= v2.TIMESTAMP_DELTA4) return "time";
+function fieldOf(token: number): Field | undefined {
+  if (token === SRC_IPV4 || token === SRC_IPV6) return "source";
+  if (token === DST_IPV4 || token === DST_IPV6) return "destination";
+  if (token === RTT_START || token === FAILED) return "result";
+  if (token >= TIMESTAMP_ABS && token <= TIMESTAMP_DELTA4) return "time";
   return undefined;
 }
 
-// Writes measurements in vocabulary v2. Roles, fields and lengths: grammar_v2.ts.
+// Writes measurements in vocabulary v2.
 
 /** Writes the measurements of one context into an array. */
 export class TokenWriter {
@@ -147,18 +279,18 @@ export class TokenWriter {
    * @returns Number of tokens written.
    * @throws {RangeError} If the array is full or a value has no tokens.
    */
-  write(measurement: v2.TokenMeasurement, order: readonly v2.Field[]): number {
+  write(measurement: TokenMeasurement, order: readonly Field[]): number {
     const start = this.at;
-    const length = v2.measurementLength(measurement, this.previousTimeS);
+    const length = measurementLength(measurement, this.previousTimeS);
     if (start + length > this.#out.length) {
       throw new RangeError(
         `Cannot write a measurement of ${length} tokens: found space for ${this.#out.length - start}`,
       );
     }
-    this.#out[this.at++] = v2.MEASUREMENT_START;
+    this.#out[this.at++] = MEASUREMENT_START;
     for (const field of order) {
-      if (field === "source") this.#writeAddress(v2.SRC_IPV4, measurement.source);
-      else if (field === "destination") this.#writeAddress(v2.DST_IPV4, measurement.destination);
+      if (field === "source") this.#writeAddress(SRC_IPV4, measurement.source);
+      else if (field === "destination") this.#writeAddress(DST_IPV4, measurement.destination);
       else if (field === "result") this.#writeResult(measurement.rttCode);
       else if (measurement.timeS !== null) this.#writeTime(measurement.timeS);
     }
@@ -174,18 +306,18 @@ export class TokenWriter {
       throw new RangeError(`Cannot write an address: found ${bytes.length} bytes, expected 4 or 16`);
     }
     this.#out[this.at++] = bytes.length === 4 ? ipv4Role : ipv4Role + 1;
-    for (let i = 0; i < bytes.length; i++) this.#out[this.at++] = v2.BYTE_BASE + bytes[i];
+    for (let i = 0; i < bytes.length; i++) this.#out[this.at++] = BYTE_BASE + bytes[i];
   }
 
   #writeResult(rttCode: number | null): void {
     if (rttCode === null) {
-      this.#out[this.at++] = v2.FAILED;
+      this.#out[this.at++] = FAILED;
       return;
     }
     if (!isCanonicalRttCode(rttCode)) {
       throw new RangeError(`Cannot write RTT code ${rttCode}: expected a canonical code`);
     }
-    this.#out[this.at++] = v2.RTT_START;
+    this.#out[this.at++] = RTT_START;
     this.#writeNumber(rttCode, 2);
   }
 
@@ -194,7 +326,7 @@ export class TokenWriter {
       throw new RangeError(`Cannot write the time ${timeS}: expected whole seconds in 0..2^53-1`);
     }
     if (this.previousTimeS === null) {
-      this.#out[this.at++] = v2.TIMESTAMP_ABS;
+      this.#out[this.at++] = TIMESTAMP_ABS;
       this.#writeNumber(timeS, 8);
       this.previousTimeS = timeS;
       return;
@@ -203,7 +335,7 @@ export class TokenWriter {
     if (gapS > 0xffffffff) {
       throw new RangeError(`Cannot write a gap of ${gapS} s: expected at most 2^32-1 s`);
     }
-    this.#out[this.at++] = gapS <= 255 ? v2.TIMESTAMP_DELTA1 : v2.TIMESTAMP_DELTA4;
+    this.#out[this.at++] = gapS <= 255 ? TIMESTAMP_DELTA1 : TIMESTAMP_DELTA4;
     this.#writeNumber(gapS, gapS <= 255 ? 1 : 4);
     this.previousTimeS += gapS;
   }
@@ -213,7 +345,7 @@ export class TokenWriter {
     let rest = value;
     for (let i = this.at + numBytes - 1; i >= this.at; i--) {
       const quotient = Math.floor(rest / 256);
-      this.#out[i] = v2.BYTE_BASE + rest - quotient * 256;
+      this.#out[i] = BYTE_BASE + rest - quotient * 256;
       rest = quotient;
     }
     this.at += numBytes;

@@ -4,8 +4,7 @@ import type { Coverage } from "../metrics/calibration.ts";
 import type { CalibrationSection } from "../sections/calibration_section.ts";
 import type { RttSection } from "../sections/rtt_section.ts";
 import { countText, levelHeadings, percentIntervalText, percentText, valueCell } from "./quantities.ts";
-import { type ChartAxis, histogramChart, lineChart } from "../../base/report/charts.ts";
-import type { Chart } from "../../base/report/svg.ts";
+import { type Chart, type ChartAxis, histogramChart, lineChart } from "../../base/report/charts.ts";
 
 // Whether probabilities are right, as charts: points on a diagonal, and columns of the same height.
 

@@ -7,10 +7,15 @@
  * @module
  */
 import { contextForm } from "../../data/tokens/context_form.ts";
-import { type Context, numContextsOfRow, sampleContext } from "../../data/tokens/contexts.ts";
+import {
+  type Context,
+  heldOutSampling,
+  numContextsOfRow,
+  sampleContext,
+  type SamplingConfig,
+} from "../../data/tokens/contexts.ts";
 import { prepareRow } from "../../data/loader/prepared_row.ts";
 import type { ProbeRowSource } from "../../data/loader/row_source.ts";
-import { heldOutSampling, type SamplingConfig } from "../../data/tokens/sampling_config.ts";
 import { rttEncodingChoice } from "../../model/model_config.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";

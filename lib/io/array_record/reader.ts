@@ -13,22 +13,20 @@ import {
   addWithOverhead,
   BLOCK_SIZE_BYTES,
   CHUNK_HEADER_SIZE_BYTES,
+  CHUNK_TYPES,
   chunkEnd,
+  ChunkError,
+  type ChunkHeader,
+  decodeChunkHeader,
+  decodeSimpleChunk,
+  encodeChunkHeader,
   isPossibleChunkBoundary,
   isSameHash,
   layOutChunk,
   loadRiegeliHash,
   type RiegeliHash,
   stripBlockHeaders,
-} from "./riegeli_blocks.ts";
-import {
-  CHUNK_TYPES,
-  ChunkError,
-  type ChunkHeader,
-  decodeChunkHeader,
-  decodeSimpleChunk,
-  encodeChunkHeader,
-} from "./riegeli_chunks.ts";
+} from "./riegeli.ts";
 import { partitionPoint } from "../../base/collections.ts";
 import { explainFileError } from "../files/file_errors.ts";
 import { type ArrayRecordFooter, decodeFooter, decodePostscript } from "./footer.ts";

@@ -4,7 +4,7 @@
  *
  * Layout: 64 bytes of signature, data chunks, a footer chunk with the index, padding to a block boundary, and
  * one block with the postscript, which holds the footer's offset. Uncompressed files equal those of Google's writer
- * byte for byte. References: riegeli_blocks.ts, riegeli_chunks.ts, footer.ts.
+ * byte for byte. References: riegeli.ts, footer.ts.
  *
  * @module
  */
@@ -13,21 +13,19 @@ import { AtomicFile } from "../files/atomic.ts";
 import { type ChunkEntry, encodeFooter, encodePostscript } from "./footer.ts";
 import {
   CHUNK_HEADER_SIZE_BYTES,
-  chunkEnd,
-  layOutChunk,
-  loadRiegeliHash,
-  remainingInBlock,
-  type RiegeliHash,
-  USABLE_BLOCK_SIZE_BYTES,
-} from "./riegeli_blocks.ts";
-import {
   CHUNK_TYPES,
+  chunkEnd,
   type Compression,
   COMPRESSION_OPTION,
   concatenate,
   encodeChunkHeader,
   encodeSimpleChunk,
-} from "./riegeli_chunks.ts";
+  layOutChunk,
+  loadRiegeliHash,
+  remainingInBlock,
+  type RiegeliHash,
+  USABLE_BLOCK_SIZE_BYTES,
+} from "./riegeli.ts";
 
 // Small chunks are collected up to this size before they are written.
 const WRITE_BUFFER_BYTES = 1 << 20;

@@ -7,11 +7,41 @@
  *
  * @module
  */
-// @ts-types="./unbzip2_bits.d.ts"
-import bitReader from "unbzip2-stream/lib/bit_iterator.js";
-// @ts-types="./unbzip2_blocks.d.ts"
-import blockDecoder from "unbzip2-stream/lib/bzip2.js";
+import untypedReader from "unbzip2-stream/lib/bit_iterator.js";
+import untypedDecoder from "unbzip2-stream/lib/bzip2.js";
 import { FormatError } from "../../base/errors.ts";
+
+/** Reads bits, the highest of a byte first; `null` goes on to the next whole byte. */
+interface BitReader {
+  (numBits: number | null): number;
+  /** Bytes of which at least one bit was read. */
+  readonly bytesRead: number;
+}
+
+/** The block decoder; it has one state for all streams, reset by each `header`. Both throw if the bytes are invalid. */
+interface BlockDecoder {
+  /** Reads a stream's header. @returns The level: a block has up to `100000 * level` bytes. */
+  header(bits: BitReader): number;
+  /**
+   * Decodes a block.
+   *
+   * @param put Takes each decoded byte.
+   * @param buffer Has `100000 * level` numbers of any values.
+   * @param checksum Of the stream's blocks so far.
+   * @returns The new checksum; null if this was the stream's end instead of a block.
+   */
+  decompress(
+    bits: BitReader,
+    put: (byte: number) => void,
+    buffer: Int32Array,
+    bufferLength: number,
+    checksum: number,
+  ): number | null;
+}
+
+/** Reads the bits of buffers one after another; the first buffer is asked for at once. */
+const bitReader: (nextBuffer: () => Uint8Array) => BitReader = untypedReader;
+const blockDecoder: BlockDecoder = untypedDecoder;
 
 const BLOCK_BYTES_PER_LEVEL = 100_000;
 /** The largest ratio of a block's text to its content: 255 repeats of a byte are coded in 5 bytes. */
@@ -51,7 +81,7 @@ export async function* decompressBzip2(
 class BlockInput {
   readonly #chunks: AsyncGenerator<Uint8Array>;
   readonly #queue: Uint8Array[] = [];
-  readonly #bits: ReturnType<typeof bitReader>;
+  readonly #bits: BitReader;
   #numBytes = 0;
   #isAtEnd = false;
   #ranOut = false;
@@ -77,7 +107,7 @@ class BlockInput {
   }
 
   /** Decodes a header or a block. @throws {FormatError} If it is damaged or cut off. */
-  decode<T>(part: (bits: ReturnType<typeof bitReader>) => T): T {
+  decode<T>(part: (bits: BitReader) => T): T {
     const offsetBytes = this.#bits.bytesRead;
     try {
       return part(this.#bits);

@@ -11,10 +11,10 @@ import { UserError } from "../../base/errors.ts";
 import { explainFileError } from "./file_errors.ts";
 import { AtomicFile } from "./atomic.ts";
 import { writeWhole } from "./byte_file.ts";
-import { refuseOverlap } from "./output_guard.ts";
+import { refuseOverlap } from "./real_path.ts";
 import { isMissing } from "./inputs.ts";
 import { OutputLock } from "./output_lock.ts";
-import { placeOfFile } from "./output_place.ts";
+import { placeOfFile } from "./staged_output.ts";
 
 /** The command that writes a file. */
 export interface OutputFileOptions {

@@ -11,7 +11,6 @@ import { UserError } from "../../base/errors.ts";
 import { type ArrayTask, formatArrayTask, ONLY_TASK, taskSuffix, TRACE, WORK } from "./array_task.ts";
 import { exists, type IsRead } from "./inputs.ts";
 import { areSameFiles, isSameRun, type Manifest, readManifest } from "./manifest.ts";
-import type { Found } from "./output_place.ts";
 
 /** The name of a task's manifest. */
 export function manifestName(task: ArrayTask): string {
@@ -115,6 +114,17 @@ export function refuseOtherDivision(folder: string, task: ArrayTask): void {
       `${isWhole ? "leave out --task" : `continue with --task I/${other.count}`}, ` +
       `choose another --output or delete the folder`,
   );
+}
+
+/** The state of an output's path before a run. */
+export interface Found {
+  wanted: Manifest;
+  /** The manifest of the published outputs. */
+  published: Manifest | undefined;
+  /** Whether it is of the requested run. */
+  isPublished: boolean;
+  /** Whether there is unfinished work of another run. */
+  hasBegunOther: boolean;
 }
 
 /**

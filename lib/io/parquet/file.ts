@@ -15,7 +15,7 @@ import {
 } from "hyparquet";
 import { FormatError, UserError } from "../../base/errors.ts";
 import { FileWindow } from "../files/byte_file.ts";
-import type { ColumnChunkRange } from "./pages.ts";
+import type { ColumnChunkRange } from "./column.ts";
 import { CompactReader } from "./thrift_reader.ts";
 
 const MAGIC = [0x50, 0x41, 0x52, 0x31]; // "PAR1"

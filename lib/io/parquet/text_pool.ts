@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { decodeUtf8 } from "./values.ts";
+import { decodeUtf8 } from "./encodings.ts";
 
 /** Numbers texts 0, 1, 2, … in the order in which they are first seen. */
 export class TextPool {

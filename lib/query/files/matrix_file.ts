@@ -6,8 +6,7 @@
  */
 import type { SchemaElement } from "hyparquet";
 import { AtomicFile } from "../../io/files/atomic.ts";
-import { DictionaryColumn } from "../../io/parquet/chunk_writer.ts";
-import { encodeChunks, ParquetOutput } from "../../io/parquet/output.ts";
+import { DictionaryColumn, encodeChunks, ParquetOutput } from "../../io/parquet/writer.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
 import { endColumns, MATRIX_FORMATS, numberColumns } from "../rtt/matrix_format.ts";
 import type { MatrixOptions, MatrixRow, RttMatrix } from "../rtt/rtt_matrix.ts";

@@ -6,7 +6,7 @@
  */
 import type { OptionalColumn } from "../../data/measurement_files/parquet_writer.ts";
 import type { RejectLog } from "../../data/measurement_files/rejects.ts";
-import { KeyTable } from "../../data/probe_rows/external_sort/key_table.ts";
+import { KeyTable, wordsToAddress } from "../../data/probe_rows/external_sort/keys.ts";
 import { readKeyed, type SourcedKeyedBatch } from "../../data/probe_rows/keyed_reader.ts";
 import {
   type GroupKey,
@@ -14,13 +14,14 @@ import {
   type ProbeColumns,
 } from "../../data/probe_rows/external_sort/probe_columns.ts";
 import { PartitionSorter, type RowSink } from "../../data/probe_rows/external_sort/sorted_rows.ts";
-import { wordsToAddress } from "../../data/probe_rows/external_sort/source_key.ts";
-import { type SpillIndex, SpillReader, SpillWriter } from "../../data/probe_rows/external_sort/spill.ts";
 import {
   type ColumnData,
   makeColumn,
   type SpillColumn,
-} from "../../data/probe_rows/external_sort/spill_block.ts";
+  type SpillIndex,
+  SpillReader,
+  SpillWriter,
+} from "../../data/probe_rows/external_sort/spill.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
 import { tokenMeasurement } from "../context.ts";
 import { addressBytes } from "../../data/addresses/ip.ts";

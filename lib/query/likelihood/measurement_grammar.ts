@@ -1,7 +1,7 @@
 /**
  * Which tokens may come next inside a measurement of vocabulary v2: what a writer of measurements could write.
  *
- * As the grammar of grammar_v2.ts, and both addresses of one version, canonical RTT codes only, times up to
+ * As the grammar of vocab_v2.ts, and both addresses of one version, canonical RTT codes only, times up to
  * 2^53 - 1 s, gaps in as few bytes as they fit.
  *
  * @module

@@ -4,8 +4,7 @@
  * @module
  */
 import { formatMs } from "../../base/text.ts";
-import { histogramChart } from "../../base/report/charts.ts";
-import { renderPicture } from "../../base/report/svg.ts";
+import { histogramChart, renderPicture } from "../../base/report/charts.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
 
 const NUM_BARS = 160;

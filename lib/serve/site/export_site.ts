@@ -15,7 +15,7 @@ import { PlaceTable } from "../../data/addresses/place_table.ts";
 import { faultOfTensors } from "../../model/finite.ts";
 import { modelShapes, PLACE_TABLE } from "../../model/model_config.ts";
 import { poolShapes } from "../../model/pool/pool.ts";
-import { sha256OfTensors, writeSafetensors } from "../../io/tensor_files/safetensors.ts";
+import { sha256OfTensors, writeSafetensors } from "../../io/safetensors.ts";
 import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
 import { PAGE } from "./page_bundle.ts";
 import { type Site, SITE_FILE } from "../page/site_file.ts";

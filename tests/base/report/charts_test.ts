@@ -1,6 +1,12 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { histogramChart, type LineChart, lineChart, rowChart } from "../../../lib/base/report/charts.ts";
-import { renderPicture, renderSvg } from "../../../lib/base/report/svg.ts";
+import {
+  histogramChart,
+  type LineChart,
+  lineChart,
+  renderPicture,
+  renderSvg,
+  rowChart,
+} from "../../../lib/base/report/charts.ts";
 
 /** The texts of a picture. */
 function textsOf(svg: string): string[] {

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { isPublicAddress } from "../../../lib/data/addresses/address_scope.ts";
+import { isPublicAddress } from "../../../lib/data/addresses/address_book.ts";
 import { parseAddress } from "../../../lib/data/addresses/ip.ts";
 
 /** Addresses at and just outside the edges of the special-purpose prefixes. */

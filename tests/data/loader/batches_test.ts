@@ -7,7 +7,7 @@ import {
   validationBatches,
 } from "../../../lib/data/loader/batches.ts";
 import { shareOf } from "../../../lib/model/batch_rows.ts";
-import { DEFAULT_SAMPLING } from "../../../lib/data/tokens/sampling_config.ts";
+import { DEFAULT_SAMPLING } from "../../../lib/data/tokens/contexts.ts";
 import { ConfigError, UserError } from "../../../lib/base/errors.ts";
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { type DecodedMeasurement, decodeTokens } from "../../../lib/data/tokens/vocab_v2.ts";

@@ -7,7 +7,7 @@ import {
   validationBatches,
 } from "../../../lib/data/loader/batches.ts";
 import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
-import { DEFAULT_SAMPLING } from "../../../lib/data/tokens/sampling_config.ts";
+import { DEFAULT_SAMPLING } from "../../../lib/data/tokens/contexts.ts";
 import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import { encodeProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";

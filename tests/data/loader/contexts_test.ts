@@ -2,14 +2,15 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import {
   type Context,
   cutContext,
+  DEFAULT_SAMPLING,
   MAX_MEASUREMENT_TOKENS,
   numContextsOfRow,
   prefixLengths,
   sampleContext,
+  samplingSchema,
   type TimestampMode,
 } from "../../../lib/data/tokens/contexts.ts";
 import { type PreparedRow, prepareRow } from "../../../lib/data/loader/prepared_row.ts";
-import { DEFAULT_SAMPLING, samplingSchema } from "../../../lib/data/tokens/sampling_config.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { rttHistoryOf } from "../../../lib/data/tokens/rtt_history.ts";

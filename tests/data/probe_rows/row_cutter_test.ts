@@ -5,10 +5,9 @@ import {
   type ProbeColumns,
   probeSchema,
 } from "../../../lib/data/probe_rows/external_sort/probe_columns.ts";
-import { KeyTable } from "../../../lib/data/probe_rows/external_sort/key_table.ts";
+import { addressToWords, KeyKind, KeyTable } from "../../../lib/data/probe_rows/external_sort/keys.ts";
 import { RECORD_OVERHEAD_BYTES, RowCutter } from "../../../lib/data/probe_rows/probe_rows.ts";
-import { addressToWords, KeyKind } from "../../../lib/data/probe_rows/external_sort/source_key.ts";
-import { makeColumn } from "../../../lib/data/probe_rows/external_sort/spill_block.ts";
+import { makeColumn } from "../../../lib/data/probe_rows/external_sort/spill.ts";
 import {
   decodeProbeRow,
   encodeProbeRow,

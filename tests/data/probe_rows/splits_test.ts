@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertThrows
 import fc from "fast-check";
 import { UsageError, UserError } from "../../../lib/base/errors.ts";
 import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
-import { SourceKeys } from "../../../lib/data/probe_rows/external_sort/source_key.ts";
+import { SourceKeys } from "../../../lib/data/probe_rows/external_sort/keys.ts";
 import {
   type KeyedBatch,
   parseRatios,

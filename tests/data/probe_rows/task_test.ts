@@ -15,7 +15,7 @@ import { detectTargets } from "../../../lib/cli/inspect/inspect.ts";
 import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
 import { buildProbeRows, type ProbeRowsOptions } from "../../../lib/data/probe_rows/probe_rows.ts";
 import { shardMeasurements } from "../../../lib/data/probe_rows/shard.ts";
-import { neededParts } from "../../../lib/data/probe_rows/needed_parts.ts";
+import { neededParts } from "../../../lib/data/probe_rows/shard_layout.ts";
 import {
   listSplitInputs,
   SPLIT_MODES,

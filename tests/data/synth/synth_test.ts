@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { FormatError } from "../../../lib/base/errors.ts";
-import { isPublicAddress } from "../../../lib/data/addresses/address_scope.ts";
+import { isPublicAddress } from "../../../lib/data/addresses/address_book.ts";
 import { makeCampaign, makeSchedule } from "../../../lib/data/synth/campaign.ts";
 import { RowGenerator, type SynthRows } from "../../../lib/data/synth/row_groups.ts";
 import { synthesize } from "../../../lib/data/synth/synthesize.ts";

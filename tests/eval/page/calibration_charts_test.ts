@@ -1,6 +1,6 @@
 import { assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { pitChart, reliabilityChart } from "../../../lib/eval/page/calibration_part.ts";
-import { renderSvg } from "../../../lib/base/report/svg.ts";
+import { renderSvg } from "../../../lib/base/report/charts.ts";
 
 const TITLES = { xTitle: "promised", yTitle: "came" };
 

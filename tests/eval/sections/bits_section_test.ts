@@ -1,9 +1,8 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
 import type { ContextBits } from "../../../lib/eval/sections/bit_totals.ts";
 import { evaluateBits } from "../../../lib/eval/sections/bits_section.ts";
-import { sampleContext } from "../../../lib/data/tokens/contexts.ts";
+import { DEFAULT_SAMPLING, sampleContext } from "../../../lib/data/tokens/contexts.ts";
 import { prepareRow } from "../../../lib/data/loader/prepared_row.ts";
-import { DEFAULT_SAMPLING } from "../../../lib/data/tokens/sampling_config.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { MEASUREMENT_START, TokenWriter } from "../../../lib/data/tokens/vocab_v2.ts";
 import { syntheticRow, syntheticRows } from "../../data/loader/synthetic_rows.ts";

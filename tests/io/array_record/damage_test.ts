@@ -5,17 +5,15 @@ import { encodeFooter, encodePostscript } from "../../../lib/io/array_record/foo
 import { ArrayRecordReader } from "../../../lib/io/array_record/reader.ts";
 import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import {
+  CHUNK_TYPES,
   chunkEnd,
+  encodeChunkHeader,
+  encodeSimpleChunk,
   layOutChunk,
   loadRiegeliHash,
   remainingInBlock,
-} from "../../../lib/io/array_record/riegeli_blocks.ts";
+} from "../../../lib/io/array_record/riegeli.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
-import {
-  CHUNK_TYPES,
-  encodeChunkHeader,
-  encodeSimpleChunk,
-} from "../../../lib/io/array_record/riegeli_chunks.ts";
 
 const SIZES = [10, 0, 70_000, 300, 1];
 const records = SIZES.map((size, i) => Uint8Array.from({ length: size }, (_, k) => (k * k >> 3) + i));

@@ -4,17 +4,15 @@ import { type ChunkEntry, encodeFooter, encodePostscript } from "../../../lib/io
 import { ArrayRecordReader } from "../../../lib/io/array_record/reader.ts";
 import {
   BLOCK_SIZE_BYTES,
+  CHUNK_TYPES,
   chunkEnd,
+  encodeChunkHeader,
+  encodeSimpleChunk,
   isPossibleChunkBoundary,
   layOutChunk,
   loadRiegeliHash,
   remainingInBlock,
-} from "../../../lib/io/array_record/riegeli_blocks.ts";
-import {
-  CHUNK_TYPES,
-  encodeChunkHeader,
-  encodeSimpleChunk,
-} from "../../../lib/io/array_record/riegeli_chunks.ts";
+} from "../../../lib/io/array_record/riegeli.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 
 /** ArrayRecord files above 4 GiB, as sparse files: holes of zeros that take no room on the disk. */

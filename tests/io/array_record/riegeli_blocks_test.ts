@@ -16,7 +16,7 @@ import {
   roundUpToPossibleChunkBoundary,
   stripBlockHeaders,
   writeU64,
-} from "../../../lib/io/array_record/riegeli_blocks.ts";
+} from "../../../lib/io/array_record/riegeli.ts";
 
 const hash = await loadRiegeliHash();
 const fail = (message: string, offsetBytes: number): never => {

@@ -8,8 +8,8 @@ import {
   decodeSimpleChunk,
   encodeChunkHeader,
   encodeSimpleChunk,
-} from "../../../lib/io/array_record/riegeli_chunks.ts";
-import { loadRiegeliHash } from "../../../lib/io/array_record/riegeli_blocks.ts";
+  loadRiegeliHash,
+} from "../../../lib/io/array_record/riegeli.ts";
 
 const hash = await loadRiegeliHash();
 const COMPRESSIONS: Compression[] = ["none", "zstd", "brotli"];

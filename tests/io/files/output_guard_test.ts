@@ -1,6 +1,6 @@
 import { assertThrows } from "@std/assert";
 import { UsageError } from "../../../lib/base/errors.ts";
-import { refuseOverlap } from "../../../lib/io/files/output_guard.ts";
+import { refuseOverlap } from "../../../lib/io/files/real_path.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
 
 Deno.test("refuseOverlap() refuses an output that is, holds or lies in an input, however it is spelled", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import { decodeHybrid } from "../../../lib/io/parquet/encodings.ts";
-import { encodeHybrid, maxHybridBytes, writeVarint } from "../../../lib/io/parquet/chunk_writer.ts";
+import { encodeHybrid, maxHybridBytes, writeVarint } from "../../../lib/io/parquet/writer.ts";
 
 function roundTrip(values: Int32Array, bitWidth: number): Int32Array {
   const room = maxHybridBytes(values.length, bitWidth);

@@ -9,7 +9,7 @@ import {
   type SafetensorsContent,
   SafetensorsWriter,
   writeSafetensors,
-} from "../../../lib/io/tensor_files/safetensors.ts";
+} from "../../../lib/io/safetensors.ts";
 import { decodeTensors } from "../../../lib/base/safetensors_header.ts";
 import { inFolder } from "../files/temporary_folder.ts";
 

@@ -5,9 +5,13 @@ import { MeasurementGrammar } from "../../../lib/query/likelihood/measurement_gr
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import { parseAddress } from "../../../lib/data/addresses/ip.ts";
 import { LOG_RTT, WholeMeasurementWriter } from "../../../lib/data/tokens/vocab_v1.ts";
-import { ROLE_NAMES } from "../../../lib/data/tokens/grammar_v2.ts";
+import {
+  type Field,
+  ROLE_NAMES,
+  type TokenMeasurement,
+  TokenWriter,
+} from "../../../lib/data/tokens/vocab_v2.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
-import { type Field, type TokenMeasurement, TokenWriter } from "../../../lib/data/tokens/vocab_v2.ts";
 import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "../tiny_model.ts";
 
 function measurement(src: string, dst: string, rttMs: number | null, timeS: number | null): TokenMeasurement {

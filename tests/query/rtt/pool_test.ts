@@ -1,7 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
-import { QUERY_ORDER } from "../../../lib/data/tokens/grammar_v2.ts";
-import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
+import { QUERY_ORDER, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { Pool } from "../../../lib/model/pool/pool.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";

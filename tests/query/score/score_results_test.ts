@@ -1,12 +1,11 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { measurementBits } from "../../../lib/query/likelihood/likelihood.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
-import { QUERY_ORDER } from "../../../lib/data/tokens/grammar_v2.ts";
+import { QUERY_ORDER, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { sampleMeasurements } from "../../../lib/query/likelihood/sample.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { type Score, type ScoreCase, scoreResults } from "../../../lib/query/score/score_results.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
-import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
 const SOURCE = Uint8Array.of(192, 0, 2, 1);

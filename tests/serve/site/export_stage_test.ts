@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { modelShapes } from "../../../lib/model/model_config.ts";
 import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
 import { parseSite } from "../../../lib/serve/page/site_file.ts";
-import { readSafetensors } from "../../../lib/io/tensor_files/safetensors.ts";
+import { readSafetensors } from "../../../lib/io/safetensors.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
 import { writePool } from "../../../lib/train/pool_file.ts";

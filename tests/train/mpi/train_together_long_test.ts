@@ -9,7 +9,7 @@ import {
 } from "@std/assert";
 import { join } from "@std/path";
 import { readMetrics } from "../../../lib/train/metrics.ts";
-import { readSafetensors } from "../../../lib/io/tensor_files/safetensors.ts";
+import { readSafetensors } from "../../../lib/io/safetensors.ts";
 import { type ProcessResult, runStageProcess, succeeded } from "../../cli/process.ts";
 import { copyFolder } from "../../io/files/copy_folder.ts";
 import {

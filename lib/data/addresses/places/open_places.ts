@@ -6,12 +6,15 @@
  * @module
  */
 import { openInput } from "../../../io/compression/decompress.ts";
-import { isMmdb } from "../../../io/mmdb.ts";
+import { isMmdb, Mmdb, type MmdbMap, type MmdbValue } from "../../../io/mmdb.ts";
 import { AddressNames } from "../address_names.ts";
-import { composedPlace, type Place, type PlaceSource } from "../place_table.ts";
-import { AtlasPlaces } from "./atlas_places.ts";
-import { CsvPlaces } from "./csv_places.ts";
-import { MmdbPlaces } from "./mmdb_places.ts";
+import { addressNumber, composedPlace, NUMBER_BYTES, type Place, type PlaceSource } from "../place_table.ts";
+import { CsvScanner } from "../../measurement/csv.ts";
+import { isObject, partitionPoint } from "../../../base/collections.ts";
+import { FormatError, shortened } from "../../../base/errors.ts";
+import { parseAddress } from "../ip.ts";
+import { faultOfPrefix, parsePrefix } from "../ip_prefix.ts";
+import { JsonObjectScanner, parsePiece } from "../../measurement/json_stream.ts";
 
 /**
  * Opens files of places as one source.
@@ -68,4 +71,299 @@ class ComposedPlaces implements PlaceSource {
   visitBounds(length: 4 | 16, visit: (number: number) => void): void {
     for (const part of this.parts) part.visitBounds(length, visit);
   }
+}
+
+// Places from MMDB files: databases of DB-IP, ip-location-db, GeoLite2 and IPinfo, of cities, countries and networks.
+
+/** Where fields are in records, with dots between names: the first that is there counts. */
+const NAMES = {
+  latitude: ["latitude", "location.latitude", "lat"],
+  longitude: ["longitude", "location.longitude", "lng", "lon"],
+  countryCode: ["country_code", "country.iso_code", "country"],
+  region: ["state1", "subdivisions.0.names.en", "subdivisions.0.iso_code", "region"],
+  city: ["city.names.en", "city"],
+  asNumber: ["autonomous_system_number", "asn", "as_number"],
+  asName: ["autonomous_system_organization", "as_name", "as_organization"],
+};
+
+/** The places of an MMDB file. */
+class MmdbPlaces implements PlaceSource {
+  readonly #database: Mmdb;
+  readonly #places = new Map<number, Place>();
+
+  /** @param bytes The whole file. @param path Its name, for errors. @throws {FormatError} If it is damaged. */
+  constructor(bytes: Uint8Array, path: string) {
+    this.#database = new Mmdb(bytes, path);
+  }
+
+  locate(address: Uint8Array): Place | undefined {
+    const record = this.#database.find(address);
+    if (record === undefined) return undefined;
+    let place = this.#places.get(record);
+    if (!place) this.#places.set(record, place = placeOf(this.#database.record(record)));
+    return place;
+  }
+
+  visitBounds(length: 4 | 16, visit: (number: number) => void): void {
+    this.#database.walk(length === 4 ? 4 : 6, (upper, lower, lengthBits) => {
+      if (length === 4) {
+        visit(upper);
+        visit(upper + 2 ** (32 - lengthBits));
+        return;
+      }
+      const number = upper * 65_536 + (lower >>> 16);
+      visit(number);
+      visit(number + 2 ** Math.max(0, 48 - lengthBits));
+    });
+  }
+}
+
+function placeOf(record: MmdbValue): Place {
+  const [latitude, longitude, asText] = [NAMES.latitude, NAMES.longitude, NAMES.asNumber].map((names) =>
+    Number(String(fieldOf(record, names) ?? NaN).replace(/^AS/, ""))
+  );
+  const countryCode = fieldOf(record, NAMES.countryCode);
+  const [region, city, asName] = [NAMES.region, NAMES.city, NAMES.asName].map((names) =>
+    fieldOf(record, names)
+  );
+  const hasPosition = Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180;
+  return {
+    ...(hasPosition && { latitude, longitude }),
+    ...(typeof countryCode === "string" && /^[A-Z]{2}$/.test(countryCode) && { countryCode }),
+    ...(typeof region === "string" && region !== "" && { region }),
+    ...(typeof city === "string" && city !== "" && { city }),
+    ...(asText > 0 && { asNumber: asText }),
+    ...(typeof asName === "string" && asName !== "" && { asName }),
+  };
+}
+
+/** The first field of some names that is there and a number or a text. */
+function fieldOf(record: MmdbValue, names: readonly string[]): MmdbValue | undefined {
+  for (const name of names) {
+    let value: MmdbValue | undefined = record;
+    for (const part of name.split(".")) {
+      value = typeof value === "object" && part in value ? (value as MmdbMap)[part] : undefined;
+    }
+    if (typeof value === "number" || typeof value === "string") return value;
+  }
+  return undefined;
+}
+
+// Places from the CSV files of ip-location-db: first and last address as numbers or text, then the country's code, or the
+// AS and its name, or country, state, county, city, postcode, latitude, longitude and time zone.
+
+/** Ranges of one IP version. */
+interface PlaceRanges {
+  /** Numbers of first addresses, and the numbers after the last ones; in the order of the file. */
+  readonly starts: number[];
+  readonly ends: number[];
+  readonly places: Place[];
+}
+
+/** The places of a CSV file, whose ranges do not overlap. */
+class CsvPlaces implements PlaceSource {
+  readonly #v4: PlaceRanges = { starts: [], ends: [], places: [] };
+  readonly #v6: PlaceRanges = { starts: [], ends: [], places: [] };
+  /** Equal places are one object. */
+  readonly #known = new Map<string, Place>();
+
+  /** @param bytes The whole file. @param path Its name, for errors. @throws {FormatError} If a line is invalid. */
+  constructor(bytes: Uint8Array, path: string) {
+    const scanner = new CsvScanner();
+    let line = 0;
+    for (const chunk of [bytes, undefined]) {
+      for (const record of scanner.push(chunk)) {
+        const found = record.fault ?? this.#add(record.fields);
+        line++;
+        if (found === undefined) continue;
+        throw new FormatError(
+          `${found}; expected ranges of addresses as ip-location-db has them: first, last, and a country, or an AS, or ` +
+            "country, state, county, city, postcode, latitude, longitude",
+          { path, place: `record ${line}` },
+        );
+      }
+    }
+    for (const ranges of [this.#v4, this.#v6]) sortRanges(ranges);
+  }
+
+  locate(address: Uint8Array): Place | undefined {
+    const { starts, ends, places } = address.length === 4 ? this.#v4 : this.#v6;
+    const number = addressNumber(address);
+    const index = partitionPoint(starts.length, (i) => starts[i] > number) - 1;
+    return number < ends[index] ? places[index] : undefined;
+  }
+
+  visitBounds(length: 4 | 16, visit: (number: number) => void): void {
+    const { starts, ends } = length === 4 ? this.#v4 : this.#v6;
+    starts.forEach((start, i) => {
+      visit(start);
+      visit(ends[i]);
+    });
+  }
+
+  /** Adds a record. @returns Its fault, if it has one. */
+  #add([first, last, ...values]: string[]): string | undefined {
+    const [from, to] = [first, last].map(boundOf);
+    const place = this.#placeOf(values);
+    if (!from || !to || from.isV4 !== to.isV4 || to.number < from.number) {
+      return `the range from ${shortened(String(first))} to ${shortened(String(last))} is invalid`;
+    }
+    if (!place) return `found the values ${shortened(values.join(","))}`;
+    const ranges = from.isV4 ? this.#v4 : this.#v6;
+    ranges.starts.push(from.number);
+    ranges.ends.push(to.number + 1);
+    ranges.places.push(place);
+    return undefined;
+  }
+
+  #placeOf(values: string[]): Place | undefined {
+    const key = values.join();
+    const known = this.#known.get(key);
+    if (known) return known;
+    const place = parsePlace(values);
+    if (place) this.#known.set(key, place);
+    return place;
+  }
+}
+
+function parsePlace(values: string[]): Place | undefined {
+  const [first, region, , city] = values;
+  if (values.length === 2) {
+    const asName = region === "" ? {} : { asName: region };
+    return Number(first) > 0 ? { asNumber: Number(first), ...asName } : undefined;
+  }
+  const country = /^[A-Z]{2}$/.test(first) ? { countryCode: first } : {};
+  if (values.length === 1) return country;
+  if (values.length < 7) return undefined;
+  const [latitude, longitude] = values.slice(5, 7).map((text) => text === "" ? NaN : Number(text));
+  const hasPosition = Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180;
+  return {
+    ...country,
+    ...(region !== "" && { region }),
+    ...(city !== "" && { city }),
+    ...(hasPosition && { latitude, longitude }),
+  };
+}
+
+/** A bound of a range: an address, or its whole number, which of IPv6 is larger than any of IPv4. */
+function boundOf(text: string | undefined): { number: number; isV4: boolean } | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d+$/.test(text)) {
+    const whole = BigInt(text);
+    if (whole < 2n ** 32n) return { number: Number(whole), isV4: true };
+    return whole < 2n ** 128n ? { number: Number(whole >> 80n), isV4: false } : undefined;
+  }
+  const address = parseAddress(text);
+  return address && { number: addressNumber(address), isV4: address.length === 4 };
+}
+
+function sortRanges({ starts, ends, places }: PlaceRanges): void {
+  if (starts.every((start, i) => i === 0 || starts[i - 1] <= start)) return;
+  const order = Array.from(starts, (_, i) => i).sort((a, b) => starts[a] - starts[b]);
+  for (const column of [starts, ends, places] as unknown[][]) {
+    const sorted = order.map((i) => column[i]);
+    sorted.forEach((value, i) => column[i] = value);
+  }
+}
+
+// Places from the probe archive of RIPE Atlas, whose hosts told where their probes are, and from its anchors. A probe's address gives the place of
+// its /24 or /40, as coarse as a table of places, the announced prefix around it only the AS.
+//
+// Source: https://ftp.ripe.net/ripe/atlas/probes/archive/ and the objects of https://atlas.ripe.net/api/v2/probes/
+// and https://atlas.ripe.net/api/v2/anchors/.
+
+/** The lengths of the prefixes that a probe's own address gives a place: those of the blocks of a `PlaceTable`. */
+const OWN_BITS = { 4: 24, 16: 40 } as const;
+
+/** So many bytes' probes are in memory at once. */
+const CHUNK_BYTES = 1 << 18;
+
+/** The places of probes. */
+class AtlasPlaces implements PlaceSource {
+  /** By the address's length, then the prefix's length in bits, then its first number. */
+  readonly #places = { 4: new Map<number, Map<number, Place>>(), 16: new Map<number, Map<number, Place>>() };
+  #numProbes = 0;
+
+  /** @param bytes The whole file. @param path Its name, for errors. @throws {FormatError} If it has no probes. */
+  constructor(bytes: Uint8Array, path: string) {
+    const scanner = new JsonObjectScanner(path);
+    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+      const piece = scanner.push(bytes.subarray(at, at + CHUNK_BYTES));
+      parsePiece(piece, (object) => this.#addAll(object));
+    }
+    scanner.end();
+    if (this.#numProbes > 0) return;
+    throw new FormatError(
+      "found no probes; expected the probe archive of RIPE Atlas, a list of objects with `id`",
+      {
+        path,
+      },
+    );
+  }
+
+  locate(address: Uint8Array): Place | undefined {
+    const length = address.length === 4 ? 4 : 16;
+    const number = addressNumber(address);
+    let place: Place | undefined;
+    // From general to specific, field by field.
+    for (const bits of [...this.#places[length].keys()].sort((a, b) => a - b)) {
+      const found = this.#places[length].get(bits)?.get(firstOf(number, bits, length));
+      if (found) place = place ? { ...place, ...found } : found;
+    }
+    return place;
+  }
+
+  visitBounds(length: 4 | 16, visit: (number: number) => void): void {
+    for (const [bits, places] of this.#places[length]) {
+      for (const number of places.keys()) {
+        visit(number);
+        visit(number + 2 ** (8 * NUMBER_BYTES[length] - bits));
+      }
+    }
+  }
+
+  #addAll(value: Record<string, unknown> | undefined): void {
+    if (Array.isArray(value?.objects)) {
+      for (const each of value.objects) if (isObject(each)) this.#addAll(each);
+    } else if (typeof value?.id === "number") this.#add(value);
+  }
+
+  #add(probe: Record<string, unknown>): void {
+    this.#numProbes++;
+    const coordinates = isObject(probe.geometry) ? probe.geometry.coordinates : undefined;
+    const [longitude, latitude] = Array.isArray(coordinates)
+      ? coordinates
+      : [probe.longitude, probe.latitude];
+    const hasPosition = typeof latitude === "number" && typeof longitude === "number";
+    const code = probe.country_code ?? probe.country;
+    const own: Place = {
+      ...(hasPosition && { latitude, longitude }),
+      ...(typeof code === "string" && /^[A-Z]{2}$/.test(code) && { countryCode: code }),
+    };
+    for (const version of ["v4", "v6"]) {
+      const asNumber = probe[`asn_${version}`] ?? probe[`as_${version}`];
+      const network: Place = typeof asNumber === "number" && asNumber > 0 ? { asNumber } : {};
+      const prefix = probe[`prefix_${version}`];
+      if (typeof prefix === "string" && network.asNumber !== undefined && !faultOfPrefix(prefix)) {
+        const { bytes, length } = parsePrefix(prefix);
+        this.#put(bytes, length, network);
+      }
+      const address = parseAddress(String(probe[`address_${version}`] ?? probe[`ip_${version}`]));
+      if (address) this.#put(address, OWN_BITS[address.length === 4 ? 4 : 16], { ...own, ...network });
+    }
+  }
+
+  #put(address: Uint8Array, bits: number, place: Place): void {
+    const length = address.length === 4 ? 4 : 16;
+    const known = Math.min(bits, 8 * NUMBER_BYTES[length]);
+    const places = this.#places[length].get(known) ?? new Map<number, Place>();
+    this.#places[length].set(known, places);
+    places.set(firstOf(addressNumber(address), known, length), place);
+  }
+}
+
+/** The first number of the prefix of some bits around a number. */
+function firstOf(number: number, bits: number, length: 4 | 16): number {
+  const scale = 2 ** (8 * NUMBER_BYTES[length] - bits);
+  return Math.floor(number / scale) * scale;
 }

@@ -6,10 +6,9 @@
  *
  * @module
  */
-import { numContextsOfRow, sampleContext } from "../../tokens/contexts.ts";
+import { DEFAULT_SAMPLING, numContextsOfRow, sampleContext } from "../../tokens/contexts.ts";
 import { type PreparedRow, prepareRow } from "../prepared_row.ts";
 import { openRowFiles, type ProbeRowSource } from "../row_source.ts";
-import { DEFAULT_SAMPLING } from "../../tokens/sampling_config.ts";
 import { RandomStream } from "../../../base/random.ts";
 import { TokenWriter, VOCAB_SIZE as V2_VOCAB_SIZE } from "../../tokens/vocab_v2.ts";
 import { TokenShards } from "./token_shards.ts";

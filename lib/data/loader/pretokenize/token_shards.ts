@@ -8,8 +8,7 @@
  */
 import type { SchemaElement } from "hyparquet";
 import { ensure } from "../../../base/errors.ts";
-import type { ChunkSource } from "../../../io/parquet/chunk_writer.ts";
-import { encodeChunks, ParquetOutput } from "../../../io/parquet/output.ts";
+import { type ChunkSource, encodeChunks, ParquetOutput } from "../../../io/parquet/writer.ts";
 import { join } from "@std/path";
 import type { OutputRun } from "../../probe_rows/output_run.ts";
 

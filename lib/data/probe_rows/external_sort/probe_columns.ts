@@ -3,9 +3,8 @@
  *
  * @module
  */
-import type { KeyTable } from "./key_table.ts";
-import { hashKey } from "./source_key.ts";
-import type { ColumnData, SpillColumn } from "./spill_block.ts";
+import { hashKey, type KeyTable } from "./keys.ts";
+import type { ColumnData, SpillColumn } from "./spill.ts";
 
 /** The columns by which measurements are grouped into sources. */
 export const GROUP_KEYS = ["src_addr", "prb_id"] as const;

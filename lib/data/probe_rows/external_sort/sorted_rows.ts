@@ -10,10 +10,17 @@
  * @module
  */
 import { Heap } from "../../../base/collections.ts";
-import { KeyTable } from "./key_table.ts";
+import { KeyTable } from "./keys.ts";
 import { compareGroups, type Group, makeGroup, nameColumns, type ProbeColumns } from "./probe_columns.ts";
-import { bucketRows, SpillReader, SpillWriter, type StoredBlock } from "./spill.ts";
-import { type ColumnData, makeColumn, rowBytes } from "./spill_block.ts";
+import {
+  bucketRows,
+  type ColumnData,
+  makeColumn,
+  rowBytes,
+  SpillReader,
+  SpillWriter,
+  type StoredBlock,
+} from "./spill.ts";
 
 // A stable sort of rows by time in typed arrays: natural merge sort (Knuth, TAOCP 3, 5.2.4), which takes one
 // pass for the many sources that are already in order. Rows of equal time keep their order.

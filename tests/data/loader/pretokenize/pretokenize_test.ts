@@ -1,9 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "@std/path";
 import { FormatError, UsageError, UserError } from "../../../../lib/base/errors.ts";
-import { numContextsOfRow, sampleContext } from "../../../../lib/data/tokens/contexts.ts";
+import { DEFAULT_SAMPLING, numContextsOfRow, sampleContext } from "../../../../lib/data/tokens/contexts.ts";
 import { prepareRow } from "../../../../lib/data/loader/prepared_row.ts";
-import { DEFAULT_SAMPLING } from "../../../../lib/data/tokens/sampling_config.ts";
 import type { MeasurementBatch } from "../../../../lib/data/measurement/batch.ts";
 import {
   pretokenize,

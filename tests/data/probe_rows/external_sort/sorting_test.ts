@@ -1,12 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { KeyTable, KeyTranslation } from "../../../../lib/data/probe_rows/external_sort/key_table.ts";
 import {
   addressToWords,
   hashKey,
   KeyKind,
+  KeyTable,
+  KeyTranslation,
   wordsToAddress,
-} from "../../../../lib/data/probe_rows/external_sort/source_key.ts";
+} from "../../../../lib/data/probe_rows/external_sort/keys.ts";
 import { TimeSorter } from "../../../../lib/data/probe_rows/external_sort/sorted_rows.ts";
 import { philox4x32 } from "../../../../lib/base/random.ts";
 import { parseAddress } from "../../../../lib/data/addresses/ip.ts";

@@ -2,14 +2,16 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import fc from "fast-check";
 import { UserError } from "../../../../lib/base/errors.ts";
-import { KeyTable } from "../../../../lib/data/probe_rows/external_sort/key_table.ts";
-import { bucketRows, SpillReader, SpillWriter } from "../../../../lib/data/probe_rows/external_sort/spill.ts";
+import { KeyTable } from "../../../../lib/data/probe_rows/external_sort/keys.ts";
 import {
+  bucketRows,
   columnBytes,
   makeColumn,
   rowBytes,
   type SpillColumn,
-} from "../../../../lib/data/probe_rows/external_sort/spill_block.ts";
+  SpillReader,
+  SpillWriter,
+} from "../../../../lib/data/probe_rows/external_sort/spill.ts";
 
 const SCHEMA: readonly SpillColumn[] = [
   { name: "a", type: "f64" },

@@ -9,9 +9,9 @@
  * @module
  */
 import { createHash, type Hash } from "node:crypto";
-import { ensure, named } from "../../base/errors.ts";
-import { AtomicFile } from "../files/atomic.ts";
-import { ByteFile } from "../files/byte_file.ts";
+import { ensure, named } from "../base/errors.ts";
+import { AtomicFile } from "./files/atomic.ts";
+import { ByteFile } from "./files/byte_file.ts";
 import {
   decodeHeader,
   elementsOf,
@@ -21,7 +21,7 @@ import {
   numElements,
   type SafetensorsHeader,
   sortedNames,
-} from "../../base/safetensors_header.ts";
+} from "../base/safetensors_header.ts";
 
 /** Tensors of one file by name, each a flat row-major array. */
 export interface SafetensorsContent {
