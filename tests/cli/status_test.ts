@@ -6,7 +6,7 @@ import { LOCK, OutputLock } from "../../lib/io/files/output_lock.ts";
 import { describeStatus, statusOf } from "../../lib/cli/inspect/status.ts";
 import { readLastMetrics, readMetrics } from "../../lib/train/metrics.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
-import { folderHashes } from "../data/probe_rows/folder_hashes.ts";
+import { folderHashes } from "../data/probe_rows/stage_fixtures.ts";
 import { sampleBatch, writeRowGroups } from "../data/probe_rows/sample_parquet.ts";
 import { checkpointOf, STEPS, TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
 import { runDeno, runStageProcess, succeeded } from "./process.ts";

@@ -7,9 +7,8 @@ import { SPLIT_MODES } from "../../lib/data/probe_rows/splits.ts";
 import { newManifest, writeManifest } from "../../lib/io/files/manifest.ts";
 import { decodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../lib/data/tokens/vocab_v2.ts";
-import { syntheticRows } from "../data/loader/synthetic_rows.ts";
+import { MemoryRowSource, syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
-import { MemoryRowSource } from "../data/loader/memory_rows.ts";
 
 /** A row of a source with one address: [seconds, last byte of the destination, ms or -1] each. */
 function rowOf(srcId: bigint, measurements: [timeS: number, destination: number, rttMs: number][]): ProbeRow {

@@ -10,13 +10,17 @@ import { command } from "../../lib/cli/command.ts";
 import { option } from "../../lib/cli/options.ts";
 import { defineStage, runStage, type StageContext } from "../../lib/cli/stage.ts";
 import { UsageError, UserError } from "../../lib/base/errors.ts";
-import { readBrokenCopies } from "./broken_copies.ts";
+import {
+  canEqualProcessNumbers,
+  interruptStage,
+  prepareTrials,
+  readBrokenCopies,
+  runTwoAtOnce,
+  TRIAL_STAGES,
+} from "./trials.ts";
 import { FORMATS } from "./formats.ts";
 import { tryHostileOptions } from "./hostile_options.ts";
-import { interruptStage } from "./interruptions.ts";
 import { BOUNDS, fuzzFormat, type Summary } from "./supervise.ts";
-import { prepareTrials, TRIAL_STAGES } from "./trial_stages.ts";
-import { canEqualProcessNumbers, runTwoAtOnce } from "./two_at_once.ts";
 
 /** The kinds of trials beside damaged files. Those of stages can be asked for by stage, as in `two-at-once/shard`. */
 const KINDS = ["interruptions", "two-at-once", "broken-copies", "hostile-options"] as const;

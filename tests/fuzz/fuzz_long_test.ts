@@ -2,14 +2,17 @@
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { RandomStream } from "../../lib/base/random.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
-import { readBrokenCopies } from "./broken_copies.ts";
+import {
+  canEqualProcessNumbers,
+  interruptStage,
+  prepareTrials,
+  readBrokenCopies,
+  runTwoAtOnce,
+} from "./trials.ts";
 import { FORMATS } from "./formats.ts";
 import { tryHostileOptions } from "./hostile_options.ts";
-import { interruptStage } from "./interruptions.ts";
 import { mutate } from "./mutate.ts";
 import { BOUNDS, type Bounds, fuzzFormat } from "./supervise.ts";
-import { prepareTrials } from "./trial_stages.ts";
-import { canEqualProcessNumbers, runTwoAtOnce } from "./two_at_once.ts";
 
 const NUM_FILES = 60;
 

@@ -8,7 +8,7 @@ import { assert, assertMatch } from "@std/assert";
 import { join } from "@std/path";
 import { RandomStream } from "../../lib/base/random.ts";
 import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
-import { stageArguments, TRIAL_STAGES, type TrialStage } from "./trial_stages.ts";
+import { stageArguments, TRIAL_STAGES, type TrialStage } from "./trials.ts";
 
 const VALUES = [
   ...["-1", "0", "0.5", "1e3", "65537", "4294967296", "9007199254740993", "1e18", "1e38", "1e308", "1e999"],

@@ -1,6 +1,6 @@
 /** Rows of a table that are added to tokens, and AdamW for some rows of a table, in float64. @module */
 import type { AdamWStep } from "../../lib/tensor/ops/adamw.ts";
-import { adamW, type AdamWState } from "./adamw.ts";
+import { adamW, type AdamWState } from "./updates.ts";
 
 /** x[r, :] + the sum of the rows that `indexes` names for r, those that the table has. */
 export function addRows(

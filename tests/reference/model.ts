@@ -7,15 +7,24 @@
  * @module
  */
 import { type ModelConfig, modelShapes, ROWS_PER_TOKEN } from "../../lib/model/model_config.ts";
-import { ACTIVATION, ACTIVATION_SLOPE } from "./activation.ts";
+import {
+  ACTIVATION,
+  ACTIVATION_SLOPE,
+  embedding,
+  embeddingBackward,
+  type HeadsProblem,
+  type KeysProblem,
+  qkNormRope,
+  qkNormRopeBackward,
+  rmsNorm,
+  rmsNormBackward,
+  shiftKeys,
+  shiftKeysBackward,
+} from "./layers.ts";
 import { addRows, addRowsBackward } from "./address_embeddings.ts";
 import { attention, attentionBackward, type AttentionProblem } from "./attention.ts";
 import { crossEntropy, crossEntropyBackward, type LogitsProblem } from "./cross_entropy.ts";
-import { embedding, embeddingBackward } from "./embedding.ts";
 import { gemm } from "./gemm.ts";
-import { type HeadsProblem, qkNormRope, qkNormRopeBackward } from "./qk_norm_rope.ts";
-import { rmsNorm, rmsNormBackward } from "./rms_norm.ts";
-import { type KeysProblem, shiftKeys, shiftKeysBackward } from "./shift_keys.ts";
 
 /** name -> float64 values, row-major; names as in lib/model/README.md. */
 export type Weights = Map<string, Float64Array>;

@@ -4,11 +4,9 @@ import { groupOf, type OptimConfig } from "../../lib/train/optim/optim_config.ts
 import { momentumAt } from "../../lib/train/optim/muon.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "../../lib/train/optim/schedule.ts";
 import type { AdamWStep } from "../../lib/tensor/ops/adamw.ts";
-import { adamW } from "./adamw.ts";
+import { adamW, clipGradients, muon } from "./updates.ts";
 import { adamWRows } from "./address_embeddings.ts";
-import { clipGradients } from "./clip.ts";
 import type { Weights } from "./model.ts";
-import { muon } from "./muon.ts";
 
 /** Trains float64 weights. */
 export class ReferenceOptimizer {

@@ -2,7 +2,7 @@ import { assertThrows } from "@std/assert";
 import { KernelError } from "../../lib/base/errors.ts";
 import { type ActivationKind, addGemm, type GemmEpilogue, gemmVariants } from "../../lib/tensor/ops/gemm.ts";
 import { Program } from "../../lib/tensor/program.ts";
-import { ACTIVATION, ACTIVATION_SLOPE } from "../reference/activation.ts";
+import { ACTIVATION, ACTIVATION_SLOPE } from "../reference/layers.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import { addTolerances, BUILT_IN_ULPS, expressionTolerance, TRIGONOMETRY_ABSOLUTE } from "../tolerances.ts";
 import { assertClose, assertSameBits, randomNormal, testOnEachDevice } from "./support.ts";

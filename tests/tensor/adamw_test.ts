@@ -1,5 +1,5 @@
 import { adamWHyper, type AdamWStep, addAdamW } from "../../lib/tensor/ops/adamw.ts";
-import { adamW } from "../reference/adamw.ts";
+import { adamW } from "../reference/updates.ts";
 import { BUILT_IN_ULPS, expressionTolerance } from "../tolerances.ts";
 import { assertClose, assertSameBits, type KernelBench, randomNormal, testOnEachDevice } from "./support.ts";
 

@@ -9,7 +9,7 @@ import {
 } from "../../lib/tensor/ops/attention_decode.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import { RandomStream } from "../../lib/base/random.ts";
-import { attentionDecode, type DecodeInputs } from "../reference/attention_decode.ts";
+import { attentionDecode, type DecodeInputs } from "../reference/attention.ts";
 import { attentionTolerance } from "../tolerances.ts";
 import {
   assertClose,

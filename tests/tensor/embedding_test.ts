@@ -6,7 +6,7 @@ import {
   tokenRows,
 } from "../../lib/tensor/ops/embedding.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
-import { embedding, embeddingBackward } from "../reference/embedding.ts";
+import { embedding, embeddingBackward } from "../reference/layers.ts";
 import { sumTolerance } from "../tolerances.ts";
 import { assertClose, assertSameBits, randomIntegers, randomNormal, testOnEachDevice } from "./support.ts";
 

@@ -13,10 +13,8 @@ import { addRmsNorm, addRmsNormBackward } from "../../lib/tensor/ops/rms_norm.ts
 import type { DType, Tensor } from "../../lib/tensor/tensor.ts";
 import { attention, attentionBackward } from "../reference/attention.ts";
 import { crossEntropyBackward } from "../reference/cross_entropy.ts";
-import { embedding } from "../reference/embedding.ts";
+import { embedding, qkNormRope, qkNormRopeBackward, rmsNorm, rmsNormBackward } from "../reference/layers.ts";
 import { gemm } from "../reference/gemm.ts";
-import { qkNormRope, qkNormRopeBackward } from "../reference/qk_norm_rope.ts";
-import { rmsNorm, rmsNormBackward } from "../reference/rms_norm.ts";
 import {
   addTolerances,
   attentionTolerance,

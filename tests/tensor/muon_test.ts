@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { addMuon, makeMuonScratch, muonHyper, type MuonStep } from "../../lib/tensor/ops/muon.ts";
 import { joinedTensors, type Tensor } from "../../lib/tensor/tensor.ts";
 import { gemm } from "../reference/gemm.ts";
-import { muon, orthogonalize } from "../reference/muon.ts";
+import { muon, orthogonalize } from "../reference/updates.ts";
 import { addTolerances, expressionTolerance, sumTolerance, type Tolerance } from "../tolerances.ts";
 import { assertClose, assertSameBits, type KernelBench, randomNormal, testOnEachDevice } from "./support.ts";
 

@@ -3,8 +3,7 @@ import { KernelError } from "../../lib/base/errors.ts";
 import { addQkNormRope, addQkNormRopeBackward, type HeadsShape } from "../../lib/tensor/ops/qk_norm_rope.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
-import { qkNormRope, qkNormRopeBackward } from "../reference/qk_norm_rope.ts";
-import { shiftKeys, shiftKeysBackward } from "../reference/shift_keys.ts";
+import { qkNormRope, qkNormRopeBackward, shiftKeys, shiftKeysBackward } from "../reference/layers.ts";
 import { addTolerances, BUILT_IN_ULPS, expressionTolerance, sumTolerance } from "../tolerances.ts";
 import { assertClose, assertSameBits, randomNormal, randomPrevious, testOnEachDevice } from "./support.ts";
 

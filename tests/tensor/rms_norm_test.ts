@@ -3,7 +3,7 @@ import { KernelError } from "../../lib/base/errors.ts";
 import { addRmsNorm, addRmsNormBackward } from "../../lib/tensor/ops/rms_norm.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
-import { rmsNorm, rmsNormBackward } from "../reference/rms_norm.ts";
+import { rmsNorm, rmsNormBackward } from "../reference/layers.ts";
 import { addTolerances, BUILT_IN_ULPS, expressionTolerance, sumTolerance } from "../tolerances.ts";
 import { assertClose, assertSameBits, randomNormal, testOnEachDevice } from "./support.ts";
 

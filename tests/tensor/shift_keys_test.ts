@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { addShiftKeys, previousRows } from "../../lib/tensor/ops/shift_keys.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
-import { shiftKeys, shiftKeysBackward } from "../reference/shift_keys.ts";
+import { shiftKeys, shiftKeysBackward } from "../reference/layers.ts";
 import { assertClose, randomIntegers, randomNormal, randomPrevious, testOnEachDevice } from "./support.ts";
 
 /** Rows, heads, D; a workgroup has 2048 elements. */

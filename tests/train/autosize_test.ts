@@ -6,9 +6,8 @@ import { autosized, claimRows } from "../../lib/train/autosize.ts";
 import { DataSurvey } from "../../lib/train/data_survey.ts";
 import { parseRunConfig } from "../../lib/train/run_config.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
-import { syntheticRows } from "../data/loader/synthetic_rows.ts";
+import { MemoryRowSource, syntheticRows } from "../data/loader/synthetic_rows.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
-import { MemoryRowSource } from "../data/loader/memory_rows.ts";
 
 const SOURCE = new MemoryRowSource(syntheticRows(1, 40, 60));
 const SURVEY = DataSurvey.of(SOURCE);

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { MemoryRowSource } from "../data/loader/memory_rows.ts";
+import { MemoryRowSource } from "../data/loader/synthetic_rows.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { addressNumber, type PlaceSource, PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import { findMisplaced } from "../../lib/train/run_places.ts";

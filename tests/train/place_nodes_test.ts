@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals, assertLess } from "@std/assert";
-import { MemoryRowSource } from "../data/loader/memory_rows.ts";
+import { MemoryRowSource } from "../data/loader/synthetic_rows.ts";
 import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { advance } from "../../lib/model/embedding_table.ts";
 import type { ModelConfig } from "../../lib/model/model_config.ts";

@@ -25,7 +25,7 @@ import type { ProbeRowSource } from "./row_source.ts";
 // Luby and Rackoff, SIAM J. Comput. 17(2), 1988; Black and Rogaway, "Ciphers with Arbitrary Finite Domains",
 // CT-RSA 2002, method 2.
 
-/** Luby and Rackoff need 4 rounds; small domains need more to look uniform (tests/data/loader/permutation_test.ts). */
+/** Luby and Rackoff need 4 rounds; small domains need more to look uniform (tests/data/loader/batches_test.ts). */
 const NUM_ROUNDS = 8;
 
 /** A permutation of 0..n-1 that is chosen by a seed, a stream name and an index. */

@@ -37,7 +37,7 @@ const BYTES_PER_MEASUREMENT = 21;
 const BYTES_PER_ENTRY = 4;
 /**
  * Bytes of a record besides measurements and dictionaries: two schemas, five messages, padding of each buffer;
- * measured 2,100 to 2,190 with apache-arrow 21.2 (tests/data/probe_rows/row_cutter_test.ts).
+ * measured 2,100 to 2,190 with apache-arrow 21.2 (tests/data/probe_rows/probe_rows_test.ts).
  */
 export const RECORD_OVERHEAD_BYTES = 4096;
 /** The number of address texts kept from row to row. */

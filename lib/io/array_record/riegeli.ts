@@ -50,7 +50,7 @@ export const CHUNK_HEADER_SIZE_BYTES = 40;
 export const USABLE_BLOCK_SIZE_BYTES = BLOCK_SIZE_BYTES - BLOCK_HEADER_SIZE_BYTES;
 
 /** Whether a block header is at the position. */
-export function isBlockBoundary(position: number): boolean {
+function isBlockBoundary(position: number): boolean {
   return position % BLOCK_SIZE_BYTES === 0;
 }
 
@@ -65,7 +65,7 @@ export function isPossibleChunkBoundary(position: number): boolean {
 }
 
 /** The number of block headers met when `sizeBytes` of content are laid out from `position` on. */
-export function overheadBlocks(position: number, sizeBytes: number): number {
+function overheadBlocks(position: number, sizeBytes: number): number {
   return Math.floor(
     (sizeBytes + (position + USABLE_BLOCK_SIZE_BYTES - 1) % BLOCK_SIZE_BYTES) / USABLE_BLOCK_SIZE_BYTES,
   );
@@ -90,7 +90,7 @@ export function chunkEnd(begin: number, dataSizeBytes: number, numRecords: numbe
 }
 
 /** Writes an unsigned 64-bit little-endian number below 2^53. */
-export function writeU64(bytes: Uint8Array, offsetBytes: number, value: number): void {
+function writeU64(bytes: Uint8Array, offsetBytes: number, value: number): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   view.setUint32(offsetBytes, value % 2 ** 32, true);
   view.setUint32(offsetBytes + 4, Math.floor(value / 2 ** 32), true);

@@ -155,7 +155,7 @@ function packRun(
  * @param value 0..2^31 - 1.
  * @returns The end of the bytes.
  */
-export function writeVarint(out: Uint8Array, at: number, value: number): number {
+function writeVarint(out: Uint8Array, at: number, value: number): number {
   while (value >= 128) {
     out[at++] = value | 128;
     value >>>= 7;

@@ -12,7 +12,7 @@ import { command } from "../../../lib/cli/command.ts";
 import { option } from "../../../lib/cli/options.ts";
 import { defineStage, runStage } from "../../../lib/cli/stage.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
-import { comparableFiles } from "../../fuzz/trial_stages.ts";
+import { comparableFiles } from "../../fuzz/trials.ts";
 import { SlurmCluster } from "./slurm_cluster.ts";
 import { until } from "../../until.ts";
 import { smallSettings } from "../../train/small_settings.ts";

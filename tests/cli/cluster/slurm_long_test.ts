@@ -8,7 +8,7 @@ import { exists } from "../../../lib/io/files/inputs.ts";
 import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
 import { outputOf, type ProcessResult, runDeno, runStageProcess, succeed, succeeded } from "../process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { folderHashes } from "../../data/probe_rows/folder_hashes.ts";
+import { folderHashes } from "../../data/probe_rows/stage_fixtures.ts";
 import { sampleBatch } from "../../data/probe_rows/sample_parquet.ts";
 import { SlurmCluster, slurmIsMissing } from "./slurm_cluster.ts";
 import { until } from "../../until.ts";

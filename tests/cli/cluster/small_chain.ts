@@ -3,7 +3,7 @@ import { join } from "@std/path";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { succeed } from "../process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { folderHashes } from "../../data/probe_rows/folder_hashes.ts";
+import { folderHashes } from "../../data/probe_rows/stage_fixtures.ts";
 import { until } from "../../until.ts";
 import { smallSettings } from "../../train/small_settings.ts";
 

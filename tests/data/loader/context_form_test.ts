@@ -17,8 +17,7 @@ import {
   type RttEncoding,
 } from "../../../lib/data/tokens/vocab_v1.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { syntheticRows } from "./synthetic_rows.ts";
-import { MemoryRowSource } from "./memory_rows.ts";
+import { MemoryRowSource, syntheticRows } from "./synthetic_rows.ts";
 
 const ROWS = syntheticRows(1, 60, 25);
 const SOURCE = new MemoryRowSource(ROWS);

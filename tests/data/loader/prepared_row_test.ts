@@ -3,8 +3,7 @@ import { preparedRowBytes, PreparedRowCache, prepareRow } from "../../../lib/dat
 import { FormatError } from "../../../lib/base/errors.ts";
 import { measurementLength } from "../../../lib/data/tokens/vocab_v2.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
-import { syntheticRow } from "./synthetic_rows.ts";
-import { MemoryRowSource } from "./memory_rows.ts";
+import { MemoryRowSource, syntheticRow } from "./synthetic_rows.ts";
 
 const WHERE = { path: "rows.arrayrecord", index: 17 };
 

@@ -7,9 +7,8 @@ import { BatchLoader } from "../../../lib/data/loader/batches.ts";
 import { openProbeRows } from "../../../lib/data/loader/row_source.ts";
 import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
-import { syntheticRows } from "./synthetic_rows.ts";
+import { MemoryRowSource, syntheticRows } from "./synthetic_rows.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { MemoryRowSource } from "./memory_rows.ts";
 
 const ROWS = syntheticRows(1, 12, 20);
 

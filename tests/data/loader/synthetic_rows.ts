@@ -1,6 +1,8 @@
-/** Probe rows of chosen sizes for the loader's tests. */
 import { RandomStream } from "../../../lib/base/random.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
+import type { ProbeRowSource } from "../../../lib/data/loader/row_source.ts";
+
+/** Probe rows of chosen sizes for the loader's tests. */
 
 /**
  * A row of random measurements.
@@ -53,4 +55,23 @@ export function syntheticRows(
     const numMeasurements = 1 + Math.floor(random.exponential() * meanMeasurements);
     return syntheticRow(seed, row, numMeasurements, options);
   });
+}
+
+export class MemoryRowSource implements ProbeRowSource {
+  readonly path = "memory";
+
+  /** @param rows The rows. */
+  constructor(readonly rows: readonly ProbeRow[]) {}
+
+  get numRows(): number {
+    return this.rows.length;
+  }
+
+  row(index: number): ProbeRow {
+    return this.rows[index];
+  }
+
+  numMeasurements(index: number): number {
+    return this.rows[index].rttMs.length;
+  }
 }

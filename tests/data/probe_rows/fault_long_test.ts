@@ -5,11 +5,11 @@
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { exists } from "../../../lib/io/files/inputs.ts";
-import { refused, runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
+import { outputOf, refused, runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
 import { SmallDisk } from "../../io/files/small_disk.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { untilAtWork } from "../../until.ts";
-import { folderHashes, unfinishedHashes } from "./folder_hashes.ts";
+import { folderHashes, unfinishedHashes } from "./stage_fixtures.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
 
 const STAGES = ["shard", "probe-rows"] as const;
@@ -139,4 +139,87 @@ Deno.test("probe-rows ends with 75 after SIGTERM and goes on in the next run", a
   assertEquals(code, 75);
   await succeeded(runStageProcess(["probe-rows", ...args, "--output", output]));
   assertEquals(folderHashes(output), folderHashes(folder.at("whole")));
+});
+
+// An input that is replaced while a real process reads it: the run fails in one line, and the next makes what there
+// is to make of the new file.
+
+/** The arguments of each stage, and the first file that it writes of its own while it reads. */
+const READING_STAGES: Record<string, { args: string[]; firstFile: string }> = {
+  "shard": { args: [], firstFile: ".work/spill/rows-0.bin" },
+  "probe-rows": { args: [], firstFile: ".work/spill/rows-0.bin" },
+  "pretokenize": {
+    args: ["--vocab", "v1", "--sequences-per-file", "1000"],
+    firstFile: ".work/next/tokens-00000.parquet",
+  },
+};
+
+for (const [stage, { args, firstFile }] of Object.entries(READING_STAGES)) {
+  Deno.test(`${stage} fails in one line when its input is replaced under way`, async () => {
+    using folder = new TemporaryFolder();
+    const [input, other] = [folder.at("in.parquet"), folder.at("other.parquet")];
+    writeParquet(input, sampleBatch({ numRows: 60_000 }));
+    writeParquet(other, sampleBatch({ numRows: 30_000, seed: 1 }));
+    const command = [stage, "--input", input, ...args, "--workers", "1", "--output"];
+    const output = folder.at("out");
+    const child = spawnStage([...command, output]);
+    const ended = outputOf(child);
+    await untilAtWork(child, firstFile, () => exists(`${output}/${firstFile}`));
+    Deno.renameSync(other, input);
+    await refused(ended, 1, "changed while it was read");
+    await succeeded(runStageProcess([...command, output, "--overwrite"]));
+    await succeeded(runStageProcess([...command, folder.at("whole")]));
+    assertEquals(folderHashes(output), folderHashes(folder.at("whole")));
+  });
+}
+
+// A full disk under `synth` and `pretokenize` in real processes.
+
+/** Runs a stage on a disk that is too small twice, then on one with room: it ends as on a large disk. */
+async function assertGoesOn(
+  folder: TemporaryFolder,
+  argumentsFor: (output: string) => string[],
+  { sizes, isFinal }: { sizes: [string, string]; isFinal: RegExp },
+): Promise<void> {
+  await using disk = await SmallDisk.mount(folder.at("small"), sizes[0]);
+  await succeeded(runStageProcess(argumentsFor(folder.at("whole"))));
+  const wanted = folderHashes(folder.at("whole"));
+  const output = `${disk.path}/out`;
+  for (const size of sizes) {
+    await disk.resize(size);
+    // A slow machine would also print progress.
+    await refused(runStageProcess([...argumentsFor(output), "--quiet"]), 1, "no space left");
+    for (const [name, hash] of Object.entries(unfinishedHashes(output))) {
+      if (isFinal.test(name)) assertEquals(hash, wanted[name], `${name} is half-written`);
+    }
+  }
+  await disk.resize("64m");
+  await succeeded(runStageProcess(argumentsFor(output)));
+  assertEquals(folderHashes(output), wanted);
+}
+
+const ignore = !await SmallDisk.isPossible();
+
+for (const workers of ["1", "2"]) {
+  Deno.test(`synth --workers ${workers} says what a full disk means and ends when there is room`, {
+    ignore,
+  }, async () => {
+    using folder = new TemporaryFolder();
+    const rows = ["--rows", "300_000", "--probes", "50", "--destinations", "20", "--workers", workers];
+    await assertGoesOn(folder, (output) => ["synth", "--output", `${output}/f.parquet`, ...rows], {
+      sizes: ["300k", "2500k"],
+      isFinal: /\.(parquet|truth\.json)$/,
+    });
+  });
+}
+
+Deno.test("pretokenize says what a full disk means and goes on when there is room", { ignore }, async () => {
+  using folder = new TemporaryFolder();
+  const input = folder.at("in.parquet");
+  writeParquet(input, sampleBatch({ numRows: 20_000 }));
+  const options = ["--input", input, "--vocab", "v1", "--sequences-per-file", "2000"];
+  await assertGoesOn(folder, (output) => ["pretokenize", ...options, "--output", output], {
+    sizes: ["100k", "500k"],
+    isFinal: /\.parquet$/,
+  });
 });

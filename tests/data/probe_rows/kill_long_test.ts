@@ -4,13 +4,13 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";
 import { exists } from "../../../lib/io/files/inputs.ts";
-import { runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
+import { refused, runStageProcess, succeeded } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { folderHashes, unfinishedHashes } from "./folder_hashes.ts";
-import { sampleBatch, writeParquet } from "./sample_parquet.ts";
+import { folderHashes, killAt, unfinishedHashes } from "./stage_fixtures.ts";
+import { sampleBatch, writeParquet, writeRowGroups } from "./sample_parquet.ts";
 
 /** The files that have their final names. */
 function finalOf(hashes: Record<string, string>): Record<string, string> {
@@ -40,28 +40,6 @@ function recordedInodes(folder: string): Map<string, number | null> {
   return new Map(outputs.map((output: { path: string }) => [output.path, inodeOf(output.path)]));
 }
 
-async function killAtEach(
-  name: "shard" | "probe-rows",
-  args: string[],
-  output: string,
-  moments: { [description: string]: () => boolean },
-): Promise<string[]> {
-  const reached: string[] = [];
-  for (const [description, isReached] of Object.entries(moments)) {
-    const child = spawnStage([name, ...args, "--output", output]);
-    let isOver = false;
-    const status = child.status.then(() => isOver = true);
-    while (!isOver && !isReached()) await new Promise((resolve) => setTimeout(resolve, 0));
-    if (!isOver) {
-      child.kill("SIGKILL");
-      reached.push(description);
-    }
-    await status;
-    await Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
-  }
-  return reached;
-}
-
 async function assertSurvives(name: "shard" | "probe-rows", args: string[], numFiles: number): Promise<void> {
   using folder = new TemporaryFolder();
   const input = folder.at("in.parquet");
@@ -87,7 +65,7 @@ async function assertSurvives(name: "shard" | "probe-rows", args: string[], numF
   const inodes = new Map<string, number | null>();
   const reached: string[] = [];
   for (const [description, isReached] of Object.entries(moments)) {
-    reached.push(...await killAtEach(name, allArgs, output, { [description]: isReached }));
+    if (await killAt([name, ...allArgs, "--output", output], isReached)) reached.push(description);
     if (!exists(output)) continue;
     assertEquals(
       finalOf(folderHashes(output)),
@@ -115,4 +93,89 @@ Deno.test("shard ends with the same files when it was killed on the way", async 
 
 Deno.test("probe-rows ends with the same files when it was killed on the way", async () => {
   await assertSurvives("probe-rows", ["--shards", "24", "--max-row-size-mb", "0.02"], 30);
+});
+
+// `--task I/N` as a cluster runs it: processes at the same time in one folder, kill -9 of some of them.
+
+async function run(args: readonly string[]): Promise<void> {
+  await succeeded(runStageProcess([...args, "--json"]));
+}
+
+/** Runs all tasks at the same time and kills one of them at each moment. */
+async function runTasks(
+  args: readonly string[],
+  { count, killed, moments }: { count: number; killed: number; moments: readonly (() => boolean)[] },
+): Promise<void> {
+  const others = Array.from({ length: count }, (_, i) => i + 1).filter((index) => index !== killed)
+    .map((index) => run([...args, "--task", `${index}/${count}`]));
+  for (const [i, isReached] of moments.entries()) {
+    const isKilled = await killAt([...args, "--task", `${killed}/${count}`], isReached);
+    assert(isKilled, `the task ended before moment ${i}`);
+  }
+  await Promise.all([...others, run([...args, "--task", `${killed}/${count}`])]);
+}
+
+Deno.test("shard and probe-rows in tasks at the same time, one killed again and again, make the files of one run", async () => {
+  using folder = new TemporaryFolder();
+  writeRowGroups(folder.at("in.parquet"), sampleBatch({ numRows: 30_000, numProbes: 300, numBad: 50 }), 1000);
+  const shard = ["shard", "--input", folder.at("in.parquet"), "--train-shards", "16", "--val-shards", "2"];
+  const rows = ["probe-rows", "--shards", "16", "--max-row-size-mb", "0.02"];
+  await run([...shard, "--output", folder.at("shards-1")]);
+  await run([...rows, "--input", folder.at("shards-1"), "--output", folder.at("rows-1")]);
+
+  const shards = folder.at("shards");
+  await runTasks([...shard, "--output", shards], {
+    count: 3,
+    killed: 2,
+    moments: [
+      () => exists(`${shards}/.work-00002-of-00003/manifest.json`),
+      () => exists(`${shards}/.work-00002-of-00003/spill/index.json`),
+      () => exists(`${shards}/.work-00002-of-00003/next/train/shard-00002-part-00002-of-00003.parquet`),
+      () => exists(`${shards}/.work-00002-of-00003/next/val/shard-00001-part-00002-of-00003.parquet`),
+    ],
+  });
+  const names = Object.keys(folderHashes(shards));
+  assertEquals(names.filter((name) => name.endsWith(".parquet")).length, 3 * (16 + 2 + 25));
+  // All bad rows are in the first row group.
+  assertEquals(names.filter((name) => !name.endsWith(".parquet")), [
+    ...[1, 2, 3].map((index) => `manifest-0000${index}-of-00003.json`),
+    "rejects-00001-of-00003.jsonl",
+  ]);
+
+  const output = folder.at("rows");
+  await runTasks([...rows, "--input", shards, "--output", output], {
+    count: 2,
+    killed: 1,
+    moments: [
+      () => exists(`${output}/.work-00001-of-00002/spill/rows-0.bin`),
+      () => exists(`${output}/.work-00001-of-00002/next/train/train-00001-of-00016.arrayrecord`),
+      () => exists(`${output}/.work-00001-of-00002/next/train/train-00008-of-00016.arrayrecord`),
+    ],
+  });
+  const { "manifest-00001-of-00002.json": _one, "manifest-00002-of-00002.json": _two, ...records } =
+    folderHashes(
+      output,
+    );
+  const { "manifest.json": _whole, ...wanted } = folderHashes(folder.at("rows-1"));
+  assertEquals(records, wanted);
+  assertEquals(Object.keys(records).length, 20);
+
+  Deno.removeSync(`${shards}/manifest-00003-of-00003.json`);
+  const args = [...rows, "--input", shards, "--output", folder.at("other")];
+  await refused(runStageProcess(args), 1, "task 3/3 of shard is missing; run `shard --task 3/3`");
+});
+
+Deno.test("shard and probe-rows refuse a wrong --task with one line and exit code 2", async () => {
+  using folder = new TemporaryFolder();
+  writeRowGroups(folder.at("in.parquet"), sampleBatch({ numRows: 100 }), 50);
+  const paths = ["--input", folder.at("in.parquet"), "--output", folder.at("out")];
+  const cases = [["shard", "0/4"], ["shard", "5/4"], ["probe-rows", "a/b"], ["probe-rows", "2"]];
+  await Promise.all(cases.map(async ([stage, task]) => {
+    const message = `Cannot use --task ${task}: expected I/N`;
+    await refused(runStageProcess([stage, ...paths, "--task", task]), 2, message);
+  }));
+  const { code, stderr } = await runStageProcess(["shard", ...paths, "--task", "1/2", "--overwrite"]);
+  assertMatch(stderr, /^error: Cannot use --overwrite with --task 1\/2: [^\n]+\n$/);
+  assertEquals(code, 2);
+  assertEquals([...Deno.readDirSync(folder.path)].map(({ name }) => name), ["in.parquet"]);
 });

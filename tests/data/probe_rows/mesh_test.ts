@@ -12,7 +12,7 @@ import {
 import { runStageProcess } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { joinBatches, makeBatch, readAll, realData, writeParquet } from "../measurement_files/batches.ts";
-import { PROBE_ROWS_OPTIONS, SHARD_OPTIONS } from "./stage_options.ts";
+import { PROBE_ROWS_OPTIONS, SHARD_OPTIONS } from "./stage_fixtures.ts";
 
 const NUM_ROWS = 25_440;
 const SHARDS = { ...SHARD_OPTIONS, numShards: [2, 1, 2] } as const;

@@ -7,7 +7,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { splitModeOf } from "../../../lib/eval/eval_rows.ts";
 import { runStageProcess, succeed } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { folderHashes } from "./folder_hashes.ts";
+import { folderHashes } from "./stage_fixtures.ts";
 import { sampleBatch, writeRowGroups } from "./sample_parquet.ts";
 
 /** The first of three tasks makes 3 of the 8 files of train, and so needs the first 6 of its 16 shards. */

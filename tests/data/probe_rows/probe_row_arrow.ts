@@ -1,5 +1,5 @@
 /**
- * Probe rows as apache-arrow writes them: the source of the sample in probe_row_encoder.ts, and what its tests
+ * Probe rows as apache-arrow writes them: the source of the sample in probe_row.ts, and what its tests
  * compare with.
  *
  * @module

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { UsageError, UserError } from "../../../lib/base/errors.ts";
 import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
 import { readMeasurements, type SourcedBatch } from "../../../lib/data/measurement_files/parquet_reader.ts";
@@ -6,9 +6,8 @@ import { RejectLog } from "../../../lib/data/measurement_files/rejects.ts";
 import { shardMeasurements } from "../../../lib/data/probe_rows/shard.ts";
 import { listSplitInputs, SPLIT_NAMES } from "../../../lib/data/probe_rows/splits.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { folderHashes } from "./folder_hashes.ts";
+import { folderHashes, SHARD_OPTIONS } from "./stage_fixtures.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
-import { SHARD_OPTIONS } from "./stage_options.ts";
 
 function textOf(batch: MeasurementBatch, row: number): string {
   const { eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs, msmId, prbId, sizeBytes, packetErrorCount } =
@@ -154,24 +153,6 @@ Deno.test("shardMeasurements() does nothing when all is done, and redoes a file 
   await shardMeasurements(options);
   assertEquals(folderHashes(options.output), hashes);
   assertEquals(Deno.statSync(kept).ino, inode, "a finished shard was written again");
-});
-
-Deno.test("shardMeasurements() refuses another run's folder without overwrite and a foreign folder at all", async () => {
-  using folder = new TemporaryFolder();
-  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 500 }));
-  const options = { ...SHARD_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
-  await shardMeasurements(options);
-  const other = { ...options, seed: 1, numShards: [1, 1, 1] as const };
-  await assertRejects(() => shardMeasurements(other), UserError, "add --overwrite");
-  await shardMeasurements({ ...other, overwrite: true });
-  assertEquals(Object.keys(folderHashes(folder.at("out"))).length, 4);
-  Deno.mkdirSync(folder.at("foreign"));
-  Deno.writeTextFileSync(folder.at("foreign/thesis.tex"), "years of work");
-  for (const overwrite of [false, true]) {
-    const output = folder.at("foreign");
-    await assertRejects(() => shardMeasurements({ ...options, output, overwrite }), UserError, "Cannot");
-  }
-  assertEquals(Deno.readTextFileSync(folder.at("foreign/thesis.tex")), "years of work");
 });
 
 Deno.test("listSplitInputs() takes splits from the folders train, val and test and refuses a mixture", () => {

@@ -1,5 +1,5 @@
-import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
+import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { UsageError, UserError } from "../../../lib/base/errors.ts";
 import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
 import { SourceKeys } from "../../../lib/data/probe_rows/external_sort/keys.ts";
@@ -12,6 +12,11 @@ import {
   type SplitRatios,
 } from "../../../lib/data/probe_rows/splits.ts";
 import { FIRST_TIME_US, sampleBatch } from "./sample_parquet.ts";
+import type { SchemaElement } from "hyparquet";
+import { parquetWriteBuffer } from "hyparquet-writer";
+import { readTimeRangeUs } from "../../../lib/data/probe_rows/sharded_stage.ts";
+import { makeBatch, writeParquet } from "../measurement_files/batches.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const RATIOS: SplitRatios = [0.8, 0.1, 0.1];
 const ROWS = sampleBatch({ numRows: 20_000, numProbes: 900, numDestinations: 60 });
@@ -209,3 +214,76 @@ Deno.test("parseRatios() normalizes three numbers and refuses anything else", ()
     assertThrows(() => parseRatios(text), UsageError, "Cannot use --ratios");
   }
 });
+
+/** Not a whole number of milliseconds. */
+const FIRST_US = 1_750_000_000_123_457n;
+const LAST_US = FIRST_US + 86_400_000_001n;
+const times = [FIRST_US + 5n, LAST_US, FIRST_US, FIRST_US + 7n];
+
+interface TimeFile {
+  values: unknown[];
+  type?: Partial<SchemaElement>;
+  statistics?: boolean;
+}
+
+/** The range over two row groups of two times each. */
+async function rangeOf({ values, type = {}, statistics = true }: TimeFile): Promise<number[] | undefined> {
+  let range: number[] | undefined;
+  await withFolder(async (folder) => {
+    const path = `${folder}/f.parquet`;
+    const schema = [
+      { name: "root", num_children: 1 },
+      { name: "event_time", repetition_type: "OPTIONAL", type: "INT64", ...type } as SchemaElement,
+    ];
+    const columnData = [{ name: "event_time", data: values }];
+    Deno.writeFileSync(
+      path,
+      new Uint8Array(parquetWriteBuffer({ columnData, schema, rowGroupSize: 2, statistics })),
+    );
+    range = await readTimeRangeUs([path], () => Promise.resolve());
+  });
+  return range;
+}
+
+Deno.test("readTimeRangeUs() finds the same to the microsecond with statistics and without", async () => {
+  const micros = { converted_type: "TIMESTAMP_MICROS" } as const;
+  const nanos = { logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "NANOS" } } as const;
+  for (const statistics of [true, false]) {
+    const wanted = [Number(FIRST_US), Number(LAST_US)];
+    assertEquals(await rangeOf({ values: times, type: micros, statistics }), wanted);
+    const nanoTimes = times.map((timeUs) => 1000n * timeUs + 999n);
+    assertEquals(await rangeOf({ values: nanoTimes, type: nanos, statistics }), wanted);
+    const millis = { converted_type: "TIMESTAMP_MILLIS" } as const;
+    assertEquals(
+      await rangeOf({ values: times.map((timeUs) => timeUs / 1000n), type: millis, statistics }),
+      [FIRST_US, LAST_US].map((timeUs) => 1000 * Number(timeUs / 1000n)),
+    );
+    assertEquals(
+      await rangeOf({ values: times.map((timeUs) => timeUs / 1_000_000n), statistics }),
+      [FIRST_US, LAST_US].map((timeUs) => 1e6 * Number(timeUs / 1_000_000n)),
+    );
+  }
+});
+
+Deno.test("readTimeRangeUs() leaves out nulls and times that rows are rejected for", async () => {
+  const type = { converted_type: "TIMESTAMP_MICROS" } as const;
+  for (const statistics of [true, false]) {
+    const values = [null, FIRST_US, 0n, LAST_US];
+    assertEquals(await rangeOf({ values, type, statistics }), [Number(FIRST_US), Number(LAST_US)]);
+    assertEquals(await rangeOf({ values: [null, null, 0n], type, statistics }), undefined);
+  }
+});
+
+Deno.test("readTimeRangeUs() reads what MeasurementParquetWriter wrote, over several files", () =>
+  withFolder(async (folder) => {
+    const batch = makeBatch(1000);
+    writeParquet(`${folder}/a.parquet`, [batch]);
+    writeParquet(`${folder}/b.parquet`, [{
+      ...batch,
+      eventTimeUs: batch.eventTimeUs.map((time) => time + 7),
+    }]);
+    writeParquet(`${folder}/c.parquet`, []);
+    const paths = ["a", "b", "c"].map((name) => `${folder}/${name}.parquet`);
+    const range = await readTimeRangeUs(paths, () => Promise.resolve());
+    assertEquals(range, [Math.min(...batch.eventTimeUs), Math.max(...batch.eventTimeUs) + 7]);
+  }));

@@ -3,7 +3,7 @@ import { toFileUrl } from "@std/path";
 import { shardStage } from "../../../lib/data/probe_rows/shard.ts";
 import { type ShardQueue, StageThreads } from "../../../lib/data/probe_rows/stage_threads.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { SHARD_OPTIONS } from "./stage_options.ts";
+import { SHARD_OPTIONS } from "./stage_fixtures.ts";
 
 Deno.test("StageThreads.run() ends with the failure of a worker that dies, and stops the other threads", async () => {
   using folder = new TemporaryFolder();

@@ -25,9 +25,8 @@ import {
 import { pretokenize } from "../../../lib/data/loader/pretokenize/pretokenize.ts";
 import { dataFingerprint } from "../../../lib/train/run_data.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { folderHashes } from "./folder_hashes.ts";
+import { folderHashes, PROBE_ROWS_OPTIONS, SHARD_OPTIONS } from "./stage_fixtures.ts";
 import { sampleBatch, writeParquet, writeRowGroups } from "./sample_parquet.ts";
-import { PROBE_ROWS_OPTIONS, SHARD_OPTIONS } from "./stage_options.ts";
 
 const ROWS_PER_GROUP = 500;
 const CHANGED = { seed: 3, maxRejectRatio: 0.2 };

@@ -9,11 +9,16 @@ import { exists } from "../../../lib/io/files/inputs.ts";
 import { buildProbeRows } from "../../../lib/data/probe_rows/probe_rows.ts";
 import { shardMeasurements } from "../../../lib/data/probe_rows/shard.ts";
 import { threadsWithin } from "../../../lib/data/probe_rows/stage_threads.ts";
-import { runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
+import { runStageProcess, succeeded } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { folderHashes, unfinishedHashes } from "./folder_hashes.ts";
+import {
+  folderHashes,
+  killAt,
+  PROBE_ROWS_OPTIONS,
+  SHARD_OPTIONS,
+  unfinishedHashes,
+} from "./stage_fixtures.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
-import { PROBE_ROWS_OPTIONS, SHARD_OPTIONS } from "./stage_options.ts";
 
 /** Enough for three threads, each with row groups of its own. */
 const NUM_FILES = 4;
@@ -116,14 +121,8 @@ Deno.test("probe-rows with workers ends with the same files when it was killed o
     "later shard": () => exists(`${output}/.work/next/train/train-00009-of-00016.arrayrecord`),
   };
   for (const [description, isReached] of Object.entries(moments)) {
-    const child = spawnStage(["probe-rows", ...args, "--workers", "3", "--output", output]);
-    let isOver = false;
-    const status = child.status.then(() => isOver = true);
-    while (!isOver && !isReached()) await new Promise((resolve) => setTimeout(resolve, 0));
-    assert(!isOver, `the process ended before: ${description}`);
-    child.kill("SIGKILL");
-    await status;
-    await Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
+    const isKilled = await killAt(["probe-rows", ...args, "--workers", "3", "--output", output], isReached);
+    assert(isKilled, `the process ended before: ${description}`);
     for (const [name, hash] of Object.entries(unfinishedHashes(output))) {
       if (!name.endsWith(".arrayrecord")) continue;
       assertEquals(

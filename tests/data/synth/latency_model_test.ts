@@ -3,9 +3,13 @@ import { RandomStream } from "../../../lib/base/random.ts";
 import {
   diurnalLoad,
   greatCircleKm,
+  LATENCY_CONSTANTS,
   LatencyModel,
   normalCdf,
 } from "../../../lib/data/synth/latency_model.ts";
+import { codeProbability } from "../../../lib/data/synth/truth.ts";
+import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../../lib/data/tokens/rtt_code.ts";
+import { codeProbabilities } from "./code_probabilities.ts";
 
 Deno.test("normalCdf() has the values of the tables", () => {
   // Abramowitz and Stegun, table 26.1 and 26.2.
@@ -84,4 +88,96 @@ Deno.test("LatencyModel.sample() draws the tail of LatencyModel.cdf() too", () =
       `${numAbove} above ${q}, ${expected} expected`,
     );
   }
+});
+
+/** No jitter to speak of, the usual, much of it, and an RTT that crosses the codes of 1 µs. */
+const MODELS = [
+  new LatencyModel(0.2, 30, 0.05),
+  new LatencyModel(0.1, 62, 0.4),
+  new LatencyModel(0, 5, 8),
+  new LatencyModel(0.01, 1.9, 0.3),
+];
+
+function sumOf(numbers: Float64Array): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
+}
+
+Deno.test("codeProbabilities() add up to 1 and are differences of LatencyModel.cdf()", () => {
+  for (const model of MODELS) {
+    const probabilities = codeProbabilities(model);
+    assertAlmostEquals(sumOf(probabilities), 1, 1e-12);
+    for (let i = 0; i < probabilities.length; i += 7) {
+      const { lowMs, highMs } = rttCodeBounds(CANONICAL_RTT_CODES[i]);
+      assert(probabilities[i] >= 0);
+      assertAlmostEquals(probabilities[i], model.cdf(highMs) - model.cdf(lowMs), 1e-12);
+    }
+  }
+});
+
+Deno.test("LatencyModel.probabilityBetween() keeps its digits where the distribution function is nearly 1", () => {
+  const model = new LatencyModel(0, 30, 0.4);
+  const scaleMs = LATENCY_CONSTANTS.tailFloorMs + LATENCY_CONSTANTS.tailFactor * 0.4;
+  // Far out only the Lomax model is left: its density times the width, which is small beside the RTT.
+  for (const rttMs of [1e4, 1e7, 1e10]) {
+    const y = rttMs * (1 + 5e-7) - 30;
+    const density = LATENCY_CONSTANTS.tailWeight * LATENCY_CONSTANTS.tailShape / scaleMs *
+      (1 + y / scaleMs) ** (-LATENCY_CONSTANTS.tailShape - 1);
+    const ratio = model.probabilityBetween(rttMs, rttMs * (1 + 1e-6)) / (density * rttMs * 1e-6);
+    assertAlmostEquals(ratio, 1, 1e-6);
+  }
+  assertEquals(model.probabilityBetween(10, 30), 0);
+  assertEquals(model.probabilityBetween(50, 50), 0);
+  assertAlmostEquals(model.probabilityBetween(0, Infinity), 1, 1e-15);
+});
+
+Deno.test("LatencyModel.sample() draws codes with codeProbability(), by a chi-square test", () => {
+  const numDraws = 60_000;
+  for (const [index, model] of MODELS.entries()) {
+    const random = new RandomStream(1, "test/codes", index);
+    const drawn = new Map<number, number>();
+    let numFailed = 0;
+    for (let i = 0; i < numDraws; i++) {
+      const rttMs = model.sample(random);
+      if (rttMs === undefined) numFailed++;
+      else drawn.set(encodeRttCode(rttMs), (drawn.get(encodeRttCode(rttMs)) ?? 0) + 1);
+    }
+    const numReplies = numDraws - numFailed;
+    assert(Math.abs(numFailed - model.pFailed * numDraws) < 5 * Math.sqrt(0.25 * numDraws));
+    // Codes in their order, joined until 20 draws are expected.
+    let chiSquare = 0;
+    let numClasses = 0;
+    let expected = 0;
+    let found = 0;
+    codeProbabilities(model).forEach((p, i) => {
+      expected += p * numReplies;
+      found += drawn.get(CANONICAL_RTT_CODES[i]) ?? 0;
+      if (expected < 20) return;
+      chiSquare += (found - expected) ** 2 / expected;
+      numClasses++;
+      expected = found = 0;
+    });
+    const freedom = numClasses - 1;
+    assert(freedom > 50);
+    // Normal approximation of Wilson and Hilferty; beyond 4 with a probability of 0.00003 for the right model.
+    const z = (Math.cbrt(chiSquare / freedom) - 1 + 2 / (9 * freedom)) / Math.sqrt(2 / (9 * freedom));
+    assert(z < 4, `chi-square ${chiSquare} with ${freedom} degrees of freedom`);
+  }
+});
+
+Deno.test("The mean of -log2 codeProbability() over draws is the entropy", () => {
+  const model = MODELS[1];
+  const entropyBits = codeProbabilities(model).reduce((bits, p) => p > 0 ? bits - p * Math.log2(p) : bits, 0);
+  const random = new RandomStream(2, "test/entropy");
+  const drawn: number[] = [];
+  while (drawn.length < 20_000) {
+    const rttMs = model.sample(random);
+    if (rttMs !== undefined) drawn.push(-Math.log2(codeProbability(model, encodeRttCode(rttMs))));
+  }
+  const meanBits = drawn.reduce((total, bits) => total + bits, 0) / drawn.length;
+  const deviation = Math.sqrt(
+    drawn.reduce((total, bits) => total + (bits - meanBits) ** 2, 0) / drawn.length,
+  );
+  const z = (meanBits - entropyBits) / (deviation / Math.sqrt(drawn.length));
+  assert(Math.abs(z) < 4, `${meanBits} bits drawn, ${entropyBits} computed`);
+  assertEquals(codeProbability(model, encodeRttCode(10)), 0);
 });

@@ -1,5 +1,5 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
   CANONICAL_RTT_CODES,
   decodeRttCode,
@@ -8,6 +8,16 @@ import {
   isCanonicalRttCode,
   rttCodeBounds,
 } from "../../../lib/data/tokens/rtt_code.ts";
+import { RttCodeCounts } from "../../../lib/data/loader/pretokenize/pretokenize.ts";
+import {
+  NUM_AGES,
+  NUM_HISTORY_RTTS,
+  NUM_SPREADS,
+  PACKED_HISTORY,
+  packHistory,
+  rttHistoryOf,
+  unpackHistory,
+} from "../../../lib/data/tokens/rtt_history.ts";
 
 Deno.test("CANONICAL_RTT_CODES has the 33,791 codes, ascending", () => {
   assertEquals(CANONICAL_RTT_CODES.length, 33_791);
@@ -81,4 +91,46 @@ Deno.test("END_RTT_MS is the first RTT of which the last code cannot say how lon
   const widthMs = 2 ** 31 / 1000;
   assertEquals(END_RTT_MS, lowMs + widthMs);
   assert(Number.isFinite(Math.fround(END_RTT_MS)));
+});
+
+Deno.test("RttCodeCounts gives quantiles as the middle of their code, NaN of nothing", () => {
+  const counts = new RttCodeCounts();
+  assertEquals(counts.quantileMs(0.5), NaN);
+  for (const rttMs of [300, 10, 20, 20, 40]) counts.add(rttMs);
+  assertEquals(counts.total, 5);
+  const middle = (rttMs: number) => decodeRttCode(encodeRttCode(rttMs));
+  const found = [0, 0.19, 0.2, 0.5, 0.6, 0.8, 1].map((q) => counts.quantileMs(q));
+  assertEquals(found, [10, 10, 20, 20, 40, 300, 300].map(middle));
+});
+
+const codes = fc.array(fc.integer({ min: 1, max: 0xffff }), { minLength: 1, maxLength: 20 });
+const age = fc.option(fc.double({ min: -1, max: 1e12, noNaN: true }));
+
+Deno.test("rttHistoryOf() takes the newest code and the median of the five newest, and goes through packing", () => {
+  fc.assert(fc.property(codes, age, (newestFirst, ageS) => {
+    const rttHistory = rttHistoryOf(newestFirst, newestFirst.length, ageS);
+    if (!rttHistory) throw new Error("no history features");
+    const five = newestFirst.slice(0, 5).sort((a, b) => a - b);
+    assertEquals([rttHistory.newestCode, rttHistory.typicalCode], [
+      newestFirst[0],
+      five[(five.length - 1) >> 1],
+    ]);
+    assertEquals(rttHistory.spread >= 0 && rttHistory.spread < NUM_SPREADS, true);
+    assertEquals(rttHistory.age >= 0 && rttHistory.age < NUM_AGES, true);
+    assertEquals(rttHistoryOf(newestFirst.slice(0, NUM_HISTORY_RTTS), newestFirst.length, ageS), rttHistory);
+    const packed = new Uint32Array(2 * PACKED_HISTORY);
+    packHistory(rttHistory, packed, PACKED_HISTORY);
+    assertEquals(unpackHistory(packed, PACKED_HISTORY), rttHistory);
+    assertEquals(unpackHistory(packed, 0), undefined);
+  }));
+});
+
+Deno.test("rttHistoryOf() tells few from many, near from far, new from old", () => {
+  assertEquals(rttHistoryOf([], 0, null), undefined);
+  const spread = (...newestFirst: number[]) => rttHistoryOf(newestFirst, newestFirst.length, 0)?.spread;
+  const few = [[7], [7, 7], [7, 7, 7, 7], Array.from({ length: 8 }, () => 7)].map((all) => spread(...all));
+  assertEquals(few, [0, 12, 24, 36]);
+  assertEquals([spread(7, 8, 8, 7), spread(7, 7, 70, 70), spread(1, 1, 0xffff, 0xffff)], [25, 30, 35]);
+  const ages = [null, 0, 1, 3, 10_800, 1e12].map((ageS) => rttHistoryOf([7], 1, ageS)?.age);
+  assertEquals(ages, [0, 1, 2, 3, 14, 25]);
 });

@@ -9,7 +9,7 @@ import { MEASUREMENT_START, type TokenMeasurement } from "../../../lib/data/toke
 import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { sampleRows, writeRows } from "../../query/score/sample_rows.ts";
-import { MemoryRowSource } from "../loader/memory_rows.ts";
+import { MemoryRowSource } from "../loader/synthetic_rows.ts";
 
 const MAX_CONTEXT = 6;
 

@@ -5,9 +5,8 @@ import { DEFAULT_SAMPLING, sampleContext } from "../../../lib/data/tokens/contex
 import { prepareRow } from "../../../lib/data/loader/prepared_row.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { MEASUREMENT_START, TokenWriter } from "../../../lib/data/tokens/vocab_v2.ts";
-import { syntheticRow, syntheticRows } from "../../data/loader/synthetic_rows.ts";
+import { MemoryRowSource, syntheticRow, syntheticRows } from "../../data/loader/synthetic_rows.ts";
 import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "../../query/tiny_model.ts";
-import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
 
 const ROWS = new MemoryRowSource(syntheticRows(5, 12, 60, { failed: 0.2 }));
 const FIELDS = ["source", "destination", "result", "time"] as const;

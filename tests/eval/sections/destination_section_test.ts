@@ -11,9 +11,8 @@ import {
 import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
-import { syntheticRows } from "../../data/loader/synthetic_rows.ts";
+import { MemoryRowSource, syntheticRows } from "../../data/loader/synthetic_rows.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
-import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
 
 const SOURCE = addressBytes("10.0.0.1");
 

@@ -1,7 +1,7 @@
 /** Probe rows between addresses that are known and addresses that are not, for tests of adaptation. @module */
 import { RandomStream } from "../../../lib/base/random.ts";
 import { type ProbeRow, probeRowSrcId } from "../../../lib/data/probe_rows/probe_row.ts";
-import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
+import { MemoryRowSource } from "../../data/loader/synthetic_rows.ts";
 
 /** A measurement of such a row; the RTT in ms, -1 without a reply. */
 export type MeshMeasurement = readonly [destination: string, rttMs: number, timeS: number];

@@ -27,7 +27,7 @@ import type { ModelConfig } from "../../../lib/model/model_config.ts";
 import { initialParameters } from "../../../lib/model/parameters.ts";
 import type { LoadedCheckpoint } from "../../../lib/train/checkpoint_files.ts";
 import { claimRows } from "../../../lib/train/autosize.ts";
-import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
+import { MemoryRowSource } from "../../data/loader/synthetic_rows.ts";
 import { tinyConfig } from "../../model/tiny_model.ts";
 import { meshRow } from "./mesh_rows.ts";
 

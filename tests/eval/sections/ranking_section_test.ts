@@ -11,7 +11,7 @@ import {
   scoreChoices,
 } from "../../../lib/eval/sections/ranking_section.ts";
 import { raceOf } from "../../../lib/query/nearest/nearest.ts";
-import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
+import { MemoryRowSource } from "../../data/loader/synthetic_rows.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
 import { type MeshMeasurement, meshRow } from "./mesh_rows.ts";
 

@@ -13,9 +13,8 @@ import { compareForecasts, evaluateRtt } from "../../../lib/eval/sections/rtt_se
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { MedianBaseline, RecentBaseline } from "../../../lib/eval/baselines/histories.ts";
 import { meshRow } from "./mesh_rows.ts";
-import { syntheticRows } from "../../data/loader/synthetic_rows.ts";
+import { MemoryRowSource, syntheticRows } from "../../data/loader/synthetic_rows.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
-import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
 
 const CONTEXTS = [0, 1, 4];
 

@@ -10,7 +10,7 @@ import { makeWorld } from "../../../lib/data/synth/world.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { encodeRttCode, rttCodeBounds } from "../../../lib/data/tokens/rtt_code.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
-import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
+import { MemoryRowSource } from "../../data/loader/synthetic_rows.ts";
 
 const NUM_ROWS = 400;
 const WORLD = makeWorld({

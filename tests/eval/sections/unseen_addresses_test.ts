@@ -7,7 +7,7 @@ import {
   type UnseenCases,
 } from "../../../lib/eval/sections/unseen_addresses.ts";
 import { meshRow, meshRows } from "./mesh_rows.ts";
-import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
+import { MemoryRowSource } from "../../data/loader/synthetic_rows.ts";
 
 const KNOWN = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
 const NEW = ["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.4", "198.51.100.5"];

@@ -141,22 +141,6 @@ Deno.test(
 );
 
 Deno.test(
-  "ArrayRecordWriter writes equal bytes for equal records",
-  () =>
-    withFolder(async (folder) => {
-      for (const compression of ["none", "zstd", "brotli"] as const) {
-        await write(join(folder, "a"), goldenRecords, { compression });
-        await write(join(folder, "b"), goldenRecords, { compression });
-        assertSameBytes(
-          Deno.readFileSync(join(folder, "a")),
-          Deno.readFileSync(join(folder, "b")),
-          compression,
-        );
-      }
-    }),
-);
-
-Deno.test(
   "ArrayRecordWriter leaves no file behind when it is aborted, and does not keep the caller's array",
   () =>
     withFolder(async (folder) => {

@@ -1,7 +1,7 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { zstdCompressSync } from "node:zlib";
-import { decompressZstdFrame } from "../../../lib/io/compression/zstd_decoder.ts";
+import { decompressZstdFrame, ZstdDecoder } from "../../../lib/io/compression/zstd_decoder.ts";
 
 const anyBytes = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
@@ -46,4 +46,30 @@ Deno.test("decompressZstdFrame() never gives more than was said, and forgets dam
     assertEquals(decompressZstdFrame(frame, 500), good, `after damage at ${cut}`);
   }
   assert(numThrown > 0);
+});
+
+const compressText = (text: string) => compress(new TextEncoder().encode(text));
+
+Deno.test("ZstdDecoder uses a handle that this runtime has, for frames cut anywhere", () => {
+  const decoder = ZstdDecoder.open();
+  assert(
+    decoder,
+    "node:zlib has another handle under its zstd stream: see lib/io/README.md",
+  );
+  const bytes = Uint8Array.from([...compressText("one"), ...compressText(""), ...compressText("two")]);
+  const output = new Uint8Array(10);
+  let size = 0;
+  for (const byte of bytes) {
+    const { inputLeft, outputLeft } = decoder.decode(Uint8Array.of(byte), output.subarray(size));
+    assertEquals(inputLeft, 0);
+    size = output.length - outputLeft;
+  }
+  assertEquals(new TextDecoder().decode(output.subarray(0, size)), "onetwo");
+});
+
+Deno.test("ZstdDecoder throws for damaged frames and works again after a reset", () => {
+  const decoder = ZstdDecoder.open();
+  assertThrows(() => decoder?.decode(Uint8Array.of(1, 2, 3, 4, 5), new Uint8Array(9)), Error, "frame");
+  decoder?.reset();
+  assertEquals(decoder?.decode(compressText("three"), new Uint8Array(5)), { inputLeft: 0, outputLeft: 0 });
 });

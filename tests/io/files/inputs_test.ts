@@ -1,46 +1,44 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { dirname, join, relative } from "@std/path";
+import { dirname, relative } from "@std/path";
 import { UserError } from "../../../lib/base/errors.ts";
 import { fingerprint, listInputs } from "../../../lib/io/files/inputs.ts";
-import { TemporaryFolder } from "./temporary_folder.ts";
+import { inFolder, TemporaryFolder } from "./temporary_folder.ts";
+import { openRegularFile } from "../../../lib/io/files/byte_file.ts";
 
 const WANTED = { extensions: [".parquet"], wanted: "a Parquet file" };
 
-function tree(): string {
-  const folder = Deno.makeTempDirSync();
-  Deno.mkdirSync(join(folder, "b", "empty"), { recursive: true });
+function tree(): TemporaryFolder {
+  const folder = new TemporaryFolder();
+  Deno.mkdirSync(folder.at("b/empty"), { recursive: true });
   for (const name of ["a.parquet", "b/c.parquet", "b/note.txt", "b/.hidden.parquet"]) {
-    Deno.writeTextFileSync(join(folder, name), "abc");
+    Deno.writeTextFileSync(folder.at(name), "abc");
   }
   return folder;
 }
 
 Deno.test("listInputs() expands files, directories and globs, sorted, each once", () => {
-  const folder = tree();
+  using folder = tree();
   const list = (...paths: string[]) =>
-    listInputs(paths.map((path) => join(folder, path)), WANTED).map((path) => relative(folder, path));
+    listInputs(paths.map((path) => folder.at(path)), WANTED).map((path) => relative(folder.path, path));
   assertEquals(list("."), ["a.parquet", "b/c.parquet"]);
   assertEquals(list("b/c.parquet", ".", "a.parquet"), ["a.parquet", "b/c.parquet"]);
   assertEquals(list("**/*.parquet"), ["a.parquet", "b/c.parquet"]);
   assertEquals(list("*.parquet"), ["a.parquet"]);
   assertEquals(list("b/note.txt"), ["b/note.txt"]);
-  Deno.removeSync(folder, { recursive: true });
 });
 
 Deno.test("listInputs() names the path that holds nothing", () => {
-  const folder = tree();
-  assertThrows(() => listInputs([join(folder, "absent.parquet")], WANTED), UserError, "no such file");
-  assertThrows(() => listInputs([join(folder, "b", "empty")], WANTED), UserError, "no .parquet file in it");
-  assertThrows(() => listInputs([join(folder, "z*.parquet")], WANTED), UserError, "no .parquet file in it");
-  Deno.removeSync(folder, { recursive: true });
+  using folder = tree();
+  assertThrows(() => listInputs([folder.at("absent.parquet")], WANTED), UserError, "no such file");
+  assertThrows(() => listInputs([folder.at("b/empty")], WANTED), UserError, "no .parquet file in it");
+  assertThrows(() => listInputs([folder.at("z*.parquet")], WANTED), UserError, "no .parquet file in it");
 });
 
 Deno.test("fingerprint() gives size and time of change", () => {
-  const folder = tree();
-  const { sizeBytes, mtimeMs } = fingerprint(join(folder, "a.parquet"));
+  using folder = tree();
+  const { sizeBytes, mtimeMs } = fingerprint(folder.at("a.parquet"));
   assertEquals(sizeBytes, 3);
   assertEquals(Math.abs(mtimeMs - Date.now()) < 60_000, true);
-  Deno.removeSync(folder, { recursive: true });
 });
 
 Deno.test("listInputs() follows links to folders and files, each of these once, and says so", () => {
@@ -107,3 +105,27 @@ Deno.test("listInputs() refuses links that lead nowhere, pipes and devices at on
   }
   refused("/dev/zero", "it is a device, expected a file");
 });
+
+Deno.test("openRegularFile() opens a file and refuses what is none, in one line and without waiting", () =>
+  inFolder((folder) => {
+    const path = `${folder}/f`;
+    Deno.writeTextFileSync(path, "x");
+    {
+      using file = openRegularFile(path);
+      assertEquals(file.statSync().size, 1);
+    }
+    const cases: [string, string][] = [
+      [`${folder}/none`, "no such file or directory; check the path"],
+      [folder, "it is a directory, expected a file; name a file"],
+    ];
+    if (Deno.build.os !== "windows") {
+      const pipe = `${folder}/pipe`;
+      assert(new Deno.Command("mkfifo", { args: [pipe] }).outputSync().success);
+      cases.push([pipe, "it is a named pipe, expected a file; name a regular file"]);
+      cases.push(["/dev/null", "it is a device, expected a file; name a regular file"]);
+    }
+    for (const [found, message] of cases) {
+      const error = assertThrows(() => openRegularFile(found), UserError);
+      assertEquals(error.message, `Cannot read ${found}: ${message}`);
+    }
+  }));

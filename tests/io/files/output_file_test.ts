@@ -1,12 +1,21 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
 import { OutputFile, writeOutputFile } from "../../../lib/io/files/output_file.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
+import { fromFileUrl, join } from "@std/path";
+import {
+  AtomicFile,
+  removeStaleTemporaries,
+  writeFileAtomic,
+  writeJsonAtomic,
+} from "../../../lib/io/files/atomic.ts";
+import { exists } from "../../../lib/io/files/inputs.ts";
+import { BusyError, OutputLock } from "../../../lib/io/files/output_lock.ts";
 
 const OPTIONS = { stage: "query", inputs: [] };
 
-function names(folder: TemporaryFolder): string[] {
-  return [...Deno.readDirSync(folder.path)].map(({ name }) => name).sort();
+function names(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 }
 
 Deno.test("OutputFile replaces a regular file when it is whole, keeps it otherwise, and leaves nothing else", () => {
@@ -17,9 +26,9 @@ Deno.test("OutputFile replaces a regular file when it is whole, keeps it otherwi
     file.writeSync(new Uint8Array(10));
     assertThrows(() => writeOutputFile(folder.at("a.jsonl"), "", OPTIONS), UserError, "another process");
   }
-  assertEquals([names(folder), Deno.readTextFileSync(folder.at("a.jsonl"))], [["a.jsonl"], "first"]);
+  assertEquals([names(folder.path), Deno.readTextFileSync(folder.at("a.jsonl"))], [["a.jsonl"], "first"]);
   writeOutputFile(folder.at("a.jsonl"), "second", OPTIONS);
-  assertEquals([names(folder), Deno.readTextFileSync(folder.at("a.jsonl"))], [["a.jsonl"], "second"]);
+  assertEquals([names(folder.path), Deno.readTextFileSync(folder.at("a.jsonl"))], [["a.jsonl"], "second"]);
 });
 
 Deno.test("OutputFile writes through a link, to a target that is there or not", () => {
@@ -43,7 +52,7 @@ Deno.test("OutputFile writes to a pipe and to /dev/null as they are", async () =
   assertEquals(Deno.statSync(pipe).isFifo, true);
   writeOutputFile("/dev/null", "nothing", OPTIONS);
   assertEquals(Deno.statSync("/dev/null").isCharDevice, true);
-  assertEquals(names(folder), ["pipe"]);
+  assertEquals(names(folder.path), ["pipe"]);
 });
 
 Deno.test("OutputFile refuses a folder, and a file that is read", () => {
@@ -53,4 +62,118 @@ Deno.test("OutputFile refuses a folder, and a file that is read", () => {
   const reading = { stage: "query", inputs: [folder.at("q.csv")] };
   assertThrows(() => writeOutputFile(folder.at("q.csv"), "", reading), UserError, "it is read too");
   assertEquals(Deno.readTextFileSync(folder.at("q.csv")), "src,dst");
+});
+
+Deno.test("AtomicFile shows its name only after commit()", () => {
+  using temporary = new TemporaryFolder();
+  const folder = temporary.path;
+  const path = join(folder, "deep", "a.bin");
+  {
+    using file = AtomicFile.create(path);
+    file.writeSync(new Uint8Array([1, 2]));
+    file.writeSync(new Uint8Array([3]));
+    assertEquals(file.offsetBytes, 3);
+    assertEquals(names(join(folder, "deep")).includes("a.bin"), false);
+    file.commit();
+  }
+  assertEquals(names(join(folder, "deep")), ["a.bin"]);
+  assertEquals(Deno.readFileSync(path), new Uint8Array([1, 2, 3]));
+});
+
+Deno.test("AtomicFile leaves nothing behind when it is not committed, and keeps the earlier file", () => {
+  using temporary = new TemporaryFolder();
+  const folder = temporary.path;
+  const path = join(folder, "a.txt");
+  writeFileAtomic(path, "first");
+  {
+    using file = AtomicFile.create(path);
+    file.writeSync(new Uint8Array(1000));
+  }
+  assertEquals(names(folder), ["a.txt"]);
+  assertEquals(Deno.readTextFileSync(path), "first");
+  writeJsonAtomic(path, { a: 1 });
+  assertEquals(JSON.parse(Deno.readTextFileSync(path)), { a: 1 });
+});
+
+Deno.test("removeStaleTemporaries() deletes what AtomicFile leaves after a kill, and no file of a user", () => {
+  using temporary = new TemporaryFolder();
+  const folder = temporary.path;
+  for (const name of ["a.parquet.123.tmp", "a.parquet", "notes.tmp"]) {
+    Deno.writeTextFileSync(join(folder, name), "");
+  }
+  // Never committed nor aborted.
+  AtomicFile.create(join(folder, "a.parquet")).writeSync(new Uint8Array(1));
+  assertEquals(names(folder).length, 4);
+  removeStaleTemporaries(folder);
+  assertEquals(names(folder), ["a.parquet", "a.parquet.123.tmp", "notes.tmp"]);
+  removeStaleTemporaries(join(folder, "absent"));
+});
+
+Deno.test("AtomicFile.create() says in one line why a file cannot be written", () => {
+  using temporary = new TemporaryFolder();
+  const folder = temporary.path;
+  writeFileAtomic(join(folder, "file"), "");
+  assertThrows(() => AtomicFile.create(join(folder, "file", "a")), UserError, "Cannot write");
+});
+
+const HOLDER = { output: "out", stage: "shard" };
+
+Deno.test("OutputLock.acquire() keeps others out until it is disposed of, and says who holds it", () => {
+  using folder = new TemporaryFolder();
+  const work = folder.at("deep/.work");
+  {
+    using _lock = OutputLock.acquire(work, HOLDER);
+    Deno.symlinkSync(folder.at("deep"), folder.at("link"));
+    for (const path of [work, folder.at("link/.work")]) {
+      const error = assertThrows(() => OutputLock.acquire(path, HOLDER), BusyError);
+      assert(error.message.includes(`another process is writing to it (shard, process ${Deno.pid}, since 2`));
+    }
+  }
+  assert(!exists(work), "the lock's folder is gone with it");
+  OutputLock.acquire(work, HOLDER)[Symbol.dispose]();
+});
+
+Deno.test("OutputLock leaves a folder with work in it, and the lock of a killed process means nothing", () => {
+  using folder = new TemporaryFolder();
+  Deno.writeTextFileSync(folder.at("lock"), "shard, process 1, since 2026-01-01T00:00:00.000Z\n");
+  Deno.writeTextFileSync(folder.at("half"), "");
+  OutputLock.acquire(folder.path, HOLDER)[Symbol.dispose]();
+  assertEquals([...Deno.readDirSync(folder.path)].map(({ name }) => name), ["half"]);
+});
+
+Deno.test("OutputLock.acquire() lets one of many processes in at a time", async () => {
+  using folder = new TemporaryFolder();
+  const program = `
+    import { BusyError, OutputLock } from ${
+    JSON.stringify(import.meta.resolve("../../../lib/io/files/output_lock.ts"))
+  };
+    const [work, mark] = Deno.args;
+    for (let done = 0; done < 40;) {
+      try {
+        using _lock = OutputLock.acquire(work, { output: "out", stage: "test" });
+        Deno.writeTextFileSync(mark, "held", { createNew: true });
+        Deno.removeSync(mark);
+        done++;
+      } catch (error) {
+        if (!(error instanceof BusyError)) throw error;
+      }
+    }`;
+  Deno.writeTextFileSync(folder.at("holder.ts"), program);
+  const paths = [folder.at(".work"), folder.at("mark")];
+  const config = fromFileUrl(import.meta.resolve("../../../deno.json"));
+  const args = [
+    "run",
+    "--config",
+    config,
+    "--no-prompt",
+    "--allow-read",
+    "--allow-write",
+    folder.at("holder.ts"),
+    ...paths,
+  ];
+  const runs = await Promise.all(
+    [1, 2, 3].map(() => new Deno.Command(Deno.execPath(), { args, stderr: "piped" }).output()),
+  );
+  for (const { code, stderr } of runs) assertEquals(code, 0, new TextDecoder().decode(stderr));
+  assert(!exists(join(folder.path, ".work")));
 });

@@ -26,3 +26,11 @@ export function inFolder(test: (folder: string) => void): void {
   using folder = new TemporaryFolder();
   test(folder.path);
 }
+
+export function copyFolder(from: string, to: string): void {
+  Deno.mkdirSync(to, { recursive: true });
+  for (const { name, isDirectory } of Deno.readDirSync(from)) {
+    const copy = isDirectory ? copyFolder : Deno.copyFileSync;
+    copy(join(from, name), join(to, name));
+  }
+}

@@ -8,7 +8,7 @@ import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { UPDATE_FILE } from "../../../lib/train/adapted_checkpoint.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
 import { outputOf, refused, runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
-import { folderHashes } from "../../data/probe_rows/folder_hashes.ts";
+import { folderHashes } from "../../data/probe_rows/stage_fixtures.ts";
 import { until } from "../../until.ts";
 import { withRowCheckpoint } from "./row_checkpoint.ts";
 import { estimateOf, KNOWN, measured, NEW_ADDRESS, newMeasurements, tinyLocatedModel } from "./tiny_rows.ts";

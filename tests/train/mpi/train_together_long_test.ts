@@ -11,7 +11,7 @@ import { join } from "@std/path";
 import { readMetrics } from "../../../lib/train/metrics.ts";
 import { readSafetensors } from "../../../lib/io/safetensors.ts";
 import { type ProcessResult, runStageProcess, succeeded } from "../../cli/process.ts";
-import { copyFolder } from "../../io/files/copy_folder.ts";
+import { copyFolder } from "../../io/files/temporary_folder.ts";
 import {
   checkpointOf,
   metricsOf,

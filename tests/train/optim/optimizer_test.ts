@@ -9,7 +9,7 @@ import { Optimizer } from "../../../lib/train/optim/optimizer.ts";
 import { widthFactor } from "../../../lib/train/optim/schedule.ts";
 import { assertClose, assertSameBits, randomNormal, testOnEachDevice } from "../../tensor/support.ts";
 import { tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "../../model/tiny_model.ts";
-import { clipGradients } from "../../reference/clip.ts";
+import { clipGradients } from "../../reference/updates.ts";
 import { referenceBackward, referenceForward, type Weights } from "../../reference/model.ts";
 import { ReferenceOptimizer } from "../../reference/optimizer.ts";
 import { expressionTolerance, type Tolerance } from "../../tolerances.ts";

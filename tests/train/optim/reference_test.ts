@@ -1,6 +1,5 @@
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { adamW, type AdamWState } from "../../reference/adamw.ts";
-import { clipGradients } from "../../reference/clip.ts";
+import { adamW, type AdamWState, clipGradients } from "../../reference/updates.ts";
 
 Deno.test("adamW() gives the numbers worked out by hand over two steps", () => {
   let state: AdamWState = {

@@ -75,7 +75,7 @@ export function makeColumn({ type }: SpillColumn, numRows: number): ColumnData {
 }
 
 /** Bytes of a row in the arrays of its columns. */
-export function columnBytes(schema: readonly SpillColumn[]): number {
+function columnBytes(schema: readonly SpillColumn[]): number {
   return schema.reduce((sum, { type }) => sum + CONSTRUCTORS[type].BYTES_PER_ELEMENT, 0);
 }
 

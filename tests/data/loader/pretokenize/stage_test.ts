@@ -11,7 +11,7 @@ import { encodeProbeRow } from "../../../../lib/data/probe_rows/probe_row.ts";
 import { outputOf, refused, runStageProcess, spawnStage, succeeded } from "../../../cli/process.ts";
 import { TemporaryFolder } from "../../../io/files/temporary_folder.ts";
 import { syntheticRows } from "../synthetic_rows.ts";
-import { folderHashes, unfinishedHashes } from "../../probe_rows/folder_hashes.ts";
+import { folderHashes, unfinishedHashes } from "../../probe_rows/stage_fixtures.ts";
 import { sampleBatch, writeParquet } from "../../probe_rows/sample_parquet.ts";
 import { readSequences } from "./token_files.ts";
 

@@ -43,21 +43,6 @@ Deno.test("TimeSorter.sort() sorts a slice and leaves the rest of its array alon
   assertEquals(Array.from(rows.subarray(100, 900)), wanted);
 });
 
-Deno.test("KeyTable.idOf() numbers distinct keys as they come, past several growths", () => {
-  const table = new KeyTable();
-  const words = new Uint32Array(4);
-  for (let pass = 0; pass < 2; pass++) {
-    for (let i = 0; i < 20_000; i++) {
-      words.set([i % 3, 0, i % 7 === 0 ? 0xffffffff : 0, i >> 1]);
-      // Two kinds of each key.
-      assertEquals(table.idOf(words, 0, 4 + (i & 1)), i);
-    }
-  }
-  assertEquals(table.size, 20_000);
-  table.clear();
-  assertEquals(table.idOf(words, 0, 4), 0);
-});
-
 Deno.test("KeyTranslation.idOf() gives the ids of the same keys when either table changes", () => {
   const to = new KeyTable();
   const translation = new KeyTranslation(to);

@@ -1,13 +1,10 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { join } from "@std/path";
 import fc from "fast-check";
+import { TemporaryFolder } from "../../../io/files/temporary_folder.ts";
 import { UserError } from "../../../../lib/base/errors.ts";
 import { KeyTable } from "../../../../lib/data/probe_rows/external_sort/keys.ts";
 import {
-  bucketRows,
-  columnBytes,
   makeColumn,
-  rowBytes,
   type SpillColumn,
   SpillReader,
   SpillWriter,
@@ -50,8 +47,8 @@ function numbered(first: number, numRows: number) {
 }
 
 Deno.test("SpillReader gives back each partition's rows in the order in which SpillWriter took them", () => {
-  const folder = Deno.makeTempDirSync();
-  const path = join(folder, "rows.bin");
+  using folder = new TemporaryFolder();
+  const path = folder.at("rows.bin");
   const batches = fc.array(fc.array(fc.nat(5), { maxLength: 300, size: "max" }), { maxLength: 6 });
   fc.assert(
     fc.property(batches, fc.integer({ min: 0, max: 100_000 }), (partitions, bufferBytes) => {
@@ -74,13 +71,12 @@ Deno.test("SpillReader gives back each partition's rows in the order in which Sp
     }),
     { numRuns: 60 },
   );
-  Deno.removeSync(folder, { recursive: true });
 });
 
 Deno.test("SpillReader reads files that were written side by side as one, file after file", () => {
-  const folder = Deno.makeTempDirSync();
+  using folder = new TemporaryFolder();
   const parts = [0, 1].map((file) => {
-    const path = join(folder, `rows-${file}.bin`);
+    const path = folder.at(`rows-${file}.bin`);
     const writer = new SpillWriter(path, SCHEMA, { numPartitions: 2, bufferBytes: 0 });
     writer.append(numbered(1000 * file, 200), Uint32Array.from({ length: 200 }, (_, row) => row % 2));
     return { path, index: writer.finish() };
@@ -89,17 +85,16 @@ Deno.test("SpillReader reads files that were written side by side as one, file a
   assertEquals(reader.numRows, [200, 200]);
   const odd = Array.from({ length: 100 }, (_, i) => 2 * i + 1);
   assertEquals(Array.from(readAll(reader, 1)[0]), [...odd, ...odd.map((row) => 1000 + row)]);
-  Deno.removeSync(folder, { recursive: true });
 });
 
 Deno.test("A SpillWriter that is not finished leaves no file and SpillReader refuses another size", () => {
-  const folder = Deno.makeTempDirSync();
-  const path = join(folder, "rows.bin");
+  using folder = new TemporaryFolder();
+  const path = folder.at("rows.bin");
   {
     using writer = new SpillWriter(path, SCHEMA, { numPartitions: 2, bufferBytes: 0 });
     writer.append(numbered(0, 100), new Uint32Array(100));
   }
-  assertEquals([...Deno.readDirSync(folder)], []);
+  assertEquals([...Deno.readDirSync(folder.path)], []);
   const writer = new SpillWriter(path, SCHEMA, { numPartitions: 2, bufferBytes: 0 });
   writer.append(numbered(0, 100), new Uint32Array(100));
   const index = writer.finish();
@@ -107,12 +102,11 @@ Deno.test("A SpillWriter that is not finished leaves no file and SpillReader ref
   assertThrows(() => new SpillReader([{ path, index }], SCHEMA), UserError, "run with --overwrite");
   Deno.removeSync(path);
   assertThrows(() => new SpillReader([{ path, index }], SCHEMA), UserError, "no such file");
-  Deno.removeSync(folder, { recursive: true });
 });
 
 Deno.test("SpillReader gives back keys, whatever ids they had, after the ids changed their meaning", () => {
-  const folder = Deno.makeTempDirSync();
-  const path = join(folder, "rows.bin");
+  using folder = new TemporaryFolder();
+  const path = folder.at("rows.bin");
   const row = fc.record({
     src: fc.nat(40),
     dst: fc.nat(2 ** 32 - 1),
@@ -161,18 +155,4 @@ Deno.test("SpillReader gives back keys, whatever ids they had, after the ids cha
     }),
     { numRuns: 60 },
   );
-  Deno.removeSync(folder, { recursive: true });
-});
-
-Deno.test("rowBytes() adds the widths and room for keys", () => {
-  assertEquals(columnBytes(SCHEMA), 8 + 4);
-  assertEquals(rowBytes(SCHEMA), 8 + 4);
-  assertEquals(columnBytes(KEY_SCHEMA), 8 + 3 * 4);
-  assertEquals(rowBytes(KEY_SCHEMA), 8 + 3 * (4 + 17));
-});
-
-Deno.test("bucketRows() lists the rows of each bucket in order", () => {
-  const { starts, order } = bucketRows(Uint32Array.of(2, 0, 2, 0, 1), 5, 4);
-  assertEquals(Array.from(order), [1, 3, 4, 0, 2]);
-  assertEquals(Array.from(starts), [0, 2, 3, 5, 5]);
 });

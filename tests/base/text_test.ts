@@ -1,5 +1,13 @@
 import { assertEquals } from "@std/assert";
-import { drawHistogram, formatBytes, formatCount, formatMs, formatSeconds } from "../../lib/base/text.ts";
+import {
+  didYouMean,
+  drawHistogram,
+  editDistance,
+  formatBytes,
+  formatCount,
+  formatMs,
+  formatSeconds,
+} from "../../lib/base/text.ts";
 
 Deno.test("formatCount() keeps to four figures", () => {
   assertEquals([0, 1234, 12_345, 999_999, 4_560_000].map(formatCount), [
@@ -24,4 +32,17 @@ Deno.test("drawHistogram() draws the largest bar full and the others in proporti
   ], 8);
   assertEquals(lines.map((line) => line.split("ms ")[1].replace(/ +\S+ %$/, "")), ["████", "████████", ""]);
   assertEquals(formatMs(0.51234), "0.512");
+});
+
+Deno.test("editDistance() counts insertions, deletions, substitutions and swaps", () => {
+  assertEquals(editDistance("train", "train"), 0);
+  assertEquals(editDistance("train", "trian"), 1);
+  assertEquals(editDistance("shard", "shards"), 1);
+  assertEquals(editDistance("", "abc"), 3);
+  assertEquals(editDistance("kitten", "sitting"), 3);
+});
+
+Deno.test("didYouMean() proposes a near name and lists all when none is near", () => {
+  assertEquals(didYouMean("trian", ["train", "query"]), "; did you mean train?");
+  assertEquals(didYouMean("xyzzyx", ["train", "query"]), "; known are train, query");
 });

@@ -1,6 +1,29 @@
-/** Muon in float64, written as torch.optim.Muon is: with a transpose, and two polynomial terms. @module */
+/** One step of AdamW in float64, as torch.optim.AdamW does it. @module */
+import type { AdamWStep } from "../../lib/tensor/ops/adamw.ts";
 import type { MuonStep } from "../../lib/tensor/ops/muon.ts";
 import { gemm } from "./gemm.ts";
+
+/** The tensors that AdamW changes. */
+export interface AdamWState {
+  parameter: Float64Array;
+  expAvg: Float64Array;
+  expAvgSq: Float64Array;
+}
+
+/** The state after a step with this gradient, already clipped. */
+export function adamW(state: AdamWState, gradient: Float64Array, at: AdamWStep): AdamWState {
+  const { learningRate, beta1, beta2, epsilon, weightDecay, step } = at;
+  const expAvg = state.expAvg.map((m, i) => beta1 * m + (1 - beta1) * gradient[i]);
+  const expAvgSq = state.expAvgSq.map((v, i) => beta2 * v + (1 - beta2) * gradient[i] ** 2);
+  const parameter = state.parameter.map((value, i) => {
+    const denominator = Math.sqrt(expAvgSq[i] / (1 - beta2 ** step)) + epsilon;
+    return value * (1 - learningRate * weightDecay) -
+      learningRate * (expAvg[i] / (1 - beta1 ** step)) / denominator;
+  });
+  return { parameter, expAvg, expAvgSq };
+}
+
+// Muon in float64, written as torch.optim.Muon is: with a transpose, and two polynomial terms.
 
 const [A, B, C] = [3.4445, -4.7750, 2.0315];
 const EPSILON = 1e-7;
@@ -48,4 +71,15 @@ export function muon(
     value * (1 - learningRate * weightDecay) - rate * update[i]
   );
   return { parameter, momentum };
+}
+
+// Clipping by the global norm in float64.
+
+/** Scales gradients in place so that their global norm is at most `maxNorm`; returns the norm before. */
+export function clipGradients(gradients: Iterable<Float64Array>, maxNorm: number): number {
+  const all = [...gradients];
+  const norm = Math.sqrt(all.reduce((sum, g) => g.reduce((part, value) => part + value * value, sum), 0));
+  const factor = Math.min(1, maxNorm / norm);
+  for (const gradient of all) gradient.forEach((value, i) => gradient[i] = value * factor);
+  return norm;
 }

@@ -1,10 +1,56 @@
+import fc from "fast-check";
 import { assertEquals, assertThrows } from "@std/assert";
-import { UsageError, UserError } from "../../../lib/base/errors.ts";
-import type { ArrayTask } from "../../../lib/io/files/array_task.ts";
-import { newManifest, writeManifest } from "../../../lib/io/files/manifest.ts";
+import { FormatError, UsageError, UserError } from "../../../lib/base/errors.ts";
+import {
+  describeOutput,
+  hashOfEnds,
+  manifestPathBeside,
+  newManifest,
+  readManifest,
+  writeManifest,
+} from "../../../lib/io/files/manifest.ts";
+import { type ArrayTask, parseArrayTask, shareOf, taskSuffix } from "../../../lib/io/files/array_task.ts";
 import { StagedOutput } from "../../../lib/io/files/staged_output.ts";
 import { manifestName, requireFinished } from "../../../lib/io/files/task_manifests.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
+
+Deno.test("readManifest() returns what writeManifest() wrote and refuses other JSON", () => {
+  using folder = new TemporaryFolder();
+  const path = folder.at("manifest.json");
+  assertEquals(readManifest(path), undefined);
+  const inputs = [{ path: "a.parquet", sizeBytes: 3, mtimeMs: 1 }];
+  const manifest = newManifest({ stage: "shard", inputs, options: { rows: 1 } });
+  writeManifest(path, manifest);
+  assertEquals(readManifest(path), manifest);
+  Deno.writeTextFileSync(path, "{}");
+  assertThrows(() => readManifest(path), FormatError, "not a manifest");
+});
+
+Deno.test("describeOutput() hashes the ends as hashOfEnds() does, whatever the size", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.at("a");
+  const [first, last] = [1 << 16, 1 << 17];
+  for (
+    const size of [0, 1, first - 1, first, first + 1, first + last - 1, first + last, first + last + 1, 5e5]
+  ) {
+    Deno.writeFileSync(path, Uint8Array.from({ length: size }, (_, i) => i % 251));
+    const { sizeBytes, endsSha256 } = await describeOutput(folder.path, "a");
+    assertEquals([sizeBytes, endsSha256], [size, hashOfEnds(path)]);
+  }
+});
+
+Deno.test("describeOutput() gives size and SHA-256", async () => {
+  using folder = new TemporaryFolder();
+  Deno.writeTextFileSync(folder.at("abc"), "abc");
+  assertEquals(await describeOutput(folder.path, "abc", { rows: 1 }), {
+    path: "abc",
+    sizeBytes: 3,
+    sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    endsSha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    counts: { rows: 1 },
+  });
+  assertEquals(manifestPathBeside("x/data.parquet"), "x/data.parquet.manifest.json");
+});
 
 function start(seed = 0) {
   return newManifest({ stage: "shard", inputs: [], options: { seed } });
@@ -76,4 +122,34 @@ Deno.test("requireFinished() names the task that is missing, unfinished or of an
   assertEquals(requireFinished(folder.path).length, 4);
   finish(folder.path, { index: 1, count: 1 });
   assertThrows(() => requireFinished(folder.path), UserError, "not of the same run");
+});
+
+Deno.test("parseArrayTask() takes I/N with I from 1 to N and nothing else", () => {
+  assertEquals(parseArrayTask("1/1"), { index: 1, count: 1 });
+  assertEquals(parseArrayTask("17/99999"), { index: 17, count: 99_999 });
+  for (
+    const text of ["0/4", "5/4", "a/b", "", "2", "1/", "/4", "1/4/2", "-1/4", "1.5/4", "1/100000", " 1/4"]
+  ) {
+    assertThrows(() => parseArrayTask(text), UsageError, `Cannot use --task ${text}: expected I/N`);
+  }
+});
+
+Deno.test("shareOf() gives every thing to one task, in order, and equally many to each", () => {
+  fc.assert(fc.property(fc.integer({ min: 1, max: 50 }), fc.nat(3e9), (count, total) => {
+    let next = 0;
+    for (let index = 1; index <= count; index++) {
+      const [first, end] = shareOf({ index, count }, total);
+      assertEquals(first, next);
+      assertEquals(Math.abs(end - first - total / count) < 1, true);
+      next = end;
+    }
+    assertEquals(next, total);
+  }));
+});
+
+Deno.test("taskSuffix() is empty for the only task and sorts as the tasks do", () => {
+  assertEquals(taskSuffix({ index: 1, count: 1 }), "");
+  const names = [1, 2, 10, 99].map((index) => taskSuffix({ index, count: 100 }));
+  assertEquals(names, names.toSorted());
+  assertEquals(names[2], "-00010-of-00100");
 });

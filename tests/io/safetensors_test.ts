@@ -1,19 +1,19 @@
+import fc from "fast-check";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
-import fc from "fast-check";
 import { createHash } from "node:crypto";
-import { FormatError, UserError } from "../../../lib/base/errors.ts";
+import { FormatError, UserError } from "../../lib/base/errors.ts";
 import {
   readSafetensors,
   readSafetensorsHeader,
   type SafetensorsContent,
   SafetensorsWriter,
   writeSafetensors,
-} from "../../../lib/io/safetensors.ts";
-import { decodeTensors } from "../../../lib/base/safetensors_header.ts";
-import { inFolder } from "../files/temporary_folder.ts";
+} from "../../lib/io/safetensors.ts";
+import { decodeTensors } from "../../lib/base/safetensors_header.ts";
+import { inFolder } from "./files/temporary_folder.ts";
 
-const GOLDEN = fromFileUrl(new URL("../../golden/safetensors/python-0.8.0.safetensors", import.meta.url));
+const GOLDEN = fromFileUrl(new URL("../golden/safetensors/python-0.8.0.safetensors", import.meta.url));
 
 function sample(): SafetensorsContent {
   return {
