@@ -47,16 +47,8 @@ export class Permutation {
     this.#key = [random.uint32(), random.uint32()];
   }
 
-  /**
-   * The value at a rank.
-   *
-   * @param rank 0..length - 1.
-   * @throws {RangeError} If the rank is out of range.
-   */
+  /** The value at a rank. @param rank 0..length - 1. */
   at(rank: number): number {
-    if (!(rank >= 0 && rank < this.length) || !Number.isInteger(rank)) {
-      throw new RangeError(`Cannot permute ${rank}: expected an integer in 0..${this.length - 1}`);
-    }
     let value = this.#encrypt(rank);
     while (value >= this.length) value = this.#encrypt(value);
     return value;

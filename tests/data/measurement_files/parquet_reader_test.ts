@@ -70,13 +70,6 @@ Deno.test("readMeasurements() leaves out optional columns that are absent or not
     assertStringIncludes(error.message, `Cannot read ${path}: column prb_id is missing`);
   }));
 
-Deno.test("an empty file of measurements can be written and read", () =>
-  withFolder(async (folder) => {
-    const path = `${folder}/f.parquet`;
-    assertEquals(writeParquet(path, []).rows, 0);
-    assertEquals((await readAll([path])).batches, []);
-  }));
-
 Deno.test("readMeasurements() takes every kind of time for the same time", async (t) => {
   const timestamp = (
     unit: "MILLIS" | "MICROS" | "NANOS",

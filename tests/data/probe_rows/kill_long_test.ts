@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { refused, runStageProcess, succeeded } from "../../cli/process.ts";
@@ -163,19 +163,4 @@ Deno.test("shard and probe-rows in tasks at the same time, one killed again and 
   Deno.removeSync(`${shards}/manifest-00003-of-00003.json`);
   const args = [...rows, "--input", shards, "--output", folder.at("other")];
   await refused(runStageProcess(args), 1, "task 3/3 of shard is missing; run `shard --task 3/3`");
-});
-
-Deno.test("shard and probe-rows refuse a wrong --task with one line and exit code 2", async () => {
-  using folder = new TemporaryFolder();
-  writeRowGroups(folder.at("in.parquet"), sampleBatch({ numRows: 100 }), 50);
-  const paths = ["--input", folder.at("in.parquet"), "--output", folder.at("out")];
-  const cases = [["shard", "0/4"], ["shard", "5/4"], ["probe-rows", "a/b"], ["probe-rows", "2"]];
-  await Promise.all(cases.map(async ([stage, task]) => {
-    const message = `Cannot use --task ${task}: expected I/N`;
-    await refused(runStageProcess([stage, ...paths, "--task", task]), 2, message);
-  }));
-  const { code, stderr } = await runStageProcess(["shard", ...paths, "--task", "1/2", "--overwrite"]);
-  assertMatch(stderr, /^error: Cannot use --overwrite with --task 1\/2: [^\n]+\n$/);
-  assertEquals(code, 2);
-  assertEquals([...Deno.readDirSync(folder.path)].map(({ name }) => name), ["in.parquet"]);
 });

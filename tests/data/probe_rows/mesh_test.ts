@@ -1,5 +1,5 @@
 /** Splits of an all-pairs matrix, which has nothing but event_time, src_addr, dst_addr and rtt. @module */
-import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { openEvalRows } from "../../../lib/eval/eval_rows.ts";
 import { buildProbeRows } from "../../../lib/data/probe_rows/probe_rows.ts";
 import { shardMeasurements } from "../../../lib/data/probe_rows/shard.ts";
@@ -9,7 +9,6 @@ import {
   SPLIT_NAMES,
   type SplitMode,
 } from "../../../lib/data/probe_rows/splits.ts";
-import { runStageProcess } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { joinBatches, makeBatch, readAll, realData, writeParquet } from "../measurement_files/batches.ts";
 import { PROBE_ROWS_OPTIONS, SHARD_OPTIONS } from "./stage_fixtures.ts";
@@ -85,20 +84,5 @@ Deno.test("probe-rows makes sets that are all test, which are evaluated with ano
     using rows = await openEvalRows(await make([0, 0, 1]), { split: "test", trainDir });
     assert(rows.heldOut.numRows > 0 && rows.heldOut.numRows === rows.training.numRows);
     assertEquals(rows.others.map(({ numRows }) => numRows), [0]);
-  }
-});
-
-Deno.test("shard and probe-rows say what to group by where there is no prb_id", async () => {
-  using folder = new TemporaryFolder();
-  const { prbId: _, ...batch } = makeBatch(100);
-  writeParquet(folder.at("in.parquet"), [batch]);
-  for (const stage of ["shard", "probe-rows"]) {
-    const paths = ["--input", folder.at("in.parquet"), "--output", folder.at(stage)];
-    const { code, stderr } = await runStageProcess([stage, ...paths, "--group-by", "prb_id"]);
-    assertEquals(code, 1);
-    assertMatch(
-      stderr,
-      /^error: Cannot read .*: column prb_id is missing .*; use --group-by src_addr, [^\n]+\n$/,
-    );
   }
 });

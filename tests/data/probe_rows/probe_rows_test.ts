@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assert, assertEquals, assertLessOrEqual, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertLessOrEqual, assertMatch, assertRejects } from "@std/assert";
 import { join } from "@std/path";
 import { FormatError, UsageError, UserError } from "../../../lib/base/errors.ts";
 import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
@@ -261,7 +261,8 @@ Deno.test("buildProbeRows() names the column that is missing and leaves an empty
   const { prbId: _none, ...batch } = sampleBatch({ numRows: 100 });
   writeParquet(folder.at("in.parquet"), batch);
   const options = { ...PROBE_ROWS_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
-  await assertRejects(() => buildProbeRows({ ...options, groupBy: "prb_id" }), FormatError, "column prb_id");
+  const error = await assertRejects(() => buildProbeRows({ ...options, groupBy: "prb_id" }), FormatError);
+  assertMatch(error.message, /: column prb_id is missing .*; use --group-by src_addr, [^\n]+$/);
   assertEquals(folderHashes(folder.at("out")), {});
   await buildProbeRows(options);
 });
@@ -358,16 +359,6 @@ Deno.test("RowCutter cuts at measurement boundaries in time order and keeps ever
       assertEquals(rows.flatMap((row) => Array.from(row.rttMs)), Array.from(columns.rttMs));
     }
   }
-});
-
-Deno.test("RowCutter makes one record of a group that fits", () => {
-  const columns = columnsOf(5000, 50);
-  const { records, rows } = cut(columns, 5000, 8e6);
-  assertEquals(records.length, 1);
-  assertEquals(rows[0].srcId, probeRowSrcId("10.0.0.1"));
-  assertEquals(rows[0].srcAddrs, ["10.0.0.1"]);
-  assertEquals(rows[0].dstAddrs.length, 50);
-  assertEquals(rows[0].dstAddrs[rows[0].dstIndex[49]], "192.0.0.49");
 });
 
 Deno.test("RowCutter starts a new record with each group, with dictionaries of its own", () => {

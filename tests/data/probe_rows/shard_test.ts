@@ -138,23 +138,6 @@ Deno.test("shardMeasurements() fills columns that only some files have with null
   assertEquals(prbId.slice(100), Array.from(other.prbId ?? []));
 });
 
-Deno.test("shardMeasurements() does nothing when all is done, and redoes a file that is gone", async () => {
-  using folder = new TemporaryFolder();
-  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 3000 }));
-  const options = { ...SHARD_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
-  const first = await shardMeasurements(options);
-  const hashes = folderHashes(options.output);
-  const kept = folder.at("out/train/shard-00001.parquet");
-  const inode = Deno.statSync(kept).ino;
-  const again = await shardMeasurements(options);
-  assertEquals([first.wasComplete, again.wasComplete], [false, true]);
-  assertEquals(again.splits, first.splits);
-  Deno.removeSync(folder.at("out/train/shard-00002.parquet"));
-  await shardMeasurements(options);
-  assertEquals(folderHashes(options.output), hashes);
-  assertEquals(Deno.statSync(kept).ino, inode, "a finished shard was written again");
-});
-
 Deno.test("listSplitInputs() takes splits from the folders train, val and test and refuses a mixture", () => {
   using folder = new TemporaryFolder();
   for (const name of ["split/train/a.parquet", "split/test/b.parquet", "plain/c.parquet"]) {

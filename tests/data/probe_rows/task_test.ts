@@ -183,13 +183,14 @@ Deno.test("a task resumes by itself and leaves other tasks' files alone", async 
   using folder = new TemporaryFolder();
   const inputs = writeInputs(folder);
   const output = folder.at("out");
-  await shardInTasks(inputs, output, { splitBy: "probe", count: 2 });
+  const made = await shardInTasks(inputs, output, { splitBy: "probe", count: 2 });
   const wanted = folderHashes(output);
   const partOf = (index: number) => folder.at(`out/train/shard-00001-part-0000${index}-of-00002.parquet`);
   Deno.removeSync(partOf(2));
   const inode = Deno.statSync(partOf(1)).ino;
   const [first, second] = await shardInTasks(inputs, output, { splitBy: "probe", count: 2 });
   assertEquals([first.wasComplete, second.wasComplete], [true, false]);
+  assertEquals([first.splits, second.splits], made.map(({ splits }) => splits));
   assertEquals(folderHashes(output), wanted);
   assertEquals(Deno.statSync(partOf(1)).ino, inode);
 
