@@ -12,6 +12,17 @@ export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return true;
 }
 
+/** Joins arrays of bytes. */
+export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let length = 0;
+  for (const part of parts) {
+    bytes.set(part, length);
+    length += part.length;
+  }
+  return bytes;
+}
+
 // A binary heap (Knuth, TAOCP 3, 5.2.3).
 
 /** A priority queue: the first item of an order is always available. */

@@ -8,6 +8,7 @@
  * @module
  */
 import * as z from "zod";
+import { partitionPoint } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
 import { formatPrefix, type IpPrefix, isAddress, prefixOfAddress } from "./ip_prefix.ts";
 
@@ -122,7 +123,10 @@ export class KnownAddresses {
     const [first, end] = this.#rangeOf(destinations);
     let measurements = 0;
     let lastS = 0;
-    const start = lowerBound(this.numPairs, (i) => pairs[WORDS * i] - a || pairs[WORDS * i + 1] - first);
+    const start = partitionPoint(
+      this.numPairs,
+      (i) => (pairs[WORDS * i] - a || pairs[WORDS * i + 1] - first) >= 0,
+    );
     for (let at = WORDS * start; pairs[at] === a && pairs[at + 1] < end; at += WORDS) {
       measurements += pairs[at + 2];
       lastS = Math.max(lastS, pairs[at + 3]);
@@ -136,7 +140,7 @@ export class KnownAddresses {
     if (a < 0) return [];
     const { pairs } = this.columns;
     const found: { address: KnownAddress; seen: Seen }[] = [];
-    const first = lowerBound(this.numPairs, (i) => pairs[WORDS * i] - a);
+    const first = partitionPoint(this.numPairs, (i) => pairs[WORDS * i] >= a);
     for (let i = first; i < this.numPairs && pairs[WORDS * i] === a; i++) {
       const at = WORDS * i;
       const seen = { measurements: pairs[at + 2], lastS: pairs[at + 3] };
@@ -178,7 +182,7 @@ export class KnownAddresses {
   *pairs(sources?: IpPrefix): Generator<[source: number, destination: number]> {
     const { pairs } = this.columns;
     const [first, end] = sources ? this.#rangeOf(sources) : [0, this.numAddresses];
-    const start = lowerBound(this.numPairs, (i) => pairs[WORDS * i] - first);
+    const start = partitionPoint(this.numPairs, (i) => pairs[WORDS * i] >= first);
     for (let at = WORDS * start; pairs[at] < end; at += WORDS) yield [pairs[at], pairs[at + 1]];
   }
 
@@ -216,7 +220,8 @@ export class KnownAddresses {
     const words = wordsOf(bytes);
     const bias = isAfter ? -1 : 0;
     const [keys, width, offset] = words.length === 1 ? [v4, 1, 0] : [v6, WORDS, this.#numV4];
-    return offset + lowerBound(keys.length / width, (i) => compare(keys, width * i, words) || bias);
+    return offset +
+      partitionPoint(keys.length / width, (i) => (compare(keys, width * i, words) || bias) >= 0);
   }
 
   /** The address at a place among {@link addresses}. */
@@ -236,18 +241,6 @@ export class KnownAddresses {
 
 function seenOf(measurements: number, lastS: number): Seen {
   return measurements === 0 ? NEVER : { measurements, lastS: lastS > 0 ? lastS : null };
-}
-
-/** The first index whose comparison is not negative. */
-function lowerBound(length: number, compared: (index: number) => number): number {
-  let low = 0;
-  let high = length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compared(middle) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** The bytes of an address as one or four big-endian words. */

@@ -6,8 +6,7 @@
 /// <reference no-default-lib="true" />
 /// <reference lib="deno.worker" />
 import { serveJobs } from "../../io/threads/worker_pool.ts";
-import type { Campaign } from "./campaign.ts";
-import { type MadeRowGroup, RowGroupMaker } from "./row_groups.ts";
+import { type Campaign, type MadeRowGroup, RowGroupMaker } from "./campaign.ts";
 
 serveJobs((campaign: Campaign) => {
   const maker = new RowGroupMaker(campaign);

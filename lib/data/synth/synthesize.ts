@@ -5,8 +5,7 @@
  */
 import { UserError } from "../../base/errors.ts";
 import { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
-import { makeCampaign } from "./campaign.ts";
-import { makeRowGroups, SYNTH_COLUMNS } from "./row_groups.ts";
+import { makeCampaign, makeRowGroups, SYNTH_COLUMNS } from "./campaign.ts";
 import { SyntheticTruth, truthPathBeside } from "./truth.ts";
 import { makeWorld, type WorldOptions } from "./world.ts";
 

@@ -11,8 +11,8 @@ import * as z from "zod";
 import { FormatError } from "../../base/errors.ts";
 import { readText } from "../../io/files/inputs.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
-import { LATENCY_CONSTANTS, type LatencyModel, PathLatency } from "./latency_model.ts";
-import type { World, WorldHost } from "./world.ts";
+import { LATENCY_CONSTANTS, type LatencyModel } from "./latency_model.ts";
+import { type PairLatency, pairLatency, type World, type WorldHost } from "./world.ts";
 import { rttCodeBounds } from "../tokens/rtt_code.ts";
 
 const FORMAT = "ping-llm synthetic truth 2";
@@ -72,17 +72,6 @@ const truthSchema = z.object({
     changedHub: z.number().optional(),
   }))),
 });
-
-/** The latency model of a pair of hosts at any time: one before its route changes, one from then on. */
-class PairLatency {
-  /** @param changeTimeS Time of the route's change, seconds since 1970; Infinity for never. */
-  constructor(readonly before: PathLatency, readonly after: PathLatency, readonly changeTimeS: number) {}
-
-  /** The distribution at a time, in seconds since 1970. */
-  at(timeS: number): LatencyModel {
-    return (timeS >= this.changeTimeS ? this.after : this.before).at(timeS);
-  }
-}
 
 /** The exact conditional distributions of a synthetic Internet. */
 export class SyntheticTruth {
@@ -146,17 +135,6 @@ export class SyntheticTruth {
     }
     return host;
   }
-}
-
-/** The latency model of a pair of hosts of a world, for many times. */
-export function pairLatency({ routes, hubs }: World, src: WorldHost, dst: WorldHost): PairLatency {
-  const a = Math.min(src.system, dst.system);
-  const route = routes[a][Math.max(src.system, dst.system) - a];
-  const pathLatency = (stretch: number, hub: number) =>
-    new PathLatency(src, dst, { ...route, stretch, hub: hubs[hub] });
-  const before = pathLatency(route.stretch, route.hub);
-  const after = pathLatency(route.changedStretch ?? route.stretch, route.changedHub ?? route.hub);
-  return new PairLatency(before, after, route.changeTimeS ?? Infinity);
 }
 
 /** The truth file's path: `F.truth.json` beside `F.parquet`. */

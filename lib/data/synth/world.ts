@@ -11,7 +11,7 @@
 import { RandomStream } from "../../base/random.ts";
 import { isPublicAddress } from "../addresses/address_book.ts";
 import { formatAddress } from "../addresses/ip.ts";
-import type { GeoPoint, HostLatency } from "./latency_model.ts";
+import { type GeoPoint, type HostLatency, type LatencyModel, PathLatency } from "./latency_model.ts";
 
 // The autonomous systems: their cities and their prefixes.
 //
@@ -441,4 +441,26 @@ function makeRoute(
 function chooseHub(a: PlacedSystem, b: PlacedSystem, random: RandomStream): number {
   const near = [...HUBS.keys()].filter((index) => [a.region, b.region].includes(HUBS[index].region));
   return near.length > 0 ? near[random.below(near.length)] : random.below(HUBS.length);
+}
+
+/** The latency model of a pair of hosts at any time: one before its route changes, one from then on. */
+export class PairLatency {
+  /** @param changeTimeS Time of the route's change, seconds since 1970; Infinity for never. */
+  constructor(readonly before: PathLatency, readonly after: PathLatency, readonly changeTimeS: number) {}
+
+  /** The distribution at a time, in seconds since 1970. */
+  at(timeS: number): LatencyModel {
+    return (timeS >= this.changeTimeS ? this.after : this.before).at(timeS);
+  }
+}
+
+/** The latency model of a pair of hosts of a world, for many times. */
+export function pairLatency({ routes, hubs }: World, src: WorldHost, dst: WorldHost): PairLatency {
+  const a = Math.min(src.system, dst.system);
+  const route = routes[a][Math.max(src.system, dst.system) - a];
+  const pathLatency = (stretch: number, hub: number) =>
+    new PathLatency(src, dst, { ...route, stretch, hub: hubs[hub] });
+  const before = pathLatency(route.stretch, route.hub);
+  const after = pathLatency(route.changedStretch ?? route.stretch, route.changedHub ?? route.hub);
+  return new PairLatency(before, after, route.changeTimeS ?? Infinity);
 }

@@ -11,6 +11,7 @@ import { ensure, FormatError } from "../../base/errors.ts";
 import { FileWindow } from "../files/byte_file.ts";
 import {
   addWithOverhead,
+  type ArrayRecordFooter,
   BLOCK_SIZE_BYTES,
   CHUNK_HEADER_SIZE_BYTES,
   CHUNK_TYPES,
@@ -18,6 +19,8 @@ import {
   ChunkError,
   type ChunkHeader,
   decodeChunkHeader,
+  decodeFooter,
+  decodePostscript,
   decodeSimpleChunk,
   encodeChunkHeader,
   isPossibleChunkBoundary,
@@ -26,10 +29,9 @@ import {
   loadRiegeliHash,
   type RiegeliHash,
   stripBlockHeaders,
-} from "./riegeli.ts";
+} from "./format.ts";
 import { partitionPoint } from "../../base/collections.ts";
 import { explainFileError } from "../files/file_errors.ts";
-import { type ArrayRecordFooter, decodeFooter, decodePostscript } from "./footer.ts";
 
 // Reads the chunks of a Riegeli file by position and verifies every checksum.
 

@@ -4,28 +4,30 @@
  *
  * Layout: 64 bytes of signature, data chunks, a footer chunk with the index, padding to a block boundary, and
  * one block with the postscript, which holds the footer's offset. Uncompressed files equal those of Google's writer
- * byte for byte. References: riegeli.ts, footer.ts.
+ * byte for byte. References: format.ts.
  *
  * @module
  */
+import { joinBytes } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
 import { AtomicFile } from "../files/atomic.ts";
-import { type ChunkEntry, encodeFooter, encodePostscript } from "./footer.ts";
 import {
   CHUNK_HEADER_SIZE_BYTES,
   CHUNK_TYPES,
   chunkEnd,
+  type ChunkEntry,
   type Compression,
   COMPRESSION_OPTION,
-  concatenate,
   encodeChunkHeader,
+  encodeFooter,
+  encodePostscript,
   encodeSimpleChunk,
   layOutChunk,
   loadRiegeliHash,
   remainingInBlock,
   type RiegeliHash,
   USABLE_BLOCK_SIZE_BYTES,
-} from "./riegeli.ts";
+} from "./format.ts";
 
 // Small chunks are collected up to this size before they are written.
 const WRITE_BUFFER_BYTES = 1 << 20;
@@ -157,7 +159,7 @@ export class ArrayRecordWriter {
   }
 
   #flushPending(): void {
-    this.#file.writeSync(concatenate(this.#pending));
+    this.#file.writeSync(joinBytes(this.#pending));
     this.#pending = [];
     this.#pendingBytes = 0;
   }

@@ -6,6 +6,7 @@
  */
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
+import { joinBytes } from "../../base/collections.ts";
 import { FormatError } from "../../base/errors.ts";
 import { explainFileError } from "../files/file_errors.ts";
 import { openRegularFile } from "../files/byte_file.ts";
@@ -110,14 +111,11 @@ async function* readRaw(path: string, onBytes?: (numBytes: number) => void): Asy
 
 /** The first bytes, at least four where the stream has them. */
 async function takeHead(raw: AsyncGenerator<Uint8Array>): Promise<Uint8Array> {
-  let head = new Uint8Array(0);
+  let head: Uint8Array = new Uint8Array(0);
   while (head.length < 4) {
     const next = await raw.next();
     if (next.done) break;
-    const joined = new Uint8Array(head.length + next.value.length);
-    joined.set(head);
-    joined.set(next.value, head.length);
-    head = joined;
+    head = joinBytes([head, next.value]);
   }
   return head;
 }

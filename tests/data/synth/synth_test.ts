@@ -1,8 +1,12 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { FormatError } from "../../../lib/base/errors.ts";
 import { isPublicAddress } from "../../../lib/data/addresses/address_book.ts";
-import { makeCampaign, makeSchedule } from "../../../lib/data/synth/campaign.ts";
-import { RowGenerator, type SynthRows } from "../../../lib/data/synth/row_groups.ts";
+import {
+  makeCampaign,
+  makeSchedule,
+  RowGenerator,
+  type SynthRows,
+} from "../../../lib/data/synth/campaign.ts";
 import { synthesize } from "../../../lib/data/synth/synthesize.ts";
 import { SyntheticTruth } from "../../../lib/data/synth/truth.ts";
 import { makeWorld, type WorldOptions } from "../../../lib/data/synth/world.ts";

@@ -3,8 +3,7 @@ import { contextOf, drawCases, type EvalCase } from "../../../lib/eval/cases.ts"
 import { evaluateTruth } from "../../../lib/eval/sections/truth_section.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
-import { makeCampaign } from "../../../lib/data/synth/campaign.ts";
-import { RowGenerator } from "../../../lib/data/synth/row_groups.ts";
+import { makeCampaign, RowGenerator } from "../../../lib/data/synth/campaign.ts";
 import { SyntheticTruth } from "../../../lib/data/synth/truth.ts";
 import { makeWorld } from "../../../lib/data/synth/world.ts";
 import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";

@@ -1,18 +1,19 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { FormatError } from "../../../lib/base/errors.ts";
-import { encodeFooter, encodePostscript } from "../../../lib/io/array_record/footer.ts";
-import { ArrayRecordReader } from "../../../lib/io/array_record/reader.ts";
-import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import {
   CHUNK_TYPES,
   chunkEnd,
   encodeChunkHeader,
+  encodeFooter,
+  encodePostscript,
   encodeSimpleChunk,
   layOutChunk,
   loadRiegeliHash,
   remainingInBlock,
-} from "../../../lib/io/array_record/riegeli.ts";
+} from "../../../lib/io/array_record/format.ts";
+import { ArrayRecordReader } from "../../../lib/io/array_record/reader.ts";
+import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 
 const SIZES = [10, 0, 70_000, 300, 1];

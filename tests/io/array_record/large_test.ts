@@ -1,18 +1,20 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { FormatError } from "../../../lib/base/errors.ts";
-import { type ChunkEntry, encodeFooter, encodePostscript } from "../../../lib/io/array_record/footer.ts";
-import { ArrayRecordReader } from "../../../lib/io/array_record/reader.ts";
 import {
   BLOCK_SIZE_BYTES,
   CHUNK_TYPES,
   chunkEnd,
+  type ChunkEntry,
   encodeChunkHeader,
+  encodeFooter,
+  encodePostscript,
   encodeSimpleChunk,
   isPossibleChunkBoundary,
   layOutChunk,
   loadRiegeliHash,
   remainingInBlock,
-} from "../../../lib/io/array_record/riegeli.ts";
+} from "../../../lib/io/array_record/format.ts";
+import { ArrayRecordReader } from "../../../lib/io/array_record/reader.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 
 /** ArrayRecord files above 4 GiB, as sparse files: holes of zeros that take no room on the disk. */

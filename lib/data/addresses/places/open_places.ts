@@ -10,7 +10,7 @@ import { isMmdb, Mmdb, type MmdbMap, type MmdbValue } from "../../../io/mmdb.ts"
 import { AddressNames } from "../address_names.ts";
 import { addressNumber, composedPlace, NUMBER_BYTES, type Place, type PlaceSource } from "../place_table.ts";
 import { CsvScanner } from "../../measurement/csv.ts";
-import { isObject, partitionPoint } from "../../../base/collections.ts";
+import { isObject, joinBytes, partitionPoint } from "../../../base/collections.ts";
 import { FormatError, shortened } from "../../../base/errors.ts";
 import { parseAddress } from "../ip.ts";
 import { faultOfPrefix, parsePrefix } from "../ip_prefix.ts";
@@ -49,15 +49,7 @@ function placesOf(bytes: Uint8Array, path: string): PlaceSource {
 }
 
 async function readWhole(path: string): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of (await openInput(path)).chunks) chunks.push(chunk);
-  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
+  return joinBytes(await Array.fromAsync((await openInput(path)).chunks));
 }
 
 /** Several sources as one. */

@@ -19,7 +19,7 @@ import {
   readU64,
   roundUpToPossibleChunkBoundary,
   stripBlockHeaders,
-} from "../../../lib/io/array_record/riegeli.ts";
+} from "../../../lib/io/array_record/format.ts";
 
 const hash = await loadRiegeliHash();
 const fail = (message: string, offsetBytes: number): never => {
