@@ -17,9 +17,9 @@ import {
   readBrokenCopies,
   runTwoAtOnce,
   TRIAL_STAGES,
+  tryHostileOptions,
 } from "./trials.ts";
 import { FORMATS } from "./formats.ts";
-import { tryHostileOptions } from "./hostile_options.ts";
 import { BOUNDS, fuzzFormat, type Summary } from "./supervise.ts";
 
 /** The kinds of trials beside damaged files. Those of stages can be asked for by stage, as in `two-at-once/shard`. */

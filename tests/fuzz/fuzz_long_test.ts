@@ -8,9 +8,9 @@ import {
   prepareTrials,
   readBrokenCopies,
   runTwoAtOnce,
+  tryHostileOptions,
 } from "./trials.ts";
 import { FORMATS } from "./formats.ts";
-import { tryHostileOptions } from "./hostile_options.ts";
 import { mutate } from "./mutate.ts";
 import { BOUNDS, type Bounds, fuzzFormat } from "./supervise.ts";
 
