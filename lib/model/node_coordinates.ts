@@ -8,10 +8,10 @@ import {
   coordinateShapes,
   type CoordinateSize,
   type Fit,
+  fitCoordinates,
   type LocatedNode,
   type SavedCoordinates,
 } from "./coordinates/coordinates.ts";
-import { fitCoordinates } from "./coordinates/fit.ts";
 import type { KnownPairs } from "./coordinates/known_pairs.ts";
 import { named } from "../base/errors.ts";
 import { EmbeddingTable, NO_ROW } from "./embedding_table.ts";

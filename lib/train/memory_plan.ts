@@ -12,14 +12,17 @@ import { muonTensors } from "./optim/muon.ts";
 import { wholeBuffers } from "./optim/optimizer.ts";
 import { ConfigError } from "../base/errors.ts";
 import type { GpuInfo } from "../tensor/device.ts";
-import { gradientTensors, type ModelTensors, modelTensors, parameterTensors } from "../model/buffers.ts";
-import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import {
+  gradientTensors,
   largestBatchSize,
   type ModelMemory,
+  type ModelTensors,
+  modelTensors,
+  parameterTensors,
   planModelMemory,
   smallerBatchAdvice,
-} from "../model/memory_plan.ts";
+} from "../model/buffers.ts";
+import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import { deriveConfig, type RunConfig, trainingExtent } from "./run_config.ts";
 import { teacherExtent } from "./teacher.ts";
 

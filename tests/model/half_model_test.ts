@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { type ModelExtent, modelShapes } from "../../lib/model/model_config.ts";
-import { planModelMemory } from "../../lib/model/memory_plan.ts";
+import { planModelMemory } from "../../lib/model/buffers.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";

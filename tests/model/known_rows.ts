@@ -8,7 +8,7 @@ import { assert } from "@std/assert";
 import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import type { ModelBatch } from "../../lib/model/batch_rows.ts";
-import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
+import { readParameterLike } from "../../lib/model/parameters.ts";
 import type { Transformer } from "../../lib/model/transformer.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
@@ -86,7 +86,8 @@ export async function readGradients(model: Transformer): Promise<Map<string, Flo
   const { gpu } = model.registry;
   const gradients = await readParameterLike(gpu, model.config, model.gradients);
   if (!model.slotRows) return gradients;
-  const slots = await gpu.readUint32(model.slotRows);
+  const [{ buffer, length }] = await gpu.read(model.slotRows);
+  const slots = new Uint32Array(buffer, 0, length);
   const compact = gradients.get("address_embed.weight");
   assert(compact);
   const { width } = model.config;

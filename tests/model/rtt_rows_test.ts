@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import type { ModelExtent } from "../../lib/model/model_config.ts";
 import { markRttBytes } from "../../lib/model/batch_rows.ts";
-import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
+import { readParameterLike } from "../../lib/model/parameters.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { decodeTokens, type Field, RTT_START, TokenWriter } from "../../lib/data/tokens/vocab_v2.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";

@@ -5,7 +5,7 @@ import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import type { DType } from "../../lib/tensor/tensor.ts";
 import { markRttBytes, type ModelBatch } from "../../lib/model/batch_rows.ts";
 import { modelShapes } from "../../lib/model/model_config.ts";
-import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
+import { readParameterLike } from "../../lib/model/parameters.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { parseOptimConfig } from "../../lib/train/optim/optim_config.ts";
 import { Optimizer } from "../../lib/train/optim/optimizer.ts";

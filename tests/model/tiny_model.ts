@@ -4,7 +4,7 @@
  * @module
  */
 import { type ModelConfig, modelShapes, parseModelConfig } from "../../lib/model/model_config.ts";
-import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
+import { readParameterLike } from "../../lib/model/parameters.ts";
 import type { Transformer } from "../../lib/model/transformer.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import type { Weights } from "../reference/model.ts";

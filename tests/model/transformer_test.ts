@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertGreater, assertRejects, assertThrows } from "@std/assert";
 import { UserError } from "../../lib/base/errors.ts";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
-import { planModelMemory } from "../../lib/model/memory_plan.ts";
+import { planModelMemory } from "../../lib/model/buffers.ts";
 import { type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import type { ModelBatch } from "../../lib/model/batch_rows.ts";

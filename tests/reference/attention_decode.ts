@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { DecodeShape, DecodeTile } from "../../lib/tensor/ops/attention_decode.ts";
+import type { DecodeShape, DecodeTile } from "../../lib/tensor/ops/attention.ts";
 
 /** q (N, H, D); promptK, promptV (P, H, D); suffixK, suffixV (M, H, D). */
 export interface DecodeInputs {

@@ -1,6 +1,6 @@
 import { assert } from "@std/assert";
-import { addAdamWRows, addLimitRows, addRows } from "../../lib/tensor/ops/address_embeddings.ts";
-import { adamWHyper } from "../../lib/tensor/ops/adamw.ts";
+import { adamWHyper, addAdamWRows } from "../../lib/tensor/ops/adamw.ts";
+import { addLimitRows, addRows } from "../../lib/tensor/ops/embedding.ts";
 import { adamWRows, addRows as addRowsReference, addRowsBackward } from "../reference/address_embeddings.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import { BUILT_IN_ULPS, expressionTolerance, sumTolerance } from "../tolerances.ts";

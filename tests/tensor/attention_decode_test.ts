@@ -6,7 +6,7 @@ import {
   type DecodeTile,
   decodeTileRows,
   decodeTiles,
-} from "../../lib/tensor/ops/attention_decode.ts";
+} from "../../lib/tensor/ops/attention.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import { attentionDecode, type DecodeInputs } from "../reference/attention_decode.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { KernelError } from "../../lib/base/errors.ts";
 import { withHalfStorage } from "../../lib/tensor/registry.ts";
 import { KERNEL_SOURCES } from "../../lib/tensor/kernels.ts";
-import { addCopy } from "../../lib/tensor/ops/elementwise.ts";
+import { addCopy } from "../../lib/tensor/ops/common.ts";
 import { addSum } from "../../lib/tensor/ops/reduce.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import { HALF_STORAGE } from "../tolerances.ts";

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { addRmsNorm } from "../../lib/tensor/ops/rms_norm.ts";
-import { describeProfile, mergeProfiles } from "../../lib/tensor/profile.ts";
-import { type ProfileRow, Program } from "../../lib/tensor/program.ts";
+import { describeProfile, mergeProfiles, type ProfileRow, Program } from "../../lib/tensor/program.ts";
 import { assertSameBits, randomNormal, testOnEachDevice } from "./support.ts";
 
 const rowOf = (label: string, seconds: number): ProfileRow => ({

@@ -9,8 +9,7 @@ import {
 import { KernelError } from "../../lib/base/errors.ts";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { KernelRegistry, withHalfStorage } from "../../lib/tensor/registry.ts";
-import { parseKernel } from "../../lib/tensor/kernel_source.ts";
-import { KERNEL_SOURCES, type KernelName } from "../../lib/tensor/kernels.ts";
+import { KERNEL_SOURCES, type KernelName, parseKernel } from "../../lib/tensor/kernels.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import { testOnEachDevice } from "./support.ts";
 

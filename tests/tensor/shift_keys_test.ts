@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { addShiftKeys, previousRows } from "../../lib/tensor/ops/shift_keys.ts";
+import { addShiftKeys, previousRows } from "../../lib/tensor/ops/qk_norm_rope.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import { shiftKeys, shiftKeysBackward } from "../reference/shift_keys.ts";
 import { assertClose, randomIntegers, randomNormal, randomPrevious, testOnEachDevice } from "./support.ts";

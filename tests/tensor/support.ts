@@ -8,7 +8,7 @@ import { Gpu } from "../../lib/tensor/device.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { type DType, type Tensor, tensorLength, tensorSizeBytes } from "../../lib/tensor/tensor.ts";
-import { previousRows } from "../../lib/tensor/ops/shift_keys.ts";
+import { previousRows } from "../../lib/tensor/ops/qk_norm_rope.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import type { Tolerance } from "../tolerances.ts";
 

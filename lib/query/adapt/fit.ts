@@ -15,7 +15,7 @@ import {
   type TokenMeasurement,
   TokenWriter,
 } from "../../data/tokens/vocab_v2.ts";
-import { addLimitRows } from "../../tensor/ops/address_embeddings.ts";
+import { addLimitRows } from "../../tensor/ops/embedding.ts";
 import { Program } from "../../tensor/program.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes } from "../../model/model_config.ts";

@@ -14,7 +14,7 @@
 import { KernelError } from "../../base/errors.ts";
 import type { Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
-import { requireLength } from "./require.ts";
+import { requireLength } from "./common.ts";
 
 /** The indexes of the values in the (4) f32 tensor that {@link addClipFactor} writes; it starts as zeros. */
 export const CLIP = {

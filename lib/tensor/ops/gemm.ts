@@ -11,8 +11,7 @@ import type { GpuInfo } from "../device.ts";
 import type { KernelName } from "../kernels.ts";
 import type { Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
-import { elementwiseGrid } from "./elementwise.ts";
-import { requireLength, requireMultiple } from "./require.ts";
+import { elementwiseGrid, requireLength, requireMultiple } from "./common.ts";
 
 /** The operand that is stored transposed: none, B, or A. */
 export type GemmKind = "NN" | "NT" | "TN";

@@ -13,9 +13,8 @@
  */
 import { gridOf, type Program } from "../program.ts";
 import { byBuffer, firstElement, partOf, spanOf, type Tensor, tensorLength } from "../tensor.ts";
-import { elementwiseGrid } from "./elementwise.ts";
+import { elementwiseGrid, requireLength, requireMultiple } from "./common.ts";
 import { addGemm } from "./gemm.ts";
-import { requireLength, requireMultiple } from "./require.ts";
 
 /** Newton-Schulz steps of one update, as in the source. */
 export const NEWTON_SCHULZ_STEPS = 5;

@@ -5,7 +5,7 @@
  * @module
  */
 import { ensure, named } from "../../base/errors.ts";
-import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "../../tensor/ops/adamw.ts";
+import { adamWHyper, addAdamW, addAdamWRows, NUM_ADAMW_HYPER } from "../../tensor/ops/adamw.ts";
 import type { Gpu } from "../../tensor/device.ts";
 import type { Program } from "../../tensor/program.ts";
 import type { MakeTensor } from "../../model/allocation.ts";
@@ -18,7 +18,6 @@ import {
   type TrainedParameter,
   type UpdateRule,
 } from "./rule.ts";
-import { addAdamWRows } from "../../tensor/ops/address_embeddings.ts";
 
 /** Makes the hyperparameters of a step, which {@link AdamWRule.prepare} uploads, and the state. */
 export function adamWTensors(

@@ -16,7 +16,7 @@ import type { KernelRegistry } from "../../tensor/registry.ts";
 import { byBuffer, spanOf, type Tensor, tensorLength } from "../../tensor/tensor.ts";
 import { type ModelConfig, modelShapes } from "../../model/model_config.ts";
 import { addOperandCopies } from "../../model/forward.ts";
-import { readParameterLike } from "../../model/parameter_tensors.ts";
+import { readParameterLike } from "../../model/parameters.ts";
 import type { Transformer } from "../../model/transformer.ts";
 import { AdamWRowsRule, AdamWRule } from "./adamw.ts";
 import { type GroupConfig, type GroupName, groupOf, type OptimConfig } from "./optim_config.ts";

@@ -1,6 +1,10 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
-import { Coordinates, coordinateShapes, numbersOfNode } from "../../../lib/model/coordinates/coordinates.ts";
-import { fitCoordinates } from "../../../lib/model/coordinates/fit.ts";
+import {
+  Coordinates,
+  coordinateShapes,
+  fitCoordinates,
+  numbersOfNode,
+} from "../../../lib/model/coordinates/coordinates.ts";
 import { foldOfPair, type KnownPairs } from "../../../lib/model/coordinates/known_pairs.ts";
 import { logErrors, medianOf, pairsOf, planeRtts, splitPairs } from "./low_rank.ts";
 

@@ -9,7 +9,7 @@ import {
   varianceOf,
   want,
 } from "../../../lib/model/coordinates/design.ts";
-import { fitCoordinates } from "../../../lib/model/coordinates/fit.ts";
+import { fitCoordinates } from "../../../lib/model/coordinates/coordinates.ts";
 import { logErrors, pairsOf, planeRtts, splitPairs } from "./low_rank.ts";
 import { NUM_NODES, planetLab } from "./planet_lab.ts";
 

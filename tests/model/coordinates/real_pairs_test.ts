@@ -1,6 +1,5 @@
 import { assert } from "@std/assert";
-import { Coordinates } from "../../../lib/model/coordinates/coordinates.ts";
-import { fitCoordinates } from "../../../lib/model/coordinates/fit.ts";
+import { Coordinates, fitCoordinates } from "../../../lib/model/coordinates/coordinates.ts";
 import { logErrors, medianOf, pairsOf } from "./low_rank.ts";
 import { NUM_NODES, planetLab } from "./planet_lab.ts";
 
