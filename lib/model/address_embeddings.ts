@@ -1,6 +1,6 @@
 /**
  * The address embeddings of a model: those of prefixes and of pairs of addresses, and the known data about a pair's
- * RTT. lib/model/README.md describes which tokens have which rows; embedding_cursor.ts follows the tokens.
+ * RTT. lib/model/README.md describes which tokens have which rows; {@link EmbeddingCursor} follows the tokens.
  *
  * @module
  */
@@ -225,7 +225,7 @@ export class AddressEmbeddings {
     return places.dropShare * (numBytes === 1 ? NUM_PATH_STEPS + 1 : 1) / (NUM_PATH_STEPS + length);
   }
 
-  /** @internal The rows of the places of two addresses. */
+  /** The rows of the places of two addresses. */
   #placeRows(source: AddressState, destination: AddressState, { isTraining, context }: RowUse): number[] {
     if (!this.#places || !this.#prefixes) return [];
     const prefixes = this.#prefixes;
@@ -280,11 +280,6 @@ export class AddressEmbeddings {
     { isTraining, context }: Pick<RowUse, "isTraining" | "context">,
   ): number {
     return isTraining && isAllDropped ? mix(~hash2 ^ context) % (NUM_PATH_STEPS + 1) : NUM_PATH_STEPS;
-  }
-
-  /** Gives nodes to the places of an address, if there are free ones. @returns The nodes. */
-  claimPlaceNodes(address: Uint8Array): number[] {
-    return this.nodesOfPlaces(address, { claims: true }).filter((node) => node !== NO_ROW);
   }
 
   #claimPlaces(source: Uint8Array, destination: Uint8Array): void {
@@ -429,8 +424,6 @@ export class AddressEmbeddings {
     return state;
   }
 }
-
-// Finds the address embeddings of each token of a sequence, token by token; lib/model/README.md has the rules.
 
 const INFERENCE: RowUse = { isTraining: false, context: 0 };
 /** The first slots of a token are for its addresses and their pair, the others for selected rows. */

@@ -1,5 +1,6 @@
 /**
- * The tensors of a model: those that a forward or backward pass needs, and their shapes.
+ * The tensors of a model: those that a forward or backward pass needs, their shapes, and their memory, which is planned
+ * before anything is allocated.
  *
  * All are f32 (inputs u32), row-major; rows = B * T. With dtype f16 activations, their gradients and the operands of
  * matrix products are f16. Two things stay f32: the residual stream and its gradient, since each block adds to them and a
@@ -341,8 +342,6 @@ function backwardTensors(
   };
 }
 
-// The input tensors of batches.
-
 /** The tensors of a batch. */
 export interface InputTensors {
   /** (B, T) u32. */
@@ -431,9 +430,6 @@ export function writeInputs(
   }
   gpu.write(inputs.weight, Float32Array.of(weight));
 }
-
-// The GPU memory of a model, planned before anything is allocated: the bytes of its tensors, and whether the
-// adapter can hold them.
 
 /** Bytes of a model's GPU memory, by purpose. */
 export interface ModelMemory {

@@ -1,6 +1,6 @@
 /**
- * A hash table with open addressing from keys to address embeddings. Keys are hashes of prefixes and of pairs of
- * addresses. The keys of the training data claim rows, so other keys have none, and no two keys share one.
+ * A hash table with open addressing from keys to address embeddings, and the keys: hashes of prefixes, of pairs of
+ * addresses, and of places. The keys of the training data claim rows, so other keys have none, and no two keys share one.
  *
  * @module
  */
@@ -170,7 +170,7 @@ export function isChosen(hash: number, context: number, share: number): boolean 
   return share > 0 && mix(hash ^ context) < share * 2 ** 32;
 }
 
-// The keys of places in the table of address embeddings. The path of an address from general to specific is its cell of 20
+// The keys of places. The path of an address from general to specific is its cell of 20
 // degrees, its cell of 5 degrees, its country, region and AS; after these come its prefixes. A pair has its two countries,
 // cells and ASes in either order, and its great-circle distance. See lib/model/EXACT.md.
 

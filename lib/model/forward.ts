@@ -1,5 +1,5 @@
 /**
- * The forward pass as dispatches; lib/model/README.md has the formulas.
+ * The forward pass as dispatches, from tokens to losses or log-probabilities; lib/model/README.md has the formulas.
  *
  * @module
  */
@@ -290,7 +290,7 @@ function addMlpDown(
   addLinear(program, pass, { name, x: activated, y: out, epilogue: { add }, label: "down_proj" });
 }
 
-// The part after the last block: logits, losses with their gradient, log-probabilities.
+// The part after the last block.
 
 /** Adds the logits and losses of all positions, and with `training` the gradient of the logits. */
 export function addLosses(program: Program, { config, extent, tensors, teacher }: Pass): void {

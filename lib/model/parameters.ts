@@ -1,5 +1,5 @@
 /**
- * The initial weights: N(0, 0.02). The two projections that write to the residual stream are scaled by 1 / sqrt(2 L), so
+ * The weights: their transfer between GPU and host, and their initial values, N(0, 0.02). The two projections that write to the residual stream are scaled by 1 / sqrt(2 L), so
  * that its variance does not grow with depth (Radford et al., GPT-2, 2019, 2.3). Vectors of close bytes may be close.
  *
  * @module
@@ -136,10 +136,8 @@ function mixIn(
   }
 }
 
-// Transfers tensors with the layout of a model's parameters between GPU and host. On the GPU the head has padding rows.
-
 /**
- * Sets all parameters.
+ * Sets all parameters on the GPU, where the head has padding rows.
  *
  * @param values `parameters`: name -> tensor; `weights`: name -> values of the shapes of `ModelShapes.entries`.
  * @throws {UserError} If a weight is missing, unknown or of a wrong size.

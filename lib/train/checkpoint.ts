@@ -22,18 +22,18 @@ import { exists } from "../io/files/inputs.ts";
 import { WORK } from "../io/files/array_task.ts";
 import { refuseHalfMoved } from "../io/files/task_manifests.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
-import { POOL_FILE } from "./pool_file.ts";
-import { isAdapted, loadAdapted, UPDATE_FILE } from "./adapted_checkpoint.ts";
 import {
   type CheckpointContent,
   type CheckpointState,
   type LoadedCheckpoint,
+  POOL_FILE,
   readCheckpoint,
   readResumable,
   readState,
   type ResumableCheckpoint,
   writeCheckpoint,
 } from "./checkpoint_files.ts";
+import { isAdapted, loadAdapted, UPDATE_FILE } from "./adapted_checkpoint.ts";
 
 const LATEST = "latest";
 

@@ -7,8 +7,7 @@ import { numPartialSums } from "../tensor/ops/reduce.ts";
 import { tensorLength } from "../tensor/tensor.ts";
 import { largestTensorBytes, type MakeTensor, plannedSizeBytes, plannedTensor } from "../model/allocation.ts";
 import { type GroupName, groupOf, type OptimConfig } from "./optim/optim_config.ts";
-import { adamWRowsTensors, adamWTensors } from "./optim/adamw.ts";
-import { muonTensors } from "./optim/muon.ts";
+import { adamWRowsTensors, adamWTensors, muonTensors } from "./optim/rules.ts";
 import { wholeBuffers } from "./optim/optimizer.ts";
 import { ConfigError } from "../base/errors.ts";
 import type { GpuInfo } from "../tensor/device.ts";
@@ -23,8 +22,7 @@ import {
   smallerBatchAdvice,
 } from "../model/buffers.ts";
 import { type ModelConfig, modelShapes } from "../model/model_config.ts";
-import { deriveConfig, type RunConfig, trainingExtent } from "./run_config.ts";
-import { teacherExtent } from "./teacher.ts";
+import { deriveConfig, type RunConfig, teacherExtent, trainingExtent } from "./run_config.ts";
 
 /** Makes a tensor of each size that `Optimizer.create` allocates: states, scratch memory and numbers. */
 export function optimizerTensors(

@@ -34,8 +34,6 @@ export const REPORT = "report.html";
 export class RunFolder {
   readonly checkpointsDir: string;
   readonly metricsPath: string;
-  /** The log directory for TensorBoard; it holds {@link eventsPath}. */
-  readonly tensorboardDir: string;
   readonly eventsPath: string;
   readonly reportPath: string;
   readonly profilePath: string;
@@ -52,8 +50,7 @@ export class RunFolder {
   private constructor(readonly path: string, lock: OutputLock) {
     this.checkpointsDir = join(path, CHECKPOINTS);
     this.metricsPath = join(path, METRICS);
-    this.tensorboardDir = join(path, TENSORBOARD);
-    this.eventsPath = join(this.tensorboardDir, EVENT_FILE);
+    this.eventsPath = join(path, TENSORBOARD, EVENT_FILE);
     this.reportPath = join(path, REPORT);
     this.profilePath = join(path, PROFILE);
     this.manifestPath = join(path, MANIFEST);

@@ -6,8 +6,7 @@
 import { createHash } from "node:crypto";
 import { basename, join, relative } from "@std/path";
 import { writeFileAtomic } from "../io/files/atomic.ts";
-import { autosized } from "./autosize.ts";
-import { DataSurvey } from "./data_survey.ts";
+import { autosized, DataSurvey } from "./autosize.ts";
 import { formatCount, formatSeconds } from "../base/text.ts";
 import { type CheckedOutputs, checkOutputs } from "../io/files/checked_outputs.ts";
 import { CHECKPOINTS, stepName } from "../io/files/checkpoint_folder.ts";
@@ -29,13 +28,12 @@ import { checkSameRun, shareConfig } from "./ranks.ts";
 import { writeRunReport } from "./report.ts";
 import { REPORT, RunFolder } from "./run_folder.ts";
 import { allAgreeOnStart, checkNotWithin, openRun, type RunStart, type StartOptions } from "./run_start.ts";
-import { openGpu, openModel } from "./open_model.ts";
+import { loadTeacher, openGpu, openModel } from "./open_model.ts";
 import { openRunPlaces, type RunPlaces } from "./run_places.ts";
 import { stepsThatFill } from "./step_timing.ts";
 import { endsOf, StepChoice } from "./step_choice.ts";
 import { StepJournal } from "./step_journal.ts";
 import { openWork } from "./step_work.ts";
-import { loadTeacher } from "./teacher.ts";
 import { originOf } from "./training_data.ts";
 import { type StepProfile, TrainingLoop, type TrainProgress } from "./training_loop.ts";
 

@@ -2,8 +2,7 @@ import { assert, assertAlmostEquals, assertEquals, assertGreater, assertLess } f
 import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
-import { autosized, claimRows } from "../../lib/train/autosize.ts";
-import { DataSurvey } from "../../lib/train/data_survey.ts";
+import { autosized, claimRows, DataSurvey } from "../../lib/train/autosize.ts";
 import { parseRunConfig } from "../../lib/train/run_config.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { syntheticRows } from "../data/loader/synthetic_rows.ts";

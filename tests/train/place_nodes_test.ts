@@ -7,8 +7,7 @@ import { initialParameters } from "../../lib/model/parameters.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { addressNumber, type Place, PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import type { ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
-import { claimRows } from "../../lib/train/autosize.ts";
-import { DataSurvey } from "../../lib/train/data_survey.ts";
+import { claimRows, DataSurvey } from "../../lib/train/autosize.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
 
 const CITIES: Record<string, Place> = {

@@ -3,9 +3,8 @@ import { join } from "@std/path";
 import { FormatError } from "../../lib/base/errors.ts";
 import { fitPool } from "../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../lib/model/pool/pool_tables.ts";
-import { checkpointFiles } from "../../lib/train/checkpoint_files.ts";
+import { checkpointFiles, POOL_FILE, readPool, writePool } from "../../lib/train/checkpoint_files.ts";
 import { loadCheckpoint, modelFilesOf } from "../../lib/train/checkpoint.ts";
-import { POOL_FILE, readPool, writePool } from "../../lib/train/pool_file.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 
 /** The pool of one measurement. */

@@ -23,7 +23,7 @@ import { faultOfTensors, WEIGHT_LIMIT } from "../../model/finite.ts";
 import { EMBEDDING_VALUES } from "../../model/embedding_update.ts";
 import { NO_ROW } from "../../model/embedding_table.ts";
 import { Transformer } from "../../model/transformer.ts";
-import { AdamWRowsRule } from "../../train/optim/adamw.ts";
+import { AdamWRowsRule } from "../../train/optim/rules.ts";
 import { learningRateFactor, type ScheduleShape } from "../../train/optim/schedule.ts";
 import type { FreeRows, RowModel } from "./free_rows.ts";
 

@@ -18,10 +18,8 @@ import { type ModelConfig, modelShapes } from "../../model/model_config.ts";
 import { addOperandCopies } from "../../model/forward.ts";
 import { readParameterLike } from "../../model/parameters.ts";
 import type { Transformer } from "../../model/transformer.ts";
-import { AdamWRowsRule, AdamWRule } from "./adamw.ts";
+import { AdamWRowsRule, AdamWRule, MuonRule, type TrainedParameter, type UpdateRule } from "./rules.ts";
 import { type GroupConfig, type GroupName, groupOf, type OptimConfig } from "./optim_config.ts";
-import { MuonRule } from "./muon.ts";
-import type { TrainedParameter, UpdateRule } from "./rule.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "./schedule.ts";
 
 /** The entry of the state with the loss scale, the only one without a parameter. */

@@ -1,4 +1,4 @@
-import { MuonRule } from "../../../lib/train/optim/muon.ts";
+import { MuonRule } from "../../../lib/train/optim/rules.ts";
 import { Program } from "../../../lib/tensor/program.ts";
 import { partOf } from "../../../lib/tensor/tensor.ts";
 import { assertSameBits, type KernelBench, randomNormal, testOnEachDevice } from "../../tensor/support.ts";

@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { ConfigError } from "../../../lib/base/errors.ts";
-import { momentumAt } from "../../../lib/train/optim/muon.ts";
+import { momentumAt } from "../../../lib/train/optim/rules.ts";
 import { groupOf, parseOptimConfig } from "../../../lib/train/optim/optim_config.ts";
 
 const GROUP = { kind: "adamw", learningRate: 0.1 };
