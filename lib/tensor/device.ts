@@ -268,7 +268,7 @@ export class Gpu {
   /**
    * On Deno's WebGPU the call blocks until the queue is idle. A process must not end before: Mesa's lavapipe compiles
    * shaders in its queue's thread, and `exit()` frees LLVM's tables under it, so that the process aborts or its
-   * memory is corrupted. `tests/tensor/exit_while_compiling.ts` shows it. The queue of a lost device works on as well.
+   * memory is corrupted (Mesa 25.0, Deno 2.9). The queue of a lost device works on as well.
    */
   #blockUntilIdle(): void {
     this.device.queue.onSubmittedWorkDone().catch(() => {});

@@ -22,8 +22,15 @@ import {
 } from "../reference/model.ts";
 import { ReferenceOptimizer } from "../reference/optimizer.ts";
 import { modelTolerance } from "../tolerances.ts";
-import { batchOf, knownRows, readGradients } from "./known_rows.ts";
-import { largest, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
+import {
+  batchOf,
+  knownRows,
+  largest,
+  readGradients,
+  tinyConfig,
+  tinyWeights,
+  toFloat32,
+} from "./tiny_model.ts";
 
 const T = 48;
 const BATCH_SIZE = 2;

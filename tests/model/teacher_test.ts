@@ -12,8 +12,7 @@ import { Optimizer } from "../../lib/train/optim/optimizer.ts";
 import { RTT_START } from "../../lib/data/tokens/vocab_v2.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";
 import { modelTolerance } from "../tolerances.ts";
-import { batchOf, knownRows } from "./known_rows.ts";
-import { tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
+import { batchOf, knownRows, tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
 
 const BATCH_SIZE = 2;
 const STUDENT = tinyConfig();
