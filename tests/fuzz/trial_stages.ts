@@ -11,8 +11,8 @@ import { readMetrics } from "../../lib/train/metrics.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { folderHashes } from "../data/probe_rows/folder_hashes.ts";
 import { sampleBatch, writeParquet } from "../data/probe_rows/sample_parquet.ts";
-import { readEventScalars } from "../train/event_scalars.ts";
-import { smallSettings } from "../train/small_settings.ts";
+import { readEventScalars } from "../train/training_runs.ts";
+import { smallSettings } from "../train/small_run.ts";
 
 /** The stages that write, the quick ones first. */
 export const TRIAL_STAGES = [

@@ -316,7 +316,7 @@ Deno.test("planModelMemory() of f16 has smaller activations, and copies of the w
   }
 });
 
-const FIELD_ORDERS_OF_TEST: Field[][] = [["result", "source", "destination"], [
+const TESTED_ORDERS: Field[][] = [["result", "source", "destination"], [
   "source",
   "destination",
   "result",
@@ -326,7 +326,7 @@ Deno.test("markRttBytes() marks the targets that are the bytes of an RTT code", 
   const tokens = new Uint16Array(30);
   const writer = new TokenWriter(tokens);
   const addresses = { source: Uint8Array.of(8, 8, 8, 8), destination: Uint8Array.of(9, 9, 9, 9) };
-  for (const [i, order] of FIELD_ORDERS_OF_TEST.entries()) {
+  for (const [i, order] of TESTED_ORDERS.entries()) {
     writer.write({ ...addresses, rttCode: 1000 + i, timeS: null }, order);
   }
   assertEquals(decodeTokens(tokens.subarray(0, writer.at)).length, 2);
