@@ -119,7 +119,7 @@ export class AddressEmbeddings {
     this.#places = table;
   }
 
-  /** Writes the keys and histories into the entries of a checkpoint; lib/model/README.md has the formats. */
+  /** Writes the keys and histories into the entries of a checkpoint; lib/model/EXACT.md has the formats. */
   save(weights: Map<string, Float32Array>): void {
     const keys = new Float32Array(2 * ((this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0)));
     this.#prefixes?.save(keys);

@@ -224,7 +224,7 @@ export interface ModelShapes {
   readonly numSelectedRows: number;
   /** The most address embeddings that are added to one token. */
   readonly rowsPerToken: number;
-  /** Every parameter, [out, in], row-major, in the order of the forward pass; names as in lib/model/README.md. */
+  /** Every parameter, [out, in], row-major, in the order of the forward pass; names as in lib/model/EXACT.md. */
   readonly parameters: ReadonlyMap<string, number[]>;
   /**
    * The entries of a checkpoint: the parameters, and entries without gradient: keys of address embeddings, RTTs of

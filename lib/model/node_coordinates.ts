@@ -36,7 +36,7 @@ export function nameOfCoordinates(part: string): string {
   return `coordinates.${part}`;
 }
 
-/** The entries of coordinates in a checkpoint, see lib/model/README.md. */
+/** The entries of coordinates in a checkpoint, see lib/model/EXACT.md. */
 export function coordinateEntries(config: CoordinatesConfig): Map<string, number[]> {
   const entries = Object.entries(coordinateShapes(sizeOfCoordinates(config))).map(
     ([part, shape]): [string, number[]] => {

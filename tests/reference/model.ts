@@ -17,7 +17,7 @@ import { type HeadsProblem, qkNormRope, qkNormRopeBackward } from "./qk_norm_rop
 import { rmsNorm, rmsNormBackward } from "./rms_norm.ts";
 import { type KeysProblem, shiftKeys, shiftKeysBackward } from "./shift_keys.ts";
 
-/** name -> float64 values, row-major; names as in lib/model/README.md. */
+/** name -> float64 values, row-major; names as in lib/model/EXACT.md. */
 export type Weights = Map<string, Float64Array>;
 
 /** The arrays of a batch, (B, T) each. */
