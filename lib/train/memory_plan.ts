@@ -32,7 +32,7 @@ export function optimizerTensors(
 ): void {
   const numPartials = wholeBuffers(gradients).map((whole) => numPartialSums(tensorLength(whole)));
   // For the gradient's norm: clip factor, sum of squares, partial sums.
-  for (const length of [4, 1, numPartials.reduce((sum, count) => sum + count, 0)]) {
+  for (const length of [2, 1, numPartials.reduce((sum, count) => sum + count, 0)]) {
     make("of the norm", [length]);
   }
   const members = [...parameters].map(([name, parameter]) => ({ name, parameter }));

@@ -402,9 +402,7 @@ async function trainFrom(
   const loop = new TrainingLoop({
     config: options.config,
     seed,
-    dataFingerprint: identity.data,
-    asked: options.asked,
-    teacher: identity.teacher,
+    identity: { dataFingerprint: identity.data, asked: options.asked, teacher: identity.teacher },
     model,
     optimizer,
     loader,

@@ -43,7 +43,7 @@ export function adamWHyper(at: AdamWStep): Float32Array<ArrayBuffer> {
  * Adds one step of AdamW for one tensor to a program.
  *
  * @param args `parameter`, `expAvg`, `expAvgSq` (updated) and `gradient`: `length` f32, a multiple of 4, each
- *   in a buffer of its own; `hyper`: (8) f32 of {@link adamWHyper}; `clip`: (4) f32 of addClipFactor, whose
+ *   in a buffer of its own; `hyper`: (8) f32 of {@link adamWHyper}; `clip`: (2) f32 of addClipFactor, whose
  *   factor scales the gradient, and if 0 nothing is changed.
  * @throws {KernelError} If a tensor is too small or `length` is not a multiple of 4.
  */

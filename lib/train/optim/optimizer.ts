@@ -47,7 +47,7 @@ export class Optimizer {
   ) {
     this.#gpu = registry.gpu;
     this.#modelConfig = model.config;
-    const clip = this.#gpu.tensor("clip factor", [4]);
+    const clip = this.#gpu.tensor("clip factor", [2]);
     this.gradNorm = elementOf(clip, CLIP.norm);
     const { lossScale } = model;
     if (lossScale) this.state.set(LOSS_SCALE_STATE, lossScale);

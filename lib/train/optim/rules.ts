@@ -60,7 +60,7 @@ export interface UpdateRule {
   /**
    * Adds one step to a program, once, at the start of a run.
    *
-   * @param clip (4) f32 of addClipFactor: its factor scales the gradient; if it is 0, nothing may be changed.
+   * @param clip (2) f32 of addClipFactor: its factor scales the gradient; if it is 0, nothing may be changed.
    */
   add(program: Program, clip: Tensor): void;
   /** Uploads the hyperparameters of a step. @param stepIndex From 0. */
