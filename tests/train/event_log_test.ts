@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
-import { crc32c, decodeTfRecords, encodeTfRecord, EventLog } from "../../lib/train/event_log.ts";
+import { crc32c, decodeTfRecords, encodeTfRecord, openEvents } from "../../lib/train/event_log.ts";
 import type { MetricsRecord } from "../../lib/train/metrics.ts";
 import { inFolder } from "../io/files/temporary_folder.ts";
 
@@ -18,7 +18,7 @@ const GOLDEN_RECORDS: MetricsRecord[] = [
 /** Appends steps; the clock counts from `startS` in seconds. */
 function appendSteps(path: string, first: number, last: number, startS = 0): void {
   let nowS = startS;
-  using log = EventLog.open(path, { lastStep: first - 1, nowS: () => nowS++ });
+  using log = openEvents(path, first - 1, () => nowS++);
   for (let step = first; step <= last; step++) log.append({ step, "train/loss": startS + 1 / step });
   log.flush();
 }
@@ -27,23 +27,23 @@ function endsOf(path: string): number[] {
   return [...decodeTfRecords(Deno.readFileSync(path))].map(({ endBytes }) => endBytes);
 }
 
-Deno.test("EventLog writes the bytes that TensorBoard's own writer writes", () => {
+Deno.test("openEvents() writes the bytes that TensorBoard's own writer writes", () => {
   inFolder((folder) => {
     const path = join(folder, "deep", "events");
     const times = [1_600_000_000, ...GOLDEN_RECORDS.map((_, i) => 1_600_000_000.5 + i)];
-    using log = EventLog.open(path, { lastStep: 0, nowS: () => times.shift() ?? 0 });
+    using log = openEvents(path, 0, () => times.shift() ?? 0);
     for (const record of GOLDEN_RECORDS) log.append(record);
     assertEquals(Deno.readFileSync(path), Deno.readFileSync(GOLDEN));
   });
 });
 
-Deno.test("EventLog.open() cuts off what comes after the step that a run resumes after", () => {
+Deno.test("openEvents() cuts off what comes after the step that a run resumes after", () => {
   inFolder((folder) => {
     const path = join(folder, "events");
     appendSteps(path, 1, 9);
     const undisturbed = Deno.readFileSync(path);
     assertEquals(endsOf(path).length, 10);
-    using log = EventLog.open(path, { lastStep: 6 });
+    using log = openEvents(path, 6);
     const kept = Deno.readFileSync(path);
     assertEquals(kept, undisturbed.subarray(0, kept.length));
     assertEquals(endsOf(path).length, 7);
@@ -52,7 +52,7 @@ Deno.test("EventLog.open() cuts off what comes after the step that a run resumes
   });
 });
 
-Deno.test("EventLog writes a step again where it was, so that a reader of the file goes on", () => {
+Deno.test("openEvents() writes a step again where it was, so that a reader of the file goes on", () => {
   inFolder((folder) => {
     const path = join(folder, "events");
     appendSteps(path, 1, 200, 0);
@@ -62,7 +62,7 @@ Deno.test("EventLog writes a step again where it was, so that a reader of the fi
   });
 });
 
-Deno.test("EventLog.open() drops an end that was torn at any byte, and goes on after it", () => {
+Deno.test("openEvents() drops an end that was torn at any byte, and goes on after it", () => {
   inFolder((folder) => {
     const path = join(folder, "events");
     appendSteps(path, 1, 3);
@@ -70,7 +70,7 @@ Deno.test("EventLog.open() drops an end that was torn at any byte, and goes on a
     const ends = endsOf(path);
     for (let length = 0; length < whole.length; length++) {
       Deno.writeFileSync(path, whole.subarray(0, length));
-      EventLog.open(path, { lastStep: 3, nowS: () => 0 })[Symbol.dispose]();
+      openEvents(path, 3, () => 0)[Symbol.dispose]();
       const wanted = ends.filter((end) => end <= length);
       assertEquals(endsOf(path), wanted.length > 0 ? wanted : ends.slice(0, 1), `cut at ${length}`);
       assertEquals(Deno.statSync(path).size, endsOf(path).at(-1));
@@ -78,7 +78,7 @@ Deno.test("EventLog.open() drops an end that was torn at any byte, and goes on a
   });
 });
 
-Deno.test("EventLog.open() drops damaged records and starts the file anew for step 0", () => {
+Deno.test("openEvents() drops damaged records and starts the file anew for step 0", () => {
   inFolder((folder) => {
     const path = join(folder, "events");
     appendSteps(path, 1, 3);
@@ -88,21 +88,21 @@ Deno.test("EventLog.open() drops damaged records and starts the file anew for st
       const damaged = whole.slice();
       damaged[at] ^= 4;
       Deno.writeFileSync(path, damaged);
-      EventLog.open(path, { lastStep: 3 })[Symbol.dispose]();
+      openEvents(path, 3)[Symbol.dispose]();
       const kept = Deno.readFileSync(path);
       assertEquals(kept, whole.subarray(0, kept.length), `byte ${at}`);
       assertEquals(kept.length <= at, true, `byte ${at}`);
     }
-    EventLog.open(path, { lastStep: 0 })[Symbol.dispose]();
+    openEvents(path, 0)[Symbol.dispose]();
     assertEquals(endsOf(path).length, 1);
   });
 });
 
-Deno.test("EventLog.open() says in one line that it cannot write", () => {
+Deno.test("openEvents() says in one line that it cannot write", () => {
   inFolder((folder) => {
     Deno.writeTextFileSync(join(folder, "file"), "");
     const error = assertThrows(
-      () => EventLog.open(join(folder, "file", "events"), { lastStep: 0 }),
+      () => openEvents(join(folder, "file", "events"), 0),
       UserError,
     );
     assertMatch(error.message, /^Cannot write [^\n]*$/);

@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import { Gpu } from "../../lib/tensor/device.ts";
-import { MetricsLog, readMetrics } from "../../lib/train/metrics.ts";
+import { openMetrics, readMetrics } from "../../lib/train/metrics.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { StepJournal } from "../../lib/train/step_journal.ts";
 
@@ -22,7 +22,7 @@ async function withJournal(
   const lossScale = gpu.tensor("loss scale", [1]);
   const sources = { lossSum, gradientNorm, ...(work.length > 2 ? { lossScale } : {}) };
   const path = join(folder, "metrics.jsonl");
-  using scalars = MetricsLog.open(path, { lastStep: 0 });
+  using scalars = openMetrics(path, 0);
   const journal = new StepJournal(gpu, sources, { scalars, ...options });
   await work(journal, (step, loss, norm) => {
     gpu.write(lossSum, Float32Array.of(loss));
