@@ -104,7 +104,7 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice("Transformer adds up the rows' gradients of micro-batches", async ({ registry }) => {
+testOnEachDevice("Transformer adds up the gradients and losses of micro-batches", async ({ registry }) => {
   const batches = [batchOf(3, 1), batchOf(4, 1)];
   const whole = await modelOf(registry, CONFIG, 2);
   const join = (name: keyof ModelBatch) => batches.flatMap((batch) => [...batch[name] ?? []]);
@@ -122,6 +122,8 @@ testOnEachDevice("Transformer adds up the rows' gradients of micro-batches", asy
     const expected = wanted.get(name) ?? [];
     assertClose(gradient, expected, modelTolerance(CONFIG, largest(expected)), `gradient of ${name}`);
   }
+  const [sum, ofParts] = await registry.gpu.read(whole.lossSum, parts.lossSum);
+  assertClose(ofParts, sum, modelTolerance(CONFIG, sum[0]), "lossSum");
 });
 
 testOnEachDevice(

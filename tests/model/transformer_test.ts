@@ -4,7 +4,7 @@ import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { planModelMemory } from "../../lib/model/buffers.ts";
 import { type ModelConfig, type ModelExtent, modelShapes } from "../../lib/model/model_config.ts";
 import { initialParameters, readParameterLike } from "../../lib/model/parameters.ts";
-import { markRttBytes, type ModelBatch } from "../../lib/model/batch_rows.ts";
+import { markRttBytes } from "../../lib/model/batch_rows.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
@@ -74,19 +74,6 @@ testOnEachDevice("Transformer gives them with shifted keys", async ({ registry }
   await compareWithReference(registry, tinyConfig({ keyShift: true }));
 });
 
-testOnEachDevice("Transformer gives the same bits in two runs", async ({ registry }) => {
-  const config = tinyConfig();
-  const batch = tinyBatch(config, BATCH_SIZE);
-  const model = await tinyModel(registry, config);
-  const runs: Map<string, Float32Array>[] = [];
-  for (let run = 0; run < 2; run++) {
-    model.zeroGradients();
-    model.accumulate(batch, WEIGHT);
-    runs.push((await readGradients(model)).set("lossSum", (await registry.gpu.read(model.lossSum))[0]));
-  }
-  for (const [name, values] of runs[0]) assertSameBits(values, runs[1].get(name) ?? values.slice(1), name);
-});
-
 testOnEachDevice("Transformer that computes activations twice gives the same bits", async ({ registry }) => {
   const config = tinyConfig({ numLayers: 3 });
   const batch = tinyBatch(config, BATCH_SIZE);
@@ -106,37 +93,6 @@ testOnEachDevice("Transformer that computes activations twice gives the same bit
   }
   const rows = BATCH_SIZE * config.sequenceLength;
   assertGreater(sizesBytes[0] - sizesBytes[1], 2 * 4 * rows * config.mlpWidth * 2, `${sizesBytes} bytes`);
-});
-
-function halves(batch: ModelBatch): ModelBatch[] {
-  const half = batch.tokens.length / 2;
-  return [0, half].map((start) => ({
-    tokens: batch.tokens.slice(start, start + half),
-    targets: batch.targets.slice(start, start + half),
-    lossMask: batch.lossMask.slice(start, start + half),
-    segmentStart: batch.segmentStart.slice(start, start + half),
-  }));
-}
-
-testOnEachDevice("accumulate() of two micro-batches equals one batch of both", async ({ registry }) => {
-  const config = tinyConfig();
-  const whole = tinyBatch(config, 2 * BATCH_SIZE);
-  const model = await tinyModel(registry, config);
-  for (const batch of halves(whole)) model.accumulate(batch, WEIGHT);
-  const parts = await readGradients(model);
-  const both = await Transformer.create(registry, config, { batchSize: 2 * BATCH_SIZE, training: true });
-  both.load(await model.weights());
-  both.accumulate(whole, WEIGHT);
-  for (const [name, expected] of await readGradients(both)) {
-    assertClose(
-      parts.get(name) ?? new Float32Array(),
-      expected,
-      modelTolerance(config, largest(expected)),
-      name,
-    );
-  }
-  const [sums, sum] = await registry.gpu.read(model.lossSum, both.lossSum);
-  assertClose(sums, sum, modelTolerance(config, sum[0]), "lossSum");
 });
 
 testOnEachDevice(
