@@ -10,7 +10,7 @@ import {
   decodeTiles,
 } from "../../lib/tensor/ops/attention.ts";
 import { Program } from "../../lib/tensor/program.ts";
-import type { Tensor } from "../../lib/tensor/tensor.ts";
+import type { DType, Tensor } from "../../lib/tensor/tensor.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import {
   attention,
@@ -19,13 +19,16 @@ import {
   type AttentionProblem,
 } from "../reference/attention.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
-import { attentionTolerance } from "../tolerances.ts";
+import { addTolerances, attentionTolerance, halfDeltaTolerance } from "../tolerances.ts";
 import {
   assertClose,
   assertSameBits,
   type KernelBench,
   largestNorm,
+  largestOf,
+  randomIn,
   randomNormal,
+  storedIn,
   testOnEachDevice,
 } from "./support.ts";
 import { attentionDecode, type DecodeInputs } from "../reference/attention_decode.ts";
@@ -69,17 +72,22 @@ function inputsOf({ batchSize, sequenceLength, numHeads, headDim }: AttentionPro
 }
 
 /** The tensors of a problem; the outputs start as NaN. */
-function tensorsOf(bench: KernelBench, problem: AttentionProblem, inputs: AttentionInputs) {
+function tensorsOf(
+  bench: KernelBench,
+  problem: AttentionProblem,
+  inputs: AttentionInputs,
+  dtype: DType = "f32",
+) {
   const perToken = [problem.batchSize, problem.sequenceLength];
   const perHead = [...perToken, problem.numHeads];
   const perElement = [...perHead, problem.headDim];
   return {
     ...problem,
-    q: bench.input("q", perElement, inputs.q),
-    k: bench.input("k", perElement, inputs.k),
-    v: bench.input("v", perElement, inputs.v),
+    q: bench.input("q", perElement, inputs.q, dtype),
+    k: bench.input("k", perElement, inputs.k, dtype),
+    v: bench.input("v", perElement, inputs.v, dtype),
     segmentStart: bench.inputUint32("segmentStart", perToken, problem.segmentStart),
-    out: bench.output("out", perElement),
+    out: bench.output("out", perElement, undefined, dtype),
     logSumExp: bench.output("logSumExp", perHead),
   };
 }
@@ -88,8 +96,6 @@ function tensorsOf(bench: KernelBench, problem: AttentionProblem, inputs: Attent
 function maxScore({ headDim }: AttentionProblem, { q, k }: AttentionInputs): number {
   return largestNorm(q, headDim) * largestNorm(k, headDim) / Math.sqrt(headDim);
 }
-
-const largestOf = (x: Float64Array) => x.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
 
 testOnEachDevice("addAttention() equals the float64 reference", async (bench) => {
   for (const shape of SHAPES) {
@@ -193,6 +199,59 @@ testOnEachDevice(
         }
         bench.clear();
       }
+    }
+  },
+);
+
+testOnEachDevice(
+  "addAttention() and its backward of f16 tensors equal the float64 reference",
+  async (bench) => {
+    for (const shape of [[2, 65, 1, 32], [1, 33, 2, 32], [1, 17, 2, 128]]) {
+      const problem = problemOf(shape, 11);
+      const { headDim } = problem;
+      const length = shape.reduce((product, extent) => product * extent);
+      const [q, k, v, dOut] = ["q", "k", "v", "dOut"].map((label) => randomIn("f16", label, length));
+      const written = (label: string) => bench.output(label, shape, undefined, "f16");
+      const forward = tensorsOf(bench, problem, { q, k, v }, "f16");
+      const tensors = {
+        ...forward,
+        dOut: bench.input("dOut", shape, dOut, "f16"),
+        dq: written("dq"),
+        dk: written("dk"),
+        dv: written("dv"),
+        delta: bench.output("delta", shape.slice(0, 3)),
+      };
+      await bench.run((program) => {
+        addAttention(program, tensors);
+        addAttentionBackward(program, tensors);
+      });
+      const [out, logSumExp, dq, dk, dv] = await bench.read(
+        tensors.out,
+        tensors.logSumExp,
+        tensors.dq,
+        tensors.dk,
+        tensors.dv,
+      );
+      const expected = attention(problem, { q, k, v });
+      const gradients = attentionBackward(problem, { q, k, v }, dOut);
+      const bound = maxScore(problem, { q, k, v });
+      const inner = largestNorm(dOut, headDim) * largestNorm(v, headDim);
+      const tolerance = (magnitude: number) => attentionTolerance(problem, bound, magnitude);
+      const withDelta = (largest: number) =>
+        addTolerances(
+          tolerance(inner / Math.sqrt(headDim)),
+          halfDeltaTolerance(
+            problem,
+            largestNorm(dOut, headDim) * largestNorm(expected.out, headDim),
+            largest,
+          ),
+        );
+      assertClose(out, expected.out, storedIn("f16", tolerance(largestOf(v))), `out of ${shape}`);
+      assertClose(logSumExp, expected.logSumExp, tolerance(1), `logSumExp of ${shape}`);
+      assertClose(dq, gradients.q, storedIn("f16", withDelta(largestOf(k))), `dq of ${shape}`);
+      assertClose(dk, gradients.k, storedIn("f16", withDelta(largestOf(q))), `dk of ${shape}`);
+      assertClose(dv, gradients.v, storedIn("f16", tolerance(largestOf(gradients.v))), `dv of ${shape}`);
+      bench.clear();
     }
   },
 );

@@ -10,7 +10,14 @@ import {
 import { checkGradient } from "../reference/check_gradient.ts";
 import { embedding, embeddingBackward } from "../reference/embedding.ts";
 import { sumTolerance } from "../tolerances.ts";
-import { assertClose, assertSameBits, randomIntegers, randomNormal, testOnEachDevice } from "./support.ts";
+import {
+  assertClose,
+  assertSameBits,
+  randomIn,
+  randomIntegers,
+  randomNormal,
+  testOnEachDevice,
+} from "./support.ts";
 import { addRows as addRowsReference, addRowsBackward } from "../reference/address_embeddings.ts";
 
 /** Rows, width, vocabulary; 8 or 64 lanes own 16 columns each. */
@@ -59,6 +66,20 @@ testOnEachDevice("addEmbedding() and its backward equal the float64 reference", 
     assertSameBits(actual, repeated, "dTable");
     bench.clear();
   }
+});
+
+testOnEachDevice("addEmbedding() picks rows of an f16 table", async (bench) => {
+  const [rows, width, vocabSize] = [33, 132, 11];
+  const tokens = randomIntegers("tokens", rows, vocabSize);
+  const table = randomIn("f16", "table", vocabSize * width);
+  const x = bench.output("x", [rows, width]);
+  const tensors = {
+    tokens: bench.inputUint32("tokens", [rows], tokens),
+    table: bench.input("table", [vocabSize, width], table, "f16"),
+  };
+  await bench.run((program) => addEmbedding(program, { ...tensors, x, rows, width }));
+  const [actual] = await bench.read(x);
+  assertClose(actual, embedding(tokens, table, width), { relative: 0, absolute: 0 }, "x");
 });
 
 Deno.test("tokenRows() puts the rows of each token together, ascending", () => {

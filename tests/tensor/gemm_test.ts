@@ -10,7 +10,7 @@ import {
   gemmVariants,
 } from "../../lib/tensor/ops/gemm.ts";
 import { Program } from "../../lib/tensor/program.ts";
-import type { Tensor } from "../../lib/tensor/tensor.ts";
+import type { DType, Tensor } from "../../lib/tensor/tensor.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import { gemm, gemmBackward, type GemmShape } from "../reference/gemm.ts";
 import {
@@ -20,7 +20,16 @@ import {
   sumTolerance,
   TRIGONOMETRY_ABSOLUTE,
 } from "../tolerances.ts";
-import { assertClose, assertSameBits, KernelBench, randomNormal, testOnEachDevice } from "./support.ts";
+import {
+  assertClose,
+  assertSameBits,
+  KernelBench,
+  largestOf,
+  randomIn,
+  randomNormal,
+  storedIn,
+  testOnEachDevice,
+} from "./support.ts";
 import { ACTIVATION, ACTIVATION_SLOPE } from "../reference/activation.ts";
 
 const KINDS: GemmKind[] = ["NN", "NT", "TN"];
@@ -344,6 +353,77 @@ Deno.test("gemmSplits() divides the gradients of small weights on a GPU, by thei
   assertEquals(gemmSplits(gpu, { ...gradient, m: 6144, n: 1536 }), 1);
   assertEquals(gemmSplits(gpu, { ...gradient, kind: "NT" }), 1);
   assertEquals(gemmSplits({ ...gpu, isSoftware: true }, gradient), 1);
+});
+
+/** The dtypes of A, B and C: of a block's products, of those whose C (or added matrix) is f32, of an f32 A. */
+const PRODUCTS: [GemmKind, DType, DType, DType][] = [
+  ["NT", "f16", "f16", "f16"],
+  ["NT", "f16", "f16", "f32"],
+  ["NN", "f16", "f16", "f16"],
+  ["NN", "f32", "f16", "f16"],
+  ["TN", "f16", "f16", "f32"],
+  ["TN", "f32", "f16", "f32"],
+];
+
+/** m, n, k around the tiles of 32 and 64 rows and columns and 16 steps of k; m is a multiple of 4 for TN. */
+const HALF_SIZES = [[4, 4, 4], [32, 28, 20], [36, 36, 12], [64, 68, 36], [132, 32, 64]];
+
+testOnEachDevice("addGemm() of f16 tensors equals the float64 product", async (bench) => {
+  // The model's kernel, and for one product the others.
+  const [variant, ...others] = gemmVariants(bench.gpu.info);
+  for (const [i, [kind, dtypeA, dtypeB, dtypeC]] of PRODUCTS.entries()) {
+    for (const [m, n, k] of HALF_SIZES) {
+      const [a, b] = [randomIn("f16", "a", m * k), randomIn("f16", "b", k * n)];
+      const tensors = { a: bench.input("a", [m * k], a, dtypeA), b: bench.input("b", [k * n], b, dtypeB) };
+      const variants = [variant, variant, ...(i === 0 ? others : [])];
+      const outputs = variants.map(({ tile }) => bench.output(`tile ${tile}`, [m * n], undefined, dtypeC));
+      await bench.run((program) =>
+        variants.forEach((variant, j) =>
+          addGemm(program, { kind, m, n, k, ...tensors, c: outputs[j], variant })
+        )
+      );
+      const results = await bench.read(...outputs);
+      const expected = gemm({ kind, m, n, k }, a, b);
+      const tolerance = storedIn(dtypeC, sumTolerance(k, magnitude(k)));
+      for (const actual of results) assertClose(actual, expected, tolerance, `${kind} ${[m, n, k]}`);
+      assertSameBits(results[0], results[1], kind);
+      bench.clear();
+    }
+  }
+});
+
+testOnEachDevice("addGemm() of f16 tensors has all its epilogues", async (bench) => {
+  const [m, n, k] = [33, 36, 24];
+  const [a, b, d] = [randomIn("f16", "a", m * k), randomIn("f16", "b", n * k), randomIn("f16", "d", m * n)];
+  const [tensorA, tensorB] = [bench.input("a", [m, k], a, "f16"), bench.input("b", [n, k], b, "f16")];
+  const product = gemm({ kind: "NT", m, n, k }, a, b);
+  const [added, slopeAt] = [bench.input("added", [m, n], d), bench.input("slopeAt", [m, n], d, "f16")];
+  const before = bench.output("before", [m, n], undefined, "f16");
+  const square = (x: number) => Math.max(x, 0) ** 2;
+  const cases: [string, DType, GemmEpilogue, (p: number, i: number) => number][] = [
+    ["accumulated", "f16", "accumulate", (p, i) => d[i] + p],
+    ["sum", "f32", { add: added }, (p, i) => d[i] + p],
+    ["activated", "f16", { activation: "relu2", before }, square],
+    ["slope", "f16", { activation: "relu2", slopeAt }, (p, i) => p * 2 * Math.sqrt(Math.max(d[i], 0))],
+  ];
+  const outputs = cases.map(([label, dtype, epilogue]) =>
+    bench.output(label, [m, n], epilogue === "accumulate" ? d : undefined, dtype)
+  );
+  await bench.run((program) =>
+    cases.forEach(([, , epilogue], i) =>
+      addGemm(program, { kind: "NT", m, n, k, a: tensorA, b: tensorB, c: outputs[i], epilogue })
+    )
+  );
+  const sum = sumTolerance(k + 1, magnitude(k));
+  // relu^2 and its slope have a derivative of at most twice the largest product, or twice the largest d.
+  const steepest = 2 * Math.max(largestOf(product), largestOf(d));
+  const tolerance = { relative: sum.relative, absolute: sum.absolute * steepest };
+  (await bench.read(...outputs)).forEach((actual, i) => {
+    const [label, dtype, , f] = cases[i];
+    assertClose(actual, product.map(f), storedIn(dtype, tolerance), label);
+  });
+  const [kept] = await bench.read(before);
+  assertClose(kept, product, storedIn("f16", sum), "before");
 });
 
 testOnEachDevice("addGemm() keeps a row that is not finite to itself", async (bench) => {

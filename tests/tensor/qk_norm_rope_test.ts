@@ -1,3 +1,4 @@
+import type { DType } from "../../lib/tensor/tensor.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { KernelError } from "../../lib/base/errors.ts";
 import {
@@ -15,9 +16,13 @@ import { addTolerances, BUILT_IN_ULPS, expressionTolerance, sumTolerance } from 
 import {
   assertClose,
   assertSameBits,
+  DTYPES,
+  largestOf,
+  randomIn,
   randomIntegers,
   randomNormal,
   randomPrevious,
+  storedIn,
   testOnEachDevice,
 } from "./support.ts";
 
@@ -31,9 +36,11 @@ const SHAPES = [
   [66, 2, 128, 33],
 ];
 
-const shapesOf = (): HeadsShape[] =>
+const shapesOf = (): (HeadsShape & { dtype: DType })[] =>
   SHAPES.flatMap(([rows, numHeads, headDim, sequenceLength]) =>
-    [true, false].map((norm) => ({ rows, numHeads, headDim, sequenceLength, norm }))
+    [true, false].flatMap((norm) =>
+      DTYPES.map((dtype) => ({ rows, numHeads, headDim, sequenceLength, norm, dtype }))
+    )
   );
 
 /** A normalised value is at most sqrt(D); the factor comes from a sum of D squares; two products are added. */
@@ -43,19 +50,19 @@ const tolerance = ({ headDim }: HeadsShape, magnitude: number) =>
     sumTolerance(headDim, magnitude),
   );
 
-const largestOf = (x: Float64Array) => x.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
-
 testOnEachDevice("addQkNormRope() equals the float64 reference", async (bench) => {
-  for (const shape of shapesOf()) {
+  for (const { dtype, ...shape } of shapesOf()) {
     const { rows, numHeads, headDim, norm } = shape;
-    const data = randomNormal("x", rows * numHeads * headDim);
-    const x = bench.input("x", [rows, numHeads, headDim], data);
-    const [y, scale] = [bench.output("y", x.shape), bench.output("scale", [rows, numHeads])];
+    const data = randomIn(dtype, "x", rows * numHeads * headDim);
+    const x = bench.input("x", [rows, numHeads, headDim], data, dtype);
+    const y = bench.output("y", x.shape, undefined, dtype);
+    const scale = bench.output("scale", [rows, numHeads]);
     await bench.run((program) => addQkNormRope(program, { ...shape, x, y, scale }));
     const [actualY, actualScale] = await bench.read(y, scale);
     const expected = qkNormRope(shape, data);
-    const what = JSON.stringify(shape);
-    assertClose(actualY, expected.y, tolerance(shape, largestOf(expected.y)), `y of ${what}`);
+    const what = `${dtype} ${JSON.stringify(shape)}`;
+    const ofY = storedIn(dtype, tolerance(shape, largestOf(expected.y)));
+    assertClose(actualY, expected.y, ofY, `y of ${what}`);
     if (norm) assertClose(actualScale, expected.scale, tolerance(shape, 1), `scale of ${what}`);
     bench.clear();
   }
@@ -83,16 +90,16 @@ testOnEachDevice("addQkNormRope() turns the last of 1024 positions by exact angl
 testOnEachDevice(
   "addQkNormRopeBackward() equals the float64 reference, the same at each run",
   async (bench) => {
-    for (const shape of shapesOf()) {
+    for (const { dtype, ...shape } of shapesOf()) {
       const { rows, numHeads, headDim } = shape;
-      const [x, dy] = ["x", "dy"].map((label) => randomNormal(label, rows * numHeads * headDim));
+      const [x, dy] = ["x", "dy"].map((label) => randomIn(dtype, label, rows * numHeads * headDim));
       const extents = [rows, numHeads, headDim];
       const inputs = {
-        x: bench.input("x", extents, x),
-        dy: bench.input("dy", extents, dy),
+        x: bench.input("x", extents, x, dtype),
+        dy: bench.input("dy", extents, dy, dtype),
         scale: bench.input("scale", [rows, numHeads], qkNormRope(shape, x).scale),
       };
-      const [dx, again] = [bench.output("dx", extents), bench.output("again", extents)];
+      const [dx, again] = ["dx", "again"].map((label) => bench.output(label, extents, undefined, dtype));
       await bench.run((program) => {
         addQkNormRopeBackward(program, { ...shape, ...inputs, dx });
         addQkNormRopeBackward(program, { ...shape, ...inputs, dx: again });
@@ -102,8 +109,8 @@ testOnEachDevice(
       assertClose(
         actual,
         expected,
-        tolerance(shape, 2 * largestOf(expected)),
-        `dx of ${JSON.stringify(shape)}`,
+        storedIn(dtype, tolerance(shape, 2 * largestOf(expected))),
+        `dx of ${dtype} ${JSON.stringify(shape)}`,
       );
       assertSameBits(actual, repeated, "dx");
       bench.clear();
