@@ -4,7 +4,7 @@
 // distributed by subgroupBroadcast, about as cheap on lavapipe as one vector fma, while a load costs 40. Everything is
 // unrolled by hand: Mesa does not unroll loops of this size, and an array indexed by a variable is 10 times slower.
 // More than one row at a time is slower: the code of the loop (52 KiB forward with 4 rows) then exceeds the
-// processor's instruction cache (32 KiB), see lib/tensor/README.md.
+// processor's instruction cache (32 KiB), see lib/tensor/RESULTS.md.
 // Limits: D is 32, 64 or 128.
 override HEAD_DIM: u32 = 32u;
 override SLICES: u32 = HEAD_DIM / 32u;

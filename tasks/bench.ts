@@ -11,7 +11,7 @@ import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { type BenchRow, measureCase } from "../lib/cli/bench/kernel_times.ts";
 import { kernelCases } from "../lib/cli/bench/kernel_cases.ts";
 import { Gpu } from "../lib/tensor/device.ts";
-import { describeProfile, PROFILE_NOTES } from "../lib/tensor/profile.ts";
+import { describeProfile, PROFILE_NOTES } from "../lib/tensor/program.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";
 import { timeSteps } from "../lib/train/step_timing.ts";
 import { deriveConfig, describeConfig, loadConfig } from "../lib/train/run_config.ts";

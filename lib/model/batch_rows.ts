@@ -6,11 +6,10 @@
  */
 import { tokenRows } from "../tensor/ops/embedding.ts";
 import { mix } from "../base/random.ts";
-import { type AddressEmbeddings } from "./address_embeddings.ts";
+import { type AddressEmbeddings, EmbeddingCursor } from "./address_embeddings.ts";
 import { type ModelConfig, type ModelExtent, modelShapes } from "./model_config.ts";
 import { PACKED_HISTORY, unpackHistory } from "../data/tokens/rtt_history.ts";
 import { RTT_START } from "../data/tokens/vocab_v2.ts";
-import { EmbeddingCursor } from "./embedding_cursor.ts";
 import { NO_ROW } from "./embedding_table.ts";
 
 /** Sequences packed by the loader, (B, T) each. */

@@ -1,5 +1,6 @@
 /**
- * The tensors of a model: those that a forward or backward pass needs, and their shapes.
+ * The tensors of a model: those that a forward or backward pass needs, their shapes, and their memory, which is planned
+ * before anything is allocated.
  *
  * All are f32 (inputs u32), row-major; rows = B * T. With dtype f16 activations, their gradients and the operands of
  * matrix products are f16. Two things stay f32: the residual stream and its gradient, since each block adds to them and a
@@ -7,12 +8,22 @@
  *
  * @module
  */
-import { named } from "../base/errors.ts";
+import { ensure, named } from "../base/errors.ts";
 import { type DType, joinedTensors, type Tensor, tensorSizeBytes } from "../tensor/tensor.ts";
-import { labelled, type MakeTensor } from "./allocation.ts";
-import { numRowSlots } from "./batch_rows.ts";
+import {
+  allocateTensors,
+  bufferLimitBytes,
+  labelled,
+  largestTensorBytes,
+  type MakeTensor,
+  plannedSizeBytes,
+} from "./allocation.ts";
+import { type BatchRows, markRttBytes, type ModelBatch, numRowSlots, numRowUses } from "./batch_rows.ts";
 import { type ModelConfig, type ModelExtent, modelShapes } from "./model_config.ts";
-import { type InputTensors, inputTensors } from "./inputs.ts";
+import type { Gpu } from "../tensor/device.ts";
+import { numTokenRows, tokenRows } from "../tensor/ops/embedding.ts";
+import { previousRows } from "../tensor/ops/qk_norm_rope.ts";
+import { numPartialSums } from "../tensor/ops/reduce.ts";
 
 /** Activations of one block. With dtype f16 all are f16 but x, xMiddle, the scales and logSumExp. */
 export interface LayerTensors {
@@ -213,7 +224,7 @@ export function gradientTensors(
 }
 
 /** Makes {@link ModelTensors.operands}. Embeddings are not operands of products, so they have no copy. */
-export function operandTensors(
+function operandTensors(
   config: ModelConfig,
   { parameters, dtype }: { parameters: Map<string, Tensor>; dtype: DType | undefined },
   make: MakeTensor,
@@ -329,4 +340,164 @@ function backwardTensors(
     ...together(["dq", "dk", "dv"], [rows, HD], make, dtype),
     delta: make("delta", [rows, H]),
   };
+}
+
+/** The tensors of a batch. */
+export interface InputTensors {
+  /** (B, T) u32. */
+  tokens: Tensor;
+  /** (B, T) u32. */
+  targets: Tensor;
+  /** (B, T) u32: the loss mask of `markRttBytes`. */
+  lossMask: Tensor;
+  /** (B, T) u32: the first position that a position may attend to. */
+  segmentStart: Tensor;
+  /** (B, T) u32: see `previousRows`; only with keyShift. */
+  previous: Tensor | undefined;
+  /** (V + 1 + rows) u32: see `tokenRows`; only for training, without `freeRows`. */
+  tokenRows: Tensor | undefined;
+  /** (B, T, `ModelShapes.rowsPerToken`) u32: the rows of each token's address embeddings; this and the next two only with such. */
+  embeddingRows: Tensor | undefined;
+  /** (slots + 1 + uses) u32: see `RowSlots.places`; only for training. */
+  rowPlaces: Tensor | undefined;
+  /** (1 + slots) u32: see `RowSlots.rows`; only for training. */
+  slotRows: Tensor | undefined;
+  /** (1): the weight of the loss in the gradient. */
+  weight: Tensor;
+  /** (2): the loss scale, see `addClipFactor`; only for training with dtype f16. */
+  lossScale: Tensor | undefined;
+}
+
+/** Makes the tensors of a model's inputs. */
+function inputTensors(config: ModelConfig, extent: ModelExtent, make: MakeTensor): InputTensors {
+  const { batchSize, sequenceLength, training, dtype, freeRows } = extent;
+  const shape = [batchSize, sequenceLength];
+  const { vocabSize, numAddressEmbeddings, rowsPerToken } = modelShapes(config);
+  const hasRows = numAddressEmbeddings > 0;
+  const numSlots = numRowSlots(config, extent);
+  const numRowPlaces = numTokenRows(numRowUses(config, extent), numSlots);
+  const numPlaces = numTokenRows(batchSize * sequenceLength, vocabSize);
+  return {
+    tokens: make("tokens", shape),
+    targets: make("targets", shape),
+    lossMask: make("lossMask", shape),
+    segmentStart: make("segmentStart", shape),
+    previous: config.keyShift ? make("previous", shape) : undefined,
+    tokenRows: training && freeRows === undefined ? make("token rows", [numPlaces]) : undefined,
+    embeddingRows: hasRows ? make("rows of tokens", [batchSize, sequenceLength, rowsPerToken]) : undefined,
+    rowPlaces: hasRows && training ? make("tokens of slots", [numRowPlaces]) : undefined,
+    slotRows: hasRows && training ? make("rows of slots", [1 + numSlots]) : undefined,
+    weight: make("weight", [1]),
+    lossScale: training && dtype === "f16" ? make("loss scale", [2]) : undefined,
+  };
+}
+
+/**
+ * Uploads a batch.
+ *
+ * @param args `weight`: the weight of the loss in the gradient; `rows`: only with address embeddings.
+ */
+export function writeInputs(
+  gpu: Gpu,
+  inputs: InputTensors,
+  args: {
+    config: ModelConfig;
+    extent: ModelExtent;
+    batch: ModelBatch;
+    weight: number;
+    rows: BatchRows | undefined;
+  },
+): void {
+  const { extent, batch, weight } = args;
+  const limit = modelShapes(args.config).vocabSize;
+  const { batchSize, sequenceLength } = extent;
+  const marked = { ...batch, lossMask: markRttBytes(batch, sequenceLength) };
+  for (const name of ["tokens", "targets", "lossMask", "segmentStart"] as const) {
+    const values = new Uint32Array(marked[name]);
+    ensure(values.length === batchSize * sequenceLength, `${name} has ${values.length} elements`);
+    if (name === "tokens" || name === "targets") {
+      ensure(values.every((token) => token < limit), `${name} has a token that is not below ${limit}`);
+    }
+    gpu.write(inputs[name], values);
+  }
+  if (inputs.previous) gpu.write(inputs.previous, previousRows(batch.segmentStart, sequenceLength));
+  if (inputs.tokenRows) gpu.write(inputs.tokenRows, tokenRows(batch.tokens, limit));
+  if (inputs.embeddingRows && args.rows) {
+    const { ofTokens, places, ofSlots } = args.rows;
+    gpu.write(inputs.embeddingRows, ofTokens);
+    if (inputs.rowPlaces && places) gpu.write(inputs.rowPlaces, places);
+    if (inputs.slotRows && ofSlots) gpu.write(inputs.slotRows, ofSlots);
+  }
+  gpu.write(inputs.weight, Float32Array.of(weight));
+}
+
+/** Bytes of a model's GPU memory, by purpose. */
+export interface ModelMemory {
+  /** Parameters and their f16 copies. */
+  parametersBytes: number;
+  gradientsBytes: number;
+  /** Tensors that grow with the batch: inputs, activations, their gradients. */
+  activationsBytes: number;
+}
+
+/** The GPU memory that a model takes, without allocating any. */
+export function planModelMemory(config: ModelConfig, extent: ModelExtent): ModelMemory {
+  const parametersBytes = plannedSizeBytes((make) => {
+    operandTensors(config, { parameters: parameterTensors(config, make), dtype: extent.dtype }, make);
+  });
+  const gradientsBytes = extent.training
+    ? plannedSizeBytes((make) => gradientTensors(config, extent, make))
+    : 0;
+  const totalBytes = plannedSizeBytes((make) => {
+    modelTensors(config, extent, make);
+    for (const shape of operationShapes(config, extent)) make("of an operation", shape);
+  });
+  return { parametersBytes, gradientsBytes, activationsBytes: totalBytes - parametersBytes - gradientsBytes };
+}
+
+/**
+ * Finds the largest batch that fits.
+ *
+ * @param batchSize A batch that does not fit.
+ * @param fits Whether a batch of that many sequences fits; if one does, all smaller ones do.
+ * @returns 0 if not even one sequence fits.
+ */
+export function largestBatchSize(batchSize: number, fits: (batchSize: number) => boolean): number {
+  let fitting = 0;
+  let tooLarge = batchSize;
+  while (tooLarge - fitting > 1) {
+    const middle = Math.floor((fitting + tooLarge) / 2);
+    if (fits(middle)) fitting = middle;
+    else tooLarge = middle;
+  }
+  return fitting;
+}
+
+/** Advice for a batch that does not fit. @param fitting From {@link largestBatchSize}. */
+export function smallerBatchAdvice(fitting: number): string {
+  return fitting > 0 ? `set train.microBatchSize to ${fitting} or less` : "choose a smaller model";
+}
+
+/**
+ * Allocates all tensors of a model, zero-filled.
+ *
+ * @throws {UserError} If one of them is larger than the adapter's buffers can be, or memory runs out.
+ */
+export async function allocate(gpu: Gpu, config: ModelConfig, extent: ModelExtent): Promise<ModelTensors> {
+  const limitBytes = bufferLimitBytes(gpu.device);
+  const fits = (batchSize: number) =>
+    largestTensorBytes((make) => modelTensors(config, { ...extent, batchSize }, make)) <= limitBytes;
+  return await allocateTensors(gpu, (make) => modelTensors(config, extent, make), {
+    what: "the model",
+    remedy: fits(extent.batchSize)
+      ? "lower train.microBatchSize or set train.checkpointActivations"
+      : smallerBatchAdvice(largestBatchSize(extent.batchSize, fits)),
+  });
+}
+
+/** Tensors that operations make internally: rotations, the partial sums of the loss, an unused output. */
+function operationShapes({ headDim }: ModelConfig, extent: ModelExtent): (readonly number[])[] {
+  const rotations = [extent.sequenceLength, headDim];
+  const numPartials = numPartialSums(extent.batchSize * extent.sequenceLength);
+  return [rotations, [4], ...(extent.training && numPartials > 1 ? [[numPartials]] : [])];
 }

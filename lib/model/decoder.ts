@@ -7,14 +7,13 @@
  * @module
  */
 import { ensure, UserError } from "../base/errors.ts";
-import { type DecodeTile, decodeTileRows, decodeTiles } from "../tensor/ops/attention_decode.ts";
+import { type DecodeTile, decodeTileRows, decodeTiles } from "../tensor/ops/attention.ts";
 import type { Gpu } from "../tensor/device.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { AddressEmbeddings, type RowUse } from "./address_embeddings.ts";
+import { AddressEmbeddings, EmbeddingCursor, type RowUse } from "./address_embeddings.ts";
 import type { TimedRtt } from "./pair_history.ts";
-import { EmbeddingCursor } from "./embedding_cursor.ts";
 import { NO_ROW } from "./embedding_table.ts";
-import { previousRows } from "../tensor/ops/shift_keys.ts";
+import { previousRows } from "../tensor/ops/qk_norm_rope.ts";
 import { Program } from "../tensor/program.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
 import { allocateTensors, mib } from "./allocation.ts";
@@ -29,8 +28,8 @@ import {
   type DecoderTensors,
   programRows,
 } from "./decoder_buffers.ts";
-import { addChosenLogProbabilities } from "./head.ts";
-import { writeParameters } from "./parameter_tensors.ts";
+import { addChosenLogProbabilities } from "./forward.ts";
+import { writeParameters } from "./parameters.ts";
 
 // The keys that the rows of a decoder see: those of their prompt, and those appended since, by themselves or by the
 // rows that they branched off. The keys themselves are on the GPU.

@@ -11,10 +11,15 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { labelled, largestTensorBytes, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
 import { blockTensors, type LayerTensors, parameterTensors } from "./buffers.ts";
 import { type ModelConfig, modelShapes } from "./model_config.ts";
-import { addHiddenStates, type HiddenPass, type HiddenTensors, type WantedRows } from "./forward.ts";
-import type { ChosenRowTensors } from "./head.ts";
+import {
+  addHiddenStates,
+  type ChosenRowTensors,
+  type HiddenPass,
+  type HiddenTensors,
+  type WantedRows,
+} from "./forward.ts";
 import { ensure } from "../base/errors.ts";
-import { addAttentionDecode } from "../tensor/ops/attention_decode.ts";
+import { addAttentionDecode } from "../tensor/ops/attention.ts";
 import { addEmbedding } from "../tensor/ops/embedding.ts";
 import { rotationTable } from "../tensor/ops/qk_norm_rope.ts";
 import type { Program } from "../tensor/program.ts";

@@ -1,24 +1,28 @@
 /**
- * The forward pass as dispatches; lib/model/README.md has the formulas.
+ * The forward pass as dispatches, from tokens to losses or log-probabilities; lib/model/README.md has the formulas.
  *
  * @module
  */
 import { named } from "../base/errors.ts";
 import { addAttention } from "../tensor/ops/attention.ts";
-import { addRows } from "../tensor/ops/address_embeddings.ts";
-import type { SoftTargets } from "../tensor/ops/cross_entropy.ts";
-import { addCopy } from "../tensor/ops/elementwise.ts";
-import { addEmbedding } from "../tensor/ops/embedding.ts";
+import { addEmbedding, addRows } from "../tensor/ops/embedding.ts";
+import {
+  addCrossEntropy,
+  addLogProbabilities,
+  type LogitsShape,
+  type SoftTargets,
+} from "../tensor/ops/cross_entropy.ts";
+import { addCopy } from "../tensor/ops/common.ts";
 import { addGemm, type GemmEpilogue } from "../tensor/ops/gemm.ts";
-import { addQkNormRope } from "../tensor/ops/qk_norm_rope.ts";
+import { addQkNormRope, addShiftKeys } from "../tensor/ops/qk_norm_rope.ts";
 import { addRmsNorm } from "../tensor/ops/rms_norm.ts";
-import { addShiftKeys } from "../tensor/ops/shift_keys.ts";
-import type { ProfileRow, Program } from "../tensor/program.ts";
+import { type ProfileRow, Program } from "../tensor/program.ts";
 import { adjacent, byBuffer, firstElement, spanOf, type Tensor, tensorLength } from "../tensor/tensor.ts";
-import { type HeadTensors, type LayerTensors, type ModelTensors } from "./buffers.ts";
+import type { HeadTensors, InputTensors, LayerTensors, ModelTensors } from "./buffers.ts";
 import type { ModelBatch } from "./batch_rows.ts";
 import { type ModelConfig, type ModelExtent, modelShapes } from "./model_config.ts";
-import type { InputTensors } from "./inputs.ts";
+import type { KernelRegistry } from "../tensor/registry.ts";
+import { BYTE_BASE } from "../data/tokens/vocab_v2.ts";
 
 /** The arguments of {@link addHiddenStates}. */
 export interface HiddenPass {
@@ -74,7 +78,7 @@ export interface Pass extends HiddenPass {
 }
 
 /** Adds y = x W^T for all rows, through an epilogue. @param args `name`: the name of W. */
-export function addLinear(
+function addLinear(
   program: Program,
   { extent, tensors }: Pick<HiddenPass, "extent"> & { tensors: Pick<HiddenTensors, "operands"> },
   { name, label, ...args }: { name: string; label: string; x: Tensor; y: Tensor; epilogue?: GemmEpilogue },
@@ -284,4 +288,100 @@ function addMlpDown(
   const { xMiddle: add, activated } = pass.tensors.layers[layer];
   const name = `blocks.${layer}.mlp.down_proj.weight`;
   addLinear(program, pass, { name, x: activated, y: out, epilogue: { add }, label: "down_proj" });
+}
+
+// The part after the last block.
+
+/** Adds the logits and losses of all positions, and with `training` the gradient of the logits. */
+export function addLosses(program: Program, { config, extent, tensors, teacher }: Pass): void {
+  const { head, inputs, backward } = tensors;
+  const { rttDistanceWeights, rttByteWeight } = extent;
+  const rows = extent.batchSize * extent.sequenceLength;
+  addLinear(program, { extent, tensors }, { ...LM_HEAD, x: head.xLastNorm, y: head.logits });
+  addCrossEntropy(program, {
+    logits: head.logits,
+    targets: inputs.targets,
+    lossMask: inputs.lossMask,
+    losses: head.losses,
+    weight: inputs.weight,
+    lossScale: inputs.lossScale,
+    markedWeight: rttByteWeight,
+    rows,
+    ...logitsShape(config),
+    ...(backward ? { dLogits: backward.dLogits, teacher } : {}),
+    ...(rttDistanceWeights ? { ordinal: { firstByte: BYTE_BASE, weights: rttDistanceWeights } } : {}),
+  });
+}
+
+function logitsShape(config: ModelConfig): LogitsShape {
+  const { vocabSize, paddedVocabSize: stride } = modelShapes(config);
+  return { vocabSize, stride, softcap: config.softcap };
+}
+
+const LM_HEAD = { name: "lm_head.weight", label: "lm_head" };
+
+/** The tensors of {@link addChosenLogProbabilities} besides the hidden states; they may be larger. */
+export interface ChosenRowTensors {
+  /** (n) u32: indices of rows of the hidden states. */
+  readonly positions: Tensor;
+  /** (n, C). */
+  readonly picked: Tensor;
+  /** (n, padded V). */
+  readonly logits: Tensor;
+  /** (n) u32: 0, 1, …, n - 1. */
+  readonly rowIndex: Tensor;
+  /** (n, V), nats. */
+  readonly logProbabilities: Tensor;
+}
+
+/**
+ * Adds the log-probabilities of every next token at chosen rows.
+ *
+ * @param args `hiddenStates`: (any, C), normalised; `operands`: with the head's weight; `rows`: n.
+ */
+export function addChosenLogProbabilities(
+  program: Program,
+  args: {
+    config: ModelConfig;
+    hiddenStates: Tensor;
+    operands: Map<string, Tensor>;
+    tensors: ChosenRowTensors;
+    rows: number;
+  },
+): void {
+  const { config, hiddenStates, operands, tensors, rows } = args;
+  const { positions, picked, logits, rowIndex, logProbabilities } = tensors;
+  // An embedding picks rows of a matrix.
+  addEmbedding(program, { tokens: positions, table: hiddenStates, x: picked, rows, width: config.width });
+  const extent = { batchSize: 1, sequenceLength: rows, training: false };
+  addLinear(program, { extent, tensors: { operands } }, { ...LM_HEAD, x: picked, y: logits });
+  addLogProbabilities(program, {
+    logits,
+    rowIndex,
+    out: logProbabilities,
+    numRows: rows,
+    ...logitsShape(config),
+  });
+}
+
+/**
+ * Reads the log-probabilities of every token as the next one, at chosen rows.
+ *
+ * @param args `logits`: (any, padded V), before the soft cap; `positions`: indices of its rows, n of them.
+ * @returns (n, V), nats.
+ */
+export async function readLogProbabilities(
+  registry: KernelRegistry,
+  { config, logits, positions }: { config: ModelConfig; logits: Tensor; positions: Uint32Array },
+): Promise<Float32Array> {
+  const { gpu } = registry;
+  const numRows = positions.length;
+  const rowIndex = gpu.tensorFrom("chosen rows", [numRows], positions);
+  const out = gpu.tensor("log-probabilities", [numRows, modelShapes(config).vocabSize]);
+  const program = new Program(registry, "log-probabilities");
+  addLogProbabilities(program, { logits, rowIndex, out, numRows, ...logitsShape(config) });
+  program.run();
+  const [values] = await gpu.read(out);
+  for (const { buffer } of [rowIndex, out]) buffer.destroy();
+  return values;
 }

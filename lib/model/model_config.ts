@@ -11,7 +11,7 @@ import type { DType } from "../tensor/tensor.ts";
 import { RTT_ENCODING_NAMES, type RttEncodingChoice, type RttEncodingName } from "../data/tokens/vocab_v1.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 import { coordinateEntries, type CoordinatesConfig } from "./node_coordinates.ts";
-import { NUM_PLACE_ROWS, type PlacesConfig } from "./place_keys.ts";
+import { NUM_PLACE_ROWS, type PlacesConfig } from "./embedding_table.ts";
 import { NUM_SELECTED_ROWS } from "./selected_rows.ts";
 
 /** Number of tokens of each vocabulary. */
@@ -52,7 +52,7 @@ export interface ModelConfig {
   softcap: number | null;
   /** Whether each head of q and k is normalised before the rotation. */
   qkNorm: boolean;
-  /** Whether half of each key is taken from the token before, see lib/tensor/ops/shift_keys.ts. */
+  /** Whether half of each key is taken from the token before, see lib/tensor/ops/qk_norm_rope.ts. */
   keyShift: boolean;
   /**
    * The initial vectors of the 256 bytes, in the embedding and in the head: `random`, or `ordinal`, which are similar
@@ -224,7 +224,7 @@ export interface ModelShapes {
   readonly numSelectedRows: number;
   /** The most address embeddings that are added to one token. */
   readonly rowsPerToken: number;
-  /** Every parameter, [out, in], row-major, in the order of the forward pass; names as in lib/model/README.md. */
+  /** Every parameter, [out, in], row-major, in the order of the forward pass; names as in lib/model/EXACT.md. */
   readonly parameters: ReadonlyMap<string, number[]>;
   /**
    * The entries of a checkpoint: the parameters, and entries without gradient: keys of address embeddings, RTTs of

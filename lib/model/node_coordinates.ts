@@ -8,10 +8,10 @@ import {
   coordinateShapes,
   type CoordinateSize,
   type Fit,
+  fitCoordinates,
   type LocatedNode,
   type SavedCoordinates,
 } from "./coordinates/coordinates.ts";
-import { fitCoordinates } from "./coordinates/fit.ts";
 import type { KnownPairs } from "./coordinates/known_pairs.ts";
 import { named } from "../base/errors.ts";
 import { EmbeddingTable, NO_ROW } from "./embedding_table.ts";
@@ -36,7 +36,7 @@ export function nameOfCoordinates(part: string): string {
   return `coordinates.${part}`;
 }
 
-/** The entries of coordinates in a checkpoint, see lib/model/README.md. */
+/** The entries of coordinates in a checkpoint, see lib/model/EXACT.md. */
 export function coordinateEntries(config: CoordinatesConfig): Map<string, number[]> {
   const entries = Object.entries(coordinateShapes(sizeOfCoordinates(config))).map(
     ([part, shape]): [string, number[]] => {

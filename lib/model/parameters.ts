@@ -1,5 +1,5 @@
 /**
- * The initial weights: N(0, 0.02). The two projections that write to the residual stream are scaled by 1 / sqrt(2 L), so
+ * The weights: their transfer between GPU and host, and their initial values, N(0, 0.02). The two projections that write to the residual stream are scaled by 1 / sqrt(2 L), so
  * that its variance does not grow with depth (Radford et al., GPT-2, 2019, 2.3). Vectors of close bytes may be close.
  *
  * @module
@@ -9,6 +9,9 @@ import { BYTE_BASE as BYTE_BASE_V1 } from "../data/tokens/vocab_v1.ts";
 import { BYTE_BASE as BYTE_BASE_V2 } from "../data/tokens/vocab_v2.ts";
 import { type ModelConfig, modelShapes } from "./model_config.ts";
 import { byteOfSelectedRow } from "./selected_rows.ts";
+import { UserError } from "../base/errors.ts";
+import type { Gpu } from "../tensor/device.ts";
+import { type Tensor, tensorLength } from "../tensor/tensor.ts";
 
 /** Standard deviation of the initial weights (GPT-2). */
 const INITIAL_DEVIATION = 0.02;
@@ -131,4 +134,55 @@ function mixIn(
     values[first + i] = Math.sqrt(1 - ORDINAL_SHARE) * values[first + i] +
       Math.sqrt(ORDINAL_SHARE) * deviation * features[i];
   }
+}
+
+/**
+ * Sets all parameters on the GPU, where the head has padding rows.
+ *
+ * @param values `parameters`: name -> tensor; `weights`: name -> values of the shapes of `ModelShapes.entries`.
+ * @throws {UserError} If a weight is missing, unknown or of a wrong size.
+ */
+export function writeParameters(
+  gpu: Gpu,
+  config: ModelConfig,
+  { parameters, weights }: { parameters: Map<string, Tensor>; weights: Map<string, Float32Array> },
+): void {
+  const shapes = modelShapes(config).entries;
+  for (const name of weights.keys()) {
+    if (!shapes.has(name)) throw wrongWeights(`a weight ${name}`, "none of that name");
+  }
+  for (const [name, [rows, columns]] of shapes) {
+    const values = weights.get(name);
+    if (!values) throw wrongWeights(`no weight ${name}`, `one of shape [${rows}, ${columns}]`);
+    if (values.length !== rows * columns) {
+      throw wrongWeights(`${values.length} values of ${name}`, `a shape of [${rows}, ${columns}]`);
+    }
+    const tensor = parameters.get(name);
+    if (tensor) gpu.write(tensor, values);
+  }
+}
+
+/**
+ * Reads tensors with the layout of the parameters, without the head's padding rows.
+ *
+ * @param tensors Any names that start with a parameter's name, such as `wte.weight.exp_avg`.
+ */
+export async function readParameterLike(
+  gpu: Gpu,
+  config: ModelConfig,
+  tensors: Map<string, Tensor>,
+): Promise<Map<string, Float32Array>> {
+  const values = await gpu.read(...tensors.values());
+  const V = modelShapes(config).vocabSize;
+  return new Map([...tensors].map(([name, tensor], i) => {
+    const isHead = name.startsWith("lm_head.weight");
+    const length = isHead ? V * config.width : tensorLength(tensor);
+    return [name, values[i].slice(0, length)];
+  }));
+}
+
+function wrongWeights(found: string, wanted: string): UserError {
+  return new UserError(
+    `Cannot load the weights: found ${found}, expected ${wanted}; use the configuration they were trained with`,
+  );
 }

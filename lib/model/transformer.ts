@@ -13,7 +13,7 @@ import { addQkNormRopeBackward } from "../tensor/ops/qk_norm_rope.ts";
 import { addRmsNormBackward } from "../tensor/ops/rms_norm.ts";
 import { type ProfileRow, Program } from "../tensor/program.ts";
 import { adjacent, firstElement, spanOf, type Tensor } from "../tensor/tensor.ts";
-import type { BackwardTensors, ModelTensors } from "./buffers.ts";
+import { allocate, type BackwardTensors, type ModelTensors, writeInputs } from "./buffers.ts";
 import {
   type BatchRows,
   type ModelBatch,
@@ -29,10 +29,12 @@ import { type ModelConfig, type ModelExtent, modelShapes } from "./model_config.
 import {
   addBlockActivations,
   addHiddenStates,
+  addLosses,
   addOperandCopies,
   attentionShape,
   type Pass,
   projectionName,
+  readLogProbabilities,
   ropeShape,
   type Teacher,
 } from "./forward.ts";
@@ -41,10 +43,7 @@ import { initialLossScale } from "../tensor/ops/clip.ts";
 import { addSum } from "../tensor/ops/reduce.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
 import { AddressEmbeddings } from "./address_embeddings.ts";
-import { addLosses, readLogProbabilities } from "./head.ts";
-import { writeInputs } from "./inputs.ts";
-import { allocate } from "./memory_plan.ts";
-import { readParameterLike, writeParameters } from "./parameter_tensors.ts";
+import { readParameterLike, writeParameters } from "./parameters.ts";
 
 // The backward pass as dispatches: the chain rule of lib/model/forward.ts, last operation first. Gradients of
 // parameters are added to the values in their tensors.

@@ -9,25 +9,6 @@
 import { ensure, UserError } from "../base/errors.ts";
 import { allocationSizeBytes, type DType, type Tensor, tensorSizeBytes } from "./tensor.ts";
 
-// Waits for a GPU to become idle.
-
-/**
- * Waits until all submitted commands are done.
- *
- * On Deno's WebGPU the call itself blocks until then, and its promise settles 11 ms later or more. Elsewhere (Dawn,
- * browsers) the call returns at once, and the promise settles when the queue is idle.
- *
- * @param startMs The start time, of `performance.now()`.
- * @returns The seconds until the queue was idle.
- */
-export async function secondsUntilIdle(queue: GPUQueue, startMs: number): Promise<number> {
-  const done = queue.onSubmittedWorkDone();
-  const calledMs = performance.now();
-  await done;
-  const isOfDeno = Symbol.for("Deno.privateCustomInspect") in queue;
-  return ((isOfDeno ? calledMs : performance.now()) - startMs) / 1000;
-}
-
 /** The properties of an adapter by which kernels are chosen. */
 export interface GpuInfo {
   /** Human-readable name, such as `llvmpipe (LLVM 15.0.6, 256 bits)`. */
@@ -212,10 +193,11 @@ export class Gpu {
     encode: (encoder: GPUCommandEncoder) => void,
     ...tensors: Tensor[]
   ): Promise<Float32Array[]> {
-    return (await this.#readBytes(tensors, encode)).map((bytes, i) =>
+    const parts = await this.#readBytes(tensors, encode);
+    return parts.map(({ buffer, length }, i) =>
       tensors[i].dtype === "f16"
-        ? Float32Array.from(new Float16Array(bytes.buffer, 0, bytes.length / 2))
-        : new Float32Array(bytes.buffer, 0, bytes.length / 4)
+        ? Float32Array.from(new Float16Array(buffer, 0, length / 2))
+        : new Float32Array(buffer, 0, length / 4)
     );
   }
 
@@ -230,12 +212,6 @@ export class Gpu {
       const own = (buffer as ArrayBuffer).transfer();
       this.#arrays.give(own, own.byteLength);
     }
-  }
-
-  /** Reads one tensor back as unsigned 32-bit integers. */
-  async readUint32(tensor: Tensor): Promise<Uint32Array> {
-    const [{ buffer, length }] = await this.#readBytes([tensor]);
-    return new Uint32Array(buffer, 0, length / 4);
   }
 
   /** Waits until everything submitted is done; throws the errors since the last check. */
@@ -256,11 +232,21 @@ export class Gpu {
     if (this.#error) throw new Error(`Internal error: ${this.fault}`);
   }
 
-  /** Times the commands that `submit` submits. @returns Seconds until the device is idle. */
+  /**
+   * Times the commands that `submit` submits. On Deno's WebGPU the call that waits blocks until they are done, and its
+   * promise settles 11 ms later or more. Elsewhere (Dawn, browsers) the call returns at once.
+   *
+   * @returns Seconds until the device is idle.
+   */
   async timeS(submit: () => void): Promise<number> {
+    const { queue } = this.device;
     const startMs = performance.now();
     submit();
-    return await secondsUntilIdle(this.device.queue, startMs);
+    const done = queue.onSubmittedWorkDone();
+    const calledMs = performance.now();
+    await done;
+    const isOfDeno = Symbol.for("Deno.privateCustomInspect") in queue;
+    return ((isOfDeno ? calledMs : performance.now()) - startMs) / 1000;
   }
 
   /** Frees the device and all its memory. */
@@ -282,7 +268,7 @@ export class Gpu {
   /**
    * On Deno's WebGPU the call blocks until the queue is idle. A process must not end before: Mesa's lavapipe compiles
    * shaders in its queue's thread, and `exit()` frees LLVM's tables under it, so that the process aborts or its
-   * memory is corrupted. `tests/tensor/exit_while_compiling.ts` shows it. The queue of a lost device works on as well.
+   * memory is corrupted (Mesa 25.0, Deno 2.9). The queue of a lost device works on as well.
    */
   #blockUntilIdle(): void {
     this.device.queue.onSubmittedWorkDone().catch(() => {});
@@ -295,7 +281,7 @@ export class Gpu {
 
   async #readBytes(
     tensors: Tensor[],
-    encode: (encoder: GPUCommandEncoder) => void = () => {},
+    encode: (encoder: GPUCommandEncoder) => void,
   ): Promise<Uint8Array<ArrayBuffer>[]> {
     const starts: number[] = [];
     let size = 0;

@@ -6,14 +6,17 @@
 import { KernelError } from "../base/errors.ts";
 import {
   errorAt,
+  KERNEL_SOURCES,
   type KernelInterface,
+  type KernelName,
+  LANES_SUBGROUP,
+  LANES_WORKGROUP,
   markedSource,
   parseKernel,
   withoutComments,
-} from "./kernel_source.ts";
+} from "./kernels.ts";
 import type { Gpu } from "./device.ts";
 import type { Tensor } from "./tensor.ts";
-import { KERNEL_SOURCES, type KernelName, LANES_SUBGROUP, LANES_WORKGROUP } from "./kernels.ts";
 
 // 16-bit storage: changes a kernel's text so that some of its arrays hold f16, two per 32-bit word.
 //

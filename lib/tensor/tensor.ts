@@ -9,7 +9,7 @@ export interface Tensor {
   readonly label: string;
   /** Extents, outermost first. */
   readonly shape: readonly number[];
-  /** f32 if absent. Kernels compute in f32 with either; see half_storage.ts. */
+  /** f32 if absent. Kernels compute in f32 with either; see registry.ts. */
   readonly dtype?: DType | undefined;
   /** The buffer of its elements; several tensors may share it. */
   readonly buffer: GPUBuffer;

@@ -22,18 +22,18 @@ import { exists } from "../io/files/inputs.ts";
 import { WORK } from "../io/files/array_task.ts";
 import { refuseHalfMoved } from "../io/files/task_manifests.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
-import { POOL_FILE } from "./pool_file.ts";
-import { isAdapted, loadAdapted, UPDATE_FILE } from "./adapted_checkpoint.ts";
 import {
   type CheckpointContent,
   type CheckpointState,
   type LoadedCheckpoint,
+  POOL_FILE,
   readCheckpoint,
   readResumable,
   readState,
   type ResumableCheckpoint,
   writeCheckpoint,
 } from "./checkpoint_files.ts";
+import { isAdapted, loadAdapted, UPDATE_FILE } from "./adapted_checkpoint.ts";
 
 const LATEST = "latest";
 
@@ -297,29 +297,20 @@ function prune(
   }
 }
 
+/** The step of the least validation loss, the first of several. */
 function bestStep(states: CheckpointState[]): number | undefined {
-  let best: number | undefined;
-  let leastLoss = Infinity;
-  for (const { step, evalLoss } of states) {
-    if (evalLoss === null || (best !== undefined && evalLoss >= leastLoss)) continue;
-    best = step;
-    leastLoss = evalLoss;
-  }
-  return best;
+  const evaluated = states.flatMap(({ step, evalLoss }) => evalLoss === null ? [] : [{ step, evalLoss }]);
+  return evaluated.sort((a, b) => a.evalLoss - b.evalLoss)[0]?.step;
 }
 
 /** The steps that have a folder, ascending. */
 function stepsIn(checkpointsDir: string): number[] {
-  const steps: number[] = [];
   try {
-    for (const entry of Deno.readDirSync(checkpointsDir)) {
-      const step = stepOfName(entry.name);
-      if (step !== undefined && entry.isDirectory) steps.push(step);
-    }
+    const folders = [...Deno.readDirSync(checkpointsDir)].filter(({ isDirectory }) => isDirectory);
+    return folders.flatMap(({ name }) => stepOfName(name) ?? []).sort((a, b) => a - b);
   } catch (error) {
     throw explainFileError(error, `read ${checkpointsDir}`);
   }
-  return steps.sort((a, b) => a - b);
 }
 
 /** Deletes a folder; renamed first, so that a kill in between leaves no half of it under its name. */

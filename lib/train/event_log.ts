@@ -13,7 +13,7 @@
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { explainFileError } from "../io/files/file_errors.ts";
 import { ByteFile } from "../io/files/byte_file.ts";
-import type { MetricsRecord, ScalarLog } from "./metrics.ts";
+import { type MetricsRecord, type ScalarLog, scalarLog } from "./metrics.ts";
 
 // TFRecord framing: u64 length, its masked CRC-32C, the data, the data's masked CRC-32C, little-endian.
 // https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details
@@ -87,50 +87,24 @@ const STEP = 2;
 const VERSION = 3;
 const SUMMARY = 5;
 
-/** An open event file. */
-export class EventLog implements ScalarLog {
-  readonly #file: ByteFile;
-  readonly #nowS: () => number;
-
-  private constructor(file: ByteFile, nowS: () => number) {
-    this.#file = file;
-    this.#nowS = nowS;
+/**
+ * Opens an event file, making it and its folder if needed, and cuts it off after a step.
+ *
+ * @param lastStep The step that the run resumes after; 0 starts the file anew.
+ * @param nowS The clock, seconds since 1970.
+ * @throws {UserError} If it cannot be written.
+ */
+export function openEvents(path: string, lastStep: number, nowS = () => Date.now() / 1000): ScalarLog {
+  const file = ByteFile.write(path, "append");
+  try {
+    const keptBytes = lastStep === 0 ? 0 : endOfStep(Deno.readFileSync(path), lastStep);
+    file.truncate(keptBytes);
+    if (keptBytes === 0) file.write(encodeTfRecord(encodeVersion(nowS())));
+  } catch (error) {
+    file[Symbol.dispose]();
+    throw explainFileError(error, `write ${path}`);
   }
-
-  /**
-   * Opens the file, making it and its folder if needed, and cuts it off after a step.
-   *
-   * @param path The file.
-   * @param options `lastStep`: the step that the run resumes after; 0 starts the file anew. `nowS`: the clock,
-   *   seconds since 1970.
-   * @throws {UserError} If it cannot be written.
-   */
-  static open(path: string, options: { lastStep: number; nowS?: () => number }): EventLog {
-    const { lastStep, nowS = () => Date.now() / 1000 } = options;
-    const file = ByteFile.write(path, "append");
-    const log = new EventLog(file, nowS);
-    try {
-      const keptBytes = lastStep === 0 ? 0 : endOfStep(Deno.readFileSync(path), lastStep);
-      file.truncate(keptBytes);
-      if (keptBytes === 0) file.write(encodeTfRecord(encodeVersion(nowS())));
-    } catch (error) {
-      log[Symbol.dispose]();
-      throw explainFileError(error, `write ${path}`);
-    }
-    return log;
-  }
-
-  append(record: MetricsRecord): void {
-    this.#file.write(encodeTfRecord(encodeScalars(record, this.#nowS())));
-  }
-
-  flush(): void {
-    this.#file.flush();
-  }
-
-  [Symbol.dispose](): void {
-    this.#file[Symbol.dispose]();
-  }
+  return scalarLog(file, (record) => encodeTfRecord(encodeScalars(record, nowS())));
 }
 
 /** Where the last whole event of at most a step ends. */

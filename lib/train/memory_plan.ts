@@ -7,21 +7,22 @@ import { numPartialSums } from "../tensor/ops/reduce.ts";
 import { tensorLength } from "../tensor/tensor.ts";
 import { largestTensorBytes, type MakeTensor, plannedSizeBytes, plannedTensor } from "../model/allocation.ts";
 import { type GroupName, groupOf, type OptimConfig } from "./optim/optim_config.ts";
-import { adamWRowsTensors, adamWTensors } from "./optim/adamw.ts";
-import { muonTensors } from "./optim/muon.ts";
+import { adamWRowsTensors, adamWTensors, muonTensors } from "./optim/rules.ts";
 import { wholeBuffers } from "./optim/optimizer.ts";
 import { ConfigError } from "../base/errors.ts";
 import type { GpuInfo } from "../tensor/device.ts";
-import { gradientTensors, type ModelTensors, modelTensors, parameterTensors } from "../model/buffers.ts";
-import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import {
+  gradientTensors,
   largestBatchSize,
   type ModelMemory,
+  type ModelTensors,
+  modelTensors,
+  parameterTensors,
   planModelMemory,
   smallerBatchAdvice,
-} from "../model/memory_plan.ts";
-import { deriveConfig, type RunConfig, trainingExtent } from "./run_config.ts";
-import { teacherExtent } from "./teacher.ts";
+} from "../model/buffers.ts";
+import { type ModelConfig, modelShapes } from "../model/model_config.ts";
+import { deriveConfig, type RunConfig, teacherExtent, trainingExtent } from "./run_config.ts";
 
 /** Makes a tensor of each size that `Optimizer.create` allocates: states, scratch memory and numbers. */
 export function optimizerTensors(
@@ -31,7 +32,7 @@ export function optimizerTensors(
 ): void {
   const numPartials = wholeBuffers(gradients).map((whole) => numPartialSums(tensorLength(whole)));
   // For the gradient's norm: clip factor, sum of squares, partial sums.
-  for (const length of [4, 1, numPartials.reduce((sum, count) => sum + count, 0)]) {
+  for (const length of [2, 1, numPartials.reduce((sum, count) => sum + count, 0)]) {
     make("of the norm", [length]);
   }
   const members = [...parameters].map(([name, parameter]) => ({ name, parameter }));

@@ -30,38 +30,29 @@ export interface ScalarLog extends Disposable {
   flush(): void;
 }
 
-/** An open metrics file. */
-export class MetricsLog implements ScalarLog {
-  readonly #file: ByteFile;
+/** A log that writes the scalars of each step into a file. @param encode The bytes of a step. */
+export function scalarLog(file: ByteFile, encode: (record: MetricsRecord) => Uint8Array): ScalarLog {
+  return {
+    append: (record) => file.write(encode(record)),
+    flush: () => file.flush(),
+    [Symbol.dispose]: () => file[Symbol.dispose](),
+  };
+}
 
-  private constructor(file: ByteFile) {
-    this.#file = file;
-  }
-
-  /**
-   * Opens the file, making it if needed, and drops the lines after a step and a torn last line.
-   *
-   * @param path The file.
-   * @param options `lastStep`: the step that the run resumes after; 0 starts the file anew.
-   * @throws {UserError} If it cannot be written.
-   * @throws {FormatError} If a line that is to stay is no metrics record.
-   */
-  static open(path: string, options: { lastStep: number }): MetricsLog {
-    truncateAfter(path, options.lastStep);
-    return new MetricsLog(ByteFile.write(path, "append"));
-  }
-
-  append(record: MetricsRecord): void {
-    this.#file.write(new TextEncoder().encode(JSON.stringify(record) + "\n"));
-  }
-
-  flush(): void {
-    this.#file.flush();
-  }
-
-  [Symbol.dispose](): void {
-    this.#file[Symbol.dispose]();
-  }
+/**
+ * Opens a metrics file, making it if needed, and drops the lines after a step and a torn last line.
+ *
+ * @param lastStep The step that the run resumes after; 0 starts the file anew.
+ * @throws {UserError} If it cannot be written.
+ * @throws {FormatError} If a line that is to stay is no metrics record.
+ */
+export function openMetrics(path: string, lastStep: number): ScalarLog {
+  truncateAfter(path, lastStep);
+  const encoder = new TextEncoder();
+  return scalarLog(
+    ByteFile.write(path, "append"),
+    (record) => encoder.encode(JSON.stringify(record) + "\n"),
+  );
 }
 
 /**

@@ -1,5 +1,12 @@
 /**
- * The model and the optimizer of a run on the GPU, with the weights that it starts from.
+ * The model and the optimizer of a run on the GPU, with the weights that it starts from; and its teacher, a trained model
+ * whose distributions of RTTs a smaller one learns besides the data.
+ *
+ * The gradient at the two bytes of an RTT code is (1 - a) times that of the data plus a times that of the cross-entropy to
+ * the teacher's distribution, with a = `train.teacherWeight`. All other tokens are learned from the data alone: what they
+ * say is drawn by the sampler or is in the question, and no answer depends on it. The teacher hides address embeddings and
+ * histories as in its own training, so that it does not teach what it learned by heart. Source: Hinton, Vinyals and Dean,
+ * Distilling the Knowledge in a Neural Network, 2015, at temperature 1.
  *
  * @module
  */
@@ -7,20 +14,20 @@ import { formatSeconds } from "../base/text.ts";
 import { Gpu } from "../tensor/device.ts";
 import { KernelRegistry } from "../tensor/registry.ts";
 import { bufferLimitBytes } from "../model/allocation.ts";
-import { modelShapes } from "../model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../model/model_config.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "./optim/optimizer.ts";
 import type { AddressCounts } from "../data/addresses/known_addresses.ts";
-import { claimRows } from "./autosize.ts";
-import type { DataSurvey } from "./data_survey.ts";
-import { type RunConfig, trainingExtent } from "./run_config.ts";
-import { innerState } from "./local_steps.ts";
+import { claimRows, type DataSurvey } from "./autosize.ts";
+import { type RunConfig, teacherExtent, trainingExtent } from "./run_config.ts";
+import { innerState } from "./step_work.ts";
 import type { LoadedCheckpoint } from "./checkpoint_files.ts";
 import { checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
 import type { RunPlaces } from "./run_places.ts";
 import type { RunStart } from "./run_start.ts";
-import { openTeacher } from "./teacher.ts";
+import { ConfigError, UserError } from "../base/errors.ts";
+import { loadCheckpoint } from "./checkpoint.ts";
 
 /** Options of {@link openModel}. */
 interface ModelOptions {
@@ -61,7 +68,8 @@ export async function openModel(
   onLog("compiling the kernels (some seconds when the driver has not seen them before)");
   const startMs = performance.now();
   const registry = new KernelRegistry(gpu);
-  const teacher = loaded && await openTeacher(registry, loaded, config);
+  const teacher = loaded && await Transformer.create(registry, loaded.config.model, teacherExtent(config));
+  if (loaded) teacher?.load(loaded.weights);
   const model = await Transformer.create(
     registry,
     config.model,
@@ -88,4 +96,44 @@ export async function openModel(
   model.load(weights);
   if (resumed) optimizer.loadState(innerState(resumed.optimizer));
   return { model, optimizer, counts };
+}
+
+/**
+ * Reads the teacher of a run.
+ *
+ * @param path A checkpoint, or a run with one; undefined for none.
+ * @param student The model that learns from it.
+ * @param onNote As for `loadCheckpoint`.
+ * @throws {ConfigError} If the student cannot learn from any.
+ * @throws {UserError} If there is no checkpoint, or it does not fit the student.
+ */
+export function loadTeacher(
+  path: string | undefined,
+  student: ModelConfig,
+  onNote: (line: string) => void,
+): LoadedCheckpoint | undefined {
+  if (path === undefined) return undefined;
+  if (student.vocabulary !== "v2") {
+    throw new ConfigError(
+      "model.vocabulary",
+      `found ${student.vocabulary}, expected v2 to learn from a teacher; leave out --teacher`,
+    );
+  }
+  const teacher = loadCheckpoint(path, { onNote });
+  const { vocabulary, sequenceLength } = teacher.config.model;
+  const refuse = (found: string, fix: string) =>
+    new UserError(`Cannot learn from the teacher ${teacher.directory}: ${found}; ${fix}`);
+  if (vocabulary !== student.vocabulary) {
+    throw refuse(
+      `its vocabulary is ${vocabulary}, expected ${student.vocabulary}`,
+      "choose another --teacher",
+    );
+  }
+  if (sequenceLength < student.sequenceLength) {
+    throw refuse(
+      `it reads sequences of ${sequenceLength} tokens, expected at least the student's ${student.sequenceLength}`,
+      `set model.sequenceLength to ${sequenceLength} or less, or choose another --teacher`,
+    );
+  }
+  return teacher;
 }

@@ -1,15 +1,24 @@
 /**
  * The run configuration, from a preset or a file and from `--set` options: the sections `model`, `data`, `optim`, `train`
- * and `autosize`. Numbers derived from it are computed here and nowhere else.
+ * and `autosize`. It decides the losses of a run, and when the run is logged, evaluated and saved; inputs and outputs are on
+ * the command line. Numbers derived from it are computed here and nowhere else.
  *
  * @module
  */
-import { isObject } from "../base/collections.ts";
 import * as z from "zod";
+import base20m from "../../configs/20m.json" with { type: "json" };
+import base300m from "../../configs/300m.json" with { type: "json" };
+import base680m from "../../configs/680m.json" with { type: "json" };
+import base95m from "../../configs/95m.json" with { type: "json" };
+import campaign from "../../configs/campaign.json" with { type: "json" };
+import demo from "../../configs/demo.json" with { type: "json" };
+import synth from "../../configs/synth.json" with { type: "json" };
+import v1100m from "../../configs/v1-100m.json" with { type: "json" };
+import { isObject } from "../base/collections.ts";
+import { ConfigError, UsageError } from "../base/errors.ts";
+import { didYouMean, formatCount } from "../base/text.ts";
 import { applySet, parseConfig } from "../base/config_file.ts";
 import { readJsonObject } from "../io/files/inputs.ts";
-import { formatCount } from "../base/text.ts";
-import { ConfigError } from "../base/errors.ts";
 import {
   checkModelConfig,
   type ModelConfig,
@@ -19,14 +28,189 @@ import {
 } from "../model/model_config.ts";
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../data/tokens/contexts.ts";
 import { type OptimConfig, optimConfigSchema } from "./optim/optim_config.ts";
-import { extended, presetOf } from "./presets.ts";
-import {
-  type AutosizeConfig,
-  autosizeConfigSchema,
-  MAX_TOKENS,
-  type TrainConfig,
-  trainConfigSchema,
-} from "./schema.ts";
+
+/** The section `train` of the run configuration. Counts are at least 1, and at most 1,000,000,000 unless they say less. */
+export interface TrainConfig {
+  /** Optimizer steps of the whole run; the learning rate's schedule spans them. */
+  steps: number;
+  /**
+   * The run may end after so many steps, and after 2, 4, 8, ... times as many: each time validation says whether it goes
+   * on, see step_choice.ts. The schedule then spans the steps to the next end. Null: `steps` is the only end.
+   */
+  firstSteps: number | null;
+  /** Sequences that one optimizer step averages over (the effective batch); at most {@link MAX_TOKENS} tokens together. */
+  batchSize: number;
+  /** Sequences that pass through the model at a time; divides `batchSize`. */
+  microBatchSize: number;
+  /** Keep the activations of one block only and recompute the others in the backward pass: less memory, a third more work. */
+  checkpointActivations: boolean;
+  /**
+   * How activations, their gradients and the operands of matrix products are stored. Sums, weights and the optimizer's
+   * state are always f32.
+   */
+  dtype: "f32" | "f16";
+  /**
+   * Weights of an extra term of the gradient: the Wasserstein-1 distance, in units of 255 bytes, between predicted and
+   * true byte, at the first and the second byte of an RTT code. Such as [0.5, 0.1], 0 to 1,000,000 each; null for none.
+   * Reported losses do not contain it.
+   */
+  rttDistanceWeights: [number, number] | null;
+  /**
+   * Weight of the two bytes of an RTT code in the gradient, 1e-6 to 1e6; other tokens have 1. Reported losses are not
+   * weighted.
+   */
+  rttByteWeight: number;
+  /**
+   * With a teacher, the share of its distributions in the gradient at the two bytes of an RTT code, 0 to 1; the data has the
+   * rest.
+   */
+  teacherWeight: number;
+  /** Number format in which ranks exchange gradients or weights; i8 only for weights (`syncEverySteps` above 1). */
+  exchangeDtype: "f32" | "f16" | "i8";
+  /** Steps between exchanges of ranks: 1 sums gradients; with more, each rank trains by itself in between. */
+  syncEverySteps: number;
+  /** Learning rate of the step along the ranks' mean change, with `syncEverySteps` above 1; 0 to 10. */
+  outerLearningRate: number;
+  /** Nesterov momentum of that step, 0 to 0.999999. */
+  outerMomentum: number;
+  /** Steps between two logged lines of metrics.jsonl. */
+  logEverySteps: number;
+  /** Steps between two evaluations on the validation batches. */
+  evalEverySteps: number;
+  /** Sequences of the fixed validation set; a multiple of `microBatchSize`, at most {@link MAX_TOKENS} tokens together. */
+  evalSequences: number;
+  /** Steps between two checkpoints. */
+  checkpointEverySteps: number;
+  /** How many of the last checkpoints are kept, beside the best one by validation loss. */
+  keepCheckpoints: number;
+  /** Steps in a row with a non-finite loss or gradient after which the run stops. */
+  maxSkippedSteps: number;
+}
+
+/**
+ * The most tokens of a step, and of the validation set: 0.5 GB each. Models are trained with smaller batches (Brown et
+ * al., Language Models are Few-Shot Learners, 2020, table 2.1: 3.2 million).
+ */
+const MAX_TOKENS = 2 ** 26;
+
+const count = z.int().min(1).max(1e9);
+const weight = z.number().min(0).max(1e6);
+
+/** Schema of the section `train`, with its defaults. */
+const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
+  steps: count,
+  firstSteps: count.nullable().default(null),
+  batchSize: count.default(256),
+  microBatchSize: count.default(8),
+  checkpointActivations: z.boolean().default(false),
+  dtype: z.enum(["f32", "f16"]).default("f32"),
+  rttDistanceWeights: z.tuple([weight, weight]).nullable().default(null),
+  rttByteWeight: z.number().min(1e-6).max(1e6).default(1),
+  teacherWeight: z.number().min(0).max(1).default(0.5),
+  exchangeDtype: z.enum(["f32", "f16", "i8"]).default("f32"),
+  syncEverySteps: count.default(1),
+  outerLearningRate: z.number().min(0).max(10).default(0.7),
+  outerMomentum: z.number().min(0).max(0.999999).default(0.6),
+  logEverySteps: count.default(1),
+  evalEverySteps: count.default(200),
+  evalSequences: count.default(64),
+  checkpointEverySteps: count.default(200),
+  keepCheckpoints: count.default(3),
+  maxSkippedSteps: count.default(10),
+});
+
+/** The section `autosize`: makes one configuration serve data of any size. Its steps and rows are upper bounds. */
+export interface AutosizeConfig {
+  /**
+   * How many passes over the training measurements are enough, 0.01 to 10,000. It lowers `train.steps` and
+   * `model.pairVectors.dropShare`.
+   */
+  passes: number;
+  /**
+   * How many passes may follow as long as validation gets better, 0.01 to 10,000; null for none. It lowers `train.steps`,
+   * and `passes` then sets `train.firstSteps`.
+   */
+  maxPasses: number | null;
+  /** Table rows for each prefix and each pair of the data, 1 to 8. It lowers the numbers of rows of the section `model`. */
+  rowsPerKey: number;
+  /**
+   * Further rows for addresses and pairs that the model is adapted to later, 0 to 64 times as many as the data need, as
+   * far as the section `model` and a buffer of any adapter allow.
+   */
+  spareRows: number;
+}
+
+/** Schema of the section `autosize`. */
+const autosizeConfigSchema: z.ZodType<AutosizeConfig> = z.strictObject({
+  passes: z.number().min(0.01).max(10_000),
+  maxPasses: z.number().min(0.01).max(10_000).nullable().default(null),
+  rowsPerKey: z.number().min(1).max(8).default(1.25),
+  spareRows: z.number().min(0).max(64).default(1),
+});
+
+// The run configurations of configs/, by name. One may say only how it differs from another, which `extends` names.
+
+type Json = Record<string, unknown>;
+
+/** Preset name -> its configuration as parsed from JSON, which may extend another. */
+export const PRESETS: ReadonlyMap<string, Json> = new Map<string, Json>([
+  ["demo", demo],
+  ["campaign", campaign],
+  ["synth", synth],
+  ["20m", base20m],
+  ["95m", base95m],
+  ["300m", base300m],
+  ["680m", base680m],
+  ["v1-100m", v1100m],
+]);
+
+/** Former names of presets, which still work. */
+const RENAMED: ReadonlyMap<string, string> = new Map([
+  ["synth-20min", "synth"],
+  ["small-95m", "95m"],
+  ["full-680m", "680m"],
+  ["plan-100m", "v1-100m"],
+]);
+
+/**
+ * A preset's configuration, whole. A former name is taken with one line on standard error.
+ *
+ * @throws {UsageError} If there is no such preset; the nearest name is given.
+ */
+function presetOf(name: string): Json {
+  const renamed = RENAMED.get(name);
+  if (renamed) console.warn(`note: --config ${name} is called ${renamed} now`);
+  const preset = PRESETS.get(renamed ?? name);
+  if (preset) return extended(preset);
+  const hint = didYouMean(name, [...PRESETS.keys()]);
+  throw new UsageError(`Cannot use --config ${name}: no preset has that name${hint}`);
+}
+
+/**
+ * A configuration with what it takes over from the preset that it extends: a JSON merge patch (RFC 7396), so null removes
+ * a key of the preset.
+ *
+ * @throws {ConfigError} If `extends` is not the name of a preset.
+ */
+function extended(config: Json): Json {
+  const { extends: base, ...changes } = config;
+  if (base === undefined) return structuredClone(config);
+  if (typeof base !== "string" || !(PRESETS.has(base) || RENAMED.has(base))) {
+    const hint = typeof base === "string" ? didYouMean(base, [...PRESETS.keys()]) : "";
+    throw new ConfigError("extends", `found ${JSON.stringify(base)}, expected the name of a preset${hint}`);
+  }
+  return mergePatch(presetOf(base), changes) as Json;
+}
+
+function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const merged = new Map(Object.entries(isObject(target) ? target : {}));
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(key);
+    else merged.set(key, mergePatch(merged.get(key), value));
+  }
+  return Object.fromEntries(merged);
+}
 
 /** A whole run configuration. */
 export interface RunConfig {
@@ -61,7 +245,7 @@ const runConfigSchema: z.ZodType<RunConfig> = z.strictObject({
 });
 
 /** Numbers derived from a run configuration. */
-export interface DerivedConfig {
+interface DerivedConfig {
   /** Parameters of the model. */
   numParameters: number;
   /** Positions of one optimizer step, padding included. */
@@ -152,6 +336,11 @@ export function trainingExtent({ model, train }: RunConfig): ModelExtent {
     rttByteWeight,
   };
   return rttDistanceWeights ? { ...extent, rttDistanceWeights } : extent;
+}
+
+/** How a run's teacher runs: forward only, on the run's micro-batches. It is stored in f32, as for queries. */
+export function teacherExtent({ model, train }: RunConfig): ModelExtent {
+  return { batchSize: train.microBatchSize, sequenceLength: model.sequenceLength, training: false };
 }
 
 /**

@@ -16,9 +16,9 @@ import { type Manifest, newManifest, readManifest, writeManifest } from "../io/f
 import { OutputLock } from "../io/files/output_lock.ts";
 import { WORK } from "../io/files/array_task.ts";
 import { checkpointPaths, hasCheckpoints, isSetAside, SET_ASIDE } from "./checkpoint.ts";
-import { EVENT_FILE, EventLog } from "./event_log.ts";
+import { EVENT_FILE, openEvents } from "./event_log.ts";
 import type { RunPlaces } from "./run_places.ts";
-import { MetricsLog, type ScalarLog } from "./metrics.ts";
+import { openMetrics, type ScalarLog } from "./metrics.ts";
 
 const STAGE = "train";
 const TENSORBOARD = "tensorboard";
@@ -34,8 +34,6 @@ export const REPORT = "report.html";
 export class RunFolder {
   readonly checkpointsDir: string;
   readonly metricsPath: string;
-  /** The log directory for TensorBoard; it holds {@link eventsPath}. */
-  readonly tensorboardDir: string;
   readonly eventsPath: string;
   readonly reportPath: string;
   readonly profilePath: string;
@@ -52,8 +50,7 @@ export class RunFolder {
   private constructor(readonly path: string, lock: OutputLock) {
     this.checkpointsDir = join(path, CHECKPOINTS);
     this.metricsPath = join(path, METRICS);
-    this.tensorboardDir = join(path, TENSORBOARD);
-    this.eventsPath = join(this.tensorboardDir, EVENT_FILE);
+    this.eventsPath = join(path, TENSORBOARD, EVENT_FILE);
     this.reportPath = join(path, REPORT);
     this.profilePath = join(path, PROFILE);
     this.manifestPath = join(path, MANIFEST);
@@ -90,10 +87,10 @@ export class RunFolder {
    * @throws {FormatError} If a line of the metrics that is to stay is invalid.
    */
   openScalars(lastStep: number): ScalarLog {
-    const metrics = MetricsLog.open(this.metricsPath, { lastStep });
+    const metrics = openMetrics(this.metricsPath, lastStep);
     const logs: ScalarLog[] = [metrics];
     try {
-      logs.push(EventLog.open(this.eventsPath, { lastStep }));
+      logs.push(openEvents(this.eventsPath, lastStep));
     } catch (error) {
       metrics[Symbol.dispose]();
       throw error;

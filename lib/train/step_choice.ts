@@ -13,7 +13,7 @@ import * as z from "zod";
 import { ensure, FormatError } from "../base/errors.ts";
 import { writeJsonAtomic } from "../io/files/atomic.ts";
 import { exists, readText } from "../io/files/inputs.ts";
-import type { TrainConfig } from "./schema.ts";
+import type { TrainConfig } from "./run_config.ts";
 
 /** The steps at which a run may end, ascending; the last is that of the configuration. */
 export function endsOf({ steps, firstSteps }: Pick<TrainConfig, "steps" | "firstSteps">): number[] {

@@ -3,19 +3,23 @@
  *
  * @module
  */
-import { ensure, named } from "../base/errors.ts";
+import { ensure, FormatError, named } from "../base/errors.ts";
 import type { Gpu } from "../tensor/device.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { ModelBatch } from "../model/batch_rows.ts";
+import { type ModelBatch, shareOf } from "../model/batch_rows.ts";
 import type { Transformer } from "../model/transformer.ts";
 import type { Communicator } from "./mpi/communicator.ts";
 import { CompressedSum } from "./mpi/compressed_sum.ts";
-import type { TrainConfig } from "./schema.ts";
+import type { RunConfig, TrainConfig } from "./run_config.ts";
 import type { Optimizer } from "./optim/optimizer.ts";
 import type { ResumableCheckpoint } from "./checkpoint_files.ts";
-import type { RunConfig } from "./run_config.ts";
-import { LocalSteps } from "./local_steps.ts";
 import { allAgree, checkSameWeights, type RankSums, SINGLE_PROCESS, type StepWork } from "./ranks.ts";
+import { join } from "@std/path";
+import { exists } from "../io/files/inputs.ts";
+import { readSafetensors, sha256OfTensors, writeSafetensors } from "../io/safetensors.ts";
+import type { Batch } from "../data/loader/batches.ts";
+import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
+import { EMBEDDING_VALUES } from "../model/embedding_update.ts";
 
 // Sums gradients over the ranks, in buckets that are sent while the backward pass still runs (Li et al., PyTorch
 // Distributed, VLDB 2020, section 3.2.3).
@@ -219,4 +223,275 @@ function workTogether(
     checkWeights: (weights, step) => checkSameWeights(ranks, weights, step),
     saveOwn: () => Promise.resolve(),
   };
+}
+
+// Local steps: each rank trains by itself, and all exchange their weights every few steps. This is for networks that are
+// too slow for all gradients. Sources: DiLoCo (Douillard et al., 2023, arXiv 2311.08105, algorithm 1); with Muon inside
+// MuLoCo (Thérien et al., 2025, arXiv 2505.23725).
+//
+// Each rank has its own optimizer state. An address embedding becomes the mean over the ranks that changed it, without
+// momentum, since most rows are changed by few ranks.
+
+type State = ReadonlyMap<string, Float32Array>;
+
+/**
+ * Writes the state of every rank, into a file of its own; as many ranks continue from it bit by bit. Returns when all have
+ * written theirs.
+ *
+ * @param folder The checkpoint's folder, as the first rank has it.
+ * @param own The state of this rank.
+ * @throws {UserError} If the disk is full.
+ */
+async function saveRankState(
+  ranks: Communicator,
+  folder: string | null,
+  own: State,
+): Promise<void> {
+  const written = await ranks.fromFirst(() => folder);
+  ensure(written !== null, "the first rank writes the checkpoint");
+  const shapes = new Map([...own].map(([name, { length }]) => [name, [length]]));
+  const metadata = { ...FORMAT_METADATA, sha256: sha256OfTensors(own) };
+  writeSafetensors(rankFile(written, ranks), { shapes, tensors: new Map(own), metadata });
+  await ranks.sumOf(0);
+}
+
+/**
+ * Reads the state of this rank.
+ *
+ * @param folder The checkpoint's folder.
+ * @returns undefined if the file of any rank is missing or damaged, as in a checkpoint of another number of ranks.
+ */
+async function loadRankState(ranks: Communicator, folder: string): Promise<State | undefined> {
+  const own = readWhole(rankFile(folder, ranks));
+  const [numRead] = await ranks.sumOf(own ? 1 : 0);
+  return numRead === ranks.size ? own : undefined;
+}
+
+function rankFile(folder: string, { rank, size }: Communicator): string {
+  return join(folder, `rank-${rank}-of-${size}.safetensors`);
+}
+
+function readWhole(path: string): State | undefined {
+  if (!exists(path)) return undefined;
+  try {
+    const { tensors, metadata } = readSafetensors(path);
+    if (metadata.sha256 !== sha256OfTensors(tensors)) return undefined;
+    return presentNames(tensors, metadata.format_version, path);
+  } catch (error) {
+    if (error instanceof FormatError) return undefined;
+    throw error;
+  }
+}
+
+/** Ends the checkpoint name of a parameter's outer momentum. */
+const STATE = ".outer_momentum";
+
+/** The names of the rounding errors that a rank keeps, see {@link CompressedSum}. */
+const ERRORS = { own: "exchange.own_errors", ofSums: "exchange.errors_of_sums" } as const;
+
+/** A checkpoint's optimizer state without what {@link LocalSteps} adds. */
+export function innerState(state: ReadonlyMap<string, Float32Array>): Map<string, Float32Array> {
+  return new Map([...state].filter(([name]) => !name.endsWith(STATE)));
+}
+
+/** The state of a parameter that is exchanged as a whole. */
+interface Followed {
+  /** Its value on all ranks after the last exchange. */
+  readonly shared: Float32Array;
+  /** Outer momentum. */
+  readonly velocity: Float32Array;
+}
+
+/** Works on steps by itself and exchanges weights. */
+class LocalSteps implements StepWork {
+  readonly share: RankSums["share"];
+  readonly #ranks: Communicator;
+  readonly #model: Transformer;
+  readonly #optimizer: Optimizer;
+  readonly #config: TrainConfig;
+  readonly #parameters: Map<string, Followed>;
+  /** The address embeddings on all ranks after the last exchange; empty without such rows. */
+  readonly #rows: Float32Array;
+  /** How this rank changed the other weights, one parameter after the other, and the sums over all ranks. */
+  readonly #deltas: Float32Array<ArrayBuffer>;
+  readonly #sums: Float32Array<ArrayBuffer>;
+  readonly #sum: ExchangeSum;
+  readonly #sumRows: ExchangeSum;
+  #step: number;
+
+  private constructor(
+    ranks: Communicator,
+    { model, optimizer, config, resumed }: LocalParts,
+    weights: ReadonlyMap<string, Float32Array>,
+  ) {
+    this.share = ranks;
+    this.#ranks = ranks;
+    this.#model = model;
+    this.#optimizer = optimizer;
+    this.#config = config;
+    this.#step = resumed?.state.step ?? 0;
+    this.#rows = weights.get(EMBEDDING_VALUES)?.slice() ?? new Float32Array();
+    const names = [...model.parameters.keys()].filter((name) => name !== EMBEDDING_VALUES);
+    this.#parameters = new Map(names.map((name) => {
+      const shared = named(weights, name).slice();
+      return [name, {
+        shared,
+        velocity: resumed?.optimizer.get(name + STATE) ?? new Float32Array(shared.length),
+      }];
+    }));
+    const length = [...this.#parameters.values()].reduce((sum, { shared }) => sum + shared.length, 0);
+    this.#deltas = new Float32Array(length);
+    this.#sums = new Float32Array(length);
+    this.#sum = sumOf(ranks, length, { format: config.exchangeDtype, keepsErrors: true });
+    this.#sumRows = sumOf(ranks, this.#rows.length, { format: config.exchangeDtype, keepsErrors: false });
+  }
+
+  /** Starts at the model's weights, which are the same on all ranks. */
+  static async open(ranks: Communicator, parts: LocalParts): Promise<LocalSteps> {
+    const steps = new LocalSteps(ranks, parts, await parts.model.weights());
+    const { resumed, onLog } = parts;
+    if (!resumed) return steps;
+    const own = await loadRankState(ranks, resumed.directory);
+    if (own) {
+      steps.#restore(own);
+    } else {
+      onLog(`no optimizer states of ${ranks.size} ranks in ${resumed.directory}: all start from the first's`);
+    }
+    return steps;
+  }
+
+  /** Adds the gradient of this rank's share of a batch, weighted so that the mean over the ranks is the batch's gradient. */
+  add(batch: Batch, { numTargets }: { numTargets: number }): void {
+    this.#model.accumulate(shareOf(batch, batch.batchSize, this.share), this.share.size / numTargets);
+  }
+
+  async finish(stepIndex: number): Promise<void> {
+    this.#optimizer.step(stepIndex);
+    this.#step = stepIndex + 1;
+    if (this.numShared(this.#step) > 0) await this.#exchange();
+  }
+
+  /** Stops only after steps at which all ranks have the same weights. */
+  async agree(own: Parameters<StepWork["agree"]>[0]): ReturnType<StepWork["agree"]> {
+    const wishes = await allAgree(this, own);
+    const isShared = this.#step % this.#config.syncEverySteps === 0;
+    return isShared ? wishes : { stop: undefined, isOutOfTime: false, isDue: wishes.isDue };
+  }
+
+  async sum(values: readonly number[]): Promise<readonly number[]> {
+    return await this.#ranks.sumOf(...values);
+  }
+
+  numShared(step: number): number {
+    const { steps, syncEverySteps } = this.#config;
+    const rest = step % syncEverySteps;
+    return rest === 0 ? syncEverySteps : step === steps ? rest : 0;
+  }
+
+  async checkWeights(weights: ReadonlyMap<string, Float32Array>, step: number): Promise<void> {
+    await checkSameWeights(this.#ranks, weights, step);
+  }
+
+  /** Outer momentum, by its names in checkpoints. */
+  get state(): Map<string, Float32Array> {
+    return new Map([...this.#parameters].map(([name, { velocity }]) => [name + STATE, velocity]));
+  }
+
+  /** Saves this rank's optimizer state, but for the first rank, whose state the checkpoint has, and rounding errors. */
+  async saveOwn(checkpoint: string | null): Promise<void> {
+    const own = this.share.rank === 0 ? new Map() : await this.#optimizer.readState();
+    for (const [key, errors] of this.#errors) own.set(key, errors);
+    await saveRankState(this.#ranks, checkpoint, own);
+  }
+
+  #restore(own: ReadonlyMap<string, Float32Array>): void {
+    const inner = new Map(own);
+    for (const [key, errors] of this.#errors) {
+      errors.set(named(own, key));
+      inner.delete(key);
+    }
+    if (this.share.rank > 0) this.#optimizer.loadState(inner);
+  }
+
+  get #errors(): [name: string, errors: Float32Array][] {
+    const { errors } = this.#sum;
+    return errors ? [[ERRORS.own, errors.own], [ERRORS.ofSums, errors.ofSums]] : [];
+  }
+
+  /** Moves the weights of the last exchange along the mean change of the ranks; all ranks continue from there. */
+  async #exchange(): Promise<void> {
+    const weights = await this.#model.weights();
+    let start = 0;
+    for (const [name, { shared }] of this.#parameters) {
+      const own = named(weights, name);
+      for (let i = 0; i < own.length; i++) this.#deltas[start + i] = own[i] - shared[i];
+      start += own.length;
+    }
+    await this.#sum.sum(this.#deltas, this.#sums);
+    start = 0;
+    for (const [name, followed] of this.#parameters) {
+      this.#follow(followed, this.#sums.subarray(start, start + followed.shared.length));
+      named(weights, name).set(followed.shared);
+      start += followed.shared.length;
+    }
+    const rows = weights.get(EMBEDDING_VALUES);
+    if (rows) await this.#exchangeRows(rows);
+    this.#model.load(weights);
+  }
+
+  /** One step of SGD with Nesterov momentum, as in torch.optim.SGD; the mean change is the negative gradient. */
+  #follow({ shared, velocity }: Followed, sums: Float32Array): void {
+    const { outerLearningRate, outerMomentum } = this.#config;
+    for (let i = 0; i < sums.length; i++) {
+      const mean = sums[i] / this.share.size;
+      velocity[i] = outerMomentum * velocity[i] + mean;
+      shared[i] += outerLearningRate * (mean + outerMomentum * velocity[i]);
+    }
+  }
+
+  /** Moves each address embedding by the mean over the ranks that changed it. Rows that none changed are not sent. */
+  async #exchangeRows(own: Float32Array): Promise<void> {
+    const shared = this.#rows;
+    const numRows = named(this.#model.parameters, EMBEDDING_VALUES).shape[0];
+    const width = own.length / numRows;
+    const isChanged = Float32Array.from({ length: numRows }, (_, row) => {
+      const end = (row + 1) * width;
+      for (let i = row * width; i < end; i++) if (own[i] !== shared[i]) return 1;
+      return 0;
+    });
+    const numRanks = await this.#ranks.sum(isChanged, new Float32Array(numRows));
+    const changed = Array.from(numRanks.keys()).filter((row) => numRanks[row] > 0);
+    const deltas = new Float32Array(changed.length * width);
+    changed.forEach((row, at) => {
+      for (let i = 0; i < width; i++) deltas[at * width + i] = own[row * width + i] - shared[row * width + i];
+    });
+    const sums = new Float32Array(deltas.length);
+    await this.#sumRows.sum(deltas, sums);
+    changed.forEach((row, at) => {
+      for (let i = 0; i < width; i++) shared[row * width + i] += sums[at * width + i] / numRanks[row];
+    });
+    own.set(shared);
+  }
+}
+
+/** The parts that {@link LocalSteps} works with. */
+interface LocalParts {
+  model: Transformer;
+  optimizer: Optimizer;
+  config: TrainConfig;
+  /** The checkpoint that the run continues from. */
+  resumed: ResumableCheckpoint | undefined;
+  onLog: (line: string) => void;
+}
+
+/** Sums over the ranks, and the rounding errors that it keeps, if any. */
+type ExchangeSum = Pick<CompressedSum, "sum"> & Partial<Pick<CompressedSum, "errors">>;
+
+function sumOf(
+  ranks: Communicator,
+  maxLength: number,
+  { format, keepsErrors }: { format: TrainConfig["exchangeDtype"]; keepsErrors: boolean },
+): ExchangeSum {
+  if (format !== "f32") return new CompressedSum(ranks, maxLength, { format, keepsErrors });
+  return { sum: async (own, sums) => void await ranks.sum(own, sums) };
 }

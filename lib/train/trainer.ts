@@ -6,8 +6,7 @@
 import { createHash } from "node:crypto";
 import { basename, join, relative } from "@std/path";
 import { writeFileAtomic } from "../io/files/atomic.ts";
-import { autosized } from "./autosize.ts";
-import { DataSurvey } from "./data_survey.ts";
+import { autosized, DataSurvey } from "./autosize.ts";
 import { formatCount, formatSeconds } from "../base/text.ts";
 import { type CheckedOutputs, checkOutputs } from "../io/files/checked_outputs.ts";
 import { CHECKPOINTS, stepName } from "../io/files/checkpoint_folder.ts";
@@ -16,8 +15,7 @@ import { exists, fingerprint } from "../io/files/inputs.ts";
 import { describeOutput, type Manifest } from "../io/files/manifest.ts";
 import { refuseOverlap } from "../io/files/real_path.ts";
 import type { GpuInfo } from "../tensor/device.ts";
-import { describeProfile, PROFILE_NOTES } from "../tensor/profile.ts";
-import type { ProfileRow } from "../tensor/program.ts";
+import { describeProfile, PROFILE_NOTES, type ProfileRow } from "../tensor/program.ts";
 import type { Communicator } from "./mpi/communicator.ts";
 import { hasCheckpoints, listCheckpoints, loadForResume, makeLatest, modelFilesOf } from "./checkpoint.ts";
 import { checkpointFiles, type LoadedCheckpoint, type ResumableCheckpoint } from "./checkpoint_files.ts";
@@ -30,13 +28,12 @@ import { checkSameRun, shareConfig } from "./ranks.ts";
 import { writeRunReport } from "./report.ts";
 import { REPORT, RunFolder } from "./run_folder.ts";
 import { allAgreeOnStart, checkNotWithin, openRun, type RunStart, type StartOptions } from "./run_start.ts";
-import { openGpu, openModel } from "./open_model.ts";
+import { loadTeacher, openGpu, openModel } from "./open_model.ts";
 import { openRunPlaces, type RunPlaces } from "./run_places.ts";
 import { stepsThatFill } from "./step_timing.ts";
 import { endsOf, StepChoice } from "./step_choice.ts";
 import { StepJournal } from "./step_journal.ts";
 import { openWork } from "./step_work.ts";
-import { loadTeacher } from "./teacher.ts";
 import { originOf } from "./training_data.ts";
 import { type StepProfile, TrainingLoop, type TrainProgress } from "./training_loop.ts";
 
@@ -405,9 +402,7 @@ async function trainFrom(
   const loop = new TrainingLoop({
     config: options.config,
     seed,
-    dataFingerprint: identity.data,
-    asked: options.asked,
-    teacher: identity.teacher,
+    identity: { dataFingerprint: identity.data, asked: options.asked, teacher: identity.teacher },
     model,
     optimizer,
     loader,

@@ -12,13 +12,13 @@ import { markRttBytes } from "../model/batch_rows.ts";
 import type { Transformer } from "../model/transformer.ts";
 import { agreedError, type RankSums, SINGLE_PROCESS, type StepWishes, type StepWork } from "./ranks.ts";
 import { type InterruptedError, UserError } from "../base/errors.ts";
-import { mergeProfiles } from "../tensor/profile.ts";
-import type { ProfileRow } from "../tensor/program.ts";
+import { mergeProfiles, type ProfileRow } from "../tensor/program.ts";
 import type { Optimizer } from "./optim/optimizer.ts";
 import type { TrainingData } from "../data/addresses/known_addresses.ts";
 import { VERSION } from "../base/version.ts";
 import { stepName } from "../io/files/checkpoint_folder.ts";
 import { saveCheckpoint } from "./checkpoint.ts";
+import type { CheckpointState } from "./checkpoint_files.ts";
 import { deriveConfig, type RunConfig } from "./run_config.ts";
 import type { ScalarLog } from "./metrics.ts";
 import type { RunStart } from "./run_start.ts";
@@ -144,12 +144,9 @@ export interface TrainProgress {
 /** The parts that the loop works with. */
 interface LoopParts {
   config: RunConfig;
+  /** What else the state of every checkpoint has alike. */
+  identity: Pick<CheckpointState, "dataFingerprint" | "asked" | "teacher">;
   seed: number;
-  dataFingerprint: string;
-  /** As in `CheckpointState`. */
-  asked: string | undefined;
-  /** As in `RunIdentity`. */
-  teacher: string | undefined;
   model: Transformer;
   optimizer: Optimizer;
   /** Gives micro-batches, each that of all ranks together. */
@@ -379,9 +376,7 @@ export class TrainingLoop {
         step: this.#step,
         seed: this.#parts.seed,
         config,
-        dataFingerprint: this.#parts.dataFingerprint,
-        asked: this.#parts.asked,
-        teacher: this.#parts.teacher,
+        ...this.#parts.identity,
         position: { ...this.#batches.position, blockRows: loader.blockRows },
         ...journal.state,
         evalLoss: this.#isEvaluated ? this.#evalLoss : null,

@@ -10,7 +10,7 @@ import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { runDeno, runStageProcess, succeeded } from "./process.ts";
 import { commandOf } from "./stage_in_process.ts";
 import { REAL_LINES, ReplayServer } from "./fetch/replay_server.ts";
-import { smallSettings } from "../train/small_settings.ts";
+import { smallSettings } from "../train/small_run.ts";
 
 const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 const IN_PROCESS = fromFileUrl(new URL("./stage_in_process.ts", import.meta.url));

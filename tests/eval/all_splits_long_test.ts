@@ -6,7 +6,7 @@ import { exists } from "../../lib/io/files/inputs.ts";
 import { outputOf, refused, runStageProcess, spawnStage, succeeded } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../base/report/browser.ts";
-import { smallSettings } from "../train/small_settings.ts";
+import { smallSettings } from "../train/small_run.ts";
 import { untilAtWork } from "../until.ts";
 
 const TRAINING = ["--config", "demo", ...smallSettings({ "train.steps": 3 })];

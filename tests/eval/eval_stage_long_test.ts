@@ -6,7 +6,7 @@ import { readCalibration } from "../../lib/query/files/load_model.ts";
 import { outputOf, runStageProcess, spawnStage, succeed } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../base/report/browser.ts";
-import { smallSettings } from "../train/small_settings.ts";
+import { smallSettings } from "../train/small_run.ts";
 import { untilAtWork } from "../until.ts";
 
 const SETTINGS = smallSettings({

@@ -12,8 +12,8 @@ import { readMetrics } from "../../lib/train/metrics.ts";
 import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
 import { folderHashes } from "../data/probe_rows/stage_fixtures.ts";
 import { sampleBatch, writeParquet } from "../data/probe_rows/sample_parquet.ts";
-import { readEventScalars } from "../train/event_scalars.ts";
-import { smallSettings } from "../train/small_settings.ts";
+import { readEventScalars } from "../train/training_runs.ts";
+import { smallSettings } from "../train/small_run.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import { copyFolder } from "../io/files/temporary_folder.ts";
 

@@ -22,8 +22,15 @@ import {
 } from "../reference/model.ts";
 import { ReferenceOptimizer } from "../reference/optimizer.ts";
 import { modelTolerance } from "../tolerances.ts";
-import { batchOf, knownRows, readGradients } from "./known_rows.ts";
-import { largest, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
+import {
+  batchOf,
+  knownRows,
+  largest,
+  readGradients,
+  tinyConfig,
+  tinyWeights,
+  toFloat32,
+} from "./tiny_model.ts";
 
 const T = 48;
 const BATCH_SIZE = 2;
@@ -97,7 +104,7 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice("Transformer adds up the rows' gradients of micro-batches", async ({ registry }) => {
+testOnEachDevice("Transformer adds up the gradients and losses of micro-batches", async ({ registry }) => {
   const batches = [batchOf(3, 1), batchOf(4, 1)];
   const whole = await modelOf(registry, CONFIG, 2);
   const join = (name: keyof ModelBatch) => batches.flatMap((batch) => [...batch[name] ?? []]);
@@ -115,6 +122,8 @@ testOnEachDevice("Transformer adds up the rows' gradients of micro-batches", asy
     const expected = wanted.get(name) ?? [];
     assertClose(gradient, expected, modelTolerance(CONFIG, largest(expected)), `gradient of ${name}`);
   }
+  const [sum, ofParts] = await registry.gpu.read(whole.lossSum, parts.lossSum);
+  assertClose(ofParts, sum, modelTolerance(CONFIG, sum[0]), "lossSum");
 });
 
 testOnEachDevice(

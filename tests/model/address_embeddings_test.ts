@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertGreater, assertLess, assertNotEquals } from "@std/assert";
-import { AddressEmbeddings, type RowUse } from "../../lib/model/address_embeddings.ts";
+import { AddressEmbeddings, EmbeddingCursor, type RowUse } from "../../lib/model/address_embeddings.ts";
 import {
   EMBEDDING_KEYS,
   type ModelConfig,
@@ -7,7 +7,6 @@ import {
   ROWS_PER_TOKEN,
 } from "../../lib/model/model_config.ts";
 import { PairHistory, type TimedRtt } from "../../lib/model/pair_history.ts";
-import { EmbeddingCursor } from "../../lib/model/embedding_cursor.ts";
 import { EmbeddingTable, NO_ROW } from "../../lib/model/embedding_table.ts";
 import { rowsBeforeFirstByte } from "../../lib/model/selected_rows.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";

@@ -1,9 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
-import { AddressEmbeddings, type RowUse } from "../../lib/model/address_embeddings.ts";
-import { EmbeddingCursor } from "../../lib/model/embedding_cursor.ts";
-import { NO_ROW } from "../../lib/model/embedding_table.ts";
+import { AddressEmbeddings, EmbeddingCursor, type RowUse } from "../../lib/model/address_embeddings.ts";
+import { NO_ROW, NUM_PATH_STEPS } from "../../lib/model/embedding_table.ts";
 import { type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
-import { NUM_PATH_STEPS } from "../../lib/model/place_keys.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import {
   addressNumber,

@@ -18,7 +18,7 @@ import { readSafetensors, type SafetensorsContent } from "../../lib/io/safetenso
 import { assertClose, testOnEachDevice } from "../tensor/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { PARITY_LOSS, parityTolerance } from "../tolerances.ts";
-import { readGradients } from "./known_rows.ts";
+import { readGradients } from "./tiny_model.ts";
 
 /** The cases of make.py, which together have every option of the architecture. */
 const CASES = {

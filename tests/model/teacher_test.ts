@@ -5,15 +5,14 @@ import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import type { DType } from "../../lib/tensor/tensor.ts";
 import { markRttBytes, type ModelBatch } from "../../lib/model/batch_rows.ts";
 import { modelShapes } from "../../lib/model/model_config.ts";
-import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
+import { readParameterLike } from "../../lib/model/parameters.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { parseOptimConfig } from "../../lib/train/optim/optim_config.ts";
 import { Optimizer } from "../../lib/train/optim/optimizer.ts";
 import { RTT_START } from "../../lib/data/tokens/vocab_v2.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";
 import { modelTolerance } from "../tolerances.ts";
-import { batchOf, knownRows } from "./known_rows.ts";
-import { tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
+import { batchOf, knownRows, tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
 
 const BATCH_SIZE = 2;
 const STUDENT = tinyConfig();

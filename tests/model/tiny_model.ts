@@ -4,10 +4,16 @@
  * @module
  */
 import { type ModelConfig, modelShapes, parseModelConfig } from "../../lib/model/model_config.ts";
-import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
+import { readParameterLike } from "../../lib/model/parameters.ts";
 import type { Transformer } from "../../lib/model/transformer.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import type { Weights } from "../reference/model.ts";
+import { assert } from "@std/assert";
+import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
+import type { ModelBatch } from "../../lib/model/batch_rows.ts";
+import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
+import { PACKED_HISTORY, packHistory, rttHistoryOf } from "../../lib/data/tokens/rtt_history.ts";
+import { FIELD_ORDERS, RTT_START, TokenWriter } from "../../lib/data/tokens/vocab_v2.ts";
 
 /** A configuration of two layers; `changes` replace its values. */
 export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
@@ -69,12 +75,93 @@ export function toFloat32(weights: Weights): Map<string, Float32Array> {
   return new Map([...weights].map(([name, values]) => [name, Float32Array.from(values)]));
 }
 
-/** The gradients of a model as its parameters are in checkpoints. */
-export async function readGradients(model: Transformer): Promise<Map<string, Float32Array>> {
-  return await readParameterLike(model.registry.gpu, model.config, model.gradients);
-}
-
 /** The largest magnitude. */
 export function largest(values: ArrayLike<number>): number {
   return Array.from(values).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+}
+
+// Rows of prefixes and pairs of a few addresses, batches of measurements of them, and the gradients of a model that has
+// such rows.
+
+const NUM_ADDRESSES = 6;
+
+function address(index: number): Uint8Array {
+  return index % 3 === 2
+    ? Uint8Array.of(0x20, 0x01, 0xd, 0xb8, index, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)
+    : Uint8Array.of(192, 0, 2 + index % 2, index);
+}
+
+/** All pairs of the first addresses have rows, up to four RTTs and coordinates, the others none. */
+export function knownRows(config: ModelConfig): AddressEmbeddings {
+  const rows = new AddressEmbeddings(config);
+  const nodes = Array.from({ length: NUM_ADDRESSES - 1 }, (_, i) => rows.claimNode(address(i)));
+  rows.coordinates?.fit({
+    a: Uint32Array.from(nodes.slice(1)),
+    b: Uint32Array.from(nodes.slice(0, -1)),
+    rttMs: Float64Array.from(nodes.slice(1), (_, i) => 5 * (i + 1)),
+  });
+  for (let i = 0; i < NUM_ADDRESSES - 2; i++) {
+    for (let j = 0; j < i; j++) {
+      const pair = rows.claim(address(i), address(j));
+      for (let k = 0; k < i + j; k++) {
+        rows.remember(pair, { rttCode: encodeRttCode(10 * i + j + 0.1 * k), timeS: 100 * k });
+      }
+    }
+  }
+  return rows;
+}
+
+/** Sequences of two contexts each, whose measurements have random addresses and orders. */
+export function batchOf(seed: number, batchSize = 2, sequenceLength = 48): ModelBatch {
+  const T = sequenceLength;
+  const random = new RandomStream(seed, "measurements");
+  const tokens = new Uint16Array(batchSize * T);
+  const segmentStart = new Uint16Array(batchSize * T);
+  for (let b = 0; b < batchSize; b++) {
+    for (const [start, end] of [[0, 20], [20, T]]) {
+      const written = new Uint16Array(256);
+      const writer = new TokenWriter(written);
+      while (writer.at < end - start) {
+        writer.write({
+          source: address(random.below(NUM_ADDRESSES)),
+          destination: address(random.below(NUM_ADDRESSES)),
+          rttCode: random.below(4) === 0 ? null : encodeRttCode(1 + random.below(200)),
+          timeS: null,
+        }, FIELD_ORDERS[random.below(FIELD_ORDERS.length)]);
+      }
+      tokens.set(written.subarray(0, end - start), b * T + start);
+      segmentStart.fill(start, b * T + start, b * T + end);
+    }
+  }
+  const targets = tokens.map((_, i) => tokens[i + 1] ?? 0);
+  const lossMask = Uint8Array.from(tokens, (_, i) => i % T === T - 1 || i % T === 19 ? 0 : 1);
+  return { tokens, targets, lossMask, segmentStart, histories: recallsOf(tokens, random) };
+}
+
+/** A rttHistory of half of the RTTs. */
+function recallsOf(tokens: Uint16Array, random: RandomStream): Uint32Array {
+  const histories = new Uint32Array(tokens.length * PACKED_HISTORY);
+  tokens.forEach((token, i) => {
+    const codes = Array.from({ length: random.below(4) }, () => encodeRttCode(1 + random.below(200)));
+    const rttHistory = rttHistoryOf(codes, codes.length, random.below(1000));
+    if (token === RTT_START && rttHistory) packHistory(rttHistory, histories, i * PACKED_HISTORY);
+  });
+  return histories;
+}
+
+/** Gradients by name, that of the address embeddings, if there are any, in the places of its rows. */
+export async function readGradients(model: Transformer): Promise<Map<string, Float32Array>> {
+  const { gpu } = model.registry;
+  const gradients = await readParameterLike(gpu, model.config, model.gradients);
+  if (!model.slotRows) return gradients;
+  const [{ buffer, length }] = await gpu.read(model.slotRows);
+  const slots = new Uint32Array(buffer, 0, length);
+  const compact = gradients.get("address_embed.weight");
+  assert(compact);
+  const { width } = model.config;
+  const whole = new Float32Array(modelShapes(model.config).numAddressEmbeddings * width);
+  for (let slot = 0; slot < slots[0]; slot++) {
+    whole.set(compact.subarray(slot * width, (slot + 1) * width), slots[1 + slot] * width);
+  }
+  return gradients.set("address_embed.weight", whole);
 }

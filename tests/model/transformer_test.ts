@@ -1,16 +1,17 @@
 import { assert, assertEquals, assertGreater, assertRejects, assertThrows } from "@std/assert";
 import { UserError } from "../../lib/base/errors.ts";
 import type { KernelRegistry } from "../../lib/tensor/registry.ts";
-import { planModelMemory } from "../../lib/model/memory_plan.ts";
-import { type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
-import { initialParameters } from "../../lib/model/parameters.ts";
-import type { ModelBatch } from "../../lib/model/batch_rows.ts";
+import { planModelMemory } from "../../lib/model/buffers.ts";
+import { type ModelConfig, type ModelExtent, modelShapes } from "../../lib/model/model_config.ts";
+import { initialParameters, readParameterLike } from "../../lib/model/parameters.ts";
+import { markRttBytes } from "../../lib/model/batch_rows.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../tensor/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { logitsProblem, referenceBackward, referenceForward } from "../reference/model.ts";
-import { modelTolerance } from "../tolerances.ts";
+import { halfModelTolerance, modelTolerance } from "../tolerances.ts";
 import { largest, readGradients, tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
+import { decodeTokens, type Field, RTT_START, TokenWriter } from "../../lib/data/tokens/vocab_v2.ts";
 
 const BATCH_SIZE = 3;
 const WEIGHT = 0.25;
@@ -73,19 +74,6 @@ testOnEachDevice("Transformer gives them with shifted keys", async ({ registry }
   await compareWithReference(registry, tinyConfig({ keyShift: true }));
 });
 
-testOnEachDevice("Transformer gives the same bits in two runs", async ({ registry }) => {
-  const config = tinyConfig();
-  const batch = tinyBatch(config, BATCH_SIZE);
-  const model = await tinyModel(registry, config);
-  const runs: Map<string, Float32Array>[] = [];
-  for (let run = 0; run < 2; run++) {
-    model.zeroGradients();
-    model.accumulate(batch, WEIGHT);
-    runs.push((await readGradients(model)).set("lossSum", (await registry.gpu.read(model.lossSum))[0]));
-  }
-  for (const [name, values] of runs[0]) assertSameBits(values, runs[1].get(name) ?? values.slice(1), name);
-});
-
 testOnEachDevice("Transformer that computes activations twice gives the same bits", async ({ registry }) => {
   const config = tinyConfig({ numLayers: 3 });
   const batch = tinyBatch(config, BATCH_SIZE);
@@ -105,37 +93,6 @@ testOnEachDevice("Transformer that computes activations twice gives the same bit
   }
   const rows = BATCH_SIZE * config.sequenceLength;
   assertGreater(sizesBytes[0] - sizesBytes[1], 2 * 4 * rows * config.mlpWidth * 2, `${sizesBytes} bytes`);
-});
-
-function halves(batch: ModelBatch): ModelBatch[] {
-  const half = batch.tokens.length / 2;
-  return [0, half].map((start) => ({
-    tokens: batch.tokens.slice(start, start + half),
-    targets: batch.targets.slice(start, start + half),
-    lossMask: batch.lossMask.slice(start, start + half),
-    segmentStart: batch.segmentStart.slice(start, start + half),
-  }));
-}
-
-testOnEachDevice("accumulate() of two micro-batches equals one batch of both", async ({ registry }) => {
-  const config = tinyConfig();
-  const whole = tinyBatch(config, 2 * BATCH_SIZE);
-  const model = await tinyModel(registry, config);
-  for (const batch of halves(whole)) model.accumulate(batch, WEIGHT);
-  const parts = await readGradients(model);
-  const both = await Transformer.create(registry, config, { batchSize: 2 * BATCH_SIZE, training: true });
-  both.load(await model.weights());
-  both.accumulate(whole, WEIGHT);
-  for (const [name, expected] of await readGradients(both)) {
-    assertClose(
-      parts.get(name) ?? new Float32Array(),
-      expected,
-      modelTolerance(config, largest(expected)),
-      name,
-    );
-  }
-  const [sums, sum] = await registry.gpu.read(model.lossSum, both.lossSum);
-  assertClose(sums, sum, modelTolerance(config, sum[0]), "lossSum");
 });
 
 testOnEachDevice(
@@ -238,3 +195,176 @@ testOnEachDevice("create() refuses a model that the adapter's buffers cannot hol
   const error = await assertRejects(() => Transformer.create(registry, config, options), UserError);
   assert(/Cannot allocate the model: .* takes .* MiB/.test(error.message), error.message);
 });
+
+const TINY = tinyConfig();
+
+async function halfModel(registry: KernelRegistry, options: Partial<ModelExtent> = {}): Promise<Transformer> {
+  const extent = { batchSize: BATCH_SIZE, training: true, dtype: "f16", ...options } as const;
+  const model = await Transformer.create(registry, TINY, extent);
+  model.load(toFloat32(tinyWeights(TINY)));
+  return model;
+}
+
+testOnEachDevice("Transformer of f16 is near the float64 model", async ({ registry, gpu }) => {
+  const weights = tinyWeights(TINY);
+  const batch = tinyBatch(TINY, BATCH_SIZE);
+  const forward = referenceForward(TINY, weights, batch);
+  const expected = referenceBackward(TINY, weights, batch, { forward, weight: WEIGHT });
+  const model = await halfModel(registry);
+  const losses = await model.evaluateLosses(batch);
+  assertClose(losses, forward.losses, halfModelTolerance(TINY, largest(forward.losses)), "losses");
+  model.accumulate(batch, WEIGHT);
+  assert(model.lossScale);
+  const [lossSum, [scale]] = await gpu.read(model.lossSum, model.lossScale);
+  const sum = forward.losses.reduce((a, b) => a + b, 0);
+  assertClose(lossSum, [sum], halfModelTolerance(TINY, sum), "lossSum");
+  assertEquals(scale, 2 ** 15);
+  const gradients = await readGradients(model);
+  assertEquals([...gradients.keys()].sort(), [...expected.keys()].sort());
+  for (const [name, gradient] of gradients) {
+    const wanted = expected.get(name) ?? [];
+    const unscaled = gradient.map((value) => value / scale);
+    assertClose(unscaled, wanted, halfModelTolerance(TINY, largest(wanted)), `gradient of ${name}`);
+  }
+});
+
+testOnEachDevice(
+  "Transformer of f16 gives log-probabilities near the float64 model's",
+  async ({ registry }) => {
+    const batch = tinyBatch(TINY, BATCH_SIZE);
+    const { logits } = referenceForward(TINY, tinyWeights(TINY), batch);
+    const wanted = logProbabilities(logitsProblem(TINY), logits);
+    const V = modelShapes(TINY).vocabSize;
+    const positions = [35, 0, 7];
+    const expected = positions.flatMap((row) => [...wanted.subarray(row * V, (row + 1) * V)]);
+    const model = await halfModel(registry, { training: false });
+    const actual = await model.logProbabilities(batch, Uint32Array.from(positions));
+    assertClose(actual, expected, halfModelTolerance(TINY, largest(expected)), "log-probabilities");
+  },
+);
+
+testOnEachDevice(
+  "Transformer of f16 gives the same bits again, and computing activations twice",
+  async (bench) => {
+    const batch = tinyBatch(TINY, BATCH_SIZE);
+    const model = await halfModel(bench.registry);
+    const other = await halfModel(bench.registry, { checkpointActivations: true });
+    const runs: Map<string, Float32Array>[] = [];
+    for (const each of [model, model, other]) {
+      each.zeroGradients();
+      each.accumulate(batch, WEIGHT);
+      runs.push((await readGradients(each)).set("lossSum", (await bench.gpu.read(each.lossSum))[0]));
+    }
+    for (const [name, values] of runs[0]) {
+      for (const run of runs) assertSameBits(values, run.get(name) ?? values.slice(1), name);
+    }
+  },
+);
+
+Deno.test("planModelMemory() of f16 has smaller activations, and copies of the weights", () => {
+  for (const checkpointActivations of [false, true]) {
+    const extent = { batchSize: 8, sequenceLength: 12, training: true, checkpointActivations };
+    const full = planModelMemory(TINY, extent);
+    const half = planModelMemory(TINY, { ...extent, dtype: "f16" });
+    assert(half.activationsBytes < 0.75 * full.activationsBytes, `${half.activationsBytes} bytes`);
+    assertEquals(half.gradientsBytes, full.gradientsBytes);
+    assert(half.parametersBytes > full.parametersBytes && half.parametersBytes < 1.5 * full.parametersBytes);
+  }
+});
+
+const TESTED_ORDERS: Field[][] = [["result", "source", "destination"], [
+  "source",
+  "destination",
+  "result",
+]];
+
+Deno.test("markRttBytes() marks the targets that are the bytes of an RTT code", () => {
+  const tokens = new Uint16Array(30);
+  const writer = new TokenWriter(tokens);
+  const addresses = { source: Uint8Array.of(8, 8, 8, 8), destination: Uint8Array.of(9, 9, 9, 9) };
+  for (const [i, order] of TESTED_ORDERS.entries()) {
+    writer.write({ ...addresses, rttCode: 1000 + i, timeS: null }, order);
+  }
+  assertEquals(decodeTokens(tokens.subarray(0, writer.at)).length, 2);
+  const targets = tokens.map((_, i) => tokens[i + 1] ?? 0);
+  const segmentStart = tokens.map(() => 0);
+  const lossMask = Uint8Array.from(tokens, (_, i) => Number(i < writer.at));
+  const marked = markRttBytes({ tokens, targets, lossMask, segmentStart }, 30);
+  const starts = [...tokens.keys()].filter((i) => tokens[i] === RTT_START && i < writer.at);
+  assertEquals(starts, [1, 25]);
+  const expected = lossMask.slice();
+  for (const start of starts) expected.set([2, 3], start);
+  assertEquals(marked, expected);
+});
+
+Deno.test("markRttBytes() sees neither over a segment's start nor over a sequence's", () => {
+  const batch = {
+    tokens: Uint16Array.of(20, RTT_START, 30, RTT_START, 40, RTT_START),
+    targets: new Uint16Array(6),
+    lossMask: Uint8Array.of(1, 1, 1, 0, 1, 1),
+    segmentStart: Uint16Array.of(0, 0, 2, 0, 0, 0),
+  };
+  assertEquals([...markRttBytes(batch, 3)], [1, 2, 1, 0, 3, 2]);
+  assertEquals([...markRttBytes({ ...batch, segmentStart: Uint16Array.of(0, 0, 2, 0, 1, 1) }, 3)], [
+    1,
+    2,
+    1,
+    0,
+    1,
+    2,
+  ]);
+});
+
+async function gradientsOf(
+  registry: KernelRegistry,
+  weights: Pick<ModelExtent, "rttDistanceWeights" | "rttByteWeight"> = {},
+  isRttOnly = false,
+) {
+  const config = tinyConfig();
+  const batch = tinyBatch(config, 2);
+  batch.tokens.fill(RTT_START, 4, 6);
+  // Earlier keys in their segment: a token that attends to itself alone has no gradient of q and k but roundings.
+  batch.segmentStart.fill(3, 3, 7);
+  if (isRttOnly) batch.lossMask = markRttBytes(batch, config.sequenceLength).map((kind) => Number(kind > 1));
+  const model = await Transformer.create(registry, config, { batchSize: 2, training: true, ...weights });
+  model.load(toFloat32(tinyWeights(config)));
+  model.accumulate(batch, 0.25);
+  const gradients = await readParameterLike(registry.gpu, config, model.gradients);
+  return gradients.set("lossSum", (await registry.gpu.read(model.lossSum))[0]);
+}
+
+testOnEachDevice("rttDistanceWeights change the gradient, not the loss", async ({ registry }) => {
+  const [plain, zero, weighted] = [
+    await gradientsOf(registry),
+    await gradientsOf(registry, { rttDistanceWeights: [0, 0] }),
+    await gradientsOf(registry, { rttDistanceWeights: [0.5, 0.1] }),
+  ];
+  const values = (gradients: Map<string, Float32Array>, name: string) =>
+    gradients.get(name) ?? new Float32Array();
+  const name = "lm_head.weight";
+  assertSameBits(values(plain, name), values(zero, name), name);
+  assertSameBits(values(plain, "lossSum"), values(weighted, "lossSum"), "lossSum");
+  const changed = values(weighted, name);
+  assert(values(plain, name).some((value, i) => value !== changed[i]), "nothing changed");
+});
+
+testOnEachDevice(
+  "rttByteWeight counts the gradient of RTT bytes so often, not their loss",
+  async ({ registry }) => {
+    const [plain, rttOnly, weighted] = [
+      await gradientsOf(registry),
+      await gradientsOf(registry, {}, true),
+      await gradientsOf(registry, { rttByteWeight: 3 }),
+    ];
+    for (const [name, values] of weighted) {
+      const [ofAll, ofRtt] = [plain, rttOnly].map((gradients) => gradients.get(name) ?? new Float32Array());
+      if (name === "lossSum") assertSameBits(values, ofAll, name);
+      else {
+        const expected = Float64Array.from(ofAll, (g, i) => g + 2 * ofRtt[i]);
+        const largest = expected.reduce((most, g) => Math.max(most, Math.abs(g)), 0);
+        assertClose(values, expected, modelTolerance(tinyConfig(), largest), name);
+        assert(ofRtt.some((g) => g !== 0), `no gradient of ${name}`);
+      }
+    }
+  },
+);

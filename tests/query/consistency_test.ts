@@ -17,7 +17,7 @@ import type { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
 import { type MapRtt, RttMaps } from "../../lib/query/rtt/rtt_map.ts";
 import { PingService } from "../../lib/serve/api/ping_service.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
-import { writePool } from "../../lib/train/pool_file.ts";
+import { writePool } from "../../lib/train/checkpoint_files.ts";
 import { exportStage } from "../../tasks/export.ts";
 import { destinationsStage } from "../../tasks/query_destinations.ts";
 import { likelihoodStage } from "../../tasks/query_likelihood.ts";

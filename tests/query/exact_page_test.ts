@@ -9,7 +9,7 @@ import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { addressNumber, PlaceTable } from "../../lib/data/addresses/place_table.ts";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
-import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
+import { AddressEmbeddings, EmbeddingCursor } from "../../lib/model/address_embeddings.ts";
 import { presentNames } from "../../lib/model/checkpoint_format.ts";
 import {
   type ModelConfig,
@@ -17,9 +17,15 @@ import {
   parseModelConfig,
   ROWS_PER_TOKEN,
 } from "../../lib/model/model_config.ts";
-import { EmbeddingCursor } from "../../lib/model/embedding_cursor.ts";
-import { advance, beginAddress, type Hashes, NO_ROW, pairHashes } from "../../lib/model/embedding_table.ts";
-import { pairKeysOf, pathOf } from "../../lib/model/place_keys.ts";
+import {
+  advance,
+  beginAddress,
+  type Hashes,
+  NO_ROW,
+  pairHashes,
+  pairKeysOf,
+  pathOf,
+} from "../../lib/model/embedding_table.ts";
 import { NUM_SELECTED_ROWS } from "../../lib/model/selected_rows.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { encodeQuery, type RttQuery } from "../../lib/query/query_tokens.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { DecodeShape, DecodeTile } from "../../lib/tensor/ops/attention_decode.ts";
+import type { DecodeShape, DecodeTile } from "../../lib/tensor/ops/attention.ts";
 
 /** The sizes of an attention and where each token's segment starts, (B, T). */
 export interface AttentionProblem {

@@ -26,7 +26,7 @@ import { attention, attentionBackward, type AttentionProblem } from "./attention
 import { crossEntropy, crossEntropyBackward, type LogitsProblem } from "./cross_entropy.ts";
 import { gemm } from "./gemm.ts";
 
-/** name -> float64 values, row-major; names as in lib/model/README.md. */
+/** name -> float64 values, row-major; names as in lib/model/EXACT.md. */
 export type Weights = Map<string, Float64Array>;
 
 /** The arrays of a batch, (B, T) each. */

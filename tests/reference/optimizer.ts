@@ -1,7 +1,7 @@
 /** The whole optimizer step in float64: clipping, schedule, and each group's rule. @module */
 import { type ModelConfig, modelShapes } from "../../lib/model/model_config.ts";
 import { groupOf, type OptimConfig } from "../../lib/train/optim/optim_config.ts";
-import { momentumAt } from "../../lib/train/optim/muon.ts";
+import { momentumAt } from "../../lib/train/optim/rules.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "../../lib/train/optim/schedule.ts";
 import type { AdamWStep } from "../../lib/tensor/ops/adamw.ts";
 import { adamW, clipGradients, muon } from "./updates.ts";

@@ -1,7 +1,8 @@
-import { adamWHyper, type AdamWStep, addAdamW } from "../../lib/tensor/ops/adamw.ts";
+import { adamWHyper, type AdamWStep, addAdamW, addAdamWRows } from "../../lib/tensor/ops/adamw.ts";
 import { adamW } from "../reference/updates.ts";
 import { BUILT_IN_ULPS, expressionTolerance } from "../tolerances.ts";
 import { assertClose, assertSameBits, type KernelBench, randomNormal, testOnEachDevice } from "./support.ts";
+import { adamWRows } from "../reference/address_embeddings.ts";
 
 /** A thread has a vec4, a workgroup 64 threads, 8 times each: 2048 elements. */
 const LENGTHS = [4, 252, 256, 260, 2044, 2048, 2052, 512 * 128];
@@ -79,3 +80,53 @@ testOnEachDevice("addAdamW() changes nothing when the clip factor is 0", async (
     assertSameBits(actual[i], Float32Array.from(before), ["parameter", "m", "v"][i])
   );
 });
+
+const AT = { learningRate: 0.01, beta1: 0.8, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1 };
+/** As of addAdamW(), and the power of a beta, which is at most 0.95 after an update. */
+const ROWS_TOLERANCE = expressionTolerance(BUILT_IN_ULPS.sqrt + BUILT_IN_ULPS.division + 64, 5);
+
+function tableArrays(tableRows: number, width: number) {
+  return {
+    parameter: randomNormal("parameter", tableRows * width),
+    expAvg: randomNormal("m", tableRows * width),
+    expAvgSq: randomNormal("v", tableRows * width).map(Math.abs),
+    numUpdates: Float64Array.from({ length: tableRows }, (_, row) => row % 7),
+  };
+}
+
+for (const factor of [0.5, 0]) {
+  const title = factor === 0
+    ? "addAdamWRows() changes nothing when the clip factor is 0"
+    : "addAdamWRows() updates the rows that have slots as the float64 reference, and no others";
+  testOnEachDevice(title, async (bench) => {
+    const [tableRows, width, slots] = [300, 132, 64];
+    const rows = [5, 299, 0, 17, 6];
+    const data = tableArrays(tableRows, width);
+    // Gradients of slots that are not used must not be read.
+    const gradient = randomNormal("gradient", slots * width).fill(NaN, rows.length * width);
+    const slotRows = new Uint32Array(1 + slots).fill(1);
+    slotRows.set([rows.length, ...rows]);
+    const state = {
+      parameter: bench.output("parameter", [tableRows, width], data.parameter),
+      expAvg: bench.output("m", [tableRows, width], data.expAvg),
+      expAvgSq: bench.output("v", [tableRows, width], data.expAvgSq),
+      numUpdates: bench.output("updates", [tableRows], data.numUpdates),
+    };
+    const tensors = {
+      slotRows: bench.inputUint32("slot rows", [1 + slots], slotRows),
+      gradient: bench.input("gradient", [slots, width], gradient),
+      hyper: bench.input("hyper", [8], adamWHyper({ ...AT, step: 1 })),
+      clip: bench.input("clip", [4], [factor, 0, 0, 0]),
+    };
+    await bench.run((program) => addAdamWRows(program, { ...state, ...tensors, slots, width }));
+    const actual = await bench.read(state.parameter, state.expAvg, state.expAvgSq, state.numUpdates);
+    const names = ["parameter", "expAvg", "expAvgSq", "numUpdates"] as const;
+    if (factor === 0) {
+      names.forEach((name, i) => assertSameBits(actual[i], Float32Array.from(data[name]), name));
+      return;
+    }
+    const clipped = gradient.slice(0, rows.length * width).map((g) => g * factor);
+    const expected = adamWRows(data, { rows, gradient: clipped, at: AT });
+    names.forEach((name, i) => assertClose(actual[i], expected[name], ROWS_TOLERANCE, name));
+  });
+}

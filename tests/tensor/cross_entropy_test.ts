@@ -1,3 +1,4 @@
+import type { DType, Tensor } from "../../lib/tensor/tensor.ts";
 import { assert, assertThrows } from "@std/assert";
 import { KernelError } from "../../lib/base/errors.ts";
 import {
@@ -23,6 +24,7 @@ import {
   type KernelBench,
   randomIntegers,
   randomNormal,
+  storedIn,
   testOnEachDevice,
 } from "./support.ts";
 
@@ -211,6 +213,35 @@ testOnEachDevice(
     assertClose(gradient, Float64Array.from({ length: 16 }, (_, i) => i < 8 ? NaN : 0), exact, "dLogits");
   },
 );
+
+testOnEachDevice("addCrossEntropy() scales the gradient, which may be f16", async (bench) => {
+  for (const size of [[3, 5, 8], [4, 31, 32], [2, 257, 260], [9, 267, 268]]) {
+    const problem = problemOf(size, 15);
+    const { rows, stride, logits, targets } = problem;
+    // Marked rows have terms of their own.
+    const lossMask = problem.lossMask.map((mask) => Math.min(mask, 1));
+    const inputs = inputsOf(bench, { ...problem, lossMask });
+    const run = async (dtype: DType, weight: number, scale?: number): Promise<Float32Array> => {
+      const dLogits: Tensor = bench.output("dLogits", [rows, stride], undefined, dtype);
+      const losses = bench.output("losses", [rows]);
+      const factors = {
+        weight: bench.input("weight", [1], [weight]),
+        lossScale: scale === undefined ? undefined : bench.input("lossScale", [1], [scale]),
+      };
+      await bench.run((program) => addCrossEntropy(program, { ...inputs, ...factors, losses, dLogits }));
+      return (await bench.read(dLogits))[0];
+    };
+    // Powers of 2 divide and multiply exactly.
+    const plain = await run("f32", 8);
+    assertSameBits(await run("f32", 2 ** -12, 2 ** 15), plain, "dLogits");
+    const weights = new Float64Array(rows).fill(8);
+    const expected = crossEntropyBackward(problem, logits, targets, lossMask, weights);
+    const tolerance = logProbabilityTolerance(problem, 15);
+    const scaled = { relative: tolerance.relative * 2, absolute: tolerance.absolute * 2 * 8 };
+    assertClose(await run("f16", 2 ** -12, 2 ** 15), expected, storedIn("f16", scaled), "dLogits");
+    bench.clear();
+  }
+});
 
 testOnEachDevice("addLogProbabilities() equals the float64 reference at the chosen rows", async (bench) => {
   for (const problem of problemsOf()) {

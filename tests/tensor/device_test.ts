@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../lib/base/errors.ts";
 import { Gpu } from "../../lib/tensor/device.ts";
 
@@ -31,4 +31,74 @@ Deno.test("read() and array() have the memory of what was recycled, which is emp
   gpu.recycle(...again);
   const wanted = numbers.slice(7, 40_007);
   assertEquals(await gpu.read(small, large, small), [wanted, numbers, wanted]);
+});
+
+const SHADER = `
+@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
+  var v = x[id.x];
+  for (var i = 0u; i < 2000u; i++) { v = fma(v, 1.0001f, sin(v)); }
+  x[id.x] = v;
+}`;
+
+/** Submits about a tenth of a second of work, or a part of it. */
+function longWork({ device }: Gpu, numGroups = 256): () => void {
+  const module = device.createShaderModule({ code: SHADER });
+  const pipeline = device.createComputePipeline({ layout: "auto", compute: { module, entryPoint: "main" } });
+  const buffer = device.createBuffer({ size: 1 << 16, usage: GPUBufferUsage.STORAGE });
+  const entries = [{ binding: 0, resource: { buffer } }];
+  const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+  return () => {
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, group);
+    pass.dispatchWorkgroups(numGroups);
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+  };
+}
+
+// The calls of Dawn do not block, and only tests run on it.
+const isDawn = !(Symbol.for("Deno.privateCustomInspect") in navigator.gpu);
+if (isDawn) console.log("left out: waiting for the device at the end is for Deno's WebGPU, this is Dawn");
+
+// A process that ends while lavapipe's threads work aborts.
+const endThread = () => globalThis.dispatchEvent(new Event("unload"));
+for (
+  const [how, end] of [
+    ["Gpu.close()", (gpu: Gpu) => gpu.close()],
+    ["the end of a thread", endThread],
+    ["the end of a thread that lost its device", async ({ device }: Gpu) => {
+      device.destroy();
+      await device.lost;
+      endThread();
+    }],
+  ] as const
+) {
+  Deno.test(`${how} waits until the device is idle`, { ignore: isDawn }, async () => {
+    using gpu = await Gpu.open();
+    const submit = longWork(gpu);
+    const wholeS = Math.min(await gpu.timeS(submit), await gpu.timeS(submit));
+    const startMs = performance.now();
+    submit();
+    await end(gpu);
+    const seconds = (performance.now() - startMs) / 1000;
+    assert(seconds > wholeS / 4, `${seconds} s for ${wholeS} s of work`);
+  });
+}
+
+/** The least time of some runs of `work`: other programs may hold up any one. */
+async function leastS(gpu: Gpu, work: () => void): Promise<number> {
+  let least = Infinity;
+  for (let i = 0; i < 5; i++) least = Math.min(least, await gpu.timeS(work));
+  return least;
+}
+
+Deno.test("Gpu.timeS() measures the work, whether the call blocks until the queue is idle or its promise tells", async () => {
+  using gpu = await Gpu.open();
+  const [short, long] = [longWork(gpu, 1), longWork(gpu)];
+  await gpu.timeS(short);
+  const [shortS, longS] = [await leastS(gpu, short), await gpu.timeS(long)];
+  assert(longS > 3 * shortS, `${longS} s and ${shortS} s`);
 });

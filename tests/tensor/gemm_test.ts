@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { KernelError } from "../../lib/base/errors.ts";
 import {
+  type ActivationKind,
   addGemm,
   type GemmEpilogue,
   type GemmKind,
@@ -9,11 +10,27 @@ import {
   gemmVariants,
 } from "../../lib/tensor/ops/gemm.ts";
 import { Program } from "../../lib/tensor/program.ts";
-import type { Tensor } from "../../lib/tensor/tensor.ts";
+import type { DType, Tensor } from "../../lib/tensor/tensor.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import { gemm, gemmBackward, type GemmShape } from "../reference/gemm.ts";
-import { sumTolerance } from "../tolerances.ts";
-import { assertClose, assertSameBits, KernelBench, randomNormal, testOnEachDevice } from "./support.ts";
+import {
+  addTolerances,
+  BUILT_IN_ULPS,
+  expressionTolerance,
+  sumTolerance,
+  TRIGONOMETRY_ABSOLUTE,
+} from "../tolerances.ts";
+import {
+  assertClose,
+  assertSameBits,
+  KernelBench,
+  largestOf,
+  randomIn,
+  randomNormal,
+  storedIn,
+  testOnEachDevice,
+} from "./support.ts";
+import { ACTIVATION, ACTIVATION_SLOPE } from "../reference/layers.ts";
 
 const KINDS: GemmKind[] = ["NN", "NT", "TN"];
 
@@ -327,13 +344,6 @@ testOnEachDevice("addGemm() gives the same bits in every variant of a kernel", a
   }
 });
 
-Deno.test("gemmVariant() has large tiles for large products on a GPU", () => {
-  const gpu = { subgroupSize: 32, isSoftware: false };
-  assertEquals(gemmVariant(gpu, { m: 64, n: 64 }).tile, 64);
-  assertEquals(gemmVariant(gpu, { m: 8192, n: 4096 }).tile, 128);
-  assertEquals(gemmVariant({ subgroupSize: 8, isSoftware: true }, { m: 8192, n: 4096 }).tile, 32);
-});
-
 Deno.test("gemmSplits() divides the gradients of small weights on a GPU, by their shape alone", () => {
   const gpu = { subgroupSize: 32, isSoftware: false };
   const gradient = { kind: "TN", m: 640, n: 640, k: 16384 } as const;
@@ -345,18 +355,75 @@ Deno.test("gemmSplits() divides the gradients of small weights on a GPU, by thei
   assertEquals(gemmSplits({ ...gpu, isSoftware: true }, gradient), 1);
 });
 
-testOnEachDevice("addGemm() gives the same bits at every run", async (bench) => {
-  for (const kind of KINDS) {
-    const shape = shapeOf(kind, [96, 64, 256]);
-    const { tensorA, tensorB } = operands(bench, shape);
-    const runs: Float32Array[] = [];
-    for (const label of ["first", "second"]) {
-      const c = bench.output(label, [shape.m, shape.n]);
-      await bench.run((program) => addGemm(program, { ...shape, a: tensorA, b: tensorB, c }));
-      runs.push(...await bench.gpu.read(c));
+/** The dtypes of A, B and C: of a block's products, of those whose C (or added matrix) is f32, of an f32 A. */
+const PRODUCTS: [GemmKind, DType, DType, DType][] = [
+  ["NT", "f16", "f16", "f16"],
+  ["NT", "f16", "f16", "f32"],
+  ["NN", "f16", "f16", "f16"],
+  ["NN", "f32", "f16", "f16"],
+  ["TN", "f16", "f16", "f32"],
+  ["TN", "f32", "f16", "f32"],
+];
+
+/** m, n, k around the tiles of 32 and 64 rows and columns and 16 steps of k; m is a multiple of 4 for TN. */
+const HALF_SIZES = [[4, 4, 4], [32, 28, 20], [36, 36, 12], [64, 68, 36], [132, 32, 64]];
+
+testOnEachDevice("addGemm() of f16 tensors equals the float64 product", async (bench) => {
+  // The model's kernel, and for one product the others.
+  const [variant, ...others] = gemmVariants(bench.gpu.info);
+  for (const [i, [kind, dtypeA, dtypeB, dtypeC]] of PRODUCTS.entries()) {
+    for (const [m, n, k] of HALF_SIZES) {
+      const [a, b] = [randomIn("f16", "a", m * k), randomIn("f16", "b", k * n)];
+      const tensors = { a: bench.input("a", [m * k], a, dtypeA), b: bench.input("b", [k * n], b, dtypeB) };
+      const variants = [variant, variant, ...(i === 0 ? others : [])];
+      const outputs = variants.map(({ tile }) => bench.output(`tile ${tile}`, [m * n], undefined, dtypeC));
+      await bench.run((program) =>
+        variants.forEach((variant, j) =>
+          addGemm(program, { kind, m, n, k, ...tensors, c: outputs[j], variant })
+        )
+      );
+      const results = await bench.read(...outputs);
+      const expected = gemm({ kind, m, n, k }, a, b);
+      const tolerance = storedIn(dtypeC, sumTolerance(k, magnitude(k)));
+      for (const actual of results) assertClose(actual, expected, tolerance, `${kind} ${[m, n, k]}`);
+      assertSameBits(results[0], results[1], kind);
+      bench.clear();
     }
-    assertSameBits(runs[0], runs[1], kind);
   }
+});
+
+testOnEachDevice("addGemm() of f16 tensors has all its epilogues", async (bench) => {
+  const [m, n, k] = [33, 36, 24];
+  const [a, b, d] = [randomIn("f16", "a", m * k), randomIn("f16", "b", n * k), randomIn("f16", "d", m * n)];
+  const [tensorA, tensorB] = [bench.input("a", [m, k], a, "f16"), bench.input("b", [n, k], b, "f16")];
+  const product = gemm({ kind: "NT", m, n, k }, a, b);
+  const [added, slopeAt] = [bench.input("added", [m, n], d), bench.input("slopeAt", [m, n], d, "f16")];
+  const before = bench.output("before", [m, n], undefined, "f16");
+  const square = (x: number) => Math.max(x, 0) ** 2;
+  const cases: [string, DType, GemmEpilogue, (p: number, i: number) => number][] = [
+    ["accumulated", "f16", "accumulate", (p, i) => d[i] + p],
+    ["sum", "f32", { add: added }, (p, i) => d[i] + p],
+    ["activated", "f16", { activation: "relu2", before }, square],
+    ["slope", "f16", { activation: "relu2", slopeAt }, (p, i) => p * 2 * Math.sqrt(Math.max(d[i], 0))],
+  ];
+  const outputs = cases.map(([label, dtype, epilogue]) =>
+    bench.output(label, [m, n], epilogue === "accumulate" ? d : undefined, dtype)
+  );
+  await bench.run((program) =>
+    cases.forEach(([, , epilogue], i) =>
+      addGemm(program, { kind: "NT", m, n, k, a: tensorA, b: tensorB, c: outputs[i], epilogue })
+    )
+  );
+  const sum = sumTolerance(k + 1, magnitude(k));
+  // relu^2 and its slope have a derivative of at most twice the largest product, or twice the largest d.
+  const steepest = 2 * Math.max(largestOf(product), largestOf(d));
+  const tolerance = { relative: sum.relative, absolute: sum.absolute * steepest };
+  (await bench.read(...outputs)).forEach((actual, i) => {
+    const [label, dtype, , f] = cases[i];
+    assertClose(actual, product.map(f), storedIn(dtype, tolerance), label);
+  });
+  const [kept] = await bench.read(before);
+  assertClose(kept, product, storedIn("f16", sum), "before");
 });
 
 testOnEachDevice("addGemm() keeps a row that is not finite to itself", async (bench) => {
@@ -421,6 +488,121 @@ Deno.test("gemmBackward() of the reference is the derivative of gemm()", () => {
       inputs: { a: randomNormal("a", 15), b: randomNormal("b", 20) },
       forward: ({ a, b }) => gemm(shape, a, b),
       backward: ({ a, b }, dC) => gemmBackward(shape, a, b, dC),
+    });
+  }
+});
+
+const ACTIVATIONS: ActivationKind[] = ["relu2", "gelu", "silu"];
+
+/** Rows and columns around the tiles of 32, 64 and 128; the demo model's tokens of a sequence and its MLP. */
+const ACTIVATED_SIZES = [[1, 4], [31, 28], [32, 32], [33, 36], [65, 68], [129, 132], [256, 512]];
+
+/** relu2 has two roundings; the others a built-in, whose error their factor (below 20) scales. */
+const activationTolerance = (kind: ActivationKind) =>
+  kind === "relu2"
+    ? expressionTolerance(3)
+    : addTolerances(expressionTolerance(BUILT_IN_ULPS.exp + BUILT_IN_ULPS.division + 6), {
+      relative: 0,
+      absolute: kind === "gelu" ? 20 * TRIGONOMETRY_ABSOLUTE : 0,
+    });
+
+const slopeTolerance = (kind: ActivationKind) =>
+  addTolerances(
+    activationTolerance(kind),
+    expressionTolerance(kind === "relu2" ? BUILT_IN_ULPS.sqrt : BUILT_IN_ULPS.exp, 5),
+  );
+
+/** The argument of an activation's slope: that of the activation, or of relu2 its value. */
+const slopeInput = (kind: ActivationKind, u: Float64Array) =>
+  kind === "relu2" ? Float64Array.from(u, (value) => Math.fround(ACTIVATION[kind](value))) : u;
+
+/** The product of a matrix with the identity is the matrix itself, so what differs is the epilogue's doing. */
+function identity(size: number): Float64Array {
+  return Float64Array.from({ length: size * size }, (_, i) => Number(i % (size + 1) === 0));
+}
+
+testOnEachDevice("addGemm() puts its product through an activation and its slope", async (bench) => {
+  const variants = gemmVariants(bench.gpu.info);
+  for (const activation of ACTIVATIONS) {
+    for (const [m, n] of ACTIVATED_SIZES) {
+      const [u, at] = [randomNormal("u", m * n, 3), randomNormal("at", m * n, 3)];
+      const [a, slopeAt] = [
+        bench.input("u", [m, n], u),
+        bench.input("at", [m, n], slopeInput(activation, at)),
+      ];
+      const b = bench.input("identity", [n, n], identity(n));
+      const outputs = variants.map(({ tile }) =>
+        ["h", "h alone", "before", "du", "again"].map((label) => bench.output(`${label} ${tile}`, [m, n]))
+      );
+      await bench.run((program) =>
+        variants.forEach((variant, i) => {
+          const shape = { kind: "NN", m, n, k: n, a, b, variant } as const;
+          const [h, alone, before, du, again] = outputs[i];
+          addGemm(program, { ...shape, c: h, epilogue: { activation, before } });
+          addGemm(program, { ...shape, c: alone, epilogue: { activation } });
+          for (const c of [du, again]) addGemm(program, { ...shape, c, epilogue: { activation, slopeAt } });
+        })
+      );
+      for (const [i, tensors] of outputs.entries()) {
+        const where = `${activation} ${m} x ${n}, tile of ${variants[i].tile}`;
+        const [h, alone, before, du, again] = await bench.read(...tensors);
+        assertClose(h, u.map(ACTIVATION[activation]), activationTolerance(activation), `h ${where}`);
+        assertSameBits(h, alone, `h alone ${where}`);
+        assertSameBits(before, Float32Array.from(u), `before ${where}`);
+        const expected = at.map((value, j) => u[j] * ACTIVATION_SLOPE[activation](value));
+        assertClose(du, expected, slopeTolerance(activation), `du ${where}`);
+        assertSameBits(du, again, `du ${where}`);
+      }
+      bench.clear();
+    }
+  }
+});
+
+testOnEachDevice("addGemm() activates what is large without overflow", async (bench) => {
+  const u = Float64Array.from([-1e4, -100, 100, 1e4]);
+  const [row, ones] = [bench.input("u", [1, 4], u), bench.input("ones", [1, 4], [1, 1, 1, 1])];
+  const b = bench.input("identity", [4, 4], identity(4));
+  for (const activation of ACTIVATIONS) {
+    const [h, du] = [bench.output("h", [1, 4]), bench.output("du", [1, 4])];
+    const slopeAt = bench.input("at", [1, 4], slopeInput(activation, u));
+    await bench.run((program) => {
+      const shape = { kind: "NN", m: 1, n: 4, k: 4, b } as const;
+      addGemm(program, { ...shape, a: row, c: h, epilogue: { activation } });
+      addGemm(program, { ...shape, a: ones, c: du, epilogue: { activation, slopeAt } });
+    });
+    const [actualH, actualDu] = await bench.read(h, du);
+    assertClose(actualH, u.map(ACTIVATION[activation]), activationTolerance(activation), `h ${activation}`);
+    assertClose(
+      actualDu,
+      u.map(ACTIVATION_SLOPE[activation]),
+      slopeTolerance(activation),
+      `du ${activation}`,
+    );
+  }
+});
+
+testOnEachDevice("addGemm() refuses tensors that do not fit its activation", (bench) => {
+  const program = new Program(bench.registry, "refused");
+  const [a, b, c] = ["a", "b", "c"].map((label) => bench.gpu.tensor(label, [8, 8]));
+  const small = bench.gpu.tensor("small", [8, 4]);
+  const refuse = (epilogue: GemmEpilogue, message: string) =>
+    assertThrows(
+      () => addGemm(program, { kind: "NN", m: 8, n: 8, k: 8, a, b, c, epilogue }),
+      KernelError,
+      message,
+    );
+  refuse({ activation: "relu2", before: small }, "small");
+  refuse({ activation: "relu2", slopeAt: small }, "expected 64 elements");
+  refuse({ activation: "relu2", before: c }, "in the buffer of c");
+  return Promise.resolve();
+});
+
+Deno.test("ACTIVATION_SLOPE of the reference is the derivative of ACTIVATION", () => {
+  for (const kind of ACTIVATIONS) {
+    checkGradient({
+      inputs: { u: randomNormal("u", 32, 2) },
+      forward: ({ u }) => u.map(ACTIVATION[kind]),
+      backward: ({ u }, dh) => ({ u: u.map((value, i) => dh[i] * ACTIVATION_SLOPE[kind](value)) }),
     });
   }
 });

@@ -1,5 +1,82 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { storageRaces } from "./kernel_races.ts";
+
+// Finds races on storage buffers between the lanes of a workgroup in the text of a kernel.
+
+const IDENTIFIER = /[A-Za-z_]\w*/g;
+
+/**
+ * Elements of storage buffers that one lane writes and another reads without a `storageBarrier()` between.
+ * `workgroupBarrier()`, and so `lane_sum` and `lane_max`, order workgroup memory only (WGSL, 17.11).
+ *
+ * An index that follows from the lane's own number, as also a function's parameter, is taken for an element of that
+ * lane alone; another is the same element for all lanes. `a[i] += x` counts as a write, and text order as the order
+ * of execution.
+ *
+ * @param source Text of a kernel.
+ * @returns One line for each fault; empty if there is none.
+ */
+function storageRaces(source: string): string[] {
+  const text = source.replace(/\/\/.*/g, "");
+  if (/@workgroup_size\(1\)/.test(text)) return [];
+  const own = ownNames(text);
+  return [...text.matchAll(/var<storage, read_write> *(\w+)/g)].flatMap(([, buffer]) => {
+    const accesses = accessesOf(text, buffer, own);
+    for (const [k, write] of accesses.entries()) {
+      if (!write.isWrite) continue;
+      const other = accesses.find((access, i) =>
+        i !== k && !access.isWrite && access.part === write.part && !(access.isOwn && write.isOwn)
+      );
+      if (other) {
+        return [
+          `${buffer}[${other.index}] is read and ${buffer}[${write.index}] written without storageBarrier() between`,
+        ];
+      }
+    }
+    return [];
+  });
+}
+
+/** Names whose values differ between the lanes of a workgroup. */
+function ownNames(text: string): Set<string> {
+  const own = new Set(
+    [...text.matchAll(/@builtin\((?:local_invocation_\w+|global_invocation_id)\) *(\w+)/g)].map(([, name]) =>
+      name
+    ),
+  );
+  for (const [, name, parameters] of text.matchAll(/fn (\w+)\(([^@{]*?)\) *(?:->|\{)/g)) {
+    if (name === "main") continue;
+    for (const [, parameter] of parameters.matchAll(/(\w+) *:/g)) own.add(parameter);
+  }
+  for (let before = -1; before !== own.size;) {
+    before = own.size;
+    for (const [, name, value] of text.matchAll(/(?:let|var) (\w+) *(?::[^=]*)?= *([^;]*);/g)) {
+      if (value.match(IDENTIFIER)?.some((used) => own.has(used))) own.add(name);
+    }
+  }
+  return own;
+}
+
+interface Access {
+  index: string;
+  isWrite: boolean;
+  isOwn: boolean;
+  /** How many storage barriers stand before it. */
+  part: number;
+}
+
+function accessesOf(text: string, buffer: string, own: ReadonlySet<string>): Access[] {
+  return [...text.matchAll(new RegExp(`\\b${buffer}\\[`, "g"))].map(({ index: at, 0: { length } }) => {
+    let end = at + length;
+    for (let depth = 1; depth > 0; end++) depth += text[end] === "[" ? 1 : text[end] === "]" ? -1 : 0;
+    const index = text.slice(at + length, end - 1);
+    return {
+      index,
+      isWrite: /^\s*[-+*/]?=(?!=)/.test(text.slice(end, end + 20)),
+      isOwn: index.match(IDENTIFIER)?.some((name) => own.has(name)) ?? false,
+      part: text.slice(0, at).split("storageBarrier()").length,
+    };
+  });
+}
 
 const textOf = (name: string) => Deno.readTextFileSync(`kernels/${name}`);
 

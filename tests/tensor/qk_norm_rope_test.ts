@@ -1,11 +1,29 @@
-import { assertThrows } from "@std/assert";
+import type { DType } from "../../lib/tensor/tensor.ts";
+import { assertEquals, assertThrows } from "@std/assert";
 import { KernelError } from "../../lib/base/errors.ts";
-import { addQkNormRope, addQkNormRopeBackward, type HeadsShape } from "../../lib/tensor/ops/qk_norm_rope.ts";
+import {
+  addQkNormRope,
+  addQkNormRopeBackward,
+  addShiftKeys,
+  type HeadsShape,
+  previousRows,
+} from "../../lib/tensor/ops/qk_norm_rope.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import { qkNormRope, qkNormRopeBackward, shiftKeys, shiftKeysBackward } from "../reference/layers.ts";
 import { addTolerances, BUILT_IN_ULPS, expressionTolerance, sumTolerance } from "../tolerances.ts";
-import { assertClose, assertSameBits, randomNormal, randomPrevious, testOnEachDevice } from "./support.ts";
+import {
+  assertClose,
+  assertSameBits,
+  DTYPES,
+  largestOf,
+  randomIn,
+  randomIntegers,
+  randomNormal,
+  randomPrevious,
+  storedIn,
+  testOnEachDevice,
+} from "./support.ts";
 
 /** rows, H, D, T: a workgroup has 64 threads, one per head of a row. */
 const SHAPES = [
@@ -17,9 +35,11 @@ const SHAPES = [
   [66, 2, 128, 33],
 ];
 
-const shapesOf = (): HeadsShape[] =>
+const shapesOf = (): (HeadsShape & { dtype: DType })[] =>
   SHAPES.flatMap(([rows, numHeads, headDim, sequenceLength]) =>
-    [true, false].map((norm) => ({ rows, numHeads, headDim, sequenceLength, norm }))
+    [true, false].flatMap((norm) =>
+      DTYPES.map((dtype) => ({ rows, numHeads, headDim, sequenceLength, norm, dtype }))
+    )
   );
 
 /** A normalised value is at most sqrt(D); the factor comes from a sum of D squares; two products are added. */
@@ -29,19 +49,19 @@ const tolerance = ({ headDim }: HeadsShape, magnitude: number) =>
     sumTolerance(headDim, magnitude),
   );
 
-const largestOf = (x: Float64Array) => x.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
-
 testOnEachDevice("addQkNormRope() equals the float64 reference", async (bench) => {
-  for (const shape of shapesOf()) {
+  for (const { dtype, ...shape } of shapesOf()) {
     const { rows, numHeads, headDim, norm } = shape;
-    const data = randomNormal("x", rows * numHeads * headDim);
-    const x = bench.input("x", [rows, numHeads, headDim], data);
-    const [y, scale] = [bench.output("y", x.shape), bench.output("scale", [rows, numHeads])];
+    const data = randomIn(dtype, "x", rows * numHeads * headDim);
+    const x = bench.input("x", [rows, numHeads, headDim], data, dtype);
+    const y = bench.output("y", x.shape, undefined, dtype);
+    const scale = bench.output("scale", [rows, numHeads]);
     await bench.run((program) => addQkNormRope(program, { ...shape, x, y, scale }));
     const [actualY, actualScale] = await bench.read(y, scale);
     const expected = qkNormRope(shape, data);
-    const what = JSON.stringify(shape);
-    assertClose(actualY, expected.y, tolerance(shape, largestOf(expected.y)), `y of ${what}`);
+    const what = `${dtype} ${JSON.stringify(shape)}`;
+    const ofY = storedIn(dtype, tolerance(shape, largestOf(expected.y)));
+    assertClose(actualY, expected.y, ofY, `y of ${what}`);
     if (norm) assertClose(actualScale, expected.scale, tolerance(shape, 1), `scale of ${what}`);
     bench.clear();
   }
@@ -69,16 +89,16 @@ testOnEachDevice("addQkNormRope() turns the last of 1024 positions by exact angl
 testOnEachDevice(
   "addQkNormRopeBackward() equals the float64 reference, the same at each run",
   async (bench) => {
-    for (const shape of shapesOf()) {
+    for (const { dtype, ...shape } of shapesOf()) {
       const { rows, numHeads, headDim } = shape;
-      const [x, dy] = ["x", "dy"].map((label) => randomNormal(label, rows * numHeads * headDim));
+      const [x, dy] = ["x", "dy"].map((label) => randomIn(dtype, label, rows * numHeads * headDim));
       const extents = [rows, numHeads, headDim];
       const inputs = {
-        x: bench.input("x", extents, x),
-        dy: bench.input("dy", extents, dy),
+        x: bench.input("x", extents, x, dtype),
+        dy: bench.input("dy", extents, dy, dtype),
         scale: bench.input("scale", [rows, numHeads], qkNormRope(shape, x).scale),
       };
-      const [dx, again] = [bench.output("dx", extents), bench.output("again", extents)];
+      const [dx, again] = ["dx", "again"].map((label) => bench.output(label, extents, undefined, dtype));
       await bench.run((program) => {
         addQkNormRopeBackward(program, { ...shape, ...inputs, dx });
         addQkNormRopeBackward(program, { ...shape, ...inputs, dx: again });
@@ -88,8 +108,8 @@ testOnEachDevice(
       assertClose(
         actual,
         expected,
-        tolerance(shape, 2 * largestOf(expected)),
-        `dx of ${JSON.stringify(shape)}`,
+        storedIn(dtype, tolerance(shape, 2 * largestOf(expected))),
+        `dx of ${dtype} ${JSON.stringify(shape)}`,
       );
       assertSameBits(actual, repeated, "dx");
       bench.clear();
@@ -154,4 +174,52 @@ Deno.test("qkNormRopeBackward() of the reference is the derivative of qkNormRope
       backward: ({ x }, dy) => ({ x: qkNormRopeBackward(shape, x, dy) }),
     });
   }
+});
+
+/** Rows, heads, D; a workgroup has 2048 elements. */
+const SHIFTED_SIZES = [[1, 1, 16], [31, 2, 32], [32, 2, 32], [33, 3, 64], [65, 1, 128], [515, 4, 32]];
+const EXACT = { relative: 0, absolute: 0 };
+
+testOnEachDevice("addShiftKeys() equals the float64 reference", async (bench) => {
+  for (const [rows, numHeads, headDim] of SHIFTED_SIZES) {
+    const length = rows * numHeads * headDim;
+    const shape = [rows, numHeads, headDim];
+    const x = randomNormal("x", length);
+    const earlier = randomNormal("earlier", 2 * length);
+    const previous = randomPrevious(rows);
+    const anywhere = randomIntegers("anywhere", rows, 2 * rows);
+    const inputs = { rows, numHeads, headDim };
+    const tensors = {
+      x: bench.input("x", shape, x),
+      earlier: bench.input("earlier", [2 * rows, numHeads, headDim], earlier),
+      previous: bench.inputUint32("previous", [rows], previous),
+      anywhere: bench.inputUint32("anywhere", [rows], anywhere),
+    };
+    const [own, other] = ["own", "other"].map((name) => bench.output(name, shape));
+    await bench.run((program) => {
+      const { x, earlier, previous, anywhere } = tensors;
+      addShiftKeys(program, { ...inputs, x, earlier: x, previous, y: own });
+      addShiftKeys(program, { ...inputs, x, earlier, previous: anywhere, y: other });
+    });
+    const results = await bench.read(own, other);
+    const problem = { numHeads, headDim, previous };
+    const label = shape.join(" x ");
+    assertClose(results[0], shiftKeys(problem, x), EXACT, `y ${label}`);
+    const expected = shiftKeys({ ...problem, previous: anywhere }, x, earlier);
+    assertClose(results[1], expected, EXACT, `y of other rows ${label}`);
+    bench.clear();
+  }
+});
+
+Deno.test("shiftKeysBackward() of the reference is the derivative of shiftKeys()", () => {
+  const problem = { numHeads: 2, headDim: 4, previous: [0, 0, 2, 2, 3, 5] };
+  checkGradient({
+    inputs: { x: randomNormal("x", 6 * 8) },
+    forward: ({ x }) => shiftKeys(problem, x),
+    backward: (_, dy) => ({ x: shiftKeysBackward(problem, dy) }),
+  });
+});
+
+Deno.test("previousRows() stays within segments and sequences", () => {
+  assertEquals([...previousRows([0, 0, 2, 2, 0, 0, 0, 3], 4)], [0, 0, 2, 2, 4, 4, 5, 7]);
 });

@@ -5,7 +5,15 @@ import { Program } from "../../lib/tensor/program.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import { rmsNorm, rmsNormBackward } from "../reference/layers.ts";
 import { addTolerances, BUILT_IN_ULPS, expressionTolerance, sumTolerance } from "../tolerances.ts";
-import { assertClose, assertSameBits, randomNormal, testOnEachDevice } from "./support.ts";
+import {
+  assertClose,
+  assertSameBits,
+  DTYPES,
+  randomIn,
+  randomNormal,
+  storedIn,
+  testOnEachDevice,
+} from "./support.ts";
 
 /** Rows and width; workgroups have 8 or 64 lanes of 4 columns. */
 const SIZES = [[1, 4], [3, 28], [5, 32], [2, 36], [7, 252], [9, 256], [4, 260], [65, 640]];
@@ -17,16 +25,19 @@ const tolerance = (width: number) =>
     { relative: sumTolerance(width, 1).absolute, absolute: 0 },
   );
 
-testOnEachDevice("addRmsNorm() equals the float64 reference", async (bench) => {
+testOnEachDevice("addRmsNorm() equals the float64 reference, stored in any dtype", async (bench) => {
   for (const [rows, width] of SIZES) {
     const data = randomNormal("x", rows * width);
     const x = bench.input("x", [rows, width], data);
-    const [y, scale] = [bench.output("y", [rows, width]), bench.output("scale", [rows])];
-    await bench.run((program) => addRmsNorm(program, { x, y, scale, rows, width }));
-    const [actualY, actualScale] = await bench.read(y, scale);
     const expected = rmsNorm(data, width);
-    assertClose(actualY, expected.y, tolerance(width), `y ${rows} x ${width}`);
-    assertClose(actualScale, expected.scale, tolerance(width), `scale ${rows} x ${width}`);
+    for (const dtype of DTYPES) {
+      const y = bench.output("y", [rows, width], undefined, dtype);
+      const scale = bench.output("scale", [rows]);
+      await bench.run((program) => addRmsNorm(program, { x, y, scale, rows, width }));
+      const [actualY, actualScale] = await bench.read(y, scale);
+      assertClose(actualY, expected.y, storedIn(dtype, tolerance(width)), `y ${rows} x ${width} ${dtype}`);
+      assertClose(actualScale, expected.scale, tolerance(width), `scale ${rows} x ${width}`);
+    }
     bench.clear();
   }
 });
@@ -47,13 +58,14 @@ testOnEachDevice(
 testOnEachDevice(
   "addRmsNormBackward() equals the float64 reference, stored or accumulated",
   async (bench) => {
-    for (const [rows, width] of SIZES) {
-      const [x, dy, before] = ["x", "dy", "before"].map((label) => randomNormal(label, rows * width));
+    for (const [rows, width, dtype] of SIZES.flatMap(([m, n]) => DTYPES.map((of) => [m, n, of] as const))) {
+      const [x, before] = ["x", "before"].map((label) => randomNormal(label, rows * width));
+      const dy = randomIn(dtype, "dy", rows * width);
       const { scale } = rmsNorm(x, width);
       const shape = [rows, width];
       const inputs = {
         x: bench.input("x", shape, x),
-        dy: bench.input("dy", shape, dy),
+        dy: bench.input("dy", shape, dy, dtype),
         scale: bench.input("scale", [rows], scale),
       };
       const stored = bench.output("stored", shape);

@@ -8,9 +8,9 @@ import { Gpu } from "../../lib/tensor/device.ts";
 import { Program } from "../../lib/tensor/program.ts";
 import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { type DType, type Tensor, tensorLength, tensorSizeBytes } from "../../lib/tensor/tensor.ts";
-import { previousRows } from "../../lib/tensor/ops/shift_keys.ts";
+import { previousRows } from "../../lib/tensor/ops/qk_norm_rope.ts";
 import { RandomStream } from "../../lib/base/random.ts";
-import type { Tolerance } from "../tolerances.ts";
+import { addTolerances, HALF_STORAGE, type Tolerance } from "../tolerances.ts";
 
 /** Words before and after each tensor; 64 words keep its offset a multiple of 256 bytes. */
 const GUARD_WORDS = 64;
@@ -125,6 +125,25 @@ export function toHalf(data: ArrayLike<number>): Float64Array {
 export function randomNormal(label: string, length: number, scale = 1): Float64Array {
   const random = new RandomStream(0, label);
   return Float64Array.from({ length }, () => Math.fround(random.normal() * scale));
+}
+
+/** The storage formats that kernels are tested with. */
+export const DTYPES: readonly DType[] = ["f32", "f16"];
+
+/** As {@link randomNormal}, exact in a dtype, so that a result differs by the kernel's own error and its storage. */
+export function randomIn(dtype: DType, label: string, length: number): Float64Array {
+  const values = randomNormal(label, length);
+  return dtype === "f16" ? toHalf(values) : values;
+}
+
+/** The tolerance of a result that is stored in a dtype. */
+export function storedIn(dtype: DType, tolerance: Tolerance): Tolerance {
+  return dtype === "f16" ? addTolerances(tolerance, HALF_STORAGE) : tolerance;
+}
+
+/** The largest magnitude. */
+export function largestOf(x: Float64Array): number {
+  return x.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
 }
 
 /** The largest Euclidean norm of the rows of a matrix of `width` columns. */

@@ -1,7 +1,8 @@
+import fc from "fast-check";
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
-import { decodeTfRecords, EventLog } from "../../lib/train/event_log.ts";
+import { crc32c, decodeTfRecords, encodeTfRecord, openEvents } from "../../lib/train/event_log.ts";
 import type { MetricsRecord } from "../../lib/train/metrics.ts";
 import { inFolder } from "../io/files/temporary_folder.ts";
 
@@ -17,7 +18,7 @@ const GOLDEN_RECORDS: MetricsRecord[] = [
 /** Appends steps; the clock counts from `startS` in seconds. */
 function appendSteps(path: string, first: number, last: number, startS = 0): void {
   let nowS = startS;
-  using log = EventLog.open(path, { lastStep: first - 1, nowS: () => nowS++ });
+  using log = openEvents(path, first - 1, () => nowS++);
   for (let step = first; step <= last; step++) log.append({ step, "train/loss": startS + 1 / step });
   log.flush();
 }
@@ -26,23 +27,23 @@ function endsOf(path: string): number[] {
   return [...decodeTfRecords(Deno.readFileSync(path))].map(({ endBytes }) => endBytes);
 }
 
-Deno.test("EventLog writes the bytes that TensorBoard's own writer writes", () => {
+Deno.test("openEvents() writes the bytes that TensorBoard's own writer writes", () => {
   inFolder((folder) => {
     const path = join(folder, "deep", "events");
     const times = [1_600_000_000, ...GOLDEN_RECORDS.map((_, i) => 1_600_000_000.5 + i)];
-    using log = EventLog.open(path, { lastStep: 0, nowS: () => times.shift() ?? 0 });
+    using log = openEvents(path, 0, () => times.shift() ?? 0);
     for (const record of GOLDEN_RECORDS) log.append(record);
     assertEquals(Deno.readFileSync(path), Deno.readFileSync(GOLDEN));
   });
 });
 
-Deno.test("EventLog.open() cuts off what comes after the step that a run resumes after", () => {
+Deno.test("openEvents() cuts off what comes after the step that a run resumes after", () => {
   inFolder((folder) => {
     const path = join(folder, "events");
     appendSteps(path, 1, 9);
     const undisturbed = Deno.readFileSync(path);
     assertEquals(endsOf(path).length, 10);
-    using log = EventLog.open(path, { lastStep: 6 });
+    using log = openEvents(path, 6);
     const kept = Deno.readFileSync(path);
     assertEquals(kept, undisturbed.subarray(0, kept.length));
     assertEquals(endsOf(path).length, 7);
@@ -51,7 +52,7 @@ Deno.test("EventLog.open() cuts off what comes after the step that a run resumes
   });
 });
 
-Deno.test("EventLog writes a step again where it was, so that a reader of the file goes on", () => {
+Deno.test("openEvents() writes a step again where it was, so that a reader of the file goes on", () => {
   inFolder((folder) => {
     const path = join(folder, "events");
     appendSteps(path, 1, 200, 0);
@@ -61,7 +62,7 @@ Deno.test("EventLog writes a step again where it was, so that a reader of the fi
   });
 });
 
-Deno.test("EventLog.open() drops an end that was torn at any byte, and goes on after it", () => {
+Deno.test("openEvents() drops an end that was torn at any byte, and goes on after it", () => {
   inFolder((folder) => {
     const path = join(folder, "events");
     appendSteps(path, 1, 3);
@@ -69,7 +70,7 @@ Deno.test("EventLog.open() drops an end that was torn at any byte, and goes on a
     const ends = endsOf(path);
     for (let length = 0; length < whole.length; length++) {
       Deno.writeFileSync(path, whole.subarray(0, length));
-      EventLog.open(path, { lastStep: 3, nowS: () => 0 })[Symbol.dispose]();
+      openEvents(path, 3, () => 0)[Symbol.dispose]();
       const wanted = ends.filter((end) => end <= length);
       assertEquals(endsOf(path), wanted.length > 0 ? wanted : ends.slice(0, 1), `cut at ${length}`);
       assertEquals(Deno.statSync(path).size, endsOf(path).at(-1));
@@ -77,7 +78,7 @@ Deno.test("EventLog.open() drops an end that was torn at any byte, and goes on a
   });
 });
 
-Deno.test("EventLog.open() drops damaged records and starts the file anew for step 0", () => {
+Deno.test("openEvents() drops damaged records and starts the file anew for step 0", () => {
   inFolder((folder) => {
     const path = join(folder, "events");
     appendSteps(path, 1, 3);
@@ -87,23 +88,53 @@ Deno.test("EventLog.open() drops damaged records and starts the file anew for st
       const damaged = whole.slice();
       damaged[at] ^= 4;
       Deno.writeFileSync(path, damaged);
-      EventLog.open(path, { lastStep: 3 })[Symbol.dispose]();
+      openEvents(path, 3)[Symbol.dispose]();
       const kept = Deno.readFileSync(path);
       assertEquals(kept, whole.subarray(0, kept.length), `byte ${at}`);
       assertEquals(kept.length <= at, true, `byte ${at}`);
     }
-    EventLog.open(path, { lastStep: 0 })[Symbol.dispose]();
+    openEvents(path, 0)[Symbol.dispose]();
     assertEquals(endsOf(path).length, 1);
   });
 });
 
-Deno.test("EventLog.open() says in one line that it cannot write", () => {
+Deno.test("openEvents() says in one line that it cannot write", () => {
   inFolder((folder) => {
     Deno.writeTextFileSync(join(folder, "file"), "");
     const error = assertThrows(
-      () => EventLog.open(join(folder, "file", "events"), { lastStep: 0 }),
+      () => openEvents(join(folder, "file", "events"), 0),
       UserError,
     );
     assertMatch(error.message, /^Cannot write [^\n]*$/);
   });
+});
+
+Deno.test("crc32c() has the published values", () => {
+  // RFC 3720, appendix B.4, and the customary check value.
+  assertEquals(crc32c(new TextEncoder().encode("123456789")), 0xe3069283);
+  assertEquals(crc32c(new Uint8Array(32)), 0x8a9136aa);
+  assertEquals(crc32c(new Uint8Array(32).fill(255)), 0x62a8ab43);
+  assertEquals(crc32c(Uint8Array.from({ length: 32 }, (_, i) => i)), 0x46dd794e);
+  assertEquals(crc32c(new Uint8Array(0)), 0);
+});
+
+Deno.test("decodeTfRecords() gives back what encodeTfRecord() was given, and what is whole of a torn file", () => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 5 }), fc.nat(), (datas, cut) => {
+      const records = datas.map(encodeTfRecord);
+      const bytes = Uint8Array.from(records.flatMap((record) => [...record]));
+      assertEquals([...decodeTfRecords(bytes)].map(({ data }) => data), datas);
+      const length = cut % (bytes.length + 1);
+      let end = 0;
+      const whole = datas.filter((_, i) => (end += records[i].length) <= length);
+      assertEquals([...decodeTfRecords(bytes.subarray(0, length))].map(({ data }) => data), whole);
+    }),
+  );
+});
+
+Deno.test("decodeTfRecords() ends at a length that reaches beyond the file", () => {
+  const bytes = encodeTfRecord(new Uint8Array(4));
+  const huge = encodeTfRecord(new Uint8Array(0));
+  new DataView(huge.buffer).setBigUint64(0, 2n ** 63n, true);
+  assertEquals([...decodeTfRecords(Uint8Array.from([...bytes, ...huge]))].length, 1);
 });

@@ -5,7 +5,7 @@ import { KernelRegistry } from "../../lib/tensor/registry.ts";
 import { paddingBatch } from "../../lib/data/loader/batch.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { Optimizer } from "../../lib/train/optim/optimizer.ts";
-import { loadConfig, trainingExtent } from "../../lib/train/run_config.ts";
+import { loadConfig, teacherExtent, trainingExtent } from "../../lib/train/run_config.ts";
 import {
   checkHostMemory,
   checkMemory,
@@ -13,7 +13,6 @@ import {
   planHostMemory,
   planMemory,
 } from "../../lib/train/memory_plan.ts";
-import { teacherExtent } from "../../lib/train/teacher.ts";
 import { SMALL_RUN } from "./small_run.ts";
 
 const SMALL = ["batchSize", "microBatchSize", "evalSequences"].map((key) => `train.${key}=2`).concat(

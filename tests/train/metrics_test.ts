@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { FormatError, UserError } from "../../lib/base/errors.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
-import { MetricsLog, readMetrics } from "../../lib/train/metrics.ts";
+import { openMetrics, readMetrics } from "../../lib/train/metrics.ts";
 
 function inFolder(work: (path: string) => void): void {
   using temporary = new TemporaryFolder();
@@ -11,12 +11,12 @@ function inFolder(work: (path: string) => void): void {
 }
 
 function appendSteps(path: string, first: number, last: number): void {
-  using log = MetricsLog.open(path, { lastStep: first - 1 });
+  using log = openMetrics(path, first - 1);
   for (let step = first; step <= last; step++) log.append({ step, "train/loss": 1 / step });
   log.flush();
 }
 
-Deno.test("MetricsLog.open() drops the lines after the step that a run resumes after", () => {
+Deno.test("openMetrics() drops the lines after the step that a run resumes after", () => {
   inFolder((path) => {
     appendSteps(path, 1, 7);
     const undisturbed = Deno.readTextFileSync(path);
@@ -27,7 +27,7 @@ Deno.test("MetricsLog.open() drops the lines after the step that a run resumes a
   });
 });
 
-Deno.test("MetricsLog.open() starts the file anew for step 0, whatever is in it", () => {
+Deno.test("openMetrics() starts the file anew for step 0, whatever is in it", () => {
   inFolder((path) => {
     Deno.writeTextFileSync(path, "not json\n");
     appendSteps(path, 1, 2);
@@ -35,23 +35,23 @@ Deno.test("MetricsLog.open() starts the file anew for step 0, whatever is in it"
   });
 });
 
-Deno.test("MetricsLog.open() drops a torn last line", () => {
+Deno.test("openMetrics() drops a torn last line", () => {
   inFolder((path) => {
     appendSteps(path, 1, 3);
     const whole = Deno.readTextFileSync(path);
     for (const torn of ['{"st', '{"step":4}']) {
       Deno.writeTextFileSync(path, whole + torn);
       assertEquals(readMetrics(path).length, 3);
-      MetricsLog.open(path, { lastStep: 9 })[Symbol.dispose]();
+      openMetrics(path, 9)[Symbol.dispose]();
       assertEquals(Deno.readTextFileSync(path), whole);
     }
   });
 });
 
-Deno.test("MetricsLog.append() writes numbers so that they read back to the last bit, and null for NaN", () => {
+Deno.test("openMetrics().append() writes numbers so that they read back to the last bit, and null for NaN", () => {
   inFolder((path) => {
     const losses = [0.1, Math.fround(0.1), 5e-324, 1.7976931348623157e308];
-    using log = MetricsLog.open(path, { lastStep: 0 });
+    using log = openMetrics(path, 0);
     losses.forEach((loss, i) => log.append({ step: i + 1, "train/loss": loss }));
     log.append({ step: 5, "train/loss": NaN });
     assertEquals(readMetrics(path).map((record) => record["train/loss"]), [...losses, null]);
@@ -63,6 +63,6 @@ Deno.test("readMetrics() names the line that is damaged and a file that is missi
     assertThrows(() => readMetrics(path), UserError, "no such file");
     Deno.writeTextFileSync(path, '{"step":1}\n{"stop":2}\n{"step":3}\n');
     assertThrows(() => readMetrics(path), FormatError, "at line 2");
-    assertThrows(() => MetricsLog.open(path, { lastStep: 3 }), FormatError, "at line 2");
+    assertThrows(() => openMetrics(path, 3), FormatError, "at line 2");
   });
 });

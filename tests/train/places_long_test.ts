@@ -11,8 +11,7 @@ import {
   assertNotEquals,
   assertStringIncludes,
 } from "@std/assert";
-import { join } from "@std/path";
-import { fromFileUrl } from "@std/path";
+import { fromFileUrl, join } from "@std/path";
 import { readCheckpoint } from "../../lib/train/checkpoint_files.ts";
 import { loadModel } from "../../lib/query/files/load_model.ts";
 import { siteCheckpoint } from "../../lib/serve/site/export_site.ts";

@@ -8,9 +8,9 @@ import {
   flattenConfig,
   loadConfig,
   parseRunConfig,
+  PRESETS,
   withTotalTokens,
 } from "../../lib/train/run_config.ts";
-import { PRESETS } from "../../lib/train/presets.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { configOfVersion1 } from "./version_1.ts";
 

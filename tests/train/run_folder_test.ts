@@ -17,7 +17,7 @@ import { syntheticRows } from "../data/loader/synthetic_rows.ts";
 function fill(run: RunFolder, text: string, { hasCheckpoint = true } = {}): void {
   run.begin({ inputs: [], options: { text } });
   Deno.writeTextFileSync(run.metricsPath, text);
-  Deno.mkdirSync(run.tensorboardDir, { recursive: true });
+  Deno.mkdirSync(dirname(run.eventsPath), { recursive: true });
   Deno.writeTextFileSync(run.eventsPath, text);
   if (!hasCheckpoint) return;
   Deno.mkdirSync(join(run.checkpointsDir, stepName(1)), { recursive: true });

@@ -5,8 +5,7 @@ import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import { endsOf, StepChoice } from "../../lib/train/step_choice.ts";
 import { train, type TrainResult } from "../../lib/train/trainer.ts";
-import { SMALL_RUN } from "./small_run.ts";
-import { SMALL } from "./small_settings.ts";
+import { SMALL, SMALL_RUN } from "./small_run.ts";
 import { writeTrainingRows } from "./training_runs.ts";
 import { withFolder } from "../io/files/temporary_folder.ts";
 

@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import { Gpu } from "../../lib/tensor/device.ts";
-import { MetricsLog, readMetrics } from "../../lib/train/metrics.ts";
+import { openMetrics, readMetrics } from "../../lib/train/metrics.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { StepJournal } from "../../lib/train/step_journal.ts";
 
@@ -22,7 +22,7 @@ async function withJournal(
   const lossScale = gpu.tensor("loss scale", [1]);
   const sources = { lossSum, gradientNorm, ...(work.length > 2 ? { lossScale } : {}) };
   const path = join(folder, "metrics.jsonl");
-  using scalars = MetricsLog.open(path, { lastStep: 0 });
+  using scalars = openMetrics(path, 0);
   const journal = new StepJournal(gpu, sources, { scalars, ...options });
   await work(journal, (step, loss, norm) => {
     gpu.write(lossSum, Float32Array.of(loss));
@@ -103,4 +103,18 @@ Deno.test("StepJournal is due when its ring is full", async () => {
     assert(!journal.isDue);
     assertEquals(journal.state.losses.length, step);
   });
+});
+
+Deno.test("collectGarbage() frees what nothing holds, if V8 was started with --expose-gc", async () => {
+  const module = new URL("../../lib/train/training_loop.ts", import.meta.url);
+  const code = `import { collectGarbage } from ${JSON.stringify(module.href)};
+    const held = new WeakRef({});
+    await new Promise((resolve) => setTimeout(resolve));
+    collectGarbage();
+    console.log(held.deref() === undefined);`;
+  const run = async (args: string[]) => {
+    const command = new Deno.Command(Deno.execPath(), { args: ["eval", ...args, code] });
+    return new TextDecoder().decode((await command.output()).stdout).trim();
+  };
+  assertEquals(await run(["--v8-flags=--expose-gc"]), "true");
 });

@@ -13,7 +13,7 @@ import {
   writeTrainingRows,
 } from "./training_runs.ts";
 import { succeeded } from "../cli/process.ts";
-import type { Settings } from "./small_settings.ts";
+import type { Settings } from "./small_run.ts";
 
 const folder = new TemporaryFolder();
 const runs = new TrainingRuns(folder.path);

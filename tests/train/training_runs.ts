@@ -4,7 +4,7 @@ import { join } from "@std/path";
 import { exists } from "../../lib/io/files/inputs.ts";
 import { ArrayRecordWriter } from "../../lib/io/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../../lib/data/probe_rows/probe_row.ts";
-import { EVENT_FILE } from "../../lib/train/event_log.ts";
+import { decodeTfRecords, EVENT_FILE } from "../../lib/train/event_log.ts";
 import { type MetricsRecord, readMetrics } from "../../lib/train/metrics.ts";
 import {
   outputOf,
@@ -14,8 +14,8 @@ import {
   spawnStage,
 } from "../cli/process.ts";
 import { syntheticRows } from "../data/loader/synthetic_rows.ts";
-import { readEventScalars } from "./event_scalars.ts";
-import { type Settings, smallSettings } from "./small_settings.ts";
+import { type Settings, smallSettings } from "./small_run.ts";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
 
 /** Steps of the runs unless their arguments say otherwise. */
 export const STEPS = 40;
@@ -129,4 +129,37 @@ export function tensorHashes(run: string, step = STEPS): string[] {
     const bytes = Deno.readFileSync(join(checkpointOf(run, step), `${file}.safetensors`));
     return createHash("sha256").update(bytes).digest("hex");
   });
+}
+
+// Reads event files as TensorBoard does, to compare them with what they are to hold.
+
+/** The events of a file with their scalars, wall times aside; the first has the version and no scalar. */
+export function readEventScalars(path: string): MetricsRecord[] {
+  return [...decodeTfRecords(Deno.readFileSync(path))].map(({ data }) => {
+    const [step] = fieldsOf(data).get(2) ?? [0];
+    const [summary] = fieldsOf(data).get(5) ?? [new Uint8Array(0)];
+    const values = (fieldsOf(summary as Uint8Array).get(1) ?? []).map((value) =>
+      fieldsOf(value as Uint8Array)
+    );
+    const scalars = values.map((fields): [string, number | null] => {
+      const [tag] = fields.get(1) ?? [];
+      const [value] = fields.get(2) ?? [];
+      const name = new TextDecoder().decode(tag as Uint8Array);
+      return [name, Number.isFinite(value) ? value as number : null];
+    });
+    return { step: step as number, ...Object.fromEntries(scalars) };
+  });
+}
+
+/** Field number -> its values: varints, doubles and floats as numbers, all else as bytes. */
+function fieldsOf(message: Uint8Array): Map<number, (number | Uint8Array)[]> {
+  const reader = new BinaryReader(message);
+  const fields = new Map<number, (number | Uint8Array)[]>();
+  const readers = [() => Number(reader.int64()), () => reader.double(), () => reader.bytes()];
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag();
+    const value = (readers[wireType] ?? (() => reader.float()))();
+    fields.set(field, [...fields.get(field) ?? [], value]);
+  }
+  return fields;
 }

@@ -59,7 +59,7 @@ export function findingsOf(rows: SurveyRows, adapter: AdapterRow, query: QueryCo
       const judged = splits && { best: splits.best[key as keyof SplitRule], why: splits.why };
       return [`SPLIT_RULE.${key}`, "ops/gemm", present, judged];
     }),
-    ["dtype", "lib/train/schema.ts", "f32", judgeStorage(training)],
+    ["dtype", "lib/train/run_config.ts", "f32", judgeStorage(training)],
     ["lanes", "registry", lanes, judgeLanes(rows.kernels, lanes, fallback)],
     ["MAX_ROWS", EXTENT_FILE, query.MAX_ROWS, judgeRows(oneStep, query.MAX_ROWS)],
     [

@@ -12,11 +12,10 @@ import { KernelRegistry } from "../../tensor/registry.ts";
 import type { DType } from "../../tensor/tensor.ts";
 import { type ModelConfig, modelShapes, parseModelConfig } from "../../model/model_config.ts";
 import { Decoder } from "../../model/decoder.ts";
-import { readParameterLike } from "../../model/parameter_tensors.ts";
-import { initialParameters } from "../../model/parameters.ts";
+import { initialParameters, readParameterLike } from "../../model/parameters.ts";
 import { Transformer } from "../../model/transformer.ts";
 import { claimedAddresses, denseBatch, timeSteps } from "../../train/step_timing.ts";
-import { deriveConfig, loadConfig, type RunConfig } from "../../train/run_config.ts";
+import { deriveConfig, loadConfig, PRESETS, type RunConfig } from "../../train/run_config.ts";
 import { planMemory } from "../../train/memory_plan.ts";
 import type {
   AdapterRow,
@@ -31,7 +30,6 @@ import type {
   TrainingRow,
 } from "./gpu_survey.ts";
 import { medianOf } from "./throughput.ts";
-import { PRESETS } from "../../train/presets.ts";
 
 // The measures of `bench gpu`: quick checks that an adapter computes correctly (`deno test tests/tensor`
 // checks every kernel), the time of submits, the start-up and speed of training on made-up batches, and the speed of

@@ -13,7 +13,7 @@ import { modelShapes } from "../../model/model_config.ts";
 import { initialParameters } from "../../model/parameters.ts";
 import { Transformer } from "../../model/transformer.ts";
 import { groupOf } from "../../train/optim/optim_config.ts";
-import { momentumAt } from "../../train/optim/muon.ts";
+import { momentumAt } from "../../train/optim/rules.ts";
 import { Optimizer } from "../../train/optim/optimizer.ts";
 import { weightDecayFactor, widthFactor } from "../../train/optim/schedule.ts";
 import { claimedAddresses, denseBatch } from "../../train/step_timing.ts";

@@ -15,7 +15,7 @@ import {
   type TokenMeasurement,
   TokenWriter,
 } from "../../data/tokens/vocab_v2.ts";
-import { addLimitRows } from "../../tensor/ops/address_embeddings.ts";
+import { addLimitRows } from "../../tensor/ops/embedding.ts";
 import { Program } from "../../tensor/program.ts";
 import type { KernelRegistry } from "../../tensor/registry.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes } from "../../model/model_config.ts";
@@ -23,7 +23,7 @@ import { faultOfTensors, WEIGHT_LIMIT } from "../../model/finite.ts";
 import { EMBEDDING_VALUES } from "../../model/embedding_update.ts";
 import { NO_ROW } from "../../model/embedding_table.ts";
 import { Transformer } from "../../model/transformer.ts";
-import { AdamWRowsRule } from "../../train/optim/adamw.ts";
+import { AdamWRowsRule } from "../../train/optim/rules.ts";
 import { learningRateFactor, type ScheduleShape } from "../../train/optim/schedule.ts";
 import type { FreeRows, RowModel } from "./free_rows.ts";
 

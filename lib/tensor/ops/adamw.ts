@@ -1,15 +1,14 @@
 /**
- * AdamW's update of one tensor.
+ * AdamW's update of one tensor, or of some rows of a table.
  *
  * Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2, with the
  * arithmetic of torch.optim.AdamW.
  *
  * @module
  */
-import type { Program } from "../program.ts";
+import { gridOf, type Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
-import { elementwiseGrid } from "./elementwise.ts";
-import { requireLength, requireMultiple } from "./require.ts";
+import { elementwiseGrid, requireLength, requireMultiple } from "./common.ts";
 
 /** The hyperparameters of AdamW for a step. */
 export interface AdamWStep {
@@ -44,7 +43,7 @@ export function adamWHyper(at: AdamWStep): Float32Array<ArrayBuffer> {
  * Adds one step of AdamW for one tensor to a program.
  *
  * @param args `parameter`, `expAvg`, `expAvgSq` (updated) and `gradient`: `length` f32, a multiple of 4, each
- *   in a buffer of its own; `hyper`: (8) f32 of {@link adamWHyper}; `clip`: (4) f32 of addClipFactor, whose
+ *   in a buffer of its own; `hyper`: (8) f32 of {@link adamWHyper}; `clip`: (2) f32 of addClipFactor, whose
  *   factor scales the gradient, and if 0 nothing is changed.
  * @throws {KernelError} If a tensor is too small or `length` is not a multiple of 4.
  */
@@ -71,5 +70,54 @@ export function addAdamW(
     bindings: { gradient, hyper, clip, parameter, exp_avg: expAvg, exp_avg_sq: expAvgSq },
     params: { length },
     grid: elementwiseGrid(length),
+  });
+}
+
+/**
+ * Adds one step of AdamW to a program, for the rows of a table that have a slot. Each row counts its own updates.
+ *
+ * @param args `slotRows`: (1 + slots) u32, the number of used slots, then the row of each slot, all different;
+ *   `gradient`: (slots, width) f32; `parameter`, `expAvg`, `expAvgSq` (updated): (R, width) f32; `numUpdates`
+ *   (updated): (R) f32;
+ *   `hyper`, `clip`: as in `addAdamW`; `width` is a multiple of 4.
+ * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
+ */
+export function addAdamWRows(
+  program: Program,
+  args: {
+    slotRows: Tensor;
+    gradient: Tensor;
+    parameter: Tensor;
+    expAvg: Tensor;
+    expAvgSq: Tensor;
+    numUpdates: Tensor;
+    hyper: Tensor;
+    clip: Tensor;
+    slots: number;
+    width: number;
+  },
+): void {
+  const { slotRows, gradient, parameter, expAvg, expAvgSq, numUpdates, hyper, clip, slots, width } = args;
+  const kernel = "adamw_rows";
+  requireMultiple(kernel, { width }, 4);
+  requireLength(kernel, 1 + slots, { slotRows });
+  requireLength(kernel, slots * width, { gradient });
+  requireLength(kernel, numUpdates.shape[0] * width, { parameter, expAvg, expAvgSq });
+  requireLength(kernel, NUM_ADAMW_HYPER, { hyper });
+  requireLength(kernel, 1, { clip });
+  program.add({
+    kernel,
+    bindings: {
+      slot_rows: slotRows,
+      gradient,
+      hyper,
+      clip,
+      parameter,
+      exp_avg: expAvg,
+      exp_avg_sq: expAvgSq,
+      num_updates: numUpdates,
+    },
+    params: { width, slots },
+    grid: gridOf(slots),
   });
 }

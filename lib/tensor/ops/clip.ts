@@ -14,18 +14,14 @@
 import { KernelError } from "../../base/errors.ts";
 import type { Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
-import { requireLength } from "./require.ts";
+import { requireLength } from "./common.ts";
 
-/** The indexes of the values in the (4) f32 tensor that {@link addClipFactor} writes; it starts as zeros. */
+/** The indexes of the values in the (2) f32 tensor that {@link addClipFactor} writes. */
 export const CLIP = {
   /** min(1, maxNorm / norm) / loss scale; 0 if the norm is not finite, so that the step is skipped. */
   factor: 0,
   /** The norm of the gradient without the loss scale. */
   norm: 1,
-  /** Steps skipped since the tensor was made. */
-  numSkipped: 2,
-  /** Consecutive steps skipped up to this one, without those that only lowered the loss scale. */
-  numSkippedInARow: 3,
 } as const;
 
 /** The rules for changing the loss scale. Scales are powers of 2, so scaling is exact. */
@@ -49,7 +45,7 @@ export function initialLossScale({ initial }: LossScaleRange = LOSS_SCALE): Floa
 /**
  * Adds the clip factor of a step to a program.
  *
- * @param args `sumOfSquares`: 1 f32 (addSumOfSquares); `out`: (4) f32, see {@link CLIP}; `maxNorm` > 0;
+ * @param args `sumOfSquares`: 1 f32 (addSumOfSquares); `out`: (2) f32, see {@link CLIP}; `maxNorm` > 0;
  *   `lossScale`: (2) f32 of {@link initialLossScale}, by which the gradients are multiplied, updated for the next
  *   step within `lossScaleRange`.
  * @throws {KernelError} If `maxNorm` is not positive and finite.
@@ -70,7 +66,7 @@ export function addClipFactor(
     throw new KernelError(kernel, `maxNorm is ${maxNorm}, expected a positive finite number`);
   }
   requireLength(kernel, 1, { sumOfSquares });
-  requireLength(kernel, 4, { out });
+  requireLength(kernel, 2, { out });
   if (lossScale) requireLength(kernel, 2, { lossScale });
   program.add({
     kernel,

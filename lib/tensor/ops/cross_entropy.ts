@@ -11,7 +11,7 @@
 import { KernelError } from "../../base/errors.ts";
 import { gridOf, type Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
-import { requireLength, requireMultiple } from "./require.ts";
+import { requireLength, requireMultiple } from "./common.ts";
 
 /** The layout and the cap of logits. */
 export interface LogitsShape {

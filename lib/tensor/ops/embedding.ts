@@ -1,11 +1,12 @@
 /**
- * Rows of a table by token, and the gradient of the table.
+ * Rows of a table by token, and the gradient of the table; address embeddings, a large table of which a step uses few
+ * rows: only these are added to the vectors of tokens and updated.
  *
  * @module
  */
 import { gridOf, type Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
-import { requireLength, requireMultiple } from "./require.ts";
+import { requireLength, requireMultiple } from "./common.ts";
 
 /** vec4 columns of the table that one lane of the backward kernel sums. */
 const COLUMNS4_PER_LANE = 4;
@@ -94,4 +95,58 @@ export function addEmbeddingBackward(
     params: { width },
     grid: [vocabSize, Math.ceil(width / (4 * COLUMNS4_PER_LANE * program.registry.lanes))],
   });
+}
+
+/**
+ * Adds x[r, :] += the sum of `rowsPerToken` rows of a table to a program. `addEmbeddingBackward` computes the gradient of
+ * the rows, gathered in slots.
+ *
+ * @param args `indexes`: (rows, rowsPerToken) u32; an index of `tableRows` or more stands for no row; `table`: (tableRows, width)
+ *   f32; `x`: (rows, width) f32; `width` is a multiple of 4.
+ * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
+ */
+export function addRows(
+  program: Program,
+  args: {
+    indexes: Tensor;
+    table: Tensor;
+    x: Tensor;
+    rows: number;
+    rowsPerToken: number;
+    tableRows: number;
+    width: number;
+  },
+): void {
+  const { indexes, table, x, rows, rowsPerToken, tableRows, width } = args;
+  const kernel = "add_rows";
+  requireMultiple(kernel, { width }, 4);
+  requireLength(kernel, rows * rowsPerToken, { indexes });
+  requireLength(kernel, tableRows * width, { table });
+  requireLength(kernel, rows * width, { x });
+  program.add({
+    kernel,
+    overrides: { ROWS_PER_TOKEN: rowsPerToken },
+    bindings: { indexes, table, x },
+    params: { rows, width, table_rows: tableRows },
+    grid: gridOf(rows),
+  });
+}
+
+/**
+ * Adds a limit to a program: rows of a table stay within a distance of their anchors.
+ *
+ * @param args `table` (updated) and `anchors`: (rows or more, width) f32; `limits`: (rows) f32, the largest Euclidean
+ *   distance of each row; `width` is a multiple of 4.
+ * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
+ */
+export function addLimitRows(
+  program: Program,
+  args: { table: Tensor; anchors: Tensor; limits: Tensor; rows: number; width: number },
+): void {
+  const { table, anchors, limits, rows, width } = args;
+  const kernel = "limit_rows";
+  requireMultiple(kernel, { width }, 4);
+  requireLength(kernel, rows * width, { table, anchors });
+  requireLength(kernel, rows, { limits });
+  program.add({ kernel, bindings: { anchors, limits, table }, params: { rows, width }, grid: gridOf(rows) });
 }

@@ -11,8 +11,7 @@ import type { GpuInfo } from "../device.ts";
 import type { KernelName } from "../kernels.ts";
 import type { Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
-import { elementwiseGrid } from "./elementwise.ts";
-import { requireLength, requireMultiple } from "./require.ts";
+import { elementwiseGrid, requireLength, requireMultiple } from "./common.ts";
 
 /** The operand that is stored transposed: none, B, or A. */
 export type GemmKind = "NN" | "NT" | "TN";
@@ -69,7 +68,7 @@ export function gemmVariants(info: Pick<GpuInfo, "subgroupSize">): GemmVariant[]
  * four steps of k4 per iteration of gemm_subgroup8 (33-39, 22-38: the accumulators spill), sums addressed by a running
  * index (51). On an EPYC of family 25 (2026-11-25) 54 / 48 / 62, where tiles of 16, 24, 40, 48 and 64 rows have 0.90, 1.02,
  * 0.96, 0.97 and 0.82 times the speed, 64 columns 0.73 to 0.82, the epilogue as an override 0.9 to 1.1 by kind, subgroups of
- * 16 lanes (LP_NATIVE_VECTOR_WIDTH=512) 0.27; lib/tensor/README.md says what bounds it.
+ * 16 lanes (LP_NATIVE_VECTOR_WIDTH=512) 0.27; lib/tensor/RESULTS.md says what bounds it.
  *
  * @param info The adapter.
  * @param shape The rows and columns of C.

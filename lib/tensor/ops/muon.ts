@@ -13,9 +13,8 @@
  */
 import { gridOf, type Program } from "../program.ts";
 import { byBuffer, firstElement, partOf, spanOf, type Tensor, tensorLength } from "../tensor.ts";
-import { elementwiseGrid } from "./elementwise.ts";
+import { elementwiseGrid, requireLength, requireMultiple } from "./common.ts";
 import { addGemm } from "./gemm.ts";
-import { requireLength, requireMultiple } from "./require.ts";
 
 /** Newton-Schulz steps of one update, as in the source. */
 export const NEWTON_SCHULZ_STEPS = 5;
@@ -134,7 +133,7 @@ export function makeMuonScratch(
 /**
  * Adds one step of Muon for some matrices to a program.
  *
- * @param args `matrices`: at least one; `hyper`: f32 of {@link muonHyper}; `clip`: (4) f32 of addClipFactor, whose factor
+ * @param args `matrices`: at least one; `hyper`: f32 of {@link muonHyper}; `clip`: (2) f32 of addClipFactor, whose factor
  *   scales the gradient, and if 0 nothing is changed; `scratch`: of {@link makeMuonScratch} for these parameters.
  * @throws {KernelError} If a tensor is too small or an extent is not a multiple of 4.
  */

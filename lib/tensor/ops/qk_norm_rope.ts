@@ -12,7 +12,7 @@
 import { gridOf, type Program } from "../program.ts";
 import type { KernelRegistry } from "../registry.ts";
 import type { Tensor } from "../tensor.ts";
-import { requireLength, requireMultiple } from "./require.ts";
+import { elementwiseGrid, requireLength, requireMultiple } from "./common.ts";
 
 /** The sizes of a tensor of heads, and whether they are normalised. */
 export interface HeadsShape {
@@ -26,8 +26,8 @@ export interface HeadsShape {
   readonly norm: boolean;
 }
 
-/** Shifted keys, see `lib/tensor/ops/shift_keys.ts`. */
-export interface KeyShift {
+/** The rows whose keys are shifted. */
+interface KeyShift {
   /** (n) u32: the row whose shifted quarters each of the last n rows has: itself or the one before it. */
   readonly previous: Tensor;
   readonly rows: number;
@@ -149,4 +149,49 @@ function rotations(sequenceLength: number, headDim: number): Float32Array {
     }
   }
   return table;
+}
+
+// Shifted keys: a part of each key is taken from the token before. With them one attention head can find the successor
+// of an earlier token like the present one, which otherwise takes two blocks (Olsson et al., In-context Learning and
+// Induction Heads, 2022). The part is the 2nd and the 4th quarter of each head, the slower half of its rotations. In
+// training addQkNormRope() shifts them; in decoding a kernel of its own does.
+
+/**
+ * Adds y = x with the shifted quarters of `earlier` to a program.
+ *
+ * @param args `x`, `y`: (rows, H, D), in different buffers; `earlier`: (any, H, D), may be `x`; `previous`: (rows)
+ *   u32, the row of `earlier` from which each row takes them.
+ * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 16.
+ */
+export function addShiftKeys(
+  program: Program,
+  args: Pick<HeadsShape, "rows" | "numHeads" | "headDim"> & {
+    x: Tensor;
+    earlier: Tensor;
+    previous: Tensor;
+    y: Tensor;
+  },
+): void {
+  const { x, earlier, previous, y, rows, numHeads, headDim } = args;
+  const kernel = "shift_keys";
+  requireMultiple(kernel, { headDim }, 16);
+  requireLength(kernel, rows, { previous });
+  requireLength(kernel, rows * numHeads * headDim, { x, y });
+  const rowVec4 = numHeads * headDim / 4;
+  program.add({
+    kernel,
+    bindings: { x, earlier, previous, y },
+    params: { num_vec4: rows * rowVec4, row_vec4: rowVec4, quarter_vec4: headDim / 16 },
+    grid: elementwiseGrid(rows * rowVec4 * 4),
+  });
+}
+
+/**
+ * The row before each row within its segment; the first row of a segment stands for itself.
+ *
+ * @param segmentStart (B, T): the first position of the segment of each position.
+ * @param sequenceLength T.
+ */
+export function previousRows(segmentStart: ArrayLike<number>, sequenceLength: number): Uint32Array {
+  return Uint32Array.from(segmentStart, (start, row) => row % sequenceLength > start ? row - 1 : row);
 }

@@ -5,7 +5,7 @@
  */
 import { gridOf, type Program } from "../program.ts";
 import { type Tensor, tensorLength } from "../tensor.ts";
-import { requireLength } from "./require.ts";
+import { requireLength } from "./common.ts";
 
 /** The smallest number of elements that is worth a workgroup. */
 const MIN_ELEMENTS_PER_PART = 4096;

@@ -7,7 +7,7 @@
  */
 import { gridOf, type Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
-import { requireLength, requireMultiple } from "./require.ts";
+import { requireLength, requireMultiple } from "./common.ts";
 
 /** Rows of a workgroup of rms_norm_backward.wgsl, its `ROWS_PER_GROUP`. */
 const BACKWARD_ROWS_PER_GROUP = 4;

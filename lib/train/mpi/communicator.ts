@@ -37,22 +37,12 @@ interface Handles {
   sum: Handle;
 }
 
-/** The library's functions for the communicator. Buffers must not change until a promise settles. */
+/** The machine's library. Buffers must not change until a promise settles. */
 interface MpiLibrary {
   /** Name and version, one line. */
-  version: string;
-  handles: Handles;
-  init(): void;
-  size(): number;
-  rank(): number;
-  allReduce(from: BufferSource, to: BufferSource, count: number, type: Handle): Promise<void>;
-  allToAll(from: BufferSource, to: BufferSource, bytesPerRank: number): Promise<void>;
-  allGather(from: BufferSource, to: BufferSource, bytesPerRank: number): Promise<void>;
-  broadcast(buffer: BufferSource, sizeBytes: number, root: number): Promise<void>;
-  barrier(): Promise<void>;
-  /** Ends the processes of all ranks. */
-  abort(exitCode: number): void;
-  finalize(): void;
+  readonly version: string;
+  readonly handles: Handles;
+  readonly symbols: Symbols;
 }
 
 /**
@@ -130,20 +120,21 @@ function bind(name: string, abi: MpiAbi, version: string): MpiLibrary {
       float64: 0x4c00080b,
       sum: 0x58000003,
     };
-    return libraryOf(symbols as unknown as Symbols, handles, version);
+    return { version, handles, symbols: symbols as unknown as Symbols };
   }
   const { symbols } = Deno.dlopen(name, functions("pointer"));
   const address = (variable: string) => {
     const found = Deno.dlopen(name, { [variable]: { type: "pointer" } }).symbols as Record<string, unknown>;
     return found[variable] as Deno.PointerValue;
   };
-  return libraryOf(symbols as unknown as Symbols, {
+  const handles = {
     world: address("ompi_mpi_comm_world"),
     bytes: address("ompi_mpi_byte"),
     float32: address("ompi_mpi_float"),
     float64: address("ompi_mpi_double"),
     sum: address("ompi_mpi_op_sum"),
-  }, version);
+  };
+  return { version, handles, symbols: symbols as unknown as Symbols };
 }
 
 /** The functions of either interface. */
@@ -171,37 +162,18 @@ type Exchange = (
   ...args: [BufferSource, number, Handle, BufferSource, number, Handle, Handle]
 ) => Promise<number>;
 
-function libraryOf(symbols: Symbols, handles: Handles, version: string): MpiLibrary {
-  const { world, bytes, sum } = handles;
-  const numberOf = (read: (comm: Handle, out: BufferSource) => number) => {
-    const out = new Int32Array(1);
-    check(read(world, out));
-    return out[0];
-  };
-  return {
-    version,
-    handles,
-    init() {
-      const given = new Int32Array(1);
-      check(symbols.MPI_Init_thread(null, null, THREAD_MULTIPLE, given));
-      if (given[0] === THREAD_MULTIPLE) return;
-      throw new UserError(
-        `Cannot use ${version}: it was built without MPI_THREAD_MULTIPLE; give another library as --mpi-library`,
-      );
-    },
-    size: () => numberOf(symbols.MPI_Comm_size),
-    rank: () => numberOf(symbols.MPI_Comm_rank),
-    allReduce: async (from, to, count, type) =>
-      check(await symbols.MPI_Allreduce(from, to, count, type, sum, world)),
-    allToAll: async (from, to, size) =>
-      check(await symbols.MPI_Alltoall(from, size, bytes, to, size, bytes, world)),
-    allGather: async (from, to, size) =>
-      check(await symbols.MPI_Allgather(from, size, bytes, to, size, bytes, world)),
-    broadcast: async (buffer, size, root) => check(await symbols.MPI_Bcast(buffer, size, bytes, root, world)),
-    barrier: async () => check(await symbols.MPI_Barrier(world)),
-    abort: (exitCode) => void symbols.MPI_Abort(world, exitCode),
-    finalize: () => check(symbols.MPI_Finalize()),
-  };
+/** Initialises the library. @returns The rank of this process, and the number of ranks. */
+function init({ version, symbols, handles: { world } }: MpiLibrary): { rank: number; size: number } {
+  const numbers = new Int32Array(3);
+  check(symbols.MPI_Init_thread(null, null, THREAD_MULTIPLE, numbers.subarray(0, 1)));
+  if (numbers[0] !== THREAD_MULTIPLE) {
+    throw new UserError(
+      `Cannot use ${version}: it was built without MPI_THREAD_MULTIPLE; give another library as --mpi-library`,
+    );
+  }
+  check(symbols.MPI_Comm_size(world, numbers.subarray(1, 2)));
+  check(symbols.MPI_Comm_rank(world, numbers.subarray(2)));
+  return { rank: numbers[2], size: numbers[1] };
 }
 
 function check(code: number): void {
@@ -240,10 +212,9 @@ export class Communicator {
       );
     }
     const mpi = loadMpi(path, launch);
-    mpi.init();
-    const size = mpi.size();
+    const { rank, size } = init(mpi);
     if (size !== numRanks) {
-      mpi.finalize();
+      check(mpi.symbols.MPI_Finalize());
       const how = isOfSlurm
         ? WITH_SRUN
         : "use the mpirun of the same MPI, or give its library as --mpi-library";
@@ -252,7 +223,7 @@ export class Communicator {
           `rank${size === 1 ? "" : "s"}; ${how}`,
       );
     }
-    return new Communicator(mpi, mpi.rank(), size);
+    return new Communicator(mpi, rank, size);
   }
 
   /** Name and version of the library. */
@@ -275,10 +246,12 @@ export class Communicator {
    * @param to Takes the sums; same type, different memory.
    */
   async sum<T extends Float32Array | Float64Array>(from: T, to: T): Promise<T> {
-    const { float32, float64 } = this.#mpi.handles;
+    const { symbols, handles: { world, sum, float32, float64 } } = this.#mpi;
     this.#count(2 * from.byteLength / this.size);
     const type = from instanceof Float32Array ? float32 : float64;
-    await this.#inTurn(() => this.#mpi.allReduce(bytesOf(from), bytesOf(to), from.length, type));
+    await this.#inTurn(() =>
+      symbols.MPI_Allreduce(bytesOf(from), bytesOf(to), from.length, type, sum, world)
+    );
     return to;
   }
 
@@ -300,11 +273,20 @@ export class Communicator {
     received: Uint8Array,
     { between, answers }: { between: () => Uint8Array; answers: Uint8Array },
   ): Promise<void> {
-    const bytesPerRank = parts.length / this.size;
-    this.#count(2 * bytesPerRank);
+    const { symbols, handles: { world, bytes } } = this.#mpi;
+    const size = parts.length / this.size;
+    this.#count(2 * size);
     await this.#inTurn(async () => {
-      await this.#mpi.allToAll(bytesOf(parts), bytesOf(received), bytesPerRank);
-      await this.#mpi.allGather(bytesOf(between()), bytesOf(answers), bytesPerRank);
+      check(await symbols.MPI_Alltoall(bytesOf(parts), size, bytes, bytesOf(received), size, bytes, world));
+      return await symbols.MPI_Allgather(
+        bytesOf(between()),
+        size,
+        bytes,
+        bytesOf(answers),
+        size,
+        bytes,
+        world,
+      );
     });
   }
 
@@ -312,31 +294,39 @@ export class Communicator {
   async fromFirst<T>(make: () => T): Promise<T> {
     const own = this.rank === 0 ? new TextEncoder().encode(JSON.stringify(make())) : new Uint8Array();
     const length = Float64Array.of(own.length);
-    await this.#inTurn(() => this.#mpi.broadcast(bytesOf(length), length.byteLength, 0));
+    await this.#broadcast(length);
     const text = this.rank === 0 ? own : new Uint8Array(length[0]);
-    await this.#inTurn(() => this.#mpi.broadcast(bytesOf(text), text.length, 0));
+    await this.#broadcast(text);
     return JSON.parse(new TextDecoder().decode(text));
   }
 
   /** Ends the processes of all ranks, for errors that only one rank has. */
   abort(exitCode: number): void {
-    this.#mpi.abort(exitCode);
+    this.#mpi.symbols.MPI_Abort(this.#mpi.handles.world, exitCode);
   }
 
   /** Leaves MPI when all ranks do: a launcher ends the others when one has exited. */
   async close(): Promise<void> {
-    await this.#inTurn(() => this.#mpi.barrier());
-    this.#mpi.finalize();
+    const { symbols, handles: { world } } = this.#mpi;
+    await this.#inTurn(() => symbols.MPI_Barrier(world));
+    check(symbols.MPI_Finalize());
   }
 
   #count(bytesPerRank: number): void {
     this.#numSentBytes += bytesPerRank * (this.size - 1);
   }
 
-  async #inTurn<T>(call: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(call);
+  /** Sends the first rank's bytes to all. */
+  async #broadcast(buffer: ArrayBufferView): Promise<void> {
+    const { symbols, handles: { world, bytes } } = this.#mpi;
+    await this.#inTurn(() => symbols.MPI_Bcast(bytesOf(buffer), buffer.byteLength, bytes, 0, world));
+  }
+
+  /** Calls the library after the calls before. @param call Gives an error code, 0 for none. */
+  async #inTurn(call: () => Promise<number>): Promise<void> {
+    const turn = this.#last.then(call).then(check);
     this.#last = turn.catch(() => {});
-    return await turn;
+    await turn;
   }
 }
 

@@ -16,12 +16,10 @@ import type { KernelRegistry } from "../../tensor/registry.ts";
 import { byBuffer, spanOf, type Tensor, tensorLength } from "../../tensor/tensor.ts";
 import { type ModelConfig, modelShapes } from "../../model/model_config.ts";
 import { addOperandCopies } from "../../model/forward.ts";
-import { readParameterLike } from "../../model/parameter_tensors.ts";
+import { readParameterLike } from "../../model/parameters.ts";
 import type { Transformer } from "../../model/transformer.ts";
-import { AdamWRowsRule, AdamWRule } from "./adamw.ts";
+import { AdamWRowsRule, AdamWRule, MuonRule, type TrainedParameter, type UpdateRule } from "./rules.ts";
 import { type GroupConfig, type GroupName, groupOf, type OptimConfig } from "./optim_config.ts";
-import { MuonRule } from "./muon.ts";
-import type { TrainedParameter, UpdateRule } from "./rule.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "./schedule.ts";
 
 /** The entry of the state with the loss scale, the only one without a parameter. */
@@ -49,7 +47,7 @@ export class Optimizer {
   ) {
     this.#gpu = registry.gpu;
     this.#modelConfig = model.config;
-    const clip = this.#gpu.tensor("clip factor", [4]);
+    const clip = this.#gpu.tensor("clip factor", [2]);
     this.gradNorm = elementOf(clip, CLIP.norm);
     const { lossScale } = model;
     if (lossScale) this.state.set(LOSS_SCALE_STATE, lossScale);

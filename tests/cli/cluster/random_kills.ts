@@ -15,7 +15,7 @@ import { RandomStream } from "../../../lib/base/random.ts";
 import { comparableFiles } from "../../fuzz/trials.ts";
 import { SlurmCluster } from "./slurm_cluster.ts";
 import { until } from "../../until.ts";
-import { smallSettings } from "../../train/small_settings.ts";
+import { smallSettings } from "../../train/small_run.ts";
 
 const ATLAS = fromFileUrl(new URL("../../fuzz/atlas.jsonl.bz2", import.meta.url));
 const CHECKOUT = fromFileUrl(new URL("../../../", import.meta.url));

@@ -5,7 +5,7 @@ import { succeed } from "../process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes } from "../../data/probe_rows/stage_fixtures.ts";
 import { until } from "../../until.ts";
-import { smallSettings } from "../../train/small_settings.ts";
+import { smallSettings } from "../../train/small_run.ts";
 
 /** Steps of the training, unless said otherwise; signals come before their end. */
 const STEPS = 400;

@@ -1,4 +1,4 @@
-import { DataSurvey } from "../../../lib/train/data_survey.ts";
+import { claimRows, DataSurvey } from "../../../lib/train/autosize.ts";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { fromFileUrl } from "@std/path";
@@ -26,7 +26,6 @@ import { NO_ROW } from "../../../lib/model/embedding_table.ts";
 import type { ModelConfig } from "../../../lib/model/model_config.ts";
 import { initialParameters } from "../../../lib/model/parameters.ts";
 import type { LoadedCheckpoint } from "../../../lib/train/checkpoint_files.ts";
-import { claimRows } from "../../../lib/train/autosize.ts";
 import { MemoryRowSource } from "../../data/loader/synthetic_rows.ts";
 import { tinyConfig } from "../../model/tiny_model.ts";
 import { meshRow } from "./mesh_rows.ts";

@@ -11,8 +11,7 @@ import { modelShapes } from "../../../lib/model/model_config.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { blockOrder, FLOAT64_RTT, WholeMeasurementWriter } from "../../../lib/data/tokens/vocab_v1.ts";
 import { MemoryRowSource, syntheticRows } from "../../data/loader/synthetic_rows.ts";
-import { batchOf, knownRows } from "../../model/known_rows.ts";
-import { tinyConfig } from "../../model/tiny_model.ts";
+import { batchOf, knownRows, tinyConfig } from "../../model/tiny_model.ts";
 
 const NUM_BATCHES = 4;
 const BATCH_SIZE = 2;

@@ -9,9 +9,8 @@ import {
   varianceOf,
   want,
 } from "../../../lib/model/coordinates/design.ts";
-import { fitCoordinates } from "../../../lib/model/coordinates/fit.ts";
-import { logErrors, pairsOf, planeRtts, splitPairs } from "./low_rank.ts";
-import { NUM_NODES, planetLab } from "./planet_lab.ts";
+import { fitCoordinates } from "../../../lib/model/coordinates/coordinates.ts";
+import { logErrors, NUM_NODES, pairsOf, planeRtts, planetLab, splitPairs } from "./low_rank.ts";
 
 const NUM_MEASURED = 8;
 const plane = splitPairs(40, planeRtts(40), 0.6).known;

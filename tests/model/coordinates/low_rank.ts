@@ -1,8 +1,9 @@
 import type { KnownPairs } from "../../../lib/model/coordinates/known_pairs.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
+import { readAll, realData } from "../../data/measurement_files/batches.ts";
 
 /** Pairs, known and held out. */
-export interface PairSplit {
+interface PairSplit {
   known: KnownPairs;
   heldOut: KnownPairs;
 }
@@ -62,4 +63,26 @@ export function logErrors(
 /** The middle one of sorted numbers. */
 export function medianOf(sorted: Float64Array): number {
   return sorted[sorted.length >> 1];
+}
+
+// RTTs of the first nodes of PlanetLab.
+
+/** The number of nodes. */
+export const NUM_NODES = 160;
+
+/** Their pairs. @param share Of them that is known. */
+export async function planetLab(share: number): Promise<PairSplit> {
+  const nodes = new Map<string, number>();
+  const rtts = new Map<string, number>();
+  const { batches } = await readAll([`${realData("mesh")}/planetlab-03.parquet`]);
+  for (const { srcAddr, dstAddr, rttMs } of batches) {
+    for (let i = 0; i < srcAddr.length; i++) {
+      const [a, b] = [srcAddr[i], dstAddr[i]].map((address) => {
+        if (!nodes.has(address) && nodes.size < NUM_NODES) nodes.set(address, nodes.size);
+        return nodes.get(address);
+      });
+      if (a !== undefined && b !== undefined) rtts.set(`${Math.min(a, b)} ${Math.max(a, b)}`, rttMs[i]);
+    }
+  }
+  return splitPairs(NUM_NODES, (a, b) => rtts.get(`${a} ${b}`), share);
 }

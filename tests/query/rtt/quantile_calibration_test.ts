@@ -1,6 +1,6 @@
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
-import { writePool } from "../../../lib/train/pool_file.ts";
+import { writePool } from "../../../lib/train/checkpoint_files.ts";
 import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { FormatError } from "../../../lib/base/errors.ts";

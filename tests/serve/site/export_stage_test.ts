@@ -6,7 +6,7 @@ import { parseSite } from "../../../lib/serve/page/site_file.ts";
 import { readSafetensors } from "../../../lib/io/safetensors.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
-import { writePool } from "../../../lib/train/pool_file.ts";
+import { writePool } from "../../../lib/train/checkpoint_files.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
 import { tinyLocatedModel } from "../../query/adapt/tiny_rows.ts";
 import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";

@@ -2,7 +2,7 @@
 import { Communicator } from "../../../lib/train/mpi/communicator.ts";
 import { CompressedSum } from "../../../lib/train/mpi/compressed_sum.ts";
 import { launchOf } from "../../../lib/train/mpi/launch.ts";
-import { numbersOf } from "./numbers.ts";
+import { numbersOf } from "./launchers.ts";
 
 const launch = launchOf((name) => Deno.env.get(name));
 if (!launch) throw new Error("this is for mpirun");

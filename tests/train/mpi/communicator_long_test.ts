@@ -4,8 +4,7 @@ import { UserError } from "../../../lib/base/errors.ts";
 import { launchOf } from "../../../lib/train/mpi/launch.ts";
 import { runDeno, succeeded } from "../../cli/process.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
-import { launchers } from "./launchers.ts";
-import { numbersOf } from "./numbers.ts";
+import { launchers, numbersOf } from "./launchers.ts";
 
 const CHILD = fromFileUrl(new URL("./communicator_child.ts", import.meta.url));
 

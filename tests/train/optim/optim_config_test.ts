@@ -1,7 +1,9 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { ConfigError } from "../../../lib/base/errors.ts";
-import { momentumAt } from "../../../lib/train/optim/muon.ts";
+import { momentumAt } from "../../../lib/train/optim/rules.ts";
 import { groupOf, parseOptimConfig } from "../../../lib/train/optim/optim_config.ts";
+import { learningRateFactor, weightDecayFactor, widthFactor } from "../../../lib/train/optim/schedule.ts";
+import { adamW, type AdamWState, clipGradients } from "../../reference/updates.ts";
 
 const GROUP = { kind: "adamw", learningRate: 0.1 };
 const GROUPS = { embedding: GROUP, head: GROUP, matrices: GROUP };
@@ -83,4 +85,104 @@ Deno.test("groupOf() tells embedding, head and the matrices apart", () => {
   assertEquals(groupOf("wte.weight"), "embedding");
   assertEquals(groupOf("lm_head.weight"), "head");
   assertEquals(groupOf("blocks.11.attn.q_proj.weight"), "matrices");
+});
+
+const WSD = { schedule: "wsd", warmupShare: 0.01, decayShare: 0.5, finalRatio: 0 } as const;
+const COSINE = { ...WSD, schedule: "cosine" } as const;
+
+Deno.test("learningRateFactor() rises over the first 1 %, is 1, falls to 0 over the last half", () => {
+  const factor = (step: number) => learningRateFactor(step, 1000, WSD);
+  assertEquals([0, 4, 8].map(factor), [0.1, 0.5, 0.9]);
+  assertEquals([9, 10, 250, 499, 500].map(factor), [1, 1, 1, 1, 1]);
+  assertAlmostEquals(factor(501), 0.998);
+  assertAlmostEquals(factor(750), 0.5);
+  assertAlmostEquals(factor(999), 0.002);
+  assertEquals([1000, 2000].map(factor), [0, 0]);
+});
+
+Deno.test("learningRateFactor() needs neither warm-up nor decay, and works for short runs", () => {
+  assertEquals(
+    [0, 5, 9].map((step) => learningRateFactor(step, 10, { ...WSD, warmupShare: 0, decayShare: 0 })),
+    [
+      1,
+      1,
+      1,
+    ],
+  );
+  assertEquals([0, 1].map((step) => learningRateFactor(step, 2, WSD)), [1, 1]);
+  assertEquals(learningRateFactor(0, 1, WSD), 1);
+  // Where the phases overlap, the smaller factor counts.
+  assertEquals(learningRateFactor(4, 10, { ...WSD, warmupShare: 1, decayShare: 1 }), 0.5);
+});
+
+Deno.test("learningRateFactor() falls along half a cosine after the warm-up", () => {
+  const numSteps = 1000;
+  const warmupSteps = 10;
+  for (let step = 0; step < numSteps; step++) {
+    const phase = Math.PI * (step - warmupSteps) / (numSteps - warmupSteps);
+    const expected = step < warmupSteps ? (step + 1) / warmupSteps : (1 + Math.cos(phase)) / 2;
+    assertAlmostEquals(learningRateFactor(step, numSteps, COSINE), expected, 1e-12, `step ${step}`);
+  }
+  assertEquals(learningRateFactor(numSteps, numSteps, COSINE), 0);
+  // Without a warm-up it is torch's CosineAnnealingLR: lr(25) and lr(75) of 100.
+  const bare = (step: number) => learningRateFactor(step, 100, { ...COSINE, warmupShare: 0 });
+  [0, 25, 50, 75].forEach((step, i) =>
+    assertAlmostEquals(bare(step), [1, 0.8535533905932737, 0.5, 0.14644660940672627][i], 1e-12)
+  );
+});
+
+Deno.test("learningRateFactor() falls to the final ratio, in both schedules", () => {
+  for (const shape of [WSD, COSINE]) {
+    const floored = { ...shape, finalRatio: 0.1 };
+    for (const step of [0, 5, 500, 600, 750, 999]) {
+      const plain = learningRateFactor(step, 1000, shape);
+      const expected = step < 10 ? plain : 0.1 + 0.9 * plain;
+      assertAlmostEquals(
+        learningRateFactor(step, 1000, floored),
+        expected,
+        1e-12,
+        `${shape.schedule} ${step}`,
+      );
+    }
+    assertEquals(learningRateFactor(1000, 1000, floored), 0.1);
+    assertEquals(learningRateFactor(3, 10, { ...shape, warmupShare: 0, finalRatio: 1 }), 1);
+  }
+});
+
+Deno.test("weightDecayFactor() falls linearly from 1 to 0", () => {
+  assertEquals([0, 25, 50, 100, 101].map((step) => weightDecayFactor(step, 100)), [1, 0.75, 0.5, 0, 0]);
+});
+
+Deno.test("widthFactor() is 1 at width 768 and falls with its root", () => {
+  assertEquals(widthFactor(768), 1);
+  assertAlmostEquals(widthFactor(192), 2);
+  assertAlmostEquals(widthFactor(3072), 0.5);
+});
+
+Deno.test("adamW() gives the numbers worked out by hand over two steps", () => {
+  let state: AdamWState = {
+    parameter: Float64Array.of(1),
+    expAvg: new Float64Array(1),
+    expAvgSq: new Float64Array(1),
+  };
+  const numbers = { learningRate: 0.1, beta1: 0.8, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1 };
+  // m = 0.2 * 2, v = 0.05 * 4; corrected 2 and 4; 1 - 0.1 * (0.1 * 1 + 2 / 2).
+  state = adamW(state, Float64Array.of(2), { ...numbers, step: 1 });
+  assertAlmostEquals(state.expAvg[0], 0.4, 1e-12);
+  assertAlmostEquals(state.expAvgSq[0], 0.2, 1e-12);
+  assertAlmostEquals(state.parameter[0], 0.89, 1e-8);
+  // m = 0.32 - 0.2, v = 0.19 + 0.05; corrected by 0.36 and 0.0975: 1/3 and 32/13, root 1.56892908.
+  state = adamW(state, Float64Array.of(-1), { ...numbers, step: 2 });
+  assertAlmostEquals(state.expAvg[0], 0.12, 1e-12);
+  assertAlmostEquals(state.expAvgSq[0], 0.24, 1e-12);
+  assertAlmostEquals(state.parameter[0], 0.89 - 0.1 * (0.089 + 1 / 3 / Math.sqrt(32 / 13)), 1e-8);
+});
+
+Deno.test("clipGradients() scales to the norm when above it and leaves smaller gradients alone", () => {
+  const gradients = [Float64Array.of(3, 0), Float64Array.of(4)];
+  assertEquals(clipGradients(gradients, 10), 5);
+  assertEquals(gradients, [Float64Array.of(3, 0), Float64Array.of(4)]);
+  assertEquals(clipGradients(gradients, 1), 5);
+  assertAlmostEquals(gradients[0][0], 0.6, 1e-15);
+  assertAlmostEquals(gradients[1][0], 0.8, 1e-15);
 });

@@ -1,10 +1,12 @@
 /**
- * Argument checks that every operation makes before it adds a dispatch.
+ * What operations share: the checks of arguments, which each makes before it adds a dispatch, and the grid of the
+ * elementwise kernels, with the simplest of these, the copy.
  *
  * @module
  */
 import { KernelError } from "../../base/errors.ts";
 import { type Tensor, tensorLength } from "../tensor.ts";
+import { gridOf, type Program } from "../program.ts";
 
 /**
  * Checks that every given size is a multiple.
@@ -36,4 +38,26 @@ export function requireLength(kernel: string, length: number, tensors: Record<st
       );
     }
   }
+}
+
+/** Elements that one workgroup of an elementwise kernel handles: 64 threads, BATCH = 8 vec4 each. */
+const ELEMENTS_PER_WORKGROUP = 64 * 8 * 4;
+
+/** The grid for a number of elements. */
+export function elementwiseGrid(length: number): [number, number] {
+  return gridOf(Math.ceil(length / ELEMENTS_PER_WORKGROUP));
+}
+
+/**
+ * Adds y = x to a program; their dtypes may differ; an f16 y has NaN where x is beyond its range.
+ *
+ * @param args `x`, `y`: `length` elements, a multiple of 4, in different buffers.
+ * @throws {KernelError} If a tensor is too small or `length` is not a multiple of 4.
+ */
+export function addCopy(program: Program, args: { x: Tensor; y: Tensor; length: number }): void {
+  const { x, y, length } = args;
+  const kernel = "copy";
+  requireMultiple(kernel, { length }, 4);
+  requireLength(kernel, length, { x, y });
+  program.add({ kernel, bindings: { x, y }, params: { length }, grid: elementwiseGrid(length) });
 }
