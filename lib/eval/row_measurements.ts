@@ -1,5 +1,5 @@
 /** The measurements of a probe row one by one, as the tokens have them. @module */
-import { tokenMeasurement } from "../query/context.ts";
+import { tokenMeasurement } from "../query/query_tokens.ts";
 import { type ProbeRow, probeRowSrcId } from "../data/probe_rows/probe_row.ts";
 import { addressBytes, formatAddress } from "../data/addresses/ip.ts";
 import type { TokenMeasurement } from "../data/tokens/vocab_v2.ts";

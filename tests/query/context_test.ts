@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
-import { knownAt } from "../../lib/query/context.ts";
+import { knownAt } from "../../lib/query/query_tokens.ts";
 import { readContext } from "../../lib/query/files/measurement_files.ts";
 import { makeBatch, writeParquet } from "../data/measurement_files/batches.ts";
 import { withFolder } from "../io/files/temporary_folder.ts";

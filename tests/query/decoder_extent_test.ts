@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { largestTensorBytes } from "../../lib/model/allocation.ts";
 import { buildDecoder, type DecoderMemory } from "../../lib/model/decoder_buffers.ts";
-import { continuationExtent, promptExtent } from "../../lib/query/decoder_extent.ts";
+import { continuationExtent, promptExtent } from "../../lib/query/model_decoders.ts";
 import { TINY_CONFIG } from "./tiny_model.ts";
 
 Deno.test("prompts and rows are as many as fit the memory, and each tensor a buffer", () => {

@@ -1,5 +1,5 @@
 import { assertEquals, assertGreater } from "@std/assert";
-import { FEW_ROWS } from "../../lib/query/decoder_extent.ts";
+import { FEW_ROWS } from "../../lib/query/model_decoders.ts";
 import { rankDestinations } from "../../lib/query/destinations/destination_ranking.ts";
 import { parseAddressQuestion } from "../../lib/query/rtt/rtt_question.ts";
 import { withTinyModel } from "./tiny_model.ts";

@@ -259,7 +259,7 @@ Deno.test("likelyRttDistributions() for quantiles has the exact ones, with a cal
         assertAlmostEquals(distribution.pFailed, exact[i].pFailed, 1e-6);
         assert(distribution.spreadMass > 0.5, "few first bytes were continued");
         found.push(quantiles.map((q) => distribution.quantileMs(q)));
-      }, { quantiles });
+      }, { quantilesOfEach: QUERIES.map(() => quantiles) });
       assertEquals(found, exact.map((each) => quantiles.map((q) => each.quantileMs(q))));
     }
   }));

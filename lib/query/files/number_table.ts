@@ -13,7 +13,8 @@ export class NumberTable implements Disposable {
   readonly #file: ByteFile;
   readonly #progressPath: string;
   readonly #width: number;
-  #numDone = 0;
+  /** How much of the work is saved, in its order. */
+  numDone = 0;
 
   /**
    * Opens the table of an earlier run, or a new one.
@@ -24,12 +25,7 @@ export class NumberTable implements Disposable {
     this.#width = width;
     this.#progressPath = `${path}.json`;
     this.#file = ByteFile.write(path, "update");
-    if (exists(this.#progressPath)) this.#numDone = JSON.parse(readText(this.#progressPath)).numDone;
-  }
-
-  /** How much of the work is saved, in its order. */
-  get numDone(): number {
-    return this.#numDone;
+    if (exists(this.#progressPath)) this.numDone = JSON.parse(readText(this.#progressPath)).numDone;
   }
 
   /**
@@ -48,10 +44,10 @@ export class NumberTable implements Disposable {
 
   /** Saves all that was written. @param numDone How much of the work that is. */
   commit(numDone: number): void {
-    if (numDone === this.#numDone) return;
+    if (numDone === this.numDone) return;
     this.#file.flush();
     writeJsonAtomic(this.#progressPath, { numDone });
-    this.#numDone = numDone;
+    this.numDone = numDone;
   }
 
   /** Reads rows. @param first The number of the first. @returns (rows, width). */

@@ -2,8 +2,8 @@ import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/as
 import { parseAddress } from "../../../lib/data/addresses/ip.ts";
 import { formatPrefix, prefixContains } from "../../../lib/data/addresses/ip_prefix.ts";
 import { UserError } from "../../../lib/base/errors.ts";
-import { walkOn } from "../../../lib/query/destinations/byte_walks.ts";
-import type { DestinationQuery } from "../../../lib/query/destinations/destination_query.ts";
+import { walkOn } from "../../../lib/query/destinations/candidates.ts";
+import type { DestinationQuery } from "../../../lib/query/destinations/destination_ranking.ts";
 import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
 import { PrefixSearch } from "../../../lib/query/destinations/prefix_tree.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
