@@ -11,8 +11,7 @@
  */
 import type { ProbeRowSource } from "../../data/loader/row_source.ts";
 import type { SplitMode } from "../../data/probe_rows/splits.ts";
-import type { DestinationQuery } from "../../query/destinations/destination_ranking.ts";
-import { rankDestinations, type RankedDestinations } from "../../query/destinations/destination_ranking.ts";
+import { type DestinationQuery, rankDestinations, type RankedDestinations } from "../../query/destinations/destination_ranking.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import {
@@ -22,7 +21,7 @@ import {
   type Interval,
   intervalOf,
 } from "../metrics/bootstrap.ts";
-import { type EvalCase, evenlySpread, withContexts } from "../cases.ts";
+import { canonicalText, type EvalCase, evenlySpread, withContexts } from "../cases.ts";
 import { meanOf } from "../../base/sample_statistics.ts";
 import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
 import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
@@ -30,7 +29,6 @@ import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 import { getOrMake } from "../../base/collections.ts";
 import { RttHistogram } from "../baselines/histories.ts";
-import { canonicalText } from "../row_measurements.ts";
 
 /** How often guesses were right. */
 export interface GuessScores {

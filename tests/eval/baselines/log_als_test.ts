@@ -1,6 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { dot } from "../../../lib/eval/baselines/factorisations.ts";
-import { LogAlsBaseline } from "../../../lib/eval/baselines/log_als.ts";
+import { dot, LogAlsBaseline } from "../../../lib/eval/baselines/factorisations.ts";
 import { MirroredBaseline } from "../../../lib/eval/baselines/baseline.ts";
 import { RidgeSum } from "../../../lib/model/coordinates/ridge.ts";
 import { RandomStream } from "../../../lib/base/random.ts";

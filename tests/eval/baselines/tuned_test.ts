@@ -6,9 +6,8 @@ import {
 } from "../../../lib/eval/baselines/baseline.ts";
 import { HiddenMarkovBaseline } from "../../../lib/eval/baselines/hidden_markov.ts";
 import { RecentBaseline } from "../../../lib/eval/baselines/histories.ts";
-import { TunedBaseline } from "../../../lib/eval/baselines/tuned.ts";
-import { crpsOfNumberMs, crpsOfSampleMs } from "../../../lib/eval/metrics/crps.ts";
-import { tuningRows } from "../../../lib/eval/baselines/tuning_rows.ts";
+import { TunedBaseline, tuningRows } from "../../../lib/eval/baselines/tuned.ts";
+import { crpsOfNumberMs, crpsOfSampleMs } from "../../../lib/eval/metrics/forecast_errors.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 
 const ASK = { source: "a", destination: "x", timeS: 1e9 };

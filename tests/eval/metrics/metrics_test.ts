@@ -2,8 +2,13 @@ import { casesToShow } from "../../../lib/eval/metrics/rtt_comparison.ts";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { brierScore, coverages, pitHistogram, reliability } from "../../../lib/eval/metrics/calibration.ts";
 import { ClusterBootstrap } from "../../../lib/eval/metrics/bootstrap.ts";
-import { crpsMs, crpsOfNumberMs } from "../../../lib/eval/metrics/crps.ts";
-import { errorCdf, type ScoredForecasts, scoreErrors } from "../../../lib/eval/metrics/forecast_errors.ts";
+import {
+  crpsMs,
+  crpsOfNumberMs,
+  errorCdf,
+  type ScoredForecasts,
+  scoreErrors,
+} from "../../../lib/eval/metrics/forecast_errors.ts";
 import { quantileOfSample } from "../../../lib/base/sample_statistics.ts";
 import { RttDistribution, RTTS_MS } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { RandomStream } from "../../../lib/base/random.ts";

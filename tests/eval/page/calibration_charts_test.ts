@@ -1,5 +1,5 @@
 import { assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
-import { pitChart, reliabilityChart } from "../../../lib/eval/page/calibration_part.ts";
+import { pitChart, reliabilityChart } from "../../../lib/eval/page/rtt_part.ts";
 import { renderSvg } from "../../../lib/base/report/svg.ts";
 
 const TITLES = { xTitle: "promised", yTitle: "came" };

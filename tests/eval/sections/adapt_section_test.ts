@@ -3,14 +3,15 @@ import { join } from "@std/path";
 import { UsageError } from "../../../lib/base/errors.ts";
 import {
   type AdaptSection,
+  drawUnseen,
   evaluateAdapted,
   requireAdaptable,
+  unseenAddresses,
 } from "../../../lib/eval/sections/adapt_section.ts";
 import type { Baseline, BaselineMeasurement, BaselineQuery } from "../../../lib/eval/baselines/baseline.ts";
 import { MedianBaseline } from "../../../lib/eval/baselines/histories.ts";
 import type { EvalRows } from "../../../lib/eval/eval_rows.ts";
 import { forecastRtts } from "../../../lib/eval/sections/rtt_forecasts.ts";
-import { drawUnseen, unseenAddresses } from "../../../lib/eval/sections/unseen_addresses.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
 import type { LoadedCheckpoint } from "../../../lib/train/checkpoint_files.ts";

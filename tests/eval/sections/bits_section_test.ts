@@ -1,6 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
-import type { ContextBits } from "../../../lib/eval/sections/bit_totals.ts";
-import { evaluateBits } from "../../../lib/eval/sections/bits_section.ts";
+import { type ContextBits, evaluateBits } from "../../../lib/eval/sections/bits_section.ts";
 import { sampleContext } from "../../../lib/data/tokens/contexts.ts";
 import { prepareRow } from "../../../lib/data/loader/prepared_row.ts";
 import { DEFAULT_SAMPLING } from "../../../lib/data/tokens/sampling_config.ts";
@@ -134,7 +133,7 @@ Deno.test("evaluateBits() gives a model of equal weights log2 of the vocabulary 
       for (const { meanBits } of byTokenType) assertAlmostEquals(meanBits, Math.log2(267), 1e-4);
       assertAlmostEquals(bitsPerToken ?? NaN, Math.log2(267), 1e-4);
     }
-    const none = await evaluateBits(model, new MemoryRowSource([]), { seed: 0 });
+    const none = await evaluateBits(model, new MemoryRowSource([]), { seed: 0, numContexts: 5 });
     assertEquals([none.withTimes.numContexts, none.withTimes.bitsPerMeasurement], [0, null]);
     assertEquals(none.withoutTimes.byPosition, []);
   }, 0));

@@ -1,11 +1,7 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import type { EvalCase } from "../../../lib/eval/cases.ts";
-import {
-  drawUnseen,
-  unseenAddresses,
-  type UnseenCases,
-} from "../../../lib/eval/sections/unseen_addresses.ts";
+import { drawUnseen, unseenAddresses, type UnseenCases } from "../../../lib/eval/sections/adapt_section.ts";
 import { meshRow, meshRows } from "./mesh_rows.ts";
 import { MemoryRowSource } from "../../data/loader/memory_rows.ts";
 
