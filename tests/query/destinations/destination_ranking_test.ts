@@ -12,7 +12,7 @@ import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { BYTE_BASE, QUERY_ORDER, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "../tiny_model.ts";
-import { dataOf } from "./measured_data.ts";
+import { dataOf } from "../adapt/tiny_rows.ts";
 
 function bytesOf(text: string): Uint8Array {
   const bytes = parseAddress(text);

@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
 import type { KnownAddresses } from "../../../lib/data/addresses/known_addresses.ts";
 import { prefixWeights, SourcePrior } from "../../../lib/query/destinations/source_prior.ts";
-import { dataOf } from "./measured_data.ts";
+import { dataOf } from "../adapt/tiny_rows.ts";
 
 /** Sources of one /24 measure the same, those of one /16 now and then, others anything. */
 const ALIKE = dataOf([

@@ -15,6 +15,7 @@ import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { tinyRowModel } from "../adapt/tiny_rows.ts";
 import { makeBatch, realData, writeParquet } from "../../data/measurement_files/batches.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
+import { knownAt } from "../../../lib/query/query_tokens.ts";
 
 const PING = {
   type: "ping",
@@ -95,3 +96,42 @@ Deno.test("adapt() fits real measurements of a mesh", async () => {
   assert(result.lossBefore !== null && result.lossAfter !== null);
   assert(result.lossAfter < result.lossBefore - 0.3, `${result.lossBefore} ${result.lossAfter}`);
 });
+
+Deno.test("readContext() gives the newest measurements, oldest first, and says if the file was not so", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "context.parquet");
+    writeParquet(path, [makeBatch(5000)]);
+    const inOrder = await readContext(path);
+    assertEquals([inOrder.isSorted, inOrder.measurements.length], [true, 4096]);
+    writeParquet(path, [makeBatch(2500, 2500), makeBatch(2500)]);
+    const sorted = await readContext(path);
+    assertEquals(sorted.isSorted, false);
+    assertEquals(sorted.measurements, inOrder.measurements);
+    // Rows 0, 7, … have no reply; the first that is left is row 904.
+    assertEquals(
+      sorted.measurements.slice(0, 7).map(({ rttCode }) => rttCode === null),
+      Array.from({ length: 7 }, (_, i) => (904 + i) % 7 === 0),
+    );
+  }));
+
+Deno.test("readContext() leaves out what is after a time and counts it, and knownAt() does the same later", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "context.parquet");
+    writeParquet(path, [makeBatch(5000)]);
+    const { measurements: all } = await readContext(path);
+    const untilS = all[100].timeS;
+    const { measurements, numLater } = await readContext(path, untilS);
+    assertEquals(measurements.at(-1)?.timeS, untilS);
+    assertEquals(numLater + measurements.length, 5000);
+    assertEquals(knownAt(all, untilS), measurements.slice(-101));
+    assertEquals(knownAt(all, null), all);
+    assertEquals(knownAt(all, 0), []);
+  }));
+
+Deno.test("readContext() refuses a file that is not there or is no Parquet", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "context.parquet");
+    await assertRejects(() => readContext(path), UserError);
+    Deno.writeTextFileSync(path, "not Parquet");
+    await assertRejects(() => readContext(path), UserError);
+  }));
