@@ -426,15 +426,12 @@ function nextPart({ parts, read }: RunningWork): Promise<RunningWork>[] {
 
 /** Something of one user at a time, made when it is first needed, and the work on it, one piece after the other. */
 class Shared<T> {
-  readonly #create: () => Promise<T>;
   #made: Promise<T> | undefined;
   /** Settles when all work asked for so far is done; never rejects. */
   #idle: Promise<unknown> = Promise.resolve();
   #numAsked = 0;
 
-  constructor(create: () => Promise<T>) {
-    this.#create = create;
-  }
+  constructor(readonly create: () => Promise<T>) {}
 
   /** Whether more work than that which runs was asked for. */
   get isWaitedFor(): boolean {
@@ -442,7 +439,7 @@ class Shared<T> {
   }
 
   async run<R>(work: (made: T) => Promise<R>): Promise<R> {
-    return await this.#exclusively(async () => await work(await (this.#made ??= this.#create())));
+    return await this.#exclusively(async () => await work(await (this.#made ??= this.create())));
   }
 
   async reload(load: (made: T) => void): Promise<void> {

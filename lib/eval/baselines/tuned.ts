@@ -23,15 +23,13 @@ interface Trial {
 
 /** One of several baselines that differ in their settings. */
 export class TunedBaseline implements Baseline {
-  readonly #candidates: ReadonlyMap<string, () => Baseline>;
   #chosen: Baseline;
   #settings: string;
   /** By what a number is multiplied at each of the sample levels; undefined where a number stays one. */
   #factors: Float64Array | undefined;
 
   /** @param candidates Make untrained baselines, by their settings in words; the usual ones first. */
-  constructor(candidates: ReadonlyMap<string, () => Baseline>) {
-    this.#candidates = candidates;
+  constructor(readonly candidates: ReadonlyMap<string, () => Baseline>) {
     const [[settings, make]] = candidates;
     [this.#settings, this.#chosen] = [settings, make()];
   }
@@ -62,13 +60,13 @@ export class TunedBaseline implements Baseline {
 
   /** The chosen setting among several. */
   get settings(): string | undefined {
-    return this.#candidates.size > 1 ? this.#settings : undefined;
+    return this.candidates.size > 1 ? this.#settings : undefined;
   }
 
   #choose(tuning: Tuning): void {
     let best = Infinity;
     let trial: Trial | undefined;
-    for (const settings of this.#candidates.keys()) {
+    for (const settings of this.candidates.keys()) {
       const tried = tryOut(this.#make(settings), tuning);
       const error = quantileOfSample(
         tried.predictedMs.map((ms, i) => Math.abs(ms - tried.measuredMs[i])),
@@ -80,7 +78,7 @@ export class TunedBaseline implements Baseline {
   }
 
   #make(settings: string): Baseline {
-    return (this.#candidates.get(settings) as () => Baseline)();
+    return (this.candidates.get(settings) as () => Baseline)();
   }
 }
 

@@ -8,7 +8,7 @@ import { type Block, element, listOf, pageOf, type TableCell, tableOf } from "..
 import { FIELD_ORDERS } from "../../data/tokens/vocab_v2.ts";
 import type { BitsSection, ContextBits, PositionBits, TokenTypeBits } from "../sections/bits_section.ts";
 import { capital, countText, fixedText, intervalText, levelHeadings, METRIC_NAMES, metricIntervalText, metricText, msText, NONE, percentIntervalText, percentText, rivalText, scoreText, valueCell, VERDICTS } from "./quantities.ts";
-import type { DestinationScores, DestinationSection, GuessIntervals, MethodScores } from "../sections/destination_section.ts";
+import type { DestinationScores, DestinationSection, MethodScores } from "../sections/destination_section.ts";
 import { type ComparedMetric, REVERSED, type Verdict, verdictOf } from "../metrics/rtt_comparison.ts";
 import type { Interval } from "../metrics/bootstrap.ts";
 import type { FailureSection } from "../sections/failure_section.ts";
@@ -113,7 +113,7 @@ function titleOf({ version, numContext, numCases }: DestinationScores): string {
 }
 
 /** How often a method was right, with its interval and the verdict on its difference to the model. */
-function exactCell(method: MethodScores, count: keyof GuessIntervals): TableCell {
+function exactCell(method: MethodScores, count: "top1Exact" | "top5Exact"): TableCell {
   const difference = method.modelMinusThis?.[count];
   const verdict = difference ? `; ${SHOWN[verdictOf(difference)]}` : "";
   return valueCell(percentText(method[count]), percentIntervalText(method.intervals[count]) + verdict);

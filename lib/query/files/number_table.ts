@@ -12,7 +12,6 @@ import { exists, readText } from "../../io/files/inputs.ts";
 export class NumberTable implements Disposable {
   readonly #file: ByteFile;
   readonly #progressPath: string;
-  readonly #width: number;
   /** How much of the work is saved, in its order. */
   numDone = 0;
 
@@ -21,8 +20,7 @@ export class NumberTable implements Disposable {
    *
    * @throws {UserError} If it cannot be made.
    */
-  constructor(path: string, width: number) {
-    this.#width = width;
+  constructor(path: string, readonly width: number) {
     this.#progressPath = `${path}.json`;
     this.#file = ByteFile.write(path, "update");
     if (exists(this.#progressPath)) this.numDone = JSON.parse(readText(this.#progressPath)).numDone;
@@ -52,7 +50,7 @@ export class NumberTable implements Disposable {
 
   /** Reads rows. @param first The number of the first. @returns (rows, width). */
   read(first: number, numRows: number): Float64Array {
-    const numbers = new Float64Array(this.#width * numRows);
+    const numbers = new Float64Array(this.width * numRows);
     this.#file.readAt(this.#bytesOf(first), new Uint8Array(numbers.buffer));
     return numbers;
   }
@@ -62,6 +60,6 @@ export class NumberTable implements Disposable {
   }
 
   #bytesOf(row: number): number {
-    return row * this.#width * Float64Array.BYTES_PER_ELEMENT;
+    return row * this.width * Float64Array.BYTES_PER_ELEMENT;
   }
 }

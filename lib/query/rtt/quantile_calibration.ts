@@ -47,8 +47,6 @@ export interface CheckpointIdentity {
 
 /** R: what share of measurements lies below a level of their predicted distributions. */
 export class QuantileCalibration {
-  /** R at each of {@link CALIBRATION_LEVELS}. */
-  readonly shares: readonly number[];
   readonly #model: ReportedModel | undefined;
 
   /**
@@ -57,9 +55,8 @@ export class QuantileCalibration {
    * @param shares R at each of {@link CALIBRATION_LEVELS}: from 0 to 1, strictly rising.
    * @param model Whose distributions it corrects, if that is known.
    */
-  constructor(shares: readonly number[], model?: ReportedModel) {
+  constructor(readonly shares: readonly number[], model?: ReportedModel) {
     ensure(isRising(shares), "shares of a calibration rise from 0 to 1");
-    this.shares = shares;
     this.#model = model;
   }
 

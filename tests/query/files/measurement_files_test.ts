@@ -1,9 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "@std/path";
-import { adapt } from "../../../lib/query/adapt/adapt.ts";
 import { UserError } from "../../../lib/base/errors.ts";
-import { Gpu } from "../../../lib/tensor/device.ts";
-import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import {
   measurementOfLine,
   readContext,
@@ -12,8 +9,7 @@ import {
 import { ArrivingMeasurements } from "../../../lib/query/files/arriving.ts";
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
-import { tinyRowModel } from "../adapt/tiny_rows.ts";
-import { makeBatch, realData, writeParquet } from "../../data/measurement_files/batches.ts";
+import { makeBatch, writeParquet } from "../../data/measurement_files/batches.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 import { knownAt } from "../../../lib/query/query_tokens.ts";
 
@@ -84,18 +80,6 @@ Deno.test("ArrivingMeasurements gives the ids of measurements and probes that Pa
       ...Array(20).fill([undefined, undefined]),
     ]);
   }));
-
-Deno.test("adapt() fits real measurements of a mesh", async () => {
-  const mesh = realData("mesh");
-  const path = join(mesh, "planetlab-03.parquet");
-  const { measurements } = await readMeasurementFiles([path], { most: 40 });
-  using gpu = await Gpu.open();
-  const options = { steps: 8, learningRate: 0.1 };
-  const result = await adapt(new KernelRegistry(gpu), tinyRowModel(512), measurements, options);
-  assertEquals([result.numMeasurements, result.withoutRow.length], [40, 0]);
-  assert(result.lossBefore !== null && result.lossAfter !== null);
-  assert(result.lossAfter < result.lossBefore - 0.3, `${result.lossBefore} ${result.lossAfter}`);
-});
 
 Deno.test("readContext() gives the newest measurements, oldest first, and says if the file was not so", () =>
   withFolder(async (folder) => {

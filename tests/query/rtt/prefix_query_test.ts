@@ -9,19 +9,13 @@ import {
 } from "../../../lib/query/rtt/prefix_query.ts";
 import type { PrefixQuery } from "../../../lib/query/query_tokens.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
-import { formatAddress, parseAddress } from "../../../lib/data/addresses/ip.ts";
+import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { byteRange, parsePrefix, prefixContains } from "../../../lib/data/addresses/ip_prefix.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { BYTE_BASE, DST_IPV4, MEASUREMENT_START, SRC_IPV4 } from "../../../lib/data/tokens/vocab_v2.ts";
 import { nextLogProbabilities, withTinyModel } from "../tiny_model.ts";
 import { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
-
-function bytesOf(text: string): Uint8Array {
-  const bytes = parseAddress(text);
-  assert(bytes, text);
-  return bytes;
-}
 
 function queryOf(source: string, destination: string): PrefixQuery {
   return { source: parsePrefix(source), destination: parsePrefix(destination), timeS: null, context: [] };
@@ -57,7 +51,7 @@ async function massOf(
 const SOURCE_TOKENS = [MEASUREMENT_START, SRC_IPV4];
 const DESTINATION_TOKENS = [
   ...SOURCE_TOKENS,
-  ...[...bytesOf("192.0.2.1")].map((byte) => BYTE_BASE + byte),
+  ...[...addressBytes("192.0.2.1")].map((byte) => BYTE_BASE + byte),
   DST_IPV4,
 ];
 
@@ -131,8 +125,8 @@ Deno.test("drawAddresses() draws destinations given the source, masked inside a 
 Deno.test("drawAddresses() keeps to both prefixes, after context and a time, for both IP versions", () =>
   withTinyModel(async (model) => {
     const context = [{
-      source: bytesOf("192.0.2.1"),
-      destination: bytesOf("198.51.100.7"),
+      source: addressBytes("192.0.2.1"),
+      destination: addressBytes("198.51.100.7"),
       rttCode: encodeRttCode(10),
       timeS: 1_700_000_000,
     }];
@@ -168,8 +162,8 @@ Deno.test("rttBetweenPrefixes() agrees with the sum over all addresses within th
     const { mixture } = await rttBetweenPrefixes(model, query, { numDraws: 400, seed: 3 });
     const exact = await model.rttDistributions(
       [...addresses.keys()].map((address) => ({
-        source: bytesOf("192.0.2.1"),
-        destination: bytesOf(address),
+        source: addressBytes("192.0.2.1"),
+        destination: addressBytes(address),
         timeS: null,
         context: [],
       })),
@@ -196,8 +190,8 @@ Deno.test("rttBetweenPrefixes() of two addresses is their exact distribution", (
     const answer = await rttBetweenPrefixes(model, queryOf("192.0.2.1/32", "198.51.100.7"));
     const { mixture: { distribution, numDraws, pFailedError, meanErrorMs, ...errors } } = answer;
     const exact = await model.rttDistribution({
-      source: bytesOf("192.0.2.1"),
-      destination: bytesOf("198.51.100.7"),
+      source: addressBytes("192.0.2.1"),
+      destination: addressBytes("198.51.100.7"),
       timeS: null,
       context: [],
     });
