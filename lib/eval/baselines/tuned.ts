@@ -10,7 +10,14 @@
  */
 import { crpsOfNumberMs, crpsOfSampleMs } from "../metrics/forecast_errors.ts";
 import { meanOf, quantileOfSample } from "../../base/sample_statistics.ts";
-import { askInOrder, type Baseline, type BaselineMeasurement, type BaselineQuery, SAMPLE_LEVELS, type Tuning } from "./baseline.ts";
+import {
+  askInOrder,
+  type Baseline,
+  type BaselineMeasurement,
+  type BaselineQuery,
+  SAMPLE_LEVELS,
+  type Tuning,
+} from "./baseline.ts";
 import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
 import { evenlySpread } from "../cases.ts";
 import type { HistoryMode } from "../eval_rows.ts";

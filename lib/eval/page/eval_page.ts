@@ -7,7 +7,24 @@ import { lineChart, rankOf, rowChart } from "../../base/report/charts.ts";
 import { type Block, element, listOf, pageOf, type TableCell, tableOf } from "../../base/report/page.ts";
 import { FIELD_ORDERS } from "../../data/tokens/vocab_v2.ts";
 import type { BitsSection, ContextBits, PositionBits, TokenTypeBits } from "../sections/bits_section.ts";
-import { capital, countText, fixedText, intervalText, levelHeadings, METRIC_NAMES, metricIntervalText, metricText, msText, NONE, percentIntervalText, percentText, rivalText, scoreText, valueCell, VERDICTS } from "./quantities.ts";
+import {
+  capital,
+  countText,
+  fixedText,
+  intervalText,
+  levelHeadings,
+  METRIC_NAMES,
+  metricIntervalText,
+  metricText,
+  msText,
+  NONE,
+  percentIntervalText,
+  percentText,
+  rivalText,
+  scoreText,
+  valueCell,
+  VERDICTS,
+} from "./quantities.ts";
 import type { DestinationScores, DestinationSection, MethodScores } from "../sections/destination_section.ts";
 import { type ComparedMetric, REVERSED, type Verdict, verdictOf } from "../metrics/rtt_comparison.ts";
 import type { Interval } from "../metrics/bootstrap.ts";

@@ -3,12 +3,38 @@
  *
  * @module
  */
-import { type ChartAxis, type ChartCurve, histogramChart, lineChart, rankOf } from "../../base/report/charts.ts";
+import {
+  type ChartAxis,
+  type ChartCurve,
+  histogramChart,
+  lineChart,
+  rankOf,
+} from "../../base/report/charts.ts";
 import { type Block, element, type TableCell, tableOf } from "../../base/report/page.ts";
-import { type ErrorMeasure, type ErrorMetrics, errorOf, type MethodMetrics } from "../metrics/forecast_errors.ts";
+import {
+  type ErrorMeasure,
+  type ErrorMetrics,
+  errorOf,
+  type MethodMetrics,
+} from "../metrics/forecast_errors.ts";
 import type { ComparedMetric, RttComparison } from "../metrics/rtt_comparison.ts";
 import type { RttSection } from "../sections/rtt_section.ts";
-import { capital, countText, levelHeadings, METRIC_NAMES, metricIntervalText, metricText, msText, NONE, percentIntervalText, percentText, ratioText, rivalText, valueCell, VERDICTS } from "./quantities.ts";
+import {
+  capital,
+  countText,
+  levelHeadings,
+  METRIC_NAMES,
+  metricIntervalText,
+  metricText,
+  msText,
+  NONE,
+  percentIntervalText,
+  percentText,
+  ratioText,
+  rivalText,
+  valueCell,
+  VERDICTS,
+} from "./quantities.ts";
 import type { Coverage } from "../metrics/calibration.ts";
 import type { CalibrationSection } from "../sections/calibration_section.ts";
 import type { Chart } from "../../base/report/svg.ts";

@@ -15,7 +15,14 @@ import type { EvalRows } from "../eval_rows.ts";
 import type { ErrorMetrics } from "../metrics/forecast_errors.ts";
 import { MeasurementTable } from "../baselines/measurement_table.ts";
 import type { RttComparison } from "../metrics/rtt_comparison.ts";
-import { type BaselineMetrics, compareForecasts, type Resampling, resamplingOf, type RttMetrics, type RttSection } from "./rtt_section.ts";
+import {
+  type BaselineMetrics,
+  compareForecasts,
+  type Resampling,
+  resamplingOf,
+  type RttMetrics,
+  type RttSection,
+} from "./rtt_section.ts";
 import { type BaselineForecasts, forecastsOf, merged } from "../baselines/baseline_forecasts.ts";
 import { canonicalText, casesOf, type EvalCase } from "../cases.ts";
 import { tuningRows } from "../baselines/tuned.ts";

@@ -11,7 +11,11 @@
  */
 import type { ProbeRowSource } from "../../data/loader/row_source.ts";
 import type { SplitMode } from "../../data/probe_rows/splits.ts";
-import { type DestinationQuery, rankDestinations, type RankedDestinations } from "../../query/destinations/destination_ranking.ts";
+import {
+  type DestinationQuery,
+  rankDestinations,
+  type RankedDestinations,
+} from "../../query/destinations/destination_ranking.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import {

@@ -18,7 +18,14 @@ import {
   NUM_RESAMPLES,
 } from "../metrics/bootstrap.ts";
 import { type Coverage, pitHistogram, resampledCoverages } from "../metrics/calibration.ts";
-import { CRPS_LIMIT_MS, errorCdf, type ErrorMetrics, type MethodMetrics, type ScoredErrors, scoreErrors } from "../metrics/forecast_errors.ts";
+import {
+  CRPS_LIMIT_MS,
+  errorCdf,
+  type ErrorMetrics,
+  type MethodMetrics,
+  type ScoredErrors,
+  scoreErrors,
+} from "../metrics/forecast_errors.ts";
 import { PLACE_BASELINES } from "../baselines/standard.ts";
 import { type RttComparison, rttComparisons } from "../metrics/rtt_comparison.ts";
 import { meanOf } from "../../base/sample_statistics.ts";
