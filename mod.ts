@@ -172,7 +172,7 @@ export type { StartOptions } from "./lib/train/run_start.ts";
 export type { Communicator } from "./lib/train/mpi/communicator.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/rtt/answer_queries.ts";
-export type { DestinationQuery } from "./lib/query/destinations/destination_query.ts";
+export type { DestinationQuery } from "./lib/query/destinations/destination_ranking.ts";
 export {
   type LikelyDestination,
   type PrefixDestinationQuery,

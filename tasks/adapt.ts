@@ -5,8 +5,13 @@
  * @module
  */
 import { join, relative } from "@std/path";
-import { ADAPT_DEFAULTS, type Adaptation, type AdaptOptions, requireRows } from "../lib/query/adapt/adapt.ts";
-import { AdaptedModel } from "../lib/query/adapt/adapted_model.ts";
+import {
+  ADAPT_DEFAULTS,
+  type Adaptation,
+  AdaptedModel,
+  type AdaptOptions,
+  requireRows,
+} from "../lib/query/adapt/adapt.ts";
 import { addressesOf, unknownAddresses, usesAddress } from "../lib/query/adapt/free_rows.ts";
 import { formatSeconds } from "../lib/base/text.ts";
 import {

@@ -19,7 +19,7 @@ import { formatBytes, formatCount } from "../lib/base/text.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
-import { MAX_CONTINUATIONS, MAX_ROWS, PROMPT_TOKENS_PER_CONTINUATION } from "../lib/query/decoder_extent.ts";
+import { MAX_CONTINUATIONS, MAX_ROWS, PROMPT_TOKENS_PER_CONTINUATION } from "../lib/query/model_decoders.ts";
 import { FIRST_BYTES } from "../lib/query/rtt/rtt_bytes.ts";
 import { loadConfig } from "../lib/train/run_config.ts";
 import { VERSION } from "../lib/base/version.ts";

@@ -19,9 +19,8 @@ import {
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { ADAPTABLE_SPLITS, canAdapt, requireAdaptable } from "../lib/eval/sections/adapt_section.ts";
 import { PLACE_BASELINES, standardBaselines } from "../lib/eval/baselines/standard.ts";
-import { EvalFolder } from "../lib/eval/eval_folder.ts";
+import { EvalFolder, evaluate } from "../lib/eval/evaluate.ts";
 import { splitModeOf } from "../lib/eval/eval_rows.ts";
-import { evaluate } from "../lib/eval/evaluate.ts";
 import { headlineLines } from "../lib/eval/page/headline.ts";
 import type { EvalReport } from "../lib/eval/report.ts";
 import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";

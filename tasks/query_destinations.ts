@@ -6,10 +6,11 @@
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { formatTable } from "../lib/base/text.ts";
 import { shortened, UsageError } from "../lib/base/errors.ts";
-import { codeRangeOf, prefixLengthOf } from "../lib/query/destinations/destination_query.ts";
 import {
+  codeRangeOf,
   destinationsJson,
   type LikelyDestination,
+  prefixLengthOf,
   rankDestinationsFrom,
 } from "../lib/query/destinations/destination_ranking.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";

@@ -6,22 +6,107 @@
  *
  * @module
  */
-import { type ModelConfig, modelShapes } from "../model/model_config.ts";
+import { type ModelConfig, modelShapes, rttEncodingChoice } from "../model/model_config.ts";
 import { Decoder } from "../model/decoder.ts";
-import type { DecoderExtent, DecoderMemory } from "../model/decoder_buffers.ts";
+import { type DecoderExtent, decoderFits, type DecoderMemory } from "../model/decoder_buffers.ts";
 import { branchRows, NO_TOKEN, rowOf } from "./decoder_rows.ts";
 import type { KernelRegistry } from "../tensor/registry.ts";
 import { bufferLimitBytes } from "../model/allocation.ts";
-import {
-  continuationExtent,
-  type Continued,
-  FEW_ROWS,
-  groupsOf,
-  holdsAll,
-  MAX_ROWS,
-  promptExtent,
-} from "./decoder_extent.ts";
-import { restrictedLogProbability } from "./rtt/rtt_bytes.ts";
+import { FIRST_BYTES, restrictedLogProbability } from "./rtt/rtt_bytes.ts";
+import { contextForm } from "../data/tokens/context_form.ts";
+
+// How many prompts and rows a decoder holds at once, within the memory of the GPU.
+
+/**
+ * Tokens of prompts, and rows that continue them, that are computed at once; less where memory does not suffice.
+ *
+ * Measured with the demo model on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), distributions of prompts of 20 tokens
+ * per 2 s of processor time: 512 to 8,192 rows 144 to 175, the differences within noise; one at a time 100, since
+ * 132 rows take the time of 160. More rows are for GPUs; ASSUMPTION, which `bench gpu` tests.
+ */
+export const MAX_ROWS = 8192;
+
+/** Rows that continue a prompt at once; more are no faster, see MAX_ROWS. */
+export const MAX_CONTINUATIONS = 1024;
+
+/** Tokens that may be appended to a prompt: those of the longest measurement after its first. */
+function maxContinuationTokens(config: ModelConfig): number {
+  return contextForm(rttEncodingChoice(config)).maxMeasurementTokens - 1;
+}
+
+/** Enough for a few questions: the memory of a decoder is cleared before its first use, which a lone question waits for. */
+export const FEW_ROWS = 1024;
+
+/** For prompts and steps after them, such as `RttStart` and byte 1: the largest that fits, down to one query. */
+export function promptExtent(
+  config: ModelConfig,
+  memory: DecoderMemory,
+  mostRows: number = MAX_ROWS,
+  maxSteps: number = 2,
+): DecoderExtent {
+  for (let rows = mostRows;; rows /= 2) {
+    const extent = {
+      maxPromptTokens: Math.max(rows, config.sequenceLength),
+      maxRows: Math.max(rows, FIRST_BYTES.length),
+      maxSteps,
+    };
+    const isSmallest = rows < FIRST_BYTES.length;
+    if (isSmallest || decoderFits(config, extent, memory)) return extent;
+  }
+}
+
+/** Tokens of prompts for each row that continues them: those of 20 measurements for 24 orders of another. */
+export const PROMPT_TOKENS_PER_CONTINUATION = 8;
+
+/** For rows that continue prompts by whole measurements: the largest that fits, down to a few rows. */
+export function continuationExtent(config: ModelConfig, memory: DecoderMemory): DecoderExtent {
+  for (let maxRows = MAX_CONTINUATIONS;; maxRows /= 2) {
+    const maxPromptTokens = Math.max(config.sequenceLength, PROMPT_TOKENS_PER_CONTINUATION * maxRows);
+    const extent = { maxPromptTokens, maxRows, maxSteps: maxContinuationTokens(config) };
+    const isSmallest = maxRows <= 32;
+    if (isSmallest || decoderFits(config, extent, memory)) return extent;
+  }
+}
+
+/** Rows that continue prompts. */
+interface Continued {
+  /** How many rows continue each of them, by one token. */
+  readonly numChildren: number;
+  /** The number of each prompt's last tokens that are steps, so that prompts share what they begin with (0). */
+  readonly numTail?: number;
+}
+
+/** Whether an extent holds all of some prompts at once. */
+function holdsAll(
+  { maxPromptTokens, maxRows, maxSteps }: DecoderExtent,
+  prompts: readonly Uint16Array[],
+  { numChildren, numTail = 0 }: Continued,
+): boolean {
+  const numTokens = prompts.reduce((sum, { length }) => sum + length - numTail, 0);
+  return numTail < maxSteps && numTokens <= maxPromptTokens && prompts.length * numChildren <= maxRows;
+}
+
+/** Cuts prompts into groups whose tokens and rows fit the extent. */
+export function* groupsOf(
+  prompts: readonly Uint16Array[],
+  { maxPromptTokens, maxRows }: DecoderExtent,
+  { numChildren, numTail = 0 }: Continued,
+): Generator<Uint16Array[]> {
+  let group: Uint16Array[] = [];
+  let numTokens = 0;
+  for (const prompt of prompts) {
+    const length = prompt.length - numTail;
+    const isFull = numTokens + length > maxPromptTokens || (group.length + 1) * numChildren > maxRows;
+    if (isFull && group.length > 0) {
+      yield group;
+      group = [];
+      numTokens = 0;
+    }
+    group.push(prompt);
+    numTokens += length;
+  }
+  if (group.length > 0) yield group;
+}
 
 // log P of given continuations of prompts, with what several of them begin with computed once: the prompt is read
 // into the cache, then its continuations are walked as a tree, a step of the decoder for each depth of it.
@@ -341,15 +426,12 @@ function nextPart({ parts, read }: RunningWork): Promise<RunningWork>[] {
 
 /** Something of one user at a time, made when it is first needed, and the work on it, one piece after the other. */
 class Shared<T> {
-  readonly #create: () => Promise<T>;
   #made: Promise<T> | undefined;
   /** Settles when all work asked for so far is done; never rejects. */
   #idle: Promise<unknown> = Promise.resolve();
   #numAsked = 0;
 
-  constructor(create: () => Promise<T>) {
-    this.#create = create;
-  }
+  constructor(readonly create: () => Promise<T>) {}
 
   /** Whether more work than that which runs was asked for. */
   get isWaitedFor(): boolean {
@@ -357,7 +439,7 @@ class Shared<T> {
   }
 
   async run<R>(work: (made: T) => Promise<R>): Promise<R> {
-    return await this.#exclusively(async () => await work(await (this.#made ??= this.#create())));
+    return await this.#exclusively(async () => await work(await (this.#made ??= this.create())));
   }
 
   async reload(load: (made: T) => void): Promise<void> {

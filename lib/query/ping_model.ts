@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { Adaptation, AdaptOptions } from "./adapt/adapt.ts";
-import { AdaptedModel } from "./adapt/adapted_model.ts";
+import { type Adaptation, AdaptedModel, type AdaptOptions } from "./adapt/adapt.ts";
 import type { AdaptedParts } from "./adapt/free_rows.ts";
 import { type Basis, basisOf, type TrainingData } from "../data/addresses/known_addresses.ts";
 import { FormatError } from "../base/errors.ts";
@@ -224,7 +223,7 @@ export class PingModel {
   async likelyRttDistributions(
     queries: readonly RttQuery[],
     take: (distribution: RttDistribution, index: number) => void,
-    options?: LikelyOptions | { readonly quantiles: readonly number[] },
+    options?: LikelyOptions,
   ): Promise<void> {
     const { config: { sequenceLength }, calibration } = this;
     const asked = {
@@ -236,16 +235,13 @@ export class PingModel {
     };
     const corrected = (raw: RttDistribution, index: number) =>
       take(calibration?.apply(raw, this.#corrected) ?? raw, index);
-    const wanted = options && "quantiles" in options
-      ? { quantilesOfEach: queries.map(() => options.quantiles) }
-      : options;
-    const ofRaw = wanted && "quantilesOfEach" in wanted && calibration
+    const ofRaw = options && "quantilesOfEach" in options && calibration
       ? {
-        quantilesOfEach: wanted.quantilesOfEach.map((shares) =>
+        quantilesOfEach: options.quantilesOfEach.map((shares) =>
           shares.map((share) => calibration.levelOf(share))
         ),
       }
-      : wanted;
+      : options;
     await rttDistributions(this.decoders, asked, corrected, ofRaw);
   }
 

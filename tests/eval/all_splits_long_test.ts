@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { join } from "@std/path";
 import type { AllSplitsReport } from "../../lib/eval/all_splits.ts";
 import { exists } from "../../lib/io/files/inputs.ts";
-import { outputOf, refused, runStageProcess, spawnStage, succeeded } from "../cli/process.ts";
+import { outputOf, refused, runStageProcess, spawnStage, succeed, succeeded } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../base/report/browser.ts";
 import { smallSettings } from "../train/small_run.ts";
@@ -17,7 +17,7 @@ const [data, output] = [folder.at("synth.parquet"), folder.at("all")];
 
 Deno.test.beforeAll(async () => {
   const size = ["--rows", "4000", "--probes", "20", "--destinations", "12"];
-  await succeeded(runStageProcess(["synth", "--output", data, ...size]));
+  await succeed("synth", "--output", data, ...size);
 });
 
 Deno.test.afterAll(() => folder[Symbol.dispose]());
@@ -51,7 +51,7 @@ Deno.test("eval --all-splits, killed in each part and given again, makes what on
   const timesOf = () =>
     [...manifests, join(output, "eval/probe/report.json")].map((path) => Deno.statSync(path).mtime);
   const before = timesOf();
-  const { stderr, stdout } = await succeeded(runStageProcess([...args, "--json"]));
+  const { stderr, stdout } = await succeed(...args, "--json");
   assertEquals(timesOf(), before);
   assertStringIncludes(stderr, "already");
   const report = readReport(output);
@@ -60,7 +60,7 @@ Deno.test("eval --all-splits, killed in each part and given again, makes what on
   assertEquals(told.splits, report.splits);
   // The same model gives the same elsewhere, where all is split anew.
   const other = folder.at("other");
-  await succeeded(runStageProcess(allOf(other, "--checkpoint", join(output, "train"))));
+  await succeed(...allOf(other, "--checkpoint", join(output, "train")));
   assertEquals(readReport(other).splits, report.splits);
   assert(!exists(join(other, "train")));
 });
@@ -178,9 +178,9 @@ Deno.test("eval --all-splits refuses options of one split, others' results and o
 Deno.test("eval --all-splits of few sources says of which split nothing could be predicted", async () => {
   const [few, of] = [folder.at("few.parquet"), folder.at("few")];
   const size = ["--rows", "2000", "--probes", "4", "--destinations", "3"];
-  await succeeded(runStageProcess(["synth", "--output", few, ...size]));
+  await succeed("synth", "--output", few, ...size);
   const args = allOf(of, ...TRAINING, "--splits", "probe=10,pair=20").with(2, few);
-  const { stdout } = await succeeded(runStageProcess(args));
+  const { stdout } = await succeed(...args);
   const { splits, empty } = readReport(of);
   assertEquals([splits, empty].map((each) => each.map(({ mode }) => mode)), [["pair"], ["probe"]]);
   assertEquals([splits[0].counts.val, splits[0].numPredicted], [0, 8]);
@@ -216,7 +216,7 @@ Deno.test("eval --all-splits --max-time trains as many steps as fit, and remembe
     "--splits",
     "pair=20",
   );
-  const { stderr } = await succeeded(runStageProcess(args));
+  const { stderr } = await succeed(...args);
   const { run: { step } } = readReport(timed);
   assert(step >= 10 && step <= 12, `${step} steps`);
   assertMatch(stderr, /measuring how fast/);

@@ -81,15 +81,7 @@ Deno.test("eval gives one JSON object and writes two reports and a complete mani
 Deno.test("query rtt --calibration answers with the corrected distribution of eval's report", async () => {
   const output = await sharedReport();
   const question = [
-    "query",
-    "rtt",
-    "--checkpoint",
-    run,
-    "--src",
-    "192.0.2.1",
-    "--dst",
-    "192.0.2.2",
-    "--json",
+    ...["query", "rtt", "--checkpoint", run, "--src", "192.0.2.1", "--dst", "192.0.2.2", "--json"],
   ];
   const report = join(output, "report.json");
   const raw = JSON.parse((await succeed(...question)).stdout);

@@ -1,8 +1,24 @@
-import { assertEquals, assertGreater } from "@std/assert";
-import { FEW_ROWS } from "../../lib/query/decoder_extent.ts";
+import { assert, assertAlmostEquals, assertEquals, assertGreater } from "@std/assert";
+import {
+  continuationExtent,
+  type ContinuedPrompt,
+  FEW_ROWS,
+  groupsOfContinuations,
+  promptExtent,
+} from "../../lib/query/model_decoders.ts";
 import { rankDestinations } from "../../lib/query/destinations/destination_ranking.ts";
 import { parseAddressQuestion } from "../../lib/query/rtt/rtt_question.ts";
-import { withTinyModel } from "./tiny_model.ts";
+import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
+import { largestTensorBytes } from "../../lib/model/allocation.ts";
+import { buildDecoder, type DecoderMemory, decoderSizeBytes } from "../../lib/model/decoder_buffers.ts";
+import { Gpu } from "../../lib/tensor/device.ts";
+import { KernelRegistry } from "../../lib/tensor/registry.ts";
+import { PingModel } from "../../lib/query/ping_model.ts";
+import { RandomStream } from "../../lib/base/random.ts";
+import fc from "fast-check";
+import { branchRows, NO_TOKEN, type RowBranches } from "../../lib/query/decoder_rows.ts";
+import { byteMass, byteTokens, drawToken } from "../../lib/query/draws.ts";
+import { BYTE_BASE, VOCAB_SIZE } from "../../lib/data/tokens/vocab_v2.ts";
 
 const QUERY = parseAddressQuestion({ src: "192.0.2.1", dst: "198.51.100.7", time: 1_700_000_000 });
 
@@ -74,3 +90,145 @@ Deno.test("one question takes a small decoder, and many at once the same numbers
     assertEquals(await endsOf(prompts.slice(0, 1)), first);
     assertEquals(gpu.allocatedBytes, allBytes, "the large one stays");
   }));
+
+Deno.test("prompts and rows are as many as fit the memory, and each tensor a buffer", () => {
+  const free: DecoderMemory = { limitBytes: Infinity, bufferBytes: Infinity };
+  for (const extentOf of [promptExtent, continuationExtent]) {
+    const largest = (memory: DecoderMemory) =>
+      largestTensorBytes((make) => buildDecoder(TINY_CONFIG, extentOf(TINY_CONFIG, memory), make));
+    const unboundBytes = largest(free);
+    for (const part of [1, 2, 5]) {
+      const bufferBytes = Math.floor(unboundBytes / part);
+      const foundBytes = largest({ ...free, bufferBytes });
+      assert(foundBytes <= bufferBytes, `${foundBytes} bytes of ${bufferBytes}`);
+      assert(foundBytes > bufferBytes / 3, "no smaller than needed");
+    }
+    // An extent that cannot fit is left to the allocation, which names the tensor.
+    const { maxRows } = extentOf(TINY_CONFIG, { ...free, bufferBytes: 1 });
+    assertEquals(extentOf(TINY_CONFIG, { ...free, limitBytes: 1 }).maxRows, maxRows);
+  }
+});
+
+const random = new RandomStream(0, "continuations");
+
+/** Tokens 11..13, so that many begin alike. */
+function tokens(length: number): Uint16Array {
+  return Uint16Array.from({ length }, () => 11 + random.below(3));
+}
+
+const PROMPTS: ContinuedPrompt[] = [[1, 40], [30, 7], [90, 3]].map(([length, count]) => ({
+  prompt: tokens(length),
+  continuations: Array.from({ length: count }, (_, i) => tokens(1 + i % 9)),
+}));
+
+Deno.test("continuationLogProbabilities() equals one next-token question per token, of any lengths together", () =>
+  withTinyModel(async (model) => {
+    const actual = await model.decoders.continuationLogProbabilities(PROMPTS);
+    const all = PROMPTS.flatMap(({ prompt, continuations }) =>
+      continuations.map((continuation) => ({ prompt, continuation }))
+    );
+    assertEquals(actual.map(({ length }) => length), all.map(({ continuation }) => continuation.length));
+    const next = await nextLogProbabilities(
+      model,
+      all.flatMap(({ prompt, continuation }) =>
+        Array.from(continuation, (_, j) => Uint16Array.from([...prompt, ...continuation.subarray(0, j)]))
+      ),
+    );
+    const expected = all.flatMap(({ continuation }) => [...continuation]).map((token, i) => next[i][token]);
+    actual.flatMap((logP) => [...logP]).forEach((each, i) => assertAlmostEquals(each, expected[i], 5e-5));
+  }));
+
+Deno.test("continuationLogProbabilities() gives the same where memory holds a few rows at once", () =>
+  withTinyModel(async (model) => {
+    const expected = await model.decoders.continuationLogProbabilities(PROMPTS);
+    using gpu = await Gpu.open();
+    const extent = { maxPromptTokens: 256, maxRows: 32, maxSteps: 46 };
+    const memoryLimitBytes = decoderSizeBytes(TINY_CONFIG, extent);
+    const options = { weights: model.weights, memoryLimitBytes };
+    const small = PingModel.of(TINY_CONFIG, new KernelRegistry(gpu), options);
+    const actual = await small.decoders.continuationLogProbabilities(PROMPTS);
+    actual.forEach((logP, i) => logP.forEach((each, j) => assertAlmostEquals(each, expected[i][j], 1e-5)));
+  }));
+
+Deno.test("groupsOfContinuations() fills groups up to their tokens and rows, in order", () => {
+  for (const [maxPromptTokens, maxRows] of [[121, 100], [90, 100], [121, 8], [95, 1]]) {
+    const groups = [...groupsOfContinuations(PROMPTS, { maxPromptTokens, maxRows, maxSteps: 9 })];
+    assertEquals(
+      groups.flat().flatMap(({ continuations }) => [...continuations]),
+      PROMPTS.flatMap(({ continuations }) => [...continuations]),
+    );
+    for (const group of groups) {
+      assert(group.reduce((sum, { prompt }) => sum + prompt.length, 0) <= maxPromptTokens);
+      assert(group.reduce((sum, { continuations }) => sum + continuations.length, 0) <= maxRows);
+    }
+    const numParts = groups.map((group) => group.map(({ continuations }) => continuations.length));
+    if (maxRows === 100) assertEquals(numParts, maxPromptTokens === 121 ? [[40, 7, 3]] : [[40, 7], [3]]);
+    if (maxRows === 8) assertEquals(numParts, [[8], [8], [8], [8], [8], [7, 1], [2]]);
+  }
+});
+
+/** Tokens of a row, followed up to the row of a prompt. */
+function pathOf(steps: readonly RowBranches[], row: number): { prompt: number; tokens: number[] } {
+  const tokens: number[] = [];
+  for (const step of steps.toReversed()) {
+    tokens.unshift(step.tokens[row]);
+    row = step.parents[row];
+  }
+  return { prompt: row, tokens };
+}
+
+Deno.test("branchRows() gives every path a row with its tokens, and paths that are the same one row", () => {
+  const path = fc.record({
+    prompt: fc.nat({ max: 2 }),
+    tokens: fc.array(fc.constantFrom(0, 1, 255, 65535), { maxLength: 4 }),
+  });
+  fc.assert(fc.property(fc.array(path, { minLength: 1, maxLength: 12 }), (paths) => {
+    const steps: RowBranches[] = [];
+    let rows: Uint32Array = Uint32Array.from(paths, ({ prompt }) => prompt);
+    for (let depth = 0; depth < 4; depth++) {
+      const step = branchRows(rows, paths.map(({ tokens }) => tokens[depth] ?? NO_TOKEN));
+      steps.push(step);
+      rows = step.rows;
+      assert(step.parents.every((parent, i) => i === 0 || step.parents[i - 1] <= parent), `${step.parents}`);
+      const going = paths.map(({ prompt, tokens }) => ({ prompt, tokens: tokens.slice(0, depth + 1) }))
+        .map((begun, i) => ({ begun, row: rows[i] })).filter(({ begun }) =>
+          begun.tokens.length === depth + 1
+        );
+      for (const { begun, row } of going) assertEquals(pathOf(steps, row), begun);
+      assertEquals(step.tokens.length, new Set(going.map(({ begun }) => JSON.stringify(begun))).size);
+    }
+  }));
+});
+
+const LOG_P = Float32Array.from({ length: VOCAB_SIZE }, () => -20);
+[0.1, 0.2, 0.3, 0.05].forEach((p, i) => LOG_P[BYTE_BASE + 64 + i] = Math.log(p));
+
+Deno.test("byteMass() adds up the bytes of a range and no others", () => {
+  assertAlmostEquals(byteMass(LOG_P, { first: 64, last: 65 }), 0.3, 1e-6);
+  assertAlmostEquals(byteMass(LOG_P, { first: 66, last: 66 }), 0.3, 1e-6);
+});
+
+Deno.test("drawToken() draws bytes of a range as often as their mass within it says", () => {
+  const counts = new Map<number, number>();
+  const random = new RandomStream(1, "test/draw");
+  for (let i = 0; i < 20_000; i++) {
+    const byte = drawToken(LOG_P, { tokens: byteTokens({ first: 65, last: 67 }), random }) - BYTE_BASE;
+    counts.set(byte, (counts.get(byte) ?? 0) + 1);
+  }
+  assertEquals([...counts.keys()].sort(), [65, 66, 67]);
+  [0.2, 0.3, 0.05].forEach((p, i) => {
+    const expected = 20_000 * p / 0.55;
+    assert(Math.abs((counts.get(65 + i) ?? 0) - expected) < 4 * Math.sqrt(expected));
+  });
+});
+
+Deno.test("drawToken() draws from ranges of next to no mass, too", () => {
+  const tiny = LOG_P.map((logP) => logP - 1000);
+  const random = new RandomStream(2, "test/draw");
+  const drawn = Array.from(
+    { length: 50 },
+    () => drawToken(tiny, { tokens: byteTokens({ first: 64, last: 127 }), random }) - BYTE_BASE,
+  );
+  assert(drawn.every((byte) => byte >= 64 && byte <= 67));
+  assertEquals(new Set(drawn).size, 4);
+});

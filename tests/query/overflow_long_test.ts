@@ -4,7 +4,7 @@ import { join } from "@std/path";
 import { UserError } from "../../lib/base/errors.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { exists } from "../../lib/io/files/inputs.ts";
-import { runStageProcess, succeeded } from "../cli/process.ts";
+import { runStageProcess, succeed } from "../cli/process.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";
 import { withTinyModel } from "./tiny_model.ts";
 
@@ -40,15 +40,7 @@ const QUERY = {
 Deno.test("every kind of query, and score, end in one line where hidden states overflow", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const at = (name: string) => join(folder, name);
-    await succeeded(runStageProcess([
-      "synth",
-      "--rows",
-      "20",
-      "--probes",
-      "3",
-      "--output",
-      at("rows.parquet"),
-    ]));
+    await succeed(...["synth", "--rows", "20", "--probes", "3", "--output", at("rows.parquet")]);
     Deno.writeTextFileSync(at("queries.csv"), "src,dst\n192.0.2.1,192.0.2.2\n");
     const pair = ["--src", PAIR.src, "--dst", PAIR.dst];
     const destinations = ["query", "destinations", "--src", PAIR.src, "--rtt", "20"];

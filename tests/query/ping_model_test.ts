@@ -14,43 +14,19 @@ import { contextThatFits, encodeQuery, type RttQuery } from "../../lib/query/que
 import type { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
-import {
-  BYTE_BASE,
-  decodeTokens,
-  FAILED,
-  RTT_START,
-  type TokenMeasurement,
-} from "../../lib/data/tokens/vocab_v2.ts";
+import { BYTE_BASE, decodeTokens, FAILED, RTT_START } from "../../lib/data/tokens/vocab_v2.ts";
+import { measured } from "./adapt/tiny_rows.ts";
 import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
 
-function measurement(dst: string, rttMs: number | null, timeS: number | null): TokenMeasurement {
-  return {
-    source: addressBytes("192.0.2.1"),
-    destination: addressBytes(dst),
-    rttCode: rttMs === null ? null : encodeRttCode(rttMs),
-    timeS,
-  };
-}
-
 const CONTEXT = [
-  measurement("198.51.100.7", 12.5, 1_700_000_000),
-  measurement("198.51.100.9", null, 1_700_000_100),
-  measurement("203.0.113.4", 250, 1_700_009_000),
+  measured("192.0.2.1", "198.51.100.7", 12.5, 1_700_000_000),
+  measured("192.0.2.1", "198.51.100.9", null, 1_700_000_100),
+  measured("192.0.2.1", "203.0.113.4", 250, 1_700_009_000),
 ];
 const QUERIES: RttQuery[] = [
-  { source: addressBytes("192.0.2.1"), destination: addressBytes("198.51.100.7"), timeS: null, context: [] },
-  {
-    source: addressBytes("192.0.2.1"),
-    destination: addressBytes("198.51.100.9"),
-    timeS: 1_700_010_000,
-    context: CONTEXT,
-  },
-  {
-    source: addressBytes("2001:db8::1"),
-    destination: addressBytes("2001:db8::2"),
-    timeS: 1_700_010_000,
-    context: [],
-  },
+  { ...measured("192.0.2.1", "198.51.100.7", null, null), context: [] },
+  { ...measured("192.0.2.1", "198.51.100.9", null, 1_700_010_000), context: CONTEXT },
+  { ...measured("2001:db8::1", "2001:db8::2", null, 1_700_010_000), context: [] },
 ];
 
 function extended(prefix: Uint16Array, ...tokens: number[]): Uint16Array {
@@ -200,7 +176,10 @@ Deno.test("encodeQuery() writes the context, then the asked measurement up to it
 
 Deno.test("encodeQuery() keeps the newest context that fits and refuses mixed IP versions", () =>
   withTinyModel(async (model) => {
-    const long = Array.from({ length: 40 }, (_, i) => measurement("198.51.100.7", 10 + i, 1_700_000_000 + i));
+    const long = Array.from(
+      { length: 40 },
+      (_, i) => measured("192.0.2.1", "198.51.100.7", 10 + i, 1_700_000_000 + i),
+    );
     const query = { ...QUERIES[0], timeS: 1_700_000_100, context: long };
     const kept = contextThatFits(query, TINY_CONFIG.sequenceLength);
     assertEquals(kept.at(-1), long.at(-1));
@@ -259,7 +238,7 @@ Deno.test("likelyRttDistributions() for quantiles has the exact ones, with a cal
         assertAlmostEquals(distribution.pFailed, exact[i].pFailed, 1e-6);
         assert(distribution.spreadMass > 0.5, "few first bytes were continued");
         found.push(quantiles.map((q) => distribution.quantileMs(q)));
-      }, { quantiles });
+      }, { quantilesOfEach: QUERIES.map(() => quantiles) });
       assertEquals(found, exact.map((each) => quantiles.map((q) => each.quantileMs(q))));
     }
   }));

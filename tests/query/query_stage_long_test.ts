@@ -1,9 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { readContext } from "../../lib/query/files/measurement_files.ts";
-import { refused, runStageProcess, succeeded } from "../cli/process.ts";
+import { killWhenThere, refused, runStageProcess, succeed } from "../cli/process.ts";
 import { makeBatch, writeParquet } from "../data/measurement_files/batches.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";
+import { exists } from "../../lib/io/files/inputs.ts";
 
 Deno.test("query rtt --queries answers every line but a bad one, and ends with exit code 1", () =>
   withCheckpoint(async (folder, checkpoint) => {
@@ -44,30 +45,14 @@ Deno.test("queries refuse times that are none, and leave out context after the a
       for (const wrong of ["1700000000000", "2025-02-30", "1980-01-01"]) {
         await refused(runStageProcess([...args, "--time", wrong]), 2, `Cannot use --time ${wrong}: `);
       }
-      const { stderr } = await succeeded(runStageProcess([
-        ...args,
-        "--time",
-        String(timeS),
-        "--context",
-        context,
-      ]));
+      const { stderr } = await succeed(...args, "--time", String(timeS), "--context", context);
       assertStringIncludes(stderr, `10 measurements of ${context} are after --time and were skipped`);
     }
     const likelihood = [
-      "query",
-      "likelihood",
-      "--checkpoint",
-      checkpoint,
-      "--input",
-      context,
-      "--context",
-      context,
+      ...["query", "likelihood", "--checkpoint", checkpoint, "--input", context],
+      ...["--context", context],
     ];
-    const { stdout, stderr } = await succeeded(runStageProcess([
-      ...likelihood,
-      "--order",
-      "source,destination,time,result",
-    ]));
+    const { stdout, stderr } = await succeed(...likelihood, "--order", "source,destination,time,result");
     assertStringIncludes(stderr, "39 rows are older than some of the context");
     assertEquals(stdout.trimEnd().split("\n").length, 40);
   }));
@@ -77,7 +62,7 @@ Deno.test("query rtt --queries --output writes the file whole and tells how many
     const [queries, output] = [join(folder, "queries.jsonl"), join(folder, "answers.jsonl")];
     Deno.writeTextFileSync(queries, '{"src":"192.0.2.1","dst":"192.0.2.2","time":"2025-01-01T00:00:00Z"}\n');
     const args = ["query", "rtt", "--checkpoint", checkpoint, "--queries", queries];
-    const { stdout } = await succeeded(runStageProcess([...args, "--output", output, "--json"]));
+    const { stdout } = await succeed(...args, "--output", output, "--json");
     const { numAnswered, step } = JSON.parse(stdout);
     assertEquals([numAnswered, step], [1, 3]);
     const { timeS, pFailed } = JSON.parse(Deno.readTextFileSync(output));
@@ -91,15 +76,9 @@ Deno.test("query rtt --queries --output writes the file whole and tells how many
 Deno.test("query likelihood gives a line of bits for each row, and their means", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const [input, output] = [join(folder, "rows.parquet"), join(folder, "bits.jsonl")];
-    await succeeded(runStageProcess(["synth", "--rows", "20", "--probes", "3", "--output", input]));
+    await succeed("synth", "--rows", "20", "--probes", "3", "--output", input);
     const args = ["query", "likelihood", "--checkpoint", checkpoint, "--input", input];
-    const { stdout } = await succeeded(runStageProcess([
-      ...args,
-      "--output",
-      output,
-      "--tokens",
-      "--json",
-    ]));
+    const { stdout } = await succeed(...args, "--output", output, "--tokens", "--json");
     const rows = Deno.readTextFileSync(output).trimEnd().split("\n").map((line) => JSON.parse(line));
     const { numRows, meanBits } = JSON.parse(stdout);
     assertEquals([numRows, rows.length], [20, 20]);
@@ -124,7 +103,7 @@ Deno.test("query likelihood gives a line of bits for each row, and their means",
 Deno.test("query sample prints as many measurements as asked for, the same for the same seed", () =>
   withCheckpoint(async (_, checkpoint) => {
     const args = ["query", "sample", "--checkpoint", checkpoint, "--count", "5", "--src", "2001:db8::1"];
-    const { stdout } = await succeeded(runStageProcess(args));
+    const { stdout } = await succeed(...args);
     const lines = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
     assertEquals(lines.map(({ src }) => src), Array(5).fill("2001:db8::1"));
     assertEquals((await runStageProcess(args)).stdout, stdout);
@@ -139,7 +118,7 @@ Deno.test("query destinations lists addresses or prefixes with their probabiliti
     const output = join(folder, "destinations.jsonl");
     const args = ["query", "destinations", "--checkpoint", checkpoint, "--src", "192.0.2.1"];
     const range = ["--rtt", "20..21", "--prefix-length", "9", "--top", "512"];
-    const ranked = await succeeded(runStageProcess([...args, ...range, "--json", "--output", output]));
+    const ranked = await succeed(...args, ...range, "--json", "--output", output);
     const answer = JSON.parse(ranked.stdout);
     assertEquals([answer.rttMs, answer.prefixLength, answer.step], [[20, 21], 9, 3]);
     for (const { prefix } of answer.destinations) assert(prefix.endsWith("/9"), prefix);
@@ -151,7 +130,7 @@ Deno.test("query destinations lists addresses or prefixes with their probabiliti
     const lines = Deno.readTextFileSync(output).trimEnd().split("\n").map((line) => JSON.parse(line));
     assertEquals(lines, answer.destinations);
     const single = [...args, "--rtt", "20", "--candidates", "8", "--top", "3"];
-    const few = await succeeded(runStageProcess([...single, "--json"]));
+    const few = await succeed(...single, "--json");
     const { candidates, destinations, priorMass } = JSON.parse(few.stdout);
     assertEquals([candidates, destinations.length], [8, 3]);
     assert(priorMass > 0 && destinations[0].probability >= destinations[2].probability);
@@ -181,4 +160,37 @@ Deno.test("query destinations refuses what is no question in one line", () =>
       const args = Object.entries({ ...good, ...options }).map(([name, value]) => `--${name}=${value}`);
       await refused(runStageProcess(["query", "destinations", ...args]), code, message);
     }
+  }));
+
+Deno.test("query matrix goes on after a kill with the same bytes, and starts over for other nodes", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const at = (name: string) => join(folder, name);
+    const [nodes, fewer] = [at("nodes.txt"), at("fewer.txt")];
+    const list = Array.from({ length: 110 }, (_, i) => `10.${i % 7}.${i % 3}.${i}`);
+    Deno.writeTextFileSync(nodes, list.join("\n"));
+    Deno.writeTextFileSync(fewer, list.slice(1).join("\n"));
+    const argsOf = (name: string, list: string) => [
+      ...["query", "matrix", "--checkpoint", checkpoint, "--nodes", list, "--samples", "3"],
+      ...["--output", at(name), "--json"],
+    ];
+    const run = async (name: string, list: string) => {
+      const { stdout } = await succeed(...argsOf(name, list));
+      return JSON.parse(stdout);
+    };
+    const kill = async (name: string) =>
+      await killWhenThere(argsOf(name, nodes), at(`.${name}.work/matrix.bin.json`));
+    assertEquals((await run("whole.csv", nodes)).numPairs, 110 * 109);
+    for (const ending of ["csv", "parquet"]) {
+      await kill(`killed.${ending}`);
+      assert(!exists(at(`killed.${ending}`)));
+      assert((await run(`killed.${ending}`, nodes)).cellsResumed > 0);
+      assert(!exists(at(`.killed.${ending}.work`)));
+    }
+    assertEquals(Deno.readFileSync(at("killed.csv")), Deno.readFileSync(at("whole.csv")));
+    await run("whole.parquet", nodes);
+    assertEquals(Deno.readFileSync(at("killed.parquet")), Deno.readFileSync(at("whole.parquet")));
+    assertEquals((await run("whole.csv", nodes)).doneAlready, true);
+    await kill("other.csv");
+    const { cellsResumed, numPairs } = await run("other.csv", fewer);
+    assertEquals([cellsResumed, numPairs], [0, 109 * 108]);
   }));

@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { AddressCounts } from "../../lib/data/addresses/known_addresses.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
-import { locateAddresses } from "../../lib/query/adapt/locate_addresses.ts";
+import { locateAddresses } from "../../lib/query/adapt/free_rows.ts";
 import { FormatError, UserError } from "../../lib/base/errors.ts";
 import { AddressEmbeddings } from "../../lib/model/address_embeddings.ts";
 import { EMBEDDING_KEYS } from "../../lib/model/model_config.ts";

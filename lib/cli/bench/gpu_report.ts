@@ -78,7 +78,7 @@ export function findingsOf(rows: SurveyRows, adapter: AdapterRow, query: QueryCo
   }));
 }
 
-const EXTENT_FILE = "lib/query/decoder_extent.ts";
+const EXTENT_FILE = "lib/query/model_decoders.ts";
 
 /** A finding as a line. */
 export function describeFinding({ constant, file, present, advice, why }: Finding): string {

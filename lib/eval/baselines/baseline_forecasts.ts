@@ -17,20 +17,19 @@ import {
   type BaselineQuery,
   type Tuning,
 } from "./baseline.ts";
-import { standardBaselines } from "./standard.ts";
 import type { EvalCase } from "../cases.ts";
-import { crpsOfSampleMs } from "../metrics/crps.ts";
+import { crpsOfSampleMs } from "../metrics/forecast_errors.ts";
 import type { EvalRows } from "../eval_rows.ts";
 import { MeasurementTable } from "./measurement_table.ts";
-import { tuningRows } from "./tuning_rows.ts";
+import { tuningRows } from "./tuned.ts";
 
 /** How baselines are trained. */
 export interface BaselineOptions {
   seed: number;
   /** How many training measurements, and again how many held-out ones, are kept in memory; of more a sample. */
   maxMeasurements: number;
-  /** The baselines by name; by default all. */
-  baselines?: ReadonlyMap<string, Baseline>;
+  /** The baselines by name, untrained. */
+  baselines: ReadonlyMap<string, Baseline>;
   /** Reports how many probe rows are read and baselines done. */
   onProgress?: ((done: number, total: number) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -70,8 +69,7 @@ export async function forecastWithBaselines(
   cases: readonly EvalCase[],
   options: BaselineOptions,
 ): Promise<BaselineForecasts> {
-  const { seed, onProgress, signal } = options;
-  const baselines = options.baselines ?? standardBaselines(seed);
+  const { baselines, onProgress, signal } = options;
   const others = rows.history === "all" ? [...rows.others, rows.heldOut] : [];
   const numRows = [rows.training, ...others].reduce((sum, { numRows }) => sum + numRows, 0);
   let done = 0;

@@ -20,18 +20,15 @@ export class RttHistogram {
   /** The codes that occurred, ascending, and how often each did. */
   readonly #codes: number[] = [];
   readonly #counts: number[] = [];
-  #total = 0;
+  /** How many RTTs were added. */
+  total = 0;
   /** Index of the median's code, and how many RTTs have a lower one. */
   #at = 0;
   #numBelow = 0;
 
   /** Adds an RTT. @param rttMs In ms, 0 or more. */
   add(rttMs: number): void {
-    this.addCode(encodeRttCode(rttMs));
-  }
-
-  /** Adds an RTT. @param rttCode Its canonical code. */
-  addCode(rttCode: number): void {
+    const rttCode = encodeRttCode(rttMs);
     const index = lowerBound(this.#codes, rttCode);
     const isBelowMedian = index < this.#at;
     if (this.#codes[index] === rttCode) this.#counts[index]++;
@@ -41,7 +38,7 @@ export class RttHistogram {
       if (isBelowMedian) this.#at++;
     }
     if (isBelowMedian) this.#numBelow++;
-    this.#total++;
+    this.total++;
     this.#moveToMedian();
   }
 
@@ -50,12 +47,7 @@ export class RttHistogram {
    * none.
    */
   medianMs(): number {
-    return this.#total === 0 ? NaN : decodeRttCode(this.#codes[this.#at]);
-  }
-
-  /** How many RTTs were added. */
-  get total(): number {
-    return this.#total;
+    return this.total === 0 ? NaN : decodeRttCode(this.#codes[this.#at]);
   }
 
   /** As {@link medianMs}, for other shares than half. @param levels Ascending. */
@@ -63,13 +55,13 @@ export class RttHistogram {
     let at = 0;
     let upTo = this.#counts[0];
     return Float64Array.from(levels, (level) => {
-      while (upTo < level * this.#total) upTo += this.#counts[++at];
+      while (upTo < level * this.total) upTo += this.#counts[++at];
       return decodeRttCode(this.#codes[at]);
     });
   }
 
   #moveToMedian(): void {
-    const half = this.#total / 2;
+    const half = this.total / 2;
     while (this.#numBelow + this.#counts[this.#at] < half) this.#numBelow += this.#counts[this.#at++];
     while (this.#numBelow >= half) this.#numBelow -= this.#counts[--this.#at];
   }

@@ -9,7 +9,7 @@ import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { RandomStream } from "../../base/random.ts";
 import type { BaselineMeasurement } from "./baseline.ts";
 import { getOrMake, lowerBound } from "../../base/collections.ts";
-import { sourceKeyOf } from "../row_measurements.ts";
+import { sourceKeyOf } from "../cases.ts";
 
 /** How much is read. */
 export interface TableOptions {

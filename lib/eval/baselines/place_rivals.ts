@@ -147,13 +147,11 @@ const [LEARNED_OF_KNOWN, LEARNED_OF_NEW] = [20, 1];
  * pair as if it, or an end, or both, had never been measured.
  */
 export class PlaceForestBaseline implements Baseline {
-  readonly #seed: number;
   readonly #known: PlacedPairs;
   #ofKnown: RandomForest | undefined;
   #ofNew: RandomForest | undefined;
 
-  constructor(placeOf: PlaceOf, seed: number) {
-    this.#seed = seed;
+  constructor(placeOf: PlaceOf, readonly seed: number) {
     this.#known = new PlacedPairs(placeOf);
   }
 
@@ -163,7 +161,7 @@ export class PlaceForestBaseline implements Baseline {
     const shareOf = (perPair: number) =>
       Math.min(1, MAX_LEARNED / pairs.reduce((sum, { count }) => sum + Math.min(count, perPair), 0));
     const [shareOfKnown, shareOfNew] = [LEARNED_OF_KNOWN, LEARNED_OF_NEW].map(shareOf);
-    const random = new RandomStream(this.#seed, "evaluate/place-forest");
+    const random = new RandomStream(this.seed, "evaluate/place-forest");
     const [known, fresh] = [new FeatureRows(), new FeatureRows()];
     for (const pair of pairs) pair.newest = [];
     for (const measurement of measurements) {
@@ -183,8 +181,8 @@ export class PlaceForestBaseline implements Baseline {
       }
       if (pair.newest.push(log) > NUM_NEWEST) pair.newest.shift();
     }
-    this.#ofKnown = known.forest(SIZE, this.#seed);
-    this.#ofNew = fresh.forest(SIZE, this.#seed);
+    this.#ofKnown = known.forest(SIZE, this.seed);
+    this.#ofNew = fresh.forest(SIZE, this.seed);
   }
 
   observe(measurement: BaselineMeasurement): void {

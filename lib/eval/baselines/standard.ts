@@ -6,10 +6,9 @@
  * @module
  */
 import { type Baseline, FallBackBaseline, MirroredBaseline } from "./baseline.ts";
-import { BiasedFactorisationBaseline, DmfsgdBaseline } from "./factorisations.ts";
+import { BiasedFactorisationBaseline, DmfsgdBaseline, LogAlsBaseline } from "./factorisations.ts";
 import { HiddenMarkovBaseline } from "./hidden_markov.ts";
 import { MedianBaseline, RecentBaseline } from "./histories.ts";
-import { LogAlsBaseline } from "./log_als.ts";
 import type { PlaceOf } from "../../model/pool/placed_pairs.ts";
 import { CountryBaseline, DistanceBaseline, PlaceForestBaseline } from "./place_rivals.ts";
 import { TunedBaseline } from "./tuned.ts";

@@ -30,14 +30,12 @@ export const MIN_CLUSTERS = 6;
 
 /** The resamples of clustered measurements, and statistics of them. */
 export class ClusterBootstrap {
-  readonly #clusterOf: Uint32Array;
   readonly #numClusters: number;
   /** How often each resample drew each cluster. Counts above 255 are as good as impossible. */
   readonly #counts: Uint8Array;
 
   /** @param clusterOf The cluster of each place, numbered from 0. */
-  constructor(clusterOf: Uint32Array, { seed }: { seed: number }) {
-    this.#clusterOf = clusterOf;
+  constructor(readonly clusterOf: Uint32Array, { seed }: { seed: number }) {
     this.#numClusters = clusterOf.reduce((most, cluster) => Math.max(most, cluster + 1), 0);
     this.#counts = new Uint8Array(NUM_RESAMPLES * this.#numClusters);
     const random = new RandomStream(seed, "evaluate/bootstrap");
@@ -80,7 +78,7 @@ export class ClusterBootstrap {
     if (!known) return replicates;
     const totals = this.#totals(new Float64Array(places.length).fill(1), known);
     const order = known.indexes.toSorted((a, b) => values[b] - values[a]);
-    const clusters = Uint32Array.from(order, (i) => this.#clusterOf[places[i]]);
+    const clusters = Uint32Array.from(order, (i) => this.clusterOf[places[i]]);
     const descending = Float64Array.from(order, (i) => values[i]);
     const counts = this.#counts;
     for (let resample = 0; resample < NUM_RESAMPLES; resample++) {
@@ -102,7 +100,7 @@ export class ClusterBootstrap {
   #knownOf(values: ArrayLike<number>, places: readonly number[]): Known | undefined {
     const rows = new Map<number, number>();
     const rowOf = Uint32Array.from(places, (place) => {
-      const cluster = this.#clusterOf[place];
+      const cluster = this.clusterOf[place];
       const row = rows.get(cluster) ?? rows.size;
       rows.set(cluster, row);
       return row;
@@ -152,6 +150,29 @@ export function intervalOf(replicates: Replicates): Interval | null {
 /** The interval of a statistic minus another in the same resamples; null where there were too few clusters. */
 export function differenceInterval(a: Replicates, b: Replicates): Interval | null {
   return intervalOf(a.map((value, i) => value - b[i]));
+}
+
+/** Intervals of a method's numbers, and of those of the first method minus them; the latter absent for the first. */
+export interface ComparedIntervals<K extends string> {
+  intervals: Record<K, Interval | null>;
+  modelMinusThis?: Record<K, Interval | null>;
+}
+
+/** Compares methods with the first of them, in the same resamples. @param methods The numbers of each. */
+export function comparedWithFirst<K extends string>(
+  methods: readonly Readonly<Record<K, Replicates>>[],
+): ComparedIntervals<K>[] {
+  const ofEach = (numbers: Readonly<Record<K, Replicates>>, of: (name: K) => Interval | null) =>
+    Object.fromEntries((Object.keys(numbers) as K[]).map((name) => [name, of(name)])) as ComparedIntervals<
+      K
+    >["intervals"];
+  const [first] = methods;
+  return methods.map((numbers, i) => ({
+    intervals: ofEach(numbers, (name) => intervalOf(numbers[name])),
+    ...i > 0 && {
+      modelMinusThis: ofEach(numbers, (name) => differenceInterval(first[name], numbers[name])),
+    },
+  }));
 }
 
 function newReplicates(): Replicates {

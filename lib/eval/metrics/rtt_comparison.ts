@@ -1,6 +1,3 @@
-/** The result where larger numbers are better. */
-export const REVERSED = { better: "worse", worse: "better", none: "none" } as const;
-
 /** The model against the best of the baselines. @module */
 import { differenceInterval, type Interval, type Replicates } from "./bootstrap.ts";
 import { type ErrorMeasure, errorOf, type ScoredErrors } from "./forecast_errors.ts";
@@ -25,6 +22,9 @@ export type ComparedMetric = keyof typeof MEASURE_OF;
 
 /** The result of a comparison: `none` where the difference may be chance. */
 export type Verdict = "better" | "worse" | "none";
+
+/** The result where larger numbers are better. */
+export const REVERSED = { better: "worse", worse: "better", none: "none" } as const;
 
 /** The model against the best baseline in one metric. */
 export interface RttComparison {

@@ -6,38 +6,38 @@
 import { lineChart, rankOf, rowChart } from "../../base/report/charts.ts";
 import { type Block, element, listOf, pageOf, type TableCell, tableOf } from "../../base/report/page.ts";
 import { FIELD_ORDERS } from "../../data/tokens/vocab_v2.ts";
-import type { ContextBits, PositionBits, TokenTypeBits } from "../sections/bit_totals.ts";
-import type { BitsSection } from "../sections/bits_section.ts";
+import type { BitsSection, ContextBits, PositionBits, TokenTypeBits } from "../sections/bits_section.ts";
 import {
+  capital,
   countText,
   fixedText,
   intervalText,
   levelHeadings,
+  METRIC_NAMES,
+  metricIntervalText,
+  metricText,
   msText,
   NONE,
   percentIntervalText,
   percentText,
+  rivalText,
   scoreText,
   valueCell,
+  VERDICTS,
 } from "./quantities.ts";
-import type {
-  DestinationScores,
-  DestinationSection,
-  GuessIntervals,
-  MethodScores,
-} from "../sections/destination_section.ts";
-import { verdictOf } from "../metrics/rtt_comparison.ts";
+import type { DestinationScores, DestinationSection, MethodScores } from "../sections/destination_section.ts";
+import { type ComparedMetric, REVERSED, type Verdict, verdictOf } from "../metrics/rtt_comparison.ts";
 import type { Interval } from "../metrics/bootstrap.ts";
 import type { FailureSection } from "../sections/failure_section.ts";
-import { calibrationPart, reliabilityChart } from "./calibration_part.ts";
+import { calibrationPart, reliabilityChart, rttPart } from "./rtt_part.ts";
 import type { MeanWithError } from "../../base/sample_statistics.ts";
 import type { CalibratedScores, TruthScores, TruthSection } from "../sections/truth_section.ts";
 import { formatCount, formatSeconds } from "../../base/text.ts";
 import type { EvalReport, EvalRun } from "../report.ts";
 import { adaptPart } from "./adapt_part.ts";
 import { findingsOf } from "./headline.ts";
-import { placePart, rankingPart } from "./place_part.ts";
-import { rttPart } from "./rtt_part.ts";
+import { PLACE_GROUPINGS, type PlaceGroup, type PlaceSection } from "../sections/place_section.ts";
+import type { RankingMethod, RankingSection } from "../sections/ranking_section.ts";
 
 // The bits of measurements by token type and by position in the context.
 
@@ -130,7 +130,7 @@ function titleOf({ version, numContext, numCases }: DestinationScores): string {
 }
 
 /** How often a method was right, with its interval and the verdict on its difference to the model. */
-function exactCell(method: MethodScores, count: keyof GuessIntervals): TableCell {
+function exactCell(method: MethodScores, count: "top1Exact" | "top5Exact"): TableCell {
   const difference = method.modelMinusThis?.[count];
   const verdict = difference ? `; ${SHOWN[verdictOf(difference)]}` : "";
   return valueCell(percentText(method[count]), percentIntervalText(method.intervals[count]) + verdict);
@@ -177,7 +177,7 @@ function failurePart(section: FailureSection): Block[] {
       scale: isSmall ? "log" : "linear",
     }),
   };
-  const table = tableOf(["", "Brier score"], rowsOf(section), "compared");
+  const table = tableOf(["", "Brier score"], failureRows(section), "compared");
   return [
     element("h2", "Whether it foresees that no reply comes"),
     element(
@@ -190,7 +190,7 @@ function failurePart(section: FailureSection): Block[] {
   ];
 }
 
-function rowsOf(section: FailureSection): TableCell[][] {
+function failureRows(section: FailureSection): TableCell[][] {
   const score = (brier: number | null, interval: Interval | null) =>
     valueCell(scoreText(brier), intervalText(interval, scoreText));
   const share = (name: string, value: number | null) => `${name} (${percentText(value, 2)})`;
@@ -228,13 +228,13 @@ function truthPart(section: TruthSection): Block[] {
     ),
     tableOf(
       [...headings, ...levelHeadings(coverage), "median", "replies"],
-      groups.filter(([, { numReplies }]) => numReplies !== 0).map(rowOf),
+      groups.filter(([, { numReplies }]) => numReplies !== 0).map(truthRow),
       "compared",
     ),
   ];
 }
 
-function rowOf([name, scores]: [name: string, scores: CalibratedScores & Partial<TruthScores>]): string[] {
+function truthRow([name, scores]: [name: string, scores: CalibratedScores & Partial<TruthScores>]): string[] {
   const { trueBits, excessBits, outcomeExcessBits, coverage, quantiles, numReplies } = scores;
   return [
     name,
@@ -296,4 +296,109 @@ function runPart(run: EvalRun): Block[] {
     "software": `ping-llm ${run.version}`,
   };
   return [element("h2", "What was run"), tableOf(["", ""], Object.entries(facts))];
+}
+
+// Errors by place, what embeddings know of geography, and choices of the nearest destination.
+
+/** The metrics of a group that are shown. */
+const METRICS = ["medianAbsoluteMs", "crpsMs"] as const satisfies readonly ComparedMetric[];
+
+function placePart({ numMeasurements, numPlaced, groups, alignments }: PlaceSection): Block[] {
+  const headings = [
+    ...METRICS.map((metric) => METRIC_NAMES[metric]),
+    "in 90 % intervals",
+    "predictions",
+  ];
+  return [
+    element("h2", "Where predictions are off"),
+    element(
+      "p",
+      `By great-circle distance, country and AS of both ends, of the largest groups. ${
+        countText(numPlaced)
+      } of ` +
+        `${
+          countText(numMeasurements)
+        } predictions are between addresses with a position. Below the numbers: the best ` +
+        "method without a model, and the interval of the difference to it. Coloured where a difference is shown.",
+    ),
+    ...PLACE_GROUPINGS.flatMap((by) => {
+      const rows = groups.filter((group) => group.by === by).map(placeRow);
+      return rows.length === 0 ? [] : [tableOf([capital(by), ...headings], rows, "numbers")];
+    }),
+    ...alignments.length === 0 ? [] : [
+      element("h3", "Whether places line up with geography"),
+      element(
+        "p",
+        "Spearman's rank correlation, over pairs of places of the training data, of the great-circle distance and of one " +
+          "minus the cosine of their embeddings, or of the RTT that their coordinates estimate: 1 where places are the " +
+          "more alike the nearer they are, 0 where nothing is known of it. Intervals are from resamples of the places.",
+      ),
+      tableOf(
+        ["", "correlation", "places"],
+        alignments.map(({ of, by, correlation, interval, numPlaces }) => [
+          `${by} of ${of === "cells" ? "cells of 5 degrees" : of}`,
+          valueCell(signedText(correlation), intervalText(interval, signedText)),
+          countText(numPlaces),
+        ]),
+        "numbers",
+      ),
+    ],
+  ];
+}
+
+function signedText(value: number): string {
+  return fixedText(value).replace("-", "−");
+}
+
+function placeRow({ name, model, coverage, comparisons }: PlaceGroup): TableCell[] {
+  return [
+    name,
+    ...METRICS.map((metric): TableCell => {
+      const text = metricText(metric, model[metric]) + metricIntervalText(metric, model.intervals[metric]);
+      const comparison = comparisons.find((each) => each.metric === metric);
+      if (!comparison) return text;
+      return { text, note: rivalText(comparison, ": "), kind: VERDICTS[comparison.verdict].kind };
+    }),
+    percentText(coverage.find(({ level }) => level === 0.9)?.share ?? null),
+    countText(model.numMeasurements),
+  ];
+}
+
+/** The section on rankings. */
+function rankingPart(
+  { windowS, numChoices, numSources, meanCandidates, numContext, methods }: RankingSection,
+): Block[] {
+  const window = windowS === null ? "at all" : `within ${windowS === 3600 ? "an hour" : "a day"}`;
+  return [
+    element("h2", "Whether it finds the nearest destination"),
+    element(
+      "p",
+      `${countText(numChoices)} choices of ${countText(numSources)} sources among ${
+        fixedText(meanCandidates, 1)
+      } ` +
+        `destinations on average that they measured ${window}, each predicted before it was measured, by the model with at ` +
+        `most ${numContext} context measurements. The regret is how much longer the RTT of the first choice is than the ` +
+        "shortest one. Where a method predicts the same of several, it chooses among them at random. Coloured where the " +
+        "model by the median shows a difference.",
+    ),
+    tableOf(["", "mean regret", "right first choices"], methods.map(choiceRow), "compared"),
+  ];
+}
+
+function choiceRow({ method, regretMs, rightShare, intervals, modelMinusThis }: RankingMethod): TableCell[] {
+  const cell = (text: string, interval: string, difference: string, verdict: Verdict): TableCell =>
+    difference === ""
+      ? valueCell(text, interval)
+      : { text: text + interval, note: `difference${difference}`, kind: VERDICTS[verdict].kind };
+  const { regretMs: byRegret, rightShare: byShare } = modelMinusThis ?? { regretMs: null, rightShare: null };
+  return [
+    method,
+    cell(msText(regretMs), intervalText(intervals.regretMs), intervalText(byRegret), verdictOf(byRegret)),
+    cell(
+      percentText(rightShare),
+      percentIntervalText(intervals.rightShare),
+      percentIntervalText(byShare),
+      REVERSED[verdictOf(byShare)],
+    ),
+  ];
 }

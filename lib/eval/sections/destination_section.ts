@@ -11,18 +11,20 @@
  */
 import type { ProbeRowSource } from "../../data/loader/row_source.ts";
 import type { SplitMode } from "../../data/probe_rows/splits.ts";
-import type { DestinationQuery } from "../../query/destinations/destination_query.ts";
-import { rankDestinations, type RankedDestinations } from "../../query/destinations/destination_ranking.ts";
+import {
+  type DestinationQuery,
+  rankDestinations,
+  type RankedDestinations,
+} from "../../query/destinations/destination_ranking.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import {
   ClusterBootstrap,
   clustersOf,
-  differenceInterval,
-  type Interval,
-  intervalOf,
+  type ComparedIntervals,
+  comparedWithFirst,
 } from "../metrics/bootstrap.ts";
-import { type EvalCase, evenlySpread, withContexts } from "../cases.ts";
+import { canonicalText, type EvalCase, evenlySpread, withContexts } from "../cases.ts";
 import { meanOf } from "../../base/sample_statistics.ts";
 import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
 import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
@@ -30,10 +32,9 @@ import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 import { getOrMake } from "../../base/collections.ts";
 import { RttHistogram } from "../baselines/histories.ts";
-import { canonicalText } from "../row_measurements.ts";
 
-/** How often guesses were right. */
-export interface GuessScores {
+/** How often the guesses of a method were right, compared with those of the model. */
+export interface MethodScores extends ComparedIntervals<"top1Exact" | "top5Exact"> {
   /** `model`, or how the guesses were made. */
   method: string;
   /** Share of the cases whose first guess is the destination, and of those where one of the first five is. */
@@ -41,19 +42,6 @@ export interface GuessScores {
   top5Exact: number;
   /** By the length of a prefix in bits, the share of the cases whose first guess has it in common with the destination. */
   top1Prefix: Record<string, number>;
-}
-
-/** 95 % intervals of how often guesses were exactly right; null of too few. */
-export interface GuessIntervals {
-  top1Exact: Interval | null;
-  top5Exact: Interval | null;
-}
-
-/** The guesses of one method among others. */
-export interface MethodScores extends GuessScores {
-  intervals: GuessIntervals;
-  /** Intervals of the model's shares minus this method's, in the same resamples; absent for the model. */
-  modelMinusThis?: GuessIntervals;
 }
 
 /** Guesses of destinations of one IP version, with one number of context measurements. */
@@ -222,34 +210,21 @@ export function scoreMethods(
     const bitsOf = (count: number) =>
       addresses.map((address, i) => commonBits(guesses[i].slice(0, count), address));
     const first = bitsOf(1);
-    const top1 = hitsOf(first, numBits);
-    const top5 = hitsOf(bitsOf(NUM_GUESSES), numBits);
+    const [top1, top5] = [first, bitsOf(NUM_GUESSES)].map((bits) => hitsOf(bits, numBits));
     const prefixes = lengths.map((length) => [length, meanOf(hitsOf(first, length)) ?? 0]);
-    return {
-      scores: {
-        method,
-        top1Exact: meanOf(top1) ?? 0,
-        top5Exact: meanOf(top5) ?? 0,
-        top1Prefix: Object.fromEntries(prefixes),
-      },
-      top1Exact: bootstrap.mean(top1, places),
-      top5Exact: bootstrap.mean(top5, places),
-    };
+    return { method, top1, top5, top1Prefix: Object.fromEntries(prefixes) };
   });
-  const [model] = scored;
-  return scored.map(({ scores, top1Exact, top5Exact }, i) => {
-    const methodScores: MethodScores = {
-      ...scores,
-      intervals: { top1Exact: intervalOf(top1Exact), top5Exact: intervalOf(top5Exact) },
-    };
-    if (i > 0) {
-      methodScores.modelMinusThis = {
-        top1Exact: differenceInterval(model.top1Exact, top1Exact),
-        top5Exact: differenceInterval(model.top5Exact, top5Exact),
-      };
-    }
-    return methodScores;
-  });
+  const compared = comparedWithFirst(scored.map(({ top1, top5 }) => ({
+    top1Exact: bootstrap.mean(top1, places),
+    top5Exact: bootstrap.mean(top5, places),
+  })));
+  return scored.map(({ method, top1, top5, top1Prefix }, i) => ({
+    method,
+    top1Exact: meanOf(top1) ?? 0,
+    top5Exact: meanOf(top5) ?? 0,
+    top1Prefix,
+    ...compared[i],
+  }));
 }
 
 /** The most bits that one of the guesses begins with in common with an address; -1 of none. */

@@ -32,8 +32,7 @@ import {
   NUM_RESAMPLES,
 } from "../metrics/bootstrap.ts";
 import { type Coverage, resampledCoverages } from "../metrics/calibration.ts";
-import { crpsOfNumberMs } from "../metrics/crps.ts";
-import { type ErrorMetrics, scoreErrors } from "../metrics/forecast_errors.ts";
+import { crpsOfNumberMs, type ErrorMetrics, scoreErrors } from "../metrics/forecast_errors.ts";
 import { type ComparedMetric, type RttComparison, rttComparisons } from "../metrics/rtt_comparison.ts";
 import { meanOf, medianOf } from "../../base/sample_statistics.ts";
 import { type RttForecasts, selectForecasts } from "./rtt_forecasts.ts";
@@ -315,8 +314,9 @@ function cosineDistance(a: ArrayLike<number>, b: ArrayLike<number>): number {
 }
 
 /**
- * Spearman's rank correlation of a distance and the great circle's over all pairs of places. Its resamples draw places, and so pairs of them;
- * ranks stay those of the whole.
+ * Spearman's rank correlation of a distance and the great circle's over all pairs of places ("The Proof and Measurement
+ * of Association between Two Things", American Journal of Psychology 15, 1904). Its resamples draw places, and so pairs
+ * of them; ranks stay those of the whole.
  *
  * @param places At least two.
  */

@@ -16,7 +16,7 @@ import type { PingModel } from "../../query/ping_model.ts";
 import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
 import type { BaselineForecasts } from "../baselines/baseline_forecasts.ts";
 import { type EvalCase, queryOf, type RowPlace } from "../cases.ts";
-import { ClusterBootstrap, differenceInterval, type Interval, intervalOf } from "../metrics/bootstrap.ts";
+import { ClusterBootstrap, type ComparedIntervals, comparedWithFirst } from "../metrics/bootstrap.ts";
 
 /** The candidates of one choice. */
 export interface RankedGroup {
@@ -41,12 +41,10 @@ export interface ChoiceScores {
   rightShare: number;
 }
 
-export interface RankingMethod extends ChoiceScores {
+/** The choices of one method, compared with those of the model by the median. */
+export interface RankingMethod extends ChoiceScores, ComparedIntervals<keyof ChoiceScores> {
   /** `model, by median`, `model, by probability`, a baseline's name, or `at random`. */
   method: string;
-  intervals: Record<keyof ChoiceScores, Interval | null>;
-  /** Intervals of the model's numbers by the median minus this method's, in the same resamples; absent for the model. */
-  modelMinusThis?: Record<keyof ChoiceScores, Interval | null>;
 }
 
 /** How well the nearest candidate is found. */
@@ -225,24 +223,18 @@ export function scoreChoices(
   methods: readonly { method: string; choices: readonly Choice[] }[],
   bootstrap: ClusterBootstrap,
 ): RankingMethod[] {
-  const scored = methods.map(({ method, choices }) => {
-    const places = [...choices.keys()];
-    const [regrets, rights] = [choices.map(({ regretMs }) => regretMs), choices.map(({ right }) => right)];
-    return {
-      scores: { method, regretMs: meanOf(regrets) ?? 0, rightShare: meanOf(rights) ?? 0 },
-      regretMs: bootstrap.mean(regrets, places),
-      rightShare: bootstrap.mean(rights, places),
-    };
-  });
-  const [model] = scored;
-  return scored.map(({ scores, regretMs, rightShare }, i): RankingMethod => ({
-    ...scores,
-    intervals: { regretMs: intervalOf(regretMs), rightShare: intervalOf(rightShare) },
-    ...i > 0 && {
-      modelMinusThis: {
-        regretMs: differenceInterval(model.regretMs, regretMs),
-        rightShare: differenceInterval(model.rightShare, rightShare),
-      },
-    },
+  const numbers = methods.map(({ choices }) => ({
+    regretMs: choices.map(({ regretMs }) => regretMs),
+    rightShare: choices.map(({ right }) => right),
+  }));
+  const compared = comparedWithFirst(numbers.map(({ regretMs, rightShare }) => ({
+    regretMs: bootstrap.mean(regretMs, [...regretMs.keys()]),
+    rightShare: bootstrap.mean(rightShare, [...rightShare.keys()]),
+  })));
+  return methods.map(({ method }, i): RankingMethod => ({
+    method,
+    regretMs: meanOf(numbers[i].regretMs) ?? 0,
+    rightShare: meanOf(numbers[i].rightShare) ?? 0,
+    ...compared[i],
   }));
 }

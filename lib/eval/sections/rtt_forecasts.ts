@@ -7,7 +7,7 @@ import type { PingModel } from "../../query/ping_model.ts";
 import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
 import type { RttQuery } from "../../query/query_tokens.ts";
 import { type EvalCase, queryOf, withContexts } from "../cases.ts";
-import { crpsMs } from "../metrics/crps.ts";
+import { crpsMs } from "../metrics/forecast_errors.ts";
 
 /** The forecasts to make. */
 export interface ForecastOptions {

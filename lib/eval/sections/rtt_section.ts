@@ -18,8 +18,8 @@ import {
   NUM_RESAMPLES,
 } from "../metrics/bootstrap.ts";
 import { type Coverage, pitHistogram, resampledCoverages } from "../metrics/calibration.ts";
-import { CRPS_LIMIT_MS } from "../metrics/crps.ts";
 import {
+  CRPS_LIMIT_MS,
   errorCdf,
   type ErrorMetrics,
   type MethodMetrics,

@@ -119,8 +119,6 @@ interface TruthSectionOptions {
   calibration?: QuantileCalibration | undefined;
   /** Numbers of context measurements; each case gets one of them, in rotation. */
   contexts: readonly number[];
-  /** Predict each case with every number of context measurements instead. */
-  isEveryContext?: boolean;
   onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
@@ -146,9 +144,9 @@ export async function evaluateTruth(
   cases: readonly EvalCase[],
   options: TruthSectionOptions,
 ): Promise<TruthSection> {
-  const { contexts, isEveryContext, calibration, onProgress } = options;
+  const { contexts, calibration, onProgress } = options;
   const models = cases.map((drawn) => latencyModelOf(options.truth, drawn));
-  const asked = withContexts(cases.length, { contexts, everyContext: isEveryContext });
+  const asked = withContexts(cases.length, { contexts });
   const samples: TruthSample[] = [];
   await model.likelyRttDistributions(
     asked.map(({ index, context }) => queryOf(cases[index], context)),

@@ -272,11 +272,9 @@ class CompactTable {
   /** (free rows, C). */
   readonly starts: Float32Array;
   readonly #numbers = new Map<number, number>();
-  readonly #model: RowModel;
 
-  constructor({ free }: FreeRows, model: RowModel) {
+  constructor({ free }: FreeRows, readonly model: RowModel) {
     const { width } = model.config;
-    this.#model = model;
     this.starts = new Float32Array(free.length * width);
     free.forEach(({ row, start }, i) => {
       this.#numbers.set(row, i);
@@ -297,12 +295,12 @@ class CompactTable {
   /** The model with this table in place of its own. Call it after all rows are translated. */
   config(): ModelConfig {
     const prefixVectors = { rows: this.#numbers.size, seed: 0, dropShare: 0 };
-    return { ...this.#model.config, prefixVectors, pairVectors: null, coordinates: null };
+    return { ...this.model.config, prefixVectors, pairVectors: null, coordinates: null };
   }
 
   /** The weights of that model. */
   weights(): Map<string, Float32Array> {
-    const { config: { width }, weights } = this.#model;
+    const { config: { width }, weights } = this.model;
     const all = weights.get(EMBEDDING_VALUES) ?? new Float32Array();
     const values = new Float32Array(this.#numbers.size * width);
     for (const [row, number] of this.#numbers) {

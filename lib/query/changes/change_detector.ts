@@ -154,7 +154,8 @@ export class ChangeDetector {
   readonly #previousStarts: Int32Array;
   /** The newest RTTs, ms, by row modulo its length. */
   readonly #recent: Float64Array;
-  #numRows = 0;
+  /** The number of rows that were added. */
+  numRows = 0;
   /** The start of the newest segment that is decided. */
   #lastStart = 0;
   /** The level before the changes that were too small to report since the last one that was reported. */
@@ -167,11 +168,6 @@ export class ChangeDetector {
     this.#recent = new Float64Array(2 * (delay + 1)).fill(NaN);
   }
 
-  /** The number of rows that were added. */
-  get numRows(): number {
-    return this.#numRows;
-  }
-
   /**
    * Adds the next row.
    *
@@ -179,7 +175,7 @@ export class ChangeDetector {
    * @returns The change `delay` rows before, if there was one.
    */
   add(rttMs: number): Change | undefined {
-    const row = this.#numRows++;
+    const row = this.numRows++;
     this.#recent[row % this.#recent.length] = rttMs;
     const { penalty, spreadMs } = this.#options;
     const before = row === 0 ? { start: 0, cost: -penalty } : this.#best();
@@ -193,7 +189,7 @@ export class ChangeDetector {
 
   /** The changes in the rows that are not decided yet, at the end of the series. */
   *finish(): Generator<Change> {
-    for (let row = this.#numRows - this.#options.delay; row < this.#numRows; row++) {
+    for (let row = this.numRows - this.#options.delay; row < this.numRows; row++) {
       const change = this.#decide(row);
       if (change) yield change;
     }
@@ -220,7 +216,7 @@ export class ChangeDetector {
     const told = this.#told ?? newest;
     const after = this.#levelOf(row, end);
     this.#lastStart = row;
-    const isReported = this.#isReported(told, after, { isBrief: end < this.#numRows });
+    const isReported = this.#isReported(told, after, { isBrief: end < this.numRows });
     this.#told = isReported ? undefined : told;
     if (!isReported) return undefined;
     const before = this.#isReported(told, newest, { isBrief: false }) ? told : newest;
@@ -230,7 +226,7 @@ export class ChangeDetector {
   /** The segment of a division that a row is in: its first row and the one after it. @param last Of the division. */
   #segmentAt(row: number, last: Segment): { start: number; end: number } {
     let { start, previousStart } = last;
-    let end = this.#numRows;
+    let end = this.numRows;
     while (start > row) {
       end = start;
       start = previousStart;

@@ -130,8 +130,9 @@ export class PairWatch {
   /** The groups with alarms that have not ended, by all that these share. */
   readonly #groups = new Map<string, Set<AlarmGroup>>();
   readonly #open = new Map<Alarm, Pair>();
-  #numAlarms = 0;
   #numSeen = 0;
+  /** The number of alarms that have begun. */
+  numAlarms = 0;
   /** The number of measurements that were added. */
   numMeasurements = 0;
   /** The number of measurements that were decided: `delay` more came of their pair. */
@@ -150,11 +151,6 @@ export class PairWatch {
   /** The number of pairs that are remembered. */
   get numPairs(): number {
     return this.#pairs.size;
-  }
-
-  /** The number of alarms that have begun. */
-  get numAlarms(): number {
-    return this.#numAlarms;
   }
 
   /** The number of alarms that have not ended. */
@@ -252,7 +248,7 @@ export class PairWatch {
 
   #begin(pair: Pair, { before, after }: Change, sinceS: number): Alarm {
     const { src, dst } = pair;
-    const id = ++this.#numAlarms;
+    const id = ++this.numAlarms;
     const group = this.#groupOf(pair, sinceS) ?? this.#newGroup(id, pair, sinceS);
     const alarm: Alarm = { id, src, dst, sinceS, usual: before, now: after, group };
     group.numOpen++;

@@ -18,15 +18,62 @@ import { UserError } from "../../base/errors.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { formatPrefix, type IpPrefix, isAddress, prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
 import { measuredBy, seenJson, seenSchema } from "../../data/addresses/known_addresses.ts";
-import { BYTE_BASE, DST_IPV4, DST_IPV6, FAILED, RTT_START, VOCAB_SIZE } from "../../data/tokens/vocab_v2.ts";
-import { groupsOf } from "../decoder_extent.ts";
+import { encodeRttCode } from "../../data/tokens/rtt_code.ts";
+import {
+  BYTE_BASE,
+  DST_IPV4,
+  DST_IPV6,
+  FAILED,
+  RTT_START,
+  type TokenMeasurement,
+  VOCAB_SIZE,
+} from "../../data/tokens/vocab_v2.ts";
+import { groupsOf } from "../model_decoders.ts";
 import { rowOf } from "../decoder_rows.ts";
 import type { PingModel } from "../ping_model.ts";
 import { encodeQuery } from "../query_tokens.ts";
 import { type AddressDrawOptions, drawSources } from "../rtt/prefix_query.ts";
 import { failureProbability, rangeMass } from "../rtt/rtt_bytes.ts";
 import { type Candidate, candidatesOf, NODES_AT_ONCE, type Prompted } from "./candidates.ts";
-import { codeRangeOf, type DestinationQuery, prefixLengthOf } from "./destination_query.ts";
+
+/** A question for destinations; they are of the source's IP version. */
+export interface DestinationQuery {
+  /** Source address, 4 or 16 bytes. */
+  source: Uint8Array;
+  /** The least and the greatest RTT, ms, both included; the same twice for one RTT code; null: no reply came. */
+  rttMs: readonly [lowMs: number, highMs: number] | null;
+  /** When, Unix seconds, or null for any time. */
+  timeS: number | null;
+  /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
+  context: readonly TokenMeasurement[];
+}
+
+/** The RTT codes of a range: the least and the greatest. @throws {UserError} If it is no range. */
+export function codeRangeOf(
+  [lowMs, highMs]: readonly [lowMs: number, highMs: number],
+): readonly [low: number, high: number] {
+  if (!(lowMs >= 0 && lowMs <= highMs && highMs < Infinity)) {
+    throw new UserError(
+      `Cannot ask for destinations at an RTT of ${lowMs}..${highMs} ms: expected 0 or more, the lesser first`,
+    );
+  }
+  return [encodeRttCode(lowMs), encodeRttCode(highMs)];
+}
+
+/** The prefix length of a question. @throws {UserError} If it is invalid for the source's IP version. */
+export function prefixLengthOf(
+  { source }: Pick<DestinationQuery, "source">,
+  length: number | undefined,
+): number {
+  const numBits = 8 * source.length;
+  if (length === undefined) return numBits;
+  if (Number.isInteger(length) && length >= 0 && length <= numBits) return length;
+  throw new UserError(
+    `Cannot ask for prefixes of ${length} bits: expected 0 to ${numBits} for the destinations of an IPv${
+      numBits === 32 ? 4 : 6
+    } source`,
+  );
+}
 
 /** A prefix that destinations may have. */
 export interface LikelyDestination {
@@ -190,6 +237,7 @@ async function weigh(
 
 /** A question as tokens. */
 interface Asked extends Prompted {
+  readonly query: DestinationQuery;
   /** The tokens between the destination's bytes and the result. */
   readonly time: readonly number[];
   /** The least and the greatest RTT code; null: no reply came. */

@@ -36,31 +36,18 @@ interface ExpandedNode {
 
 /** The search: it chooses the nodes to expand and gets the probabilities of their next bytes. */
 export class PrefixSearch {
-  readonly #numBytes: number;
-  readonly #top: number;
   /** Expanded nodes, that with the likeliest remaining child first. */
   readonly #frontier = new Heap<ExpandedNode>((a, b) => nextMass(a) > nextMass(b));
-  readonly #found: PrefixNode[] = [];
+  /** The addresses found so far, the most probable first; equal ones in the order in which they were found. */
+  readonly found: PrefixNode[] = [];
   #root: PrefixNode | undefined = { bytes: [], mass: 1 };
   /** Nodes that were handed out and are not expanded yet. */
   readonly #handedOut = new Set<PrefixNode>();
-  #numExpanded = 0;
+  /** How many nodes were expanded. */
+  numExpanded = 0;
 
   /** Begins at the root. @param options `numBytes`: of an address; `top`: how many addresses are wanted. */
-  constructor({ numBytes, top }: { numBytes: number; top: number }) {
-    this.#numBytes = numBytes;
-    this.#top = top;
-  }
-
-  /** The addresses found so far, the most probable first; equal ones in the order in which they were found. */
-  get found(): readonly PrefixNode[] {
-    return this.#found;
-  }
-
-  /** How many nodes were expanded. */
-  get numExpanded(): number {
-    return this.#numExpanded;
-  }
+  constructor(readonly options: { readonly numBytes: number; readonly top: number }) {}
 
   /** Whether nothing that was not found is more probable than what was. */
   get isProven(): boolean {
@@ -76,7 +63,7 @@ export class PrefixSearch {
    */
   take(count: number): PrefixNode[] {
     const nodes: PrefixNode[] = [];
-    if (this.#root && count > 0 && this.#top > 0) {
+    if (this.#root && count > 0 && this.options.top > 0) {
       nodes.push(this.#root);
       this.#root = undefined;
     }
@@ -96,9 +83,9 @@ export class PrefixSearch {
    */
   expand(node: PrefixNode, probabilities: Float64Array): PrefixNode | undefined {
     ensure(this.#handedOut.delete(node), "a node is expanded that was not taken");
-    this.#numExpanded++;
+    this.numExpanded++;
     const masses = probabilities.map((probability) => node.mass * probability);
-    if (node.bytes.length + 1 === this.#numBytes) {
+    if (node.bytes.length + 1 === this.options.numBytes) {
       masses.forEach((mass, byte) => this.#addFound({ bytes: [...node.bytes, byte], mass }));
       return undefined;
     }
@@ -127,15 +114,15 @@ export class PrefixSearch {
 
   /** The mass that an address must exceed to matter; 0 while there is room for more. */
   get #leastMass(): number {
-    return this.#found.length < this.#top ? 0 : this.#found.at(-1)?.mass ?? Infinity;
+    return this.found.length < this.options.top ? 0 : this.found.at(-1)?.mass ?? Infinity;
   }
 
   /** Adds an address if it is among the most probable. */
   #addFound(found: PrefixNode): void {
     if (found.mass <= this.#leastMass) return;
-    const isLess = (index: number) => this.#found[index].mass < found.mass;
-    this.#found.splice(partitionPoint(this.#found.length, isLess), 0, found);
-    if (this.#found.length > this.#top) this.#found.pop();
+    const isLess = (index: number) => this.found[index].mass < found.mass;
+    this.found.splice(partitionPoint(this.found.length, isLess), 0, found);
+    if (this.found.length > this.options.top) this.found.pop();
   }
 }
 

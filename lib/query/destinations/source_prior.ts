@@ -29,7 +29,7 @@ import { getOrMake, isSameBytes } from "../../base/collections.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { prefixOfAddress } from "../../data/addresses/ip_prefix.ts";
 import type { KnownAddresses, TrainingData } from "../../data/addresses/known_addresses.ts";
-import type { DestinationQuery } from "./destination_query.ts";
+import type { RttQuery } from "../query_tokens.ts";
 
 /** The largest number of known destinations of a source. */
 const MAX_KNOWN = 1024;
@@ -60,7 +60,7 @@ export class SourcePrior {
   readonly #neighbours: readonly Neighbours[];
 
   /** @param data Undefined if the model does not have it: the prior is the model's. */
-  constructor(data: TrainingData | undefined, { source, context }: DestinationQuery) {
+  constructor(data: TrainingData | undefined, { source, context }: Pick<RttQuery, "source" | "context">) {
     this.#tables = tablesOf(data);
     const measured = this.#tables.flatMap((table) => table.destinationsOf(source));
     for (const { address, seen } of measured) {

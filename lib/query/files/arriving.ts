@@ -11,7 +11,7 @@ import { RejectLog } from "../../data/measurement_files/rejects.ts";
 import { openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { explainFileError } from "../../io/files/file_errors.ts";
 import { findFiles, isMissing } from "../../io/files/inputs.ts";
-import { tokenMeasurementAt } from "../context.ts";
+import { tokenMeasurementAt } from "../query_tokens.ts";
 import { chunksUntil, linesOf, LineSplitter, type TextLine } from "../text_lines.ts";
 import {
   type LineMeasurement,

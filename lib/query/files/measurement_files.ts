@@ -10,7 +10,7 @@ import { readMeasurements } from "../../data/measurement_files/parquet_reader.ts
 import { RejectLog } from "../../data/measurement_files/rejects.ts";
 import { addressBytes } from "../../data/addresses/ip.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
-import { tokenMeasurement, tokenMeasurementAt } from "../context.ts";
+import { tokenMeasurement, tokenMeasurementAt } from "../query_tokens.ts";
 import { parseMeasurement } from "../rtt/rtt_question.ts";
 import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 import { readLines } from "./read_lines.ts";

@@ -12,24 +12,18 @@ import { exists, readText } from "../../io/files/inputs.ts";
 export class NumberTable implements Disposable {
   readonly #file: ByteFile;
   readonly #progressPath: string;
-  readonly #width: number;
-  #numDone = 0;
+  /** How much of the work is saved, in its order. */
+  numDone = 0;
 
   /**
    * Opens the table of an earlier run, or a new one.
    *
    * @throws {UserError} If it cannot be made.
    */
-  constructor(path: string, width: number) {
-    this.#width = width;
+  constructor(path: string, readonly width: number) {
     this.#progressPath = `${path}.json`;
     this.#file = ByteFile.write(path, "update");
-    if (exists(this.#progressPath)) this.#numDone = JSON.parse(readText(this.#progressPath)).numDone;
-  }
-
-  /** How much of the work is saved, in its order. */
-  get numDone(): number {
-    return this.#numDone;
+    if (exists(this.#progressPath)) this.numDone = JSON.parse(readText(this.#progressPath)).numDone;
   }
 
   /**
@@ -48,15 +42,15 @@ export class NumberTable implements Disposable {
 
   /** Saves all that was written. @param numDone How much of the work that is. */
   commit(numDone: number): void {
-    if (numDone === this.#numDone) return;
+    if (numDone === this.numDone) return;
     this.#file.flush();
     writeJsonAtomic(this.#progressPath, { numDone });
-    this.#numDone = numDone;
+    this.numDone = numDone;
   }
 
   /** Reads rows. @param first The number of the first. @returns (rows, width). */
   read(first: number, numRows: number): Float64Array {
-    const numbers = new Float64Array(this.#width * numRows);
+    const numbers = new Float64Array(this.width * numRows);
     this.#file.readAt(this.#bytesOf(first), new Uint8Array(numbers.buffer));
     return numbers;
   }
@@ -66,6 +60,6 @@ export class NumberTable implements Disposable {
   }
 
   #bytesOf(row: number): number {
-    return row * this.#width * Float64Array.BYTES_PER_ELEMENT;
+    return row * this.width * Float64Array.BYTES_PER_ELEMENT;
   }
 }

@@ -23,7 +23,7 @@ import {
   SpillWriter,
 } from "../../data/probe_rows/external_sort/spill.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
-import { tokenMeasurement } from "../context.ts";
+import { tokenMeasurement } from "../query_tokens.ts";
 import { addressBytes } from "../../data/addresses/ip.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 

@@ -49,7 +49,6 @@ const BLOCKS: readonly { field: Field; token: number; numBytes: number }[] = [
 /** A measurement as far as it is written. */
 export class MeasurementGrammar {
   readonly #missing = new Set<Field>(["source", "destination", "result", "time"]);
-  readonly #hasEarlierTime: boolean;
   /** Bytes of an address, 0 while both versions are possible. */
   #addressBytes = 0;
   #role = MEASUREMENT_START;
@@ -58,9 +57,7 @@ export class MeasurementGrammar {
   #isEnded = false;
 
   /** Begins after MeasurementStart. @param hasEarlierTime Whether a measurement of its context has a time. */
-  constructor(hasEarlierTime: boolean) {
-    this.#hasEarlierTime = hasEarlierTime;
-  }
+  constructor(readonly hasEarlierTime: boolean) {}
 
   /** Whether nothing can follow: all four blocks are there, or it was ended without a time. */
   get isComplete(): boolean {
@@ -95,7 +92,7 @@ export class MeasurementGrammar {
   #allowedRoles(): number[] {
     const allowed = BLOCKS.filter(({ field, token, numBytes }) => {
       if (!this.#missing.has(field)) return false;
-      if (field === "time") return this.#hasEarlierTime === (token !== TIMESTAMP_ABS);
+      if (field === "time") return this.hasEarlierTime === (token !== TIMESTAMP_ABS);
       return field === "result" || this.#addressBytes === 0 || this.#addressBytes === numBytes;
     });
     const roles = allowed.map(({ token }) => token);

@@ -6,7 +6,7 @@
 import { UserError } from "../../base/errors.ts";
 import { isAddress } from "../../data/addresses/ip_prefix.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
-import { knownAt } from "../context.ts";
+import { contextThatFits, encodeQuery, knownAt, type RttQuery } from "../query_tokens.ts";
 import type { PingModel } from "../ping_model.ts";
 import {
   exactAnswer,
@@ -16,7 +16,6 @@ import {
 } from "./prefix_query.ts";
 import type { BadLine, FileQuery } from "./query_file.ts";
 import type { ParsedQuestion } from "./rtt_question.ts";
-import { contextThatFits, encodeQuery, type RttQuery } from "../query_tokens.ts";
 
 /** Queries that are computed together: some groups of the decoders, which compute in turns. */
 const QUERIES_PER_PART = 248;
@@ -151,20 +150,14 @@ async function* answerPart<T>(
     (distribution, i) => results.push(useOf(exact[i], exactAnswer(distribution))),
     quantiles && { quantilesOfEach: exact.map(({ query }) => quantiles(query)) },
   );
-  const exactResults = results.values();
+  let numYielded = 0;
   const drawing = { ...options, onProgress: options.onDraws };
   for (const line of part) {
     if ("error" in line) yield line;
-    else if (isExact(line)) yield nextOf(exactResults);
+    else if (isExact(line)) yield results[numYielded++];
     else {
       const asked = { ...line.query, context: line.first.context };
       yield useOf(line, await rttBetweenPrefixes(model, asked, drawing));
     }
   }
-}
-
-function nextOf<T>(values: Iterator<T, undefined>): T {
-  const { value, done } = values.next();
-  if (done) throw new Error("Internal error: there are fewer answers than queries");
-  return value;
 }

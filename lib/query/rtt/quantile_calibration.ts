@@ -47,7 +47,6 @@ export interface CheckpointIdentity {
 
 /** R: what share of measurements lies below a level of their predicted distributions. */
 export class QuantileCalibration {
-  readonly #shares: readonly number[];
   readonly #model: ReportedModel | undefined;
 
   /**
@@ -56,9 +55,8 @@ export class QuantileCalibration {
    * @param shares R at each of {@link CALIBRATION_LEVELS}: from 0 to 1, strictly rising.
    * @param model Whose distributions it corrects, if that is known.
    */
-  constructor(shares: readonly number[], model?: ReportedModel) {
+  constructor(readonly shares: readonly number[], model?: ReportedModel) {
     ensure(isRising(shares), "shares of a calibration rise from 0 to 1");
-    this.#shares = shares;
     this.#model = model;
   }
 
@@ -130,19 +128,14 @@ export class QuantileCalibration {
     );
   }
 
-  /** R at each of {@link CALIBRATION_LEVELS}. */
-  get shares(): readonly number[] {
-    return this.#shares;
-  }
-
   /** R(level). @param level From 0 to 1. */
   shareBelow(level: number): number {
-    return interpolate(CALIBRATION_LEVELS, this.#shares, level);
+    return interpolate(CALIBRATION_LEVELS, this.shares, level);
   }
 
   /** The level below which so much of the measurements lies. @param share From 0 to 1. */
   levelOf(share: number): number {
-    return interpolate(this.#shares, CALIBRATION_LEVELS, share);
+    return interpolate(this.shares, CALIBRATION_LEVELS, share);
   }
 
   /** The corrected mass of a range of RTTs. @param range The masses of a distribution below it and in it. */
@@ -154,7 +147,7 @@ export class QuantileCalibration {
     if (upTo > CALIBRATION_LEVELS[next]) return this.shareBelow(upTo) - this.shareBelow(below);
     // R is straight here: so the mass of a range far too improbable for a difference is right, too.
     const [low, high] = [CALIBRATION_LEVELS[next - 1], CALIBRATION_LEVELS[next]];
-    return within * (this.#shares[next] - this.#shares[next - 1]) / (high - low);
+    return within * (this.shares[next] - this.shares[next - 1]) / (high - low);
   }
 
   /** The corrected distribution; whether a reply comes is as predicted. @param arrays The memory of the result. */

@@ -76,18 +76,16 @@ export interface MapOrigin {
 
 /** The maps of a model that knows where addresses are. */
 export class RttMaps {
-  readonly #model: PingModel;
   readonly #index: PlaceIndex;
   readonly #areas = new Map<string, readonly MapArea[]>();
 
   /** @throws {UserError} If the model does not know where addresses are. */
-  constructor(model: PingModel) {
+  constructor(readonly model: PingModel) {
     if (!model.places) {
       throw new UserError(
         "Cannot draw a map: the model does not know where addresses are, expected one trained with --geo",
       );
     }
-    this.#model = model;
     this.#index = model.places;
   }
 
@@ -103,7 +101,7 @@ export class RttMaps {
 
   /** The addresses that represent a source. @param asked See {@link MapOrigin} (any time, nothing before). */
   async origin(source: IpPrefix, asked: MapMoment = { timeS: null, context: [] }): Promise<MapOrigin> {
-    const drawn = await drawSources(this.#model, { source, ...asked }, { numDraws: NUM_SOURCES, seed: 0 });
+    const drawn = await drawSources(this.model, { source, ...asked }, { numDraws: NUM_SOURCES, seed: 0 });
     const sources = drawn.map(({ source }) => source);
     const { latitude, longitude } = this.#index.describe(sources[0]);
     const isKnown = latitude !== undefined && longitude !== undefined;
@@ -171,7 +169,7 @@ export class RttMaps {
     for (const [i, area] of areas.entries()) {
       part.push(...pairsOf(area, sources));
       if (part.length < PAIRS_PER_PART && i < areas.length - 1) continue;
-      yield* await rttsOf(this.#model, part, asked);
+      yield* await rttsOf(this.model, part, asked);
       part = [];
     }
   }

@@ -74,7 +74,6 @@ const BLOCK_PAIRS = { exact: 2048, drawn: 64 };
 
 /** A matrix of a model. Its cells are numbered row by row. */
 export class RttMatrix {
-  readonly #model: PingModel;
   /** How many cells there are, those of nodes with themselves included. */
   readonly numCells: number;
   /** How many of them are of two nodes. */
@@ -85,9 +84,8 @@ export class RttMatrix {
   readonly width: number;
 
   /** @throws {UserError} If nodes are of different IP versions, or the context cannot stand before what is asked. */
-  constructor(model: PingModel, readonly options: MatrixOptions) {
+  constructor(readonly model: PingModel, readonly options: MatrixOptions) {
     const { nodes, destinations, quantiles, numSamples } = options;
-    this.#model = model;
     this.numCells = nodes.length * destinations.length;
     const sources = new Set(nodes.map(keyOf));
     this.numPairs = this.numCells - destinations.filter((each) => sources.has(keyOf(each))).length;
@@ -124,7 +122,7 @@ export class RttMatrix {
       const cell = [medianMs, Math.round(pFailed * 1e6) / 1e6, ...quantilesMs, ...samplesMs];
       numbers.set(cell, (query.line - first) * width);
     };
-    for await (const answer of answerQueries(this.#model, this.#queries(first, end), asked, use)) {
+    for await (const answer of answerQueries(this.model, this.#queries(first, end), asked, use)) {
       if (answer) throw this.#faultOf(answer);
     }
     return numbers;
@@ -178,7 +176,7 @@ export class RttMatrix {
 
   #requireAnswerable(cell: number): void {
     try {
-      prepareQuery(this.#model, this.#queryOf(cell), this.options.context);
+      prepareQuery(this.model, this.#queryOf(cell), this.options.context);
     } catch (error) {
       throw error instanceof UserError ? this.#faultOf({ line: cell, error: error.message }) : error;
     }

@@ -146,12 +146,6 @@ export function parsePrefixQuestion(question: RttQuestion): PrefixQuery {
   return { source, destination, timeS, context: context ?? [] };
 }
 
-/** The note on a prefix that has bits after its length, which are taken for 0; undefined if it has none. */
-function noteHostBits(text: string): string | undefined {
-  if (!hasHostBits(text)) return undefined;
-  return `${text} has bits after the prefix: taken as ${formatPrefix(parsePrefix(text))}`;
-}
-
 function fieldsOf(values: Values | RttQuestion, fields: readonly string[]): Values {
   const unknown = Object.keys(values).find((name) => !fields.includes(name));
   if (unknown === undefined) return values as Values;
@@ -180,8 +174,9 @@ function endOf(
       throw new UserError(`Cannot read ${JSON.stringify(text)}: ${faultOfPrefix(text)}${advice}`);
     }
     const prefix = parsePrefix(text);
-    const note = noteHostBits(text);
-    if (note !== undefined) notes.push(note);
+    if (hasHostBits(text)) {
+      notes.push(`${text} has bits after the prefix: taken as ${formatPrefix(prefix)}`);
+    }
     return prefix;
   });
 }

@@ -18,8 +18,12 @@
 import type { AddressNames } from "../../data/addresses/address_names.ts";
 import { isAddress } from "../../data/addresses/ip_prefix.ts";
 import { basisJson } from "../../data/addresses/known_addresses.ts";
-import { codeRangeOf, prefixLengthOf } from "../../query/destinations/destination_query.ts";
-import { destinationsJson, rankDestinationsFrom } from "../../query/destinations/destination_ranking.ts";
+import {
+  codeRangeOf,
+  destinationsJson,
+  prefixLengthOf,
+  rankDestinationsFrom,
+} from "../../query/destinations/destination_ranking.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import { contextThatFits, encodeQuery } from "../../query/query_tokens.ts";
 import {

@@ -20,7 +20,7 @@ export const MAX_QUEUE = 1024;
 /** How questions are merged. */
 export interface BatchOptions {
   /**
-   * The most questions of a batch (62: 132 rows for each, of 8,192 that a decoder holds at once; see `decoder_extent.ts`).
+   * The most questions of a batch (62: 132 rows for each, of 8,192 that a decoder holds at once; see `model_decoders.ts`).
    */
   maxBatch?: number;
   /** How long a question waits for others while the GPU is idle, at most, ms (10). */

@@ -9,7 +9,7 @@ import { synthesize } from "../../../lib/data/synth/synthesize.ts";
 import { modelShapes } from "../../../lib/model/model_config.ts";
 import { ArrayRecordWriter } from "../../../lib/io/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../../lib/data/probe_rows/probe_row.ts";
-import { AdaptedModel } from "../../../lib/query/adapt/adapted_model.ts";
+import { AdaptedModel } from "../../../lib/query/adapt/adapt.ts";
 import { AddressCounts } from "../../../lib/data/addresses/known_addresses.ts";
 import { baseOf, writeAdapted } from "../../../lib/train/adapted_checkpoint.ts";
 import {

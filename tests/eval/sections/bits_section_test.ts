@@ -1,7 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
-import type { ContextBits } from "../../../lib/eval/sections/bit_totals.ts";
-import { evaluateBits } from "../../../lib/eval/sections/bits_section.ts";
 import { DEFAULT_SAMPLING, sampleContext } from "../../../lib/data/tokens/contexts.ts";
+import { type ContextBits, evaluateBits } from "../../../lib/eval/sections/bits_section.ts";
 import { prepareRow } from "../../../lib/data/loader/prepared_row.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { MEASUREMENT_START, TokenWriter } from "../../../lib/data/tokens/vocab_v2.ts";
@@ -132,7 +131,7 @@ Deno.test("evaluateBits() gives a model of equal weights log2 of the vocabulary 
       for (const { meanBits } of byTokenType) assertAlmostEquals(meanBits, Math.log2(267), 1e-4);
       assertAlmostEquals(bitsPerToken ?? NaN, Math.log2(267), 1e-4);
     }
-    const none = await evaluateBits(model, new MemoryRowSource([]), { seed: 0 });
+    const none = await evaluateBits(model, new MemoryRowSource([]), { seed: 0, numContexts: 5 });
     assertEquals([none.withTimes.numContexts, none.withTimes.bitsPerMeasurement], [0, null]);
     assertEquals(none.withoutTimes.byPosition, []);
   }, 0));

@@ -6,7 +6,7 @@ import {
 import type { Baseline, BaselineMeasurement } from "../../../lib/eval/baselines/baseline.ts";
 import { contextOf, drawCases, type EvalCase } from "../../../lib/eval/cases.ts";
 import { clustersOf } from "../../../lib/eval/metrics/bootstrap.ts";
-import { crpsMs } from "../../../lib/eval/metrics/crps.ts";
+import { crpsMs } from "../../../lib/eval/metrics/forecast_errors.ts";
 import type { EvalRows } from "../../../lib/eval/eval_rows.ts";
 import { MeasurementTable } from "../../../lib/eval/baselines/measurement_table.ts";
 import { compareForecasts, evaluateRtt } from "../../../lib/eval/sections/rtt_section.ts";

@@ -86,14 +86,8 @@ Deno.test("adapt writes changed embeddings that queries read, and the same bytes
     Deno.writeTextFileSync(at("queries.jsonl"), `${JSON.stringify({ src: KNOWN[0], dst: NEW_ADDRESS })}\n`);
     const ofFile = ["--queries", at("queries.jsonl"), "--output", at("answers.jsonl")];
     await succeed([
-      "query",
-      "rtt",
-      "--checkpoint",
-      at("run"),
-      ...ofFile,
-      "--json",
-      "--adapt",
-      at("new.jsonl"),
+      ...["query", "rtt", "--checkpoint", at("run"), ...ofFile, "--json"],
+      ...["--adapt", at("new.jsonl")],
     ]);
     const answer = JSON.parse(Deno.readTextFileSync(at("answers.jsonl")));
     assertEquals([answer.src, answer.error], [KNOWN[0], undefined]);

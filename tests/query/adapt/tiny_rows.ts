@@ -9,7 +9,11 @@ import type { RttEstimate } from "../../../lib/model/selected_rows.ts";
 import { initialParameters } from "../../../lib/model/parameters.ts";
 import { EMBEDDING_VALUES } from "../../../lib/model/embedding_update.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
-import { AddressCounts, type TrainingData } from "../../../lib/data/addresses/known_addresses.ts";
+import {
+  AddressCounts,
+  type MeasuredData,
+  type TrainingData,
+} from "../../../lib/data/addresses/known_addresses.ts";
 import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
@@ -105,6 +109,18 @@ export function knownData(): TrainingData {
   const ids = KNOWN.map((address) => counts.id(addressBytes(address)));
   for (const source of ids) for (const destination of ids) counts.add(source, destination, 1.7e9);
   return { known: counts.table(), summary: counts.summary({ origin: "known.parquet", isSynthetic: false }) };
+}
+
+/** Training data in which sources measured destinations so often. */
+export function dataOf(
+  measured: readonly (readonly [source: string, destination: string, count: number])[],
+): MeasuredData {
+  const counts = new AddressCounts();
+  for (const [source, destination, count] of measured) {
+    const [from, to] = [source, destination].map((text) => counts.id(addressBytes(text)));
+    for (let i = 0; i < count; i++) counts.add(from, to, null);
+  }
+  return { summary: counts.summary({ origin: "a", isSynthetic: false }), known: counts.table() };
 }
 
 /** A measurement; no reply where `rttMs` is null. */

@@ -1,10 +1,12 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
-import { parseAddress } from "../../../lib/data/addresses/ip.ts";
+import { addressBytes } from "../../../lib/data/addresses/ip.ts";
 import { formatPrefix, prefixContains } from "../../../lib/data/addresses/ip_prefix.ts";
 import { UserError } from "../../../lib/base/errors.ts";
-import { walkOn } from "../../../lib/query/destinations/byte_walks.ts";
-import type { DestinationQuery } from "../../../lib/query/destinations/destination_query.ts";
-import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
+import { walkOn } from "../../../lib/query/destinations/candidates.ts";
+import {
+  type DestinationQuery,
+  rankDestinations,
+} from "../../../lib/query/destinations/destination_ranking.ts";
 import { PrefixSearch } from "../../../lib/query/destinations/prefix_tree.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { contextThatFits, encodeMeasurement } from "../../../lib/query/query_tokens.ts";
@@ -12,18 +14,12 @@ import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { BYTE_BASE, QUERY_ORDER, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "../tiny_model.ts";
-import { dataOf } from "./measured_data.ts";
+import { dataOf } from "../adapt/tiny_rows.ts";
 
-function bytesOf(text: string): Uint8Array {
-  const bytes = parseAddress(text);
-  assert(bytes, text);
-  return bytes;
-}
-
-const SOURCE = bytesOf("192.0.2.1");
+const SOURCE = addressBytes("192.0.2.1");
 const CONTEXT: TokenMeasurement[] = [0, 1, 2].map((i) => ({
   source: SOURCE,
-  destination: bytesOf(`198.51.100.${i}`),
+  destination: addressBytes(`198.51.100.${i}`),
   rttCode: i === 1 ? null : encodeRttCode(10 + i),
   timeS: 1_700_000_000 + 400 * i,
 }));
@@ -176,7 +172,7 @@ Deno.test("rankDestinations() ranks what training and adaptation have of the sou
     assertAlmostEquals(answer.priorMass, priors.reduce((a, b) => a + b, 0), 1e-6);
     assert(answer.priorMass > 0.98 * (1 - 3 * D / 12));
     // A source that nobody knows has the prior of the model alone.
-    const other = { ...PLAIN, source: bytesOf("192.0.2.77") };
+    const other = { ...PLAIN, source: addressBytes("192.0.2.77") };
     const [unknown] = await rankDestinations(model, [other], { numCandidates: 5, top: 100 });
     assertEquals(unknown.candidates, 5);
     const own: number[] = [];
@@ -264,7 +260,7 @@ Deno.test("rankDestinations() ranks the destinations that are likeliest before t
 
 Deno.test("rankDestinations() adds up the candidates of a prefix", () =>
   withTinyModel(async (model) => {
-    for (const query of [QUERIES[2], { ...PLAIN, source: bytesOf("2001:db8::1") }]) {
+    for (const query of [QUERIES[2], { ...PLAIN, source: addressBytes("2001:db8::1") }]) {
       const numBits = 8 * query.source.length;
       const [[addresses], ...shorter] = await Promise.all(
         [numBits, 0, 3, 9, 29].map((prefixLength) =>

@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { addressBytes, formatAddress } from "../../../lib/data/addresses/ip.ts";
 import type { KnownAddresses } from "../../../lib/data/addresses/known_addresses.ts";
 import { prefixWeights, SourcePrior } from "../../../lib/query/destinations/source_prior.ts";
-import { dataOf } from "./measured_data.ts";
+import { dataOf } from "../adapt/tiny_rows.ts";
 
 /** Sources of one /24 measure the same, those of one /16 now and then, others anything. */
 const ALIKE = dataOf([
@@ -88,7 +88,7 @@ Deno.test("SourcePrior backs off from the source to its prefixes and to the mode
   const ofModel = [0.3, 0.1, 0.05, 0.05, 0.1, 0.2, 0.2];
   for (const text of ["192.0.2.1", "192.0.2.9", "192.0.9.9", "192.9.1.1", "172.16.0.1"]) {
     const source = addressBytes(text);
-    const prior = new SourcePrior(ALIKE, { source, rttMs: null, timeS: null, context: [] });
+    const prior = new SourcePrior(ALIKE, { source, context: [] });
     const own = known.destinationsOf(source);
     const total = own.reduce((sum, { seen }) => sum + seen.measurements, 0);
     let sum = 0;
@@ -108,13 +108,13 @@ Deno.test("SourcePrior backs off from the source to its prefixes and to the mode
 Deno.test("SourcePrior lists what neighbours measured, the likeliest first, also those of an adaptation", () => {
   const adaptation = dataOf([["192.0.2.77", "203.0.113.9", 1], ["192.0.2.78", "203.0.113.9", 1]]);
   const ask = (source: string, data = { ...ALIKE, adaptation }) =>
-    new SourcePrior(data, { source: addressBytes(source), rttMs: null, timeS: null, context: [] })
+    new SourcePrior(data, { source: addressBytes(source), context: [] })
       .ofNeighbours().map((bytes) => bytes.at(-1));
   const near = ask("192.0.2.9");
   assertEquals(near.slice(0, 2), [1, 2]);
   assert(near.indexOf(9) < near.indexOf(4), `${near}`);
   assertEquals(near.toSorted(), [1, 2, 3, 4, 5, 6, 9]);
   assertEquals(ask("172.16.0.1"), []);
-  const none = new SourcePrior(undefined, { source: DESTINATIONS[0], rttMs: null, timeS: null, context: [] });
+  const none = new SourcePrior(undefined, { source: DESTINATIONS[0], context: [] });
   assertEquals([none.ofNeighbours(), none.known, none.of(DESTINATIONS[1], 0.25)], [[], [], 0.25]);
 });

@@ -1,9 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "@std/path";
-import { adapt } from "../../../lib/query/adapt/adapt.ts";
 import { UserError } from "../../../lib/base/errors.ts";
-import { Gpu } from "../../../lib/tensor/device.ts";
-import { KernelRegistry } from "../../../lib/tensor/registry.ts";
 import {
   measurementOfLine,
   readContext,
@@ -12,9 +9,9 @@ import {
 import { ArrivingMeasurements } from "../../../lib/query/files/arriving.ts";
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
-import { tinyRowModel } from "../adapt/tiny_rows.ts";
-import { makeBatch, realData, writeParquet } from "../../data/measurement_files/batches.ts";
+import { makeBatch, writeParquet } from "../../data/measurement_files/batches.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
+import { knownAt } from "../../../lib/query/query_tokens.ts";
 
 const PING = {
   type: "ping",
@@ -84,14 +81,41 @@ Deno.test("ArrivingMeasurements gives the ids of measurements and probes that Pa
     ]);
   }));
 
-Deno.test("adapt() fits real measurements of a mesh", async () => {
-  const mesh = realData("mesh");
-  const path = join(mesh, "planetlab-03.parquet");
-  const { measurements } = await readMeasurementFiles([path], { most: 40 });
-  using gpu = await Gpu.open();
-  const options = { steps: 8, learningRate: 0.1 };
-  const result = await adapt(new KernelRegistry(gpu), tinyRowModel(512), measurements, options);
-  assertEquals([result.numMeasurements, result.withoutRow.length], [40, 0]);
-  assert(result.lossBefore !== null && result.lossAfter !== null);
-  assert(result.lossAfter < result.lossBefore - 0.3, `${result.lossBefore} ${result.lossAfter}`);
-});
+Deno.test("readContext() gives the newest measurements, oldest first, and says if the file was not so", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "context.parquet");
+    writeParquet(path, [makeBatch(5000)]);
+    const inOrder = await readContext(path);
+    assertEquals([inOrder.isSorted, inOrder.measurements.length], [true, 4096]);
+    writeParquet(path, [makeBatch(2500, 2500), makeBatch(2500)]);
+    const sorted = await readContext(path);
+    assertEquals(sorted.isSorted, false);
+    assertEquals(sorted.measurements, inOrder.measurements);
+    // Rows 0, 7, … have no reply; the first that is left is row 904.
+    assertEquals(
+      sorted.measurements.slice(0, 7).map(({ rttCode }) => rttCode === null),
+      Array.from({ length: 7 }, (_, i) => (904 + i) % 7 === 0),
+    );
+  }));
+
+Deno.test("readContext() leaves out what is after a time and counts it, and knownAt() does the same later", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "context.parquet");
+    writeParquet(path, [makeBatch(5000)]);
+    const { measurements: all } = await readContext(path);
+    const untilS = all[100].timeS;
+    const { measurements, numLater } = await readContext(path, untilS);
+    assertEquals(measurements.at(-1)?.timeS, untilS);
+    assertEquals(numLater + measurements.length, 5000);
+    assertEquals(knownAt(all, untilS), measurements.slice(-101));
+    assertEquals(knownAt(all, null), all);
+    assertEquals(knownAt(all, 0), []);
+  }));
+
+Deno.test("readContext() refuses a file that is not there or is no Parquet", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "context.parquet");
+    await assertRejects(() => readContext(path), UserError);
+    Deno.writeTextFileSync(path, "not Parquet");
+    await assertRejects(() => readContext(path), UserError);
+  }));

@@ -3,7 +3,6 @@ import { UserError } from "../../../lib/base/errors.ts";
 import { fieldOrders, measurementBits } from "../../../lib/query/likelihood/likelihood.ts";
 import { MeasurementGrammar } from "../../../lib/query/likelihood/measurement_grammar.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
-import { parseAddress } from "../../../lib/data/addresses/ip.ts";
 import { LOG_RTT, WholeMeasurementWriter } from "../../../lib/data/tokens/vocab_v1.ts";
 import {
   type Field,
@@ -11,23 +10,17 @@ import {
   type TokenMeasurement,
   TokenWriter,
 } from "../../../lib/data/tokens/vocab_v2.ts";
-import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { measured } from "../adapt/tiny_rows.ts";
 import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "../tiny_model.ts";
 
-function measurement(src: string, dst: string, rttMs: number | null, timeS: number | null): TokenMeasurement {
-  const [source, destination] = [parseAddress(src), parseAddress(dst)];
-  assert(source && destination);
-  return { source, destination, rttCode: rttMs === null ? null : encodeRttCode(rttMs), timeS };
-}
-
 const CONTEXT = [
-  measurement("192.0.2.1", "198.51.100.7", 12.5, 1_700_000_000),
-  measurement("192.0.2.1", "198.51.100.9", null, 1_700_000_100),
+  measured("192.0.2.1", "198.51.100.7", 12.5, 1_700_000_000),
+  measured("192.0.2.1", "198.51.100.9", null, 1_700_000_100),
 ];
 const MEASUREMENTS = [
-  measurement("192.0.2.1", "198.51.100.7", 31, 1_700_000_200),
-  measurement("192.0.2.1", "198.51.100.7", null, null),
-  measurement("2001:db8::1", "2001:db8::2", 3.5, 1_700_009_000),
+  measured("192.0.2.1", "198.51.100.7", 31, 1_700_000_200),
+  measured("192.0.2.1", "198.51.100.7", null, null),
+  measured("2001:db8::1", "2001:db8::2", 3.5, 1_700_009_000),
 ];
 
 /** Bits of each token after MeasurementStart, one next-token question each. */
@@ -120,7 +113,7 @@ Deno.test("measurementBits() of vocabulary v1 equals the next-token probabilitie
 
 Deno.test("measurementBits() of many gives each measurement what it has alone after its context", () =>
   withTinyModel(async (model) => {
-    const longer = [...CONTEXT, measurement("192.0.2.1", "198.51.100.9", 80, 1_700_000_150)];
+    const longer = [...CONTEXT, measured("192.0.2.1", "198.51.100.9", 80, 1_700_000_150)];
     const contexts = [CONTEXT, longer, [], CONTEXT, longer.slice(1), CONTEXT];
     const cases = contexts.map((context, i) => ({ context, measurement: MEASUREMENTS[i % 3] }));
     const together = await measurementBits(model, cases);

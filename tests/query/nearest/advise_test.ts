@@ -13,7 +13,7 @@ import type { FileQuery } from "../../../lib/query/rtt/query_file.ts";
 import { parseQuestion } from "../../../lib/query/rtt/rtt_question.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
-import { refused, runStageProcess, succeeded } from "../../cli/process.ts";
+import { refused, runStageProcess, succeed, succeeded } from "../../cli/process.ts";
 import { withRowCheckpoint } from "../adapt/row_checkpoint.ts";
 import {
   KNOWN,
@@ -130,7 +130,7 @@ Deno.test("the example of the README runs as it stands there", () =>
     const files = { "runs/first": at("run"), "anchors.txt": at("anchors"), "servers.txt": at("servers") };
     for (const name of ["anchors", "servers"]) Deno.writeTextFileSync(at(name), KNOWN.join("\n"));
     const args = words.split(" ").map((word) => files[word as keyof typeof files] ?? word);
-    const { stdout } = await succeeded(runStageProcess(args));
+    const { stdout } = await succeed(...args);
     const [head, ...lines] = stdout.trimEnd().split("\n");
     assertEquals([head.split(/ +/), lines.length], [["src", "dst", "median", "reduction", "spread"], 3]);
     for (const line of lines) assertMatch(line, /^192\.0\.2\.77 +\S+ +\S+ ms +\S+ ms +\S+ -> \S+ ms$/);

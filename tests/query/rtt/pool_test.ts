@@ -99,7 +99,9 @@ Deno.test("quantiles with a pool are exact where only the first bytes that hold 
         assertEquals(distribution.quantileMs(q), exact[i].quantileMs(q), `${i} ${q}`);
       }
     };
-    await pooled.likelyRttDistributions(QUESTIONS, take, { quantiles });
+    await pooled.likelyRttDistributions(QUESTIONS, take, {
+      quantilesOfEach: QUESTIONS.map(() => quantiles),
+    });
   }));
 
 Deno.test("hardly any mass lies above four times the greatest RTT, so that the mean is one of RTTs", () =>

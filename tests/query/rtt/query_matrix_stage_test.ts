@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { runStageProcess, succeeded } from "../../cli/process.ts";
+import { refused, runStageProcess, succeed } from "../../cli/process.ts";
 import { compressors } from "hyparquet-compressors";
 import { ParquetFile } from "../../../lib/io/parquet/file.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
@@ -25,14 +25,7 @@ Deno.test("query matrix writes what query rtt says of each pair as CSV, and as a
     const answers = await answersOf(folder, checkpoint, PAIRS);
     const args = ["query", "matrix", "--checkpoint", checkpoint, "--nodes", nodes, "--output"];
     const csv = join(folder, "m.csv");
-    const { code, stdout, stderr } = await runStageProcess([
-      ...args,
-      csv,
-      "--quantiles",
-      "0.1,0.5",
-      "--json",
-    ]);
-    assertEquals(code, 0, stderr);
+    const { stdout } = await succeed(...args, csv, "--quantiles", "0.1,0.5", "--json");
     assertEquals(JSON.parse(stdout).numPairs, PAIRS.length);
     const [head, ...lines] = Deno.readTextFileSync(csv).trimEnd().split("\n");
     assertEquals(head, "src,dst,median_ms,p_failed,q0.1_ms,q0.5_ms");
@@ -46,8 +39,7 @@ Deno.test("query matrix writes what query rtt says of each pair as CSV, and as a
     assertEquals(lines.length, PAIRS.length);
 
     const gml = join(folder, "m.gml");
-    const graph = await runStageProcess([...args, gml]);
-    assertEquals(graph.code, 0, graph.stderr);
+    await succeed(...args, gml);
     const text = Deno.readTextFileSync(gml);
     const { directed, nodes: parsed, edges } = parseShadowGraph(text);
     assertEquals([directed, parsed], [true, NODES.map((label, id) => ({ id, label }))]);
@@ -70,8 +62,7 @@ Deno.test("query matrix takes other destinations, and refuses what it cannot wri
     Deno.writeTextFileSync(destinations, "dst\n203.0.113.0/24\n192.0.2.1\n");
     const args = ["query", "matrix", "--checkpoint", checkpoint, "--nodes", nodes];
     const other = [...args, "--destinations", destinations, "--draws", "3"];
-    const { code, stderr } = await runStageProcess([...other, "--output", output]);
-    assertEquals(code, 0, stderr);
+    await succeed(...other, "--output", output);
     const pairs = Deno.readTextFileSync(output).trimEnd().split("\n").slice(1)
       .map((line) => line.split(",").slice(0, 2).join(" "));
     assertEquals(pairs, [
@@ -85,18 +76,20 @@ Deno.test("query matrix takes other destinations, and refuses what it cannot wri
       [[...other, "--quantiles", "0.5", "--output", output], 1, "add --overwrite"],
     ];
     for (const [wrong, exitCode, message] of refusals) {
-      const refused = await runStageProcess(wrong);
-      assertEquals([refused.code, refused.stderr.trim().split("\n").length], [exitCode, 1], refused.stderr);
-      assertStringIncludes(refused.stderr, message);
+      await refused(runStageProcess(wrong), exitCode, message);
     }
     Deno.writeTextFileSync(nodes, "192.0.2.1\n2001:db8::1\n");
-    const mixed = await runStageProcess([...args, "--output", join(folder, "mixed.csv")]);
-    assertEquals(mixed.code, 1, mixed.stderr);
-    assertStringIncludes(mixed.stderr, "192.0.2.1 to 2001:db8::1: ");
+    await refused(
+      runStageProcess([...args, "--output", join(folder, "mixed.csv")]),
+      1,
+      "192.0.2.1 to 2001:db8::1: ",
+    );
     Deno.writeTextFileSync(nodes, "192.0.2.1\n192.0.2.1/32\n");
-    const twice = await runStageProcess([...args, "--output", join(folder, "twice.csv")]);
-    assertEquals(twice.code, 1, twice.stderr);
-    assertStringIncludes(twice.stderr, "line 2: found 192.0.2.1/32 twice");
+    await refused(
+      runStageProcess([...args, "--output", join(folder, "twice.csv")]),
+      1,
+      "line 2: found 192.0.2.1/32 twice",
+    );
   }));
 
 /** The columns of a Parquet file by name. */
@@ -116,15 +109,7 @@ Deno.test("query matrix writes the same as Parquet, JSON and CSV, with samples t
       const output = join(folder, name);
       const asked = ["--checkpoint", checkpoint, "--nodes", list, "--quantiles", "0.9"];
       const samples = ["--samples", "40", "--seed", String(seed)];
-      const { code, stderr } = await runStageProcess([
-        "query",
-        "matrix",
-        ...asked,
-        ...samples,
-        "--output",
-        output,
-      ]);
-      assertEquals(code, 0, stderr);
+      await succeed(...["query", "matrix", ...asked, ...samples, "--output", output]);
       return output;
     };
     const csvOf = async (...args: Parameters<typeof run>) => {
@@ -192,7 +177,7 @@ Deno.test("query matrix --names writes the names of nodes beside them in every f
     const run = async (name: string) => {
       const output = join(folder, name);
       const args = ["--checkpoint", checkpoint, "--nodes", nodes, "--names", names, "--output", output];
-      await succeeded(runStageProcess(["query", "matrix", ...args]));
+      await succeed("query", "matrix", ...args);
       return output;
     };
     const [head, ...lines] = Deno.readTextFileSync(await run("m.csv")).trimEnd().split("\n");
@@ -219,8 +204,7 @@ Deno.test("the examples of lib/query/README.md run", () =>
       const args = example.split(" ").map((arg) =>
         arg === "runs/first" ? checkpoint : /\.\w+$/.test(arg) ? join(folder, arg) : arg
       );
-      const { code, stdout, stderr } = await runStageProcess(args);
-      assertEquals(code, 0, stderr);
+      const { stdout } = await succeed(...args);
       assertStringIncludes(stdout, "the RTTs of 6 pairs in");
     }
   }));

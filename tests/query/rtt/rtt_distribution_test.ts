@@ -1,15 +1,20 @@
-import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { MAX_PING_RTT_MS, RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
+import { exactAnswer, MixtureSums } from "../../../lib/query/rtt/prefix_query.ts";
+import { summaryOf } from "../../../lib/query/rtt/rtt_summary.ts";
+import { formatMs } from "../../../lib/base/text.ts";
+import { plotRttDistribution } from "../../../lib/query/rtt/rtt_plot.ts";
+import { faultOfXml } from "../../base/report/xml.ts";
 
 /** A distribution with the given masses at the codes of the given RTTs. */
-function distributionOf(masses: Record<number, number>): RttDistribution {
+function distributionOf(masses: Record<number, number>, pFailed = 0.1): RttDistribution {
   const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
   for (const [rttMs, mass] of Object.entries(masses)) {
     probabilities[CANONICAL_RTT_CODES.indexOf(encodeRttCode(Number(rttMs)))] = mass;
   }
-  return new RttDistribution(0.1, probabilities, 1);
+  return new RttDistribution(pFailed, probabilities, 1);
 }
 
 Deno.test("RttDistribution gives quantiles, CDF and mean of a known distribution", () => {
@@ -100,4 +105,116 @@ Deno.test("RttDistribution.meanMs is that of the RTTs up to the longest that pin
 Deno.test("RttDistribution.probabilityOf() is the mass of the bucket of an RTT", () => {
   const distribution = distributionOf({ 10: 0.25, 20: 0.75 });
   assertEquals([10, 10.002, 15, 20].map((rttMs) => distribution.probabilityOf(rttMs)), [0.25, 0.25, 0, 0.75]);
+});
+
+Deno.test("summaryOf() gives quantiles, the mean of what ping can report and how likely given RTTs are", () => {
+  const distribution = distributionOf({ 10: 0.25, 20: 0.7495, 1e9: 0.0005 }, 0.2);
+  const summary = summaryOf(exactAnswer(distribution), {
+    quantiles: [0.1, 0.5],
+    at: [10, 15, 1e12],
+  });
+  assertEquals(Object.keys(summary.quantilesMs), ["0.1", "0.5"]);
+  // 10^9 ms are eleven days: no RTT that a ping tool reports.
+  assertAlmostEquals(summary.meanMs, (2.5 + 0.7495 * 20) / 0.9995, 0.02);
+  assertEquals(summary.meanMs, Number(summary.meanMs.toPrecision(4)));
+  assertAlmostEquals(summary.likeliest.rttMs, 20, 0.02);
+  assertEquals(summary.likeliest.probability, 0.7495);
+  assert(summary.at);
+  const [ten, fifteen, endless] = summary.at;
+  assertEquals([ten.cdf, ten.probability, fifteen.cdf, fifteen.probability], [0.25, 0.25, 0.25, 0]);
+  assertAlmostEquals(ten.bits ?? NaN, -Math.log2(0.8 * 0.25), 1e-12);
+  assert(ten.lowMs <= 10 && ten.highMs !== null && ten.highMs > 10);
+  assertEquals([fifteen.bits, endless.highMs, endless.cdf], [null, null, 1]);
+  assertEquals(summary.drawn, undefined);
+  assertEquals(JSON.parse(JSON.stringify(summary)), { ...summary });
+});
+
+Deno.test("summaryOf() states standard errors of what was drawn", () => {
+  const sums = new MixtureSums();
+  for (const rttMs of [10, 20, 30, 40]) sums.add(distributionOf({ [rttMs]: 1 }, 0.2), 4);
+  const mixture = sums.mixture();
+  const masses = { sourceProbability: null, destinationProbability: 0.5, destinationProbabilityError: 0.1 };
+  const { drawn } = summaryOf({ mixture, ...masses }, { quantiles: [0.5], at: [25] });
+  assert(drawn);
+  assertEquals([drawn.numDraws, drawn.numDistinct, drawn.destinationProbability], [16, 4, 0.5]);
+  const { pFailed, meanMs, quantilesMs, cdf, destinationProbability } = drawn.standardErrors;
+  assertAlmostEquals(pFailed, 0, 1e-7);
+  // Sixteen draws of a CDF that is 0 or 1 evenly, and of means 10 to 40.
+  assertAlmostEquals(cdf?.[0] ?? NaN, 0.5 / Math.sqrt(15), 1e-9);
+  assertAlmostEquals(meanMs, Math.sqrt(125 / 15), 0.01);
+  assertEquals([quantilesMs[0.5] > 4, destinationProbability], [true, 0.1]);
+});
+
+/** Log-normal around `medianMs`. */
+function around(medianMs: number, spread: number): RttDistribution {
+  const weights = Float64Array.from(CANONICAL_RTT_CODES, (code) => {
+    return Math.exp(-((Math.log(decodeRttCode(code) / medianMs) / spread) ** 2) / 2);
+  });
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return new RttDistribution(0.0345, weights.map((weight) => weight / total), 1);
+}
+
+/** The texts of a picture and their places. */
+function textsOf(svg: string): { text: string; x: number; y: number }[] {
+  return [...svg.matchAll(/<text[^>]*transform="translate\(([-\d.]+),([-\d.]+)\)[^>]*>([^<]*)<\/text>/g)].map(
+    ([, x, y, text]) => ({ text, x: Number(x), y: Number(y) }),
+  );
+}
+
+Deno.test("faultOfXml() tells well-formed from malformed", () => {
+  for (
+    const good of ["<a/>", '<?xml version="1.0"?>\n<a b="1" c=\'x > y\'><d>&lt;&#945;</d><!-- <e> --></a>\n']
+  ) {
+    assertEquals(faultOfXml(good), undefined, good);
+  }
+  for (
+    const bad of [
+      "",
+      "<a>",
+      "<a></b>",
+      "<a/><b/>",
+      "<a b=1/>",
+      "<a>&</a>",
+      '<a b="<"/>',
+      "x<a/>",
+      "<a><b></a></b>",
+    ]
+  ) {
+    assert(faultOfXml(bad) !== undefined, bad);
+  }
+});
+
+Deno.test("plotRttDistribution() draws well-formed SVG with pFailed in its title and every quantile marked", async () => {
+  const quantiles = [0.05, 0.25, 0.5, 0.75, 0.95];
+  const options = { title: "192.0.2.1 -> <&> 198.51.100.7", subtitle: "exact", quantiles };
+  const distribution = around(100, 0.5);
+  const svg = await plotRttDistribution(distribution, options);
+  assertEquals(faultOfXml(svg), undefined);
+  assertStringIncludes(svg, "RTT 192.0.2.1 -&gt; &lt;&amp;&gt; 198.51.100.7 · no reply 3.45 %");
+  const labels = textsOf(svg).filter(({ text }) => /^\d+ %: /.test(text));
+  assertEquals(
+    labels.map(({ text }) => text),
+    quantiles.map((q) => `${q * 100} %: ${formatMs(distribution.quantileMs(q))}`),
+  );
+  for (let i = 1; i < labels.length; i++) assert(labels[i].x > labels[i - 1].x);
+  assertEquals(await plotRttDistribution(around(100, 0.5), options), svg);
+});
+
+Deno.test("plotRttDistribution() puts labels that would cover each other above each other", async () => {
+  const quantiles = [0.48, 0.49, 0.5, 0.51, 0.52];
+  const svg = await plotRttDistribution(around(20, 0.3), { title: "a", quantiles });
+  const heights = textsOf(svg).filter(({ text }) => /^\d+ %: /.test(text)).map(({ y }) => y);
+  assertEquals(new Set(heights).size, 5);
+  for (let i = 1; i < heights.length; i++) assert(heights[i] - heights[i - 1] >= 10, heights.join());
+});
+
+Deno.test("plotRttDistribution() draws a distribution that has all its mass in one bucket", async () => {
+  const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
+  probabilities[20_000] = 1;
+  const svg = await plotRttDistribution(new RttDistribution(0, probabilities, 1), {
+    title: "a",
+    quantiles: [0.5],
+  });
+  assertEquals(faultOfXml(svg), undefined);
+  assert(!svg.includes("NaN"));
 });

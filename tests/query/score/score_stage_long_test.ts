@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { exists } from "../../../lib/io/files/inputs.ts";
-import { killWhenThere, refused, runStageProcess, succeeded } from "../../cli/process.ts";
+import { killWhenThere, refused, runStageProcess, succeed } from "../../cli/process.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 import { sampleRows, writeRows } from "./sample_rows.ts";
 
@@ -10,7 +10,7 @@ Deno.test("score ends with the same bytes when it was killed on the way", () =>
     const [input, whole, killed] = ["in", "whole", "killed"].map((name) => join(folder, `${name}.parquet`));
     writeRows(input, sampleRows(5000));
     const args = ["score", "--checkpoint", checkpoint, "--input", input, "--context", "6", "--json"];
-    const undisturbed = await succeeded(runStageProcess([...args, "--output", whole]));
+    const undisturbed = await succeed(...args, "--output", whole);
     const { stage, rows, meanBits, seconds } = JSON.parse(undisturbed.stdout);
     assertEquals([stage, rows], ["score", 5000]);
     assert(meanBits > 0 && seconds > 0);
@@ -18,12 +18,12 @@ Deno.test("score ends with the same bytes when it was killed on the way", () =>
       [...args, "--output", killed],
       join(folder, ".killed.parquet.work", "score", "scores.bin.json"),
     );
-    const rerun = await succeeded(runStageProcess([...args, "--output", killed]));
+    const rerun = await succeed(...args, "--output", killed);
     assert(JSON.parse(rerun.stdout).rowsResumed > 0);
     assertEquals(Deno.readFileSync(killed), Deno.readFileSync(whole));
     assert(!exists(join(folder, ".killed.parquet.work")));
     const report = join(folder, "scores.html");
-    const again = await succeeded(runStageProcess([...args, "--output", killed, "--report", report]));
+    const again = await succeed(...args, "--output", killed, "--report", report);
     const { doneAlready, rows: rowsAgain, findings } = JSON.parse(again.stdout);
     assertEquals([findings.rows, findings.mostSurprising.length], [5000, 20]);
     assertStringIncludes(Deno.readTextFileSync(report), "20 most surprising rows");

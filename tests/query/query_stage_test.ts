@@ -1,0 +1,96 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { FormatError, UserError } from "../../lib/base/errors.ts";
+import { loadModel } from "../../lib/query/files/load_model.ts";
+import { refused, runStageProcess, succeed } from "../cli/process.ts";
+import { faultOfXml } from "../base/report/xml.ts";
+import { withCheckpoint } from "./tiny_checkpoint.ts";
+
+Deno.test("query rtt between prefixes gives a mixture with its errors, a picture, and says what it took", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const plot = join(folder, "plots", "rtt.svg");
+    const args = [
+      ...["query", "rtt", "--checkpoint", checkpoint, "--src", "10.2.3.4/16"],
+      ...["--dst", "198.51.100.0/25"],
+    ];
+    const options = ["--draws", "12", "--at", "5,100", "--quantiles", "0.5", "--seed", "3"];
+    const { stdout, stderr } = await succeed(...args, ...options, "--json", "--plot", plot);
+    const { src, drawn, at, quantilesMs, notes, pFailed, meanMs } = JSON.parse(stdout);
+    assertEquals([src, drawn.numDraws, at.length], ["10.2.3.4/16", 12, 2]);
+    assert(drawn.sourceProbability > 0 && drawn.destinationProbability > 0);
+    assert(drawn.standardErrors.pFailed > 0 && drawn.standardErrors.quantilesMs["0.5"] > 0);
+    assert(at[0].cdf < at[1].cdf && quantilesMs["0.5"] > 0 && pFailed > 0);
+    assertEquals(notes[0], "10.2.3.4/16 has bits after the prefix: taken as 10.2.0.0/16");
+    // A model that knows nothing gives every exponent its share, up to 51 days; no ping reports those.
+    assertEquals(notes.length, 1);
+    assert(meanMs > 0 && meanMs <= 60_000, `${meanMs} ms`);
+    assertStringIncludes(stderr, notes[0]);
+    const svg = Deno.readTextFileSync(plot);
+    assertEquals(faultOfXml(svg), undefined);
+    assertStringIncludes(svg, "10.2.3.4/16 -&gt; 198.51.100.0/25");
+    const text = await runStageProcess([...args, ...options]);
+    assertStringIncludes(text.stdout, "of 12 draws from the model");
+    assertStringIncludes(text.stdout, "P(RTT <= 100 ms)");
+  }));
+
+Deno.test("query rtt refuses what is no prefix, RTT or number of draws in one line, with exit code 2", () =>
+  withCheckpoint(async (_, checkpoint) => {
+    const args = ["query", "rtt", "--checkpoint", checkpoint, "--src", "10.2.3.4"];
+    for (
+      const [wrong, message] of [
+        [["--dst", "10.0.0.0/33"], "found length 33, expected 0 to 32"],
+        [["--dst", "example.org"], "expected an IPv4 or IPv6 address or prefix"],
+        [["--dst", "10.0.0.1", "--at", "5,-1"], "numbers of at least 0"],
+        [["--dst", "10.0.0.1", "--draws", "1"], "--draws 1"],
+        [["--dst", "10.0.0.1", "--draws", "131073"], "--draws 131073"],
+        [["--dst", "1".repeat(400)], "1…: expected an IPv4 or IPv6 address or prefix"],
+      ] as const
+    ) {
+      await refused(runStageProcess([...args, ...wrong]), 2, message);
+    }
+  }));
+
+Deno.test("loadModel() refuses a folder without checkpoints and a model of another vocabulary", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    await assertRejects(() => loadModel(join(folder, "nowhere")), UserError, "nowhere");
+    await assertRejects(() => loadModel(checkpoint), FormatError, "vocabulary v1, expected v2");
+  }, { vocabulary: "v1" }));
+
+Deno.test("query nearest ranks the candidates of a file, and says the medians of query rtt", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const [file, output] = [join(folder, "candidates.txt"), join(folder, "nearest.jsonl")];
+    const candidates = ["198.51.100.7", "198.51.100.9", "203.0.113.5", "10.0.0.0/8"];
+    Deno.writeTextFileSync(file, candidates.join("\n"));
+    const args = ["query", "nearest", "--checkpoint", checkpoint, "--src", "192.0.2.1", "--candidates", file];
+    const options = ["--time", "2025-06-01", "--draws", "4", "--top", "3"];
+    const { stdout } = await succeed(...args, ...options, "--json", "--output", output);
+    const answer = JSON.parse(stdout);
+    assertEquals([answer.candidates, answer.nearest.length, answer.timeS], [4, 3, 1748736000]);
+    const lines = Deno.readTextFileSync(output).trimEnd().split("\n").map((line) => JSON.parse(line));
+    assertEquals(lines, answer.nearest);
+    const { candidate, medianMs, meanMs } = lines.find((line) => !line.candidate.includes("/"));
+    const pair = ["--src", "192.0.2.1", "--dst", candidate, "--time", "2025-06-01", "--json"];
+    const alone = JSON.parse(
+      (await runStageProcess(["query", "rtt", "--checkpoint", checkpoint, ...pair])).stdout,
+    );
+    assertEquals([medianMs, meanMs], [alone.quantilesMs["0.5"], alone.meanMs]);
+    const text = await succeed(...args, ...options, "--by", "probability");
+    assertStringIncludes(text.stdout, "P(nearest)");
+    assert(candidates.includes(text.stdout.split("\n")[1].split(" ")[0]), text.stdout);
+  }));
+
+Deno.test("query nearest refuses a line that is no address, by its number, and too many candidates", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const file = join(folder, "candidates.txt");
+    Deno.writeTextFileSync(file, "198.51.100.7\n\nnowhere\n");
+    const args = ["query", "nearest", "--checkpoint", checkpoint, "--src", "192.0.2.1", "--candidates", file];
+    for (
+      const [more, exitCode, message] of [
+        [[], 1, `Cannot compare the candidates of ${file}: line 3: dst: Cannot read "nowhere"`],
+        [["--max-candidates", "1", "--src", "10.0.0.0/40"], 2, "Cannot use --src 10.0.0.0/40"],
+      ] as const
+    ) {
+      const given = more.length > 0 ? args.filter((arg) => arg !== "--src" && arg !== "192.0.2.1") : args;
+      await refused(runStageProcess([...given, ...more]), exitCode, message);
+    }
+  }));
