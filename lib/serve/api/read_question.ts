@@ -216,7 +216,7 @@ export async function readMatrixQuestion(
 }
 
 /** A source with a time and a context. */
-export interface AskedSource {
+interface AskedSource {
   /** The source, or where it lies. */
   readonly source: IpPrefix;
   /** Unix seconds, or null for any time. */

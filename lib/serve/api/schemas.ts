@@ -118,7 +118,7 @@ export const statusCheckQuestionSchema = fields({
     .describe("whether all RTTs that are remembered are listed of every probe, not only of those that alert"),
 });
 /** See {@link statusCheckQuestionSchema}. */
-export type StatusCheckApiQuestion = z.infer<typeof statusCheckQuestionSchema>;
+type StatusCheckApiQuestion = z.infer<typeof statusCheckQuestionSchema>;
 
 /** The alarms of a measurement by probe, as RIPE Atlas' status checks have them. */
 export const statusCheckAnswerSchema = z.object({

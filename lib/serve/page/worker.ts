@@ -9,17 +9,15 @@ import { UserError } from "../../base/errors.ts";
 import { presentNames } from "../../model/checkpoint_format.ts";
 import { parseModelConfig } from "../../model/model_config.ts";
 import { type ModelCheckpoint, PingModel } from "../../query/ping_model.ts";
-import { parseSite, type Site, SITE_FILE, type WeightFile } from "./site_file.ts";
+import { parseSite, type Site, SITE_FILE, WeightCache, type WeightFile } from "./site_file.ts";
 import { decodeTensors } from "../../base/safetensors_header.ts";
-import { WeightCache } from "./weight_cache.ts";
-import type { PingApi } from "../api/ping_api.ts";
+import { type PingApi, PingService } from "../api/ping_service.ts";
 import { problemOf } from "../api/api_error.ts";
-import { PingService } from "../api/ping_service.ts";
 import { POOL_NAMES } from "../../model/pool/pool.ts";
 import { bufferLimitBytes, largestTensorBytes, mib } from "../../model/allocation.ts";
 import { parameterTensors } from "../../model/buffers.ts";
 import { QuantileCalibration } from "../../query/rtt/quantile_calibration.ts";
-import type { PageMessage, WorkerMessage } from "./worker_messages.ts";
+import type { PageMessage, WorkerMessage } from "./open_api.ts";
 
 // Loads the model of an exported site: its description and its weights, from the network or from what the browser keeps.
 

@@ -8,7 +8,7 @@ import { ensure } from "../../base/errors.ts";
 import { placeCredits } from "../../data/addresses/place_credits.ts";
 import type { ModelInfo } from "../api/schemas.ts";
 import { openApiDocument } from "../openapi.ts";
-import { readPage } from "./page_bundle.ts";
+import { readPage } from "../page_files.ts";
 
 type Json = Record<string, unknown>;
 

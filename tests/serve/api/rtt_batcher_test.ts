@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { problemOf } from "../../../lib/serve/api/api_error.ts";
-import { type BatchOptions, RttBatcher } from "../../../lib/serve/api/rtt_batcher.ts";
+import { type BatchOptions, RttBatcher } from "../../../lib/serve/api/queues.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import type { RttQuery } from "../../../lib/query/query_tokens.ts";

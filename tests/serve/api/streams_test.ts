@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import * as z from "zod";
-import { FairQueue } from "../../../lib/serve/api/fair_queue.ts";
-import { inOrder, LongWork } from "../../../lib/serve/api/ping_service.ts";
+import { FairQueue, LongWork } from "../../../lib/serve/api/queues.ts";
 import { snakeKeys, snakeShape } from "../../../lib/serve/api/snake_case.ts";
 import { streamOf } from "./tiny_service.ts";
+import { inOrder } from "../../../lib/serve/api/lines.ts";
 
 Deno.test("FairQueue takes one of each lane in turn, and each lane in its order", () => {
   const queue = new FairQueue<string>();

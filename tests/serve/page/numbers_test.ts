@@ -1,14 +1,13 @@
 import * as fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
 import type { RttApiAnswer } from "../../../lib/serve/api/schemas.ts";
-import { CURVE_QUANTILES, logTicks } from "../../../lib/serve/page/distribution_chart.tsx";
-import { binsOf } from "../../../lib/serve/page/rtt_result.tsx";
-import { rangeOfHours } from "../../../lib/serve/page/hours_strip.tsx";
+import { binsOf, CURVE_QUANTILES, logTicks } from "../../../lib/serve/page/rtt_result.tsx";
+import { rangeOfHours } from "../../../lib/serve/page/ask_part.tsx";
 import { shadesOf } from "../../../lib/serve/page/compare_part.tsx";
-import { formatMs, formatPercent, formatPValue, formatRange } from "../../../lib/serve/page/number_text.ts";
+import { formatMs, formatPercent, formatPValue, formatRange } from "../../../lib/serve/page/texts.ts";
 import { prefixSums, prefixTree } from "../../../lib/serve/page/fits_part.tsx";
 import { csvText, curlCommand } from "../../../lib/serve/page/saved_files.tsx";
-import { judge, type JudgedPing, sumUp } from "../../../lib/serve/page/scored_pings.tsx";
+import { judge, type JudgedPing, sumUp } from "../../../lib/serve/page/pings_part.tsx";
 
 Deno.test("RTTs and probabilities have three figures, and small probabilities one", () => {
   const rtts: [number, string][] = [

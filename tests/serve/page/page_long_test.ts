@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import type { Page } from "playwright-core";
-import { formatMs } from "../../../lib/serve/page/number_text.ts";
+import { formatMs } from "../../../lib/serve/page/texts.ts";
 import { mapPoint } from "../../../lib/base/report/world_map.ts";
 import { packText, parseHash } from "../../../lib/serve/page/url_state.ts";
 import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";

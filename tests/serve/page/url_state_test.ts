@@ -6,7 +6,7 @@ import {
   parseHash,
   unpackText,
 } from "../../../lib/serve/page/url_state.ts";
-import { questionTimeS } from "../../../lib/serve/page/question_time.ts";
+import { questionTimeS } from "../../../lib/serve/page/texts.ts";
 
 Deno.test("formatHash() and parseHash() are each other's inverse, and addresses stay readable", async () => {
   const states: PageState[] = [
