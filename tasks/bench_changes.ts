@@ -4,10 +4,12 @@
  * @module
  */
 import { UserError } from "../lib/base/errors.ts";
-import { crossValidate, type CrossValidation, drawSetting } from "../lib/cli/bench/change_settings.ts";
 import {
   changesOf,
+  crossValidate,
+  type CrossValidation,
   describeChanges,
+  drawSetting,
   listSeries,
   medianAgreement,
   readSeries,
@@ -18,7 +20,7 @@ import { formatCount } from "../lib/base/text.ts";
 import { JsonLinesOutput } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-export const changesBench = defineStage(STAGES.bench.kinds.changes, async (options, stage) => {
+const changesBench = defineStage(STAGES.bench.kinds.changes, async (options, stage) => {
   const { input, output } = options;
   const detecting = options.delay === undefined ? {} : { delay: options.delay };
   const paths = listSeries(input);

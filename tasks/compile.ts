@@ -12,10 +12,9 @@ import {
   type StageContext,
   type StageResult,
 } from "../lib/cli/stage.ts";
-import { writeCompiled } from "../lib/cli/compile/compiled.ts";
+import { collectProgram, hashOfProgram, type Program, writeCompiled } from "../lib/cli/compile/program.ts";
 import { writeLauncher } from "../lib/cli/compile/launcher.ts";
 import { denoFlagsOf } from "../lib/cli/stage_permissions.ts";
-import { collectProgram, hashOfProgram, type Program } from "../lib/cli/compile/program.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { exists } from "../lib/io/files/inputs.ts";
 import { placeOfFile } from "../lib/io/files/output_place.ts";
@@ -38,7 +37,7 @@ const SYSTEMS: Record<string, string> = {
   "aarch64-apple-darwin": "Darwin arm64",
 };
 
-export const compileStage: Stage = defineStage(
+const compileStage: Stage = defineStage(
   STAGES.compile,
   async ({ output, form, overwrite }, context): Promise<StageResult> => {
     if (Deno.build.standalone || !exists(join(PROGRAM.root, "deno.lock"))) {
@@ -66,9 +65,8 @@ export const compileStage: Stage = defineStage(
     const [{ sizeBytes }] = manifest.outputs;
     const json = { stage: "compile", ...manifest.counts, sizeBytes, seconds, doneAlready, outputs: [output] };
     const text = doneAlready
-      ? `${output} exists already, made from the same code: ${manifest.counts.form}, ${
-        formatBytes(sizeBytes)
-      }`
+      ? `${output} exists already, made from the same code: ${manifest.counts.form}, ` +
+        `${formatBytes(sizeBytes)}`
       : `Wrote ${output} (${manifest.counts.form}, ${formatBytes(sizeBytes)}) in ${formatSeconds(seconds)}`;
     return { text, json };
   },

@@ -17,11 +17,10 @@ import { openProbeRows } from "../lib/data/loader/row_source.ts";
 import { ATLAS_EXTENSIONS } from "../lib/data/import/atlas_import.ts";
 import { openChain, saveChain, step, trainStep } from "./chain.ts";
 import { evalStage } from "./eval.ts";
-import { fetchAtlasStage } from "./fetch_atlas.ts";
+import { fetchAtlasStage } from "./fetch.ts";
 import { importStage } from "./import.ts";
-import { probeRowsStage } from "./probe_rows.ts";
+import { probeRowsStage, shardStage } from "./split_stages.ts";
 import { rttStage } from "./query_rtt.ts";
-import { shardStage } from "./shard.ts";
 import { DEMO_CAMPAIGN, DEMO_STEPS, STAGES } from "./stages.ts";
 import { synthStage } from "./synth.ts";
 
@@ -35,7 +34,7 @@ const NUM_PREDICTED = 2000;
 const SYNTH = ["--rows", "40000", "--probes", "40", "--destinations", "24", "--ipv6-share", "0.25"];
 const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
 
-export const demoStage = defineStage(STAGES.demo, async (options, context) => {
+const demoStage = defineStage(STAGES.demo, async (options, context) => {
   const startMs = performance.now();
   const { output, seed } = options;
   const chosen = { input: options.input.length > 0, synthetic: options.synthetic, fetch: options.fetch };

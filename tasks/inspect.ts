@@ -1,17 +1,18 @@
 /**
- * `inspect`: a summary of any file or folder of the chain.
+ * `inspect`: a summary of any file or folder of the chain. `status`: the progress of runs and outputs, whether or not a
+ * process works on them.
  *
  * @module
  */
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
-import { plotHistograms } from "../lib/cli/inspect/histogram.ts";
+import { describeReports, plotHistograms, reportsAsJson } from "../lib/cli/inspect/report.ts";
 import { inspect } from "../lib/cli/inspect/inspect.ts";
-import { describeReports, reportsAsJson } from "../lib/cli/inspect/report.ts";
-import { checkInputs } from "./input_check.ts";
+import { checkInputs } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
+import { describeStatus, exitCodeOf, statusAsJson, statusOf } from "../lib/cli/inspect/status.ts";
 
-export const inspectStage = defineStage(STAGES.inspect, async (options, context, paths) => {
+const inspectStage = defineStage(STAGES.inspect, async (options, context, paths) => {
   const { plot } = options;
   if (plot !== undefined && !/\.svg$/i.test(plot)) {
     throw new UsageError(`Cannot use --plot ${plot}: expected a name that ends with .svg`);
@@ -34,4 +35,10 @@ export const inspectStage = defineStage(STAGES.inspect, async (options, context,
   return { text: describeReports(reports), json: reportsAsJson(reports) };
 });
 
-if (import.meta.main) serveStage(inspectStage);
+const statusStage = defineStage(STAGES.status, (_options, _context, paths) => {
+  const reports = statusOf(paths);
+  const text = describeStatus(reports);
+  return Promise.resolve({ text, json: statusAsJson(reports), exitCode: exitCodeOf(reports) });
+});
+
+if (import.meta.main) serveStage(inspectStage, statusStage);

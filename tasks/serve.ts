@@ -29,7 +29,7 @@ type Options = OptionsOf<typeof STAGES.serve>;
 /** Watched pairs that have metrics of their own. */
 const MAX_METRIC_PAIRS = 100;
 
-export const serverStage = defineStage(STAGES.serve, (options, stage) => serve(options, stage, options.json));
+const serverStage = defineStage(STAGES.serve, (options, stage) => serve(options, stage, options.json));
 
 async function serve(options: Options, stage: StageContext, asJson: boolean): Promise<StageResult> {
   const { checkpoint, calibration, report, watchS: everyS } = options;
@@ -145,9 +145,8 @@ function requireNoPort({ host, port, allowOrigin, json }: Options): void {
 function requireHost(host: string): void {
   if (parseAddress(host)) return;
   throw new UsageError(
-    `Cannot use --host ${
-      shortened(host)
-    }: it is not an address, expected an IPv4 or IPv6 address such as 127.0.0.1`,
+    `Cannot use --host ${shortened(host)}: it is not an address, expected an IPv4 or IPv6 address such ` +
+      "as 127.0.0.1",
   );
 }
 
@@ -157,9 +156,8 @@ function requireOrigins(origins: readonly string[]): void {
   );
   if (wrong === undefined) return;
   throw new UsageError(
-    `Cannot use --allow-origin ${
-      shortened(wrong)
-    }: it is not an origin, expected one such as https://example.org`,
+    `Cannot use --allow-origin ${shortened(wrong)}: it is not an origin, expected one such as ` +
+      "https://example.org",
   );
 }
 

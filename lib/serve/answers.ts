@@ -30,12 +30,7 @@ export class TimeLimit implements Disposable {
   readonly #seconds: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /**
-   * Begins to count.
-   *
-   * @param seconds The limit.
-   * @param client Aborted when the client is gone.
-   */
+  /** Begins to count. @param seconds The limit. @param client Aborted when the client is gone. */
   constructor(seconds: number, client: AbortSignal) {
     this.#seconds = seconds;
     const leave = () => this.#controller.abort(new ApiError(400, "Cannot answer: the client is gone"));

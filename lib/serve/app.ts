@@ -67,10 +67,8 @@ class HostNames {
     if (this.#isAny || LOOPBACK.test(hostname) || this.#names.has(hostname)) return;
     throw new ApiError(
       421,
-      `Cannot answer for the host ${
-        shortened(hostname)
-      }: expected a name of this machine such as localhost; ` +
-        "start the server with --allow-origin and the origin that people use",
+      `Cannot answer for the host ${shortened(hostname)}: expected a name of this machine such as ` +
+        "localhost; start the server with --allow-origin and the origin that people use",
     );
   }
 }
@@ -266,9 +264,7 @@ function pageResponse(request: Request, { body, type, etag }: PageFile): Respons
   // A browser takes the headers of a 304 in place of those it has.
   const headers = { etag, "cache-control": "no-cache", "content-security-policy": PAGE_POLICY };
   if (isKnown(request, etag)) return new Response(null, { status: 304, headers });
-  return new Response(body, {
-    headers: { ...headers, "content-type": type },
-  });
+  return new Response(body, { headers: { ...headers, "content-type": type } });
 }
 
 /** Calls back once, when the answer is sent or cannot be sent any more. */

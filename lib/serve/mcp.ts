@@ -110,9 +110,7 @@ export class McpTools {
 /** A JSON Schema as the package takes one. It checks nothing: the service does, in the words of a stage. */
 function unchecked(schema: Record<string, unknown>): StandardSchemaWithJSON {
   const jsonSchema = { input: () => schema, output: () => schema };
-  return {
-    "~standard": { version: 1, vendor: "ping-llm", validate: (value) => ({ value }), jsonSchema },
-  };
+  return { "~standard": { version: 1, vendor: "ping-llm", validate: (value) => ({ value }), jsonSchema } };
 }
 
 /** Messages as lines: requests from lines that are given, answers to standard output. */

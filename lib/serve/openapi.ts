@@ -249,10 +249,7 @@ const ref = (name: SchemaName) => ({ $ref: `#/components/schemas/${name}` });
 export function openApiDocument(): Record<string, unknown> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(SCHEMAS)) registry.add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, {
-    uri: (id) => `#/components/schemas/${id}`,
-    ...JSON_SCHEMA,
-  });
+  const { schemas } = z.toJSONSchema(registry, { uri: (id) => `#/components/schemas/${id}`, ...JSON_SCHEMA });
   for (const schema of Object.values(schemas)) {
     delete schema.$schema;
     delete schema.$id;
@@ -265,11 +262,7 @@ export function openApiDocument(): Record<string, unknown> {
   ]);
   return {
     openapi: "3.1.0",
-    info: {
-      title: "ping-llm",
-      version: VERSION,
-      description: ABOUT,
-    },
+    info: { title: "ping-llm", version: VERSION, description: ABOUT },
     paths: Object.fromEntries(paths),
     components: { schemas },
   };
@@ -324,9 +317,7 @@ function operationObject(
       )),
       ...query ? parametersOf(query) : [],
     ],
-    ...(body && {
-      requestBody: { required: true, content: { [body.type]: { schema: ref(body.schema) } } },
-    }),
+    ...(body && { requestBody: { required: true, content: { [body.type]: { schema: ref(body.schema) } } } }),
     responses: {
       "200": { description: "the answer", content: { [answer.type]: { schema } } },
       ...Object.fromEntries(refusals),

@@ -58,7 +58,7 @@ Deno.test("what runs in a browser neither uses Deno nor imports what does", () =
     'import { type LoadedCheckpoint } from "../train/checkpoint_files.ts";',
   ];
   for (const text of accepted) assertEquals(lintOf(path, text), []);
-  assertEquals(faultInBrowser("lib/cli/bench/kernel_times.ts", "node:process"), undefined);
+  assertEquals(faultInBrowser("lib/cli/bench/kernel_bench.ts", "node:process"), undefined);
   const missing = IN_BROWSER.filter((name) => !exists(`lib/${name}`));
   assertEquals(missing, []);
 });

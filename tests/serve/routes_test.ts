@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import type * as z from "zod";
+import * as z from "zod";
 import {
   destinationsAnswerSchema,
   likelihoodAnswerSchema,
@@ -18,7 +18,6 @@ import { DESCRIBED_PATHS } from "../../lib/serve/openapi.ts";
 import { snakeKeys } from "../../lib/serve/api/snake_case.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
-import { faultsOfOpenApi } from "./openapi_faults.ts";
 import { LINES, PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
 
 /** The answer, whose fields are those of a schema and no others. */
@@ -501,10 +500,7 @@ Deno.test("serve --names shows names in every answer, and searches them", () =>
     const asked = "src=192.0.2.1&candidates=198.51.100.7,203.0.113.5";
     const { nearest, src_name } = await answerOf(nearestAnswerSchema, server.fetch(`/v1/nearest?${asked}`));
     const found = nearest.map(({ candidate, name }) => `${candidate} ${name}`).sort();
-    assertEquals([src_name, found], [
-      "probe 6001",
-      ["198.51.100.7 <i>Example</i>", "203.0.113.5 undefined"],
-    ]);
+    assertEquals([src_name, found], ["probe 6001", ["198.51.100.7 <i>Example</i>", "203.0.113.5 undefined"]]);
     const nodes = "192.0.2.1,198.51.100.7";
     const matrix = await answerOf(matrixAnswerSchema, server.fetch(`/v1/matrix?nodes=${nodes}`));
     const both = [ends.src_name, ends.dst_name];
@@ -520,3 +516,56 @@ Deno.test("serve --names shows names in every answer, and searches them", () =>
     const label = `{src="192.0.2.1",dst="198.51.100.7",src_name="probe 6001",dst_name="<i>Example</i>"} 1`;
     assertStringIncludes(await (await server.fetch("/metrics")).text(), `ping_llm_watch_alarm${label}`);
   }));
+
+// Faults in the structure of an OpenAPI 3.1 document.
+
+const ref = z.strictObject({ $ref: z.string().startsWith("#/components/schemas/") });
+const schema = z.looseObject({}).refine(
+  (value) => Object.keys(value).length > 0 && !("$schema" in value) && !("$id" in value),
+  "a schema says something",
+);
+const content = z.record(
+  z.string().regex(/^[a-z]+\/[a-z+-]+$/),
+  z.strictObject({ schema: z.union([ref, schema]) }),
+);
+const operation = z.strictObject({
+  operationId: z.string().regex(/^[a-z]+[A-Za-z]*$/),
+  summary: z.string().min(1),
+  parameters: z.array(z.strictObject({
+    name: z.string().regex(/^[a-z_]+$/),
+    in: z.enum(["path", "query"]),
+    required: z.boolean(),
+    schema,
+    description: z.string().min(1),
+  })),
+  requestBody: z.strictObject({ required: z.boolean(), content }).optional(),
+  responses: z.record(
+    z.string().regex(/^[2-5]\d\d$/),
+    z.strictObject({ description: z.string().min(1), content }),
+  ).refine((responses) => "200" in responses, "an answer is described"),
+});
+const document = z.strictObject({
+  openapi: z.literal("3.1.0"),
+  info: z.strictObject({ title: z.string(), version: z.string(), description: z.string() }),
+  paths: z.record(z.string().startsWith("/"), z.partialRecord(z.enum(["get", "post"]), operation)),
+  components: z.strictObject({ schemas: z.record(z.string(), schema) }),
+});
+
+/** The faults: of structure, references that lead nowhere, schemas that nothing refers to. */
+function faultsOfOpenApi(value: unknown): string[] {
+  const parsed = document.safeParse(value);
+  if (!parsed.success) return parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  const named = new Set(Object.keys(parsed.data.components.schemas));
+  const text = JSON.stringify(value);
+  const referred = new Set(
+    [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name),
+  );
+  return [
+    ...[...referred].filter((name) => !named.has(name)).map((name) => `${name} is not there`),
+    ...[...named].filter((name) => !referred.has(name)).map((name) => `nothing refers to ${name}`),
+    ...[...text.matchAll(/"\$ref":"([^"]*)"/g)].filter(([, target]) =>
+      !target.startsWith("#/components/schemas/")
+    )
+      .map(([, target]) => `${target} is no place of this document`),
+  ];
+}

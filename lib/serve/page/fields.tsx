@@ -27,9 +27,7 @@ function shownFault({ part, faults, name }: FieldProps): string | undefined {
 }
 
 /** Puts a label above a field and hint and fault below it. */
-function Labelled(
-  { field, id, children }: { field: FieldProps; id: string; children: ComponentChildren },
-) {
+function Labelled({ field, id, children }: { field: FieldProps; id: string; children: ComponentChildren }) {
   const fault = shownFault(field);
   return (
     <div class={`field ${field.name}`}>

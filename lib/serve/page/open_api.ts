@@ -67,11 +67,7 @@ export type WorkerMessage =
 
 // The API of the server that the page comes from.
 
-/**
- * Makes the API.
- *
- * @param base Where `v1/` is, such as the page's own address.
- */
+/** Makes the API. @param base Where `v1/` is, such as the page's own address. */
 export function httpApi(base: string): PingApi {
   const post = <T>(path: string, body: unknown, signal?: AbortSignal) =>
     ask(new URL(path, base), { body: JSON.stringify(body), type: "application/json", signal })

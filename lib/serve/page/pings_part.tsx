@@ -427,9 +427,7 @@ function ScoredPings(
   );
 }
 
-function PingTable(
-  { rows }: { rows: readonly JudgedPing[] },
-) {
+function PingTable({ rows }: { rows: readonly JudgedPing[] }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Pings with their p-values">
       <table class="numbers pings">

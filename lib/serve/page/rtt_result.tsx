@@ -257,10 +257,7 @@ function histogramPlan(curves: readonly Curve[], { edgesMs, shares }: Bins): Cha
         })),
       ],
       axes: [
-        {
-          ...axisStyle(colors, "below"),
-          values: (_chart, splits) => splits.map(formatTick),
-        },
+        { ...axisStyle(colors, "below"), values: (_chart, splits) => splits.map(formatTick) },
         {
           ...axisStyle(colors, "left"),
           values: (_chart, splits) => splits.map((value) => `${Number((value * 100).toPrecision(3))} %`),

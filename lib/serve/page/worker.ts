@@ -92,9 +92,8 @@ async function faultOf(bytes: Uint8Array<ArrayBuffer>, { sha256 }: WeightFile): 
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   const found = Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
   if (found === sha256) return undefined;
-  return `its SHA-256 is ${found.slice(0, 12)}…, expected ${
-    sha256.slice(0, 12)
-  }…: it was damaged or replaced`;
+  return `its SHA-256 is ${found.slice(0, 12)}…, expected ${sha256.slice(0, 12)}…: it was damaged or ` +
+    "replaced";
 }
 
 async function downloaded(
@@ -255,9 +254,8 @@ function requireFitting({ model: { config } }: Site, adapter: GPUAdapter): void 
   const limitBytes = bufferLimitBytes(adapter);
   if (largestBytes <= limitBytes) return;
   throw new UserError(
-    `Cannot run the model here: its largest tensor has ${mib(largestBytes)}, expected at most ${
-      mib(limitBytes)
-    } on this GPU; ` +
+    `Cannot run the model here: its largest tensor has ${mib(largestBytes)}, expected at most ` +
+      `${mib(limitBytes)} on this GPU; ` +
       "open the page on a larger machine, or ask for a smaller model",
   );
 }

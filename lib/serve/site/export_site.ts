@@ -86,10 +86,7 @@ export function writeSite(
   ];
 }
 
-function describe(
-  { info: model, calibration, dtype, names }: SiteContent,
-  weights: Site["weights"],
-): Site {
+function describe({ info: model, calibration, dtype, names }: SiteContent, weights: Site["weights"]): Site {
   return {
     formatVersion: FORMAT_VERSION,
     model,

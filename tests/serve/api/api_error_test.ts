@@ -178,20 +178,7 @@ function nearQuestions(): fc.Arbitrary<unknown> {
     { src_addr: value, dst_addr: value, timestamp: value, rtt: value },
     { requiredKeys: [] },
   );
-  const names = [
-    "src",
-    "dst",
-    "time",
-    "rtt",
-    "quantiles",
-    "at",
-    "cdf",
-    "draws",
-    "seed",
-    "top",
-    "__proto__",
-    "toString",
-  ];
+  const names = "src dst time rtt quantiles at cdf draws seed top __proto__ toString".split(" ");
   const fields = Object.fromEntries(
     [...names, "src_addr", "dst_addr", "timestamp", "prefix_length", "candidates"].map((
       name,

@@ -290,12 +290,7 @@ Deno.test("matrix() gives what rtt() answers of each pair, after the context, an
       ofSelf.p_failed[1],
       ofSelf.quantiles_ms["0.9"][1],
       ofSelf.samples_ms?.[1],
-    ], [
-      null,
-      null,
-      null,
-      null,
-    ]);
+    ], [null, null, null, null]);
     assertEquals(answer.rows[1].samples_ms?.map((each) => each?.length), [2, 2]);
     for (const [row, column] of [[0, 0], [1, 0], [1, 1]]) {
       const pair = { src_addr: nodes[row], dst_addr: destinations[column], draws: 4 };
