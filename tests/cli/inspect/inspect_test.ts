@@ -60,8 +60,8 @@ async function writeRecords(path: string, records: Uint8Array[]): Promise<void> 
   writer.close();
 }
 
-Deno.test("inspect() counts measurements, failures and ranges of Parquet files", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() counts measurements, failures and ranges of Parquet files", () =>
+  withFolder(async (folder) => {
     for (const split of ["train", "val"]) {
       const writer = MeasurementParquetWriter.create(join(folder, split, "shard-00000.parquet"));
       writer.append({
@@ -103,11 +103,10 @@ Deno.test("inspect() counts measurements, failures and ranges of Parquet files",
     ]);
     assert(typeof bytes === "number" && bytes > 1000);
     assertStringIncludes(text, "splits              train 4, val 4");
-  });
-});
+  }));
 
-Deno.test("inspect() shows measurements in the vocabulary that is asked for, decoded beside the tokens", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() shows measurements in the vocabulary that is asked for, decoded beside the tokens", () =>
+  withFolder(async (folder) => {
     const path = join(folder, "a.parquet");
     const batch = {
       numRows: 2,
@@ -147,11 +146,10 @@ Deno.test("inspect() shows measurements in the vocabulary that is asked for, dec
       "2025-06-15T15:06:40Z  1.1.1.1 -> 8.8.8.8  10 ms  msm_id 7, size 64, lost 1",
     ]);
     assertStringIncludes(text, `${decodedSamples[0]}  ${tokenSamples[0]}`);
-  });
-});
+  }));
 
-Deno.test("inspect() finds order violations, duplicates and small rows of probe rows", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() finds order violations, duplicates and small rows of probe rows", () =>
+  withFolder(async (folder) => {
     const good = probeRow("1.1.1.1", [0, 60, 120, 600], [10, -1, 30, 20]);
     const many = probeRow("1.1.1.2", Array.from({ length: 50 }, (_, i) => 60 * i), new Array(50).fill(5));
     const backward = probeRow("1.1.1.3", [50, 10, 20], [1, 2, 3]);
@@ -206,11 +204,10 @@ Deno.test("inspect() finds order violations, duplicates and small rows of probe 
     assert(/^MeasurementStart .*SrcIpv4 1 1 1 [12]/.test(tokenSamples[0]), tokenSamples[0]);
     assertEquals((await look(join(folder, "train"))).json, train.json, "a second look");
     assertEquals((await look(join(folder, "train"), { samples: 0 })).json.tokenSamples, []);
-  });
-});
+  }));
 
-Deno.test("inspect() finds rows that are there twice, and rows of a group out of order", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() finds rows that are there twice, and rows of a group out of order", () =>
+  withFolder(async (folder) => {
     const row = (timesS: number[], src = "1.1.1.1") =>
       encodeProbeRow(probeRow(src, timesS, timesS.map(() => 3)));
     await writeRecords(join(folder, "a.arrayrecord"), [
@@ -224,11 +221,10 @@ Deno.test("inspect() finds rows that are there twice, and rows of a group out of
     assertEquals([json.rowsOutOfOrder, json.orderViolations], [3, 0]);
     assertEquals([json.duplicateRows, json.duplicates], [2, 0]);
     assertStringIncludes(text, "0 measurements, 2 rows");
-  });
-});
+  }));
 
-Deno.test("inspect() shows the container of ArrayRecord files of anything else, and of empty ones", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() shows the container of ArrayRecord files of anything else, and of empty ones", () =>
+  withFolder(async (folder) => {
     await writeRecords(
       join(folder, "a"),
       ["abc", "", "0123456789012345678901234567890123456789"]
@@ -239,11 +235,10 @@ Deno.test("inspect() shows the container of ArrayRecord files of anything else, 
     assertEquals(json.samples, ["3 B: 61 62 63", "0 B: "]);
     await writeRecords(join(folder, "a"), []);
     assertEquals((await look(join(folder, "a"))).json.records, 0);
-  });
-});
+  }));
 
-Deno.test("inspect() leaves out a damaged chunk only when told to", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() leaves out a damaged chunk only when told to", () =>
+  withFolder(async (folder) => {
     const path = join(folder, "a.arrayrecord");
     const rows = [[0, 60], [120, 180], [240, 300]].map((times) => probeRow("1.1.1.1", times, [1, 2]));
     await writeRecords(path, rows.map(encodeProbeRow));
@@ -254,19 +249,17 @@ Deno.test("inspect() leaves out a damaged chunk only when told to", async () => 
     const { json, text } = await look(path, { onCorrupt: "skip" });
     assertEquals([json.corruptChunks, json.records, json.measurements], [1, 3, 4]);
     assertStringIncludes(text, "damaged chunks      1, skipped");
-  });
-});
+  }));
 
-Deno.test("inspect() refuses a record that is no probe row among probe rows, naming it", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() refuses a record that is no probe row among probe rows, naming it", () =>
+  withFolder(async (folder) => {
     const path = join(folder, "a.arrayrecord");
     await writeRecords(path, [encodeProbeRow(probeRow("1.1.1.1", [0], [1])), new Uint8Array(9)]);
     await assertRejects(() => look(path), FormatError, `Cannot read ${path} at record 1: `);
-  });
-});
+  }));
 
-Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", async () => {
-  await withFolder(async (run) => {
+Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", () =>
+  withFolder(async (run) => {
     const config = loadConfig(SMALL_RUN, ["model.numLayers=1"]);
     const shapes = modelShapes(config.model).parameters;
     const size = (shape: number[]) => shape.reduce((a, b) => a * b, 1);
@@ -330,11 +323,10 @@ Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", 
     await assertRejects(() => look(checkpoint), FormatError, "model.safetensors");
     Deno.removeSync(join(checkpoint, "model.safetensors"));
     await assertRejects(() => look(checkpoint), UserError, "no such file");
-  });
-});
+  }));
 
-Deno.test("inspect() says of runs and adapted checkpoints what they learned from, in text as in JSON", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() says of runs and adapted checkpoints what they learned from, in text as in JSON", () =>
+  withFolder(async (folder) => {
     const at = (name: string) => join(folder, name);
     writeRowCheckpoint(at("run"));
     const data = "16 measurements of 4 sources to 4 destinations";
@@ -372,11 +364,10 @@ Deno.test("inspect() says of runs and adapted checkpoints what they learned from
         `${data}, 2023-11-14 to 2023-11-14; adapted to ${adapted}`,
       );
     }
-  });
-});
+  }));
 
-Deno.test("inspect() reads what synth and other stages leave beside their output", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() reads what synth and other stages leave beside their output", () =>
+  withFolder(async (folder) => {
     const output = join(folder, "s.parquet");
     await synthesize(output, { seed: 0, rows: 300, probes: 5, destinations: 4, days: 1, ipv6Share: 0.4 });
     const truth = (await look(join(folder, "s.truth.json"))).json;
@@ -392,11 +383,10 @@ Deno.test("inspect() reads what synth and other stages leave beside their output
     const reject = { reason: "invalidRtt", path: "a", row: 3 };
     Deno.writeTextFileSync(join(folder, "rejects.jsonl"), `${JSON.stringify(reject)}\n`.repeat(3));
     assertEquals((await look(join(folder, "rejects.jsonl"))).json.listed, { invalidRtt: 3 });
-  });
-});
+  }));
 
-Deno.test("inspect() reports several kinds one after the other, and sums up files of one kind", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() reports several kinds one after the other, and sums up files of one kind", () =>
+  withFolder(async (folder) => {
     await writeRecords(join(folder, "a"), [new Uint8Array(1)]);
     await writeRecords(join(folder, "b"), [new Uint8Array(2), new Uint8Array(3)]);
     Deno.writeTextFileSync(join(folder, "metrics"), '{"step":1,"train/loss":2}\n');
@@ -406,11 +396,10 @@ Deno.test("inspect() reports several kinds one after the other, and sums up file
     const reports = json.reports as Record<string, unknown>[];
     assertEquals(reports.map(({ kind, files }) => [kind, files]), [["records", 2], ["metrics", undefined]]);
     assertEquals(reports[0].records, 3);
-  });
-});
+  }));
 
-Deno.test("inspect() says in one line what it does not know", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() says in one line what it does not know", () =>
+  withFolder(async (folder) => {
     const path = join(folder, "x");
     const cases: [string, string][] = [
       ["", "it is empty"],
@@ -433,20 +422,18 @@ Deno.test("inspect() says in one line what it does not know", async () => {
     await assertRejects(() => look(join(folder, "none")), UserError, "no such file");
     Deno.removeSync(path);
     await assertRejects(() => look(folder), UserError, "check the path");
-  });
-});
+  }));
 
-Deno.test("inspect() stops when it is aborted", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() stops when it is aborted", () =>
+  withFolder(async (folder) => {
     const path = join(folder, "a");
     await writeRecords(path, [encodeProbeRow(probeRow("1.1.1.1", [0], [1]))]);
     const reason = new UserError("stopped");
     await assertRejects(() => look(path, { signal: AbortSignal.abort(reason) }), UserError, "stopped");
-  });
-});
+  }));
 
-Deno.test("inspect() counts RTTs that are none, in Parquet and in probe rows", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() counts RTTs that are none, in Parquet and in probe rows", () =>
+  withFolder(async (folder) => {
     const parquet = join(folder, "a.parquet");
     const writer = MeasurementParquetWriter.create(parquet);
     writer.append({
@@ -465,8 +452,7 @@ Deno.test("inspect() counts RTTs that are none, in Parquet and in probe rows", a
     const found = (await look(rows)).json;
     assertEquals([found.impossibleRtts, found.failedShare], [2, 0.25]);
     assertEquals(found.rttMs, { min: 10, p50: 10, p90: 10, p99: 10, max: 10, mean: 10 });
-  });
-});
+  }));
 
 Deno.test("inspect() of a long file stops soon after it is aborted", async (t) => {
   await withFolder(async (folder) => {
