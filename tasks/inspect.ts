@@ -1,16 +1,14 @@
 /**
- * `inspect`: a summary of any file or folder of the chain. `status`: the progress of runs and outputs, whether or not a
- * process works on them.
+ * `inspect`: a summary of any file or folder of the chain.
  *
  * @module
  */
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
-import { describeReports, plotHistograms, reportsAsJson } from "../lib/cli/inspect/report.ts";
 import { inspect } from "../lib/cli/inspect/inspect.ts";
+import { describeReports, plotHistograms, reportsAsJson } from "../lib/cli/inspect/report.ts";
 import { checkInputs } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
-import { describeStatus, exitCodeOf, statusAsJson, statusOf } from "../lib/cli/inspect/status.ts";
 
 const inspectStage = defineStage(STAGES.inspect, async (options, context, paths) => {
   const { plot } = options;
@@ -35,10 +33,4 @@ const inspectStage = defineStage(STAGES.inspect, async (options, context, paths)
   return { text: describeReports(reports), json: reportsAsJson(reports) };
 });
 
-const statusStage = defineStage(STAGES.status, (_options, _context, paths) => {
-  const reports = statusOf(paths);
-  const text = describeStatus(reports);
-  return Promise.resolve({ text, json: statusAsJson(reports), exitCode: exitCodeOf(reports) });
-});
-
-if (import.meta.main) serveStage(inspectStage, statusStage);
+if (import.meta.main) serveStage(inspectStage);

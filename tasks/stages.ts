@@ -449,7 +449,6 @@ export const STAGES = named({
     example: "runs data/shards",
     positionals: { value: "PATH…", min: 1, use: uses.watched },
     options: {},
-    module: "inspect",
   }),
   "train": command({
     summary: "train a model on probe rows",
