@@ -86,12 +86,8 @@ Deno.test("serve answers every route", (test) =>
       const lines = [PAIR, { ...PAIR, dst_addr: "::1" }, "{", "", "\xff", { ...PAIR, cdf: 2 }, long, PAIR];
       const answers = await server.postLines("/v1/rtt:batch?quantiles=0.5", lines);
       assertEquals(answers.map(({ line }) => line), [1, 2, 3, 5, 6, 7, 8]);
-      assertEquals(answers.map(({ error }) => error === undefined), [
-        ...[true, false, false, false],
-        true,
-        false,
-        true,
-      ]);
+      const isAnswer = [true, false, false, false, true, false, true];
+      assertEquals(answers.map(({ error }) => error === undefined), isAnswer);
       assertStringIncludes(String(answers[5].error), "expected at most 1048576 a line");
       assertEquals(Object.keys(answers[0].quantiles_ms as object), ["0.5"]);
       const bytes = new Uint8Array([...new TextEncoder().encode(JSON.stringify(PAIR) + "\n"), 0xff, 0x0a]);
@@ -160,17 +156,8 @@ Deno.test("serve answers every route", (test) =>
       const file = join(folder, "candidates.txt");
       Deno.writeTextFileSync(file, candidates.join("\n"));
       const { stdout } = await runStageProcess([
-        ...[
-          "query",
-          "nearest",
-          "--checkpoint",
-          checkpoint,
-          "--src",
-          "192.0.2.1",
-          "--candidates",
-          file,
-          "--json",
-        ],
+        ...["query", "nearest", "--checkpoint", checkpoint, "--src", "192.0.2.1", "--json"],
+        ...["--candidates", file],
         ...["--time", "2025-06-01", "--top", "2", "--by", "probability", "--draws", "4", "--seed", "1"],
       ]);
       const stage = JSON.parse(stdout);
@@ -196,18 +183,8 @@ Deno.test("serve answers every route", (test) =>
       Deno.writeTextFileSync(others, destinations.join("\n"));
       const { code, stderr } = await runStageProcess([
         ...["query", "matrix", "--checkpoint", checkpoint, "--nodes", file, "--destinations", others],
-        ...[
-          "--time",
-          "2025-06-01",
-          "--quantiles",
-          "0.2",
-          "--samples",
-          "3",
-          "--seed",
-          "5",
-          "--output",
-          output,
-        ],
+        ...["--time", "2025-06-01", "--quantiles", "0.2", "--samples", "3", "--seed", "5"],
+        ...["--output", output],
       ]);
       assertEquals(code, 0, stderr);
       const { timeS, rows, ...stage } = JSON.parse(Deno.readTextFileSync(output));
@@ -340,38 +317,30 @@ Deno.test("serve answers every route", (test) =>
         ...["query", "rtt", "--checkpoint", checkpoint, "--src", "nobody", "--dst", "192.0.2.1"],
       ]);
       assertStringIncludes(stderr, "expected an IPv4 or IPv6 address or prefix");
-      const nobody = server.fetch("/v1/rtt?src=nobody&dst=192.0.2.1");
-      await requireProblem(
-        nobody,
-        400,
-        /^Cannot answer: .*nobody.*expected an IPv4 or IPv6 address or prefix/,
-      );
-      await requireProblem(server.fetch("/v1/rtt"), 400, /src_addr/);
-      await requireProblem(server.fetch(`/v1/rtt?${PAIR_QUERY}&src_addr=::1`), 400, /src_addr twice/);
-      await requireProblem(server.fetch(`/v1/rtt?${PAIR_QUERY}&quantiles=0.5,2`), 400, /quantiles\[1\] 2/);
-      await requireProblem(server.fetch(`/v1/rtt?${PAIR_QUERY}&quantile=1`), 400, /quantile/);
-      await requireProblem(server.post("/v1/rtt", []), 400, /expected a JSON object/);
-      await requireProblem(server.post("/v1/rtt", PAIR, { body: "{" }), 400, /^Cannot read the request/);
-      const lines = server.fetch("/v1/rtt:batch?quantiles=x", {
-        method: "POST",
-        headers: LINES,
-        body: "{}\n",
-      });
-      await requireProblem(lines, 400, /quantiles/);
-      await requireProblem(
-        server.post("/v1/rtt", PAIR, { headers: {} }),
-        415,
-        /content-type: application\/json/,
-      );
-      await requireProblem(server.post("/v1/rtt:batch", PAIR), 415, /application\/x-ndjson/);
-      await requireProblem(server.post("/v1/rtt", "x".repeat(2 ** 20)), 413, /more than 1048576 bytes/);
-      await requireProblem(server.fetch("/v2"), 404, /no such path/);
-      await requireProblem(server.post("/v1/rtt:all", PAIR), 404, /no such path/);
-      const removed = await requireProblem(
-        server.fetch("/v1/rtt", { method: "DELETE" }),
-        405,
-        /GET, HEAD, POST/,
-      );
+      const rtt = `/v1/rtt?${PAIR_QUERY}`;
+      const lines = { method: "POST", headers: LINES, body: "{}\n" };
+      const requests: [Promise<Response>, number, RegExp][] = [
+        [
+          server.fetch("/v1/rtt?src=nobody&dst=192.0.2.1"),
+          400,
+          /^Cannot answer: .*nobody.*expected an IPv4 or IPv6 address or prefix/,
+        ],
+        [server.fetch("/v1/rtt"), 400, /src_addr/],
+        [server.fetch(`${rtt}&src_addr=::1`), 400, /src_addr twice/],
+        [server.fetch(`${rtt}&quantiles=0.5,2`), 400, /quantiles\[1\] 2/],
+        [server.fetch(`${rtt}&quantile=1`), 400, /quantile/],
+        [server.post("/v1/rtt", []), 400, /expected a JSON object/],
+        [server.post("/v1/rtt", PAIR, { body: "{" }), 400, /^Cannot read the request/],
+        [server.fetch("/v1/rtt:batch?quantiles=x", lines), 400, /quantiles/],
+        [server.post("/v1/rtt", PAIR, { headers: {} }), 415, /content-type: application\/json/],
+        [server.post("/v1/rtt:batch", PAIR), 415, /application\/x-ndjson/],
+        [server.post("/v1/rtt", "x".repeat(2 ** 20)), 413, /more than 1048576 bytes/],
+        [server.fetch("/v2"), 404, /no such path/],
+        [server.post("/v1/rtt:all", PAIR), 404, /no such path/],
+      ];
+      for (const [request, status, detail] of requests) await requireProblem(request, status, detail);
+      const deleted = server.fetch("/v1/rtt", { method: "DELETE" });
+      const removed = await requireProblem(deleted, 405, /GET, HEAD, POST/);
       assertEquals(removed.headers.get("allow"), "GET, HEAD, POST, OPTIONS");
     });
 
@@ -410,14 +379,10 @@ Deno.test("serve answers every route", (test) =>
       const taken = await serve("--port", String(server.port));
       assertEquals(taken.code, 1);
       assertStringIncludes(taken.stderr, `error: Cannot listen at 127.0.0.1:${server.port}: another program`);
-      assertStringIncludes(
-        (await serve("--host", "localhost")).stderr,
-        "error: Cannot use --host localhost: ",
-      );
-      assertStringIncludes(
-        (await serve("--allow-origin", "example.org")).stderr,
-        "error: Cannot use --allow-origin",
-      );
+      for (const [option, value] of [["--host", "localhost"], ["--allow-origin", "example.org"]]) {
+        const { stderr } = await serve(option, value);
+        assertStringIncludes(stderr, `error: Cannot use ${option} ${value}: `);
+      }
       const report = join(folder, "report.json");
       Deno.writeTextFileSync(report, "{}");
       assertStringIncludes((await serve("--report", report)).stderr, "it is not a report of an evaluation");
