@@ -10,8 +10,6 @@ import { outputOf, type ProcessResult, runDeno, runStageProcess, succeed, succee
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes } from "../../data/probe_rows/folder_hashes.ts";
 import { sampleBatch } from "../../data/probe_rows/sample_parquet.ts";
-import { SlurmCluster, slurmIsMissing } from "./slurm_cluster.ts";
-import { until } from "../../until.ts";
 import {
   bash,
   finalState,
@@ -20,9 +18,12 @@ import {
   SCRIPTS,
   SHARDS,
   slurmArguments,
+  SlurmCluster,
+  slurmIsMissing,
   trainingOf,
   untilTraining,
 } from "./slurm_cluster.ts";
+import { until } from "../../until.ts";
 
 const MAIN = fromFileUrl(new URL("../../../tasks/main.ts", import.meta.url));
 

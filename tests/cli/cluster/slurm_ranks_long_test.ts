@@ -3,17 +3,18 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";
 import { outputOf, runStageProcess, succeed, succeeded } from "../process.ts";
 import { launchers } from "../../train/mpi/launchers.ts";
-import { SlurmCluster, slurmIsMissing } from "./slurm_cluster.ts";
-import { until } from "../../until.ts";
 import {
   bash,
   finalState,
   jobsOf,
   prepared,
   slurmArguments,
+  SlurmCluster,
+  slurmIsMissing,
   trainingOf,
   untilTraining,
 } from "./slurm_cluster.ts";
+import { until } from "../../until.ts";
 
 /** Enough steps for a signal to come before their end. */
 const STEPS = 150;
