@@ -57,7 +57,7 @@ const MAX_NAMED = 3;
 /** The approximate number of measurements per second of a step, on two cores. */
 const MEASUREMENTS_PER_SECOND = 900;
 
-const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage): Promise<StageResult> => {
+export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage): Promise<StageResult> => {
   const { input, output, follow, merge, geo, checkpoint: path } = options;
   if (follow === (input.length > 0)) {
     throw new UsageError(

@@ -40,7 +40,7 @@ import {
   type TrainingComparison,
 } from "../lib/cli/bench/peers.ts";
 
-const kernelsStage = defineStage(STAGES.bench.kinds.kernels, async (options, context) => {
+export const kernelsStage = defineStage(STAGES.bench.kinds.kernels, async (options, context) => {
   const earlier = options.compare === undefined ? undefined : readEarlierRun(options.compare);
   using gpu = await Gpu.open();
   const all = kernelCases();
@@ -86,7 +86,7 @@ function describe(rows: BenchRow[], earlier: Map<string, number> | undefined): s
 
 const format = (value: number) => value.toPrecision(3);
 
-const trainStage = defineStage(STAGES.bench.kinds.train, async (options, context) => {
+export const trainStage = defineStage(STAGES.bench.kinds.train, async (options, context) => {
   const config = loadConfig(options.config, options.set);
   describeConfig(config).forEach((line) => context.log(line));
   const { tokensPerStep } = deriveConfig(config);
@@ -208,7 +208,7 @@ function describeTraining(preset: string, row: TrainingRow, peak: number): strin
 const STEP_NOTE =
   "A step: forward, backward, clipping and the preset's optimizers for one micro-batch; medians of steps in turns.";
 
-const peersBench: Stage = defineStage(
+export const peersBench: Stage = defineStage(
   STAGES.bench.kinds.peers,
   async ({ config: preset, set, seconds }, { log, signal }) => {
     const config = comparableConfig(loadConfig(preset, set));

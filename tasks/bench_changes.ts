@@ -20,7 +20,7 @@ import { formatCount } from "../lib/base/text.ts";
 import { JsonLinesOutput } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
-const changesBench = defineStage(STAGES.bench.kinds.changes, async (options, stage) => {
+export const changesBench = defineStage(STAGES.bench.kinds.changes, async (options, stage) => {
   const { input, output } = options;
   const detecting = options.delay === undefined ? {} : { delay: options.delay };
   const paths = listSeries(input);

@@ -43,7 +43,7 @@ type PreprocessOptions = OptionsOf<typeof STAGES.bench.kinds.preprocess>;
 type LoaderOptions = OptionsOf<typeof STAGES.bench.kinds.loader>;
 type SharedOptions = Omit<Pick<LoaderOptions, keyof LoaderOptions & keyof PreprocessOptions>, "rows">;
 
-const preprocessBench: Stage = defineStage(
+export const preprocessBench: Stage = defineStage(
   STAGES.bench.kinds.preprocess,
   async (options, context): Promise<StageResult> => {
     const range = { min: MIN_ROWS, max: MAX_ROWS, example: "1_000_000,10_000_000" };
@@ -62,7 +62,7 @@ const preprocessBench: Stage = defineStage(
   },
 );
 
-const loaderBench: Stage = defineStage(
+export const loaderBench: Stage = defineStage(
   STAGES.bench.kinds.loader,
   async (options, context): Promise<StageResult> => {
     const { sequenceLength, batchSize, seconds, seed, rows } = options;
@@ -180,7 +180,7 @@ const MEASURED: Record<string, () => Promise<Stage>> = {
   "probe-rows": async () => (await import("./split_stages.ts")).probeRowsStage,
 };
 
-const childStage = defineStage(
+export const childStage = defineStage(
   STAGES.bench.kinds.child,
   async (_options, context, [name, ...rest]) => {
     const { result, usage } = await measureUsage(() => runPiece(name, rest, context));

@@ -37,7 +37,7 @@ const SYSTEMS: Record<string, string> = {
   "aarch64-apple-darwin": "Darwin arm64",
 };
 
-const compileStage: Stage = defineStage(
+export const compileStage: Stage = defineStage(
   STAGES.compile,
   async ({ output, form, overwrite }, context): Promise<StageResult> => {
     if (Deno.build.standalone || !exists(join(PROGRAM.root, "deno.lock"))) {

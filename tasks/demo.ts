@@ -34,7 +34,7 @@ const NUM_PREDICTED = 2000;
 const SYNTH = ["--rows", "40000", "--probes", "40", "--destinations", "24", "--ipv6-share", "0.25"];
 const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
 
-const demoStage = defineStage(STAGES.demo, async (options, context) => {
+export const demoStage = defineStage(STAGES.demo, async (options, context) => {
   const startMs = performance.now();
   const { output, seed } = options;
   const chosen = { input: options.input.length > 0, synthetic: options.synthetic, fetch: options.fetch };

@@ -10,7 +10,7 @@ import { describeReports, plotHistograms, reportsAsJson } from "../lib/cli/inspe
 import { checkInputs } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
 
-const inspectStage = defineStage(STAGES.inspect, async (options, context, paths) => {
+export const inspectStage = defineStage(STAGES.inspect, async (options, context, paths) => {
   const { plot } = options;
   if (plot !== undefined && !/\.svg$/i.test(plot)) {
     throw new UsageError(`Cannot use --plot ${plot}: expected a name that ends with .svg`);

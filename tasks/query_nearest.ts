@@ -90,7 +90,7 @@ function describe({ nearest, candidates, pNoReply, minMs }: Nearest): string {
 
 // `query advise`
 
-const adviseStage = defineStage(STAGES.query.kinds.advise, async (options, stage) => {
+export const adviseStage = defineStage(STAGES.query.kinds.advise, async (options, stage) => {
   const { src, candidates, targets, time, output, budget, maxPairs, draws: numDraws, seed } = options;
   if (src !== undefined) requireEnd("src", src);
   const timeS = timeOf(time);

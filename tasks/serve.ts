@@ -29,7 +29,7 @@ type Options = OptionsOf<typeof STAGES.serve>;
 /** Watched pairs that have metrics of their own. */
 const MAX_METRIC_PAIRS = 100;
 
-const serverStage = defineStage(STAGES.serve, (options, stage) => serve(options, stage, options.json));
+export const serverStage = defineStage(STAGES.serve, (options, stage) => serve(options, stage, options.json));
 
 async function serve(options: Options, stage: StageContext, asJson: boolean): Promise<StageResult> {
   const { checkpoint, calibration, report, watchS: everyS } = options;

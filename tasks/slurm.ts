@@ -46,7 +46,7 @@ const KEYS = [
   "program",
 ] as const;
 
-const slurmStage: Stage = defineStage(STAGES.slurm, async (options, context) => {
+export const slurmStage: Stage = defineStage(STAGES.slurm, async (options, context) => {
   if (options.submit && options.dryRun) {
     throw new UsageError(
       "Cannot use --submit and --dry-run together: a dry run submits nothing; leave one out",

@@ -43,7 +43,7 @@ const LAST_POSTS_MS = { end: 60_000, signal: 10_000 };
 /** Limits of the connections of monitors. */
 const MONITOR_LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 
-const watchStage = defineStage(STAGES.watch, async (options, stage) => {
+export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   const { output, input, metrics, metricPairs } = options;
   if (options.json && output === undefined) {
     throw new UsageError("Cannot use --json: the alarms use standard output; add --output FILE");
