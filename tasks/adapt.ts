@@ -45,7 +45,7 @@ import {
 import { type AdaptedFrom, checkpointFiles } from "../lib/train/checkpoint_files.ts";
 import type { RunConfig } from "../lib/train/run_config.ts";
 import { withGeo } from "../lib/train/run_places.ts";
-import { checkInputs } from "./input_check.ts";
+import { checkInputs } from "./stage_files.ts";
 import { addressOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
@@ -177,9 +177,7 @@ function givenAddresses(text: string | undefined): string[] | undefined {
   if (text === undefined) return undefined;
   const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
   if (parts.length === 0) {
-    throw new UsageError(
-      `Cannot use --addresses ${shortened(text)}: expected addresses separated by commas`,
-    );
+    throw new UsageError(`Cannot use --addresses ${shortened(text)}: expected addresses separated by commas`);
   }
   return parts.map((part) => formatAddress(addressOf("addresses", part))).sort();
 }
@@ -236,14 +234,7 @@ async function followLines(
   return {
     text:
       `${output} is current: ${measurements} measurements, ${numBad} other lines, published ${numPublished} times`,
-    json: {
-      stage: "adapt",
-      measurements,
-      numBad,
-      numPublished,
-      rows: model.rows.size,
-      base: base.base,
-    },
+    json: { stage: "adapt", measurements, numBad, numPublished, rows: model.rows.size, base: base.base },
   };
 }
 
@@ -309,9 +300,8 @@ export function noteEstimate(numMeasurements: number, steps: number, log: (line:
   const seconds = (steps + 2) * perStep / MEASUREMENTS_PER_SECOND;
   if (seconds < 5) return;
   log(
-    `fitting ${numMeasurements} measurements in ${steps} steps of some ${perStep}: about ${
-      formatSeconds(seconds)
-    } on two cores, less on a GPU`,
+    `fitting ${numMeasurements} measurements in ${steps} steps of some ${perStep}: about ` +
+      `${formatSeconds(seconds)} on two cores, less on a GPU`,
   );
 }
 

@@ -1,15 +1,13 @@
 /**
- * `bench`: the speed of the program on this machine. `bench kernels`, `bench train`, `bench gpu` and `bench peers`
- * measure its adapter, `bench preprocess` and `bench loader` its processor.
+ * `bench kernels`, `bench train`, `bench gpu` and `bench peers`: the speed of the program on an adapter.
  *
  * @module
  */
 import { readEarlierRun } from "../lib/cli/bench/throughput.ts";
-import { didYouMean, formatTable } from "../lib/base/text.ts";
+import { didYouMean, formatBytes, formatCount, formatTable } from "../lib/base/text.ts";
 import { UserError } from "../lib/base/errors.ts";
-import { defineStage, serveStage } from "../lib/cli/stage.ts";
-import { type BenchRow, measureCase } from "../lib/cli/bench/kernel_times.ts";
-import { kernelCases } from "../lib/cli/bench/kernel_cases.ts";
+import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
+import { type BenchRow, kernelCases, measureCase } from "../lib/cli/bench/kernel_bench.ts";
 import { Gpu } from "../lib/tensor/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../lib/tensor/program.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";
@@ -17,8 +15,32 @@ import { timeSteps } from "../lib/train/step_timing.ts";
 import { deriveConfig, describeConfig, loadConfig } from "../lib/train/run_config.ts";
 import { VERSION } from "../lib/base/version.ts";
 import { STAGES } from "./stages.ts";
+import { join } from "@std/path";
+import { describeFinding, findingsOf, pageOfSurvey, peakOf } from "../lib/cli/bench/gpu_report.ts";
+import {
+  type DecodedQuery,
+  describeAdapter,
+  emptyRows,
+  runSurvey,
+  SURVEY_SCALES,
+  SurveyDevice,
+  surveySteps,
+  type TrainingRow,
+} from "../lib/cli/bench/gpu_survey.ts";
+import { parseDurationS } from "../lib/cli/options.ts";
+import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
+import { StagedOutput } from "../lib/io/files/staged_output.ts";
+import { MAX_CONTINUATIONS, MAX_ROWS, PROMPT_TOKENS_PER_CONTINUATION } from "../lib/query/model_decoders.ts";
+import { FIRST_BYTES } from "../lib/query/rtt/rtt_bytes.ts";
+import {
+  comparableConfig,
+  compareTraining,
+  PeerProcess,
+  PEERS,
+  type TrainingComparison,
+} from "../lib/cli/bench/peers.ts";
 
-const kernelsStage = defineStage(STAGES.bench.kinds.kernels, async (options, context) => {
+export const kernelsStage = defineStage(STAGES.bench.kinds.kernels, async (options, context) => {
   const earlier = options.compare === undefined ? undefined : readEarlierRun(options.compare);
   using gpu = await Gpu.open();
   const all = kernelCases();
@@ -64,7 +86,7 @@ function describe(rows: BenchRow[], earlier: Map<string, number> | undefined): s
 
 const format = (value: number) => value.toPrecision(3);
 
-const trainStage = defineStage(STAGES.bench.kinds.train, async (options, context) => {
+export const trainStage = defineStage(STAGES.bench.kinds.train, async (options, context) => {
   const config = loadConfig(options.config, options.set);
   describeConfig(config).forEach((line) => context.log(line));
   const { tokensPerStep } = deriveConfig(config);
@@ -87,4 +109,151 @@ const trainStage = defineStage(STAGES.bench.kinds.train, async (options, context
   return { text, json: { stage: "bench train", version: VERSION, rows: [row], profile } };
 });
 
-if (import.meta.main) serveStage(kernelsStage, trainStage);
+// `bench gpu`: a survey that recommends values of constants for an adapter.
+
+const JSON_NAME = "gpu.json";
+const PAGE_NAME = "gpu.html";
+/** The orders in which the fields of a measurement are written. */
+const NUM_ORDERS = 24;
+/** The largest number of unmeasured steps in the notes; the page has all. */
+const MAX_SHOWN = 5;
+
+const QUERIES: readonly [DecodedQuery, DecodedQuery] = [
+  { kind: "one step", promptTokens: 20, rowsPerPrompt: FIRST_BYTES.length, steps: 1 },
+  {
+    kind: "many steps",
+    promptTokens: NUM_ORDERS * PROMPT_TOKENS_PER_CONTINUATION,
+    rowsPerPrompt: NUM_ORDERS,
+    steps: 16,
+  },
+];
+
+export const gpuBench: Stage = defineStage(STAGES.bench.kinds.gpu, async (options, context) => {
+  const startMs = performance.now();
+  const maxS = parseDurationS(options.maxTime, "max-time");
+  const elapsedS = () => (performance.now() - startMs) / 1000;
+  using device = new SurveyDevice();
+  const adapter = await describeAdapter((await device.registry()).gpu);
+  const scale = options.scale === "auto" ? adapter.isSoftware ? "small" : "full" : options.scale;
+  const preset = options.config ?? (scale === "full" ? "95m" : "demo");
+  const config = loadConfig(preset, options.set);
+  const settings = { adapter: adapter.name, scale, config, maxS };
+  using output = StagedOutput.openFolder(options.output, {
+    stage: "bench gpu",
+    inputs: [],
+    options: settings,
+    overwrite: options.overwrite,
+  });
+  // Speeds are measured again each time.
+  if (output.isComplete) output.begin();
+  context.log(`adapter: ${adapter.name}; scale ${scale}`);
+  const rows = emptyRows();
+  const plan = { scale: SURVEY_SCALES[scale], adapter, device, config, queries: QUERIES };
+  const steps = surveySteps(plan, rows);
+  using progress = context.progress("measuring", { total: steps.length, unit: "steps" });
+  const ends = await runSurvey(steps, {
+    device,
+    signal: context.signal,
+    isOver: () => elapsedS() > maxS,
+    onStep: (index, name) => progress.update(index, name),
+  });
+  const findings = findingsOf(rows, adapter, { MAX_ROWS, MAX_CONTINUATIONS });
+  const numWrong = rows.checks.filter(({ error, allowedError }) => !(error <= allowedError)).length;
+  const unmeasured = ends.filter(({ reason }) => reason !== undefined);
+  const peak = peakOf(rows.products);
+  const notes = scale === "small"
+    ? ["Small sizes only show that the survey works; they do not justify settings."]
+    : [];
+  notes.push(`${numWrong} of ${rows.checks.length} checks are wrong.`);
+  notes.push(`The best matrix product makes ${peak.toPrecision(3)} GFLOP/s.`);
+  notes.push(...rows.training.map((row) => describeTraining(preset, row, peak)));
+  const numMeasured = steps.length - unmeasured.length;
+  notes.push(`${numMeasured} of ${steps.length} steps were measured, in ${elapsedS().toFixed(0)} s.`);
+  for (const { name, reason } of unmeasured.slice(0, MAX_SHOWN)) {
+    notes.push(`Not measured: ${name}: ${reason}`);
+  }
+  const json = {
+    stage: "bench gpu",
+    version: VERSION,
+    ...settings,
+    adapter,
+    seconds: elapsedS(),
+    notes,
+    findings,
+    lines: findings.map(describeFinding),
+    ...rows,
+    steps: ends,
+  };
+  writeJsonAtomic(join(output.folder, JSON_NAME), json);
+  const page = await pageOfSurvey({ adapter, findings, rows, steps: ends, notes });
+  writeFileAtomic(join(output.folder, PAGE_NAME), page);
+  for (const name of [JSON_NAME, PAGE_NAME]) await output.record(name);
+  output.publish();
+  const where = `The numbers are in ${join(options.output, PAGE_NAME)}.`;
+  return { text: [...json.lines, "", ...notes, where].join("\n"), json, exitCode: numWrong > 0 ? 1 : 0 };
+});
+
+function describeTraining(preset: string, row: TrainingRow, peak: number): string {
+  const tokens = `${formatCount(Math.round(row.tokensPerS))} tokens/s`;
+  const share = peak > 0
+    ? `, ${(100 * row.gigaflopsPerS / peak).toFixed(0)} % of the best product's rate`
+    : "";
+  const memory = `${formatBytes(row.plannedMemoryBytes)} of memory`;
+  const start = `the first step is done after ${row.startS.toFixed(1)} s`;
+  return `${preset} in ${row.dtype}: ${tokens}${share}, ${memory}; ${start}.`;
+}
+
+// `bench peers`: compares this program with jax-js on the same adapter and PyTorch on the processor, in the same run.
+
+const STEP_NOTE =
+  "A step: forward, backward, clipping and the preset's optimizers for one micro-batch; medians of steps in turns.";
+
+export const peersBench: Stage = defineStage(
+  STAGES.bench.kinds.peers,
+  async ({ config: preset, set, seconds }, { log, signal }) => {
+    const config = comparableConfig(loadConfig(preset, set));
+    using gpu = await Gpu.open();
+    log(`adapter: ${gpu.info.name}`);
+    const registry = new KernelRegistry(gpu);
+    const comparisons: TrainingComparison[] = [];
+    const missing: string[] = [];
+    for (const name of PEERS) {
+      log(`training ${preset} in turns with ${name}`);
+      try {
+        using peer = await PeerProcess.start(name, { signal });
+        comparisons.push(await compareTraining(registry, peer, { config, seconds, signal }));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof UserError)) throw error;
+        missing.push(error.message);
+        log(error.message);
+      }
+    }
+    if (comparisons.length === 0) throw new UserError(missing.join("; "));
+    const notes = comparisons.map(({ peer, numSteps, lossDifference }) => {
+      const difference = lossDifference.toExponential(1);
+      return `${peer}: ${numSteps} steps; the losses of the first steps differ by at most ${difference}`;
+    });
+    const text = [comparisonTable(comparisons), "", STEP_NOTE, ...notes, ...missing].join("\n");
+    const json = { stage: "bench peers", version: VERSION, adapter: gpu.info, comparisons, missing };
+    return { text, json };
+  },
+);
+
+function comparisonTable(comparisons: readonly TrainingComparison[]): string {
+  const head = ["tokens/s, beside", "this program", "other", "ratio", "per core", "other", "ratio"];
+  const lines = comparisons.map(({ peer, median, peerMedian, perCore, peerPerCore }) => [
+    peer,
+    ...cellsOf(median, peerMedian),
+    ...cellsOf(perCore, peerPerCore),
+  ]);
+  return formatTable([head, ...lines], { left: [0] });
+}
+
+const cellsOf = (ours: number, theirs: number) => [
+  ours.toPrecision(3),
+  theirs.toPrecision(3),
+  `${(ours / theirs).toFixed(2)} x`,
+];
+
+if (import.meta.main) serveStage(kernelsStage, trainStage, gpuBench, peersBench);

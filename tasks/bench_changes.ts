@@ -4,10 +4,12 @@
  * @module
  */
 import { UserError } from "../lib/base/errors.ts";
-import { crossValidate, type CrossValidation, drawSetting } from "../lib/cli/bench/change_settings.ts";
 import {
   changesOf,
+  crossValidate,
+  type CrossValidation,
   describeChanges,
+  drawSetting,
   listSeries,
   medianAgreement,
   readSeries,

@@ -15,7 +15,7 @@ import { hasCheckpoints } from "../lib/train/checkpoint.ts";
 import { trainStage } from "./train.ts";
 
 /** The state of a chain between interrupted calls. */
-export interface ChainState<Options> {
+interface ChainState<Options> {
   /** The options that its results depend on. */
   options: Options;
   tokensPerSecond?: number;

@@ -12,10 +12,9 @@ import {
   type StageContext,
   type StageResult,
 } from "../lib/cli/stage.ts";
-import { writeCompiled } from "../lib/cli/compile/compiled.ts";
+import { collectProgram, hashOfProgram, type Program, writeCompiled } from "../lib/cli/compile/program.ts";
 import { writeLauncher } from "../lib/cli/compile/launcher.ts";
 import { denoFlagsOf } from "../lib/cli/stage_permissions.ts";
-import { collectProgram, hashOfProgram, type Program } from "../lib/cli/compile/program.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { exists } from "../lib/io/files/inputs.ts";
 import { placeOfFile, StagedOutput } from "../lib/io/files/staged_output.ts";
@@ -65,9 +64,8 @@ export const compileStage: Stage = defineStage(
     const [{ sizeBytes }] = manifest.outputs;
     const json = { stage: "compile", ...manifest.counts, sizeBytes, seconds, doneAlready, outputs: [output] };
     const text = doneAlready
-      ? `${output} exists already, made from the same code: ${manifest.counts.form}, ${
-        formatBytes(sizeBytes)
-      }`
+      ? `${output} exists already, made from the same code: ${manifest.counts.form}, ` +
+        `${formatBytes(sizeBytes)}`
       : `Wrote ${output} (${manifest.counts.form}, ${formatBytes(sizeBytes)}) in ${formatSeconds(seconds)}`;
     return { text, json };
   },

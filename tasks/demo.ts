@@ -17,11 +17,10 @@ import { openProbeRows } from "../lib/data/loader/row_source.ts";
 import { ATLAS_EXTENSIONS } from "../lib/data/import/atlas_import.ts";
 import { openChain, saveChain, step, trainStep } from "./chain.ts";
 import { evalStage } from "./eval.ts";
-import { fetchAtlasStage } from "./fetch_atlas.ts";
+import { fetchAtlasStage } from "./fetch.ts";
 import { importStage } from "./import.ts";
-import { probeRowsStage } from "./probe_rows.ts";
+import { probeRowsStage, shardStage } from "./split_stages.ts";
 import { rttStage } from "./query_rtt.ts";
-import { shardStage } from "./shard.ts";
 import { DEMO_CAMPAIGN, DEMO_STEPS, STAGES } from "./stages.ts";
 import { synthStage } from "./synth.ts";
 

@@ -24,7 +24,7 @@ import { splitModeOf } from "../lib/eval/eval_rows.ts";
 import { headlineLines } from "../lib/eval/page/headline.ts";
 import type { EvalReport } from "../lib/eval/report.ts";
 import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";
-import { checkInputs, requireProbeRows } from "./input_check.ts";
+import { checkInputs, requireProbeRows } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
 import { type AllSplitsReport, type SplitCounts, splitResult } from "../lib/eval/all_splits.ts";
 import { allSplitsLines, allSplitsPage } from "../lib/eval/page/all_splits_page.ts";
@@ -46,8 +46,7 @@ import { readState } from "../lib/train/checkpoint_files.ts";
 import { loadConfig, type RunConfig } from "../lib/train/run_config.ts";
 import { dataFingerprint } from "../lib/train/run_data.ts";
 import { type ChainFolder, openChain, saveChain, step, trainStep } from "./chain.ts";
-import { probeRowsStage } from "./probe_rows.ts";
-import { shardStage } from "./shard.ts";
+import { probeRowsStage, shardStage } from "./split_stages.ts";
 
 /** The word of `--adapt` for no adaptation. */
 const NO_ADAPT = "none";
@@ -130,9 +129,7 @@ function refuseOptions(options: EvalOptions, names: readonly (keyof EvalOptions)
 }
 
 /** The arguments of each evaluation of `--all-splits`. */
-function evaluationOf(
-  { maxMeasurements, contexts, everyContext, noPool, baselines }: EvalOptions,
-): string[] {
+function evaluationOf({ maxMeasurements, contexts, everyContext, noPool, baselines }: EvalOptions): string[] {
   const args = [
     "--max-measurements",
     String(maxMeasurements),
@@ -161,9 +158,7 @@ function baselinesOf(text: string): string[] {
   const names = text.split(",").map((name) => name.trim());
   const unknown = names.find((name) => !known.includes(name));
   if (unknown === undefined) return known.filter((name) => names.includes(name));
-  throw new UsageError(
-    `Cannot use --baselines ${text}: ${unknown} is unknown${didYouMean(unknown, known)}`,
-  );
+  throw new UsageError(`Cannot use --baselines ${text}: ${unknown} is unknown${didYouMean(unknown, known)}`);
 }
 
 /** Refuses methods that know places where nothing says any. @throws {UsageError} If one was named. */

@@ -11,7 +11,7 @@ import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { readDescribedModel } from "../lib/serve/described_model.ts";
 import { npmPackage } from "../lib/serve/site/npm_package.ts";
 import { digestOfSite, siteCheckpoint, type SiteContent, writeSite } from "../lib/serve/site/export_site.ts";
-import { readSitePage } from "../lib/serve/site/page_bundle.ts";
+import { readSitePage } from "../lib/serve/page_files.ts";
 import { formatBytes } from "../lib/base/text.ts";
 import { checkpointDirectory, modelFilesOf } from "../lib/train/checkpoint.ts";
 import { STAGES } from "./stages.ts";

@@ -22,7 +22,7 @@ import {
 import { namesPathBeside } from "../lib/data/import/imported_names.ts";
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
 import { rejectsPathBeside } from "../lib/data/measurement_files/rejects.ts";
-import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
+import { type FileRun, makeOutputFile, outputPaths } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
 
 const ATLAS_FILES = { extensions: ATLAS_EXTENSIONS, wanted: "a file of RIPE Atlas results" };

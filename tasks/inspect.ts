@@ -5,10 +5,9 @@
  */
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
-import { plotHistograms } from "../lib/cli/inspect/histogram.ts";
 import { inspect } from "../lib/cli/inspect/inspect.ts";
-import { describeReports, reportsAsJson } from "../lib/cli/inspect/report.ts";
-import { checkInputs } from "./input_check.ts";
+import { describeReports, plotHistograms, reportsAsJson } from "../lib/cli/inspect/report.ts";
+import { checkInputs } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
 
 export const inspectStage = defineStage(STAGES.inspect, async (options, context, paths) => {

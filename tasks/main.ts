@@ -5,9 +5,8 @@
  * @module
  */
 import { chooseCommand, helpOf, parseArguments } from "../lib/cli/command.ts";
-import { endProcess, SignalListener } from "../lib/cli/ending.ts";
+import { endProcess, runStageThread, SignalListener } from "../lib/cli/stage_thread.ts";
 import { permissionsOf, refuseOverlaps } from "../lib/cli/stage_permissions.ts";
-import { runStageThread } from "../lib/cli/stage_thread.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { VERSION } from "../lib/base/version.ts";
 import { moduleOf, STAGES } from "./stages.ts";

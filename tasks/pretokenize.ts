@@ -14,7 +14,7 @@ import {
   type V1Options,
   type V2Options,
 } from "../lib/data/loader/pretokenize/pretokenize.ts";
-import { checkInputs } from "./input_check.ts";
+import { checkInputs } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
 
 export const pretokenizeStage: Stage = defineStage(STAGES.pretokenize, async (options, context) => {

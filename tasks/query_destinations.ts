@@ -21,11 +21,11 @@ import {
   askedModel,
   contextOf,
   endsOf,
-  JsonLinesOutput,
   logContext,
   readBy,
   requireEnd,
   timeOf,
+  writeLines,
 } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 
@@ -61,9 +61,8 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
   });
   progress.finish();
   const below = [
-    `probabilities among ${answer.candidates} destinations, which had ${
-      percent(answer.priorMass)
-    } together before the RTT was known; others cannot be listed`,
+    `probabilities among ${answer.candidates} destinations, which had ${percent(answer.priorMass)} ` +
+    "together before the RTT was known; others cannot be listed",
   ];
   const listed = answer.destinations.map((each) => ({
     ...each,
@@ -73,17 +72,11 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
       : undefined,
   }));
   if (trainingData?.known.isTruncated || trainingData?.adaptation?.known.isTruncated) {
-    below.push(
-      "the model lists only the most measured addresses and pairs: others count as never measured",
-    );
+    below.push("the model lists only the most measured addresses and pairs: others count as never measured");
   }
   const json = destinationsJson(answer, source, model);
   const { output } = options;
-  if (output !== undefined) {
-    using lines = new JsonLinesOutput(output, { stage: "query destinations", inputs: readBy(options) });
-    for (const destination of json.destinations) lines.write(destination);
-    lines.commit();
-  }
+  writeLines(output, json.destinations, { stage: "query destinations", inputs: readBy(options) });
   const named = model.names.namedEnds({ src });
   const asked = { src, ...named, within, rttMs, timeS, contextMeasurements, prefixLength };
   return {
@@ -102,11 +95,7 @@ function tableOf(destinations: readonly ListedDestination[]): string {
     percent(probability),
     ...(measured ? [times(measured)] : []),
   ]);
-  const head = [
-    "destination",
-    "probability",
-    ...(isKnown ? ["by this source"] : []),
-  ];
+  const head = ["destination", "probability", ...(isKnown ? ["by this source"] : [])];
   return formatTable([head, ...rows], { left: isKnown ? [0, head.length - 1] : [0] });
 }
 
@@ -121,9 +110,8 @@ function rttRangeOf(text: string): readonly [number, number] {
   const [lowMs, highMs = lowMs] = ends;
   if (ends.length <= 2 && lowMs <= highMs) return [lowMs, highMs];
   throw new UsageError(
-    `Cannot use --rtt ${
-      shortened(text)
-    }: expected an RTT in ms of at least 0, or two as in 20..25, the lesser first`,
+    `Cannot use --rtt ${shortened(text)}: expected an RTT in ms of at least 0, or two as in 20..25, the ` +
+      "lesser first",
   );
 }
 

@@ -1,5 +1,6 @@
 /**
- * `query likelihood`: how probable given measurements are, in bits.
+ * `query likelihood`: how probable given measurements are, in bits. `query sample`: whole measurements drawn from the
+ * model.
  *
  * @module
  */
@@ -13,9 +14,12 @@ import { contextThatFits, knownAt, tokenMeasurementAt } from "../lib/query/query
 import { bitsJson, type MeasurementBits, measurementBits } from "../lib/query/likelihood/likelihood.ts";
 import { loadModel } from "../lib/query/files/load_model.ts";
 import type { Field, TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
-import { checkInputs } from "./input_check.ts";
-import { contextOf, logContext, openLines } from "./query_options.ts";
+import { checkInputs } from "./stage_files.ts";
+import { askedModel, contextOf, endsOf, logContext, openLines, requireEnd, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
+import { type Sample, sampleContextThatFits, sampleMeasurements } from "../lib/query/likelihood/sample.ts";
+import { formatAddress } from "../lib/data/addresses/ip.ts";
+import { decodeRttCode } from "../lib/data/tokens/rtt_code.ts";
 
 const FIELDS: readonly Field[] = ["source", "destination", "time", "result"];
 /** Number of measurements computed at once: 6,144 sequences in all orders. */
@@ -178,4 +182,43 @@ function orderOf(text: string): readonly Field[] {
   throw new UsageError(`Cannot use --order ${text}: expected ${FIELDS.join()} in any order`);
 }
 
-if (import.meta.main) serveStage(likelihoodStage);
+// `query sample`
+
+export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options, stage) => {
+  const { output, count } = options;
+  const { src, dst } = options;
+  if (src !== undefined) requireEnd("src", src);
+  if (dst !== undefined) requireEnd("dst", dst);
+  const timeS = timeOf(options.time);
+  using lines = openLines("query sample", options, "measurements");
+  const context = await contextOf(options.context, stage, timeS);
+  using model = await askedModel(options, stage);
+  const known = src ?? dst;
+  const ends = known === undefined ? undefined : endsOf({ src: src ?? known, dst: dst ?? known }, model);
+  const source = src === undefined ? undefined : ends?.source;
+  const destination = dst === undefined ? undefined : ends?.destination;
+  for (const note of new Set(ends?.notes)) stage.log(note);
+  const query = { source, destination, timeS, context };
+  logContext(stage, sampleContextThatFits(query, model.config.sequenceLength).length, context);
+  using progress = stage.progress("sampling", { total: count, unit: "measurements" });
+  let numDrawn = 0;
+  for await (const measurement of sampleMeasurements(model, query, options)) {
+    stage.signal.throwIfAborted();
+    const { src, dst, ...rest } = sampleLine(measurement);
+    lines.write({ src, dst, ...model.names.namedEnds({ src, dst }), ...rest });
+    progress.update(++numDrawn);
+  }
+  lines.commit();
+  return {
+    text: output === undefined ? "" : `${numDrawn} measurements in ${output}`,
+    json: { stage: "query sample", output, numMeasurements: numDrawn, step: model.step },
+  };
+});
+
+/** `rttMs` is null without a reply; `order` is the order in which the fields were drawn. */
+function sampleLine({ source, destination, timeS, rttCode, order }: Sample) {
+  const rttMs = rttCode === null ? null : decodeRttCode(rttCode);
+  return { src: formatAddress(source), dst: formatAddress(destination), timeS, rttMs, order: order.join() };
+}
+
+if (import.meta.main) serveStage(likelihoodStage, sampleStage);

@@ -50,10 +50,8 @@ export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stag
   const nearest = countries.toSorted((a, b) => a.medianMs - b.medianMs).slice(0, 5);
   const named = nearest.map(({ name, medianMs }) => `${name} ${formatMs(medianMs)} ms`).join(", ");
   return {
-    text:
-      `the RTTs to ${countries.length} countries and ${
-        places.length - countries.length
-      } cells in them in ${output}; ` +
+    text: `the RTTs to ${countries.length} countries and ${places.length - countries.length} cells in them ` +
+      `in ${output}; ` +
       `shortest medians: ${named}`,
     json: {
       stage: "query map",

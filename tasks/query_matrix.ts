@@ -20,7 +20,7 @@ import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { type MatrixNode, matrixNodes, RttMatrix } from "../lib/query/rtt/rtt_matrix.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { withGeo } from "../lib/train/run_places.ts";
-import { makeOutputFile } from "./one_file_stage.ts";
+import { makeOutputFile } from "./stage_files.ts";
 import { contextOf, numbersOf, timeOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 

@@ -1,5 +1,6 @@
 /**
- * `query nearest`: the nearest of some candidates to a source.
+ * `query nearest`: the nearest of some candidates to a source. `query advise`: which measurements would make a model
+ * surest of others.
  *
  * @module
  */
@@ -9,18 +10,20 @@ import { formatMs, formatTable } from "../lib/base/text.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
 import { type Nearest, nearestOf } from "../lib/query/nearest/nearest.ts";
-import { readQueries } from "../lib/query/rtt/query_file.ts";
+import { type FileQuery, readQueries } from "../lib/query/rtt/query_file.ts";
 import {
   askedModel,
   contextOf,
   endsOf,
-  JsonLinesOutput,
   percent,
   readBy,
   requireEnd,
   timeOf,
+  writeLines,
 } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
+import { loadModel } from "../lib/query/files/load_model.ts";
+import { adviseOn } from "../lib/query/nearest/advise.ts";
 
 export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (options, stage) => {
   const { src, candidates: path, time, output, by, top, maxCandidates, draws: numDraws, seed } = options;
@@ -52,14 +55,8 @@ export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (optio
     throw new UserError(`Cannot compare the candidates of ${path}: ${error.message}`);
   });
   progress.finish();
-  if (output !== undefined) {
-    using lines = new JsonLinesOutput(output, {
-      stage: "query nearest",
-      inputs: readBy({ ...options, queries: path }),
-    });
-    for (const candidate of answer.nearest) lines.write(candidate);
-    lines.commit();
-  }
+  const inputs = readBy({ ...options, queries: path });
+  writeLines(output, answer.nearest, { stage: "query nearest", inputs });
   return {
     text: describe(answer),
     json: {
@@ -91,4 +88,58 @@ function describe({ nearest, candidates, pNoReply, minMs }: Nearest): string {
   ].join("\n");
 }
 
-if (import.meta.main) serveStage(nearestStage);
+// `query advise`
+
+export const adviseStage = defineStage(STAGES.query.kinds.advise, async (options, stage) => {
+  const { src, candidates, targets, time, output, budget, maxPairs, draws: numDraws, seed } = options;
+  if (src !== undefined) requireEnd("src", src);
+  const timeS = timeOf(time);
+  const context = await contextOf(options.context, stage, timeS);
+  const { geo, names } = options;
+  using model = await loadModel(options.checkpoint, { geo, names, onLog: stage.log });
+  const pairsIn = async (path: string) => {
+    const shared = src === undefined ? undefined : { src, time };
+    const pairs: FileQuery[] = [];
+    for await (const line of readQueries(readLines(path), path, shared, model.places)) {
+      if ("error" in line) throw new UserError(`Cannot read ${path}: line ${line.line}: ${line.error}`);
+      if (pairs.push(line) <= maxPairs) continue;
+      throw new UserError(
+        `Cannot use ${path}: found more than ${maxPairs} pairs; leave some out, or raise --max-pairs`,
+      );
+    }
+    if (pairs.length > 0) return pairs;
+    throw new UserError(`Cannot read ${path}: found no pairs, expected one a line`);
+  };
+  const pairs = {
+    candidates: await pairsIn(candidates),
+    targets: targets === undefined ? undefined : await pairsIn(targets),
+  };
+  using progress = stage.progress("asking the model", { unit: "pairs" });
+  const onDraws = () => stage.signal.throwIfAborted();
+  const onProgress = (done: number) => {
+    onDraws();
+    progress.update(done);
+  };
+  const asked = { budget, context, numDraws, seed, onDraws, onProgress };
+  const advice = (await adviseOn(model, pairs, asked)).map((each) => (
+    { ...each, ...model.names.namedEnds(each) }
+  ));
+  progress.finish();
+  const input = [candidates, ...targets === undefined ? [] : [targets]];
+  writeLines(output, advice, { stage: "query advise", inputs: readBy({ ...options, input }) });
+  const rows = advice.map((
+    { src, srcName, dst, dstName, medianMs, reductionMs, spreadBeforeMs, spreadAfterMs },
+  ) => [
+    withName(src, srcName),
+    withName(dst, dstName),
+    `${formatMs(medianMs)} ms`,
+    `${formatMs(reductionMs)} ms`,
+    `${formatMs(spreadBeforeMs)} -> ${formatMs(spreadAfterMs)} ms`,
+  ]);
+  return {
+    text: formatTable([["src", "dst", "median", "reduction", "spread"], ...rows], { left: [0, 1] }),
+    json: { stage: "query advise", advice, timeS, output, step: model.step },
+  };
+});
+
+if (import.meta.main) serveStage(nearestStage, adviseStage);

@@ -20,9 +20,8 @@ export function addressOf(option: string, text: string): Uint8Array {
   const bytes = parseAddress(text);
   if (bytes) return bytes;
   throw new UsageError(
-    `Cannot use --${option} ${shortened(text)}: it is not an address, expected an IPv4 or IPv6 address${
-      adviceOnName(text)
-    }`,
+    `Cannot use --${option} ${shortened(text)}: it is not an address, expected an IPv4 or IPv6 ` +
+      `address${adviceOnName(text)}`,
   );
 }
 
@@ -57,9 +56,7 @@ export function numbersOf(
   const numbers = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
   if (numbers.every((number) => number >= least && number <= greatest)) return numbers;
   const wanted = greatest === 1 ? `numbers from ${least} to 1` : `numbers of at least ${least}`;
-  throw new UsageError(
-    `Cannot use --${option} ${shortened(text)}: expected ${wanted} separated by commas`,
-  );
+  throw new UsageError(`Cannot use --${option} ${shortened(text)}: expected ${wanted} separated by commas`);
 }
 
 /** Unix seconds of `--time`, null if not given. @throws {UsageError} If it is not a time. */
@@ -158,6 +155,18 @@ export function percent(share: number, error?: number): string {
   return error === undefined ? text : `${text} ± ${percent(error)}`;
 }
 
+/** Writes all values as JSON lines to a file, if one is given. */
+export function writeLines(
+  path: string | undefined,
+  values: readonly unknown[],
+  options: OutputFileOptions,
+): void {
+  if (path === undefined) return;
+  using lines = new JsonLinesOutput(path, options);
+  for (const value of values) lines.write(value);
+  lines.commit();
+}
+
 /** Writes values as JSON lines to a file, which appears complete or not at all, or to standard output. */
 export class JsonLinesOutput {
   readonly #encoder = new TextEncoder();
@@ -174,11 +183,7 @@ export class JsonLinesOutput {
     this.#file = path === undefined ? undefined : new OutputFile(path, options);
   }
 
-  /**
-   * Writes a value as one line.
-   *
-   * @throws {UserError} If the disk is full or the output's reader has gone.
-   */
+  /** Writes a value as one line. @throws {UserError} If the disk is full or the output's reader has gone. */
   write(value: unknown): void {
     const bytes = this.#encoder.encode(JSON.stringify(value) + "\n");
     if (this.#file) this.#file.writeSync(bytes);

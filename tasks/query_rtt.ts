@@ -60,11 +60,7 @@ export const rttStage = defineStage(STAGES.query.kinds.rtt, async (options, stag
     : await answerFile({ ...options, queries: options.queries }, stage, summary);
 });
 
-async function answerOne(
-  options: Options,
-  stage: StageContext,
-  summary: Wanted,
-): Promise<StageResult> {
+async function answerOne(options: Options, stage: StageContext, summary: Wanted): Promise<StageResult> {
   const { src, dst, calibration } = options;
   if (src === undefined || dst === undefined) {
     throw new UsageError(

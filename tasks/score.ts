@@ -20,7 +20,7 @@ import type { AddressNames } from "../lib/data/addresses/address_names.ts";
 import { openNames } from "../lib/data/addresses/places/open_places.ts";
 import { MEASUREMENT_COLUMNS } from "../lib/data/measurement_files/parquet_writer.ts";
 import { RejectLog, rejectsPathBeside } from "../lib/data/measurement_files/rejects.ts";
-import { type GroupKey } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
+import type { GroupKey } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
 import { PingModel, requireQueryable } from "../lib/query/ping_model.ts";
 import { readRows } from "../lib/query/files/ordered_rows.ts";
 import {
@@ -32,8 +32,13 @@ import {
 import { digestOfModel, SCORE_COLUMNS, scoreFile } from "../lib/query/files/score_file.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { withGeo } from "../lib/train/run_places.ts";
-import { checkInputs, requireMeasurements } from "./input_check.ts";
-import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
+import {
+  checkInputs,
+  type FileRun,
+  makeOutputFile,
+  outputPaths,
+  requireMeasurements,
+} from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
 
 const WANTED = { extensions: [".parquet"], wanted: "a measurements Parquet file" };

@@ -14,7 +14,7 @@ import { PingModel } from "../lib/query/ping_model.ts";
 import { readDescribedModel } from "../lib/serve/described_model.ts";
 import { type AnswerOptions, hashOf } from "../lib/serve/answers.ts";
 import { DEFAULT_WATCH_OPTIONS, PairWatch } from "../lib/query/changes/pair_watch.ts";
-import { makeApp, QUESTIONS } from "../lib/serve/app.ts";
+import { makeApp } from "../lib/serve/app.ts";
 import { McpTools } from "../lib/serve/mcp.ts";
 import { readPageFiles } from "../lib/serve/page_files.ts";
 import { type ServedModel, ServedModels, stateOf, watchCheckpoint } from "../lib/serve/served_models.ts";
@@ -54,7 +54,7 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
     stopping: stage.signal,
     log: (line: string) => console.error(line),
   };
-  if (options.mcp) await new McpTools(QUESTIONS, answering).serveLines();
+  if (options.mcp) await new McpTools(answering).serveLines();
   else await serveHttp(options, answering, metrics, asJson);
   ended.abort();
   await checkpoints;
@@ -145,9 +145,8 @@ function requireNoPort({ host, port, allowOrigin, json }: Options): void {
 function requireHost(host: string): void {
   if (parseAddress(host)) return;
   throw new UsageError(
-    `Cannot use --host ${
-      shortened(host)
-    }: it is not an address, expected an IPv4 or IPv6 address such as 127.0.0.1`,
+    `Cannot use --host ${shortened(host)}: it is not an address, expected an IPv4 or IPv6 address such ` +
+      "as 127.0.0.1",
   );
 }
 
@@ -157,9 +156,8 @@ function requireOrigins(origins: readonly string[]): void {
   );
   if (wrong === undefined) return;
   throw new UsageError(
-    `Cannot use --allow-origin ${
-      shortened(wrong)
-    }: it is not an origin, expected one such as https://example.org`,
+    `Cannot use --allow-origin ${shortened(wrong)}: it is not an origin, expected one such as ` +
+      "https://example.org",
   );
 }
 

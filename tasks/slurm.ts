@@ -6,9 +6,14 @@
 import { fromFileUrl } from "@std/path";
 import { parseArguments } from "../lib/cli/command.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
-import { type ChainJob, chainJobs } from "../lib/cli/cluster/chain.ts";
+import {
+  type ChainJob,
+  chainJobs,
+  submitCommands,
+  submitJobs,
+  writeScripts,
+} from "../lib/cli/cluster/chain.ts";
 import { type ChainStage, loadClusterConfig } from "../lib/cli/cluster/cluster_config.ts";
-import { submitCommands, submitJobs, writeScripts } from "../lib/cli/cluster/submit.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
 import { absolutePath, refuseOverlap } from "../lib/io/files/real_path.ts";
@@ -16,9 +21,8 @@ import { RejectLog } from "../lib/data/measurement_files/rejects.ts";
 import { readKeyed } from "../lib/data/probe_rows/keyed_reader.ts";
 import { parseRatios, SPLIT_MODES, type SplitMode } from "../lib/data/probe_rows/splits.ts";
 import { evalStage } from "./eval.ts";
-import { checkInputs } from "./input_check.ts";
-import { probeRowsStage } from "./probe_rows.ts";
-import { shardStage } from "./shard.ts";
+import { checkInputs } from "./stage_files.ts";
+import { probeRowsStage, shardStage } from "./split_stages.ts";
 import { trainStage } from "./train.ts";
 import { STAGES } from "./stages.ts";
 

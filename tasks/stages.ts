@@ -73,6 +73,9 @@ const names = option.paths(
   "names to show beside addresses: CSV with an address or prefix and its name a line, as import writes it; later ones " +
     "override earlier ones",
 );
+/** The output of a kind of `query` that shows a table. */
+const linesOutput = (what: string) =>
+  option.path(uses.outputFile(), `write the ${what} as JSON lines (default: a table on standard output)`);
 const queryOptions = {
   checkpoint,
   geo: geoAsked,
@@ -237,6 +240,7 @@ export const STAGES = named({
           overwrite: overwriteFolder,
         },
         needs: { connects: { to: "url" }, variables: [ATLAS_KEY] },
+        module: "fetch",
       }),
       "globalping": command({
         summary: "fetch ping measurements of Globalping, or have targets measured",
@@ -261,6 +265,7 @@ export const STAGES = named({
           overwrite: overwriteFolder,
         },
         needs: { connects: { to: "url" }, variables: [GLOBALPING_KEY] },
+        module: "fetch",
       }),
     },
   },
@@ -296,16 +301,12 @@ export const STAGES = named({
           "source address: auto is `from` if it is public, else src_addr;",
           "network is auto, and gives probes of Globalping, whose addresses nobody tells, one for each network and city",
         ].join("\n"),
-        {
-          default: "auto",
-        },
+        { default: "auto" },
       ),
       rtt: option.choice<RttChoice>(
         ["mean", "min", "median", "each"],
         "RTT of the replies to one result; each makes a row of every packet",
-        {
-          default: "mean",
-        },
+        { default: "mean" },
       ),
       maxRejectRatio,
       overwrite: overwriteFile,
@@ -327,6 +328,7 @@ export const STAGES = named({
       verify,
       ...splitOptions,
     },
+    module: "split_stages",
   }),
   "probe-rows": command({
     summary: "group measurements by source into ArrayRecord shards",
@@ -354,6 +356,7 @@ export const STAGES = named({
       verify,
       ...splitOptions,
     },
+    module: "split_stages",
   }),
   "pretokenize": command({
     summary: "write token sequences as Parquet, for other trainers",
@@ -746,10 +749,7 @@ export const STAGES = named({
 
           calibration,
           noPool,
-          output: option.path(
-            uses.outputFile(),
-            "write the destinations as JSON lines (default: a table on standard output)",
-          ),
+          output: linesOutput("destinations"),
         },
       }),
       "nearest": command({
@@ -774,9 +774,7 @@ export const STAGES = named({
           by: option.choice(
             NEAREST,
             "the order: by the median RTT, or by the probability to be the nearest",
-            {
-              default: "median",
-            },
+            { default: "median" },
           ),
           maxCandidates: option.integer("refuse more candidates; 0.14 MB for each", {
             default: 1000,
@@ -786,10 +784,7 @@ export const STAGES = named({
           draws,
           calibration,
           noPool,
-          output: option.path(
-            uses.outputFile(),
-            "write the candidates as JSON lines (default: a table on standard output)",
-          ),
+          output: linesOutput("candidates"),
         },
       }),
       "advise": command({
@@ -808,10 +803,7 @@ export const STAGES = named({
             "candidates to measure: an address, prefix or place a line; without --src pairs, as for query rtt --queries",
             { required: true },
           ),
-          targets: option.path(
-            uses.input,
-            "the RTTs that are wanted, likewise (default: of all candidates)",
-          ),
+          targets: option.path(uses.input, "the RTTs that are wanted, likewise (default: of all candidates)"),
           budget: option.integer("number of measurements to choose", { default: 20, min: 1, max: 1000 }),
           time,
           maxPairs: option.integer("refuse more pairs; 20 kB for each", {
@@ -820,11 +812,9 @@ export const STAGES = named({
             max: 1_000_000,
           }),
           draws,
-          output: option.path(
-            uses.outputFile(),
-            "write the measurements as JSON lines (default: a table on standard output)",
-          ),
+          output: linesOutput("measurements"),
         },
+        module: "query_nearest",
       }),
       "matrix": command({
         summary:
@@ -837,9 +827,7 @@ export const STAGES = named({
           nodes: option.path(
             uses.input,
             "an address, prefix or place a line, CSV with dst, or JSON lines with dst",
-            {
-              required: true,
-            },
+            { required: true },
           ),
           destinations: option.path(
             uses.input,
@@ -883,9 +871,7 @@ export const STAGES = named({
           layer: option.choice(
             LAYERS,
             "the shading of a picture: the median RTT, or the width of the 90 % interval",
-            {
-              default: "median",
-            },
+            { default: "median" },
           ),
           calibration,
           noPool,
@@ -913,6 +899,7 @@ export const STAGES = named({
           noPool,
           output: option.path(uses.outputFile(), "write the measurements there (default: standard output)"),
         },
+        module: "query_likelihood",
       }),
       "likelihood": command({
         summary: "the bits of given measurements, per block and token, in every order of the fields",
@@ -997,9 +984,7 @@ export const STAGES = named({
       output: option.path(
         uses.outputFile(),
         "write the alarms there at the end, instead of to standard output",
-        {
-          value: "F.jsonl",
-        },
+        { value: "F.jsonl" },
       ),
       metrics: option.path(
         uses.outputFile(),
@@ -1065,11 +1050,7 @@ export const STAGES = named({
         min: 1,
       }),
     },
-    needs: {
-      listens: "listen",
-      connects: { to: "webhook", ifGiven: "webhook" },
-      variables: [WEBHOOK_KEY],
-    },
+    needs: { listens: "listen", connects: { to: "webhook", ifGiven: "webhook" }, variables: [WEBHOOK_KEY] },
   }),
   "serve": command({
     summary: "answer questions to a trained model over HTTP, with a page for people",
@@ -1305,6 +1286,7 @@ export const STAGES = named({
           }),
           overwrite: option.switch("replace what a survey with other options wrote to the output folder"),
         },
+        module: "bench",
       }),
       "preprocess": command({
         summary: "the speed and memory of synth, import, shard and probe-rows at several sizes",
@@ -1364,9 +1346,7 @@ export const STAGES = named({
           output: option.path(
             uses.outputFile(),
             "also write the rows of the changes, a line for each series",
-            {
-              value: "F.jsonl",
-            },
+            { value: "F.jsonl" },
           ),
           delay: option.integer("later rows that are seen before a row is decided (20)", {
             min: 0,
@@ -1395,6 +1375,7 @@ export const STAGES = named({
           }),
         },
         needs: { deno: true, programs: ["python3"], temporaryFiles: true },
+        module: "bench",
       }),
       // The kernel's peak memory can only be read with all permissions.
       "child": command({
@@ -1404,6 +1385,7 @@ export const STAGES = named({
         options: {},
         isRaw: true,
         needs: { everything: true },
+        module: "bench_data",
       }),
     },
   },

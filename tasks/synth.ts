@@ -7,7 +7,7 @@ import { formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { synthesize } from "../lib/data/synth/synthesize.ts";
 import { truthPathBeside } from "../lib/data/synth/truth.ts";
-import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
+import { type FileRun, makeOutputFile, outputPaths } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
 
 export const synthStage: Stage = defineStage(STAGES.synth, async (options, context): Promise<StageResult> => {

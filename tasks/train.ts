@@ -15,7 +15,7 @@ import { launchOf } from "../lib/train/mpi/launch.ts";
 import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/run_config.ts";
 import { AgreedError } from "../lib/train/ranks.ts";
 import { train, type TrainProgress, type TrainResult } from "../lib/train/trainer.ts";
-import { checkInputs, requireProbeRows } from "./input_check.ts";
+import { checkInputs, requireProbeRows } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
 
 type TrainOptions = OptionsOf<typeof STAGES.train>;
@@ -197,9 +197,8 @@ function describe(result: TrainResult, pool: FittedPool | null): string {
     ...(result.numSkippedSteps === 0 ? [] : [`  skipped updates  ${result.numSkippedSteps}`]),
     ...(result.sentBytes === null ? [] : [`  sent by a rank   ${formatCount(result.sentBytes)} bytes`]),
     ...(pool === null ? [] : [
-      `  pool             ${
-        pool.poolBits.toFixed(2)
-      } bits per RTT of ${pool.numMeasurements} validation questions ` +
+      `  pool             ${pool.poolBits.toFixed(2)} bits per RTT of ${pool.numMeasurements} validation ` +
+      "questions " +
       `(the network alone: ${pool.modelBits.toFixed(2)})`,
     ]),
     `  checkpoint       ${result.checkpoint ?? "none"}`,

@@ -132,9 +132,8 @@ function placeOf(text: string): { host: string; port: number } {
     return { host: address, port: Number(port) };
   }
   throw new UsageError(
-    `Cannot use --listen ${
-      shortened(text)
-    }: expected an address and a port such as 127.0.0.1:9100 or [::1]:9100`,
+    `Cannot use --listen ${shortened(text)}: expected an address and a port such as 127.0.0.1:9100 or ` +
+      "[::1]:9100",
   );
 }
 

@@ -18,7 +18,7 @@ import {
 import type { PathUse } from "./path_uses.ts";
 
 /** The needs of a stage, besides the paths that its options name. */
-export interface Needs {
+interface Needs {
   /** Files that it always reads. */
   files?: () => (string | URL)[];
   /** Whether it asks how much memory is free, and has garbage collected before it asks for more: it trains. */
@@ -45,7 +45,7 @@ export interface Needs {
 }
 
 /** The declaration of a command. */
-export interface Declaration<O extends Options> {
+interface Declaration<O extends Options> {
   /** Its name, unless it is named in a list, see {@link named}. */
   name?: string;
   /** Its purpose, in one line that begins with a verb. */
@@ -136,11 +136,7 @@ export function leavesOf(commands: Record<string, Command | Group>): Command[] {
   return Object.values(commands).flatMap((each) => "kinds" in each ? Object.values(each.kinds) : [each]);
 }
 
-/**
- * Parses the arguments after a command's name.
- *
- * @throws {UsageError} If they are wrong.
- */
+/** Parses the arguments after a command's name. @throws {UsageError} If they are wrong. */
 export function parseArguments<O extends Options>(
   { name, options, positionals: wanted, isRaw }: Command<O>,
   args: readonly string[],

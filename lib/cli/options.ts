@@ -12,7 +12,7 @@ import { didYouMean } from "../base/text.ts";
 import type { PathUse } from "./path_uses.ts";
 
 /** A declared option. `T` is the type of its value after parsing. */
-export interface Option<T> {
+interface Option<T> {
   /** How it is given: `--quiet`, once with a value, or with one or more values. */
   readonly arity: "switch" | "one" | "many";
   /** The name of the value in `--help`, such as `N` or `DIR`. */
@@ -152,7 +152,7 @@ export function kebab(name: string): string {
 }
 
 /** A command line, split but not converted. */
-export interface Arguments {
+interface Arguments {
   /** The texts of each option that has values, by its name in camelCase; empty if it is not given. */
   texts: Record<string, string[]>;
   /** Whether each switch is set. */
@@ -233,11 +233,7 @@ function unknownOption(word: string, known: readonly string[]): UsageError {
   return new UsageError(`Cannot use option ${word}: it is unknown${advice} (--help lists all)`);
 }
 
-/**
- * Converts the values of a command line.
- *
- * @throws {UsageError} On a wrong value, or a required option not given.
- */
+/** Converts the values of a command line. @throws {UsageError} On a wrong value, or a required option not given. */
 export function convertArguments<O extends Options>({ texts, switches }: Arguments, options: O): Values<O> {
   const values = Object.entries(options).map(([name, declared]) => [
     name,

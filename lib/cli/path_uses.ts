@@ -10,7 +10,7 @@ import { hasState, runOfCheckpoint } from "../io/files/checkpoint_folder.ts";
 import { absolutePath, folderOf, nameOf, realPath } from "../io/files/real_path.ts";
 
 /** Absolute paths that may be read and written, with everything below them. */
-export interface Access {
+interface Access {
   read: string[];
   write: string[];
 }
@@ -148,11 +148,7 @@ export function outputFile(...besides: string[]): PathUse {
   };
 }
 
-/**
- * The access that a stage needs for one option.
- *
- * @param use How it uses the values.
- */
+/** The access that a stage needs for one option. @param use How it uses the values. */
 export function accessOf(use: PathUse, values: readonly string[]): Access {
   const { read, write } = use.accessTo(
     values.filter((value) => value !== "").map((value) => absolutePath(value)),

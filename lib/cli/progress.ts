@@ -100,7 +100,7 @@ function consoleColumns(): number {
 }
 
 /** Receives how much of a phase is done, and how much there is. */
-export type OnPhaseProgress = (phase: string, done: number, total: number) => void;
+type OnPhaseProgress = (phase: string, done: number, total: number) => void;
 
 /** A maker of displays, such as the context of a stage. */
 interface ProgressMaker {

@@ -5,11 +5,17 @@
  */
 import { InterruptedError, UserError } from "../base/errors.ts";
 import { type Command, helpOf, parseArguments } from "./command.ts";
-import { endProcess, type Outcome, SignalListener } from "./ending.ts";
+import {
+  endProcess,
+  type Outcome,
+  RequestedThread,
+  SignalListener,
+  type StageCommand,
+  type StageReport,
+} from "./stage_thread.ts";
 import type { commonOptions, Options, Values } from "./options.ts";
 import { startThreadsWith } from "../io/threads/worker_pool.ts";
 import { Progress } from "./progress.ts";
-import { RequestedThread, type StageCommand, type StageReport } from "./stage_thread.ts";
 
 /** The program's services for a stage: its signal, progress and log. */
 export interface StageContext {

@@ -7,7 +7,7 @@
  * @module
  */
 import type { Introduction, Thread } from "../io/threads/worker_pool.ts";
-import { endProcess, type Outcome, type SignalListener } from "./ending.ts";
+import { InterruptedError } from "../base/errors.ts";
 
 /** How long a second signal waits for the thread to finish its work on devices. */
 const LONGEST_END_MS = 1000;
@@ -77,12 +77,7 @@ export class RequestedThread implements Thread {
   onerror: Thread["onerror"] = null;
   readonly #port: MessagePort;
 
-  /**
-   * Asks for the thread.
-   *
-   * @param id Its number among those of the stage.
-   * @param main The first thread.
-   */
+  /** Asks for the thread. @param id Its number among those of the stage. @param main The first thread. */
   constructor(readonly id: number, module: URL, readonly main: Pick<Worker, "postMessage">) {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
@@ -104,5 +99,70 @@ export class RequestedThread implements Thread {
   /** Reports that the thread has died. */
   fail(message: string): void {
     this.onerror?.({ message, preventDefault: () => {} });
+  }
+}
+
+// The end of the process: by a result, by an error, or by signals.
+
+/** The end of a stage. */
+export interface Outcome {
+  exitCode: number;
+  /** The result, for standard output, or the error. */
+  text: string;
+  /** Whether the text is a result (default: with exit code 0). */
+  isResult?: boolean;
+}
+
+const SIGNALS: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGUSR2"];
+
+/**
+ * Prints the outcome and exits: 0 done, 1 failed, 2 wrong usage, 3 something is still to be done
+ * (`status`), 130 after SIGINT, 75 after SIGTERM or SIGUSR2.
+ *
+ * @param outcome An empty text is not printed: the stage wrote its result to standard output itself, or another rank
+ *   reports the error.
+ */
+export function endProcess({ exitCode, text, isResult = exitCode === 0 }: Outcome): never {
+  if (text !== "" && !isResult) console.error(`error: ${text.replaceAll("\n", " ")}`);
+  else if (text !== "") console.log(text);
+  Deno.exit(exitCode);
+}
+
+/**
+ * Takes signals until the process ends. The second signal ends it at once if one of the two is SIGINT. Others may come
+ * twice without a meaning: a scheduler sends them to all processes of a job, and a shell or `deno task` passes them on.
+ */
+export class SignalListener {
+  #stop: ((error: InterruptedError) => void) | undefined;
+  #endNow = ({ exitCode }: InterruptedError): void => Deno.exit(exitCode);
+  #first: Deno.Signal | undefined;
+
+  /** Starts listening. Until {@link begin} the first signal ends the process. */
+  constructor() {
+    for (const name of SIGNALS) Deno.addSignalListener(name, () => this.#receive(name));
+  }
+
+  /**
+   * Begins work.
+   *
+   * @param stop Called at the first signal.
+   * @param endNow Called at a second one; ends the process at once by default.
+   */
+  begin(stop: (error: InterruptedError) => void, endNow = this.#endNow): void {
+    this.#stop = stop;
+    this.#endNow = endNow;
+  }
+
+  #receive(name: Deno.Signal): void {
+    const error = new InterruptedError(name);
+    if (this.#first !== undefined) {
+      if (this.#first === "SIGINT" || name === "SIGINT") this.#endNow(error);
+      return;
+    }
+    this.#first = name;
+    if (!this.#stop) endProcess({ exitCode: error.exitCode, text: error.message });
+    const second = name === "SIGINT" ? "a second signal" : "SIGINT";
+    console.error(`\n${name}: finishing what is in flight; ${second} ends at once`);
+    this.#stop(error);
   }
 }

@@ -9,8 +9,54 @@ import { shortened } from "../base/errors.ts";
 import { linesOf } from "../query/text_lines.ts";
 import { createHash } from "node:crypto";
 import type { PingService } from "./api/ping_service.ts";
-import { type Limits, TimeLimit } from "./limits.ts";
+import type { QuestionName } from "./openapi.ts";
 import type { ModelLease, ServedModels } from "./served_models.ts";
+
+/** The limits of a server. */
+export interface Limits {
+  /** Bytes of a JSON body, and of each line of JSON lines. */
+  readonly maxBodyBytes: number;
+  /** Seconds until a request is read and answered; of JSON lines, until the client has taken one more answer. */
+  readonly maxRequestS: number;
+  /** Connections at the same time. Some more are taken, for `/healthz` and `/metrics` only. */
+  readonly maxConnections: number;
+  /** Of these, connections from one address. */
+  readonly maxClientConnections: number;
+}
+
+/** The time limit of a request. */
+export class TimeLimit implements Disposable {
+  readonly #controller = new AbortController();
+  readonly #seconds: number;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** Begins to count. @param seconds The limit. @param client Aborted when the client is gone. */
+  constructor(seconds: number, client: AbortSignal) {
+    this.#seconds = seconds;
+    const leave = () => this.#controller.abort(new ApiError(400, "Cannot answer: the client is gone"));
+    client.addEventListener("abort", leave);
+    if (client.aborted) leave();
+    this.restart();
+  }
+
+  /** Aborted at the limit, and when the client is gone. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Counts anew. */
+  restart(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      const detail = `Cannot answer: the request took more than ${this.#seconds} s; ask for less at once`;
+      this.#controller.abort(new ApiError(503, detail));
+    }, 1000 * this.#seconds);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+}
 
 // Reads the body of a request: one JSON value, or lines of JSON as answers are taken.
 
@@ -149,35 +195,50 @@ export interface AnswerOptions {
   readonly log: (line: string) => void;
 }
 
-/** Asks a model. @param body The question; undefined without one. */
-export type Ask = (service: PingService, body: unknown, signal: AbortSignal) => Promise<unknown>;
+/** Asks a model a question, which may be anything: the service checks it. */
+export async function askQuestion(
+  service: PingService,
+  name: QuestionName,
+  question: unknown,
+  signal: AbortSignal,
+): Promise<unknown> {
+  return await (name === "model" ? service.model() : service[name](question as never, signal));
+}
 
 /** Answers a GET. The answer depends on the URL and the model only, so a client that has it is told that it does. */
-export async function answerGet(request: Request, options: AnswerOptions, ask: Ask): Promise<Response> {
+export async function answerGet(
+  request: Request,
+  options: AnswerOptions,
+  ask: (service: PingService, signal: AbortSignal) => Promise<unknown>,
+): Promise<Response> {
   using lease = options.models.lease();
   const { pathname, search } = new URL(request.url);
   const etag = `"${hashOf(`${lease.model.tag} ${pathname}${search}`)}"`;
   const headers = { "etag": etag, "cache-control": "no-cache" };
   if (isKnown(request, etag)) return new Response(null, { status: 304, headers });
   using limit = new TimeLimit(options.limits.maxRequestS, request.signal);
-  return Response.json(await ask(lease.model.service, undefined, limit.signal), { headers });
+  return Response.json(await ask(lease.model.service, limit.signal), { headers });
 }
 
-/** Answers a POST of a JSON value. */
-export async function answerPost(request: Request, options: AnswerOptions, ask: Ask): Promise<Response> {
+/** Answers a POST of a question as JSON. */
+export async function answerPost(
+  request: Request,
+  options: AnswerOptions,
+  name: QuestionName,
+): Promise<Response> {
   const { maxBodyBytes, maxRequestS } = options.limits;
   using limit = new TimeLimit(maxRequestS, request.signal);
   const body = await readJson(request, { maxBytes: maxBodyBytes, signal: limit.signal });
   using lease = options.models.lease();
-  const answer = await ask(lease.model.service, body, limit.signal);
+  const answer = await askQuestion(lease.model.service, name, body, limit.signal);
   return Response.json(answer, { headers: { "cache-control": "no-store" } });
 }
 
 /** Asks a model line by line. */
-type AskLines = (
+export type AskLines = (
   service: PingService,
   lines: AsyncIterable<string>,
-  signal: AbortSignal,
+  request: { url: string; signal: AbortSignal },
 ) => AsyncIterable<{ line: number }>;
 
 /**
@@ -197,7 +258,11 @@ export async function answerLines(
   const lines = new LineAnswers(lease, limit);
   try {
     const body = { maxBytes: maxBodyBytes, signal: limit.signal };
-    await lines.begin(new BodyLines(request, body, options.stopping), ask);
+    const bodyLines = new BodyLines(request, body, options.stopping);
+    await lines.begin(
+      bodyLines,
+      (service) => ask(service, bodyLines, { url: request.url, signal: limit.signal }),
+    );
   } catch (error) {
     lines.end();
     throw error;
@@ -228,9 +293,9 @@ class LineAnswers {
   constructor(readonly lease: ModelLease, readonly limit: TimeLimit) {}
 
   /** Waits for the first answer. */
-  async begin(lines: BodyLines, ask: AskLines): Promise<void> {
+  async begin(lines: BodyLines, ask: (service: PingService) => ReturnType<AskLines>): Promise<void> {
     this.#lines = lines;
-    this.#answers = ask(this.lease.model.service, lines, this.limit.signal)[Symbol.asyncIterator]();
+    this.#answers = ask(this.lease.model.service)[Symbol.asyncIterator]();
     this.#next = await this.#answers.next();
   }
 

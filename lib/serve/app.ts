@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ApiError, problemOf } from "./api/api_error.ts";
+import { ApiError, problemOf, problemResponse } from "./api/api_error.ts";
 import { shortened } from "../base/errors.ts";
 import { urlHost } from "../base/text.ts";
 import type { HttpBindings } from "@hono/node-server";
@@ -12,40 +12,23 @@ import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { routePath } from "hono/route";
 import { queryFields } from "./api/read_question.ts";
-import {
-  type DestinationsApiQuestion,
-  destinationsQuestionSchema,
-  type LikelihoodApiQuestion,
-  likelihoodQuestionSchema,
-  type MapApiQuestion,
-  mapQuestionSchema,
-  type MatrixApiQuestion,
-  matrixQuestionSchema,
-  modelQuestionSchema,
-  type NearestApiQuestion,
-  nearestQuestionSchema,
-  type PlacesApiQuestion,
-  placesQuestionSchema,
-  type RttApiQuestion,
-  rttDefaultsSchema,
-  rttQuestionSchema,
-  scoreOptionsSchema,
-  statusCheckQuestionSchema,
-} from "./api/schemas.ts";
+import { rttDefaultsSchema, scoreOptionsSchema, statusCheckQuestionSchema } from "./api/schemas.ts";
 import {
   answerGet,
   answerLines,
   type AnswerOptions,
   answerPost,
+  type AskLines,
+  askQuestion,
   describeError,
   isKnown,
   stoppingError,
 } from "./answers.ts";
-import { McpTools, type Question } from "./mcp.ts";
+import { McpTools } from "./mcp.ts";
 import { exposition, METRICS_TYPE, type ServerMetrics } from "./metrics.ts";
-import { methodsOf, openApiDocument } from "./openapi.ts";
+import { methodsOf, openApiDocument, type QuestionName, QUESTIONS } from "./openapi.ts";
+import type * as z from "zod";
 import { ANSWER_POLICY, PAGE_POLICY, type PageFile } from "./page_files.ts";
-import { problemResponse } from "./problems.ts";
 import { statusCheck, type WatchedState, watchLines, watchMetrics } from "./watched.ts";
 
 // Refuses requests that name another host (DNS rebinding).
@@ -84,10 +67,8 @@ class HostNames {
     if (this.#isAny || LOOPBACK.test(hostname) || this.#names.has(hostname)) return;
     throw new ApiError(
       421,
-      `Cannot answer for the host ${
-        shortened(hostname)
-      }: expected a name of this machine such as localhost; ` +
-        "start the server with --allow-origin and the origin that people use",
+      `Cannot answer for the host ${shortened(hostname)}: expected a name of this machine such as ` +
+        "localhost; start the server with --allow-origin and the origin that people use",
     );
   }
 }
@@ -221,96 +202,46 @@ function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptio
   }));
 }
 
-/** The questions that are asked by the query of a URL, as JSON, or by an assistant (`mcp.ts`). */
-export const QUESTIONS: readonly Question[] = [
-  [
-    "/v1/rtt",
-    rttQuestionSchema,
-    (service, question, signal) => service.rtt(question as RttApiQuestion, signal),
-  ],
-  [
-    "/v1/destinations",
-    destinationsQuestionSchema,
-    (service, question, signal) => service.destinations(question as DestinationsApiQuestion, signal),
-  ],
-  [
-    "/v1/nearest",
-    nearestQuestionSchema,
-    (service, question, signal) => service.nearest(question as NearestApiQuestion, signal),
-  ],
-  [
-    "/v1/matrix",
-    matrixQuestionSchema,
-    (service, question, signal) => service.matrix(question as MatrixApiQuestion, signal),
-  ],
-  [
-    "/v1/map",
-    mapQuestionSchema,
-    (service, question, signal) => service.map(question as MapApiQuestion, signal),
-  ],
-  ["/v1/places", placesQuestionSchema, (service, question) => service.places(question as PlacesApiQuestion)],
-  [
-    "/v1/likelihood",
-    likelihoodQuestionSchema,
-    (service, question, signal) => service.likelihood(question as LikelihoodApiQuestion, signal),
-  ],
-  ["/v1/model", modelQuestionSchema, (service) => service.model()],
-];
-
 /** The questions to the model. */
 function addQuestions(app: Hono, options: AppOptions): void {
-  for (const [path, schema, ask] of QUESTIONS) {
-    const methods = methodsOf(path);
+  for (const [name, schema] of Object.entries(QUESTIONS) as [QuestionName, z.ZodObject][]) {
+    const path = `/v1/${name}`;
+    const methods = methodsOf(name);
     if (methods.includes("get")) {
       app.get(
         path,
-        (c) =>
+        ({ req }) =>
           answerGet(
-            c.req.raw,
+            req.raw,
             options,
-            (service, _, signal) => ask(service, queryFields(schema, c.req.url), signal),
+            (service, signal) => askQuestion(service, name, queryFields(schema, req.url), signal),
           ),
       );
     }
-    if (methods.includes("post")) app.post(path, (c) => answerPost(c.req.raw, options, ask));
+    if (methods.includes("post")) app.post(path, ({ req }) => answerPost(req.raw, options, name));
   }
-  const tools = new McpTools(QUESTIONS, options);
+  const tools = new McpTools(options);
   app.post("/mcp", (c) => {
     requireOrigin(c.req.header("origin"), c.req.url, options.allowOrigins);
     return tools.answerPost(c.req.raw);
   });
-  const withBreak = (c: Context) => ({
-    ...options,
-    breakOff: () => void (c.env as HttpBindings).outgoing.destroy(),
-  });
-  app.post(
+  const postLines = (path: string, ask: AskLines) =>
+    app.post(path, (c) => {
+      const breakOff = () => void (c.env as HttpBindings).outgoing.destroy();
+      return answerLines(c.req.raw, { ...options, breakOff }, ask);
+    });
+  postLines(
     "/v1/rtt:batch",
-    (c) =>
-      answerLines(
-        c.req.raw,
-        withBreak(c),
-        (service, lines, signal) =>
-          service.rttLines(lines, queryFields(rttDefaultsSchema, c.req.url), signal),
-      ),
+    (service, lines, { url, signal }) => service.rttLines(lines, queryFields(rttDefaultsSchema, url), signal),
   );
-  app.post(
+  postLines(
     "/v1/score",
-    (c) =>
-      answerLines(
-        c.req.raw,
-        withBreak(c),
-        (service, lines, signal) =>
-          service.scoreLines(lines, queryFields(scoreOptionsSchema, c.req.url), signal),
-      ),
+    (service, lines, { url, signal }) =>
+      service.scoreLines(lines, queryFields(scoreOptionsSchema, url), signal),
   );
-  app.post(
+  postLines(
     "/v1/watch",
-    (c) =>
-      answerLines(
-        c.req.raw,
-        withBreak(c),
-        (service, lines, signal) => watchLines(options.watched.watch, lines, service, signal),
-      ),
+    (service, lines, { signal }) => watchLines(options.watched.watch, lines, service, signal),
   );
 }
 
@@ -333,9 +264,7 @@ function pageResponse(request: Request, { body, type, etag }: PageFile): Respons
   // A browser takes the headers of a 304 in place of those it has.
   const headers = { etag, "cache-control": "no-cache", "content-security-policy": PAGE_POLICY };
   if (isKnown(request, etag)) return new Response(null, { status: 304, headers });
-  return new Response(body, {
-    headers: { ...headers, "content-type": type },
-  });
+  return new Response(body, { headers: { ...headers, "content-type": type } });
 }
 
 /** Calls back once, when the answer is sent or cannot be sent any more. */

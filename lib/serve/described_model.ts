@@ -34,10 +34,7 @@ interface ModelInfoOptions {
 }
 
 /** Describes a model that is not on a GPU yet. @throws {FormatError} If the run's metrics are damaged. */
-export function modelInfo(
-  checkpoint: LoadedCheckpoint,
-  options: ModelInfoOptions,
-): ModelInfo {
+export function modelInfo(checkpoint: LoadedCheckpoint, options: ModelInfoOptions): ModelInfo {
   const { config, state, trainingData } = checkpoint;
   const run = runFolderOf(checkpoint);
   const metricsPath = run && join(run, "metrics.jsonl");

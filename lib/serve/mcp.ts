@@ -16,23 +16,13 @@ import type {
   StandardSchemaWithJSON,
   Transport,
 } from "@modelcontextprotocol/server";
-import type * as z from "zod";
 import { shortened } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
 import { writeAll } from "../io/files/output_file.ts";
 import { chunksUntil, linesOf, type TextLine } from "../query/text_lines.ts";
 import { problemOf } from "./api/api_error.ts";
-import type { PingService } from "./api/ping_service.ts";
-import { type AnswerOptions, describeError, readJson } from "./answers.ts";
-import { TimeLimit } from "./limits.ts";
-import { ABOUT, describeQuestion } from "./openapi.ts";
-
-/** A question of the API: its path, its schema, and what has it answered, which may be anything: the service checks it. */
-export type Question = readonly [
-  path: string,
-  schema: z.ZodObject,
-  ask: (service: PingService, question: unknown, signal: AbortSignal) => Promise<unknown>,
-];
+import { type AnswerOptions, askQuestion, describeError, readJson, TimeLimit } from "./answers.ts";
+import { ABOUT, describeQuestion, type QuestionName, QUESTIONS } from "./openapi.ts";
 
 /** The instructions to assistants for all tools. */
 const INSTRUCTIONS =
@@ -46,13 +36,11 @@ const INVALID_REQUEST = -32600;
 
 /** The tools of a server. */
 export class McpTools {
-  readonly #questions: readonly Question[];
   readonly #options: AnswerOptions;
   #http: Promise<(request: Request, options: { parsedBody: unknown }) => Promise<Response>> | undefined;
 
   /** Loads nothing yet. */
-  constructor(questions: readonly Question[], options: AnswerOptions) {
-    this.#questions = questions;
+  constructor(options: AnswerOptions) {
     this.#options = options;
   }
 
@@ -88,40 +76,28 @@ export class McpTools {
 
   async #load(): Promise<() => McpServer> {
     const { McpServer } = await import("@modelcontextprotocol/server");
-    const tools = this.#questions.map(([path, schema, ask]) => {
-      const { summary, input, output } = describeQuestion(path, schema);
-      return {
-        name: path.slice(path.lastIndexOf("/") + 1),
-        tool: {
-          description: summary,
-          inputSchema: unchecked(input),
-          outputSchema: unchecked(output),
-          annotations: ANNOTATIONS,
-        },
-        ask,
-      };
+    const tools = (Object.keys(QUESTIONS) as QuestionName[]).map((name) => {
+      const { summary, input, output } = describeQuestion(name);
+      const schemas = { inputSchema: unchecked(input), outputSchema: unchecked(output) };
+      return { name, tool: { description: summary, ...schemas, annotations: ANNOTATIONS } };
     });
     return () => {
       const capabilities = { tools: { listChanged: false } };
       const options = { instructions: INSTRUCTIONS, capabilities };
       const server = new McpServer({ name: "ping-llm", version: VERSION }, options);
-      for (const { name, tool, ask } of tools) {
-        server.registerTool(
-          name,
-          tool,
-          (question, { mcpReq: { signal } }) => this.#call(ask, question, signal),
-        );
+      for (const { name, tool } of tools) {
+        server.registerTool(name, tool, (question, { mcpReq }) => this.#call(name, question, mcpReq.signal));
       }
       return server;
     };
   }
 
-  async #call(ask: Question[2], question: unknown, client: AbortSignal): Promise<CallToolResult> {
+  async #call(name: QuestionName, question: unknown, client: AbortSignal): Promise<CallToolResult> {
     const { models, limits, log } = this.#options;
     try {
       using limit = new TimeLimit(limits.maxRequestS, client);
       using lease = models.lease();
-      const answer = await ask(lease.model.service, question, limit.signal);
+      const answer = await askQuestion(lease.model.service, name, question, limit.signal);
       return { structuredContent: answer, content: [{ type: "text", text: JSON.stringify(answer) }] };
     } catch (error) {
       const { status, detail } = problemOf(error);
@@ -134,9 +110,7 @@ export class McpTools {
 /** A JSON Schema as the package takes one. It checks nothing: the service does, in the words of a stage. */
 function unchecked(schema: Record<string, unknown>): StandardSchemaWithJSON {
   const jsonSchema = { input: () => schema, output: () => schema };
-  return {
-    "~standard": { version: 1, vendor: "ping-llm", validate: (value) => ({ value }), jsonSchema },
-  };
+  return { "~standard": { version: 1, vendor: "ping-llm", validate: (value) => ({ value }), jsonSchema } };
 }
 
 /** Messages as lines: requests from lines that are given, answers to standard output. */

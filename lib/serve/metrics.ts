@@ -130,11 +130,7 @@ export class ServerMetrics {
   readonly #batches = new Histogram("ping_llm_batch_queries", "Queries in a batch of the GPU.", BATCH_BOUNDS);
   #numInFlight = 0;
 
-  /**
-   * Counts a request.
-   *
-   * @returns To be called at its end, with its route and status.
-   */
+  /** Counts a request. @returns To be called at its end, with its route and status. */
   begin(): (route: string, status: number) => void {
     const startMs = performance.now();
     this.#numInFlight++;

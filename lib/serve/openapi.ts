@@ -6,7 +6,7 @@
  * @module
  */
 import * as z from "zod";
-import { PROBLEM_TITLES, type ProblemStatus } from "./api/api_error.ts";
+import { PROBLEM_TITLES, PROBLEM_TYPE, type ProblemStatus } from "./api/api_error.ts";
 import {
   destinationsAnswerSchema,
   destinationsQuestionSchema,
@@ -19,6 +19,7 @@ import {
   matrixQuestionSchema,
   measurementSchema,
   modelAnswerSchema,
+  modelQuestionSchema,
   nearestAnswerSchema,
   nearestQuestionSchema,
   placesAnswerSchema,
@@ -35,9 +36,9 @@ import {
   watchedMeasurementSchema,
 } from "./api/schemas.ts";
 import { ALIASES, type QueryForm, queryFormOf } from "./api/read_question.ts";
+import type { PingService } from "./api/ping_service.ts";
 import { ensure } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
-import { PROBLEM_TYPE } from "./problems.ts";
 
 const SCHEMAS = {
   Measurement: measurementSchema,
@@ -87,31 +88,39 @@ const ASKED = [400, 429, 503] as const;
 const READ = [400, 408, 413, 415, 429, 503] as const;
 /** Of all paths: a foreign host, and a fault of the server. */
 const ANYWHERE = [421, 500] as const;
-const rttAnswer = { type: JSON_TYPE, schemas: ["RttAnswer"] } as const;
-const nearestAnswer = { type: JSON_TYPE, schemas: ["NearestAnswer"] } as const;
-const matrixAnswer = { type: JSON_TYPE, schemas: ["MatrixAnswer"] } as const;
-const mapAnswer = { type: JSON_TYPE, schemas: ["MapAnswer"] } as const;
-const placesAnswer = { type: JSON_TYPE, schemas: ["PlacesAnswer"] } as const;
-const destinationsAnswer = { type: JSON_TYPE, schemas: ["DestinationsAnswer"] } as const;
+
+/** The schemas of the questions to the model. Each is a method of `PingService`, a path `/v1/NAME` and a tool (`mcp.ts`). */
+export const QUESTIONS = {
+  rtt: rttQuestionSchema,
+  destinations: destinationsQuestionSchema,
+  nearest: nearestQuestionSchema,
+  matrix: matrixQuestionSchema,
+  map: mapQuestionSchema,
+  places: placesQuestionSchema,
+  likelihood: likelihoodQuestionSchema,
+  model: modelQuestionSchema,
+} satisfies Partial<Record<keyof PingService, z.ZodObject>>;
+/** The name of one. */
+export type QuestionName = keyof typeof QUESTIONS;
+
+/** The operations of a question that is asked by the query of a URL, or as JSON. */
+function asked(
+  name: "Rtt" | "Destinations" | "Nearest" | "Matrix" | "Map" | "Places",
+  summary: string,
+  postSummary = "the same, given recent measurements as context",
+): Record<string, Operation> {
+  const question = `${name}Question` as const;
+  const answer = { type: JSON_TYPE, schemas: [`${name}Answer`] } as const;
+  const body = { type: JSON_TYPE, schema: question };
+  return {
+    get: { operationId: `get${name}`, summary, query: SCHEMAS[question], answer, problems: ASKED },
+    post: { operationId: `post${name}`, summary: postSummary, body, answer, problems: READ },
+  };
+}
 
 /** By path and method. */
 const OPERATIONS: Record<string, Record<string, Operation>> = {
-  "/v1/rtt": {
-    get: {
-      operationId: "getRtt",
-      summary: "the distribution of the RTT between two addresses or prefixes",
-      query: rttQuestionSchema,
-      answer: rttAnswer,
-      problems: ASKED,
-    },
-    post: {
-      operationId: "postRtt",
-      summary: "the same, given recent measurements as context",
-      body: { type: JSON_TYPE, schema: "RttQuestion" },
-      answer: rttAnswer,
-      problems: READ,
-    },
-  },
+  "/v1/rtt": asked("Rtt", "the distribution of the RTT between two addresses or prefixes"),
   "/v1/rtt:batch": {
     post: {
       operationId: "postRttBatch",
@@ -122,86 +131,19 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       problems: READ,
     },
   },
-  "/v1/destinations": {
-    get: {
-      operationId: "getDestinations",
-      summary: "the most probable destinations for an RTT",
-      query: destinationsQuestionSchema,
-      answer: destinationsAnswer,
-      problems: ASKED,
-    },
-    post: {
-      operationId: "postDestinations",
-      summary: "the same, given recent measurements as context",
-      body: { type: JSON_TYPE, schema: "DestinationsQuestion" },
-      answer: destinationsAnswer,
-      problems: READ,
-    },
-  },
-  "/v1/nearest": {
-    get: {
-      operationId: "getNearest",
-      summary: "the nearest of some candidates, addresses or prefixes, to a source",
-      query: nearestQuestionSchema,
-      answer: nearestAnswer,
-      problems: ASKED,
-    },
-    post: {
-      operationId: "postNearest",
-      summary: "the same, given recent measurements as context",
-      body: { type: JSON_TYPE, schema: "NearestQuestion" },
-      answer: nearestAnswer,
-      problems: READ,
-    },
-  },
-  "/v1/matrix": {
-    get: {
-      operationId: "getMatrix",
-      summary: "the RTTs between all of some nodes, or from them to others",
-      query: matrixQuestionSchema,
-      answer: matrixAnswer,
-      problems: ASKED,
-    },
-    post: {
-      operationId: "postMatrix",
-      summary: "the same, given recent measurements as context",
-      body: { type: JSON_TYPE, schema: "MatrixQuestion" },
-      answer: matrixAnswer,
-      problems: READ,
-    },
-  },
-  "/v1/map": {
-    get: {
-      operationId: "getMap",
-      summary: "the RTTs from a source to countries or cells, a part of a map of the world",
-      query: mapQuestionSchema,
-      answer: mapAnswer,
-      problems: ASKED,
-    },
-    post: {
-      operationId: "postMap",
-      summary: "the same, asked for as JSON",
-      body: { type: JSON_TYPE, schema: "MapQuestion" },
-      answer: mapAnswer,
-      problems: READ,
-    },
-  },
-  "/v1/places": {
-    get: {
-      operationId: "getPlaces",
-      summary: "meanings of a text while it is typed: addresses, names, cities, regions, countries, ASes",
-      query: placesQuestionSchema,
-      answer: placesAnswer,
-      problems: ASKED,
-    },
-    post: {
-      operationId: "postPlaces",
-      summary: "the same, asked for as JSON",
-      body: { type: JSON_TYPE, schema: "PlacesQuestion" },
-      answer: placesAnswer,
-      problems: READ,
-    },
-  },
+  "/v1/destinations": asked("Destinations", "the most probable destinations for an RTT"),
+  "/v1/nearest": asked("Nearest", "the nearest of some candidates, addresses or prefixes, to a source"),
+  "/v1/matrix": asked("Matrix", "the RTTs between all of some nodes, or from them to others"),
+  "/v1/map": asked(
+    "Map",
+    "the RTTs from a source to countries or cells, a part of a map of the world",
+    "the same, asked for as JSON",
+  ),
+  "/v1/places": asked(
+    "Places",
+    "meanings of a text while it is typed: addresses, names, cities, regions, countries, ASes",
+    "the same, asked for as JSON",
+  ),
   "/v1/likelihood": {
     post: {
       operationId: "postLikelihood",
@@ -286,17 +228,17 @@ const JSON_SCHEMA: Pick<z.core.ToJSONSchemaParams, "io" | "override"> = {
   },
 };
 
-/** The methods by which a path is asked, in lower case. */
-export function methodsOf(path: string): string[] {
-  return Object.keys(OPERATIONS[path]);
+/** The methods by which a question is asked, in lower case. */
+export function methodsOf(name: QuestionName): string[] {
+  return Object.keys(OPERATIONS[`/v1/${name}`]);
 }
 
-/** The purpose of a question, and the JSON Schemas of it and its answer. @param question Its schema. */
-export function describeQuestion(path: string, question: z.ZodObject) {
-  const [{ summary, answer: { schemas: [answer] } }] = Object.values(OPERATIONS[path]);
+/** The purpose of a question, and the JSON Schemas of it and its answer. */
+export function describeQuestion(name: QuestionName) {
+  const [{ summary, answer: { schemas: [answer] } }] = Object.values(OPERATIONS[`/v1/${name}`]);
   return {
     summary,
-    input: z.toJSONSchema(question, JSON_SCHEMA),
+    input: z.toJSONSchema(QUESTIONS[name], JSON_SCHEMA),
     output: z.toJSONSchema(SCHEMAS[answer], JSON_SCHEMA),
   };
 }
@@ -307,10 +249,7 @@ const ref = (name: SchemaName) => ({ $ref: `#/components/schemas/${name}` });
 export function openApiDocument(): Record<string, unknown> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(SCHEMAS)) registry.add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, {
-    uri: (id) => `#/components/schemas/${id}`,
-    ...JSON_SCHEMA,
-  });
+  const { schemas } = z.toJSONSchema(registry, { uri: (id) => `#/components/schemas/${id}`, ...JSON_SCHEMA });
   for (const schema of Object.values(schemas)) {
     delete schema.$schema;
     delete schema.$id;
@@ -323,11 +262,7 @@ export function openApiDocument(): Record<string, unknown> {
   ]);
   return {
     openapi: "3.1.0",
-    info: {
-      title: "ping-llm",
-      version: VERSION,
-      description: ABOUT,
-    },
+    info: { title: "ping-llm", version: VERSION, description: ABOUT },
     paths: Object.fromEntries(paths),
     components: { schemas },
   };
@@ -382,9 +317,7 @@ function operationObject(
       )),
       ...query ? parametersOf(query) : [],
     ],
-    ...(body && {
-      requestBody: { required: true, content: { [body.type]: { schema: ref(body.schema) } } },
-    }),
+    ...(body && { requestBody: { required: true, content: { [body.type]: { schema: ref(body.schema) } } } }),
     responses: {
       "200": { description: "the answer", content: { [answer.type]: { schema } } },
       ...Object.fromEntries(refusals),

@@ -9,11 +9,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { ApiError, type ProblemStatus } from "./api/api_error.ts";
+import { ApiError, problemResponse, type ProblemStatus, rawProblem } from "./api/api_error.ts";
 import { UserError } from "../base/errors.ts";
 import { urlHost } from "../base/text.ts";
-import type { Limits } from "./limits.ts";
-import { problemResponse, rawProblem } from "./problems.ts";
+import type { Limits } from "./answers.ts";
 
 /** Bytes of a request's head; a question with every field is shorter. */
 const MAX_HEAD_BYTES = 16 * 2 ** 10;
@@ -33,7 +32,7 @@ const MAX_SPARE_S = 2;
 const MAX_PIPELINED = 16;
 
 /** Where a server listens, and what it takes. */
-export interface ServerOptions {
+interface ServerOptions {
   host: string;
   /** 0 for any that is free. */
   port: number;

@@ -123,10 +123,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
 
   await test.step("says its version and what each stage takes", async () => {
     assertEquals(await machine.done(["--version"]), `${VERSION}\n`);
-    assertEquals(
-      await machine.done(["--help"]),
-      (await runStageProcess(["--help"])).stdout,
-    );
+    assertEquals(await machine.done(["--help"]), (await runStageProcess(["--help"])).stdout);
     await Promise.all(
       Object.values(STAGES).map(async (command) =>
         assertEquals(await machine.done([command.name, "--help"]), `${helpOf(command)}\n`)
@@ -163,15 +160,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
   });
 
   await test.step("reads standard input", async () => {
-    const child = machine.spawn([
-      "import",
-      "--input",
-      "-",
-      "--output",
-      "b.parquet",
-      "--max-reject-ratio",
-      "1",
-    ], {
+    const child = machine.spawn("import --input - --output b.parquet --max-reject-ratio 1".split(" "), {
       stdin: "piped",
     });
     const results = await Deno.open(ATLAS);
@@ -217,10 +206,7 @@ Deno.test("the launcher of compile unpacks what nobody else can have changed", a
     const outputs = await Promise.all([1, 2].map(() => machine.done(["--version"], { env })));
     assertEquals(outputs, [`${VERSION}\n`, `${VERSION}\n`]);
     assertEquals(namesIn(cacheOf("xdg")), [hash]);
-    assertEquals(
-      namesIn(join(cacheOf("xdg"), hash)).sort(),
-      ["deno", "program", "whole"],
-    );
+    assertEquals(namesIn(join(cacheOf("xdg"), hash)).sort(), ["deno", "program", "whole"]);
     assertEquals(namesIn(elsewhere.at("home/.cache/ping-llm")), [hash]);
   });
 

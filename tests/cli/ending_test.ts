@@ -22,9 +22,8 @@ for (const [name, exitCode] of [["SIGINT", 130], ["SIGTERM", 75], ["SIGUSR2", 75
     const stopped = await runSignalled("in the stage", name);
     assertEquals(
       stopped.stderr,
-      `\n${name}: finishing what is in flight; ${
-        name === "SIGINT" ? "a second signal" : "SIGINT"
-      } ends at once\nerror: stage saw ${name}\n`,
+      `\n${name}: finishing what is in flight; ${name === "SIGINT" ? "a second signal" : "SIGINT"} ends ` +
+        `at once\nerror: stage saw ${name}\n`,
     );
     const busy = await runSignalled("in a busy stage", "SIGINT", name);
     assertEquals(busy.code, exitCode, busy.stderr);

@@ -1,6 +1,17 @@
-import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { UsageError } from "../../lib/base/errors.ts";
-import { convertArguments, describeOptions, kebab, option, splitArguments } from "../../lib/cli/options.ts";
+import {
+  convertArguments,
+  describeOptions,
+  kebab,
+  option,
+  parseDurationS,
+  splitArguments,
+} from "../../lib/cli/options.ts";
+import { type Command, type Group, helpOf, leavesOf } from "../../lib/cli/command.ts";
+import { denoFlagsOf } from "../../lib/cli/stage_permissions.ts";
+import { MAX_STEP_MEASUREMENTS } from "../../lib/query/adapt/fit.ts";
+import { STAGES } from "../../tasks/stages.ts";
 
 const OPTIONS = {
   input: option.texts("what to read", { value: "PATH", required: true }),
@@ -19,19 +30,7 @@ function parse(args: readonly string[]) {
 
 Deno.test("a command line has lists, numbers, choices, switches and positionals", () => {
   const { values, positionals } = parse(
-    [
-      "--input",
-      "a",
-      "b",
-      "--rows=1_000",
-      "--quiet",
-      "--split-by",
-      "time",
-      "--input",
-      "c",
-      "--max-row-size-mb",
-      "2.5",
-    ],
+    "--input a b --rows=1_000 --quiet --split-by time --input c --max-row-size-mb 2.5".split(" "),
   );
   assertEquals(values, {
     input: ["a", "b", "c"],
@@ -83,4 +82,60 @@ Deno.test("describeOptions() lists every option with its default", () => {
   assertStringIncludes(text, "(default 8)");
   assertMatch(text, / {2}how to split \(default probe\)\n {27}time: by time\n/);
   assertStringIncludes(text, "(required)");
+});
+
+Deno.test("parseDurationS() reads seconds and units", () => {
+  const cases: [string, number][] = [
+    ["90", 90],
+    ["0.5", 0.5],
+    ["90s", 90],
+    ["30m", 1800],
+    ["1.5h", 5400],
+    ["1h30m", 5400],
+    ["2d1h1m1s", 2 * 86400 + 3661],
+  ];
+  for (const [text, seconds] of cases) assertEquals(parseDurationS(text, "max-time"), seconds);
+});
+
+Deno.test("parseDurationS() refuses what is no duration", () => {
+  for (const text of ["", "0", "0s", "-5", "x", "5x", "1h x", "1:30", "h"]) {
+    assertThrows(() => parseDurationS(text, "max-time"), UsageError, "--max-time");
+  }
+});
+
+// README.md, deno.json and `--help` describe the commands as their declarations do.
+
+const read = (path: string) => Deno.readTextFileSync(new URL(`../../${path}`, import.meta.url));
+
+Deno.test("deno.json has a task for each stage, with its summary and the permissions that it needs", () => {
+  const { tasks } = JSON.parse(read("deno.json")) as { tasks: Record<string, { command: string }> };
+  const found = Object.entries(tasks).filter(([, { command }]) => command.includes(" tasks/main.ts "));
+  const expected = Object.values(STAGES).map((stage) => {
+    const command = ["deno run", ...denoFlagsOf(stage), "tasks/main.ts", stage.name].join(" ");
+    return [stage.name, { description: stage.summary, command }];
+  });
+  assertEquals(Object.fromEntries(found), Object.fromEntries(expected));
+});
+
+Deno.test("README.md's table of stages says what each reads and writes", () => {
+  const rows = [...read("README.md").matchAll(/^\| (`[a-z- ]+`) +\| (.*?) +\| (.*?) +\|$/gm)].map((cells) =>
+    cells.slice(1).join(" | ")
+  );
+  const listed = Object.values(STAGES).flatMap((stage: Command | Group) =>
+    stage.reads === undefined ? leavesOf({ stage }) : [stage]
+  );
+  const expected = listed.map(({ name, reads, writes }) => `\`${name}\` | ${reads} | ${writes}`);
+  assertEquals(rows, expected);
+});
+
+Deno.test("--help of every command has its summary, all its options and an example", () => {
+  for (const command of leavesOf(STAGES)) {
+    const help = helpOf(command);
+    assert(help.startsWith(`${command.name}: ${command.summary}\n`), help);
+    assertStringIncludes(help, `Example: deno task ${command.name} ${command.example}`);
+    const listed = [...help.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, name]) => name);
+    assertEquals(help.split("\n").filter((line) => line.startsWith("  ") && line.length > 110), []);
+    assertEquals(listed, command.isRaw ? [] : Object.keys(command.options).map(kebab), command.name);
+  }
+  assertStringIncludes(helpOf(STAGES.adapt), `some ${MAX_STEP_MEASUREMENTS} of the measurements`);
 });

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { endProcess, SignalListener } from "../../lib/cli/ending.ts";
-import { runStageThread, type StageReport } from "../../lib/cli/stage_thread.ts";
+import { endProcess, runStageThread, SignalListener, type StageReport } from "../../lib/cli/stage_thread.ts";
 
 const [place, ...names] = Deno.args;
 

@@ -14,96 +14,47 @@ import { smallSettings } from "../train/small_run.ts";
 
 const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 const IN_PROCESS = fromFileUrl(new URL("./stage_in_process.ts", import.meta.url));
-const RESULTS = fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url));
-const SMALL = smallSettings({ "model.prefixVectors": '{"rows":256}' });
 const PAIR = ["--src", "192.0.2.1", "--dst", "198.51.100.7"];
 
-const PLACES = ["city", "asn"].map((name) =>
-  fromFileUrl(new URL(`../data/places/${name}.csv`, import.meta.url))
-);
+/** Words that stand for others in the chain. */
+const WORDS: Record<string, string | string[]> = {
+  PAIR,
+  PLACES: ["city", "asn"].map((name) => fromFileUrl(new URL(`../data/places/${name}.csv`, import.meta.url))),
+  RESULTS: fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url)),
+  SMALL: smallSettings({ "model.prefixVectors": '{"rows":256}' }),
+  MEASUREMENT: `${JSON.parse(REAL_LINES[0]).msm_id}`,
+};
 
 /**
  * The chain; `OUT` stands for the folder of what this run writes, `DONE` for that of what was written before, `API` for a
  * server that answers as RIPE Atlas does.
  */
-const CHAIN: string[][] = [
-  ["synth", "--output", "OUT/new/synth.parquet", "--rows", "4000", "--probes", "20", "--destinations", "8"],
-  ["import", "--input", RESULTS, "--output", "OUT/atlas.parquet", "--max-reject-ratio", "1"],
-  [
-    ...[
-      "shard",
-      "--input",
-      "DONE/new/*.parquet",
-      "--output",
-      "OUT/shards",
-      "--workers",
-      "2",
-      "--split-by",
-      "row",
-    ],
-    ...["--train-shards", "2", "--val-shards", "1", "--test-shards", "1"],
-  ],
-  ["probe-rows", "--input", "DONE/shards", "--output", "OUT/rows", "--workers", "2", "--shards", "2"],
-  ["pretokenize", "--input", "DONE/rows", "--output", "OUT/tokens"],
-  ["inspect", "DONE/rows", "DONE/new/synth.parquet", "--plot", "OUT/rows.svg"],
-  [
-    ...["train", "--data", "DONE/rows", "--run", "OUT/run", "--steps", "2", "--workers", "1", "--profile"],
-    ...["--geo", ...PLACES, ...SMALL],
-  ],
-  ["status", "DONE/rows", "DONE/new/synth.parquet", "DONE/run"],
-  [
-    "adapt",
-    "--checkpoint",
-    "DONE/run",
-    "--input",
-    "DONE/atlas.parquet",
-    "--output",
-    "OUT/adapted",
-    "--steps",
-    "1",
-  ],
-  ["query", "rtt", "--checkpoint", "DONE/adapted", ...PAIR, "--adapt", "DONE/new.jsonl"],
-  ["export", "--checkpoint", "DONE/adapted", "--output", "OUT/site"],
-  [
-    ...["eval", "--checkpoint", "DONE/run", "--data", "DONE/rows", "--output", "OUT/eval"],
-    ...["--max-measurements", "20", "--contexts", "0"],
-  ],
-  ["query", "rtt", "--checkpoint", "DONE/run", ...PAIR, "--plot", "OUT/rtt.svg"],
-  [
-    "query",
-    "rtt",
-    "--checkpoint",
-    "DONE/run",
-    "--queries",
-    "DONE/queries.jsonl",
-    "--output",
-    "OUT/answers.jsonl",
-  ],
-  [
-    "query",
-    "destinations",
-    "--checkpoint",
-    "DONE/run",
-    "--src",
-    "192.0.2.1",
-    "--rtt",
-    "20",
-    "--max-expansions",
-    "2",
-  ],
-  ["query", "likelihood", "--checkpoint", "DONE/run", "--input", "DONE/atlas.parquet"],
-  ["query", "sample", "--checkpoint", "DONE/run", "--count", "1"],
-  ["query", "nearest", "--checkpoint", "DONE/run", "--src", PAIR[1], "--candidates", "DONE/nodes.txt"],
-  ["query", "matrix", "--checkpoint", "DONE/run", "--nodes", "DONE/nodes.txt", "--output", "OUT/matrix.csv"],
-  ["query", "map", "--checkpoint", "DONE/run", "--src", "US", "--geo", ...PLACES, "--output", "OUT/map.svg"],
-  [
-    ...["fetch", "atlas", "--measurement", `${JSON.parse(REAL_LINES[0]).msm_id}`, "--url", "API"],
-    ...["--start", "2020-10-07T03:00", "--stop", "2020-10-07T04:00", "--output", "OUT/fetched"],
-  ],
-  ["watch", "--input", "DONE/new.jsonl", "--output", "OUT/alarms.jsonl", "--metrics", "OUT/watch.prom"],
-  ["slurm", "--input", "DONE/new/*.parquet", "--output", "OUT/cluster"],
-  ["score", "--checkpoint", "DONE/run", "--input", "DONE/atlas.parquet", "--output", "OUT/scored.parquet"],
-];
+const CHAIN: string[][] = `
+synth --output OUT/new/synth.parquet --rows 4000 --probes 20 --destinations 8
+import --input RESULTS --output OUT/atlas.parquet --max-reject-ratio 1
+shard --input DONE/new/*.parquet --output OUT/shards --workers 2 --split-by row --train-shards 2 --val-shards 1 --test-shards 1
+probe-rows --input DONE/shards --output OUT/rows --workers 2 --shards 2
+pretokenize --input DONE/rows --output OUT/tokens
+inspect DONE/rows DONE/new/synth.parquet --plot OUT/rows.svg
+train --data DONE/rows --run OUT/run --steps 2 --workers 1 --profile --geo PLACES SMALL
+status DONE/rows DONE/new/synth.parquet DONE/run
+adapt --checkpoint DONE/run --input DONE/atlas.parquet --output OUT/adapted --steps 1
+query rtt --checkpoint DONE/adapted PAIR --adapt DONE/new.jsonl
+export --checkpoint DONE/adapted --output OUT/site
+eval --checkpoint DONE/run --data DONE/rows --output OUT/eval --max-measurements 20 --contexts 0
+query rtt --checkpoint DONE/run PAIR --plot OUT/rtt.svg
+query rtt --checkpoint DONE/run --queries DONE/queries.jsonl --output OUT/answers.jsonl
+query destinations --checkpoint DONE/run --src 192.0.2.1 --rtt 20 --max-expansions 2
+query likelihood --checkpoint DONE/run --input DONE/atlas.parquet
+query sample --checkpoint DONE/run --count 1
+query nearest --checkpoint DONE/run --src 192.0.2.1 --candidates DONE/nodes.txt
+query matrix --checkpoint DONE/run --nodes DONE/nodes.txt --output OUT/matrix.csv
+query map --checkpoint DONE/run --src US --geo PLACES --output OUT/map.svg
+fetch atlas --measurement MEASUREMENT --url API --start 2020-10-07T03:00 --stop 2020-10-07T04:00 --output OUT/fetched
+watch --input DONE/new.jsonl --output OUT/alarms.jsonl --metrics OUT/watch.prom
+slurm --input DONE/new/*.parquet --output OUT/cluster
+score --checkpoint DONE/run --input DONE/atlas.parquet --output OUT/scored.parquet
+`.trim().split("\n").map((line) => line.split(" ").flatMap((word) => WORDS[word] ?? word));
 
 /** One access of the audit that the runtime writes (DENO_AUDIT_PERMISSIONS). */
 interface AuditedAccess {

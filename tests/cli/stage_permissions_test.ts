@@ -10,282 +10,77 @@ import { commandOf } from "./stage_in_process.ts";
 
 const PROBE = new URL("./permission_probe.ts", import.meta.url);
 
-/** The paths that are tried with the permissions of every stage; a folder ends with `/`. */
-const READS = [
-  ...["in/", "in/a.parquet", "in/a.parquet.manifest.json", "in/b.parquet", "in/.hidden/key"],
-  ...[
-    "shards/",
-    "shards/manifest.json",
-    "shards/train/s.parquet",
-    "made/synth.parquet",
-    "made/synth.parquet.manifest.json",
-    "made/synth.truth.json",
-  ],
-  ...[
-    "rows/manifest.json",
-    "rows/test/r.arrayrecord",
-    "run/metrics.jsonl",
-    "run/checkpoints/step-1/state.json",
-    "adapted/manifest.json",
-    "adapted/rows.safetensors",
-    "forged/manifest.json",
-    "eval/report.json",
-  ],
-  ...["link.parquet", "out/", "dir/report.json", "secret", "/etc/hostname", "/proc/self/environ"],
-];
-const FILE_WRITES = ["out/f.parquet", "out/f.parquet.manifest.json", "out/.f.parquet.work/"];
-const WRITES = [
-  ...FILE_WRITES,
-  ...[
-    "out/f.truth.json",
-    "out/f.rejects.jsonl",
-    "out/f.names.csv",
-    "out/g.parquet",
-    "out/.g.parquet.work/",
-    "new/deep/.f.svg.work/",
-  ],
-  ...[
-    "new/deep/",
-    "dir/",
-    "dir/sub/x",
-    "dir2/",
-    "in/a.parquet",
-    "shards/train/s.parquet",
-    "run/latest",
-    "secret",
-  ],
-];
-const TRAINED = ["run/metrics.jsonl", "run/checkpoints/step-1/state.json"];
-/** The manifests of the stages before the rows. */
-const ORIGIN = ["shards/manifest.json", "made/synth.parquet.manifest.json"];
-const SHARDS = ["shards/", "shards/manifest.json", "shards/train/s.parquet"];
-const ROWS = ["rows/manifest.json", "rows/test/r.arrayrecord"];
-
-/** A command, and all of the above that it may read and write. */
-interface Row {
-  command: string;
-  reads?: string[];
-  writes?: string[];
-  others?: string[];
+/** Names of several paths; a folder ends with `/`. */
+const NAMES: Record<string, string> = {
+  A: "in/a.parquet in/a.parquet.manifest.json",
+  TRAINED: "run/metrics.jsonl run/checkpoints/step-1/state.json",
+  ORIGIN: "shards/manifest.json made/synth.parquet.manifest.json",
+  SHARDS: "shards/ shards/manifest.json shards/train/s.parquet",
+  ROWS: "rows/manifest.json rows/test/r.arrayrecord",
+  ADAPTED: "adapted/manifest.json adapted/rows.safetensors",
+  MADE: "made/synth.parquet made/synth.parquet.manifest.json made/synth.truth.json",
+  FILE: "out/f.parquet out/f.parquet.manifest.json out/.f.parquet.work/",
+  DIR: "dir/ dir/sub/x",
+};
+/** The words of a text, of which some stand for several. */
+function pathsOf(text = ""): string[] {
+  return text.split(/\s+/).flatMap((word) => (NAMES[word] ?? word).split(" ")).filter((word) => word !== "");
 }
 
-const TABLE: Row[] = [
-  {
-    command: "synth --rows 5 --output out/f.parquet",
-    reads: ["out/"],
-    writes: [...FILE_WRITES, "out/f.truth.json"],
-  },
-  {
-    command: "fetch atlas --measurement 1 --start 2020-01-01 --output dir --url http://127.0.0.1:8080",
-    reads: ["dir/report.json"],
-    writes: ["dir/", "dir/sub/x"],
-    others: ["served"],
-  },
-  {
-    command: "fetch globalping --target example.com --output dir --key-file in/b.parquet",
-    reads: ["in/b.parquet", "dir/report.json"],
-    writes: ["dir/", "dir/sub/x"],
-  },
-  {
-    command: "import --input in/a.parquet - --output=out/f.parquet",
-    reads: ["in/a.parquet", "in/a.parquet.manifest.json", "out/"],
-    writes: [...FILE_WRITES, "out/f.rejects.jsonl", "out/f.names.csv"],
-  },
-  {
-    command: "shard --input in/[ab].parquet --overwrite --output dir",
-    reads: [
-      "in/",
-      "in/a.parquet",
-      "in/a.parquet.manifest.json",
-      "in/b.parquet",
-      "in/.hidden/key",
-      "dir/report.json",
-    ],
-    writes: ["dir/", "dir/sub/x"],
-  },
-  {
-    command: "probe-rows --input shards/train --output dir",
-    reads: [...SHARDS, "dir/report.json"],
-    writes: ["dir/", "dir/sub/x"],
-  },
-  {
-    command: "pretokenize --input link.parquet --output dir",
-    reads: ["link.parquet", "in/a.parquet", "dir/report.json"],
-    writes: ["dir/", "dir/sub/x"],
-  },
-  { command: "inspect --json shards/train/s.parquet --samples 2", reads: SHARDS },
-  {
-    command: "inspect --plot new/deep/f.svg in/b.parquet rows",
-    reads: ["in/b.parquet", ...ROWS],
-    writes: ["new/deep/.f.svg.work/"],
-  },
-  { command: "status rows run --json", reads: [...ROWS, ...TRAINED] },
-  {
-    command: "status shards/manifest.json link.parquet made/synth.parquet",
-    reads: [
-      "in/a.parquet",
-      "in/a.parquet.manifest.json",
-      ...SHARDS,
-      "made/synth.parquet",
-      "made/synth.parquet.manifest.json",
-      "made/synth.truth.json",
-      "link.parquet",
-    ],
-  },
-  {
-    command: "train --data rows --run dir --init-from run",
-    reads: [...ROWS, ...ORIGIN, ...TRAINED, "dir/report.json"],
-    writes: ["dir/", "dir/sub/x"],
-    others: ["memory"],
-  },
-  {
-    command: "train --data rows --run dir --teacher adapted",
-    reads: [
-      ...ROWS,
-      ...ORIGIN,
-      ...TRAINED,
-      "adapted/manifest.json",
-      "adapted/rows.safetensors",
-      "dir/report.json",
-    ],
-    writes: ["dir/", "dir/sub/x"],
-    others: ["memory"],
-  },
-  {
-    command: "eval --checkpoint run/checkpoints/step-1 --data rows --output dir",
-    reads: [...SHARDS, "made/synth.truth.json", ...ROWS, ...TRAINED, "dir/report.json"],
-    writes: ["dir/", "dir/sub/x"],
-    others: ["memory"],
-  },
-  {
-    command: "eval --all-splits in/b.parquet --output dir --max-time 5m",
-    reads: ["in/b.parquet", "dir/report.json"],
-    writes: ["dir/", "dir/sub/x"],
-    others: ["memory"],
-  },
-  {
-    command: "train --data rows --run dir --teacher forged",
-    reads: [...ROWS, ...ORIGIN, "forged/manifest.json", "dir/report.json"],
-    writes: ["dir/", "dir/sub/x"],
-    others: ["memory"],
-  },
-  {
-    command: "adapt --checkpoint adapted --input in/b.parquet --output dir",
-    reads: [
-      "in/b.parquet",
-      ...TRAINED,
-      "adapted/manifest.json",
-      "adapted/rows.safetensors",
-      "dir/report.json",
-    ],
-    writes: ["dir/", "dir/sub/x"],
-  },
-  {
-    command: "query rtt --checkpoint run --queries in/b.parquet --output out/f.parquet",
-    reads: ["in/b.parquet", ...TRAINED, "out/"],
-    writes: FILE_WRITES,
-  },
-  {
-    command: "query destinations --checkpoint run --context in/b.parquet --calibration dir/report.json",
-    reads: ["in/b.parquet", ...TRAINED, "dir/report.json"],
-  },
-  {
-    command: "query nearest --checkpoint run --candidates in/b.parquet --output out/f.parquet",
-    reads: ["in/b.parquet", ...TRAINED, "out/"],
-    writes: FILE_WRITES,
-  },
-  {
-    command: "query matrix --checkpoint run --nodes in/b.parquet --output out/f.parquet",
-    reads: ["in/b.parquet", ...TRAINED, "out/"],
-    writes: FILE_WRITES,
-  },
-  {
-    command: "query map --checkpoint run --src DE --output out/f.parquet",
-    reads: [...TRAINED, "out/"],
-    writes: FILE_WRITES,
-  },
-  { command: "query likelihood --checkpoint run --input in/b.parquet", reads: ["in/b.parquet", ...TRAINED] },
-  {
-    command: "query sample --checkpoint run --count 3 --names in/b.parquet",
-    reads: ["in/b.parquet", ...TRAINED],
-  },
-  {
-    command: "score --checkpoint run --input in/b.parquet --context 3 --output out/f.parquet",
-    reads: ["in/b.parquet", ...TRAINED, "out/"],
-    writes: [...FILE_WRITES, "out/f.rejects.jsonl"],
-  },
-  {
-    command: "watch --checkpoint run --input in/b.parquet --metrics out/f.parquet",
-    reads: ["in/b.parquet", ...TRAINED, "out/"],
-    writes: FILE_WRITES,
-  },
-  {
-    command: "watch --input in/b.parquet --listen 127.0.0.1:8080 --geo in/a.parquet",
-    reads: ["in/a.parquet", "in/a.parquet.manifest.json", "in/b.parquet"],
-    others: ["served"],
-  },
-  {
-    command: "watch --input in/b.parquet --webhook http://127.0.0.1:8080/a?b --webhook-key secret",
-    reads: ["in/b.parquet", "secret"],
-    others: ["served"],
-  },
-  { command: "watch --input in/b.parquet --webhook https://example.org/alarms", reads: ["in/b.parquet"] },
-  {
-    command: "serve --checkpoint run --calibration in/b.parquet",
-    reads: ["in/b.parquet", ...TRAINED, "eval/report.json"],
-    others: ["served"],
-  },
-  {
-    command: "serve --checkpoint run/checkpoints/step-1 --port 0 --watch --report in/b.parquet",
-    reads: ["in/b.parquet", ...TRAINED, "eval/report.json"],
-    others: ["loopback"],
-  },
-  { command: "serve --checkpoint run --host ::1 --port=0", reads: [...TRAINED, "eval/report.json"] },
-  { command: "serve --checkpoint run --mcp", reads: [...TRAINED, "eval/report.json"] },
-  {
-    command: "slurm --input in/b.parquet --config link.parquet --output dir",
-    reads: ["in/a.parquet", "in/b.parquet", "link.parquet", "dir/report.json"],
-    writes: ["dir/", "dir/sub/x"],
-    others: ["sbatch"],
-  },
-  {
-    command: "demo --input in/b.parquet --output dir",
-    reads: ["in/b.parquet", "dir/report.json"],
-    writes: ["dir/", "dir/sub/x"],
-    others: ["memory"],
-  },
-  {
-    command: "demo --fetch 1001 --start 2020-01-01 --output dir --url=http://127.0.0.1:8080",
-    reads: ["dir/report.json"],
-    writes: ["dir/", "dir/sub/x"],
-    others: ["served", "memory"],
-  },
-  { command: "bench kernels --compare in/b.parquet", reads: ["in/b.parquet"] },
-  { command: "bench train --config in/b.parquet", reads: ["in/b.parquet"] },
-  {
-    command: "bench changes --input in/b.parquet --output out/f.parquet",
-    reads: ["in/b.parquet", "out/"],
-    writes: FILE_WRITES,
-  },
-  {
-    command: "bench gpu --output dir --config in/b.parquet",
-    reads: ["in/b.parquet", "dir/report.json"],
-    writes: ["dir/", "dir/sub/x"],
-  },
-  {
-    command: "bench loader --folder dir",
-    reads: ["dir/report.json"],
-    writes: ["dir/", "dir/sub/x"],
-    others: ["deno"],
-  },
-  {
-    command: "compile --output out/f.parquet",
-    reads: ["out/"],
-    writes: FILE_WRITES,
-    others: ["deno"],
-  },
-  { command: "query rtt --help" },
-];
+/** The paths that are tried with the permissions of every stage. */
+const READS = pathsOf(`in/ A in/b.parquet in/.hidden/key SHARDS MADE ROWS TRAINED ADAPTED forged/manifest.json
+  eval/report.json link.parquet out/ dir/report.json secret /etc/hostname /proc/self/environ`);
+const WRITES = pathsOf(
+  `FILE out/f.truth.json out/f.rejects.jsonl out/f.names.csv out/g.parquet out/.g.parquet.work/
+  new/deep/.f.svg.work/ new/deep/ DIR dir2/ in/a.parquet shards/train/s.parquet run/latest secret`,
+);
+
+/** A command a line, and all of the above that it may read and write, and what else it may do. */
+const TABLE = `
+synth --rows 5 --output out/f.parquet | out/ | FILE out/f.truth.json
+fetch atlas --measurement 1 --start 2020-01-01 --output dir --url http://127.0.0.1:8080 | dir/report.json | DIR | served
+fetch globalping --target example.com --output dir --key-file in/b.parquet | in/b.parquet dir/report.json | DIR
+import --input in/a.parquet - --output=out/f.parquet | A out/ | FILE out/f.rejects.jsonl out/f.names.csv
+shard --input in/[ab].parquet --overwrite --output dir | in/ A in/b.parquet in/.hidden/key dir/report.json | DIR
+probe-rows --input shards/train --output dir | SHARDS dir/report.json | DIR
+pretokenize --input link.parquet --output dir | link.parquet in/a.parquet dir/report.json | DIR
+inspect --json shards/train/s.parquet --samples 2 | SHARDS
+inspect --plot new/deep/f.svg in/b.parquet rows | in/b.parquet ROWS | new/deep/.f.svg.work/
+status rows run --json | ROWS TRAINED
+status shards/manifest.json link.parquet made/synth.parquet | A SHARDS MADE link.parquet
+train --data rows --run dir --init-from run | ROWS ORIGIN TRAINED dir/report.json | DIR | memory
+train --data rows --run dir --teacher adapted | ROWS ORIGIN TRAINED ADAPTED dir/report.json | DIR | memory
+eval --checkpoint run/checkpoints/step-1 --data rows --output dir | SHARDS made/synth.truth.json ROWS TRAINED dir/report.json | DIR | memory
+eval --all-splits in/b.parquet --output dir --max-time 5m | in/b.parquet dir/report.json | DIR | memory
+train --data rows --run dir --teacher forged | ROWS ORIGIN forged/manifest.json dir/report.json | DIR | memory
+adapt --checkpoint adapted --input in/b.parquet --output dir | in/b.parquet TRAINED ADAPTED dir/report.json | DIR
+query rtt --checkpoint run --queries in/b.parquet --output out/f.parquet | in/b.parquet TRAINED out/ | FILE
+query destinations --checkpoint run --context in/b.parquet --calibration dir/report.json | in/b.parquet TRAINED dir/report.json
+query nearest --checkpoint run --candidates in/b.parquet --output out/f.parquet | in/b.parquet TRAINED out/ | FILE
+query matrix --checkpoint run --nodes in/b.parquet --output out/f.parquet | in/b.parquet TRAINED out/ | FILE
+query map --checkpoint run --src DE --output out/f.parquet | TRAINED out/ | FILE
+query likelihood --checkpoint run --input in/b.parquet | in/b.parquet TRAINED
+query sample --checkpoint run --count 3 --names in/b.parquet | in/b.parquet TRAINED
+score --checkpoint run --input in/b.parquet --context 3 --output out/f.parquet | in/b.parquet TRAINED out/ | FILE out/f.rejects.jsonl
+watch --checkpoint run --input in/b.parquet --metrics out/f.parquet | in/b.parquet TRAINED out/ | FILE
+watch --input in/b.parquet --listen 127.0.0.1:8080 --geo in/a.parquet | A in/b.parquet | | served
+watch --input in/b.parquet --webhook http://127.0.0.1:8080/a?b --webhook-key secret | in/b.parquet secret | | served
+watch --input in/b.parquet --webhook https://example.org/alarms | in/b.parquet
+serve --checkpoint run --calibration in/b.parquet | in/b.parquet TRAINED eval/report.json | | served
+serve --checkpoint run/checkpoints/step-1 --port 0 --watch --report in/b.parquet | in/b.parquet TRAINED eval/report.json | | loopback
+serve --checkpoint run --host ::1 --port=0 | TRAINED eval/report.json
+serve --checkpoint run --mcp | TRAINED eval/report.json
+slurm --input in/b.parquet --config link.parquet --output dir | in/a.parquet in/b.parquet link.parquet dir/report.json | DIR | sbatch
+demo --input in/b.parquet --output dir | in/b.parquet dir/report.json | DIR | memory
+demo --fetch 1001 --start 2020-01-01 --output dir --url=http://127.0.0.1:8080 | dir/report.json | DIR | served memory
+bench kernels --compare in/b.parquet | in/b.parquet
+bench train --config in/b.parquet | in/b.parquet
+bench changes --input in/b.parquet --output out/f.parquet | in/b.parquet out/ | FILE
+bench gpu --output dir --config in/b.parquet | in/b.parquet dir/report.json | DIR
+bench loader --folder dir | dir/report.json | DIR | deno
+compile --output out/f.parquet | out/ | FILE | deno
+query rtt --help
+`.trim().split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
 
 /** Files for the table: shards made of a synthetic Internet, rows made of the shards, a run. */
 function makeFiles(folder: TemporaryFolder): void {
@@ -345,7 +140,7 @@ function makePrograms(folder: TemporaryFolder): string {
   return folder.at("programs");
 }
 
-for (const { command, reads = [], writes = [], others = [] } of TABLE) {
+for (const [command, reads, writes, others] of TABLE) {
   Deno.test(`${command}: may read and write what its options name, and nothing else`, async () => {
     using folder = new TemporaryFolder();
     makeFiles(folder);
@@ -363,9 +158,13 @@ for (const { command, reads = [], writes = [], others = [] } of TABLE) {
     for (const isNested of [false, true]) {
       const attempts = { reads: READS.map(full), writes: WRITES.map(full), isNested };
       const allowed = await probe(permissions, attempts, programs);
-      assertEquals(allowed.reads, READS.filter((path) => reads.includes(path)).map(full), "reads");
-      assertEquals(allowed.writes, WRITES.filter((path) => writes.includes(path)).map(full), "writes");
-      assertEquals(allowed.others, others);
+      assertEquals(allowed.reads, READS.filter((path) => pathsOf(reads).includes(path)).map(full), "reads");
+      assertEquals(
+        allowed.writes,
+        WRITES.filter((path) => pathsOf(writes).includes(path)).map(full),
+        "writes",
+      );
+      assertEquals(allowed.others, pathsOf(others));
     }
   });
 }
@@ -376,11 +175,7 @@ Deno.test("the probe tells a program that is missing from one that may be starte
   const programs = makePrograms(folder);
   assertEquals((await probe({ read: [], run: ["sbatch"] }, attempts, programs)).others, ["sbatch"]);
   assertEquals((await probe({ read: [], run: ["true"] }, attempts, programs)).others, ["run"]);
-  await assertRejects(
-    () => probe({ read: [], run: ["sbatch"] }, attempts, folder.path),
-    Error,
-    "NotFound",
-  );
+  await assertRejects(() => probe({ read: [], run: ["sbatch"] }, attempts, folder.path), Error, "NotFound");
 });
 
 /** The options of a command that name paths to read or to write, as users write them. */

@@ -6,6 +6,7 @@ import { ping } from "../data/measurement/ping_result.ts";
 import { folderHashes } from "../data/probe_rows/stage_fixtures.ts";
 import { sampleBatch, writeParquet } from "../data/probe_rows/sample_parquet.ts";
 import { TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
+import { fromFileUrl } from "@std/path";
 
 const folder = new TemporaryFolder();
 const at = (name: string) => folder.at(name);
@@ -113,4 +114,23 @@ Deno.test("train --fresh leaves the run as it was until the new one can begin, a
   assertEquals(Object.keys(after), Object.keys(before));
   assertEquals(after["thesis.001.tmp"], before["thesis.001.tmp"]);
   assert(after["manifest.json"] !== before["manifest.json"]);
+});
+
+Deno.test("another project imports the library as README says", async () => {
+  const root = fromFileUrl(new URL("../../", import.meta.url));
+  const readme = Deno.readTextFileSync(`${root}/README.md`);
+  const section = /^## As a library$([^]*?)^## /m.exec(readme)?.[1] ?? "";
+  const config = /```json\n([^]*?)```/.exec(section)?.[1] ?? "";
+  using folder = new TemporaryFolder();
+  Deno.writeTextFileSync(folder.at("deno.json"), config.replace("../ping-llm", root));
+  const program = `import { loadModel, parsePrefix } from "@ping-llm/ping-llm";
+    console.log(typeof loadModel, parsePrefix("192.0.2.0/24").length);`;
+  Deno.writeTextFileSync(folder.at("program.ts"), program);
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--check", "--no-prompt", "--allow-read", "program.ts"],
+    cwd: folder.path,
+    env: { NO_COLOR: "1" },
+  }).output();
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+  assertEquals(new TextDecoder().decode(stdout), "function 24\n");
 });

@@ -58,7 +58,7 @@ Deno.test("what runs in a browser neither uses Deno nor imports what does", () =
     'import { type LoadedCheckpoint } from "../train/checkpoint_files.ts";',
   ];
   for (const text of accepted) assertEquals(lintOf(path, text), []);
-  assertEquals(faultInBrowser("lib/cli/bench/kernel_times.ts", "node:process"), undefined);
+  assertEquals(faultInBrowser("lib/cli/bench/kernel_bench.ts", "node:process"), undefined);
   const missing = IN_BROWSER.filter((name) => !exists(`lib/${name}`));
   assertEquals(missing, []);
 });
@@ -140,7 +140,7 @@ Deno.test("no file points to a page that is not in the repository", async () => 
 Deno.test("tests that need a browser, SLURM or MPI are in files *_long_test.ts", () => {
   const needing = sourcesIn("tests").filter((path) =>
     /_test\.tsx?$/.test(path) &&
-    /from "[^"]*\/(?:browser|launchers|slurm_cluster|small_chain)\.ts"/.test(Deno.readTextFileSync(path))
+    /from "[^"]*\/(?:browser|launchers|slurm_cluster)\.ts"/.test(Deno.readTextFileSync(path))
   );
   assert(needing.length >= 8, `only ${needing.length} files`);
   assertEquals(needing.filter((path) => !path.endsWith("_long_test.ts")), []);

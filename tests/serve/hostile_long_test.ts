@@ -8,7 +8,6 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { RandomStream } from "../../lib/base/random.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { until } from "../until.ts";
-import { type HostileRequest, hostileRequest } from "./hostile_requests.ts";
 import { PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
 
 const NUM_ATTACKERS = 16;
@@ -105,4 +104,178 @@ Deno.test("serve outlives hostile requests, and another client sees nothing of t
 async function numLeft(server: TestServer): Promise<number> {
   const text = await (await server.fetch("/metrics")).text();
   return Number(/^ping_llm_requests_in_flight (\d+)$/m.exec(text)?.[1]);
+}
+
+// Requests that mean no good, by a seed.
+
+/** The bytes sent over one connection. */
+interface HostileRequest {
+  /** Its kind, for messages. */
+  readonly kind: string;
+  /** Sent one after the other, with pauses where there are several. */
+  readonly parts: readonly (string | Uint8Array)[];
+  /** How the client behaves: it waits for an answer, goes away at once, or takes no answer for a while. */
+  readonly end: "wait" | "leave" | "read nothing";
+}
+
+const JSON_TYPE = "application/json";
+const LINES_TYPE = "application/x-ndjson";
+const QUESTION = JSON.stringify(PAIR);
+const POSTS = ["rtt", "rtt:batch", "destinations", "nearest", "matrix", "likelihood", "score"].map((name) =>
+  `/v1/${name}`
+);
+const HOSTS = ["example.org", "a b", "[::", "localhost:99999999", "", "xn--", "a@b", "localhost, localhost"];
+const PATHS = [...POSTS, "/v1/places?q=a", "/", "/v1/model", "/openapi.json", "/healthz", "/metrics"];
+
+/** A request as text; the connection ends with it. */
+function requestOf(method: string, path: string, body = "", headers: readonly string[] = []): string {
+  const length = new TextEncoder().encode(body).length;
+  const lines = [`Host: localhost`, "Connection: close", ...headers];
+  if (body !== "" || method === "POST") lines.push(`Content-Length: ${length}`);
+  return `${method} ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n${body}`;
+}
+
+const typed = (type: string) => [`Content-Type: ${type}`];
+const post = (path: string, body: string) =>
+  requestOf("POST", path, body, typed(/batch|score/.test(path) ? LINES_TYPE : JSON_TYPE));
+
+type Ends = readonly HostileRequest["end"][];
+const [LEAVE, WAIT, EITHER]: Ends[] = [["leave"], ["wait"], ["wait", "leave"]];
+const LINE_PATHS = ["/v1/rtt:batch", "/v1/score"];
+/** The head of a post whose body is written by hand. */
+const postHead = (random: RandomStream, header: string) =>
+  `POST ${pick(random, POSTS)} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ` +
+  `${pick(random, [JSON_TYPE, LINES_TYPE])}\r\n${header}\r\n\r\n`;
+
+/** The ends of each kind, one of which is chosen, and a maker of its parts. */
+const KINDS: Record<string, [ends: Ends, parts: (random: RandomStream) => HostileRequest["parts"]]> = {
+  "noise": [
+    LEAVE,
+    (random) => [Uint8Array.from({ length: 1 + random.below(4096) }, () => random.below(256))],
+  ],
+  "damaged request": [["leave", "leave", "wait"], (random) => {
+    const bytes = new TextEncoder().encode(post(pick(random, POSTS), QUESTION));
+    for (let n = 1 + random.below(8); n > 0; n--) bytes[random.below(bytes.length)] = random.below(256);
+    return [bytes];
+  }],
+  "request line": [LEAVE, (random) => [
+    pick(random, [
+      ...["GET\r\n\r\n", "G@T / HTTP/1.1\r\n\r\n", "GET / HTTP/9.9\r\nHost: a\r\n\r\n", "\r\n\r\n\r\n\r\n"],
+      ...["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "CONNECT localhost:1 HTTP/1.1\r\nHost: a\r\n\r\n"],
+      ...["GET / HTTP/1.1\r\n\r\n", "TRACE / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"],
+      "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+      `GET /${"a".repeat(random.below(40_000))} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+      ...[requestOf("BREW", "/v1/rtt"), requestOf("OPTIONS", "*")],
+    ]),
+  ]],
+  "header flood": [WAIT, (random) => {
+    const header = (i: number) => `X-${i}: ${"y".repeat(random.below(64))}`;
+    return [
+      requestOf("GET", "/healthz", "", Array.from({ length: 1 + random.below(5000) }, (_, i) => header(i))),
+    ];
+  }],
+  "one long header": [WAIT, (random) => [
+    requestOf("GET", "/", "", [`Cookie: ${"z".repeat(random.below(2 ** 20))}`]),
+  ]],
+  "slow head": [LEAVE, (random) => [
+    "GET /healthz HTTP/1.1\r\n",
+    ...Array.from({ length: random.below(5) }, (_, i) => `X-${i}: y\r\n`),
+  ]],
+  "slow body": [LEAVE, (random) => [
+    postHead(random, "Content-Length: 1000"),
+    ...QUESTION.slice(0, random.below(6)),
+  ]],
+  "large body": [EITHER, (random) => [
+    post(pick(random, POSTS), " ".repeat(2 ** 20 + random.below(2 ** 21)) + QUESTION),
+  ]],
+  "bad chunks": [LEAVE, (random) => [
+    postHead(random, "Transfer-Encoding: chunked") +
+    pick(random, ["zz\r\n", "fffffffffffffffff\r\nabc", "-1\r\n\r\n", "5\r\nab\r\n0\r\n\r\n", "0\r\n"]),
+  ]],
+  "two lengths": [LEAVE, (random) => {
+    const lengths = ["5", "-1", "1e9"].map((length) => `Content-Length: ${length}`);
+    const second = pick(random, ["Transfer-Encoding: chunked", ...lengths]);
+    return [requestOf("POST", "/v1/rtt", QUESTION, [...typed(JSON_TYPE), second])];
+  }],
+  "path traversal": [WAIT, (random) => {
+    const up = pick(random, "../ %2e%2e/ ..%2f ..\\ %2e%2e%5c ....// ..;/ %c0%ae%c0%ae/".split(" "));
+    const file = pick(random, ["etc/passwd", "proc/self/environ", "state.json", "index.html%00.js"]);
+    return [requestOf("GET", `/${up.repeat(1 + random.below(12))}${file}`)];
+  }],
+  "host": [WAIT, (random) => [
+    `GET /healthz HTTP/1.1\r\nHost: ${pick(random, HOSTS)}\r\nConnection: close\r\n\r\n`,
+  ]],
+  "query": [WAIT, (random) => {
+    const odd = () => oddValue(random);
+    const paths = [
+      `/v1/rtt?${PAIR_QUERY}&${pick(random, ["quantiles=", "at=", "cdf=", "draws=", "seed="])}${odd()}`,
+      `/v1/rtt?${"&x=1".repeat(random.below(1000))}`,
+      `/v1/rtt?src_addr=${odd()}&dst_addr=${odd()}&timestamp=${odd()}`,
+      `/v1/destinations?src=192.0.2.1&rtt=${odd()}..${odd()}&max_expansions=4`,
+      `/v1/nearest?src=192.0.2.1&candidates=${odd()},198.51.100.7&by=${odd()}`,
+      `/v1/matrix?nodes=${odd()},192.0.2.1&samples=${odd()}`,
+      `/v1/places?q=${odd()}&count=${odd()}`,
+      `/v1/rtt?${"%".repeat(random.below(50))}=%ff&__proto__=1&constructor=2`,
+    ];
+    return [requestOf("GET", pick(random, paths))];
+  }],
+  "JSON": [WAIT, (random) => [post(pick(random, POSTS), oddJson(random))]],
+  "bad UTF-8": [WAIT, (random) => {
+    const bytes = new TextEncoder().encode(post(pick(random, POSTS), `{"src_addr":"____"}\n${QUESTION}`));
+    bytes.fill(0xc0 + random.below(64), bytes.indexOf(0x5f), bytes.indexOf(0x5f) + 1 + random.below(4));
+    return [bytes];
+  }],
+  "content type": [WAIT, (random) => {
+    const types = ["text/plain", ";;;", "multipart/form-data; boundary=x", "\x7f"].map(typed);
+    return [requestOf("POST", pick(random, POSTS), QUESTION, pick(random, [[], ...types]))];
+  }],
+  "many at once": [LEAVE, (random) => [
+    requestOf("GET", pick(random, PATHS)).replace("Connection: close\r\n", "").repeat(1 + random.below(50)),
+  ]],
+  "lines that end early": [["leave", "read nothing"], (random) => {
+    const whole = post("/v1/rtt:batch", `${QUESTION}\n`.repeat(1 + random.below(200)));
+    return [whole.replace(/Content-Length: \d+/, "Content-Length: 99999999")];
+  }],
+  "empty lines": [WAIT, (random) => [post(pick(random, LINE_PATHS), "\n".repeat(random.below(100_000)))]],
+  "odd lines": [WAIT, (random) => {
+    const lines = Array.from({ length: 1 + random.below(20) }, () => oddJson(random).slice(0, 2 ** 14));
+    return [post(pick(random, LINE_PATHS), lines.join("\n"))];
+  }],
+};
+
+/** One request. @param random By whose numbers it is made. */
+function hostileRequest(random: RandomStream): HostileRequest {
+  const kind = pick(random, Object.keys(KINDS));
+  const [ends, parts] = KINDS[kind];
+  return { kind, parts: parts(random), end: pick(random, ends) };
+}
+
+function pick<T>(random: RandomStream, values: readonly T[]): T {
+  return values[random.below(values.length)];
+}
+
+function oddValue(random: RandomStream): string {
+  return pick(random, [
+    ..."NaN Infinity -1 1e999 0x10 , ,,,, null %00 %F0%9F%92%A9 -0 1e-320 2099-12-31 ::/0".split(" "),
+    ..."0.0.0.0/0 ::ffff:1.2.3.4 1.2.3.4/33 256.1.1.1 1..2 .. 99999999999999999999 '-- <script> ${7*7}".split(
+      " ",
+    ),
+    ...["", "1".repeat(400), "0.5,".repeat(300)],
+  ]);
+}
+
+function oddJson(random: RandomStream): string {
+  const depth = 1 + random.below(100_000);
+  const field = pick(random, "src_addr dst_addr timestamp context rtt quantiles cdf __proto__".split(" "));
+  const value = pick(random, [
+    ...'NaN Infinity -0 1e999 1e308 null true [] {} "" "\\ud800" "\\u0000"'.split(" "),
+    ...[
+      "[".repeat(depth) + "]".repeat(depth),
+      '{"a":'.repeat(depth) + "1" + "}".repeat(depth),
+      "9".repeat(4000),
+    ],
+    ...[`[${"0,".repeat(random.below(5000))}0]`, `"${"x".repeat(random.below(10_000))}"`, `[${QUESTION}]`],
+    `{"toString":1,"constructor":{"prototype":2}}`,
+  ]);
+  return pick(random, [value, `{"${field}":${value}}`, QUESTION.replace("}", `,"${field}":${value}}`)]);
 }

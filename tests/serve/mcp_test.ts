@@ -67,9 +67,9 @@ async function checkTools(client: Client, { url }: TestServer): Promise<void> {
   );
 }
 
-/** The command that README tells assistants to start. */
+/** The command that CLIENTS.md tells assistants to start. */
 function stdioOf(checkpoint: string): StdioClientTransport {
-  const readme = Deno.readTextFileSync(new URL("lib/serve/README.md", ROOT));
+  const readme = Deno.readTextFileSync(new URL("lib/serve/CLIENTS.md", ROOT));
   const [, text] = /```json\n([^]*?"mcpServers"[^]*?)```/.exec(readme) ?? [];
   const { command, args } = JSON.parse(text).mcpServers["ping-llm"];
   assertEquals(command, "deno");

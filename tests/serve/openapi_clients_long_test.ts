@@ -46,15 +46,16 @@ if (!hasPythonGenerator) {
 }
 
 Deno.test({
-  name: "openapi-python-client makes a client of all but JSON lines, which asks the server as README says",
+  name:
+    "openapi-python-client makes a client of all but JSON lines, which asks the server as CLIENTS.md says",
   ignore: !hasPythonGenerator,
   fn: () =>
     withCheckpoint(async (_, checkpoint) => {
       await using server = await TestServer.start(checkpoint);
       using folder = new TemporaryFolder();
-      const readme = Deno.readTextFileSync(new URL("../../lib/serve/README.md", import.meta.url));
+      const page = Deno.readTextFileSync(new URL("../../lib/serve/CLIENTS.md", import.meta.url));
       const [, command, program] =
-        /^openapi-python-client (generate .*)\n```\n\n```python\n([^]*?)```/m.exec(readme) ?? [];
+        /^openapi-python-client (generate .*)\n```\n\n```python\n([^]*?)```/m.exec(page) ?? [];
       const here = (text: string) => text.replace("http://localhost:8080/", server.url);
       const generate = ["-m", "openapi_python_client", ...here(command).split(" ")];
       const made = await run("python3", generate, folder.path);

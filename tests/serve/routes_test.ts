@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import type * as z from "zod";
+import * as z from "zod";
 import {
   destinationsAnswerSchema,
   likelihoodAnswerSchema,
@@ -18,7 +18,6 @@ import { DESCRIBED_PATHS } from "../../lib/serve/openapi.ts";
 import { snakeKeys } from "../../lib/serve/api/snake_case.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
-import { faultsOfOpenApi } from "./openapi_faults.ts";
 import { LINES, PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
 
 /** The answer, whose fields are those of a schema and no others. */
@@ -87,12 +86,8 @@ Deno.test("serve answers every route", (test) =>
       const lines = [PAIR, { ...PAIR, dst_addr: "::1" }, "{", "", "\xff", { ...PAIR, cdf: 2 }, long, PAIR];
       const answers = await server.postLines("/v1/rtt:batch?quantiles=0.5", lines);
       assertEquals(answers.map(({ line }) => line), [1, 2, 3, 5, 6, 7, 8]);
-      assertEquals(answers.map(({ error }) => error === undefined), [
-        ...[true, false, false, false],
-        true,
-        false,
-        true,
-      ]);
+      const isAnswer = [true, false, false, false, true, false, true];
+      assertEquals(answers.map(({ error }) => error === undefined), isAnswer);
       assertStringIncludes(String(answers[5].error), "expected at most 1048576 a line");
       assertEquals(Object.keys(answers[0].quantiles_ms as object), ["0.5"]);
       const bytes = new Uint8Array([...new TextEncoder().encode(JSON.stringify(PAIR) + "\n"), 0xff, 0x0a]);
@@ -161,17 +156,8 @@ Deno.test("serve answers every route", (test) =>
       const file = join(folder, "candidates.txt");
       Deno.writeTextFileSync(file, candidates.join("\n"));
       const { stdout } = await runStageProcess([
-        ...[
-          "query",
-          "nearest",
-          "--checkpoint",
-          checkpoint,
-          "--src",
-          "192.0.2.1",
-          "--candidates",
-          file,
-          "--json",
-        ],
+        ...["query", "nearest", "--checkpoint", checkpoint, "--src", "192.0.2.1", "--json"],
+        ...["--candidates", file],
         ...["--time", "2025-06-01", "--top", "2", "--by", "probability", "--draws", "4", "--seed", "1"],
       ]);
       const stage = JSON.parse(stdout);
@@ -197,18 +183,8 @@ Deno.test("serve answers every route", (test) =>
       Deno.writeTextFileSync(others, destinations.join("\n"));
       const { code, stderr } = await runStageProcess([
         ...["query", "matrix", "--checkpoint", checkpoint, "--nodes", file, "--destinations", others],
-        ...[
-          "--time",
-          "2025-06-01",
-          "--quantiles",
-          "0.2",
-          "--samples",
-          "3",
-          "--seed",
-          "5",
-          "--output",
-          output,
-        ],
+        ...["--time", "2025-06-01", "--quantiles", "0.2", "--samples", "3", "--seed", "5"],
+        ...["--output", output],
       ]);
       assertEquals(code, 0, stderr);
       const { timeS, rows, ...stage } = JSON.parse(Deno.readTextFileSync(output));
@@ -341,38 +317,30 @@ Deno.test("serve answers every route", (test) =>
         ...["query", "rtt", "--checkpoint", checkpoint, "--src", "nobody", "--dst", "192.0.2.1"],
       ]);
       assertStringIncludes(stderr, "expected an IPv4 or IPv6 address or prefix");
-      const nobody = server.fetch("/v1/rtt?src=nobody&dst=192.0.2.1");
-      await requireProblem(
-        nobody,
-        400,
-        /^Cannot answer: .*nobody.*expected an IPv4 or IPv6 address or prefix/,
-      );
-      await requireProblem(server.fetch("/v1/rtt"), 400, /src_addr/);
-      await requireProblem(server.fetch(`/v1/rtt?${PAIR_QUERY}&src_addr=::1`), 400, /src_addr twice/);
-      await requireProblem(server.fetch(`/v1/rtt?${PAIR_QUERY}&quantiles=0.5,2`), 400, /quantiles\[1\] 2/);
-      await requireProblem(server.fetch(`/v1/rtt?${PAIR_QUERY}&quantile=1`), 400, /quantile/);
-      await requireProblem(server.post("/v1/rtt", []), 400, /expected a JSON object/);
-      await requireProblem(server.post("/v1/rtt", PAIR, { body: "{" }), 400, /^Cannot read the request/);
-      const lines = server.fetch("/v1/rtt:batch?quantiles=x", {
-        method: "POST",
-        headers: LINES,
-        body: "{}\n",
-      });
-      await requireProblem(lines, 400, /quantiles/);
-      await requireProblem(
-        server.post("/v1/rtt", PAIR, { headers: {} }),
-        415,
-        /content-type: application\/json/,
-      );
-      await requireProblem(server.post("/v1/rtt:batch", PAIR), 415, /application\/x-ndjson/);
-      await requireProblem(server.post("/v1/rtt", "x".repeat(2 ** 20)), 413, /more than 1048576 bytes/);
-      await requireProblem(server.fetch("/v2"), 404, /no such path/);
-      await requireProblem(server.post("/v1/rtt:all", PAIR), 404, /no such path/);
-      const removed = await requireProblem(
-        server.fetch("/v1/rtt", { method: "DELETE" }),
-        405,
-        /GET, HEAD, POST/,
-      );
+      const rtt = `/v1/rtt?${PAIR_QUERY}`;
+      const lines = { method: "POST", headers: LINES, body: "{}\n" };
+      const requests: [Promise<Response>, number, RegExp][] = [
+        [
+          server.fetch("/v1/rtt?src=nobody&dst=192.0.2.1"),
+          400,
+          /^Cannot answer: .*nobody.*expected an IPv4 or IPv6 address or prefix/,
+        ],
+        [server.fetch("/v1/rtt"), 400, /src_addr/],
+        [server.fetch(`${rtt}&src_addr=::1`), 400, /src_addr twice/],
+        [server.fetch(`${rtt}&quantiles=0.5,2`), 400, /quantiles\[1\] 2/],
+        [server.fetch(`${rtt}&quantile=1`), 400, /quantile/],
+        [server.post("/v1/rtt", []), 400, /expected a JSON object/],
+        [server.post("/v1/rtt", PAIR, { body: "{" }), 400, /^Cannot read the request/],
+        [server.fetch("/v1/rtt:batch?quantiles=x", lines), 400, /quantiles/],
+        [server.post("/v1/rtt", PAIR, { headers: {} }), 415, /content-type: application\/json/],
+        [server.post("/v1/rtt:batch", PAIR), 415, /application\/x-ndjson/],
+        [server.post("/v1/rtt", "x".repeat(2 ** 20)), 413, /more than 1048576 bytes/],
+        [server.fetch("/v2"), 404, /no such path/],
+        [server.post("/v1/rtt:all", PAIR), 404, /no such path/],
+      ];
+      for (const [request, status, detail] of requests) await requireProblem(request, status, detail);
+      const deleted = server.fetch("/v1/rtt", { method: "DELETE" });
+      const removed = await requireProblem(deleted, 405, /GET, HEAD, POST/);
       assertEquals(removed.headers.get("allow"), "GET, HEAD, POST, OPTIONS");
     });
 
@@ -411,14 +379,10 @@ Deno.test("serve answers every route", (test) =>
       const taken = await serve("--port", String(server.port));
       assertEquals(taken.code, 1);
       assertStringIncludes(taken.stderr, `error: Cannot listen at 127.0.0.1:${server.port}: another program`);
-      assertStringIncludes(
-        (await serve("--host", "localhost")).stderr,
-        "error: Cannot use --host localhost: ",
-      );
-      assertStringIncludes(
-        (await serve("--allow-origin", "example.org")).stderr,
-        "error: Cannot use --allow-origin",
-      );
+      for (const [option, value] of [["--host", "localhost"], ["--allow-origin", "example.org"]]) {
+        const { stderr } = await serve(option, value);
+        assertStringIncludes(stderr, `error: Cannot use ${option} ${value}: `);
+      }
       const report = join(folder, "report.json");
       Deno.writeTextFileSync(report, "{}");
       assertStringIncludes((await serve("--report", report)).stderr, "it is not a report of an evaluation");
@@ -501,10 +465,7 @@ Deno.test("serve --names shows names in every answer, and searches them", () =>
     const asked = "src=192.0.2.1&candidates=198.51.100.7,203.0.113.5";
     const { nearest, src_name } = await answerOf(nearestAnswerSchema, server.fetch(`/v1/nearest?${asked}`));
     const found = nearest.map(({ candidate, name }) => `${candidate} ${name}`).sort();
-    assertEquals([src_name, found], [
-      "probe 6001",
-      ["198.51.100.7 <i>Example</i>", "203.0.113.5 undefined"],
-    ]);
+    assertEquals([src_name, found], ["probe 6001", ["198.51.100.7 <i>Example</i>", "203.0.113.5 undefined"]]);
     const nodes = "192.0.2.1,198.51.100.7";
     const matrix = await answerOf(matrixAnswerSchema, server.fetch(`/v1/matrix?nodes=${nodes}`));
     const both = [ends.src_name, ends.dst_name];
@@ -520,3 +481,56 @@ Deno.test("serve --names shows names in every answer, and searches them", () =>
     const label = `{src="192.0.2.1",dst="198.51.100.7",src_name="probe 6001",dst_name="<i>Example</i>"} 1`;
     assertStringIncludes(await (await server.fetch("/metrics")).text(), `ping_llm_watch_alarm${label}`);
   }));
+
+// Faults in the structure of an OpenAPI 3.1 document.
+
+const ref = z.strictObject({ $ref: z.string().startsWith("#/components/schemas/") });
+const schema = z.looseObject({}).refine(
+  (value) => Object.keys(value).length > 0 && !("$schema" in value) && !("$id" in value),
+  "a schema says something",
+);
+const content = z.record(
+  z.string().regex(/^[a-z]+\/[a-z+-]+$/),
+  z.strictObject({ schema: z.union([ref, schema]) }),
+);
+const operation = z.strictObject({
+  operationId: z.string().regex(/^[a-z]+[A-Za-z]*$/),
+  summary: z.string().min(1),
+  parameters: z.array(z.strictObject({
+    name: z.string().regex(/^[a-z_]+$/),
+    in: z.enum(["path", "query"]),
+    required: z.boolean(),
+    schema,
+    description: z.string().min(1),
+  })),
+  requestBody: z.strictObject({ required: z.boolean(), content }).optional(),
+  responses: z.record(
+    z.string().regex(/^[2-5]\d\d$/),
+    z.strictObject({ description: z.string().min(1), content }),
+  ).refine((responses) => "200" in responses, "an answer is described"),
+});
+const document = z.strictObject({
+  openapi: z.literal("3.1.0"),
+  info: z.strictObject({ title: z.string(), version: z.string(), description: z.string() }),
+  paths: z.record(z.string().startsWith("/"), z.partialRecord(z.enum(["get", "post"]), operation)),
+  components: z.strictObject({ schemas: z.record(z.string(), schema) }),
+});
+
+/** The faults: of structure, references that lead nowhere, schemas that nothing refers to. */
+function faultsOfOpenApi(value: unknown): string[] {
+  const parsed = document.safeParse(value);
+  if (!parsed.success) return parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  const named = new Set(Object.keys(parsed.data.components.schemas));
+  const text = JSON.stringify(value);
+  const referred = new Set(
+    [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name),
+  );
+  return [
+    ...[...referred].filter((name) => !named.has(name)).map((name) => `${name} is not there`),
+    ...[...named].filter((name) => !referred.has(name)).map((name) => `nothing refers to ${name}`),
+    ...[...text.matchAll(/"\$ref":"([^"]*)"/g)].filter(([, target]) =>
+      !target.startsWith("#/components/schemas/")
+    )
+      .map(([, target]) => `${target} is no place of this document`),
+  ];
+}

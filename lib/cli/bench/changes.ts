@@ -9,13 +9,14 @@
  */
 import { basename } from "@std/path";
 import { UserError } from "../../base/errors.ts";
-import { medianOf } from "../../base/sample_statistics.ts";
+import { meanOf, medianOf } from "../../base/sample_statistics.ts";
 import { formatTable } from "../../base/text.ts";
 import { agreementOf, type ChangeAgreement } from "../../eval/metrics/change_points.ts";
 import { openInput } from "../../io/compression/decompress.ts";
 import { listInputs } from "../../io/files/inputs.ts";
 import { ChangeDetector, type ChangeOptions } from "../../query/changes/change_detector.ts";
 import { linesOf } from "../../query/text_lines.ts";
+import { RandomStream } from "../../base/random.ts";
 
 const WANTED = {
   extensions: [".csv", ".csv.gz", ".csv.zst", ".csv.bz2"],
@@ -33,7 +34,7 @@ export interface Series {
 }
 
 /** The changes found in a file. */
-export interface SeriesChanges {
+interface SeriesChanges {
   file: string;
   numRows: number;
   /** The rows at which changes were found. */
@@ -59,10 +60,8 @@ export async function readSeries(path: string): Promise<Series> {
       columns = cells;
       if (fault === undefined && columns.includes("rtt")) continue;
       throw new UserError(
-        `Cannot read ${path}: found "${
-          text.slice(0, 80)
-        }" as its first line, expected column names with rtt, such as ` +
-          "epoch;rtt;cp",
+        `Cannot read ${path}: found "${text.slice(0, 80)}" as its first line, expected column names with ` +
+          "rtt, such as epoch;rtt;cp",
       );
     }
     if (text.trim() === "") continue;
@@ -126,4 +125,73 @@ export function medianAgreement(
 ): Pick<ChangeAgreement, "precision" | "recall" | "f2"> {
   const median = (key: keyof ChangeAgreement) => medianOf(agreements.map((each) => each[key])) ?? NaN;
   return { precision: median("precision"), recall: median("recall"), f2: median("f2") };
+}
+
+// `--settings`: how well a setting of the detector does on series that it was not chosen on (cross-validation over series).
+
+type Searched = Omit<ChangeOptions, "delay">;
+
+/** Where settings are drawn from, evenly over the logarithm. */
+const RANGES: Record<keyof Searched, readonly [number, number]> = {
+  penalty: [7, 16],
+  outlierShare: [0.003, 0.03],
+  memory: [8, 60],
+  spreadMs: [0.2, 1.5],
+  minShiftMs: [0.3, 1.5],
+  minBriefShiftMs: [0.7, 3],
+  minShiftSpreads: [0.7, 3],
+};
+/** The number of divisions into folds; one alone says little of some 25 series. */
+const NUM_DIVISIONS = 20;
+
+/** Draws a setting. @param number Which one. */
+export function drawSetting(seed: number, number: number): Searched {
+  const random = new RandomStream(seed, "bench/changes/setting", number);
+  const drawn = Object.entries(RANGES).map(([name, [low, high]]) => [
+    name,
+    low * (high / low) ** random.float64(),
+  ]);
+  return Object.fromEntries(drawn);
+}
+
+/** The median F2 of held-out series, with the setting that is best on the others. */
+export interface CrossValidation {
+  /** Its mean over the divisions into folds. */
+  mean: number;
+  /** Its least and largest over these. */
+  range: [number, number];
+}
+
+/**
+ * Cross-validates the choice of a setting.
+ *
+ * @param f2 Of each setting, for each series.
+ * @param numFolds The series are divided into so many parts, each of which is held out once.
+ */
+export function crossValidate(
+  f2: readonly (readonly number[])[],
+  numFolds: number,
+  seed: number,
+): CrossValidation {
+  const medians = Array.from({ length: NUM_DIVISIONS }, (_, division) => {
+    const order = f2[0].map((_, series) => series);
+    new RandomStream(seed, "bench/changes/folds", division).shuffle(order);
+    const held: number[] = [];
+    for (let fold = 0; fold < numFolds; fold++) {
+      const isHeld = (place: number) => place % numFolds === fold;
+      const chosen = bestOf(f2, order.filter((_, place) => !isHeld(place)));
+      held.push(...order.filter((_, place) => isHeld(place)).map((series) => chosen[series]));
+    }
+    return medianOf(held) ?? NaN;
+  });
+  return { mean: meanOf(medians) ?? NaN, range: [Math.min(...medians), Math.max(...medians)] };
+}
+
+/** The setting with the largest sum of the median and the mean over some series: the median alone is rough. */
+function bestOf(f2: readonly (readonly number[])[], series: readonly number[]): readonly number[] {
+  const goodness = f2.map((each) => {
+    const values = series.map((place) => each[place]);
+    return (medianOf(values) ?? 0) + (meanOf(values) ?? 0);
+  });
+  return f2[goodness.indexOf(Math.max(...goodness))];
 }

@@ -24,7 +24,7 @@ export interface Finding {
 }
 
 /** The limits of queries, which this folder may not import. */
-export interface QueryConstants {
+interface QueryConstants {
   MAX_ROWS: number;
   MAX_CONTINUATIONS: number;
 }

@@ -2,16 +2,37 @@
  * `bench gpu`: the steps of a survey run one by one. A step that fails is reported, and the others continue. Steps
  * that remain when the time is over are also reported.
  *
+ * The steps: quick checks that an adapter computes correctly (`deno test tests/tensor` checks every kernel), the time
+ * of submits, the start-up and speed of training on made-up batches, and the speed of queries by the number of rows
+ * decoded together. Training and decoding open separate devices, whose memory is freed afterwards.
+ *
  * @module
  */
-import type { BenchRow } from "./kernel_times.ts";
+import {
+  attentionCases,
+  type BenchCase,
+  BenchMemory,
+  type BenchRow,
+  gemmCase,
+  measureCase,
+  rowCases,
+} from "./kernel_bench.ts";
 import { Gpu, type GpuInfo } from "../../tensor/device.ts";
-import type { GemmKind } from "../../tensor/ops/gemm.ts";
+import { addGemm, type GemmKind, type GemmVariant, gemmVariants, splitsOf } from "../../tensor/ops/gemm.ts";
 import { KernelRegistry } from "../../tensor/registry.ts";
 import type { DType } from "../../tensor/tensor.ts";
+import { Program } from "../../tensor/program.ts";
+import { type ModelConfig, modelShapes, parseModelConfig } from "../../model/model_config.ts";
+import { Decoder } from "../../model/decoder.ts";
+import { initialParameters, readParameterLike } from "../../model/parameters.ts";
+import { Transformer } from "../../model/transformer.ts";
+import { claimedAddresses, denseBatch, timeSteps } from "../../train/step_timing.ts";
+import { deriveConfig, loadConfig, PRESETS, type RunConfig } from "../../train/run_config.ts";
+import { planMemory } from "../../train/memory_plan.ts";
+import { medianOf } from "./throughput.ts";
 
 /** The largest error of an adapter's results. */
-export interface CheckRow {
+interface CheckRow {
   name: string;
   error: number;
   allowedError: number;
@@ -91,7 +112,7 @@ export function emptyRows(): SurveyRows {
   return { checks: [], submits: [], products: [], kernels: [], training: [], decoding: [] };
 }
 
-export interface SurveyStep {
+interface SurveyStep {
   name: string;
   /** Measures and adds rows. */
   run(): Promise<void>;
@@ -174,4 +195,376 @@ export async function describeAdapter({ device, info }: Gpu): Promise<AdapterRow
   // Getters of the prototype, which Object.entries() does not see.
   for (const name in device.limits) limits[name] = Number(device.limits[name as keyof GPUSupportedLimits]);
   return { ...info, features: [...adapter?.features ?? []].sort(), limits };
+}
+
+// The steps, at the sizes of the presets for a GPU, and at small ones for a software adapter.
+
+/** Tolerances relative to the largest element: a hundred roundings of a sum, and one rounding to f16. */
+const PRODUCT_ERROR: Record<DType, number> = { f32: 1e-5, f16: 1e-3 };
+
+/** Compares matrix products of each kind, variant and storage with sums in float64. */
+export async function checkProducts(registry: KernelRegistry): Promise<CheckRow[]> {
+  const rows: CheckRow[] = [];
+  for (const variant of gemmVariants(registry.gpu.info)) {
+    for (const dtype of ["f32", "f16"] as const) {
+      for (const kind of ["NN", "NT", "TN"] as const) {
+        const name = `${variant.kernel} ${kind} in tiles of ${variant.tile}, ${dtype}`;
+        const error = await productError(registry, { kind, variant, dtype });
+        rows.push({ name, error, allowedError: PRODUCT_ERROR[dtype] });
+      }
+    }
+  }
+  return rows;
+}
+
+async function productError(
+  registry: KernelRegistry,
+  { kind, variant, dtype }: { kind: GemmKind; variant: GemmVariant; dtype: DType },
+): Promise<number> {
+  const [m, n, k] = [100, 132, 260];
+  using memory = new BenchMemory(registry.gpu);
+  const [a, b, c] = [m * k, k * n, m * n].map((length, i) => memory.floats("abc"[i], [length], dtype));
+  const program = new Program(registry, "check");
+  addGemm(program, { kind, m, n, k, a, b, c, variant });
+  program.run();
+  await registry.ready();
+  const [aValues, bValues, found] = await registry.gpu.read(a, b, c);
+  const wanted = Float64Array.from(found, (_, at) => {
+    const [row, column] = [Math.floor(at / n), at % n];
+    let sum = 0;
+    for (let i = 0; i < k; i++) {
+      sum += aValues[kind === "TN" ? i * m + row : row * k + i] *
+        bValues[kind === "NT" ? column * k + i : i * n + column];
+    }
+    return sum;
+  });
+  return largestDifference(found, wanted) / largestDifference(wanted, new Float64Array(m * n));
+}
+
+/** The largest difference; Infinity if a result is not a number. */
+function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  const differences = Float64Array.from(a, (x, i) => Math.abs(x - b[i]));
+  const largest = differences.reduce((most, x) => Math.max(most, x), 0);
+  return Number.isNaN(largest) ? Infinity : largest;
+}
+
+/** The decrease of the loss along the gradient in the check of the gradient, nats. */
+const LOSS_CHANGE = 0.02;
+
+/** Checks a small model: its gradient against differences of its loss, its decoder against its forward pass. */
+export async function checkModel(registry: KernelRegistry): Promise<CheckRow[]> {
+  const sizes = { numLayers: 2, width: 64, numHeads: 2, headDim: 32, mlpWidth: 128, sequenceLength: 64 };
+  const config = parseModelConfig({ ...sizes, vocabulary: "v2" });
+  const weights = initialParameters(config, 0);
+  const batch = denseBatch(1, config.sequenceLength, claimedAddresses(config, weights));
+  const { tokens } = batch;
+  const model = await Transformer.create(registry, config, { batchSize: 1, training: true });
+  model.load(weights);
+  model.zeroGradients();
+  model.accumulate(batch, 1 / tokens.length);
+  const gradients = await readParameterLike(registry.gpu, config, model.gradients);
+  const squares = gradients.values().reduce((sum, each) => each.reduce((all, g) => all + g * g, sum), 0);
+  const lossAt = async (change: number) => {
+    model.load(
+      new Map([...gradients].map(([name, gradient]) => [
+        name,
+        gradient.map((g, i) => (weights.get(name)?.[i] ?? NaN) + change / squares * g),
+      ])),
+    );
+    return (await model.evaluateLosses(batch)).reduce((sum, loss) => sum + loss, 0) / tokens.length;
+  };
+  const slope = (await lossAt(LOSS_CHANGE) - await lossAt(-LOSS_CHANGE)) / (2 * LOSS_CHANGE);
+  model.load(weights);
+  const whole = await model.logProbabilities(batch, Uint32Array.from(tokens, (_, i) => i));
+  model.destroy();
+  const extent = { maxPromptTokens: tokens.length, maxRows: 1, maxSteps: 1, memoryLimitBytes: Infinity };
+  const decoder = await Decoder.create(registry, { config, weights }, extent);
+  const read = await decoder.prefill([tokens.subarray(0, -1)], { numLast: Infinity });
+  decoder.fork([1]);
+  const last = await decoder.step(tokens.subarray(-1));
+  const decoded = Float32Array.from(
+    { length: tokens.length * modelShapes(config).vocabSize },
+    (_, i) => i < read.length ? read[i] : last[i - read.length],
+  );
+  const error = largestDifference(decoded, whole);
+  return [
+    { name: "slope of a model's loss along its gradient", error: Math.abs(slope - 1), allowedError: 1e-2 },
+    { name: "decoder against the forward pass, nats", error, allowedError: 1e-4 },
+  ];
+}
+
+/** The smallest time of the large work. */
+const LONG_S = 0.1;
+
+async function timeSubmits(registry: KernelRegistry): Promise<SubmitRow> {
+  const { gpu } = registry;
+  using memory = new BenchMemory(gpu);
+  const programOf = (size: number, repetitions: number) => {
+    const add = gemmCase("NN", size, size, size).prepare(memory);
+    const program = new Program(registry, "submit");
+    for (let i = 0; i < repetitions; i++) add(program);
+    return program;
+  };
+  const small = programOf(32, 1);
+  const times: number[] = [];
+  while (times.length < 21) times.push(await gpu.timeS(() => small.run()));
+  await registry.ready();
+  let callS = 0;
+  let settledS = 0;
+  for (let repetitions = 1; settledS < LONG_S; repetitions *= 2) {
+    const program = programOf(512, repetitions);
+    const startMs = performance.now();
+    callS = await gpu.timeS(() => program.run());
+    settledS = (performance.now() - startMs) / 1000;
+  }
+  return { submitS: medianOf(times), callS, settledS };
+}
+
+/** Trains a configuration for some seconds. @throws {UserError} If the model does not fit the adapter. */
+async function timeTraining(config: RunConfig, seconds: number): Promise<TrainingRow> {
+  const { startS, stepsS, profile } = await timeSteps(config, { seconds, profile: true });
+  const stepS = medianOf(stepsS);
+  const flops = profile.reduce((sum, row) => sum + row.flops, 0);
+  return {
+    dtype: config.train.dtype,
+    steps: stepsS.length,
+    startS,
+    stepS,
+    tokensPerS: deriveConfig(config).tokensPerStep / stepS,
+    gigaflopsPerS: flops / stepS / 1e9,
+    plannedMemoryBytes: planMemory(config).totalBytes,
+  };
+}
+
+/** The smallest number of repetitions, and the time for more. */
+const MIN_REPETITIONS = 3;
+const TIMED_S = 0.5;
+
+/**
+ * Decodes rows together.
+ *
+ * @param rows A multiple of the query's `rowsPerPrompt` is used.
+ * @throws {UserError} If the decoder does not fit the adapter, or the prompt does not fit the model.
+ */
+async function timeDecoding(
+  model: { config: ModelConfig; weights: Map<string, Float32Array> },
+  query: DecodedQuery,
+  rows: number,
+): Promise<DecodingRow> {
+  const { promptTokens, rowsPerPrompt, steps } = query;
+  const count = Math.floor(rows / rowsPerPrompt);
+  const { tokens } = denseBatch(count, promptTokens, claimedAddresses(model.config, model.weights));
+  const prompts = Array.from(
+    { length: count },
+    (_, i) => tokens.slice(i * promptTokens, (i + 1) * promptTokens),
+  );
+  const next = Uint16Array.from({ length: count * rowsPerPrompt }, (_, i) => tokens[i % tokens.length]);
+  using gpu = await Gpu.open();
+  const decoder = await Decoder.create(new KernelRegistry(gpu), model, {
+    maxPromptTokens: tokens.length,
+    maxRows: rows,
+    maxSteps: steps,
+    memoryLimitBytes: Infinity,
+  });
+  const times: number[] = [];
+  // The first repetition compiles and is not timed.
+  while (times.length <= MIN_REPETITIONS || times.slice(1).reduce((sum, each) => sum + each) < TIMED_S) {
+    const startMs = performance.now();
+    // Everything is submitted before the first result is awaited, as in queries.
+    const results = [decoder.prefill(prompts)];
+    decoder.fork(prompts.map(() => rowsPerPrompt));
+    for (let step = 0; step < steps; step++) results.push(decoder.step(next));
+    await Promise.all(results);
+    times.push((performance.now() - startMs) / 1000);
+  }
+  const seconds = medianOf(times.slice(1));
+  return { ...query, rows, seconds, tokensPerS: next.length * steps / seconds };
+}
+
+/** The size of a survey. */
+interface SurveyScale {
+  /** Seconds for which each kernel is timed. */
+  caseS: number;
+  /** Products to time: tiles of 64 x 64 of the result, and steps of k. */
+  fillTiles: readonly number[];
+  fillK: number;
+  /** Configurations whose layers are timed, and the most rows. */
+  presets: readonly string[];
+  maxRows: number;
+  /** Numbers of splits of gradients. */
+  splits: readonly number[];
+  /** Seconds for which each storage is trained. */
+  trainS: number;
+  /** Rows that are decoded together, by one step or by many. */
+  rowsOfOneStep: readonly number[];
+  rowsOfManySteps: readonly number[];
+}
+
+/** The sizes for each kind of adapter. */
+export const SURVEY_SCALES: Record<"full" | "small", SurveyScale> = {
+  full: {
+    caseS: 0.15,
+    fillTiles: [16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 4096],
+    fillK: 2048,
+    presets: [...PRESETS.keys()],
+    maxRows: 2 ** 14,
+    splits: [1, 2, 4, 8, 16, 32],
+    trainS: 30,
+    rowsOfOneStep: [132, 264, 528, 1024, 2048, 4096, 8192, 16384, 32768],
+    rowsOfManySteps: [48, 96, 192, 384, 768, 1024, 2048, 4096],
+  },
+  small: {
+    caseS: 0.001,
+    fillTiles: [4, 8],
+    fillK: 64,
+    presets: ["demo"],
+    maxRows: 256,
+    splits: [1, 2],
+    trainS: 0.001,
+    rowsOfOneStep: [132, 264],
+    rowsOfManySteps: [24, 48],
+  },
+};
+
+/** The input of a survey's steps. */
+interface SurveyPlan {
+  scale: SurveyScale;
+  adapter: AdapterRow;
+  device: SurveyDevice;
+  /** The configuration whose model is trained and decodes. */
+  config: RunConfig;
+  /** The queries decoded by one step and by many. */
+  queries: readonly [DecodedQuery, DecodedQuery];
+}
+
+/** The steps, which add to `rows`, the most important first. */
+export function surveySteps(plan: SurveyPlan, rows: SurveyRows): SurveyStep[] {
+  const { scale, device, config, queries } = plan;
+  const seconds = scale.caseS;
+  const configs = scale.presets.map((name) => loadConfig(name));
+  const steps: SurveyStep[] = [];
+  const add = (name: string, run: () => Promise<unknown>) =>
+    steps.push({ name, run: async () => void await run() });
+  add("check products", async () => rows.checks.push(...await checkProducts(await device.registry())));
+  add("check a model", async () => rows.checks.push(...await checkModel(await device.registry())));
+  add("time submits", async () => rows.submits.push(await timeSubmits(await device.registry())));
+  const { splits, layers } = productsOf(configs, plan);
+  const addProducts = (products: readonly TimedProduct[]) => {
+    for (const { row, benchCase } of products) {
+      add(`${row.part}: ${benchCase.name}`, async () => {
+        const { median } = await measureCase(await device.registry(), benchCase, { seconds });
+        rows.products.push({ ...row, gigaflopsPerS: median });
+      });
+    }
+  };
+  addProducts(splits);
+  for (const dtype of ["f32", "f16"] as const) {
+    add(`train in ${dtype}`, async () => {
+      const stored = { ...config, train: { ...config.train, dtype } };
+      rows.training.push(await timeTraining(stored, scale.trainS));
+    });
+  }
+  const weights = initialParameters(config.model, 0);
+  for (const [i, numbers] of [scale.rowsOfOneStep, scale.rowsOfManySteps].entries()) {
+    for (const count of numbers) {
+      add(`decode ${count} rows by ${queries[i].kind}`, async () => {
+        const model = { config: config.model, weights };
+        rows.decoding.push(await timeDecoding(model, queries[i], count));
+      });
+    }
+  }
+  addProducts(layers);
+  // A device without subgroups uses other kernels.
+  for (const subgroups of [true, false]) {
+    for (const benchCase of kernelsOf(configs, scale)) {
+      add(`${benchCase.name}, ${subgroups ? "with" : "without"} subgroups`, async () => {
+        const row = await measureCase(await device.registry(subgroups), benchCase, { seconds });
+        rows.kernels.push({ ...row, subgroups });
+      });
+    }
+  }
+  return steps;
+}
+
+type Shape = Pick<ProductRow, "kind" | "m" | "n" | "k">;
+type TimedProduct = { row: Omit<ProductRow, "gigaflopsPerS">; benchCase: BenchCase };
+
+/** The products to time: `splits` with those that fill the adapter, `layers` of the presets. */
+function productsOf(
+  configs: readonly RunConfig[],
+  { scale, adapter }: SurveyPlan,
+): { splits: TimedProduct[]; layers: TimedProduct[] } {
+  const variants = gemmVariants(adapter);
+  const tiled = variants.filter(({ kernel }) => kernel === "gemm_tiled");
+  const productOf = (
+    variant: GemmVariant,
+    { kind, m, n, k }: Shape,
+    { part, dtype = "f32", splits = 1 }: Pick<ProductRow, "part"> & Partial<ProductRow>,
+  ): TimedProduct => {
+    const { kernel, tile } = variant;
+    const name = `${dtype} in tiles of ${tile}, ${splits} splits`;
+    return {
+      row: { part, kind, m, n, k, dtype, kernel, tile, splits },
+      benchCase: gemmCase(kind, m, n, k, { name, how: { variant, splits }, dtype }),
+    };
+  };
+  const splits: TimedProduct[] = [];
+  const layers: TimedProduct[] = [];
+  for (const count of scale.fillTiles) {
+    const side = sideOf(count);
+    const shape: Shape = { kind: "NT", m: 64 * side, n: 64 * count / side, k: scale.fillK };
+    for (const variant of tiled) splits.push(productOf(variant, shape, { part: "fill" }));
+  }
+  for (const shape of distinct(configs.flatMap((config) => layersOf(config, scale)))) {
+    const isGradient = shape.kind === "TN";
+    for (const count of isGradient ? scale.splits : []) {
+      if (shape.k / count < 64) continue;
+      splits.push(productOf(tiled[0], shape, { part: "splits", splits: count }));
+    }
+    for (const variant of variants) {
+      const count = isGradient && variant.kernel === "gemm_tiled" ? splitsOf(shape) : 1;
+      for (const dtype of ["f32", "f16"] as const) {
+        layers.push(productOf(variant, shape, { part: "layers", dtype, splits: count }));
+      }
+    }
+  }
+  return { splits, layers };
+}
+
+/** The rows of a result of `count` tiles: about a square, and even, so that tiles of 128 x 128 divide both sides. */
+function sideOf(count: number): number {
+  let side = 2 * Math.floor(Math.sqrt(count) / 2);
+  while (count / side % 2 !== 0) side -= 2;
+  return side;
+}
+
+/** Tokens of a micro-batch, within the scale. */
+function numRowsOf({ model, train }: RunConfig, { maxRows }: SurveyScale): number {
+  return Math.min(maxRows, train.microBatchSize * model.sequenceLength);
+}
+
+/** y = x W^T, dx = dy W and dW = dy^T x of the layers. */
+function layersOf(config: RunConfig, scale: SurveyScale): Shape[] {
+  const { width, mlpWidth } = config.model;
+  const rows = numRowsOf(config, scale);
+  return [width, mlpWidth, modelShapes(config.model).paddedVocabSize].flatMap((outputs): Shape[] => [
+    { kind: "NT", m: rows, n: outputs, k: width },
+    { kind: "NN", m: rows, n: width, k: outputs },
+    { kind: "TN", m: outputs, n: width, k: rows },
+  ]);
+}
+
+/** Attention, and the kernels that work row by row. */
+function kernelsOf(configs: readonly RunConfig[], scale: SurveyScale): BenchCase[] {
+  const attentions = configs.map((config) => {
+    const { numHeads, headDim } = config.model;
+    const sequenceLength = Math.min(config.model.sequenceLength, scale.maxRows);
+    return { batchSize: numRowsOf(config, scale) / sequenceLength, sequenceLength, numHeads, headDim };
+  });
+  const widths = configs.map(({ model }) => model.width);
+  return [...distinct(attentions).flatMap(attentionCases), ...distinct(widths).flatMap(rowCases)];
+}
+
+function distinct<T>(values: readonly T[]): T[] {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 }

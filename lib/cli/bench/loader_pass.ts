@@ -70,7 +70,7 @@ export async function passLoader(
 // Made-up probe rows of sizes that are difficult for a loader; rows of `synth` have about the same size.
 
 /** Sizes: short ones, exponential; or half of 1 to 5, half short, and four with most of the data. */
-export type RowMix = "short rows" | "mixed rows";
+type RowMix = "short rows" | "mixed rows";
 
 /** Mean measurements of a short row. ASSUMPTION; rows of menog-2019-05 have a median of 23 and a mean of 288. */
 const MEAN_SHORT = 60;

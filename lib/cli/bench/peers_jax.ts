@@ -1,7 +1,10 @@
 /**
- * The model of lib/model/README.md and the optimizer step of lib/train/optim in jax-js (npm `@jax-js/jax`,
- * https://jax-js.com), and the part of jax-js that they use, as types. Only {@link file://./peers_child.ts} loads the
- * package, at run time.
+ * A separate program, which {@link file://./peers.ts} starts: jax-js (npm `@jax-js/jax`, https://jax-js.com) trains the
+ * model of lib/model/README.md with the optimizer step of lib/train/optim, for comparison. Standard input has a
+ * {@link PeerRequest} as JSON per line; each is answered with one line of JSON.
+ *
+ * Nothing else needs jax-js. The name of the package is built at run time, so that neither `deno install` nor
+ * `deno check` fetches it; the part of it that is used here is declared as types. `peers.lock` fixes its version.
  *
  * Every function of jax-js consumes its arguments: an array that is used again is passed as `x.ref`.
  *
@@ -10,9 +13,10 @@
  *
  * @module
  */
+import { timed } from "./usage.ts";
 
 /** An array on jax-js's device. */
-export interface JaxArray {
+interface JaxArray {
   /** The same array, for another use. */
   readonly ref: JaxArray;
   add(other: JaxArray | number): JaxArray;
@@ -27,10 +31,10 @@ export interface JaxArray {
 }
 
 /** Arrays by name; jax-js's transformations go through all of them. */
-export type JaxArrays = { [name: string]: JaxArray };
+type JaxArrays = { [name: string]: JaxArray };
 
 /** The package. */
-export interface Jax {
+interface Jax {
   init(device: "webgpu"): Promise<string[]>;
   defaultDevice(device: "webgpu"): void;
   blockUntilReady(arrays: unknown): Promise<unknown>;
@@ -64,7 +68,7 @@ export interface Jax {
 }
 
 /** The model's extents and options; those of `ModelConfig`, with the vocabulary's size. */
-export interface JaxModelConfig {
+interface JaxModelConfig {
   numLayers: number;
   width: number;
   numHeads: number;
@@ -82,7 +86,7 @@ const EPSILON = 1.1920929e-7;
 const ROTATION_BASE = 10000;
 
 /** The inputs that are the same in every step: cosines and sines (1, T, 1, D / 2), and the causal mask as a bias (1, 1, T, T). */
-export function jaxConstants(jax: Jax, config: JaxModelConfig): JaxArrays {
+function jaxConstants(jax: Jax, config: JaxModelConfig): JaxArrays {
   const { sequenceLength: T, headDim } = config;
   const half = headDim / 2;
   const angles = Float32Array.from(
@@ -103,7 +107,7 @@ export function jaxConstants(jax: Jax, config: JaxModelConfig): JaxArrays {
  *
  * @returns (parameters, tokens (B * T), targets (B * T), constants) -> loss, nats.
  */
-export function jaxLoss(
+function jaxLoss(
   jax: Jax,
   config: JaxModelConfig,
 ): (parameters: JaxArrays, tokens: JaxArray, targets: JaxArray, constants: JaxArrays) => JaxArray {
@@ -174,14 +178,14 @@ export type JaxStepNumbers = {
 };
 
 /** The optimizer's state, by parameter. */
-export type JaxState = Record<string, JaxArrays>;
+type JaxState = Record<string, JaxArrays>;
 
 const NEWTON_SCHULZ = [3.4445, -4.7750, 2.0315];
 const NEWTON_SCHULZ_STEPS = 5;
 const NEWTON_SCHULZ_EPSILON = 1e-7;
 
 /** The state before the first step. */
-export function jaxOptimizerState(jax: Jax, rules: Record<string, JaxRule>): JaxState {
+function jaxOptimizerState(jax: Jax, rules: Record<string, JaxRule>): JaxState {
   const state: JaxState = {};
   for (const [name, { kind, shape }] of Object.entries(rules)) {
     const moments = kind === "muon" ? ["momentum"] : ["expAvg", "expAvgSq"];
@@ -203,11 +207,7 @@ interface UpdateInput {
  *
  * @returns (parameters, gradients, state, numbers of each group) -> parameters and state after the step.
  */
-export function jaxUpdate(
-  jax: Jax,
-  rules: Record<string, JaxRule>,
-  maxGradientNorm: number,
-): (
+function jaxUpdate(jax: Jax, rules: Record<string, JaxRule>, maxGradientNorm: number): (
   parameters: JaxArrays,
   gradients: JaxArrays,
   state: JaxState,
@@ -278,4 +278,127 @@ function orthogonalize(jax: Jax, matrix: JaxArray, isTall: boolean): JaxArray {
     x = x.ref.mul(a).add(np.matmul(polynomial, x));
   }
   return isTall ? np.transpose(x) : x;
+}
+
+// The program.
+
+const PACKAGE = ["npm:@jax-js/jax", "0.1.25"].join("@");
+
+/** The hyperparameters of a step, by group of parameters. */
+type StepNumbers = Record<string, JaxStepNumbers>;
+
+/** A model and its training. */
+export interface PeerModel {
+  config: JaxModelConfig;
+  /** The update rule of each parameter, by its name. */
+  rules: Record<string, JaxRule>;
+  maxGradientNorm: number;
+  /** File of all weights, f32 in the machine's order, one parameter after the other in the order of `rules`. */
+  weightsPath: string;
+  /** The batch, (B * T), which is also its own targets. */
+  tokens: number[];
+}
+
+export type PeerRequest =
+  | { kind: "start" }
+  | { kind: "model"; model: PeerModel }
+  | { kind: "step"; numbers: StepNumbers };
+
+/** A reply: the times and the loss of a `step`; to `start`, the reason if the package is not available. */
+export interface PeerReply {
+  unavailable?: string;
+  seconds?: number;
+  cpuSeconds?: number;
+  /** The mean loss before the step, nats. */
+  loss?: number;
+}
+
+/** The jitted training step. It updates parameters and state. */
+function createTraining(jax: Jax, model: PeerModel): (numbers: StepNumbers) => Promise<PeerReply> {
+  const { config, rules, maxGradientNorm } = model;
+  const { numpy: np, tree } = jax;
+  const gradient = jax.valueAndGrad(jaxLoss(jax, config));
+  const update = jaxUpdate(jax, rules, maxGradientNorm);
+  const jitted = jax.jit((
+    parameters: JaxArrays,
+    state: JaxState,
+    { tokens, constants, numbers }: {
+      tokens: JaxArray;
+      constants: JaxArrays;
+      numbers: Record<string, JaxArrays>;
+    },
+  ): [JaxArray, JaxArrays, JaxState] => {
+    const [loss, gradients] = gradient(tree.ref(parameters), tokens.ref, tokens, constants);
+    return [loss, ...update(parameters, gradients, state, numbers)];
+  });
+  const tokens = np.array(Int32Array.from(model.tokens), { dtype: np.int32 });
+  const constants = jaxConstants(jax, config);
+  let parameters = readParameters(jax, model);
+  let state = jaxOptimizerState(jax, rules);
+  return async (numbers) => {
+    const scalars: Record<string, JaxArrays> = {};
+    for (const [group, values] of Object.entries(numbers)) {
+      scalars[group] = {};
+      for (const [name, value] of Object.entries(values)) {
+        scalars[group][name] = np.array(Float32Array.of(value)).reshape([]);
+      }
+    }
+    const inputs = { tokens: tokens.ref, constants: tree.ref(constants), numbers: scalars };
+    const { result: loss, times } = await timed(async () => {
+      let loss: JaxArray;
+      [loss, parameters, state] = jitted(parameters, state, inputs);
+      await jax.blockUntilReady([loss, parameters, state]);
+      return loss;
+    });
+    return { ...times, loss: (await loss.data())[0] };
+  };
+}
+
+function readParameters(jax: Jax, { rules, weightsPath }: PeerModel): JaxArrays {
+  const weights = new Float32Array(Deno.readFileSync(weightsPath).buffer);
+  const parameters: JaxArrays = {};
+  let at = 0;
+  for (const [name, { shape: [rows, columns] }] of Object.entries(rules)) {
+    parameters[name] = jax.numpy.array(weights.slice(at, at += rows * columns)).reshape([rows, columns]);
+  }
+  return parameters;
+}
+
+async function loadJax(): Promise<Jax | string> {
+  try {
+    const jax = await import(PACKAGE) as Jax;
+    if (!(await jax.init("webgpu")).includes("webgpu")) return "it found no WebGPU adapter";
+    jax.defaultDevice("webgpu");
+    return jax;
+  } catch (error) {
+    return String(error instanceof Error ? error.message : error).split("\n")[0];
+  }
+}
+
+async function serve(): Promise<void> {
+  const jax = await loadJax();
+  let step: ReturnType<typeof createTraining> | undefined;
+  const answer = async (request: PeerRequest): Promise<PeerReply> => {
+    if (typeof jax === "string") return { unavailable: jax };
+    switch (request.kind) {
+      case "start":
+        return {};
+      case "model":
+        step = createTraining(jax, request.model);
+        return {};
+      case "step":
+        return await step?.(request.numbers) ?? {};
+    }
+  };
+  let rest = "";
+  for await (const text of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) console.log(JSON.stringify(await answer(JSON.parse(line) as PeerRequest)));
+  }
+}
+
+if (import.meta.main) {
+  await serve();
+  Deno.exit(0);
 }

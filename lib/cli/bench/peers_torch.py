@@ -1,6 +1,6 @@
-"""PyTorch on the processor training the same model, for comparison: started by peer_process.ts.
+"""PyTorch on the processor training the same model, for comparison: started by peers.ts.
 
-Reads requests from standard input, a PeerRequest (peers_child.ts) as JSON a line, and answers each with one line. The
+Reads requests from standard input, a PeerRequest (peers_jax.ts) as JSON a line, and answers each with one line. The
 first argument is `eager` or `compiled`, for torch.compile.
 """
 

@@ -68,15 +68,8 @@ export function throughputOf(
 const ratio = (value: number) => `${value.toFixed(2)} x`;
 const HEAD = "stage,work,speed,unit,per core,time,processor,peak memory,written,padding".split(",");
 
-/**
- * Shows measurements as a table.
- *
- * @param earlier From {@link readEarlierRun}, for a column with the ratios to it.
- */
-export function describeThroughputs(
-  rows: readonly Throughput[],
-  earlier?: Map<string, number>,
-): string {
+/** Shows measurements as a table. @param earlier From {@link readEarlierRun}, for a column with the ratios to it. */
+export function describeThroughputs(rows: readonly Throughput[], earlier?: Map<string, number>): string {
   const head = earlier ? [...HEAD, "speed-up"] : HEAD;
   const lines = rows.map((row) => {
     const before = earlier?.get(keyOf(row)) ?? earlier?.get(row.name);

@@ -1,11 +1,11 @@
 /**
- * The jobs of the chain: measurements to shards, to probe rows, to a model, to its evaluation. Each way of splitting has a
- * separate chain with its own folders.
+ * The jobs of the chain: measurements to shards, to probe rows, to a model, to its evaluation; their scripts, and how
+ * they are submitted. Each way of splitting has a separate chain with its own folders.
  *
  * @module
  */
 import JOB from "./job.sh" with { type: "text" };
-import { ConfigError, UsageError } from "../../base/errors.ts";
+import { ConfigError, UsageError, UserError } from "../../base/errors.ts";
 import {
   CHAIN_STAGES,
   type ChainStage,
@@ -14,6 +14,11 @@ import {
   type JobDemands,
 } from "./cluster_config.ts";
 import { nameOf } from "../../io/files/real_path.ts";
+import { dirname, join } from "@std/path";
+import { WORK } from "../../io/files/array_task.ts";
+import { removeStaleTemporaries, writeFileAtomic } from "../../io/files/atomic.ts";
+import { exists, readText } from "../../io/files/inputs.ts";
+import { OutputLock } from "../../io/files/output_lock.ts";
 
 export interface ChainJob {
   stage: ChainStage;
@@ -28,7 +33,7 @@ export interface ChainJob {
 }
 
 /** Options of {@link chainJobs}. */
-export interface ChainOptions {
+interface ChainOptions {
   /** Measurements, the input of `shard`. */
   inputs: readonly string[];
   /** The folder of all outputs, absolute. With several ways of splitting, each has a subfolder. */
@@ -123,7 +128,7 @@ function optionsOf(
 // The script of a job, for `sbatch` (https://slurm.schedmd.com/sbatch.html) or for bash without SLURM.
 
 /** The content of a script. */
-export interface Job {
+interface Job {
   /** The job's name in `squeue`. */
   name: string;
   /** The script's path, absolute; its log is beside it. */
@@ -140,7 +145,7 @@ export interface Job {
 }
 
 /** A word, quoted for the shell if needed. */
-export function quoted(word: string): string {
+function quoted(word: string): string {
   return /^[\w./:=,+@%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
@@ -180,9 +185,8 @@ function directives({ name, path, demands }: Job): string[] {
   const { partition, account, time, memoryGb, cpus, gpus, options, tasks, ranks } = demands;
   if (/[\n\r]/.test(path)) {
     throw new UsageError(
-      `Cannot write ${
-        JSON.stringify(path)
-      }: its name has a line break, expected none; choose another --output`,
+      `Cannot write ${JSON.stringify(path)}: its name has a line break, expected none; choose another ` +
+        "--output",
     );
   }
   const [number, arrayed] = tasks === 1 ? ["%j", []] : ["%A_%a", [`--array=1-${tasks}`]];
@@ -211,4 +215,103 @@ function commandLines({ command, demands }: Job, container: string | undefined):
   const srun = demands.ranks === 1 ? [] : [`srun --mpi=${demands.mpi} --kill-on-bad-exit=1`];
   const [first, ...rest] = [...srun, ...(container === undefined ? [] : [container]), ...lines, ...task];
   return [`  exec ${first}`, ...rest.map((each) => `    ${each}`)].join(" \\\n");
+}
+
+// Writes the scripts of jobs, and submits them with SLURM's `sbatch`.
+
+interface SubmittedJob extends ChainJob {
+  /** Its SLURM job number. */
+  id: number;
+}
+
+/**
+ * Submits jobs. Each job of a chain waits for the previous one.
+ *
+ * @param jobs The jobs; their scripts are already written.
+ * @param onSubmit Called with each submitted job.
+ * @param signal Stops between two jobs.
+ * @throws {UserError} If `sbatch` is missing or refuses a script.
+ */
+export async function submitJobs(
+  jobs: readonly ChainJob[],
+  { onSubmit, signal }: { onSubmit: (job: SubmittedJob) => void; signal: AbortSignal },
+): Promise<SubmittedJob[]> {
+  const submitted: SubmittedJob[] = [];
+  for (const job of jobs) {
+    signal.throwIfAborted();
+    const before = submitted.findLast(({ splitBy }) => splitBy === job.splitBy);
+    const { id, error } = await sbatch(job.path, before?.id);
+    if (id === undefined) {
+      const ids = submitted.map(({ id }) => id);
+      const undo = ids.length === 0 ? "" : `, and cancel the waiting jobs: scancel ${ids.join(" ")}`;
+      throw new UserError(
+        `Cannot submit ${job.path}: sbatch said \`${error}\`, expected a job number; correct that${undo}`,
+      );
+    }
+    submitted.push({ ...job, id });
+    onSubmit({ ...job, id });
+  }
+  return submitted;
+}
+
+/** The commands to submit jobs by hand. */
+export function submitCommands(jobs: readonly ChainJob[]): string[] {
+  return jobs.map(({ path, splitBy }, i) => {
+    const dependency = jobs[i - 1]?.splitBy === splitBy ? `--dependency="afterok:$job" ` : "";
+    return `job=$(sbatch --parsable ${dependency}${quoted(path)})`;
+  });
+}
+
+async function sbatch(path: string, after: number | undefined): Promise<{ id?: number; error?: string }> {
+  const dependency = after === undefined ? [] : [`--dependency=afterok:${after}`];
+  const { stdout, stderr } = await start(["--parsable", ...dependency, path]);
+  const text = new TextDecoder();
+  const id = /^(\d+)(?:;|$)/m.exec(text.decode(stdout))?.[1];
+  if (id !== undefined) return { id: Number(id) };
+  return { error: text.decode(stderr).trim().split("\n").at(-1) || "nothing" };
+}
+
+async function start(args: string[]): Promise<Deno.CommandOutput> {
+  try {
+    return await new Deno.Command("sbatch", { args, stdin: "null" }).output();
+  } catch (cause) {
+    if (!(cause instanceof Deno.errors.NotFound)) throw cause;
+    throw new UserError(
+      "Cannot submit: there is no sbatch on PATH, expected SLURM's commands; go to a login node, " +
+        "or submit by hand what slurm prints without --submit",
+      { cause },
+    );
+  }
+}
+
+/** The mark of scripts that slurm wrote. */
+const SIGN = "# Written by ping-llm slurm";
+
+/**
+ * Writes scripts. Existing files with the same text are not changed.
+ *
+ * @param overwrite Whether to replace scripts of slurm with other options or with changes by hand.
+ * @throws {UserError} If an existing file may not be replaced; then none is written.
+ */
+export function writeScripts(jobs: readonly ChainJob[], overwrite: boolean): void {
+  const changed = jobs.filter(({ path, script }) => {
+    if (!exists(path)) return true;
+    const found = readText(path);
+    if (found === script) return false;
+    if (!found.includes(SIGN)) {
+      throw new UserError(
+        `Cannot write ${path}: a file that slurm did not write exists already; choose another --output`,
+      );
+    }
+    if (overwrite) return true;
+    throw new UserError(
+      `Cannot write ${path}: it was made with other options or changed by hand, expected no difference; ` +
+        "submit it with sbatch as it is, or add --overwrite",
+    );
+  });
+  for (const folder of new Set(jobs.map(({ path }) => dirname(path)))) {
+    using _lock = OutputLock.acquire(join(folder, WORK), { output: folder, stage: "slurm" });
+    removeStaleTemporaries(folder);
+    for (const { path, script } of changed) if (dirname(path) === folder) writeFileAtomic(path, script);
+  }
 }

@@ -1,5 +1,6 @@
 /**
- * The content of the one file: the code and the packages that it imports.
+ * The content of the one file: the code and the packages that it imports. `deno compile` makes the file of it: a
+ * runtime stub, which Deno fetches, followed by the content.
  *
  * @module
  */
@@ -8,7 +9,7 @@ import { join, toFileUrl } from "@std/path";
 import * as z from "zod";
 import { readText } from "../../io/files/inputs.ts";
 import { UserError } from "../../base/errors.ts";
-import type { TarEntry } from "./tar.ts";
+import type { TarEntry } from "./launcher.ts";
 
 /** A checkout and its entry modules. */
 export interface Program {
@@ -93,10 +94,7 @@ export async function collectProgram(
 }
 
 /** The names of the packages that the program imports, directly or through other packages. */
-async function namesOfPackages(
-  { root, main, stages }: Program,
-  signal: AbortSignal,
-): Promise<Set<string>> {
+async function namesOfPackages({ root, main, stages }: Program, signal: AbortSignal): Promise<Set<string>> {
   const imports = [main, ...stages].map((name) =>
     `import ${JSON.stringify(toFileUrl(join(root, name)).href)};`
   );
@@ -137,19 +135,13 @@ function filesIn(root: string, folder: string): string[] {
 }
 
 /** Deno's output. */
-export interface RuntimeOutput {
+interface RuntimeOutput {
   success: boolean;
   stdout: string;
   stderr: string;
 }
 
-/**
- * Runs a command of Deno.
- *
- * @param args Its arguments.
- * @param cwd The folder to run it in.
- * @param signal Ends it.
- */
+/** Runs a command of Deno. @param args Its arguments. @param cwd The folder to run it in. @param signal Ends it. */
 export async function runDeno(
   args: readonly string[],
   { cwd, signal }: { cwd: string; signal: AbortSignal },
@@ -165,4 +157,44 @@ export async function runDeno(
   signal.throwIfAborted();
   const text = new TextDecoder();
   return { success, stdout: text.decode(stdout), stderr: text.decode(stderr) };
+}
+
+/** Part of Deno's message if its runtime stub cannot be fetched. */
+const NO_STUB = /denort|base binary/;
+
+/** The files of the page, which no module imports. */
+const PAGE = "lib/serve/page/bundle";
+
+/**
+ * Runs `deno compile`. One process runs all stages, so it has the permissions of all of them. Each stage's
+ * permissions are reduced in its thread, as in a checkout.
+ *
+ * @param path The file to write.
+ * @param signal Stops it.
+ * @returns Whether the file was made: false if Deno's runtime stub cannot be fetched.
+ * @throws {UserError} If it fails for any other reason.
+ */
+export async function writeCompiled(path: string, program: Program, signal: AbortSignal): Promise<boolean> {
+  const args = compileArguments(path, program);
+  const { success, stderr } = await runDeno(args, { cwd: program.root, signal });
+  if (success) return true;
+  if (NO_STUB.test(stderr)) return false;
+  const why = /^error: (.*)$/m.exec(stderr)?.[1] ?? "it printed no error";
+  throw new UserError(`Cannot compile: deno compile failed: ${why}; try --form launcher`);
+}
+
+/** Deno's arguments to compile a program into a file. */
+export function compileArguments(path: string, program: Program): string[] {
+  const flags = new Set([...program.flags.values()].flat());
+  const loaded = [...program.stages, ...threadModules(program), PAGE, ...program.data];
+  const found = ["--quiet", "--no-check", "--frozen", "--exclude-unused-npm"];
+  return [
+    "compile",
+    ...found,
+    ...flags,
+    ...loaded.flatMap((path) => ["--include", path]),
+    "--output",
+    path,
+    program.main,
+  ];
 }

@@ -112,17 +112,15 @@ export class ApiClient {
         const { message, afterS } = error;
         if (attempt === MAX_ATTEMPTS) {
           throw new UserError(
-            `Cannot fetch ${
-              shortened(url.href, 200)
-            }: ${message}, ${MAX_ATTEMPTS} times; run the same command again later to continue`,
+            `Cannot fetch ${shortened(url.href, 200)}: ${message}, ${MAX_ATTEMPTS} times; run the same ` +
+              "command again later to continue",
             { cause: error },
           );
         }
         if (afterS !== undefined && afterS > LONGEST_ASKED_S) {
           throw new UserError(
-            `Cannot fetch ${shortened(url.href, 200)}: ${message} and asks to wait ${
-              formatSeconds(afterS)
-            }; run the same command again ` +
+            `Cannot fetch ${shortened(url.href, 200)}: ${message} and asks to wait ` +
+              `${formatSeconds(afterS)}; run the same command again ` +
               "then to continue",
             { cause: error },
           );
@@ -131,9 +129,8 @@ export class ApiClient {
           ? Math.min(firstWaitMs * 2 ** (attempt - 1), LONGEST_WAIT_MS)
           : 1000 * afterS;
         log(
-          `${url.host}: ${message}; trying again in ${
-            formatSeconds(waitMs / 1000)
-          } (${attempt} of ${MAX_ATTEMPTS})`,
+          `${url.host}: ${message}; trying again in ${formatSeconds(waitMs / 1000)} (${attempt} of ` +
+            `${MAX_ATTEMPTS})`,
         );
         await this.wait(waitMs);
       }
@@ -176,9 +173,8 @@ export class ApiClient {
       return new RetryableError(`it answered ${what}`, waitAskedS(headers));
     }
     const advice = status >= 300 && status < 400
-      ? `expected no redirection, found one to ${
-        shortened(headers.get("Location") ?? "nowhere")
-      }; give that host with --url`
+      ? `expected no redirection, found one to ${shortened(headers.get("Location") ?? "nowhere")}; give ` +
+        "that host with --url"
       : status === 401 || status === 403
       ? "expected a key that may read this; check --key-file"
       : "check the ids and the options";
@@ -283,9 +279,8 @@ export function readKey(path: string | undefined, variable: string): string | un
   if (key === undefined || key === "" && path === undefined) return undefined;
   if (/^[\x21-\x7e]+$/.test(key)) return key;
   throw new UserError(
-    `Cannot use ${
-      path ?? `the variable ${variable}`
-    }: expected a key of printable ASCII characters, and nothing else`,
+    `Cannot use ${path ?? `the variable ${variable}`}: expected a key of printable ASCII characters, and ` +
+      "nothing else",
   );
 }
 

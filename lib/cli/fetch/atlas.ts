@@ -55,10 +55,8 @@ export function atlasWindows(
   const count = measurements.length * Math.ceil((endS - startS) / windowS);
   if (count > MAX_WINDOWS) {
     throw new UsageError(
-      `Cannot fetch ${formatCount(count)} windows: expected at most ${
-        formatCount(MAX_WINDOWS)
-      }; raise --window, ` +
-        "or give a shorter time or fewer measurements to each run",
+      `Cannot fetch ${formatCount(count)} windows: expected at most ${formatCount(MAX_WINDOWS)}; raise ` +
+        "--window, or give a shorter time or fewer measurements to each run",
     );
   }
   const windows: AtlasWindow[] = [];
@@ -90,9 +88,8 @@ export function parseIds(text: string, option: string): number[] {
     const count = Number(last) - Number(first) + 1;
     if (!(count >= 1 && ids.size + count <= MAX_IDS)) {
       throw new UsageError(
-        `Cannot use --${option} ${
-          shortened(text)
-        }: expected up to ${MAX_IDS} ids and ranges of ids, such as 1001,1009-1020`,
+        `Cannot use --${option} ${shortened(text)}: expected up to ${MAX_IDS} ids and ranges of ids, ` +
+          "such as 1001,1009-1020",
       );
     }
     for (let id = Number(first); id <= Number(last); id++) ids.add(id);
@@ -237,10 +234,8 @@ function requirePing({ type, msm_id }: Record<string, unknown>, measurement: num
   if (type === "ping" || type === undefined && msm_id !== undefined) return;
   if (typeof type !== "string") throw new RetryableError("found an object that is no result");
   throw new UserError(
-    `Cannot use measurement ${measurement}: its results are of the type ${
-      shortened(type, 40)
-    }, expected ping; ` +
-      "leave it out of --measurement",
+    `Cannot use measurement ${measurement}: its results are of the type ${shortened(type, 40)}, expected ` +
+      "ping; leave it out of --measurement",
   );
 }
 

@@ -20,7 +20,7 @@ const FIRST_LOOK_MS = 500;
 const LONGEST_LOOK_MS = 8000;
 
 /** A measurement to make: the body of a request, but for the target. */
-export interface PingRequest {
+interface PingRequest {
   /** Places and networks of probes in words, such as `Germany+AWS`; any if there are none. */
   locations: readonly string[];
   /** Number of probes. */
@@ -74,9 +74,8 @@ export async function endedPing(
     const { type, status } = measurement;
     if (type !== "ping") {
       throw new UserError(
-        `Cannot use measurement ${id}: it is of the type ${
-          shortened(String(type), 40)
-        }, expected ping; leave it out`,
+        `Cannot use measurement ${id}: it is of the type ${shortened(String(type), 40)}, expected ping; ` +
+          "leave it out",
       );
     }
     if (status !== "in-progress") return { bytes, measurement };

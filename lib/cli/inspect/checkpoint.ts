@@ -93,9 +93,8 @@ function placesFact(folder: string): Fact[] {
   const shown = misplaced.slice(0, SHOWN_MISPLACED).join(", ");
   const rest = misplaced.length > SHOWN_MISPLACED ? ", …" : "";
   const text = [
-    `${formatCount(sites)} ranges of ${formatCount(table.numSites)} places and ${
-      formatCount(networks)
-    } of networks`,
+    `${formatCount(sites)} ranges of ${formatCount(table.numSites)} places and ${formatCount(networks)} ` +
+    "of networks",
     `by /${v4} and /${v6}, ${table.stepDegrees} degrees, ${formatBytes(4 * model.places.tableSize)}`,
     `${formatCount(located)} of ${formatCount(addresses.length)} addresses of the training data have a place`,
     `${misplaced.length} are not where it says${misplaced.length > 0 ? `: ${shown}${rest}` : ""}`,
@@ -115,9 +114,8 @@ function placesFact(folder: string): Fact[] {
 function describeCounts({ start, end, measurements, sources, destinations }: CountsJson): string {
   const of = (count: number, what: string) => `${formatCount(count)} ${what}${count === 1 ? "" : "s"}`;
   const period = start && end ? `, ${start.slice(0, 10)} to ${end.slice(0, 10)}` : "";
-  return `${of(measurements, "measurement")} of ${of(sources, "source")} to ${
-    of(destinations, "destination")
-  }${period}`;
+  return `${of(measurements, "measurement")} of ${of(sources, "source")} to ` +
+    `${of(destinations, "destination")}${period}`;
 }
 
 /**

@@ -50,7 +50,7 @@ const JSON_KINDS = {
 };
 
 /** Kinds of file and folder that can be inspected. */
-export type Kind = keyof typeof BINARY | keyof typeof JSON_KINDS | "checkpoint" | "adapted" | "run";
+type Kind = keyof typeof BINARY | keyof typeof JSON_KINDS | "checkpoint" | "adapted" | "run";
 
 /** Whether files of a kind are summarised together; a folder may hold many of these. */
 function isSummed(kind: Kind | undefined): boolean {

@@ -8,8 +8,16 @@ import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
 import { KeyTable } from "../../data/probe_rows/external_sort/keys.ts";
 import { SPLIT_NAMES } from "../../data/probe_rows/splits.ts";
 import { mix } from "../../base/random.ts";
-import { type Histogram, logHistogram, TimeHistogram, ValueHistogram } from "./histogram.ts";
-import { distributionFact, type Fact, formatShare, formatTime } from "./report.ts";
+import {
+  distributionFact,
+  type Fact,
+  formatShare,
+  formatTime,
+  type Histogram,
+  logHistogram,
+  TimeHistogram,
+  ValueHistogram,
+} from "./report.ts";
 
 // About 100 bytes each in a Set: 100 MB.
 const MAX_DISTINCT = 1_000_000;

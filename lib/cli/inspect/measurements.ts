@@ -16,15 +16,17 @@ import { NumberCursor } from "../../io/parquet/column.ts";
 import { ParquetFile } from "../../io/parquet/file.ts";
 import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { countStepsBack, MeasurementSet, MeasurementTally, splitOf } from "./measurement_tally.ts";
-import { type Histogram, logHistogram, ValueHistogram } from "./histogram.ts";
 import {
   distributionFact,
   type Fact,
   formatFiles,
+  type Histogram,
   type InspectOptions,
+  logHistogram,
   type Report,
   type Section,
   type Target,
+  ValueHistogram,
 } from "./report.ts";
 import {
   describeMeasurement,
@@ -39,11 +41,7 @@ import { FormatError, UserError } from "../../base/errors.ts";
 
 const NO_V1_TOKENS = "none of these rows has tokens of v1, which needs msm_id, size and packet_error_count";
 
-/**
- * Reads all rows of the files.
- *
- * @throws {FormatError} If a file is damaged or lacks a needed column.
- */
+/** Reads all rows of the files. @throws {FormatError} If a file is damaged or lacks a needed column. */
 async function inspectMeasurements({ path, files }: Target, options: InspectOptions): Promise<Report> {
   const rejects = new RejectLog();
   const tally = new MeasurementTally();
@@ -106,9 +104,7 @@ async function inspectMeasurements({ path, files }: Target, options: InspectOpti
 }
 
 /** The columns that `score` adds, if files have them. */
-async function tallyScores(
-  files: readonly string[],
-): Promise<{ facts: Fact[]; histograms: Histogram[] }> {
+async function tallyScores(files: readonly string[]): Promise<{ facts: Fact[]; histograms: Histogram[] }> {
   const columns = [
     { name: "log_likelihood", label: "-log_likelihood", unit: "nats", json: "negLogLikelihood", sign: -1 },
     { name: "p_value", label: "p_value", unit: "", json: "pValue", sign: 1 },

@@ -11,7 +11,17 @@ import { MEASUREMENT_START } from "../../data/tokens/vocab_v2.ts";
 import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { ArrayRecordReader } from "../../io/array_record/reader.ts";
 import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../../data/probe_rows/probe_row.ts";
-import { logHistogram, ValueHistogram } from "./histogram.ts";
+import {
+  distributionFact,
+  type Fact,
+  formatFiles,
+  formatShare,
+  type InspectOptions,
+  logHistogram,
+  type Report,
+  type Target,
+  ValueHistogram,
+} from "./report.ts";
 import {
   countStepsBack,
   DistinctCount,
@@ -19,15 +29,6 @@ import {
   MeasurementTally,
   splitOf,
 } from "./measurement_tally.ts";
-import {
-  distributionFact,
-  type Fact,
-  formatFiles,
-  formatShare,
-  type InspectOptions,
-  type Report,
-  type Target,
-} from "./report.ts";
 import { decodeV2, describeMeasurement, type TokenSample, tokenSection } from "./token_samples.ts";
 import { formatBytes } from "../../base/text.ts";
 

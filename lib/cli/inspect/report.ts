@@ -1,9 +1,11 @@
 /**
- * The results of an inspection, as text and as JSON.
+ * The results of an inspection, as text and as JSON, and histograms in fixed memory for them.
  *
  * @module
  */
-import type { Histogram, ValueHistogram } from "./histogram.ts";
+import { UserError } from "../../base/errors.ts";
+import { type OutputFileOptions, writeOutputFile } from "../../io/files/output_file.ts";
+import { histogramChart, renderPicture } from "../../base/report/charts.ts";
 
 /** The options of an inspection. */
 export interface InspectOptions {
@@ -120,4 +122,211 @@ export function distributionFact(label: string, values: ValueHistogram, unit: st
     `${name} ${formatValue(value)}`
   );
   return [label, `${parts.join(", ")} ${unit}`.trim(), { [json]: { min, ...quantiles, max, mean } }];
+}
+
+/** The number of values in [low, high). */
+export interface Bin {
+  low: number;
+  high: number;
+  count: number;
+}
+
+/** A histogram to be drawn. */
+export interface Histogram {
+  /** The text below the axis: the counted value, such as `RTT, ms`. */
+  label: string;
+  /** The text of the vertical axis, such as `measurements`. */
+  countLabel: string;
+  /** The horizontal axis: `utc` has times in ms since 1970, `log` only bounds above 0. */
+  scale: "log" | "utc";
+  bins: Bin[];
+}
+
+const DROPPED_BITS = 13;
+const NUM_BUCKETS = 1 << (31 - DROPPED_BITS);
+/** The largest number of bins of {@link ValueHistogram.logBins}, in total and from 1 to 10. */
+const MAX_LOG_BINS = 60;
+const MAX_BINS_PER_DECADE = 32;
+
+/**
+ * A histogram of values of 0 or more.
+ *
+ * A value's bucket is its float32 form without the last 13 bits of the mantissa: buckets are ordered like the
+ * values and 0.1 % wide, so that the error of a quantile is at most 0.05 %. Minimum, maximum and mean are exact.
+ */
+export class ValueHistogram {
+  readonly #counts = new Float64Array(NUM_BUCKETS);
+  readonly #float = new Float32Array(1);
+  readonly #bits = new Uint32Array(this.#float.buffer);
+  #sum = 0;
+  #isIntegral = true;
+  /** Number of values. */
+  count = 0;
+  /** The smallest value; Infinity without values. */
+  min = Infinity;
+  /** The largest value; -Infinity without values. */
+  max = -Infinity;
+
+  /** The mean of the values; NaN without values. */
+  get mean(): number {
+    return this.#sum / this.count;
+  }
+
+  /** Adds a value. Values below 0 or too large for a 32-bit float are ignored. */
+  add(value: number): void {
+    this.#float[0] = value;
+    if (!(value >= 0 && this.#float[0] < Infinity)) return;
+    this.#counts[this.#bits[0] >>> DROPPED_BITS]++;
+    this.count++;
+    this.#sum += value;
+    this.#isIntegral &&= Number.isInteger(value);
+    if (value < this.min) this.min = value;
+    if (value > this.max) this.max = value;
+  }
+
+  /**
+   * Bins of equal width on a logarithmic axis, from the smallest value above 0 to the largest. Whole powers of ten are
+   * bounds of bins, unless there are more powers than bins.
+   *
+   * @returns Values of 0 (below 1e-41) are in the first bin. None if all values are 0.
+   */
+  logBins(): Bin[] {
+    const filled = [...this.#counts.keys()].filter((bucket) => bucket > 0 && this.#counts[bucket] > 0);
+    if (filled.length === 0) return [];
+    const logs = filled.map((bucket) => Math.log10(this.#middle(bucket)));
+    let perDecade = MAX_BINS_PER_DECADE;
+    const binOf = (log: number) => Math.floor(log * perDecade);
+    while (binOf(logs[logs.length - 1]) - binOf(logs[0]) >= MAX_LOG_BINS) perDecade /= 2;
+    const first = binOf(logs[0]);
+    const bins = Array.from({ length: binOf(logs[logs.length - 1]) - first + 1 }, (_, i): Bin => ({
+      low: 10 ** ((first + i) / perDecade),
+      high: 10 ** ((first + i + 1) / perDecade),
+      count: 0,
+    }));
+    bins[0].count = this.#counts[0];
+    logs.forEach((log, i) => bins[binOf(log) - first].count += this.#counts[filled[i]]);
+    return bins;
+  }
+
+  #middle(bucket: number): number {
+    this.#bits[0] = bucket << DROPPED_BITS | 1 << (DROPPED_BITS - 1);
+    return this.#float[0];
+  }
+
+  /**
+   * The value that a share of all values does not exceed.
+   *
+   * @param q 0 to 1.
+   * @returns The middle of its bucket, limited to the smallest and the largest value, an integer if all values are; NaN
+   *   without values.
+   */
+  quantile(q: number): number {
+    if (this.count === 0) return NaN;
+    const rank = Math.min(this.count, Math.max(1, Math.ceil(q * this.count)));
+    let bucket = 0;
+    for (let seen = this.#counts[0]; seen < rank;) seen += this.#counts[++bucket];
+    if (bucket === 0) return this.min;
+    const middle = this.#isIntegral ? Math.floor(this.#middle(bucket)) : this.#middle(bucket);
+    return Math.min(this.max, Math.max(this.min, middle));
+  }
+}
+
+/** The largest number of bins. After a join, at least half as many are between the first and the last time. */
+const MAX_TIME_BINS = 96;
+
+/**
+ * Counts times of an unknown range in bins of equal width.
+ *
+ * The width is a power of two of seconds, and bins begin at whole multiples of it. When there are too many bins, they
+ * are joined in pairs, so the result does not depend on the order of the times.
+ */
+export class TimeHistogram {
+  /** The bins by their numbers: a bin begins at `number` widths since 1970. */
+  #bins = new Map<number, { number: number; count: number }>();
+  /** The bin of the last time, which often also contains the next one. */
+  #recent = { number: NaN, count: 0 };
+  #widthMs = 1000;
+  #first = Infinity;
+  #last = -Infinity;
+
+  /** Adds a time in µs since 1970. */
+  add(timeUs: number): void {
+    const number = Math.floor(timeUs / 1000 / this.#widthMs);
+    if (number === this.#recent.number) {
+      this.#recent.count++;
+      return;
+    }
+    this.#count(number, 1);
+    while (this.#last - this.#first >= MAX_TIME_BINS) {
+      const bins = this.#bins;
+      this.#bins = new Map();
+      this.#widthMs *= 2;
+      this.#first = Infinity;
+      this.#last = -Infinity;
+      for (const { number, count } of bins.values()) this.#count(Math.floor(number / 2), count);
+    }
+  }
+
+  #count(number: number, count: number): void {
+    this.#recent = this.#bins.get(number) ?? { number, count: 0 };
+    this.#recent.count += count;
+    this.#bins.set(number, this.#recent);
+    if (number < this.#first) this.#first = number;
+    if (number > this.#last) this.#last = number;
+  }
+
+  /** The bins from the first to the last time, in ms since 1970. */
+  bins(): Bin[] {
+    return Array.from({ length: Math.max(0, this.#last - this.#first + 1) }, (_, i) => {
+      const low = (this.#first + i) * this.#widthMs;
+      return { low, high: low + this.#widthMs, count: this.#bins.get(this.#first + i)?.count ?? 0 };
+    });
+  }
+}
+
+/** A histogram on a logarithmic axis. */
+export function logHistogram(label: string, countLabel: string, values: ValueHistogram): Histogram {
+  return { label, countLabel, scale: "log", bins: values.logBins() };
+}
+
+/**
+ * Writes histograms as SVG, the same bytes for the same counts.
+ *
+ * @param path The file to write.
+ * @param groups Histograms, one group below the other.
+ * @param options The stage and its inputs, for the manifest.
+ * @throws {UserError} If there is nothing to draw or the file cannot be written.
+ */
+export async function plotHistograms(
+  path: string,
+  groups: readonly { title: string; histograms: readonly Histogram[] }[],
+  options: OutputFileOptions,
+): Promise<void> {
+  const vconcat = groups.map(({ title, histograms }) => ({
+    title,
+    columns: 2,
+    concat: histograms.filter(({ bins }) => bins.length > 0).map(chartOf),
+  })).filter(({ concat }) => concat.length > 0);
+  if (vconcat.length === 0) {
+    throw new UserError(
+      `Cannot plot ${path}: the inspected files have no histograms, expected measurements or probe ` +
+        "rows; leave out --plot",
+    );
+  }
+  const resolve = { scale: { x: "independent", y: "independent" } };
+  writeOutputFile(path, await renderPicture({ vconcat, resolve }), options);
+}
+
+const MAX_HOURS_MS = 3 * 86_400_000;
+
+function chartOf({ label, countLabel, scale, bins }: Histogram) {
+  const isLong = bins[bins.length - 1].high - bins[0].low > MAX_HOURS_MS;
+  const timeFormat = isLong ? "%Y-%m-%d" : "%b %d %H:%M";
+  return histogramChart({
+    bins: bins.map(({ low, high, count }) => ({ low, high, value: count })),
+    x: { title: label, scale, format: scale === "log" ? "~s" : timeFormat },
+    y: { title: countLabel, format: "~s" },
+    width: 360,
+    height: 180,
+  });
 }

@@ -33,7 +33,7 @@ import { unlessForeign } from "../../io/files/checked_outputs.ts";
 // The state of the work on an output, from the files in its folder. No lock is taken.
 
 /** `stopped`: the same command continues the work. */
-export type WorkState = "done" | "working" | "stopped" | "broken";
+type WorkState = "done" | "working" | "stopped" | "broken";
 
 /** The state of some work. */
 export interface Progress {
@@ -43,7 +43,7 @@ export interface Progress {
 }
 
 /** The status of a run or an output. */
-export interface StatusReport extends Report {
+interface StatusReport extends Report {
   state: WorkState;
   /** The progress in a few words. */
   progress: string;
@@ -114,7 +114,7 @@ function newestChangeMs(folder: string): number {
 }
 
 /** The entry at a path, if it exists. @throws {UserError} If access fails. */
-export function infoOf(path: string): Deno.FileInfo | undefined {
+function infoOf(path: string): Deno.FileInfo | undefined {
   try {
     return Deno.statSync(path);
   } catch (error) {

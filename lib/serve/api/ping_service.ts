@@ -16,7 +16,7 @@
  * @module
  */
 import type { AddressNames } from "../../data/addresses/address_names.ts";
-import { isAddress } from "../../data/addresses/ip_prefix.ts";
+import { faultOfPrefix, isAddress, parsePrefix } from "../../data/addresses/ip_prefix.ts";
 import { basisJson } from "../../data/addresses/known_addresses.ts";
 import {
   codeRangeOf,
@@ -66,8 +66,7 @@ import {
 } from "./schemas.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { sampleMeasurements } from "../../query/likelihood/sample.ts";
-import { FairQueue } from "./fair_queue.ts";
-import { type BatchOptions, type Caller, MAX_QUEUE, queueFull, RttBatcher } from "./rtt_batcher.ts";
+import { type BatchOptions, type Caller, LongWork, RttBatcher } from "./queues.ts";
 import { type AnsweredQuery, notesOn, prepareQuery } from "../../query/rtt/answer_queries.ts";
 import { type RttWanted, summaryOf } from "../../query/rtt/rtt_summary.ts";
 import { snakeKeys } from "./snake_case.ts";
@@ -78,10 +77,9 @@ import { nearestOf } from "../../query/nearest/nearest.ts";
 import { bitsJson, measurementBits } from "../../query/likelihood/likelihood.ts";
 import { exactAnswer, type PrefixAnswer, rttBetweenPrefixes } from "../../query/rtt/prefix_query.ts";
 import { ApiError, computed, problemOf } from "./api_error.ts";
-import { type Answered, flat, itemsOf, type Line, linesOf, listed } from "./lines.ts";
-import type { PingApi } from "./ping_api.ts";
-import { PlaceSearch } from "./place_search.ts";
+import { type Answered, flat, inOrder, itemsOf, type Line, linesOf, listed } from "./lines.ts";
 import { scoreMeasurements } from "./score_lines.ts";
+import { placeText } from "../../data/addresses/place_index.ts";
 
 // Questions for destinations.
 
@@ -141,7 +139,7 @@ const MAX_EXAMPLES = 4;
 const TEMPERATURE = 0.5;
 
 /** Draws some from the model; always the same ones. */
-export async function examplesOf(model: PingModel): Promise<ModelApiAnswer["examples"]> {
+async function examplesOf(model: PingModel): Promise<ModelApiAnswer["examples"]> {
   const examples = new Map<string, ModelApiAnswer["examples"][number]>();
   const drawn = { count: NUM_DRAWN, seed: 0, temperature: TEMPERATURE };
   for await (
@@ -151,110 +149,6 @@ export async function examplesOf(model: PingModel): Promise<ModelApiAnswer["exam
     examples.set(`${example.src_addr} ${example.dst_addr}`, { ...example, ...endNames(model, example) });
   }
   return [...examples.values()].slice(0, MAX_EXAMPLES);
-}
-
-// Work on the items of a stream, several at a time, with results in the order of the items.
-
-/**
- * Works on items; results come as soon as those before them are there.
- *
- * @param work Must end by itself when the caller loses interest, whose promise is then awaited by nobody.
- * @param most How many items are taken in before their results are taken out: the bound of memory.
- * @throws What `items` or `work` throws.
- */
-export async function* inOrder<Item, Result>(
-  items: AsyncIterable<Item>,
-  work: (item: Item) => Promise<Result>,
-  most: number,
-): AsyncGenerator<Result> {
-  const iterator = items[Symbol.asyncIterator]();
-  const running: Promise<Result>[] = [];
-  let taking: Promise<IteratorResult<Item>> | undefined;
-  let isDone = false;
-  try {
-    while (!isDone || running.length > 0) {
-      if (!isDone && running.length < most) taking ??= iterator.next();
-      const first = running[0];
-      const item = taking?.then((next) => ({ next }));
-      const result = first?.then((value) => ({ value }));
-      const came = await Promise.race([result, item].filter((promise) => promise !== undefined));
-      if ("value" in came) {
-        running.shift();
-        yield came.value;
-        continue;
-      }
-      taking = undefined;
-      if (came.next.done) isDone = true;
-      else running.push(handled(work(came.next.value)));
-    }
-  } finally {
-    const ended = iterator.return?.();
-    // An item that is being waited for may never come.
-    if (taking) ended?.catch(() => {});
-    else await ended;
-  }
-}
-
-/** A promise whose failure is no unhandled one where nobody awaits it. */
-function handled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  return promise;
-}
-
-// Work that takes many groups of the GPU, one piece at a time, the callers in turn.
-//
-// A search for destinations holds up to 0.2 GB of a tree: one at a time bounds memory. Between the groups of such work come
-// batches of questions, see `ModelDecoders`.
-
-/** The queue of long work. */
-export class LongWork {
-  readonly #queue = new FairQueue<() => void>();
-  #isRunning = false;
-
-  /** @param maxQueue How many callers may wait; the next one is refused. */
-  constructor(readonly maxQueue: number = MAX_QUEUE) {}
-
-  /** How many pieces of work wait. */
-  get queueLength(): number {
-    return this.#queue.length;
-  }
-
-  /**
-   * Does work in its turn.
-   *
-   * @param work Ends by itself, soon after the signal.
-   * @throws {ApiError} If too many callers wait.
-   */
-  async run<T>(work: () => Promise<T>, { lane, signal }: Caller): Promise<T> {
-    signal?.throwIfAborted();
-    if (this.#isRunning) await this.#turn(lane, signal);
-    this.#isRunning = true;
-    try {
-      signal?.throwIfAborted();
-      return await work();
-    } finally {
-      const next = this.#queue.take();
-      if (next) next();
-      else this.#isRunning = false;
-    }
-  }
-
-  async #turn(lane: object | undefined, signal: AbortSignal | undefined): Promise<void> {
-    if (!lane && this.#queue.numLanes >= this.maxQueue) throw queueFull(this.maxQueue);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const own = lane ?? {};
-    const leave = () => {
-      this.#queue.remove(resolve, own);
-      reject(signal?.reason);
-    };
-    signal?.addEventListener("abort", leave);
-    this.#queue.push(resolve, own);
-    try {
-      await promise;
-    } finally {
-      signal?.removeEventListener("abort", leave);
-    }
-  }
 }
 
 /** Names of the ends of an answer. */
@@ -302,7 +196,7 @@ interface PingServiceOptions {
 }
 
 /** The operations on a model. Inputs are checked, whatever they are. */
-export class PingService implements PingApi {
+export class PingService {
   readonly #model: PingModel;
   readonly #info: ModelInfo;
   #examples: Promise<ModelApiAnswer["examples"]> | undefined;
@@ -324,12 +218,12 @@ export class PingService implements PingApi {
     return this.#batcher.queueLength + this.#longWork.queueLength;
   }
 
-  /** See {@link PingApi}. @throws {UserError|ApiError} See `problemOf`; so do the others. */
+  /** The distribution of an RTT. @throws {UserError|ApiError} See `problemOf`; so do the others. */
   async rtt(question: RttApiQuestion, signal?: AbortSignal): Promise<RttApiAnswer> {
     return await this.#answer(readRttQuestion(question, {}, this.#model.places), { signal });
   }
 
-  /** See {@link PingApi}. */
+  /** The distributions of many RTTs, one answer or error for each question, in order. */
   async rttBatch(
     questions: readonly RttApiQuestion[],
     signal?: AbortSignal,
@@ -352,7 +246,7 @@ export class PingService implements PingApi {
     return flat(this.#answerLines(linesOf(lines), defaults, signal));
   }
 
-  /** See {@link PingApi}. */
+  /** The most probable destinations for an RTT. */
   async destinations(
     question: DestinationsApiQuestion,
     signal?: AbortSignal,
@@ -404,7 +298,7 @@ export class PingService implements PingApi {
     };
   }
 
-  /** See {@link PingApi}. */
+  /** A part of a map: the RTTs from one source to some places. */
   async map(question: MapApiQuestion, signal?: AbortSignal): Promise<MapApiAnswer> {
     const { level = "country", first = 0, count = 256, ...from } = readFields(mapQuestionSchema, question);
     const maps = this.#maps ??= new RttMaps(this.#model);
@@ -424,8 +318,8 @@ export class PingService implements PingApi {
     return { ...asked, position, total: areas.length, places: snakeKeys(places), step: this.#model.step };
   }
 
-  /** See {@link PingApi}. It asks no model, so it waits for none. */
-  async places(question: PlacesApiQuestion): Promise<PlacesApiAnswer> {
+  /** Meanings of a text: addresses, names, places, ASes. It asks no model, so it waits for none. */
+  async places(question: PlacesApiQuestion, _signal?: AbortSignal): Promise<PlacesApiAnswer> {
     const { q, count = 8 } = readFields(placesQuestionSchema, question);
     this.#search ??= new PlaceSearch(this.#model);
     return await Promise.resolve({ q, places: this.#search.find(q, count) });
@@ -436,7 +330,7 @@ export class PingService implements PingApi {
     return this.#model.names;
   }
 
-  /** See {@link PingApi}. */
+  /** How probable a measurement is. */
   async likelihood(question: LikelihoodApiQuestion, signal?: AbortSignal): Promise<LikelihoodApiAnswer> {
     const { context: earlier, ...asked } = readFields(likelihoodQuestionSchema, question);
     const measurement = readMeasurement(asked);
@@ -453,7 +347,7 @@ export class PingService implements PingApi {
     };
   }
 
-  /** See {@link PingApi}. */
+  /** How surprising each measurement is, given those before it; one answer or error for each, in order. */
   async score(
     measurements: readonly ApiMeasurement[],
     options: ScoreApiOptions = {},
@@ -476,8 +370,8 @@ export class PingService implements PingApi {
     return flat(this.#scores(linesOf(lines), options, signal));
   }
 
-  /** See {@link PingApi}. */
-  async model(): Promise<ModelApiAnswer> {
+  /** The description of the model. */
+  async model(_signal?: AbortSignal): Promise<ModelApiAnswer> {
     this.#examples ??= this.#inTurn(() => examplesOf(this.#model), {}).catch((error) => {
       this.#examples = undefined;
       throw error;
@@ -538,8 +432,82 @@ export class PingService implements PingApi {
   }
 }
 
+/** What the page asks, of a server or of the model in a worker of the browser. */
+export type PingApi = Pick<
+  PingService,
+  "rtt" | "rttBatch" | "destinations" | "map" | "places" | "score" | "model"
+>;
+
 /** @throws {ApiError} If a request of several is invalid. */
 function requireArray<T>(value: readonly T[]): readonly T[] {
   if (Array.isArray(value)) return value;
   throw new ApiError(400, "Cannot answer: found no array, expected one");
+}
+
+type FoundPlace = PlacesApiAnswer["places"][number];
+
+/** Meanings of a text while it is typed: an address, a name of one, a known address that begins so, a place or an AS. */
+class PlaceSearch {
+  readonly #model: Pick<PingModel, "names" | "places" | "trainingData">;
+  /** All known addresses; found when first asked for. */
+  #known: readonly string[] | undefined;
+
+  constructor(model: Pick<PingModel, "names" | "places" | "trainingData">) {
+    this.#model = model;
+  }
+
+  /**
+   * Finds what a text may stand for.
+   *
+   * @param limit How many are found at most.
+   * @returns The text itself if it is an address or prefix; then addresses by name, known addresses, places. If there are many,
+   *   half of them are places.
+   */
+  find(text: string, limit: number): FoundPlace[] {
+    const wanted = text.trim();
+    const { names, places } = this.#model;
+    const cell = /^(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)$/.exec(wanted);
+    if (cell && places) {
+      return [{ text: wanted, position: { latitude: Number(cell[1]), longitude: Number(cell[2]) } }];
+    }
+    const isWhole = faultOfPrefix(wanted) === undefined;
+    const addresses = [
+      ...(isWhole ? [wanted] : names.search(wanted, limit).map(({ prefix }) => prefix)),
+      ...this.#knownFrom(wanted.toLowerCase(), limit),
+    ];
+    const found = isWhole ? [] : (places?.searchPlaces(wanted, limit) ?? []).map(({ name, position }) => (
+      { text: name, position: position ?? null }
+    ));
+    const room = Math.max(limit - found.length, Math.ceil(limit / 2));
+    const listed = [...new Set(addresses)].slice(0, room).map((address) => this.#describe(address));
+    return [...listed, ...found].slice(0, limit);
+  }
+
+  #describe(text: string): FoundPlace {
+    const { names, places } = this.#model;
+    const known = places?.describe(parsePrefix(text).bytes) ?? {};
+    const { latitude, longitude } = known;
+    const place = placeText(known);
+    return {
+      text,
+      ...names.named(text),
+      ...(place !== undefined && { place }),
+      position: latitude === undefined || longitude === undefined ? null : { latitude, longitude },
+    };
+  }
+
+  /** Known addresses and named prefixes that begin with digits. */
+  #knownFrom(wanted: string, limit: number): string[] {
+    if (!/^(?:\d|[\da-f]*:)[\d.:a-f/]*$/.test(wanted)) return [];
+    this.#known ??= [
+      ...Array.from(this.#model.names.entries(), ([prefix]) => prefix),
+      ...Array.from(this.#model.trainingData?.known.addresses() ?? [], ({ bytes }) => formatAddress(bytes)),
+    ];
+    const found = new Set<string>();
+    for (const each of this.#known) {
+      if (found.size === limit) break;
+      if (each.startsWith(wanted)) found.add(each);
+    }
+    return [...found];
+  }
 }

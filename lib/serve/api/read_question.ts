@@ -134,11 +134,7 @@ export interface AskedRtt {
  * @param places Those that it may name.
  * @throws {UserError} If it is invalid.
  */
-export function readRttQuestion(
-  value: unknown,
-  defaults: RttWanted = {},
-  places?: PlaceIndex,
-): AskedRtt {
+export function readRttQuestion(value: unknown, defaults: RttWanted = {}, places?: PlaceIndex): AskedRtt {
   const { src_addr, dst_addr, timestamp, context, draws, seed, ...wanted } = readFields(
     rttQuestionSchema,
     value,
@@ -176,11 +172,7 @@ export function readNearestQuestion(model: Pick<PingModel, "config" | "places">,
   return { queries, options: { top: top ?? 5, by: by ?? "median", numDraws: draws, seed } as const };
 }
 
-/**
- * Reads a question for a matrix.
- *
- * @throws {UserError} If it is invalid or too large.
- */
+/** Reads a question for a matrix. @throws {UserError} If it is invalid or too large. */
 export async function readMatrixQuestion(
   { places, names }: Pick<PingModel, "places" | "names">,
   value: unknown,
@@ -216,7 +208,7 @@ export async function readMatrixQuestion(
 }
 
 /** A source with a time and a context. */
-export interface AskedSource {
+interface AskedSource {
   /** The source, or where it lies. */
   readonly source: IpPrefix;
   /** Unix seconds, or null for any time. */

@@ -27,9 +27,7 @@ import { snakeShape } from "./snake_case.ts";
 /** An object that refuses other fields and says which ones it has. */
 function fields<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
   const wanted = `expected only ${Object.keys(shape).join(", ")}`;
-  return z.strictObject(shape, {
-    error: ({ code }) => code === "unrecognized_keys" ? wanted : undefined,
-  });
+  return z.strictObject(shape, { error: ({ code }) => code === "unrecognized_keys" ? wanted : undefined });
 }
 
 const address = z.string({ error: "expected an IPv4 or IPv6 address" });
@@ -117,8 +115,6 @@ export const statusCheckQuestionSchema = fields({
   show_all: z.enum(["true", "false"]).optional()
     .describe("whether all RTTs that are remembered are listed of every probe, not only of those that alert"),
 });
-/** See {@link statusCheckQuestionSchema}. */
-export type StatusCheckApiQuestion = z.infer<typeof statusCheckQuestionSchema>;
 
 /** The alarms of a measurement by probe, as RIPE Atlas' status checks have them. */
 export const statusCheckAnswerSchema = z.object({

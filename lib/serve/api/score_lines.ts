@@ -128,11 +128,7 @@ export async function* scoreMeasurements(
   yield* scorePart(model, part, seed);
 }
 
-function entryOf(
-  { line, read }: Line,
-  histories: LineHistories,
-  sequenceLength: number,
-): Entry | LineError {
+function entryOf({ line, read }: Line, histories: LineHistories, sequenceLength: number): Entry | LineError {
   try {
     const asked = readFields(measurementSchema, read());
     const measurement = readMeasurement(asked);

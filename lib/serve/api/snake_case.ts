@@ -10,7 +10,7 @@ type SnakeCase<S extends string> = S extends `${infer First}${infer Rest}`
   : S;
 
 /** A type whose keys, and those of all it holds, are in snake_case. */
-export type SnakeKeys<T> = T extends readonly (infer Element)[] ? SnakeKeys<Element>[]
+type SnakeKeys<T> = T extends readonly (infer Element)[] ? SnakeKeys<Element>[]
   : T extends object
     ? { -readonly [K in keyof T as K extends string ? SnakeCase<K> : never]: SnakeKeys<T[K]> }
   : T;

@@ -9,14 +9,15 @@ import type { ModelApiAnswer } from "../api/schemas.ts";
 import { placeCredits } from "../../data/addresses/place_credits.ts";
 import { formatBytes, formatCount } from "../../base/text.ts";
 import { type Answer, useAnswer } from "./answer_state.tsx";
-import type { ModelStatus, OpenedApi } from "./model_status.ts";
+import { type ModelStatus, openApi, type OpenedApi } from "./open_api.ts";
 import { AskPart } from "./ask_part.tsx";
 import { ComparePart } from "./compare_part.tsx";
 import { FitsPart } from "./fits_part.tsx";
 import { MapPart, sourcesOfPlaces } from "./map_part.tsx";
 import { ModelPart } from "./model_part.tsx";
-import type { PartProps } from "./part_props.ts";
+import type { PartProps } from "./fields.tsx";
 import { PingsPart } from "./pings_part.tsx";
+import { render } from "preact";
 
 // A button that copies a link to what the page shows.
 
@@ -148,7 +149,7 @@ interface Asked extends PageState {
 }
 
 /** The whole page. */
-export function App({ opened }: { opened: OpenedApi }) {
+function App({ opened }: { opened: OpenedApi }) {
   const [asked, setAsked] = useState<Asked>();
   const [drafts, setDrafts] = useState<Fields>({});
   const model = useAnswer("model", (signal) => opened.api.model(signal));
@@ -262,3 +263,7 @@ function stateOf(value: unknown): PageState | undefined {
   const isState = typeof value === "object" && value !== null && "part" in value && "fields" in value;
   return isState ? value as PageState : undefined;
 }
+
+const root = document.getElementById("app");
+if (!root) throw new Error("the page has no element app");
+render(<App opened={openApi(document)} />, root);

@@ -1,16 +1,21 @@
 /** The second part of the page: several sources against several destinations. @module */
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { LineError, RttApiAnswer, RttApiQuestion } from "../api/schemas.ts";
-import { quantileOf, summaryOf } from "./distribution_chart.tsx";
-import { formatMs, formatPercent } from "./number_text.ts";
+import { quantileOf, RttResult, summaryOf, wholeQuestion } from "./rtt_result.tsx";
+import { formatMs, formatPercent, questionTimeS } from "./texts.ts";
 import { isMeantAsPrefix } from "../../query/rtt/rtt_question.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
-import type { PingApi } from "../api/ping_api.ts";
+import type { PingApi } from "../api/ping_service.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
-import { faultOfEnd, type Faults, faultsOf, LinesField, Question, TimeField } from "./fields.tsx";
-import type { PartProps } from "./part_props.ts";
-import { questionTimeS } from "./question_time.ts";
-import { RttResult, wholeQuestion } from "./rtt_result.tsx";
+import {
+  faultOfEnd,
+  type Faults,
+  faultsOf,
+  LinesField,
+  type PartProps,
+  Question,
+  TimeField,
+} from "./fields.tsx";
 import { CsvButton, CurlButton, curlPost } from "./saved_files.tsx";
 
 // A table of medians, coloured by how long they are; arrow keys move between its cells.

@@ -15,12 +15,9 @@ interface Schema {
   description?: string;
   properties?: Record<string, Schema>;
   required?: string[];
-  items?: Schema | boolean;
-  prefixItems?: Schema[];
+  items?: Schema;
   anyOf?: Schema[];
-  oneOf?: Schema[];
   enum?: unknown[];
-  additionalProperties?: Schema | boolean;
   minimum?: number;
   maximum?: number;
 }
@@ -30,7 +27,6 @@ interface Content {
 }
 interface Operation {
   summary?: string;
-  description?: string;
   parameters?: { name: string; required?: boolean; schema?: Schema; description?: string }[];
   requestBody?: Content;
   responses?: Record<string, Content>;
@@ -57,14 +53,12 @@ function nameOf(ref: string): string {
 }
 
 /** A type in words, such as `list of numbers, at least 0`. */
-function typeText(schema: Schema | boolean | undefined): string {
-  if (schema === undefined || typeof schema === "boolean") return "any value";
-  const { $ref, type, items, prefixItems, enum: values, minimum, maximum } = schema;
+function typeText(schema: Schema | undefined): string {
+  if (!schema) return "any value";
+  const { $ref, type, items, anyOf, enum: values, minimum, maximum } = schema;
   if ($ref !== undefined) return nameOf($ref);
-  const choices = schema.anyOf ?? schema.oneOf;
-  if (choices) return [...new Set(choices.map(typeText))].join(" or ");
+  if (anyOf) return [...new Set(anyOf.map(typeText))].join(" or ");
   if (values) return values.map((value) => JSON.stringify(value)).join(" or ");
-  if (prefixItems) return `list of ${prefixItems.map(typeText).join(", ")}`;
   if (type === "array") return `list of ${typeText(items)}`;
   const isSafe = (bound: number | undefined) => bound !== undefined && Math.abs(bound) < 2 ** 53 - 1;
   const bounds = [
@@ -155,7 +149,7 @@ function Description({ api, pair }: { api: OpenApi; pair: typeof PAIR }) {
           <h3>
             <code>{method.toUpperCase()} {path}</code>
           </h3>
-          <p>{sentence(operation.summary)} {sentence(operation.description)}</p>
+          <p>{sentence(operation.summary)}</p>
           <pre tabIndex={0} aria-label="Example">{exampleCommand(path, method, operation, api, pair)}</pre>
           <div class="tools">
             <CurlButton command={() => exampleCommand(path, method, operation, api, pair)} />
@@ -169,7 +163,6 @@ function Description({ api, pair }: { api: OpenApi; pair: typeof PAIR }) {
           <h3>
             <code>{name}</code>
           </h3>
-          {schema.description ? <p>{sentence(schema.description)}</p> : null}
           <FieldTable
             name={name}
             rows={Object.entries(schema.properties ?? {}).map(([field, each]) => ({

@@ -2,11 +2,12 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
-import type { PlacesApiAnswer } from "../api/schemas.ts";
+import type { ModelApiAnswer, PlacesApiAnswer } from "../api/schemas.ts";
 import { isMeantAsPrefix } from "../../query/rtt/rtt_question.ts";
-import type { PartProps } from "./part_props.ts";
-import { ANY_TIME, inputTime, questionTimeS } from "./question_time.ts";
+import { ANY_TIME, inputTime, questionTimeS } from "./texts.ts";
 import type { FieldName, Fields } from "./url_state.ts";
+import type { OpenedApi } from "./open_api.ts";
+import type { Answer } from "./answer_state.tsx";
 
 /** Faults of fields, for people. */
 export type Faults = Partial<Record<FieldName, string>>;
@@ -26,9 +27,7 @@ function shownFault({ part, faults, name }: FieldProps): string | undefined {
 }
 
 /** Puts a label above a field and hint and fault below it. */
-function Labelled(
-  { field, id, children }: { field: FieldProps; id: string; children: ComponentChildren },
-) {
+function Labelled({ field, id, children }: { field: FieldProps; id: string; children: ComponentChildren }) {
   const fault = shownFault(field);
   return (
     <div class={`field ${field.name}`}>
@@ -288,4 +287,20 @@ export function faultOfEnd(text: string): string | undefined {
 export function faultsOfError(error: string | undefined): Faults {
   const name = /^(?:cannot [^:]*: )*(?:found )?(?:no )?(src|dst|time)\b/i.exec(error ?? "")?.[1];
   return name && error ? { [name]: error } : {};
+}
+
+/** The properties of each part of the page. */
+export interface PartProps {
+  opened: OpenedApi;
+  /** The description of the model. */
+  model: Answer<ModelApiAnswer>;
+  /** The fields as they were when the question was sent. */
+  fields: Fields;
+  /** When it was sent, milliseconds since 1970. */
+  askedAtMs: number;
+  /** The fields as they are now. */
+  drafts: Fields;
+  setDraft: (name: FieldName, text: string) => void;
+  /** Asks what stands in the fields, after some changes. */
+  submit: (changes?: Fields) => void;
 }

@@ -13,14 +13,13 @@ import {
   type Faults,
   faultsOf,
   faultsOfError,
+  type PartProps,
   Question,
   SearchField,
   TextField,
   TimeField,
 } from "./fields.tsx";
-import { formatPercent, formatRange } from "./number_text.ts";
-import type { PartProps } from "./part_props.ts";
-import { formatTime, questionTimeS } from "./question_time.ts";
+import { formatPercent, formatRange, formatTime, questionTimeS } from "./texts.ts";
 import { CsvButton, CurlButton, curlGet } from "./saved_files.tsx";
 import type { Fields } from "./url_state.ts";
 
@@ -33,7 +32,7 @@ interface ListedPrefix {
 }
 
 /** A prefix with the listed ones inside it, the most probable first. */
-export interface PrefixNode extends ListedPrefix {
+interface PrefixNode extends ListedPrefix {
   children: PrefixNode[];
   /** The probability of what lies in it and in no child, not below 0. */
   restProbability: number;

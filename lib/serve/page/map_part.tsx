@@ -1,6 +1,6 @@
 /** The part that the page opens with where the model knows places: the RTTs from one source to everywhere, as a map. @module */
 import { withName } from "../../data/addresses/ip_prefix.ts";
-import { quantileOf } from "./distribution_chart.tsx";
+import { quantileOf } from "./rtt_result.tsx";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { heatNames, mapPoint, worldMap } from "../../base/report/world_map.ts";
 import { formatCount } from "../../base/text.ts";
@@ -16,14 +16,12 @@ import {
   SHAPE_CREDIT,
 } from "../../query/rtt/map_format.ts";
 import type { MapLevel, MapRtt } from "../../query/rtt/rtt_map.ts";
-import type { PingApi } from "../api/ping_api.ts";
+import type { PingApi } from "../api/ping_service.ts";
 import type { MapApiAnswer } from "../api/schemas.ts";
 import { AnswerState, useAnswer } from "./answer_state.tsx";
-import { faultsOf, faultsOfError, Question, SearchField, TimeField } from "./fields.tsx";
+import { faultsOf, faultsOfError, type PartProps, Question, SearchField, TimeField } from "./fields.tsx";
 import { NumberTable } from "./number_table.tsx";
-import { formatMs, formatPercent, formatRange } from "./number_text.ts";
-import type { PartProps } from "./part_props.ts";
-import { formatTime, questionTimeS } from "./question_time.ts";
+import { formatMs, formatPercent, formatRange, formatTime, questionTimeS } from "./texts.ts";
 import { CsvButton, CurlButton, curlGet, saveFile } from "./saved_files.tsx";
 
 /** Places of one request: a second or two on two cores. */

@@ -5,8 +5,8 @@ import { formatCount } from "../../base/text.ts";
 import { AnswerState } from "./answer_state.tsx";
 import { axisStyle, Chart, type ChartPlan, PLAIN } from "./chart.tsx";
 import { NumberTable } from "./number_table.tsx";
-import { formatMs } from "./number_text.ts";
-import type { PartProps } from "./part_props.ts";
+import { formatMs } from "./texts.ts";
+import type { PartProps } from "./fields.tsx";
 
 const CURVE_HEIGHT_PX = 260;
 

@@ -4,10 +4,9 @@
  *
  * @module
  */
-import type { PingApi } from "../api/ping_api.ts";
+import type { PingApi } from "../api/ping_service.ts";
 import type {
   DestinationsApiAnswer,
-  LikelihoodApiAnswer,
   LineError,
   MapApiAnswer,
   ModelApiAnswer,
@@ -15,17 +14,60 @@ import type {
   RttApiAnswer,
   ScoreApiAnswer,
 } from "../api/schemas.ts";
-import type { ModelStatus, OpenedApi } from "./model_status.ts";
-import { WeightCache } from "./weight_cache.ts";
-import type { Operation, PageMessage, WorkerMessage } from "./worker_messages.ts";
+import { WeightCache } from "./site_file.ts";
+
+/** Where the model that answers is and how far it is, for the line below the page's heading. */
+export type ModelStatus =
+  /** It runs on the server; there is nothing to say. */
+  | { state: "remote" }
+  /** Its weights are on their way. */
+  | { state: "loading"; loadedBytes: number; totalBytes: number }
+  /** The weights are here; the GPU is made ready. */
+  | { state: "starting" }
+  /** It runs in this browser. */
+  | {
+    state: "ready";
+    /** Bytes that the browser keeps of it; 0 if it keeps none. */
+    cachedBytes: number;
+    /** Removes what the browser keeps. The model goes on until the page is closed. */
+    deleteCached: () => Promise<void>;
+  }
+  /** It cannot run here. `message`: what is missing and what to do, for people. */
+  | { state: "failed"; message: string };
+
+/** The API that answers the page's questions. */
+export interface OpenedApi {
+  /** Its methods wait until the model is ready, and throw if it fails. */
+  api: PingApi;
+  /** Whether the page comes from a server that also answers programs (`/openapi.json`). */
+  hasServer: boolean;
+  /** Calls with each state, the present one at once. @returns A function that ends that. */
+  watchStatus: (listener: (status: ModelStatus) => void) => () => void;
+}
+
+/** An operation of the API. */
+type Operation = keyof PingApi;
+
+/** From the page to the worker. */
+export type PageMessage =
+  /** Loads the model. `site`: the address of `site.json`. */
+  | { kind: "open"; site: string }
+  | { kind: "ask"; id: number; operation: Operation; args: readonly unknown[] }
+  /** The answer is not wanted any more. */
+  | { kind: "abort"; id: number };
+
+/** From the worker to the page. */
+export type WorkerMessage =
+  | { kind: "status"; status: Extract<ModelStatus, { state: "loading" | "starting" | "failed" }> }
+  /** Questions are answered from here on. */
+  | { kind: "ready" }
+  | { kind: "answer"; id: number; answer: unknown }
+  /** `detail`: what went wrong, for people. */
+  | { kind: "problem"; id: number; detail: string };
 
 // The API of the server that the page comes from.
 
-/**
- * Makes the API.
- *
- * @param base Where `v1/` is, such as the page's own address.
- */
+/** Makes the API. @param base Where `v1/` is, such as the page's own address. */
 export function httpApi(base: string): PingApi {
   const post = <T>(path: string, body: unknown, signal?: AbortSignal) =>
     ask(new URL(path, base), { body: JSON.stringify(body), type: "application/json", signal })
@@ -42,7 +84,6 @@ export function httpApi(base: string): PingApi {
     destinations: (question, signal) => post<DestinationsApiAnswer>("v1/destinations", question, signal),
     map: (question, signal) => post<MapApiAnswer>("v1/map", question, signal),
     places: (question, signal) => post<PlacesApiAnswer>("v1/places", question, signal),
-    likelihood: (question, signal) => post<LikelihoodApiAnswer>("v1/likelihood", question, signal),
     score: (measurements, options = {}, signal) => {
       const query = new URLSearchParams(
         Object.entries(options).map(([name, value]) => [name, String(value)]),
@@ -103,15 +144,9 @@ const NUM_ARGUMENTS: Record<Operation, number> = {
   destinations: 1,
   map: 1,
   places: 1,
-  likelihood: 1,
   score: 2,
   model: 0,
 };
-
-/** Loads the model of a site. @param site The address of `site.json`. */
-function openWorkerApi(site: URL): OpenedApi {
-  return new WorkerApi(site).opened;
-}
 
 interface Asked {
   resolve: (answer: unknown) => void;
@@ -141,18 +176,12 @@ class WorkerApi {
   }
 
   get opened(): OpenedApi {
-    const ask = <Name extends Operation>(operation: Name): PingApi[Name] => this.#operation(operation);
+    const operations = Object.entries(NUM_ARGUMENTS).map(([name, numArguments]) => [
+      name,
+      this.#operation(name as Operation, numArguments),
+    ]);
     return {
-      api: {
-        rtt: ask("rtt"),
-        rttBatch: ask("rttBatch"),
-        destinations: ask("destinations"),
-        map: ask("map"),
-        places: ask("places"),
-        likelihood: ask("likelihood"),
-        score: ask("score"),
-        model: ask("model"),
-      },
+      api: Object.fromEntries(operations) as PingApi,
       hasServer: false,
       watchStatus: (listener) => {
         this.#listeners.add(listener);
@@ -163,9 +192,9 @@ class WorkerApi {
   }
 
   /** The signal does not cross to the worker. */
-  #operation<Name extends Operation>(operation: Name): PingApi[Name] {
-    const ask = async (...all: readonly unknown[]) => {
-      const args = Array.from({ length: NUM_ARGUMENTS[operation] }, (_, i) => all[i]);
+  #operation(operation: Operation, numArguments: number): (...all: readonly unknown[]) => Promise<unknown> {
+    return async (...all) => {
+      const args = Array.from({ length: numArguments }, (_, i) => all[i]);
       const signal = all[args.length] as AbortSignal | undefined;
       await this.#loaded.promise;
       signal?.throwIfAborted();
@@ -180,7 +209,6 @@ class WorkerApi {
       this.#post({ kind: "ask", id, operation, args });
       return await promise;
     };
-    return ask as unknown as PingApi[Name];
   }
 
   #receive(message: WorkerMessage): void {
@@ -228,7 +256,7 @@ class WorkerApi {
 /** Opens the API that the page is made for. @param document The page. */
 export function openApi(document: Document): OpenedApi {
   const site = document.querySelector<HTMLMetaElement>('meta[name="ping-llm-site"]')?.content;
-  if (site) return openWorkerApi(new URL(site, document.baseURI));
+  if (site) return new WorkerApi(new URL(site, document.baseURI)).opened;
   return {
     api: httpApi(document.baseURI),
     hasServer: true,

@@ -237,9 +237,8 @@ function parseCsv(text: string, { source }: PasteOptions): Pasted {
   );
   const isFromOne = source !== "" && missing.length === 1 && missing[0] === NAMES.src;
   if (missing.length > 0 && !isFromOne) {
-    const message = `no output of ping, no JSON, and as the header of CSV it has no column ${
-      missing.map(([name]) => name).join(", ")
-    }; expected src_addr, dst_addr, rtt and perhaps timestamp`;
+    const message = "no output of ping, no JSON, and as the header of CSV it has no column " +
+      `${missing.map(([name]) => name).join(", ")}; expected src_addr, dst_addr, rtt and perhaps timestamp`;
     pasted.faults.push({ line: header?.line ?? 1, message });
     return pasted;
   }
@@ -285,10 +284,7 @@ function lineCounter(bytes: Uint8Array): (offsetBytes: number) => number {
   };
 }
 
-function pingOfObject(
-  value: Record<string, unknown>,
-  source: string,
-): Omit<PastedPing, "line"> | undefined {
+function pingOfObject(value: Record<string, unknown>, source: string): Omit<PastedPing, "line"> | undefined {
   const type = resultType(value);
   // A line of our own names may have a timestamp, too, and no list of replies.
   if (type === undefined || "rtt" in value) return pingOfRecord(value, source);

@@ -14,7 +14,7 @@ export function saveFile(name: string, content: Blob): void {
 }
 
 /** A cell of CSV; null is an empty one. */
-export type CsvValue = string | number | null;
+type CsvValue = string | number | null;
 
 /** Writes CSV (RFC 4180) with a header line. */
 export function csvText(columns: readonly string[], rows: readonly (readonly CsvValue[])[]): string {

@@ -9,17 +9,15 @@ import { UserError } from "../../base/errors.ts";
 import { presentNames } from "../../model/checkpoint_format.ts";
 import { parseModelConfig } from "../../model/model_config.ts";
 import { type ModelCheckpoint, PingModel } from "../../query/ping_model.ts";
-import { parseSite, type Site, SITE_FILE, type WeightFile } from "./site_file.ts";
+import { parseSite, type Site, SITE_FILE, WeightCache, type WeightFile } from "./site_file.ts";
 import { decodeTensors } from "../../base/safetensors_header.ts";
-import { WeightCache } from "./weight_cache.ts";
-import type { PingApi } from "../api/ping_api.ts";
+import { type PingApi, PingService } from "../api/ping_service.ts";
 import { problemOf } from "../api/api_error.ts";
-import { PingService } from "../api/ping_service.ts";
 import { POOL_NAMES } from "../../model/pool/pool.ts";
 import { bufferLimitBytes, largestTensorBytes, mib } from "../../model/allocation.ts";
 import { parameterTensors } from "../../model/buffers.ts";
 import { QuantileCalibration } from "../../query/rtt/quantile_calibration.ts";
-import type { PageMessage, WorkerMessage } from "./worker_messages.ts";
+import type { PageMessage, WorkerMessage } from "./open_api.ts";
 
 // Loads the model of an exported site: its description and its weights, from the network or from what the browser keeps.
 
@@ -94,9 +92,8 @@ async function faultOf(bytes: Uint8Array<ArrayBuffer>, { sha256 }: WeightFile): 
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   const found = Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
   if (found === sha256) return undefined;
-  return `its SHA-256 is ${found.slice(0, 12)}…, expected ${
-    sha256.slice(0, 12)
-  }…: it was damaged or replaced`;
+  return `its SHA-256 is ${found.slice(0, 12)}…, expected ${sha256.slice(0, 12)}…: it was damaged or ` +
+    "replaced";
 }
 
 async function downloaded(
@@ -257,9 +254,8 @@ function requireFitting({ model: { config } }: Site, adapter: GPUAdapter): void 
   const limitBytes = bufferLimitBytes(adapter);
   if (largestBytes <= limitBytes) return;
   throw new UserError(
-    `Cannot run the model here: its largest tensor has ${mib(largestBytes)}, expected at most ${
-      mib(limitBytes)
-    } on this GPU; ` +
+    `Cannot run the model here: its largest tensor has ${mib(largestBytes)}, expected at most ` +
+      `${mib(limitBytes)} on this GPU; ` +
       "open the page on a larger machine, or ask for a smaller model",
   );
 }

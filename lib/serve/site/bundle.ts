@@ -8,7 +8,7 @@ import { COLOR_VARIABLES } from "../../base/report/theme.ts";
 
 const FOLDER = new URL("../page/", import.meta.url);
 /** The scripts of the bundle and their sources. */
-const SCRIPTS = { "page.js": "main.tsx", "docs.js": "docs.tsx", "worker.js": "worker.ts" };
+const SCRIPTS = { "page.js": "app.tsx", "docs.js": "docs.tsx", "worker.js": "worker.ts" };
 
 /** Makes the bundle. @returns The text of each file by its name. @throws {Error} If `deno bundle` fails. */
 export async function bundleFiles(): Promise<Map<string, string>> {

@@ -17,7 +17,7 @@ import { modelShapes, PLACE_TABLE } from "../../model/model_config.ts";
 import { poolShapes } from "../../model/pool/pool.ts";
 import { sha256OfTensors, writeSafetensors } from "../../io/safetensors.ts";
 import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
-import { PAGE } from "./page_bundle.ts";
+import { PAGE } from "../page_files.ts";
 import { type Site, SITE_FILE } from "../page/site_file.ts";
 
 const WEIGHTS = "model.safetensors";
@@ -86,10 +86,7 @@ export function writeSite(
   ];
 }
 
-function describe(
-  { info: model, calibration, dtype, names }: SiteContent,
-  weights: Site["weights"],
-): Site {
+function describe({ info: model, calibration, dtype, names }: SiteContent, weights: Site["weights"]): Site {
   return {
     formatVersion: FORMAT_VERSION,
     model,

@@ -8,7 +8,7 @@ import { ensure } from "../../base/errors.ts";
 import { placeCredits } from "../../data/addresses/place_credits.ts";
 import type { ModelInfo } from "../api/schemas.ts";
 import { openApiDocument } from "../openapi.ts";
-import { readPage } from "./page_bundle.ts";
+import { readPage } from "../page_files.ts";
 
 type Json = Record<string, unknown>;
 
@@ -70,9 +70,8 @@ function declarations(): string {
     const answer = contentOf(((post ?? get)?.responses as Json | undefined)?.["200"]);
     if (name === undefined || !answer || (post && !question)) return [];
     const args = question ? `question: ${typeOf(question, "")}, ` : "";
-    return `  /** ${(get ?? post).summary} */\n  ${name}(${args}signal?: AbortSignal): Promise<${
-      typeOf(answer, "")
-    }>;`;
+    return `  /** ${(get ?? post).summary} */\n  ${name}(${args}signal?: AbortSignal): ` +
+      `Promise<${typeOf(answer, "")}>;`;
   });
   return [
     "/** A model of RTTs. Questions that cannot be answered throw an error of one line. */",
@@ -116,9 +115,8 @@ function typeOf(schema: Json, indent: string): string {
   }
   if (type !== "object") return typeof type === "string" ? type : "unknown";
   if (!properties) {
-    return `Record<string, ${
-      isObject(additionalProperties) ? typeOf(additionalProperties as Json, indent) : "unknown"
-    }>`;
+    return "Record<string, " +
+      `${isObject(additionalProperties) ? typeOf(additionalProperties as Json, indent) : "unknown"}>`;
   }
   const fields = Object.entries(properties as Record<string, Json>).map(([name, field]) => {
     const isRequired = (required as string[] | undefined)?.includes(name);

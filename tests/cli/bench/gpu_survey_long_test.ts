@@ -1,14 +1,19 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { checkModel, checkProducts } from "../../../lib/cli/bench/gpu_steps.ts";
+import {
+  checkModel,
+  checkProducts,
+  emptyRows,
+  type ProductRow,
+  type SurveyRows,
+} from "../../../lib/cli/bench/gpu_survey.ts";
 import { type Finding, findingsOf } from "../../../lib/cli/bench/gpu_report.ts";
-import { emptyRows, type ProductRow, type SurveyRows } from "../../../lib/cli/bench/gpu_survey.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KERNEL_SOURCES } from "../../../lib/tensor/kernels.ts";
 import { ENOUGH_TILES, SPLIT_RULE, splitsOf } from "../../../lib/tensor/ops/gemm.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
-import { gpuBench } from "../../../tasks/bench_gpu.ts";
+import { gpuBench } from "../../../tasks/bench.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 
 const ADAPTER = {

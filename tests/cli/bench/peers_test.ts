@@ -1,7 +1,6 @@
 import { assert, assertRejects } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { type Peer, type PeerName, PeerProcess } from "../../../lib/cli/bench/peer_process.ts";
-import { compareTraining } from "../../../lib/cli/bench/peers.ts";
+import { compareTraining, type Peer, type PeerName, PeerProcess } from "../../../lib/cli/bench/peers.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { KernelRegistry } from "../../../lib/tensor/registry.ts";
@@ -72,11 +71,7 @@ Deno.test("PeerProcess.start() says why jax-js is not available", () =>
 Deno.test("PeerProcess.start() says why PyTorch is not available", () =>
   withFolder(async (folder) => {
     const start = () => PeerProcess.start("PyTorch", { env: { PATH: folder } });
-    await assertRejects(
-      start,
-      UserError,
-      "Cannot compare with PyTorch: there is no python3",
-    );
+    await assertRejects(start, UserError, "Cannot compare with PyTorch: there is no python3");
   }));
 
 Deno.test("nothing but the bench's own child needs jax-js", async () => {
@@ -85,11 +80,11 @@ Deno.test("nothing but the bench's own child needs jax-js", async () => {
     assert(!Deno.readTextFileSync(new URL(name, root)).includes("jax"), name);
   }
   const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", fromFileUrl(new URL("tasks/bench_peers.ts", root))],
+    args: ["info", "--json", fromFileUrl(new URL("tasks/bench.ts", root))],
   }).output();
   const graph = new TextDecoder().decode(stdout);
   assert(
     graph.includes("lib/cli/bench/peers.ts") && !graph.includes("@jax-js"),
-    "the graph of tasks/bench_peers.ts",
+    "the graph of tasks/bench.ts",
   );
 });

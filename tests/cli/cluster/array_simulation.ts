@@ -4,6 +4,9 @@
  *
  *     deno run -A tests/cli/cluster/array_simulation.ts
  *
+ * For a division that was not fitted (32 tasks, 26 shards) it predicts 610 and 1,554 operations a task (counted: 610 and
+ * 1,647), and 9.4 and 4.9 s (measured: 9.2 and 4.7).
+ *
  * @module
  */
 import { assertEquals } from "@std/assert";

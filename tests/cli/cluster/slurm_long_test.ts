@@ -10,8 +10,6 @@ import { outputOf, type ProcessResult, runDeno, runStageProcess, succeed, succee
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { folderHashes } from "../../data/probe_rows/stage_fixtures.ts";
 import { sampleBatch } from "../../data/probe_rows/sample_parquet.ts";
-import { SlurmCluster, slurmIsMissing } from "./slurm_cluster.ts";
-import { until } from "../../until.ts";
 import {
   bash,
   finalState,
@@ -20,9 +18,12 @@ import {
   SCRIPTS,
   SHARDS,
   slurmArguments,
+  SlurmCluster,
+  slurmIsMissing,
   trainingOf,
   untilTraining,
-} from "./small_chain.ts";
+} from "./slurm_cluster.ts";
+import { until } from "../../until.ts";
 
 const MAIN = fromFileUrl(new URL("../../../tasks/main.ts", import.meta.url));
 
@@ -31,17 +32,7 @@ Deno.test("slurm --dry-run prints scripts for each way of splitting, and writes 
   const args = [...slurmArguments(folder, folder.at("out")), "--split-by=row,time"].filter((arg) =>
     arg !== "--split-by" && arg !== "row"
   );
-  const cluster = [
-    "--partition",
-    "gpu",
-    "--account",
-    "net",
-    "--time",
-    "1-00:00:00",
-    "--gpus",
-    "2",
-    "--dry-run",
-  ];
+  const cluster = "--partition gpu --account net --time 1-00:00:00 --gpus 2 --dry-run".split(" ");
   const more = [
     "--set",
     "eval.time=90",
@@ -127,12 +118,7 @@ Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => 
     [2, /config key train.gpuz: the key is unknown; did you mean gpus\?/, "--set", "train.gpuz=1"],
     [2, /config key gpus: found "two"/, "--set", "gpus=two"],
     [2, /config key shard.tasks: found 5000, expected at most 1000/, "--shard-tasks", "5000"],
-    [
-      2,
-      /config key train.args: found --run, which slurm sets itself/,
-      "--set",
-      'train.args=["--run","x"]',
-    ],
+    [2, /config key train.args: found --run, which slurm sets itself/, "--set", 'train.args=["--run","x"]'],
     [2, /config key options.0: found "qos", expected an option of sbatch/, "--set", 'options=["qos"]'],
     [2, /option --stepss: .* did you mean steps\?.* \(of train\)/, "--set", 'train.args=["--stepss","9"]'],
     [

@@ -3,17 +3,18 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";
 import { outputOf, runStageProcess, succeed, succeeded } from "../process.ts";
 import { launchers } from "../../train/mpi/launchers.ts";
-import { SlurmCluster, slurmIsMissing } from "./slurm_cluster.ts";
-import { until } from "../../until.ts";
 import {
   bash,
   finalState,
   jobsOf,
   prepared,
   slurmArguments,
+  SlurmCluster,
+  slurmIsMissing,
   trainingOf,
   untilTraining,
-} from "./small_chain.ts";
+} from "./slurm_cluster.ts";
+import { until } from "../../until.ts";
 
 /** Enough steps for a signal to come before their end. */
 const STEPS = 150;
@@ -61,14 +62,7 @@ Deno.test("two ranks on two nodes of SLURM are signalled and requeued, and end a
   assertEquals(slurm.stateOf(id), "COMPLETED", text);
   assertEquals(text.match(/^2 ranks with Open MPI/gm)?.length, 2, text);
   assertMatch(text, /^resuming after step [1-9]\d* of/m);
-  const args = [
-    "train",
-    "--data",
-    join(output, "rows"),
-    "--run",
-    folder.at("by hand"),
-    ...trainingOf(STEPS),
-  ];
+  const args = ["train", "--data", join(output, "rows"), "--run", folder.at("by hand"), ...trainingOf(STEPS)];
   await succeeded(runStageProcess(args, launcher.options(2)));
   assertEquals(finalState(join(output, "train"), STEPS), finalState(folder.at("by hand"), STEPS));
 

@@ -9,7 +9,7 @@ import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
 import { openInput } from "../../../lib/io/compression/decompress.ts";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { readManifest } from "../../../lib/io/files/manifest.ts";
-import { fetchAtlasStage } from "../../../tasks/fetch_atlas.ts";
+import { fetchAtlasStage } from "../../../tasks/fetch.ts";
 import { STAGES } from "../../../tasks/stages.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { refused, runStageProcess, succeeded } from "../process.ts";

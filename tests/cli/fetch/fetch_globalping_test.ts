@@ -5,7 +5,7 @@ import { placeholderAddress } from "../../../lib/data/import/globalping.ts";
 import { addressNumber, PlaceTable } from "../../../lib/data/addresses/place_table.ts";
 import { parseAddress } from "../../../lib/data/addresses/ip.ts";
 import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
-import { fetchGlobalpingStage } from "../../../tasks/fetch_globalping.ts";
+import { fetchGlobalpingStage } from "../../../tasks/fetch.ts";
 import { importStage } from "../../../tasks/import.ts";
 import {
   finishedPing,

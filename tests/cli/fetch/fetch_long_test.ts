@@ -114,9 +114,7 @@ async function peakMegabytes(numResults: number): Promise<number> {
   };
   const child = spawnStage(
     fetchArgs(server, folder.at("out"), [1768116]).map((word) => word === "30m" ? "1h" : word),
-    {
-      flags: FLAGS,
-    },
+    { flags: FLAGS },
   );
   pid.resolve(child.pid);
   const { stdout } = await succeeded(outputOf(child));

@@ -20,7 +20,7 @@ export type Fault =
   | "error line";
 
 /** A request that came. */
-export interface SeenRequest {
+interface SeenRequest {
   method: string;
   path: string;
   query: URLSearchParams;

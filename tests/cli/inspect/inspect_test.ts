@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { join } from "@std/path";
+import { fromFileUrl, join } from "@std/path";
 import { FormatError, UserError } from "../../../lib/base/errors.ts";
 import { newManifest, writeManifest } from "../../../lib/io/files/manifest.ts";
 import { inspect } from "../../../lib/cli/inspect/inspect.ts";
@@ -22,7 +22,10 @@ import { loadConfig } from "../../../lib/train/run_config.ts";
 import { writeRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
 import { knownData, newMeasurements } from "../../query/adapt/tiny_rows.ts";
 import { SMALL_RUN } from "../../train/small_run.ts";
-import { withFolder } from "../../io/files/temporary_folder.ts";
+import { TemporaryFolder, withFolder } from "../../io/files/temporary_folder.ts";
+import { ping } from "../../data/measurement/ping_result.ts";
+import { runStageProcess, succeeded } from "../process.ts";
+import { TokenParquetWriter } from "../../../lib/data/loader/pretokenize/token_shards.ts";
 
 const OPTIONS: InspectOptions = { samples: 2, sequenceLength: 64, seed: 0, onCorrupt: "error" };
 const START_US = 1_750_000_000_000_000;
@@ -57,8 +60,8 @@ async function writeRecords(path: string, records: Uint8Array[]): Promise<void> 
   writer.close();
 }
 
-Deno.test("inspect() counts measurements, failures and ranges of Parquet files", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() counts measurements, failures and ranges of Parquet files", () =>
+  withFolder(async (folder) => {
     for (const split of ["train", "val"]) {
       const writer = MeasurementParquetWriter.create(join(folder, split, "shard-00000.parquet"));
       writer.append({
@@ -100,11 +103,10 @@ Deno.test("inspect() counts measurements, failures and ranges of Parquet files",
     ]);
     assert(typeof bytes === "number" && bytes > 1000);
     assertStringIncludes(text, "splits              train 4, val 4");
-  });
-});
+  }));
 
-Deno.test("inspect() shows measurements in the vocabulary that is asked for, decoded beside the tokens", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() shows measurements in the vocabulary that is asked for, decoded beside the tokens", () =>
+  withFolder(async (folder) => {
     const path = join(folder, "a.parquet");
     const batch = {
       numRows: 2,
@@ -144,11 +146,10 @@ Deno.test("inspect() shows measurements in the vocabulary that is asked for, dec
       "2025-06-15T15:06:40Z  1.1.1.1 -> 8.8.8.8  10 ms  msm_id 7, size 64, lost 1",
     ]);
     assertStringIncludes(text, `${decodedSamples[0]}  ${tokenSamples[0]}`);
-  });
-});
+  }));
 
-Deno.test("inspect() finds order violations, duplicates and small rows of probe rows", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() finds order violations, duplicates and small rows of probe rows", () =>
+  withFolder(async (folder) => {
     const good = probeRow("1.1.1.1", [0, 60, 120, 600], [10, -1, 30, 20]);
     const many = probeRow("1.1.1.2", Array.from({ length: 50 }, (_, i) => 60 * i), new Array(50).fill(5));
     const backward = probeRow("1.1.1.3", [50, 10, 20], [1, 2, 3]);
@@ -203,11 +204,10 @@ Deno.test("inspect() finds order violations, duplicates and small rows of probe 
     assert(/^MeasurementStart .*SrcIpv4 1 1 1 [12]/.test(tokenSamples[0]), tokenSamples[0]);
     assertEquals((await look(join(folder, "train"))).json, train.json, "a second look");
     assertEquals((await look(join(folder, "train"), { samples: 0 })).json.tokenSamples, []);
-  });
-});
+  }));
 
-Deno.test("inspect() finds rows that are there twice, and rows of a group out of order", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() finds rows that are there twice, and rows of a group out of order", () =>
+  withFolder(async (folder) => {
     const row = (timesS: number[], src = "1.1.1.1") =>
       encodeProbeRow(probeRow(src, timesS, timesS.map(() => 3)));
     await writeRecords(join(folder, "a.arrayrecord"), [
@@ -221,11 +221,10 @@ Deno.test("inspect() finds rows that are there twice, and rows of a group out of
     assertEquals([json.rowsOutOfOrder, json.orderViolations], [3, 0]);
     assertEquals([json.duplicateRows, json.duplicates], [2, 0]);
     assertStringIncludes(text, "0 measurements, 2 rows");
-  });
-});
+  }));
 
-Deno.test("inspect() shows the container of ArrayRecord files of anything else, and of empty ones", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() shows the container of ArrayRecord files of anything else, and of empty ones", () =>
+  withFolder(async (folder) => {
     await writeRecords(
       join(folder, "a"),
       ["abc", "", "0123456789012345678901234567890123456789"]
@@ -236,11 +235,10 @@ Deno.test("inspect() shows the container of ArrayRecord files of anything else, 
     assertEquals(json.samples, ["3 B: 61 62 63", "0 B: "]);
     await writeRecords(join(folder, "a"), []);
     assertEquals((await look(join(folder, "a"))).json.records, 0);
-  });
-});
+  }));
 
-Deno.test("inspect() leaves out a damaged chunk only when told to", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() leaves out a damaged chunk only when told to", () =>
+  withFolder(async (folder) => {
     const path = join(folder, "a.arrayrecord");
     const rows = [[0, 60], [120, 180], [240, 300]].map((times) => probeRow("1.1.1.1", times, [1, 2]));
     await writeRecords(path, rows.map(encodeProbeRow));
@@ -251,19 +249,17 @@ Deno.test("inspect() leaves out a damaged chunk only when told to", async () => 
     const { json, text } = await look(path, { onCorrupt: "skip" });
     assertEquals([json.corruptChunks, json.records, json.measurements], [1, 3, 4]);
     assertStringIncludes(text, "damaged chunks      1, skipped");
-  });
-});
+  }));
 
-Deno.test("inspect() refuses a record that is no probe row among probe rows, naming it", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() refuses a record that is no probe row among probe rows, naming it", () =>
+  withFolder(async (folder) => {
     const path = join(folder, "a.arrayrecord");
     await writeRecords(path, [encodeProbeRow(probeRow("1.1.1.1", [0], [1])), new Uint8Array(9)]);
     await assertRejects(() => look(path), FormatError, `Cannot read ${path} at record 1: `);
-  });
-});
+  }));
 
-Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", async () => {
-  await withFolder(async (run) => {
+Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", () =>
+  withFolder(async (run) => {
     const config = loadConfig(SMALL_RUN, ["model.numLayers=1"]);
     const shapes = modelShapes(config.model).parameters;
     const size = (shape: number[]) => shape.reduce((a, b) => a * b, 1);
@@ -327,11 +323,10 @@ Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", 
     await assertRejects(() => look(checkpoint), FormatError, "model.safetensors");
     Deno.removeSync(join(checkpoint, "model.safetensors"));
     await assertRejects(() => look(checkpoint), UserError, "no such file");
-  });
-});
+  }));
 
-Deno.test("inspect() says of runs and adapted checkpoints what they learned from, in text as in JSON", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() says of runs and adapted checkpoints what they learned from, in text as in JSON", () =>
+  withFolder(async (folder) => {
     const at = (name: string) => join(folder, name);
     writeRowCheckpoint(at("run"));
     const data = "16 measurements of 4 sources to 4 destinations";
@@ -369,11 +364,10 @@ Deno.test("inspect() says of runs and adapted checkpoints what they learned from
         `${data}, 2023-11-14 to 2023-11-14; adapted to ${adapted}`,
       );
     }
-  });
-});
+  }));
 
-Deno.test("inspect() reads what synth and other stages leave beside their output", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() reads what synth and other stages leave beside their output", () =>
+  withFolder(async (folder) => {
     const output = join(folder, "s.parquet");
     await synthesize(output, { seed: 0, rows: 300, probes: 5, destinations: 4, days: 1, ipv6Share: 0.4 });
     const truth = (await look(join(folder, "s.truth.json"))).json;
@@ -389,11 +383,10 @@ Deno.test("inspect() reads what synth and other stages leave beside their output
     const reject = { reason: "invalidRtt", path: "a", row: 3 };
     Deno.writeTextFileSync(join(folder, "rejects.jsonl"), `${JSON.stringify(reject)}\n`.repeat(3));
     assertEquals((await look(join(folder, "rejects.jsonl"))).json.listed, { invalidRtt: 3 });
-  });
-});
+  }));
 
-Deno.test("inspect() reports several kinds one after the other, and sums up files of one kind", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() reports several kinds one after the other, and sums up files of one kind", () =>
+  withFolder(async (folder) => {
     await writeRecords(join(folder, "a"), [new Uint8Array(1)]);
     await writeRecords(join(folder, "b"), [new Uint8Array(2), new Uint8Array(3)]);
     Deno.writeTextFileSync(join(folder, "metrics"), '{"step":1,"train/loss":2}\n');
@@ -403,11 +396,10 @@ Deno.test("inspect() reports several kinds one after the other, and sums up file
     const reports = json.reports as Record<string, unknown>[];
     assertEquals(reports.map(({ kind, files }) => [kind, files]), [["records", 2], ["metrics", undefined]]);
     assertEquals(reports[0].records, 3);
-  });
-});
+  }));
 
-Deno.test("inspect() says in one line what it does not know", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() says in one line what it does not know", () =>
+  withFolder(async (folder) => {
     const path = join(folder, "x");
     const cases: [string, string][] = [
       ["", "it is empty"],
@@ -430,20 +422,18 @@ Deno.test("inspect() says in one line what it does not know", async () => {
     await assertRejects(() => look(join(folder, "none")), UserError, "no such file");
     Deno.removeSync(path);
     await assertRejects(() => look(folder), UserError, "check the path");
-  });
-});
+  }));
 
-Deno.test("inspect() stops when it is aborted", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() stops when it is aborted", () =>
+  withFolder(async (folder) => {
     const path = join(folder, "a");
     await writeRecords(path, [encodeProbeRow(probeRow("1.1.1.1", [0], [1]))]);
     const reason = new UserError("stopped");
     await assertRejects(() => look(path, { signal: AbortSignal.abort(reason) }), UserError, "stopped");
-  });
-});
+  }));
 
-Deno.test("inspect() counts RTTs that are none, in Parquet and in probe rows", async () => {
-  await withFolder(async (folder) => {
+Deno.test("inspect() counts RTTs that are none, in Parquet and in probe rows", () =>
+  withFolder(async (folder) => {
     const parquet = join(folder, "a.parquet");
     const writer = MeasurementParquetWriter.create(parquet);
     writer.append({
@@ -462,8 +452,7 @@ Deno.test("inspect() counts RTTs that are none, in Parquet and in probe rows", a
     const found = (await look(rows)).json;
     assertEquals([found.impossibleRtts, found.failedShare], [2, 0.25]);
     assertEquals(found.rttMs, { min: 10, p50: 10, p90: 10, p99: 10, max: 10, mean: 10 });
-  });
-});
+  }));
 
 Deno.test("inspect() of a long file stops soon after it is aborted", async (t) => {
   await withFolder(async (folder) => {
@@ -491,4 +480,122 @@ Deno.test("inspect() of a long file stops soon after it is aborted", async (t) =
       });
     }
   });
+});
+
+Deno.test("inspect ends with 0, 1 or 2 and one line, as every stage does", async () => {
+  using temporary = new TemporaryFolder();
+  const folder = temporary.path;
+  const path = join(folder, "a.arrayrecord");
+  const writer = await ArrayRecordWriter.create(path);
+  writer.write(new Uint8Array(3));
+  writer.close();
+  const done = await runStageProcess(["inspect", path, "--json", "--samples", "0"]);
+  assertEquals([done.code, done.stderr], [0, ""]);
+  const { kind, records, samples } = JSON.parse(done.stdout);
+  assertEquals({ kind, records, samples }, { kind: "records", records: 1, samples: [] });
+
+  Deno.truncateSync(path, 100_000);
+  const truncated = await runStageProcess(["inspect", path]);
+  assertEquals([truncated.code, truncated.stdout, truncated.stderr.split("\n").length], [1, "", 2]);
+  assertStringIncludes(truncated.stderr, `error: Cannot read ${path} at byte 100000: `);
+
+  const unknown = await runStageProcess(["inspect", path, "--sample", "1"]);
+  assertEquals(unknown.code, 2);
+  assertStringIncludes(unknown.stderr, "did you mean samples?");
+  assertEquals((await runStageProcess(["inspect"])).code, 2);
+});
+
+Deno.test("import counts results, inspect counts rows: two probes behind one address make equal rows", async () => {
+  using folder = new TemporaryFolder();
+  const [input, output] = [folder.at("in.jsonl"), folder.at("out.parquet")];
+  // The first result is there twice; probe 3 shares the address of probe 2.
+  const results = [ping(), ping(), ping({ prb_id: 3 }), ping({ timestamp: 1_600_000_010 })];
+  Deno.writeTextFileSync(input, results.map((result) => JSON.stringify(result)).join("\n"));
+  const imported = await succeeded(runStageProcess(["import", "--input", input, "--output", output]));
+  assertStringIncludes(
+    imported.stdout,
+    "  skipped: 1 duplicate results (same measurement, probe and time), 0 of other types; 0 rejected\n",
+  );
+  const inspected = await succeeded(runStageProcess(["inspect", output]));
+  assertStringIncludes(
+    inspected.stdout,
+    "  equal rows          1 (same time, addresses, RTT and measurement; such as of probes behind one address)\n",
+  );
+});
+
+Deno.test("inspect refuses a named pipe at once", { ignore: Deno.build.os === "windows" }, async () => {
+  using folder = new TemporaryFolder();
+  const pipe = folder.at("a.parquet");
+  assert(new Deno.Command("mkfifo", { args: [pipe] }).outputSync().success);
+  const { code, stderr } = await runStageProcess(["inspect", pipe]);
+  assertEquals(code, 1);
+  assertMatch(stderr, /^error: Cannot read [^\n]+a\.parquet: it is a named pipe, expected a file[^\n]+\n$/);
+});
+
+Deno.test("inspect says what to do when it may not open so many files", {
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  using folder = new TemporaryFolder();
+  for (let i = 0; i < 80; i++) {
+    const writer = await ArrayRecordWriter.create(folder.at(`${i}.arrayrecord`));
+    writer.write(new Uint8Array(3));
+    writer.close();
+  }
+  const main = fromFileUrl(new URL("../../../tasks/main.ts", import.meta.url));
+  const { code, stderr } = await new Deno.Command("sh", {
+    args: ["-c", `ulimit -n 64; exec "$0" run --no-prompt --allow-read --allow-write "$@"`, Deno.execPath()]
+      .concat(main, "inspect", folder.path),
+    env: { NO_COLOR: "1" },
+  }).output();
+  assertEquals(code, 1);
+  assertMatch(
+    new TextDecoder().decode(stderr),
+    /^error: Cannot read \S+\.arrayrecord: this process may not open more files; raise the limit with ulimit -n, or give fewer files\n$/,
+  );
+});
+
+function write(path: string, vocabulary: string, sequences: number[][]): void {
+  using writer = new TokenParquetWriter(path, {
+    vocabSize: 267,
+    metadata: { "ping_llm.vocabulary": vocabulary, "ping_llm.rtt_encoding": "log" },
+  });
+  for (const tokens of sequences) writer.append(Uint16Array.from(tokens));
+  writer.close();
+}
+
+Deno.test("inspect() sums up the token files of pretokenize", async () => {
+  using folder = new TemporaryFolder();
+  write(folder.at("out/train/tokens-00000.parquet"), "v1", [[0, 9, 10, 265], [0, 1]]);
+  write(folder.at("out/train/tokens-00001.parquet"), "v1", [[0, 2, 3]]);
+  const reports = await inspect([folder.at("out")], OPTIONS);
+  const { bytes: _bytes, lengthTokens, ...json } = reportsAsJson(reports);
+  assertEquals(json, {
+    stage: "inspect",
+    kind: "tokens",
+    path: folder.at("out"),
+    files: 2,
+    sequences: 3,
+    tokens: 9,
+    metadata: { vocabulary: "v1", rtt_encoding: "log" },
+    samples: ["MeasurementStart MsmIdStart 0 255", "MeasurementStart SrcIpStart"],
+  });
+  assertEquals((lengthTokens as Record<string, number>).max, 4);
+  const text = describeReports(reports);
+  assertStringIncludes(text, "rtt encoding");
+  assertStringIncludes(text, "3 in 2 files");
+
+  write(folder.at("out/val/tokens-00000.parquet"), "v2", [[0]]);
+  await assertRejects(
+    () => inspect([folder.at("out")], OPTIONS),
+    FormatError,
+    "not of the same kind as the first file",
+  );
+});
+
+Deno.test("inspect() names a token file that is cut short", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.at("a.parquet");
+  write(path, "v2", [[0, 10, 11]]);
+  Deno.truncateSync(path, Deno.statSync(path).size - 20);
+  await assertRejects(() => inspect([path], OPTIONS), FormatError, path);
 });

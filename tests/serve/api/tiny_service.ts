@@ -1,6 +1,6 @@
 /** A service over the tiny model, and questions for it. @module */
 import { PingService } from "../../../lib/serve/api/ping_service.ts";
-import type { BatchOptions } from "../../../lib/serve/api/rtt_batcher.ts";
+import type { BatchOptions } from "../../../lib/serve/api/queues.ts";
 import type { ModelInfo, RttApiQuestion } from "../../../lib/serve/api/schemas.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import type { Page } from "playwright-core";
-import { formatMs } from "../../../lib/serve/page/number_text.ts";
+import { formatMs } from "../../../lib/serve/page/texts.ts";
 import { mapPoint } from "../../../lib/base/report/world_map.ts";
 import { packText, parseHash } from "../../../lib/serve/page/url_state.ts";
 import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
@@ -9,7 +9,6 @@ import { tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
 import { withCheckpoint } from "../../query/tiny_checkpoint.ts";
 import { hasBrowser, TestBrowser } from "../../base/report/browser.ts";
 import { TestServer } from "../test_server.ts";
-import { looksFaults, settled } from "./page_checks.ts";
 
 /** Reports violations of the page's policy on the console, which tests read. */
 const WATCH =
@@ -45,33 +44,38 @@ interface Opened {
   url: string;
 }
 
-/** Runs a test with a way to open the page of a server of the tiny model. */
-async function withPages(
-  test: (
-    open: (hash: string, options?: { width?: number; scheme?: "light" | "dark" }) => Promise<Opened>,
-  ) => Promise<void>,
-) {
-  await withCheckpoint(async (folder, checkpoint) => {
-    const losses = [1, 2, 3].map((step) =>
-      JSON.stringify({ step, "train/loss": 5 / step, ...(step === 3 && { "eval/loss": 1.5 }) })
-    );
-    Deno.writeTextFileSync(join(folder, "metrics.jsonl"), `${losses.join("\n")}\n`);
-    await using server = await TestServer.start(checkpoint);
-    await using browser = await TestBrowser.start();
-    await test(async (hash, { width = 1280, scheme = "light" } = {}) => {
-      const page = await browser.browser.newPage({ viewport: { width, height: 800 }, colorScheme: scheme });
-      await page.addInitScript(WATCH);
-      const complaints: string[] = [];
-      page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
-      page.on("pageerror", (error) => complaints.push(String(error)));
-      page.on("request", (request) => {
-        if (!request.url().startsWith(server.url)) complaints.push(`asks for ${request.url()}`);
-      });
-      await page.goto(`${server.url}${hash}`);
-      await settled(page);
-      return { page, complaints, url: server.url };
+type Open = (hash: string, options?: { width?: number; scheme?: "light" | "dark" }) => Promise<Opened>;
+
+/** A way to open pages of a server. */
+function opener({ browser }: TestBrowser, server: TestServer, height = 800): Open {
+  return async (hash, { width = 1280, scheme = "light" } = {}) => {
+    const page = await browser.newPage({ viewport: { width, height }, colorScheme: scheme });
+    await page.addInitScript(WATCH);
+    const complaints: string[] = [];
+    page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("request", (request) => {
+      if (!request.url().startsWith(server.url)) complaints.push(`asks for ${request.url()}`);
     });
-  }, { scale: 12 });
+    await page.goto(`${server.url}${hash}`);
+    await settled(page);
+    return { page, complaints, url: server.url };
+  };
+}
+
+/** A test with a way to open the page of a server of the tiny model. */
+function pageTest(name: string, test: (t: Deno.TestContext, open: Open) => Promise<void>): void {
+  const fn = (t: Deno.TestContext) =>
+    withCheckpoint(async (folder, checkpoint) => {
+      const losses = [1, 2, 3].map((step) =>
+        JSON.stringify({ step, "train/loss": 5 / step, ...(step === 3 && { "eval/loss": 1.5 }) })
+      );
+      Deno.writeTextFileSync(join(folder, "metrics.jsonl"), `${losses.join("\n")}\n`);
+      await using server = await TestServer.start(checkpoint);
+      await using browser = await TestBrowser.start();
+      await test(t, opener(browser, server));
+    }, { scale: 12 });
+  Deno.test({ name, ignore: !hasBrowser(), fn });
 }
 
 /** The text of the page, as a person reads it. */
@@ -79,252 +83,234 @@ async function shownText(page: Page): Promise<string> {
   return await page.locator("main").innerText();
 }
 
-Deno.test({
-  name:
-    "the page answers in all parts, in both themes and in narrow windows, with contrast and no complaints",
-  ignore: !hasBrowser(),
-  async fn(t) {
-    await withPages(async (open) => {
-      const wanted: Record<keyof typeof HASHES, RegExp[]> = {
-        ask: [
-          /Share of the replies per .*P\(RTT ≤ x\)/s,
-          /Median/,
-          /Likeliest/,
-          /No reply/,
-          /Quantiles of the RTT/,
-          /These hours as a table/,
-        ],
-        compare: [/from \\ to/, /192\.0\.2\.2 to 198\.51\.100\.7/, /lost/],
-        pings: [
-          /Output of ping: 3 pings, 1 without a reply/,
-          /line 4: no line of ping/,
-          /before\s+after/,
-          /of 3 (is|are) unusual|None of 3 is unusual/,
-          /2025-06-15 12:00 UTC/,
-          /p-value/,
-        ],
-        fits: [/Destinations at 20\.0–25\.0 ms/, /\/8/, /all other prefixes/],
-        model: [
-          /Parameters/,
-          /SHA-256/,
-          /Validation losses as a table/,
-          /deno task eval makes one/,
-          /openapi\.json/,
-        ],
-      };
-      for (const [part, hash] of Object.entries(HASHES) as [keyof typeof HASHES, string][]) {
-        for (const scheme of ["light", "dark"] as const) {
-          for (const width of [1280, 360]) {
-            await t.step(`${part}, ${scheme}, ${width} px`, async () => {
-              const { page, complaints } = await open(hash, { width, scheme });
-              await page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)");
-              const text = await shownText(page);
-              for (const each of wanted[part]) assertMatch(text, each);
-              assertEquals(await looksFaults(page), []);
-              assertEquals(complaints, []);
-              await page.close();
-            });
-          }
+pageTest(
+  "the page answers in all parts, in both themes and in narrow windows, with contrast and no complaints",
+  async (t, open) => {
+    const wanted: Record<keyof typeof HASHES, RegExp[]> = {
+      ask: [
+        /Share of the replies per .*P\(RTT ≤ x\)/s,
+        /Median/,
+        /Likeliest/,
+        /No reply/,
+        /Quantiles of the RTT/,
+        /These hours as a table/,
+      ],
+      compare: [/from \\ to/, /192\.0\.2\.2 to 198\.51\.100\.7/, /lost/],
+      pings: [
+        /Output of ping: 3 pings, 1 without a reply/,
+        /line 4: no line of ping/,
+        /before\s+after/,
+        /of 3 (is|are) unusual|None of 3 is unusual/,
+        /2025-06-15 12:00 UTC/,
+        /p-value/,
+      ],
+      fits: [/Destinations at 20\.0–25\.0 ms/, /\/8/, /all other prefixes/],
+      model: [
+        /Parameters/,
+        /SHA-256/,
+        /Validation losses as a table/,
+        /deno task eval makes one/,
+        /openapi\.json/,
+      ],
+    };
+    for (const [part, hash] of Object.entries(HASHES) as [keyof typeof HASHES, string][]) {
+      for (const scheme of ["light", "dark"] as const) {
+        for (const width of [1280, 360]) {
+          await t.step(`${part}, ${scheme}, ${width} px`, async () => {
+            const { page, complaints } = await open(hash, { width, scheme });
+            await page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)");
+            const text = await shownText(page);
+            for (const each of wanted[part]) assertMatch(text, each);
+            assertEquals(await looksFaults(page), []);
+            assertEquals(complaints, []);
+            await page.close();
+          });
         }
       }
-      await t.step("charts follow the width of the window", async () => {
-        const { page } = await open(HASHES.ask, { width: 1280 });
-        const widths =
-          "[...document.querySelectorAll('.chart')].map((place) => [place.clientWidth, place.querySelector('canvas').clientWidth])";
-        for (const width of [360, 900]) {
-          await page.setViewportSize({ width, height: 800 });
-          await settled(page);
-          const found = await page.evaluate(widths) as [number, number][];
-          assertEquals(found.length, 3);
-          for (const [place, canvas] of found) {
-            assert(place < width && canvas === place, `${canvas} of ${place} px`);
-          }
-          assertEquals(await looksFaults(page), []);
+    }
+    await t.step("charts follow the width of the window", async () => {
+      const { page } = await open(HASHES.ask, { width: 1280 });
+      const widths =
+        "[...document.querySelectorAll('.chart')].map((place) => [place.clientWidth, place.querySelector('canvas').clientWidth])";
+      for (const width of [360, 900]) {
+        await page.setViewportSize({ width, height: 800 });
+        await settled(page);
+        const found = await page.evaluate(widths) as [number, number][];
+        assertEquals(found.length, 3);
+        for (const [place, canvas] of found) {
+          assert(place < width && canvas === place, `${canvas} of ${place} px`);
         }
-      });
+        assertEquals(await looksFaults(page), []);
+      }
     });
   },
-});
+);
 
-Deno.test({
-  name: "the address of the page says all that it shows: reloading, copying, going back",
-  ignore: !hasBrowser(),
-  async fn(t) {
-    await withPages(async (open) => {
-      await t.step(
-        "the first visit has examples, which a click asks, and which are then asked before",
-        async () => {
-          const { page, complaints } = await open("");
-          const example = page.getByRole("list", { name: "For example:" }).getByRole("button").first();
-          const [src, dst] = (await example.innerText()).split(" → ");
-          await example.click();
-          await page.getByRole("heading", { name: `${src} to ${dst}` }).waitFor();
-          assertEquals((await parseHash(new URL(page.url()).hash)).fields, { src, dst });
-          await page.goto("about:blank");
-          await page.goBack();
-          await page.goto(new URL("#ask", page.url()).href);
-          await page.reload();
-          const before = page.getByRole("list", { name: "Asked before:" }).getByRole("button");
-          assertEquals(await before.allInnerTexts(), [`${src} → ${dst}`]);
-          assertEquals(complaints, []);
-          await page.close();
-        },
-      );
-
-      await t.step("a page that is loaded again, and one opened by its link, show the same", async () => {
-        for (const hash of Object.values(HASHES)) {
-          const { page, url } = await open(hash);
-          const before = await shownText(page);
-          await page.reload();
-          await settled(page);
-          assertEquals(await shownText(page), before);
-          await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-          await page.getByRole("button", { name: "Copy link" }).click();
-          await page.getByText("Link copied.").waitFor();
-          const link = await page.evaluate("navigator.clipboard.readText()");
-          const { origin, pathname, hash: copied } = new URL(String(link));
-          assertEquals(`${origin}${pathname}`, url);
-          assertEquals(await parseHash(copied), await parseHash(hash));
-          await page.close();
-        }
-      });
-
-      await t.step("back and forward go through questions and parts", async () => {
-        const { page, complaints } = await open("#ask");
-        await page.getByLabel("Source").fill(SRC);
-        await page.getByLabel("Destination").fill(DST);
-        await page.getByRole("button", { name: "Ask", exact: true }).click();
-        await page.getByRole("heading", { name: `${SRC} to ${DST}` }).waitFor();
-        await page.getByLabel("Destination").fill("203.0.113.9");
-        await page.keyboard.press("Enter");
-        await page.getByRole("heading", { name: `${SRC} to 203.0.113.9` }).waitFor();
-        await page.getByRole("link", { name: "Find destination" }).click();
-        await page.getByRole("heading", { name: "Which destinations fit an RTT?" }).waitFor();
-        assertEquals(await page.getByLabel("Source").inputValue(), SRC, "parts share what they ask for");
+pageTest(
+  "the address of the page says all that it shows: reloading, copying, going back",
+  async (t, open) => {
+    await t.step(
+      "the first visit has examples, which a click asks, and which are then asked before",
+      async () => {
+        const { page, complaints } = await open("");
+        const example = page.getByRole("list", { name: "For example:" }).getByRole("button").first();
+        const [src, dst] = (await example.innerText()).split(" → ");
+        await example.click();
+        await page.getByRole("heading", { name: `${src} to ${dst}` }).waitFor();
+        assertEquals((await parseHash(new URL(page.url()).hash)).fields, { src, dst });
+        await page.goto("about:blank");
         await page.goBack();
-        await page.getByRole("heading", { name: `${SRC} to 203.0.113.9` }).waitFor();
-        await page.goBack();
-        await page.getByRole("heading", { name: `${SRC} to ${DST}` }).waitFor();
-        assertEquals(await page.getByLabel("Destination").inputValue(), DST);
-        await page.goForward();
-        await page.getByRole("heading", { name: `${SRC} to 203.0.113.9` }).waitFor();
-        assertEquals(
-          await page.getByRole("button", { name: `${SRC} → ${DST}` }).count(),
-          1,
-          "it is an example",
-        );
-        await settled(page);
-        assertEquals(complaints, []);
-      });
-
-      await t.step("pings that are too long for a link are said to be, and kept by the history", async () => {
-        const { page } = await open("#pings");
-        const line = (i: number) =>
-          `64 bytes from ${DST}: icmp_seq=${i} ttl=57 time=${(Math.sin(i) ** 2 * 1e6).toFixed(3)} ms`;
-        const text = Array.from({ length: 900 }, (_, i) => line(i)).join("\n");
-        await page.getByLabel("Your pings").fill(text);
-        await page.getByRole("button", { name: "Copy link" }).click();
-        await page.getByText("too long for a link").waitFor();
-        await page.getByRole("button", { name: "Check these pings" }).click();
-        await page.getByText("Found no source").waitFor();
+        await page.goto(new URL("#ask", page.url()).href);
         await page.reload();
-        await page.getByText("Found no source").waitFor();
-        assertEquals(await page.getByLabel("Your pings").inputValue(), text);
-      });
+        const before = page.getByRole("list", { name: "Asked before:" }).getByRole("button");
+        assertEquals(await before.allInnerTexts(), [`${src} → ${dst}`]);
+        assertEquals(complaints, []);
+        await page.close();
+      },
+    );
+
+    await t.step("a page that is loaded again, and one opened by its link, show the same", async () => {
+      for (const hash of Object.values(HASHES)) {
+        const { page, url } = await open(hash);
+        const before = await shownText(page);
+        await page.reload();
+        await settled(page);
+        assertEquals(await shownText(page), before);
+        await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+        await page.getByRole("button", { name: "Copy link" }).click();
+        await page.getByText("Link copied.").waitFor();
+        const link = await page.evaluate("navigator.clipboard.readText()");
+        const { origin, pathname, hash: copied } = new URL(String(link));
+        assertEquals(`${origin}${pathname}`, url);
+        assertEquals(await parseHash(copied), await parseHash(hash));
+        await page.close();
+      }
+    });
+
+    await t.step("back and forward go through questions and parts", async () => {
+      const { page, complaints } = await open("#ask");
+      await page.getByLabel("Source").fill(SRC);
+      await page.getByLabel("Destination").fill(DST);
+      await page.getByRole("button", { name: "Ask", exact: true }).click();
+      await page.getByRole("heading", { name: `${SRC} to ${DST}` }).waitFor();
+      await page.getByLabel("Destination").fill("203.0.113.9");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: `${SRC} to 203.0.113.9` }).waitFor();
+      await page.getByRole("link", { name: "Find destination" }).click();
+      await page.getByRole("heading", { name: "Which destinations fit an RTT?" }).waitFor();
+      assertEquals(await page.getByLabel("Source").inputValue(), SRC, "parts share what they ask for");
+      await page.goBack();
+      await page.getByRole("heading", { name: `${SRC} to 203.0.113.9` }).waitFor();
+      await page.goBack();
+      await page.getByRole("heading", { name: `${SRC} to ${DST}` }).waitFor();
+      assertEquals(await page.getByLabel("Destination").inputValue(), DST);
+      await page.goForward();
+      await page.getByRole("heading", { name: `${SRC} to 203.0.113.9` }).waitFor();
+      assertEquals(
+        await page.getByRole("button", { name: `${SRC} → ${DST}` }).count(),
+        1,
+        "it is an example",
+      );
+      await settled(page);
+      assertEquals(complaints, []);
+    });
+
+    await t.step("pings that are too long for a link are said to be, and kept by the history", async () => {
+      const { page } = await open("#pings");
+      const line = (i: number) =>
+        `64 bytes from ${DST}: icmp_seq=${i} ttl=57 time=${(Math.sin(i) ** 2 * 1e6).toFixed(3)} ms`;
+      const text = Array.from({ length: 900 }, (_, i) => line(i)).join("\n");
+      await page.getByLabel("Your pings").fill(text);
+      await page.getByRole("button", { name: "Copy link" }).click();
+      await page.getByText("too long for a link").waitFor();
+      await page.getByRole("button", { name: "Check these pings" }).click();
+      await page.getByText("Found no source").waitFor();
+      await page.reload();
+      await page.getByText("Found no source").waitFor();
+      assertEquals(await page.getByLabel("Your pings").inputValue(), text);
     });
   },
-});
+);
 
-Deno.test({
-  name: "the page can be used without a mouse, and says what is wrong beside the field",
-  ignore: !hasBrowser(),
-  async fn(t) {
-    await withPages(async (open) => {
-      const focused = (page: Page) =>
-        page.evaluate("document.activeElement.textContent.trim() || document.activeElement.name");
+pageTest("the page can be used without a mouse, and says what is wrong beside the field", async (t, open) => {
+  const focused = (page: Page) =>
+    page.evaluate("document.activeElement.textContent.trim() || document.activeElement.name");
 
-      await t.step("skip link, parts, fields, answer", async () => {
-        const { page, complaints } = await open("#ask");
-        await page.keyboard.press("Tab");
-        assertEquals(await focused(page), "Skip to the question");
-        await page.keyboard.press("Enter");
-        assertEquals(await focused(page), "How long does a ping take?");
-        await page.keyboard.press("Tab");
-        await page.keyboard.type(SRC);
-        await page.keyboard.press("Tab");
-        await page.keyboard.type("1.2.3.400");
-        await page.keyboard.press("Enter");
-        const destination = page.getByLabel("Destination");
-        await page.locator("[aria-invalid]").waitFor();
-        assertEquals(await focused(page), "dst", "the faulty field has the focus");
-        const described = await destination.getAttribute("aria-describedby") ?? "";
-        assertStringIncludes(
-          await page.locator(`[id="${described}"]`).innerText(),
-          "Cannot read 1.2.3.400: expected an IPv4 or IPv6",
-        );
-        await page.keyboard.press("Control+A");
-        await page.keyboard.type(DST);
-        await page.keyboard.press("Enter");
-        await page.getByRole("heading", { name: `${SRC} to ${DST}` }).waitFor();
-        await settled(page);
-        const said = await page.locator("[role=status].unseen").allInnerTexts();
-        assert(said.some((text) => /^Median .* of the replies take/.test(text)), said.join("; "));
-        assert(
-          await page.getByRole("img", { name: /Distribution function of the RTT\. Median/ }).isVisible(),
-        );
-        assertEquals(complaints, []);
-      });
+  await t.step("skip link, parts, fields, answer", async () => {
+    const { page, complaints } = await open("#ask");
+    await page.keyboard.press("Tab");
+    assertEquals(await focused(page), "Skip to the question");
+    await page.keyboard.press("Enter");
+    assertEquals(await focused(page), "How long does a ping take?");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(SRC);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("1.2.3.400");
+    await page.keyboard.press("Enter");
+    const destination = page.getByLabel("Destination");
+    await page.locator("[aria-invalid]").waitFor();
+    assertEquals(await focused(page), "dst", "the faulty field has the focus");
+    const described = await destination.getAttribute("aria-describedby") ?? "";
+    assertStringIncludes(
+      await page.locator(`[id="${described}"]`).innerText(),
+      "Cannot read 1.2.3.400: expected an IPv4 or IPv6",
+    );
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type(DST);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: `${SRC} to ${DST}` }).waitFor();
+    await settled(page);
+    const said = await page.locator("[role=status].unseen").allInnerTexts();
+    assert(said.some((text) => /^Median .* of the replies take/.test(text)), said.join("; "));
+    assert(await page.getByRole("img", { name: /Distribution function of the RTT\. Median/ }).isVisible());
+    assertEquals(complaints, []);
+  });
 
-      await t.step("arrow keys in the table of medians, Enter shows a distribution", async () => {
-        const { page, complaints } = await open(HASHES.compare.replace("&cell=1,0", ""));
-        await page.getByRole("button", { name: "Compare", exact: true }).focus();
-        await page.keyboard.press("Tab");
-        await page.keyboard.press("ArrowDown");
-        await page.keyboard.press("ArrowRight");
-        await page.keyboard.press("ArrowRight");
-        await page.keyboard.press("Enter");
-        await page.getByRole("heading", { name: "192.0.2.2 to 203.0.113.9" }).waitFor();
-        assertStringIncludes(page.url(), "cell=1%2C1");
-        await settled(page);
-        const chosen = page.getByRole("gridcell", { selected: true });
-        assertMatch(await chosen.innerText(), /\d.*lost/s);
-        assertEquals(complaints, []);
-      });
+  await t.step("arrow keys in the table of medians, Enter shows a distribution", async () => {
+    const { page, complaints } = await open(HASHES.compare.replace("&cell=1,0", ""));
+    await page.getByRole("button", { name: "Compare", exact: true }).focus();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "192.0.2.2 to 203.0.113.9" }).waitFor();
+    assertStringIncludes(page.url(), "cell=1%2C1");
+    await settled(page);
+    const chosen = page.getByRole("gridcell", { selected: true });
+    assertMatch(await chosen.innerText(), /\d.*lost/s);
+    assertEquals(complaints, []);
+  });
 
-      await t.step("branches of the tree open and close", async () => {
-        const { page } = await open(HASHES.fits);
-        const branch = page.locator("summary.branch").first();
-        const isOpen = () => page.evaluate("document.querySelector('summary.branch').parentElement.open");
-        await branch.focus();
-        const before = await isOpen();
-        await page.keyboard.press("Enter");
-        assertEquals([before, await isOpen()], [true, false]);
-      });
+  await t.step("branches of the tree open and close", async () => {
+    const { page } = await open(HASHES.fits);
+    const branch = page.locator("summary.branch").first();
+    const isOpen = () => page.evaluate("document.querySelector('summary.branch').parentElement.open");
+    await branch.focus();
+    const before = await isOpen();
+    await page.keyboard.press("Enter");
+    assertEquals([before, await isOpen()], [true, false]);
+  });
 
-      await t.step("a question that is given up is aborted", async () => {
-        const { page } = await open("#model");
-        // The request is held back, so that no answer can come before it is given up.
-        await page.route("**/v1/destinations", () => {});
-        const aborted = page.waitForEvent(
-          "requestfailed",
-          (request) => request.url().endsWith("/v1/destinations"),
-        );
-        const asked = page.waitForRequest(/v1\/destinations/);
-        await page.evaluate(`location.hash = ${JSON.stringify(HASHES.fits)}`);
-        await asked;
-        await page.getByRole("link", { name: "About the model" }).click();
-        assertEquals((await aborted).failure()?.errorText, "net::ERR_ABORTED");
-      });
+  await t.step("a question that is given up is aborted", async () => {
+    const { page } = await open("#model");
+    // The request is held back, so that no answer can come before it is given up.
+    await page.route("**/v1/destinations", () => {});
+    const aborted = page.waitForEvent(
+      "requestfailed",
+      (request) => request.url().endsWith("/v1/destinations"),
+    );
+    const asked = page.waitForRequest(/v1\/destinations/);
+    await page.evaluate(`location.hash = ${JSON.stringify(HASHES.fits)}`);
+    await asked;
+    await page.getByRole("link", { name: "About the model" }).click();
+    assertEquals((await aborted).failure()?.errorText, "net::ERR_ABORTED");
+  });
 
-      await t.step("what the server refuses is said in its words", async () => {
-        const { page } = await open(`#ask?src=${SRC}&dst=2001:db8::1`);
-        assertMatch(
-          await page.getByRole("alert").first().innerText(),
-          /expected two addresses of one version/,
-        );
-      });
-    });
-  },
+  await t.step("what the server refuses is said in its words", async () => {
+    const { page } = await open(`#ask?src=${SRC}&dst=2001:db8::1`);
+    assertMatch(await page.getByRole("alert").first().innerText(), /expected two addresses of one version/);
+  });
 });
 
 /** An answer of the API with hostile texts in place of its own, but those that are needed as they are. */
@@ -332,187 +318,173 @@ function poisoned(value: unknown, keep: (key: string) => boolean, key = ""): unk
   if (typeof value === "string") return keep(key) ? value : HOSTILE.join(" ");
   if (Array.isArray(value)) return value.map((each) => poisoned(each, keep, key));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [name, poisoned(each, keep, name)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, poisoned(each, keep, name)]));
 }
 
-Deno.test({
-  name:
-    "hostile links, pasted texts, names of models and answers run nothing and break no rule of the policy",
-  ignore: !hasBrowser(),
-  async fn(t) {
-    await withPages(async (open) => {
-      const ranIn = (page: Page) => page.evaluate("String(window.ran)");
+pageTest(
+  "hostile links, pasted texts, names of models and answers run nothing and break no rule of the policy",
+  async (t, open) => {
+    const ranIn = (page: Page) => page.evaluate("String(window.ran)");
 
-      await t.step("the policy is at work: a script in the HTML does not run and is reported", async () => {
-        const { page, complaints } = await open("#model");
-        await page.evaluate(`document.body.insertAdjacentHTML("beforeend", ${JSON.stringify(HOSTILE[0])})`);
-        await page.waitForTimeout(200);
-        assertEquals(await ranIn(page), "undefined");
-        assert(complaints.some((text) => text.includes("CSP: script-src")), complaints.join("; "));
-        await page.close();
-      });
-
-      await t.step("links", async () => {
-        const fields = ["src", "dst", "sources", "destinations", "cell", "low", "high", "time"];
-        const values = new URLSearchParams(fields.map((name) => [name, HOSTILE.join("\n")]));
-        values.set("pings", await packText(HOSTILE.join("\n")));
-        for (const part of ["ask", "compare", "pings", "fits", "model", HOSTILE[0]]) {
-          const { page, complaints } = await open(`#${encodeURIComponent(part)}?${values}`);
-          assertEquals([await ranIn(page), complaints], ["undefined", []], part);
-          await page.close();
-        }
-      });
-
-      await t.step("pasted texts, and what the browser kept", async () => {
-        const { page, complaints } = await open("#pings");
-        const texts = [
-          `src_addr,dst_addr,timestamp,rtt\n${HOSTILE.map((text) => `${SRC},${text},1,2`).join("\n")}`,
-          JSON.stringify({ src_addr: HOSTILE[0], dst_addr: DST, rtt: 3 }),
-          `PING ${HOSTILE[0]} (${DST}) 56(84) bytes\n64 bytes from ${
-            HOSTILE[1]
-          } (${DST}): icmp_seq=1 time=2 ms`,
-        ];
-        for (const text of texts) {
-          await page.getByLabel("Your pings").fill(text);
-          await page.getByLabel("Source").fill(SRC);
-          await page.getByRole("button", { name: "Check these pings" }).click();
-          await settled(page);
-          assertEquals([await ranIn(page), complaints], ["undefined", []], text);
-        }
-        const kept = JSON.stringify([{ src: HOSTILE[0], dst: HOSTILE[1] }]);
-        await page.evaluate(`localStorage.setItem("ping-llm last questions", ${JSON.stringify(kept)})`);
-        await page.goto(new URL("#ask", page.url()).href);
-        await page.reload();
-        await settled(page);
-        assertStringIncludes(await shownText(page), HOSTILE[0]);
-        assertEquals([await ranIn(page), complaints], ["undefined", []]);
-        await page.close();
-      });
-
-      await t.step("names of models, bases, notes, errors and descriptions", async () => {
-        const { page, complaints, url } = await open("#model");
-        const further = {
-          basis: { kind: "pair", text: HOSTILE.join(" ") },
-          data: {
-            origin: HOSTILE.join(" "),
-            is_synthetic: true,
-            start: HOSTILE[1],
-            end: null,
-            measurements: 3,
-            sources: 1,
-            destinations: 2,
-            adaptation: null,
-          },
-          notes: HOSTILE,
-        };
-        await page.route(/\/v1\/(model|rtt)$/, async (route) => {
-          const response = await route.fetch();
-          const answer = poisoned(await response.json(), (key) => /_addr$/.test(key)) as object;
-          await route.fulfill({ response, json: { ...answer, ...further } });
-        });
-        await page.route("**/openapi.json", async (route) => {
-          const response = await route.fetch();
-          const keep = (key: string) => ["$ref", "type", "required", "name", "in"].includes(key);
-          await route.fulfill({ response, json: poisoned(await response.json(), keep) as object });
-        });
-        for (const path of ["#model", HASHES.ask, "docs"]) {
-          await page.goto("about:blank");
-          await page.goto(`${url}${path}`);
-          await settled(page);
-          assertStringIncludes(await shownText(page), HOSTILE[0]);
-          assertEquals([await ranIn(page), complaints], ["undefined", []], path);
-        }
-        await page.unrouteAll();
-        await page.route(
-          "**/v1/rtt",
-          (route) => route.fulfill({ status: 400, json: { detail: HOSTILE[0] } }),
-        );
-        await page.goto(`${url}${HASHES.ask}`);
-        await page.getByRole("alert").filter({ hasText: HOSTILE[0] }).waitFor();
-        assertEquals(await ranIn(page), "undefined");
-      });
+    await t.step("the policy is at work: a script in the HTML does not run and is reported", async () => {
+      const { page, complaints } = await open("#model");
+      await page.evaluate(`document.body.insertAdjacentHTML("beforeend", ${JSON.stringify(HOSTILE[0])})`);
+      await page.waitForTimeout(200);
+      assertEquals(await ranIn(page), "undefined");
+      assert(complaints.some((text) => text.includes("CSP: script-src")), complaints.join("; "));
+      await page.close();
     });
-  },
-});
 
-Deno.test({
-  name: "the first view answers, tables and charts can be saved, questions copied, and /docs read",
-  ignore: !hasBrowser(),
-  async fn(t) {
-    await withPages(async (open) => {
-      await t.step("first view: an example and where the numbers come from", async () => {
-        const { page, complaints } = await open("");
-        const text = await shownText(page);
-        for (const each of [/Example: \S+ → \S+/, /Median/, /does not say which data|Trained on|Synthetic/]) {
-          assertMatch(text, each);
-        }
-        assertEquals(new URL(page.url()).hash, "", "the example is no question of the reader");
-        assertEquals(await page.evaluate("localStorage.length"), 0);
-        assertEquals(complaints, []);
+    await t.step("links", async () => {
+      const fields = ["src", "dst", "sources", "destinations", "cell", "low", "high", "time"];
+      const values = new URLSearchParams(fields.map((name) => [name, HOSTILE.join("\n")]));
+      values.set("pings", await packText(HOSTILE.join("\n")));
+      for (const part of ["ask", "compare", "pings", "fits", "model", HOSTILE[0]]) {
+        const { page, complaints } = await open(`#${encodeURIComponent(part)}?${values}`);
+        assertEquals([await ranIn(page), complaints], ["undefined", []], part);
         await page.close();
-      });
-
-      await t.step("CSV, PNG and curl", async () => {
-        const { page, complaints, url } = await open(HASHES.ask);
-        const saved = async (name: string) => {
-          const [download] = await Promise.all([
-            page.waitForEvent("download"),
-            page.getByRole("button", { name }).first().click(),
-          ]);
-          return { name: download.suggestedFilename(), bytes: Deno.readFileSync(await download.path()) };
-        };
-        const csv = await saved("Save as CSV");
-        const [header, first] = new TextDecoder().decode(csv.bytes).split("\r\n");
-        assertEquals(csv.name, "rtt-quantiles.csv");
-        assertEquals(header, "src_addr,dst_addr,timestamp,given,quantile,rtt_ms");
-        assert(first.startsWith(`${SRC},${DST},${Date.UTC(2025, 5, 15, 12) / 1000},,0.005,`), first);
-        const png = await saved("Save as PNG");
-        assertEquals(png.name, "histogram-of-the-rtt.png");
-        assertEquals(new TextDecoder().decode(png.bytes.subarray(1, 4)), "PNG");
-        await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-        await page.getByRole("button", { name: "Copy as curl" }).click();
-        await page.getByText("Command copied.").waitFor();
-        const command = String(await page.evaluate("navigator.clipboard.readText()"));
-        const asked = /^curl '([^']*)'$/.exec(command)?.[1] ?? "";
-        assert(asked.startsWith(`${url}v1/rtt?src_addr=${SRC}`), command);
-        const { quantiles_ms } = await (await fetch(asked)).json();
-        assertStringIncludes(await shownText(page), formatMs(quantiles_ms["0.5"]));
-        assertEquals(complaints, []);
-        await page.close();
-      });
-
-      await t.step("source and time of CSV are its own", async () => {
-        const { page } = await open("#pings?src=203.0.113.200");
-        const rows = [1, 2, 3].map((i) => `${SRC},${DST},${1_750_000_000 + i},${20 + i}`);
-        await page.getByLabel("Your pings").fill(["src_addr,dst_addr,timestamp,rtt", ...rows].join("\n"));
-        await page.getByRole("button", { name: "Check these pings" }).click();
-        await page.getByRole("heading", { name: `${SRC} to ${DST}, 2025-06-15 15:06 UTC` }).waitFor();
-        await page.close();
-      });
-
-      for (
-        const [scheme, width] of [["light", 1280], ["dark", 1280], ["light", 360], ["dark", 360]] as const
-      ) {
-        await t.step(`/docs, ${scheme}, ${width} px`, async () => {
-          const { page, complaints, url } = await open("docs", { scheme, width });
-          const text = await shownText(page);
-          const description = await (await fetch(`${url}openapi.json`)).json();
-          const names = [...Object.keys(description.paths), ...Object.keys(description.components.schemas)];
-          for (const name of names) assertStringIncludes(text, name);
-          assertEquals([await looksFaults(page), complaints], [[], []]);
-          const commands = await page.getByLabel("Example").allInnerTexts();
-          const asked = commands.find((command) => command.includes("/v1/rtt?")) ?? "";
-          const response = await fetch(/'([^']*)'/.exec(asked)?.[1] ?? "");
-          assertEquals(response.status, 200, asked);
-          await response.body?.cancel();
-          await page.close();
-        });
       }
     });
+
+    await t.step("pasted texts, and what the browser kept", async () => {
+      const { page, complaints } = await open("#pings");
+      const texts = [
+        `src_addr,dst_addr,timestamp,rtt\n${HOSTILE.map((text) => `${SRC},${text},1,2`).join("\n")}`,
+        JSON.stringify({ src_addr: HOSTILE[0], dst_addr: DST, rtt: 3 }),
+        `PING ${HOSTILE[0]} (${DST}) 56(84) bytes\n64 bytes from ${
+          HOSTILE[1]
+        } (${DST}): icmp_seq=1 time=2 ms`,
+      ];
+      for (const text of texts) {
+        await page.getByLabel("Your pings").fill(text);
+        await page.getByLabel("Source").fill(SRC);
+        await page.getByRole("button", { name: "Check these pings" }).click();
+        await settled(page);
+        assertEquals([await ranIn(page), complaints], ["undefined", []], text);
+      }
+      const kept = JSON.stringify([{ src: HOSTILE[0], dst: HOSTILE[1] }]);
+      await page.evaluate(`localStorage.setItem("ping-llm last questions", ${JSON.stringify(kept)})`);
+      await page.goto(new URL("#ask", page.url()).href);
+      await page.reload();
+      await settled(page);
+      assertStringIncludes(await shownText(page), HOSTILE[0]);
+      assertEquals([await ranIn(page), complaints], ["undefined", []]);
+      await page.close();
+    });
+
+    await t.step("names of models, bases, notes, errors and descriptions", async () => {
+      const { page, complaints, url } = await open("#model");
+      const further = {
+        basis: { kind: "pair", text: HOSTILE.join(" ") },
+        data: {
+          origin: HOSTILE.join(" "),
+          is_synthetic: true,
+          start: HOSTILE[1],
+          end: null,
+          measurements: 3,
+          sources: 1,
+          destinations: 2,
+          adaptation: null,
+        },
+        notes: HOSTILE,
+      };
+      await page.route(/\/v1\/(model|rtt)$/, async (route) => {
+        const response = await route.fetch();
+        const answer = poisoned(await response.json(), (key) => /_addr$/.test(key)) as object;
+        await route.fulfill({ response, json: { ...answer, ...further } });
+      });
+      await page.route("**/openapi.json", async (route) => {
+        const response = await route.fetch();
+        const keep = (key: string) => ["$ref", "type", "required", "name", "in"].includes(key);
+        await route.fulfill({ response, json: poisoned(await response.json(), keep) as object });
+      });
+      for (const path of ["#model", HASHES.ask, "docs"]) {
+        await page.goto("about:blank");
+        await page.goto(`${url}${path}`);
+        await settled(page);
+        assertStringIncludes(await shownText(page), HOSTILE[0]);
+        assertEquals([await ranIn(page), complaints], ["undefined", []], path);
+      }
+      await page.unrouteAll();
+      await page.route("**/v1/rtt", (route) => route.fulfill({ status: 400, json: { detail: HOSTILE[0] } }));
+      await page.goto(`${url}${HASHES.ask}`);
+      await page.getByRole("alert").filter({ hasText: HOSTILE[0] }).waitFor();
+      assertEquals(await ranIn(page), "undefined");
+    });
   },
-});
+);
+
+pageTest(
+  "the first view answers, tables and charts can be saved, questions copied, and /docs read",
+  async (t, open) => {
+    await t.step("first view: an example and where the numbers come from", async () => {
+      const { page, complaints } = await open("");
+      const text = await shownText(page);
+      for (const each of [/Example: \S+ → \S+/, /Median/, /does not say which data|Trained on|Synthetic/]) {
+        assertMatch(text, each);
+      }
+      assertEquals(new URL(page.url()).hash, "", "the example is no question of the reader");
+      assertEquals(await page.evaluate("localStorage.length"), 0);
+      assertEquals(complaints, []);
+      await page.close();
+    });
+
+    await t.step("CSV, PNG and curl", async () => {
+      const { page, complaints, url } = await open(HASHES.ask);
+      const saved = async (name: string) => {
+        const [download] = await Promise.all([
+          page.waitForEvent("download"),
+          page.getByRole("button", { name }).first().click(),
+        ]);
+        return { name: download.suggestedFilename(), bytes: Deno.readFileSync(await download.path()) };
+      };
+      const csv = await saved("Save as CSV");
+      const [header, first] = new TextDecoder().decode(csv.bytes).split("\r\n");
+      assertEquals(csv.name, "rtt-quantiles.csv");
+      assertEquals(header, "src_addr,dst_addr,timestamp,given,quantile,rtt_ms");
+      assert(first.startsWith(`${SRC},${DST},${Date.UTC(2025, 5, 15, 12) / 1000},,0.005,`), first);
+      const png = await saved("Save as PNG");
+      assertEquals(png.name, "histogram-of-the-rtt.png");
+      assertEquals(new TextDecoder().decode(png.bytes.subarray(1, 4)), "PNG");
+      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+      await page.getByRole("button", { name: "Copy as curl" }).click();
+      await page.getByText("Command copied.").waitFor();
+      const command = String(await page.evaluate("navigator.clipboard.readText()"));
+      const asked = /^curl '([^']*)'$/.exec(command)?.[1] ?? "";
+      assert(asked.startsWith(`${url}v1/rtt?src_addr=${SRC}`), command);
+      const { quantiles_ms } = await (await fetch(asked)).json();
+      assertStringIncludes(await shownText(page), formatMs(quantiles_ms["0.5"]));
+      assertEquals(complaints, []);
+      await page.close();
+    });
+
+    await t.step("source and time of CSV are its own", async () => {
+      const { page } = await open("#pings?src=203.0.113.200");
+      const rows = [1, 2, 3].map((i) => `${SRC},${DST},${1_750_000_000 + i},${20 + i}`);
+      await page.getByLabel("Your pings").fill(["src_addr,dst_addr,timestamp,rtt", ...rows].join("\n"));
+      await page.getByRole("button", { name: "Check these pings" }).click();
+      await page.getByRole("heading", { name: `${SRC} to ${DST}, 2025-06-15 15:06 UTC` }).waitFor();
+      await page.close();
+    });
+
+    for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["light", 360], ["dark", 360]] as const) {
+      await t.step(`/docs, ${scheme}, ${width} px`, async () => {
+        const { page, complaints, url } = await open("docs", { scheme, width });
+        const text = await shownText(page);
+        const description = await (await fetch(`${url}openapi.json`)).json();
+        const names = [...Object.keys(description.paths), ...Object.keys(description.components.schemas)];
+        for (const name of names) assertStringIncludes(text, name);
+        assertEquals([await looksFaults(page), complaints], [[], []]);
+        const commands = await page.getByLabel("Example").allInnerTexts();
+        const asked = commands.find((command) => command.includes("/v1/rtt?")) ?? "";
+        const response = await fetch(/'([^']*)'/.exec(asked)?.[1] ?? "");
+        assertEquals(response.status, 200, asked);
+        await response.body?.cancel();
+        await page.close();
+      });
+    }
+  },
+);
 
 Deno.test({
   name: "the page opens with a map where the model knows places, for eyes, keys and ears, in both themes",
@@ -525,23 +497,16 @@ Deno.test({
       );
       await using server = await TestServer.start(at("run"), "--names", at("names.csv"));
       await using browser = await TestBrowser.start();
-      const complaints: string[] = [];
-      const open = async (hash: string, colorScheme: "light" | "dark" = "light", width = 1280) => {
-        const page = await browser.browser.newPage({ viewport: { width, height: 1000 }, colorScheme });
-        await page.addInitScript(WATCH);
-        page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
-        page.on("pageerror", (error) => complaints.push(String(error)));
-        page.on("request", (request) => {
-          if (!request.url().startsWith(server.url)) complaints.push(`asks for ${request.url()}`);
-        });
-        await page.goto(`${server.url}${hash}`);
-        await settled(page);
-        return page;
+      const complaints: string[][] = [];
+      const open = async (...asked: Parameters<Open>) => {
+        const opened = await opener(browser, server, 1000)(...asked);
+        complaints.push(opened.complaints);
+        return opened.page;
       };
       for (const scheme of ["light", "dark"] as const) {
         for (const width of [1280, 360]) {
           await t.step(`${scheme}, ${width} px`, async () => {
-            const page = await open(`#map?src=${SRC}&time=${TIME}`, scheme, width);
+            const page = await open(`#map?src=${SRC}&time=${TIME}`, { scheme, width });
             await page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)");
             const text = await shownText(page);
             for (
@@ -629,7 +594,7 @@ Deno.test({
         await t.step(
           `a destination is found by its name and marked on the map, ${scheme}, ${width} px`,
           async () => {
-            const page = await open(`#map?src=${SRC}&time=${TIME}`, scheme, width);
+            const page = await open(`#map?src=${SRC}&time=${TIME}`, { scheme, width });
             const field = page.getByRole("combobox", { name: "Find on the map" });
             await field.pressSequentially("examp");
             const option = page.getByRole("listbox").getByRole("option");
@@ -722,7 +687,65 @@ Deno.test({
         assertMatch(await shownText(page), /example\.org/);
         await page.close();
       });
-      assertEquals(complaints.filter((text) => !/400 \(Bad Request\)/.test(text)), []);
+      assertEquals(complaints.flat().filter((text) => !/400 \(Bad Request\)/.test(text)), []);
     }, await tinyPlacedModel());
   },
 });
+
+// Checks of the page as a browser shows it.
+
+/** Faults in how the page looks: wider than the window, or texts that are hard to tell from what is behind. */
+async function looksFaults(page: Page): Promise<string[]> {
+  return await page.evaluate(LOOKS_FAULTS) as string[];
+}
+
+// Runs in the page. Contrast: WCAG 2.2, success criterion 1.4.3, level AA, taken as if all texts were small.
+const LOOKS_FAULTS = `(() => {
+  const LEAST_CONTRAST = 4.5;
+  const faults = [];
+  const { scrollWidth } = document.documentElement;
+  if (scrollWidth > innerWidth) faults.push("the page is " + scrollWidth + " px wide");
+  const ctx = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  // Draws colours over each other, whatever way they are written in.
+  const blend = (colors) => {
+    ctx.clearRect(0, 0, 1, 1);
+    for (const color of colors) { ctx.fillStyle = color; ctx.fillRect(0, 0, 1, 1); }
+    return [...ctx.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map((value) => value / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const backgroundsOf = (element) => element ? [...backgroundsOf(element.parentElement), getComputedStyle(element).backgroundColor] : [];
+  let numTexts = 0;
+  const check = (element, color, text) => {
+    const backgrounds = backgroundsOf(element);
+    const [a, b] = [blend(backgrounds), blend([...backgrounds, color])].map(luminance).sort((x, y) => y - x);
+    const contrast = (a + 0.05) / (b + 0.05);
+    numTexts++;
+    if (contrast < LEAST_CONTRAST) faults.push(contrast.toFixed(2) + ": " + text);
+  };
+  for (const element of document.querySelectorAll("body *")) {
+    const isText = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent.trim() !== "");
+    if (!isText && !element.matches("input, textarea, select") || !element.checkVisibility()) continue;
+    check(element, getComputedStyle(element).color, (element.textContent || element.value).slice(0, 40));
+    if (element.placeholder) check(element, getComputedStyle(element, "::placeholder").color, element.placeholder);
+  }
+  if (numTexts < 10) faults.push("only " + numTexts + " texts");
+  for (const chart of document.querySelectorAll(".chart canvas")) {
+    const { data } = chart.getContext("2d").getImageData(0, 0, chart.width, chart.height);
+    if (!data.some((value) => value !== 0)) faults.push("a chart is empty");
+  }
+  return faults;
+})()`;
+
+/** Waits until the page asks nothing more. */
+async function settled(page: Page): Promise<void> {
+  await page.locator("h1").waitFor();
+  // A part of an answer may begin the next question when it is drawn.
+  for (let numQuiet = 0; numQuiet < 3;) {
+    await page.waitForTimeout(50);
+    const isBusy = await page.locator("p.busy:not([hidden])").count() > 0;
+    numQuiet = isBusy ? 0 : numQuiet + 1;
+  }
+}

@@ -28,10 +28,7 @@ no answer yet for icmp_seq=6
 7 packets transmitted, 3 received, +1 duplicates, +1 errors, 57.1429% packet loss, time 6008ms
 rtt min/avg/max/mdev = 12.300/915.433/1500.000/647.0 ms
 `;
-  assertEquals(
-    rttsOf(text).map(([, rtt]) => rtt),
-    [12.3, null, null, null, 1234, 1500, null],
-  );
+  assertEquals(rttsOf(text).map(([, rtt]) => rtt), [12.3, null, null, null, 1234, 1500, null]);
   const { pings, format } = parsePaste(text, OPTIONS);
   assertEquals(format, "Output of ping");
   assertEquals(pings[0], { src_addr: SOURCE, dst_addr: HOST, timestamp: END_S - 6, rtt: 12.3, line: 3 });

@@ -10,7 +10,7 @@ import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
 import { runStageProcess } from "../../cli/process.ts";
 import { hasBrowser, SOFTWARE_WEBGPU, TestBrowser } from "../../base/report/browser.ts";
 import { toSiteVersion1 } from "../../train/version_1.ts";
-import { StaticServer } from "./static_server.ts";
+import { StaticServer } from "../test_server.ts";
 
 const HAS_BROWSER = hasBrowser();
 const WEIGHTS = "/model.safetensors";

@@ -1,7 +1,7 @@
 /**
- * Merges questions of several callers into batches of the GPU (dynamic batching).
+ * How the work of many callers waits for one GPU: questions that share batches, and long work, one piece at a time.
  *
- * While a batch runs, the next one collects, so a busy GPU never waits. When the GPU is idle, a batch starts as soon as
+ * Questions of several callers are merged into batches of the GPU (dynamic batching). While a batch runs, the next one collects, so a busy GPU never waits. When the GPU is idle, a batch starts as soon as
  * it has as many questions as the last one had, or after `maxWaitMs`. Callers who got their answers together ask again
  * together; without the wait, the first of them would be a batch of its own, and all others would wait for it. A caller
  * alone has had batches of one, and does not wait.
@@ -12,10 +12,9 @@ import type { PingModel } from "../../query/ping_model.ts";
 import { encodeQuery, type RttQuery } from "../../query/query_tokens.ts";
 import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
 import { ApiError, computed } from "./api_error.ts";
-import { FairQueue } from "./fair_queue.ts";
 
 /** How many callers may wait in a queue, unless said otherwise. */
-export const MAX_QUEUE = 1024;
+const MAX_QUEUE = 1024;
 
 /** How questions are merged. */
 export interface BatchOptions {
@@ -46,7 +45,7 @@ interface Waiting {
 }
 
 /** The error for a caller who comes when too many wait. */
-export function queueFull(maxQueue: number): ApiError {
+function queueFull(maxQueue: number): ApiError {
   return new ApiError(429, `Cannot answer: ${maxQueue} requests wait already; ask again in a second`);
 }
 
@@ -149,5 +148,110 @@ export class RttBatcher {
     this.#isRunning = false;
     if (this.#queue.length >= this.#options.maxBatch) void this.#run();
     this.#schedule();
+  }
+}
+
+/**
+ * A queue with a lane for each caller that has something waiting. One piece of each caller is taken, then again one of each:
+ * a caller with thousands of lines so delays one with a single question by as many pieces as there are callers.
+ */
+export class FairQueue<T> {
+  /** In the order of their next turns; none is empty. */
+  readonly #lanes = new Map<object, T[]>();
+  #length = 0;
+
+  /** How many pieces wait. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** How many callers wait. */
+  get numLanes(): number {
+    return this.#lanes.size;
+  }
+
+  /** @param lane An object that stands for the caller. */
+  push(item: T, lane: object): void {
+    const items = this.#lanes.get(lane);
+    if (items) items.push(item);
+    else this.#lanes.set(lane, [item]);
+    this.#length++;
+  }
+
+  /** Takes out what waits next, undefined if nothing does. */
+  take(): T | undefined {
+    const next = this.#lanes.entries().next();
+    if (next.done) return undefined;
+    const [lane, items] = next.value;
+    const item = items.shift();
+    this.#lanes.delete(lane);
+    if (items.length > 0) this.#lanes.set(lane, items);
+    this.#length--;
+    return item;
+  }
+
+  /** Takes a piece out of its lane, if it still waits there. */
+  remove(item: T, lane: object): void {
+    const items = this.#lanes.get(lane);
+    const place = items?.indexOf(item) ?? -1;
+    if (!items || place < 0) return;
+    items.splice(place, 1);
+    if (items.length === 0) this.#lanes.delete(lane);
+    this.#length--;
+  }
+}
+
+/**
+ * The queue of work that takes many groups of the GPU, one piece at a time, the callers in turn. A search for destinations
+ * holds up to 0.2 GB of a tree: one at a time bounds memory. Between the groups of such work come batches of questions, see
+ * `ModelDecoders`.
+ */
+export class LongWork {
+  readonly #queue = new FairQueue<() => void>();
+  #isRunning = false;
+
+  /** @param maxQueue How many callers may wait; the next one is refused. */
+  constructor(readonly maxQueue: number = MAX_QUEUE) {}
+
+  /** How many pieces of work wait. */
+  get queueLength(): number {
+    return this.#queue.length;
+  }
+
+  /**
+   * Does work in its turn.
+   *
+   * @param work Ends by itself, soon after the signal.
+   * @throws {ApiError} If too many callers wait.
+   */
+  async run<T>(work: () => Promise<T>, { lane, signal }: Caller): Promise<T> {
+    signal?.throwIfAborted();
+    if (this.#isRunning) await this.#turn(lane, signal);
+    this.#isRunning = true;
+    try {
+      signal?.throwIfAborted();
+      return await work();
+    } finally {
+      const next = this.#queue.take();
+      if (next) next();
+      else this.#isRunning = false;
+    }
+  }
+
+  async #turn(lane: object | undefined, signal: AbortSignal | undefined): Promise<void> {
+    if (!lane && this.#queue.numLanes >= this.maxQueue) throw queueFull(this.maxQueue);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const own = lane ?? {};
+    const leave = () => {
+      this.#queue.remove(resolve, own);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", leave);
+    this.#queue.push(resolve, own);
+    try {
+      await promise;
+    } finally {
+      signal?.removeEventListener("abort", leave);
+    }
   }
 }

@@ -1,4 +1,9 @@
-import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import fc from "fast-check";
+import * as z from "zod";
+import { snakeKeys, snakeShape } from "../../../lib/serve/api/snake_case.ts";
+import { streamOf, withService } from "./tiny_service.ts";
+import { inOrder } from "../../../lib/serve/api/lines.ts";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { LineHistories } from "../../../lib/serve/api/score_lines.ts";
@@ -9,7 +14,115 @@ import { scoreResults } from "../../../lib/query/score/score_results.ts";
 import type { TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { sampleRows, writeRows } from "../../query/score/sample_rows.ts";
-import { streamOf, withService } from "./tiny_service.ts";
+
+/** A promise that settles after some turns of the event loop. */
+async function after<T>(numTurns: number, value: T): Promise<T> {
+  for (let i = 0; i < numTurns; i++) await new Promise((resolve) => setTimeout(resolve, 0));
+  return value;
+}
+
+Deno.test("inOrder() gives results in order, with at most so many items taken in before them", () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.nat(3), { maxLength: 12 }),
+      fc.integer({ min: 1, max: 5 }),
+      async (turns, most) => {
+        let numPulled = 0;
+        let numRunning = 0;
+        let mostRunning = 0;
+        const work = async (number: number) => {
+          mostRunning = Math.max(mostRunning, ++numRunning);
+          const value = await after(turns[number], number);
+          numRunning--;
+          return value;
+        };
+        const results: number[] = [];
+        for await (const each of inOrder(streamOf(turns.keys(), () => numPulled++), work, most)) {
+          results.push(each);
+          assert(numPulled - results.length <= most);
+        }
+        assertEquals(results, [...turns.keys()]);
+        assert(mostRunning <= most);
+      },
+    ),
+    { numRuns: 30 },
+  ));
+
+Deno.test("inOrder() gives results while the next item does not come", async () => {
+  const stalled = async function* () {
+    yield 1;
+    yield 2;
+    await new Promise(() => {});
+  };
+  const results = inOrder(stalled(), (item) => Promise.resolve(item), 10);
+  assertEquals([(await results.next()).value, (await results.next()).value], [1, 2]);
+  // It ends without the item that never comes.
+  const third = results.next();
+  void results.return(undefined);
+  const ended = await Promise.race([third, after(20, "still waiting")]);
+  assertEquals(ended, "still waiting");
+});
+
+Deno.test("inOrder() ends its source when its taker or an item ends it", async () => {
+  const ends: string[] = [];
+  const source = async function* (name: string) {
+    try {
+      for (let i = 0;; i++) yield await Promise.resolve(i);
+    } finally {
+      ends.push(name);
+    }
+  };
+  for await (const _ of inOrder(source("taker"), (item) => Promise.resolve(item), 3)) break;
+  const failing = inOrder(
+    source("item"),
+    (item) => item === 4 ? Promise.reject(new Error("four")) : after(1, item),
+    3,
+  );
+  await assertRejects(() => Array.fromAsync(failing), Error, "four");
+  await after(3, 0);
+  assertEquals(ends, ["taker", "item"]);
+});
+
+Deno.test("snakeKeys() renames the keys of everything, and changes no value", () => {
+  const value = {
+    pFailed: 0.1,
+    meanBelowQ999Ms: 2,
+    quantilesMs: { "0.5": 3 },
+    at: [{ rttMs: 1, highMs: null, isProven: true }],
+    order: "sourceTime",
+  };
+  assertEquals(snakeKeys(value), {
+    p_failed: 0.1,
+    mean_below_q999_ms: 2,
+    quantiles_ms: { "0.5": 3 },
+    at: [{ rtt_ms: 1, high_ms: null, is_proven: true }],
+    order: "sourceTime",
+  });
+});
+
+Deno.test("snakeShape() has the fields of snakeKeys(), with their types, bounds and descriptions", () => {
+  const schema = z.object({
+    pFailed: z.number().max(1).describe("P(no reply)"),
+    atMs: z.array(z.object({ highMs: z.number().nullable() })).optional().describe("asked for"),
+    quantilesMs: z.record(z.string(), z.number()),
+  });
+  const renamed = z.strictObject(snakeShape(schema));
+  const value = { pFailed: 0.1, atMs: [{ highMs: null }], quantilesMs: { "0.5": 3 } };
+  const found: z.infer<typeof renamed> = {
+    p_failed: 0.1,
+    at_ms: [{ high_ms: null }],
+    quantiles_ms: { "0.5": 3 },
+  };
+  assertEquals(renamed.parse(snakeKeys(value)), found);
+  assert(renamed.safeParse({ p_failed: 1, quantiles_ms: {} }).success);
+  assert(!renamed.safeParse({ ...found, p_failed: 2 }).success);
+  const { properties, required } = z.toJSONSchema(renamed);
+  assertEquals(required, ["p_failed", "quantiles_ms"]);
+  assertEquals(Object.values(properties ?? {}).map((each) => typeof each === "object" && each.description), [
+    ...["P(no reply)", "asked for"],
+    undefined,
+  ]);
+});
 
 function lineOf(dst: number, time: number | null, rtt: number | null = 10 + dst) {
   return {

@@ -1,12 +1,13 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { problemOf } from "../../../lib/serve/api/api_error.ts";
-import { type BatchOptions, RttBatcher } from "../../../lib/serve/api/rtt_batcher.ts";
+import { type BatchOptions, FairQueue, LongWork, RttBatcher } from "../../../lib/serve/api/queues.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import type { RttQuery } from "../../../lib/query/query_tokens.ts";
 import { type RttDistribution, RTTS_MS } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { parseAddressQuestion } from "../../../lib/query/rtt/rtt_question.ts";
 import { withTinyModel } from "../../query/tiny_model.ts";
+import fc from "fast-check";
 
 function queryOf(number: number): RttQuery {
   return parseAddressQuestion({
@@ -200,3 +201,83 @@ Deno.test("a question that cannot be asked or used fails alone, an error of the 
     isBroken = false;
     await batcher.ask(queryOf(0), keep);
   }, 3));
+
+Deno.test("FairQueue takes one of each lane in turn, and each lane in its order", () => {
+  const queue = new FairQueue<string>();
+  const [a, b, c] = [{}, {}, {}];
+  for (const item of ["a1", "a2", "a3", "a4"]) queue.push(item, a);
+  queue.push("b1", b);
+  for (const item of ["c1", "c2", "c3"]) queue.push(item, c);
+  queue.remove("c2", c);
+  queue.remove("c2", c);
+  queue.remove("b1", a);
+  assertEquals([queue.length, queue.numLanes], [7, 3]);
+  const taken = [queue.take(), queue.take()];
+  queue.push("b2", b);
+  taken.push(...Array.from({ length: 7 }, () => queue.take()));
+  assertEquals(taken, ["a1", "b1", "c1", "a2", "b2", "c3", "a3", "a4", undefined]);
+  queue.push("b3", b);
+  queue.remove("b3", b);
+  assertEquals([queue.length, queue.numLanes, queue.take()], [0, 0, undefined]);
+});
+
+Deno.test("FairQueue gives each item once, lanes in order, whatever is asked of it", () => {
+  const action = fc.oneof(
+    fc.record({ push: fc.nat(3) }),
+    fc.record({ remove: fc.nat(40) }),
+    fc.constant({ take: true } as const),
+  );
+  fc.assert(fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
+    const queue = new FairQueue<number>();
+    const lanes = [{}, {}, {}, {}];
+    const waiting = new Map<number, number>();
+    let next = 0;
+    for (const each of actions) {
+      if ("push" in each) {
+        waiting.set(next, each.push);
+        queue.push(next++, lanes[each.push]);
+      } else if ("remove" in each) {
+        queue.remove(each.remove, lanes[waiting.get(each.remove) ?? 0]);
+        waiting.delete(each.remove);
+      } else {
+        const taken = queue.take();
+        if (taken === undefined) assertEquals(waiting.size, 0);
+        else {
+          const lane = waiting.get(taken);
+          const first = [...waiting].find(([, other]) => other === lane);
+          assertEquals(first, [taken, lane]);
+          waiting.delete(taken);
+        }
+      }
+      assertEquals([queue.length, queue.numLanes], [waiting.size, new Set(waiting.values()).size]);
+    }
+  }));
+});
+
+Deno.test("LongWork does one piece at a time, callers in turn, also after one that fails", async () => {
+  const work = new LongWork();
+  const events: string[] = [];
+  let numRunning = 0;
+  const piece = (name: string) => async () => {
+    assertEquals(++numRunning, 1);
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    numRunning--;
+    events.push(name);
+    if (name === "a1") throw new Error("a1 failed");
+  };
+  const [a, b] = [{}, {}];
+  const all = [
+    ...["a1", "a2", "a3"].map((name) => work.run(piece(name), { lane: a })),
+    work.run(piece("b1"), { lane: b }),
+    work.run(piece("c"), {}),
+  ];
+  const aborted = new AbortController();
+  const gone = work.run(piece("gone"), { signal: aborted.signal });
+  assertEquals(work.queueLength, 5);
+  aborted.abort();
+  const outcomes = await Promise.allSettled([...all, gone]);
+  assertEquals(outcomes.map(({ status }) => status === "fulfilled"), [false, true, true, true, true, false]);
+  assertEquals(events, ["a1", "a2", "b1", "c", "a3"]);
+  assertEquals(work.queueLength, 0);
+  await work.run(piece("late"), {});
+});

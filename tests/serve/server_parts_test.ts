@@ -1,11 +1,19 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
-import { join } from "@std/path";
+import { assert, assertEquals, assertNotEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { join, toFileUrl } from "@std/path";
 import { AddressCounts } from "../../lib/data/addresses/known_addresses.ts";
 import { modelInfoSchema } from "../../lib/serve/api/schemas.ts";
-import { FormatError } from "../../lib/base/errors.ts";
+import { FormatError, UserError } from "../../lib/base/errors.ts";
 import { modelInfo, readEvaluation } from "../../lib/serve/described_model.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { Counter, exposition, Histogram, Reading, ServerMetrics } from "../../lib/serve/metrics.ts";
+import { readPageFiles } from "../../lib/serve/page_files.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { DEFAULT_WATCH_OPTIONS, PairWatch } from "../../lib/query/changes/pair_watch.ts";
+import { makeApp } from "../../lib/serve/app.ts";
+import { ServedModels } from "../../lib/serve/served_models.ts";
+import { HttpServer } from "../../lib/serve/server.ts";
+import { withService } from "./api/tiny_service.ts";
 
 Deno.test("modelInfo() tells of the checkpoint, and thins the curve to what was trained up to it", () =>
   withCheckpoint((folder, path) => {
@@ -87,4 +95,86 @@ Deno.test("readEvaluation() reads the report of this model, the model first, and
     assertEquals(readEvaluation(undefined, checkpoint), null);
     assertThrows(() => readEvaluation(report, checkpoint), FormatError, "it is of another model");
     return Promise.resolve();
+  }));
+
+Deno.test("exposition() writes counters, readings and cumulative histograms, and escapes labels", () => {
+  const counter = new Counter("a_total", "Counts\nlines.");
+  counter.add({ route: 'x"\\\n', status: 200 });
+  counter.add({ route: 'x"\\\n', status: 200 });
+  counter.add({ route: "y", status: 404 });
+  const histogram = new Histogram("b_seconds", "Times.", [0.1, 1]);
+  for (const value of [0.05, 0.1, 0.5, 7]) histogram.observe(value);
+  const text = exposition([counter, histogram, new Reading("c", "Now.", "gauge", () => 2.5)]);
+  assertEquals(
+    text,
+    [
+      "# HELP a_total Counts\\nlines.",
+      "# TYPE a_total counter",
+      'a_total{route="x\\"\\\\\\n",status="200"} 2',
+      'a_total{route="y",status="404"} 1',
+      "# HELP b_seconds Times.",
+      "# TYPE b_seconds histogram",
+      'b_seconds_bucket{le="0.1"} 2',
+      'b_seconds_bucket{le="1"} 3',
+      'b_seconds_bucket{le="+Inf"} 4',
+      "b_seconds_sum 7.65",
+      "b_seconds_count 4",
+      "# HELP c Now.",
+      "# TYPE c gauge",
+      "c 2.5",
+      "",
+    ].join("\n"),
+  );
+});
+
+Deno.test("readPageFiles() gives each file its type and tag", () => {
+  using folder = new TemporaryFolder();
+  const url = toFileUrl(`${folder.path}/`);
+  Deno.writeTextFileSync(folder.at("index.html"), '<script src="a.js"></script>');
+  Deno.writeTextFileSync(folder.at("a.js"), "1");
+  const files = readPageFiles(url);
+  assertEquals([...files.keys()].sort(), ["/", "/a.js"]);
+  assertEquals(files.get("/a.js")?.type, "text/javascript; charset=utf-8");
+  const { etag } = files.get("/a.js") ?? {};
+  Deno.writeTextFileSync(folder.at("a.js"), "2");
+  assertNotEquals(readPageFiles(url).get("/a.js")?.etag, etag);
+});
+
+Deno.test("readPageFiles() says how the page is made where there is none", () => {
+  using folder = new TemporaryFolder();
+  assertThrows(() => readPageFiles(toFileUrl(`${folder.path}/`)), UserError, "deno task bundle");
+});
+
+const LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 4, maxClientConnections: 4 };
+
+Deno.test("the server says that it is ill when its GPU is lost", () =>
+  withService(async (service, { gpu }) => {
+    const models = new ServedModels({ service, tag: "1", step: 1, fault: () => gpu.fault, close: () => {} });
+    const place = { host: "127.0.0.1", limits: LIMITS };
+    const { fetch: answer } = makeApp({
+      ...place,
+      models,
+      metrics: new ServerMetrics(),
+      allowOrigins: [],
+      pageFiles: new Map(),
+      stopping: new AbortController().signal,
+      log: () => {},
+      watched: {
+        watch: new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: 1 }),
+        maxPairs: 1,
+        numUnusable: 0,
+      },
+    });
+    const server = await HttpServer.listen({ ...place, port: 0, fetch: answer });
+    const health = async () => {
+      const response = await fetch(new URL("/healthz", server.url));
+      return { status: response.status, text: await response.text() };
+    };
+    assertEquals(await health(), { status: 200, text: "ok\n" });
+    gpu.close();
+    await gpu.device.lost;
+    const { status, text } = await health();
+    assertEquals(status, 503);
+    assertStringIncludes(text, "the GPU device was lost");
+    await server.stop(1);
   }));

@@ -1,6 +1,10 @@
 import { assert, assertAlmostEquals, assertEquals, assertGreater } from "@std/assert";
-import { type BenchCase, BenchMemory, measureCase } from "../../../lib/cli/bench/kernel_times.ts";
-import { kernelCases } from "../../../lib/cli/bench/kernel_cases.ts";
+import {
+  type BenchCase,
+  BenchMemory,
+  kernelCases,
+  measureCase,
+} from "../../../lib/cli/bench/kernel_bench.ts";
 import { Gpu } from "../../../lib/tensor/device.ts";
 import { addRmsNorm } from "../../../lib/tensor/ops/rms_norm.ts";
 import { Program } from "../../../lib/tensor/program.ts";

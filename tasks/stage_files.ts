@@ -1,0 +1,118 @@
+/**
+ * The files of several stages: checks of inputs that other stages wrote, and an output that is one file.
+ *
+ * @module
+ */
+import { PhaseProgress } from "../lib/cli/progress.ts";
+import type { StageContext } from "../lib/cli/stage.ts";
+import { UserError } from "../lib/base/errors.ts";
+import { type CheckedOutputs, checkOutputs, type OutputCheck } from "../lib/io/files/checked_outputs.ts";
+import { exists, findFiles } from "../lib/io/files/inputs.ts";
+import { basename, dirname, join } from "@std/path";
+import type { Manifest } from "../lib/io/files/manifest.ts";
+import { type OutputStart, placeOfFile, StagedOutput } from "../lib/io/files/staged_output.ts";
+
+/**
+ * Checks the inputs of a stage against their manifests; logs the links that are followed.
+ *
+ * @param paths Files, folders and globs.
+ * @param options The stage's options for {@link checkOutputs}.
+ * @param context The stage's context.
+ * @throws {UserError} If a file is missing, changed or not listed.
+ */
+export async function checkInputs(
+  paths: readonly string[],
+  { verify, onCorrupt, isRead }: Pick<OutputCheck, "verify" | "onCorrupt" | "isRead">,
+  context: StageContext,
+): Promise<CheckedOutputs> {
+  using progress = new PhaseProgress(context, "bytes");
+  return await checkOutputs(paths, {
+    verify,
+    onCorrupt,
+    isRead,
+    signal: context.signal,
+    onProgress: progress.update,
+    onLink: context.log,
+  });
+}
+
+/** Refuses measurements instead of probe rows. @param action Such as `train on`. @throws {UserError} If it finds them. */
+export function requireProbeRows(path: string, action: string): void {
+  if (holds(path, ".arrayrecord") || !holds(path, ".parquet")) return;
+  throw new UserError(
+    `Cannot ${action} ${path}: found measurements Parquet, expected a folder of probe rows; make probe rows first: ` +
+      `deno task probe-rows --input ${path} --output data/rows`,
+  );
+}
+
+/** Refuses probe rows instead of measurements. @param action Such as `shard`. @throws {UserError} If it finds them. */
+export function requireMeasurements(paths: readonly string[], action: string): void {
+  for (const path of paths) {
+    if (holds(path, ".parquet") || !holds(path, ".arrayrecord")) continue;
+    throw new UserError(
+      `Cannot ${action} ${path}: found probe rows, expected measurements Parquet; give the Parquet files from ` +
+        "which the probe rows were made",
+    );
+  }
+}
+
+/** Whether a path is a file of a kind, or a folder with one. */
+function holds(path: string, extension: string): boolean {
+  if (!exists(path)) return false;
+  if (!Deno.statSync(path).isDirectory) return path.endsWith(extension);
+  return findFiles(path, { extensions: [extension] }).size > 0;
+}
+
+/** The counts of the output for the manifest. */
+interface WrittenFile extends Pick<Manifest, "counts"> {
+  /** Rows of the output file. */
+  rows: number;
+  /** Numbers of rejected rows by reason; none by default. */
+  rejected?: Manifest["rejected"];
+}
+
+/** A finished file. */
+export interface FileRun {
+  /** Its manifest, complete. */
+  manifest: Manifest;
+  /** The duration of the work; 0 if it was done before. */
+  seconds: number;
+  /** Whether an earlier run with the same inputs and options had made it. */
+  isDone: boolean;
+}
+
+/**
+ * Makes an output file and its manifest, unless a run with the same inputs and options has made them before.
+ *
+ * @param output The file.
+ * @param start The inputs and options of the run, whether the file of another run may be replaced, and `besides`: the
+ *   further files that the stage may write beside it.
+ * @param make Writes the file to `path` in the work folder, further files beside it, and temporary ones to `workPath`.
+ * @throws {UserError} If one of the files is another run's, or another process writes them.
+ */
+export async function makeOutputFile(
+  output: string,
+  start: OutputStart & { besides: (path: string) => readonly string[] },
+  make: (work: { path: string; workPath(name: string): string }) => Promise<WrittenFile>,
+): Promise<FileRun> {
+  const startMs = performance.now();
+  const { path } = placeOfFile(output);
+  using staged = StagedOutput.openFile(path, { ...start, besides: start.besides(path) });
+  const { manifest } = staged;
+  if (staged.isComplete) return { manifest, seconds: 0, isDone: true };
+  const made = join(staged.folder, basename(path));
+  const { counts, rows, rejected = {} } = await make({
+    path: made,
+    workPath: (name) => staged.workPath(name),
+  });
+  Object.assign(manifest, { counts, rejected });
+  await staged.record(basename(path), { rows });
+  for (const beside of start.besides(made)) if (exists(beside)) await staged.record(basename(beside));
+  staged.publish();
+  return { manifest, seconds: (performance.now() - startMs) / 1000, isDone: false };
+}
+
+/** The paths of a manifest's outputs. */
+export function outputPaths(output: string, { outputs }: Manifest): string[] {
+  return outputs.map(({ path }) => `${dirname(output)}/${path}`);
+}

@@ -1,0 +1,112 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { join } from "@std/path";
+import { codeFiles, compileArguments, threadModules } from "../../lib/cli/compile/program.ts";
+import { LAUNCH_VARIABLES } from "../../lib/train/mpi/launch.ts";
+import { PROGRAM } from "../../tasks/compile.ts";
+import { STAGES } from "../../tasks/stages.ts";
+import {
+  type LauncherParts,
+  launcherScript,
+  type TarEntry,
+  tarHeader,
+  tarOf,
+  writeLauncher,
+} from "../../lib/cli/compile/launcher.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+
+Deno.test("threadModules() finds every module that serves a thread", () => {
+  const serving = codeFiles(PROGRAM).filter((name) =>
+    name.endsWith(".ts") && /\bserveJobs[<(]/.test(Deno.readTextFileSync(join(PROGRAM.root, name)))
+  );
+  assertEquals(threadModules(PROGRAM), serving.filter((name) => name !== "lib/io/threads/worker_pool.ts"));
+  assert(serving.length > 2);
+});
+
+Deno.test("the one file starts every stage with the flags that it has in deno.json", () => {
+  const { flags } = PROGRAM;
+  assertEquals([...flags.keys()].sort(), Object.keys(STAGES).sort());
+  assertEquals(flags.get("import"), ["--no-prompt", "--allow-read", "--allow-write"]);
+});
+
+Deno.test("compileArguments() gives one process what its stages may do, and all that they load", () => {
+  const args = compileArguments("out", PROGRAM);
+  assertEquals(args.filter((word) => word.startsWith("--allow-")).sort(), [
+    // Deno adds them up.
+    `--allow-env=${LAUNCH_VARIABLES.join(",")}`,
+    "--allow-env=PING_LLM_WEBHOOK_KEY",
+    "--allow-env=RIPE_ATLAS_KEY",
+    "--allow-env=RIPE_ATLAS_KEY,GLOBALPING_TOKEN",
+    "--allow-ffi",
+    "--allow-net",
+    "--allow-read",
+    "--allow-run",
+    "--allow-sys=systemMemoryInfo",
+    "--allow-write",
+  ]);
+  const included = args.filter((_, index) => args[index - 1] === "--include");
+  assertEquals(included, [
+    ...PROGRAM.stages,
+    ...threadModules(PROGRAM),
+    "lib/serve/page/bundle",
+    ...PROGRAM.data,
+  ]);
+  assertEquals(args.slice(-3), ["--output", "out", "tasks/main.ts"]);
+});
+
+const quiet = { onProgress: () => {}, signal: new AbortController().signal };
+
+function partsIn(folder: TemporaryFolder, content: string): LauncherParts {
+  Deno.writeTextFileSync(folder.at("file"), content);
+  const entries = [{ name: "program/file", path: folder.at("file") }];
+  return { entries, flags: new Map([["train", ["--allow-read"]]]), version: "1.2.3", system: "Linux x86_64" };
+}
+
+Deno.test("writeLauncher() writes the same bytes for the same files, and another name for others", async () => {
+  using folder = new TemporaryFolder();
+  const first = await writeLauncher(folder.at("a"), partsIn(folder, "one"), quiet);
+  const again = await writeLauncher(folder.at("b"), partsIn(folder, "one"), quiet);
+  const other = await writeLauncher(folder.at("c"), partsIn(folder, "two"), quiet);
+  assertEquals(again, first);
+  assertEquals(Deno.readFileSync(folder.at("a")), Deno.readFileSync(folder.at("b")));
+  assert(other.hash !== first.hash);
+  assertEquals(first.sizeBytes, Deno.statSync(folder.at("a")).size);
+});
+
+Deno.test("launcherScript() says where the archive begins and how large the file is", () => {
+  using folder = new TemporaryFolder();
+  for (const payloadBytes of [1, 4_000, 123_456_789]) {
+    const script = launcherScript(partsIn(folder, "one"), { hash: "ab", payloadBytes, unpackedBytes: 1 });
+    const numberOf = (name: string) => Number(new RegExp(`^${name}=(\\d+) *$`, "m").exec(script)?.[1]);
+    assertEquals(numberOf("offset_bytes"), new TextEncoder().encode(script).length);
+    assertEquals(numberOf("size_bytes"), script.length + payloadBytes);
+    assert(!/@[A-Z_]+@|undefined/.test(script), script);
+  }
+});
+
+Deno.test("tarOf() writes what tar unpacks to the same files, with modes and long names", async () => {
+  using folder = new TemporaryFolder();
+  const long = `${"folder/".repeat(20)}${"name".repeat(20)}.js`;
+  const sizes: [string, number][] = [["empty", 0], ["a/block", 512], ["a/more", 513], [long, 100_000]];
+  const entries = sizes.map(([name, size], index): TarEntry => {
+    const path = folder.at(String(index));
+    Deno.writeFileSync(path, Uint8Array.from({ length: size }, (_, i) => i * 31 + index));
+    return { name, path, isExecutable: index === 1 };
+  });
+  await Deno.writeFile(folder.at("archive"), ReadableStream.from(tarOf(entries)));
+  Deno.mkdirSync(folder.at("unpacked"));
+  const { code, stderr } = await new Deno.Command("tar", {
+    args: ["-xf", folder.at("archive"), "-C", folder.at("unpacked")],
+  }).output();
+  assertEquals([code, new TextDecoder().decode(stderr)], [0, ""]);
+  for (const { name, path, isExecutable } of entries) {
+    const unpacked = folder.at(`unpacked/${name}`);
+    assertEquals(Deno.readFileSync(unpacked), Deno.readFileSync(path), name);
+    assertEquals((Deno.statSync(unpacked).mode ?? 0) & 0o111, isExecutable ? 0o111 : 0, name);
+  }
+});
+
+Deno.test("tarHeader() refuses a name that does not fit", () => {
+  for (const name of ["n".repeat(101), `${"f".repeat(156)}/name`, `folder/${"n".repeat(101)}`]) {
+    assertThrows(() => tarHeader(name, { sizeBytes: 0, mode: 0o644 }), RangeError, "too long");
+  }
+});
