@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { getOrMake } from "../../base/collections.ts";
+import { named } from "../../base/errors.ts";
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/place_table.ts";
 import type { PairEnds, PlaceOf } from "./placed_pairs.ts";
@@ -54,6 +54,7 @@ interface End {
 /** The pairs of a process. */
 export class PairKriging {
   readonly #ends: readonly End[];
+  readonly #last: { name: string; similarities: Float64Array }[] = [];
 
   /** @param tensors See {@link KRIGING_TENSORS}. */
   constructor(
@@ -76,76 +77,73 @@ export class PairKriging {
   ): Record<keyof typeof KRIGING_TENSORS, Float32Array> {
     const sample = new Sample(pairs, placeOf);
     const { weights } = sample.solve(kernel);
+    const { sources: { ends, ofPairs }, destinations } = sample;
+    const bytesOf = ({ address }: End) => Array.from({ length: 16 }, (_, i) => address[i] ?? 0);
     return {
       kernel,
-      ends: Float32Array.from(sample.ends.flatMap(({ address }) => [
-        address.length,
-        ...Array.from({ length: 16 }, (_, i) => address[i] ?? 0),
+      ends: Float32Array.from([...ends, ...destinations.ends].flatMap((end) => [
+        end.address.length,
+        ...bytesOf(end),
       ])),
-      pairs: Float32Array.from(sample.rows.flatMap(([from, to], i) => [from, to, weights[i]])),
+      pairs: Float32Array.from(ofPairs.flatMap((from, i) => [
+        from,
+        ends.length + destinations.ofPairs[i],
+        weights[i],
+      ])),
     };
   }
 
   /** How much longer the RTT of a pair is than its distance says, ln; undefined if nothing was learned. */
   excessOf({ source, destination }: PairEnds): number | undefined {
     const { kernel, pairs } = this.tensors;
-    const [ofSource, ofDestination] = [source, destination].map((name, role) => {
-      const end = endOf(name, this.placeOf);
-      return this.#ends.map((other) => weighed(similarities(end, other), kernel, role));
-    });
+    const [ofSource, ofDestination] = [source, destination].map((name, role) => this.#ofEnd(name, role));
     let sum = 0;
     for (let i = 0; i < pairs.length; i += 3) {
       sum += pairs[i + 2] * covariance(ofSource[pairs[i]], ofDestination[pairs[i + 1]], kernel);
     }
     return pairs.length > 0 ? sum : undefined;
   }
+
+  /** How similar an end is to each of its role; kept of the last one, about which many questions may follow. */
+  #ofEnd(name: string, role: number): Float64Array {
+    if (this.#last[role]?.name === name) return this.#last[role].similarities;
+    const { kernel, pairs } = this.tensors;
+    const end = endOf(name, this.placeOf);
+    const similarities = new Float64Array(this.#ends.length).fill(NaN);
+    const compared = new Float32Array(NUM_SIMILARITIES);
+    for (let i = role; i < pairs.length; i += 3) {
+      const other = pairs[i];
+      if (!Number.isNaN(similarities[other])) continue;
+      compare(end, this.#ends[other], compared, 0);
+      similarities[other] = weighed(compared, kernel, role);
+    }
+    this.#last[role] = { name, similarities };
+    return similarities;
+  }
 }
 
 /** Pairs, and how similar their ends are. */
 class Sample {
-  readonly ends: End[];
-  /** The places in `ends` of each source and destination. */
-  readonly rows: [number, number][];
+  readonly sources: RoleEnds;
+  readonly destinations: RoleEnds;
   readonly #excesses: Float64Array;
-  readonly #similarities: Float32Array;
 
   constructor(pairs: readonly KrigedPair[], placeOf: PlaceOf) {
-    const numbers = new Map<string, number>();
-    const numberOf = (name: string) => getOrMake(numbers, name, () => numbers.size);
-    this.rows = pairs.map(({ source, destination }) => [numberOf(source), numberOf(destination)]);
-    this.ends = [...numbers.keys()].map((name) => endOf(name, placeOf));
+    this.sources = new RoleEnds(pairs.map(({ source }) => source), placeOf);
+    this.destinations = new RoleEnds(pairs.map(({ destination }) => destination), placeOf);
     this.#excesses = Float64Array.from(pairs, ({ excess }) => excess);
-    const count = this.ends.length;
-    this.#similarities = new Float32Array(count * count * NUM_SIMILARITIES);
-    for (let a = 0; a < count; a++) {
-      for (let b = 0; b <= a; b++) {
-        const values = similarities(this.ends[a], this.ends[b]);
-        this.#similarities.set(values, (a * count + b) * NUM_SIMILARITIES);
-        this.#similarities.set(values, (b * count + a) * NUM_SIMILARITIES);
-      }
-    }
   }
 
   /** The weights of the covariances with each pair, and the logarithm of the likelihood but for a constant. */
   solve(kernel: Float32Array): { weights: Float64Array; logLikelihood: number } {
-    const count = this.rows.length;
-    const all = this.ends.length;
-    const [ofSources, ofDestinations] = [0, 1].map((role) =>
-      Float64Array.from({ length: all * all }, (_, i) => weighed(this.#similarities, kernel, role, i))
-    );
+    const count = this.#excesses.length;
+    const [from, to] = [this.sources.weighed(kernel, 0), this.destinations.weighed(kernel, 1)];
     // Of the symmetric matrix and its Cholesky factor the lower half is used.
     const lower = new Float64Array(count * count);
-    this.rows.forEach(([from, to], i) => {
-      for (let j = 0; j <= i; j++) {
-        const [otherFrom, otherTo] = this.rows[j];
-        lower[i * count + j] = covariance(
-          ofSources[from * all + otherFrom],
-          ofDestinations[to * all + otherTo],
-          kernel,
-        );
-      }
+    for (let i = 0; i < count; i++) {
+      for (let j = 0; j <= i; j++) lower[i * count + j] = covariance(from(i, j), to(i, j), kernel);
       lower[i * count + i] += kernel[KERNEL_LENGTH - 1];
-    });
+    }
     const weights = this.#excesses.slice();
     let logLikelihood = 0;
     for (let i = 0; i < count; i++) {
@@ -163,6 +161,32 @@ class Sample {
       for (let k = 0; k < i; k++) weights[k] -= lower[i * count + k] * weights[i];
     }
     return { weights, logLikelihood };
+  }
+}
+
+/** The ends of pairs in one role. */
+class RoleEnds {
+  readonly ends: readonly End[];
+  /** The place in `ends` of that of each pair. */
+  readonly ofPairs: readonly number[];
+  readonly #similarities: Float32Array;
+
+  constructor(names: readonly string[], placeOf: PlaceOf) {
+    const numbers = new Map([...new Set(names)].map((name, i) => [name, i]));
+    this.ofPairs = names.map((name) => named(numbers, name));
+    const ends = this.ends = [...numbers.keys()].map((name) => endOf(name, placeOf));
+    this.#similarities = new Float32Array(ends.length ** 2 * NUM_SIMILARITIES);
+    ends.forEach((a, i) => ends.forEach((b, j) => compare(a, b, this.#similarities, i * ends.length + j)));
+  }
+
+  /** How similar the ends of two pairs are. */
+  weighed(kernel: Float32Array, role: number): (pair: number, other: number) => number {
+    const { length } = this.ends;
+    const all = Float64Array.from(
+      { length: length ** 2 },
+      (_, i) => weighed(this.#similarities, kernel, role, i),
+    );
+    return (pair, other) => all[this.ofPairs[pair] * length + this.ofPairs[other]];
   }
 }
 
@@ -194,21 +218,20 @@ function endOf(name: string, placeOf: PlaceOf): End {
   return { address: addressBytes(name), place: placeOf(name) ?? NOWHERE };
 }
 
-/** See {@link NUM_SIMILARITIES}. */
-function similarities(a: End, b: End): number[] {
+/** Writes how similar two ends are, see {@link NUM_SIMILARITIES}. @param row Which row of `out`. */
+function compare(a: End, b: End, out: Float32Array, row: number): void {
   const { length } = a.address;
   let equal = 0;
   while (equal < length && a.address[equal] === b.address[equal]) equal++;
-  const isSame = length === b.address.length;
+  if (length !== b.address.length) equal = 0;
   const share = length === 4 ? 1 : 2;
-  const km = a.place.position && b.place.position ? distanceKm(a.place.position, b.place.position) : Infinity;
-  return [
-    isSame && equal === length,
-    isSame && equal >= 3 * share,
-    isSame && equal >= 2 * share,
-    a.place.asNumber > 0 && a.place.asNumber === b.place.asNumber,
-    a.place.country > 0 && a.place.country === b.place.country,
-  ].map(Number).concat(SCALES_KM.map((scale) => Math.exp(-km / scale)));
+  const [ofA, ofB] = [a.place, b.place];
+  const km = ofA.position && ofB.position ? distanceKm(ofA.position, ofB.position) : Infinity;
+  let at = row * NUM_SIMILARITIES;
+  for (const bytes of [length, 3 * share, 2 * share]) out[at++] = Number(equal >= bytes);
+  out[at++] = Number(ofA.asNumber > 0 && ofA.asNumber === ofB.asNumber);
+  out[at++] = Number(ofA.country > 0 && ofA.country === ofB.country);
+  for (const scale of SCALES_KM) out[at++] = Math.exp(-km / scale);
 }
 
 /** Similarities as one number. @param role 0: of sources, 1: of destinations. @param row Of which row of values. */
