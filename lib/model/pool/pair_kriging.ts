@@ -31,9 +31,9 @@ const COMMON = 0.02;
 /** Pairs that a process has at most, and pairs that choose the weights. */
 export const MAX_KRIGED = 1024;
 const MAX_TUNED = 400;
-/** Each weight is multiplied or divided by this at most so often in each round, while that pays. */
 /** The standard deviation of the logarithms of weights around those of the first kernel, before any pair. */
 const PRIOR_SPREAD = 1.5;
+/** Each weight is multiplied or divided by this at most so often in each round, while that pays. */
 const [TUNING_FACTOR, MAX_STEPS, NUM_ROUNDS] = [4, 3, 2];
 
 /** The names of the tensors, and the numbers of a row of each. */
@@ -78,18 +78,12 @@ export class PairKriging {
     const sample = new Sample(pairs, placeOf);
     const { weights } = sample.solve(kernel);
     const { sources: { ends, ofPairs }, destinations } = sample;
-    const bytesOf = ({ address }: End) => Array.from({ length: 16 }, (_, i) => address[i] ?? 0);
+    const rowOf = ({ address }: End) => [address.length, ...address, ...Array(16 - address.length).fill(0)];
+    const rows = ofPairs.map((from, i) => [from, ends.length + destinations.ofPairs[i], weights[i]]);
     return {
       kernel,
-      ends: Float32Array.from([...ends, ...destinations.ends].flatMap((end) => [
-        end.address.length,
-        ...bytesOf(end),
-      ])),
-      pairs: Float32Array.from(ofPairs.flatMap((from, i) => [
-        from,
-        ends.length + destinations.ofPairs[i],
-        weights[i],
-      ])),
+      ends: Float32Array.from([...ends, ...destinations.ends].flatMap(rowOf)),
+      pairs: Float32Array.from(rows.flat()),
     };
   }
 
