@@ -13,7 +13,7 @@ import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/pla
 import type { PairEnds, PlaceOf } from "./placed_pairs.ts";
 
 /** A pair, and how much longer its RTT is than its distance says, ln. */
-export interface KrigedPair extends PairEnds {
+interface KrigedPair extends PairEnds {
   readonly excess: number;
 }
 

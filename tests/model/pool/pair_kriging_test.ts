@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { countryNumber, type LocatedPlace } from "../../../lib/data/addresses/place_table.ts";
-import { type KrigedPair, PairKriging } from "../../../lib/model/pool/pair_kriging.ts";
+import { PairKriging } from "../../../lib/model/pool/pair_kriging.ts";
 
 const nowhere = () => undefined;
 /** Weights of the seven similarities of sources and of destinations, of each alone, and the variance of one pair. */
@@ -11,7 +11,8 @@ const KERNEL = Float32Array.from([
   ...[1 / 2, 1 / 4, 1 / 8],
 ]);
 
-function excesses(pairs: readonly KrigedPair[], asked: [string, string][], placeOf = placed): number[] {
+type Pairs = Parameters<typeof PairKriging.fit>[0];
+function excesses(pairs: Pairs, asked: [string, string][], placeOf = placed): number[] {
   const kriging = new PairKriging(PairKriging.fit(pairs, placeOf, KERNEL), placeOf);
   return asked.map(([source, destination]) => kriging.excessOf({ source, destination }) ?? NaN);
 }
