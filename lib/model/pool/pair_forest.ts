@@ -6,7 +6,9 @@
  */
 import { named } from "../../base/errors.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";
+import { quantileOfSample } from "../../base/sample_statistics.ts";
 import { logOfRtt } from "../coordinates/rtt_scale.ts";
+import { KRIGING_TENSORS, MAX_KRIGED, PairKriging } from "./pair_kriging.ts";
 import {
   NEW_PAIRS,
   type PairEnds,
@@ -28,13 +30,14 @@ export interface MeasuredPair extends PairEnds {
   readonly rttsMs: readonly number[];
 }
 
-/** The names of the tensors of a forest, and the numbers of a row of each. */
+/** The names of the tensors of a forest and of the kriging beside it, and the numbers of a row of each. */
 export const FOREST_TENSORS = {
   regression: ["pool.regression", 3],
   excesses: ["pool.excesses", SAVED_WIDTH],
   roots: ["pool.roots", 1],
   nodes: ["pool.nodes", NODE_WIDTH],
   targets: ["pool.leaves", 8],
+  ...KRIGING_TENSORS,
 } as const;
 
 /** At most 1,024 leaves a tree: 1 MB. */
@@ -50,16 +53,23 @@ const NO_FOREST: ForestArrays = { roots: NONE, nodes: NONE, targets: NONE };
 export class PairForest {
   readonly #known: PlacedPairs;
   readonly #forest: RandomForest;
+  readonly #kriging: PairKriging;
 
   /** @param tensors See {@link FOREST_TENSORS}; `placeOf`: the places of addresses. */
   constructor(tensors: ReadonlyMap<string, Float32Array>, placeOf: PlaceOf) {
     const of = (part: keyof typeof FOREST_TENSORS) => named(tensors, FOREST_TENSORS[part][0]);
     this.#known = new PlacedPairs(placeOf, { regression: of("regression"), excesses: of("excesses") });
     this.#forest = new RandomForest({ roots: of("roots"), nodes: of("nodes"), targets: of("targets") });
+    this.#kriging = new PairKriging({ kernel: of("kernel"), ends: of("ends"), pairs: of("pairs") }, placeOf);
   }
 
-  /** The tensors of a forest of pairs. */
-  static fit(pairs: readonly MeasuredPair[], placeOf: PlaceOf, seed: number): Map<string, Float32Array> {
+  /** The tensors of a forest of pairs. @param kernel See {@link PairKriging.fit}. */
+  static fit(
+    pairs: readonly MeasuredPair[],
+    placeOf: PlaceOf,
+    seed: number,
+    kernel?: Float32Array,
+  ): Map<string, Float32Array> {
     const known = new PlacedPairs(placeOf);
     known.train(measurementsOf(pairs));
     const rows = new FeatureRows();
@@ -73,7 +83,16 @@ export class PairForest {
         rows.add(known.featuresOf(pair, hidden), log - known.expectedWithEnds(pair, hidden));
       }
     }
-    const arrays = { ...known.save(), ...rows.forest(SIZE, seed)?.arrays ?? NO_FOREST };
+    const kriged = Array.from(drawDistinct(pairs.length, Math.min(pairs.length, MAX_KRIGED), random), (i) => {
+      const { rttsMs, ...ends } = pairs[i];
+      const log = quantileOfSample(rttsMs.map(logOfRtt), 0.5);
+      return { ...ends, excess: log - known.expectedLog(known.pairOf(ends)) };
+    });
+    const arrays = {
+      ...known.save(),
+      ...rows.forest(SIZE, seed)?.arrays ?? NO_FOREST,
+      ...PairKriging.fit(kriged, placeOf, kernel),
+    };
     const parts = Object.entries(FOREST_TENSORS) as [
       keyof typeof FOREST_TENSORS,
       readonly [string, number],
@@ -91,6 +110,12 @@ export class PairForest {
       this.#forest.quantiles(this.#known.featuresOf(pair, hidden), LEVELS),
       (by) => expected + by,
     );
+  }
+
+  /** The RTT of such a pair by those of similar pairs, ln ms; none if nothing was learned. */
+  krigedLogs(ends: PairEnds): number[] {
+    const excess = this.#kriging.excessOf(ends);
+    return excess === undefined ? [] : [this.#known.expectedLog(this.#known.pairOf(ends)) + excess];
   }
 }
 

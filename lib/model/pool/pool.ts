@@ -93,6 +93,9 @@ export function pooledProbability(mixed: number, numCodes: number): number {
   return (1 - LEAST_MASS) * mixed + LEAST_MASS * numCodes / NUM_CODES;
 }
 
+type OfOtherPairs = Pick<KnownOfQuestion, "ofForest" | "ofSimilarPairs">;
+const OF_NO_PAIRS: OfOtherPairs = { ofForest: [], ofSimilarPairs: [] };
+
 /** Two entries of one measurement: its time may be rounded. */
 const SAME_TIME_S = 2;
 
@@ -346,13 +349,14 @@ export class Pool {
       knowsPlaces,
       inContext,
       ofAll: this.#all,
-      ofForest: ofPair.length === 0 ? this.#ofForest(source, destination, forest) : [],
+      ...ofPair.length === 0 ? this.#ofOtherPairs(source, destination, forest) : OF_NO_PAIRS,
     };
   }
 
-  #ofForest(source: Uint8Array, destination: Uint8Array, forest: PairForest | undefined): number[] {
+  #ofOtherPairs(source: Uint8Array, destination: Uint8Array, forest: PairForest | undefined): OfOtherPairs {
     forest ??= this.#forest ??= this.forestOf(this.#tensors);
-    return forest.logs({ source: formatAddress(source), destination: formatAddress(destination) });
+    const ends = { source: formatAddress(source), destination: formatAddress(destination) };
+    return { ofForest: forest.logs(ends), ofSimilarPairs: forest.krigedLogs(ends) };
   }
 
   #hasCoordinates(address: Uint8Array): boolean {

@@ -13,6 +13,7 @@ import { halvesOf, type Hashes, keyOfHashes, pairHashes } from "../embedding_tab
 import { TIME_PART } from "../pair_history.ts";
 import { fitFailures } from "./no_reply.ts";
 import { type MeasuredPair, PairForest } from "./pair_forest.ts";
+import { KRIGING_TENSORS } from "./pair_kriging.ts";
 import type { PlaceOf } from "./placed_pairs.ts";
 import { hashesOf, POOL_TENSORS, rangeAround } from "./pool.ts";
 
@@ -167,7 +168,8 @@ export class PoolTables {
       const rttsMs = spread.map(({ rttCode }) => decodeRttCode(rttCode));
       return { source: source.name, destination: destination.name, rttsMs };
     });
-    return PairForest.fit(pairs, this.placeOf, this.seed);
+    // The weights of similarities are chosen once, by all pairs.
+    return PairForest.fit(pairs, this.placeOf, this.seed, this.#forest?.get(KRIGING_TENSORS.kernel[0]));
   }
 
   #ends(pairs: readonly KeptPair[], medians: readonly number[]): { hashes: Hashes; usual: number[][] }[] {

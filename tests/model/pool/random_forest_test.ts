@@ -42,10 +42,11 @@ Deno.test("RandomForest of few rows, or of equal ones, has their quantiles", () 
   }));
 });
 
-/** Hosts of three cities, of which the third digit is the city; those of another one are known by their place only. */
+/** Hosts of three cities, of which the second byte is the city; those of another one are known by their place only. */
 const LATITUDES = [50, 30, 10];
+const cityOf = (name: string) => Number(name.split(".")[1]);
 function placeOf(name: string): LocatedPlace {
-  const city = Number(name[0]);
+  const city = cityOf(name);
   const country = countryNumber(["DE", "EG", "KE"][city]);
   return {
     position: { latitude: LATITUDES[city], longitude: 20 },
@@ -57,7 +58,7 @@ function placeOf(name: string): LocatedPlace {
 const rttMs = (a: number, b: number) => 5 + 60 * Math.abs(a - b);
 
 function pairsOf(numHosts: number): MeasuredPair[] {
-  const hosts = Array.from({ length: 3 * numHosts }, (_, i) => `${i % 3}-${i}`);
+  const hosts = Array.from({ length: 3 * numHosts }, (_, i) => `10.${i % 3}.0.${i}`);
   const random = new RandomStream(3, "tests/pair forest");
   return hosts.flatMap((source) =>
     hosts.filter((each) => each !== source && random.float64() < 0.5).map((destination) => ({
@@ -65,7 +66,7 @@ function pairsOf(numHosts: number): MeasuredPair[] {
       destination,
       rttsMs: Array.from(
         { length: 3 },
-        () => rttMs(Number(source[0]), Number(destination[0])) * (0.95 + 0.1 * random.float64()),
+        () => rttMs(cityOf(source), cityOf(destination)) * (0.95 + 0.1 * random.float64()),
       ),
     }))
   );
@@ -76,10 +77,13 @@ Deno.test("PairForest answers about hosts that it does not know by their places,
   const tensors = PairForest.fit(pairs, placeOf, 1);
   const forest = new PairForest(tensors, placeOf);
   for (const [from, to] of [[0, 1], [2, 0], [1, 1]]) {
-    for (const ends of [["new", "other"], ["3", "new"], ["new", "4"]]) {
-      const logs = forest.logs({ source: `${from}-${ends[0]}`, destination: `${to}-${ends[1]}` });
+    for (const ends of [["9.1", "9.2"], ["0.3", "9.1"], ["9.1", "0.4"]]) {
+      const asked = { source: `10.${from}.${ends[0]}`, destination: `10.${to}.${ends[1]}` };
+      const logs = forest.logs(asked);
       assertEquals(logs, logs.toSorted((a, b) => a - b));
-      assertAlmostEquals(Math.exp(logs[8]), rttMs(from, to), 0.1 * rttMs(from, to) + 1);
+      for (const log of [logs[8], ...forest.krigedLogs(asked)]) {
+        assertAlmostEquals(Math.exp(log), rttMs(from, to), 0.1 * rttMs(from, to) + 1);
+      }
     }
   }
   assertEquals(PairForest.fit(pairs, placeOf, 1), tensors);
@@ -89,7 +93,8 @@ Deno.test("PairForest answers about hosts that it does not know by their places,
 
 Deno.test("PairForest of no pairs says nothing", () => {
   const forest = new PairForest(PairForest.fit([], placeOf, 0), placeOf);
-  assertEquals(forest.logs({ source: "0-1", destination: "1-2" }), []);
+  const asked = { source: "10.0.0.1", destination: "10.1.0.2" };
+  assertEquals([...forest.logs(asked), ...forest.krigedLogs(asked)], []);
 });
 
 Deno.test("PoolTables makes forests of all pairs, and of those without a part of the addresses in one role", () => {

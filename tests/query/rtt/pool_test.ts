@@ -138,7 +138,7 @@ Deno.test("of a pair without RTTs hardly any mass lies above four times what pai
     assert(1 - slow.cdf(1900) > 1e-4 && 1 - slow.cdf(2600) <= 1e-6);
   }));
 
-Deno.test("a pool asks its forest about pairs without RTTs", () =>
+Deno.test("a pool asks its forest and its kriging about pairs without RTTs", () =>
   withTinyModel(({ config, weights }) => {
     const tables = new PoolTables();
     const known = [SOURCE, address("192.0.2.2")];
@@ -149,12 +149,14 @@ Deno.test("a pool asks its forest about pairs without RTTs", () =>
     add(known[0], DESTINATIONS[1]);
     add(known[1], DESTINATIONS[0]);
     const pool = new Pool(config, { weights, pool: tables.save(fitPool([])) });
-    const numOf = (source: Uint8Array, destination: Uint8Array) =>
-      pool.known({ source, destination, timeS: null, context: [] }).ofForest.length;
-    assertEquals(numOf(known[1], DESTINATIONS[1]), 16);
-    assertEquals(numOf(known[1], DESTINATIONS[0]), 0);
-    assertEquals(numOf(known[1], unknown), 16);
-    assertEquals(numOf(unknown, DESTINATIONS[0]), 16);
+    const numsOf = (source: Uint8Array, destination: Uint8Array) => {
+      const { ofForest, ofSimilarPairs } = pool.known({ source, destination, timeS: null, context: [] });
+      return [ofForest.length, ofSimilarPairs.length];
+    };
+    assertEquals(numsOf(known[1], DESTINATIONS[1]), [16, 1]);
+    assertEquals(numsOf(known[1], DESTINATIONS[0]), [0, 0]);
+    assertEquals(numsOf(known[1], unknown), [16, 1]);
+    assertEquals(numsOf(unknown, DESTINATIONS[0]), [16, 1]);
     return Promise.resolve();
   }));
 

@@ -1,0 +1,243 @@
+/**
+ * The RTT of a pair that was not measured by those of similar pairs: the mean of a Gaussian process (Rasmussen, Williams,
+ * "Gaussian Processes for Machine Learning", 2006, algorithm 2.1), or kriging. Its values are how much longer RTTs are than
+ * their distance says. Their covariance is a sum of how similar the sources are, how similar the destinations are, and the
+ * product of both. Ends are similar by their address, prefixes, AS, country and distance. The weights of these are those
+ * with the greatest likelihood of some of the pairs (section 5.4).
+ *
+ * @module
+ */
+import { named } from "../../base/errors.ts";
+import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
+import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/place_table.ts";
+import type { PairEnds, PlaceOf } from "./placed_pairs.ts";
+
+/** A pair, and how much longer its RTT is than its distance says, ln. */
+interface KrigedPair extends PairEnds {
+  readonly excess: number;
+}
+
+/** Distances at which two ends are similar by 1/e, km. */
+const SCALES_KM = [1000, 4000];
+/** How similar two ends are: equal addresses, /24 (IPv6: /48), /16 (/32), ASes, countries; then by each distance. */
+const NUM_SIMILARITIES = 5 + SCALES_KM.length;
+/** The weights of similarities of sources, then of destinations; of both roles alone; the variance of a pair alone. */
+const KERNEL_LENGTH = 2 * NUM_SIMILARITIES + 3;
+const FIRST_WEIGHTS = [0.02, 0.03, 0.03, 0.1, 0.03, 0.1, 0.3];
+const FIRST_KERNEL = [...FIRST_WEIGHTS, ...FIRST_WEIGHTS, 0.03, 0.03, 0.01];
+/** The variance of all pairs together. */
+const COMMON = 0.02;
+
+/** Pairs that a process has at most, and pairs that choose the weights. */
+export const MAX_KRIGED = 1024;
+const MAX_TUNED = 400;
+/** The standard deviation of the logarithms of weights around those of the first kernel, before any pair. */
+const PRIOR_SPREAD = 1.5;
+/** Each weight is multiplied or divided by this at most so often in each round, while that pays. */
+const [TUNING_FACTOR, MAX_STEPS, NUM_ROUNDS] = [4, 3, 2];
+
+/** The names of the tensors, and the numbers of a row of each. */
+export const KRIGING_TENSORS = {
+  kernel: ["pool.kriging_kernel", KERNEL_LENGTH],
+  /** The length of the address and its bytes. */
+  ends: ["pool.kriging_ends", 17],
+  /** The rows of the source and the destination; the weight of its covariance. */
+  pairs: ["pool.kriging_pairs", 3],
+} as const;
+
+/** An end of a pair. */
+interface End {
+  readonly address: Uint8Array;
+  readonly place: LocatedPlace;
+}
+
+/** The pairs of a process. */
+export class PairKriging {
+  readonly #ends: readonly End[];
+  readonly #last: { name: string; similarities: Float64Array }[] = [];
+
+  /** @param tensors See {@link KRIGING_TENSORS}. */
+  constructor(
+    readonly tensors: Readonly<Record<keyof typeof KRIGING_TENSORS, Float32Array>>,
+    readonly placeOf: PlaceOf,
+  ) {
+    const { ends } = tensors;
+    const width = KRIGING_TENSORS.ends[1];
+    this.#ends = Array.from({ length: ends.length / width }, (_, i) => {
+      const [length, ...bytes] = ends.subarray(i * width, (i + 1) * width);
+      return endOf(formatAddress(Uint8Array.from(bytes.slice(0, length))), placeOf);
+    });
+  }
+
+  /** The tensors of a process. @param kernel Its weights; chosen by the pairs if it is not given. */
+  static fit(
+    pairs: readonly KrigedPair[],
+    placeOf: PlaceOf,
+    kernel = tuned(new Sample(pairs.slice(0, MAX_TUNED), placeOf)),
+  ): Record<keyof typeof KRIGING_TENSORS, Float32Array> {
+    const sample = new Sample(pairs, placeOf);
+    const { weights } = sample.solve(kernel);
+    const { sources: { ends, ofPairs }, destinations } = sample;
+    const rowOf = ({ address }: End) => [address.length, ...address, ...Array(16 - address.length).fill(0)];
+    const rows = ofPairs.map((from, i) => [from, ends.length + destinations.ofPairs[i], weights[i]]);
+    return {
+      kernel,
+      ends: Float32Array.from([...ends, ...destinations.ends].flatMap(rowOf)),
+      pairs: Float32Array.from(rows.flat()),
+    };
+  }
+
+  /** How much longer the RTT of a pair is than its distance says, ln; undefined if nothing was learned. */
+  excessOf({ source, destination }: PairEnds): number | undefined {
+    const { kernel, pairs } = this.tensors;
+    const [ofSource, ofDestination] = [source, destination].map((name, role) => this.#ofEnd(name, role));
+    let sum = 0;
+    for (let i = 0; i < pairs.length; i += 3) {
+      sum += pairs[i + 2] * covariance(ofSource[pairs[i]], ofDestination[pairs[i + 1]], kernel);
+    }
+    return pairs.length > 0 ? sum : undefined;
+  }
+
+  /** How similar an end is to each of its role; kept of the last one, about which many questions may follow. */
+  #ofEnd(name: string, role: number): Float64Array {
+    if (this.#last[role]?.name === name) return this.#last[role].similarities;
+    const { kernel, pairs } = this.tensors;
+    const end = endOf(name, this.placeOf);
+    const similarities = new Float64Array(this.#ends.length).fill(NaN);
+    const compared = new Float32Array(NUM_SIMILARITIES);
+    for (let i = role; i < pairs.length; i += 3) {
+      const other = pairs[i];
+      if (!Number.isNaN(similarities[other])) continue;
+      compare(end, this.#ends[other], compared, 0);
+      similarities[other] = weighed(compared, kernel, role);
+    }
+    this.#last[role] = { name, similarities };
+    return similarities;
+  }
+}
+
+/** Pairs, and how similar their ends are. */
+class Sample {
+  readonly sources: RoleEnds;
+  readonly destinations: RoleEnds;
+  readonly #excesses: Float64Array;
+
+  constructor(pairs: readonly KrigedPair[], placeOf: PlaceOf) {
+    this.sources = new RoleEnds(pairs.map(({ source }) => source), placeOf);
+    this.destinations = new RoleEnds(pairs.map(({ destination }) => destination), placeOf);
+    this.#excesses = Float64Array.from(pairs, ({ excess }) => excess);
+  }
+
+  /** The weights of the covariances with each pair, and the logarithm of the likelihood but for a constant. */
+  solve(kernel: Float32Array): { weights: Float64Array; logLikelihood: number } {
+    const count = this.#excesses.length;
+    const [from, to] = [this.sources.weighed(kernel, 0), this.destinations.weighed(kernel, 1)];
+    // Of the symmetric matrix and its Cholesky factor the lower half is used.
+    const lower = new Float64Array(count * count);
+    for (let i = 0; i < count; i++) {
+      for (let j = 0; j <= i; j++) lower[i * count + j] = covariance(from(i, j), to(i, j), kernel);
+      lower[i * count + i] += kernel[KERNEL_LENGTH - 1];
+    }
+    const weights = this.#excesses.slice();
+    let logLikelihood = 0;
+    for (let i = 0; i < count; i++) {
+      for (let j = 0; j <= i; j++) {
+        let sum = lower[i * count + j];
+        for (let k = 0; k < j; k++) sum -= lower[i * count + k] * lower[j * count + k];
+        lower[i * count + j] = i === j ? Math.sqrt(Math.max(sum, 1e-12)) : sum / lower[j * count + j];
+      }
+      for (let k = 0; k < i; k++) weights[i] -= lower[i * count + k] * weights[k];
+      weights[i] /= lower[i * count + i];
+      logLikelihood -= weights[i] ** 2 / 2 + Math.log(lower[i * count + i]);
+    }
+    for (let i = count - 1; i >= 0; i--) {
+      weights[i] /= lower[i * count + i];
+      for (let k = 0; k < i; k++) weights[k] -= lower[i * count + k] * weights[i];
+    }
+    return { weights, logLikelihood };
+  }
+}
+
+/** The ends of pairs in one role. */
+class RoleEnds {
+  readonly ends: readonly End[];
+  /** The place in `ends` of that of each pair. */
+  readonly ofPairs: readonly number[];
+  readonly #similarities: Float32Array;
+
+  constructor(names: readonly string[], placeOf: PlaceOf) {
+    const numbers = new Map([...new Set(names)].map((name, i) => [name, i]));
+    this.ofPairs = names.map((name) => named(numbers, name));
+    const ends = this.ends = [...numbers.keys()].map((name) => endOf(name, placeOf));
+    this.#similarities = new Float32Array(ends.length ** 2 * NUM_SIMILARITIES);
+    ends.forEach((a, i) => ends.forEach((b, j) => compare(a, b, this.#similarities, i * ends.length + j)));
+  }
+
+  /** How similar the ends of two pairs are. */
+  weighed(kernel: Float32Array, role: number): (pair: number, other: number) => number {
+    const { length } = this.ends;
+    const all = Float64Array.from(
+      { length: length ** 2 },
+      (_, i) => weighed(this.#similarities, kernel, role, i),
+    );
+    return (pair, other) => all[this.ofPairs[pair] * length + this.ofPairs[other]];
+  }
+}
+
+/** The weights with the greatest likelihood that is found by changing one after the other. */
+function tuned(sample: Sample): Float32Array {
+  const scoreOf = (kernel: Float32Array) =>
+    kernel.reduce(
+      (score, weight, i) => score - (Math.log(weight / FIRST_KERNEL[i]) / PRIOR_SPREAD) ** 2 / 2,
+      sample.solve(kernel).logLikelihood,
+    );
+  let best = Float32Array.from(FIRST_KERNEL);
+  let greatest = scoreOf(best);
+  for (let round = 0; round < NUM_ROUNDS; round++) {
+    for (let i = 0; i < KERNEL_LENGTH; i++) {
+      for (const factor of [TUNING_FACTOR, 1 / TUNING_FACTOR]) {
+        for (let step = 0; step < MAX_STEPS; step++) {
+          const changed = best.with(i, best[i] * factor);
+          const score = scoreOf(changed);
+          if (score <= greatest) break;
+          [best, greatest] = [changed, score];
+        }
+      }
+    }
+  }
+  return best;
+}
+
+function endOf(name: string, placeOf: PlaceOf): End {
+  return { address: addressBytes(name), place: placeOf(name) ?? NOWHERE };
+}
+
+/** Writes how similar two ends are, see {@link NUM_SIMILARITIES}. @param row Which row of `out`. */
+function compare(a: End, b: End, out: Float32Array, row: number): void {
+  const { length } = a.address;
+  let equal = 0;
+  while (equal < length && a.address[equal] === b.address[equal]) equal++;
+  if (length !== b.address.length) equal = 0;
+  const share = length === 4 ? 1 : 2;
+  const [ofA, ofB] = [a.place, b.place];
+  const km = ofA.position && ofB.position ? distanceKm(ofA.position, ofB.position) : Infinity;
+  let at = row * NUM_SIMILARITIES;
+  for (const bytes of [length, 3 * share, 2 * share]) out[at++] = Number(equal >= bytes);
+  out[at++] = Number(ofA.asNumber > 0 && ofA.asNumber === ofB.asNumber);
+  out[at++] = Number(ofA.country > 0 && ofA.country === ofB.country);
+  for (const scale of SCALES_KM) out[at++] = Math.exp(-km / scale);
+}
+
+/** Similarities as one number. @param role 0: of sources, 1: of destinations. @param row Of which row of values. */
+function weighed(values: ArrayLike<number>, kernel: Float32Array, role: number, row = 0): number {
+  let sum = 0;
+  for (let i = 0; i < NUM_SIMILARITIES; i++) {
+    sum += kernel[role * NUM_SIMILARITIES + i] * values[row * NUM_SIMILARITIES + i];
+  }
+  return sum;
+}
+
+/** The covariance of two pairs. @param from, to How similar their sources and their destinations are. */
+function covariance(from: number, to: number, kernel: Float32Array): number {
+  return COMMON + kernel[2 * NUM_SIMILARITIES] * from + kernel[2 * NUM_SIMILARITIES + 1] * to + from * to;
+}
