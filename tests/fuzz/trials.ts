@@ -542,7 +542,7 @@ export async function tryHostileOptions(
   return summary;
 }
 
-const CONFIG = new URL("configs/demo.json", import.meta.url);
+const CONFIG = new URL("../../configs/demo.json", import.meta.url);
 
 /** The options of a stage that take a number, as its help lists them. */
 async function numberOptions(stage: string): Promise<string[]> {
