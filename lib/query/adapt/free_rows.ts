@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import { named } from "../../base/errors.ts";
 import { AddressEmbeddings } from "../../model/address_embeddings.ts";
 import { EMBEDDING_KEYS, type ModelConfig } from "../../model/model_config.ts";
@@ -263,8 +264,8 @@ function rttsOf(measurements: readonly TokenMeasurement[], addresses: ReadonlySe
       const text = formatAddress(address);
       const otherText = formatAddress(other);
       if (rttCode === null || text === otherText || !addresses.has(text)) continue;
-      const { rttsMs } = all.getOrInsertComputed(text, () => ({ address, rttsMs: new Map() }));
-      rttsMs.getOrInsertComputed(otherText, () => ({ other, ms: [] })).ms.push(decodeRttCode(rttCode));
+      const { rttsMs } = getOrMake(all, text, () => ({ address, rttsMs: new Map() }));
+      getOrMake(rttsMs, otherText, () => ({ other, ms: [] })).ms.push(decodeRttCode(rttCode));
     }
   }
   return all.values();

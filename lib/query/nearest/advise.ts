@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
 import { meanOf } from "../../base/sample_statistics.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
@@ -178,6 +179,6 @@ function designNodes(
     const name = formatPrefix(end);
     const { node, measured } = ends.get(name) ?? { node: NO_ROW, measured: [] };
     const isGiven = trainingData !== undefined || !coordinates.hasCoordinates(node);
-    return made.getOrInsertComputed(name, () => design.node(node, isGiven ? measured : undefined));
+    return getOrMake(made, name, () => design.node(node, isGiven ? measured : undefined));
   };
 }
