@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import { named } from "../../base/errors.ts";
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/place_table.ts";
@@ -36,12 +37,15 @@ const PRIOR_SPREAD = 1.5;
 /** Each weight is multiplied or divided by this at most so often in each round, while that pays. */
 const [TUNING_FACTOR, MAX_STEPS, NUM_ROUNDS] = [4, 3, 2];
 
+/** Ends whose similarities are kept, for each role: 8 MB at most. */
+const MAX_KNOWN = 1024;
+
 /** The names of the tensors, and the numbers of a row of each. */
 export const KRIGING_TENSORS = {
   kernel: ["pool.kriging_kernel", KERNEL_LENGTH],
   /** The length of the address and its bytes. */
   ends: ["pool.kriging_ends", 17],
-  /** The rows of the source and the destination; the weight of its covariance. */
+  /** The rows of the source and the destination, whose rows follow those of sources; the weight of its covariance. */
   pairs: ["pool.kriging_pairs", 3],
 } as const;
 
@@ -53,20 +57,25 @@ interface End {
 
 /** The pairs of a process. */
 export class PairKriging {
-  readonly #ends: readonly End[];
-  readonly #last: { name: string; similarities: Float64Array }[] = [];
+  readonly #endsByRole: readonly (readonly End[])[];
+  /** How similar the ends of recent questions are to those of their role. */
+  readonly #knownByRole = [new Map<string, Float64Array>(), new Map<string, Float64Array>()];
 
   /** @param tensors See {@link KRIGING_TENSORS}. */
   constructor(
     readonly tensors: Readonly<Record<keyof typeof KRIGING_TENSORS, Float32Array>>,
     readonly placeOf: PlaceOf,
   ) {
-    const { ends } = tensors;
     const width = KRIGING_TENSORS.ends[1];
-    this.#ends = Array.from({ length: ends.length / width }, (_, i) => {
-      const [length, ...bytes] = ends.subarray(i * width, (i + 1) * width);
+    const ends = Array.from({ length: tensors.ends.length / width }, (_, i) => {
+      const [length, ...bytes] = tensors.ends.subarray(i * width, (i + 1) * width);
       return endOf(formatAddress(Uint8Array.from(bytes.slice(0, length))), placeOf);
     });
+    const numSources = tensors.pairs.reduce(
+      (most, row, i) => i % 3 === 0 ? Math.max(most, row + 1) : most,
+      0,
+    );
+    this.#endsByRole = [ends.slice(0, numSources), ends.slice(numSources)];
   }
 
   /** The tensors of a process. @param kernel Its weights; chosen by the pairs if it is not given. */
@@ -93,26 +102,24 @@ export class PairKriging {
     const [ofSource, ofDestination] = [source, destination].map((name, role) => this.#ofEnd(name, role));
     let sum = 0;
     for (let i = 0; i < pairs.length; i += 3) {
-      sum += pairs[i + 2] * covariance(ofSource[pairs[i]], ofDestination[pairs[i + 1]], kernel);
+      const [from, to] = [ofSource[pairs[i]], ofDestination[pairs[i + 1] - ofSource.length]];
+      sum += pairs[i + 2] * covariance(from, to, kernel);
     }
     return pairs.length > 0 ? sum : undefined;
   }
 
-  /** How similar an end is to each of its role; kept of the last one, about which many questions may follow. */
+  /** How similar an end is to each of its role. */
   #ofEnd(name: string, role: number): Float64Array {
-    if (this.#last[role]?.name === name) return this.#last[role].similarities;
-    const { kernel, pairs } = this.tensors;
-    const end = endOf(name, this.placeOf);
-    const similarities = new Float64Array(this.#ends.length).fill(NaN);
-    const compared = new Float32Array(NUM_SIMILARITIES);
-    for (let i = role; i < pairs.length; i += 3) {
-      const other = pairs[i];
-      if (!Number.isNaN(similarities[other])) continue;
-      compare(end, this.#ends[other], compared, 0);
-      similarities[other] = weighed(compared, kernel, role);
-    }
-    this.#last[role] = { name, similarities };
-    return similarities;
+    const known = this.#knownByRole[role];
+    if (known.size === MAX_KNOWN && !known.has(name)) known.clear();
+    return getOrMake(known, name, () => {
+      const end = endOf(name, this.placeOf);
+      const compared = new Float32Array(NUM_SIMILARITIES);
+      return Float64Array.from(this.#endsByRole[role], (other) => {
+        compare(end, other, compared, 0);
+        return weighed(compared, this.tensors.kernel, role);
+      });
+    });
   }
 }
 
