@@ -33,7 +33,7 @@ export interface Introduction {
 let start = (module: URL): Thread => new Worker(module, { type: "module" }) as Thread;
 
 /** Starts a thread, whose module calls {@link serveThread}. */
-function startThread(module: URL): Thread {
+export function startThread(module: URL): Thread {
   return start(module);
 }
 
@@ -48,7 +48,7 @@ export function startThreadsWith(starter: (module: URL) => Thread): void {
  * @param take Called with each message.
  * @returns Sends an answer.
  */
-function serveThread<T>(
+export function serveThread<T>(
   take: (message: T) => void,
 ): (message: unknown, transfer?: Transferable[]) => void {
   const own = globalThis as unknown as Pick<MessagePort, "onmessage" | "postMessage">;
