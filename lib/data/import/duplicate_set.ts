@@ -2,7 +2,7 @@
  * Finds duplicate results (same measurement, probe and time), exactly and in bounded memory.
  *
  * A hash table holds the keys. It is cleared when it is full; duplicates that it then misses are found afterwards in
- * the file of rows (unique_rows.ts).
+ * the file of rows (`moveUniqueRows`).
  *
  * @module
  */

@@ -14,8 +14,6 @@ import { ArrowColumns } from "../../io/arrow/reader.ts";
 import { BatchTemplate, paddedBytes, splitStream } from "../../io/arrow/message.ts";
 import { createHash } from "node:crypto";
 
-// A probe row in memory, which probe_row_encoder.ts writes and probe_row.ts reads.
-
 /** The measurements of one source in time order, one array per column, all of the same length. */
 export interface ProbeRow {
   /** The id of the group: `probeRowSrcId()` of the source's text, or the probe's id. */
