@@ -14,7 +14,7 @@ import type {
   RttApiAnswer,
   ScoreApiAnswer,
 } from "../api/schemas.ts";
-import { WeightCache } from "./site_file.ts";
+import { WeightCache } from "./weight_cache.ts";
 
 /** Where the model that answers is and how far it is, for the line below the page's heading. */
 export type ModelStatus =
