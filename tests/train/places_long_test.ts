@@ -84,10 +84,12 @@ Deno.test("a checkpoint answers by the places of addresses that it never met, wi
   // Addresses of the same /24 as known ones, of another country, and of no known place.
   const [here, there, unknown] = ["100.12.134.7", "145.224.81.9", "10.1.2.3"];
   const dst = "35.203.72.216";
-  const medians = await Promise.all(
-    [here, there, unknown].map(async (src) => (await model.rttDistribution({ src, dst })).quantileMs(0.5)),
-  );
-  assertEquals(new Set(medians).size, 3);
+  const answers = await Promise.all([here, there, unknown].map(async (src) => {
+    const rtt = await model.rttDistribution({ src, dst });
+    return [0.05, 0.25, 0.5, 0.75, 0.95].map((q) => rtt.quantileMs(q));
+  }));
+  assertEquals(new Set(answers.map(String)).size, 3);
+  assertNotEquals(answers[0][2], answers[1][2]);
 });
 
 Deno.test("eval compares with methods that know the checkpoint's places, or those of --geo, and tells errors by place", async () => {
