@@ -2,8 +2,8 @@
  * The interface of baselines: methods that predict RTTs without the model. A baseline is trained on measurements in the
  * order of time, then predicts held-out ones. Where the split allows, it observes each of them afterwards.
  *
- * The name of a source or destination is any text without a space: an address, a probe id. For methods with nodes of one
- * network (Vivaldi), equal names are the same node.
+ * The name of a source or destination is any text without a space, here its address. For methods with nodes of one network
+ * (Vivaldi), equal names are the same node.
  *
  * @module
  */
@@ -15,8 +15,6 @@ export interface BaselineQuery {
   destination: string;
   /** Seconds since 1970. */
   timeS: number;
-  /** The source's address; by default its name is one. */
-  sourceAddress?: string;
 }
 
 export interface BaselineMeasurement extends BaselineQuery {
@@ -197,5 +195,5 @@ function* bothWays(measurements: Iterable<BaselineMeasurement>): Generator<Basel
 
 function mirrored(measurement: BaselineMeasurement): BaselineMeasurement {
   const { source, destination } = measurement;
-  return { ...measurement, source: destination, destination: source, sourceAddress: destination };
+  return { ...measurement, source: destination, destination: source };
 }

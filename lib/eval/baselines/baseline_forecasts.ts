@@ -165,8 +165,8 @@ export async function forecastsOf(
 }
 
 /** A case as baselines are asked for it. Its time is in whole seconds: nothing of the same second is known. */
-function queryOf({ sourceKey, srcAddr, dstAddr, measurement: { timeS } }: EvalCase): BaselineQuery {
-  return { source: sourceKey, destination: dstAddr, timeS, sourceAddress: srcAddr };
+function queryOf({ srcAddr, dstAddr, measurement: { timeS } }: EvalCase): BaselineQuery {
+  return { source: srcAddr, destination: dstAddr, timeS };
 }
 
 /** The measurements to learn from between the cases, by time. */
@@ -177,7 +177,7 @@ function knownMeasurements(
 ): () => Iterable<BaselineMeasurement> {
   const firstTimeS = cases.reduce((first, { measurement }) => Math.min(first, measurement.timeS), Infinity);
   if (training.lastTimeS < firstTimeS) return () => observable;
-  const sources = new Set(cases.map(({ sourceKey }) => sourceKey));
+  const sources = new Set(cases.map(({ srcAddr }) => srcAddr));
   return () => merged(ofSources(training, sources), observable);
 }
 

@@ -7,6 +7,7 @@
 import { getOrMake } from "../../base/collections.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery, observePasses } from "./baseline.ts";
 import { RandomStream } from "../../base/random.ts";
+import { descend, dot } from "../../model/pool/pair_factors.ts";
 import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
 import { RidgeSum } from "../../model/coordinates/ridge.ts";
 
@@ -28,13 +29,6 @@ export interface Factor {
   vector: Float64Array;
   /** How many measurements it was learned from, each pass counted. */
   numSteps: number;
-}
-
-/** The inner product of two vectors of the same length. */
-export function dot(a: Float64Array, b: Float64Array): number {
-  let sum = 0;
-  for (let k = 0; k < a.length; k++) sum += a[k] * b[k];
-  return sum;
 }
 
 /** Step sizes. */
@@ -97,10 +91,7 @@ export class Descent<F extends Factor> {
   }
 }
 
-// Baseline: decentralised matrix factorisation by stochastic gradient descent. Liao, Du, Geurts, Leduc, "DMFSGD: A
-// Decentralized Matrix Factorization Algorithm for Network Distance Prediction", IEEE/ACM Transactions on
-// Networking 21 (2013), arXiv 1201.1174: the RTT is X_source . Y_destination, with vectors of rank 10 and no negative
-// entries, under the robust L1 loss |X . Y - RTT|.
+// Baseline: DMFSGD, see lib/model/pool/pair_factors.ts, one measurement at a time.
 
 /**
  * Step sizes of the first and the last pass. ASSUMPTION: the paper searches along each step for its size, which needs
@@ -132,19 +123,13 @@ export class DmfsgdBaseline implements Baseline {
     this.#descent.train(this, measurements);
   }
 
-  /** As {@link Baseline.observe}: one step of both vectors (the paper's equations of its algorithm 2, L1 loss). */
+  /** As {@link Baseline.observe}: one step of both vectors. */
   observe(measurement: BaselineMeasurement): void {
     const { rttMs } = measurement;
     if (rttMs === null) return;
     const [from, to] = this.#descent.factorsOf(measurement);
-    const [x, y] = [from.vector, to.vector];
-    const [rateX, rateY] = [this.#descent.nextRate(from), this.#descent.nextRate(to)];
-    const sign = Math.sign(rttMs - dot(x, y));
-    for (let k = 0; k < x.length; k++) {
-      const [xk, yk] = [x[k], y[k]];
-      x[k] = Math.max(0, xk + rateX * (sign * yk - this.#regularisation * xk));
-      y[k] = Math.max(0, yk + rateY * (sign * xk - this.#regularisation * yk));
-    }
+    const rates = [this.#descent.nextRate(from), this.#descent.nextRate(to)] as const;
+    descend([from.vector, to.vector], rttMs, rates, this.#regularisation);
   }
 
   /** The product; undefined unless both ends were measured. */

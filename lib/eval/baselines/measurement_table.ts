@@ -9,7 +9,6 @@ import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { RandomStream } from "../../base/random.ts";
 import type { BaselineMeasurement } from "./baseline.ts";
 import { getOrMake, lowerBound } from "../../base/collections.ts";
-import { sourceKeyOf } from "../cases.ts";
 
 /** How much is read. */
 export interface TableOptions {
@@ -28,7 +27,6 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
   numFailed = 0;
   /** Measurements kept. */
   length = 0;
-  /** A source's name and its address, with a space between. */
   readonly #sources = new Names();
   readonly #destinations = new Names();
   readonly #source: Uint32Array;
@@ -76,12 +74,9 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
 
   /** As an iterable of objects, oldest first. */
   *[Symbol.iterator](): Generator<BaselineMeasurement> {
-    const sources = this.#sources.all.map((name) => name.split(" "));
     for (const place of this.#order) {
-      const [source, sourceAddress] = sources[this.#source[place]];
       yield {
-        source,
-        sourceAddress,
+        source: this.#sources.all[this.#source[place]],
         destination: this.#destinations.all[this.#destination[place]],
         timeS: this.#timeUs[place] / 1e6,
         rttMs: this.#rttMs[place],
@@ -90,10 +85,8 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
   }
 
   #addRow(rows: ProbeRowSource, index: number, sampler: Sampler): void {
-    const row = rows.row(index);
-    const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = row;
-    const key = sourceKeyOf(row);
-    const sources = srcAddrs.map((address) => this.#sources.idOf(`${key} ${address}`));
+    const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = rows.row(index);
+    const sources = srcAddrs.map((address) => this.#sources.idOf(address));
     for (let i = 0; i < rttMs.length; i++) {
       this.numSeen++;
       const isTaken = sampler.takesNext();

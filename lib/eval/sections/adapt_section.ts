@@ -280,8 +280,8 @@ function givenOf({ given }: UnseenCases, numGiven: number): BaselineMeasurement[
     .sort((a, b) => a.timeS - b.timeS);
 }
 
-function measurementOf({ sourceKey, srcAddr, dstAddr, rttMs, measurement: { timeS } }: EvalCase) {
-  return { source: sourceKey, sourceAddress: srcAddr, destination: dstAddr, timeS, rttMs: rttMs ?? NaN };
+function measurementOf({ srcAddr, dstAddr, rttMs, measurement: { timeS } }: EvalCase) {
+  return { source: srcAddr, destination: dstAddr, timeS, rttMs: rttMs ?? NaN };
 }
 
 function both(

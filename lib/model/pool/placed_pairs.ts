@@ -17,8 +17,6 @@ export type PlaceOf = (address: string) => LocatedPlace | undefined;
 export interface PairEnds {
   source: string;
   destination: string;
-  /** The source's address; by default its name is one. */
-  sourceAddress?: string;
 }
 
 /** A measurement of a pair. */
@@ -30,8 +28,8 @@ export interface PairMeasurement extends PairEnds {
 }
 
 /** The places of both ends. */
-export function placesOf(placeOf: PlaceOf, { source, sourceAddress = source, destination }: PairEnds) {
-  return [placeOf(sourceAddress) ?? NOWHERE, placeOf(destination) ?? NOWHERE] as const;
+export function placesOf(placeOf: PlaceOf, { source, destination }: PairEnds) {
+  return [placeOf(source) ?? NOWHERE, placeOf(destination) ?? NOWHERE] as const;
 }
 
 /** A sum over pairs of how much longer RTTs are, as logarithms. */

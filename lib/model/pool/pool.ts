@@ -32,6 +32,7 @@ import {
   type Tried,
 } from "./no_reply.ts";
 import { eventsOf, type PoolCase } from "./pool_fit.ts";
+import { FACTORS_WIDTH, PairFactors } from "./pair_factors.ts";
 import { FOREST_TENSORS, PairForest } from "./pair_forest.ts";
 import {
   EVEN,
@@ -55,6 +56,7 @@ export const POOL_TENSORS = {
   failureWeights: "pool.failure_weights",
   endTries: "pool.end_tries",
   pairTries: "pool.pair_tries",
+  factors: "pool.factors",
 } as const;
 /** The numbers of a row of each tensor. */
 const POOL_WIDTHS: Readonly<Record<keyof typeof POOL_TENSORS, number>> = {
@@ -68,6 +70,7 @@ const POOL_WIDTHS: Readonly<Record<keyof typeof POOL_TENSORS, number>> = {
   failureWeights: 1,
   endTries: 8,
   pairTries: 6,
+  factors: FACTORS_WIDTH,
 };
 
 /** The names of all tensors of a pool. */
@@ -93,8 +96,8 @@ export function pooledProbability(mixed: number, numCodes: number): number {
   return (1 - LEAST_MASS) * mixed + LEAST_MASS * numCodes / NUM_CODES;
 }
 
-type OfOtherPairs = Pick<KnownOfQuestion, "ofForest" | "ofSimilarPairs">;
-const OF_NO_PAIRS: OfOtherPairs = { ofForest: [], ofSimilarPairs: [] };
+type OfOtherPairs = Pick<KnownOfQuestion, "ofForest" | "ofSimilarPairs" | "ofFactors">;
+const OF_NO_PAIRS: OfOtherPairs = { ofForest: [], ofSimilarPairs: [], ofFactors: [] };
 
 /** Two entries of one measurement: its time may be rounded. */
 const SAME_TIME_S = 2;
@@ -142,8 +145,9 @@ export class Pool {
   readonly #ends: HashedRows;
   readonly #usual: Float32Array;
   readonly #all: readonly number[];
-  /** Read at the first question that needs it. */
+  /** Read at the first question that needs them. */
   #forest: PairForest | undefined;
+  #factors: PairFactors | undefined;
   readonly #failureWeights: Float32Array;
   readonly #endTries: HashedRows;
   readonly #pairTries: HashedRows;
@@ -356,7 +360,12 @@ export class Pool {
   #ofOtherPairs(source: Uint8Array, destination: Uint8Array, forest: PairForest | undefined): OfOtherPairs {
     forest ??= this.#forest ??= this.forestOf(this.#tensors);
     const ends = { source: formatAddress(source), destination: formatAddress(destination) };
-    return { ofForest: forest.logs(ends), ofSimilarPairs: forest.krigedLogs(ends) };
+    const factors = this.#factors ??= new PairFactors(named(this.#tensors, POOL_TENSORS.factors));
+    return {
+      ofForest: forest.logs(ends),
+      ofSimilarPairs: forest.krigedLogs(ends),
+      ofFactors: factors.logs(hashesOf(source), hashesOf(destination)),
+    };
   }
 
   #hasCoordinates(address: Uint8Array): boolean {

@@ -1,6 +1,6 @@
 /**
  * The memory of a pool of the training data: some RTTs of each pair, usual RTTs of each address, how many measurements
- * of each had no reply, and a forest of the pairs.
+ * of each had no reply, a forest of the pairs, and vectors of addresses.
  *
  * @module
  */
@@ -12,6 +12,7 @@ import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 import { halvesOf, type Hashes, keyOfHashes, pairHashes } from "../embedding_table.ts";
 import { TIME_PART } from "../pair_history.ts";
 import { fitFailures } from "./no_reply.ts";
+import { PairFactors } from "./pair_factors.ts";
 import { type MeasuredPair, PairForest } from "./pair_forest.ts";
 import { KRIGING_TENSORS } from "./pair_kriging.ts";
 import type { PlaceOf } from "./placed_pairs.ts";
@@ -26,6 +27,8 @@ const MAX_ALL_RTTS = 2 ** 20;
 const MAX_PAIRS = 2 ** 19;
 /** Pairs that a forest learns from at most, each direction counted. */
 const MAX_LEARNED = 2 ** 15;
+/** Pairs that vectors are fitted to at most. */
+const MAX_FACTORED = 2 ** 16;
 /** Usual RTTs of an address in one role, and of all pairs. */
 const MAX_USUAL = 12;
 const MAX_ALL = 32;
@@ -73,6 +76,7 @@ export class PoolTables {
   #greatest = 0;
   #startS = Infinity;
   #forest: Map<string, Float32Array> | undefined;
+  #factors: Float32Array | undefined;
 
   /** @param placeOf The places of addresses, from which the forest learns. */
   constructor(readonly placeOf: PlaceOf = () => undefined, readonly seed = 0) {}
@@ -133,7 +137,7 @@ export class PoolTables {
     const medians = rtts.map((ofPair) => quantileOfSample(ofPair.map(({ rttCode }) => rttCode), 0.5));
     const ends = this.#ends(pairs, medians);
     const startS = this.#startS < Infinity ? this.#startS : 0;
-    const values: Record<keyof typeof POOL_TENSORS, number[] | Float64Array> = {
+    const values: Record<keyof typeof POOL_TENSORS, ArrayLike<number>> = {
       weights,
       range: [
         ...rangeAround(this.#least, this.#greatest),
@@ -149,8 +153,9 @@ export class PoolTables {
       endTries: triesOfEnds(measured).flatMap(({ hashes, tries }) => [...halves(hashes), ...tries]),
       pairTries: measured.filter(({ failed }) => sumOf(failed) > 0)
         .flatMap(({ hashes, measured, failed }) => [...halves(hashes), sumOf(measured), sumOf(failed)]),
+      factors: this.#factors ??= this.#fitFactors(pairs),
     };
-    const parts = Object.entries(values) as [keyof typeof POOL_TENSORS, number[]][];
+    const parts = Object.entries(values) as [keyof typeof POOL_TENSORS, ArrayLike<number>][];
     const saved = parts.map(([part, numbers]) => [POOL_TENSORS[part], Float32Array.from(numbers)] as const);
     return new Map([...saved, ...this.#forest ??= this.forest()]);
   }
@@ -165,11 +170,21 @@ export class PoolTables {
     const chosen = drawDistinct(directed.length, Math.min(directed.length, MAX_LEARNED), random).sort();
     const pairs = Array.from(chosen, (i): MeasuredPair => {
       const { roles: [source, destination], spread } = directed[i];
-      const rttsMs = spread.map(({ rttCode }) => decodeRttCode(rttCode));
-      return { source: source.name, destination: destination.name, rttsMs };
+      return { source: source.name, destination: destination.name, rttsMs: msOf(spread) };
     });
     // The weights of similarities are chosen once, by all pairs.
     return PairForest.fit(pairs, this.placeOf, this.seed, this.#forest?.get(KRIGING_TENSORS.kernel[0]));
+  }
+
+  /** Vectors of the addresses of all pairs, or of {@link MAX_FACTORED} some. */
+  #fitFactors(pairs: readonly KeptPair[]): Float32Array {
+    const random = new RandomStream(this.seed, "pool/pairs of vectors");
+    const chosen = drawDistinct(pairs.length, Math.min(pairs.length, MAX_FACTORED), random).sort();
+    const factored = Array.from(chosen, (i) => {
+      const { ends: [{ hashes: a }, { hashes: b }], spread } = pairs[i];
+      return { ends: [a, b] as const, rttsMs: msOf(spread) };
+    });
+    return PairFactors.fit(factored, this.seed);
   }
 
   #ends(pairs: readonly KeptPair[], medians: readonly number[]): { hashes: Hashes; usual: number[][] }[] {
@@ -202,6 +217,10 @@ function triesOfEnds(pairs: readonly KeptPair[]): { hashes: Hashes; tries: numbe
     }
   }
   return [...ends].sort(([a], [b]) => a - b).map(([, end]) => end);
+}
+
+function msOf(rtts: readonly Rtt[]): number[] {
+  return rtts.map(({ rttCode }) => decodeRttCode(rttCode));
 }
 
 function sumOf([a, b]: readonly [number, number]): number {

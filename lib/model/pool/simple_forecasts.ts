@@ -39,6 +39,8 @@ export interface KnownOfQuestion {
   readonly ofForest: readonly number[];
   /** One number by `PairKriging`; empty as those of the forest. */
   readonly ofSimilarPairs: readonly number[];
+  /** One number by `PairFactors`; empty as those of the forest, and if an end has no vectors. */
+  readonly ofFactors: readonly number[];
 }
 
 /** RTTs of a pair that count. */
@@ -58,6 +60,7 @@ const USUAL_WIDTH = 2 ** -3.5;
 const BROAD_WIDTH = 2 ** -1;
 const FOREST_WIDTHS = [-6, -4].map((exponent) => 2 ** exponent);
 const KRIGING_WIDTHS = [-5, -3, -1].map((exponent) => 2 ** exponent);
+const FACTOR_WIDTHS = [-6, -4, -2].map((exponent) => 2 ** exponent);
 
 /** The first component of each part; 0 is the model, the last is even over all codes. */
 const PAIR = 1;
@@ -66,7 +69,7 @@ const ESTIMATE = PAIR_MEDIAN + MEDIANS.length * MEDIAN_WIDTHS.length;
 const SOURCE = ESTIMATE + ERROR_FACTORS.length;
 const FOREST = SOURCE + 5;
 /** The component of even mass. */
-export const EVEN: number = FOREST + FOREST_WIDTHS.length + KRIGING_WIDTHS.length;
+export const EVEN: number = FOREST + FOREST_WIDTHS.length + KRIGING_WIDTHS.length + FACTOR_WIDTHS.length;
 /** The number of components, that of the model included. */
 export const NUM_COMPONENTS: number = EVEN + 1;
 
@@ -126,6 +129,7 @@ export function kernelsOf(known: KnownOfQuestion, weights: ArrayLike<number>): K
   spread(ofAll, BROAD_WIDTH);
   for (const width of FOREST_WIDTHS) spread(known.ofForest, width);
   for (const width of KRIGING_WIDTHS) spread(known.ofSimilarPairs, width);
+  for (const width of FACTOR_WIDTHS) spread(known.ofFactors, width);
   return kernels;
 }
 

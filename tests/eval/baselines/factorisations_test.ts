@@ -4,9 +4,9 @@ import {
   BiasedFactorisationBaseline,
   Descent,
   DmfsgdBaseline,
-  dot,
   LogAlsBaseline,
 } from "../../../lib/eval/baselines/factorisations.ts";
+import { dot } from "../../../lib/model/pool/pair_factors.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { type MatrixSplit, medianRelativeError, series, splitMatrix } from "./series.ts";
 import { RidgeSum } from "../../../lib/model/coordinates/ridge.ts";

@@ -57,8 +57,10 @@ async function forecastAt(history: "all" | "train") {
 Deno.test("forecastWithBaselines() lets a baseline know all that is older than a case, in order", async () => {
   const { cases, witness, predictedMs } = await forecastAt("all");
   const answered = (rows: ProbeRow[]) =>
-    rows.flatMap(({ srcId, eventTimeUs, rttMs }) =>
-      [...rttMs].flatMap((ms, i) => ms < 0 ? [] : [{ source: String(srcId), timeS: eventTimeUs[i] / 1e6 }])
+    rows.flatMap(({ srcAddrs, srcIndex, eventTimeUs, rttMs }) =>
+      [...rttMs].flatMap((ms, i) =>
+        ms < 0 ? [] : [{ source: srcAddrs[srcIndex[i]], timeS: eventTimeUs[i] / 1e6 }]
+      )
     );
   const training = answered(syntheticRows(4, 8, 20, { failed: 0.1 }));
   assertEquals(witness.trained.length, training.length);
@@ -66,7 +68,7 @@ Deno.test("forecastWithBaselines() lets a baseline know all that is older than a
     const times = measurements.map(({ timeS }) => timeS);
     assertEquals(times, times.toSorted((a, b) => a - b));
   }
-  const sources = new Set(cases.map(({ sourceKey }) => sourceKey));
+  const sources = new Set(cases.map(({ srcAddr }) => srcAddr));
   const known = [
     ...training.filter(({ source }) => sources.has(source)),
     ...answered(syntheticRows(3, 8, 12, { failed: 0.2 })),

@@ -1,0 +1,157 @@
+/**
+ * The RTT of a pair that was not measured by a matrix factorisation of those that were: DMFSGD (Liao, Du, Geurts, Leduc,
+ * "DMFSGD: A Decentralized Matrix Factorization Algorithm for Network Distance Prediction", IEEE/ACM Transactions on
+ * Networking 21, 2013, arXiv 1201.1174). The RTT is X_source . Y_destination, with vectors of no negative entries, under
+ * the robust L1 loss |X . Y - RTT|.
+ *
+ * @module
+ */
+import { getOrMake } from "../../base/collections.ts";
+import { RandomStream } from "../../base/random.ts";
+import { quantileOfSample } from "../../base/sample_statistics.ts";
+import { halvesOf, type Hashes, keyOfHashes, ofHalves } from "../embedding_table.ts";
+
+/** The inner product of two vectors of the same length. */
+export function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let k = 0; k < a.length; k++) sum += a[k] * b[k];
+  return sum;
+}
+
+/**
+ * One step of both vectors of a measured pair (the paper's equations of its algorithm 2, L1 loss).
+ *
+ * @param rates The sizes of the steps of `x` and of `y`.
+ * @param regularisation The weight of the L2 regularisation.
+ */
+export function descend(
+  [x, y]: readonly [x: Float64Array, y: Float64Array],
+  rttMs: number,
+  [rateX, rateY]: readonly [number, number],
+  regularisation: number,
+): void {
+  const sign = Math.sign(rttMs - dot(x, y));
+  for (let k = 0; k < x.length; k++) {
+    const [xk, yk] = [x[k], y[k]];
+    x[k] = Math.max(0, xk + rateX * (sign * yk - regularisation * xk));
+    y[k] = Math.max(0, yk + rateY * (sign * xk - regularisation * yk));
+  }
+}
+
+/** A pair, and some of its RTTs, at least one. */
+interface FactoredPair {
+  readonly ends: readonly [Hashes, Hashes];
+  readonly rttsMs: readonly number[];
+}
+
+/** The paper's length of a vector. */
+const RANK = 10;
+/** Four halves of the hashes of an address, X, Y. */
+export const FACTORS_WIDTH: number = 4 + 2 * RANK;
+/** Addresses of fewer pairs have no vectors; of more than so many addresses those of the most pairs: 1.6 MB. */
+const LEAST_PAIRS = 4;
+const MAX_ADDRESSES = 2 ** 14;
+/** Regularisations, of which that of the least error of a tenth of the pairs is taken. */
+const REGULARISATIONS = [0.1, 0.03, 0.01];
+const HELD_OUT = 10;
+/** Step sizes of the first and the last pass; between, each pass has the step before times the same factor. */
+const [FIRST_RATE, LAST_RATE] = [0.1, 0.001];
+/** Passes, of which each takes one RTT of each pair, and steps of all passes together that bound them. */
+const [LEAST_PASSES, MOST_PASSES, MAX_STEPS] = [20, 200, 4e6];
+
+/** Vectors of an address as a source and as a destination. */
+type Factor = readonly [x: Float64Array, y: Float64Array];
+
+/** Vectors of addresses. */
+export class PairFactors {
+  readonly #factors = new Map<number, Factor>();
+
+  /** @param tensor (addresses, {@link FACTORS_WIDTH}). */
+  constructor(tensor: Float32Array) {
+    for (let at = 0; at < tensor.length; at += FACTORS_WIDTH) {
+      const row = Float64Array.from(tensor.subarray(at, at + FACTORS_WIDTH));
+      const [hash1, hash2] = ofHalves(tensor.subarray(at, at + 4));
+      this.#factors.set(keyOfHashes({ hash1, hash2 }), [row.subarray(4, 4 + RANK), row.subarray(4 + RANK)]);
+    }
+  }
+
+  /** The tensor of vectors fitted to pairs in both directions. */
+  static fit(pairs: readonly FactoredPair[], seed: number): Float32Array {
+    const learned = usablePairs(pairs);
+    const isHeldOut = (_: unknown, i: number) => i % HELD_OUT === 0;
+    const [heldOut, others] = [learned.filter(isHeldOut), learned.filter((pair, i) => !isHeldOut(pair, i))];
+    const errors = REGULARISATIONS.map((regularisation) => {
+      const tried = fitFactors(others, regularisation, seed);
+      return quantileOfSample(
+        heldOut.flatMap(({ ends: [a, b], rttsMs }) => {
+          const ms = estimateMs(tried.get(keyOfHashes(a)), tried.get(keyOfHashes(b)));
+          return ms === undefined ? [] : [Math.abs(ms - quantileOfSample(rttsMs, 0.5))];
+        }),
+        0.5,
+      );
+    });
+    const best = REGULARISATIONS[errors.indexOf(Math.min(...errors))] ?? REGULARISATIONS[0];
+    const factors = fitFactors(learned, best, seed);
+    const ends = new Map(learned.flatMap(({ ends }) => ends.map((end) => [keyOfHashes(end), end])));
+    return Float32Array.from(
+      [...ends].sort(([a], [b]) => a - b).flatMap(([key, { hash1, hash2 }]) => [
+        ...halvesOf(Uint32Array.of(hash1, hash2)),
+        ...(factors.get(key) ?? []).flatMap((vector) => [...vector]),
+      ]),
+    );
+  }
+
+  /** The RTT of a pair, ln ms; none if one of the ends has no vectors. */
+  logs(source: Hashes, destination: Hashes): number[] {
+    const [a, b] = [source, destination].map((end) => this.#factors.get(keyOfHashes(end)));
+    const ms = estimateMs(a, b);
+    return ms === undefined ? [] : [Math.log(ms)];
+  }
+}
+
+/** The mean of both directions; undefined if an end is unknown or the vectors have nothing in common. */
+function estimateMs(a: Factor | undefined, b: Factor | undefined): number | undefined {
+  const ms = a && b ? (dot(a[0], b[1]) + dot(b[0], a[1])) / 2 : 0;
+  return ms > 0 ? ms : undefined;
+}
+
+/** The pairs of addresses that have pairs enough. */
+function usablePairs(pairs: readonly FactoredPair[]): FactoredPair[] {
+  const counts = new Map<number, number>();
+  for (const { ends } of pairs) {
+    for (const key of ends.map(keyOfHashes)) counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  const kept = new Set(
+    [...counts].filter(([, count]) => count >= LEAST_PAIRS).sort(([a, x], [b, y]) => y - x || a - b)
+      .slice(0, MAX_ADDRESSES).map(([key]) => key),
+  );
+  return pairs.filter(({ ends }) => ends.every((end) => kept.has(keyOfHashes(end))));
+}
+
+function fitFactors(
+  pairs: readonly FactoredPair[],
+  regularisation: number,
+  seed: number,
+): Map<number, Factor> {
+  const random = new RandomStream(seed, "pool/factors");
+  const vector = () => Float64Array.from({ length: RANK }, () => random.float64());
+  const factors = new Map<number, Factor>();
+  const ofPairs = pairs.map(({ ends, rttsMs }) => {
+    const [a, b] = ends.map((end) =>
+      getOrMake(factors, keyOfHashes(end), (): Factor => [vector(), vector()])
+    );
+    return { directions: [[a[0], b[1]], [b[0], a[1]]] as const, rttsMs };
+  });
+  const numPasses = Math.max(
+    LEAST_PASSES,
+    Math.min(MOST_PASSES, Math.floor(MAX_STEPS / (2 * Math.max(1, pairs.length)))),
+  );
+  for (let pass = 0; pass < numPasses; pass++) {
+    const rate = FIRST_RATE * (LAST_RATE / FIRST_RATE) ** (pass / (numPasses - 1));
+    for (const { directions, rttsMs } of ofPairs) {
+      const rttMs = rttsMs[pass % rttsMs.length];
+      for (const vectors of directions) descend(vectors, rttMs, [rate, rate], regularisation);
+    }
+  }
+  return factors;
+}

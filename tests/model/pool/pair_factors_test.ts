@@ -1,0 +1,49 @@
+import { assert, assertEquals } from "@std/assert";
+import { RandomStream } from "../../../lib/base/random.ts";
+import { quantileOfSample } from "../../../lib/base/sample_statistics.ts";
+import { FACTORS_WIDTH, PairFactors } from "../../../lib/model/pool/pair_factors.ts";
+import { hashesOf } from "../../../lib/model/pool/pool.ts";
+
+const NUM_NODES = 40;
+const END = Array.from({ length: NUM_NODES }, (_, i) => hashesOf(Uint8Array.of(192, 0, 2, i)));
+
+/** Pairs of a mesh whose RTTs are products of vectors of three numbers; a tenth of the RTTs are 50 times as long. */
+function mesh() {
+  const random = new RandomStream(3, "tests/factors");
+  const vectors = END.map(() => Array.from({ length: 3 }, () => 1 + 4 * random.float64()));
+  const trueMs = (a: number, b: number) => vectors[a].reduce((sum, each, k) => sum + each * vectors[b][k], 0);
+  const all = END.flatMap((_, a) => END.keys().filter((b) => b > a).map((b) => [a, b] as const).toArray());
+  const isKnown = all.map(() => random.float64() < 0.4);
+  const known = all.filter((_, i) => isKnown[i]).map(([a, b]) => ({
+    ends: [END[a], END[b]] as const,
+    rttsMs: Array.from({ length: 10 }, (_, i) => trueMs(a, b) * (i === 4 ? 50 : 1)),
+  }));
+  return { known, unknown: all.filter((_, i) => !isKnown[i]), trueMs };
+}
+
+Deno.test("factors find RTTs of pairs that were not measured, the same in both directions, despite outliers", () => {
+  const { known, unknown, trueMs } = mesh();
+  const factors = new PairFactors(PairFactors.fit(known, 0));
+  const errors = unknown.map(([a, b]) => {
+    const [log] = factors.logs(END[a], END[b]);
+    assertEquals(factors.logs(END[b], END[a]), [log]);
+    return Math.abs(log - Math.log(trueMs(a, b)));
+  });
+  assert(errors.length > 400);
+  const median = quantileOfSample(errors, 0.5);
+  assert(median < 0.06, `${median}`);
+});
+
+Deno.test("an address of fewer than four pairs has no vectors, and nothing is said of it", () => {
+  const { known } = mesh();
+  const few = hashesOf(Uint8Array.of(203, 0, 113, 1));
+  const with3 = [...known, ...END.slice(0, 3).map((end) => ({ ends: [end, few] as const, rttsMs: [20] }))];
+  const tensor = PairFactors.fit(with3, 0);
+  assertEquals(tensor.length, NUM_NODES * FACTORS_WIDTH);
+  assertEquals(tensor, PairFactors.fit(known, 0));
+  assertEquals(new PairFactors(tensor).logs(END[0], few), []);
+});
+
+Deno.test("without pairs there are no factors", () => {
+  assertEquals(PairFactors.fit([], 0), new Float32Array());
+});
