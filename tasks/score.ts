@@ -59,10 +59,12 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
   const names = await openNames(options.names);
   const checkpoint = await withGeo(loadCheckpoint(options.checkpoint), options.geo, stage.log);
   requireQueryable(checkpoint);
-  const modelDigest = digestOfModel({
+  const model = {
     config: checkpoint.config.model,
-    weights: new Map([...checkpoint.weights, ...(noPool ? [] : checkpoint.pool ?? [])]),
-  });
+    weights: checkpoint.weights,
+    pool: noPool ? undefined : checkpoint.pool,
+  };
+  const modelDigest = digestOfModel({ ...model, weights: new Map([...model.weights, ...model.pool ?? []]) });
   const besides = (path: string) => [rejectsPathBeside(path)];
   const start = {
     stage: "score",
@@ -84,6 +86,7 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
       seed,
       maxRejectRatio,
       memoryLimitBytes: options.memoryLimitGb * 1e9,
+      workers: { count: options.workers, model },
     }, { signal: stage.signal, onProgress: phases.update });
     return { counts: { ...counts, step: pingModel.step }, rows: counts.rows, rejected };
   });

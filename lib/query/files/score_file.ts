@@ -9,7 +9,7 @@
  */
 import { writeJsonAtomic } from "../../io/files/atomic.ts";
 import { exists, fingerprint, type InputFingerprint, readText } from "../../io/files/inputs.ts";
-import { type ScoreCase, scoreResults } from "../score/score_results.ts";
+import { type Score, type ScoreCase, type ScoredModel, scoreResults } from "../score/score_results.ts";
 import { createHash } from "node:crypto";
 import { SourceHistory } from "../../data/tokens/source_history.ts";
 import { UserError } from "../../base/errors.ts";
@@ -20,6 +20,7 @@ import { RejectLog, rejectsPathBeside } from "../../data/measurement_files/rejec
 import type { GroupKey } from "../../data/probe_rows/external_sort/probe_columns.ts";
 import type { SpillIndex } from "../../data/probe_rows/external_sort/spill.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
+import { WorkerPool } from "../../io/threads/worker_pool.ts";
 import type { PingModel } from "../ping_model.ts";
 import { NumberTable } from "./number_table.ts";
 import { orderRows, readOrdered, readRows } from "./ordered_rows.ts";
@@ -30,6 +31,11 @@ export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value"];
 
 /** Rows of a chunk: a few seconds on two cores. Contexts of one pair in a chunk are read in one pass. */
 const CHUNK_ROWS = 2048;
+/** Workers at most, each of which holds the model. */
+const MAX_WORKERS = 4;
+/** Chunks that a worker has or waits for. */
+const CHUNKS_PER_WORKER = 2;
+const WORKER = new URL("../score/score_worker.ts", import.meta.url);
 /** The least time between two saves. */
 const COMMIT_MS = 1000;
 
@@ -51,6 +57,8 @@ export interface ScoreFileOptions {
   /** Largest share of rows that may be rejected. */
   maxRejectRatio: number;
   memoryLimitBytes: number;
+  /** Threads that score, each with the model on a device of its own (this thread alone); scores do not depend on it. */
+  workers?: { readonly count: number; readonly model: ScoredModel };
 }
 
 /** Counts of a scored file, and its findings. */
@@ -133,21 +141,31 @@ async function orderOnce(folder: string, options: ScoreFileOptions, hooks: Stage
 async function scoreOrdered(
   model: PingModel,
   { folder, order, table }: { folder: string; order: Order; table: NumberTable },
-  { maxContext, seed, hooks }: { maxContext: number; seed: number; hooks: StageHooks },
+  options: ScoreFileOptions & { hooks: StageHooks },
 ): Promise<void> {
+  const { maxContext, hooks } = options;
+  using scorers = scorersOf(model, order.numRows - table.numDone, options);
   const history = new SourceHistory(maxContext, model.config.sequenceLength);
   const pacer = new EventLoopPacer(hooks);
   let chunk: ScoreCase[] = [];
   let numSeen = 0;
-  let numScored = table.numDone;
+  const numDone = table.numDone;
+  let numScored = numDone;
   let committedMs = performance.now();
-  const scoreChunk = async () => {
-    const { scores } = await scoreResults(model, chunk, { seed });
-    chunk.forEach(({ number }, i) => {
-      table.write(number, Float64Array.of(scores[i].logLikelihood, scores[i].pValue));
-    });
-    numScored += chunk.length;
+  const coming: { numbers: number[]; scores: Promise<Score[]> }[] = [];
+  const askChunk = () => {
+    const scores = scorers.score(chunk);
+    scores.catch(() => {}); // Thrown where they are taken.
+    coming.push({ numbers: chunk.map(({ number }) => number), scores });
     chunk = [];
+  };
+  const takeChunk = async () => {
+    const { numbers, scores } = coming[0];
+    (await scores).forEach(({ logLikelihood, pValue }, i) =>
+      table.write(numbers[i], Float64Array.of(logLikelihood, pValue))
+    );
+    coming.shift();
+    numScored += numbers.length;
     hooks.onProgress?.("scoring", numScored, order.numRows);
     if (performance.now() - committedMs < COMMIT_MS && !hooks.signal?.aborted) return;
     table.commit(numScored);
@@ -159,15 +177,48 @@ async function scoreOrdered(
     if (isFirstOfSource) history.clear();
     // Rows that are already scored have a context too: those after them go on with it.
     const context = number === undefined ? [] : history.growingContextOf(pair, timeUs, measurement);
-    if (number !== undefined && numSeen++ >= numScored + chunk.length) {
+    if (number !== undefined && numSeen++ >= numDone) {
       chunk.push({ measurement, context, number });
-      if (chunk.length >= CHUNK_ROWS) await scoreChunk();
+      if (chunk.length >= CHUNK_ROWS) askChunk();
+      while (coming.length >= scorers.numAhead) await takeChunk();
     }
     history.add(pair, timeUs, measurement);
     await pacer.yieldToEventLoop();
   }
-  if (chunk.length > 0) await scoreChunk();
+  if (chunk.length > 0) askChunk();
+  while (coming.length > 0) await takeChunk();
   table.commit(numScored);
+}
+
+/** Scores chunks of rows; `numAhead` of them may wait to be taken. */
+interface Scorers extends Disposable {
+  readonly numAhead: number;
+  score(cases: ScoreCase[]): Promise<Score[]>;
+}
+
+/** Workers, or this thread where there are few rows. */
+function scorersOf(
+  model: PingModel,
+  numRows: number,
+  { seed, workers, hooks: { signal } }: ScoreFileOptions & { hooks: StageHooks },
+): Scorers {
+  const numWorkers = Math.min(workers?.count ?? 1, MAX_WORKERS, Math.ceil(numRows / CHUNK_ROWS));
+  if (!workers || numWorkers < 2) {
+    const score = async (cases: ScoreCase[]) => (await scoreResults(model, cases, { seed })).scores;
+    return { numAhead: 1, score, [Symbol.dispose]: () => {} };
+  }
+  const pool = new WorkerPool<ScoreCase[], Score[]>({ ...workers.model, seed }, {
+    name: "score",
+    module: WORKER,
+    numWorkers,
+    signal,
+  });
+  let numAsked = 0;
+  return {
+    numAhead: CHUNKS_PER_WORKER * numWorkers,
+    score: (cases) => pool.ask(numAsked++ % numWorkers, cases),
+    [Symbol.dispose]: () => pool[Symbol.dispose](),
+  };
 }
 
 async function writeScored(

@@ -14,7 +14,7 @@ import {
   secondBytesOf,
 } from "../rtt/rtt_bytes.ts";
 import type { Decoder } from "../../model/decoder.ts";
-import { modelShapes } from "../../model/model_config.ts";
+import { type ModelConfig, modelShapes } from "../../model/model_config.ts";
 import { indexOfCode } from "../../model/pool/kernel_mixture.ts";
 import type { PooledForecast } from "../../model/pool/pool.ts";
 import type { PingModel } from "../ping_model.ts";
@@ -179,6 +179,14 @@ export interface Score {
   readonly logLikelihood: number;
   /** See {@link ResultSurprise}. */
   readonly pValue: number;
+}
+
+/** What a model that scores is made of. */
+export interface ScoredModel {
+  readonly config: ModelConfig;
+  readonly weights: Map<string, Float32Array>;
+  /** The tensors of its pool, if that is to count. */
+  readonly pool?: ReadonlyMap<string, Float32Array> | undefined;
 }
 
 /** How {@link scoreResults} computes. */

@@ -160,7 +160,7 @@ Deno.test("scoreFile() keeps rows, order and columns and adds the scores of each
     ]);
   }));
 
-Deno.test("scoreFile() goes on after an interruption and ends with the bytes of an undisturbed run", () =>
+Deno.test("scoreFile() with workers goes on after an interruption and ends with the bytes of one thread", () =>
   withTinyModel(async (model) => {
     using folder = new TemporaryFolder();
     writeRows(folder.at("in.parquet"), sampleRows(2500));
@@ -172,8 +172,9 @@ Deno.test("scoreFile() goes on after an interruption and ends with the bytes of 
     const onProgress = (phase: string, done: number) => {
       if (phase === "scoring" && done > 0) controller.abort(new UserError("Cannot go on: the test ends it"));
     };
-    const interrupted = scoreFile(model, cut, { signal: controller.signal, onProgress });
-    await assertRejects(() => interrupted, UserError);
+    const workers = { count: 2, model: { config: model.config, weights: model.weights } };
+    const interrupted = scoreFile(model, { ...cut, workers }, { signal: controller.signal, onProgress });
+    await assertRejects(() => interrupted, UserError, "the test ends it");
     assert(!exists(cut.output));
     const { rowsResumed } = await scoreFile(model, cut);
     assert(rowsResumed > 0 && rowsResumed < 2500, `${rowsResumed} rows were resumed`);

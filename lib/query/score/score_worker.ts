@@ -1,0 +1,17 @@
+/**
+ * A worker thread of `score`: scores rows with a model of its own.
+ *
+ * @module
+ */
+/// <reference no-default-lib="true" />
+/// <reference lib="deno.worker" />
+import { serveJobs } from "../../io/threads/worker_pool.ts";
+import { Gpu } from "../../tensor/device.ts";
+import { KernelRegistry } from "../../tensor/registry.ts";
+import { PingModel } from "../ping_model.ts";
+import { type Score, type ScoreCase, type ScoredModel, scoreResults } from "./score_results.ts";
+
+serveJobs(async ({ config, weights, pool, seed }: ScoredModel & { seed: number }) => {
+  const model = PingModel.of(config, new KernelRegistry(await Gpu.open()), { weights, pool });
+  return async (cases: ScoreCase[]): Promise<Score[]> => (await scoreResults(model, cases, { seed })).scores;
+});
