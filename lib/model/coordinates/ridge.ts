@@ -65,19 +65,47 @@ export class RidgeSum {
     const weights = new Float64Array(n);
     for (let i = 0; i < n; i++) {
       const own = typeof penalty === "number" ? penalty : penalty[i];
-      let sum = this.#targets[i] + own * (prior?.[i] ?? 0);
-      for (let j = 0; j <= i; j++) {
-        let product = this.#products[i * n + j] + (i === j ? own : 0);
-        for (let k = 0; k < j; k++) product -= lower[i * n + k] * lower[j * n + k];
-        lower[i * n + j] = i === j ? Math.sqrt(product) : product / lower[j * n + j];
-      }
-      for (let j = 0; j < i; j++) sum -= lower[i * n + j] * weights[j];
-      weights[i] = sum / lower[i * n + i];
+      weights[i] = this.#targets[i] + own * (prior?.[i] ?? 0);
+      for (let j = 0; j <= i; j++) lower[i * n + j] = this.#products[i * n + j] + (i === j ? own : 0);
     }
-    for (let i = n - 1; i >= 0; i--) {
-      for (let j = i + 1; j < n; j++) weights[i] -= lower[j * n + i] * weights[j];
-      weights[i] /= lower[i * n + i];
-    }
+    factorize(lower, n);
+    substituteForward(lower, weights);
+    substituteBack(lower, weights);
     return weights;
+  }
+}
+
+/**
+ * The Cholesky factor L of a symmetric matrix L L^T, in its place.
+ *
+ * @param lower (n, n), of which the lower triangle is used.
+ * @param least The least square of a number on the diagonal.
+ */
+export function factorize(lower: Float64Array, n: number, least = 0): void {
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j <= i; j++) {
+      let sum = lower[i * n + j];
+      for (let k = 0; k < j; k++) sum -= lower[i * n + k] * lower[j * n + k];
+      lower[i * n + j] = i === j ? Math.sqrt(Math.max(sum, least)) : sum / lower[j * n + j];
+    }
+  }
+}
+
+/** Solves L x = b in the place of b. @param lower See {@link factorize}. */
+export function substituteForward(lower: Float64Array, b: Float64Array): void {
+  const n = b.length;
+  for (let i = 0; i < n; i++) {
+    let sum = b[i];
+    for (let j = 0; j < i; j++) sum -= lower[i * n + j] * b[j];
+    b[i] = sum / lower[i * n + i];
+  }
+}
+
+/** Solves L^T x = b in the place of b. @param lower See {@link factorize}. */
+export function substituteBack(lower: Float64Array, b: Float64Array): void {
+  const n = b.length;
+  for (let i = n - 1; i >= 0; i--) {
+    for (let j = i + 1; j < n; j++) b[i] -= lower[j * n + i] * b[j];
+    b[i] /= lower[i * n + i];
   }
 }

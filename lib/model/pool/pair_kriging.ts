@@ -11,6 +11,7 @@ import { getOrMake } from "../../base/collections.ts";
 import { named } from "../../base/errors.ts";
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import { distanceKm, type LocatedPlace, NOWHERE } from "../../data/addresses/place_table.ts";
+import { factorize, substituteBack, substituteForward } from "../coordinates/ridge.ts";
 import type { PairEnds, PlaceOf } from "./placed_pairs.ts";
 
 /** A pair, and how much longer its RTT is than its distance says, ln. */
@@ -28,6 +29,8 @@ const FIRST_WEIGHTS = [0.02, 0.03, 0.03, 0.1, 0.03, 0.1, 0.3];
 const FIRST_KERNEL = [...FIRST_WEIGHTS, ...FIRST_WEIGHTS, 0.03, 0.03, 0.01];
 /** The variance of all pairs together. */
 const COMMON = 0.02;
+/** The least variance of a pair given those before, which equal pairs of little variance of their own lack. */
+const LEAST_VARIANCE = 1e-12;
 
 /** Pairs that a process has at most, and pairs that choose the weights. */
 export const MAX_KRIGED = 1024;
@@ -139,28 +142,19 @@ class Sample {
   solve(kernel: Float32Array): { weights: Float64Array; logLikelihood: number } {
     const count = this.#excesses.length;
     const [from, to] = [this.sources.weighed(kernel, 0), this.destinations.weighed(kernel, 1)];
-    // Of the symmetric matrix and its Cholesky factor the lower half is used.
     const lower = new Float64Array(count * count);
     for (let i = 0; i < count; i++) {
       for (let j = 0; j <= i; j++) lower[i * count + j] = covariance(from(i, j), to(i, j), kernel);
       lower[i * count + i] += kernel[KERNEL_LENGTH - 1];
     }
     const weights = this.#excesses.slice();
-    let logLikelihood = 0;
-    for (let i = 0; i < count; i++) {
-      for (let j = 0; j <= i; j++) {
-        let sum = lower[i * count + j];
-        for (let k = 0; k < j; k++) sum -= lower[i * count + k] * lower[j * count + k];
-        lower[i * count + j] = i === j ? Math.sqrt(Math.max(sum, 1e-12)) : sum / lower[j * count + j];
-      }
-      for (let k = 0; k < i; k++) weights[i] -= lower[i * count + k] * weights[k];
-      weights[i] /= lower[i * count + i];
-      logLikelihood -= weights[i] ** 2 / 2 + Math.log(lower[i * count + i]);
-    }
-    for (let i = count - 1; i >= 0; i--) {
-      weights[i] /= lower[i * count + i];
-      for (let k = 0; k < i; k++) weights[k] -= lower[i * count + k] * weights[i];
-    }
+    factorize(lower, count, LEAST_VARIANCE);
+    substituteForward(lower, weights);
+    const logLikelihood = weights.reduce(
+      (sum, weight, i) => sum - weight ** 2 / 2 - Math.log(lower[i * (count + 1)]),
+      0,
+    );
+    substituteBack(lower, weights);
     return { weights, logLikelihood };
   }
 }

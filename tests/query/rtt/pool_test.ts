@@ -160,6 +160,24 @@ Deno.test("a pool asks its forest and its kriging about pairs without RTTs", () 
     return Promise.resolve();
   }));
 
+Deno.test("a pool asks its vectors about pairs without RTTs whose ends have four pairs", () =>
+  withTinyModel(({ config, weights }) => {
+    const tables = new PoolTables();
+    const mesh = Array.from({ length: 6 }, (_, i) => address(`192.0.2.${10 + i}`));
+    const far = address("203.0.113.9");
+    const add = (a: Uint8Array, b: Uint8Array) =>
+      tables.add(PoolTables.endOf(a), PoolTables.endOf(b), encodeRttCode(20), START_S);
+    mesh.forEach((a, i) => mesh.forEach((b, j) => j > i && i + j > 1 && add(a, b)));
+    add(mesh[0], far);
+    const pool = new Pool(config, { weights, pool: tables.save(fitPool([])) });
+    const logsOf = (source: Uint8Array, destination: Uint8Array) =>
+      pool.known({ source, destination, timeS: null, context: [] }).ofFactors;
+    assertAlmostEquals(logsOf(mesh[1], mesh[0])[0], Math.log(20), 0.1);
+    assertEquals(logsOf(mesh[2], mesh[0]), []);
+    assertEquals(logsOf(mesh[1], far), []);
+    return Promise.resolve();
+  }));
+
 Deno.test("score, query likelihood, query destinations and intervals say what query rtt says with a pool", () =>
   withPooled(async (pooled, alone) => {
     const context = CONTEXT;
