@@ -289,7 +289,7 @@ function collectHistory(
  * The name of a probe row's source: its address where rows are grouped by address, else the id of the group, such as a
  * probe's. So a node that is a source and a destination has one name.
  */
-export function sourceKeyOf({ srcId, srcAddrs }: Pick<ProbeRow, "srcId" | "srcAddrs">): string {
+function sourceKeyOf({ srcId, srcAddrs }: Pick<ProbeRow, "srcId" | "srcAddrs">): string {
   const [address] = srcAddrs;
   return address !== undefined && probeRowSrcId(address) === srcId ? address : String(srcId);
 }
