@@ -35,7 +35,7 @@ const CHUNK_ROWS = 2048;
 const MAX_WORKERS = 4;
 /** Chunks that a worker has or waits for. */
 const CHUNKS_PER_WORKER = 2;
-const WORKER = new URL("../score/score_worker.ts", import.meta.url);
+const WORKER = new URL("./score_worker.ts", import.meta.url);
 /** The least time between two saves. */
 const COMMIT_MS = 1000;
 

@@ -9,7 +9,7 @@ import { serveJobs } from "../../io/threads/worker_pool.ts";
 import { Gpu } from "../../tensor/device.ts";
 import { KernelRegistry } from "../../tensor/registry.ts";
 import { PingModel } from "../ping_model.ts";
-import { type Score, type ScoreCase, type ScoredModel, scoreResults } from "./score_results.ts";
+import { type Score, type ScoreCase, type ScoredModel, scoreResults } from "../score/score_results.ts";
 
 serveJobs(async ({ config, weights, pool, seed }: ScoredModel & { seed: number }) => {
   const model = PingModel.of(config, new KernelRegistry(await Gpu.open()), { weights, pool });
