@@ -105,6 +105,7 @@ export const evalStage: Stage = defineStage(STAGES.eval, async (options, context
     report = await evaluate({ ...evaluation, checked }, {
       signal: context.signal,
       onProgress: progress.update,
+      numThreads: options.workers,
     });
     await folder.write(report);
   }

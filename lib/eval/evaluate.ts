@@ -14,9 +14,8 @@ import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
 import { dataFingerprint } from "../train/run_data.ts";
 import { VERSION } from "../base/version.ts";
 import { evaluateAdapted } from "./sections/adapt_section.ts";
-import { forecastsBetween, forecastWithBaselines } from "./baselines/baseline_forecasts.ts";
-import type { Baseline } from "./baselines/baseline.ts";
-import { standardBaselines } from "./baselines/standard.ts";
+import { forecastInThread, forecastsBetween, forecastWithBaselines } from "./baselines/baseline_forecasts.ts";
+import { chosenBaselines } from "./baselines/standard.ts";
 import type { PlaceOf } from "../model/pool/placed_pairs.ts";
 import { evaluatePlaces, placeLookup } from "./sections/place_section.ts";
 import { type DrawnRankings, drawRankings, evaluateRankings } from "./sections/ranking_section.ts";
@@ -78,13 +77,18 @@ export interface EvaluateOptions {
   adapt?: readonly number[] | undefined;
 }
 
+/** The callbacks of {@link evaluate}, and how many threads it may use (1). */
+interface EvaluateHooks extends StageHooks {
+  readonly numThreads?: number;
+}
+
 /**
  * Evaluates a model. A model of vocabulary v1 is evaluated by its bits only.
  *
- * @param hooks Progress by section, and the signal to stop.
+ * @param hooks Progress by section, the signal to stop, and threads: the report does not depend on them.
  * @throws {UserError} If the checkpoint or the rows cannot be used.
  */
-export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {}): Promise<EvalReport> {
+export async function evaluate(options: EvaluateOptions, hooks: EvaluateHooks = {}): Promise<EvalReport> {
   const startMs = performance.now();
   using rows = await openEvalRows(options.dataDir, options);
   const checkpoint = loadCheckpoint(options.checkpoint);
@@ -118,10 +122,19 @@ interface Evaluated {
   placeOf: PlaceOf | undefined;
 }
 
-async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise<Omit<EvalReport, "run">> {
+async function computeSections(
+  evaluated: Evaluated,
+  hooks: EvaluateHooks,
+): Promise<Omit<EvalReport, "run">> {
   const { options, rows, model, cases, candidates, checkpoint, placeOf } = evaluated;
   const { contexts, isEveryContext: everyContext, seed, adapt, maxMeasurements } = options;
   const { splitBy } = rows;
+  const baselineOptions = { seed, maxMeasurements: MAX_BASELINE_MEASUREMENTS };
+  const makeBaselines = () => chosenBaselines(options.baselines, seed, placeOf);
+  const hasThread = (hooks.numThreads ?? 1) > 1 && model.config.vocabulary === "v2";
+  // The manifests were checked; the thread reads them again.
+  const job = { ...options, ...baselineOptions, names: options.baselines, checked: undefined };
+  using thread = hasThread ? forecastInThread([...cases, ...candidates], job, hooks.signal) : undefined;
   const during = (phase: string) => ({ onProgress: phaseOf(hooks, phase), signal: hooks.signal });
   const bits = await evaluateBits(model, rows.heldOut, {
     numContexts: Math.ceil(Math.min(MAX_CONTEXTS, cases.length / MEASUREMENTS_PER_CONTEXT)),
@@ -130,23 +143,6 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
     ...during("computing bits"),
   });
   if (model.config.vocabulary === "v1") return { bits };
-  const all = await forecastWithBaselines(rows, [...cases, ...candidates], {
-    seed,
-    baselines: chosenBaselines(evaluated),
-    maxMeasurements: MAX_BASELINE_MEASUREMENTS,
-    ...during("training baselines"),
-  });
-  const baselines = forecastsBetween(all, 0, cases.length);
-  const clusters = clustersOf(cases, splitBy);
-  const { rtt, failures, forecasts } = await evaluateRtt(model, cases, {
-    contexts,
-    everyContext,
-    baselines,
-    seed,
-    clusters,
-    onScored: phaseOf(hooks, "scoring methods"),
-    ...during("predicting RTTs"),
-  });
   const learned = options.split === "val" ? undefined : await learnCalibration(model, {
     ...options,
     everyContext,
@@ -159,6 +155,24 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
     splitBy,
     seed,
     ...during("guessing destinations"),
+  });
+  const training = during("training baselines");
+  const all = await (thread?.take(training.onProgress) ??
+    forecastWithBaselines(rows, [...cases, ...candidates], {
+      ...baselineOptions,
+      baselines: makeBaselines(),
+      ...training,
+    }));
+  const baselines = forecastsBetween(all, 0, cases.length);
+  const clusters = clustersOf(cases, splitBy);
+  const { rtt, failures, forecasts } = await evaluateRtt(model, cases, {
+    contexts,
+    everyContext,
+    baselines,
+    seed,
+    clusters,
+    onScored: phaseOf(hooks, "scoring methods"),
+    ...during("predicting RTTs"),
   });
   const report: Omit<EvalReport, "run"> = { rtt, failures, bits, destinations };
   if (placeOf) {
@@ -186,20 +200,13 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
       counts: adapt,
       maxMeasurements,
       seed,
-      baselines: () => chosenBaselines(evaluated),
+      baselines: makeBaselines,
       maxBaselineMeasurements: MAX_BASELINE_MEASUREMENTS,
       ...hooks,
     });
   }
   if (learned) report.calibration = calibrationSection(learned, forecasts, contexts);
   return report;
-}
-
-/** The baselines that were asked for, untrained. */
-function chosenBaselines(
-  { options: { baselines, seed }, placeOf }: Pick<Evaluated, "options" | "placeOf">,
-): Map<string, Baseline> {
-  return new Map([...standardBaselines(seed, placeOf)].filter(([name]) => baselines.includes(name)));
 }
 
 function phaseOf({ onProgress }: StageHooks, phase: string): (done: number, total: number) => void {

@@ -9,6 +9,7 @@
  * @module
  */
 import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
+import { WorkerPool } from "../../io/threads/worker_pool.ts";
 import type { MassRanges } from "../../query/rtt/quantile_calibration.ts";
 import {
   askInOrder,
@@ -19,9 +20,61 @@ import {
 } from "./baseline.ts";
 import type { EvalCase } from "../cases.ts";
 import { crpsOfSampleMs } from "../metrics/forecast_errors.ts";
-import type { EvalRows } from "../eval_rows.ts";
+import type { EvalRows, EvalRowsOptions } from "../eval_rows.ts";
 import { MeasurementTable } from "./measurement_table.ts";
 import { tuningRows } from "./tuned.ts";
+
+/** What baselines need of an `EvalCase`. */
+export interface BaselineCase extends Pick<EvalCase, "srcAddr" | "dstAddr" | "rttMs"> {
+  readonly measurement: Pick<EvalCase["measurement"], "timeS">;
+}
+
+/** The work of another thread: what it opens, and the options of {@link forecastWithBaselines}. */
+export interface BaselineJob
+  extends Omit<EvalRowsOptions, "checked">, Pick<BaselineOptions, "seed" | "maxMeasurements"> {
+  readonly dataDir: string;
+  /** The checkpoint whose places count, and files that say where addresses are instead. */
+  readonly checkpoint: string;
+  readonly geo?: readonly string[] | undefined;
+  /** Of the baselines. */
+  readonly names: readonly string[];
+  readonly cases: readonly BaselineCase[];
+}
+
+/**
+ * {@link forecastWithBaselines} in a thread of its own.
+ *
+ * @param cases Cases, of which only what baselines need is sent.
+ * @returns A function that awaits the forecasts, with progress from then on.
+ */
+export function forecastInThread(
+  cases: readonly EvalCase[],
+  job: Omit<BaselineJob, "cases">,
+  signal: AbortSignal | undefined,
+): Disposable & { take: (onProgress: BaselineOptions["onProgress"]) => Promise<BaselineForecasts> } {
+  const pool = new WorkerPool<BaselineJob, BaselineForecasts, [done: number, total: number]>(undefined, {
+    name: "eval",
+    module: WORKER,
+    numWorkers: 1,
+    signal,
+  });
+  const sent = cases.map(({ srcAddr, dstAddr, rttMs, measurement: { timeS } }) => ({
+    srcAddr,
+    dstAddr,
+    rttMs,
+    measurement: { timeS },
+  }));
+  let shown: BaselineOptions["onProgress"];
+  const forecasts = pool.ask(0, { ...job, cases: sent }, ([done, total]) => shown?.(done, total));
+  forecasts.catch(() => {}); // Thrown where they are taken.
+  const take = async (onProgress: BaselineOptions["onProgress"]) => {
+    shown = onProgress;
+    return await forecasts;
+  };
+  return { take, [Symbol.dispose]: () => pool[Symbol.dispose]() };
+}
+
+const WORKER = new URL("./baseline_worker.ts", import.meta.url);
 
 /** How baselines are trained. */
 export interface BaselineOptions {
@@ -66,7 +119,7 @@ export interface BaselineForecasts {
  */
 export async function forecastWithBaselines(
   rows: EvalRows,
-  cases: readonly EvalCase[],
+  cases: readonly BaselineCase[],
   options: BaselineOptions,
 ): Promise<BaselineForecasts> {
   const { baselines, onProgress, signal } = options;
@@ -128,7 +181,7 @@ export interface BaselineKnowledge {
 /** Trains baselines and lets them forecast. @param baselines By name, untrained. */
 export async function forecastsOf(
   baselines: ReadonlyMap<string, Baseline>,
-  cases: readonly EvalCase[],
+  cases: readonly BaselineCase[],
   { training, tuning, known, onDone, signal }: BaselineKnowledge,
 ): Promise<Map<string, BaselineForecast>> {
   const order = cases.keys().toArray().sort((a, b) =>
@@ -165,7 +218,7 @@ export async function forecastsOf(
 }
 
 /** A case as baselines are asked for it. Its time is in whole seconds: nothing of the same second is known. */
-function queryOf({ srcAddr, dstAddr, measurement: { timeS } }: EvalCase): BaselineQuery {
+function queryOf({ srcAddr, dstAddr, measurement: { timeS } }: BaselineCase): BaselineQuery {
   return { source: srcAddr, destination: dstAddr, timeS };
 }
 
@@ -173,7 +226,7 @@ function queryOf({ srcAddr, dstAddr, measurement: { timeS } }: EvalCase): Baseli
 function knownMeasurements(
   training: MeasurementTable,
   observable: MeasurementTable,
-  cases: readonly EvalCase[],
+  cases: readonly BaselineCase[],
 ): () => Iterable<BaselineMeasurement> {
   const firstTimeS = cases.reduce((first, { measurement }) => Math.min(first, measurement.timeS), Infinity);
   if (training.lastTimeS < firstTimeS) return () => observable;

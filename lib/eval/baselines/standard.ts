@@ -64,6 +64,15 @@ export function standardBaselines(seed: number, placeOf?: PlaceOf): Map<string, 
   return new Map([...Object.entries(own).map(([name, each]) => [name, tuned(each)] as const), ...withPlaces]);
 }
 
+/** Those of some names; those that know places are left out where there are none. */
+export function chosenBaselines(
+  names: readonly string[],
+  seed: number,
+  placeOf: PlaceOf | undefined,
+): Map<string, Baseline> {
+  return new Map([...standardBaselines(seed, placeOf)].filter(([name]) => names.includes(name)));
+}
+
 function placeBaselines(seed: number, placeOf: PlaceOf): [name: string, baseline: Baseline][] {
   const [distance, countries, forest] = PLACE_BASELINES;
   return [
