@@ -83,11 +83,34 @@ export class RidgeSum {
  */
 export function factorize(lower: Float64Array, n: number, least = 0): void {
   for (let i = 0; i < n; i++) {
-    for (let j = 0; j <= i; j++) {
+    const first = i - i % 4;
+    if (i === first && i + 4 <= n) factorizeFour(lower, n, i);
+    for (let j = first + 4 <= n ? first : 0; j <= i; j++) {
       let sum = lower[i * n + j];
       for (let k = 0; k < j; k++) sum -= lower[i * n + k] * lower[j * n + k];
       lower[i * n + j] = i === j ? Math.sqrt(Math.max(sum, least)) : sum / lower[j * n + j];
     }
+  }
+}
+
+/** The columns before `i` of the rows from i to i + 3: four sums at once, since one alone waits for each addition. */
+function factorizeFour(lower: Float64Array, n: number, i: number): void {
+  const [a, b, c, d] = [i * n, (i + 1) * n, (i + 2) * n, (i + 3) * n];
+  for (let j = 0; j < i; j++) {
+    const row = j * n;
+    let [sumA, sumB, sumC, sumD] = [lower[a + j], lower[b + j], lower[c + j], lower[d + j]];
+    for (let k = 0; k < j; k++) {
+      const other = lower[row + k];
+      sumA -= lower[a + k] * other;
+      sumB -= lower[b + k] * other;
+      sumC -= lower[c + k] * other;
+      sumD -= lower[d + k] * other;
+    }
+    const diagonal = lower[row + j];
+    lower[a + j] = sumA / diagonal;
+    lower[b + j] = sumB / diagonal;
+    lower[c + j] = sumC / diagonal;
+    lower[d + j] = sumD / diagonal;
   }
 }
 

@@ -88,7 +88,7 @@ export class PairKriging {
     kernel = tuned(new Sample(pairs.slice(0, MAX_TUNED), placeOf)),
   ): Record<keyof typeof KRIGING_TENSORS, Float32Array> {
     const sample = new Sample(pairs, placeOf);
-    const { weights } = sample.solve(kernel);
+    const weights = sample.solve(kernel).weights();
     const { sources: { ends, ofPairs }, destinations } = sample;
     const rowOf = ({ address }: End) => [address.length, ...address, ...Array(16 - address.length).fill(0)];
     const rows = ofPairs.map((from, i) => [from, ends.length + destinations.ofPairs[i], weights[i]]);
@@ -138,8 +138,8 @@ class Sample {
     this.#excesses = Float64Array.from(pairs, ({ excess }) => excess);
   }
 
-  /** The weights of the covariances with each pair, and the logarithm of the likelihood but for a constant. */
-  solve(kernel: Float32Array): { weights: Float64Array; logLikelihood: number } {
+  /** The logarithm of the likelihood but for a constant; `weights` gives those of the covariances with each pair. */
+  solve(kernel: Float32Array): { logLikelihood: number; weights: () => Float64Array } {
     const count = this.#excesses.length;
     const [from, to] = [this.sources.weighed(kernel, 0), this.destinations.weighed(kernel, 1)];
     const lower = new Float64Array(count * count);
@@ -147,15 +147,20 @@ class Sample {
       for (let j = 0; j <= i; j++) lower[i * count + j] = covariance(from(i, j), to(i, j), kernel);
       lower[i * count + i] += kernel[KERNEL_LENGTH - 1];
     }
-    const weights = this.#excesses.slice();
+    const solved = this.#excesses.slice();
     factorize(lower, count, LEAST_VARIANCE);
-    substituteForward(lower, weights);
-    const logLikelihood = weights.reduce(
-      (sum, weight, i) => sum - weight ** 2 / 2 - Math.log(lower[i * (count + 1)]),
+    substituteForward(lower, solved);
+    const logLikelihood = solved.reduce(
+      (sum, each, i) => sum - each ** 2 / 2 - Math.log(lower[i * (count + 1)]),
       0,
     );
-    substituteBack(lower, weights);
-    return { weights, logLikelihood };
+    return {
+      logLikelihood,
+      weights: () => {
+        substituteBack(lower, solved);
+        return solved;
+      },
+    };
   }
 }
 

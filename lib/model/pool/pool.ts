@@ -260,15 +260,15 @@ export class Pool {
       unit[component] = 1;
       return new KernelMixture(kernelsOf(known, unit), range, unit[EVEN]);
     });
-    const model = ofModel.slice();
-    model.fill(0, range[1]);
-    const within = model.reduce((sum, p) => sum + p, 0);
+    // The model's mass of the codes before each, of those before the end of the range.
+    const before = new Float64Array(NUM_CODES + 1);
+    for (let i = 0; i < NUM_CODES; i++) before[i + 1] = before[i] + (i < range[1] ? ofModel[i] : 0);
     const massesOf = (first: number, end: number) =>
       Float64Array.from(
         components,
         (mixture, component) =>
           component === 0
-            ? model.subarray(first, end).reduce((sum, p) => sum + p, 0) / within
+            ? (before[Math.min(end, NUM_CODES)] - before[first]) / before[NUM_CODES]
             : mixture.massBetween(first, end),
       );
     return { kind: kindOf(known), events: eventsOf(index, ofModel, massesOf) };
