@@ -31,8 +31,10 @@ export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value"];
 
 /** Rows of a chunk: a few seconds on two cores. Contexts of one pair in a chunk are read in one pass. */
 const CHUNK_ROWS = 2048;
-/** Workers at most, each of which holds the model. */
+/** Workers at most. */
 const MAX_WORKERS = 4;
+/** Resident memory without workers, and of each worker besides its model's weights, which are on the GPU too. */
+const [RUNTIME_BYTES, WORKER_BYTES] = [4e8, 5e8];
 /** Chunks that a worker has or waits for. */
 const CHUNKS_PER_WORKER = 2;
 const WORKER = new URL("./score_worker.ts", import.meta.url);
@@ -200,9 +202,12 @@ interface Scorers extends Disposable {
 function scorersOf(
   model: PingModel,
   numRows: number,
-  { seed, workers, hooks: { signal } }: ScoreFileOptions & { hooks: StageHooks },
+  { seed, workers, memoryLimitBytes, hooks: { signal } }: ScoreFileOptions & { hooks: StageHooks },
 ): Scorers {
-  const numWorkers = Math.min(workers?.count ?? 1, MAX_WORKERS, Math.ceil(numRows / CHUNK_ROWS));
+  const weightBytes = [...model.weights.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const numInMemory = Math.floor((memoryLimitBytes - RUNTIME_BYTES) / (WORKER_BYTES + 2 * weightBytes));
+  const numChunks = Math.ceil(numRows / CHUNK_ROWS);
+  const numWorkers = Math.min(workers?.count ?? 1, MAX_WORKERS, numInMemory, numChunks);
   if (!workers || numWorkers < 2) {
     const score = async (cases: ScoreCase[]) => (await scoreResults(model, cases, { seed })).scores;
     return { numAhead: 1, score, [Symbol.dispose]: () => {} };

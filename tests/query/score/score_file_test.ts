@@ -173,7 +173,10 @@ Deno.test("scoreFile() with workers goes on after an interruption and ends with 
       if (phase === "scoring" && done > 0) controller.abort(new UserError("Cannot go on: the test ends it"));
     };
     const workers = { count: 2, model: { config: model.config, weights: model.weights } };
-    const interrupted = scoreFile(model, { ...cut, workers }, { signal: controller.signal, onProgress });
+    const interrupted = scoreFile(model, { ...cut, workers, memoryLimitBytes: 2e9 }, {
+      signal: controller.signal,
+      onProgress,
+    });
     await assertRejects(() => interrupted, UserError, "the test ends it");
     assert(!exists(cut.output));
     const { rowsResumed } = await scoreFile(model, cut);
