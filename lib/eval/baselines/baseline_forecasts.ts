@@ -24,6 +24,8 @@ import type { EvalRows, EvalRowsOptions } from "../eval_rows.ts";
 import { MeasurementTable } from "./measurement_table.ts";
 import { tuningRows } from "./tuned.ts";
 
+const WORKER = new URL("./baseline_worker.ts", import.meta.url);
+
 /** What baselines need of an `EvalCase`. */
 export interface BaselineCase extends Pick<EvalCase, "srcAddr" | "dstAddr" | "rttMs"> {
   readonly measurement: Pick<EvalCase["measurement"], "timeS">;
@@ -44,8 +46,7 @@ export interface BaselineJob
 /**
  * {@link forecastWithBaselines} in a thread of its own.
  *
- * @param cases Cases, of which only what baselines need is sent.
- * @returns A function that awaits the forecasts, with progress from then on.
+ * @returns `take` awaits the forecasts, and reports progress from then on.
  */
 export function forecastInThread(
   cases: readonly EvalCase[],
@@ -73,8 +74,6 @@ export function forecastInThread(
   };
   return { take, [Symbol.dispose]: () => pool[Symbol.dispose]() };
 }
-
-const WORKER = new URL("./baseline_worker.ts", import.meta.url);
 
 /** How baselines are trained. */
 export interface BaselineOptions {
