@@ -7,9 +7,9 @@
 import { getOrMake } from "../../base/collections.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery, observePasses } from "./baseline.ts";
 import { RandomStream } from "../../base/random.ts";
-import { descend, dot } from "../../model/pool/pair_factors.ts";
+import { descend } from "../../model/pool/pair_factors.ts";
 import { logOfRtt } from "../../model/coordinates/rtt_scale.ts";
-import { RidgeSum } from "../../model/coordinates/ridge.ts";
+import { dot, RidgeSum } from "../../model/coordinates/ridge.ts";
 
 /** How a factorisation is trained. */
 export interface FactorisationOptions {

@@ -12,6 +12,7 @@ import type { Fit } from "./coordinates.ts";
 import { mostFrequent } from "./factorisation.ts";
 import { UNKNOWN } from "./known_pairs.ts";
 import { signOf } from "./node_vectors.ts";
+import { dot } from "./ridge.ts";
 
 /** The standard deviation of a normal distribution whose median magnitude is 1. */
 const NORMAL_SPREAD = 1.4826;
@@ -154,10 +155,4 @@ function addProduct(matrix: Float64Array, column: Float64Array, weight: number):
 function times(matrix: Float64Array, column: Float64Array): Float64Array {
   const { length } = column;
   return column.map((_, i) => dot(matrix.subarray(i * length, (i + 1) * length), column));
-}
-
-function dot(a: Float64Array, b: Float64Array): number {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
-  return sum;
 }

@@ -1,5 +1,12 @@
 /** Linear least squares with L2 regularisation, as alternating least squares solves it many times. @module */
 
+/** The inner product of two vectors of the same length. */
+export function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let k = 0; k < a.length; k++) sum += a[k] * b[k];
+  return sum;
+}
+
 /** The normal equations of a least-squares problem, gathered row by row. */
 export class RidgeSum {
   /** Sums of products of features (n, n), of which the lower triangle is kept, and of features and targets (n,). */

@@ -9,14 +9,8 @@
 import { getOrMake } from "../../base/collections.ts";
 import { RandomStream } from "../../base/random.ts";
 import { quantileOfSample } from "../../base/sample_statistics.ts";
+import { dot } from "../coordinates/ridge.ts";
 import { halvesOf, type Hashes, keyOfHashes, ofHalves } from "../embedding_table.ts";
-
-/** The inner product of two vectors of the same length. */
-export function dot(a: Float64Array, b: Float64Array): number {
-  let sum = 0;
-  for (let k = 0; k < a.length; k++) sum += a[k] * b[k];
-  return sum;
-}
 
 /**
  * One step of both vectors of a measured pair (the paper's equations of its algorithm 2, L1 loss).

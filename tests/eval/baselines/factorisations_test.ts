@@ -6,10 +6,9 @@ import {
   DmfsgdBaseline,
   LogAlsBaseline,
 } from "../../../lib/eval/baselines/factorisations.ts";
-import { dot } from "../../../lib/model/pool/pair_factors.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 import { type MatrixSplit, medianRelativeError, series, splitMatrix } from "./series.ts";
-import { RidgeSum } from "../../../lib/model/coordinates/ridge.ts";
+import { dot, RidgeSum } from "../../../lib/model/coordinates/ridge.ts";
 
 const [NUM_ROWS, NUM_COLUMNS] = [60, 50];
 
