@@ -13,7 +13,8 @@ import { listCheckpoints, loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { writeRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
 import { copyFolder, TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { runUntilChange } from "../io/files/until_change.ts";
-import { TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
+import { syntheticRows } from "../data/loader/synthetic_rows.ts";
+import { TrainingRuns, writeRows } from "../train/training_runs.ts";
 import { commandOf, loadStage } from "./stage_in_process.ts";
 
 /** The last change at which a stage is ended one by one; later ones are alike. */
@@ -194,7 +195,9 @@ Deno.test("adapt --follow, ended at any change", async () => {
 
 Deno.test("train --fresh, ended at any change", async () => {
   using folder = new TemporaryFolder();
-  await writeTrainingRows(folder.at("rows"));
+  // Few rows, whose pool is fitted soon.
+  await writeRows(folder.at("rows"), "train", syntheticRows(1, 10, 10));
+  await writeRows(folder.at("rows"), "val", syntheticRows(2, 4, 10));
   const settings = { "train.checkpointEverySteps": 1, "train.keepCheckpoints": 9, "train.evalEverySteps": 2 };
   const runs = new TrainingRuns(folder.path);
   const numRefused = await killEverywhere(folder, {
