@@ -1,8 +1,7 @@
 /** A model that learns the bytes of RTTs from another one. */
 import { assert, assertLess } from "@std/assert";
 import { named } from "../../lib/base/errors.ts";
-import { Gpu } from "../../lib/tensor/device.ts";
-import { KernelRegistry } from "../../lib/tensor/registry.ts";
+import type { KernelRegistry } from "../../lib/tensor/registry.ts";
 import type { DType } from "../../lib/tensor/tensor.ts";
 import { markRttBytes, type ModelBatch } from "../../lib/model/batch_rows.ts";
 import { modelShapes } from "../../lib/model/model_config.ts";
@@ -117,29 +116,29 @@ async function divergence(teacher: Transformer, student: Transformer, batch: Mod
   return sum / (p.length / modelShapes(STUDENT).vocabSize);
 }
 
-// On one device: 180 steps take a minute without subgroups, and the tests above compare the gradients of both.
-Deno.test("a student comes nearer to its teacher than without it, in f32 and f16", async () => {
-  using gpu = await Gpu.open();
-  const registry = new KernelRegistry(gpu);
-  const adamW = { kind: "adamw", learningRate: 0.01 };
-  const optim = parseOptimConfig({
-    groups: { embedding: adamW, head: adamW, matrices: { kind: "muon", learningRate: 0.01 } },
-  });
-  const teacher = await teacherOf(registry);
-  const batches = [1, 2, 3].map(rttBatch);
-  const trained = async (share: number, dtype: DType): Promise<number> => {
-    const student = await studentOf(registry, { teacher, share, dtype });
-    const optimizer = Optimizer.create(registry, student, optim, { totalSteps: 60 });
-    for (let step = 0; step < 60; step++) {
-      student.zeroGradients();
-      student.accumulate(batches[step % 3], 0.1);
-      optimizer.step(step);
-    }
-    return await divergence(teacher, student, batches[0]);
-  };
-  const untaught = await trained(0, "f32");
-  for (const dtype of ["f32", "f16"] as const) assertLess(await trained(0.9, dtype), 0.5 * untaught, dtype);
-});
+testOnEachDevice(
+  "a student comes nearer to its teacher than without it, in f32 and f16",
+  async ({ registry }) => {
+    const adamW = { kind: "adamw", learningRate: 0.01 };
+    const optim = parseOptimConfig({
+      groups: { embedding: adamW, head: adamW, matrices: { kind: "muon", learningRate: 0.01 } },
+    });
+    const teacher = await teacherOf(registry);
+    const batches = [1, 2, 3].map(rttBatch);
+    const trained = async (share: number, dtype: DType): Promise<number> => {
+      const student = await studentOf(registry, { teacher, share, dtype });
+      const optimizer = Optimizer.create(registry, student, optim, { totalSteps: 60 });
+      for (let step = 0; step < 60; step++) {
+        student.zeroGradients();
+        student.accumulate(batches[step % 3], 0.1);
+        optimizer.step(step);
+      }
+      return await divergence(teacher, student, batches[0]);
+    };
+    const untaught = await trained(0, "f32");
+    for (const dtype of ["f32", "f16"] as const) assertLess(await trained(0.9, dtype), 0.5 * untaught, dtype);
+  },
+);
 
 testOnEachDevice(
   "a teacher with address embeddings hides in each batch what its training hides",
