@@ -72,8 +72,8 @@ export class PairFactors {
   /** The tensor of vectors fitted to pairs in both directions. */
   static fit(pairs: readonly FactoredPair[], seed: number): Float32Array {
     const learned = usablePairs(pairs);
-    const isHeldOut = (_: unknown, i: number) => i % HELD_OUT === 0;
-    const [heldOut, others] = [learned.filter(isHeldOut), learned.filter((pair, i) => !isHeldOut(pair, i))];
+    const heldOut = learned.filter((_, i) => i % HELD_OUT === 0);
+    const others = learned.filter((_, i) => i % HELD_OUT > 0);
     const errors = REGULARISATIONS.map((regularisation) => {
       const tried = fitFactors(others, regularisation, seed);
       return quantileOfSample(

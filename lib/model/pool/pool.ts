@@ -353,18 +353,23 @@ export class Pool {
       knowsPlaces,
       inContext,
       ofAll: this.#all,
-      ...ofPair.length === 0 ? this.#ofOtherPairs(source, destination, forest) : OF_NO_PAIRS,
+      ...ofPair.length === 0 ? this.#ofOtherPairs(question, [a, b], forest) : OF_NO_PAIRS,
     };
   }
 
-  #ofOtherPairs(source: Uint8Array, destination: Uint8Array, forest: PairForest | undefined): OfOtherPairs {
+  /** @param hashes Of the source and the destination. */
+  #ofOtherPairs(
+    { source, destination }: Ends,
+    hashes: readonly Hashes[],
+    forest: PairForest | undefined,
+  ): OfOtherPairs {
     forest ??= this.#forest ??= this.forestOf(this.#tensors);
     const ends = { source: formatAddress(source), destination: formatAddress(destination) };
     const factors = this.#factors ??= new PairFactors(named(this.#tensors, POOL_TENSORS.factors));
     return {
       ofForest: forest.logs(ends),
       ofSimilarPairs: forest.krigedLogs(ends),
-      ofFactors: factors.logs(hashesOf(source), hashesOf(destination)),
+      ofFactors: factors.logs(hashes[0], hashes[1]),
     };
   }
 

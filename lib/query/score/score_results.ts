@@ -17,7 +17,7 @@ import type { Decoder } from "../../model/decoder.ts";
 import { type ModelConfig, modelShapes } from "../../model/model_config.ts";
 import { indexOfCode } from "../../model/pool/kernel_mixture.ts";
 import type { PooledForecast } from "../../model/pool/pool.ts";
-import type { PingModel } from "../ping_model.ts";
+import type { ModelCheckpoint, PingModel } from "../ping_model.ts";
 import { encodeQuery } from "../query_tokens.ts";
 import { rowOf } from "../decoder_rows.ts";
 import { RandomStream } from "../../base/random.ts";
@@ -182,11 +182,8 @@ export interface Score {
 }
 
 /** What a model that scores is made of. */
-export interface ScoredModel {
+export interface ScoredModel extends Pick<ModelCheckpoint, "weights" | "pool"> {
   readonly config: ModelConfig;
-  readonly weights: Map<string, Float32Array>;
-  /** The tensors of its pool, if that is to count. */
-  readonly pool?: ReadonlyMap<string, Float32Array> | undefined;
 }
 
 /** How {@link scoreResults} computes. */
