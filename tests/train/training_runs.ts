@@ -31,9 +31,12 @@ const SETTINGS: Settings = {
   "train.keepCheckpoints": 2,
 };
 
-/** Writes probe rows for the runs; without workers they are the same every time. */
-export async function writeTrainingRows(folder: string): Promise<void> {
-  await writeRows(folder, "train", syntheticRows(1, 60, 20));
+/**
+ * Writes probe rows for the runs; without workers they are the same every time.
+ * @param numRows Rows to train on. The fit of the pool takes most of a short training, longer with more pairs.
+ */
+export async function writeTrainingRows(folder: string, numRows = 30): Promise<void> {
+  await writeRows(folder, "train", syntheticRows(1, numRows, 20));
   await writeRows(folder, "val", syntheticRows(2, 12, 20));
 }
 
