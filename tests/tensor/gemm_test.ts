@@ -347,9 +347,9 @@ testOnEachDevice("addGemm() gives the same bits in every variant of a kernel", a
 Deno.test("gemmSplits() divides the gradients of small weights on a GPU, by their shape alone", () => {
   const gpu = { subgroupSize: 32, isSoftware: false };
   const gradient = { kind: "TN", m: 640, n: 640, k: 16384 } as const;
-  assertEquals(gemmSplits(gpu, gradient), 2);
-  assertEquals(gemmSplits(gpu, { ...gradient, m: 128, n: 128 }), 16);
-  assertEquals(gemmSplits(gpu, { ...gradient, m: 128, n: 128, k: 1024 }), 2);
+  assertEquals(gemmSplits(gpu, gradient), 16);
+  assertEquals(gemmSplits(gpu, { ...gradient, m: 2560 }), 5);
+  assertEquals(gemmSplits(gpu, { ...gradient, m: 128, n: 128, k: 512 }), 8);
   assertEquals(gemmSplits(gpu, { ...gradient, m: 6144, n: 1536 }), 1);
   assertEquals(gemmSplits(gpu, { ...gradient, kind: "NT" }), 1);
   assertEquals(gemmSplits({ ...gpu, isSoftware: true }, gradient), 1);

@@ -45,7 +45,6 @@ const SPLIT_CHOICES: Record<keyof SplitRule, readonly number[]> = {
 export function findingsOf(rows: SurveyRows, adapter: AdapterRow, query: QueryConstants): Finding[] {
   const { submits: [submit], products, training, decoding } = rows;
   const timer = "the call waits";
-  const dispatches = "each dispatch separately";
   const fallback = "FALLBACK_LANES";
   const lanes = adapter.subgroupSize ? `subgroups of ${adapter.subgroupSize}` : fallback;
   const oneStep = decoding.filter(({ kind }) => kind === "one step");
@@ -53,7 +52,6 @@ export function findingsOf(rows: SurveyRows, adapter: AdapterRow, query: QueryCo
   const splits = judgeSplits(products);
   const table: [constant: string, file: string, present: unknown, judged: Judgement][] = [
     ["Gpu.timeS()", "device", timer, judgeTimer(submit, timer)],
-    ["profile()", "program", dispatches, judgeTimestamps(adapter, dispatches)],
     ["ENOUGH_TILES", "ops/gemm", ENOUGH_TILES, judgeTiles(products)],
     ...Object.entries(SPLIT_RULE).map(([key, present]): typeof table[number] => {
       const judged = splits && { best: splits.best[key as keyof SplitRule], why: splits.why };
@@ -108,15 +106,6 @@ function judgeTimer(submit: SubmitRow | undefined, present: string): Judgement {
   return {
     best: share > 0.7 ? present : "await the promise; all times of kernels here are wrong",
     why: `the call takes ${(100 * share).toFixed(0)} % of ${settled}`,
-  };
-}
-
-function judgeTimestamps({ features }: AdapterRow, present: string): Judgement {
-  const offered = features.filter((name) => name.includes("timestamp"));
-  const isInside = offered.some((name) => name.endsWith("timestamp-query-inside-passes"));
-  return {
-    best: isInside ? "timestamps around each dispatch of a pass" : present,
-    why: `the adapter offers these timestamps: ${offered.join(", ") || "none"}`,
   };
 }
 
