@@ -90,7 +90,14 @@ export const trainStage = defineStage(STAGES.bench.kinds.train, async (options, 
   const config = loadConfig(options.config, options.set);
   describeConfig(config).forEach((line) => context.log(line));
   const { tokensPerStep } = deriveConfig(config);
-  const { stepsS, profile } = await timeSteps(config, { seconds: options.seconds, profile: true });
+  using progress = context.progress("training", { unit: "micro-batches" });
+  let done = 0;
+  const onMicroBatch = () => progress.update(++done);
+  const { stepsS, profile } = await timeSteps(config, {
+    seconds: options.seconds,
+    profile: true,
+    onMicroBatch,
+  });
   const rates = stepsS.map((seconds) => tokensPerStep / seconds).sort((a, b) => a - b);
   const row = {
     name: `train ${options.config}`,
