@@ -100,7 +100,7 @@ export class Gpu {
   /**
    * Opens the default adapter.
    *
-   * @param options `subgroups`: false disables subgroup operations, as on an adapter without them.
+   * @param options `subgroups`: false disables subgroup operations and timestamps, as on an adapter without both.
    * @throws {UserError} If there is no WebGPU adapter, or only Mesa's software OpenGL.
    */
   static async open(options: { subgroups?: boolean } = {}): Promise<Gpu> {
@@ -118,10 +118,11 @@ export class Gpu {
     }
     const requiredLimits: Record<string, number> = {};
     for (const limit of WANTED_LIMITS) requiredLimits[limit] = adapter.limits[limit];
+    const timestamps = ["timestamp-query"].filter((name) => adapter.features.has(name as GPUFeatureName));
     // Deno 2.9 does not list "subgroups" among an adapter's features even if a device can have them.
     const device = (options.subgroups ?? true)
-      ? await requestDevice(adapter, requiredLimits, ["subgroups"]) ??
-        await requestDevice(adapter, requiredLimits, [])
+      ? await requestDevice(adapter, requiredLimits, ["subgroups", ...timestamps]) ??
+        await requestDevice(adapter, requiredLimits, timestamps)
       : await requestDevice(adapter, requiredLimits, []);
     if (!device) {
       throw new UserError(

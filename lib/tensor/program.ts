@@ -33,7 +33,7 @@ export interface ProfileRow {
   label: string;
   /** Number of dispatches. */
   calls: number;
-  /** Host time from submit until the device was idle, summed over the calls. */
+  /** Time on the device, or without timestamps from submit until it was idle, summed over the calls. */
   seconds: number;
   /** Useful floating-point operations of all of them; 0 if none are declared. */
   flops: number;
@@ -49,6 +49,8 @@ interface Step {
 
 const UNIFORM_ALIGNMENT_BYTES = 256;
 const MAX_GROUPS = 65535;
+/** The dispatches that are timed at once: a query set has at most 4096 timestamps (W3C WebGPU, section 20.1). */
+const MAX_TIMED = 2048;
 
 /** Spreads `count` workgroups over x and y; kernels compute `y * num_workgroups.x + x` and check the bound. */
 export function gridOf(count: number): [number, number] {
@@ -161,29 +163,71 @@ export class Program {
   }
 
   /**
-   * Runs and times each dispatch separately, which is slower than {@link run}.
+   * Runs the program with a pass for each dispatch and times them, which is slower than {@link run}.
    *
    * @returns A row for each dispatch, in order.
    */
   async profile(): Promise<ProfileRow[]> {
-    const { device } = this.#gpu;
-    const rows: ProfileRow[] = [];
     await this.#gpu.finish();
-    for (const [i, { dispatch, kernel }] of this.#steps.entries()) {
+    const hasTimestamps = this.#gpu.device.features.has("timestamp-query");
+    const times: number[] = [];
+    for (let start = 0; start < this.#steps.length; start += MAX_TIMED) {
+      const end = Math.min(start + MAX_TIMED, this.#steps.length);
+      times.push(...await (hasTimestamps ? this.#timesOfDevice(start, end) : this.#timesOfHost(start, end)));
+    }
+    this.#gpu.check();
+    return this.#steps.map(({ dispatch, kernel }, i) => ({
+      label: dispatch.label ?? kernel.name,
+      calls: 1,
+      seconds: times[i],
+      flops: dispatch.flops ?? 0,
+      bytes: boundBytes(dispatch),
+    }));
+  }
+
+  /** Seconds of each of some dispatches, submitted one by one. */
+  async #timesOfHost(start: number, end: number): Promise<number[]> {
+    const { device } = this.#gpu;
+    const times: number[] = [];
+    for (let i = start; i < end; i++) {
       const encoder = device.createCommandEncoder();
       this.encode(encoder, { start: i, end: i + 1 });
       const commands = encoder.finish();
-      const seconds = await this.#gpu.timeS(() => device.queue.submit([commands]));
-      rows.push({
-        label: dispatch.label ?? kernel.name,
-        calls: 1,
-        seconds,
-        flops: dispatch.flops ?? 0,
-        bytes: boundBytes(dispatch),
-      });
+      times.push(await this.#gpu.timeS(() => device.queue.submit([commands])));
     }
-    this.#gpu.check();
-    return rows;
+    return times;
+  }
+
+  /** Seconds of each of some dispatches, submitted together, by the device's timestamps. */
+  async #timesOfDevice(start: number, end: number): Promise<number[]> {
+    const { device } = this.#gpu;
+    const count = 2 * (end - start);
+    const querySet = device.createQuerySet({ type: "timestamp", count });
+    const [resolved, staging] = [
+      GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC,
+      GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+    ].map((usage) => device.createBuffer({ label: "timestamps", size: 8 * count, usage }));
+    const { bindGroups } = this.#build();
+    const encoder = device.createCommandEncoder({ label: this.label });
+    for (let i = start; i < end; i++) {
+      const beginningOfPassWriteIndex = 2 * (i - start);
+      const endOfPassWriteIndex = beginningOfPassWriteIndex + 1;
+      const pass = encoder.beginComputePass({
+        timestampWrites: { querySet, beginningOfPassWriteIndex, endOfPassWriteIndex },
+      });
+      dispatchStep(pass, this.#steps[i], bindGroups[i]);
+      pass.end();
+    }
+    encoder.resolveQuerySet(querySet, 0, count, resolved, 0);
+    encoder.copyBufferToBuffer(resolved, 0, staging, 0, 8 * count);
+    const commands = encoder.finish();
+    const totalS = await this.#gpu.timeS(() => device.queue.submit([commands]));
+    await staging.mapAsync(GPUMapMode.READ);
+    const ticks = new BigUint64Array(staging.getMappedRange().slice(0));
+    for (const made of [querySet, resolved, staging]) made.destroy();
+    // wgpu gives the device's own ticks (wgpu 29), the standard nanoseconds.
+    const tickS = totalS / Math.max(1, Number(ticks[count - 1] - ticks[0]));
+    return Array.from({ length: end - start }, (_, i) => tickS * Number(ticks[2 * i + 1] - ticks[2 * i]));
   }
 
   #kernelOf(dispatch: Dispatch): Kernel {
@@ -283,8 +327,7 @@ function requireSame(kernel: Kernel, what: string, wanted: string[], given: stri
 }
 
 /** The explanation of {@link describeProfile}'s numbers, for the user. */
-export const PROFILE_NOTES =
-  "each dispatch ran separately, from submit to idle; GB/s counts each bound tensor once";
+export const PROFILE_NOTES = "each dispatch is a pass of its own; GB/s counts each bound tensor once";
 
 /** Adds up the rows of one label in several profiles; the slowest label comes first. */
 export function mergeProfiles(profiles: readonly (readonly ProfileRow[])[]): ProfileRow[] {

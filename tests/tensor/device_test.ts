@@ -41,8 +41,18 @@ const SHADER = `
   x[id.x] = v;
 }`;
 
-/** Submits about a tenth of a second of work, or a part of it. */
-function longWork({ device }: Gpu, numGroups = 256): () => void {
+/** Submits work of some 20 ms or more on any adapter. */
+async function longWork(gpu: Gpu): Promise<() => void> {
+  for (let numPasses = 1;; numPasses *= 2) {
+    const submit = shaderWork(gpu, { numGroups: 256, numPasses });
+    if (await gpu.timeS(submit) > 0.02 && await gpu.timeS(submit) > 0.02) return submit;
+  }
+}
+
+function shaderWork(
+  { device }: Gpu,
+  { numGroups, numPasses }: { numGroups: number; numPasses: number },
+): () => void {
   const module = device.createShaderModule({ code: SHADER });
   const pipeline = device.createComputePipeline({ layout: "auto", compute: { module, entryPoint: "main" } });
   const buffer = device.createBuffer({ size: 1 << 16, usage: GPUBufferUsage.STORAGE });
@@ -50,11 +60,13 @@ function longWork({ device }: Gpu, numGroups = 256): () => void {
   const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
   return () => {
     const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    pass.dispatchWorkgroups(numGroups);
-    pass.end();
+    for (let i = 0; i < numPasses; i++) {
+      const pass = encoder.beginComputePass();
+      pass.setPipeline(pipeline);
+      pass.setBindGroup(0, group);
+      pass.dispatchWorkgroups(numGroups);
+      pass.end();
+    }
     device.queue.submit([encoder.finish()]);
   };
 }
@@ -78,7 +90,7 @@ for (
 ) {
   Deno.test(`${how} waits until the device is idle`, { ignore: isDawn }, async () => {
     using gpu = await Gpu.open();
-    const submit = longWork(gpu);
+    const submit = await longWork(gpu);
     const wholeS = Math.min(await gpu.timeS(submit), await gpu.timeS(submit));
     const startMs = performance.now();
     submit();
@@ -97,7 +109,7 @@ async function leastS(gpu: Gpu, work: () => void): Promise<number> {
 
 Deno.test("Gpu.timeS() measures the work, whether the call blocks until the queue is idle or its promise tells", async () => {
   using gpu = await Gpu.open();
-  const [short, long] = [longWork(gpu, 1), longWork(gpu)];
+  const [short, long] = [shaderWork(gpu, { numGroups: 1, numPasses: 1 }), await longWork(gpu)];
   await gpu.timeS(short);
   const [shortS, longS] = [await leastS(gpu, short), await gpu.timeS(long)];
   assert(longS > 3 * shortS, `${longS} s and ${shortS} s`);

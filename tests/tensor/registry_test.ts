@@ -380,3 +380,14 @@ testOnEachDevice("Program.profile() counts bytes and gives the results of run()"
   }
   assertSameBits(results[0], results[1], "y");
 });
+
+testOnEachDevice("Program.profile() tells a long dispatch from a short one", async (bench) => {
+  const program = new Program(bench.registry, "two normalisations");
+  for (const rows of [1, 20_000]) {
+    const [x, y] = ["x", "y"].map((label) => bench.gpu.tensor(label, [rows, 64]));
+    addRmsNorm(program, { x, y, scale: bench.gpu.tensor("scale", [rows]), rows, width: 64 });
+  }
+  await program.profile();
+  const [short, long] = await program.profile();
+  assert(0 < short.seconds && 4 * short.seconds < long.seconds, `${short.seconds} s and ${long.seconds} s`);
+});
