@@ -19,12 +19,24 @@ const INPUT_GUARD = 0x7fc0_9a4d;
 /** Around an output: a finite number (-2.56e37), since arithmetic on a NaN could leave its bits as they are. */
 const OUTPUT_GUARD = 0xfd9a_4d01;
 
+/**
+ * Devices of a GPU, which the tests of a file share: NVIDIA's driver gives a process some 64, and Deno frees a closed one
+ * when garbage is collected.
+ */
+const shared = new Map<boolean, Gpu>();
+
 /** Runs a test on a device with subgroups, and on one without them. */
 export function testOnEachDevice(name: string, body: (bench: KernelBench) => Promise<void>): void {
   for (const subgroups of [true, false]) {
     Deno.test(`${name} (${subgroups ? "with" : "without"} subgroups)`, async () => {
-      using gpu = await Gpu.open({ subgroups });
-      await body(new KernelBench(gpu));
+      const gpu = shared.get(subgroups) ?? await Gpu.open({ subgroups });
+      shared.delete(subgroups);
+      try {
+        await body(new KernelBench(gpu));
+      } finally {
+        if (gpu.info.isSoftware || gpu.fault) gpu.close();
+        else shared.set(subgroups, gpu);
+      }
     });
   }
 }
