@@ -203,10 +203,8 @@ export class Program {
     const { device } = this.#gpu;
     const count = 2 * (end - start);
     const querySet = device.createQuerySet({ type: "timestamp", count });
-    const [resolved, staging] = [
-      GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC,
-      GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
-    ].map((usage) => device.createBuffer({ label: "timestamps", size: 8 * count, usage }));
+    const usage = GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC;
+    const buffer = device.createBuffer({ label: "timestamps", size: 8 * count, usage });
     const { bindGroups } = this.#build();
     const encoder = device.createCommandEncoder({ label: this.label });
     for (let i = start; i < end; i++) {
@@ -218,13 +216,13 @@ export class Program {
       dispatchStep(pass, this.#steps[i], bindGroups[i]);
       pass.end();
     }
-    encoder.resolveQuerySet(querySet, 0, count, resolved, 0);
-    encoder.copyBufferToBuffer(resolved, 0, staging, 0, 8 * count);
+    encoder.resolveQuerySet(querySet, 0, count, buffer, 0);
     const commands = encoder.finish();
     const totalS = await this.#gpu.timeS(() => device.queue.submit([commands]));
-    await staging.mapAsync(GPUMapMode.READ);
-    const ticks = new BigUint64Array(staging.getMappedRange().slice(0));
-    for (const made of [querySet, resolved, staging]) made.destroy();
+    const [words] = await this.#gpu.read({ label: "timestamps", shape: [2 * count], offsetBytes: 0, buffer });
+    const ticks = new BigUint64Array(words.buffer, 0, count);
+    querySet.destroy();
+    buffer.destroy();
     // wgpu gives the device's own ticks (wgpu 29), the standard nanoseconds.
     const tickS = totalS / Math.max(1, Number(ticks[count - 1] - ticks[0]));
     return Array.from({ length: end - start }, (_, i) => tickS * Number(ticks[2 * i + 1] - ticks[2 * i]));

@@ -72,10 +72,10 @@ export async function timeSteps(
   await meanStepS(1);
   const startMs = performance.now();
   const startS = (startMs - openMs) / 1000;
-  const stepsS = [await meanStepS(1)];
+  const onceS = await meanStepS(1);
   // As a run does, which waits once for several steps: a GPU may take less time for a step than a wait does.
-  const together = Math.max(1, Math.min(MAX_STEPS_TOGETHER, Math.floor(SUBMITTED_S / stepsS[0])));
-  if (together > 1) stepsS.pop();
+  const together = Math.max(1, Math.min(MAX_STEPS_TOGETHER, Math.floor(SUBMITTED_S / onceS)));
+  const stepsS = together > 1 ? [] : [onceS];
   while (stepsS.length === 0 || performance.now() - startMs < 1000 * options.seconds) {
     stepsS.push(...Array<number>(together).fill(await meanStepS(together)));
   }
