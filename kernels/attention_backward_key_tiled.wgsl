@@ -1,15 +1,13 @@
 // dv[j] = sum_t p[t, j] d_out[t] and dk[j] = sum_t ds[t, j] q[t] / sqrt(D) over the queries t that see key j, those with
 // segment_start[t] <= j <= t; p, ds and delta as in attention_backward_query_tiled.wgsl, which runs before.
-// Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. For any adapter; slices and tiles are in
-// attention_slices_tiled.wgsl.
+// Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. For any adapter; tiles are in
+// attention_tiles_tiled.wgsl.
 // Bindings: q, k, v, d_out (B, T, H, D) read; log_sum_exp, delta (B, T, H) read; segment_start (B, T) read;
 //   dk, dv (B, T, H, D) write.
-// Grid: x = ceil(T * D / 2048) key tiles, y = H, z = B; 64 threads a tile.
+// Grid: x = ceil(T * D / 4096) key tiles, y = H, z = B; 64 threads a tile.
 // Numerics: f32, exponentials of base 2, queries ascending, no atomics.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
-struct Params { sequence_length: u32, num_heads: u32, slice_parts: u32, tile_rows: u32 }
-
-override KEYS: u32 = THREADS / SLICES;
+struct Params { sequence_length: u32, num_heads: u32, one: u32 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
 @group(0) @binding(1) var<storage, read> k: array<vec4f>;
@@ -22,73 +20,110 @@ override KEYS: u32 = THREADS / SLICES;
 @group(0) @binding(8) var<storage, read_write> dv: array<vec4f>;
 @group(0) @binding(9) var<uniform> params: Params;
 
-const LOG2_E = 1.4426950408889634f;
+override OTHER_PARTS: u32 = HEAD_DIM / 8u;
 
-// The segment start of each query of the tile; past the sequence's end, a start that no key reaches.
-var<workgroup> tile_start: array<u32, 16>;
-var<workgroup> tile_log2_sum: array<f32, 16>;
-var<workgroup> tile_delta: array<f32, 16>;
+// 0: keys and queries; 1: values and gradients of outputs.
+fn own_rows(which: u32, at: vec4u) -> mat4x4f {
+  if (which == 0u) { return mat4x4f(k[at.x], k[at.y], k[at.z], k[at.w]); }
+  return mat4x4f(v[at.x], v[at.y], v[at.z], v[at.w]);
+}
 
-fn load_tile(first_t: u32, row0: u32, head: u32, stride: u32, thread: u32) {
-  let length = params.sequence_length;
-  for (var i = thread; i < TILE_PARTS; i += THREADS) {
-    let t = min(first_t + i / (HEAD_DIM / 4u), length - 1u);
-    let at = (row0 + t) * stride + head * (HEAD_DIM / 4u) + i % (HEAD_DIM / 4u);
-    tile[i] = q[at];
-    tile[TILE_PARTS + i] = d_out[at];
-  }
-  if (thread < params.tile_rows) {
-    let t = min(first_t + thread, length - 1u);
-    let row = (row0 + t) * params.num_heads + head;
-    tile_start[thread] = select(length, segment_start[row0 + t], first_t + thread < length);
-    tile_log2_sum[thread] = log_sum_exp[row] * LOG2_E;
-    tile_delta[thread] = delta[row];
-  }
+fn other_rows(which: u32, at: vec4u) -> mat4x4f {
+  if (which == 0u) { return mat4x4f(q[at.x], q[at.y], q[at.z], q[at.w]); }
+  return mat4x4f(d_out[at.x], d_out[at.y], d_out[at.z], d_out[at.w]);
+}
+
+// p of query t by four keys.
+fn weights(scores: vec4f, t: u32, row0: u32, head: u32, keys: vec4u) -> vec4f {
+  let row = row0 + min(t, params.sequence_length - 1u);
+  let start = segment_start[row];
+  let is_seen = keys >= vec4u(start) & keys <= vec4u(t);
+  let p = exp2(log2_scale() * scores - log_sum_exp[row * params.num_heads + head] * LOG2_E);
+  return select(vec4f(0f), p, is_seen & vec4<bool>(t < params.sequence_length));
+}
+
+fn weights4(scores: mat4x4f, t: u32, row0: u32, head: u32, keys: vec4u) -> mat4x4f {
+  return mat4x4f(weights(scores[0], t, row0, head, keys), weights(scores[1], t + 1u, row0, head, keys),
+    weights(scores[2], t + 2u, row0, head, keys), weights(scores[3], t + 3u, row0, head, keys));
+}
+
+fn d_scores(p: mat4x4f, products: mat4x4f, row_delta: vec4f) -> mat4x4f {
+  return mat4x4f(p[0] * (products[0] - row_delta.x), p[1] * (products[1] - row_delta.y),
+    p[2] * (products[2] - row_delta.z), p[3] * (products[3] - row_delta.w));
+}
+
+fn store_dk(at: u32, stride: u32, sums: mat4x4f, row: u32) {
+  let parts = sums * inverseSqrt(f32(HEAD_DIM));
+  if (row < params.sequence_length) { dk[at] = parts[0]; }
+  if (row + 1u < params.sequence_length) { dk[at + stride] = parts[1]; }
+  if (row + 2u < params.sequence_length) { dk[at + 2u * stride] = parts[2]; }
+  if (row + 3u < params.sequence_length) { dk[at + 3u * stride] = parts[3]; }
+}
+
+fn store_dv(at: u32, stride: u32, sums: mat4x4f, row: u32) {
+  if (row < params.sequence_length) { dv[at] = sums[0]; }
+  if (row + 1u < params.sequence_length) { dv[at + stride] = sums[1]; }
+  if (row + 2u < params.sequence_length) { dv[at + 2u * stride] = sums[2]; }
+  if (row + 3u < params.sequence_length) { dv[at + 3u * stride] = sums[3]; }
 }
 
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
-  let length = params.sequence_length;
-  let first = group.x * KEYS;
-  let wanted = first + thread / SLICES;
-  // Past the sequence's end the last key again, which is not stored.
-  let own = min(wanted, length - 1u);
-  let row0 = group.z * length;
-  let stride = params.num_heads * (HEAD_DIM / 4u);
-  let slice = thread % SLICES * 8u;
-  let at = (row0 + own) * stride + group.y * (HEAD_DIM / 4u) + slice;
-  let scale = inverseSqrt(f32(HEAD_DIM));
-  var key = Slice();
-  var value = Slice();
-  for (var i = 0u; i < params.slice_parts; i++) {
-    key.part[i] = k[at + i] * (scale * LOG2_E);
-    value.part[i] = v[at + i];
-  }
-  var d_key = Slice();
-  var d_value = Slice();
-  let last = min(first + KEYS, length) - 1u;
-  for (var t = first; t < length; t += params.tile_rows) {
+  let tx = thread % THREADS_X;
+  let ty = thread / THREADS_X;
+  let head = head_of(group, params.sequence_length, params.num_heads);
+  let row0 = group.z * head.length;
+  let first = group.x * OWN_ROWS;
+  let last = min(first + OWN_ROWS, head.length) - 1u;
+  let row = first + 8u * ty;
+  let low = vec4u(row) + vec4u(0u, 1u, 2u, 3u);
+  let high = low + 4u;
+  var d_key = Sums();
+  var d_value = Sums();
+  for (var t = first; t < head.length; t += OTHER_ROWS) {
     if (segment_start[row0 + t] > last) { break; }
-    workgroupBarrier();
-    load_tile(t, row0, group.y, stride, thread);
-    workgroupBarrier();
-    for (var j = 0u; j < params.tile_rows; j++) {
-      let part = j * (HEAD_DIM / 4u) + slice;
-      first_dots[j * THREADS + thread] = dot_slice(&key, part);
-      second_dots[j * THREADS + thread] = dot_slice(&value, TILE_PARTS + part);
+    var scores = HalfSums();
+    var products = HalfSums();
+    for (var which = 0u; which < 2u; which++) {
+      scores = products;
+      products = HalfSums();
+      for (var d = 0u; d < times(HEAD_PARTS); d += 4u) {
+        load_dims(which, head, first, t, d, thread);
+        for (var i = 0u; i < times(4u); i++) {
+          let y = own_place(i, 2u * ty);
+          add_half_steps(&products, other_place(i, tx), y, y ^ 1u);
+        }
+      }
     }
-    workgroupBarrier();
-    for (var j = 0u; j < params.tile_rows; j++) {
-      let part = j * (HEAD_DIM / 4u) + slice;
-      let is_visible = tile_start[j] <= own && own <= t + j;
-      let weight = select(0f, exp2(first_dot(j, thread) - tile_log2_sum[j]), is_visible);
-      add_slice(&d_value, weight, TILE_PARTS + part);
-      add_slice(&d_key, weight * (second_dot(j, thread) - tile_delta[j]), part);
+    let part = t + 4u * tx;
+    let at = (row0 + four_rows(head, part)) * params.num_heads + group.y;
+    let row_delta = vec4f(delta[at.x], delta[at.y], delta[at.z], delta[at.w]);
+    scores = HalfSums(weights4(scores.s0, part, row0, group.y, low), weights4(scores.s1, part, row0, group.y, high));
+    products = HalfSums(d_scores(scores.s0, products.s0, row_delta), d_scores(scores.s1, products.s1, row_delta));
+    for (var which = 0u; which < 2u; which++) {
+      for (var i = 0u; i < OTHER_ROWS && t + i < head.length; i += 16u) {
+        workgroupBarrier();
+        if (i == 0u) {
+          if (which == 1u) { scores = products; }
+          store_weights(tx, ty, scores.s0, scores.s1);
+        }
+        load_rows(1u - which, head, t + i, thread);
+        workgroupBarrier();
+        if (which == 0u) {
+          add_weighted(&d_value, i / 4u, tx, ty);
+        } else {
+          add_weighted(&d_key, i / 4u, tx, ty);
+        }
+      }
     }
   }
-  if (wanted >= length) { return; }
-  for (var i = 0u; i < params.slice_parts; i++) {
-    dk[at + i] = d_key.part[i] * scale;
-    dv[at + i] = d_value.part[i];
-  }
+  let at = head.first + row * head.stride + tx;
+  store_dk(at, head.stride, d_key.s00, row);
+  store_dv(at, head.stride, d_value.s00, row);
+  store_dk(at + THREADS_X, head.stride, d_key.s01, row);
+  store_dv(at + THREADS_X, head.stride, d_value.s01, row);
+  store_dk(at + 4u * head.stride, head.stride, d_key.s10, row + 4u);
+  store_dv(at + 4u * head.stride, head.stride, d_value.s10, row + 4u);
+  store_dk(at + 4u * head.stride + THREADS_X, head.stride, d_key.s11, row + 4u);
+  store_dv(at + 4u * head.stride + THREADS_X, head.stride, d_value.s11, row + 4u);
 }

@@ -1,16 +1,14 @@
 // dq[t] = sum_j ds[t, j] k[j] / sqrt(D) with ds[t, j] = p[t, j] (d_out[t] . v[j] - delta[t]), p[t, j] =
 // exp(q[t] . k[j] / sqrt(D) - log_sum_exp[t]) over segment_start[t] <= j <= t, and delta[t] = d_out[t] . out[t], which is
 // also written, for the keys' gradient. For each head; the forward pass is attention_forward_tiled.wgsl.
-// Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. For any adapter; slices and tiles are in
-// attention_slices_tiled.wgsl.
+// Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. For any adapter; tiles are in
+// attention_tiles_tiled.wgsl.
 // Bindings: q, k, v, out, d_out (B, T, H, D) read; log_sum_exp (B, T, H) read; segment_start (B, T) read;
 //   delta (B, T, H) write; dq (B, T, H, D) write.
-// Grid: x = ceil(T * D / 2048) query tiles, y = H, z = B; 64 threads a tile.
+// Grid: x = ceil(T * D / 4096) query tiles, y = H, z = B; 64 threads a tile.
 // Numerics: f32, exponentials of base 2, keys ascending, no atomics.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
-struct Params { sequence_length: u32, num_heads: u32, slice_parts: u32, tile_rows: u32 }
-
-override QUERIES: u32 = THREADS / SLICES;
+struct Params { sequence_length: u32, num_heads: u32, one: u32 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
 @group(0) @binding(1) var<storage, read> k: array<vec4f>;
@@ -23,64 +21,115 @@ override QUERIES: u32 = THREADS / SLICES;
 @group(0) @binding(8) var<storage, read_write> dq: array<vec4f>;
 @group(0) @binding(9) var<uniform> params: Params;
 
-const LOG2_E = 1.4426950408889634f;
+override OTHER_PARTS: u32 = HEAD_DIM / 8u;
 
-fn load_tile(first_key: u32, head0: u32, stride: u32, thread: u32) {
-  for (var i = thread; i < TILE_PARTS; i += THREADS) {
-    let row = min(first_key + i / (HEAD_DIM / 4u), params.sequence_length - 1u);
-    let at = head0 + row * stride + i % (HEAD_DIM / 4u);
-    tile[i] = k[at];
-    tile[TILE_PARTS + i] = v[at];
-  }
+// 0: queries and keys; 1: gradients of outputs and values.
+fn own_rows(which: u32, at: vec4u) -> mat4x4f {
+  if (which == 0u) { return mat4x4f(q[at.x], q[at.y], q[at.z], q[at.w]); }
+  return d_out_rows(at);
+}
+
+fn other_rows(which: u32, at: vec4u) -> mat4x4f {
+  if (which == 0u) { return mat4x4f(k[at.x], k[at.y], k[at.z], k[at.w]); }
+  return mat4x4f(v[at.x], v[at.y], v[at.z], v[at.w]);
+}
+
+// What the four queries t have in common for all keys.
+struct Queries { t: vec4u, start: vec4u, log2_sum: vec4f, delta: vec4f }
+
+fn queries_of(t: vec4u, row0: u32, head: u32, row_delta: vec4f) -> Queries {
+  let at = (row0 + t) * params.num_heads + head;
+  let log_sum = vec4f(log_sum_exp[at.x], log_sum_exp[at.y], log_sum_exp[at.z], log_sum_exp[at.w]);
+  return Queries(t, starts_of(row0 + t), log_sum * LOG2_E, row_delta);
+}
+
+// ds of a key by four queries, from their scores and from d_out . v.
+fn d_score(score: vec4f, product: vec4f, key: u32, by: Queries) -> vec4f {
+  let ds = exp2(log2_scale() * score - by.log2_sum) * (product - by.delta);
+  return select(vec4f(0f), ds, vec4u(key) >= by.start & vec4u(key) <= by.t);
+}
+
+fn d_scores(score: mat4x4f, product: mat4x4f, key: u32, by: Queries) -> mat4x4f {
+  return mat4x4f(d_score(score[0], product[0], key, by), d_score(score[1], product[1], key + 1u, by),
+    d_score(score[2], product[2], key + 2u, by), d_score(score[3], product[3], key + 3u, by));
+}
+
+// The part of d_out . out of four queries in a thread's dims.
+fn delta_part(at: vec4u) -> vec4f {
+  return dots(d_out_rows(at), out_rows(at)) + dots(d_out_rows(at + THREADS_X), out_rows(at + THREADS_X));
+}
+
+fn d_out_rows(at: vec4u) -> mat4x4f { return mat4x4f(d_out[at.x], d_out[at.y], d_out[at.z], d_out[at.w]); }
+
+fn out_rows(at: vec4u) -> mat4x4f { return mat4x4f(out[at.x], out[at.y], out[at.z], out[at.w]); }
+
+fn dots(x: mat4x4f, y: mat4x4f) -> vec4f {
+  return vec4f(dot(x[0], y[0]), dot(x[1], y[1]), dot(x[2], y[2]), dot(x[3], y[3]));
+}
+
+fn store_dq(at: u32, stride: u32, sums: mat4x4f, row: u32) {
+  let parts = sums * inverseSqrt(f32(HEAD_DIM));
+  if (row < params.sequence_length) { dq[at] = parts[0]; }
+  if (row + 1u < params.sequence_length) { dq[at + stride] = parts[1]; }
+  if (row + 2u < params.sequence_length) { dq[at + 2u * stride] = parts[2]; }
+  if (row + 3u < params.sequence_length) { dq[at + 3u * stride] = parts[3]; }
+}
+
+fn store_delta(at: u32, value: vec4f, row: u32) {
+  if (row < params.sequence_length) { delta[at] = value.x; }
+  if (row + 1u < params.sequence_length) { delta[at + params.num_heads] = value.y; }
+  if (row + 2u < params.sequence_length) { delta[at + 2u * params.num_heads] = value.z; }
+  if (row + 3u < params.sequence_length) { delta[at + 3u * params.num_heads] = value.w; }
 }
 
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
-  let length = params.sequence_length;
-  let first = group.x * QUERIES;
-  let wanted = first + thread / SLICES;
-  // Past the sequence's end the last query again, which is not stored.
-  let t = min(wanted, length - 1u);
-  let row0 = group.z * length;
-  let head0 = (row0 * params.num_heads + group.y) * (HEAD_DIM / 4u);
-  let stride = params.num_heads * (HEAD_DIM / 4u);
-  let slice = thread % SLICES * 8u;
-  let at = head0 + t * stride + slice;
-  let row = (row0 + t) * params.num_heads + group.y;
-  let start = segment_start[row0 + t];
-  let log2_sum = log_sum_exp[row] * LOG2_E;
-  let scale = inverseSqrt(f32(HEAD_DIM));
-  var query = Slice();
-  var d_query = Slice();
-  var delta_part = 0f;
-  for (var i = 0u; i < params.slice_parts; i++) {
-    query.part[i] = q[at + i] * (scale * LOG2_E);
-    let d = d_out[at + i];
-    d_query.part[i] = d;
-    delta_part += dot(d, out[at + i]);
-  }
-  first_dots[thread] = delta_part;
-  workgroupBarrier();
-  let row_delta = first_dot(0u, thread);
-  var sum = Slice();
-  let last = min(first + QUERIES, length) - 1u;
-  for (var key = segment_start[row0 + first]; key <= last; key += params.tile_rows) {
-    workgroupBarrier();
-    load_tile(key, head0, stride, thread);
-    workgroupBarrier();
-    for (var j = 0u; j < params.tile_rows; j++) {
-      let part = j * (HEAD_DIM / 4u) + slice;
-      first_dots[j * THREADS + thread] = dot_slice(&query, part);
-      second_dots[j * THREADS + thread] = dot_slice(&d_query, TILE_PARTS + part);
+  let tx = thread % THREADS_X;
+  let ty = thread / THREADS_X;
+  let head = head_of(group, params.sequence_length, params.num_heads);
+  let row0 = group.z * head.length;
+  let first = group.x * OWN_ROWS;
+  let last = min(first + OWN_ROWS, head.length) - 1u;
+  let row = first + 8u * ty;
+  let low = four_rows(head, row);
+  let high = four_rows(head, row + 4u);
+  let deltas = Rows(delta_part(head.first + low * head.stride + tx), delta_part(head.first + high * head.stride + tx));
+  let row_delta = over_threads(deltas, true, tx, ty);
+  let low_queries = queries_of(low, row0, group.y, row_delta.low);
+  let high_queries = queries_of(high, row0, group.y, row_delta.high);
+  var sums = Sums();
+  for (var key = segment_start[row0 + first]; key <= last; key += OTHER_ROWS) {
+    var scores = HalfSums();
+    var products = HalfSums();
+    for (var which = 0u; which < 2u; which++) {
+      scores = products;
+      products = HalfSums();
+      for (var d = 0u; d < times(HEAD_PARTS); d += 4u) {
+        load_dims(which, head, first, key, d, thread);
+        for (var i = 0u; i < times(4u); i++) {
+          let y = own_place(i, 2u * ty);
+          add_half_steps(&products, other_place(i, tx), y, y ^ 1u);
+        }
+      }
     }
     workgroupBarrier();
-    for (var j = 0u; j < params.tile_rows; j++) {
-      let is_visible = key + j >= start && key + j <= t;
-      let ds = exp2(first_dot(j, thread) - log2_sum) * (second_dot(j, thread) - row_delta);
-      add_slice(&sum, select(0f, ds, is_visible), j * (HEAD_DIM / 4u) + slice);
+    let part = key + 4u * tx;
+    store_weights(tx, ty, d_scores(scores.s0, products.s0, part, low_queries),
+      d_scores(scores.s1, products.s1, part, high_queries));
+    for (var i = 0u; i < OTHER_ROWS && key + i <= last; i += 16u) {
+      if (i > 0u) { workgroupBarrier(); }
+      load_rows(0u, head, key + i, thread);
+      workgroupBarrier();
+      add_weighted(&sums, i / 4u, tx, ty);
     }
   }
-  if (wanted >= length) { return; }
-  for (var i = 0u; i < params.slice_parts; i++) { dq[at + i] = sum.part[i] * scale; }
-  if (slice == 0u) { delta[row] = row_delta; }
+  let at = head.first + row * head.stride + tx;
+  store_dq(at, head.stride, sums.s00, row);
+  store_dq(at + THREADS_X, head.stride, sums.s01, row);
+  store_dq(at + 4u * head.stride, head.stride, sums.s10, row + 4u);
+  store_dq(at + 4u * head.stride + THREADS_X, head.stride, sums.s11, row + 4u);
+  if (tx > 0u) { return; }
+  let delta_at = (row0 + row) * params.num_heads + group.y;
+  store_delta(delta_at, row_delta.low, row);
+  store_delta(delta_at + 4u * params.num_heads, row_delta.high, row + 4u);
 }

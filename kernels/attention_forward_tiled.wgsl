@@ -1,14 +1,12 @@
 // out[t] = sum_j p[t, j] v[j], p[t, :] = softmax(q[t] . k[j] / sqrt(D)) over segment_start[t] <= j <= t, for each head;
 // log_sum_exp[t] = log of the softmax's denominator, for the backward pass. Nothing of size T x T is stored.
-// Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 1. For any adapter; slices and tiles are in
-// attention_slices_tiled.wgsl.
+// Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 1. For any adapter; tiles are in
+// attention_tiles_tiled.wgsl.
 // Bindings: q, k, v (B, T, H, D) read; segment_start (B, T) read; out (B, T, H, D) write; log_sum_exp (B, T, H) write.
-// Grid: x = ceil(T * D / 2048) query tiles, y = H, z = B; 64 threads a tile.
+// Grid: x = ceil(T * D / 4096) query tiles, y = H, z = B; 64 threads a tile.
 // Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535.
-struct Params { sequence_length: u32, num_heads: u32, slice_parts: u32, tile_rows: u32 }
-
-override QUERIES: u32 = THREADS / SLICES;
+struct Params { sequence_length: u32, num_heads: u32, one: u32 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
 @group(0) @binding(1) var<storage, read> k: array<vec4f>;
@@ -18,65 +16,123 @@ override QUERIES: u32 = THREADS / SLICES;
 @group(0) @binding(5) var<storage, read_write> log_sum_exp: array<f32>;
 @group(0) @binding(6) var<uniform> params: Params;
 
-const LOG2_E = 1.4426950408889634f;
-const LN_2 = 0.6931471805599453f;
-// Below every score, and finite, so that the difference of two is not NaN.
-const MASKED = -1e30f;
+override OTHER_PARTS: u32 = HEAD_DIM / 4u;
+// Below every score, and finite, so that the difference of two is not NaN; twice that for keys that are not seen.
+const LOWEST = -1e30f;
 
-fn load_tile(first_key: u32, head0: u32, stride: u32, thread: u32) {
-  for (var i = thread; i < TILE_PARTS; i += THREADS) {
-    let row = min(first_key + i / (HEAD_DIM / 4u), params.sequence_length - 1u);
-    let at = head0 + row * stride + i % (HEAD_DIM / 4u);
-    tile[i] = k[at];
-    tile[TILE_PARTS + i] = v[at];
-  }
+fn own_rows(which: u32, at: vec4u) -> mat4x4f { return mat4x4f(q[at.x], q[at.y], q[at.z], q[at.w]); }
+
+fn other_rows(which: u32, at: vec4u) -> mat4x4f {
+  if (which == 0u) { return mat4x4f(k[at.x], k[at.y], k[at.z], k[at.w]); }
+  return mat4x4f(v[at.x], v[at.y], v[at.z], v[at.w]);
+}
+
+// Scores of four keys, from `key` on, by the queries t; those of keys that a query does not see become the lowest.
+fn seen4(scores: mat4x4f, key: u32, start: vec4u, t: vec4u) -> mat4x4f {
+  return mat4x4f(seen(scores[0], key, start, t), seen(scores[1], key + 1u, start, t),
+    seen(scores[2], key + 2u, start, t), seen(scores[3], key + 3u, start, t));
+}
+
+fn seen(scores: vec4f, key: u32, start: vec4u, t: vec4u) -> vec4f {
+  return select(vec4f(2f * LOWEST), scores, vec4u(key) >= start & vec4u(key) <= t);
+}
+
+fn largest_of(x: mat4x4f, y: mat4x4f) -> vec4f {
+  return max(max(max(x[0], x[1]), max(x[2], x[3])), max(max(y[0], y[1]), max(y[2], y[3])));
+}
+
+fn weights(scores: mat4x4f, largest: vec4f) -> mat4x4f {
+  return mat4x4f(exp2(scores[0] - largest), exp2(scores[1] - largest), exp2(scores[2] - largest),
+    exp2(scores[3] - largest));
+}
+
+fn sum_of(x: mat4x4f, y: mat4x4f) -> vec4f {
+  return ((x[0] + x[1]) + (x[2] + x[3])) + ((y[0] + y[1]) + (y[2] + y[3]));
+}
+
+// Four rows, from `row` on, of which those before the sequence's end are stored.
+fn store_out(at: u32, stride: u32, weighted: mat4x4f, sum: vec4f, row: u32) {
+  let parts = scaled(weighted, 1f / sum);
+  if (row < params.sequence_length) { out[at] = parts[0]; }
+  if (row + 1u < params.sequence_length) { out[at + stride] = parts[1]; }
+  if (row + 2u < params.sequence_length) { out[at + 2u * stride] = parts[2]; }
+  if (row + 3u < params.sequence_length) { out[at + 3u * stride] = parts[3]; }
+}
+
+fn store_log_sum(at: u32, value: vec4f, row: u32) {
+  if (row < params.sequence_length) { log_sum_exp[at] = value.x; }
+  if (row + 1u < params.sequence_length) { log_sum_exp[at + params.num_heads] = value.y; }
+  if (row + 2u < params.sequence_length) { log_sum_exp[at + 2u * params.num_heads] = value.z; }
+  if (row + 3u < params.sequence_length) { log_sum_exp[at + 3u * params.num_heads] = value.w; }
 }
 
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
-  let length = params.sequence_length;
-  let first = group.x * QUERIES;
-  let wanted = first + thread / SLICES;
-  // Past the sequence's end the last query again, which is not stored.
-  let t = min(wanted, length - 1u);
-  let row0 = group.z * length;
-  let head0 = (row0 * params.num_heads + group.y) * (HEAD_DIM / 4u);
-  let stride = params.num_heads * (HEAD_DIM / 4u);
-  let slice = thread % SLICES * 8u;
-  let at = head0 + t * stride + slice;
-  let start = segment_start[row0 + t];
-  let scale = LOG2_E * inverseSqrt(f32(HEAD_DIM));
-  var query = Slice();
-  for (var i = 0u; i < params.slice_parts; i++) { query.part[i] = q[at + i] * scale; }
-  var largest = MASKED;
-  var sum = 0f;
-  var weighted = Slice();
-  let last = min(first + QUERIES, length) - 1u;
-  for (var key = segment_start[row0 + first]; key <= last; key += params.tile_rows) {
-    workgroupBarrier();
-    load_tile(key, head0, stride, thread);
-    workgroupBarrier();
-    for (var j = 0u; j < params.tile_rows; j++) {
-      first_dots[j * THREADS + thread] = dot_slice(&query, j * (HEAD_DIM / 4u) + slice);
+  let tx = thread % THREADS_X;
+  let ty = thread / THREADS_X;
+  let head = head_of(group, params.sequence_length, params.num_heads);
+  let row0 = group.z * head.length;
+  let first = group.x * OWN_ROWS;
+  let last = min(first + OWN_ROWS, head.length) - 1u;
+  let last_start = segment_start[row0 + last];
+  let low = four_rows(head, first + 8u * ty);
+  let high = four_rows(head, first + 8u * ty + 4u);
+  let start_low = starts_of(row0 + low);
+  let start_high = starts_of(row0 + high);
+  var largest = Rows(vec4f(LOWEST), vec4f(LOWEST));
+  var sum = Rows();
+  var weighted = Sums();
+  for (var key = segment_start[row0 + first]; key <= last; key += OTHER_ROWS) {
+    var scores = Sums();
+    for (var d = 0u; d < times(HEAD_PARTS); d += 4u) {
+      load_dims(0u, head, first, key, d, thread);
+      for (var i = 0u; i < times(4u); i++) {
+        let y = own_place(i, 2u * ty);
+        add_steps(&scores, other_place(i, tx), other_place(i, tx + OTHER_PARTS / 2u), y, y ^ 1u);
+      }
     }
-    workgroupBarrier();
-    var new_largest = largest;
-    for (var j = 0u; j < params.tile_rows; j++) {
-      let is_visible = key + j >= start && key + j <= t;
-      new_largest = max(new_largest, select(MASKED, first_dot(j, thread), is_visible));
+    let scale = log2_scale();
+    scores = Sums(scores.s00 * scale, scores.s01 * scale, scores.s10 * scale, scores.s11 * scale);
+    if (key < last_start || key + OTHER_ROWS > first) {
+      let left = key + 4u * tx;
+      let right = left + OTHER_ROWS / 2u;
+      scores = Sums(seen4(scores.s00, left, start_low, low), seen4(scores.s01, left, start_high, high),
+        seen4(scores.s10, right, start_low, low), seen4(scores.s11, right, start_high, high));
     }
-    let shrink = exp2(largest - new_largest);
+    let new_largest = over_threads(
+      Rows(max(largest.low, largest_of(scores.s00, scores.s10)), max(largest.high, largest_of(scores.s01, scores.s11))),
+      false, tx, ty);
+    let shrink = Rows(exp2(largest.low - new_largest.low), exp2(largest.high - new_largest.high));
     largest = new_largest;
-    sum *= shrink;
-    for (var i = 0u; i < params.slice_parts; i++) { weighted.part[i] *= shrink; }
-    for (var j = 0u; j < params.tile_rows; j++) {
-      let is_visible = key + j >= start && key + j <= t;
-      let weight = select(0f, exp2(first_dot(j, thread) - largest), is_visible);
-      sum += weight;
-      add_slice(&weighted, weight, TILE_PARTS + j * (HEAD_DIM / 4u) + slice);
+    scores = Sums(weights(scores.s00, largest.low), weights(scores.s01, largest.high),
+      weights(scores.s10, largest.low), weights(scores.s11, largest.high));
+    sum = Rows(sum.low * shrink.low + sum_of(scores.s00, scores.s10),
+      sum.high * shrink.high + sum_of(scores.s01, scores.s11));
+    weighted = Sums(scaled(weighted.s00, shrink.low), scaled(weighted.s01, shrink.low),
+      scaled(weighted.s10, shrink.high), scaled(weighted.s11, shrink.high));
+    // Half of the tile's weights fit into memory.
+    for (var row = 0u; row < OTHER_ROWS && key + row <= last; row += 16u) {
+      let in_half = row % (OTHER_ROWS / 2u);
+      workgroupBarrier();
+      if (row == 0u) {
+        store_weights(tx, ty, scores.s00, scores.s01);
+      } else if (in_half == 0u) {
+        store_weights(tx, ty, scores.s10, scores.s11);
+      }
+      load_rows(1u, head, key + row, thread);
+      workgroupBarrier();
+      add_weighted(&weighted, in_half / 4u, tx, ty);
     }
   }
-  if (wanted >= length) { return; }
-  for (var i = 0u; i < params.slice_parts; i++) { out[at + i] = weighted.part[i] / sum; }
-  if (slice == 0u) { log_sum_exp[(row0 + t) * params.num_heads + group.y] = (largest + log2(sum)) * LN_2; }
+  let all = over_threads(sum, true, tx, ty);
+  let row = first + 8u * ty;
+  let at = head.first + row * head.stride + tx;
+  store_out(at, head.stride, weighted.s00, all.low, row);
+  store_out(at + THREADS_X, head.stride, weighted.s01, all.low, row);
+  store_out(at + 4u * head.stride, head.stride, weighted.s10, all.high, row + 4u);
+  store_out(at + 4u * head.stride + THREADS_X, head.stride, weighted.s11, all.high, row + 4u);
+  if (tx > 0u) { return; }
+  let sum_at = (row0 + row) * params.num_heads + group.y;
+  store_log_sum(sum_at, (largest.low + log2(all.low)) * LN_2, row);
+  store_log_sum(sum_at + 4u * params.num_heads, (largest.high + log2(all.high)) * LN_2, row + 4u);
 }

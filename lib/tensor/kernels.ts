@@ -18,6 +18,7 @@ import embedding_backward from "../../kernels/embedding_backward.wgsl" with { ty
 import embedding_forward from "../../kernels/embedding_forward.wgsl" with { type: "text" };
 import gemm_subgroup8 from "../../kernels/gemm_subgroup8.wgsl" with { type: "text" };
 import gemm_tiled from "../../kernels/gemm_tiled.wgsl" with { type: "text" };
+import products_tiled from "../../kernels/products_tiled.wgsl" with { type: "text" };
 import muon_momentum from "../../kernels/muon_momentum.wgsl" with { type: "text" };
 import muon_factors from "../../kernels/muon_factors.wgsl" with { type: "text" };
 import muon_scale from "../../kernels/muon_scale.wgsl" with { type: "text" };
@@ -50,7 +51,7 @@ import attention_forward_subgroup8 from "../../kernels/attention_forward_subgrou
   type: "text",
 };
 import attention_forward_tiled from "../../kernels/attention_forward_tiled.wgsl" with { type: "text" };
-import attention_slices_tiled from "../../kernels/attention_slices_tiled.wgsl" with { type: "text" };
+import attention_tiles_tiled from "../../kernels/attention_tiles_tiled.wgsl" with { type: "text" };
 import attention_slots_subgroup8 from "../../kernels/attention_slots_subgroup8.wgsl" with { type: "text" };
 import attention_softmax_subgroup8 from "../../kernels/attention_softmax_subgroup8.wgsl" with {
   type: "text",
@@ -160,7 +161,8 @@ export const LANES_SUBGROUP: string = markedSource("lanes_subgroup", lanes_subgr
 export const LANES_WORKGROUP: string = markedSource("lanes_workgroup", lanes_workgroup);
 
 const GEMM_EPILOGUE = markedSource("gemm_epilogue", gemm_epilogue);
-const ATTENTION_SLICES_TILED = markedSource("attention_slices_tiled", attention_slices_tiled);
+const PRODUCTS_TILED = markedSource("products_tiled", products_tiled);
+const ATTENTION_TILES_TILED = markedSource("attention_tiles_tiled", attention_tiles_tiled) + PRODUCTS_TILED;
 const ATTENTION_SLOTS_SUBGROUP8 = markedSource("attention_slots_subgroup8", attention_slots_subgroup8);
 const ATTENTION_SOFTMAX_SUBGROUP8 = markedSource("attention_softmax_subgroup8", attention_softmax_subgroup8);
 
@@ -178,9 +180,8 @@ export const KERNEL_SOURCES = {
   copy,
   embedding_backward,
   embedding_forward,
-  // The epilogue is first: Deno's naga panics if an override follows an array of a computed length.
   gemm_subgroup8: GEMM_EPILOGUE + markedSource("gemm_subgroup8", gemm_subgroup8),
-  gemm_tiled: GEMM_EPILOGUE + markedSource("gemm_tiled", gemm_tiled),
+  gemm_tiled: GEMM_EPILOGUE + markedSource("gemm_tiled", gemm_tiled) + PRODUCTS_TILED,
   limit_rows,
   muon_momentum,
   muon_factors,
@@ -190,15 +191,15 @@ export const KERNEL_SOURCES = {
   sum_splits,
   rms_norm_backward,
   attention_backward_key_subgroup8: attention_backward_key_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
-  attention_backward_key_tiled: attention_backward_key_tiled + ATTENTION_SLICES_TILED,
+  attention_backward_key_tiled: attention_backward_key_tiled + ATTENTION_TILES_TILED,
   attention_backward_query_subgroup8: attention_backward_query_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
-  attention_backward_query_tiled: attention_backward_query_tiled + ATTENTION_SLICES_TILED,
+  attention_backward_query_tiled: attention_backward_query_tiled + ATTENTION_TILES_TILED,
   attention_decode_subgroup8: attention_decode_subgroup8 + ATTENTION_SLOTS_SUBGROUP8 +
     ATTENTION_SOFTMAX_SUBGROUP8,
-  attention_decode_tiled: attention_decode_tiled + ATTENTION_SLICES_TILED,
+  attention_decode_tiled,
   attention_forward_subgroup8: attention_forward_subgroup8 + ATTENTION_SLOTS_SUBGROUP8 +
     ATTENTION_SOFTMAX_SUBGROUP8,
-  attention_forward_tiled: attention_forward_tiled + ATTENTION_SLICES_TILED,
+  attention_forward_tiled: attention_forward_tiled + ATTENTION_TILES_TILED,
 } as const;
 
 /** The name of a registered kernel. */

@@ -165,7 +165,7 @@ export class KernelRegistry {
    * The kernel with the given override values, compiled at the first call.
    *
    * @param name A registered name: that of a file of kernels/, without its ending.
-   * @param overrides A value for each override constant that has no default.
+   * @param overrides A value for each override constant that has no default; a `bool`'s is 0 or 1.
    * @param halfBindings Names of the bindings whose tensors are f16.
    * @throws {KernelError} If the kernel or an override is unknown, it needs subgroups and the device has none, or
    *   a binding cannot be f16.
@@ -210,7 +210,8 @@ export class KernelRegistry {
       );
     }
     const { device } = this.gpu;
-    const code = this.#prelude(parsed) + markedSource(name, withHalfStorage(name, source, halfBindings));
+    const fixed = withConstants(withHalfStorage(name, source, halfBindings), overrides);
+    const code = this.#prelude(parsed) + markedSource(name, fixed);
     device.pushErrorScope("validation");
     const module = device.createShaderModule({ label: name, code });
     const layout = device.createBindGroupLayout({
@@ -226,7 +227,7 @@ export class KernelRegistry {
     const pipeline = device.createComputePipeline({
       label: name,
       layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
-      compute: { module, entryPoint: "main", constants: overrides },
+      compute: { module, entryPoint: "main" },
     });
     const scope = device.popErrorScope();
     this.#pending.push(reportErrors(name, module, scope, code));
@@ -239,6 +240,14 @@ export class KernelRegistry {
     if (!usesLanes) return directive;
     return `${directive}const LANES = ${this.lanes}u;\n${subgroupSize ? LANES_SUBGROUP : LANES_WORKGROUP}`;
   }
+}
+
+/** A kernel whose overrides are constants, which may also be extents of inner arrays (WGSL, section 8.2). */
+function withConstants(source: string, overrides: Record<string, number>): string {
+  return source.replace(/^override (\w+): (\w+)(?: = ([^;]+))?;/gm, (_, name, type, initial) => {
+    const value = overrides[name] ?? initial;
+    return `const ${name}: ${type} = ${type === "bool" && name in overrides ? Boolean(value) : value};`;
+  });
 }
 
 async function reportErrors(

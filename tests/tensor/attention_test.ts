@@ -35,8 +35,8 @@ import {
 } from "./support.ts";
 
 /**
- * B, T, H, D. A workgroup owns 32, 16 or 8 rows of D = 32, 64 or 128 (8 lanes), or 64, 32 or 16 (64 threads); tiles
- * have 4 rows, or 16, 8 or 4.
+ * B, T, H, D. A workgroup owns 32, 16 or 8 rows of D = 32, 64 or 128 (8 lanes), or 128, 64 or 32 (64 threads); tiles
+ * have 4 rows, or D forward and D / 2 backward.
  */
 const SHAPES = [
   [1, 1, 1, 32],
@@ -45,13 +45,13 @@ const SHAPES = [
   [1, 32, 1, 32],
   [1, 33, 3, 32],
   [2, 65, 1, 32],
-  [1, 200, 2, 32],
+  [1, 300, 2, 32],
   [2, 15, 1, 64],
   [1, 17, 2, 64],
-  [1, 70, 1, 64],
+  [1, 150, 1, 64],
   [1, 7, 1, 128],
   [1, 9, 2, 128],
-  [1, 37, 1, 128],
+  [1, 140, 1, 128],
 ];
 
 /** A problem whose sequences are cut into segments of 1 to `maxLength` tokens. */

@@ -1,10 +1,11 @@
 /**
- * What operations share: the checks of arguments, which each makes before it adds a dispatch, and the grid of the
- * elementwise kernels, with the simplest of these, the copy.
+ * What operations share: the checks of arguments, which each makes before it adds a dispatch, the loops of products, and
+ * the grid of the elementwise kernels, with the simplest of these, the copy.
  *
  * @module
  */
 import { KernelError } from "../../base/errors.ts";
+import type { GpuInfo } from "../device.ts";
 import { type Tensor, tensorLength } from "../tensor.ts";
 import { gridOf, type Program } from "../program.ts";
 
@@ -38,6 +39,13 @@ export function requireLength(kernel: string, length: number, tensors: Record<st
       );
     }
   }
+}
+
+/** The override and the parameter of kernels with `products_tiled.wgsl`, whose loops are unrolled on a GPU. */
+export function productLoops(
+  info: Pick<GpuInfo, "isSoftware">,
+): { overrides: Record<string, number>; params: Record<string, number> } {
+  return { overrides: { UNROLLED: Number(!info.isSoftware) }, params: { one: 1 } };
 }
 
 /** Elements that one workgroup of an elementwise kernel handles: 64 threads, BATCH = 8 vec4 each. */

@@ -11,7 +11,7 @@ import type { GpuInfo } from "../device.ts";
 import type { KernelName } from "../kernels.ts";
 import type { Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
-import { elementwiseGrid, requireLength, requireMultiple } from "./common.ts";
+import { elementwiseGrid, productLoops, requireLength, requireMultiple } from "./common.ts";
 
 /** The operand that is stored transposed: none, B, or A. */
 export type GemmKind = "NN" | "NT" | "TN";
@@ -180,11 +180,13 @@ export function addGemm(
   }
   const product = splits > 1 ? program.scratch(batch * splits * m * n) : c;
   const label = args.label ?? `gemm ${kind}`;
+  const loops = kernel === "gemm_tiled" ? productLoops(info) : undefined;
   program.add({
     kernel,
     label,
     overrides: {
       ...overrides,
+      ...loops?.overrides,
       TRANSPOSE_A: Number(kind === "TN"),
       TRANSPOSE_B: Number(kind === "NT"),
       ACTIVATION: activation,
@@ -209,7 +211,7 @@ export function addGemm(
       first_factors: firstFactors ?? 0,
       terms,
       symmetric: Number(symmetric),
-      ...(kernel === "gemm_tiled" ? { splits, split_k: splitK } : {}),
+      ...(loops ? { splits, split_k: splitK, ...loops.params } : {}),
     },
     grid: [Math.ceil(n / tile), Math.ceil(m / tile), batch * splits],
     flops: batch * terms * (symmetric ? m + 1 : 2 * m) * n * k,

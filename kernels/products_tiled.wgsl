@@ -1,0 +1,60 @@
+// Sums of outer products of tiles in workgroup memory, the inner part of the kernels for any adapter: 8 x 8 sums a
+// thread. It follows the text of gemm_tiled and of the attention kernels, which define TILE_PARTS and params.one.
+// Source: the register-blocked SGEMM of Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 2008.
+//
+// Steps of a sum come in groups of four. Four rows or columns at one step are a part; tile[s][width g + swizzled(g, i)]
+// is part i of step s of group g. One index so serves four loads (the compiler checks each index of workgroup memory),
+// and where a thread stores four steps and its neighbours those of the next groups, they use different banks.
+
+// For GPUs: NVIDIA's compiler does not unroll loops, and Mesa, which does, compiles unrolled ones for minutes.
+override UNROLLED: bool = false;
+var<workgroup> tile: array<array<vec4f, TILE_PARTS>, 4>;
+
+// n, which Mesa does not know then, so that a loop of n iterations stays one. params.one is 1.
+fn times(n: u32) -> u32 { return select(n * params.one, n, UNROLLED); }
+
+// A permutation of each eight parts.
+fn swizzled(group: u32, part: u32) -> u32 {
+  return part ^ ((group << 1u & 6u) | (group >> 2u & 1u));
+}
+
+// Stores the four steps of a group, the columns of a block.
+fn store_steps(at: u32, block: mat4x4f) {
+  tile[0][at] = block[0];
+  tile[1][at] = block[1];
+  tile[2][at] = block[2];
+  tile[3][at] = block[3];
+}
+
+// Sums of 8 x 8: the first and the last four rows, by the first and the last four columns. They are never indexed by a
+// variable, nor is another array or matrix of a function: NVIDIA's compiler would keep all of them in memory.
+struct Sums { s00: mat4x4f, s01: mat4x4f, s10: mat4x4f, s11: mat4x4f }
+
+// Row j of a 4 x 4 block: sum + x[j] y.
+fn outer(sum: mat4x4f, x: vec4f, y: vec4f) -> mat4x4f {
+  return mat4x4f(fma(x.xxxx, y, sum[0]), fma(x.yyyy, y, sum[1]), fma(x.zzzz, y, sum[2]), fma(x.wwww, y, sum[3]));
+}
+
+// Adds step s of a group: rows from the parts x0 and x1, columns from y0 and y1.
+fn add_step(sums: ptr<function, Sums>, s: u32, x0: u32, x1: u32, y0: u32, y1: u32) {
+  let u0 = tile[s][x0];
+  let u1 = tile[s][x1];
+  let w0 = tile[s][y0];
+  let w1 = tile[s][y1];
+  (*sums).s00 = outer((*sums).s00, u0, w0);
+  (*sums).s01 = outer((*sums).s01, u0, w1);
+  (*sums).s10 = outer((*sums).s10, u1, w0);
+  (*sums).s11 = outer((*sums).s11, u1, w1);
+}
+
+// Adds the four steps of a group.
+fn add_steps(sums: ptr<function, Sums>, x0: u32, x1: u32, y0: u32, y1: u32) {
+  if (UNROLLED) {
+    add_step(sums, 0u, x0, x1, y0, y1);
+    add_step(sums, 1u, x0, x1, y0, y1);
+    add_step(sums, 2u, x0, x1, y0, y1);
+    add_step(sums, 3u, x0, x1, y0, y1);
+  } else {
+    for (var s = 0u; s < times(4u); s++) { add_step(sums, s, x0, x1, y0, y1); }
+  }
+}
