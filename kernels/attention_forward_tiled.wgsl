@@ -4,7 +4,7 @@
 // attention_tiles_tiled.wgsl.
 // Bindings: q, k, v (B, T, H, D) read; segment_start (B, T) read; out (B, T, H, D) write; log_sum_exp (B, T, H) write.
 // Grid: x = ceil(T * D / 4096) query tiles, y = H, z = B; 64 threads a tile.
-// Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
+// Numerics: f32, exponentials of base 2, keys ascending (so are the weights' sums), running maximum subtracted.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535.
 struct Params { sequence_length: u32, num_heads: u32, one: u32 }
 
@@ -41,13 +41,19 @@ fn largest_of(x: mat4x4f, y: mat4x4f) -> vec4f {
   return max(max(max(x[0], x[1]), max(x[2], x[3])), max(max(y[0], y[1]), max(y[2], y[3])));
 }
 
+// The next odd multiple of 16, so that mostly one value serves all tiles of a row, and its result does not depend on where
+// in a tile its segment starts: of another, the factors of the sums would be exact, but weights be rounded differently.
+fn rounded_up(x: vec4f) -> vec4f { return ceil((x - 16f) / 32f) * 32f + 16f; }
+
 fn weights(scores: mat4x4f, largest: vec4f) -> mat4x4f {
   return mat4x4f(exp2(scores[0] - largest), exp2(scores[1] - largest), exp2(scores[2] - largest),
     exp2(scores[3] - largest));
 }
 
-fn sum_of(x: mat4x4f, y: mat4x4f) -> vec4f {
-  return ((x[0] + x[1]) + (x[2] + x[3])) + ((y[0] + y[1]) + (y[2] + y[3]));
+// Adds the weights of four keys, one after the other, so that the sum does not depend on where in a tile a segment starts.
+fn add_weights(sum: Rows, at: u32) -> Rows {
+  return Rows((((sum.low + tile[0][at]) + tile[1][at]) + tile[2][at]) + tile[3][at],
+    (((sum.high + tile[0][at ^ 1u]) + tile[1][at ^ 1u]) + tile[2][at ^ 1u]) + tile[3][at ^ 1u]);
 }
 
 // Four rows, from `row` on, of which those before the sequence's end are stored.
@@ -99,15 +105,14 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
       scores = Sums(seen4(scores.s00, left, start_low, low), seen4(scores.s01, left, start_high, high),
         seen4(scores.s10, right, start_low, low), seen4(scores.s11, right, start_high, high));
     }
-    let new_largest = over_threads(
-      Rows(max(largest.low, largest_of(scores.s00, scores.s10)), max(largest.high, largest_of(scores.s01, scores.s11))),
-      false, tx, ty);
+    let largest_scores = over_threads(
+      Rows(largest_of(scores.s00, scores.s10), largest_of(scores.s01, scores.s11)), false, tx, ty);
+    let new_largest = Rows(max(largest.low, rounded_up(largest_scores.low)), max(largest.high, rounded_up(largest_scores.high)));
     let shrink = Rows(exp2(largest.low - new_largest.low), exp2(largest.high - new_largest.high));
     largest = new_largest;
     scores = Sums(weights(scores.s00, largest.low), weights(scores.s01, largest.high),
       weights(scores.s10, largest.low), weights(scores.s11, largest.high));
-    sum = Rows(sum.low * shrink.low + sum_of(scores.s00, scores.s10),
-      sum.high * shrink.high + sum_of(scores.s01, scores.s11));
+    sum = Rows(sum.low * shrink.low, sum.high * shrink.high);
     weighted = Sums(scaled(weighted.s00, shrink.low), scaled(weighted.s01, shrink.low),
       scaled(weighted.s10, shrink.high), scaled(weighted.s11, shrink.high));
     // Half of the tile's weights fit into memory.
@@ -121,18 +126,22 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
       }
       load_rows(1u, head, key + row, thread);
       workgroupBarrier();
-      add_weighted(&weighted, in_half / 4u, tx, ty);
+      for (var i = 0u; i < times(4u); i++) {
+        let x = own_place(in_half / 4u + i, 2u * ty);
+        let y = FIRST_ROW_PART + i * HEAD_PARTS + tx;
+        add_steps(&weighted, x, x ^ 1u, y, y + THREADS_X);
+        sum = add_weights(sum, x);
+      }
     }
   }
-  let all = over_threads(sum, true, tx, ty);
   let row = first + 8u * ty;
   let at = head.first + row * head.stride + tx;
-  store_out(at, head.stride, weighted.s00, all.low, row);
-  store_out(at + THREADS_X, head.stride, weighted.s01, all.low, row);
-  store_out(at + 4u * head.stride, head.stride, weighted.s10, all.high, row + 4u);
-  store_out(at + 4u * head.stride + THREADS_X, head.stride, weighted.s11, all.high, row + 4u);
+  store_out(at, head.stride, weighted.s00, sum.low, row);
+  store_out(at + THREADS_X, head.stride, weighted.s01, sum.low, row);
+  store_out(at + 4u * head.stride, head.stride, weighted.s10, sum.high, row + 4u);
+  store_out(at + 4u * head.stride + THREADS_X, head.stride, weighted.s11, sum.high, row + 4u);
   if (tx > 0u) { return; }
   let sum_at = (row0 + row) * params.num_heads + group.y;
-  store_log_sum(sum_at, (largest.low + log2(all.low)) * LN_2, row);
-  store_log_sum(sum_at + 4u * params.num_heads, (largest.high + log2(all.high)) * LN_2, row + 4u);
+  store_log_sum(sum_at, (largest.low + log2(sum.low)) * LN_2, row);
+  store_log_sum(sum_at + 4u * params.num_heads, (largest.high + log2(sum.high)) * LN_2, row + 4u);
 }

@@ -204,6 +204,29 @@ testOnEachDevice(
   },
 );
 
+testOnEachDevice("addAttention() gives a segment the same bits wherever it lies", async (bench) => {
+  for (const D of [32, 64]) {
+    const [before, length] = [13, 77];
+    const inputs = inputsOf(problemOf([1, length, 1, D], length));
+    const outs: Tensor[] = [];
+    await bench.run((program) => {
+      for (const first of [0, before]) {
+        const shape = [1, first + length, 1, D];
+        const segmentStart = Uint32Array.from({ length: first + length }, (_, t) => t < first ? 0 : first);
+        const placed = (name: keyof AttentionInputs) =>
+          Float64Array.from([...randomNormal(`before ${name}`, first * D), ...inputs[name]]);
+        const problem = { ...problemOf(shape, 1), segmentStart };
+        const tensors = tensorsOf(bench, problem, { q: placed("q"), k: placed("k"), v: placed("v") });
+        addAttention(program, tensors);
+        outs.push(tensors.out);
+      }
+    });
+    const [alone, behind] = await bench.read(...outs);
+    assertSameBits(behind.slice(before * D), alone, `out of ${D} dims`);
+    bench.clear();
+  }
+});
+
 testOnEachDevice(
   "addAttention() and its backward of f16 tensors equal the float64 reference",
   async (bench) => {
