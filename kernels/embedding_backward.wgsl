@@ -11,6 +11,10 @@ struct Params { width: u32 }
 @group(0) @binding(2) var<storage, read_write> d_table: array<vec4f>;
 @group(0) @binding(3) var<uniform> params: Params;
 
+fn add_sum(row: u32, column: u32, sum: vec4f) {
+  if (column < params.width / 4u) { d_table[row + column] += sum; }
+}
+
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let token = group.x;
@@ -23,8 +27,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     let at = vec4u(token_rows[i] * width4) + columns;
     sums += mat4x4f(dx[at.x], dx[at.y], dx[at.z], dx[at.w]);
   }
-  for (var i = 0u; i < 4u; i++) {
-    let column = first + i * LANES;
-    if (column < width4) { d_table[token * width4 + column] += sums[i]; }
-  }
+  add_sum(token * width4, first, sums[0]);
+  add_sum(token * width4, first + LANES, sums[1]);
+  add_sum(token * width4, first + 2u * LANES, sums[2]);
+  add_sum(token * width4, first + 3u * LANES, sums[3]);
 }

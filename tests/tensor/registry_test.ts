@@ -62,6 +62,22 @@ testOnEachDevice("KernelRegistry.get() compiles a kernel once per set of overrid
   await registry.ready();
 });
 
+/** Where a kernel indexes by a variable what is not one of its bindings or in workgroup memory. */
+function indexedVariables(source: string): string[] {
+  const code = source.replace(/\/\/.*/g, "");
+  const memory = new Set([...code.matchAll(/var<[^>]*>\s*(\w+)/g)].map(([, name]) => name));
+  return [...code.matchAll(/(\w+)\)?(?:\.\w+)*\[([^\]]+)\]/g)]
+    .filter(([, name, index]) => !memory.has(name) && !/^\d+u?$/.test(index)).map(([access]) => access);
+}
+
+Deno.test("kernels for GPUs with many sums keep them in registers: no variable indexes them", () => {
+  const names = Object.keys(KERNEL_SOURCES) as KernelName[];
+  const checked = names.filter((name) => name.endsWith("_tiled") || name === "embedding_backward");
+  assertGreater(checked.length, 5);
+  for (const name of checked) assertEquals(indexedVariables(KERNEL_SOURCES[name]), [], name);
+  assertEquals(indexedVariables("fn f(x: mat4x4f, i: u32) -> vec4f { return x[i] + x[2u]; }"), ["x[i]"]);
+});
+
 /** A correct kernel but for line 4. */
 const sourceWith = (line: string) =>
   `// a kernel
