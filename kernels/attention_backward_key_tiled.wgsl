@@ -37,7 +37,7 @@ fn other_rows(which: u32, at: vec4u) -> mat4x4f {
 fn weights(scores: vec4f, t: u32, row0: u32, head: u32, keys: vec4u) -> vec4f {
   let row = row0 + min(t, params.sequence_length - 1u);
   let start = segment_start[row];
-  let is_seen = keys >= vec4u(start) & keys <= vec4u(t);
+  let is_seen = (keys >= vec4u(start)) & (keys <= vec4u(t));
   let p = exp2(log2_scale() * scores - log_sum_exp[row * params.num_heads + head] * LOG2_E);
   return select(vec4f(0f), p, is_seen & vec4<bool>(t < params.sequence_length));
 }

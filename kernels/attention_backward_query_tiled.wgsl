@@ -46,7 +46,7 @@ fn queries_of(t: vec4u, row0: u32, head: u32, row_delta: vec4f) -> Queries {
 // ds of a key by four queries, from their scores and from d_out . v.
 fn d_score(score: vec4f, product: vec4f, key: u32, by: Queries) -> vec4f {
   let ds = exp2(log2_scale() * score - by.log2_sum) * (product - by.delta);
-  return select(vec4f(0f), ds, vec4u(key) >= by.start & vec4u(key) <= by.t);
+  return select(vec4f(0f), ds, (vec4u(key) >= by.start) & (vec4u(key) <= by.t));
 }
 
 fn d_scores(score: mat4x4f, product: mat4x4f, key: u32, by: Queries) -> mat4x4f {

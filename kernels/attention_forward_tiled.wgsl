@@ -34,7 +34,7 @@ fn seen4(scores: mat4x4f, key: u32, start: vec4u, t: vec4u) -> mat4x4f {
 }
 
 fn seen(scores: vec4f, key: u32, start: vec4u, t: vec4u) -> vec4f {
-  return select(vec4f(2f * LOWEST), scores, vec4u(key) >= start & vec4u(key) <= t);
+  return select(vec4f(2f * LOWEST), scores, (vec4u(key) >= start) & (vec4u(key) <= t));
 }
 
 fn largest_of(x: mat4x4f, y: mat4x4f) -> vec4f {

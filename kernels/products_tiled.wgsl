@@ -15,7 +15,7 @@ fn times(n: u32) -> u32 { return select(n * params.one, n, UNROLLED); }
 
 // A permutation of each eight parts.
 fn swizzled(group: u32, part: u32) -> u32 {
-  return part ^ ((group << 1u & 6u) | (group >> 2u & 1u));
+  return part ^ (((group << 1u) & 6u) | ((group >> 2u) & 1u));
 }
 
 // Stores the four steps of a group, the columns of a block.

@@ -428,6 +428,10 @@ struct Params { width: u32 }
 @group(0) @binding(2) var<storage, read_write> d_table: array<vec4f>;
 @group(0) @binding(3) var<uniform> params: Params;
 
+fn add_sum(row: u32, column: u32, sum: vec4f) {
+  if (column < params.width / 4u) { d_table[row + column] += sum; }
+}
+
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let token = group.x;
@@ -440,10 +444,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     let at = vec4u(token_rows[i] * width4) + columns;
     sums += mat4x4f(dx[at.x], dx[at.y], dx[at.z], dx[at.w]);
   }
-  for (var i = 0u; i < 4u; i++) {
-    let column = first + i * LANES;
-    if (column < width4) { d_table[token * width4 + column] += sums[i]; }
-  }
+  add_sum(token * width4, first, sums[0]);
+  add_sum(token * width4, first + LANES, sums[1]);
+  add_sum(token * width4, first + 2u * LANES, sums[2]);
+  add_sum(token * width4, first + 3u * LANES, sums[3]);
 }
 `;var og=`// x[r, :] = table[tokens[r], :]
 // Bindings: tokens (rows) read; table (vocabulary, width) read; x (rows, width) write.
@@ -720,7 +724,7 @@ fn times(n: u32) -> u32 { return select(n * params.one, n, UNROLLED); }
 
 // A permutation of each eight parts.
 fn swizzled(group: u32, part: u32) -> u32 {
-  return part ^ ((group << 1u & 6u) | (group >> 2u & 1u));
+  return part ^ (((group << 1u) & 6u) | ((group >> 2u) & 1u));
 }
 
 // Stores the four steps of a group, the columns of a block.
@@ -1569,7 +1573,7 @@ fn other_rows(which: u32, at: vec4u) -> mat4x4f {
 fn weights(scores: vec4f, t: u32, row0: u32, head: u32, keys: vec4u) -> vec4f {
   let row = row0 + min(t, params.sequence_length - 1u);
   let start = segment_start[row];
-  let is_seen = keys >= vec4u(start) & keys <= vec4u(t);
+  let is_seen = (keys >= vec4u(start)) & (keys <= vec4u(t));
   let p = exp2(log2_scale() * scores - log_sum_exp[row * params.num_heads + head] * LOG2_E);
   return select(vec4f(0f), p, is_seen & vec4<bool>(t < params.sequence_length));
 }
@@ -1804,7 +1808,7 @@ fn queries_of(t: vec4u, row0: u32, head: u32, row_delta: vec4f) -> Queries {
 // ds of a key by four queries, from their scores and from d_out . v.
 fn d_score(score: vec4f, product: vec4f, key: u32, by: Queries) -> vec4f {
   let ds = exp2(log2_scale() * score - by.log2_sum) * (product - by.delta);
-  return select(vec4f(0f), ds, vec4u(key) >= by.start & vec4u(key) <= by.t);
+  return select(vec4f(0f), ds, (vec4u(key) >= by.start) & (vec4u(key) <= by.t));
 }
 
 fn d_scores(score: mat4x4f, product: mat4x4f, key: u32, by: Queries) -> mat4x4f {
@@ -2249,7 +2253,7 @@ fn seen4(scores: mat4x4f, key: u32, start: vec4u, t: vec4u) -> mat4x4f {
 }
 
 fn seen(scores: vec4f, key: u32, start: vec4u, t: vec4u) -> vec4f {
-  return select(vec4f(2f * LOWEST), scores, vec4u(key) >= start & vec4u(key) <= t);
+  return select(vec4f(2f * LOWEST), scores, (vec4u(key) >= start) & (vec4u(key) <= t));
 }
 
 fn largest_of(x: mat4x4f, y: mat4x4f) -> vec4f {
