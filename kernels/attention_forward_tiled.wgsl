@@ -19,6 +19,7 @@ struct Params { sequence_length: u32, num_heads: u32, one: u32 }
 override OTHER_PARTS: u32 = HEAD_DIM / 4u;
 // Below every score, and finite, so that the difference of two is not NaN; twice that for keys that are not seen.
 const LOWEST = -1e30f;
+const LN_2 = 0.6931471805599453f;
 
 fn own_rows(which: u32, at: vec4u) -> mat4x4f { return mat4x4f(q[at.x], q[at.y], q[at.z], q[at.w]); }
 
@@ -54,6 +55,11 @@ fn weights(scores: mat4x4f, largest: vec4f) -> mat4x4f {
 fn add_weights(sum: Rows, at: u32) -> Rows {
   return Rows((((sum.low + tile[0][at]) + tile[1][at]) + tile[2][at]) + tile[3][at],
     (((sum.high + tile[0][at ^ 1u]) + tile[1][at ^ 1u]) + tile[2][at ^ 1u]) + tile[3][at ^ 1u]);
+}
+
+// The columns times the elements of x.
+fn scaled(block: mat4x4f, x: vec4f) -> mat4x4f {
+  return mat4x4f(block[0] * x.x, block[1] * x.y, block[2] * x.z, block[3] * x.w);
 }
 
 // Four rows, from `row` on, of which those before the sequence's end are stored.

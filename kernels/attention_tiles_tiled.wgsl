@@ -2,8 +2,8 @@
 // follows. A workgroup of 64 threads owns 4096 / D rows, queries or keys, and processes the other side in tiles of 4
 // OTHER_PARTS rows. A part is four rows or four dims. Thread (tx, ty) computes the scores of the own rows 8 ty .. 8 ty + 7
 // by the tile's parts tx (forward also tx + OTHER_PARTS / 2), and of the own rows' sums the dims of parts tx and tx + D / 8.
-// A kernel defines OTHER_PARTS, segment_start, and own_rows(which, at), other_rows(which, at): 4 dims of four rows, which
-// start at those, of one of its pairs of matrices, one row a column.
+// A kernel defines OTHER_PARTS, segment_start, and own_rows(which, at) and other_rows(which, at): the vec4 at each of four
+// places of the two matrices of pair `which`, one a column.
 // Limits: D is 32, 64 or 128; 16 KiB of workgroup memory.
 override HEAD_DIM: u32 = 32u;
 override HEAD_PARTS: u32 = HEAD_DIM / 4u;
@@ -22,7 +22,6 @@ const LOG2_E = 1.4426950408889634f;
 
 fn log2_scale() -> f32 { return LOG2_E * inverseSqrt(f32(HEAD_DIM)); }
 
-const LN_2 = 0.6931471805599453f;
 
 // Rows of one head of a sequence: row t is at first + t stride, in vec4.
 struct Head { first: u32, stride: u32, length: u32 }
@@ -120,11 +119,6 @@ fn over_threads(x: Rows, is_sum: bool, tx: u32, ty: u32) -> Rows {
     all.high = select(max(all.high, other.high), all.high + other.high, is_sum);
   }
   return all;
-}
-
-// The columns times the elements of x.
-fn scaled(block: mat4x4f, x: vec4f) -> mat4x4f {
-  return mat4x4f(block[0] * x.x, block[1] * x.y, block[2] * x.z, block[3] * x.w);
 }
 
 // Sums of 4 x 8: four rows of the tile by the own rows.

@@ -90,6 +90,17 @@ export interface KernelInterface {
   readonly usesSubgroups: boolean;
 }
 
+/** The name, the type and the default of an override constant, which has a line of its own. */
+const OVERRIDE = /^override (\w+): (\w+) = ([^;]+);/gm;
+
+/** A kernel whose overrides are constants, which may also be extents of inner arrays (WGSL, section 8.2). */
+export function withConstants(source: string, overrides: Record<string, number>): string {
+  return source.replace(OVERRIDE, (_, name, type, initial) => {
+    const value = overrides[name] ?? initial;
+    return `const ${name}: ${type} = ${type === "bool" && name in overrides ? Boolean(value) : value};`;
+  });
+}
+
 /** The prefix of the line before a file's text, in kernels that are assembled from several files. */
 const FILE_MARK = "//! ";
 
@@ -149,7 +160,7 @@ export function parseKernel(name: string, source: string): KernelInterface {
   return {
     bindings,
     params,
-    overrides: [...code.matchAll(/^\s*override\s+(\w+)/gm)].map((match) => match[1]),
+    overrides: [...code.matchAll(OVERRIDE)].map((match) => match[1]),
     usesLanes: /\b(lane_sum|lane_max|LANES)\b/.test(code),
     usesSubgroups: /\bsubgroup[A-Z]\w*\s*\(/.test(code),
   };

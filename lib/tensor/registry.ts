@@ -13,6 +13,7 @@ import {
   LANES_WORKGROUP,
   markedSource,
   parseKernel,
+  withConstants,
   withoutComments,
 } from "./kernels.ts";
 import type { Gpu } from "./device.ts";
@@ -165,7 +166,7 @@ export class KernelRegistry {
    * The kernel with the given override values, compiled at the first call.
    *
    * @param name A registered name: that of a file of kernels/, without its ending.
-   * @param overrides A value for each override constant that has no default; a `bool`'s is 0 or 1.
+   * @param overrides Values of override constants instead of their defaults; a `bool`'s is 0 or 1.
    * @param halfBindings Names of the bindings whose tensors are f16.
    * @throws {KernelError} If the kernel or an override is unknown, it needs subgroups and the device has none, or
    *   a binding cannot be f16.
@@ -240,14 +241,6 @@ export class KernelRegistry {
     if (!usesLanes) return directive;
     return `${directive}const LANES = ${this.lanes}u;\n${subgroupSize ? LANES_SUBGROUP : LANES_WORKGROUP}`;
   }
-}
-
-/** A kernel whose overrides are constants, which may also be extents of inner arrays (WGSL, section 8.2). */
-function withConstants(source: string, overrides: Record<string, number>): string {
-  return source.replace(/^override (\w+): (\w+)(?: = ([^;]+))?;/gm, (_, name, type, initial) => {
-    const value = overrides[name] ?? initial;
-    return `const ${name}: ${type} = ${type === "bool" && name in overrides ? Boolean(value) : value};`;
-  });
 }
 
 async function reportErrors(

@@ -8,7 +8,7 @@
  * visible pairs (4 D forward, 10 D backward), in segments of 60 to 256 tokens: forward 32, backward 27 GFLOP/s
  * (best of 12 runs); one segment a sequence: 45 and 38 (both per 2 s of processor time). The first use compiles for
  * 0.5 + 1.6 s. On an H100, B = 16, T = 1024, H = 10, D = 64, one segment a sequence (2026-11-26): forward 22.0, backward
- * 13.2 TFLOP/s; with a row a thread, as decoding has it, 3.1 and 2.9.
+ * 13.2 TFLOP/s; with a row a thread and its slices in indexed arrays 3.1 and 2.9.
  * Rejected: tiles of 8 rows (as fast, but compile for 2.0 + 10.5 s); own rows loaded without a loop (1.7 s forward, since
  * the time of LLVM's coroutine pass grows with the square of the number of loads).
  *
