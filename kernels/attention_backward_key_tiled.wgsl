@@ -117,13 +117,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
       }
     }
   }
-  let at = head.first + row * head.stride + tx;
-  store_dk(at, head.stride, d_key.s00, row);
-  store_dv(at, head.stride, d_value.s00, row);
-  store_dk(at + THREADS_X, head.stride, d_key.s01, row);
-  store_dv(at + THREADS_X, head.stride, d_value.s01, row);
-  store_dk(at + 4u * head.stride, head.stride, d_key.s10, row + 4u);
-  store_dv(at + 4u * head.stride, head.stride, d_value.s10, row + 4u);
-  store_dk(at + 4u * head.stride + THREADS_X, head.stride, d_key.s11, row + 4u);
-  store_dv(at + 4u * head.stride + THREADS_X, head.stride, d_value.s11, row + 4u);
+  for (var i = 0u; i < times(4u); i++) {
+    let block_row = row + i / 2u * 4u;
+    let at = head.first + block_row * head.stride + tx + i % 2u * THREADS_X;
+    store_dk(at, head.stride, block_of_sums(d_key, i), block_row);
+    store_dv(at, head.stride, block_of_sums(d_value, i), block_row);
+  }
 }

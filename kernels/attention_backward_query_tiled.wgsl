@@ -54,9 +54,16 @@ fn d_scores(score: mat4x4f, product: mat4x4f, key: u32, by: Queries) -> mat4x4f 
     d_score(score[2], product[2], key + 2u, by), d_score(score[3], product[3], key + 3u, by));
 }
 
-// The part of d_out . out of four queries in a thread's dims.
-fn delta_part(at: vec4u) -> vec4f {
-  return dots(d_out_rows(at), out_rows(at)) + dots(d_out_rows(at + THREADS_X), out_rows(at + THREADS_X));
+// The part of d_out . out of a thread's queries in its dims.
+fn delta_parts(head: Head, low: vec4u, high: vec4u, tx: u32) -> Rows {
+  var parts = Rows();
+  for (var i = 0u; i < times(4u); i++) {
+    let is_low = i < 2u;
+    let at = head.first + select(high, low, is_low) * head.stride + tx + i % 2u * THREADS_X;
+    let part = dots(d_out_rows(at), out_rows(at));
+    parts = Rows(parts.low + select(vec4f(0f), part, is_low), parts.high + select(part, vec4f(0f), is_low));
+  }
+  return parts;
 }
 
 fn d_out_rows(at: vec4u) -> mat4x4f { return mat4x4f(d_out[at.x], d_out[at.y], d_out[at.z], d_out[at.w]); }
@@ -93,8 +100,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   let row = first + 8u * ty;
   let low = four_rows(head, row);
   let high = four_rows(head, row + 4u);
-  let deltas = Rows(delta_part(head.first + low * head.stride + tx), delta_part(head.first + high * head.stride + tx));
-  let row_delta = over_threads(deltas, true, tx, ty);
+  let row_delta = over_threads(delta_parts(head, low, high, tx), true, tx, ty);
   let low_queries = queries_of(low, row0, group.y, row_delta.low);
   let high_queries = queries_of(high, row0, group.y, row_delta.high);
   var sums = Sums();
@@ -123,11 +129,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
       add_weighted(&sums, i / 4u, tx, ty);
     }
   }
-  let at = head.first + row * head.stride + tx;
-  store_dq(at, head.stride, sums.s00, row);
-  store_dq(at + THREADS_X, head.stride, sums.s01, row);
-  store_dq(at + 4u * head.stride, head.stride, sums.s10, row + 4u);
-  store_dq(at + 4u * head.stride + THREADS_X, head.stride, sums.s11, row + 4u);
+  for (var i = 0u; i < times(4u); i++) {
+    let block_row = row + i / 2u * 4u;
+    store_dq(head.first + block_row * head.stride + tx + i % 2u * THREADS_X, head.stride, block_of_sums(sums, i), block_row);
+  }
   if (tx > 0u) { return; }
   let delta_at = (row0 + row) * params.num_heads + group.y;
   store_delta(delta_at, row_delta.low, row);

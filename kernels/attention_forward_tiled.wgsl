@@ -141,11 +141,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
     }
   }
   let row = first + 8u * ty;
-  let at = head.first + row * head.stride + tx;
-  store_out(at, head.stride, weighted.s00, sum.low, row);
-  store_out(at + THREADS_X, head.stride, weighted.s01, sum.low, row);
-  store_out(at + 4u * head.stride, head.stride, weighted.s10, sum.high, row + 4u);
-  store_out(at + 4u * head.stride + THREADS_X, head.stride, weighted.s11, sum.high, row + 4u);
+  for (var i = 0u; i < times(4u); i++) {
+    let block_row = row + i / 2u * 4u;
+    let at = head.first + block_row * head.stride + tx + i % 2u * THREADS_X;
+    store_out(at, head.stride, block_of_sums(weighted, i), select(sum.low, sum.high, i >= 2u), block_row);
+  }
   if (tx > 0u) { return; }
   let sum_at = (row0 + row) * params.num_heads + group.y;
   store_log_sum(sum_at, (largest.low + log2(sum.low)) * LN_2, row);

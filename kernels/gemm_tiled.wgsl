@@ -128,9 +128,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   let first_c = group.z * params.stride_c;
   let column4 = group.x * TILE4 + tx;
   for (var side = 0u; side < num_sides(group); side++) {
-    store4(first_c, side, group.y * TILE + ty * 8u, column4, sums.s00);
-    store4(first_c, side, group.y * TILE + ty * 8u, column4 + THREADS_X, sums.s01);
-    store4(first_c, side, group.y * TILE + ty * 8u + 4u, column4, sums.s10);
-    store4(first_c, side, group.y * TILE + ty * 8u + 4u, column4 + THREADS_X, sums.s11);
+    for (var i = 0u; i < times(4u); i++) {
+      store4(first_c, side, group.y * TILE + ty * 8u + 4u * (i / 2u), column4 + THREADS_X * (i % 2u), block_of_sums(sums, i));
+    }
   }
 }

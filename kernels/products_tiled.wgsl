@@ -30,6 +30,14 @@ fn store_steps(at: u32, block: mat4x4f) {
 // variable, nor is another array or matrix of a function: NVIDIA's compiler would keep all of them in memory.
 struct Sums { s00: mat4x4f, s01: mat4x4f, s10: mat4x4f, s11: mat4x4f }
 
+// Block (i / 2, i % 2) of the sums, for a loop that stores them: Mesa compiles each store for a tenth of a second or more.
+fn block_of_sums(sums: Sums, i: u32) -> mat4x4f {
+  if (i == 0u) { return sums.s00; }
+  if (i == 1u) { return sums.s01; }
+  if (i == 2u) { return sums.s10; }
+  return sums.s11;
+}
+
 // Row j of a 4 x 4 block: sum + x[j] y.
 fn outer(sum: mat4x4f, x: vec4f, y: vec4f) -> mat4x4f {
   return mat4x4f(fma(x.xxxx, y, sum[0]), fma(x.yyyy, y, sum[1]), fma(x.zzzz, y, sum[2]), fma(x.wwww, y, sum[3]));

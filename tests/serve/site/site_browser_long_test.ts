@@ -191,7 +191,7 @@ Deno.test({
       const first = await load();
       assertEquals(loaded(), 1);
       await first.goto(server.at("/#model"));
-      await first.getByText("swiftshader").waitFor({ timeout: 10_000 });
+      await first.getByText("swiftshader").waitFor({ timeout: 120_000 });
       await load();
       assertEquals(loaded(), 0, "kept");
       await first.evaluate(`(async () => {
