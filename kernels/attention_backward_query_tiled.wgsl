@@ -131,7 +131,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   }
   for (var i = 0u; i < times(4u); i++) {
     let block_row = row + i / 2u * 4u;
-    store_dq(head.first + block_row * head.stride + tx + i % 2u * THREADS_X, head.stride, block_of_sums(sums, i), block_row);
+    let at = head.first + block_row * head.stride + tx + i % 2u * THREADS_X;
+    store_dq(at, head.stride, block_of_sums(sums, i), block_row);
   }
   if (tx > 0u) { return; }
   let delta_at = (row0 + row) * params.num_heads + group.y;

@@ -113,7 +113,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
     }
     let largest_scores = over_threads(
       Rows(largest_of(scores.s00, scores.s10), largest_of(scores.s01, scores.s11)), false, tx, ty);
-    let new_largest = Rows(max(largest.low, rounded_up(largest_scores.low)), max(largest.high, rounded_up(largest_scores.high)));
+    let new_largest = Rows(max(largest.low, rounded_up(largest_scores.low)),
+      max(largest.high, rounded_up(largest_scores.high)));
     let shrink = Rows(exp2(largest.low - new_largest.low), exp2(largest.high - new_largest.high));
     largest = new_largest;
     scores = Sums(weights(scores.s00, largest.low), weights(scores.s01, largest.high),

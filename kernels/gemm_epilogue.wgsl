@@ -1,7 +1,9 @@
 // The epilogue of a matrix product p: STORE c = p; ACCUMULATE c += p; ADD c = d + p; ACTIVATE c = f(p);
-// ACTIVATE_KEEP also e = p; SLOPE c = p f'(d), or for ACTIVATION 0 the slope where f is d; with f relu(x)^2 (ACTIVATION 0), GELU by its tanh form (1), SiLU
-// x / (1 + exp(-x)) (2); POLYNOMIAL c = 3.4445 I - 4.7750 d + 2.0315 p, Muon's polynomial of a Gram matrix d where p is
-// its square; UPDATE c = y c - z p, Muon's update, with (_, y, z, _) = d[first_factors + matrix of the batch]. Part of gemm_subgroup8 and gemm_tiled, whose bindings and parameters it uses.
+// ACTIVATE_KEEP also e = p; SLOPE c = p f'(d), or for ACTIVATION 0 the slope where f is d; with f relu(x)^2
+// (ACTIVATION 0), GELU by its tanh form (1), SiLU x / (1 + exp(-x)) (2); POLYNOMIAL c = 3.4445 I - 4.7750 d + 2.0315 p,
+// Muon's polynomial of a Gram matrix d where p is its square; UPDATE c = y c - z p, Muon's update, with
+// (_, y, z, _) = d[first_factors + matrix of the batch]. Part of gemm_subgroup8 and gemm_tiled, whose bindings and
+// parameters it uses.
 // Sources: So et al., Primer, NeurIPS 2021 (relu^2); Hendrycks and Gimpel, Gaussian Error Linear Units, arXiv
 //   1606.08415, section 2; Elfwing et al., Neural Networks 107 (2018) (SiLU); Jordan et al., Muon: An optimizer for
 //   hidden layers in neural networks, 2024 (the polynomial).

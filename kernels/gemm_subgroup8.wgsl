@@ -4,12 +4,13 @@
 // and the blocks of A are distributed by broadcast. Measured on 2 cores of lavapipe (Mesa 25.0): see
 // lib/tensor/ops/gemm.ts.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
-//   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
-//   batch, matrix z of each starts z times its stride (in vec4) after the first. With several terms, C is the sum of the products of
-//   `terms` matrices of a and of b.
+//   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e
+//   (m, n) write, of ACTIVATE_KEEP. Of a batch, matrix z of each starts z times its stride (in vec4) after the first.
+//   With several terms, C is the sum of the products of `terms` matrices of a and of b.
 // Epilogues: see gemm_epilogue.wgsl, which precedes this text.
-// Grid: x = ceil(n / 32) column tiles, y = ceil(m / 32) row tiles, z = matrices of the batch; one subgroup of 8 lanes a tile, lane l owns the columns
-//   4 l .. 4 l + 3 of all 32 rows; s[i] is the rows 4 i .. 4 i + 3, a matrix whose column j is row 4 i + j.
+// Grid: x = ceil(n / 32) column tiles, y = ceil(m / 32) row tiles, z = matrices of the batch; one subgroup of 8 lanes
+//   a tile, lane l owns the columns 4 l .. 4 l + 3 of all 32 rows; s[i] is the rows 4 i .. 4 i + 3, a matrix whose
+//   column j is row 4 i + j.
 // Numerics: f32, four products are summed, then added to the accumulator, k ascending. Loads are clamped into the matrix;
 //   duplicated values are not stored, or are multiplied by 0 if k is not a multiple of 4. (Without the clamps it is
 //   slower.) If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above

@@ -2,21 +2,23 @@
 // One tile of C per workgroup: 16 steps of k of A and B go through workgroup memory, each thread owns 8 x 8 elements of
 // C. Source: see products_tiled.wgsl, which follows.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
-//   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
-//   batch, matrix z of each starts z times its stride (in vec4) after the first. With several terms, C is the sum of the products of
-//   `terms` matrices of a and of b: step k is one of term k / params.k.
+//   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e
+//   (m, n) write, of ACTIVATE_KEEP. Of a batch, matrix z of each starts z times its stride (in vec4) after the first.
+//   With several terms, C is the sum of the products of `terms` matrices of a and of b: step k is one of term
+//   k / params.k.
 // Epilogues: see gemm_epilogue.wgsl, which precedes this text.
-// Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = splits of the matrices of the batch, where split s
-//   of matrix i is z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c; (TILE / 8)^2 threads; thread (tx, ty) owns the
-//   rows 8 ty .. 8 ty + 7 and the columns 4 tx .. 4 tx + 3 and TILE / 2 + 4 tx ..: neighbours read neighbouring words.
+// Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = splits of the matrices of the batch, where
+//   split s of matrix i is z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c;
+//   (TILE / 8)^2 threads; thread (tx, ty) owns the rows 8 ty .. 8 ty + 7 and the columns 4 tx .. 4 tx + 3 and
+//   TILE / 2 + 4 tx ..: neighbours read neighbouring words.
 // Numerics: f32, fma, k ascending. Loads are clamped into the matrix, those beyond k are multiplied by 0; values
 //   beyond m and n are not stored. The next 16 steps of k are fetched while the present ones are multiplied.
 //   If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above are
 //   skipped.
-// Limits: split_k % 16 == 0; k % 16 == 0 with several terms; n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; TILE is 64 or 128;
-//   m == n if symmetric.
-struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, splits: u32, split_k: u32,
-  symmetric: u32, first_factors: u32, terms: u32, one: u32 }
+// Limits: split_k % 16 == 0; k % 16 == 0 with several terms; n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if
+//   TRANSPOSE_A; not both transposed; TILE is 64 or 128; m == n if symmetric.
+struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, splits: u32,
+  split_k: u32, symmetric: u32, first_factors: u32, terms: u32, one: u32 }
 
 override TRANSPOSE_A: bool = false;
 override TRANSPOSE_B: bool = false;
@@ -125,11 +127,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
       for (var i = 0u; i < TILE_K / 4u; i++) { add_group(&sums, i, tx, ty); }
     }
   }
-  let first_c = group.z * params.stride_c;
-  let column4 = group.x * TILE4 + tx;
   for (var side = 0u; side < num_sides(group); side++) {
     for (var i = 0u; i < times(4u); i++) {
-      store4(first_c, side, group.y * TILE + ty * 8u + 4u * (i / 2u), column4 + THREADS_X * (i % 2u), block_of_sums(sums, i));
+      let block_row = group.y * TILE + ty * 8u + i / 2u * 4u;
+      let column4 = group.x * TILE4 + tx + i % 2u * THREADS_X;
+      store4(group.z * params.stride_c, side, block_row, column4, block_of_sums(sums, i));
     }
   }
 }

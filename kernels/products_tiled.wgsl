@@ -30,7 +30,8 @@ fn store_steps(at: u32, block: mat4x4f) {
 // variable, nor is another array or matrix of a function: NVIDIA's compiler would keep all of them in memory.
 struct Sums { s00: mat4x4f, s01: mat4x4f, s10: mat4x4f, s11: mat4x4f }
 
-// Block (i / 2, i % 2) of the sums, for a loop that stores them: Mesa compiles each store for a tenth of a second or more.
+// Block (i / 2, i % 2) of the sums, for a loop that stores them: Mesa compiles each store for a tenth of a second or
+// more.
 fn block_of_sums(sums: Sums, i: u32) -> mat4x4f {
   if (i == 0u) { return sums.s00; }
   if (i == 1u) { return sums.s01; }
