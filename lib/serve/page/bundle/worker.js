@@ -130,9 +130,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   if (lane == 0u) { scale[row] = s; }
 }
 `;var J0=`// The epilogue of a matrix product p: STORE c = p; ACCUMULATE c += p; ADD c = d + p; ACTIVATE c = f(p);
-// ACTIVATE_KEEP also e = p; SLOPE c = p f'(d), or for ACTIVATION 0 the slope where f is d; with f relu(x)^2 (ACTIVATION 0), GELU by its tanh form (1), SiLU
-// x / (1 + exp(-x)) (2); POLYNOMIAL c = 3.4445 I - 4.7750 d + 2.0315 p, Muon's polynomial of a Gram matrix d where p is
-// its square; UPDATE c = y c - z p, Muon's update, with (_, y, z, _) = d[first_factors + matrix of the batch]. Part of gemm_subgroup8 and gemm_tiled, whose bindings and parameters it uses.
+// ACTIVATE_KEEP also e = p; SLOPE c = p f'(d), or for ACTIVATION 0 the slope where f is d; with f relu(x)^2
+// (ACTIVATION 0), GELU by its tanh form (1), SiLU x / (1 + exp(-x)) (2); POLYNOMIAL c = 3.4445 I - 4.7750 d + 2.0315 p,
+// Muon's polynomial of a Gram matrix d where p is its square; UPDATE c = y c - z p, Muon's update, with
+// (_, y, z, _) = d[first_factors + matrix of the batch]. Part of gemm_subgroup8 and gemm_tiled, whose bindings and
+// parameters it uses.
 // Sources: So et al., Primer, NeurIPS 2021 (relu^2); Hendrycks and Gimpel, Gaussian Error Linear Units, arXiv
 //   1606.08415, section 2; Elfwing et al., Neural Networks 107 (2018) (SiLU); Jordan et al., Muon: An optimizer for
 //   hidden layers in neural networks, 2024 (the polynomial).
@@ -477,12 +479,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
 // and the blocks of A are distributed by broadcast. Measured on 2 cores of lavapipe (Mesa 25.0): see
 // lib/tensor/ops/gemm.ts.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
-//   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
-//   batch, matrix z of each starts z times its stride (in vec4) after the first. With several terms, C is the sum of the products of
-//   \`terms\` matrices of a and of b.
+//   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e
+//   (m, n) write, of ACTIVATE_KEEP. Of a batch, matrix z of each starts z times its stride (in vec4) after the first.
+//   With several terms, C is the sum of the products of \`terms\` matrices of a and of b.
 // Epilogues: see gemm_epilogue.wgsl, which precedes this text.
-// Grid: x = ceil(n / 32) column tiles, y = ceil(m / 32) row tiles, z = matrices of the batch; one subgroup of 8 lanes a tile, lane l owns the columns
-//   4 l .. 4 l + 3 of all 32 rows; s[i] is the rows 4 i .. 4 i + 3, a matrix whose column j is row 4 i + j.
+// Grid: x = ceil(n / 32) column tiles, y = ceil(m / 32) row tiles, z = matrices of the batch; one subgroup of 8 lanes
+//   a tile, lane l owns the columns 4 l .. 4 l + 3 of all 32 rows; s[i] is the rows 4 i .. 4 i + 3, a matrix whose
+//   column j is row 4 i + j.
 // Numerics: f32, four products are summed, then added to the accumulator, k ascending. Loads are clamped into the matrix;
 //   duplicated values are not stored, or are multiplied by 0 if k is not a multiple of 4. (Without the clamps it is
 //   slower.) If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above
@@ -575,21 +578,23 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
 // One tile of C per workgroup: 16 steps of k of A and B go through workgroup memory, each thread owns 8 x 8 elements of
 // C. Source: see products_tiled.wgsl, which follows.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
-//   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
-//   batch, matrix z of each starts z times its stride (in vec4) after the first. With several terms, C is the sum of the products of
-//   \`terms\` matrices of a and of b: step k is one of term k / params.k.
+//   d (m, n) read, used by ADD, SLOPE, POLYNOMIAL, and of UPDATE (any, 4); c (m, n) write, also read by ACCUMULATE; e
+//   (m, n) write, of ACTIVATE_KEEP. Of a batch, matrix z of each starts z times its stride (in vec4) after the first.
+//   With several terms, C is the sum of the products of \`terms\` matrices of a and of b: step k is one of term
+//   k / params.k.
 // Epilogues: see gemm_epilogue.wgsl, which precedes this text.
-// Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = splits of the matrices of the batch, where split s
-//   of matrix i is z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c; (TILE / 8)^2 threads; thread (tx, ty) owns the
-//   rows 8 ty .. 8 ty + 7 and the columns 4 tx .. 4 tx + 3 and TILE / 2 + 4 tx ..: neighbours read neighbouring words.
+// Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = splits of the matrices of the batch, where
+//   split s of matrix i is z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c;
+//   (TILE / 8)^2 threads; thread (tx, ty) owns the rows 8 ty .. 8 ty + 7 and the columns 4 tx .. 4 tx + 3 and
+//   TILE / 2 + 4 tx ..: neighbours read neighbouring words.
 // Numerics: f32, fma, k ascending. Loads are clamped into the matrix, those beyond k are multiplied by 0; values
 //   beyond m and n are not stored. The next 16 steps of k are fetched while the present ones are multiplied.
 //   If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above are
 //   skipped.
-// Limits: split_k % 16 == 0; k % 16 == 0 with several terms; n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; TILE is 64 or 128;
-//   m == n if symmetric.
-struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, splits: u32, split_k: u32,
-  symmetric: u32, first_factors: u32, terms: u32, one: u32 }
+// Limits: split_k % 16 == 0; k % 16 == 0 with several terms; n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if
+//   TRANSPOSE_A; not both transposed; TILE is 64 or 128; m == n if symmetric.
+struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, splits: u32,
+  split_k: u32, symmetric: u32, first_factors: u32, terms: u32, one: u32 }
 
 override TRANSPOSE_A: bool = false;
 override TRANSPOSE_B: bool = false;
@@ -698,11 +703,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
       for (var i = 0u; i < TILE_K / 4u; i++) { add_group(&sums, i, tx, ty); }
     }
   }
-  let first_c = group.z * params.stride_c;
-  let column4 = group.x * TILE4 + tx;
   for (var side = 0u; side < num_sides(group); side++) {
     for (var i = 0u; i < times(4u); i++) {
-      store4(first_c, side, group.y * TILE + ty * 8u + 4u * (i / 2u), column4 + THREADS_X * (i % 2u), block_of_sums(sums, i));
+      let block_row = group.y * TILE + ty * 8u + i / 2u * 4u;
+      let column4 = group.x * TILE4 + tx + i % 2u * THREADS_X;
+      store4(group.z * params.stride_c, side, block_row, column4, block_of_sums(sums, i));
     }
   }
 }
@@ -738,7 +743,8 @@ fn store_steps(at: u32, block: mat4x4f) {
 // variable, nor is another array or matrix of a function: NVIDIA's compiler would keep all of them in memory.
 struct Sums { s00: mat4x4f, s01: mat4x4f, s10: mat4x4f, s11: mat4x4f }
 
-// Block (i / 2, i % 2) of the sums, for a loop that stores them: Mesa compiles each store for a tenth of a second or more.
+// Block (i / 2, i % 2) of the sums, for a loop that stores them: Mesa compiles each store for a tenth of a second or
+// more.
 fn block_of_sums(sums: Sums, i: u32) -> mat4x4f {
   if (i == 0u) { return sums.s00; }
   if (i == 1u) { return sums.s01; }
@@ -1897,7 +1903,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   }
   for (var i = 0u; i < times(4u); i++) {
     let block_row = row + i / 2u * 4u;
-    store_dq(head.first + block_row * head.stride + tx + i % 2u * THREADS_X, head.stride, block_of_sums(sums, i), block_row);
+    let at = head.first + block_row * head.stride + tx + i % 2u * THREADS_X;
+    store_dq(at, head.stride, block_of_sums(sums, i), block_row);
   }
   if (tx > 0u) { return; }
   let delta_at = (row0 + row) * params.num_heads + group.y;
@@ -2341,7 +2348,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
     }
     let largest_scores = over_threads(
       Rows(largest_of(scores.s00, scores.s10), largest_of(scores.s01, scores.s11)), false, tx, ty);
-    let new_largest = Rows(max(largest.low, rounded_up(largest_scores.low)), max(largest.high, rounded_up(largest_scores.high)));
+    let new_largest = Rows(max(largest.low, rounded_up(largest_scores.low)),
+      max(largest.high, rounded_up(largest_scores.high)));
     let shrink = Rows(exp2(largest.low - new_largest.low), exp2(largest.high - new_largest.high));
     largest = new_largest;
     scores = Sums(weights(scores.s00, largest.low), weights(scores.s01, largest.high),
