@@ -22,7 +22,6 @@ const LOG2_E = 1.4426950408889634f;
 
 fn log2_scale() -> f32 { return LOG2_E * inverseSqrt(f32(HEAD_DIM)); }
 
-
 // Rows of one head of a sequence: row t is at first + t stride, in vec4.
 struct Head { first: u32, stride: u32, length: u32 }
 
