@@ -13,6 +13,7 @@ import {
   faultOfPrefix,
   formatPrefix,
   type IpPrefix,
+  isAddress,
   parsePrefix,
   prefixOfAddress,
   withName,
@@ -47,6 +48,7 @@ const isColumn = (value: string) => /^[\p{L} _]+$/u.test(value);
 /** Names by prefix. */
 export class AddressNames {
   readonly #names = new Map<string, string>();
+  readonly #addresses = new Map<string, string>();
   /** Lengths of the prefixes that have names, the longest first, by the bytes of an address. */
   readonly #lengths = new Map<number, number[]>([[4, []], [16, []]]);
   #searched: readonly SearchedName[] | undefined;
@@ -91,6 +93,8 @@ export class AddressNames {
       lengths.sort((a, b) => b - a);
     }
     this.#names.set(formatPrefix(prefix), name);
+    const key = name.toLowerCase();
+    if (isAddress(prefix) && !this.#addresses.has(key)) this.#addresses.set(key, formatPrefix(prefix));
     this.#searched = undefined;
     return undefined;
   }
@@ -103,6 +107,16 @@ export class AddressNames {
   /** All of them, in the order of the files. */
   entries(): Iterable<readonly [prefix: string, name: string]> {
     return this.#names;
+  }
+
+  /** Addresses by their names in lower case, overridden names included. A name with several addresses has the first. */
+  addressesByName(): ReadonlyMap<string, string> {
+    return this.#addresses;
+  }
+
+  /** The address with a name, in any case of its letters, as RFC 5952 writes it. */
+  addressOf(name: string): string | undefined {
+    return this.#addresses.get(name.toLowerCase());
   }
 
   /** The name of an address or prefix: that of the longest prefix around it; undefined of a place, or if there is none. */

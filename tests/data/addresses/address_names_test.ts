@@ -64,6 +64,20 @@ Deno.test("later files and lines override earlier ones, and a header is optional
   assertEquals([...names.entries()], [["192.0.2.1", "newest"], ["192.0.2.2", "kept"]]);
 });
 
+Deno.test("addressOf() finds the first address of a name, in any case of its letters, and none of a prefix", () => {
+  const names = namesOf(
+    "2001:DB8:0::1,Host.Example\n192.0.2.1,host.example\n192.0.2.0/24,lab\n192.0.2.2/32,old",
+    "192.0.2.2,new",
+  );
+  assertEquals(names.addressOf("HOST.example"), "2001:db8::1");
+  assertEquals(names.addressOf("lab"), undefined);
+  assertEquals(names.addressOf("unknown"), undefined);
+  assertEquals(
+    structuredClone(names.addressesByName()),
+    new Map([["host.example", "2001:db8::1"], ["old", "192.0.2.2"], ["new", "192.0.2.2"]]),
+  );
+});
+
 Deno.test("search() finds names by their beginning, by a word and in spite of a typing error", () => {
   const names = namesOf("8.8.8.8,dns.google\n8.8.4.4,dns.google\n1.1.1.1,one.one.one.one\n9.9.9.9,Quad9\n");
   assertEquals(names.search("dns", 5).map(({ prefix }) => prefix), ["8.8.8.8", "8.8.4.4"]);
