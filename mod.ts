@@ -66,14 +66,14 @@
  * Measurements as Parquet: of a synthetic Internet, of RIPE Atlas, and of one's own.
  *
  * ```ts ignore
- * import { FAILED_RTT_MS, importAtlas, MeasurementParquetWriter, parseAddress } from "@ping-llm/ping-llm";
+ * import { FAILED_RTT_MS, importMeasurements, MeasurementParquetWriter, parseAddress } from "@ping-llm/ping-llm";
  * import { readMeasurements, RejectLog, synthesize } from "@ping-llm/ping-llm";
  *
  * const world = { seed: 0, probes: 20, destinations: 10, ipv6Share: 0.4 };
  * await synthesize("synth.parquet", { ...world, rows: 1000, days: 7 });
  * const choices = { source: "auto", rtt: "min", maxRejectRatio: 0.05 } as const;
  * const limits = { memoryLimitBytes: 2 ** 28, rejectsPath: "rejects.jsonl" };
- * await importAtlas(["atlas.jsonl"], "atlas.parquet", { ...choices, ...limits });
+ * await importMeasurements(["atlas.jsonl"], "atlas.parquet", { ...choices, ...limits });
  *
  * using writer = MeasurementParquetWriter.create("both.parquet");
  * const rejects = new RejectLog();
@@ -131,9 +131,12 @@ export type { RttEncodingName } from "./lib/data/tokens/vocab_v1.ts";
 export { FAILED_RTT_MS, type MeasurementBatch } from "./lib/data/measurement/batch.ts";
 export type { AddressNames } from "./lib/data/addresses/address_names.ts";
 export type { PlaceIndex } from "./lib/data/addresses/place_index.ts";
-export type { ReadingOptions } from "./lib/data/import/atlas_pieces.ts";
-export { importAtlas, type ImportOptions, type ImportSummary } from "./lib/data/import/atlas_import.ts";
-export type { RttChoice, SourceChoice } from "./lib/data/measurement/atlas_result.ts";
+export type { ReadingOptions, RttChoice, SourceChoice } from "./lib/data/formats/format.ts";
+export {
+  importMeasurements,
+  type ImportOptions,
+  type ImportSummary,
+} from "./lib/data/import/import_measurements.ts";
 export type { RowCounts } from "./lib/data/import/row_sink.ts";
 export {
   type CodedBatch,

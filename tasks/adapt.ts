@@ -21,18 +21,18 @@ import {
   type StageContext,
   type StageResult,
 } from "../lib/cli/stage.ts";
-import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
+import { shortened, UsageError } from "../lib/base/errors.ts";
 import { CHECKPOINTS } from "../lib/io/files/checkpoint_folder.ts";
 import { fingerprint } from "../lib/io/files/inputs.ts";
 import { refuseOverlap } from "../lib/io/files/real_path.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { Gpu } from "../lib/tensor/device.ts";
 import { KernelRegistry } from "../lib/tensor/registry.ts";
-import {
-  listMeasurementFiles,
-  measurementOfLine,
-  readMeasurementFiles,
-} from "../lib/query/files/measurement_files.ts";
+import { ArrivingMeasurements } from "../lib/query/files/arriving.ts";
+import { readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
+import type { ReadingOptions } from "../lib/data/formats/format.ts";
+import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
+import { readingOf } from "./reading.ts";
 import { formatAddress } from "../lib/data/addresses/ip.ts";
 import { baseOf, isAdapted, UPDATE_FILE, writeAdapted } from "../lib/train/adapted_checkpoint.ts";
 import {
@@ -49,14 +49,10 @@ import { checkInputs } from "./stage_files.ts";
 import { addressOf } from "./query_options.ts";
 import { STAGES } from "./stages.ts";
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
-import type { TextLine } from "../lib/query/text_lines.ts";
-import { readLines } from "../lib/query/files/read_lines.ts";
 import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { MAX_STEP_MEASUREMENTS } from "../lib/query/adapt/fit.ts";
 
-/** The largest number of unusable lines that are logged one by one. */
-const MAX_SHOWN_LINES = 20;
 /** The largest number of addresses named in a line. */
 const MAX_NAMED = 3;
 /** The approximate number of measurements per second of a step, on two cores. */
@@ -78,6 +74,7 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
   }
   if (follow && merge) throw new UsageError("Cannot use --merge with --follow: leave one out");
   const addresses = givenAddresses(options.addresses);
+  const reading = await readingOf(options);
   refuseOverlap(output, [checkpointDirectory(path), ...input, ...geo]);
   await checkInputs(input, { verify: options.verify }, stage);
   const hasBegun = follow && !options.overwrite && isAdapted(output);
@@ -97,10 +94,12 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
     overwrite,
   };
   using staged = StagedOutput.openFolder(output, start);
-  if (follow) return await followLines(model, { ...options, base, fit }, { staged, stage });
+  if (follow) return await followLines(model, { ...options, base, fit, reading }, { staged, stage });
   const begunMs = performance.now();
   const wasComplete = staged.isComplete;
-  if (!wasComplete) await make(model, { ...options, base, fit, config: loaded.config }, { staged, stage });
+  if (!wasComplete) {
+    await make(model, { ...options, base, fit, reading, config: loaded.config }, { staged, stage });
+  }
   const seconds = wasComplete ? 0 : (performance.now() - begunMs) / 1000;
   const { counts, outputs } = staged.manifest;
   return {
@@ -121,7 +120,7 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
 /** Fits and publishes. */
 async function make(
   model: AdaptedModel,
-  { checkpoint, config, base, input, maxMeasurements, merge, fit }: {
+  { checkpoint, config, base, input, maxMeasurements, merge, fit, reading }: {
     checkpoint: string;
     config: RunConfig;
     base: AdaptedFrom;
@@ -129,12 +128,14 @@ async function make(
     maxMeasurements: number;
     merge: boolean;
     fit: Omit<AdaptOptions, "adapted">;
+    reading: ReadingOptions;
   },
   { staged, stage }: { staged: StagedOutput; stage: StageContext },
 ): Promise<void> {
   const asked = fit.addresses && new Set(fit.addresses);
   const { measurements, numRead } = await readMeasurementFiles(input, {
     most: maxMeasurements,
+    reading,
     isWanted: (measurement) => !asked || usesAddress(measurement, asked),
   });
   if (numRead > measurements.length) {
@@ -190,6 +191,7 @@ interface FollowOptions {
   everySeconds: number;
   maxMeasurements: number;
   fit: Omit<AdaptOptions, "adapted">;
+  reading: ReadingOptions;
 }
 
 /**
@@ -238,21 +240,28 @@ async function followLines(
   };
 }
 
-/** The measurements of standard input. */
+/** The measurements of standard input, in groups. */
 class Arrivals {
   /** The number of measurements passed on. */
   numTaken = 0;
-  /** The number of unusable lines. */
-  numBad = 0;
-  #numLines = 0;
+  readonly #arriving: ArrivingMeasurements;
 
   constructor(
-    readonly options: Pick<FollowOptions, "everyLines" | "everySeconds">,
+    readonly options: Pick<FollowOptions, "everyLines" | "everySeconds" | "reading">,
     readonly stage: StageContext,
-  ) {}
+  ) {
+    const { reading } = options;
+    const { signal, log } = stage;
+    this.#arriving = new ArrivingMeasurements([STANDARD_INPUT], { isFollowing: true, reading, signal, log });
+  }
+
+  /** The number of unusable lines. */
+  get numBad(): number {
+    return this.#arriving.numBad;
+  }
 
   /**
-   * Groups of `everyLines` measurements, or of those that arrived within `everySeconds`. Reads at most one line
+   * Groups of `everyLines` measurements, or of those that arrived within `everySeconds`. Reads at most one measurement
    * ahead.
    */
   async *groups(): AsyncGenerator<TokenMeasurement[]> {
@@ -260,36 +269,25 @@ class Arrivals {
     const { signal } = this.stage;
     let wake = () => {};
     signal.addEventListener("abort", () => wake());
-    const lines = readLines(STANDARD_INPUT);
-    let next = lines.next();
+    const arriving = this.#arriving.measurements();
+    let next = arriving.next();
     for (let isOver = false; !isOver && !signal.aborted;) {
       const group: TokenMeasurement[] = [];
       using timers = new DisposableStack();
       while (group.length < everyLines) {
         const awoken = Promise.withResolvers<undefined>();
         wake = () => awoken.resolve(undefined);
-        const line = await Promise.race([next, awoken.promise]);
-        isOver = line?.done === true;
-        if (!line || line.done) break;
-        next = lines.next();
-        const measurement = this.#measurementOf(line.value);
-        if (measurement && group.push(measurement) === 1) {
+        const came = await Promise.race([next, awoken.promise]);
+        isOver = came?.done === true;
+        if (!came || came.done) break;
+        next = arriving.next();
+        const { source, destination, rttCode, timeS } = came.value;
+        if (group.push({ source, destination, rttCode, timeS }) === 1) {
           timers.adopt(setTimeout(() => wake(), 1000 * everySeconds), clearTimeout);
         }
       }
       this.numTaken += group.length;
       if (group.length > 0) yield group;
-    }
-  }
-
-  #measurementOf(line: TextLine): TokenMeasurement | undefined {
-    this.#numLines++;
-    try {
-      return measurementOfLine(line);
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      if (++this.numBad <= MAX_SHOWN_LINES) this.stage.log(`line ${this.#numLines}: ${error.message}`);
-      return undefined;
     }
   }
 }

@@ -8,13 +8,12 @@ import { fromFileUrl, join } from "@std/path";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { formatCount, formatSeconds } from "../lib/base/text.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
-import { UsageError, UserError } from "../lib/base/errors.ts";
-import { listInputs } from "../lib/io/files/inputs.ts";
+import { UsageError } from "../lib/base/errors.ts";
 import { refuseOverlap } from "../lib/io/files/real_path.ts";
 import { OutputLock } from "../lib/io/files/output_lock.ts";
 import { WORK } from "../lib/io/files/array_task.ts";
 import { openProbeRows } from "../lib/data/loader/row_source.ts";
-import { ATLAS_EXTENSIONS } from "../lib/data/import/atlas_import.ts";
+import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
 import { openChain, saveChain, step, trainStep } from "./chain.ts";
 import { evalStage } from "./eval.ts";
 import { fetchAtlasStage } from "./fetch.ts";
@@ -43,7 +42,7 @@ export const demoStage = defineStage(STAGES.demo, async (options, context) => {
   if (options.fetch !== undefined && (options.start === undefined || options.stop === undefined)) {
     throw new UsageError("Cannot use --fetch: expected --start and --stop with it; add them");
   }
-  const inputs = listDemoInputs(options.input);
+  const inputs = listMeasurementFiles(options.input, { log: context.log });
   refuseOverlap(output, inputs);
   using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "demo" });
   const folder = { output, fileName: "demo.json", what: "a demo" };
@@ -117,20 +116,6 @@ export const demoStage = defineStage(STAGES.demo, async (options, context) => {
 
 type DemoOptions = OptionsOf<typeof STAGES.demo>;
 
-/** The files of `--input`, all Parquet or none. */
-function listDemoInputs(input: readonly string[]): string[] {
-  if (input.length === 0) return [];
-  const files = listInputs(input, {
-    extensions: [".parquet", ...ATLAS_EXTENSIONS],
-    wanted: "measurements Parquet or RIPE Atlas results",
-  });
-  const numParquet = files.filter((file) => file.endsWith(".parquet")).length;
-  if (numParquet === 0 || numParquet === files.length) return files;
-  throw new UserError(
-    `Cannot use --input: found ${numParquet} Parquet files among ${files.length}, expected one kind; give either kind`,
-  );
-}
-
 /** The Parquet files to learn from: the campaign, synthetic, imported, or given. */
 async function makeMeasurements(
   options: DemoOptions,
@@ -141,7 +126,7 @@ async function makeMeasurements(
     ? options.input
     : [await fetchResults(options, fetch, replacing, context)];
   if (input.length === 0 && !synthetic) return [pathOf(DEMO_CAMPAIGN.measurements)];
-  if (inputs.some((file) => file.endsWith(".parquet"))) return input;
+  if (inputs.length > 0 && inputs.every((file) => file.endsWith(".parquet"))) return input;
   // Two names, since no stage replaces another stage's output.
   const [parquet, stage, args] = synthetic
     ? [join(output, "measurements.parquet"), synthStage, [...SYNTH, "--seed", String(seed)]]

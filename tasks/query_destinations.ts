@@ -35,7 +35,7 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
   const rttMs = rttRangeOf(options.rtt);
   const timeS = timeOf(options.time);
   codeRangeOf(rttMs);
-  const context = await contextOf(options.context, stage, timeS);
+  const context = await contextOf(options, stage, timeS);
   using model = await askedModel(options, stage);
   const { source, notes: [note] } = endsOf({ src, dst: src }, model);
   if (note !== undefined) stage.log(note);

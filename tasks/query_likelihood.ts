@@ -40,7 +40,7 @@ export const likelihoodStage = defineStage(STAGES.query.kinds.likelihood, async 
     extensions: [".parquet"],
     wanted: "a measurements Parquet file",
   });
-  const context = await contextOf(options.context, stage);
+  const context = await contextOf(options, stage);
   using model = await loadModel(options.checkpoint, {
     anyVocabulary: true,
     noPool: options.noPool,
@@ -191,7 +191,7 @@ export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options
   if (dst !== undefined) requireEnd("dst", dst);
   const timeS = timeOf(options.time);
   using lines = openLines("query sample", options, "measurements");
-  const context = await contextOf(options.context, stage, timeS);
+  const context = await contextOf(options, stage, timeS);
   using model = await askedModel(options, stage);
   const known = src ?? dst;
   const ends = known === undefined ? undefined : endsOf({ src: src ?? known, dst: dst ?? known }, model);

@@ -22,7 +22,7 @@ export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stag
     );
   }
   const timeS = timeOf(options.time);
-  const context = await contextOf(options.context, stage, timeS);
+  const context = await contextOf(options, stage, timeS);
   using file = new OutputFile(output, { stage: "query map", inputs: readBy(options) });
   using model = await askedModel(options, stage);
   const maps = new RttMaps(model);

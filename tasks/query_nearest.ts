@@ -29,7 +29,7 @@ export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (optio
   const { src, candidates: path, time, output, by, top, maxCandidates, draws: numDraws, seed } = options;
   requireEnd("src", src);
   const timeS = timeOf(time);
-  const context = await contextOf(options.context, stage, timeS);
+  const context = await contextOf(options, stage, timeS);
   using model = await askedModel(options, stage);
   using progress = stage.progress("comparing", { unit: "candidates" });
   const onDraws = () => stage.signal.throwIfAborted();
@@ -94,7 +94,7 @@ export const adviseStage = defineStage(STAGES.query.kinds.advise, async (options
   const { src, candidates, targets, time, output, budget, maxPairs, draws: numDraws, seed } = options;
   if (src !== undefined) requireEnd("src", src);
   const timeS = timeOf(time);
-  const context = await contextOf(options.context, stage, timeS);
+  const context = await contextOf(options, stage, timeS);
   const { geo, names } = options;
   using model = await loadModel(options.checkpoint, { geo, names, onLog: stage.log });
   const pairsIn = async (path: string) => {

@@ -7,6 +7,7 @@ import { adviceOnName, faultOfPrefix } from "../lib/data/addresses/ip_prefix.ts"
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
 import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
+import { USUAL_READING } from "../lib/data/formats/format.ts";
 import { readContext } from "../lib/query/files/measurement_files.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { checkpointDirectory } from "../lib/train/checkpoint.ts";
@@ -91,15 +92,19 @@ export async function askedModel(
  * The measurements of `--context`, empty if not given. Logs if they had to be sorted, or if some are skipped because
  * they are after the query's time.
  *
+ * @param options `src`: where the measurements were made if they do not say it.
  * @param timeS The query's time; null for any time.
  */
 export async function contextOf(
-  path: string | undefined,
+  { context: path, src }: { context?: string | undefined; src?: string | undefined },
   stage: StageContext,
   timeS: number | null = null,
 ): Promise<TokenMeasurement[]> {
   if (path === undefined) return [];
-  const { measurements, isSorted, numLater } = await readContext(path, timeS);
+  const { measurements, isSorted, numLater } = await readContext(path, timeS, {
+    ...USUAL_READING,
+    src: src !== undefined && parseAddress(src) ? src : undefined,
+  });
   if (!isSorted) stage.log(`${path} is not in order of time: its measurements were sorted`);
   if (numLater > 0) stage.log(`${numLater} measurements of ${path} are after --time and were skipped`);
   return measurements;

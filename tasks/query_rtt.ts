@@ -73,7 +73,7 @@ async function answerOne(options: Options, stage: StageContext, summary: Wanted)
   requireEnd("src", src);
   requireEnd("dst", dst);
   const timeS = timeOf(options.time);
-  const context = await contextOf(options.context, stage, timeS);
+  const context = await contextOf(options, stage, timeS);
   const addresses = [src, dst].flatMap((text) => parseAddress(text) ?? []).map(formatAddress);
   using model = await fittedModel(options, stage, addresses);
   const { source, destination, notes: asked } = endsOf({ src, dst }, model);
@@ -146,7 +146,7 @@ async function answerFile(
     throw new UsageError(`Cannot use --plot ${options.plot}: it is for one query, without --queries`);
   }
   using lines = openLines("query rtt", options, "answers");
-  const context = await contextOf(options.context, stage);
+  const context = await contextOf(options, stage);
   using model = await fittedModel(options, stage);
   using progress = stage.progress("answering", { unit: "queries" });
   let firstBad: string | undefined;

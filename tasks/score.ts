@@ -14,10 +14,12 @@ import {
   type StageResult,
 } from "../lib/cli/stage.ts";
 import { writeOutputFile } from "../lib/io/files/output_file.ts";
-import { fingerprint, listInputs } from "../lib/io/files/inputs.ts";
+import { listInputs } from "../lib/io/files/inputs.ts";
 import { ParquetFile } from "../lib/io/parquet/file.ts";
 import type { AddressNames } from "../lib/data/addresses/address_names.ts";
 import { openNames } from "../lib/data/addresses/places/open_places.ts";
+import { importMeasurements, inputFingerprint } from "../lib/data/import/import_measurements.ts";
+import { isParquet, listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
 import { MEASUREMENT_COLUMNS } from "../lib/data/measurement_files/parquet_writer.ts";
 import { RejectLog, rejectsPathBeside } from "../lib/data/measurement_files/rejects.ts";
 import type { GroupKey } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
@@ -32,6 +34,7 @@ import {
 import { digestOfModel, SCORE_COLUMNS, scoreFile } from "../lib/query/files/score_file.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { withGeo } from "../lib/train/run_places.ts";
+import { readingOf } from "./reading.ts";
 import {
   checkInputs,
   type FileRun,
@@ -53,9 +56,10 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
     );
   }
   await checkInputs([...options.input, ...options.history], options, stage);
-  const inputs = listInputs(options.input, WANTED);
+  const inputs = listMeasurementFiles(options.input, { log: stage.log, except: output });
+  const reading = await readingOf(options);
   const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];
-  await checkColumns(inputs, history, { groupBy, stage });
+  await checkColumns(inputs.filter(isParquet), history, { groupBy, stage });
   const names = await openNames(options.names);
   const checkpoint = await withGeo(loadCheckpoint(options.checkpoint), options.geo, stage.log);
   requireQueryable(checkpoint);
@@ -68,7 +72,7 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
   const besides = (path: string) => [rejectsPathBeside(path)];
   const start = {
     stage: "score",
-    inputs: [...inputs, ...history].map((path) => fingerprint(path)),
+    inputs: [...inputs, ...history].map(inputFingerprint),
     options: { model: modelDigest, numInputs: inputs.length, maxContext, groupBy, seed, maxRejectRatio },
     overwrite,
     besides,
@@ -76,8 +80,25 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
   const run = await makeOutputFile(output, start, async ({ path, workPath }) => {
     using phases = new PhaseProgress(stage, "rows");
     using pingModel = await PingModel.from(checkpoint, { noPool });
+    const imported: string[] = [];
+    for (const [i, input] of inputs.entries()) {
+      // Rows of other formats are sorted and scored as those of Parquet.
+      const parquet = isParquet(input) ? input : workPath(`imported-${i}.parquet`);
+      imported.push(parquet);
+      if (parquet === input) continue;
+      const { rows, rejected } = await importMeasurements([input], parquet, {
+        ...reading,
+        maxRejectRatio,
+        memoryLimitBytes: options.memoryLimitGb * 1e9,
+        numThreads: options.workers,
+        signal: stage.signal,
+        onNote: stage.log,
+      });
+      const reasons = Object.entries(rejected).map(([reason, count]) => `, rejected ${reason} ${count}`);
+      stage.log(`${input}: ${rows} rows${reasons.join("")}`);
+    }
     const { rejected, ...counts } = await scoreFile(pingModel, {
-      inputs,
+      inputs: imported,
       history,
       output: path,
       workFolder: workPath("score"),

@@ -8,8 +8,7 @@
 import { command, leavesOf, named } from "../lib/cli/command.ts";
 import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
-import type { NETWORK_SOURCE } from "../lib/data/import/globalping.ts";
-import type { RttChoice, SourceChoice } from "../lib/data/measurement/atlas_result.ts";
+import type { NETWORK_SOURCE, RttChoice, SourceChoice } from "../lib/data/formats/format.ts";
 import type { GROUP_KEYS } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
 import type { SplitMode } from "../lib/data/probe_rows/splits.ts";
 import type { MAX_MEASUREMENT_TOKENS } from "../lib/data/tokens/contexts.ts";
@@ -70,9 +69,48 @@ const geoAsked = option.paths(
 );
 const names = option.paths(
   uses.inputs,
-  "names to show beside addresses: CSV with an address or prefix and its name a line, as import writes it; later ones " +
-    "override earlier ones",
+  "names to show beside addresses, and addresses of hosts that files give by name: CSV with an address or prefix and its " +
+    "name a line, as import writes it, or a hosts file; later ones override earlier ones",
 );
+/** How measurements of any format are read. */
+const readingOptions = {
+  format: option.text(
+    "read only this format: atlas, globalping, scamper, prometheus, smokeping, fping, ping, csv (default: recognised " +
+      "by the first bytes of each file)",
+    { value: "NAME" },
+  ),
+  columns: option.text(
+    [
+      "names of the columns of a table, or of the fields of JSON lines, such as src=from,dst=to,time=when,rtt=ms",
+      "  src, dst: addresses; rtt: ms, or rtt_s, rtt_us, rtt_ns: seconds, microseconds, nanoseconds",
+      "  time: ISO 8601 or Unix seconds; or time_ms, time_us, time_ns: Unix milliseconds, …",
+      "  perhaps msm_id, prb_id, size, packet_error_count: integers",
+      "  a number is a column's place, from 1; needed only where names are not the usual ones",
+    ].join("\n"),
+    { value: "KEY=NAME,…" },
+  ),
+  src: option.text("source of measurements that do not say theirs", { value: "ADDRESS" }),
+  dst: option.text("destination of measurements that do not say theirs", { value: "ADDRESS" }),
+  noReply: option.text(
+    "values of RTTs that also mean no reply, such as 0,lost (always: nothing, null, NaN, NA, -, *, -1, timeout)",
+    { value: "TEXT,…" },
+  ),
+  start: option.text("when the first ping of a text without times was sent", { value: "TIME" }),
+  interval: option.number("seconds between the pings of such a text", { default: 1, min: 0.001 }),
+  source: option.choice<SourceChoice | typeof NETWORK_SOURCE>(
+    ["auto", "from", "src_addr", "network"],
+    [
+      "source address of Atlas results: auto is `from` if it is public, else src_addr;",
+      "network is auto, and gives probes of Globalping, whose addresses nobody tells, one for each network and city",
+    ].join("\n"),
+    { default: "auto" },
+  ),
+  rtt: option.choice<RttChoice>(
+    ["mean", "min", "median", "each"],
+    "RTT of the replies to one result; each makes a row of every packet",
+    { default: "mean" },
+  ),
+};
 /** The output of a kind of `query` that shows a table. */
 const linesOutput = (what: string) =>
   option.path(uses.outputFile(), `write the ${what} as JSON lines (default: a table on standard output)`);
@@ -81,8 +119,8 @@ const queryOptions = {
   geo: geoAsked,
   context: option.path(
     uses.input,
-    "recent measurements, Parquet or JSON lines; the newest that fit and are not after the query's " +
-      "time are used",
+    "recent measurements of any format that import reads; the newest that fit and are not after the query's time are " +
+      "used; those that do not say their source are of --src",
   ),
 };
 const namedOptions = { ...queryOptions, names };
@@ -270,13 +308,13 @@ export const STAGES = named({
     },
   },
   "import": command({
-    summary: "turn ping results of RIPE Atlas or Globalping, or CSV, into measurements Parquet",
+    summary: "turn measurements of any format into measurements Parquet",
     reads:
-      "ping results of RIPE Atlas or Globalping, or CSV, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
+      "measurements of any format of the table below, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
     writes: "measurements Parquet; names of addresses for `--names`",
     example: "--input results/ --output pings.parquet",
     options: {
-      input: option.paths(uses.inputs, "files, directories, globs, or - for standard input", {
+      input: option.paths(uses.inputs, "files, folders, globs, or - for standard input", {
         required: true,
       }),
       output: option.path(
@@ -285,28 +323,10 @@ export const STAGES = named({
           "other stages, come beside it: F.names.csv",
         { value: "F.parquet", required: true },
       ),
-      columns: option.text(
-        [
-          "read CSV whose header has these names, such as src=from,dst=to,time=when,rtt=ms",
-          "  src, dst: addresses; rtt: ms; empty, -1 or * is no reply",
-          "  time: ISO 8601 or Unix seconds; or time_ms, time_us: Unix milliseconds, microseconds",
-          "  perhaps msm_id, prb_id, size, packet_error_count: integers",
-          "  files *.csv need it only if the names are neither these nor those of measurements Parquet",
-        ].join("\n"),
-        { value: "KEY=NAME,…" },
-      ),
-      source: option.choice<SourceChoice | typeof NETWORK_SOURCE>(
-        ["auto", "from", "src_addr", "network"],
-        [
-          "source address: auto is `from` if it is public, else src_addr;",
-          "network is auto, and gives probes of Globalping, whose addresses nobody tells, one for each network and city",
-        ].join("\n"),
-        { default: "auto" },
-      ),
-      rtt: option.choice<RttChoice>(
-        ["mean", "min", "median", "each"],
-        "RTT of the replies to one result; each makes a row of every packet",
-        { default: "mean" },
+      ...readingOptions,
+      names: option.paths(
+        uses.inputs,
+        "addresses of hosts that files give by name: CSV with an address and its name a line, or a hosts file",
       ),
       maxRejectRatio,
       overwrite: overwriteFile,
@@ -540,9 +560,10 @@ export const STAGES = named({
       }),
       input: option.paths(
         uses.inputs,
-        "measurements: Parquet, or JSON lines with src, dst, rtt (ms or null) and perhaps time, or of " +
-          "RIPE Atlas ping results (required without --follow)",
+        "measurements of any format that import reads (required without --follow)",
       ),
+      ...readingOptions,
+      names,
       output: option.path(uses.outputFolder, "the folder of the adapted checkpoint", { required: true }),
       addresses: option.text("fit only these addresses (default: all that were not in the training data)", {
         value: "A,B,…",
@@ -694,7 +715,7 @@ export const STAGES = named({
           ),
           adapt: option.path(
             uses.input,
-            "measurements, Parquet or JSON lines: first fit the embeddings of the queried addresses to them; " +
+            "measurements of any format that import reads: first fit the embeddings of the queried addresses to them; " +
               "with --queries those of all addresses that were not in the training data",
           ),
           quantiles: option.text("quantiles to report, 0 to 1", {
@@ -930,14 +951,17 @@ export const STAGES = named({
   },
   "score": command({
     summary: "add log-likelihoods and anomaly p-values to measurements",
-    reads: "a checkpoint, measurements Parquet",
+    reads: "a checkpoint, measurements of any format",
     writes: "the same rows with `log_likelihood` and `p_value`",
     example: "--checkpoint runs/demo/train --input data/new.parquet --output scored.parquet",
     options: {
       checkpoint,
-      input: option.paths(uses.inputs, "measurements Parquet: files, folders, globs; in any order", {
-        required: true,
-      }),
+      input: option.paths(
+        uses.inputs,
+        "measurements in any order, Parquet or of any other format that import reads: files, folders, globs",
+        { required: true },
+      ),
+      ...readingOptions,
       output: option.path(uses.outputFile(".rejects.jsonl"), "the Parquet file to write", {
         value: "F.parquet",
         required: true,
@@ -974,10 +998,11 @@ export const STAGES = named({
       checkpoint: option.path(uses.run, "a run or checkpoint: adds what its model expected to each alarm"),
       input: option.paths(
         uses.inputs,
-        "measurements in order of time: JSON lines with src, dst, time, rtt (ms or null) or of RIPE Atlas ping " +
-          "results; Parquet; - for standard input",
+        "measurements of any format that import reads, in order of time; files in the order of their first times; - for " +
+          "standard input",
         { default: ["-"] },
       ),
+      ...readingOptions,
       follow: option.switch(
         "wait for more lines at the end of files, and for more files in folders and globs",
       ),
@@ -999,9 +1024,11 @@ export const STAGES = named({
         "pairs that have metrics of their own: those with the largest open alarms first",
         { default: 100, min: 0 },
       ),
-      rtt: option.choice(["min", "mean", "median"], "which RTT of an Atlas result's packets counts", {
-        default: "min",
-      }),
+      rtt: option.choice<RttChoice>(
+        ["min", "mean", "median", "each"],
+        "RTT of the replies to one result; each takes every packet as a measurement",
+        { default: "min" },
+      ),
       falseAlarms: option.text(
         "alarms that may be told in a time if nothing is wrong, of all pairs together; needs --calibration",
         { value: "N/day" },

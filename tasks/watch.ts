@@ -30,7 +30,9 @@ import { exposition } from "../lib/serve/metrics.ts";
 import { HttpServer } from "../lib/serve/server.ts";
 import { watchMetrics } from "../lib/serve/watched.ts";
 import { writeOutputFile } from "../lib/io/files/output_file.ts";
+import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { JsonLinesOutput } from "./query_options.ts";
+import { readingOf } from "./reading.ts";
 import { STAGES, WEBHOOK_KEY } from "./stages.ts";
 
 type Options = OptionsOf<typeof STAGES.watch>;
@@ -60,7 +62,8 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   using model = options.checkpoint === undefined ? undefined : await loadModel(options.checkpoint);
   const names = await openNames(options.names);
   const watch = new PairWatch({ ...watching, minEvidence, placeOf: await placesOf(options.geo, model) });
-  const arriving = arrivalsOf(input, options, stage);
+  const reading = await readingOf(options);
+  const arriving = arrivalsOf(input, { ...options, reading }, stage);
   const expectations = model && new PairExpectations(model);
   const watched = {
     watch,
@@ -119,9 +122,12 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   return { text: "", json: { stage: "watch", ...counts, minEvidence } };
 });
 
-function arrivalsOf(paths: readonly string[], options: Options, stage: StageContext): ArrivingMeasurements {
-  const { follow: isFollowing, rtt } = options;
-  return new ArrivingMeasurements(paths, { isFollowing, rtt, signal: stage.signal, log: stage.log });
+function arrivalsOf(
+  paths: readonly string[],
+  { follow: isFollowing, reading }: { follow: boolean; reading: ReadingOptions },
+  { signal, log }: StageContext,
+): ArrivingMeasurements {
+  return new ArrivingMeasurements(paths, { isFollowing, reading, signal, log });
 }
 
 /** The address and port of `--listen`. @throws {UsageError} If it is neither. */
@@ -222,7 +228,9 @@ async function calibrated(
   let firstS = Infinity;
   let lastS = -Infinity;
   using progress = stage.progress("calibrating", { unit: "measurements" });
-  for await (const measurement of arrivalsOf(calibration, { ...options, follow: false }, stage)) {
+  for await (
+    const measurement of arrivalsOf(calibration, { reading: await readingOf(options), follow: false }, stage)
+  ) {
     progress.update(watch.numMeasurements);
     firstS = Math.min(firstS, measurement.timeS);
     lastS = Math.max(lastS, measurement.timeS);

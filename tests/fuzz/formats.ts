@@ -8,8 +8,7 @@ import type { SchemaElement } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { FormatError } from "../../lib/base/errors.ts";
-import { importAtlas, type ImportSummary } from "../../lib/data/import/atlas_import.ts";
-import { importCsv } from "../../lib/data/import/csv_import.ts";
+import { importMeasurements, type ImportSummary } from "../../lib/data/import/import_measurements.ts";
 import { openInput } from "../../lib/io/compression/decompress.ts";
 import { readMeasurements } from "../../lib/data/measurement_files/parquet_reader.ts";
 import { RejectLog } from "../../lib/data/measurement_files/rejects.ts";
@@ -56,11 +55,11 @@ const ATLAS_BZIP2 = new URL("atlas.jsonl.bz2", import.meta.url);
 
 export const FORMAT: Record<FormatName, Format> = {
   "parquet": { makeFiles: makeParquetFiles, read: readParquet },
-  "json": { makeFiles: makeJsonFiles, read: readJson },
-  "json.gz": { makeFiles: compressed((text) => gzipSync(text)), read: readJson },
-  "json.bz2": { makeFiles: () => Promise.resolve([Deno.readFileSync(ATLAS_BZIP2)]), read: readJson },
-  "json.zst": { makeFiles: compressed((text) => zstdCompressSync(text)), read: readJson },
-  "csv": { makeFiles: makeCsvFiles, read: readCsv },
+  "json": { makeFiles: makeJsonFiles, read: readText },
+  "json.gz": { makeFiles: compressed((text) => gzipSync(text)), read: readText },
+  "json.bz2": { makeFiles: () => Promise.resolve([Deno.readFileSync(ATLAS_BZIP2)]), read: readText },
+  "json.zst": { makeFiles: compressed((text) => zstdCompressSync(text)), read: readText },
+  "csv": { makeFiles: makeCsvFiles, read: readText },
   "arrayrecord": { makeFiles: makeArrayRecordFiles, read: readArrayRecord, seesEverything: true },
   // The content of a record is damaged and the container around it whole: only the decoder of rows can see it.
   "probe-row": { makeFiles: makeProbeRows, read: readProbeRow },
@@ -121,8 +120,8 @@ function compressed(compress: (text: Uint8Array) => Uint8Array): () => Promise<U
   return async () => (await makeJsonFiles()).slice(0, 2).map((text) => new Uint8Array(compress(text)));
 }
 
-async function readJson(path: string): Promise<Reading> {
-  const summary = await importAtlas([path], `${path}.out.parquet`, {
+async function readText(path: string): Promise<Reading> {
+  const summary = await importMeasurements([path], `${path}.out.parquet`, {
     source: "auto",
     rtt: "mean",
     maxRejectRatio: 1,
@@ -144,11 +143,6 @@ function makeCsvFiles(): Promise<Uint8Array[]> {
   });
   const texts = ["\n", "\r\n"].map((end) => ["time,src,dst,rtt,msm_id", ...lines].join(end));
   return Promise.resolve(texts.map((text) => new TextEncoder().encode(text)));
-}
-
-async function readCsv(path: string): Promise<Reading> {
-  const options = { maxRejectRatio: 1, rejectsPath: `${path}.rejects.jsonl` };
-  return readingOf(await importCsv([path], `${path}.out.parquet`, options));
 }
 
 function readingOf({ rows, rejected }: ImportSummary): Reading {

@@ -11,7 +11,7 @@
  */
 import { ensure, shortened, UserError } from "../../base/errors.ts";
 import { formatAddress, parseAddress } from "../../data/addresses/ip.ts";
-import { globalpingProbes, isGlobalping, placeholderAddress } from "../../data/import/globalping.ts";
+import { globalpingProbes, isGlobalping, placeholderAddress } from "../../data/formats/globalping.ts";
 import { writeFileAtomic } from "../../io/files/atomic.ts";
 import type { ApiClient } from "./api_client.ts";
 

@@ -1,5 +1,5 @@
 /**
- * A worker thread of `import`: reads the ping results in pieces of JSON.
+ * A worker thread of `import`: reads the results in pieces of JSON.
  *
  * @module
  */
@@ -7,7 +7,8 @@
 /// <reference lib="deno.worker" />
 import { serveJobs } from "../../io/threads/worker_pool.ts";
 import type { JsonPiece } from "../measurement/json_stream.ts";
-import { type PieceResults, type ReadingOptions, readPiece } from "./atlas_pieces.ts";
+import type { ReadingOptions } from "../formats/format.ts";
+import { type PieceResults, readPiece } from "./json_pieces.ts";
 
 serveJobs(
   (options: ReadingOptions) => (piece: JsonPiece) => readPiece(piece, options),

@@ -17,9 +17,9 @@ export const MIN_TIME_US: number = Date.UTC(1990, 0, 1) * 1000;
 /** First time that is too late: 2100-01-01, in microseconds since 1970. */
 export const END_TIME_US: number = Date.UTC(2100, 0, 1) * 1000;
 
-/** Whether an RTT is possible: not negative, and shorter than the longest RTT that has a code. */
+/** Whether an RTT is possible: above 0, and shorter than the longest RTT that has a code. */
 export function isRtt(rttMs: number): boolean {
-  return rttMs >= 0 && rttMs < END_RTT_MS;
+  return rttMs > 0 && rttMs < END_RTT_MS;
 }
 
 /** A batch of measurements, one array per column, all of the same length. */

@@ -100,13 +100,15 @@ function parseAlone(bytes: Uint8Array, index: number, offsetBytes: number, take:
   for (const each of objectsOf(inside)) take(each.value, index, offsetBytes + each.offsetBytes);
 }
 
-/** The value of a text; undefined if it is not JSON. */
+/** The value of a text; undefined if it is not JSON. NaN and Infinity, which Python writes, are null. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
+    if (!(error instanceof SyntaxError)) throw error;
+    if (!/NaN|Infinity/.test(text)) return undefined;
+    const strict = text.replace(NOT_NUMBERS, (found) => found.startsWith('"') ? found : "null");
+    return strict === text ? undefined : parsed(strict);
   }
 }
 
@@ -121,6 +123,9 @@ export function objectsOf(
   }
   return objects.sort((a, b) => a.offsetBytes - b.offsetBytes);
 }
+
+/** Strings, and what is not one: a string may have the words. */
+const NOT_NUMBERS = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
 
 /** Extracts objects from a stream of JSON bytes. */
 export class JsonObjectScanner {
@@ -309,7 +314,7 @@ export class JsonObjectScanner {
     if (!isLines) {
       const found = JSON.stringify(decoder.decode(this.#bytes.subarray(this.#at, this.#at + 12)));
       throw new FormatError(
-        `it is not JSON (found ${found}), expected RIPE Atlas results; check the file`,
+        `it is not JSON (found ${found}), expected JSON; check the file`,
         this.#where(offsetBytes),
       );
     }

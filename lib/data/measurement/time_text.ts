@@ -1,8 +1,12 @@
-/** A point in time as people and programs write it: ISO 8601 or Unix time. @module */
+/** A point in time as people and programs write it: ISO 8601 and what databases make of it, or Unix time. @module */
 import { END_TIME_US, MIN_TIME_US } from "./batch.ts";
 
-/** Date, perhaps time, perhaps zone, whose minutes databases omit. */
-const ISO_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?:Z|([+-]\d\d)(?::?(\d\d))?)?)?$/;
+/**
+ * Date, perhaps time, perhaps zone, whose minutes databases omit: `2026-01-01T00:00:00.123Z`, `2026-01-01 00:00:00,123`,
+ * `2026-01-01 00:00:00 UTC` (BigQuery), `2026-01-01 00:00:00.123456789 +0000 UTC m=+0.1` (Go), `2026/01/01 00:00:00`.
+ */
+const ISO_TIME =
+  /^(\d{4}([-/])\d\d\2\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)(?: ?(?:[Zz]|UTC|GMT)| ?([+-]\d\d)(?::?(\d\d))?(?: [A-Z]{1,5}| [+-]\d\d(?:\d\d)?)?)?(?: m=[+-][\d.]+)?)?$/;
 
 /** Microseconds in the units of Unix time. */
 const UNITS_US = { seconds: 1e6, milliseconds: 1e3, microseconds: 1, nanoseconds: 1e-3 } as const;
@@ -24,17 +28,18 @@ export function parseTimeUs(
   text: string,
   unit: TimeUnit = "seconds",
 ): { timeUs: number } | { fault: string } {
-  const isNumber = /^\d+(?:\.\d+)?$/.test(text);
-  const timeUs = isNumber ? Math.round(Number(text) * UNITS_US[unit]) : isoMicroseconds(text);
+  const isNumber = /^\d+(?:[.,]\d+)?$/.test(text);
+  const number = isNumber ? Number(text.replace(",", ".")) : NaN;
+  const timeUs = isNumber ? Math.round(number * UNITS_US[unit]) : isoMicroseconds(text);
   if (isMeasured(timeUs)) return { timeUs };
   if (Number.isNaN(timeUs)) {
     const what = ISO_TIME.test(text) ? "there is no such date or time" : "it is not a time";
     return { fault: `${what}, expected a time as ISO 8601 or Unix ${unit}` };
   }
   const other = isNumber &&
-    (Object.keys(UNITS_US) as TimeUnit[]).find((name) => isMeasured(+text * UNITS_US[name]));
+    (Object.keys(UNITS_US) as TimeUnit[]).find((name) => isMeasured(number * UNITS_US[name]));
   if (!other) return { fault: "expected a time from 1990 to 2099" };
-  const example = Math.floor(+text * UNITS_US[other] / UNITS_US[unit]);
+  const example = Math.floor(number * UNITS_US[other] / UNITS_US[unit]);
   return { fault: `these look like ${other}, expected Unix ${unit}, such as ${example}` };
 }
 
@@ -46,14 +51,15 @@ function isMeasured(timeUs: number): boolean {
 function isoMicroseconds(text: string): number {
   const match = ISO_TIME.exec(text);
   if (!match) return NaN;
-  const [, date, time = "00:00", zoneHours = "+00", zoneMinutes = "00"] = match;
+  const [, written, , time = "00:00", zoneHours = "+00", zoneMinutes = "00"] = match;
+  const date = written.replaceAll("/", "-");
   if (date !== lastDate) {
     const midnightMs = Date.parse(`${date}T00:00Z`);
     isLastDate = !Number.isNaN(midnightMs) && new Date(midnightMs).toISOString().startsWith(date);
     lastDate = date;
   }
   if (!isLastDate) return NaN;
-  const [whole, decimals = ""] = time.split(".");
+  const [whole, decimals = ""] = time.split(/[.,]/);
   return Date.parse(`${date}T${whole}${zoneHours}:${zoneMinutes}`) * 1e3 +
     Number(decimals.slice(0, 6).padEnd(6, "0"));
 }

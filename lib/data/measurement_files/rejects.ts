@@ -20,7 +20,9 @@ export type RejectReason =
   | "nullValue"
   | "unknownSource"
   | "invalidRtt"
+  | "zeroRtt"
   | "timeOutOfRange"
+  | "timeInFuture"
   | "invalidJson"
   | "objectTooLong"
   | "incompleteResult"
@@ -28,7 +30,8 @@ export type RejectReason =
   | "errorCountTooLarge"
   | "invalidInteger"
   | "invalidTime"
-  | "invalidCsv";
+  | "invalidCsv"
+  | "unknownLine";
 
 /** One rejected row, in the form of `rejects.jsonl`. */
 export interface RejectedRow {
@@ -86,6 +89,12 @@ export class RejectLog {
     return total;
   }
 
+  /** The first row of the first reason: its file, place and value, in a line; undefined if none was rejected. */
+  get first(): string | undefined {
+    const row = this.#rows.values().next().value?.[0];
+    return row && `${row.path} row ${row.row}${row.detail ? ` (${row.detail})` : ""}`;
+  }
+
   /** The counts and listed rows as plain data, to send to another thread. */
   snapshot(): RejectSnapshot {
     return { counts: this.counts, rows: [...this.#rows.values()].flat() };
@@ -111,10 +120,8 @@ export class RejectLog {
     const { total } = this;
     if (total <= maxRejectRatio * numRows) return;
     const reasons = Object.entries(this.counts).map(([reason, count]) => `${reason} ${count}`).join(", ");
-    const first = this.#rows.values().next().value?.[0];
-    const example = first
-      ? `, first ${first.path} row ${first.row}${first.detail ? ` (${first.detail})` : ""}`
-      : "";
+    const { first } = this;
+    const example = first === undefined ? "" : `, first ${first}`;
     throw new UserError(
       `Cannot use the input: ${total} of ${numRows} rows were rejected (${reasons}${example}), ` +
         `expected at most ${+(maxRejectRatio * 100).toPrecision(6)} %; ` +

@@ -30,7 +30,9 @@ export type OnLink = (line: string) => void;
  * @param paths Files, directories (searched recursively, as the links in them are) and globs.
  * @param options `extensions`: which files of a directory count, such as `[".parquet"]`; a file named
  *   by itself always counts. `wanted`: what the error message says is expected, such as `a Parquet file`. `isRead`:
- *   what counts of directories, which may then have none. `onLink`: called with the links that are followed.
+ *   what counts of directories, which may then have none. `isLeftOut`: which files of directories do not count in spite
+ *   of their extension. `onLink`: called with the links that are followed; `onOther`: with files of directories that do
+ *   not count by their extension.
  * @throws {UserError} If a path does not exist, is neither a file nor a directory, or a directory or glob has no
  *   such file.
  */
@@ -40,7 +42,9 @@ export function listInputs(
     extensions: readonly string[];
     wanted: string;
     isRead?: IsRead | undefined;
+    isLeftOut?: IsRead | undefined;
     onLink?: OnLink | undefined;
+    onOther?: OnLink | undefined;
   },
 ): string[] {
   const found = new Map<string, string>();
@@ -48,13 +52,18 @@ export function listInputs(
     const files = findFiles(path, options);
     if (files.size === 0 && !options.isRead) {
       throw new UserError(
-        `Cannot read ${path}: no ${options.extensions.join(" or ")} file in it, expected ` +
+        `Cannot read ${path}: no ${listed(options.extensions)} file in it, expected ` +
           `${options.wanted}; check the path`,
       );
     }
     for (const [real, file] of files) if (!found.has(real)) found.set(real, file);
   }
   return [...found.values()].sort();
+}
+
+/** Extensions for people, without those of compressed files. */
+function listed(extensions: readonly string[]): string {
+  return extensions.filter((extension) => !/\.(?:gz|bz2|zst)$/.test(extension)).join(" or ");
 }
 
 /**
@@ -67,18 +76,24 @@ export function listInputs(
  */
 export function findFiles(
   path: string,
-  { extensions, isRead = () => true, onLink = () => {} }: {
+  { extensions, isRead = () => true, isLeftOut = () => false, onLink = () => {}, onOther = () => {} }: {
     extensions: readonly string[];
     isRead?: IsRead | undefined;
+    isLeftOut?: IsRead | undefined;
     onLink?: OnLink | undefined;
+    onOther?: OnLink | undefined;
   },
 ): Map<string, string> {
   try {
     if (isGlob(path) && !exists(path)) return findMatches(path, onLink);
     const info = Deno.statSync(path);
     if (info.isDirectory) {
-      const isWanted = (file: string) =>
-        extensions.some((extension) => file.endsWith(extension)) && isRead(file);
+      const isWanted = (file: string) => {
+        if (!isRead(file) || isLeftOut(file)) return false;
+        const hasExtension = extensions.some((extension) => file.endsWith(extension));
+        if (!hasExtension) onOther(file);
+        return hasExtension;
+      };
       return walk(path, { isWanted, mayEnter: isRead, onLink });
     }
     requireRegular(info, `read ${path}`);

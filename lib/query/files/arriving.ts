@@ -3,22 +3,21 @@
  *
  * @module
  */
-import { pause } from "../../io/threads/stage_hooks.ts";
 import { UserError } from "../../base/errors.ts";
-import type { RttChoice } from "../../data/measurement/atlas_result.ts";
-import { readMeasurements } from "../../data/measurement_files/parquet_reader.ts";
-import { RejectLog } from "../../data/measurement_files/rejects.ts";
-import { openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
+import type { ReadingOptions } from "../../data/formats/format.ts";
+import { type Found, MeasurementReader, readStream } from "../../data/formats/reader.ts";
+import {
+  inOrderOfTime,
+  isParquet,
+  listMeasurementFiles,
+  MEASUREMENT_EXTENSIONS,
+} from "../../data/measurement_files/input_files.ts";
+import { STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { explainFileError } from "../../io/files/file_errors.ts";
 import { findFiles, isMissing } from "../../io/files/inputs.ts";
-import { tokenMeasurementAt } from "../query_tokens.ts";
-import { chunksUntil, linesOf, LineSplitter, type TextLine } from "../text_lines.ts";
-import {
-  type LineMeasurement,
-  listMeasurementFiles,
-  measurementOfLine,
-  withIds,
-} from "./measurement_files.ts";
+import { pause } from "../../io/threads/stage_hooks.ts";
+import { chunksUntil } from "../text_lines.ts";
+import { type FileMeasurement, MeasurementFiles } from "./measurement_files.ts";
 
 /** The largest number of unusable lines that are logged one by one. */
 const MAX_SHOWN_LINES = 20;
@@ -26,98 +25,124 @@ const MAX_SHOWN_LINES = 20;
 const POLL_MS = 500;
 const CHUNK_BYTES = 1 << 16;
 
-/** A measurement whose time is known. */
-export type TimedMeasurement = LineMeasurement & { readonly timeS: number };
+/** A measurement whose time is known, in Unix seconds with decimals. */
+export type TimedMeasurement = Omit<FileMeasurement, "eventTimeUs"> & { readonly timeS: number };
 
 /** How measurements are read. */
 export interface ArrivalOptions {
   /** Whether to wait for more at the end of files, and for more files, until the signal. */
   isFollowing: boolean;
-  /** The choice of one RTT from those of an Atlas result. */
-  rtt: Exclude<RttChoice, "each">;
+  reading: ReadingOptions;
   signal: AbortSignal;
   /** Gets a line for each unusable one, for the first few. */
   log(line: string): void;
 }
 
+/** A measurement and where it is. */
+interface Placed {
+  measurement: FileMeasurement;
+  path: string;
+  line: number | undefined;
+}
+
 /** Measurements in the order in which they come. */
 export class ArrivingMeasurements {
-  /** The number of unusable lines. */
-  numBad = 0;
+  readonly #files: MeasurementFiles;
+  #numShown = 0;
 
-  /** @param paths Parquet, JSON lines, folders or globs of these; or only `-`. */
-  constructor(readonly paths: readonly string[], readonly options: ArrivalOptions) {}
+  /** @param paths Files of any format, folders or globs of these; or only `-`. */
+  constructor(readonly paths: readonly string[], readonly options: ArrivalOptions) {
+    this.#files = new MeasurementFiles(options.reading);
+  }
+
+  /** The number of rows and results that cannot be used. */
+  get numBad(): number {
+    return this.#files.rejects.total;
+  }
+
+  /** Those by reason. */
+  get rejected(): Record<string, number> {
+    return this.#files.rejects.counts;
+  }
+
+  /** The first of those: its file, place and reason, in a line. */
+  get firstRejected(): string | undefined {
+    return this.#files.rejects.first;
+  }
+
+  /** Results that say nothing about a path, by their kind. */
+  get skipped(): Record<string, number> {
+    return this.#files.skipped;
+  }
 
   /**
-   * Reads them. Ends at the signal, and without following at the end of the input.
+   * Reads those that have a time. Ends at the signal, and without following at the end of the input.
    *
    * @throws {UserError} If a file cannot be read, or is Parquet and shall be followed.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<TimedMeasurement> {
-    const { paths, options: { isFollowing, signal } } = this;
+    for await (const { measurement: { eventTimeUs, ...rest }, path, line } of this.#placed()) {
+      if (Number.isNaN(eventTimeUs)) this.#reject(path, line);
+      else yield { ...rest, timeS: eventTimeUs / 1e6 };
+    }
+  }
+
+  /** Reads all, also those without a time. @throws {UserError} As above. */
+  async *measurements(): AsyncGenerator<FileMeasurement> {
+    for await (const { measurement } of this.#placed()) yield measurement;
+  }
+
+  async *#placed(): AsyncGenerator<Placed> {
+    const { paths, options: { isFollowing, signal, reading, log } } = this;
     if (paths.includes(STANDARD_INPUT)) {
       if (paths.length > 1) throw new UserError("Cannot read - and files: expected only one of them");
-      yield* this.#measurementsOf(linesOf(chunksUntil(signal, Deno.stdin.readable)), "standard input");
+      const path = "standard input";
+      const found = readStream(chunksUntil(signal, Deno.stdin.readable), path, reading);
+      for await (const each of found) yield* this.#take(each, path);
     } else if (isFollowing) {
       yield* this.#follow();
     } else {
-      for (const path of listMeasurementFiles(paths)) {
-        if (path.endsWith(".parquet")) yield* this.#rowsOf(path);
-        else yield* this.#measurementsOf(linesOf((await openInput(path)).chunks), path);
+      for (const path of await inOrderOfTime(listMeasurementFiles(paths, { log }), reading)) {
+        for await (const measurement of this.#files.read(path)) {
+          if (signal.aborted) return;
+          yield { measurement, path, line: undefined };
+        }
       }
     }
   }
 
-  async *#rowsOf(path: string): AsyncGenerator<TimedMeasurement> {
-    const columns = ["msmId", "prbId"] as const;
-    for await (const batch of readMeasurements([path], { rejects: new RejectLog(), columns })) {
-      if (this.options.signal.aborted) return;
-      this.numBad += batch.numRowsRead - batch.numRows;
-      for (let i = 0; i < batch.numRows; i++) {
-        const [msmId, prbId] = columns.map((key) => batch[key]?.[i] ?? NaN);
-        yield* timed(withIds(tokenMeasurementAt(batch, i), { msmId, prbId }));
-      }
-    }
+  *#take(found: Found, path: string): Generator<Placed> {
+    const { finding, line } = found;
+    for (const measurement of this.#files.take(found, path)) yield { measurement, path, line };
+    if ("reason" in finding) this.#show(`${path}, line ${line}: ${finding.reason}, ${finding.detail}`);
   }
 
-  async *#measurementsOf(lines: AsyncIterable<TextLine>, path: string): AsyncGenerator<TimedMeasurement> {
-    let numLines = 0;
-    for await (const line of lines) {
-      if (this.options.signal.aborted) return;
-      yield* this.#measurementOf(line, path, ++numLines);
-    }
+  #reject(path: string, line: number | undefined): void {
+    const detail = "found no time, expected one; give it with --start TIME and --interval SECONDS";
+    this.#files.rejects.add("nullValue", path, (line ?? 1) - 1, detail);
+    this.#show(`${path}${line === undefined ? "" : `, line ${line}`}: ${detail}`);
   }
 
-  *#measurementOf(line: TextLine, path: string, number: number): Generator<TimedMeasurement> {
-    try {
-      const measurement = measurementOfLine(line, this.options.rtt);
-      if (!measurement) return;
-      if (measurement.timeS === null) throw new UserError("found no time, expected one");
-      yield* timed(measurement);
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      if (++this.numBad <= MAX_SHOWN_LINES) {
-        this.options.log(`${path}, line ${number}: ${error.message}; left out`);
-      }
-    }
+  #show(text: string): void {
+    if (++this.#numShown <= MAX_SHOWN_LINES) this.options.log(`${text}; left out`);
   }
 
   /** Reads what there is of each file in turn, again and again. */
-  async *#follow(): AsyncGenerator<TimedMeasurement> {
-    const { signal } = this.options;
+  async *#follow(): AsyncGenerator<Placed> {
+    const { signal, reading } = this.options;
     const followed = new Map<string, FollowedFile>();
     using files = new DisposableStack();
     files.defer(() => followed.forEach((file) => file[Symbol.dispose]()));
     for (;;) {
       let isIdle = true;
       for (const path of listFollowed(this.paths)) {
-        const file = followed.get(path) ?? FollowedFile.open(path);
+        const file = followed.get(path) ?? FollowedFile.open(path, reading);
         if (!file) continue;
         followed.set(path, file);
-        for await (const line of file.read()) {
+        for await (const found of file.read()) {
           isIdle = false;
           if (signal.aborted) return;
-          yield* this.#measurementOf(line, path, file.numLines);
+          yield* this.#take(found, path);
         }
       }
       if (signal.aborted) return;
@@ -126,62 +151,54 @@ export class ArrivingMeasurements {
   }
 }
 
-function* timed(measurement: LineMeasurement): Generator<TimedMeasurement> {
-  const { timeS } = measurement;
-  if (timeS !== null) yield { ...measurement, timeS };
-}
-
 /** The files that there are of followed paths: of folders and globs there may be more later. */
 function listFollowed(paths: readonly string[]): string[] {
-  const found = paths.flatMap((path) => [...findFiles(path, { extensions: [".jsonl", ".ndjson"] }).values()]);
-  const parquet = found.find((path) => path.endsWith(".parquet"));
+  const extensions = MEASUREMENT_EXTENSIONS;
+  const found = paths.flatMap((path) => [...findFiles(path, { extensions }).values()]);
+  const parquet = found.find((path) => path.endsWith(".parquet") && isParquet(path));
   if (parquet === undefined) return [...new Set(found)].sort();
-  throw new UserError(`Cannot follow ${parquet}: found Parquet, expected JSON lines; leave --follow out`);
+  throw new UserError(`Cannot follow ${parquet}: found Parquet, expected text; leave --follow out`);
 }
 
-/** A file that another process appends lines to. */
+/** A file that another process appends to. */
 class FollowedFile implements Disposable {
-  /** The number of lines that were read. */
-  numLines = 0;
-  #splitter = new LineSplitter();
+  #reader: MeasurementReader;
   #file: Deno.FsFile;
   #numBytes = 0;
 
-  private constructor(readonly path: string) {
+  private constructor(readonly path: string, readonly reading: ReadingOptions) {
     this.#file = Deno.openSync(path);
+    this.#reader = new MeasurementReader(path, reading);
   }
 
   /** Opens a file; undefined if it is there no longer. */
-  static open(path: string): FollowedFile | undefined {
+  static open(path: string, reading: ReadingOptions): FollowedFile | undefined {
     try {
-      return new FollowedFile(path);
+      return new FollowedFile(path, reading);
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw explainFileError(error, `read ${path}`);
     }
   }
 
-  /** The lines that were completed since the last time. A file that was replaced or shortened is read from its start. */
-  async *read(): AsyncGenerator<TextLine> {
+  /** What was completed since the last time. A file that was replaced or shortened is read from its start. */
+  async *read(): AsyncGenerator<Found> {
     yield* this.#readOn();
     if (!this.#isReplaced()) return;
     this.#file.close();
     this.#file = Deno.openSync(this.path);
-    this.#splitter = new LineSplitter();
-    this.#numBytes = this.numLines = 0;
+    this.#reader = new MeasurementReader(this.path, this.reading);
+    this.#numBytes = 0;
     yield* this.#readOn();
   }
 
-  async *#readOn(): AsyncGenerator<TextLine> {
+  async *#readOn(): AsyncGenerator<Found> {
     for (;;) {
       const chunk = new Uint8Array(CHUNK_BYTES);
       const numRead = await this.#file.read(chunk);
       if (numRead === null) return;
       this.#numBytes += numRead;
-      for (const line of this.#splitter.add(chunk.subarray(0, numRead))) {
-        this.numLines++;
-        yield line;
-      }
+      yield* this.#reader.push(chunk.subarray(0, numRead));
     }
   }
 

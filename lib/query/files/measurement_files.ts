@@ -1,94 +1,120 @@
 /**
- * Measurements from files of any kind: Parquet, JSON lines, RIPE Atlas ping results.
+ * Measurements from files of any format, as tokens see them.
  *
  * @module
  */
-import { UserError } from "../../base/errors.ts";
-import { listInputs } from "../../io/files/inputs.ts";
-import { convertPing, resultType, type RttChoice } from "../../data/measurement/atlas_result.ts";
+import { addressBytes } from "../../data/addresses/ip.ts";
+import { type PingRow, type ReadingOptions, USUAL_READING } from "../../data/formats/format.ts";
+import type { Found } from "../../data/formats/reader.ts";
+import {
+  inOrderOfTime,
+  isParquet,
+  listMeasurementFiles,
+  readFindings,
+} from "../../data/measurement_files/input_files.ts";
 import { readMeasurements } from "../../data/measurement_files/parquet_reader.ts";
 import { RejectLog } from "../../data/measurement_files/rejects.ts";
-import { addressBytes } from "../../data/addresses/ip.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
-import { tokenMeasurement, tokenMeasurementAt } from "../query_tokens.ts";
-import { parseMeasurement } from "../rtt/rtt_question.ts";
-import { jsonObjectOf, type TextLine } from "../text_lines.ts";
-import { readLines } from "./read_lines.ts";
+import { tokenMeasurement } from "../query_tokens.ts";
 
-const PARQUET = ".parquet";
-const WANTED = {
-  extensions: [PARQUET, ".jsonl", ".ndjson"],
-  wanted: "a file of measurements, Parquet or JSON lines",
-};
-
-const WANTED_LINE =
-  "expected a line with src, dst, rtt and perhaps time, or a RIPE Atlas ping result; turn other files into Parquet " +
-  "with deno task import";
 /** More than fit in any preset's sequence. */
 const MAX_CONTEXT_MEASUREMENTS = 4096;
 
-/** A measurement, and what RIPE Atlas knows it by if that is known. */
-export interface LineMeasurement extends TokenMeasurement {
+/** A measurement of a file, and what RIPE Atlas knows it by if that is known. */
+export interface FileMeasurement extends TokenMeasurement {
+  /** Microseconds since 1970; NaN if the file does not say it. */
+  readonly eventTimeUs: number;
   readonly msmId?: number;
   readonly prbId?: number;
 }
 
-/**
- * The measurement of a line: `{"src": …, "dst": …, "time": …, "rtt": ms or null}`, or a RIPE Atlas ping result.
- *
- * @param rtt The choice of one RTT from those of a ping result.
- * @returns Undefined for an empty line, and for an Atlas result of another type.
- * @throws {UserError} If it is neither.
- */
-export function measurementOfLine(
-  { text, fault }: TextLine,
-  rtt: Exclude<RttChoice, "each"> = "mean",
-): LineMeasurement | undefined {
-  if (fault !== undefined) throw new UserError(fault);
-  if (text.trim() === "") return undefined;
-  const value = jsonObjectOf(text, WANTED_LINE);
-  const type = resultType(value);
-  if (type === undefined) return parseMeasurement(value);
-  if (type !== "ping") return undefined;
-  const row = convertPing(value, { source: "auto", rtt });
-  if ("reason" in row) throw new UserError(`found an unusable ping result: ${row.reason}, ${row.detail}`);
-  const measurement = tokenMeasurement({
-    source: addressBytes(row.srcAddr),
-    destination: addressBytes(row.dstAddr),
-    rttMs: row.rttsMs[0],
-    eventTimeUs: row.eventTimeUs,
-  });
-  return withIds(measurement, row);
+/** The measurements of a result: one, or one for each packet. */
+export function* measurementsOf(row: PingRow): Generator<FileMeasurement> {
+  const { eventTimeUs, msmId, prbId } = row;
+  const ends = { source: addressBytes(row.srcAddr), destination: addressBytes(row.dstAddr), eventTimeUs };
+  const isTimed = !Number.isNaN(eventTimeUs);
+  for (const rttMs of row.rttsMs) {
+    const measurement = tokenMeasurement({ ...ends, rttMs });
+    yield {
+      ...measurement,
+      eventTimeUs,
+      timeS: isTimed ? measurement.timeS : null,
+      ...(msmId >= 0 && { msmId }),
+      ...(prbId >= 0 && { prbId }),
+    };
+  }
 }
 
-/** A measurement with those of its ids that are known: the others are NaN. */
-export function withIds(
-  measurement: TokenMeasurement,
-  { msmId, prbId }: { msmId: number; prbId: number },
-): LineMeasurement {
-  return { ...measurement, ...(msmId >= 0 && { msmId }), ...(prbId >= 0 && { prbId }) };
-}
+/** Reads files, and counts what cannot be used. */
+export class MeasurementFiles {
+  /** Rows that cannot be used, by reason. */
+  readonly rejects = new RejectLog();
+  /** Results that say nothing about a path, by their kind. */
+  readonly #skipped = new Map<string, number>();
+  /** Rows and results that were read, rejected ones included. */
+  numRead = 0;
 
-/** The files that arguments name. @throws {UserError} If there are none. */
-export function listMeasurementFiles(paths: readonly string[]): string[] {
-  return listInputs(paths, WANTED);
+  constructor(readonly reading: ReadingOptions) {}
+
+  /** Results that say nothing about a path, by their kind. */
+  get skipped(): Record<string, number> {
+    return Object.fromEntries(this.#skipped);
+  }
+
+  /** The measurements of a file in its order. @throws {UserError} If it cannot be read. */
+  async *read(path: string): AsyncGenerator<FileMeasurement> {
+    if (!isParquet(path)) {
+      for await (const found of readFindings(path, this.reading)) yield* this.take(found, path);
+      return;
+    }
+    const columns = ["msmId", "prbId"] as const;
+    for await (const batch of readMeasurements([path], { rejects: this.rejects, columns })) {
+      this.numRead += batch.numRowsRead;
+      for (let i = 0; i < batch.numRows; i++) {
+        yield* measurementsOf({
+          msmId: batch.msmId?.[i] ?? NaN,
+          prbId: batch.prbId?.[i] ?? NaN,
+          eventTimeUs: batch.eventTimeUs[i],
+          srcAddr: batch.srcAddr[i],
+          dstAddr: batch.dstAddr[i],
+          ipVersion: batch.ipVersion[i] === 4 ? 4 : 6,
+          rttsMs: [batch.rttMs[i]],
+          sizeBytes: NaN,
+          numLost: [NaN],
+        });
+      }
+    }
+  }
+
+  /** The measurements of what was found in a text; none if it cannot be used. */
+  *take({ finding, line }: Found, path: string): Generator<FileMeasurement> {
+    if ("skipped" in finding) {
+      this.#skipped.set(finding.skipped, (this.#skipped.get(finding.skipped) ?? 0) + 1);
+      return;
+    }
+    this.numRead++;
+    if ("reason" in finding) this.rejects.add(finding.reason, path, line - 1, `line ${line}: ${finding.detail}`);
+    else yield* measurementsOf(finding);
+  }
 }
 
 /** The result of {@link readMeasurementFiles}. */
 export interface FileMeasurements {
   /** The newest, in order of time; those without a time are the oldest, in the order of the files. */
   measurements: TokenMeasurement[];
-  /** Their total number. */
+  /** The number of all that are wanted. */
   numRead: number;
+  /** Rows that cannot be used, by reason, and results that say nothing about a path, by their kind. */
+  rejected: Record<string, number>;
+  skipped: Record<string, number>;
 }
 
 /**
  * Reads the newest measurements of files.
  *
- * @param paths Parquet files, JSON lines, folders of them, globs.
+ * @param paths Files of any format, folders of them, globs.
  * @param options `most`: the number to keep; `isWanted`: whether a measurement counts (all), called in the order of
- *   the files;
- *   `maxRejectRatio`: the share of the rows that may be unusable (0.05).
+ *   the files; `maxRejectRatio`: the share of the rows that may be unusable (0.05); `reading`: how the files are read.
  * @throws {UserError} If a file cannot be read or too many rows are unusable.
  */
 export async function readMeasurementFiles(
@@ -97,43 +123,25 @@ export async function readMeasurementFiles(
     most: number;
     isWanted?: (measurement: TokenMeasurement) => boolean;
     maxRejectRatio?: number;
+    reading?: ReadingOptions;
   },
 ): Promise<FileMeasurements> {
-  const { most, isWanted = () => true, maxRejectRatio = 0.05 } = options;
-  const rejects = new RejectLog();
+  const { most, isWanted = () => true, maxRejectRatio = 0.05, reading = USUAL_READING } = options;
+  const files = new MeasurementFiles(reading);
   let newest: TokenMeasurement[] = [];
-  let numRows = 0;
   let numRead = 0;
   const trim = () => newest = newest.sort((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0)).slice(-most);
-  const take = (measurement: TokenMeasurement) => {
-    if (!isWanted(measurement)) return;
-    numRead++;
-    newest.push(measurement);
-    if (newest.length >= 2 * most + 1024) trim();
-  };
-  for (const path of listMeasurementFiles(paths)) {
-    if (path.endsWith(PARQUET)) {
-      for await (const batch of readMeasurements([path], { rejects, columns: [] })) {
-        numRows += batch.numRowsRead;
-        for (let i = 0; i < batch.numRows; i++) take(tokenMeasurementAt(batch, i));
-      }
-      continue;
-    }
-    let row = 0;
-    for await (const line of readLines(path)) {
-      numRows++;
-      try {
-        const measurement = measurementOfLine(line);
-        if (measurement) take(measurement);
-      } catch (error) {
-        if (!(error instanceof UserError)) throw error;
-        rejects.add("invalidJson", path, row, error.message);
-      }
-      row++;
+  for (const path of await inOrderOfTime(listMeasurementFiles(paths), reading)) {
+    for await (const { source, destination, rttCode, timeS } of files.read(path)) {
+      const measurement = { source, destination, rttCode, timeS };
+      if (!isWanted(measurement)) continue;
+      numRead++;
+      newest.push(measurement);
+      if (newest.length >= 2 * most + 1024) trim();
     }
   }
-  rejects.check(numRows, maxRejectRatio, "correct or remove them");
-  return { measurements: trim(), numRead };
+  files.rejects.check(files.numRead, maxRejectRatio, "correct or remove them");
+  return { measurements: trim(), numRead, rejected: files.rejects.counts, skipped: files.skipped };
 }
 
 /** The result of {@link readContext}. */
@@ -151,9 +159,14 @@ export interface FileContext {
  *
  * @param path Measurements in any order.
  * @param untilS The last time to read, Unix seconds; null for any time.
+ * @param reading How the file is read.
  * @throws {UserError} If it cannot be read or a row is unusable.
  */
-export async function readContext(path: string, untilS: number | null = null): Promise<FileContext> {
+export async function readContext(
+  path: string,
+  untilS: number | null = null,
+  reading: ReadingOptions = USUAL_READING,
+): Promise<FileContext> {
   let isSorted = true;
   let numLater = 0;
   let lastS = -Infinity;
@@ -165,7 +178,7 @@ export async function readContext(path: string, untilS: number | null = null): P
     if (isLater) numLater++;
     return !isLater;
   };
-  const options = { most: MAX_CONTEXT_MEASUREMENTS, isWanted: isKnown, maxRejectRatio: 0 };
+  const options = { most: MAX_CONTEXT_MEASUREMENTS, isWanted: isKnown, maxRejectRatio: 0, reading };
   const { measurements } = await readMeasurementFiles([path], options);
   return { measurements, isSorted, numLater };
 }

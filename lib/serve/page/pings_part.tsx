@@ -50,15 +50,15 @@ function questionOf(fields: Fields, nowMs: number): PingsQuestion {
   const { pings } = pasted;
   const last = pings.at(-1);
   // The pings are about a pair already: only what differs from it must be said.
-  const src = (pasted.format === "Output of ping" ? source : "") || last?.src_addr || source;
+  const src = last?.src_addr || source;
   // Where no time is chosen, the pings' own time is asked for, and not the present.
   const timestamp = fields.time ? asked : last?.timestamp ?? asked;
   const dst = fields.dst?.trim() || last?.dst_addr || "";
-  if (src === "") faults.src = "Found no source, expected one: the output of ping does not say it";
+  if (src === "") faults.src = "Found no source, expected one: the pings do not say it";
   else if (faultOfPrefix(src)) faults.src = `Cannot read ${src}: ${faultOfPrefix(src)}`;
   if (dst !== "" && faultOfPrefix(dst)) faults.dst = `Cannot read ${dst}: ${faultOfPrefix(dst)}`;
   if (!fields.pings?.trim()) faults.pings = "Found nothing, expected pings";
-  else if (pings.length === 0) {
+  else if (pings.length === 0 && !pasted.needsSource) {
     faults.pings = `Found no ping in it: ${pasted.faults[0]?.message ?? "no line says one"}`;
   } else if (pings.length > MAX_PINGS) {
     faults.pings = `Found ${pings.length} pings, expected at most ${MAX_PINGS}`;
@@ -105,7 +105,7 @@ export function PingsPart(part: PartProps) {
           faults={allFaults}
           name="pings"
           label="Your pings"
-          hint="Output of ping (Linux, macOS, Windows, busybox), results of RIPE Atlas as JSON, or CSV with src, dst, time, rtt."
+          hint="Output of ping or fping, results of RIPE Atlas, Globalping, scamper or Prometheus as JSON, or a table with src, dst, time, rtt."
           placeholder={PLACEHOLDER}
           rows={8}
         />

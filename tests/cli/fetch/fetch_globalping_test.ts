@@ -1,7 +1,7 @@
 /** `fetch globalping` against a server that answers as its API documents, and fails. @module */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { InterruptedError, UsageError, UserError } from "../../../lib/base/errors.ts";
-import { placeholderAddress } from "../../../lib/data/import/globalping.ts";
+import { placeholderAddress } from "../../../lib/data/formats/globalping.ts";
 import { addressNumber, PlaceTable } from "../../../lib/data/addresses/place_table.ts";
 import { parseAddress } from "../../../lib/data/addresses/ip.ts";
 import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";

@@ -1,7 +1,7 @@
 /** `fetch` as a process: killed at any time, with answers larger than memory, and up to a model that answers. @module */
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import { join } from "@std/path";
-import { importAtlas } from "../../../lib/data/import/atlas_import.ts";
+import { importMeasurements } from "../../../lib/data/import/import_measurements.ts";
 import { joinBatches, readAll } from "../../data/measurement_files/batches.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { TestServer } from "../../serve/test_server.ts";
@@ -21,7 +21,7 @@ const fetchArgs = (server: ReplayServer, output: string, ids: readonly number[] 
 /** The rows of an import, each as text, sorted. */
 async function rowsOf(folder: TemporaryFolder, name: string, paths: readonly string[]): Promise<string[]> {
   const path = folder.at(`${name}.parquet`);
-  await importAtlas(paths, path, {
+  await importMeasurements(paths, path, {
     source: "auto",
     rtt: "mean",
     maxRejectRatio: 0,

@@ -1,11 +1,10 @@
 /**
- * Imports a file of RIPE Atlas results, or a CSV file, and prints how much more resident memory that took at its peak;
- * run by atlas_import_test.ts and csv_import_test.ts.
+ * Imports a file and prints how much more resident memory that took at its peak; run by import_measurements_test.ts and
+ * import_csv_test.ts.
  *
  * @module
  */
-import { importAtlas } from "../../../lib/data/import/atlas_import.ts";
-import { importCsv } from "../../../lib/data/import/csv_import.ts";
+import { importMeasurements } from "../../../lib/data/import/import_measurements.ts";
 
 if (import.meta.main) {
   const [input, output] = Deno.args;
@@ -16,8 +15,9 @@ if (import.meta.main) {
     rejectsPath: `${output}.rejects.jsonl`,
     onProgress: () => peakBytes = Math.max(peakBytes, Deno.memoryUsage().rss),
   };
-  const { rows, duplicates } = input.endsWith(".csv")
-    ? await importCsv([input], output, options)
-    : await importAtlas([input], output, { ...options, source: "auto", rtt: "mean", memoryLimitBytes: 1e9 });
+  const { rows, duplicates } = await importMeasurements([input], output, {
+    ...{ source: "auto", rtt: "mean", memoryLimitBytes: 1e9 },
+    ...options,
+  });
   console.log(JSON.stringify({ rows, duplicates, moreBytes: peakBytes - beforeBytes }));
 }

@@ -1,12 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../../lib/base/errors.ts";
-import {
-  measurementOfLine,
-  readContext,
-  readMeasurementFiles,
-} from "../../../lib/query/files/measurement_files.ts";
+import { readContext, readMeasurementFiles } from "../../../lib/query/files/measurement_files.ts";
 import { ArrivingMeasurements } from "../../../lib/query/files/arriving.ts";
+import { USUAL_READING } from "../../../lib/data/formats/format.ts";
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import { encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { makeBatch, writeParquet } from "../../data/measurement_files/batches.ts";
@@ -27,16 +24,17 @@ const PING = {
   result: [{ rtt: 10 }, { rtt: 20 }],
 };
 
-Deno.test("measurementOfLine() reads a measurement of ours and a ping result of Atlas alike", () => {
-  const ours = { src: "192.0.2.1", dst: "198.51.100.7", time: 1_600_000_000, rtt: 15 };
-  const [a, b] = [ours, { ...PING, from: undefined, src_addr: "192.0.2.1" }].map((value) =>
-    measurementOfLine({ text: JSON.stringify(value) })
-  );
-  assertEquals<unknown>({ ...a, msmId: PING.msm_id, prbId: PING.prb_id }, b);
-  assertEquals([a?.rttCode, a?.timeS], [encodeRttCode(15), 1_600_000_000]);
-  assertEquals(measurementOfLine({ text: " " }), undefined);
-  assertEquals(measurementOfLine({ text: JSON.stringify({ ...PING, type: "dns" }) }), undefined);
-});
+Deno.test("readMeasurementFiles() reads a measurement of ours and a ping result of Atlas alike", () =>
+  withFolder(async (folder) => {
+    const ours = { src: "192.0.2.1", dst: "198.51.100.7", time: 1_600_000_000, rtt: 15 };
+    const atlas = { ...PING, from: undefined, src_addr: "192.0.2.1" };
+    const lines = [ours, { ...PING, type: "dns" }, atlas].map((value) => JSON.stringify(value));
+    Deno.writeTextFileSync(join(folder, "a.jsonl"), lines.join("\n\n"));
+    const { measurements: [a, b, ...others], skipped } = await readMeasurementFiles([folder], { most: 9 });
+    assertEquals(a, b);
+    assertEquals([a.rttCode, a.timeS], [encodeRttCode(15), 1_600_000_000]);
+    assertEquals([others, skipped], [[], { dns: 1 }]);
+  }));
 
 Deno.test("readMeasurementFiles() keeps the newest of files of both kinds", () =>
   withFolder(async (folder) => {
@@ -52,7 +50,10 @@ Deno.test("readMeasurementFiles() keeps the newest of files of both kinds", () =
     assert(measurements.every(({ timeS }) => newest.has(timeS)));
     const isWanted = ({ rttCode }: { rttCode: number | null }) => rttCode === encodeRttCode(7);
     assertEquals((await readMeasurementFiles([folder], { most: 1000, isWanted })).measurements.length, 200);
-    Deno.writeTextFileSync(join(folder, "b.jsonl"), [...lines, ...Array(40).fill("{}")].join("\n"));
+    Deno.writeTextFileSync(
+      join(folder, "b.jsonl"),
+      [...lines, ...Array(40).fill(`{"src": "192.0.2.1", "dst": "x", "rtt": 1}`)].join("\n"),
+    );
     const error = await assertRejects(() => readMeasurementFiles([folder], { most: 40 }), UserError);
     assert(error.message.includes("40 of 540 rows were rejected"), error.message);
   }));
@@ -66,7 +67,7 @@ Deno.test("ArrivingMeasurements gives the ids of measurements and probes that Pa
     writeParquet(join(folder, "b.parquet"), [without]);
     const options = {
       isFollowing: false,
-      rtt: "mean",
+      reading: USUAL_READING,
       signal: new AbortController().signal,
       log: () => {},
     } as const;

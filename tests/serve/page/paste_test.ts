@@ -30,7 +30,7 @@ rtt min/avg/max/mdev = 12.300/915.433/1500.000/647.0 ms
 `;
   assertEquals(rttsOf(text).map(([, rtt]) => rtt), [12.3, null, null, null, 1234, 1500, null]);
   const { pings, format } = parsePaste(text, OPTIONS);
-  assertEquals(format, "Output of ping");
+  assertEquals(format, "output of ping");
   assertEquals(pings[0], { src_addr: SOURCE, dst_addr: HOST, timestamp: END_S - 6, rtt: 12.3, line: 3 });
   assertEquals(pings.at(-1)?.timestamp, END_S);
 });
@@ -153,7 +153,7 @@ Deno.test("parsePaste() tells wrong JSON with its line", () => {
   const { pings, faults } = parsePaste(text, OPTIONS);
   assertEquals(pings.map(({ rtt, line }) => [rtt, line]), [[null, 4], [5, 1]]);
   assertEquals(faults.map(({ line }) => line), [2, 3, 5]);
-  assertEquals(faults[1].message, "found nowhere destination, expected an address");
+  assertEquals(faults[1].message, "unparseableAddress, dst nowhere");
   assertStringIncludes(faults[2].message, "truncated");
 });
 
@@ -165,7 +165,7 @@ yesterday;${HOST};1;192.0.2.1
 1750000060;${HOST};fast;192.0.2.1
 1750000060;${HOST};3`;
   const { pings, faults, format } = parsePaste(text, OPTIONS);
-  assertEquals(format, "CSV");
+  assertStringIncludes(format, "CSV");
   assertEquals(pings.map(({ rtt, timestamp }) => [rtt, timestamp]), [[null, 1749988800], [12.5, 1750000060]]);
   assertEquals(faults.map(({ line }) => line), [4, 5, 6]);
   const named = parsePaste(`"src","dst","time","rtt"\n"192.0.2.1","${HOST}","","7 ms"`, OPTIONS);
@@ -185,5 +185,5 @@ Deno.test("parsePaste() reads quoted fields with separators and line ends as imp
 Deno.test("parsePaste() says of other text what is wanted", () => {
   const { pings, faults } = parsePaste("hello\nworld", OPTIONS);
   assertEquals([pings.length, faults.length], [0, 1]);
-  assertStringIncludes(faults[0].message, "no column src_addr, dst_addr, rtt");
+  assertStringIncludes(faults[0].message, "expected measurements as atlas,");
 });

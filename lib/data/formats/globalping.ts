@@ -10,18 +10,22 @@
  *
  * @module
  */
-import { createHash } from "node:crypto";
+import { sha256 } from "@noble/hashes/sha2.js";
 import { parseAddress } from "../addresses/ip.ts";
-import {
-  type AtlasObject,
-  convertPing,
-  type PingRow,
-  type Rejection,
-  type RttChoice,
-} from "../measurement/atlas_result.ts";
+import { convertPing } from "./atlas.ts";
+import { type Finding, type Format, type JsonObject, NETWORK_SOURCE, type RttChoice } from "./format.ts";
 
-/** The choice of a source for probes that have no address. */
-export const NETWORK_SOURCE = "network";
+/** See the module. */
+export const globalping: Format = {
+  name: "globalping",
+  title: "measurements of Globalping (JSON)",
+  json: {
+    isResult: isGlobalping,
+    findings: (object, { source, rtt }) =>
+      globalpingRows(object, { rtt, withNetworks: source === NETWORK_SOURCE }),
+    idOf: ({ id }) => String(id),
+  },
+};
 
 /** Where a probe of Globalping is; what is not known is absent. */
 export interface GlobalpingProbe {
@@ -36,11 +40,8 @@ export interface GlobalpingProbe {
   longitude?: number | undefined;
 }
 
-/** The outcome for a result: a row, a rejection, or the kind of a result that is skipped. */
-export type GlobalpingRow = PingRow | Rejection | { skipped: string };
-
 /** Whether an object is a measurement of Globalping. */
-export function isGlobalping(object: AtlasObject): boolean {
+export function isGlobalping(object: JsonObject): boolean {
   return Array.isArray(object.results) && "probesCount" in object && typeof object.type === "string";
 }
 
@@ -53,14 +54,15 @@ export function isGlobalping(object: AtlasObject): boolean {
  * @param options `rtt`: as for RIPE Atlas. `withNetworks`: whether networks and cities are sources.
  */
 export function* globalpingRows(
-  measurement: AtlasObject,
+  measurement: JsonObject,
   { rtt, withNetworks }: { rtt: RttChoice; withNetworks: boolean },
-): Generator<GlobalpingRow> {
+): Generator<Finding> {
   const timestamp = Date.parse(String(measurement.createdAt)) / 1000;
   for (const { probe, result } of resultsOf(measurement)) {
     if (measurement.type !== "ping") yield { skipped: `globalping ${measurement.type}` };
     // The test did not run (`failed`, `offline`) or has not ended (`in-progress`): that says nothing about the path.
     else if (result.status !== "finished") yield { skipped: `globalping ${result.status}` };
+    else if (!hasNumbers(result)) yield { skipped: "globalping finished without numbers" };
     else {
       const destination = parseAddress(String(result.resolvedAddress));
       const isV6 = destination?.length === 16;
@@ -76,15 +78,21 @@ export function* globalpingRows(
         const from = placeholderAddress(probe, isV6);
         const atlas = { ...atlasResult(result, timestamp, from), dst_name: measurement.target };
         const row = convertPing(atlas, { source: "from", rtt });
-        yield "reason" in row ? row : { ...row, srcName: nameOf(probe) };
+        yield "srcAddr" in row ? { ...row, srcName: nameOf(probe) } : row;
       }
     }
   }
 }
 
+/** Whether a test counted its packets: one that an ICMP error ends says -1 of all. */
+function hasNumbers({ stats, timings }: JsonObject): boolean {
+  const { total, rcv } = objectOf(stats);
+  return Array.isArray(timings) && timings.length > 0 || !(Number(total) < 0 || Number(rcv) < 0);
+}
+
 /** The probes of a measurement's results, with the IP version that each measured with. */
 export function* globalpingProbes(
-  measurement: AtlasObject,
+  measurement: JsonObject,
 ): Generator<{ probe: GlobalpingProbe; isV6: boolean }> {
   for (const { probe, result } of resultsOf(measurement)) {
     const destination = parseAddress(String(result.resolvedAddress));
@@ -100,10 +108,11 @@ export function* globalpingProbes(
  */
 export function placeholderAddress(probe: GlobalpingProbe, isV6: boolean): string {
   const { asn, country, state, city } = probe;
-  const hash = createHash("sha256").update(JSON.stringify([asn, country, state ?? null, city])).digest();
+  const text = JSON.stringify([asn, country, state ?? null, city]);
+  const hash = sha256(new TextEncoder().encode(text));
   // 255.0.0.0/8 has the broadcast address.
   if (!isV6) return `${240 + hash[0] % 15}.${hash[1]}.${hash[2]}.${hash[3]}`;
-  const digits = hash.toString("hex");
+  const digits = hash.toHex();
   return `fd${digits.slice(0, 2)}:${digits.slice(2, 6)}:${digits.slice(6, 10)}::1`;
 }
 
@@ -113,7 +122,7 @@ function nameOf({ city, state, country, asn }: GlobalpingProbe): string {
 }
 
 /** The same result in the form of RIPE Atlas. */
-function atlasResult(result: AtlasObject, timestamp: number, from: string): AtlasObject {
+function atlasResult(result: JsonObject, timestamp: number, from: string): JsonObject {
   const { total, rcv } = objectOf(result.stats);
   const timings = Array.isArray(result.timings)
     ? result.timings.map((each) => ({ rtt: objectOf(each).rtt }))
@@ -134,14 +143,14 @@ function atlasResult(result: AtlasObject, timestamp: number, from: string): Atla
 /** The API sends 16 packets at most. */
 const MAX_PACKETS = 64;
 
-function* resultsOf(measurement: AtlasObject): Generator<{ probe: GlobalpingProbe; result: AtlasObject }> {
+function* resultsOf(measurement: JsonObject): Generator<{ probe: GlobalpingProbe; result: JsonObject }> {
   for (const each of measurement.results as unknown[]) {
     const { probe, result } = objectOf(each);
     yield { probe: probeOf(objectOf(probe)), result: objectOf(result) };
   }
 }
 
-function probeOf(probe: AtlasObject): GlobalpingProbe {
+function probeOf(probe: JsonObject): GlobalpingProbe {
   const text = (value: unknown) => typeof value === "string" ? value : undefined;
   const number = (value: unknown) => typeof value === "number" ? value : undefined;
   return {
@@ -154,6 +163,6 @@ function probeOf(probe: AtlasObject): GlobalpingProbe {
   };
 }
 
-function objectOf(value: unknown): AtlasObject {
-  return typeof value === "object" && value !== null ? value as AtlasObject : {};
+function objectOf(value: unknown): JsonObject {
+  return typeof value === "object" && value !== null ? value as JsonObject : {};
 }

@@ -1,5 +1,5 @@
 /**
- * Converts a RIPE Atlas ping result to a measurement.
+ * Ping results of RIPE Atlas: from its API, its stream and its daily dumps.
  *
  * Fields: https://atlas.ripe.net/docs/apis/result-format/ . Firmware from 2011 on is supported: numbers as text,
  * `addr` for `dst_addr`, no list of replies, no `af`, no `from`.
@@ -7,14 +7,42 @@
  * @module
  */
 import { type Address, readAddress } from "../addresses/address_book.ts";
-import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "./batch.ts";
+import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "../measurement/batch.ts";
 import { shortened } from "../../base/errors.ts";
-import type { RejectReason } from "../measurement_files/rejects.ts";
+import {
+  type Format,
+  type JsonObject,
+  NETWORK_SOURCE,
+  type PingRow,
+  type Rejection,
+  type RttChoice,
+  type Skipped,
+  type SourceChoice,
+  summarise,
+  wrongRtt,
+} from "./format.ts";
 
-// The fields of a RIPE Atlas ping result that make up a measurement.
+/** Names of types are cut to this length. */
+const MAX_TYPE_LENGTH = 80;
+/** A probe whose clock was synchronised longer ago does not know the time, seconds. */
+const MAX_UNSYNCED_S = 86_400;
+/** A result is stored after it was measured. A probe without a network keeps its results for weeks. */
+const STORED_AFTER_S = { least: -3600, most: 30 * 86_400 };
 
-/** A JSON object that may be a result. */
-export type AtlasObject = Record<string, unknown>;
+/** See the module. */
+export const atlas: Format = {
+  name: "atlas",
+  title: "ping results of RIPE Atlas (JSON)",
+  json: {
+    hasKeys: true,
+    isResult: (object) => resultType(object) !== undefined,
+    findings(object, { source, rtt }) {
+      const type = resultType(object);
+      if (type !== "ping") return [{ skipped: shortened(type ?? "unknown", MAX_TYPE_LENGTH) }];
+      return [convertPing(object, { source: source === NETWORK_SOURCE ? "auto" : source, rtt })];
+    },
+  },
+};
 
 /** The fields of a ping result. NaN stands for a missing or invalid number. */
 interface PingFields {
@@ -34,11 +62,16 @@ interface PingFields {
   rttsMs: number[];
   /** The first of these RTTs that is impossible, if any. */
   wrongRttMs: number | undefined;
+  /** Number of entries that say an error of the probe, such as no network. */
+  numErrors: number;
+  /** Seconds since the probe's clock was synchronised; -1: never. */
+  unsyncedS: number;
+  storedS: number;
 }
 
 /** Reads the fields of a parsed result. */
-function fieldsOfObject(result: AtlasObject): PingFields {
-  const { numEntries, rttsMs, wrongRttMs } = readReplies(result.result);
+function fieldsOfObject(result: JsonObject): PingFields {
+  const { numEntries, rttsMs, wrongRttMs, numErrors } = readReplies(result.result);
   return {
     timestampS: toNumber(result.timestamp),
     msmId: toNumber(result.msm_id),
@@ -52,27 +85,34 @@ function fieldsOfObject(result: AtlasObject): PingFields {
     numEntries,
     rttsMs,
     wrongRttMs,
+    numErrors,
+    unsyncedS: toNumber(result.lts),
+    storedS: toNumber(result.stored_timestamp),
   };
 }
 
-function readReplies(list: unknown): Pick<PingFields, "numEntries" | "rttsMs" | "wrongRttMs"> {
+function readReplies(
+  list: unknown,
+): Pick<PingFields, "numEntries" | "rttsMs" | "wrongRttMs" | "numErrors"> {
   const rttsMs: number[] = [];
   let numEntries = 0;
+  let numErrors = 0;
   let wrongRttMs: number | undefined;
   for (const entry of Array.isArray(list) ? list : []) {
     if (!isReply(entry)) continue;
     numEntries++;
     const { dup, late, rtt } = entry;
     if (dup !== undefined || late !== undefined) continue;
+    if ("error" in entry && rtt === undefined) numErrors++;
     const rttMs = toNumber(rtt);
     rttsMs.push(rttMs);
     if (rtt !== undefined && !isRtt(rttMs)) wrongRttMs ??= rttMs;
   }
-  return { numEntries, rttsMs, wrongRttMs };
+  return { numEntries, rttsMs, wrongRttMs, numErrors };
 }
 
 /** Whether an entry of a list describes a packet (and not, for example, a hop). */
-function isReply(entry: unknown): entry is AtlasObject {
+function isReply(entry: unknown): entry is JsonObject {
   if (typeof entry !== "object" || entry === null || "hop" in entry) return false;
   return "rtt" in entry || "x" in entry || "error" in entry || "dup" in entry;
 }
@@ -91,45 +131,12 @@ function toNumber(value: unknown): number {
   return isText(value) && value.trim() !== "" ? Number(value) : NaN;
 }
 
-/** The choice of the source address: `auto` is `from` if that is public, else `src_addr`. */
-export type SourceChoice = "auto" | "from" | "src_addr";
-
-/** The choice of one RTT from those of a result's replies; `each` makes a row of every packet instead. */
-export type RttChoice = "mean" | "min" | "median" | "each";
-
-/** A ping result as one row, or several of the same probe and time (`each`). */
-export interface PingRow {
-  /** Measurement id, or NaN. */
-  msmId: number;
-  /** Probe id, or NaN. */
-  prbId: number;
-  eventTimeUs: number;
-  srcAddr: string;
-  dstAddr: string;
-  ipVersion: 4 | 6;
-  /** RTT of each row, or {@link FAILED_RTT_MS}. */
-  rttsMs: number[];
-  /** Packet size, or NaN. */
-  sizeBytes: number;
-  /** Lost packets of each row, or NaN. */
-  numLost: number[];
-  /** Names of its addresses, as the result gives them. */
-  srcName?: string;
-  dstName?: string;
-}
-
-/** The reason for which a result gives no row. */
-export interface Rejection {
-  reason: RejectReason;
-  detail: string;
-}
-
 /**
  * The type of a result.
  *
  * @returns Its `type` (or `ping` where it has none but a ping's fields), or undefined if the object is not a result.
  */
-export function resultType(object: AtlasObject): string | undefined {
+export function resultType(object: JsonObject): string | undefined {
   const { type, result } = object;
   const isResult = "prb_id" in object || "msm_id" in object || "timestamp" in object;
   if (typeof type === "string") return isResult ? type : undefined;
@@ -153,9 +160,12 @@ interface ConvertOptions {
  * @param result An object for which {@link resultType} is `ping`.
  * @param options The choices of source address and RTT.
  */
-export function convertPing(result: AtlasObject, options: ConvertOptions): PingRow | Rejection {
+export function convertPing(result: JsonObject, options: ConvertOptions): PingRow | Rejection | Skipped {
+  if ("dnserr" in result) return { skipped: "dnserr" };
   const fields = fieldsOfObject(result);
   const { timestampS } = fields;
+  const skipped = unmeasured(fields);
+  if (skipped) return { skipped };
   if (Number.isNaN(timestampS)) return { reason: "nullValue", detail: "timestamp" };
   const eventTimeUs = Math.round(timestampS * 1e6);
   if (!(eventTimeUs >= MIN_TIME_US && eventTimeUs < END_TIME_US)) {
@@ -182,12 +192,24 @@ export function convertPing(result: AtlasObject, options: ConvertOptions): PingR
   };
 }
 
+/** Why a result says nothing about a path, if it does not. */
+function unmeasured(
+  { sent, rttsMs, numErrors, unsyncedS, timestampS, storedS }: PingFields,
+): string | undefined {
+  if (sent === 0) return "nothing sent";
+  if (numErrors > 0 && numErrors === rttsMs.length) return "error of the probe";
+  const storedAfterS = storedS - timestampS;
+  const isWrong = unsyncedS < 0 || unsyncedS > MAX_UNSYNCED_S || storedAfterS < STORED_AFTER_S.least ||
+    storedAfterS > STORED_AFTER_S.most;
+  return isWrong ? "clock not synchronised" : undefined;
+}
+
 function invalidId(name: string, id: number): Rejection {
   return { reason: "invalidInteger", detail: `${name} ${id}` };
 }
 
 function chooseAddresses(
-  result: AtlasObject,
+  result: JsonObject,
   af: number,
   choice: SourceChoice,
 ): { src: Address; dst: Address; ipVersion: 4 | 6 } | Rejection {
@@ -240,7 +262,7 @@ function summariseReplies(
   choice: RttChoice,
 ): { rttsMs: number[]; numLost: number[] } | Rejection {
   const { rttsMs: inTimeMs, numEntries, wrongRttMs, rcvd, sent } = fields;
-  if (wrongRttMs !== undefined) return { reason: "invalidRtt", detail: `rtt ${wrongRttMs}` };
+  if (wrongRttMs !== undefined) return wrongRtt(wrongRttMs, `rtt ${wrongRttMs}`);
   if (numEntries === 0 && Number.isNaN(rcvd)) {
     return { reason: "incompleteResult", detail: "replies and rcvd are missing" };
   }
@@ -256,18 +278,8 @@ function summariseReplies(
   const statedMs = choice === "min" ? fields.minMs : fields.avgMs;
   const rttMs = replies.length > 0 ? summarise(replies, choice) : statedMs;
   if (isRtt(rttMs)) return { rttsMs: [rttMs], numLost };
-  if (!Number.isNaN(rttMs)) return { reason: "invalidRtt", detail: `rtt ${rttMs}` };
+  if (!Number.isNaN(rttMs)) return wrongRtt(rttMs, `rtt ${rttMs}`);
   return { reason: "incompleteResult", detail: `rcvd is ${rcvd} and the RTT is missing` };
-}
-
-function summarise(rttsMs: number[], choice: RttChoice): number {
-  if (choice === "min") return rttsMs.reduce((least, rttMs) => Math.min(least, rttMs));
-  if (choice === "median") {
-    const sorted = rttsMs.toSorted((a, b) => a - b);
-    const middle = sorted.length >> 1;
-    return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-  }
-  return rttsMs.reduce((sum, rttMs) => sum + rttMs, 0) / rttsMs.length;
 }
 
 /** A non-negative integer; NaN for anything else. */

@@ -1,13 +1,9 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import {
-  type AtlasObject,
-  convertPing,
-  type PingRow,
-  resultType,
-} from "../../../lib/data/measurement/atlas_result.ts";
+import { convertPing, resultType } from "../../../lib/data/formats/atlas.ts";
+import type { JsonObject, PingRow } from "../../../lib/data/formats/format.ts";
 import { END_RTT_MS } from "../../../lib/data/tokens/rtt_code.ts";
 
-const RESULT: AtlasObject = {
+const RESULT: JsonObject = {
   type: "ping",
   af: 4,
   msm_id: 1001,
@@ -24,19 +20,19 @@ const RESULT: AtlasObject = {
 
 type Options = Parameters<typeof convertPing>[1];
 
-function convert(changes: AtlasObject, options: Partial<Options> = {}) {
+function convert(changes: JsonObject, options: Partial<Options> = {}) {
   const result = { ...RESULT, ...changes };
   for (const [name, value] of Object.entries(result)) if (value === undefined) delete result[name];
   return convertPing(result, { source: "auto", rtt: "mean", ...options });
 }
 
-function row(changes: AtlasObject, options: Partial<Options> = {}): PingRow {
+function row(changes: JsonObject, options: Partial<Options> = {}): PingRow {
   const converted = convert(changes, options);
-  assert(!("reason" in converted), JSON.stringify(converted));
+  assert("srcAddr" in converted, JSON.stringify(converted));
   return converted;
 }
 
-function reason(changes: AtlasObject, options: Partial<Options> = {}): string {
+function reason(changes: JsonObject, options: Partial<Options> = {}): string {
   const converted = convert(changes, options);
   return "reason" in converted ? converted.reason : "none";
 }
@@ -103,7 +99,8 @@ Deno.test("convertPing() says -1 when nothing was received, late replies or not"
   const lost = { rcvd: 0, result: [{ x: "*" }, { dup: 1, rtt: 1635 }], sent: 1 };
   assertEquals([row(lost).rttsMs, row(lost).numLost], [[-1], [1]]);
   const error = { rcvd: 0, sent: 0, size: 0, result: [{ error: "connect failed: Network is unreachable" }] };
-  assertEquals([row(error).rttsMs, row(error).numLost], [[-1], [0]]);
+  assertEquals(convert(error), { skipped: "nothing sent" });
+  assertEquals(convert({ ...error, sent: 1 }), { skipped: "error of the probe" });
   assertEquals(row({ rcvd: 0, result: [] }, { rtt: "each" }).rttsMs, [-1]);
 });
 

@@ -1,8 +1,8 @@
 /** Measurements of Globalping, in the form that its API documents, become rows. @module */
 import { assert, assertAlmostEquals, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
-import { importAtlas, type ImportOptions } from "../../../lib/data/import/atlas_import.ts";
-import { placeholderAddress } from "../../../lib/data/import/globalping.ts";
+import { importMeasurements, type ImportOptions } from "../../../lib/data/import/import_measurements.ts";
+import { placeholderAddress } from "../../../lib/data/formats/globalping.ts";
 import { MAX_OBJECT_BYTES } from "../../../lib/data/measurement/json_stream.ts";
 import { joinBatches, readAll } from "../measurement_files/batches.ts";
 import { ping } from "../measurement/ping_result.ts";
@@ -25,7 +25,7 @@ async function imported(folder: string, contents: unknown[], options: Partial<Im
     Deno.writeTextFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
     return path;
   });
-  const summary = await importAtlas(paths, `${folder}/out.parquet`, {
+  const summary = await importMeasurements(paths, `${folder}/out.parquet`, {
     source: "network",
     rtt: "mean",
     maxRejectRatio: 0,

@@ -1,8 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { DuplicateSet, isSameResult, type ResultKey } from "../../../lib/data/import/duplicate_set.ts";
+import {
+  DuplicateSet,
+  isSameResult,
+  moveUniqueRows,
+  type ResultKey,
+} from "../../../lib/data/import/duplicates.ts";
 import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
-import { moveUniqueRows } from "../../../lib/data/import/atlas_import.ts";
 import { joinBatches, makeBatch, readAll } from "../measurement_files/batches.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 

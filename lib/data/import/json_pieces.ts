@@ -1,5 +1,5 @@
 /**
- * Reads pieces of JSON as columns of ping results, in worker threads and in this one.
+ * Reads pieces of JSON as columns of results, in worker threads and in this one.
  *
  * The calling thread cuts pieces out of a stream (json_stream.ts) and takes their results in the order of the text; it
  * reads a piece itself while the workers start or have enough to do. Memory holds a few pieces per worker, so what is
@@ -10,38 +10,21 @@
 import { ensure, shortened } from "../../base/errors.ts";
 import { MAX_NAME_LENGTH } from "../addresses/address_names.ts";
 import { WorkerPool } from "../../io/threads/worker_pool.ts";
-import {
-  type AtlasObject,
-  convertPing,
-  type PingRow,
-  type Rejection,
-  resultType,
-  type RttChoice,
-  type SourceChoice,
-} from "../measurement/atlas_result.ts";
-import { globalpingRows, isGlobalping, NETWORK_SOURCE } from "./globalping.ts";
+import type { Finding, ReadingOptions, Rejection } from "../formats/format.ts";
+import { resultsIn } from "../formats/registry.ts";
 import { type JsonMark, type JsonPiece, parsePiece } from "../measurement/json_stream.ts";
 
-/** Names of types are cut to this length. */
-const MAX_TYPE_LENGTH = 80;
-/** The type of a measurement of Globalping. */
-const GLOBALPING = "globalping";
 const WORKER = new URL("./piece_worker.ts", import.meta.url);
 const PIECES_PER_WORKER = 8;
 
-/** The choices of source address and RTT. */
-export interface ReadingOptions {
-  /** The choice of the source address: {@link NETWORK_SOURCE} for results that have no source address, `auto` for the others then. */
-  source: SourceChoice | "network";
-  /** The choice of one RTT from a result's replies. */
-  rtt: RttChoice;
-}
-
 /**
- * The finding in an object: a ping result, one to reject, one of another type, JSON that is invalid, the beginning of
- * a measurement of Globalping, which has several results, or none of these.
+ * The finding in an object: a ping result, one that cannot repeat an earlier one, one to reject, one that says nothing,
+ * JSON that is invalid, the beginning of an object with an id, which has several results, or none of these.
  */
-export const FOUND = { ping: 0, rejected: 1, other: 2, invalid: 3, measurement: 4, nothing: 5 } as const;
+export const FOUND = {
+  ...{ ping: 0, record: 1, rejected: 2, skipped: 3 },
+  ...{ invalid: 4, measurement: 5, nothing: 6 },
+} as const;
 
 /** The numbers of a ping in {@link PieceResults.pings}; NaN stands for an unknown one of msm_id, prb_id and size. */
 export const PING = {
@@ -73,9 +56,9 @@ export interface PieceResults {
   names: [address: number, name: string][];
   /** The results that are rejected, those of invalid JSON included. */
   rejections: Rejection[];
-  /** The types of the other results. */
-  types: string[];
-  /** The measurements of Globalping: `numResults` follow the beginning of each. */
+  /** The kinds of the results that say nothing. */
+  skipped: string[];
+  /** The objects with an id: `numResults` follow the beginning of each. */
   measurements: { id: string; numResults: number }[];
 }
 
@@ -85,10 +68,8 @@ export function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResul
   const pings: number[] = [];
   const rows: number[] = [];
   const rejections: Rejection[] = [];
-  const types: string[] = [];
+  const skipped: string[] = [];
   const measurements: PieceResults["measurements"] = [];
-  const { source: asked, rtt } = options;
-  const source = asked === NETWORK_SOURCE ? "auto" : asked;
   const indexOf = new Map<string, number>();
   const names = new Map<number, string>();
   const indexOfAddress = (address: string, name: string | undefined): number => {
@@ -101,37 +82,33 @@ export function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResul
     kinds.push(kind);
     rejections.push(rejection);
   };
-  const skip = (type: string) => {
-    kinds.push(FOUND.other);
-    types.push(shortened(type, MAX_TYPE_LENGTH));
-  };
-  const addRow = (row: PingRow | Rejection): void => {
-    if ("reason" in row) return reject(FOUND.rejected, row);
-    kinds.push(FOUND.ping);
-    const { msmId, prbId, eventTimeUs, sizeBytes, ipVersion, rttsMs, numLost } = row;
-    const src = indexOfAddress(row.srcAddr, row.srcName);
-    const dst = indexOfAddress(row.dstAddr, row.dstName);
+  const add = (finding: Finding, kind: number): void => {
+    if ("reason" in finding) return reject(FOUND.rejected, finding);
+    if ("skipped" in finding) {
+      kinds.push(FOUND.skipped);
+      skipped.push(finding.skipped);
+      return;
+    }
+    kinds.push(kind);
+    const { msmId, prbId, eventTimeUs, sizeBytes, ipVersion, rttsMs, numLost } = finding;
+    const src = indexOfAddress(finding.srcAddr, finding.srcName);
+    const dst = indexOfAddress(finding.dstAddr, finding.dstName);
     pings.push(msmId, prbId, eventTimeUs, sizeBytes, ipVersion, src, dst, rttsMs.length);
     for (let i = 0; i < rttsMs.length; i++) rows.push(rttsMs[i], numLost[i]);
-  };
-  const add = (result: AtlasObject, type: string): void => {
-    if (type === "ping") addRow(convertPing(result, { source, rtt }));
-    else if (type === GLOBALPING) {
-      const found = [...globalpingRows(result, { rtt, withNetworks: asked === NETWORK_SOURCE })];
-      if (found.length === 0) return;
-      kinds.push(FOUND.measurement);
-      measurements.push({ id: String(result.id), numResults: found.length });
-      for (const row of found) {
-        if ("skipped" in row) skip(row.skipped);
-        else addRow(row);
-      }
-    } else skip(type);
   };
   const ends = new Uint32Array(piece.bounds.length / 2);
   parsePiece(piece, (object, index, offsetBytes) => {
     const numBefore = kinds.length;
-    if (object) addResults(object, add);
-    else reject(FOUND.invalid, { reason: "invalidJson", detail: `at byte ${offsetBytes}` });
+    if (!object) reject(FOUND.invalid, { reason: "invalidJson", detail: `at byte ${offsetBytes}` });
+    for (const [result, format] of object ? resultsIn(object, options) : []) {
+      const kind = format.hasKeys ? FOUND.ping : FOUND.record;
+      if (format.idOf) {
+        const found = [...format.findings(result, options)];
+        kinds.push(FOUND.measurement);
+        measurements.push({ id: format.idOf(result), numResults: found.length });
+        for (const finding of found) add(finding, kind);
+      } else for (const finding of format.findings(result, options)) add(finding, kind);
+    }
     if (kinds.length === numBefore) kinds.push(FOUND.nothing);
     ends[index] = kinds.length;
   });
@@ -143,24 +120,9 @@ export function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResul
     addresses: [...indexOf.keys()],
     names: [...names],
     rejections,
-    types,
+    skipped,
     measurements,
   };
-}
-
-/** Adds the results in an object, in order: itself, or those anywhere inside it. */
-function addResults(whole: AtlasObject, add: (result: AtlasObject, type: string) => void): void {
-  const pending: unknown[] = [whole];
-  while (pending.length > 0) {
-    const value = pending.pop();
-    if (typeof value !== "object" || value === null) continue;
-    const object = value as AtlasObject;
-    const type = Array.isArray(value)
-      ? undefined
-      : resultType(object) ?? (isGlobalping(object) ? GLOBALPING : undefined);
-    if (type === undefined) { for (const inner of Object.values(value).reverse()) pending.push(inner); }
-    else add(object, type);
-  }
 }
 
 /** A piece that was read. */
@@ -189,11 +151,12 @@ export class PieceReader implements Disposable {
   #isReady = false;
   #numAsked = 0;
 
-  /** @param options `numThreads`: this one and workers; 1 for this thread only. */
+  /** @param threads `numThreads`: this one and workers; 1 for this thread only. */
   constructor(
-    { source, rtt, numThreads, signal }: ReadingOptions & { numThreads: number; signal?: AbortSignal },
+    options: ReadingOptions,
+    { numThreads, signal }: { numThreads: number; signal?: AbortSignal | undefined },
   ) {
-    this.#options = { source, rtt };
+    this.#options = options;
     this.#numWorkers = numThreads - 1;
     if (this.#numWorkers < 1) return;
     this.#pool = new WorkerPool(this.#options, {

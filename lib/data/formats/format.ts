@@ -1,0 +1,296 @@
+/**
+ * What a format of measurements is, and what all formats share: the options of reading, the words for no reply, units of
+ * RTTs, addresses by name.
+ *
+ * A format is one module of this folder that exports a {@link Format}, listed in `registry.ts`. It finds results in JSON
+ * objects, in text, or in both.
+ *
+ * @module
+ */
+import { shortened } from "../../base/errors.ts";
+import { type Address, readAddress } from "../addresses/address_book.ts";
+import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "../measurement/batch.ts";
+import { parseTimeUs, type TimeUnit } from "../measurement/time_text.ts";
+import type { RejectReason } from "../measurement_files/rejects.ts";
+
+/** The choice of the source address of an Atlas result: `auto` is `from` if that is public, else `src_addr`. */
+export type SourceChoice = "auto" | "from" | "src_addr";
+
+/** The choice of one RTT from those of a result's replies; `each` makes a row of every packet instead. */
+export type RttChoice = "mean" | "min" | "median" | "each";
+
+/** The choice of sources for results that do not have any: a network and city stand for one. */
+export const NETWORK_SOURCE = "network";
+
+/** How measurements are read. Plain data: worker threads get it. */
+export interface ReadingOptions {
+  source: SourceChoice | typeof NETWORK_SOURCE;
+  rtt: RttChoice;
+  /** The only format that is read (all, recognised by their first bytes). */
+  format?: string | undefined;
+  /** Names of columns and fields by what they mean, such as `rtt_s` to `seconds`; others have their usual names. */
+  columns?: ReadonlyMap<string, string> | undefined;
+  /** The source of rows that do not say theirs: an address. */
+  src?: string | undefined;
+  /** The destination of rows that do not say theirs. */
+  dst?: string | undefined;
+  /** Texts that stand for no reply, in addition to the usual ones. */
+  noReply?: readonly string[] | undefined;
+  /** Addresses by lower-case names, for hosts that a file gives by name. */
+  addresses?: ReadonlyMap<string, string> | undefined;
+  /** When the first packet of a text without times was sent, Unix seconds. */
+  startS?: number | undefined;
+  /** The time between its packets, seconds (1). */
+  intervalS?: number | undefined;
+}
+
+/** The options of a reader that is told nothing. */
+export const USUAL_READING: ReadingOptions = { source: "auto", rtt: "mean" };
+
+/** A result: one row, or several of the same probe and time. */
+export interface PingRow {
+  /** Measurement id, or NaN. */
+  msmId: number;
+  /** Probe id, or NaN. */
+  prbId: number;
+  /** Microseconds since 1970; NaN if the text has no time. */
+  eventTimeUs: number;
+  srcAddr: string;
+  dstAddr: string;
+  ipVersion: 4 | 6;
+  /** RTT of each row, ms, or {@link FAILED_RTT_MS}. */
+  rttsMs: number[];
+  /** Packet size, bytes, or NaN. */
+  sizeBytes: number;
+  /** Lost packets of each row, or NaN. */
+  numLost: number[];
+  /** Names of its addresses, as the result gives them. */
+  srcName?: string;
+  dstName?: string;
+}
+
+/** The reason for which a result gives no row. */
+export interface Rejection {
+  reason: RejectReason;
+  detail: string;
+}
+
+/** A result that says nothing about a path, by its kind, such as `traceroute` or `dnserr`. */
+export interface Skipped {
+  skipped: string;
+}
+
+/** What became of a result. */
+export type Finding = PingRow | Rejection | Skipped;
+
+/** A parsed JSON object. */
+export type JsonObject = Record<string, unknown>;
+
+/** Takes a finding and the line, from 1, that it comes from. */
+export type TakeFinding = (finding: Finding, line: number) => void;
+
+/** Reads a text of one format as it comes. */
+export interface TextReader {
+  /** Takes the next characters, or undefined at the end of the text. @throws {UserError} If it cannot be read on. */
+  push(text: string | undefined): void;
+}
+
+/** A format of measurements. */
+export interface Format {
+  /** For `--format`. */
+  readonly name: string;
+  /** For people, such as `RIPE Atlas ping results (JSON)`. */
+  readonly title: string;
+  /** Its results in JSON, whatever surrounds them. */
+  readonly json?: {
+    /** Whether an object is one, or holds several. */
+    isResult(object: JsonObject, options: ReadingOptions): boolean;
+    findings(object: JsonObject, options: ReadingOptions): Iterable<Finding>;
+    /** Whether a result with the same measurement, probe and time as an earlier one repeats it. */
+    readonly hasKeys?: boolean;
+    /** The id of an object with several results, which files may repeat as a whole. */
+    idOf?(object: JsonObject): string;
+  };
+  /** The format as text. */
+  readonly text?: {
+    /** Whether a text that begins so is of this format. @param head Whole lines. */
+    isHead(head: string, options: ReadingOptions): boolean;
+    /** @param path The file, for errors. */
+    open(options: ReadingOptions, take: TakeFinding, path: string): TextReader;
+  };
+}
+
+/** Divides a text into lines. */
+export class LineReader implements TextReader {
+  #rest = "";
+  #line = 0;
+
+  /** @param take Gets a line without its end, and its number from 1. @param end Called at the end of the text. */
+  constructor(readonly take: (text: string, line: number) => void, readonly end: () => void = () => {}) {}
+
+  /** See {@link TextReader}. */
+  push(text: string | undefined): void {
+    const lines = (this.#rest + (text ?? "")).split("\n");
+    this.#rest = text === undefined ? "" : lines.pop() ?? "";
+    if (text === undefined && lines.at(-1) === "") lines.pop();
+    for (const line of lines) this.take(line.endsWith("\r") ? line.slice(0, -1) : line, ++this.#line);
+    if (text === undefined) this.end();
+  }
+}
+
+/** Texts for no reply, in lower case: of fping, rrdtool, pandas, R, SQL and ping loggers. */
+const NO_REPLY = new Set([
+  ...["", "-", "*", "x", "null", "none", "nil", "nan", "-nan", "na", "n/a", "#n/a", "<na>", "lost", "loss"],
+  ...["timeout", "timed out", "time out", "request timed out", "request timeout", "no reply", "unreachable"],
+]);
+
+/** The units of RTTs, ms. */
+const RTT_UNITS: Record<string, number> = {
+  ...{ ns: 1e-6, us: 1e-3, "µs": 1e-3, "μs": 1e-3 },
+  ...{ ms: 1, s: 1000, sec: 1000 },
+};
+const RTT_WITH_UNIT = /^(.*\d)\s*(ns|us|µs|μs|ms|s|sec)$/;
+
+/** Whether a value stands for no reply. @param text In lower case, without blanks around it. */
+function isNoReply(text: string, { noReply = [] }: ReadingOptions): boolean {
+  if (NO_REPLY.has(text.replace(/\.$/, "")) || Number(text) === FAILED_RTT_MS) return true;
+  return noReply.some((word) =>
+    word.trim().toLowerCase() === text || (word.trim() !== "" && Number(word) === Number(text))
+  );
+}
+
+/**
+ * Reads an RTT as files have it.
+ *
+ * @param value A number, a text, or null for no reply.
+ * @param unitMs The unit of a number, ms.
+ * @param name The name of the field, for the reason.
+ * @returns Milliseconds, or {@link FAILED_RTT_MS}.
+ */
+export function readRtt(
+  value: unknown,
+  unitMs: number,
+  options: ReadingOptions,
+  name = "rtt",
+): number | Rejection {
+  if (value === null || value === undefined) return FAILED_RTT_MS;
+  const isScalar = typeof value === "string" || typeof value === "number";
+  const text = isScalar ? String(value).trim().toLowerCase() : "?";
+  const plainMs = Number(text) * unitMs;
+  if (text !== "" && isRtt(plainMs) && !options.noReply) return plainMs;
+  if (isNoReply(text, options)) return FAILED_RTT_MS;
+  const [, digits = text, unit] = RTT_WITH_UNIT.exec(text) ?? [];
+  const rttMs = decimal(digits) * (unit === undefined ? unitMs : RTT_UNITS[unit]);
+  return isRtt(rttMs) ? rttMs : wrongRtt(rttMs, `${name} ${shortened(String(value))}`);
+}
+
+/** Why a number is not an RTT. @param detail Its name and value. */
+export function wrongRtt(rttMs: number, detail: string): Rejection {
+  if (rttMs !== 0) return { reason: "invalidRtt", detail };
+  return { reason: "zeroRtt", detail: `${detail} is not an RTT; add --no-reply 0 if it stands for no reply` };
+}
+
+/** A number as people and programs write it, with a point or a comma; NaN for anything else. */
+export function decimal(text: string): number {
+  const number = text.trim() === "" ? NaN : Number(text);
+  return Number.isNaN(number) && /^[+-]?\d+,\d+$/.test(text) ? Number(text.replace(",", ".")) : number;
+}
+
+/** Reads a time. @returns Microseconds since 1970; NaN for null and nothing. */
+export function readTime(value: unknown, unit: TimeUnit, name = "time"): number | Rejection {
+  if (value === null || value === undefined || value === "") return NaN;
+  if (typeof value === "number" && unit === "seconds") {
+    const timeUs = Math.round(value * 1e6);
+    if (timeUs >= MIN_TIME_US && timeUs < END_TIME_US) return timeUs;
+  }
+  const text = typeof value === "string" || typeof value === "number" ? String(value).trim() : "?";
+  const parsed = parseTimeUs(text, unit);
+  return "timeUs" in parsed
+    ? parsed.timeUs
+    : { reason: "invalidTime", detail: `${name} ${shortened(text)}: ${parsed.fault}` };
+}
+
+/** A packet or result, its ends and RTTs as a file says them. */
+export interface FoundPing {
+  /** An address or a name; undefined if the file does not say it. */
+  src: string | undefined;
+  dst: string | undefined;
+  /** Microseconds since 1970, or NaN. */
+  timeUs: number;
+  /** RTTs of the packets, {@link FAILED_RTT_MS} for no reply; at least one. */
+  rttsMs: readonly number[];
+  msmId?: number;
+  prbId?: number;
+  sizeBytes?: number;
+  /** Lost packets of a result whose packets are not all told; those of `rttsMs` without reply if absent. */
+  numLost?: number;
+}
+
+/** The row of what was found: names become addresses, and one RTT stands for several where one is chosen. */
+export function pingRow(ping: FoundPing, options: ReadingOptions): PingRow | Rejection {
+  const { addresses } = options;
+  const src = addressOf(ping.src || options.src || "", addresses);
+  const dst = addressOf(ping.dst || options.dst || "", addresses);
+  if (!src.bytes) return wrongEnd("src", src);
+  if (!dst.bytes) return wrongEnd("dst", dst);
+  if (src.bytes.length !== dst.bytes.length) {
+    return { reason: "versionMismatch", detail: `${src.text} and ${dst.text}` };
+  }
+  const { timeUs, msmId = NaN, prbId = NaN, sizeBytes = NaN } = ping;
+  const { rttsMs, numLost } = chosenRtts(ping.rttsMs, options.rtt);
+  return {
+    msmId,
+    prbId,
+    eventTimeUs: timeUs,
+    srcAddr: src.canonical,
+    dstAddr: dst.canonical,
+    ipVersion: src.bytes.length === 4 ? 4 : 6,
+    rttsMs,
+    sizeBytes,
+    numLost: ping.numLost === undefined ? numLost : [ping.numLost],
+  };
+}
+
+/** The RTTs of a result's rows, and how many packets of each were lost. */
+function chosenRtts(rttsMs: readonly number[], choice: RttChoice): Pick<PingRow, "rttsMs" | "numLost"> {
+  if (choice === "each" || rttsMs.length === 1) {
+    return { rttsMs: [...rttsMs], numLost: rttsMs.map((rttMs) => rttMs === FAILED_RTT_MS ? 1 : 0) };
+  }
+  const replies = rttsMs.filter((rttMs) => rttMs !== FAILED_RTT_MS);
+  return {
+    rttsMs: [replies.length > 0 ? summarise(replies, choice) : FAILED_RTT_MS],
+    numLost: [rttsMs.length - replies.length],
+  };
+}
+
+/** One RTT for several replies, ms. */
+export function summarise(rttsMs: readonly number[], choice: RttChoice): number {
+  if (choice === "min") return rttsMs.reduce((least, rttMs) => Math.min(least, rttMs));
+  if (choice === "median") {
+    const sorted = rttsMs.toSorted((a, b) => a - b);
+    const middle = sorted.length >> 1;
+    return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  }
+  return rttsMs.reduce((sum, rttMs) => sum + rttMs, 0) / rttsMs.length;
+}
+
+/** The address that a text is or names. */
+function addressOf(text: string, addresses: ReadingOptions["addresses"]): Address {
+  const address = readAddress(text);
+  if (address.bytes || !addresses) return address;
+  const found = addresses.get(text.toLowerCase());
+  return found === undefined ? address : readAddress(found);
+}
+
+function wrongEnd(name: "src" | "dst", { text }: Address): Rejection {
+  if (text === "") return { reason: "nullValue", detail: `${name}; give it with --${name} ADDRESS` };
+  const advice = "give the addresses of names with --names FILES";
+  return { reason: "unparseableAddress", detail: `${name} ${shortened(text)}; ${advice}` };
+}
+
+/** The host of a text that may have a scheme, a port or a path, such as `https://192.0.2.1:443/x`. */
+export function hostOf(text: string): string {
+  const host = text.replace(/^[a-z]+:\/\//i, "").replace(/[/?#].*$/, "");
+  const [, bracketed] = /^\[([^\]]*)\](?::\d+)?$/.exec(host) ?? [];
+  return bracketed ?? (/^[^:]*:\d+$/.test(host) ? host.replace(/:\d+$/, "") : host);
+}

@@ -1,0 +1,243 @@
+/**
+ * The output of `ping`: Linux (iputils), macOS and the BSDs, busybox, Windows in most languages; also of several runs, and
+ * with a time before each line, as `ping -D` and loggers write it.
+ *
+ * All write a line for each reply with the address and then `time=12.3 ms`. They differ in how a loss shows: as a line, as
+ * a gap of the sequence numbers, or only in the statistics at the end.
+ *
+ * @module
+ */
+import { parseAddress } from "../addresses/ip.ts";
+import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import { parseTimeUs } from "../measurement/time_text.ts";
+import {
+  decimal,
+  type Format,
+  LineReader,
+  pingRow,
+  type ReadingOptions,
+  type TakeFinding,
+  wrongRtt,
+} from "./format.ts";
+
+/** `[1750766400.123456]` of `ping -D`, or a date and time that a logger puts before a line. */
+const TIME =
+  /^\[?(\d{9,10}\.\d+|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d)\b)?)\]?(?:[:,;]?\s+|$)/;
+/** The time of day of macOS' `--apple-time`, whose date is not known. */
+const TIME_OF_DAY = /^\d\d:\d\d:\d\d\.\d+\s+/;
+/** `time=12.3 ms`, `time<1ms`, `Zeit=12ms`, `temps=12,3 ms`. */
+const RTT = /(?:^|\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*ms(?!\p{L})/gu;
+const SEQUENCE = /\b(?:icmp_)?seq[= ](\d+)/;
+const HEADING = /^(?:PING6?\b|Pinging )/;
+/** `4 packets transmitted, …`; `Sent = 4, Received = 3, Lost = 1`. */
+const NUM_SENT = /^(\d+) packets transmitted|\p{L}+ = (\d+), \p{L}+ = \d+, \p{L}+ = \d+/u;
+const LOSS =
+  /^(?:request timeout|request timed out|no answer yet|zeitüberschreitung|délai d|tiempo de espera)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered/i;
+/** The host could not send: this says nothing about the path. */
+const LOCAL_ERROR =
+  /^ping6?: (?:send(?:to|msg)|local error)|transmit failed|general failure|allgemeiner fehler|^ping6?: .*(?:not permitted|no buffer space)/i;
+/** Lines that say nothing of a ping: headings, statistics, what a shell shows. */
+const OTHER = /^(?:\^C|---|rtt |round-trip |[$#>%]|[A-Z]:\\|PS |ping6?: )|:$/;
+/** More losses than that at once are a counter that was reset. */
+const MAX_GAP = 1000;
+/** A reply may come so many packets late: `no answer yet` is then no loss. */
+const MAX_LATE = 10;
+
+/** See the module. */
+export const ping: Format = {
+  name: "ping",
+  title: "output of ping",
+  text: {
+    isHead: (head) =>
+      head.split("\n").slice(0, 100).some((line) => {
+        const text = withoutTime(line.trim());
+        return HEADING.test(text) || text.search(RTT) >= 0 || LOSS.test(text);
+      }),
+    open(options, take) {
+      const reader = new OutputReader(options, take);
+      return new LineReader((text, line) => reader.read(text.trim(), line), () => reader.end());
+    },
+  },
+};
+
+function withoutTime(line: string): string {
+  return line.replace(TIME, "").replace(TIME_OF_DAY, "");
+}
+
+/** A ping that was sent. */
+interface PingEcho {
+  /** The line that says it, from 1; of a loss that no line says, the line that shows it. */
+  line: number;
+  destination: string;
+  rttMs: number;
+  /** Microseconds since 1970; NaN where the output has no time. */
+  timeUs: number;
+}
+
+type EchoPosition = Pick<PingEcho, "line" | "timeUs">;
+
+/** Reads line by line. */
+class OutputReader {
+  readonly #options: ReadingOptions;
+  readonly #take: TakeFinding;
+  #source: string | undefined;
+  /** The destination of the run that the lines belong to. */
+  #destination: string | undefined;
+  /** The pings that may still change, oldest first, and those of the run by their sequence number. */
+  readonly #pending: PingEcho[] = [];
+  #bySequence = new Map<number, PingEcho>();
+  #lastSequence: number | undefined;
+  #lastTimeUs = NaN;
+  #numEchoes = 0;
+  /** Packets since the last one that could not be sent. */
+  #numUnsent = 0;
+  #numTaken = 0;
+
+  constructor(options: ReadingOptions, take: TakeFinding) {
+    this.#options = options;
+    this.#take = take;
+  }
+
+  read(whole: string, line: number): void {
+    const time = TIME.exec(whole)?.[1];
+    const text = withoutTime(whole);
+    const parsed = time === undefined ? undefined : parseTimeUs(time);
+    const place = { line, timeUs: parsed && "timeUs" in parsed ? parsed.timeUs : NaN };
+    const rtts = [...text.matchAll(RTT)];
+    if (text === "" || rtts.length > 1) return; // Least, mean and greatest.
+    if (HEADING.test(text)) this.#begin(text);
+    else if (rtts.length === 1) {
+      const [[, sign, digits]] = rtts;
+      // Windows counts whole milliseconds; of less than 1 the middle is the best guess.
+      this.#echo(text, place, decimal(digits) / (sign === "<" ? 2 : 1));
+    } else if (NUM_SENT.test(text)) this.#endOfRun(text, place);
+    else if (LOCAL_ERROR.test(text)) {
+      this.#numUnsent++;
+      this.#numEchoes++;
+      this.#flush();
+      this.#take({ skipped: "local error" }, line);
+    } else if (LOSS.test(text)) this.#echo(text, place, FAILED_RTT_MS);
+    else if (OTHER.test(text)) this.#maybeBegin(text);
+    else this.#take({ reason: "unknownLine", detail: "no line of ping that is known" }, line);
+  }
+
+  end(): void {
+    this.#flush();
+  }
+
+  #begin(text: string): void {
+    this.#endRun();
+    const [to, from] = text.split(" from ");
+    const addresses = addressesIn(to);
+    this.#destination = addresses.at(-1) ?? /^(?:PING6?|Pinging)\s+([^\s(]+)/.exec(to)?.[1];
+    this.#source = from === undefined ? this.#source : addressesIn(from)[0];
+    if (text.includes(" --> ")) this.#source = addresses[0];
+  }
+
+  /** Takes a line for a heading in another language if it names another address than the lines before. */
+  #maybeBegin(text: string): void {
+    const address = addressesIn(text).at(-1);
+    if (address !== undefined && address !== this.#destination) this.#begin(text);
+  }
+
+  #echo(text: string, place: EchoPosition, rttMs: number): void {
+    const isLoss = rttMs === FAILED_RTT_MS;
+    const destination = this.#destination ?? (isLoss ? undefined : addressesIn(text).at(-1)) ??
+      this.#options.dst;
+    if (destination === undefined) {
+      const detail = "no address in it, and none in a line before it";
+      this.#take({ reason: "nullValue", detail: `dst; ${detail}; give it with --dst ADDRESS` }, place.line);
+      return;
+    }
+    this.#destination = destination;
+    const match = SEQUENCE.exec(text);
+    const sequence = match ? Number(match[1]) : undefined;
+    if (isLoss && this.#numUnsent > 0) {
+      // macOS and the BSDs also say that what was not sent had no reply.
+      this.#numUnsent--;
+      if (sequence !== undefined) this.#lastSequence = sequence;
+      return;
+    }
+    const known = sequence === undefined ? undefined : this.#bySequence.get(sequence);
+    // A late reply takes the place of its loss; what comes twice (DUP!) counts once.
+    if (known) known.rttMs = known.rttMs === FAILED_RTT_MS ? rttMs : known.rttMs;
+    else {
+      this.#fillGap(sequence, place);
+      this.#add({ ...place, destination, rttMs }, sequence);
+    }
+    this.#lastTimeUs = place.timeUs;
+  }
+
+  /** Adds the losses between the last sequence number and this one. */
+  #fillGap(sequence: number | undefined, place: EchoPosition): void {
+    const last = this.#lastSequence;
+    const numUnsent = this.#numUnsent;
+    this.#numUnsent = 0;
+    if (sequence === undefined || last === undefined || sequence - last > MAX_GAP) return;
+    const stepUs = (place.timeUs - this.#lastTimeUs) / (sequence - last);
+    for (let missing = last + 1 + numUnsent; missing < sequence; missing++) {
+      const timeUs = Math.round(this.#lastTimeUs + stepUs * (missing - last));
+      this.#addLoss({ line: place.line, timeUs }, missing);
+    }
+  }
+
+  /** Statistics: what was sent and did not show was lost. Where lines have a time, its own time is not known. */
+  #endOfRun(text: string, place: EchoPosition): void {
+    const [, unix, windows] = NUM_SENT.exec(text) ?? [];
+    const numMissing = Number(unix ?? windows) - this.#numEchoes;
+    for (let i = 0; i < numMissing && numMissing <= MAX_GAP; i++) {
+      this.#addLoss({ ...place, timeUs: Number.isNaN(place.timeUs) ? this.#lastTimeUs : place.timeUs });
+    }
+    this.#endRun();
+  }
+
+  #endRun(): void {
+    this.#flush();
+    this.#bySequence = new Map();
+    this.#lastSequence = undefined;
+    this.#lastTimeUs = NaN;
+    this.#numEchoes = this.#numUnsent = 0;
+  }
+
+  #addLoss(place: EchoPosition, sequence?: number): void {
+    const destination = this.#destination;
+    if (destination !== undefined) this.#add({ ...place, destination, rttMs: FAILED_RTT_MS }, sequence);
+  }
+
+  #add(echo: PingEcho, sequence?: number): void {
+    this.#pending.push(echo);
+    this.#numEchoes++;
+    if (sequence !== undefined) {
+      this.#bySequence.set(sequence, echo);
+      this.#bySequence.delete(sequence - 2 * MAX_GAP);
+      this.#lastSequence = Math.max(sequence, this.#lastSequence ?? sequence);
+    }
+    while (this.#pending.length > MAX_LATE || this.#pending[0]?.rttMs > 0) this.#report();
+  }
+
+  #flush(): void {
+    while (this.#pending.length > 0) this.#report();
+  }
+
+  /** Reports the oldest ping that may still change. */
+  #report(): void {
+    const { line, destination, rttMs, timeUs } = this.#pending.shift() as PingEcho;
+    if (rttMs === 0) return this.#take(wrongRtt(0, "rtt 0"), line);
+    const found = { src: this.#source, dst: destination, timeUs: this.#timeOf(timeUs), rttsMs: [rttMs] };
+    this.#take(pingRow(found, this.#options), line);
+  }
+
+  /** The time of the next ping: its own, else as many intervals after `startS` as pings were before it. */
+  #timeOf(timeUs: number): number {
+    const { startS = NaN, intervalS = 1 } = this.#options;
+    const numBefore = this.#numTaken++;
+    return Number.isNaN(timeUs) ? Math.round((startS + intervalS * numBefore) * 1e6) : timeUs;
+  }
+}
+
+/** The addresses in a line, without the marks around them. */
+function addressesIn(text: string): string[] {
+  const words = text.match(/[0-9a-f.:]*[.:][0-9a-f.:]+/gi) ?? [];
+  // A colon ends the address of a reply; `::` may be the end of an address itself.
+  return words.map((word) => word.replace(/(?<!:):$|\.$/, "")).filter((word) => parseAddress(word));
+}

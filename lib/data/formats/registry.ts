@@ -1,0 +1,115 @@
+/**
+ * All formats of measurements, how a file's format is recognised from its first bytes, and the results in JSON objects.
+ *
+ * @module
+ */
+import { shortened, UserError } from "../../base/errors.ts";
+import { atlas } from "./atlas.ts";
+import { fping } from "./fping.ts";
+import type { Format, JsonObject, ReadingOptions } from "./format.ts";
+import { globalping } from "./globalping.ts";
+import { ping } from "./ping.ts";
+import { prometheus } from "./prometheus.ts";
+import { scamper } from "./scamper.ts";
+import { smokeping } from "./smokeping.ts";
+import { table } from "./table.ts";
+
+/** In the order in which they are tried. */
+export const FORMATS: readonly Format[] = [
+  ...[atlas, globalping, scamper, prometheus, smokeping],
+  ...[fping, ping, table],
+];
+
+const JSON_FORMATS = FORMATS.flatMap(({ name, json }) => json ? [{ name, ...json }] : []);
+const TEXT_FORMATS = FORMATS.flatMap(({ name, text }) => text ? [{ name, ...text }] : []);
+
+/** The first characters from which a format is recognised, at most. */
+export const MAX_HEAD_CHARACTERS = 1 << 16;
+
+/** A format whose results are JSON objects. */
+export type JsonFormat = (typeof JSON_FORMATS)[number];
+
+/** The results in an object, in order, and their formats: itself, or those anywhere inside it. */
+export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObject, JsonFormat][] {
+  const results: [JsonObject, JsonFormat][] = [];
+  const pending: unknown[] = [whole];
+  while (pending.length > 0) {
+    const value = pending.pop();
+    if (typeof value !== "object" || value === null) continue;
+    const object = value as JsonObject;
+    const format = Array.isArray(value) ? undefined : formatOf(object, options);
+    if (format) results.push([object, format]);
+    else for (const inner of Object.values(value).reverse()) pending.push(inner);
+  }
+  return results;
+}
+
+function formatOf(object: JsonObject, options: ReadingOptions): JsonFormat | undefined {
+  const { format } = options;
+  return JSON_FORMATS.find((each) =>
+    (format === undefined || format === each.name) && each.isResult(object, options)
+  );
+}
+
+/** How a text is read: as JSON, or as text of a format. */
+export type Recognised = { kind: "json" } | { kind: "text"; format: (typeof TEXT_FORMATS)[number] };
+
+/**
+ * Recognises a text by its first characters.
+ *
+ * @param head Without a byte order mark. @param isWhole Whether the text ends with it.
+ * @returns Undefined if more of it is needed.
+ * @throws {UserError} If it is of no known format.
+ */
+export function recognise(
+  head: string,
+  isWhole: boolean,
+  options: ReadingOptions,
+  path: string,
+): Recognised | undefined {
+  const { format: name } = options;
+  if (name !== undefined && !TEXT_FORMATS.some((each) => each.name === name)) return { kind: "json" };
+  const start = head.trimStart();
+  if (/^\{|^\[\s*(?:$|[{[\]"])/.test(start)) {
+    const isJson = name === undefined || JSON_FORMATS.some((each) => each.name === name);
+    if (isJson) return { kind: "json" };
+  }
+  const isLast = isWhole || head.length >= MAX_HEAD_CHARACTERS;
+  const lines = isLast ? head : head.slice(0, head.lastIndexOf("\n") + 1);
+  const isBinary = /[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(head.slice(0, 512));
+  if (name !== undefined) {
+    const format = TEXT_FORMATS.find((each) => each.name === name);
+    if (format && lines.trim() !== "") return { kind: "text", format };
+  } else if (!isBinary && lines.trim() !== "") {
+    const format = TEXT_FORMATS.find((each) => each.isHead(lines, options));
+    if (format) return { kind: "text", format };
+  }
+  if (!isLast && !isBinary) return undefined;
+  throw unknownFormat(head, path);
+}
+
+/** What the first bytes of files that are no measurements look like. */
+const LOOKS: readonly (readonly [RegExp, string])[] = [
+  [/^PK(?:\x03\x04|\x05\x06)/, "it looks like a zip archive or a spreadsheet (unpack it, or save it as CSV)"],
+  [/^SQLite format 3\0/, "it looks like an SQLite database (export a table as CSV)"],
+  [/^PAR1/, "it looks like Parquet, which is not read from a stream (give the file)"],
+  [/^ARROW1|^ORC/, "it looks like Arrow or ORC (convert it to Parquet)"],
+  [/^%PDF/, "it looks like PDF"],
+  [/^\s*<(?:!doctype html|html|head|body)/i, "it looks like HTML (a login or error page?)"],
+  [/^\s*<\?xml|^\s*<rrd>/, "it looks like XML (of an RRD: rrdtool xport --json)"],
+  [/^RRD\0/, "it looks like an RRD (rrdtool xport --json)"],
+  [/^\x12\x05/, "it looks like warts of scamper (sc_warts2json)"],
+  [/^(?:traceroute|tracert|mtr|HOST:|Start:)/i, "it looks like the output of traceroute or mtr"],
+  [/^\x7fELF|^MZ/, "it looks like a program"],
+  [/[\0-\x08\x0e-\x1a]/, "it looks like binary data"],
+];
+
+function unknownFormat(head: string, path: string): UserError {
+  const [, looks] = LOOKS.find(([pattern]) => pattern.test(head.slice(0, 512))) ??
+    [, `it begins with ${JSON.stringify(shortened(head.trimStart(), 40))}`];
+  const names = FORMATS.map(({ name }) => name).join(", ");
+  return new UserError(
+    `Cannot read ${path}: ${looks}, expected measurements as ${names} or parquet; choose one with --format NAME if it ` +
+      "is one of these, else convert it to CSV",
+  );
+}

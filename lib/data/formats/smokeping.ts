@@ -1,0 +1,3 @@
+import type { Format } from "./format.ts";
+
+export const smokeping: Format = { name: "smokeping", title: "SmokePing by rrdtool xport --json" };

@@ -1,0 +1,349 @@
+/**
+ * Measurements with named fields: tables as text (CSV and its relatives) and JSON objects such as
+ * `{"src": …, "dst": …, "time": …, "rtt": ms or null}`, the form of this program's own JSON lines.
+ *
+ * A table has commas, semicolons or tabs between its fields, its names in a header, perhaps comments above it, or columns
+ * by number. In a wide table each column of RTTs is a destination.
+ *
+ * @module
+ */
+import { FormatError, shortened, UsageError, UserError } from "../../base/errors.ts";
+import { readAddress } from "../addresses/address_book.ts";
+import { type CsvRecord, CsvScanner, type CsvSeparator } from "../measurement/csv.ts";
+import type { TimeUnit } from "../measurement/time_text.ts";
+import {
+  decimal,
+  type Finding,
+  type Format,
+  type JsonObject,
+  pingRow,
+  type ReadingOptions,
+  readRtt,
+  readTime,
+  type Rejection,
+  type TakeFinding,
+  type TextReader,
+} from "./format.ts";
+
+/** The units of numbers in the columns of times. */
+const TIME_UNITS: Record<string, TimeUnit> = {
+  time: "seconds",
+  time_ms: "milliseconds",
+  time_us: "microseconds",
+  time_ns: "nanoseconds",
+};
+/** The units of numbers in the columns of RTTs, ms. */
+const RTT_UNITS_MS: Record<string, number> = { rtt: 1, rtt_s: 1000, rtt_us: 1e-3, rtt_ns: 1e-6 };
+/** Fields that are whole numbers, by their names in measurements Parquet. */
+const INTEGERS = {
+  msm_id: "msmId",
+  prb_id: "prbId",
+  size: "sizeBytes",
+  packet_error_count: "packetErrorCount",
+} as const;
+
+const TIME_KEYS = Object.keys(TIME_UNITS);
+const RTT_KEYS = Object.keys(RTT_UNITS_MS);
+const INTEGER_KEYS = Object.keys(INTEGERS) as (keyof typeof INTEGERS)[];
+const KEYS = ["src", "dst", ...TIME_KEYS, ...RTT_KEYS, ...INTEGER_KEYS];
+
+/** Names of fields that need no `--columns`, in lower case, the first that a record has. */
+const USUAL_NAMES: Record<string, readonly string[]> = {
+  src: ["src", "src_addr", "source", "from", "src_ip", "source_ip", "source_address"],
+  dst: ["dst", "dst_addr", "destination", "to", "target", "dst_ip", "destination_ip", "destination_address"],
+  time: ["time", "event_time", "timestamp"],
+  rtt: ["rtt", "rtt_ms"],
+};
+
+/** A header is among the first records: what is above it are comments. */
+const MAX_COMMENT_RECORDS = 20;
+
+/** The names of columns by key, such as `src`, `time_ms` or `rtt_s`. */
+export type Columns = ReadonlyMap<string, string>;
+
+/**
+ * Parses `src=from,dst=to,time=when,rtt=ms`. A name may have commas.
+ *
+ * @throws {UsageError} If a key is unknown or given twice.
+ */
+export function parseColumns(text: string): Columns {
+  const columns = new Map<string, string>();
+  const wrong = (fault: string) =>
+    new UsageError(
+      `Cannot use --columns ${shortened(text)}: ${fault}, expected KEY=NAME of src, dst, one of ` +
+        `${TIME_KEYS.join(" ")}, one of ${RTT_KEYS.join(" ")} and perhaps ${INTEGER_KEYS.join(" ")}; ` +
+        "separate them by commas",
+    );
+  for (const part of text.split(new RegExp(`,(?=(?:${KEYS.join("|")}|[^,=]*)=)`))) {
+    const [key, ...name] = part.split("=");
+    if (!KEYS.includes(key)) throw wrong(`found the key ${shortened(key) || "''"}`);
+    if (columns.has(key)) throw wrong(`found ${key} twice`);
+    columns.set(key, name.join("=").replace(/^"(.*)"$/, "$1"));
+    if (columns.get(key) === "") throw wrong(`found no name for ${key}`);
+  }
+  for (const keys of [TIME_KEYS, RTT_KEYS]) {
+    const given = keys.filter((key) => columns.has(key));
+    if (given.length > 1) throw wrong(`found ${given.join(" and ")}`);
+  }
+  return columns;
+}
+
+/** Where the fields of a measurement are among those of a record, from 0. */
+interface Layout {
+  /** The names of all fields. */
+  readonly names: readonly string[];
+  /** -1 where the options give it. */
+  readonly src: number;
+  readonly dst: number;
+  /** -1 where records have no time. */
+  readonly time: number;
+  readonly timeUnit: TimeUnit;
+  /** The fields of RTTs, in a wide table each with its destination. */
+  readonly rtts: readonly { readonly field: number; readonly dst?: string }[];
+  readonly rttUnitMs: number;
+  readonly integers: readonly { readonly key: keyof typeof INTEGERS; readonly field: number }[];
+}
+
+/** The layout of records, or what is wrong with their names, for people. */
+function layoutOf(names: readonly string[], options: ReadingOptions): Layout | { fault: string } {
+  const { columns = new Map<string, string>() } = options;
+  const lower = names.map((name) => name.toLowerCase());
+  let fault: string | undefined;
+  const find = (key: string): number => {
+    const asked = columns.get(key);
+    if (asked === undefined) {
+      const usual = USUAL_NAMES[key] ?? [key];
+      return usual.map((name) => lower.indexOf(name)).find((field) => field >= 0) ?? -1;
+    }
+    const field = names.indexOf(asked);
+    if (field >= 0 && names.lastIndexOf(asked) === field) return field;
+    // Columns by their number, from 1, where there is no such name.
+    const number = field < 0 && /^\d+$/.test(asked) ? Number(asked) : 0;
+    if (number >= 1 && number <= names.length) return number - 1;
+    fault ??= `expected one ${shortened(asked)} for ${key}; correct --columns or the header`;
+    return -1;
+  };
+  const findOne = (keys: readonly string[]): { key: string; field: number } => {
+    const given = keys.filter((key) => columns.has(key));
+    const found = (given.length > 0 ? given : keys).map((key) => ({ key, field: find(key) }));
+    return found.find(({ field }) => field >= 0) ?? { key: keys[0], field: -1 };
+  };
+  const [src, dst] = [find("src"), find("dst")];
+  const time = findOne(TIME_KEYS);
+  const rtt = findOne(RTT_KEYS);
+  const wide = rtt.field >= 0
+    ? []
+    : names.flatMap((name, field) =>
+      readAddress(name).bytes || options.addresses?.has(name.toLowerCase()) ? [{ field, dst: name }] : []
+    );
+  const rtts = rtt.field >= 0 ? [{ field: rtt.field }] : wide;
+  const integers = INTEGER_KEYS.map((key) => ({ key, field: find(key) })).filter(({ field }) => field >= 0);
+  const missing = [
+    ...(src < 0 && !options.src ? ["src"] : []),
+    ...(dst < 0 && !options.dst && wide.length === 0 ? ["dst"] : []),
+    ...(rtts.length === 0 ? ["rtt"] : []),
+  ];
+  if (!fault && missing.length > 0) {
+    const example = missing.map((key) => `${key}=${key.toUpperCase()}`).join(",");
+    const constant = missing.find((key) => key !== "rtt");
+    fault = `expected ${missing.join(", ")}; name them, such as --columns ${example}` +
+      (constant ? `, or give all rows one with --${constant} ADDRESS` : "");
+  }
+  if (fault !== undefined) return { fault };
+  const [timeUnit, rttUnitMs] = [TIME_UNITS[time.key], RTT_UNITS_MS[rtt.key]];
+  return { names, src, dst, time: time.field, timeUnit, rtts, rttUnitMs, integers };
+}
+
+/** The findings in a record. @param fields Texts or values of JSON. */
+function* findingsOf(
+  fields: readonly unknown[],
+  layout: Layout,
+  options: ReadingOptions,
+): Generator<Finding> {
+  const { names, timeUnit, rttUnitMs } = layout;
+  const timeUs = layout.time < 0 ? NaN : readTime(fields[layout.time], timeUnit, names[layout.time]);
+  if (typeof timeUs !== "number") return yield timeUs;
+  const integers: Partial<Record<(typeof INTEGERS)[keyof typeof INTEGERS], number>> = {};
+  for (const { key, field } of layout.integers) {
+    const value = fields[field];
+    if (value === "" || value === null || value === undefined) continue;
+    const number = typeof value === "number" ? value : decimal(String(value));
+    if (!Number.isSafeInteger(number) || number < 0) {
+      return yield { reason: "invalidInteger", detail: `${key} ${shortened(String(value))}` };
+    }
+    integers[INTEGERS[key]] = number;
+  }
+  const { packetErrorCount: numLost, ...ids } = integers;
+  for (const { field, dst } of layout.rtts) {
+    const rttMs = readRtt(fields[field], rttUnitMs, options, names[field]);
+    yield typeof rttMs !== "number" ? rttMs : pingRow({
+      src: textOf(fields[layout.src]),
+      dst: dst ?? textOf(fields[layout.dst]),
+      timeUs,
+      rttsMs: [rttMs],
+      ...ids,
+      numLost: numLost ?? NaN,
+    }, options);
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string"
+    ? value.trim()
+    : value === undefined || value === null
+    ? undefined
+    : String(value);
+}
+
+/** The layout of the last JSON object: lines of a file have the same fields. */
+let last: { keys: string; options: ReadingOptions; layout: ReturnType<typeof layoutOf> } | undefined;
+
+function layoutOfObject(object: JsonObject, options: ReadingOptions): ReturnType<typeof layoutOf> {
+  const names = Object.keys(object);
+  const keys = names.join("\n");
+  if (last?.keys !== keys || last.options !== options) {
+    last = { keys, options, layout: layoutOf(names, options) };
+  }
+  return last.layout;
+}
+
+/** Tables, and JSON objects with named fields. */
+export const table: Format = {
+  name: "csv",
+  title: "CSV, and JSON lines with src, dst, time, rtt",
+  json: {
+    isResult(object, options) {
+      const layout = layoutOfObject(object, options);
+      if (!("fault" in layout)) return true;
+      // An object that has an RTT and an end is meant as one: what it lacks is told.
+      const names = Object.keys(object).map((name) => name.toLowerCase());
+      const has = (key: string) => USUAL_NAMES[key].some((name) => names.includes(name));
+      return has("rtt") && (has("dst") || has("src")) || (has("src") && has("dst") && has("time"));
+    },
+    *findings(object, options) {
+      const layout = layoutOfObject(object, options);
+      if ("fault" in layout) {
+        yield { reason: "nullValue", detail: `found ${shownNames(object)}, ${layout.fault}` };
+      } else yield* findingsOf(Object.values(object), layout, options);
+    },
+  },
+  text: {
+    isHead: (head, { columns }) => columns !== undefined || /^(?:sep=|#TYPE )|[,;\t]/.test(head),
+    open: (options, take, path) => new TableReader(options, take, path),
+  },
+};
+
+function shownNames(object: JsonObject): string {
+  return shortened(Object.keys(object).join(", "), 120);
+}
+
+/** Reads a table. */
+class TableReader implements TextReader {
+  readonly #options: ReadingOptions;
+  #scanner: CsvScanner | undefined;
+  #head = "";
+  /** Records before the header is found. */
+  #first: CsvRecord[] = [];
+  #layout: Layout | undefined;
+  #numRows = 0;
+
+  constructor(options: ReadingOptions, readonly take: TakeFinding, readonly path: string) {
+    this.#options = options;
+  }
+
+  push(text: string | undefined): void {
+    if (!this.#scanner) {
+      this.#head += text ?? "";
+      const end = this.#head.lastIndexOf("\n");
+      if (text !== undefined && end < 0) return;
+      this.#scanner = new CsvScanner(separatorOf(this.#head));
+      this.#scan(this.#head);
+    } else this.#scan(text);
+    if (text !== undefined) return;
+    this.#scan(undefined);
+    if (!this.#layout) this.#begin(true);
+    if (this.#numRows === 0) {
+      throw new UserError(
+        `Cannot read ${this.path}: found no row below the header, expected some; check the file`,
+      );
+    }
+  }
+
+  #scan(text: string | undefined): void {
+    for (const record of this.#scanner?.push(text) ?? []) {
+      if (record.fault === undefined && /^#|^sep=.$/.test(record.fields[0])) continue;
+      if (this.#layout) this.#takeRow(record);
+      else {
+        this.#first.push(record);
+        this.#begin(this.#first.length > MAX_COMMENT_RECORDS);
+      }
+    }
+  }
+
+  /** Finds the header among the first records. @param isLast Whether it must be among them. */
+  #begin(isLast: boolean): void {
+    const { columns } = this.#options;
+    const isByNumber = columns !== undefined && [...columns.values()].every((name) => /^\d+$/.test(name));
+    const record = this.#first.at(-1);
+    let fault: string | undefined;
+    if (record && record.fault === undefined) {
+      const layout = layoutOf(record.fields, this.#options);
+      if (!("fault" in layout)) {
+        this.#layout = layout;
+        // Without names, a first record whose fields can be read is a row.
+        if (isByNumber && isRow(record.fields, layout, this.#options)) this.#takeRow(record);
+        this.#first = [];
+        return;
+      }
+      fault = layout.fault;
+    }
+    if (!isLast) return;
+    throw this.#headerError(fault);
+  }
+
+  #headerError(lastFault: string | undefined): FormatError {
+    const place = { path: this.path, place: "its header" };
+    const [header] = this.#first;
+    if (!header) {
+      return new FormatError(
+        "it is empty, expected a header with the names of columns; check the file",
+        place,
+      );
+    }
+    if (header.fault !== undefined) {
+      return new FormatError(`found ${header.fault}, expected the names of columns; check the file`, place);
+    }
+    const layout = layoutOf(header.fields, this.#options);
+    const fault = "fault" in layout ? layout.fault : lastFault;
+    return new FormatError(`found the columns ${shortened(header.fields.join(", "), 200)}, ${fault}`, place);
+  }
+
+  #takeRow(record: CsvRecord): void {
+    this.#numRows++;
+    const { names } = this.#layout as Layout;
+    const invalid = (detail: string): Rejection => ({ reason: "invalidCsv", detail });
+    if (record.fault !== undefined) return this.take(invalid(record.fault), record.line);
+    if (record.fields.length !== names.length) {
+      return this.take(invalid(`${record.fields.length} fields, ${names.length} in the header`), record.line);
+    }
+    for (const finding of findingsOf(record.fields, this.#layout as Layout, this.#options)) {
+      this.take(finding, record.line);
+    }
+  }
+}
+
+function isRow(fields: readonly string[], layout: Layout, options: ReadingOptions): boolean {
+  const findings = [...findingsOf(fields, layout, options)];
+  return findings.every((finding) => "srcAddr" in finding);
+}
+
+/** The separator of a table: said, or the one that the first line with one has. */
+function separatorOf(head: string): CsvSeparator {
+  const [, said] = /^\ufeff?sep=(.)\s*$/m.exec(head.slice(0, 200)) ?? [];
+  if (said === ";" || said === "," || said === "\t") return said;
+  const line = head.split("\n").find((each) => !each.startsWith("#") && /[,;\t]/.test(each)) ?? "";
+  const bare = line.replace(/"(?:[^"]|"")*"/g, "");
+  const counts = ([";", "\t", ","] as const).map((separator) => bare.split(separator).length);
+  const most = Math.max(...counts);
+  return most === 1 ? "," : ([";", "\t", ","] as const)[counts.indexOf(most)];
+}

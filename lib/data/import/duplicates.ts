@@ -1,0 +1,284 @@
+/**
+ * Finds duplicate results (same measurement, probe and time), exactly and in bounded memory.
+ *
+ * A hash table holds the keys. It is cleared when it is full; duplicates that it then misses are found afterwards in
+ * the file of rows ({@link moveUniqueRows}): the columns of the key are read in several passes, each for as many keys as
+ * memory holds. 100 M rows take five passes of some 10 s with 2 GB.
+ *
+ * @module
+ */
+import { dirname } from "@std/path";
+import { ensure } from "../../base/errors.ts";
+import { syncDirectory } from "../../io/files/atomic.ts";
+import { explainFileError } from "../../io/files/file_errors.ts";
+import { NumberCursor } from "../../io/parquet/column.ts";
+import type { NumberKind } from "../../io/parquet/encodings.ts";
+import { ParquetFile } from "../../io/parquet/file.ts";
+import type { MeasurementBatch } from "../measurement/batch.ts";
+import { readMeasurements } from "../measurement_files/parquet_reader.ts";
+import { MeasurementParquetWriter, type OptionalColumn } from "../measurement_files/parquet_writer.ts";
+import { RejectLog } from "../measurement_files/rejects.ts";
+import { type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
+
+/** Numbers of a slot: measurement, probe, time. */
+const SLOT_NUMBERS = 3;
+const SLOT_BYTES = SLOT_NUMBERS * Float64Array.BYTES_PER_ELEMENT;
+const TIME = 2; // 0 marks an empty slot
+const FIRST_CAPACITY = 64;
+const MAX_LOAD = 0.8;
+
+/** The key of a result: no other result has the same three numbers. */
+export interface ResultKey {
+  /** A non-negative safe integer, like {@link prbId}. */
+  msmId: number;
+  prbId: number;
+  /** Microseconds since 1970; in 1990..2100. */
+  eventTimeUs: number;
+}
+
+/** Whether two rows are of one result. */
+export function isSameResult(a: ResultKey, b: ResultKey): boolean {
+  return a.msmId === b.msmId && a.prbId === b.prbId && a.eventTimeUs === b.eventTimeUs;
+}
+
+/** The keys of results; open addressing, which compares whole keys. */
+export class DuplicateSet {
+  /** Number of times that the set was cleared; if 0, {@link add} has found all duplicates. */
+  numForgets = 0;
+  readonly #maxBytes: number;
+  #capacity = FIRST_CAPACITY;
+  #slots = new Float64Array(SLOT_NUMBERS * FIRST_CAPACITY);
+  #size = 0;
+  #last: ResultKey | undefined;
+
+  /** @param options `maxBytes`: memory of the set; at least 51 keys fit. */
+  constructor(options: { maxBytes: number }) {
+    this.#maxBytes = options.maxBytes;
+  }
+
+  /**
+   * Adds the key of a result.
+   *
+   * @returns Whether it is new since the last clearing, and differs from the last key.
+   */
+  add(key: ResultKey): boolean {
+    if (this.#size >= MAX_LOAD * this.#capacity) {
+      if (canGrow(this.#capacity, this.#maxBytes)) this.#grow();
+      else this.#forget();
+    }
+    this.#last = key;
+    return this.#insert(key.msmId, key.prbId, key.eventTimeUs);
+  }
+
+  #insert(msmId: number, prbId: number, eventTimeUs: number): boolean {
+    const slots = this.#slots;
+    const mask = this.#capacity - 1;
+    for (let slot = hashKey(msmId, prbId, eventTimeUs) & mask;; slot = slot + 1 & mask) {
+      const at = SLOT_NUMBERS * slot;
+      if (slots[at + TIME] === 0) {
+        slots[at] = msmId;
+        slots[at + 1] = prbId;
+        slots[at + TIME] = eventTimeUs;
+        this.#size++;
+        return true;
+      }
+      if (slots[at + TIME] === eventTimeUs && slots[at] === msmId && slots[at + 1] === prbId) return false;
+    }
+  }
+
+  #grow(): void {
+    const slots = this.#slots;
+    this.#capacity *= 2;
+    this.#slots = new Float64Array(SLOT_NUMBERS * this.#capacity);
+    this.#size = 0;
+    for (let at = 0; at < slots.length; at += SLOT_NUMBERS) {
+      if (slots[at + TIME] !== 0) this.#insert(slots[at], slots[at + 1], slots[at + TIME]);
+    }
+  }
+
+  /** Removes all keys but the last one, because rows of two results with one key must not be adjacent. */
+  #forget(): void {
+    this.#slots.fill(0);
+    this.#size = 0;
+    this.numForgets++;
+    if (this.#last) this.#insert(this.#last.msmId, this.#last.prbId, this.#last.eventTimeUs);
+  }
+}
+
+/** The number of keys that a set of this memory holds. */
+export function maxKeys(maxBytes: number): number {
+  let capacity = FIRST_CAPACITY;
+  while (canGrow(capacity, maxBytes)) capacity *= 2;
+  return Math.floor(MAX_LOAD * capacity);
+}
+
+/** Whether the slots and the copy with twice as many fit the memory. */
+function canGrow(capacity: number, maxBytes: number): boolean {
+  return 3 * capacity * SLOT_BYTES <= maxBytes;
+}
+
+/** The part, of {@link numParts}, that a key belongs to, from 0. */
+export function partOfKey({ msmId, prbId, eventTimeUs }: ResultKey, numParts: number): number {
+  return Math.floor(hashKey(msmId, prbId, eventTimeUs) / 2 ** 32 * numParts);
+}
+
+function hashKey(msmId: number, prbId: number, eventTimeUs: number): number {
+  let hash = mix(0, msmId);
+  hash = mix(hash, prbId);
+  hash = mix(hash, eventTimeUs);
+  hash = mix(hash, eventTimeUs / 2 ** 32);
+  return mix(hash, hash >>> 16) >>> 0;
+}
+
+/** Fibonacci hashing of the low 32 bits of a number (Knuth, The Art of Computer Programming 3, 6.4). */
+function mix(hash: number, value: number): number {
+  const mixed = Math.imul(hash ^ value, 0x9e3779b1);
+  return mixed ^ mixed >>> 15;
+}
+
+const MARKS_SHARE = 0.25; // of the memory, for a bit per row
+const MAX_MARKS = 2 ** 32;
+/** Parts of the keys differ in size. */
+const ROOM_FOR_UNEVEN_PARTS = 1.25;
+
+/** The results that {@link moveUniqueRows} left out, and the new counts of the rows if there are any. */
+interface UniqueRows {
+  /** Number of results left out. */
+  numLeftOut: number;
+  counts?: RowCounts;
+}
+
+/**
+ * Moves rows.
+ *
+ * @param fromPath A file that has all the optional columns; it is deleted.
+ * @param toPath The file to make.
+ * @param options `isUnique`: no result is repeated. `maxBytes`: memory for keys.
+ * @throws {UserError} If the disk is full.
+ */
+export async function moveUniqueRows(
+  fromPath: string,
+  toPath: string,
+  options: { isUnique: boolean; maxBytes: number; optionalColumns: readonly OptionalColumn[] },
+): Promise<UniqueRows> {
+  if (!options.isUnique) {
+    const marks = await RepeatedRows.find(fromPath, 0, options.maxBytes);
+    if (marks.count > 0 || !marks.isLast) {
+      return await copyUniqueRows(fromPath, toPath, { ...options, marks });
+    }
+  }
+  try {
+    Deno.renameSync(fromPath, toPath);
+  } catch (error) {
+    throw explainFileError(error, `write ${toPath}`);
+  }
+  syncDirectory(dirname(toPath));
+  return { numLeftOut: 0 };
+}
+
+async function copyUniqueRows(
+  fromPath: string,
+  toPath: string,
+  options: { marks: RepeatedRows; maxBytes: number; optionalColumns: readonly OptionalColumn[] },
+): Promise<UniqueRows> {
+  const { optionalColumns, maxBytes } = options;
+  using writer = MeasurementParquetWriter.create(toPath, { optionalColumns });
+  const sink = new RowSink(writer);
+  const rejects = new RejectLog();
+  let { marks } = options;
+  let leftOut: ResultKey | undefined;
+  let numLeftOut = 0;
+  let at = 0;
+  for await (const batch of readMeasurements([fromPath], { rejects, required: optionalColumns })) {
+    for (const row of rowsOf(batch)) {
+      if (at >= marks.end) marks = await RepeatedRows.find(fromPath, at, maxBytes);
+      if (marks.has(at)) {
+        numLeftOut++;
+        leftOut = row;
+      } else if (leftOut && !isSameResult(leftOut, row)) leftOut = undefined;
+      if (!leftOut) sink.add(row);
+      at++;
+    }
+  }
+  ensure(rejects.total === 0, "written rows were rejected");
+  const counts = sink.finish();
+  writer.close();
+  Deno.removeSync(fromPath);
+  return { numLeftOut, counts };
+}
+
+/** The first row of each repeated result, among as many rows as memory has bits for. */
+class RepeatedRows {
+  count = 0;
+  readonly #bits: Uint8Array;
+
+  private constructor(readonly from: number, readonly end: number, readonly isLast: boolean) {
+    this.#bits = new Uint8Array(Math.ceil((end - from) / 8));
+  }
+
+  /** Finds those from a given row on. */
+  static async find(path: string, from: number, maxBytes: number): Promise<RepeatedRows> {
+    using file = await ParquetFile.open(path);
+    const { numRows } = file;
+    const end = Math.min(numRows, from + Math.min(MAX_MARKS, Math.ceil(8 * MARKS_SHARE * maxBytes)));
+    const marks = new RepeatedRows(from, end, end === numRows);
+    const numParts = Math.ceil(ROOM_FOR_UNEVEN_PARTS * numRows / maxKeys((1 - MARKS_SHARE) * maxBytes));
+    for (let part = 0; part < numParts; part++) {
+      const keys = new DuplicateSet({ maxBytes: Infinity });
+      for (const { row, key } of resultsOf(file)) {
+        if (row >= end) break;
+        if (partOfKey(key, numParts) === part && !keys.add(key) && row >= from) marks.#mark(row);
+      }
+    }
+    return marks;
+  }
+
+  /** Whether the row is marked. */
+  has(row: number): boolean {
+    const index = row - this.from;
+    return (this.#bits[Math.floor(index / 8)] >> index % 8 & 1) === 1;
+  }
+
+  #mark(row: number): void {
+    const index = row - this.from;
+    this.#bits[Math.floor(index / 8)] |= 1 << index % 8;
+    this.count++;
+  }
+}
+
+/** The key and the first row of each result that has a key. */
+function* resultsOf(file: ParquetFile): Generator<{ row: number; key: ResultKey }> {
+  let last: ResultKey = { msmId: NaN, prbId: NaN, eventTimeUs: NaN };
+  for (const group of file.rowGroups) {
+    const { numRows, firstRow } = group;
+    const read = (name: string, kind: NumberKind) =>
+      new NumberCursor(file.source, file.chunk(name, group), kind).read(numRows).values;
+    const msmIds = read("msm_id", "number");
+    const prbIds = read("prb_id", "number");
+    const timesUs = read("event_time", "micros");
+    for (let i = 0; i < numRows; i++) {
+      const key = { msmId: msmIds[i], prbId: prbIds[i], eventTimeUs: timesUs[i] };
+      const isFirst = !isSameResult(key, last);
+      last = key;
+      const hasKey = !Number.isNaN(key.msmId) && !Number.isNaN(key.prbId);
+      if (isFirst && hasKey) yield { row: firstRow + i, key };
+    }
+  }
+}
+
+/** The rows of a batch, one object each. */
+export function* rowsOf(batch: MeasurementBatch): Generator<MeasurementRow> {
+  for (let i = 0; i < batch.numRows; i++) {
+    yield {
+      eventTimeUs: batch.eventTimeUs[i],
+      srcAddr: batch.srcAddr[i],
+      dstAddr: batch.dstAddr[i],
+      ipVersion: batch.ipVersion[i],
+      rttMs: batch.rttMs[i],
+      msmId: batch.msmId?.[i] ?? NaN,
+      prbId: batch.prbId?.[i] ?? NaN,
+      sizeBytes: batch.sizeBytes?.[i] ?? NaN,
+      packetErrorCount: batch.packetErrorCount?.[i] ?? NaN,
+    };
+  }
+}

@@ -1,0 +1,414 @@
+/**
+ * `import`: measurements of any format become one measurements Parquet file.
+ *
+ * Files are read one after another as streams; memory holds one row group, the distinct addresses and as many keys of
+ * results as fit, whatever the size of the files. Rows first go to a separate file. If memory did not suffice to find
+ * all duplicates while reading, the rows are copied without the remaining duplicates.
+ *
+ * @module
+ */
+import { shortened, UserError } from "../../base/errors.ts";
+import { openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
+import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
+import type { Finding, ReadingOptions, Rejection } from "../formats/format.ts";
+import { type ByteReader, MeasurementReader } from "../formats/reader.ts";
+import {
+  type JsonMark,
+  JsonObjectScanner,
+  type JsonPiece,
+  MAX_OBJECT_BYTES,
+} from "../measurement/json_stream.ts";
+import { isParquet } from "../measurement_files/input_files.ts";
+import { readMeasurements } from "../measurement_files/parquet_reader.ts";
+import { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
+import { RejectLog, type RejectReason } from "../measurement_files/rejects.ts";
+import { DuplicateSet, moveUniqueRows, rowsOf } from "./duplicates.ts";
+import { ImportedNames } from "./imported_names.ts";
+import { FOUND, PieceReader, type PieceResults, PING, PING_NUMBERS, type ReadPiece } from "./json_pieces.ts";
+import { adviceOnUnit, type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
+
+/** Resident memory without keys, measured with several GB of results. */
+const RUNTIME_BYTES = 200e6;
+/** Memory of a worker with its pieces. */
+const WORKER_BYTES = 60e6;
+/** This thread cuts and merges as fast as so many workers read. */
+const MAX_WORKERS = 4;
+/** The keys' share of the remaining memory limit, and their smallest share of the limit itself. */
+const KEYS_SHARE = 0.7;
+const LEAST_KEYS_SHARE = 0.1;
+/** Smaller inputs are read before a worker has started. */
+const PARALLEL_FROM_BYTES = 1 << 20;
+/** The number of types of objects that are counted separately: the input may have any number of them. */
+const MAX_COUNTED_TYPES = 100;
+/** The name for all further types. */
+const OTHER_TYPES = "other";
+const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as const;
+
+/** Options of {@link importMeasurements}. */
+export interface ImportOptions extends ReadingOptions {
+  /** The largest share of the ping results that may be rejected, 0 to 1. */
+  maxRejectRatio: number;
+  /** Bound on the memory, in bytes. */
+  memoryLimitBytes: number;
+  /** The path of the list of rejected results, written if there are any (none). */
+  rejectsPath?: string;
+  /** The path of the names of addresses, see `ImportedNames` (none). */
+  namesPath?: string;
+  /** Threads that read results, this one included (1 by default); the output does not depend on it. */
+  numThreads?: number;
+  /** Ends the import when it is aborted. */
+  signal?: AbortSignal;
+  /** Called with what is noticed of the data, for people. */
+  onNote?: (line: string) => void;
+  /** Called now and then with the number of (compressed) bytes read and of rows. */
+  onProgress?: (done: { bytes: number; rows: number }) => void;
+}
+
+/** The counts of an import. */
+export interface ImportSummary extends RowCounts {
+  /** Repeated results (same measurement, probe and time). */
+  duplicates: number;
+  /** Results and objects that say nothing about a path, by their kind. */
+  skippedByType: Record<string, number>;
+  /** Rejected ping results, by reason. */
+  rejected: Record<string, number>;
+}
+
+/** The fingerprint of an input, standard input included (which is never the same twice). */
+export function inputFingerprint(path: string): InputFingerprint {
+  return path === STANDARD_INPUT ? { path, sizeBytes: 0, mtimeMs: Date.now() } : fingerprint(path);
+}
+
+/**
+ * Imports measurements.
+ *
+ * @param paths The files, `-` for standard input.
+ * @param outputPath The Parquet file to write; a temporary file is made beside it.
+ * @throws {UserError} If a file is of no known format or is truncated, its compressed data is damaged, too many results are rejected, the memory is too small or the disk is full.
+ */
+export async function importMeasurements(
+  paths: readonly string[],
+  outputPath: string,
+  options: ImportOptions,
+): Promise<ImportSummary> {
+  const rowsPath = `${outputPath}.rows`;
+  using writer = MeasurementParquetWriter.create(rowsPath, { optionalColumns: OPTIONAL_COLUMNS });
+  const numThreads = 1 + numWorkersFor(paths, options);
+  const maxBytes = memoryForKeys(options.memoryLimitBytes - (numThreads - 1) * WORKER_BYTES);
+  const duplicates = new DuplicateSet({ maxBytes });
+  const importer = new Importer(new RowSink(writer), duplicates, options);
+  const { signal, onProgress } = options;
+  using pieces = new PieceReader(readingOf(options), { numThreads, signal });
+  let numBytes = 0;
+  const report = () => onProgress?.({ bytes: numBytes, rows: importer.numRows });
+  const take = async (read: AsyncIterable<ReadPiece>) => {
+    for await (const piece of read) {
+      importer.addPiece(piece);
+      onProgress?.({ bytes: piece.numBytes, rows: importer.numRows });
+    }
+  };
+  for (const path of paths) {
+    if (isParquet(path)) {
+      await take(pieces.rest());
+      const sizeBytes = fingerprint(path).sizeBytes;
+      for await (const batch of readMeasurements([path], { rejects: importer.rejects })) {
+        signal?.throwIfAborted();
+        importer.addRows(rowsOf(batch), batch.numRowsRead);
+        report();
+      }
+      numBytes += sizeBytes;
+      continue;
+    }
+    const { compression, chunks } = await openInput(path, { onBytes: (count) => numBytes += count });
+    const file = { path };
+    const json = new PieceCutter(path, { isCompressed: compression !== "none" });
+    const reader = new MeasurementReader(path, options, json);
+    for await (const chunk of chunks) {
+      signal?.throwIfAborted();
+      const found = reader.push(chunk);
+      for (const piece of json.take()) await take(pieces.read(file, numBytes, piece));
+      if (found.length === 0) continue;
+      await take(pieces.rest());
+      importer.addFindings(file, found);
+      report();
+    }
+    const found = reader.end();
+    for (const piece of json.take()) await take(pieces.read(file, numBytes, piece));
+    if (found.length > 0) {
+      await take(pieces.rest());
+      importer.addFindings(file, found);
+    }
+  }
+  await take(pieces.rest());
+  const summary = importer.finish(paths);
+  if (options.namesPath !== undefined) importer.names.write(options.namesPath);
+  writer.close();
+  try {
+    const { numLeftOut, counts } = await moveUniqueRows(rowsPath, outputPath, {
+      isUnique: duplicates.numForgets === 0,
+      maxBytes,
+      optionalColumns: OPTIONAL_COLUMNS,
+    });
+    return { ...summary, ...counts, duplicates: summary.duplicates + numLeftOut };
+  } catch (error) {
+    Deno.removeSync(rowsPath);
+    throw error;
+  }
+}
+
+/** The options of reading alone: workers get them. */
+function readingOf(options: ReadingOptions): ReadingOptions {
+  const { source, rtt, format, columns, src, dst, noReply, addresses, startS, intervalS } = options;
+  return { source, rtt, format, columns, src, dst, noReply, addresses, startS, intervalS };
+}
+
+/** Cuts JSON into pieces. */
+class PieceCutter implements ByteReader {
+  readonly #scanner: JsonObjectScanner;
+  #pieces: JsonPiece[] = [];
+
+  constructor(path: string, options: { isCompressed: boolean }) {
+    this.#scanner = new JsonObjectScanner(path, options);
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#pieces.push(this.#scanner.push(chunk));
+  }
+
+  end(): void {
+    this.#scanner.end();
+  }
+
+  /** The pieces since the last time. */
+  take(): JsonPiece[] {
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    return pieces;
+  }
+}
+
+/** As many workers as are wanted and of use, in half of the memory at most. */
+function numWorkersFor(
+  paths: readonly string[],
+  { numThreads = 1, memoryLimitBytes }: ImportOptions,
+): number {
+  const sizeBytes = paths.reduce((sum, path) => sum + inputFingerprint(path).sizeBytes, 0);
+  if (sizeBytes < PARALLEL_FROM_BYTES && !paths.includes(STANDARD_INPUT)) return 0;
+  const numInMemory = Math.floor((memoryLimitBytes - RUNTIME_BYTES) / 2 / WORKER_BYTES);
+  return Math.max(0, Math.min(numThreads - 1, MAX_WORKERS, numInMemory));
+}
+
+function memoryForKeys(limitBytes: number): number {
+  return Math.max(KEYS_SHARE * (limitBytes - RUNTIME_BYTES), LEAST_KEYS_SHARE * limitBytes);
+}
+
+/** The latest time of a measurement: clocks differ by less. */
+const MAX_AHEAD_MS = 86_400_000;
+
+/** Receives findings, passes rows to the sink and counts the others. */
+class Importer {
+  readonly rejects = new RejectLog();
+  readonly names = new ImportedNames();
+  readonly #endTimeUs = 1000 * (Date.now() + MAX_AHEAD_MS);
+  readonly #skipped = new KindCounts();
+  /** For each open container, the number of results before it. */
+  readonly #resultsBefore: number[] = [];
+  #file = { path: "" };
+  /** Number of the next result in the file, from 0. */
+  #index = 0;
+  /** Results of pings. */
+  #numPings = 0;
+  /** Results of any kind. */
+  #numResults = 0;
+  /** Objects and lines that may have been results. */
+  #numDamaged = 0;
+  #numDuplicates = 0;
+  /** The ids of objects with several results so far. */
+  readonly #measurementIds = new Set<string>();
+
+  constructor(readonly sink: RowSink, readonly duplicates: DuplicateSet, readonly options: ImportOptions) {}
+
+  get numRows(): number {
+    return this.sink.numRows;
+  }
+
+  /** Receives the rows of Parquet. @param numRead Those that were rejected included. */
+  addRows(rows: Iterable<MeasurementRow>, numRead: number): void {
+    this.#numPings += numRead;
+    for (const row of rows) this.#addRow(row);
+  }
+
+  /** Receives what was found in a text. */
+  addFindings(file: { path: string }, found: readonly { finding: Finding; line: number }[]): void {
+    this.#begin(file);
+    for (const { finding, line } of found) {
+      const at = `line ${line}: `;
+      if ("skipped" in finding) this.#skipped.add(finding.skipped);
+      else if ("reason" in finding) {
+        this.#reject({ ...finding, detail: at + finding.detail }, { isPing: true });
+      } else {
+        const { rttsMs, numLost, ...ping } = finding;
+        this.#numPings++;
+        this.#index++;
+        for (let i = 0; i < rttsMs.length; i++) {
+          this.#addRow({ ...ping, rttMs: rttsMs[i], packetErrorCount: numLost[i] }, at);
+        }
+      }
+    }
+  }
+
+  /** Receives the next piece of JSON. */
+  addPiece({ file, marks, results }: ReadPiece): void {
+    this.#begin(file);
+    const { ends, kinds, pings, rejections, skipped, measurements } = results;
+    for (const [index, name] of results.names) this.names.addName(results.addresses[index], name);
+    const next = { result: 0, mark: 0, ping: 0, row: 0, rejection: 0, skipped: 0, measurement: 0 };
+    let endOfRepeated = 0;
+    for (let object = 0; object <= ends.length; object++) {
+      for (; marks[next.mark]?.numBefore === object; next.mark++) this.#addMark(marks[next.mark]);
+      for (; next.result < ends[object]; next.result++) {
+        const kind = kinds[next.result];
+        const isRepeated = next.result < endOfRepeated && kind !== FOUND.skipped;
+        if (isRepeated) {
+          this.#numResults++;
+          this.#numDuplicates++;
+        }
+        if (kind === FOUND.measurement) {
+          const { id, numResults } = measurements[next.measurement++];
+          // Of objects with the same id, the first counts.
+          if (this.#measurementIds.has(id)) endOfRepeated = next.result + 1 + numResults;
+          this.#measurementIds.add(id);
+        } else if (kind === FOUND.ping || kind === FOUND.record) {
+          if (!isRepeated) this.#addPing(results, next, kind === FOUND.ping);
+          next.row += pings[next.ping + PING.numRows];
+          next.ping += PING_NUMBERS;
+        } else if (kind === FOUND.nothing) this.#skipped.add("notAResult");
+        else if (kind === FOUND.skipped) {
+          this.#numResults++;
+          this.#skipped.add(skipped[next.skipped++]);
+        } else {
+          const rejection = rejections[next.rejection++];
+          if (!isRepeated) this.#reject(rejection, { isPing: kind === FOUND.rejected });
+        }
+      }
+    }
+  }
+
+  /**
+   * Returns the counts, after all rows have gone to the writer.
+   *
+   * @param paths The files, for errors.
+   * @throws {UserError} If no result can be used, or too many were rejected.
+   */
+  finish(paths: readonly string[]): ImportSummary {
+    const { maxRejectRatio, rejectsPath, onNote } = this.options;
+    if (this.#numPings === 0) throw noPings(paths, this.#skipped.counts);
+    if (rejectsPath !== undefined) this.rejects.write(rejectsPath);
+    const numRead = this.#numPings + this.#numDamaged;
+    this.rejects.check(numRead, this.numRows === 0 ? 0 : maxRejectRatio);
+    const advice = adviceOnUnit(this.sink.medianRttMs);
+    if (advice) onNote?.(advice);
+    return {
+      ...this.sink.finish(),
+      duplicates: this.#numDuplicates,
+      skippedByType: this.#skipped.counts,
+      rejected: this.rejects.counts,
+    };
+  }
+
+  #begin(file: { path: string }): void {
+    if (file === this.#file) return;
+    this.#file = file;
+    this.#index = 0;
+  }
+
+  /** Counts a damaged line, or an object that is too long to be parsed unless it contains results. */
+  #addMark({ kind, offsetBytes }: JsonMark): void {
+    if (kind === "damaged") this.#addDamaged("invalidJson", `at byte ${offsetBytes}`);
+    else if (kind === "begin") this.#resultsBefore.push(this.#numResults);
+    else if (this.#resultsBefore.pop() === this.#numResults) {
+      this.#addDamaged("objectTooLong", `at byte ${offsetBytes}: more than ${MAX_OBJECT_BYTES} bytes`);
+    }
+  }
+
+  #addDamaged(reason: RejectReason, detail: string): void {
+    this.#reject({ reason, detail }, { isPing: false });
+  }
+
+  #reject({ reason, detail }: Rejection, { isPing }: { isPing: boolean }): void {
+    if (isPing) {
+      this.#numPings++;
+      this.#numResults++;
+    } else this.#numDamaged++;
+    this.rejects.add(reason, this.#file.path, this.#index++, detail);
+  }
+
+  /** @param at Where it is, for the reason. */
+  #addRow(row: MeasurementRow, at = ""): void {
+    const { eventTimeUs } = row;
+    if (eventTimeUs < this.#endTimeUs) return this.sink.add(row);
+    const [reason, detail] = Number.isNaN(eventTimeUs)
+      ? ["nullValue", "time; give it with --start TIME and --interval SECONDS"] as const
+      : ["timeInFuture", new Date(eventTimeUs / 1000).toISOString()] as const;
+    this.rejects.add(reason, this.#file.path, this.#index - 1, at + detail);
+  }
+
+  /** Receives a ping by its place in the columns. @param hasKey Whether it may repeat an earlier one. */
+  #addPing(
+    { pings, rows, addresses }: PieceResults,
+    { ping, row: firstRow }: { ping: number; row: number },
+    hasKey: boolean,
+  ): void {
+    this.#numPings++;
+    this.#numResults++;
+    this.#index++;
+    const row: MeasurementRow = {
+      msmId: pings[ping + PING.msmId],
+      prbId: pings[ping + PING.prbId],
+      eventTimeUs: pings[ping + PING.eventTimeUs],
+      sizeBytes: pings[ping + PING.sizeBytes],
+      ipVersion: pings[ping + PING.ipVersion],
+      srcAddr: addresses[pings[ping + PING.src]],
+      dstAddr: addresses[pings[ping + PING.dst]],
+      rttMs: NaN,
+      packetErrorCount: NaN,
+    };
+    const isUnique = !hasKey || Number.isNaN(row.msmId) || Number.isNaN(row.prbId) ||
+      this.duplicates.add(row);
+    if (!isUnique) {
+      this.#numDuplicates++;
+      return;
+    }
+    this.names.addRow(row);
+    for (let i = firstRow; i < firstRow + pings[ping + PING.numRows]; i++) {
+      row.rttMs = rows[2 * i];
+      row.packetErrorCount = rows[2 * i + 1];
+      this.#addRow(row);
+    }
+  }
+}
+
+/** Counts results by their kinds. */
+class KindCounts {
+  readonly #counts = new Map<string, number>();
+
+  add(type: string): void {
+    const key = this.#counts.has(type) || this.#counts.size < MAX_COUNTED_TYPES ? type : OTHER_TYPES;
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  }
+
+  /** In alphabetical order. */
+  get counts(): Record<string, number> {
+    return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+}
+
+function noPings(paths: readonly string[], skipped: Record<string, number>): UserError {
+  const others = paths.length > 1 ? ` and ${paths.length - 1} more` : "";
+  const found = Object.entries(skipped).map(([type, count]) => `${type} ${count}`).join(", ");
+  return new UserError(
+    `Cannot import ${paths[0]}${others}: found no measurement ` +
+      `(${shortened(found || "no object and no row", 200)}), expected measurements; ` +
+      "check --input",
+  );
+}

@@ -1,0 +1,91 @@
+/**
+ * Files of measurements in any format: which of a folder are read, in which order, and what is found in each.
+ *
+ * @module
+ */
+import { openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
+import { listInputs, type OnLink } from "../../io/files/inputs.ts";
+import { openRegularFile } from "../../io/files/byte_file.ts";
+import type { ReadingOptions } from "../formats/format.ts";
+import { type Found, readStream } from "../formats/reader.ts";
+import { readMeasurements } from "./parquet_reader.ts";
+import { RejectLog } from "./rejects.ts";
+
+const TEXT_EXTENSIONS = [".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".log", ".out"]
+  .flatMap((extension) => ["", ".gz", ".bz2", ".zst"].map((suffix) => extension + suffix));
+/** The extensions of the files that are read from a folder. */
+export const MEASUREMENT_EXTENSIONS: readonly string[] = [".parquet", ...TEXT_EXTENSIONS];
+
+/** Files that stages of this program write beside measurements. */
+const BESIDES =
+  /\.(?:rejects\.jsonl|names\.csv|truth\.json|manifest\.json)$|(?:^|\/)manifest(?:-[^/]*)?\.json$/;
+const PARQUET_MAGIC = "PAR1";
+
+/**
+ * The files of measurements that arguments name, each once.
+ *
+ * @param paths Files, folders, globs, or `-` for standard input.
+ * @param options `log`: gets a line for links that are followed and for what a folder has besides; `except`: a path that
+ *   is not read, such as the output.
+ * @throws {UserError} If a path does not exist, or a folder or glob has no such file.
+ */
+export function listMeasurementFiles(
+  paths: readonly string[],
+  { log = () => {}, except }: { log?: OnLink | undefined; except?: string | undefined } = {},
+): string[] {
+  const files = paths.filter((path) => path !== STANDARD_INPUT);
+  const others: string[] = [];
+  const isLeftOut = (path: string) => BESIDES.test(path) || path === except;
+  const listed = files.length === 0 ? [] : listInputs(files, {
+    extensions: MEASUREMENT_EXTENSIONS,
+    wanted: "a file of measurements",
+    isLeftOut,
+    onLink: log,
+    onOther: (path) => others.push(path),
+  });
+  const more = others.length > 1 ? ` and ${others.length - 1} more` : "";
+  if (others.length > 0) log(`leaving out ${others[0]}${more}: not files of measurements by their names`);
+  return files.length < paths.length ? [STANDARD_INPUT, ...listed] : listed;
+}
+
+/** Whether a file is Parquet by its first bytes. @throws {UserError} If it cannot be read. */
+export function isParquet(path: string): boolean {
+  if (path === STANDARD_INPUT) return false;
+  using file = openRegularFile(path);
+  const head = new Uint8Array(PARQUET_MAGIC.length);
+  return file.readSync(head) === head.length && new TextDecoder().decode(head) === PARQUET_MAGIC;
+}
+
+/** What is found in a text file, in its order. @throws {UserError} If it cannot be read. */
+export async function* readFindings(path: string, options: ReadingOptions): AsyncGenerator<Found> {
+  const { compression, chunks } = await openInput(path);
+  yield* readStream(chunks, path, { ...options, isCompressed: compression !== "none" });
+}
+
+/**
+ * Files in the order of their first times; those without a time keep their place among equals, first.
+ *
+ * @param paths As {@link listMeasurementFiles} gives them.
+ */
+export async function inOrderOfTime(paths: readonly string[], options: ReadingOptions): Promise<string[]> {
+  if (paths.length < 2) return [...paths];
+  const timed: { path: string; timeUs: number }[] = [];
+  for (const path of paths) timed.push({ path, timeUs: await firstTimeUs(path, options) });
+  return timed.sort((a, b) => a.timeUs - b.timeUs).map(({ path }) => path);
+}
+
+/** The time of a file's first measurement, microseconds since 1970; 0 without one. */
+async function firstTimeUs(path: string, options: ReadingOptions): Promise<number> {
+  if (path === STANDARD_INPUT) return 0;
+  if (isParquet(path)) {
+    const options = { rejects: new RejectLog(), columns: [], batchRows: 64 };
+    for await (const { numRows, eventTimeUs } of readMeasurements([path], options)) {
+      if (numRows > 0) return eventTimeUs[0];
+    }
+    return 0;
+  }
+  for await (const { finding } of readFindings(path, options)) {
+    if ("eventTimeUs" in finding && finding.eventTimeUs > 0) return finding.eventTimeUs;
+  }
+  return 0;
+}

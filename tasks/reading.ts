@@ -1,0 +1,66 @@
+/**
+ * The options of stages that read measurements of any format, as the readers take them.
+ *
+ * @module
+ */
+import { shortened, UsageError } from "../lib/base/errors.ts";
+import type { OptionsOf } from "../lib/cli/command.ts";
+import { formatAddress, parseAddress } from "../lib/data/addresses/ip.ts";
+import { openNames } from "../lib/data/addresses/places/open_places.ts";
+import type { ReadingOptions } from "../lib/data/formats/format.ts";
+import { FORMATS } from "../lib/data/formats/registry.ts";
+import { parseColumns } from "../lib/data/formats/table.ts";
+import { parseTimeUs } from "../lib/data/measurement/time_text.ts";
+import type { STAGES } from "./stages.ts";
+
+type Options = Pick<
+  OptionsOf<typeof STAGES.import>,
+  | ("format" | "columns" | "src" | "dst" | "noReply")
+  | ("start" | "interval" | "source" | "rtt" | "names")
+>;
+
+/**
+ * Reads the options.
+ *
+ * @throws {UsageError} If one is invalid.
+ * @throws {UserError} If the files of names cannot be read.
+ */
+export async function readingOf(options: Options): Promise<ReadingOptions> {
+  const { format, columns, noReply, start, interval, source, rtt, names } = options;
+  if (format !== undefined && !FORMATS.some(({ name }) => name === format)) {
+    const known = FORMATS.map(({ name, title }) => `${name} (${title})`).join(", ");
+    throw new UsageError(`Cannot use --format ${shortened(format)}: expected one of ${known}`);
+  }
+  const addresses = names.length === 0 ? undefined : (await openNames(names)).addressesByName();
+  return {
+    source,
+    rtt,
+    format,
+    columns: columns === undefined ? undefined : parseColumns(columns),
+    src: addressOf("src", options.src, addresses),
+    dst: addressOf("dst", options.dst, addresses),
+    noReply: noReply?.split(","),
+    addresses,
+    startS: start === undefined ? undefined : startOf(start),
+    intervalS: interval,
+  };
+}
+
+function addressOf(
+  name: "src" | "dst",
+  text: string | undefined,
+  addresses: ReadonlyMap<string, string> | undefined,
+): string | undefined {
+  if (text === undefined) return undefined;
+  const bytes = parseAddress(addresses?.get(text.toLowerCase()) ?? text);
+  if (bytes) return formatAddress(bytes);
+  throw new UsageError(
+    `Cannot use --${name} ${shortened(text)}: expected an address, or a name that --names FILES maps to one`,
+  );
+}
+
+function startOf(text: string): number {
+  const parsed = parseTimeUs(text);
+  if ("timeUs" in parsed) return parsed.timeUs / 1e6;
+  throw new UsageError(`Cannot use --start ${shortened(text)}: ${parsed.fault}`);
+}
