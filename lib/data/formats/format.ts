@@ -175,9 +175,9 @@ export function readRtt(
 ): number | Rejection {
   if (value === null || value === undefined) return FAILED_RTT_MS;
   const isScalar = typeof value === "string" || typeof value === "number";
+  const plainMs = isScalar ? Number(value) * unitMs : NaN;
+  if (isRtt(plainMs) && !options.noReply) return plainMs;
   const text = isScalar ? String(value).trim().toLowerCase() : "?";
-  const plainMs = Number(text) * unitMs;
-  if (text !== "" && isRtt(plainMs) && !options.noReply) return plainMs;
   if (isNoReply(text, options)) return FAILED_RTT_MS;
   const [, digits = text, unit] = RTT_WITH_UNIT.exec(text) ?? [];
   const rttMs = decimal(digits) * (unit === undefined ? unitMs : RTT_UNITS[unit]);
@@ -199,8 +199,8 @@ export function decimal(text: string): number {
 /** Reads a time. @returns Microseconds since 1970; NaN for null and nothing. */
 export function readTime(value: unknown, unit: TimeUnit, name = "time"): number | Rejection {
   if (value === null || value === undefined || value === "") return NaN;
-  if (typeof value === "number" && unit === "seconds") {
-    const timeUs = Math.round(value * 1e6);
+  if (unit === "seconds" && (typeof value === "number" || typeof value === "string" && /^[1-9]/.test(value))) {
+    const timeUs = Math.round(Number(value) * 1e6);
     if (timeUs >= MIN_TIME_US && timeUs < END_TIME_US) return timeUs;
   }
   const text = typeof value === "string" || typeof value === "number" ? String(value).trim() : "?";

@@ -10,7 +10,7 @@ import {
   MAX_OBJECT_BYTES,
   parsePiece,
 } from "../measurement/json_stream.ts";
-import type { Finding, ReadingOptions, TextReader } from "./format.ts";
+import type { Finding, ReadingOptions, TakeFinding, TextReader } from "./format.ts";
 import { MAX_HEAD_CHARACTERS, recognise, resultsIn } from "./registry.ts";
 
 const NEWLINE = 0x0a;
@@ -53,37 +53,41 @@ export class MeasurementReader {
   #head: Uint8Array = new Uint8Array(0);
   #json: ByteReader | undefined;
   #text: TextReader | undefined;
-  #found: Found[] = [];
+  readonly #take: TakeFinding;
   /** The name of the text's format, or `json`; undefined before it is known. */
   format: string | undefined;
 
   /**
    * @param path The file, for errors.
    * @param options `isCompressed`: errors then state that offsets are those of the decompressed text.
+   * @param take Called with what is found, in the order of the text.
    * @param json Takes JSON, which is read here if it is absent.
    */
   constructor(
     readonly path: string,
     readonly options: ReadingOptions & { isCompressed?: boolean },
+    take: TakeFinding,
     readonly json?: ByteReader,
-  ) {}
-
-  /** Takes the next bytes. @returns What is complete now. @throws {UserError} If the text cannot be read on. */
-  push(chunk: Uint8Array): Found[] {
-    return this.#read(this.#toUtf8.push(chunk), false);
+  ) {
+    this.#take = take;
   }
 
-  /** Ends the text. @returns What was not complete before. @throws {UserError} If it cannot end here. */
-  end(): Found[] {
-    return this.#read(new Uint8Array(0), true);
+  /** Takes the next bytes. @throws {UserError} If the text cannot be read on. */
+  push(chunk: Uint8Array): void {
+    this.#read(this.#toUtf8.push(chunk), false);
   }
 
-  #read(chunk: Uint8Array, isEnd: boolean): Found[] {
+  /** Ends the text. @throws {UserError} If it cannot end here. */
+  end(): void {
+    this.#read(new Uint8Array(0), true);
+  }
+
+  #read(chunk: Uint8Array, isEnd: boolean): void {
     const isKnown = this.#json !== undefined || this.#text !== undefined;
     const bytes = isKnown ? chunk : joinBytes([this.#head, chunk]);
     if (!isKnown && !this.#open(bytes, isEnd)) {
       this.#head = bytes;
-      return [];
+      return;
     }
     this.#head = new Uint8Array(0);
     if (this.#json) {
@@ -93,9 +97,6 @@ export class MeasurementReader {
       this.#text?.push(this.#decoder.decode(bytes, { stream: !isEnd }));
       if (isEnd) this.#text?.push(undefined);
     }
-    const found = this.#found;
-    this.#found = [];
-    return found;
   }
 
   /** Recognises the format; false if more bytes are needed. */
@@ -107,7 +108,7 @@ export class MeasurementReader {
     if (head.trim() === "") return false;
     const recognised = recognise(head.slice(0, MAX_HEAD_CHARACTERS), isEnd, options, path);
     if (!recognised) return false;
-    const take = (finding: Finding, line: number) => void this.#found.push({ finding, line });
+    const take = this.#take;
     this.format = recognised.kind === "json" ? "json" : recognised.format.name;
     if (recognised.kind === "json") this.#json = this.json ?? new JsonReader(path, options, take);
     else this.#text = recognised.format.open(options, take, path);
@@ -202,8 +203,11 @@ class JsonReader implements ByteReader {
 
 /** Reads a whole text. @throws {UserError} If it is of no known format or is truncated. */
 export function readWhole(text: string, path: string, options: ReadingOptions): Found[] {
-  const reader = new MeasurementReader(path, options);
-  return [...reader.push(new TextEncoder().encode(text)), ...reader.end()];
+  const found: Found[] = [];
+  const reader = new MeasurementReader(path, options, (finding, line) => found.push({ finding, line }));
+  reader.push(new TextEncoder().encode(text));
+  reader.end();
+  return found;
 }
 
 /** Reads the measurements in a stream of bytes. @throws {UserError} As {@link MeasurementReader}. */
@@ -212,7 +216,17 @@ export async function* readStream(
   path: string,
   options: ReadingOptions & { isCompressed?: boolean },
 ): AsyncGenerator<Found> {
-  const reader = new MeasurementReader(path, options);
-  for await (const chunk of chunks) yield* reader.push(chunk);
-  yield* reader.end();
+  let found: Found[] = [];
+  const reader = new MeasurementReader(path, options, (finding, line) => found.push({ finding, line }));
+  const taken = () => {
+    const all = found;
+    found = [];
+    return all;
+  };
+  for await (const chunk of chunks) {
+    reader.push(chunk);
+    yield* taken();
+  }
+  reader.end();
+  yield* taken();
 }

@@ -154,36 +154,36 @@ function layoutOf(names: readonly string[], options: ReadingOptions): Layout | {
   return { names, src, dst, time: time.field, timeUnit, rtts, rttUnitMs, integers };
 }
 
-/** The findings in a record. @param fields Texts or values of JSON. */
-function* findingsOf(
+/** Takes the findings in a record. @param fields Texts or values of JSON. */
+function takeFindings(
   fields: readonly unknown[],
   layout: Layout,
   options: ReadingOptions,
-): Generator<Finding> {
+  take: (finding: Finding) => void,
+): void {
   const { names, timeUnit, rttUnitMs } = layout;
   const timeUs = layout.time < 0 ? NaN : readTime(fields[layout.time], timeUnit, names[layout.time]);
-  if (typeof timeUs !== "number") return yield timeUs;
-  const integers: Partial<Record<(typeof INTEGERS)[keyof typeof INTEGERS], number>> = {};
+  if (typeof timeUs !== "number") return take(timeUs);
+  const integers = { msmId: NaN, prbId: NaN, sizeBytes: NaN, packetErrorCount: NaN };
   for (const { key, field } of layout.integers) {
     const value = fields[field];
     if (value === "" || value === null || value === undefined) continue;
     const number = typeof value === "number" ? value : decimal(String(value));
     if (!Number.isSafeInteger(number) || number < 0) {
-      return yield { reason: "invalidInteger", detail: `${key} ${shortened(String(value))}` };
+      return take({ reason: "invalidInteger", detail: `${key} ${shortened(String(value))}` });
     }
     integers[INTEGERS[key]] = number;
   }
-  const { packetErrorCount: numLost, ...ids } = integers;
-  for (const { field, dst } of layout.rtts) {
+  const { msmId, prbId, sizeBytes, packetErrorCount: numLost } = integers;
+  const src = textOf(fields[layout.src]);
+  for (const { field, dst = textOf(fields[layout.dst]) } of layout.rtts) {
     const rttMs = readRtt(fields[field], rttUnitMs, options, names[field]);
-    yield typeof rttMs !== "number" ? rttMs : pingRow({
-      src: textOf(fields[layout.src]),
-      dst: dst ?? textOf(fields[layout.dst]),
-      timeUs,
-      rttsMs: [rttMs],
-      ...ids,
-      numLost: numLost ?? NaN,
-    }, options);
+    const rttsMs = [rttMs as number];
+    take(
+      typeof rttMs === "number"
+        ? pingRow({ src, dst, timeUs, rttsMs, msmId, prbId, sizeBytes, numLost }, options)
+        : rttMs,
+    );
   }
 }
 
@@ -220,11 +220,14 @@ export const table: Format = {
       const has = (key: string) => USUAL_NAMES[key].some((name) => names.includes(name));
       return has("rtt") && (has("dst") || has("src")) || (has("src") && has("dst") && has("time"));
     },
-    *findings(object, options) {
+    findings(object, options) {
       const layout = layoutOfObject(object, options);
       if ("fault" in layout) {
-        yield { reason: "nullValue", detail: `found ${shownNames(object)}, ${layout.fault}` };
-      } else yield* findingsOf(Object.values(object), layout, options);
+        return [{ reason: "nullValue", detail: `found ${shownNames(object)}, ${layout.fault}` }];
+      }
+      const findings: Finding[] = [];
+      takeFindings(Object.values(object), layout, options, (finding) => findings.push(finding));
+      return findings;
     },
   },
   text: {
@@ -246,6 +249,8 @@ class TableReader implements TextReader {
   #first: CsvRecord[] = [];
   #layout: Layout | undefined;
   #numRows = 0;
+  #line = 0;
+  readonly #takeHere = (finding: Finding) => this.take(finding, this.#line);
 
   constructor(options: ReadingOptions, readonly take: TakeFinding, readonly path: string) {
     this.#options = options;
@@ -326,15 +331,15 @@ class TableReader implements TextReader {
     if (record.fields.length !== names.length) {
       return this.take(invalid(`${record.fields.length} fields, ${names.length} in the header`), record.line);
     }
-    for (const finding of findingsOf(record.fields, this.#layout as Layout, this.#options)) {
-      this.take(finding, record.line);
-    }
+    this.#line = record.line;
+    takeFindings(record.fields, this.#layout as Layout, this.#options, this.#takeHere);
   }
 }
 
 function isRow(fields: readonly string[], layout: Layout, options: ReadingOptions): boolean {
-  const findings = [...findingsOf(fields, layout, options)];
-  return findings.every((finding) => "srcAddr" in finding);
+  let isRow = true;
+  takeFindings(fields, layout, options, (finding) => isRow &&= "srcAddr" in finding);
+  return isRow;
 }
 
 /** The separator of a table: said, or the one that the first line with one has. */

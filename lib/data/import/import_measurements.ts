@@ -122,22 +122,29 @@ export async function importMeasurements(
     const { compression, chunks } = await openInput(path, { onBytes: (count) => numBytes += count });
     const file = { path };
     const json = new PieceCutter(path, { isCompressed: compression !== "none" });
-    const reader = new MeasurementReader(path, options, json);
+    // What is found in text before the pieces of earlier files are taken.
+    const early: [Finding, number][] = [];
+    let isTaken = false;
+    const reader = new MeasurementReader(path, options, (finding, line) => {
+      if (isTaken) importer.addFinding(finding, line);
+      else early.push([finding, line]);
+    }, json);
+    const takeNext = async () => {
+      for (const piece of json.take()) await take(pieces.read(file, numBytes, piece));
+      if (reader.format === "json" || isTaken) return;
+      await take(pieces.rest());
+      importer.begin(file);
+      for (const [finding, line] of early) importer.addFinding(finding, line);
+      isTaken = true;
+    };
     for await (const chunk of chunks) {
       signal?.throwIfAborted();
-      const found = reader.push(chunk);
-      for (const piece of json.take()) await take(pieces.read(file, numBytes, piece));
-      if (found.length === 0) continue;
-      await take(pieces.rest());
-      importer.addFindings(file, found);
-      report();
+      reader.push(chunk);
+      await takeNext();
+      if (isTaken) report();
     }
-    const found = reader.end();
-    for (const piece of json.take()) await take(pieces.read(file, numBytes, piece));
-    if (found.length > 0) {
-      await take(pieces.rest());
-      importer.addFindings(file, found);
-    }
+    reader.end();
+    await takeNext();
   }
   await take(pieces.rest());
   const summary = importer.finish(paths);
@@ -238,28 +245,30 @@ class Importer {
     for (const row of rows) this.#addRow(row);
   }
 
-  /** Receives what was found in a text. */
-  addFindings(file: { path: string }, found: readonly { finding: Finding; line: number }[]): void {
-    this.#begin(file);
-    for (const { finding, line } of found) {
-      const at = `line ${line}: `;
-      if ("skipped" in finding) this.#skipped.add(finding.skipped);
-      else if ("reason" in finding) {
-        this.#reject({ ...finding, detail: at + finding.detail }, { isPing: true });
-      } else {
-        const { rttsMs, numLost, ...ping } = finding;
-        this.#numPings++;
-        this.#index++;
-        for (let i = 0; i < rttsMs.length; i++) {
-          this.#addRow({ ...ping, rttMs: rttsMs[i], packetErrorCount: numLost[i] }, at);
-        }
-      }
+  /** Receives a finding in the text of the file that began last. */
+  addFinding(finding: Finding, line: number): void {
+    if ("skipped" in finding) return this.#skipped.add(finding.skipped);
+    if ("reason" in finding) {
+      return this.#reject({ ...finding, detail: `line ${line}: ${finding.detail}` }, { isPing: true });
+    }
+    const { eventTimeUs, srcAddr, dstAddr, ipVersion, msmId, prbId, sizeBytes, rttsMs, numLost } = finding;
+    this.#numPings++;
+    this.#index++;
+    const row: MeasurementRow = {
+      ...{ eventTimeUs, srcAddr, dstAddr, ipVersion, msmId, prbId, sizeBytes },
+      rttMs: NaN,
+      packetErrorCount: NaN,
+    };
+    for (let i = 0; i < rttsMs.length; i++) {
+      row.rttMs = rttsMs[i];
+      row.packetErrorCount = numLost[i];
+      this.#addRow(row, line);
     }
   }
 
   /** Receives the next piece of JSON. */
   addPiece({ file, marks, results }: ReadPiece): void {
-    this.#begin(file);
+    this.begin(file);
     const { ends, kinds, pings, rejections, skipped, measurements } = results;
     for (const [index, name] of results.names) this.names.addName(results.addresses[index], name);
     const next = { result: 0, mark: 0, ping: 0, row: 0, rejection: 0, skipped: 0, measurement: 0 };
@@ -316,7 +325,8 @@ class Importer {
     };
   }
 
-  #begin(file: { path: string }): void {
+  /** Begins a file. */
+  begin(file: { path: string }): void {
     if (file === this.#file) return;
     this.#file = file;
     this.#index = 0;
@@ -343,14 +353,14 @@ class Importer {
     this.rejects.add(reason, this.#file.path, this.#index++, detail);
   }
 
-  /** @param at Where it is, for the reason. */
-  #addRow(row: MeasurementRow, at = ""): void {
+  /** @param line Where it is, for the reason. */
+  #addRow(row: MeasurementRow, line?: number): void {
     const { eventTimeUs } = row;
     if (eventTimeUs < this.#endTimeUs) return this.sink.add(row);
     const [reason, detail] = Number.isNaN(eventTimeUs)
       ? ["nullValue", "time; give it with --start TIME and --interval SECONDS"] as const
       : ["timeInFuture", new Date(eventTimeUs / 1000).toISOString()] as const;
-    this.rejects.add(reason, this.#file.path, this.#index - 1, at + detail);
+    this.rejects.add(reason, this.#file.path, this.#index - 1, line ? `line ${line}: ${detail}` : detail);
   }
 
   /** Receives a ping by its place in the columns. @param hasKey Whether it may repeat an earlier one. */

@@ -12,6 +12,8 @@
 /** The longest record, in UTF-16 characters; a measurement has some hundred. */
 export const MAX_RECORD_CHARACTERS = 1 << 16;
 
+const SPACE = 0x20;
+
 /** A character between fields. */
 export type CsvSeparator = "," | ";" | "\t";
 
@@ -34,6 +36,8 @@ export class CsvScanner {
   #at = 0;
   /** The line of the next record, from 1. */
   #line = 1;
+  /** The index of the next quote from {@link #at} on, if it is not before it. */
+  #quote = -1;
   /** Whether the rest of the line is skipped. */
   #isSkipping = false;
   readonly #separator: CsvSeparator;
@@ -55,6 +59,7 @@ export class CsvScanner {
     const more = typeof chunk === "string" ? chunk : this.#decoder.decode(chunk, { stream: !isLast });
     this.#text = this.#text.slice(this.#at) + more;
     this.#at = 0;
+    this.#quote = -1;
     while (this.#at < this.#text.length) {
       if (this.#isSkipping) {
         const newline = this.#text.indexOf("\n", this.#at);
@@ -63,11 +68,30 @@ export class CsvScanner {
         this.#at = newline < 0 ? this.#text.length : newline + 1;
         continue;
       }
-      const record = this.#scan(isLast);
+      const record = this.#scanPlain() ?? this.#scan(isLast);
       if (!record) return;
       this.#isSkipping = record.fault !== undefined;
       if (record.fault !== undefined || record.fields.length > 1 || record.fields[0] !== "") yield record;
     }
+  }
+
+  /** Reads a record without quotes that is whole; most are. */
+  #scanPlain(): CsvRecord | undefined {
+    const end = this.#text.indexOf("\n", this.#at);
+    if (end < 0 || end - this.#at >= MAX_RECORD_CHARACTERS) return undefined;
+    if (this.#quote < this.#at) {
+      const found = this.#text.indexOf('"', this.#at);
+      this.#quote = found < 0 ? this.#text.length : found;
+    }
+    if (this.#quote < end) return undefined;
+    const fields = this.#text.slice(this.#at, end).split(this.#separator);
+    for (let i = 0; i < fields.length; i++) {
+      const field = fields[i];
+      const isBare = field.charCodeAt(0) > SPACE && field.charCodeAt(field.length - 1) > SPACE;
+      if (!isBare) fields[i] = field.trim();
+    }
+    this.#at = end + 1;
+    return { line: this.#line++, fields };
   }
 
   /** Reads a record; undefined if it is incomplete. */

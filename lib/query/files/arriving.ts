@@ -163,12 +163,20 @@ function listFollowed(paths: readonly string[]): string[] {
 /** A file that another process appends to. */
 class FollowedFile implements Disposable {
   #reader: MeasurementReader;
+  #found: Found[] = [];
   #file: Deno.FsFile;
   #numBytes = 0;
 
   private constructor(readonly path: string, readonly reading: ReadingOptions) {
     this.#file = Deno.openSync(path);
-    this.#reader = new MeasurementReader(path, reading);
+    this.#reader = this.#newReader();
+  }
+
+  #newReader(): MeasurementReader {
+    this.#found = [];
+    return new MeasurementReader(this.path, this.reading, (finding, line) => {
+      this.#found.push({ finding, line });
+    });
   }
 
   /** Opens a file; undefined if it is there no longer. */
@@ -187,7 +195,7 @@ class FollowedFile implements Disposable {
     if (!this.#isReplaced()) return;
     this.#file.close();
     this.#file = Deno.openSync(this.path);
-    this.#reader = new MeasurementReader(this.path, this.reading);
+    this.#reader = this.#newReader();
     this.#numBytes = 0;
     yield* this.#readOn();
   }
@@ -198,7 +206,8 @@ class FollowedFile implements Disposable {
       const numRead = await this.#file.read(chunk);
       if (numRead === null) return;
       this.#numBytes += numRead;
-      yield* this.#reader.push(chunk.subarray(0, numRead));
+      this.#reader.push(chunk.subarray(0, numRead));
+      yield* this.#found.splice(0);
     }
   }
 

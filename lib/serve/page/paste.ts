@@ -5,7 +5,7 @@
  */
 import { UserError } from "../../base/errors.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
-import { type Rejection, USUAL_READING } from "../../data/formats/format.ts";
+import { type Finding, type Rejection, USUAL_READING } from "../../data/formats/format.ts";
 import { type Found, MeasurementReader } from "../../data/formats/reader.ts";
 import { FORMATS } from "../../data/formats/registry.ts";
 import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
@@ -36,11 +36,11 @@ interface PasteOptions {
 
 /** Reads a pasted text. */
 export function parsePaste(text: string, { source, endTimeS }: PasteOptions): Pasted {
-  const reader = new MeasurementReader("the pasted text", {
-    ...USUAL_READING,
-    src: parseAddress(source) ? source : undefined,
-  });
-  const found = findingsOf(text, reader);
+  const found: Found[] = [];
+  const reading = { ...USUAL_READING, src: parseAddress(source) ? source : undefined };
+  const take = (finding: Finding, line: number) => void found.push({ finding, line });
+  const reader = new MeasurementReader("the pasted text", reading, take);
+  readInto(found, text, reader);
   const format = FORMATS.find(({ name }) => name === reader.format)?.title ?? "JSON";
   const pasted: Pasted = { format, needsSource: false, pings: [], faults: [] };
   for (const { finding, line } of found) {
@@ -73,15 +73,14 @@ function messageOf({ reason, detail }: Rejection): string {
   return reason === "unknownLine" || reason === "invalidCsv" ? found : `${reason}, ${found}`;
 }
 
-function findingsOf(text: string, reader: MeasurementReader): Found[] {
-  const found: Found[] = [];
+/** Reads a text; a fault that ends it is the last finding. */
+function readInto(found: Found[], text: string, reader: MeasurementReader): void {
   try {
-    found.push(...reader.push(new TextEncoder().encode(text)));
-    found.push(...reader.end());
+    reader.push(new TextEncoder().encode(text));
+    reader.end();
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const finding: Rejection = { reason: "unknownLine", detail: error.message.replace(/; .*$/, "") };
     found.push({ finding, line: found.length === 0 ? 1 : text.trimEnd().split("\n").length });
   }
-  return found;
 }
