@@ -199,7 +199,9 @@ export function decimal(text: string): number {
 /** Reads a time. @returns Microseconds since 1970; NaN for null and nothing. */
 export function readTime(value: unknown, unit: TimeUnit, name = "time"): number | Rejection {
   if (value === null || value === undefined || value === "") return NaN;
-  if (unit === "seconds" && (typeof value === "number" || typeof value === "string" && /^[1-9]/.test(value))) {
+  if (
+    unit === "seconds" && (typeof value === "number" || typeof value === "string" && /^[1-9]/.test(value))
+  ) {
     const timeUs = Math.round(Number(value) * 1e6);
     if (timeUs >= MIN_TIME_US && timeUs < END_TIME_US) return timeUs;
   }
@@ -218,7 +220,7 @@ export interface FoundPing {
   /** Microseconds since 1970, or NaN. */
   timeUs: number;
   /** RTTs of the packets, {@link FAILED_RTT_MS} for no reply; at least one. */
-  rttsMs: readonly number[];
+  rttsMs: number[];
   msmId?: number;
   prbId?: number;
   sizeBytes?: number;
@@ -237,7 +239,6 @@ export function pingRow(ping: FoundPing, options: ReadingOptions): PingRow | Rej
     return { reason: "versionMismatch", detail: `${src.text} and ${dst.text}` };
   }
   const { timeUs, msmId = NaN, prbId = NaN, sizeBytes = NaN } = ping;
-  const { rttsMs, numLost } = chosenRtts(ping.rttsMs, options.rtt);
   return {
     msmId,
     prbId,
@@ -245,22 +246,23 @@ export function pingRow(ping: FoundPing, options: ReadingOptions): PingRow | Rej
     srcAddr: src.canonical,
     dstAddr: dst.canonical,
     ipVersion: src.bytes.length === 4 ? 4 : 6,
-    rttsMs,
+    rttsMs: chosenRtts(ping.rttsMs, options.rtt),
     sizeBytes,
-    numLost: ping.numLost === undefined ? numLost : [ping.numLost],
+    numLost: ping.numLost === undefined ? lostOf(ping.rttsMs, options.rtt) : [ping.numLost],
   };
 }
 
-/** The RTTs of a result's rows, and how many packets of each were lost. */
-function chosenRtts(rttsMs: readonly number[], choice: RttChoice): Pick<PingRow, "rttsMs" | "numLost"> {
-  if (choice === "each" || rttsMs.length === 1) {
-    return { rttsMs: [...rttsMs], numLost: rttsMs.map((rttMs) => rttMs === FAILED_RTT_MS ? 1 : 0) };
-  }
+/** The RTTs of a result's rows. */
+function chosenRtts(rttsMs: number[], choice: RttChoice): number[] {
+  if (choice === "each" || rttsMs.length === 1) return rttsMs;
   const replies = rttsMs.filter((rttMs) => rttMs !== FAILED_RTT_MS);
-  return {
-    rttsMs: [replies.length > 0 ? summarise(replies, choice) : FAILED_RTT_MS],
-    numLost: [rttsMs.length - replies.length],
-  };
+  return [replies.length > 0 ? summarise(replies, choice) : FAILED_RTT_MS];
+}
+
+/** The lost packets of a result's rows. */
+function lostOf(rttsMs: readonly number[], choice: RttChoice): number[] {
+  const lost = rttsMs.map((rttMs) => rttMs === FAILED_RTT_MS ? 1 : 0);
+  return choice === "each" ? lost : [lost.reduce((sum: number, each) => sum + each, 0)];
 }
 
 /** One RTT for several replies, ms. */

@@ -154,6 +154,8 @@ function layoutOf(names: readonly string[], options: ReadingOptions): Layout | {
   return { names, src, dst, time: time.field, timeUnit, rtts, rttUnitMs, integers };
 }
 
+const NO_INTEGERS = { msmId: NaN, prbId: NaN, sizeBytes: NaN, packetErrorCount: NaN };
+
 /** Takes the findings in a record. @param fields Texts or values of JSON. */
 function takeFindings(
   fields: readonly unknown[],
@@ -164,7 +166,7 @@ function takeFindings(
   const { names, timeUnit, rttUnitMs } = layout;
   const timeUs = layout.time < 0 ? NaN : readTime(fields[layout.time], timeUnit, names[layout.time]);
   if (typeof timeUs !== "number") return take(timeUs);
-  const integers = { msmId: NaN, prbId: NaN, sizeBytes: NaN, packetErrorCount: NaN };
+  const integers = layout.integers.length > 0 ? { ...NO_INTEGERS } : NO_INTEGERS;
   for (const { key, field } of layout.integers) {
     const value = fields[field];
     if (value === "" || value === null || value === undefined) continue;
@@ -178,12 +180,8 @@ function takeFindings(
   const src = textOf(fields[layout.src]);
   for (const { field, dst = textOf(fields[layout.dst]) } of layout.rtts) {
     const rttMs = readRtt(fields[field], rttUnitMs, options, names[field]);
-    const rttsMs = [rttMs as number];
-    take(
-      typeof rttMs === "number"
-        ? pingRow({ src, dst, timeUs, rttsMs, msmId, prbId, sizeBytes, numLost }, options)
-        : rttMs,
-    );
+    if (typeof rttMs !== "number") take(rttMs);
+    else take(pingRow({ src, dst, timeUs, rttsMs: [rttMs], msmId, prbId, sizeBytes, numLost }, options));
   }
 }
 

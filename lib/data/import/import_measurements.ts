@@ -254,15 +254,12 @@ class Importer {
     const { eventTimeUs, srcAddr, dstAddr, ipVersion, msmId, prbId, sizeBytes, rttsMs, numLost } = finding;
     this.#numPings++;
     this.#index++;
-    const row: MeasurementRow = {
-      ...{ eventTimeUs, srcAddr, dstAddr, ipVersion, msmId, prbId, sizeBytes },
-      rttMs: NaN,
-      packetErrorCount: NaN,
-    };
     for (let i = 0; i < rttsMs.length; i++) {
-      row.rttMs = rttsMs[i];
-      row.packetErrorCount = numLost[i];
-      this.#addRow(row, line);
+      this.#addRow({
+        ...{ eventTimeUs, srcAddr, dstAddr, ipVersion, msmId, prbId, sizeBytes },
+        rttMs: rttsMs[i],
+        packetErrorCount: numLost[i],
+      }, line);
     }
   }
 

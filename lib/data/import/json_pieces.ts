@@ -145,7 +145,9 @@ interface ComingPiece extends Omit<ReadPiece, "results"> {
 export class PieceReader implements Disposable {
   readonly #options: ReadingOptions;
   readonly #numWorkers: number;
-  readonly #pool: WorkerPool<JsonPiece, PieceResults> | undefined;
+  readonly #signal: AbortSignal | undefined;
+  /** The workers, which start with the first piece. */
+  #pool: WorkerPool<JsonPiece, PieceResults> | undefined;
   readonly #coming: ComingPiece[] = [];
   #numPending = 0;
   #isReady = false;
@@ -158,12 +160,16 @@ export class PieceReader implements Disposable {
   ) {
     this.#options = options;
     this.#numWorkers = numThreads - 1;
-    if (this.#numWorkers < 1) return;
+    this.#signal = signal;
+  }
+
+  #start(): void {
+    if (this.#pool || this.#numWorkers < 1) return;
     this.#pool = new WorkerPool(this.#options, {
       name: "import",
       module: WORKER,
       numWorkers: this.#numWorkers,
-      signal,
+      signal: this.#signal,
       transferOf: ({ bytes, bounds }: JsonPiece) => [bytes.buffer, bounds.buffer],
     });
     this.#pool.ready.then(() => this.#isReady = true, () => this.#isReady = true);
@@ -171,6 +177,7 @@ export class PieceReader implements Disposable {
 
   /** Takes a piece. @returns The pieces that are to be taken now. */
   async *read(file: { path: string }, numBytes: number, piece: JsonPiece): AsyncGenerator<ReadPiece> {
+    this.#start();
     const coming: ComingPiece = { file, numBytes, marks: piece.marks, results: undefined };
     this.#coming.push(coming);
     const isFree = this.#isReady && this.#numPending < PIECES_PER_WORKER * this.#numWorkers;

@@ -84,11 +84,14 @@ export class CsvScanner {
       this.#quote = found < 0 ? this.#text.length : found;
     }
     if (this.#quote < end) return undefined;
-    const fields = this.#text.slice(this.#at, end).split(this.#separator);
-    for (let i = 0; i < fields.length; i++) {
-      const field = fields[i];
-      const isBare = field.charCodeAt(0) > SPACE && field.charCodeAt(field.length - 1) > SPACE;
-      if (!isBare) fields[i] = field.trim();
+    const fields: string[] = [];
+    for (let from = this.#at; from <= end;) {
+      const found = this.#text.indexOf(this.#separator, from);
+      const to = found < 0 || found > end ? end : found;
+      const isBare = this.#text.charCodeAt(from) > SPACE && this.#text.charCodeAt(to - 1) > SPACE;
+      const field = this.#text.slice(from, to);
+      fields.push(isBare ? field : field.trim());
+      from = to + 1;
     }
     this.#at = end + 1;
     return { line: this.#line++, fields };
