@@ -12,7 +12,6 @@ import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { routePath } from "hono/route";
 import { queryFields } from "./api/read_question.ts";
-import { rttDefaultsSchema, scoreOptionsSchema, statusCheckQuestionSchema } from "./api/schemas.ts";
 import {
   answerGet,
   answerLines,
@@ -27,7 +26,6 @@ import {
 import { McpTools } from "./mcp.ts";
 import { exposition, METRICS_TYPE, type ServerMetrics } from "./metrics.ts";
 import { methodsOf, openApiDocument, type QuestionName, QUESTIONS } from "./openapi.ts";
-import type * as z from "zod";
 import { ANSWER_POLICY, PAGE_POLICY, type PageFile } from "./page_files.ts";
 import { statusCheck, type WatchedState, watchLines, watchMetrics } from "./watched.ts";
 
@@ -135,7 +133,7 @@ export function makeWatchApp(
 function addStatusChecks(app: Hono, { watch }: WatchedState): void {
   for (const end of ["", "/"]) {
     app.get(`/api/v2/measurements/:id/status-check${end}`, (c) => {
-      const answer = statusCheck(watch, c.req.param("id"), queryFields(statusCheckQuestionSchema, c.req.url));
+      const answer = statusCheck(watch, c.req.param("id"), queryFields(c.req.url));
       return Response.json(answer, {
         headers: {
           "cache-control": "no-store",
@@ -204,7 +202,7 @@ function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptio
 
 /** The questions to the model. */
 function addQuestions(app: Hono, options: AppOptions): void {
-  for (const [name, schema] of Object.entries(QUESTIONS) as [QuestionName, z.ZodObject][]) {
+  for (const name of Object.keys(QUESTIONS) as QuestionName[]) {
     const path = `/v1/${name}`;
     const methods = methodsOf(name);
     if (methods.includes("get")) {
@@ -214,7 +212,7 @@ function addQuestions(app: Hono, options: AppOptions): void {
           answerGet(
             req.raw,
             options,
-            (service, signal) => askQuestion(service, name, queryFields(schema, req.url), signal),
+            (service, signal) => askQuestion(service, name, queryFields(req.url), signal),
           ),
       );
     }
@@ -232,12 +230,11 @@ function addQuestions(app: Hono, options: AppOptions): void {
     });
   postLines(
     "/v1/rtt:batch",
-    (service, lines, { url, signal }) => service.rttLines(lines, queryFields(rttDefaultsSchema, url), signal),
+    (service, lines, { url, signal }) => service.rttLines(lines, queryFields(url), signal),
   );
   postLines(
     "/v1/score",
-    (service, lines, { url, signal }) =>
-      service.scoreLines(lines, queryFields(scoreOptionsSchema, url), signal),
+    (service, lines, { url, signal }) => service.scoreLines(lines, queryFields(url), signal),
   );
   postLines(
     "/v1/watch",

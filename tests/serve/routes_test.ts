@@ -71,6 +71,21 @@ Deno.test("serve answers every route", (test) =>
       assertEquals(got.cdf?.length, 7);
     });
 
+    await step("null is as absent, and numbers and lists may be text, in a POST and in lines", async () => {
+      const plain = { ...PAIR, timestamp: 1748736000, quantiles: [0.1, 0.5], cdf: 7 };
+      const text = { ...PAIR, timestamp: "1748736000", quantiles: "[0.1, 0.5]", cdf: "7" };
+      const asked = { ...text, context: null, at: null, draws: null, seed: null };
+      const expected = await answerOf(rttAnswerSchema, server.post("/v1/rtt", plain));
+      assertEquals(await answerOf(rttAnswerSchema, server.post("/v1/rtt", asked)), expected);
+      const [{ line: _, ...answer }] = await server.postLines("/v1/rtt:batch", [asked]);
+      assertEquals(answer, expected);
+      const [scored, lost] = await server.postLines("/v1/score?context=5", [
+        { ...PAIR, timestamp: null, rtt: "12.5" },
+        { ...PAIR, rtt: null },
+      ]);
+      assertEquals([scored.rtt, scored.timestamp, lost.rtt, lost.error], [12.5, null, null, undefined]);
+    });
+
     await step("context moves the answer, and prefixes are drawn from", async () => {
       const context = [{ ...PAIR, timestamp: 1748736000, rtt: 12.5 }];
       const moved = await answerOf(rttAnswerSchema, server.post("/v1/rtt", { ...PAIR, context }));

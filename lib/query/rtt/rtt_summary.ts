@@ -20,10 +20,11 @@ const DEFAULT_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
 /** The parts of a distribution that a question can ask for, as questions over HTTP name them. */
 export const rttWantedSchema = z.object({
   quantiles: z.array(z.number().min(0).max(1)).max(200).optional()
-    .describe("quantiles from 0 to 1 (0.05,0.25,0.5,0.75,0.95)"),
+    .describe("quantiles from 0 to 1 (0.05,0.25,0.5,0.75,0.95)").meta({ examples: [[0.1, 0.9]] }),
   at: z.array(z.number().min(0)).max(200).optional()
-    .describe("RTTs in ms: the probability of each and of at most each"),
-  cdf: z.int().min(2).max(1000).optional().describe("points of the distribution function"),
+    .describe("RTTs in ms: the probability of each and of at most each").meta({ examples: [[50, 100]] }),
+  cdf: z.int().min(2).max(1000).optional().describe("points of the distribution function")
+    .meta({ examples: [50] }),
 });
 /** See {@link rttWantedSchema}. */
 export type RttWanted = z.infer<typeof rttWantedSchema>;

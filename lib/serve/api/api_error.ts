@@ -90,11 +90,15 @@ function sentenceOf(fault: string): string {
 }
 
 /**
- * The fault in a value that a schema refused: the first field at fault, what was found there and what is expected.
+ * The fault in a value that a schema refused: the first field at fault, what was found there, what is expected and a
+ * value that is right there.
  *
- * @param refused The value, where it is known; else nothing is said of what was found.
+ * @param refused The value and the schema, where they are known; else only what is expected is given.
  */
-export function faultOf({ issues: [issue] }: z.core.$ZodError, refused?: { value: unknown }): string {
+export function faultOf(
+  { issues: [issue] }: z.core.$ZodError,
+  refused?: { value: unknown; schema: z.core.$ZodType },
+): string {
   const { path } = issue;
   const name = path.map((key, i) =>
     typeof key === "number" ? `[${key}]` : `${i > 0 ? "." : ""}${String(key)}`
@@ -106,12 +110,30 @@ export function faultOf({ issues: [issue] }: z.core.$ZodError, refused?: { value
   }
   const wanted = expectedBy(issue);
   if (!refused) return name === "" ? wanted : `${name}: ${wanted}`;
+  const right = path.reduce(fieldOf, exampleOf(refused.schema));
+  const asked = name === "" || right === undefined ? wanted : `${wanted}, such as ${exampleText(right)}`;
   const found = path.reduce(fieldOf, refused.value);
-  if (found === undefined) return `found no ${name || "value"}, ${wanted}`;
-  return `found ${name === "" ? "" : `${name} `}${shown(found)}, ${wanted}`;
+  if (found === undefined) return `found no ${name || "value"}, ${asked}`;
+  return `found ${name === "" ? "" : `${name} `}${shown(found)}, ${asked}`;
 }
 
+/** A value that a schema takes, made of the examples of its parts; undefined if a part has none. */
+export function exampleOf(schema: z.core.$ZodType): unknown {
+  const example = z.globalRegistry.get(schema)?.examples;
+  if (Array.isArray(example)) return example[0];
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return exampleOf(schema.unwrap());
+  if (schema instanceof z.ZodArray) return [exampleOf(schema.element)];
+  if (!(schema instanceof z.ZodObject)) return undefined;
+  return Object.fromEntries(Object.entries(schema.shape).map(([name, field]) => [name, exampleOf(field)]));
+}
+
+function exampleText(value: unknown): string {
+  return Array.isArray(value) ? `[${value.map(exampleText).join(", ")}]` : JSON.stringify(value);
+}
+
+/** A field, or an item of an array, whose first one stands for those it lacks. */
 function fieldOf(value: unknown, key: PropertyKey): unknown {
+  if (Array.isArray(value) && !(key in value)) return value[0];
   return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
 }
 
@@ -132,6 +154,7 @@ function expectedBy(issue: z.core.$ZodIssue): string {
     const ways = issue.errors.map(([first]) => expectedBy(first).replace(/^expected /, ""));
     return `expected ${ways.join(" or ")}`;
   }
+  if (issue.code === "invalid_value") return `expected ${issue.values.map(shown).join(" or ")}`;
   if (issue.code === "too_small") return `expected at least ${boundOf(issue.origin, issue.minimum)}`;
   if (issue.code === "too_big") return `expected at most ${boundOf(issue.origin, issue.maximum)}`;
   return issue.message;

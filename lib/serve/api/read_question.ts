@@ -38,40 +38,58 @@ export const ALIASES: readonly (readonly [alias: string, name: string])[] = [
 ];
 
 /**
- * A request, its shorter names replaced and its fields checked.
+ * A request with its values in the types of a schema, checked: see {@link normalized}.
  *
- * @param value Anything that JSON can be.
+ * @param value Anything that JSON can be, or the fields of a URL's query.
  * @throws {UserError} If it is not what the schema says.
  */
 export function readFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const named = withFullNames(value);
-  const { success, data, error } = schema.safeParse(named);
+  const given = normalized(schema, value);
+  const { success, data, error } = schema.safeParse(given);
   if (success) return data;
-  throw new UserError(faultOf(error, { value: named }));
+  throw new UserError(faultOf(error, { value: given, schema }));
 }
 
 /**
- * A request with `src_addr`, `dst_addr` and `timestamp` in place of `src`, `dst` and `time`, also in its context.
+ * A value in the types of its schema, also in lists and objects: shorter names are replaced, null stands for an absent
+ * field where a field is optional, and text is read as a number or a list where one is expected.
  *
- * @throws {UserError} If a field has both names.
+ * @throws {UserError} If a field has a value under both of its names.
  */
-export function withFullNames(value: unknown): unknown {
-  if (!isObject(value)) return value;
-  const fields = new Map<string, unknown>(Object.entries(value));
-  for (const [alias, name] of ALIASES) {
-    if (!fields.has(alias)) continue;
-    if (fields.has(name)) throw new UserError(`found ${alias} and ${name}, expected one of the two`);
-    fields.set(name, fields.get(alias));
-    fields.delete(alias);
+export function normalized(schema: z.core.$ZodType, value: unknown): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
+    return normalized(schema.unwrap(), value);
   }
-  const context = fields.get("context");
-  if (Array.isArray(context)) fields.set("context", context.map(withFullNames));
+  const given = typeof value === "string" ? valueOf(value, queryFormOf(schema)) : value;
+  if (Array.isArray(given)) {
+    if (schema instanceof z.ZodArray) return given.map((each) => normalized(schema.element, each));
+    return schema instanceof z.ZodTuple ? given.map((each) => normalized(schema.def.items[0], each)) : given;
+  }
+  if (!(schema instanceof z.ZodObject) || !isObject(given)) return given;
+  const fields = Object.entries(withFullNames(given)).flatMap(([name, each]) => {
+    const field = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
+    if (each === null && field instanceof z.ZodOptional) return [];
+    return [[name, field ? normalized(field, each) : each]];
+  });
   return Object.fromEntries(fields);
 }
 
-// The query of a URL as the fields of a question.
+/** Fields with `src_addr`, `dst_addr` and `timestamp` in place of `src`, `dst` and `time`. */
+function withFullNames(given: Record<string, unknown>): Record<string, unknown> {
+  const fields = new Map(Object.entries(given));
+  for (const [alias, name] of ALIASES) {
+    const value = fields.get(alias);
+    fields.delete(alias);
+    if (value === undefined || (value === null && fields.has(name))) continue;
+    if ((fields.get(name) ?? null) !== null) {
+      throw new UserError(`found ${alias} and ${name}, expected one of the two`);
+    }
+    fields.set(name, value);
+  }
+  return Object.fromEntries(fields);
+}
 
-/** How the query of a URL has a field: as text, a number, several with commas between them, or two as in `20..25`. */
+/** How text has a field: as it is, a number, several with commas between them, or two as in `20..25`. */
 export type QueryForm = "text" | "number" | "list" | "texts" | "range";
 
 /** The form of a field; undefined if it has none. */
@@ -88,33 +106,43 @@ export function queryFormOf(field: z.core.$ZodType): QueryForm | undefined {
 }
 
 /**
- * Reads a query. Its values are checked where the question is answered.
+ * The fields of a URL's query, as text.
  *
- * @param schema That of the question.
  * @throws {UserError} If a field is given twice.
  */
-export function queryFields({ shape }: z.ZodObject, url: string): Record<string, unknown> {
-  const fields = new Map<string, unknown>();
+export function queryFields(url: string): Record<string, string> {
+  const fields = new Map<string, string>();
   for (const [name, text] of new URL(url).searchParams) {
     if (fields.has(name)) throw new UserError(`found ${shortened(name)} twice, expected it once`);
-    fields.set(name, Object.hasOwn(shape, name) ? valueOf(text, queryFormOf(shape[name])) : text);
+    fields.set(name, text);
   }
   return Object.fromEntries(fields);
 }
 
+/** The value that a text stands for, or the text, for the message. Lists may also be JSON, such as `[0.1, 0.9]`. */
 function valueOf(text: string, form: QueryForm | undefined): unknown {
   if (form === "text") return text;
-  if (form === "texts") return text.split(",");
-  if (form === "list") return text.split(",").map(numberOf);
-  if (form !== "range") return numberOf(text);
-  const ends = text.split("..");
-  return (ends.length === 1 ? [text, text] : ends).map(numberOf);
+  if (form === "number") return numberOf(text) ?? text;
+  if (/^\s*[[{]/.test(text)) return jsonOf(text) ?? text;
+  if (form === "texts") return text.split(",").map((each) => each.trim());
+  if (form === undefined) return text;
+  const parts = text.split(form === "range" ? /\.\.|,/ : ",");
+  const numbers = parts.map(numberOf);
+  if (numbers.includes(undefined)) return text;
+  return form === "range" && numbers.length === 1 ? [...numbers, ...numbers] : numbers;
 }
 
-/** A number; another text as it is, for the message. */
-function numberOf(text: string): number | string {
+function numberOf(text: string): number | undefined {
   const number = text.trim() === "" ? NaN : Number(text);
-  return Number.isFinite(number) ? number : text;
+  return Number.isFinite(number) ? number : undefined;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A question for an RTT that was read. */

@@ -30,13 +30,14 @@ function fields<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z
   return z.strictObject(shape, { error: ({ code }) => code === "unrecognized_keys" ? wanted : undefined });
 }
 
-const address = z.string({ error: "expected an IPv4 or IPv6 address" });
+const address = z.string({ error: "expected an IPv4 or IPv6 address" }).meta({ examples: ["192.0.2.1"] });
+const destinationExample = { examples: ["198.51.100.7"] };
 const source = address.describe(
   "source: an address, a prefix, or a place or AS that the model knows, as `Berlin, DE`",
 );
-const destination = address.describe("destination: the same");
+const destination = address.describe("destination: the same").meta(destinationExample);
 const time = z.union([z.string(), z.number()]).nullish()
-  .describe("when: Unix seconds or ISO 8601 (any time)");
+  .describe("when: Unix seconds or ISO 8601 (any time)").meta({ examples: ["2026-11-01T12:00Z"] });
 /** Of an answer. */
 const timeS = z.number().nullable();
 const endName = z.string().optional();
@@ -49,9 +50,9 @@ const endNames = {
 /** A measurement that was made. */
 export const measurementSchema = fields({
   src_addr: address,
-  dst_addr: address,
+  dst_addr: address.meta(destinationExample),
   timestamp: time,
-  rtt: z.number().min(0).nullable().describe("ms; null: no reply"),
+  rtt: z.number().min(0).nullable().describe("ms; null: no reply").meta({ examples: [12.5] }),
 });
 /** See {@link measurementSchema}. */
 export type ApiMeasurement = z.input<typeof measurementSchema>;
@@ -63,8 +64,10 @@ export const rttDefaultsSchema = fields(rttWantedSchema.shape);
 
 const drawing = {
   draws: z.int().min(2).max(2 ** 12).optional()
-    .describe("addresses, or pairs of them, drawn from prefixes (64)"),
-  seed: z.int().min(0).max(2 ** 32 - 1).optional().describe("seed of these draws (0)"),
+    .describe("addresses, or pairs of them, drawn from prefixes (64)").meta({ examples: [64] }),
+  seed: z.int().min(0).max(2 ** 32 - 1).optional().describe("seed of these draws (0)").meta({
+    examples: [0],
+  }),
 };
 
 /** A question for the RTT between two addresses or prefixes. */
@@ -97,8 +100,10 @@ export type RttApiAnswer = z.infer<typeof rttAnswerSchema>;
 /** A measurement that is watched. */
 export const watchedMeasurementSchema = fields({
   ...measurementSchema.shape,
-  msm_id: z.int().min(0).optional().describe("the measurement's number at RIPE Atlas, for status checks"),
-  prb_id: z.int().min(0).optional().describe("the probe's number at RIPE Atlas, for status checks"),
+  msm_id: z.int().min(0).optional().describe("the measurement's number at RIPE Atlas, for status checks")
+    .meta({ examples: [1001] }),
+  prb_id: z.int().min(0).optional().describe("the probe's number at RIPE Atlas, for status checks")
+    .meta({ examples: [6001] }),
 });
 
 /** An event of a watched measurement: the beginning, a change or the end of an alarm. */
@@ -109,9 +114,10 @@ export type WatchApiAnswer = z.infer<typeof watchAnswerSchema>;
 /** How the alarms of a measurement are asked for, as at RIPE Atlas. */
 export const statusCheckQuestionSchema = fields({
   permitted_total_alerts: z.int().min(0).optional()
-    .describe("how many probes may alert until global_alert is true (0)"),
+    .describe("how many probes may alert until global_alert is true (0)").meta({ examples: [1] }),
   max_packet_loss: z.number().min(0).max(100).optional()
-    .describe("a probe also alerts if its newest measurement lost a larger share, percent"),
+    .describe("a probe also alerts if its newest measurement lost a larger share, percent")
+    .meta({ examples: [75] }),
   show_all: z.enum(["true", "false"]).optional()
     .describe("whether all RTTs that are remembered are listed of every probe, not only of those that alert"),
 });
@@ -142,20 +148,24 @@ export type LineError = z.infer<typeof lineErrorSchema>;
 /** A question for destinations. */
 export const destinationsQuestionSchema = fields({
   src_addr: source,
-  within: z.string().optional().describe("only destinations in this prefix, place or network (anywhere)"),
-  rtt: z.tuple([z.number().min(0), z.number().min(0)]).describe("the least and the greatest RTT, ms"),
+  within: z.string().optional().describe("only destinations in this prefix, place or network (anywhere)")
+    .meta({ examples: ["198.51.100.0/24"] }),
+  rtt: z.tuple([z.number().min(0), z.number().min(0)]).describe("the least and the greatest RTT, ms")
+    .meta({ examples: [[20, 25]] }),
   timestamp: time,
   context,
-  top: z.int().min(1).max(1000).optional().describe("how many are listed (20)"),
+  top: z.int().min(1).max(1000).optional().describe("how many are listed (20)").meta({ examples: [20] }),
   prefix_length: z.int().min(0).max(128).optional()
-    .describe("of the listed prefixes, which are sums over their addresses (that of an address)"),
+    .describe("of the listed prefixes, which are sums over their addresses (that of an address)")
+    .meta({ examples: [24] }),
   candidates: z.int().min(1).max(1024).optional()
     .describe(
       "how many likely destinations are ranked besides those that the source is known to measure (256)",
-    ),
+    ).meta({ examples: [256] }),
   max_expansions: z.int().min(1).max(2 ** 16).optional()
-    .describe("after how many prefixes the search for likely ones ends (512)"),
-  draws: z.int().min(2).max(64).optional().describe("addresses drawn from a source that is not one (8)"),
+    .describe("after how many prefixes the search for likely ones ends (512)").meta({ examples: [512] }),
+  draws: z.int().min(2).max(64).optional().describe("addresses drawn from a source that is not one (8)")
+    .meta({ examples: [8] }),
   seed: drawing.seed,
 });
 /** See {@link destinationsQuestionSchema}. */
@@ -182,10 +192,12 @@ export const MAX_CANDIDATES = 256;
 /** A question for the nearest of some candidates. */
 export const nearestQuestionSchema = fields({
   src_addr: source,
-  candidates: z.array(address).min(1).max(MAX_CANDIDATES).describe("addresses, prefixes or places"),
+  candidates: z.array(address).min(1).max(MAX_CANDIDATES).describe("addresses, prefixes or places")
+    .meta({ examples: [["198.51.100.7", "203.0.113.0/24"]] }),
   timestamp: time,
   context,
-  top: z.int().min(1).max(MAX_CANDIDATES).optional().describe("how many are listed (5)"),
+  top: z.int().min(1).max(MAX_CANDIDATES).optional().describe("how many are listed (5)")
+    .meta({ examples: [5] }),
   by: z.enum(NEAREST_ORDERS).optional()
     .describe("the order: by the median RTT or the probability to be the nearest (median)"),
   ...drawing,
@@ -209,7 +221,8 @@ export const MAX_MATRIX_PAIRS = 4096;
 /** The most nodes of it on either side. */
 const MAX_MATRIX_NODES = 256;
 
-const matrixNodes = z.array(address).min(1).max(MAX_MATRIX_NODES);
+const matrixNodes = z.array(address).min(1).max(MAX_MATRIX_NODES)
+  .meta({ examples: [["192.0.2.1", "198.51.100.0/24"]] });
 
 /** A question for the RTTs between all of some nodes, or from them to others. */
 export const matrixQuestionSchema = fields({
@@ -218,8 +231,9 @@ export const matrixQuestionSchema = fields({
   timestamp: time,
   context,
   quantiles: z.array(z.number().min(0).max(1)).max(32).optional()
-    .describe("quantiles besides the median, from 0 to 1 (0.05,0.95)"),
-  samples: z.int().min(0).max(32).optional().describe("RTTs to draw of each pair, by the seed (0)"),
+    .describe("quantiles besides the median, from 0 to 1 (0.05,0.95)").meta({ examples: [[0.1, 0.9]] }),
+  samples: z.int().min(0).max(32).optional().describe("RTTs to draw of each pair, by the seed (0)")
+    .meta({ examples: [8] }),
   ...drawing,
 });
 /** See {@link matrixQuestionSchema}. */
@@ -246,8 +260,10 @@ export const mapQuestionSchema = fields({
   context,
   level: z.enum(MAP_LEVELS).optional()
     .describe("the kind of places: whole countries, or cells of 2.5 degrees in them (country)"),
-  first: z.int().min(0).optional().describe("the first place of the part, of all in order (0)"),
-  count: z.int().min(1).max(MAX_MAP_PLACES).optional().describe("how many places the part has (256)"),
+  first: z.int().min(0).optional().describe("the first place of the part, of all in order (0)")
+    .meta({ examples: [0] }),
+  count: z.int().min(1).max(MAX_MAP_PLACES).optional().describe("how many places the part has (256)")
+    .meta({ examples: [256] }),
 });
 /** See {@link mapQuestionSchema}. */
 export type MapApiQuestion = z.input<typeof mapQuestionSchema>;
@@ -271,8 +287,9 @@ export type MapApiAnswer = z.infer<typeof mapAnswerSchema>;
 /** A question for what a text may stand for. */
 export const placesQuestionSchema = fields({
   q: z.string().min(1).max(120)
-    .describe("the beginning of an address, a name, a city, region, country or AS, or something similar"),
-  count: z.int().min(1).max(50).optional().describe("how many are listed (8)"),
+    .describe("the beginning of an address, a name, a city, region, country or AS, or something similar")
+    .meta({ examples: ["Berlin"] }),
+  count: z.int().min(1).max(50).optional().describe("how many are listed (8)").meta({ examples: [8] }),
 });
 /** See {@link placesQuestionSchema}. */
 export type PlacesApiQuestion = z.input<typeof placesQuestionSchema>;
@@ -321,9 +338,10 @@ export type ScoreApiAnswer = z.infer<typeof scoreAnswerSchema>;
 
 /** How lines of measurements are scored. */
 export const scoreOptionsSchema = fields({
-  context: z.coerce.number().int().min(0).max(1000).optional()
-    .describe("how many earlier lines of the same source a line sees, at most (20)"),
-  seed: z.coerce.number().int().min(0).max(2 ** 32 - 1).optional().describe("seed of p-values (0)"),
+  context: z.int().min(0).max(1000).optional()
+    .describe("how many earlier lines of the same source a line sees, at most (20)")
+    .meta({ examples: [20] }),
+  seed: z.int().min(0).max(2 ** 32 - 1).optional().describe("seed of p-values (0)").meta({ examples: [0] }),
 });
 /** See {@link scoreOptionsSchema}. */
 export type ScoreApiOptions = z.input<typeof scoreOptionsSchema>;

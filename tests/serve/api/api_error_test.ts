@@ -1,16 +1,28 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import * as z from "zod";
-import { ApiError, problemOf } from "../../../lib/serve/api/api_error.ts";
-import { readFields, readRttQuestion, withFullNames } from "../../../lib/serve/api/read_question.ts";
+import { ApiError, exampleOf, problemOf } from "../../../lib/serve/api/api_error.ts";
+import {
+  normalized,
+  queryFields,
+  readFields,
+  readRttQuestion,
+} from "../../../lib/serve/api/read_question.ts";
 import {
   destinationsQuestionSchema,
   likelihoodQuestionSchema,
+  mapQuestionSchema,
+  matrixQuestionSchema,
   measurementSchema,
+  nearestQuestionSchema,
+  placesQuestionSchema,
   type Problem,
   problemSchema,
+  rttDefaultsSchema,
   rttQuestionSchema,
   scoreOptionsSchema,
+  statusCheckQuestionSchema,
+  watchedMeasurementSchema,
 } from "../../../lib/serve/api/schemas.ts";
 import { FormatError, InterruptedError, UsageError, UserError } from "../../../lib/base/errors.ts";
 import { streamOf, withService } from "./tiny_service.ts";
@@ -55,30 +67,124 @@ Deno.test("problemOf() gives what callers can mend as 400, an end as 503, and te
   }
 });
 
-Deno.test("what a schema refuses is said in one line: the field, what was found, what is expected", () => {
+const REQUESTS: Record<string, z.ZodObject> = {
+  rttQuestionSchema,
+  rttDefaultsSchema,
+  destinationsQuestionSchema,
+  nearestQuestionSchema,
+  matrixQuestionSchema,
+  mapQuestionSchema,
+  placesQuestionSchema,
+  likelihoodQuestionSchema,
+  measurementSchema,
+  watchedMeasurementSchema,
+  scoreOptionsSchema,
+  statusCheckQuestionSchema,
+};
+
+/** A request as clients write it that have every value as text: `asText` makes text of a list. */
+function asTexts(value: unknown, asText: (list: unknown[]) => unknown): unknown {
+  if (typeof value === "number") return String(value);
+  if (Array.isArray(value)) return asText(value.map((each) => asTexts(each, asText)));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, each === null ? null : asTexts(each, asText)]),
+  );
+}
+
+Deno.test("numbers and lists of every request may be text, alone, in lists and in objects", () => {
+  for (const [name, schema] of Object.entries(REQUESTS)) {
+    const example = exampleOf(schema);
+    const fields = Object.entries(schema.shape).filter(([, field]) =>
+      !(field.unwrap?.() instanceof z.ZodEnum)
+    );
+    for (const [field] of fields) {
+      assert(Object(example)[field] !== undefined, `${name} has an example of ${field}`);
+    }
+    const expected = JSON.stringify(readFields(schema, example));
+    const isFlat = (list: unknown[]) => list.every((each) => typeof each !== "object");
+    for (
+      const asText of [
+        (list: unknown[]) => list,
+        (list: unknown[]) => JSON.stringify(list),
+        (list: unknown[]) => ` ${JSON.stringify(list, null, 1)}`,
+        (list: unknown[]) => isFlat(list) ? list.join(",") : list,
+        (list: unknown[]) => isFlat(list) ? list.join(", ") : list,
+      ]
+    ) assertEquals(JSON.stringify(readFields(schema, asTexts(example, asText))), expected, name);
+  }
+  const destinations = { src: "::1", rtt: "20..25" };
+  assertEquals(readFields(destinationsQuestionSchema, destinations).rtt, [20, 25]);
+  assertEquals(readFields(destinationsQuestionSchema, { ...destinations, rtt: "20" }).rtt, [20, 20]);
+  const url = "http://localhost/v1/rtt?quantiles=[0.1,0.9]&at=50,100&draws=8";
+  assertEquals(readFields(rttQuestionSchema, { ...QUESTION, ...queryFields(url) }), {
+    ...QUESTION,
+    quantiles: [0.1, 0.9],
+    at: [50, 100],
+    draws: 8,
+  });
+});
+
+Deno.test("null is as absent in every optional field of every request; the rtt of a measurement is no reply", () => {
+  for (const [name, schema] of Object.entries(REQUESTS)) {
+    const required: Record<string, unknown> = {};
+    const nulls: Record<string, null> = {};
+    for (const [field, type] of Object.entries(schema.shape)) {
+      if (z.safeParse(type, undefined).success) nulls[field] = null;
+      else required[field] = exampleOf(type);
+    }
+    const expected = JSON.stringify(readFields(schema, required));
+    assertEquals(JSON.stringify(readFields(schema, { ...required, ...nulls })), expected, name);
+  }
+  const lost = { ...QUESTION, rtt: null };
+  const { rtt, context } = readFields(likelihoodQuestionSchema, {
+    ...lost,
+    timestamp: null,
+    context: [{ ...lost, timestamp: null }],
+  });
+  assertEquals([rtt, context], [null, [lost]]);
+  assertEquals(
+    readRttQuestion({ ...QUESTION, quantiles: null }, { quantiles: [0.25] }).wanted.quantiles,
+    [0.25],
+  );
+});
+
+Deno.test("what a schema refuses is said in one line: the field, what was found, what is expected and right", () => {
   const ofRtt: [fields: object, expected: string][] = [
-    [{ src_addr: 7 }, "found src_addr 7, expected an IPv4 or IPv6 address"],
+    [{ src_addr: 7 }, 'found src_addr 7, expected an IPv4 or IPv6 address, such as "192.0.2.1"'],
     [
       { tiem: 1 },
       'found "tiem", expected only src_addr, dst_addr, timestamp, context, quantiles, at, cdf, draws, seed',
     ],
-    [{ timestamp: [] }, "found timestamp an array, expected text or a number"],
-    [{ quantiles: [0.5, 2] }, "found quantiles[1] 2, expected at most 1"],
-    [{ quantiles: [-1] }, "found quantiles[0] -1, expected at least 0"],
-    [{ quantiles: 0.5 }, "found quantiles 0.5, expected an array"],
-    [{ quantiles: Array(201).fill(0.5) }, "found quantiles an array, expected at most 200 values"],
-    [{ cdf: 2.5 }, "found cdf 2.5, expected a whole number"],
-    [{ draws: 1 }, "found draws 1, expected at least 2"],
+    [{ timestamp: [] }, 'found timestamp an array, expected text or a number, such as "2026-11-01T12:00Z"'],
+    [{ quantiles: [0.5, 2] }, "found quantiles[1] 2, expected at most 1, such as 0.9"],
+    [{ quantiles: [-1] }, "found quantiles[0] -1, expected at least 0, such as 0.1"],
+    [{ quantiles: 0.5 }, "found quantiles 0.5, expected an array, such as [0.1, 0.9]"],
+    [{ quantiles: "0.1;0.9" }, 'found quantiles "0.1;0.9", expected an array, such as [0.1, 0.9]'],
+    [{ quantiles: "[0.1" }, 'found quantiles "[0.1", expected an array, such as [0.1, 0.9]'],
+    [{ quantiles: "" }, 'found quantiles "", expected an array, such as [0.1, 0.9]'],
+    [{ draws: "eight" }, 'found draws "eight", expected a number, such as 64'],
+    [{ draws: "" }, 'found draws "", expected a number, such as 64'],
+    [
+      { quantiles: Array(201).fill(0.5) },
+      "found quantiles an array, expected at most 200 values, such as [0.1, 0.9]",
+    ],
+    [{ cdf: 2.5 }, "found cdf 2.5, expected a whole number, such as 50"],
+    [{ draws: 1 }, "found draws 1, expected at least 2, such as 64"],
     [
       { context: [{ ...QUESTION, rtt: 1, prb_id: 7 }] },
       'found "prb_id" in context[0], expected only src_addr, dst_addr, timestamp, rtt',
     ],
-    [{ context: [{ ...QUESTION }] }, "found no context[0].rtt, expected a number"],
-    [{ context: [3] }, "found context[0] 3, expected a JSON object"],
+    [{ context: [{ ...QUESTION }] }, "found no context[0].rtt, expected a number, such as 12.5"],
+    [
+      { context: [3] },
+      'found context[0] 3, expected a JSON object, such as {"src_addr":"192.0.2.1","dst_addr":"198.51.100.7",' +
+      '"timestamp":"2026-11-01T12:00Z","rtt":12.5}',
+    ],
   ];
   const source = { src_addr: "192.0.2.1" };
   const cases: [z.ZodType, unknown, string][] = [
-    [rttQuestionSchema, {}, "found no src_addr, expected an IPv4 or IPv6 address"],
+    [rttQuestionSchema, {}, 'found no src_addr, expected an IPv4 or IPv6 address, such as "192.0.2.1"'],
     [rttQuestionSchema, [], "found an array, expected a JSON object"],
     [rttQuestionSchema, undefined, "found no value, expected a JSON object"],
     [rttQuestionSchema, "x", 'found "x", expected a JSON object'],
@@ -87,32 +193,40 @@ Deno.test("what a schema refuses is said in one line: the field, what was found,
       { ...QUESTION, ...fields },
       expected,
     ]),
-    [measurementSchema, { ...QUESTION, rtt: "1" }, 'found rtt "1", expected a number'],
-    [destinationsQuestionSchema, { ...source, rtt: [1] }, "found rtt an array, expected at least 2 values"],
-    [destinationsQuestionSchema, { ...source, rtt: 5 }, "found rtt 5, expected an array"],
-    [scoreOptionsSchema, { context: "many" }, 'found context "many", expected a number'],
-    [scoreOptionsSchema, { context: "1001" }, 'found context "1001", expected at most 1000'],
+    [measurementSchema, { ...QUESTION, rtt: "1 ms" }, 'found rtt "1 ms", expected a number, such as 12.5'],
+    [mapQuestionSchema, { ...source, level: "x" }, 'found level "x", expected "country" or "cell"'],
+    [
+      destinationsQuestionSchema,
+      { ...source, rtt: [1] },
+      "found rtt an array, expected at least 2 values, such as [20, 25]",
+    ],
+    [destinationsQuestionSchema, { ...source, rtt: 5 }, "found rtt 5, expected an array, such as [20, 25]"],
+    [scoreOptionsSchema, { context: "many" }, 'found context "many", expected a number, such as 20'],
+    [scoreOptionsSchema, { context: "1001" }, "found context 1001, expected at most 1000, such as 20"],
   ];
   for (const [schema, value, expected] of cases) {
     const { status, detail } = problemFrom(() => readFields(schema, value));
     assertEquals([status, detail], [400, `Cannot answer: ${expected}`]);
-    // The same of an error that zod throws itself, but for the value, which it does not tell.
-    const thrown = problemFrom(() => schema.parse(withFullNames(value)));
+    // The same of an error that zod throws itself, except the value and the example, which it does not have.
+    const thrown = problemFrom(() => schema.parse(normalized(schema, value)));
     assert(
-      thrown.status === 400 && thrown.detail.endsWith(detail.slice(detail.indexOf(", ") + 2)),
+      thrown.status === 400 &&
+        thrown.detail.endsWith(detail.slice(detail.indexOf(", ") + 2).replace(/, such as .*/, "")),
       thrown.detail,
     );
   }
 });
 
-Deno.test("src, dst and time stand for src_addr, dst_addr and timestamp, not beside them", () => {
+Deno.test("src, dst and time stand for src_addr, dst_addr and timestamp, not beside a value of them", () => {
   const short = { src: "192.0.2.1", dst: "198.51.100.7", time: 1_700_000_000, rtt: 2 };
   const long = { src_addr: short.src, dst_addr: short.dst, timestamp: short.time, rtt: 2 };
   assertEquals(readFields(measurementSchema, short), long);
+  assertEquals(readFields(measurementSchema, { ...short, timestamp: null, src_addr: null }), long);
+  assertEquals(readFields(measurementSchema, { ...long, time: null, dst: null }), long);
   const nested = { ...short, context: [short, { ...short, time: null }] };
   assertEquals(readFields(likelihoodQuestionSchema, nested), {
     ...long,
-    context: [long, { ...long, timestamp: null }],
+    context: [long, { src_addr: short.src, dst_addr: short.dst, rtt: 2 }],
   });
   assertEquals(
     readRttQuestion({ src: short.src, dst_addr: short.dst, time: "2023-11-14T22:13:20Z" }).query.timeS,
@@ -121,7 +235,7 @@ Deno.test("src, dst and time stand for src_addr, dst_addr and timestamp, not bes
   for (
     const [both, expected] of [
       [{ ...long, src: short.src }, "found src and src_addr, expected one of the two"],
-      [{ ...short, timestamp: null }, "found time and timestamp, expected one of the two"],
+      [{ ...short, timestamp: 0 }, "found time and timestamp, expected one of the two"],
       [{ ...short, context: [{ ...long, dst: "::" }] }, "found dst and dst_addr, expected one of the two"],
     ] as const
   ) {
