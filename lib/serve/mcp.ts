@@ -10,12 +10,14 @@
  */
 import type {
   CallToolResult,
+  JSONRPCErrorResponse,
   JSONRPCMessage,
   McpServer,
   RequestId,
   StandardSchemaWithJSON,
   Transport,
 } from "@modelcontextprotocol/server";
+import { isObject } from "../base/collections.ts";
 import { shortened } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
 import { writeAll } from "../io/files/output_file.ts";
@@ -33,11 +35,14 @@ const ANNOTATIONS = { readOnlyHint: true, openWorldHint: false };
 /** The codes of JSON-RPC 2.0, section 5.1. */
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
+const NO_MESSAGE = "expected a JSON-RPC message";
+/** The depth of an initialization's parameters, such as `capabilities.roots.listChanged`. */
+const PARAMS_DEPTH = 4;
 
 /** The tools of a server. */
 export class McpTools {
   readonly #options: AnswerOptions;
-  #http: Promise<(request: Request, options: { parsedBody: unknown }) => Promise<Response>> | undefined;
+  #http: Promise<(request: Request, body: unknown) => Promise<Response>> | undefined;
 
   /** Loads nothing yet. */
   constructor(options: AnswerOptions) {
@@ -48,9 +53,9 @@ export class McpTools {
   async answerPost(request: Request): Promise<Response> {
     const { maxBodyBytes, maxRequestS } = this.#options.limits;
     using limit = new TimeLimit(maxRequestS, request.signal);
-    const parsedBody = await readJson(request, { maxBytes: maxBodyBytes, signal: limit.signal });
+    const body = await readJson(request, { maxBytes: maxBodyBytes, signal: limit.signal });
     this.#http ??= this.#loadHttp();
-    return await (await this.#http)(request, { parsedBody });
+    return await (await this.#http)(request, withoutNullParams(body));
   }
 
   /**
@@ -70,8 +75,18 @@ export class McpTools {
   }
 
   async #loadHttp() {
-    const { createMcpHandler } = await import("@modelcontextprotocol/server");
-    return createMcpHandler(await this.#load(), { maxSubscriptions: 0 }).fetch;
+    const { createMcpHandler, parseJSONRPCMessage } = await import("@modelcontextprotocol/server");
+    const handler = createMcpHandler(await this.#load(), { maxSubscriptions: 0 });
+    return async (request: Request, body: unknown) => {
+      try {
+        if (idOf(body) !== undefined) parseJSONRPCMessage(body);
+      } catch {
+        // The package's answer would have no id.
+        const error = { code: INVALID_REQUEST, message: `Cannot read the request: ${NO_MESSAGE}` };
+        return Response.json(refusal(error, body), { status: 400 });
+      }
+      return await handler.fetch(request, { parsedBody: body });
+    };
   }
 
   async #load(): Promise<() => McpServer> {
@@ -111,6 +126,35 @@ export class McpTools {
 function unchecked(schema: Record<string, unknown>): StandardSchemaWithJSON {
   const jsonSchema = { input: () => schema, output: () => schema };
   return { "~standard": { version: 1, vendor: "ping-llm", validate: (value) => ({ value }), jsonSchema } };
+}
+
+/** A message, or several, without parameters that are null; the arguments of a tool are read by its question's schema. */
+function withoutNullParams(message: unknown): unknown {
+  if (Array.isArray(message)) return message.map(withoutNullParams);
+  if (!isObject(message) || !("params" in message)) return message;
+  const { params, ...rest } = message;
+  return { ...rest, ...(params !== null && { params: withoutNulls(params, PARAMS_DEPTH) }) };
+}
+
+function withoutNulls(value: unknown, depth: number): unknown {
+  if (!isObject(value) || depth === 0) return value;
+  const entries = Object.entries(value).filter(([, each]) => each !== null);
+  return Object.fromEntries(
+    entries.map(([name, each]) => [name, name === "arguments" ? each : withoutNulls(each, depth - 1)]),
+  );
+}
+
+/** The id of a request, however wrong the rest of it is. */
+function idOf(request: unknown): RequestId | undefined {
+  if (!isObject(request) || "result" in request || "error" in request) return undefined;
+  const { id } = request;
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
+}
+
+/** The answer to what is not a message. It has the id of the request if that can be read (JSON-RPC 2.0, section 5). */
+function refusal(error: JSONRPCErrorResponse["error"], request: unknown): JSONRPCErrorResponse {
+  const id = idOf(request);
+  return { jsonrpc: "2.0", ...(id !== undefined && { id }), error };
 }
 
 /** Messages as lines: requests from lines that are given, answers to standard output. */
@@ -160,17 +204,19 @@ class LineTransport implements Transport {
   }
 
   async #takeLine({ text, fault }: TextLine, place: string): Promise<void> {
+    let value: unknown;
     let message: JSONRPCMessage;
     try {
       if (fault !== undefined) throw new SyntaxError(fault);
-      message = this.#parse(JSON.parse(text));
+      value = JSON.parse(text);
+      message = this.#parse(withoutNullParams(value));
     } catch (error) {
       const isText = error instanceof SyntaxError;
       const found = isText ? error.message : `found ${shortened(text)}`;
-      const expected = fault === undefined ? ", expected a JSON-RPC message" : "";
+      const expected = fault === undefined ? `, ${NO_MESSAGE}` : "";
       const code = isText ? PARSE_ERROR : INVALID_REQUEST;
       const answer = { code, message: `Cannot read ${place}: ${found}${expected}` };
-      return await this.send({ jsonrpc: "2.0", error: answer });
+      return await this.send(refusal(answer, value));
     }
     if ("method" in message) {
       if ("id" in message) this.#running.add(message.id);

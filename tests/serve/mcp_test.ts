@@ -67,6 +67,49 @@ async function checkTools(client: Client, { url }: TestServer): Promise<void> {
   );
 }
 
+/** Requests with null parameters, and such that cannot be answered, all with an id. */
+const ODD_REQUESTS: readonly { id: string; params?: unknown; [field: string]: unknown }[] = [
+  { id: "list", method: "tools/list", params: null },
+  { id: "cursor", method: "tools/list", params: { cursor: null, _meta: null } },
+  { id: "model", method: "tools/call", params: { name: "model", arguments: null } },
+  {
+    id: "rtt",
+    method: "tools/call",
+    params: { name: "rtt", arguments: { ...PAIR, timestamp: null, context: null, quantiles: "[0.1,0.9]" } },
+  },
+  {
+    id: "likelihood",
+    method: "tools/call",
+    params: { name: "likelihood", arguments: { ...PAIR, rtt: null } },
+  },
+  {
+    id: "deep",
+    method: "tools/call",
+    params: {
+      name: "model",
+      _meta: { progressToken: null, a: JSON.parse("[".repeat(9999) + "]".repeat(9999)) },
+    },
+  },
+  { id: "array", method: "tools/call", params: [] },
+  { id: "number", method: 7 },
+  { id: "nothing" },
+];
+
+/** Checks that each odd request has an answer with its id. */
+function checkOddAnswers(
+  answers: readonly { id?: unknown; result?: Record<string, unknown>; error?: unknown }[],
+) {
+  const byId = new Map(answers.map((answer) => [answer.id, answer]));
+  assertEquals([...byId.keys()].sort(), ODD_REQUESTS.map(({ id }) => id).sort());
+  for (const id of ["list", "cursor"]) assert(Array.isArray(byId.get(id)?.result?.tools), id);
+  for (const id of ["model", "deep", "rtt", "likelihood"]) {
+    const result = byId.get(id)?.result;
+    assertEquals(result?.isError, undefined, JSON.stringify(result));
+    assert(result?.structuredContent, id);
+  }
+  for (const id of ["array", "number", "nothing"]) assert(byId.get(id)?.error, id);
+}
+
 /** The command that CLIENTS.md tells assistants to start. */
 function stdioOf(checkpoint: string): StdioClientTransport {
   const readme = Deno.readTextFileSync(new URL("lib/serve/CLIENTS.md", ROOT));
@@ -106,6 +149,15 @@ Deno.test("assistants ask what /v1 answers, by MCP over HTTP and over standard i
       await using client = await connected(transport, "legacy");
       await checkTools(client, server);
       assertEquals(errors, "");
+    });
+
+    await test.step("requests with null parameters and errors keep their ids over HTTP", async () => {
+      const headers = { "content-type": "application/json", "accept": "application/json, text/event-stream" };
+      const answers = ODD_REQUESTS.map(async (request) => {
+        const text = await (await server.post("/mcp", { jsonrpc: "2.0", ...request }, { headers })).text();
+        return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text);
+      });
+      checkOddAnswers(await Promise.all(answers));
     });
 
     await test.step("HTTP has the limits of the other routes", async () => {
@@ -162,9 +214,19 @@ Deno.test("serve --mcp prints protocol lines only, answers what was asked before
       );
       assertMatch(
         faults[2].message,
-        /^Cannot read line 7 of standard input: found 1048577 bytes, expected at most/,
+        /^Cannot read line 7 of standard input: found 1048577 bytes, expected at most 1048576 a line$/,
       );
       assertEquals(answers.length, 6);
+    });
+
+    await test.step("requests with null parameters and errors keep their ids", async () => {
+      const odd = ODD_REQUESTS.map((request) => JSON.stringify({ jsonrpc: "2.0", ...request }));
+      const { code, stdout } = await runStageProcess(serve, {
+        stdin: new TextEncoder().encode([...lines.slice(0, 2), ...odd].join("\n")),
+      });
+      assertEquals(code, 0);
+      const answers = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+      checkOddAnswers(answers.filter(({ id }) => id !== 0));
     });
 
     await test.step("Ctrl-C ends it with one line", async () => {
