@@ -85,7 +85,7 @@ const SELF_LATENCY_US = 100;
 const GML: MatrixFormat = {
   head: ({ nodes }) => {
     const texts = nodes.map(({ dst, name }, id) =>
-      `  node [\n    id ${id}\n    label "${withName(dst, name).replaceAll('"', "&quot;")}"\n  ]\n`
+      `  node [\n    id ${id}\n    label "${gmlText(withName(dst, name))}"\n  ]\n`
     );
     return ["graph [\n  directed 1\n", ...texts].join("");
   },
@@ -97,6 +97,14 @@ const GML: MatrixFormat = {
     }).join(""),
   end: "]\n",
 };
+
+/** Text in the 7-bit ASCII of GML, in which networkx reads entities of HTML. */
+function gmlText(text: string): string {
+  return text.replace(/[^ -~]|[&"]/gu, (character) => {
+    if (character === "&") return "&amp;";
+    return character === '"' ? "&quot;" : `&#${character.codePointAt(0)};`;
+  });
+}
 
 function edge(source: number, target: number, { latencyUs, loss }: { latencyUs: number; loss: number }) {
   const attributes = `latency "${latencyUs} us"\n    packet_loss ${loss.toFixed(6)}`;

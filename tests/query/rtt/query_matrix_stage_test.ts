@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { refused, runStageProcess, succeed } from "../../cli/process.ts";
 import { compressors } from "hyparquet-compressors";
@@ -190,8 +190,14 @@ Deno.test("query matrix --names writes the names of nodes beside them in every f
     const { destinationNames, rows } = JSON.parse(Deno.readTextFileSync(await run("m.json")));
     assertEquals(destinationNames, [null, 'a, "b"']);
     assertEquals(rows.map(({ srcName }: { srcName?: string }) => srcName), [undefined, 'a, "b"']);
-    const graph = parseShadowGraph(Deno.readTextFileSync(await run("m.gml")));
-    assertEquals(graph.nodes.map(({ label }) => label), [NODES[0], `${NODES[1]} (a, &quot;b&quot;)`]);
+    Deno.writeTextFileSync(names, '192.0.2.1,T\u00fcrkiye & \u{1f30d}\n198.51.100.0/24,"a, ""&#b"""\n');
+    const text = Deno.readTextFileSync(await run("m.gml"));
+    assertMatch(text, /^[ -~\n]*$/);
+    const labels = parseShadowGraph(text).nodes.map(({ label }) => label);
+    assertEquals(labels, [
+      `${NODES[0]} (T&#252;rkiye &amp; &#127757;)`,
+      `${NODES[1]} (a, &quot;&amp;#b&quot;)`,
+    ]);
   }));
 
 Deno.test("the examples of lib/query/README.md run", () =>
