@@ -787,7 +787,7 @@ export const STAGES = named({
           candidates: option.path(
             uses.input,
             "an address, prefix or place of the same IP version a line, CSV with dst, or JSON lines with dst and perhaps " +
-              "their own context, as for query rtt --queries",
+              "their own context, as for query rtt --queries; # begins a comment",
             { required: true },
           ),
           time,
@@ -821,7 +821,8 @@ export const STAGES = named({
           ),
           candidates: option.path(
             uses.input,
-            "candidates to measure: an address, prefix or place a line; without --src pairs, as for query rtt --queries",
+            "candidates to measure: an address, prefix or place a line; without --src pairs, as for query rtt --queries; " +
+              "# begins a comment",
             { required: true },
           ),
           targets: option.path(uses.input, "the RTTs that are wanted, likewise (default: of all candidates)"),
@@ -847,7 +848,7 @@ export const STAGES = named({
           ...namedOptions,
           nodes: option.path(
             uses.input,
-            "an address, prefix or place a line, CSV with dst, or JSON lines with dst",
+            "an address, prefix or place a line, CSV with dst, or JSON lines with dst; # begins a comment",
             { required: true },
           ),
           destinations: option.path(

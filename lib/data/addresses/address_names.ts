@@ -1,14 +1,16 @@
 /**
  * Names that people gave to addresses and prefixes, such as host names: shown beside numbers, and searched.
  *
- * They come from CSV files: an address or prefix and its name a line, perhaps below a header. An address has the name of the
- * longest prefix that it is in, as routers choose routes (RFC 4632, section 5.1).
+ * They come from files of CSV, with commas, semicolons or tabs: an address or prefix and its name a line, perhaps below a
+ * header; and from hosts files (hosts(5)). Lines that begin with `#` are comments. An address has the name of the longest
+ * prefix that it is in, as routers choose routes (RFC 4632, section 5.1).
  *
  * @module
  */
+import { getOrMake } from "../../base/collections.ts";
 import { FormatError, shortened } from "../../base/errors.ts";
 import { csvField } from "../../base/text.ts";
-import { CsvScanner } from "../measurement/csv.ts";
+import { type CsvRecord, type CsvSeparator, readCsv } from "../measurement/csv.ts";
 import {
   faultOfPrefix,
   formatPrefix,
@@ -45,6 +47,30 @@ export function namesCsv(names: Iterable<readonly [prefix: string, name: string]
 /** Whether a value is the name of a column and not an address. */
 const isColumn = (value: string) => /^[\p{L} _]+$/u.test(value);
 
+/** The records of a file: those of a hosts file have an address, its name and its aliases. */
+function recordsOf(text: string, path: string): { records: CsvRecord[]; isHosts: boolean } {
+  const uncommented = text.replace(/^[ \t]*#.*$/gm, "");
+  const separator = separatorOf(uncommented, path);
+  if (separator !== undefined) return { records: readCsv(uncommented, separator), isHosts: false };
+  const records = uncommented.split("\n").flatMap((line, i) => {
+    const fields = line.replace(/#.*/, "").trim().split(/\s+/);
+    return fields[0] === "" ? [] : [{ line: i + 1, fields }];
+  });
+  return { records, isHosts: true };
+}
+
+/** What only a hosts file with tabs has: spaces behind an address, two tabs, a comment behind a name, a host and its alias. */
+const HOSTS_SIGN = /^\S+ +\S|\t.*\t|\s#\s|\slocalhost\b|^\S+\t[\w-]+(\.[\w-]+)+ +[\w.-]+\s*$/m;
+
+/** The separator of CSV by its first line; undefined of a hosts file. */
+function separatorOf(text: string, path: string): CsvSeparator | undefined {
+  const first = /^.*\S.*$/m.exec(text)?.[0] ?? "";
+  const [separator] = /[,;\t]/.exec(first.replace(/\s#.*/, "")) ?? [];
+  const isHeader = separator !== undefined && first.split(separator).every((each) => isColumn(each.trim()));
+  const isHosts = separator === "\t" && !isHeader && (/hosts[^/\\]*$/i.test(path) || HOSTS_SIGN.test(text));
+  return isHosts ? undefined : separator as CsvSeparator | undefined;
+}
+
 /** Names by prefix. */
 export class AddressNames {
   readonly #names = new Map<string, string>();
@@ -56,36 +82,40 @@ export class AddressNames {
   /**
    * Adds the names of a file; those for the same prefix override earlier ones.
    *
-   * @param bytes The whole CSV file. @param path Its name, for errors.
+   * @param bytes The whole file. @param path Its name, for errors.
    * @throws {FormatError} If a line is invalid, or there are too many names.
    */
   add(bytes: Uint8Array, path: string): void {
-    const scanner = new CsvScanner();
-    let isFirst = true;
-    for (const chunk of [bytes, undefined]) {
-      for (const record of scanner.push(chunk)) {
-        const isHeader = isFirst && record.fault === undefined && record.fields.every(isColumn);
-        isFirst = false;
-        const fault = isHeader ? undefined : record.fault ?? this.#addRecord(record.fields);
-        if (fault === undefined) continue;
-        throw new FormatError(
-          `${fault}; expected an address or prefix and its name, of ${MAX_NAME_LENGTH} characters at most, as in ` +
-            `8.8.8.8,dns.google`,
-          { path, place: `line ${record.line}` },
-        );
-      }
+    const { records, isHosts } = recordsOf(new TextDecoder().decode(bytes), path);
+    for (const [i, record] of records.entries()) {
+      const isHeader = i === 0 && record.fault === undefined && record.fields.every(isColumn);
+      const fault = isHeader ? undefined : record.fault ?? this.#addRecord(record.fields, isHosts);
+      if (fault === undefined) continue;
+      throw new FormatError(
+        `${fault}; expected an address or prefix and its name, of ${MAX_NAME_LENGTH} characters at most, as in ` +
+          `8.8.8.8,dns.google`,
+        { path, place: `line ${record.line}` },
+      );
     }
   }
 
   /** @returns The fault of a record, if it has one. */
-  #addRecord(fields: readonly string[]): string | undefined {
-    if (fields.length !== 2) return `found ${fields.length} ${fields.length === 1 ? "value" : "values"}`;
-    const [text, name] = fields;
+  #addRecord(fields: readonly string[], isHosts: boolean): string | undefined {
+    if (fields.length < 2 || (fields.length > 2 && !isHosts)) {
+      return `found ${fields.length} ${fields.length === 1 ? "value" : "values"}`;
+    }
+    const [first, name, ...aliases] = fields;
+    // Link-local addresses of hosts files name their interface.
+    const text = isHosts ? first.replace(/%.*/, "") : first;
     const fault = faultOfPrefix(text);
     if (fault !== undefined) return `found ${JSON.stringify(shortened(text))}`;
-    const nameFault = faultOfName(name);
-    if (nameFault !== undefined) return nameFault;
-    if (this.#names.size >= MAX_NAMES) return `found more than ${MAX_NAMES} names`;
+    for (const each of [name, ...aliases]) {
+      const nameFault = faultOfName(each);
+      if (nameFault !== undefined) return nameFault;
+    }
+    if (Math.max(this.#names.size, this.#addresses.size) >= MAX_NAMES) {
+      return `found more than ${MAX_NAMES} names`;
+    }
     const prefix = parsePrefix(text);
     const lengths = this.#lengths.get(prefix.bytes.length) ?? [];
     if (!lengths.includes(prefix.length)) {
@@ -93,8 +123,9 @@ export class AddressNames {
       lengths.sort((a, b) => b - a);
     }
     this.#names.set(formatPrefix(prefix), name);
-    const key = name.toLowerCase();
-    if (isAddress(prefix) && !this.#addresses.has(key)) this.#addresses.set(key, formatPrefix(prefix));
+    for (const each of isAddress(prefix) ? [name, ...aliases] : []) {
+      getOrMake(this.#addresses, each.toLowerCase(), () => formatPrefix(prefix));
+    }
     this.#searched = undefined;
     return undefined;
   }

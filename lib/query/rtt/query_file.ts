@@ -46,7 +46,8 @@ export interface SharedEnds {
 }
 
 /**
- * Reads queries; empty lines are skipped.
+ * Reads queries. Empty lines are skipped, and comments: lines that begin with `#`, and what follows ` #` behind a
+ * destination.
  *
  * @param lines JSON lines if the first one that is not empty starts with `{`, else CSV.
  * @param path The name of their file, for errors.
@@ -66,11 +67,11 @@ export async function* readQueries(
   let line = 0;
   for await (const { text, fault } of lines) {
     line++;
-    if (text.trim() === "" && fault === undefined) continue;
+    if (/^\s*(#|$)/.test(text) && fault === undefined) continue;
     const isTable = isFirst && !text.trimStart().startsWith("{");
     isFirst = false;
     const isName = () =>
-      faultOfPrefix(text) === undefined ||
+      faultOfPrefix(withoutComment(text)) === undefined ||
       (places && !cellsOf(text).every((name) => COLUMNS.includes(name)));
     const isHeader = isTable && !(shared && isName());
     if (isTable) columns = isHeader ? headerOf(text, path, shared) : [];
@@ -80,11 +81,15 @@ export async function* readQueries(
   }
 }
 
+function withoutComment(text: string): string {
+  return text.replace(/\s#.*/, "").trim();
+}
+
 type Values = Partial<Record<string, unknown>>;
 
 /** @param columns Of CSV; none if a line is a destination. */
 function valuesOf(text: string, columns: readonly string[] | undefined): Values {
-  if (columns?.length === 0) return { dst: text.trim() };
+  if (columns?.length === 0) return { dst: withoutComment(text) };
   return columns ? csvValues(text, columns) : jsonObjectOf(text, WANTED);
 }
 

@@ -64,6 +64,56 @@ Deno.test("later files and lines override earlier ones, and a header is optional
   assertEquals([...names.entries()], [["192.0.2.1", "newest"], ["192.0.2.2", "kept"]]);
 });
 
+Deno.test("names may be between commas, semicolons or tabs, below a header or not, with comments and a mark of UTF-8", () => {
+  const expected: [string, string][] = [["192.0.2.1", "Lab, Z\u00fcrich; rack #3"], [
+    "2001:db8::/32",
+    "host alias",
+  ]];
+  const quoted = '"Lab, Z\u00fcrich; rack #3"';
+  for (const separator of [",", ";", "\t", " ; "]) {
+    const name = separator === "," ? quoted : separator === "\t" ? quoted.slice(1, -1) : quoted;
+    const lines = [`192.0.2.1${separator}${name}`, `"2001:DB8::/32"${separator}host alias`];
+    for (const header of [[], [`address${separator}name`]]) {
+      const text = ["# don't, \"", "", ...header, lines[0], '  # "a;b\tc', " ", lines[1], "#end"];
+      for (const end of ["\n", "\r\n"]) {
+        assertEquals(
+          [...namesOf(`\ufeff${text.join(end)}`).entries()],
+          expected,
+          text.join(end),
+        );
+      }
+    }
+  }
+});
+
+Deno.test("a hosts file names addresses, and its aliases find them", () => {
+  const hosts = `\ufeff# Static names, "as usual"
+127.0.0.1 localhost
+::1       localhost ip6-localhost # loopback; both
+fe80::1%lo0 link
+192.0.2.1 router # edge, old
+192.0.2.7  Web.example.org   web www#alias
+`;
+  const expected: [string, string][] = [
+    ["127.0.0.1", "localhost"],
+    ["::1", "localhost"],
+    ["fe80::1", "link"],
+    ["192.0.2.1", "router"],
+    ["192.0.2.7", "Web.example.org"],
+  ];
+  for (const text of [hosts, hosts.replaceAll(/^(\S+) +/gm, "$1\t").replaceAll(/ {2,}/g, "\t")]) {
+    const names = namesOf(text.replaceAll("#\t", "# "));
+    assertEquals([...names.entries()], expected);
+    const found = ["WWW", "web", "web.example.org", "ip6-localhost", "localhost", "alias", "old"]
+      .map((name) => names.addressOf(name));
+    assertEquals(found, ["192.0.2.7", "192.0.2.7", "192.0.2.7", "::1", "127.0.0.1", undefined, undefined]);
+  }
+  assertEquals([...namesOf("192.0.2.1 name alias # comment").entries()], [["192.0.2.1", "name"]]);
+  const tabs = namesOf("192.0.2.1\tweb.example.org web\n192.0.2.2\tdb\n");
+  assertEquals([tabs.of("192.0.2.1"), tabs.addressOf("web")], ["web.example.org", "192.0.2.1"]);
+  assertThrows(() => namesOf("192.0.2.1 a\n\nhost 192.0.2.2\n"), FormatError, 'at line 3: found "host"');
+});
+
 Deno.test("addressOf() finds the first address of a name, in any case of its letters, and none of a prefix", () => {
   const names = namesOf(
     "2001:DB8:0::1,Host.Example\n192.0.2.1,host.example\n192.0.2.0/24,lab\n192.0.2.2/32,old",

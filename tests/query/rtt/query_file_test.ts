@@ -66,6 +66,21 @@ Deno.test("readQueries() reads destinations of one source alike, as plain lines,
   await assertRejects(() => read("nowhere\n10.0.0.1\n", shared), FormatError, "header dst");
 });
 
+Deno.test("readQueries() skips comments and empty lines, also before the first line", async () => {
+  const shared = { src: "192.0.2.1", time: undefined };
+  const lists = [
+    "\ufeff# nodes, as of today\n\n \n198.51.100.7 # Berlin\n  #10.0.0.1\n10.0.0.0/8\t# lab, old\n",
+    "# nodes\n# dst,src\ndst\n198.51.100.7\n#\n10.0.0.0/8\n",
+    '#{\n#\n\n{"dst":"198.51.100.7"}\n#\n{"dst":"10.0.0.0/8"}\n',
+  ];
+  for (const content of lists) {
+    const found = (await read(content, shared)).map(gist).map(([line, , dst]) => [line, dst]);
+    assertEquals(found, [[4, "198.51.100.7"], [6, "10.0.0.0/8"]], content);
+  }
+  const [query] = await read("# src,dst\nsrc,dst\n#\n192.0.2.1,198.51.100.7\n");
+  assertEquals(gist(query), [4, "192.0.2.1", "198.51.100.7", null]);
+});
+
 Deno.test("readQueries() tells bad lines with number and reason and goes on", async () => {
   const lines = await read(
     [
