@@ -9,6 +9,7 @@ import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { addressBytes, parseAddress } from "../lib/data/addresses/ip.ts";
+import { missingFields } from "../lib/data/addresses/place_table.ts";
 import { openNames, openPlaces } from "../lib/data/addresses/places/open_places.ts";
 import { alarmLine } from "../lib/query/changes/alarm_lines.ts";
 import { DEFAULT_CHANGE_OPTIONS } from "../lib/query/changes/change_detector.ts";
@@ -61,7 +62,11 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   const minEvidence = await calibrated(options, watching, stage);
   using model = options.checkpoint === undefined ? undefined : await loadModel(options.checkpoint);
   const names = await openNames(options.names);
-  const watch = new PairWatch({ ...watching, minEvidence, placeOf: await placesOf(options.geo, model) });
+  const watch = new PairWatch({
+    ...watching,
+    minEvidence,
+    placeOf: await placesOf(options.geo, model, stage),
+  });
   const reading = await readingOf(options);
   const arriving = arrivalsOf(input, { ...options, reading }, stage);
   const expectations = model && new PairExpectations(model);
@@ -155,13 +160,21 @@ function webhookOf({ webhook, webhookKey, maxQueue }: Options, { log }: StageCon
   return new Webhook(url, { ...WEBHOOK_TIMES, key, maxQueue, log });
 }
 
+const GEO_FIELDS = { countryCode: "country", asNumber: "AS" };
+
 /** Where addresses are, by files, else by the places of a model. */
 async function placesOf(
   paths: readonly string[],
   model: PingModel | undefined,
+  { log }: StageContext,
 ): Promise<WatchOptions["placeOf"]> {
   if (paths.length > 0) {
     const places = await openPlaces(paths);
+    const missing = missingFields(places, ["countryCode", "asNumber"]).map((field) => GEO_FIELDS[field]);
+    if (missing.length > 0) {
+      const found = `--geo ${paths.join(" ")} has none for any address`;
+      log(`Cannot group alarms by ${missing.join(" or ")}: ${found}; add a file that does`);
+    }
     return (address) => places.locate(address);
   }
   const places = model?.places;

@@ -103,6 +103,22 @@ export interface PlaceSource {
   readonly parts?: readonly PlaceSource[];
 }
 
+/** The fields that no place of a source has. */
+export function missingFields<Field extends keyof Place>(
+  source: PlaceSource,
+  fields: readonly Field[],
+): Field[] {
+  const missing = new Set(fields);
+  for (const length of [4, 16] as const) {
+    source.visitBounds(length, (number) => {
+      if (missing.size === 0) return;
+      const place = source.locate(addressOf(number, length));
+      for (const field of missing) if (place?.[field] !== undefined) missing.delete(field);
+    });
+  }
+  return [...missing];
+}
+
 /** Several places as one: fields of later ones override those of earlier ones. */
 export function composedPlace(places: readonly (Place | undefined)[]): Place | undefined {
   const found = places.filter((place) => place !== undefined);

@@ -97,7 +97,14 @@ Deno.test("openPlaces() reads the probes of RIPE Atlas, one list or objects of i
 
 Deno.test("openPlaces() names what it cannot read", async () => {
   for (
-    const content of ["1.0.0.0,1.0.0.255\n", "1.0.0.9,1.0.0.1,DE\n", "{}", "a,b,c\n", "1.0.0.0,2001::,DE\n"]
+    const content of [
+      "",
+      "1.0.0.0,1.0.0.255\n",
+      "1.0.0.9,1.0.0.1,DE\n",
+      "{}",
+      "a,b,c\n",
+      "1.0.0.0,2001::,DE\n",
+    ]
   ) {
     await assertRejects(() => opened(content), FormatError, "expected");
   }

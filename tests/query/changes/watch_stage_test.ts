@@ -207,7 +207,10 @@ Deno.test("watch --geo makes a group of alarms that share an AS", () =>
     );
     const other = linesOf(0, 130, { src: "10.0.0.2" }).replaceAll("192.0.2.1", "198.51.100.1");
     const stdin = new TextEncoder().encode(linesOf(0, 130) + other);
-    const { stdout } = await succeeded(runStageProcess(["watch", "--geo", places], { stdin }));
+    const { stdout, stderr } = await succeeded(runStageProcess(["watch", "--geo", places], { stdin }));
+    const fault =
+      `Cannot group alarms by country: --geo ${places} has none for any address; add a file that does`;
+    assertEquals(stderr.split("\n").filter((line) => line.includes("--geo")), [fault]);
     const begun = parse(stdout).filter(({ event }) => event === "begin");
     assertEquals(begun.map(({ shared }) => shared), [undefined, undefined]);
     const [a, b] = [linesOf(0, 130), other].map((text) => text.split("\n"));
@@ -220,6 +223,26 @@ Deno.test("watch --geo makes a group of alarms that share an AS", () =>
         [1, "src AS65001"],
       ],
     );
+  }));
+
+Deno.test("watch --geo says what a database without places cannot do, and refuses an empty one", () =>
+  inFolder(async (folder) => {
+    const [positions, empty, countries] = ["city.csv", "empty.csv", "country.csv"].map((name) =>
+      join(folder, name)
+    );
+    Deno.writeTextFileSync(positions, "10.0.0.0,10.0.0.255,,Berlin,,Berlin,,52.5,13.4,\n");
+    Deno.writeTextFileSync(empty, "");
+    Deno.writeTextFileSync(countries, "2001:db8::,2001:db8::ffff,DE\n");
+    const stdin = new TextEncoder().encode(linesOf(0, 130));
+    const said = async (...geo: string[]) => {
+      const { stdout, stderr } = await succeeded(runStageProcess(["watch", "--geo", ...geo], { stdin }));
+      assertEquals(parse(stdout).length, 2);
+      return /^Cannot group alarms by (.*): /m.exec(stderr)?.[1];
+    };
+    assertEquals(await said(positions), "country or AS");
+    assertEquals(await said(positions, countries), "AS");
+    const refusal = runStageProcess(["watch", "--geo", empty], { stdin });
+    await refused(refusal, 1, `Cannot read ${empty}: found no ranges; expected`);
   }));
 
 Deno.test("watch --follow --output ends at a signal with its output whole", () =>

@@ -152,6 +152,10 @@ interface PlaceRanges {
   readonly places: Place[];
 }
 
+const RANGES =
+  "expected ranges of addresses as ip-location-db has them: first, last, and a country, or an AS, or " +
+  "country, state, county, city, postcode, latitude, longitude";
+
 /** The places of a CSV file, whose ranges do not overlap. */
 class CsvPlaces implements PlaceSource {
   readonly #v4: PlaceRanges = { starts: [], ends: [], places: [] };
@@ -167,14 +171,12 @@ class CsvPlaces implements PlaceSource {
       for (const record of scanner.push(chunk)) {
         const found = record.fault ?? this.#add(record.fields);
         line++;
-        if (found === undefined) continue;
-        throw new FormatError(
-          `${found}; expected ranges of addresses as ip-location-db has them: first, last, and a country, or an AS, or ` +
-            "country, state, county, city, postcode, latitude, longitude",
-          { path, place: `record ${line}` },
-        );
+        if (found !== undefined) {
+          throw new FormatError(`${found}; ${RANGES}`, { path, place: `record ${line}` });
+        }
       }
     }
+    if (line === 0) throw new FormatError(`found no ranges; ${RANGES}`, { path });
     for (const ranges of [this.#v4, this.#v6]) sortRanges(ranges);
   }
 
