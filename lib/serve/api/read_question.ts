@@ -167,7 +167,7 @@ export function readRttQuestion(value: unknown, defaults: RttWanted = {}, places
     rttQuestionSchema,
     value,
   );
-  const question = parseQuestion(questionOf({ src_addr, dst_addr, timestamp, context }), places);
+  const question = parsedQuestion({ src_addr, dst_addr, timestamp, context }, places);
   return {
     query: { src: src_addr, dst: dst_addr, ...question },
     wanted: { ...defaults, ...wanted },
@@ -187,8 +187,8 @@ export function readNearestQuestion(model: Pick<PingModel, "config" | "places">,
   const queries = candidates.map((dst, i) => {
     try {
       // The context is the same for all.
-      const asking = questionOf({ ...asked, dst_addr: dst, ...(i === 0 && { context }) });
-      const question = parseQuestion(asking, model.places);
+      const asking = { ...asked, dst_addr: dst, ...(i === 0 && { context }) };
+      const question = parsedQuestion(asking, model.places);
       if (i === 0) shared = question.context;
       const query = { line: i + 1, src: asked.src_addr, dst, ...question, context: shared };
       return prepareQuery(model, query, []).query;
@@ -221,8 +221,8 @@ export async function readMatrixQuestion(
       counted,
       names,
     );
-  const asked = questionOf({ src_addr: "0.0.0.0", dst_addr: "0.0.0.0", timestamp, context });
-  const { timeS, context: known } = parseQuestion(asked);
+  const asked = { src_addr: "0.0.0.0", dst_addr: "0.0.0.0", timestamp, context };
+  const { timeS, context: known } = parsedQuestion(asked);
   return {
     nodes: await read(nodes, "node"),
     destinations: await read(destinations, "destination"),
@@ -250,7 +250,7 @@ interface AskedSource {
 /** Reads a question about a source. @param places Those that it may name. @throws {UserError} If it cannot be read. */
 export function readSource(question: Omit<Question, "dst_addr">, places?: PlaceIndex): AskedSource {
   const { src_addr } = question;
-  const read = parseQuestion(questionOf({ ...question, dst_addr: src_addr }), places);
+  const read = parsedQuestion({ ...question, dst_addr: src_addr }, places);
   const { source, timeS, context, notes } = read;
   return { source, timeS, context: context ?? [], notes: [...new Set(notes)] };
 }
@@ -264,9 +264,17 @@ interface Question extends Omit<ApiMeasurement, "rtt"> {
   readonly context?: readonly ApiMeasurement[] | undefined;
 }
 
-/** The fields of a question under the names that stages have for them. */
-function questionOf({ src_addr: src, dst_addr: dst, timestamp: time, context }: Question) {
-  return { src, dst, time, context: context?.map(measurementOf) };
+/** Reads a question as stages do. @throws {UserError} If it is invalid; a source or destination has its name here. */
+function parsedQuestion(
+  { src_addr: src, dst_addr: dst, timestamp: time, context }: Question,
+  places?: PlaceIndex,
+): ParsedQuestion {
+  try {
+    return parseQuestion({ src, dst, time, context: context?.map(measurementOf) }, places);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError(error.message.replace(/^(found no )?(src|dst)\b/, "$1$2_addr"));
+  }
 }
 
 function measurementOf(

@@ -3,9 +3,8 @@
  * browser exchange them.
  *
  * Names are those of RIPE Atlas and of measurement files: `src_addr`, `dst_addr`, `timestamp` (Unix seconds or ISO
- * 8601), `rtt` (ms; null: no reply). The shorter `src`, `dst` and `time` of `query rtt --queries` are taken too. What
- * is wrong with an address, a time or an RTT is found by `parseQuestion`, in the words of `query rtt`; schemas hold
- * types and bounds.
+ * 8601), `rtt` (ms; null: no reply). The shorter `src`, `dst` and `time` of `query rtt --queries` are taken too.
+ * `parseQuestion` finds what is wrong with a prefix or place, in the words of `query rtt`; schemas find the rest.
  *
  * These schemas and their descriptions are all that says what a message has: types, the fields of URLs, and
  * `openapi.json` are made of them. The numbers of an answer are those of the library's own JSON, in snake_case.
@@ -13,6 +12,8 @@
  * @module
  */
 import * as z from "zod";
+import { parseAddress } from "../../data/addresses/ip.ts";
+import { adviceOnName } from "../../data/addresses/ip_prefix.ts";
 import { basisSchema, dataSchema } from "../../data/addresses/known_addresses.ts";
 import { alarmLineSchema } from "../../query/changes/alarm_lines.ts";
 import { destinationsSchema } from "../../query/destinations/destination_ranking.ts";
@@ -21,6 +22,7 @@ import { bitsSchema } from "../../query/likelihood/likelihood.ts";
 import { MAP_LEVELS } from "../../query/rtt/map_format.ts";
 import { matrixRowSchema } from "../../query/rtt/rtt_matrix.ts";
 import { mapPlaceSchema } from "../../query/rtt/rtt_map.ts";
+import { parseTimeS } from "../../query/rtt/rtt_question.ts";
 import { rttSummarySchema, rttWantedSchema } from "../../query/rtt/rtt_summary.ts";
 import { snakeShape } from "./snake_case.ts";
 
@@ -36,7 +38,14 @@ const source = address.describe(
   "source: an address, a prefix, or a place or AS that the model knows, as `Berlin, DE`",
 );
 const destination = address.describe("destination: the same").meta(destinationExample);
-const time = z.union([z.string(), z.number()]).nullish()
+/** The fault of a time, which may be an empty text. */
+function faultOfTime(time: unknown): string | undefined {
+  if (time === "") return undefined;
+  const parsed = parseTimeS(String(time));
+  return "fault" in parsed ? parsed.fault : undefined;
+}
+const time = z.union([z.string(), z.number()])
+  .refine((value) => faultOfTime(value) === undefined, { error: ({ input }) => faultOfTime(input) }).nullish()
   .describe("when: Unix seconds or ISO 8601 (any time)").meta({ examples: ["2026-11-01T12:00Z"] });
 /** Of an answer. */
 const timeS = z.number().nullable();
@@ -47,10 +56,14 @@ const endNames = {
   dst_name: endName.describe("of the destination, if it has one"),
 };
 
+const measuredAddress = address.refine((text) => parseAddress(text) !== undefined, {
+  error: ({ input }) => `expected an IPv4 or IPv6 address${adviceOnName(String(input))}`,
+});
+
 /** A measurement that was made. */
 export const measurementSchema = fields({
-  src_addr: address,
-  dst_addr: address.meta(destinationExample),
+  src_addr: measuredAddress,
+  dst_addr: measuredAddress.meta(destinationExample),
   timestamp: time,
   rtt: z.number().min(0).nullable().describe("ms; null: no reply").meta({ examples: [12.5] }),
 });

@@ -157,6 +157,20 @@ Deno.test("what a schema refuses is said in one line: the field, what was found,
       'found "tiem", expected only src_addr, dst_addr, timestamp, context, quantiles, at, cdf, draws, seed',
     ],
     [{ timestamp: [] }, 'found timestamp an array, expected text or a number, such as "2026-11-01T12:00Z"'],
+    [
+      { timestamp: "noon" },
+      'found timestamp "noon", it is not a time, expected a time as ISO 8601 or Unix seconds, ' +
+      'such as "2026-11-01T12:00Z"',
+    ],
+    [
+      { context: [{ ...QUESTION, timestamp: 5, rtt: 1 }] },
+      'found context[0].timestamp 5, expected a time from 1990 to 2099, such as "2026-11-01T12:00Z"',
+    ],
+    [
+      { context: [{ ...QUESTION, src_addr: "web.example", rtt: 1 }] },
+      'found context[0].src_addr "web.example", expected an IPv4 or IPv6 address; this looks like a host name: ' +
+      'resolve it and give its address, such as "192.0.2.1"',
+    ],
     [{ quantiles: [0.5, 2] }, "found quantiles[1] 2, expected at most 1, such as 0.9"],
     [{ quantiles: [-1] }, "found quantiles[0] -1, expected at least 0, such as 0.1"],
     [{ quantiles: 0.5 }, "found quantiles 0.5, expected an array, such as [0.1, 0.9]"],
@@ -243,6 +257,23 @@ Deno.test("src, dst and time stand for src_addr, dst_addr and timestamp, not bes
       problemFrom(() => readFields(likelihoodQuestionSchema, both)).detail,
       `Cannot answer: ${expected}`,
     );
+  }
+});
+
+Deno.test("a source or destination that is wrong is told by its name in the API", () => {
+  for (
+    const [fields, expected] of [
+      [{ src: "nobody" }, 'src_addr: Cannot read "nobody": expected an IPv4 or IPv6 address or prefix'],
+      [
+        { dst_addr: "192.0.2.1/40" },
+        'dst_addr: Cannot read "192.0.2.1/40": found length 40, expected 0 to 32',
+      ],
+      [{ dst_addr: "" }, "found no dst_addr, expected an IPv4 or IPv6 address or prefix"],
+    ] as const
+  ) {
+    const { src_addr, dst_addr } = QUESTION;
+    const { detail } = problemFrom(() => readRttQuestion({ src: src_addr, dst_addr, ...fields }));
+    assert(detail.startsWith(`Cannot answer: ${expected}`), detail);
   }
 });
 

@@ -161,7 +161,7 @@ Deno.test("rttBatch() gives an answer or an error for each question", () =>
     assertEquals(lineErrorSchema.parse(second), {
       line: 2,
       error:
-        'src: Cannot read "nowhere": expected an IPv4 or IPv6 address or prefix; this looks like a host name: ' +
+        'src_addr: Cannot read "nowhere": expected an IPv4 or IPv6 address or prefix; this looks like a host name: ' +
         "resolve it and give its address",
     });
     assert(!("error" in first) && !("error" in third));
@@ -249,7 +249,7 @@ Deno.test("nearest() ranks by what rtt() answers, after the context, and refuses
       const [wrong, message] of [
         [[], "candidates"],
         [Array(257).fill("198.51.100.7"), "candidates"],
-        [["198.51.100.7", "nowhere"], 'candidate 2: dst: Cannot read "nowhere"'],
+        [["198.51.100.7", "nowhere"], 'candidate 2: dst_addr: Cannot read "nowhere"'],
         [["198.51.100.7", "2001:db8::1"], "candidate 2: "],
       ] as const
     ) {
@@ -341,7 +341,7 @@ Deno.test("destinations() gives those of rankDestinations()", () =>
     assertEquals(await Promise.all(refusals), [
       "Cannot ask for prefixes of 33 bits: expected 0 to 32 for the destinations of an IPv4 source",
       "Cannot ask for destinations at an RTT of 2..1 ms: expected 0 or more, the lesser first",
-      'Cannot answer: src: Cannot read "10.0.0.0/33": found length 33, expected 0 to 32',
+      'Cannot answer: src_addr: Cannot read "10.0.0.0/33": found length 33, expected 0 to 32',
       "Cannot answer: found no within, expected an IPv4 or IPv6 address or prefix",
     ]);
     const ofPrefix = await service.destinations({
