@@ -1,6 +1,6 @@
 /**
  * A file of queries for RTT distributions: JSON lines or CSV, read line by line. CSV has a header with `src`, `dst` and
- * perhaps `time`, in any order. JSON lines are objects, see `RttQuestion`, such as
+ * perhaps `time`, in any order, between commas, semicolons or tabs. JSON lines are objects, see `RttQuestion`, such as
  *
  *     {"src": "10.2.0.0/16", "dst": "198.51.100.7", "time": "2025-11-01T12:00Z", "context": [
  *       {"src": …, "dst": …, "time": …, "rtt": 12.5}]}
@@ -12,7 +12,7 @@
 import { FormatError, shortened, UserError } from "../../base/errors.ts";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
 import type { PlaceIndex } from "../../data/addresses/place_index.ts";
-import { readCsv } from "../../data/measurement/csv.ts";
+import { type CsvSeparator, readCsv } from "../../data/measurement/csv.ts";
 import { type ParsedQuestion, parseQuestion, shown } from "./rtt_question.ts";
 import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 
@@ -63,6 +63,7 @@ export async function* readQueries(
   places?: PlaceIndex,
 ): AsyncGenerator<FileQuery | BadLine> {
   let columns: string[] | undefined;
+  let separator: CsvSeparator = ",";
   let isFirst = true;
   let line = 0;
   for await (const { text, fault } of lines) {
@@ -72,12 +73,13 @@ export async function* readQueries(
     isFirst = false;
     const isName = () =>
       faultOfPrefix(withoutComment(text)) === undefined ||
-      (places && !cellsOf(text).every((name) => COLUMNS.includes(name)));
+      (places && !cellsOf(text, separatorOf(text)).every((name) => COLUMNS.includes(name)));
     const isHeader = isTable && !(shared && isName());
     if (isTable) columns = isHeader ? headerOf(text, path, shared) : [];
+    if (isHeader) separator = separatorOf(text);
     if (isHeader) continue;
     if (fault !== undefined) yield { line, error: fault };
-    else yield queryOf(line, () => valuesOf(text, columns), { shared, places });
+    else yield queryOf(line, () => valuesOf(text, columns, separator), { shared, places });
   }
 }
 
@@ -88,9 +90,9 @@ function withoutComment(text: string): string {
 type Values = Partial<Record<string, unknown>>;
 
 /** @param columns Of CSV; none if a line is a destination. */
-function valuesOf(text: string, columns: readonly string[] | undefined): Values {
+function valuesOf(text: string, columns: readonly string[] | undefined, separator: CsvSeparator): Values {
   if (columns?.length === 0) return { dst: withoutComment(text) };
-  return columns ? csvValues(text, columns) : jsonObjectOf(text, WANTED);
+  return columns ? csvValues(cellsOf(text, separator), columns) : jsonObjectOf(text, WANTED);
 }
 
 /**
@@ -124,8 +126,7 @@ function withShared(values: Values, shared: SharedEnds): Values {
   return { ...values, ...shared };
 }
 
-function csvValues(text: string, columns: readonly string[]): Values {
-  const cells = cellsOf(text);
+function csvValues(cells: readonly string[], columns: readonly string[]): Values {
   if (cells.length !== columns.length) {
     const found = cells.length > columns.length ? `more than ${columns.length}` : cells.length;
     throw new UserError(`found ${found} values, expected ${columns.length} as in the header`);
@@ -134,7 +135,7 @@ function csvValues(text: string, columns: readonly string[]): Values {
 }
 
 function headerOf(text: string, path: string, shared: SharedEnds | undefined): string[] {
-  const columns = cellsOf(text);
+  const columns = cellsOf(text, separatorOf(text));
   const isKnown = columns.every((name) => COLUMNS.includes(name));
   const isWhole = (shared !== undefined || columns.includes("src")) && columns.includes("dst");
   if (isKnown && isWhole && new Set(columns).size === columns.length) return columns;
@@ -147,8 +148,13 @@ function headerOf(text: string, path: string, shared: SharedEnds | undefined): s
   );
 }
 
-function cellsOf(line: string): string[] {
-  const [record] = readCsv(line);
+/** The separator of a header, which has no other one in a name. */
+function separatorOf(header: string): CsvSeparator {
+  return header.includes(";") ? ";" : header.includes("\t") ? "\t" : ",";
+}
+
+function cellsOf(line: string, separator: CsvSeparator): string[] {
+  const [record] = readCsv(line, separator);
   if (record?.fault !== undefined) throw new UserError(`found ${record.fault}`);
   return record?.fields ?? [""];
 }

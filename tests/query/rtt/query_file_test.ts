@@ -40,6 +40,9 @@ Deno.test("readQueries() reads JSON lines and CSV alike, with and without times"
     (await read(csv)).map(gist),
     expected.map(([line, ...rest]) => [line === 1 ? 2 : line, ...rest]),
   );
+  for (const separator of [";", "\t"]) {
+    assertEquals((await read(csv.replaceAll(",", separator))).map(gist), (await read(csv)).map(gist));
+  }
   assertEquals(await read(""), []);
 });
 
@@ -51,6 +54,7 @@ Deno.test("readQueries() reads destinations of one source alike, as plain lines,
       "198.51.100.7\r\n\n10.0.0.0/8",
       "dst\n198.51.100.7\n10.0.0.0/8\n",
       "src,dst,time\n192.0.2.1,198.51.100.7,\n,10.0.0.0/8,1700000000\n",
+      "dst;time\n198.51.100.7;\n10.0.0.0/8;1700000000\n",
       '{"dst":"198.51.100.7"}\n{"src":"192.0.2.1","dst":"10.0.0.0/8"}\n',
     ]
   ) {
