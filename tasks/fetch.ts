@@ -1,14 +1,14 @@
 /**
  * `fetch atlas`: ping results of RIPE Atlas, and where its probes are. `fetch globalping`: ping measurements of
- * Globalping, created or read by their ids, and where their probes are.
+ * Globalping, created or read by their ids, and where their probes are. `fetch prometheus`: values of a query.
  *
- * Of RIPE Atlas a window of time is a file. The manifest of the work tells which are there, so a run that was stopped or killed goes on
- * where it was, and a later run without `--stop` fetches what came since.
+ * Of RIPE Atlas and Prometheus a window of time is a file. The manifest of the work tells which are there, so a run that
+ * was stopped or killed goes on where it was, and a later run without `--stop` fetches what came since.
  *
  * @module
  */
 import { join } from "@std/path";
-import { shortened, UsageError } from "../lib/base/errors.ts";
+import { shortened, UsageError, UserError } from "../lib/base/errors.ts";
 import { formatCount } from "../lib/base/text.ts";
 import {
   type AtlasWindow,
@@ -29,9 +29,11 @@ import { formatIndexes } from "../lib/io/files/array_task.ts";
 import { exists, readText } from "../lib/io/files/inputs.ts";
 import type { ManifestOutput } from "../lib/io/files/manifest.ts";
 import { StagedOutput } from "../lib/io/files/staged_output.ts";
-import { ATLAS_KEY, GLOBALPING_KEY, STAGES } from "./stages.ts";
+import { ATLAS_KEY, GLOBALPING_KEY, PROMETHEUS_KEY, STAGES } from "./stages.ts";
 import { zstdCompressSync } from "node:zlib";
 import { createPing, endedPing, GlobalpingPlaces, isId } from "../lib/cli/fetch/globalping.ts";
+import { fetchRange, MAX_POINTS, LATENESS_S } from "../lib/cli/fetch/prometheus.ts";
+import { divideTime, formatWindow, type TimeWindow } from "../lib/cli/fetch/windows.ts";
 import { openInput } from "../lib/io/compression/decompress.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";
 
@@ -45,29 +47,19 @@ const FETCHED_S = "fetchedAtS";
 
 export const fetchAtlasStage: Stage = defineStage(STAGES.fetch.kinds.atlas, async (options, context) => {
   const startMs = performance.now();
-  const { output: folder, measurement, start, stop, overwrite } = options;
+  const { output: folder, measurement, overwrite } = options;
   const measurements = parseIds(measurement, "measurement");
   const probes = options.probes === undefined ? undefined : formatIndexes(parseIds(options.probes, "probes"));
-  const startS = parseTimeS(start, "start");
-  const stopS = stop === undefined ? Infinity : parseTimeS(stop, "stop");
-  if (stopS <= startS) {
-    throw new UsageError(`Cannot use --stop ${stop}: expected a time after --start ${start}`);
-  }
+  const { startS, stopS, identity } = parseSpan(options);
   const windowS = Math.max(1, Math.round(parseDurationS(options.window, "window")));
-  const client = clientOf(options, context);
-  const identity = {
-    measurements: formatIndexes(measurements),
-    probes: probes ?? "all",
-    start,
-    stop: stop ?? "open",
-    windowS,
-  };
-  const started = { stage: "fetch atlas", inputs: [], options: { ...identity, url: options.url }, overwrite };
+  const client = clientOf(options, context, { variable: ATLAS_KEY, scheme: "Key", advice: CHECK_IDS });
+  const asked = { measurements: formatIndexes(measurements), probes: probes ?? "all", ...identity, windowS };
+  const started = { stage: "fetch atlas", inputs: [], options: { ...asked, url: options.url }, overwrite };
   const nowS = Math.floor(Date.now() / 1000);
   const windows = atlasWindows(measurements, { startS, stopS, windowS, nowS });
   using output = StagedOutput.openFolder(folder, started);
   const found = new Map(output.manifest.outputs.map((each) => [each.path, each]));
-  const missing = windows.filter((window) => !isFinal(window, found.get(windowFile(window))));
+  const missing = windows.filter((window) => !isFinal(window, found.get(windowFile(window)), SETTLE_S));
   const isDone = missing.length === 0 && output.isComplete;
   if (!isDone) {
     output.manifest.complete = false;
@@ -150,10 +142,10 @@ async function fetchMissing(
   await output.record(PROBES, { objects });
 }
 
-/** Whether a window was fetched after all of its results had come. */
-function isFinal(window: AtlasWindow, file: ManifestOutput | undefined): boolean {
+/** Whether a window was fetched after all of its results had come. @param settleS How late they can come. */
+function isFinal({ stopS }: TimeWindow, file: ManifestOutput | undefined, settleS: number): boolean {
   const fetchedAtS = file?.counts?.[FETCHED_S];
-  return fetchedAtS !== undefined && fetchedAtS >= window.stopS + SETTLE_S;
+  return fetchedAtS !== undefined && fetchedAtS >= stopS + settleS;
 }
 
 /** Where a finished file is: in the work folder, or published by an earlier run. */
@@ -162,15 +154,39 @@ function placeOf(output: StagedOutput, folder: string, name: string): string {
   return exists(made) ? made : join(folder, name);
 }
 
-function clientOf({ url, keyFile, timeout }: Options, { signal, log }: StageContext): ApiClient {
-  const key = readKey(keyFile, ATLAS_KEY);
+const CHECK_IDS = "check the ids and the options";
+
+function clientOf(
+  { url, keyFile, timeout }: Pick<Options, "url" | "keyFile" | "timeout">,
+  { signal, log }: StageContext,
+  { variable, scheme, advice, hasPath }: {
+    /** The variable of the environment with the key. */
+    variable: string;
+    /** The word before the key in the header. */
+    scheme: string;
+    advice: string;
+    hasPath?: boolean;
+  },
+): ApiClient {
+  const key = readKey(keyFile, variable);
   return new ApiClient({
-    base: parseBase(url),
-    authorization: key && `Key ${key}`,
+    base: parseBase(url, hasPath),
+    authorization: key && `${scheme} ${key}`,
     timeoutMs: 1000 * parseDurationS(timeout, "timeout"),
     signal,
     log,
+    advice,
   });
+}
+
+/** The time span of the options, in seconds since 1970, and what a manifest has of it. */
+function parseSpan({ start, stop }: Pick<Options, "start" | "stop">) {
+  const startS = parseTimeS(start, "start");
+  const stopS = stop === undefined ? Infinity : parseTimeS(stop, "stop");
+  if (stopS <= startS) {
+    throw new UsageError(`Cannot use --stop ${stop}: expected a time after --start ${start}`);
+  }
+  return { startS, stopS, identity: { start, stop: stop ?? "open" } };
 }
 
 function parseTimeS(text: string, option: string): number {
@@ -198,11 +214,12 @@ export const fetchGlobalpingStage: Stage = defineStage(
     if (wrong !== undefined) {
       throw new UsageError(`Cannot use --id ${shortened(wrong)}: expected the id of a measurement`);
     }
-    const key = readKey(options.keyFile, GLOBALPING_KEY);
+    const client = clientOf(options, context, {
+      variable: GLOBALPING_KEY,
+      scheme: "Bearer",
+      advice: CHECK_IDS,
+    });
     const timeoutMs = 1000 * parseDurationS(options.timeout, "timeout");
-    const { signal, log } = context;
-    const authorization = key && `Bearer ${key}`;
-    const client = new ApiClient({ base: parseBase(url), authorization, timeoutMs, signal, log });
     const request = { locations, limit, packets, ipVersion };
     const identity = {
       ids,
@@ -282,4 +299,90 @@ async function readAll(path: string): Promise<string> {
   return text;
 }
 
-if (import.meta.main) serveStage(fetchAtlasStage, fetchGlobalpingStage);
+// `fetch prometheus`
+
+export const fetchPrometheusStage: Stage = defineStage(
+  STAGES.fetch.kinds.prometheus,
+  async (options, context) => {
+    const startMs = performance.now();
+    const { output: folder, query, url, overwrite } = options;
+    const { startS, stopS, identity } = parseSpan(options);
+    const stepS = parseDurationS(options.step, "step");
+    if (!Number.isInteger(stepS)) {
+      throw new UsageError(`Cannot use --step ${options.step}: expected whole seconds, such as 15s`);
+    }
+    const numSteps = Math.floor(parseDurationS(options.window, "window") / stepS);
+    const windowS = stepS * Math.min(Math.max(1, numSteps), MAX_POINTS);
+    const client = clientOf(options, context, {
+      variable: PROMETHEUS_KEY,
+      scheme: "Bearer",
+      advice: "check --query and --url",
+      hasPath: true,
+    });
+    const asked = { query, ...identity, stepS, windowS, url };
+    const started = { stage: "fetch prometheus", inputs: [], options: asked, overwrite };
+    // Multiples of the step, so that each run asks for the values of the same times.
+    const span = { startS: stepS * Math.ceil(startS / stepS), stopS, windowS };
+    const windows = divideTime({ ...span, nowS: Math.floor(Date.now() / 1000) }).map((window) => ({
+      ...window,
+      name: `results/${formatWindow(window)}.json.zst`,
+    }));
+    using output = StagedOutput.openFolder(folder, started);
+    const missing = windows.filter((window) => !isFinal(window, output.finished(window.name), LATENESS_S));
+    const isDone = missing.length === 0 && output.isComplete;
+    const sumOf = (name: string) =>
+      output.manifest.outputs.reduce((sum, { counts }) => sum + (counts?.[name] ?? 0), 0);
+    if (!isDone) {
+      output.manifest.complete = false;
+      const total = windows.length;
+      using progress = context.progress("fetching", {
+        total,
+        unit: "windows",
+        start: total - missing.length,
+      });
+      const told = new Set<string>();
+      for (const [i, window] of missing.entries()) {
+        progress.update(total - missing.length + i, `${formatCount(sumOf("points"))} values`);
+        const fetchedAtS = Math.floor(Date.now() / 1000);
+        const { bytes, numSeries, numPoints, warnings } = await fetchRange(client, { query, window, stepS });
+        for (const warning of warnings.filter((each) => !told.has(each))) {
+          told.add(warning);
+          context.log(`${url} warns: ${warning}`);
+        }
+        writeFileAtomic(join(output.folder, window.name), zstdCompressSync(bytes));
+        await output.record(window.name, { series: numSeries, points: numPoints, [FETCHED_S]: fetchedAtS });
+        output.save();
+      }
+      if (sumOf("points") === 0) {
+        output.discard();
+        throw new UserError(
+          `Cannot fetch ${
+            shortened(query)
+          } from ${url}: no series matches it at these times; check --query, ` +
+            "--start and --stop",
+        );
+      }
+      output.publish();
+    }
+    const json = {
+      stage: "fetch prometheus",
+      points: sumOf("points"),
+      windows: windows.length,
+      fetchedWindows: isDone ? 0 : missing.length,
+      doneAlready: isDone,
+      input: join(folder, "results"),
+      seconds: (performance.now() - startMs) / 1000,
+    };
+    const text = [
+      `${
+        isDone
+          ? `${folder} has everything already`
+          : `Fetched ${missing.length} of ${windows.length} windows to ${folder}`
+      }: ${formatCount(json.points)} values`,
+      `  next  deno task import --input ${json.input} --output ${folder.replace(/\/+$/, "")}.parquet`,
+    ].join("\n");
+    return { text, json };
+  },
+);
+
+if (import.meta.main) serveStage(fetchAtlasStage, fetchGlobalpingStage, fetchPrometheusStage);

@@ -186,9 +186,10 @@ const dataBenchOptions = {
   compare: option.path(uses.input, "an earlier --json output; adds the ratios to it"),
 };
 
-/** The variables of the environment with keys for the APIs of RIPE Atlas and Globalping. */
+/** The variables of the environment with keys for the APIs of RIPE Atlas, Globalping and Prometheus. */
 export const ATLAS_KEY = "RIPE_ATLAS_KEY";
 export const GLOBALPING_KEY = "GLOBALPING_TOKEN";
+export const PROMETHEUS_KEY = "PROMETHEUS_TOKEN";
 /** The variable with the key that `watch` signs with. */
 export const WEBHOOK_KEY = "PING_LLM_WEBHOOK_KEY";
 
@@ -209,6 +210,14 @@ function apiOptions(api: string, variable: string) {
 const atlasApi = apiOptions("https://atlas.ripe.net", ATLAS_KEY);
 const MEASUREMENTS = "ids of ping measurements, and ranges of ids";
 const SPAN_TIME = "ISO 8601 (UTC unless it names a zone) or Unix seconds";
+const spanOptions = {
+  start: option.text(`first time: ${SPAN_TIME}`, { required: true, value: "TIME" }),
+  stop: option.text("time after the last one, likewise (default: now, whenever it runs)", { value: "TIME" }),
+};
+const window = option.text("time span of a file and of a request, such as 1d, 6h", {
+  default: "1d",
+  value: "TIME",
+});
 
 /**
  * The real measurements of `demo` and the places of their addresses, from the checkout's root; tests/data/README.md says
@@ -250,8 +259,9 @@ export const STAGES = named({
     },
   }),
   "fetch": {
-    summary: "fetch ping measurements from RIPE Atlas or Globalping, and where their probes are",
-    reads: "the API of RIPE Atlas or Globalping: `fetch atlas`, `fetch globalping`",
+    summary: "fetch ping measurements from RIPE Atlas, Globalping or Prometheus, and where probes are",
+    reads:
+      "the API of RIPE Atlas, Globalping, Prometheus: `fetch atlas`, `fetch globalping`, `fetch prometheus`",
     writes: "results as they came, compressed, for `import`; places of probes for `train --geo`",
     kinds: {
       "atlas": command({
@@ -264,15 +274,9 @@ export const STAGES = named({
           "--measurement 1001,1009-1020 --probes 6001-6050 --start 2025-06-01 --stop 2025-06-08 --output data/atlas",
         options: {
           measurement: option.text(MEASUREMENTS, { required: true, value: "ID,ID-ID" }),
-          start: option.text(`first time: ${SPAN_TIME}`, { required: true, value: "TIME" }),
-          stop: option.text("time after the last one, likewise (default: now, whenever it runs)", {
-            value: "TIME",
-          }),
+          ...spanOptions,
           probes: option.text("ids of probes, and ranges of ids (default: all)", { value: "ID,ID-ID" }),
-          window: option.text("time span of a file and of a request, such as 1d, 6h", {
-            default: "1d",
-            value: "TIME",
-          }),
+          window,
           ...atlasApi,
           output: outputFolder,
           overwrite: overwriteFolder,
@@ -303,6 +307,33 @@ export const STAGES = named({
           overwrite: overwriteFolder,
         },
         needs: { connects: { to: "url" }, variables: [GLOBALPING_KEY] },
+        module: "fetch",
+      }),
+      "prometheus": command({
+        summary: "fetch ping measurements of blackbox exporter and the like from Prometheus",
+        details: [
+          "A span of --window, and of 11,000 steps at most, is a file. Run the same command again to continue, or, without",
+          "--stop, to fetch what came since; files that were fetched five minutes or more after their end are not fetched",
+          "again. The RTT of a failed probe is 0: a query that includes probe_success tells these apart.",
+        ].join("\n"),
+        example:
+          `--query '{__name__=~"probe_success|probe_icmp_duration_seconds"}' --start 2025-06-01 --step 15s --output data/prometheus`,
+        options: {
+          query: option.text("PromQL, such as 'probe_duration_seconds{job=\"icmp\"}'", {
+            required: true,
+            value: "PROMQL",
+          }),
+          ...spanOptions,
+          step: option.text("time between two values, in whole seconds; best the interval of the scrapes", {
+            default: "15s",
+            value: "TIME",
+          }),
+          window,
+          ...apiOptions("http://localhost:9090", PROMETHEUS_KEY),
+          output: outputFolder,
+          overwrite: overwriteFolder,
+        },
+        needs: { connects: { to: "url" }, variables: [PROMETHEUS_KEY] },
         module: "fetch",
       }),
     },

@@ -35,7 +35,7 @@ Deno.test("compileArguments() gives one process what its stages may do, and all 
     `--allow-env=${LAUNCH_VARIABLES.join(",")}`,
     "--allow-env=PING_LLM_WEBHOOK_KEY",
     "--allow-env=RIPE_ATLAS_KEY",
-    "--allow-env=RIPE_ATLAS_KEY,GLOBALPING_TOKEN",
+    "--allow-env=RIPE_ATLAS_KEY,GLOBALPING_TOKEN,PROMETHEUS_TOKEN",
     "--allow-ffi",
     "--allow-net",
     "--allow-read",

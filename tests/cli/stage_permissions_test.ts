@@ -40,6 +40,7 @@ const TABLE = `
 synth --rows 5 --output out/f.parquet | out/ | FILE out/f.truth.json
 fetch atlas --measurement 1 --start 2020-01-01 --output dir --url http://127.0.0.1:8080 | dir/report.json | DIR | served
 fetch globalping --target example.com --output dir --key-file in/b.parquet | in/b.parquet dir/report.json | DIR
+fetch prometheus --query up --start 2020-01-01 --output dir --url http://127.0.0.1:8080/api | dir/report.json | DIR | served
 import --input in/a.parquet - --output=out/f.parquet | A out/ | FILE out/f.rejects.jsonl out/f.names.csv
 shard --input in/[ab].parquet --overwrite --output dir | in/ A in/b.parquet in/.hidden/key dir/report.json | DIR
 probe-rows --input shards/train --output dir | SHARDS dir/report.json | DIR

@@ -137,10 +137,10 @@ Deno.test("no file points to a page that is not in the repository", async () => 
   assertEquals(pointing, []);
 });
 
-Deno.test("tests that need a browser, SLURM or MPI are in files *_long_test.ts", () => {
+Deno.test("tests that need a browser, SLURM, MPI or Prometheus are in files *_long_test.ts", () => {
   const needing = sourcesIn("tests").filter((path) =>
     /_test\.tsx?$/.test(path) &&
-    /from "[^"]*\/(?:browser|launchers|slurm_cluster)\.ts"/.test(Deno.readTextFileSync(path))
+    /from "[^"]*\/(?:browser|launchers|slurm_cluster|real_prometheus)\.ts"/.test(Deno.readTextFileSync(path))
   );
   assert(needing.length >= 8, `only ${needing.length} files`);
   assertEquals(needing.filter((path) => !path.endsWith("_long_test.ts")), []);

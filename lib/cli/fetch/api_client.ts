@@ -11,7 +11,7 @@
  */
 import { Buffer } from "node:buffer";
 import { shortened, UsageError, UserError } from "../../base/errors.ts";
-import { formatSeconds } from "../../base/text.ts";
+import { formatBytes, formatSeconds } from "../../base/text.ts";
 import { VERSION } from "../../base/version.ts";
 import { readText } from "../../io/files/inputs.ts";
 import { pause } from "../../io/threads/stage_hooks.ts";
@@ -35,7 +35,7 @@ export class RetryableError extends Error {
 
 /** How an {@link ApiClient} asks. */
 export interface ApiOptions {
-  /** Scheme, host, port: paths of requests are relative to it. */
+  /** Scheme, host, port and perhaps a path, which the paths of requests follow. */
   base: URL;
   /** The value of the header `Authorization`, if any. */
   authorization?: string | undefined;
@@ -44,6 +44,8 @@ export interface ApiOptions {
   signal: AbortSignal;
   /** Called before each wait, with a line for the user. */
   log: (line: string) => void;
+  /** What to do after a refusal, for its error. */
+  advice: string;
   /** The wait after the first failure, ms. */
   firstWaitMs?: number;
 }
@@ -102,7 +104,7 @@ export class ApiClient {
 
   async #request<T>(path: string, read: BodyReader<T>, body?: RequestBody): Promise<T> {
     const { base, log, signal, firstWaitMs = FIRST_WAIT_MS } = this.#options;
-    const url = new URL(path, base);
+    const url = new URL(base.pathname.replace(/\/$/, "") + path, base);
     for (let attempt = 1;; attempt++) {
       try {
         return await this.#attempt(url, read, body);
@@ -177,7 +179,7 @@ export class ApiClient {
         "that host with --url"
       : status === 401 || status === 403
       ? "expected a key that may read this; check --key-file"
-      : "check the ids and the options";
+      : this.#options.advice;
     return new UserError(`Cannot fetch ${shortened(url.href, 200)}: the server answered ${what}; ${advice}`);
   }
 }
@@ -243,17 +245,26 @@ async function readBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): P
   let numBytes = 0;
   for await (const chunk of chunks) {
     numBytes += chunk.length;
-    if (numBytes > maxBytes) throw new UserError(`Cannot read an answer: it has more than ${maxBytes} bytes`);
+    if (numBytes > maxBytes) {
+      throw new UserError(
+        `Cannot read an answer: it has more than ${
+          formatBytes(maxBytes)
+        }; ask for less, or for a shorter time`,
+      );
+    }
     parts.push(chunk);
   }
   return Buffer.concat(parts);
 }
 
-/** The message in an error's body: `error.detail` of RIPE Atlas, `error.message` of Globalping. */
+/** The message in an error's body: `error.detail` of RIPE Atlas, `error.message` of Globalping, `error` of Prometheus. */
 function saidBy(body: Uint8Array): string {
   try {
-    const { error } = JSON.parse(new TextDecoder().decode(body));
-    return shortened(String(error.detail ?? error.message ?? error.title ?? ""), 200).replaceAll(/\s+/g, " ");
+    const { error, errorType } = JSON.parse(new TextDecoder().decode(body));
+    const said = typeof error === "string"
+      ? [errorType ?? [], error].flat().join(": ")
+      : error.detail ?? error.message ?? error.title ?? "";
+    return shortened(String(said), 200).replaceAll(/\s+/g, " ");
   } catch {
     return "";
   }
@@ -288,10 +299,16 @@ export function readKey(path: string | undefined, variable: string): string | un
  * The base of an API.
  *
  * @param text Such as `https://atlas.ripe.net`.
+ * @param hasPath Whether it may have a path, as APIs behind a proxy have.
  * @throws {UsageError} If it is anything else than a scheme and a host, perhaps with a port.
  */
-export function parseBase(text: string): URL {
+export function parseBase(text: string, hasPath = false): URL {
   const url = URL.parse(text);
-  if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url;
-  throw new UsageError(`Cannot use --url ${shortened(text)}: expected https://HOST, perhaps with a port`);
+  const end = hasPath ? url?.pathname : "/";
+  if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}${end}`) return url;
+  throw new UsageError(
+    `Cannot use --url ${shortened(text)}: expected https://HOST, perhaps with a port${
+      hasPath ? " and a path" : ""
+    }`,
+  );
 }

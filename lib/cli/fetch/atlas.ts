@@ -14,12 +14,12 @@ import { Buffer } from "node:buffer";
 import { zstdCompressSync } from "node:zlib";
 import { isObject } from "../../base/collections.ts";
 import { shortened, UsageError, UserError } from "../../base/errors.ts";
-import { formatCount } from "../../base/text.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
 import { JsonObjectScanner, parsePiece } from "../../data/measurement/json_stream.ts";
 import { openInput } from "../../io/compression/decompress.ts";
 import { AtomicFile, writeFileAtomic } from "../../io/files/atomic.ts";
 import { type ApiClient, RetryableError } from "./api_client.ts";
+import { divideTime, formatWindow, type TimeWindow } from "./windows.ts";
 
 /** Results can come so long after their time: probes send them in batches. */
 export const SETTLE_S = 3600;
@@ -33,45 +33,23 @@ const PAGE_SIZE = 500;
 /** Addresses that results tell of one probe; some change theirs daily. */
 const MAX_ADDRESSES = 64;
 
-/** A time span of one measurement: a request and a file. */
-export interface AtlasWindow {
+/** A time span of one measurement. */
+export interface AtlasWindow extends TimeWindow {
   measurement: number;
-  /** First second, and the second after the last one, since 1970. */
-  startS: number;
-  stopS: number;
 }
 
-/**
- * Divides the time of measurements into windows.
- *
- * @throws {UsageError} If there are too many for a manifest.
- * @param span `startS`, `stopS`: seconds since 1970, of which windows begin before `nowS`; `windowS`: their length.
- */
+/** {@link divideTime} for each of the measurements. */
 export function atlasWindows(
   measurements: readonly number[],
-  { startS, stopS, windowS, nowS }: { startS: number; stopS: number; windowS: number; nowS: number },
+  span: Parameters<typeof divideTime>[0],
 ): AtlasWindow[] {
-  const endS = Math.min(stopS, nowS);
-  const count = measurements.length * Math.ceil((endS - startS) / windowS);
-  if (count > MAX_WINDOWS) {
-    throw new UsageError(
-      `Cannot fetch ${formatCount(count)} windows: expected at most ${formatCount(MAX_WINDOWS)}; raise ` +
-        "--window, or give a shorter time or fewer measurements to each run",
-    );
-  }
-  const windows: AtlasWindow[] = [];
-  for (const measurement of measurements) {
-    for (let at = startS; at < endS; at += windowS) {
-      windows.push({ measurement, startS: at, stopS: Math.min(at + windowS, stopS) });
-    }
-  }
-  return windows;
+  const windows = divideTime(span, measurements.length);
+  return measurements.flatMap((measurement) => windows.map((window) => ({ measurement, ...window })));
 }
 
 /** The file of a window, within the output folder. */
-export function windowFile({ measurement, startS, stopS }: AtlasWindow): string {
-  const text = (timeS: number) => new Date(1000 * timeS).toISOString().replace(/\.\d+|[-:]/g, "");
-  return `results/${measurement}-${text(startS)}-${text(stopS)}.jsonl.zst`;
+export function windowFile(window: AtlasWindow): string {
+  return `results/${window.measurement}-${formatWindow(window)}.jsonl.zst`;
 }
 
 /**
@@ -98,7 +76,6 @@ export function parseIds(text: string, option: string): number[] {
 }
 
 const MAX_IDS = 100_000;
-const MAX_WINDOWS = 100_000;
 
 /** The addresses of probes and destinations in results. */
 export class SeenHosts {

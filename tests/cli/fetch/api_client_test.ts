@@ -10,7 +10,10 @@ function clientOf(server: ReplayServer, options: Partial<ApiOptions> = {}) {
   const { signal } = new AbortController();
   const log = (line: string) => lines.push(line);
   const base = new URL(server.url);
-  const client = new ApiClient({ base, timeoutMs: 10_000, signal, log, firstWaitMs: 1, ...options });
+  const client = new ApiClient({
+    ...{ base, timeoutMs: 10_000, signal, log, firstWaitMs: 1, advice: "check the ids" },
+    ...options,
+  });
   return { client, lines };
 }
 
@@ -99,6 +102,11 @@ Deno.test("a refusal is not tried again, and its error has what the server says"
       ],
       [422, { error: { message: "No suitable probes found." } }, /422 .*\(No suitable probes found\.\)/],
       [400, "no JSON", /400 Bad Request; check the ids/],
+      [
+        400,
+        { status: "error", errorType: "bad_data", error: "1:15: parse error" },
+        /\(bad_data: 1:15: parse error\)/,
+      ],
     ] as const
   ) {
     answering(server, () => Response.json(body, { status }));
@@ -106,7 +114,20 @@ Deno.test("a refusal is not tried again, and its error has what the server says"
     assertMatch(error.message, expected);
     assert(!error.message.includes("\n"));
   }
-  assertEquals(server.requests.length, 4);
+  assertEquals(server.requests.length, 5);
+});
+
+Deno.test("paths of requests follow the path of the base", async () => {
+  await using server = new ReplayServer();
+  answering(server);
+  for (const base of ["/", "/prometheus", "/prometheus/"]) {
+    await clientOf(server, { base: new URL(base, server.url) }).client.json("/api/v1/query?x=1");
+  }
+  assertEquals(server.requests.map(({ path, query }) => `${path} ${query}`), [
+    "/api/v1/query x=1",
+    "/prometheus/api/v1/query x=1",
+    "/prometheus/api/v1/query x=1",
+  ]);
 });
 
 Deno.test("a redirection is not followed, so a key goes to no other host", async () => {
@@ -198,10 +219,14 @@ Deno.test("readKey() takes a file or a variable, and shows a wrong key to nobody
   }
 });
 
-Deno.test("parseBase() takes a scheme and a host only", () => {
+Deno.test("parseBase() takes a scheme and a host, and a path only where there may be one", () => {
   assertEquals(parseBase("https://atlas.ripe.net").href, "https://atlas.ripe.net/");
   assertEquals(parseBase("http://[::1]:8080/").port, "8080");
   for (const text of ["atlas.ripe.net", "https://a/b", "ftp://a", "https://user:key@a", "https://a/?x", ""]) {
     assertThrows(() => parseBase(text), UsageError, "Cannot use --url");
+  }
+  assertEquals(parseBase("https://a/b/c", true).pathname, "/b/c");
+  for (const text of ["ftp://a/b", "https://user:key@a/b", "https://a/b?x", "https://a/b#x"]) {
+    assertThrows(() => parseBase(text, true), UsageError, "and a path");
   }
 });

@@ -6,13 +6,13 @@ import { permissionsOf } from "../../../lib/cli/stage_permissions.ts";
 import { parseAddress } from "../../../lib/data/addresses/ip.ts";
 import { addressNumber, PlaceTable } from "../../../lib/data/addresses/place_table.ts";
 import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
-import { openInput } from "../../../lib/io/compression/decompress.ts";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { readManifest } from "../../../lib/io/files/manifest.ts";
 import { fetchAtlasStage } from "../../../tasks/fetch.ts";
 import { STAGES } from "../../../tasks/stages.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { refused, runStageProcess, succeeded } from "../process.ts";
+import { answersIn } from "./fetched_files.ts";
 import { type Fault, REAL_LINES, ReplayServer, UNKNOWN_PROBE } from "./replay_server.ts";
 
 const HOUR = ["--start", "2020-10-07T03:00", "--stop", "2020-10-07T04:00", "--window", "15m"];
@@ -45,16 +45,7 @@ async function fetchInto(
 
 /** All lines of the files of results, sorted. */
 async function linesIn(folder: string): Promise<string[]> {
-  const lines: string[] = [];
-  for (const { name } of Deno.readDirSync(`${folder}/results`)) {
-    let text = "";
-    const decoder = new TextDecoder();
-    for await (const chunk of (await openInput(`${folder}/results/${name}`)).chunks) {
-      text += decoder.decode(chunk, { stream: true });
-    }
-    lines.push(...text.split("\n").filter((line) => line !== ""));
-  }
-  return lines.sort();
+  return (await answersIn(folder)).flatMap((text) => text.split("\n")).filter((line) => line !== "").sort();
 }
 
 const paths = (server: ReplayServer) => server.requests.map(({ path }) => path);

@@ -14,6 +14,7 @@ import {
 } from "../../data/import/globalping_measurement.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { runStageProcess, succeeded } from "../process.ts";
+import { PrometheusServer } from "./prometheus_server.ts";
 import { ReplayServer } from "./replay_server.ts";
 
 const ASHBURN = globalpingProbe({ asn: 14618, country: "US", state: "VA", city: "Ashburn" });
@@ -193,19 +194,33 @@ Deno.test("as a process it sends its token to the named host, and shows it to no
 Deno.test("the examples of lib/cli/fetch/README.md run as they stand there", async () => {
   await using atlas = new ReplayServer();
   await using globalping = new GlobalpingServer();
+  await using prometheus = new PrometheusServer();
   using folder = new TemporaryFolder();
   const readme = Deno.readTextFileSync(new URL("../../../lib/cli/fetch/README.md", import.meta.url));
-  const commands = [...readme.matchAll(/^deno task (.*)$/gm)].map(([, words]) => words.split(" "));
-  assertEquals(commands.map(([name]) => name), ["fetch", "import", "fetch", "import"]);
+  const commands = [...readme.matchAll(/^deno task (.*)$/gm)].map(([, words]) =>
+    words.split(" ").map((word) => word.replace(/^'(.*)'$/, "$1"))
+  );
+  assertEquals(commands.map(([name]) => name), ["fetch", "import", "fetch", "import", "fetch"]);
   const outputs: Record<string, unknown>[] = [];
   for (const [stage, ...rest] of commands) {
     const args = rest.map((word) => word.replace(/^data\//, `${folder.path}/`));
-    const server = rest[0] === "atlas" ? atlas : globalping;
+    const server = rest[0] === "atlas" ? atlas : rest[0] === "globalping" ? globalping : prometheus;
     const { stdout } = await succeeded(runStageProcess(
-      [stage, ...args, ...(stage === "fetch" ? ["--url", server.url] : []), "--json"],
-      { flags: ["--allow-net", "--allow-env=RIPE_ATLAS_KEY,GLOBALPING_TOKEN"] },
+      [
+        stage,
+        ...args.map((word) => word === "http://localhost:9090" ? server.url : word),
+        ...(stage === "fetch" && !args.includes("--url") ? ["--url", server.url] : []),
+        "--json",
+      ],
+      { flags: ["--allow-net", "--allow-env=RIPE_ATLAS_KEY,GLOBALPING_TOKEN,PROMETHEUS_TOKEN"] },
     ));
     outputs.push(JSON.parse(stdout));
   }
-  assertEquals(outputs.map(({ rows, results }) => rows ?? results), [150, 150, 2, 152]);
+  assertEquals(outputs.map(({ rows, results, points }) => rows ?? results ?? points), [
+    150,
+    150,
+    2,
+    152,
+    2 * 7 * 5760,
+  ]);
 });

@@ -1,0 +1,106 @@
+/**
+ * Range queries by the HTTP API of Prometheus, which Thanos, Mimir and VictoriaMetrics serve too.
+ *
+ * - `GET /api/v1/query_range?query=&start=&end=&step=` evaluates a query at `start`, `start + step`, … up to `end`; more
+ *   than 11,000 points a series are refused.
+ * - An answer is `{"status": "success", "data": {"resultType": "matrix", "result": [{"metric", "values"}, …]}}`, perhaps
+ *   with `warnings`; series of native histograms have `histograms`.
+ * - A refusal has an HTTP status of 4xx or 5xx and `{"status": "error", "errorType", "error"}`.
+ * - A token is the header `Authorization: Bearer …`, which proxies before Prometheus ask for.
+ *
+ * Source: https://prometheus.io/docs/prometheus/latest/querying/api/ .
+ *
+ * @module
+ */
+import { isObject } from "../../base/collections.ts";
+import { shortened, UserError } from "../../base/errors.ts";
+import type { ApiClient } from "./api_client.ts";
+import type { TimeWindow } from "./windows.ts";
+
+/** The most points of a series that Prometheus returns. */
+export const MAX_POINTS = 11_000;
+
+/** Samples of agents that push (remote write) can arrive this long after their time. */
+export const LATENESS_S = 300;
+
+/** The values of a query at all multiples of the step in a window. */
+export interface RangeQuery {
+  query: string;
+  window: TimeWindow;
+  stepS: number;
+}
+
+/** The answer to a {@link RangeQuery}. */
+export interface RangeAnswer {
+  /** As it came. */
+  bytes: Uint8Array;
+  numSeries: number;
+  numPoints: number;
+  /** Such as that one of several stores did not answer. */
+  warnings: string[];
+}
+
+/**
+ * Asks for the values of a query in a window, as far as that is over.
+ *
+ * @throws {UserError} If the server refuses the query, or its answer is not what the API documents.
+ */
+export async function fetchRange(
+  client: ApiClient,
+  { query, window: { startS, stopS }, stepS }: RangeQuery,
+): Promise<RangeAnswer> {
+  // Prometheus repeats the last value for times after now.
+  const end = Math.min(stopS - 1, Math.floor(Date.now() / 1000));
+  const words = { query, start: String(startS), end: String(end), step: String(stepS) };
+  const { bytes, value } = await client.jsonBytes(`/api/v1/query_range?${new URLSearchParams(words)}`);
+  return { bytes, ...countMatrix(value) };
+}
+
+/** Counts what an answer has. @throws {UserError} If it is an error, or not a matrix of series. */
+function countMatrix(answer: unknown): Omit<RangeAnswer, "bytes"> {
+  const { status, data, warnings = [], errorType, error } = isObject(answer) ? answer : {};
+  if (status === "error") {
+    throw new UserError(
+      `Cannot fetch the query: the server answered ${
+        shortened(`${errorType}: ${error}`, 200)
+      }; check --query`,
+    );
+  }
+  if (status !== "success" || !isObject(data)) {
+    throw new UserError(
+      "Cannot fetch the query: the answer is not one of Prometheus's API; check --url, whose path is followed by " +
+        "/api/v1/query_range",
+    );
+  }
+  const { resultType, result } = data;
+  if (resultType !== "matrix") {
+    throw new UserError(
+      `Cannot fetch the query: its result is of the type ${
+        shortened(String(resultType), 40)
+      }, expected matrix; ` +
+        "check --url",
+    );
+  }
+  if (!Array.isArray(result)) {
+    throw new UserError("Cannot fetch the query: found no list of series, expected data.result; check --url");
+  }
+  const numPoints = result.reduce((sum, series) => sum + pointsOf(series), 0);
+  const texts = Array.isArray(warnings) ? warnings.map((text) => shortened(String(text), 200)) : [];
+  return { numSeries: result.length, numPoints, warnings: texts };
+}
+
+/** The number of points of a series. @throws {UserError} If it is not one. */
+function pointsOf(series: unknown): number {
+  const { metric, values, histograms } = isObject(series) ? series : {};
+  const points = values ?? (histograms === undefined ? undefined : []);
+  const isPoint = (point: unknown) =>
+    Array.isArray(point) && point.length === 2 && typeof point[0] === "number" &&
+    typeof point[1] === "string";
+  if (isObject(metric) && Array.isArray(points) && points.every(isPoint)) return points.length;
+  throw new UserError(
+    `Cannot fetch the query: found the series ${
+      shortened(JSON.stringify(series), 80)
+    }, expected "metric" and ` +
+      '"values", pairs of a time and a text; check --url',
+  );
+}

@@ -1,0 +1,45 @@
+/** Time spans that are fetched one after another, each into a file. @module */
+import { UsageError } from "../../base/errors.ts";
+import { formatCount } from "../../base/text.ts";
+
+const MAX_WINDOWS = 100_000;
+
+/** A time span: a request and a file. */
+export interface TimeWindow {
+  /** First second, and the second after the last one, since 1970. */
+  startS: number;
+  stopS: number;
+}
+
+/**
+ * Divides a time span into windows.
+ *
+ * @param span `startS`, `stopS`: seconds since 1970, of which windows begin before `nowS`; `windowS`: their length.
+ * @param times How often the span is fetched.
+ * @throws {UsageError} If there are too many for a manifest.
+ */
+export function divideTime(
+  { startS, stopS, windowS, nowS }: TimeWindow & { windowS: number; nowS: number },
+  times = 1,
+): TimeWindow[] {
+  const endS = Math.min(stopS, nowS);
+  const count = times * Math.ceil((endS - startS) / windowS);
+  if (count > MAX_WINDOWS) {
+    throw new UsageError(
+      `Cannot fetch ${formatCount(count)} windows: expected at most ${formatCount(MAX_WINDOWS)}; raise ` +
+        "--window, or ask for less in each run",
+    );
+  }
+  const windows: TimeWindow[] = [];
+  for (let at = startS; at < endS; at += windowS) {
+    windows.push({ startS: at, stopS: Math.min(at + windowS, stopS) });
+  }
+  return windows;
+}
+
+/** A window in the name of a file, such as `20201007T030000Z-20201007T040000Z`. */
+export function formatWindow({ startS, stopS }: TimeWindow): string {
+  return [startS, stopS].map((timeS) => new Date(1000 * timeS).toISOString().replace(/\.\d+|[-:]/g, "")).join(
+    "-",
+  );
+}

@@ -1,0 +1,65 @@
+/** `fetch prometheus` against Prometheus itself. @module */
+import { assertEquals, assertMatch } from "@std/assert";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { until } from "../../until.ts";
+import { refused, runStageProcess, succeeded } from "../process.ts";
+import { pointsIn } from "./fetched_files.ts";
+import { prometheusIsMissing, RealPrometheus } from "./real_prometheus.ts";
+
+Deno.test({
+  name: "what Prometheus has is in the files, each value once",
+  ignore: prometheusIsMissing(),
+  fn: async () => {
+    using folder = new TemporaryFolder();
+    const startS = Math.floor(Date.now() / 1000);
+    await using prometheus = await RealPrometheus.start(folder.path);
+    const { url, openTarget, closedTarget } = prometheus;
+    const holdsForAll = (query: string) => async () =>
+      (await prometheus.ask("query", { query })).length === 3;
+    await until("six values of each target", holdsForAll("count_over_time(probe_success[1h]) >= 6"));
+    const stopS = Math.ceil(Date.now() / 1000);
+    // A target is scraped again when its last values have been stored.
+    await until("later values of each target", holdsForAll(`timestamp(probe_success) > ${stopS}`));
+
+    const query = '{__name__=~"probe_success|probe_icmp_duration_seconds|probe_duration_seconds"}';
+    const run = (output: string, changes: Record<string, string> = {}) => {
+      const options = { url, query, start: String(startS), stop: String(stopS), step: "1s", ...changes };
+      const words = Object.entries({ ...options, output }).flatMap(([name, value]) => [`--${name}`, value]);
+      const flags = ["--allow-net", "--allow-env=PROMETHEUS_TOKEN"];
+      return runStageProcess(["fetch", "prometheus", ...words, "--json"], { flags });
+    };
+    const span = { query, start: String(startS), end: String(stopS - 1), step: "1" };
+    const expected = await prometheus.ask("query_range", span);
+    const { stdout } = await succeeded(run(folder.at("out"), { window: "2s" }));
+    const sortedPoints = (series: unknown[]) => series.map((each) => JSON.stringify(each)).sort();
+    assertEquals(
+      sortedPoints(await pointsIn(folder.at("out"))),
+      sortedPoints(expected.map(({ values }) => values)),
+    );
+    assertEquals(JSON.parse(stdout).windows, Math.ceil((stopS - startS) / 2));
+    const lastOf = (name: string, instance: string, phase?: string) => {
+      const found = expected.find(({ metric }) => {
+        const labels = metric as Record<string, string>;
+        return labels.__name__ === name && labels.instance === instance && labels.phase === phase;
+      });
+      return (found?.values as [number, string][]).at(-1)?.[1];
+    };
+    assertEquals([openTarget, closedTarget].map((target) => lastOf("probe_success", target)), ["1", "0"]);
+    assertMatch(lastOf("probe_icmp_duration_seconds", "127.0.0.1", "rtt") ?? "", /^[\d.e-]+$/);
+
+    // Prometheus refuses more than 11,000 points a series.
+    const long = await succeeded(
+      run(folder.at("long"), { start: String(stopS - 40_000), window: "7d" }),
+    );
+    assertEquals(JSON.parse(long.stdout).windows, 4);
+
+    assertMatch(
+      await refused(run(folder.at("wrong"), { query: "probe_success[" }), 1),
+      /^error: Cannot fetch http.*400 Bad Request \(bad_data: .*parse error.*\); check --query and --url\n$/,
+    );
+    assertMatch(
+      await refused(run(folder.at("none"), { query: "absent_metric" }), 1),
+      /^error: Cannot fetch absent_metric from http.*: no series matches it at these times; check .*\n$/,
+    );
+  },
+});

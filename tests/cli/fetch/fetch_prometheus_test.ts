@@ -1,0 +1,222 @@
+/** `fetch prometheus` against a server that answers as Prometheus does, and fails. @module */
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { InterruptedError, UsageError, UserError } from "../../../lib/base/errors.ts";
+import { permissionsOf } from "../../../lib/cli/stage_permissions.ts";
+import { exists } from "../../../lib/io/files/inputs.ts";
+import { fetchPrometheusStage } from "../../../tasks/fetch.ts";
+import { STAGES } from "../../../tasks/stages.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { refused, runStageProcess, succeeded } from "../process.ts";
+import { answersIn, pointsIn } from "./fetched_files.ts";
+import { pointsBetween, PrometheusServer } from "./prometheus_server.ts";
+import type { ReplayServer } from "./replay_server.ts";
+
+/** 40 minutes in four windows; the last one is shorter. */
+const SPAN = {
+  query: "probe_duration_seconds",
+  start: "2020-10-07T03:00:00",
+  stop: "2020-10-07T03:40:00",
+  window: "12m",
+};
+const START_S = Date.parse("2020-10-07T03:00Z") / 1000;
+const STOP_S = START_S + 2400;
+
+/** The arguments, with changed options; an empty one is left out. */
+function argsOf(server: ReplayServer, output: string, changes: Record<string, string> = {}): string[] {
+  const options = Object.entries({ ...SPAN, url: server.url, output, ...changes });
+  return options.filter(([, value]) => value !== "").flatMap(([name, value]) => [`--${name}`, value]);
+}
+
+async function fetchInto(
+  server: ReplayServer,
+  folder: string,
+  changes: Record<string, string> = {},
+  { signal, lines = [] }: { signal?: AbortSignal; lines?: string[] } = {},
+): Promise<Record<string, unknown>> {
+  const { json } = await fetchPrometheusStage.run([...argsOf(server, folder, changes), "--quiet"], {
+    log: (line) => lines.push(line),
+    ...(signal && { signal }),
+  });
+  assert(json);
+  return json;
+}
+
+const numberOf = (name: string, { query }: { query: URLSearchParams }) => Number(query.get(name));
+
+Deno.test("each value is in one file, at the multiples of the step before --stop", async () => {
+  await using server = new PrometheusServer();
+  using folder = new TemporaryFolder();
+  const result = await fetchInto(server, folder.at("out"));
+  assertEquals(
+    server.requests.map((each) => ["start", "end"].map((name) => numberOf(name, each) - START_S)),
+    [[0, 719], [720, 1439], [1440, 2159], [2160, 2399]],
+  );
+  const { query } = server.requests[0];
+  assertEquals([query.get("query"), query.get("step")], ["probe_duration_seconds", "15"]);
+  assertEquals(await pointsIn(folder.at("out")), pointsBetween(START_S, STOP_S, 15));
+  assertEquals([result.points, result.windows, result.fetchedWindows], [320, 4, 4]);
+  // The start lies between two steps, and the step does not divide the window.
+  const [start, stop] = [START_S + 1, START_S + 400].map(String);
+  await fetchInto(server, folder.at("odd"), { start, stop, step: "7s", window: "1m" });
+  const firstS = 7 * Math.ceil((START_S + 1) / 7);
+  assertEquals(await pointsIn(folder.at("odd")), pointsBetween(firstS, START_S + 400, 7));
+});
+
+Deno.test("no request asks for more than 11,000 points a series", async () => {
+  await using server = new PrometheusServer();
+  using folder = new TemporaryFolder();
+  const day = { start: "2020-10-07", stop: "2020-10-08", step: "1s", window: "7d" };
+  const result = await fetchInto(server, folder.at("out"), day);
+  assertEquals([result.windows, result.points], [8, 2 * 86_400]);
+  for (const each of server.requests) assert(numberOf("end", each) - numberOf("start", each) < 11_000);
+});
+
+Deno.test("answers are kept as they came", async () => {
+  await using server = new PrometheusServer();
+  using folder = new TemporaryFolder();
+  const text = '{ "status":"success", "isPartial":false,\n"data":' +
+    '{"resultType":"matrix","result":[{"metric":{},"values":[[1602039600,"NaN"]]}]}}\n';
+  server.answer = () => new Response(text);
+  await fetchInto(server, folder.at("out"), { window: "1h" });
+  assertEquals(await answersIn(folder.at("out")), [text]);
+});
+
+Deno.test("a second run asks for nothing, one with another query is refused", async () => {
+  await using server = new PrometheusServer();
+  using folder = new TemporaryFolder();
+  const first = await fetchInto(server, folder.at("out"));
+  const second = await fetchInto(server, folder.at("out"));
+  assertEquals([server.requests.length, second.doneAlready, second.points], [4, true, first.points]);
+  await assertRejects(() => fetchInto(server, folder.at("out"), { query: "up" }), UserError, "--overwrite");
+});
+
+Deno.test("after an interruption at any request the next run asks for the rest only", async () => {
+  await using server = new PrometheusServer();
+  using folder = new TemporaryFolder();
+  for (let stopAt = 1; stopAt <= 4; stopAt++) {
+    const stopped = new AbortController();
+    server.requests.length = 0;
+    server.onRequest = () => {
+      if (server.requests.length === stopAt) stopped.abort(new InterruptedError("SIGINT"));
+    };
+    const out = folder.at(`${stopAt}`);
+    await assertRejects(() => fetchInto(server, out, {}, { signal: stopped.signal }), InterruptedError);
+    server.onRequest = () => {};
+    const { fetchedWindows } = await fetchInto(server, out);
+    assertEquals(fetchedWindows, 4 - (stopAt - 1));
+    assertEquals(await pointsIn(out), pointsBetween(START_S, STOP_S, 15));
+  }
+});
+
+Deno.test("without --stop a later run fetches the windows that were not over, and no time after now", async () => {
+  await using server = new PrometheusServer();
+  using folder = new TemporaryFolder();
+  const nowS = Math.floor(Date.now() / 1000);
+  // The last window is half over, so that the run does not reach the next one.
+  const startS = 15 * Math.floor((nowS - 5.5 * 3600) / 15);
+  const open = { start: String(startS), stop: "", window: "1h" };
+  const first = await fetchInto(server, folder.at("out"), open);
+  assertEquals([first.windows, first.fetchedWindows], [6, 6]);
+  const second = await fetchInto(server, folder.at("out"), open);
+  assertEquals([second.windows, second.fetchedWindows], [6, 1]);
+  for (const at of [5, 6]) {
+    assertEquals(numberOf("start", server.requests[at]), startS + 5 * 3600);
+    const end = numberOf("end", server.requests[at]);
+    assert(end >= nowS && end <= Date.now() / 1000, `${end}`);
+  }
+  const points = await pointsIn(folder.at("out"));
+  assertEquals(points, pointsBetween(startS, startS + 15 * points[0].length, 15));
+});
+
+Deno.test("a request is tried again after 503, and a warning is told once", async () => {
+  await using server = new PrometheusServer();
+  using folder = new TemporaryFolder();
+  server.further = { warnings: ["store 192.0.2.9 did not answer"] };
+  server.faults.push([`start=${START_S}`, {
+    status: 503,
+    headers: { "Retry-After": "0" },
+    body: '{"status":"error","errorType":"timeout","error":"query timed out in expression evaluation"}',
+  }]);
+  const lines: string[] = [];
+  const { points } = await fetchInto(server, folder.at("out"), {}, { lines });
+  assertEquals([points, lines.length], [320, 2]);
+  assertStringIncludes(
+    lines[0],
+    "503 Service Unavailable (timeout: query timed out in expression evaluation); trying again",
+  );
+  assertEquals(lines[1], `${server.url} warns: store 192.0.2.9 did not answer`);
+});
+
+Deno.test("what the API refuses, and what it does not document, is an error of one line", async () => {
+  await using server = new PrometheusServer();
+  using folder = new TemporaryFolder();
+  const real = (name: string) =>
+    Deno.readTextFileSync(new URL(`../../data/formats/${name}`, import.meta.url));
+  const matrix = (...result: unknown[]) =>
+    JSON.stringify({ status: "success", data: { resultType: "matrix", result } });
+  const answer = server.answer;
+  for (
+    const [body, status, message] of [
+      [real("prometheus_error.json"), 400, /400 Bad Request \(bad_data: exceeded .*\); check --query and/],
+      [real("prometheus_error.json"), 200, /the server answered bad_data: exceeded maximum resolution/],
+      [real("prometheus_instant.json"), 200, /its result is of the type vector, expected matrix/],
+      ["[]", 200, /the answer is not one of Prometheus's API; check --url/],
+      ["{}", 200, /the answer is not one of Prometheus's API/],
+      ['{"status":"success"}', 200, /the answer is not one of Prometheus's API/],
+      ['{"status":"success","data":{"resultType":"matrix"}}', 200, /found no list of series/],
+      [matrix(null), 200, /found the series null, expected "metric" and "values"/],
+      [matrix({ metric: {} }), 200, /found the series/],
+      [matrix({ metric: {}, values: [[1, 2]] }), 200, /found the series/],
+      [matrix({ metric: {}, values: [["1", "2"]] }), 200, /found the series/],
+      [matrix(), 200, /no series matches it at these times; check --query, --start and --stop$/],
+      [matrix({ metric: {}, histograms: [] }), 200, /no series matches it/],
+      ["<html>", 404, /404 Not Found; check --query and --url$/],
+    ] as const
+  ) {
+    server.answer = () => new Response(body, { status });
+    const error = await assertRejects(() => fetchInto(server, folder.at("out")), UserError);
+    assertMatch(error.message, message);
+    assert(!error.message.includes("\n"), error.message);
+  }
+  // None of these windows counts as fetched.
+  server.answer = answer;
+  assertEquals((await fetchInto(server, folder.at("out"))).fetchedWindows, 4);
+});
+
+Deno.test("wrong options are refused before anything is asked or written", async () => {
+  await using server = new PrometheusServer();
+  using folder = new TemporaryFolder();
+  const cases: [changes: Record<string, string>, message: string][] = [
+    [{ step: "0.5s" }, "--step 0.5s: expected whole seconds"],
+    [{ step: "often" }, "--step often"],
+    [{ start: "yesterday" }, "--start yesterday: it is not a time"],
+    [{ stop: "2020-10-06" }, "--stop 2020-10-06: expected a time after --start"],
+    [{ start: "2001-01-01", window: "1s", step: "1s" }, "raise --window"],
+    [{ url: `${server.url}/graph?g0.expr=up` }, "expected https://HOST, perhaps with a port and a path"],
+  ];
+  for (const [changes, message] of cases) {
+    await assertRejects(() => fetchInto(server, folder.at("out"), changes), UsageError, message);
+  }
+  assertEquals(server.requests, []);
+  assertEquals(exists(folder.at("out")), false);
+});
+
+Deno.test("as a process it sends its token to the named host and path, and shows it to nobody", async () => {
+  await using server = new PrometheusServer();
+  using folder = new TemporaryFolder();
+  const args = argsOf(server, folder.at("out"), { url: `${server.url}/prometheus/` });
+  const env = { PROMETHEUS_TOKEN: "token-1234" };
+  const flags = ["--allow-net", "--allow-env=PROMETHEUS_TOKEN"];
+  const run = () => runStageProcess(["fetch", "prometheus", ...args], { flags, env });
+  server.faults.push(["/prometheus/", { status: 401, body: "Unauthorized" }]);
+  const error = await refused(run(), 1);
+  assertStringIncludes(error, "401 Unauthorized; expected a key that may read this; check --key-file");
+  const { stdout, stderr } = await succeeded(run());
+  assertStringIncludes(stdout, "Fetched 4 of 4 windows");
+  assertEquals([...new Set(server.requests.map(({ path }) => path))], ["/prometheus/api/v1/query_range"]);
+  assert(server.requests.every(({ headers }) => headers.get("Authorization") === "Bearer token-1234"));
+  const manifest = Deno.readTextFileSync(folder.at("out/manifest.json"));
+  for (const text of [error, stdout, stderr, manifest]) assert(!text.includes("1234"), text);
+  const allowed = permissionsOf(STAGES.fetch.kinds.prometheus, args) as Deno.PermissionOptionsObject;
+  assertEquals([allowed.net, allowed.env], [[new URL(server.url).host], ["PROMETHEUS_TOKEN"]]);
+});

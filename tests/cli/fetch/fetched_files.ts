@@ -1,0 +1,27 @@
+/** Reads what `fetch` wrote. @module */
+import { openInput } from "../../../lib/io/compression/decompress.ts";
+
+/** The files of an output folder, by their names. */
+export async function answersIn(folder: string): Promise<string[]> {
+  const names = [...Deno.readDirSync(`${folder}/results`)].map(({ name }) => name).sort();
+  return await Promise.all(names.map(async (name) => {
+    const decoder = new TextDecoder();
+    let text = "";
+    for await (const chunk of (await openInput(`${folder}/results/${name}`)).chunks) {
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return text;
+  }));
+}
+
+/** The points of each series, in the order of the files. */
+export async function pointsIn(folder: string): Promise<unknown[][]> {
+  const series = new Map<string, unknown[]>();
+  for (const text of await answersIn(folder)) {
+    for (const { metric, values } of JSON.parse(text).data.result) {
+      const key = JSON.stringify(metric);
+      series.set(key, [...series.get(key) ?? [], ...values]);
+    }
+  }
+  return [...series.values()];
+}
