@@ -2,19 +2,22 @@
 # Prepares a machine for `deno task …`: installs Deno, a Vulkan driver and the locked packages.
 # It keeps existing installations, prints its steps, and can run any number of times, as root or with sudo.
 # With --browser also Chromium, in which tests open the reports; with --cluster also SLURM, on which tests run jobs, and
-# two MPIs, with which they train in several processes. With --geo also files that say where addresses are, for `train --geo`.
+# two MPIs, with which they train in several processes; with --tools also other ping tools, whose outputs tests read.
+# With --geo also files that say where addresses are, for `train --geo`.
 set -eu
 cd "$(dirname "$0")"
 
 wants_browser=
 wants_cluster=
+wants_tools=
 wants_geo=
 for option; do
   case "$option" in
     --browser) wants_browser=yes ;;
     --cluster) wants_cluster=yes ;;
+    --tools) wants_tools=yes ;;
     --geo) wants_geo=yes ;;
-    *) printf 'setup: error: unknown option %s; known are --browser, --cluster, --geo\n' "$option" >&2; exit 2 ;;
+    *) printf 'setup: error: unknown option %s; known are --browser, --cluster, --tools, --geo\n' "$option" >&2; exit 2 ;;
   esac
 done
 
@@ -148,6 +151,23 @@ if [ -n "$wants_cluster" ]; then
       fail "apt-get could not install slurm-wlm, openmpi-bin, mpich; install them and run this again"
   else
     fail "no SLURM, Open MPI or MPICH found, and no root, sudo or apt-get to install them; install slurm, munge, shellcheck, openmpi and mpich and run this again"
+  fi
+fi
+
+if [ -n "$wants_tools" ]; then
+  if has ping && has fping && has sc_warts2json && has prometheus && has prometheus-blackbox-exporter && has rrdtool; then
+    say "using the installed ping tools and Prometheus"
+  elif has apt-get && can_root; then
+    say "installing ping tools and Prometheus, for tests"
+    services=
+    for service in prometheus prometheus-blackbox-exporter; do has $service || services="$services $service"; done
+    apt_install iputils-ping fping scamper prometheus prometheus-blackbox-exporter rrdtool ||
+      fail "apt-get could not install fping, scamper, prometheus, prometheus-blackbox-exporter, rrdtool; install them and run this again"
+    # Tests start their own; Debian's packages start one on all addresses, at every boot.
+    # shellcheck disable=SC2086  # words on purpose
+    [ ! -d /run/systemd/system ] || [ -z "$services" ] || as_root systemctl disable --now --quiet $services
+  else
+    fail "no fping, scamper, prometheus, prometheus-blackbox-exporter or rrdtool found, and no root, sudo or apt-get to install them; install these and iputils' ping and run this again"
   fi
 fi
 
