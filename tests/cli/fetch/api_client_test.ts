@@ -117,6 +117,21 @@ Deno.test("a refusal is not tried again, and its error has what the server says"
   assertEquals(server.requests.length, 5);
 });
 
+Deno.test("an answer that does not fit memory is refused", async () => {
+  await using server = new ReplayServer();
+  const chunk = new Uint8Array(1 << 20);
+  answering(
+    server,
+    () => new Response(new ReadableStream({ pull: (controller) => controller.enqueue(chunk) })),
+  );
+  const { client } = clientOf(server);
+  const error = await assertRejects(() => client.json("/"), UserError);
+  assertEquals(
+    error.message,
+    "Cannot read an answer: it has more than 67.1 MB; ask for less, or for a shorter time",
+  );
+});
+
 Deno.test("paths of requests follow the path of the base", async () => {
   await using server = new ReplayServer();
   answering(server);

@@ -15,7 +15,7 @@ export function prometheusIsMissing(): boolean {
   return true;
 }
 
-/** Scrapes probes of three targets each second: TCP to an open and a closed port, and ICMP to 127.0.0.1. */
+/** Scrapes probes of three targets every 2 s: TCP to an open and a closed port, and ICMP to 127.0.0.1. */
 export class RealPrometheus implements AsyncDisposable {
   readonly openTarget: string;
   readonly closedTarget: string;
@@ -44,7 +44,7 @@ export class RealPrometheus implements AsyncDisposable {
       Deno.writeTextFileSync(`${folder}/${name}`, JSON.stringify(config));
     write("exporter.yml", { modules: { icmp: { prober: "icmp" }, tcp: { prober: "tcp" } } });
     write("prometheus.yml", {
-      global: { scrape_interval: "1s", scrape_timeout: "1s" },
+      global: { scrape_interval: "2s", scrape_timeout: "2s" },
       scrape_configs: [job("tcp", [this.openTarget, this.closedTarget]), job("icmp", ["127.0.0.1"])],
     });
     const start = (program: string, ...args: string[]) =>
