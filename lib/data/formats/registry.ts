@@ -54,6 +54,14 @@ function formatOf(object: JsonObject, options: ReadingOptions): JsonFormat | und
 /** How a text is read: as JSON, or as text of a format. */
 export type Recognised = { kind: "json" } | { kind: "text"; format: (typeof TEXT_FORMATS)[number] };
 
+/** Whether a text that begins so is read as JSON. */
+export function beginsAsJson(head: string, { format }: ReadingOptions): boolean {
+  const hasText = TEXT_FORMATS.some(({ name }) => name === format);
+  if (format !== undefined && !hasText) return true;
+  const hasJson = format === undefined || JSON_FORMATS.some(({ name }) => name === format);
+  return hasJson && /^\s*(?:\{|\[\s*(?:$|[{[\]"]))/.test(head);
+}
+
 /**
  * Recognises a text by its first characters.
  *
@@ -68,12 +76,7 @@ export function recognise(
   path: string,
 ): Recognised | undefined {
   const { format: name } = options;
-  if (name !== undefined && !TEXT_FORMATS.some((each) => each.name === name)) return { kind: "json" };
-  const start = head.trimStart();
-  if (/^\{|^\[\s*(?:$|[{[\]"])/.test(start)) {
-    const isJson = name === undefined || JSON_FORMATS.some((each) => each.name === name);
-    if (isJson) return { kind: "json" };
-  }
+  if (beginsAsJson(head, options)) return { kind: "json" };
   const isLast = isWhole || head.length >= MAX_HEAD_CHARACTERS;
   const lines = isLast ? head : head.slice(0, head.lastIndexOf("\n") + 1);
   const isBinary = /[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(head.slice(0, 512));

@@ -8,10 +8,11 @@
  * @module
  */
 import { shortened, UserError } from "../../base/errors.ts";
-import { openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
+import { decompressWhole, openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
 import type { Finding, ReadingOptions, Rejection } from "../formats/format.ts";
-import { type ByteReader, MeasurementReader } from "../formats/reader.ts";
+import { type ByteReader, MeasurementReader, ToUtf8 } from "../formats/reader.ts";
+import { beginsAsJson } from "../formats/registry.ts";
 import {
   type JsonMark,
   JsonObjectScanner,
@@ -24,7 +25,7 @@ import { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts
 import { RejectLog, type RejectReason } from "../measurement_files/rejects.ts";
 import { DuplicateSet, moveUniqueRows, rowsOf } from "./duplicates.ts";
 import { ImportedNames } from "./imported_names.ts";
-import { FOUND, PieceReader, type PieceResults, PING, PING_NUMBERS, type ReadPiece } from "./json_pieces.ts";
+import { FOUND, type JobResults, PieceReader, type PieceResults, PING, PING_NUMBERS, type ReadPiece } from "./json_pieces.ts";
 import { adviceOnUnit, type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
 
 /** Resident memory without keys, measured with several GB of results. */
@@ -38,6 +39,10 @@ const KEYS_SHARE = 0.7;
 const LEAST_KEYS_SHARE = 0.1;
 /** Smaller inputs are read before a worker has started. */
 const PARALLEL_FROM_BYTES = 1 << 20;
+/** Files up to this size are given whole to a worker, bytes. */
+const MAX_SMALL_BYTES = 1 << 20;
+/** The bytes of a compressed file from which its format is recognised. */
+const HEAD_BYTES = 512;
 /** The number of types of objects that are counted separately: the input may have any number of them. */
 const MAX_COUNTED_TYPES = 100;
 /** The name for all further types. */
@@ -98,29 +103,24 @@ export async function importMeasurements(
   const duplicates = new DuplicateSet({ maxBytes });
   const importer = new Importer(new RowSink(writer), duplicates, options);
   const { signal, onProgress } = options;
-  using pieces = new PieceReader(readingOf(options), { numThreads, signal });
+  const reading = readingOf(options);
+  using pieces = new PieceReader(reading, { numThreads, signal });
   let numBytes = 0;
   const report = () => onProgress?.({ bytes: numBytes, rows: importer.numRows });
   const take = async (read: AsyncIterable<ReadPiece>) => {
-    for await (const piece of read) {
-      importer.addPiece(piece);
-      onProgress?.({ bytes: piece.numBytes, rows: importer.numRows });
+    for await (const { file, found, numBytes: bytes } of read) {
+      if (found) importer.addPiece(file, found);
+      else {
+        // As a stream and in this thread, in its place among the others.
+        using here = new PieceReader(reading, { numThreads: 1 });
+        await readStream(file, here);
+      }
+      onProgress?.({ bytes, rows: importer.numRows });
     }
   };
-  for (const path of paths) {
-    if (isParquet(path)) {
-      await take(pieces.rest());
-      const sizeBytes = fingerprint(path).sizeBytes;
-      for await (const batch of readMeasurements([path], { rejects: importer.rejects })) {
-        signal?.throwIfAborted();
-        importer.addRows(rowsOf(batch), batch.numRowsRead);
-        report();
-      }
-      numBytes += sizeBytes;
-      continue;
-    }
+  const readStream = async (file: { path: string }, pieces: PieceReader) => {
+    const { path } = file;
     const { compression, chunks } = await openInput(path, { onBytes: (count) => numBytes += count });
-    const file = { path };
     const json = new PieceCutter(path, { isCompressed: compression !== "none" });
     // What is found in text before the pieces of earlier files are taken.
     const early: [Finding, number][] = [];
@@ -145,6 +145,26 @@ export async function importMeasurements(
     }
     reader.end();
     await takeNext();
+  };
+  for (const path of paths) {
+    signal?.throwIfAborted();
+    if (isParquet(path)) {
+      await take(pieces.rest());
+      for await (const batch of readMeasurements([path], { rejects: importer.rejects })) {
+        signal?.throwIfAborted();
+        importer.addRows(rowsOf(batch), batch.numRowsRead);
+        report();
+      }
+      numBytes += fingerprint(path).sizeBytes;
+      continue;
+    }
+    const whole = readSmallJson(path, options);
+    if (!whole) {
+      await readStream({ path }, pieces);
+      continue;
+    }
+    numBytes += whole.length;
+    await take(pieces.read({ path }, numBytes, { whole }));
   }
   await take(pieces.rest());
   const summary = importer.finish(paths);
@@ -161,6 +181,16 @@ export async function importMeasurements(
     Deno.removeSync(rowsPath);
     throw error;
   }
+}
+
+/** The bytes of a small file of JSON as they are on disk: a worker unpacks and reads them; undefined for others. */
+function readSmallJson(path: string, options: ReadingOptions): Uint8Array<ArrayBuffer> | undefined {
+  if (path === STANDARD_INPUT || fingerprint(path).sizeBytes > MAX_SMALL_BYTES) return undefined;
+  const bytes = Deno.readFileSync(path);
+  const head = decompressWhole(bytes.subarray(0, HEAD_BYTES), MAX_SMALL_BYTES, { isHead: true });
+  const text = new TextDecoder().decode(new ToUtf8().push(head ?? new Uint8Array(0)));
+  if (text.trim() === "") return undefined;
+  return beginsAsJson(text, options) ? bytes : undefined;
 }
 
 /** The options of reading alone: workers get them. */
@@ -263,8 +293,8 @@ class Importer {
     }
   }
 
-  /** Receives the next piece of JSON. */
-  addPiece({ file, marks, results }: ReadPiece): void {
+  /** Receives the next piece of JSON, or a whole file. */
+  addPiece(file: { path: string }, { marks, results }: NonNullable<JobResults>): void {
     this.begin(file);
     const { ends, kinds, pings, rejections, skipped, measurements } = results;
     for (const [index, name] of results.names) this.names.addName(results.addresses[index], name);

@@ -7,12 +7,14 @@
  *
  * @module
  */
-import { ensure, shortened } from "../../base/errors.ts";
+import { ensure, FormatError, shortened } from "../../base/errors.ts";
 import { MAX_NAME_LENGTH } from "../addresses/address_names.ts";
 import { WorkerPool } from "../../io/threads/worker_pool.ts";
 import type { Finding, ReadingOptions, Rejection } from "../formats/format.ts";
 import { resultsIn } from "../formats/registry.ts";
-import { type JsonMark, type JsonPiece, parsePiece } from "../measurement/json_stream.ts";
+import { decompressWhole } from "../../io/compression/decompress.ts";
+import { ToUtf8 } from "../formats/reader.ts";
+import { type JsonMark, JsonObjectScanner, type JsonPiece, parsePiece } from "../measurement/json_stream.ts";
 
 const WORKER = new URL("./piece_worker.ts", import.meta.url);
 const PIECES_PER_WORKER = 8;
@@ -125,19 +127,44 @@ export function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResul
   };
 }
 
+/** The longest text of a file that is read as one piece: most files of results are shorter. */
+const MAX_WHOLE_BYTES = 1 << 23;
+
+/** A piece of JSON, or a whole file as it is on disk. */
+export type Job = JsonPiece | { whole: Uint8Array<ArrayBuffer> };
+
+/** What is in a piece or file; undefined of a file that has to be read as a stream. */
+export type JobResults = { results: PieceResults; marks: JsonMark[] } | undefined;
+
+/** Does a job. */
+export function readJob(job: Job, options: ReadingOptions): JobResults {
+  if (!("whole" in job)) return { results: readPiece(job, options), marks: job.marks };
+  const bytes = decompressWhole(job.whole, MAX_WHOLE_BYTES);
+  if (!bytes) return undefined;
+  const scanner = new JsonObjectScanner("");
+  try {
+    const piece = scanner.push(new ToUtf8().push(bytes));
+    scanner.end();
+    return { results: readPiece(piece, options), marks: piece.marks };
+  } catch (error) {
+    if (error instanceof FormatError) return undefined;
+    throw error;
+  }
+}
+
 /** A piece that was read. */
 export interface ReadPiece {
   /** Its file; the same object for all its pieces. */
   file: { path: string };
   /** The (compressed) bytes of all files up to its end. */
   numBytes: number;
-  marks: readonly JsonMark[];
-  results: PieceResults;
+  /** Undefined of a whole file that has to be read as a stream. */
+  found: JobResults;
 }
 
 /** A piece that a worker has yet to read, or whose results wait for those before. */
-interface ComingPiece extends Omit<ReadPiece, "results"> {
-  results: PieceResults | undefined;
+interface ComingPiece extends ReadPiece {
+  isRead: boolean;
   asked?: Promise<void>;
 }
 
@@ -147,7 +174,7 @@ export class PieceReader implements Disposable {
   readonly #numWorkers: number;
   readonly #signal: AbortSignal | undefined;
   /** The workers, which start with the first piece. */
-  #pool: WorkerPool<JsonPiece, PieceResults> | undefined;
+  #pool: WorkerPool<Job, JobResults> | undefined;
   readonly #coming: ComingPiece[] = [];
   #numPending = 0;
   #isReady = false;
@@ -170,26 +197,30 @@ export class PieceReader implements Disposable {
       module: WORKER,
       numWorkers: this.#numWorkers,
       signal: this.#signal,
-      transferOf: ({ bytes, bounds }: JsonPiece) => [bytes.buffer, bounds.buffer],
+      transferOf: (job: Job) => "whole" in job ? [job.whole.buffer] : [job.bytes.buffer, job.bounds.buffer],
     });
     this.#pool.ready.then(() => this.#isReady = true, () => this.#isReady = true);
   }
 
   /** Takes a piece. @returns The pieces that are to be taken now. */
-  async *read(file: { path: string }, numBytes: number, piece: JsonPiece): AsyncGenerator<ReadPiece> {
+  async *read(file: { path: string }, numBytes: number, job: Job): AsyncGenerator<ReadPiece> {
     this.#start();
-    const coming: ComingPiece = { file, numBytes, marks: piece.marks, results: undefined };
+    const coming: ComingPiece = { file, numBytes, found: undefined, isRead: false };
     this.#coming.push(coming);
     const isFree = this.#isReady && this.#numPending < PIECES_PER_WORKER * this.#numWorkers;
     if (this.#pool && isFree) {
       this.#numPending++;
-      const asked = this.#pool.ask(this.#numAsked++ % this.#numWorkers, piece);
-      coming.asked = asked.then((results) => {
-        coming.results = results;
+      const asked = this.#pool.ask(this.#numAsked++ % this.#numWorkers, job);
+      coming.asked = asked.then((found) => {
+        coming.found = found;
+        coming.isRead = true;
         this.#numPending--;
       });
       coming.asked.catch(() => {}); // thrown where the piece is taken
-    } else coming.results = readPiece(piece, this.#options);
+    } else {
+      coming.found = readJob(job, this.#options);
+      coming.isRead = true;
+    }
     yield* this.#take(2 * PIECES_PER_WORKER * this.#numWorkers);
   }
 
@@ -201,12 +232,12 @@ export class PieceReader implements Disposable {
   /** Takes pieces from the first on until so many are left, and those that are read already. */
   async *#take(numLeft: number): AsyncGenerator<ReadPiece> {
     for (let next = this.#coming[0]; next; next = this.#coming[0]) {
-      if (!next.results && this.#coming.length <= numLeft) return;
+      if (!next.isRead && this.#coming.length <= numLeft) return;
       await next.asked;
-      const { file, numBytes, marks, results } = next;
-      ensure(results, "a piece was read");
+      const { file, numBytes, found } = next;
+      ensure(next.isRead, "a piece was read");
       this.#coming.shift();
-      yield { file, numBytes, marks, results };
+      yield { file, numBytes, found };
     }
   }
 

@@ -5,7 +5,7 @@
  * @module
  */
 import { Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
+import { constants, createGunzip, gunzipSync } from "node:zlib";
 import { joinBytes } from "../../base/collections.ts";
 import { FormatError } from "../../base/errors.ts";
 import { explainFileError } from "../files/file_errors.ts";
@@ -44,6 +44,30 @@ export async function openInput(
   const head = await takeHead(raw);
   const compression = detectCompression(head);
   return { compression, chunks: decompress(compression, prepend(head, raw), path) };
+}
+
+/**
+ * The bytes of a small file at once, if they are gzip or not compressed: faster than a stream.
+ *
+ * @param bytes The whole file, or its beginning with `isHead`, of which the decompressed beginning is given.
+ * @param maxBytes The longest result.
+ * @returns Undefined if it is of another compression, damaged or longer: {@link openInput} says what is wrong.
+ */
+export function decompressWhole(
+  bytes: Uint8Array<ArrayBuffer>,
+  maxBytes: number,
+  { isHead = false } = {},
+): Uint8Array<ArrayBuffer> | undefined {
+  const compression = detectCompression(bytes);
+  if (compression === "none") return bytes.length <= maxBytes ? bytes : undefined;
+  if (compression !== "gzip") return undefined;
+  try {
+    const finishFlush = isHead ? { finishFlush: constants.Z_SYNC_FLUSH } : {};
+    return new Uint8Array(gunzipSync(bytes, { maxOutputLength: maxBytes, ...finishFlush }));
+  } catch (error) {
+    if (error instanceof Error) return undefined;
+    throw error;
+  }
 }
 
 function detectCompression(head: Uint8Array): Compression {
