@@ -86,6 +86,11 @@ export type Finding = PingRow | Rejection | Skipped;
 /** A parsed JSON object. */
 export type JsonObject = Record<string, unknown>;
 
+/** The object that a value is, else an empty one. */
+export function objectOf(value: unknown): JsonObject {
+  return typeof value === "object" && value !== null ? value as JsonObject : {};
+}
+
 /** Takes a finding and the line, from 1, that it comes from. */
 export type TakeFinding = (finding: Finding, line: number) => void;
 
@@ -115,6 +120,8 @@ export interface Format {
   readonly text?: {
     /** Whether a text that begins so is of this format. @param head Whole lines. */
     isHead(head: string, options: ReadingOptions): boolean;
+    /** Whether a text that begins so is JSON lines that this format reads as text. */
+    isJsonHead?(head: string): boolean;
     /** @param path The file, for errors. */
     open(options: ReadingOptions, take: TakeFinding, path: string): TextReader;
   };
@@ -138,6 +145,18 @@ export class LineReader implements TextReader {
   }
 }
 
+/** `[1750766400.123456]` of `ping -D` and `fping -D`, or a date and time that a logger puts before a line. */
+const LEADING_TIME =
+  /^\[?(\d{9,10}\.\d+|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d)\b)?)\]?(?:[:,;]?\s+|$)/;
+
+/** Divides a line into the time that it begins with, microseconds since 1970 or NaN, and the rest. */
+export function leadingTime(line: string): { timeUs: number; text: string } {
+  const match = LEADING_TIME.exec(line);
+  if (!match) return { timeUs: NaN, text: line };
+  const parsed = parseTimeUs(match[1]);
+  return { timeUs: "timeUs" in parsed ? parsed.timeUs : NaN, text: line.slice(match[0].length) };
+}
+
 /** Texts for no reply, in lower case: of fping, rrdtool, pandas, R, SQL and ping loggers. */
 const NO_REPLY = new Set([
   ...["", "-", "*", "x", "null", "none", "nil", "nan", "-nan", "na", "n/a", "#n/a", "<na>", "lost", "loss"],
@@ -145,7 +164,7 @@ const NO_REPLY = new Set([
 ]);
 
 /** The units of RTTs, ms. */
-const RTT_UNITS: Record<string, number> = {
+export const RTT_UNITS: Readonly<Record<string, number>> = {
   ...{ ns: 1e-6, us: 1e-3, "µs": 1e-3, "μs": 1e-3 },
   ...{ ms: 1, s: 1000, sec: 1000 },
 };
@@ -274,6 +293,11 @@ export function summarise(rttsMs: readonly number[], choice: RttChoice): number 
     return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
   }
   return rttsMs.reduce((sum, rttMs) => sum + rttMs, 0) / rttsMs.length;
+}
+
+/** Whether a text is an address, or a name whose address is known. */
+export function isHost(text: string, { addresses }: ReadingOptions): boolean {
+  return addressOf(text, addresses).bytes !== undefined;
 }
 
 /** The address that a text is or names. */

@@ -1,3 +1,223 @@
-import type { Format } from "./format.ts";
+/**
+ * The output of `fping`: a line for each packet (`-l`, `-c`, `-C`), summaries (`-q`, `-Q`), `is alive` and `is unreachable`,
+ * and the JSON lines of `-J` (fping 5.3 and later).
+ *
+ * A summary of packets that lines before it reported is ignored. `-D` gives lines a time: when the line was written, which
+ * for a loss is when fping stopped waiting. Without it, the time of packet n of a destination is n intervals after
+ * `startS`.
+ *
+ * JSON: https://github.com/schweikert/fping/blob/develop/doc/fping-json.md
+ *
+ * @module
+ */
+import { shortened } from "../../base/errors.ts";
+import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import {
+  type Format,
+  type JsonObject,
+  leadingTime,
+  LineReader,
+  objectOf,
+  pingRow,
+  type ReadingOptions,
+  readRtt,
+  readTime,
+  type TakeFinding,
+} from "./format.ts";
 
-export const fping: Format = { name: "fping", title: "the output of fping" };
+/** An address or a name; `-n -A` shows both, as in `localhost (127.0.0.1)`. */
+const TARGET = String.raw`^(\S+(?: \(\S+\))?)`;
+/** `192.0.2.1 : [0], 64 bytes, 27.0 ms (27.0 avg, 0% loss)`; `192.0.2.1 : [1], timed out (27.0 avg, 50% loss)`. */
+const PACKET = new RegExp(String.raw`${TARGET}\s+: \[(\d+)\], (?:timed out|\d+ bytes, (\S+) ms)(?: \(|$)`);
+/** `-C`: `192.0.2.1 : 27.0 - 27.1`. */
+const VALUES = new RegExp(String.raw`${TARGET}\s+:((?: (?:-|\d+(?:\.\d+)?(?:e\+\d+)?))+)$`);
+/** `-c`: `192.0.2.1 : xmt/rcv/%loss = 5/5/0%, min/avg/max = 26.9/27.0/27.1`. */
+const SUMMARY = new RegExp(
+  String
+    .raw`${TARGET}\s+: xmt/rcv/%(?:loss|return) = (\d+)/(\d+)/\d+%(?:.*, min/avg/max = [^/]+/([^/]+)/\S+)?`,
+);
+/** `192.0.2.1 is alive (27.0 ms)`, with the time if `-e` is given. */
+const ALIVE = new RegExp(String.raw`${TARGET} is (alive|unreachable)(?: \([^)]*\))*?(?: \(([^)\s]+) ms\))?$`);
+/** The time of day before summaries of `-Q`, whose date is not known. */
+const TIME_OF_DAY = /^\[\d\d:\d\d:\d\d\]$/;
+/** The host could not send, or did not know where to. */
+const LOCAL_ERROR =
+  /^fping6?: |error while sending ping|sendto|can't create|network is unreachable|not permitted|permission denied|name or service not known|name resolution|no address associated/i;
+/** The loss has a line of its own. */
+const ICMP_ERROR = /^ICMP .* for ICMP Echo sent to /;
+/** Duplicates, statistics of all targets. */
+const OTHER =
+  / : duplicate for \[|^\d+(?:\.\d+)? (?:targets|alive|unreachable|unknown addresses|timeouts|ICMP |other ICMP |ms \(|sec \()/;
+const JSON_LINE = /^\{\s*"(?:resp|timeout|summary|vSum|intSum)"\s*:\s*\{/;
+
+/** See the module. */
+export const fping: Format = {
+  name: "fping",
+  title: "the output of fping",
+  text: {
+    isHead: (head) =>
+      head.split("\n").slice(0, 100).some((line) => {
+        const { text } = leadingTime(line.trim());
+        // `x : 5` alone may be anything.
+        const isValues = /^\S*[.:]\S*.* : /.test(text) && VALUES.test(text);
+        return isValues ||
+          [PACKET, SUMMARY, ALIVE, ICMP_ERROR, JSON_LINE].some((pattern) => pattern.test(text));
+      }),
+    isJsonHead: (head) => JSON_LINE.test(head),
+    open(options, take) {
+      const reader = new OutputReader(options, take);
+      return new LineReader((text, line) => reader.read(text.trim(), line));
+    },
+  },
+};
+
+/** What is known of a destination. */
+interface Target {
+  /** Packets of runs before this one, and of this one too. */
+  firstRound: number;
+  nextRound: number;
+  /** What reported the packets that the next summary counts. */
+  reportedBy: "lines" | "interval" | undefined;
+}
+
+interface Place {
+  line: number;
+  timeUs: number;
+}
+
+/** Reads line by line. */
+class OutputReader {
+  readonly #targets = new Map<string, Target>();
+  /** The time of a line before summaries of an interval, if there was one. */
+  #intervalTimeUs: number | undefined;
+
+  constructor(readonly options: ReadingOptions, readonly take: TakeFinding) {}
+
+  read(whole: string, line: number): void {
+    const { timeUs, text } = leadingTime(whole);
+    const place = { line, timeUs };
+    const values = VALUES.exec(text);
+    const [, target = "", first = "", second = "", third] = PACKET.exec(text) ?? SUMMARY.exec(text) ??
+      ALIVE.exec(text) ??
+      [];
+    if (TIME_OF_DAY.test(text) || text === "" && !Number.isNaN(timeUs)) this.#beginInterval(timeUs);
+    else if (text === "" || ICMP_ERROR.test(text) || OTHER.test(text)) return;
+    else if (text.startsWith("{")) this.#readJson(text, line);
+    else if (LOCAL_ERROR.test(text)) this.take({ skipped: "local error" }, line);
+    else if (values) this.#values(place, values[1], values[2].trim().split(" "));
+    else if (PACKET.test(text)) this.#packet(place, target, Number(first), second || null);
+    else if (SUMMARY.test(text)) {
+      const isInterval = this.#intervalTimeUs !== undefined && this.#of(target).reportedBy !== "interval";
+      const time = { line, timeUs: Number.isNaN(timeUs) ? this.#intervalTimeUs ?? NaN : timeUs };
+      this.#summary(time, target, isInterval, Number(first), Number(second), third);
+    } else if (ALIVE.test(text)) this.#alive(place, target, first === "alive", second);
+    else {this.take(
+        { reason: "unknownLine", detail: `no line of fping that is known: ${shortened(text)}` },
+        line,
+      );}
+  }
+
+  #beginInterval(timeUs: number): void {
+    this.#intervalTimeUs = timeUs;
+    for (const target of this.#targets.values()) {
+      if (target.reportedBy === "interval") target.reportedBy = undefined;
+    }
+  }
+
+  #readJson(text: string, line: number): void {
+    let object: JsonObject;
+    try {
+      object = JSON.parse(text);
+    } catch {
+      return this.take({ reason: "invalidJson", detail: "it is not JSON" }, line);
+    }
+    const [[type, value] = ["{}", {}]] = Object.entries(object);
+    const fields = objectOf(value);
+    const { host, seq, timestamp, time, values, xmt, rcv } = fields;
+    const timeUs = readTime(time ?? timestamp, "seconds", "timestamp");
+    if (typeof timeUs !== "number") return this.take(timeUs, line);
+    const [place, target] = [{ line, timeUs }, String(host ?? "")];
+    if (type === "resp" || type === "timeout") {
+      this.#packet(place, target, Number(seq), type === "resp" ? fields.rtt : null);
+    } else if (type === "vSum" && Array.isArray(values)) this.#values(place, target, values);
+    else if (type === "summary" || type === "intSum") {
+      this.#summary(place, target, type === "intSum", Number(xmt), Number(rcv), fields.rttAvg);
+    } else this.take({ skipped: `fping ${shortened(type)}` }, line);
+  }
+
+  #of(name: string): Target {
+    const target = this.#targets.get(name) ?? { firstRound: 0, nextRound: 0, reportedBy: undefined };
+    this.#targets.set(name, target);
+    return target;
+  }
+
+  #packet(place: Place, name: string, sequence: number, rtt: unknown): void {
+    const target = this.#of(name);
+    target.reportedBy = "lines";
+    target.nextRound = Math.max(target.nextRound, target.firstRound + sequence + 1);
+    this.#report(place, name, target.firstRound + sequence, [rtt]);
+  }
+
+  /** A reply or none, of a run that stops at the first reply. */
+  #alive(place: Place, name: string, isAlive: boolean, rtt: string): void {
+    if (isAlive && rtt === "") return this.take({ skipped: "alive without an RTT" }, place.line);
+    const target = this.#of(name);
+    this.#report(place, name, target.nextRound++, [isAlive ? rtt : null]);
+    target.firstRound = target.nextRound;
+  }
+
+  /** The packets of a run: a result of one time, or packets an interval apart. */
+  #values(place: Place, name: string, rtts: readonly unknown[]): void {
+    const target = this.#of(name);
+    const isKnown = this.#endRun(target, false);
+    if (isKnown) return;
+    if (!Number.isNaN(place.timeUs)) this.#report(place, name, 0, rtts);
+    else for (const rtt of rtts) this.#report(place, name, target.nextRound++, [rtt]);
+    target.firstRound = target.nextRound;
+  }
+
+  #summary(
+    place: Place,
+    name: string,
+    isInterval: boolean,
+    numSent: number,
+    numReceived: number,
+    meanRtt: unknown,
+  ): void {
+    const target = this.#of(name);
+    const isKnown = this.#endRun(target, isInterval);
+    if (isKnown) return;
+    if (numSent === 0) return this.take({ skipped: "nothing sent" }, place.line);
+    const numLost = Math.max(0, numSent - numReceived);
+    this.#report(place, name, target.nextRound++, [numReceived === 0 ? null : meanRtt], numLost);
+    target.firstRound = target.nextRound;
+  }
+
+  /** Ends the packets that a summary counts. @returns Whether they are reported already. */
+  #endRun(target: Target, isInterval: boolean): boolean {
+    const { reportedBy } = target;
+    target.firstRound = target.nextRound;
+    target.reportedBy = isInterval ? "interval" : undefined;
+    return reportedBy === "lines" || reportedBy === "interval" && !isInterval;
+  }
+
+  #report(
+    { line, timeUs }: Place,
+    name: string,
+    round: number,
+    rtts: readonly unknown[],
+    numLost?: number,
+  ): void {
+    const { startS = NaN, intervalS = 1 } = this.options;
+    const rttsMs: number[] = [];
+    for (const rtt of rtts) {
+      const rttMs = rtt === null || rtt === "-" ? FAILED_RTT_MS : readRtt(rtt, 1, this.options);
+      if (typeof rttMs !== "number") return this.take(rttMs, line);
+      rttsMs.push(rttMs);
+    }
+    const [, address = name] = / \((\S+)\)$/.exec(name) ?? [];
+    const time = Number.isNaN(timeUs) ? Math.round((startS + intervalS * round) * 1e6) : timeUs;
+    const found = { src: undefined, dst: address, timeUs: time, rttsMs };
+    this.take(pingRow(numLost === undefined ? found : { ...found, numLost }, this.options), line);
+  }
+}

@@ -13,7 +13,14 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { parseAddress } from "../addresses/ip.ts";
 import { convertPing } from "./atlas.ts";
-import { type Finding, type Format, type JsonObject, NETWORK_SOURCE, type RttChoice } from "./format.ts";
+import {
+  type Finding,
+  type Format,
+  type JsonObject,
+  NETWORK_SOURCE,
+  objectOf,
+  type RttChoice,
+} from "./format.ts";
 
 /** See the module. */
 export const globalping: Format = {
@@ -161,8 +168,4 @@ function probeOf(probe: JsonObject): GlobalpingProbe {
     latitude: number(probe.latitude),
     longitude: number(probe.longitude),
   };
-}
-
-function objectOf(value: unknown): JsonObject {
-  return typeof value === "object" && value !== null ? value as JsonObject : {};
 }

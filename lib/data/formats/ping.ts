@@ -9,10 +9,10 @@
  */
 import { parseAddress } from "../addresses/ip.ts";
 import { FAILED_RTT_MS } from "../measurement/batch.ts";
-import { parseTimeUs } from "../measurement/time_text.ts";
 import {
   decimal,
   type Format,
+  leadingTime,
   LineReader,
   pingRow,
   type ReadingOptions,
@@ -20,24 +20,22 @@ import {
   wrongRtt,
 } from "./format.ts";
 
-/** `[1750766400.123456]` of `ping -D`, or a date and time that a logger puts before a line. */
-const TIME =
-  /^\[?(\d{9,10}\.\d+|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d)\b)?)\]?(?:[:,;]?\s+|$)/;
-/** The time of day of macOS' `--apple-time`, whose date is not known. */
-const TIME_OF_DAY = /^\d\d:\d\d:\d\d\.\d+\s+/;
+/** The time of day of macOS' `--apple-time` or a logger, whose date is not known. */
+const TIME_OF_DAY = /^\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+/;
 /** `time=12.3 ms`, `time<1ms`, `Zeit=12ms`, `temps=12,3 ms`. */
 const RTT = /(?:^|\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*ms(?!\p{L})/gu;
 const SEQUENCE = /\b(?:icmp_)?seq[= ](\d+)/;
 const HEADING = /^(?:PING6?\b|Pinging )/;
 /** `4 packets transmitted, …`; `Sent = 4, Received = 3, Lost = 1`. */
 const NUM_SENT = /^(\d+) packets transmitted|\p{L}+ = (\d+), \p{L}+ = \d+, \p{L}+ = \d+/u;
+/** Letters that are not ASCII may be of a code page of Windows. */
 const LOSS =
-  /^(?:request timeout|request timed out|no answer yet|zeitüberschreitung|délai d|tiempo de espera)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered/i;
+  /^(?:request timeout|request timed out|no answer yet|zeit.{1,2}berschreitung|d.{1,2}lai d|tiempo de espera)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered/i;
 /** The host could not send: this says nothing about the path. */
 const LOCAL_ERROR =
   /^ping6?: (?:send(?:to|msg)|local error)|transmit failed|general failure|allgemeiner fehler|^ping6?: .*(?:not permitted|no buffer space)/i;
-/** Lines that say nothing of a ping: headings, statistics, what a shell shows. */
-const OTHER = /^(?:\^C|---|rtt |round-trip |[$#>%]|[A-Z]:\\|PS |ping6?: )|:$/;
+/** Lines that say nothing of a ping: headings, statistics (their second line begins with a bracket), what a shell shows. */
+const OTHER = /^(?:\^C|---|\(\d+ ?%|rtt |round-trip |From .* Redirect |[$#>%]|[A-Z]:\\|PS |ping6?: )|:$/;
 /** More losses than that at once are a counter that was reset. */
 const MAX_GAP = 1000;
 /** A reply may come so many packets late: `no answer yet` is then no loss. */
@@ -50,7 +48,7 @@ export const ping: Format = {
   text: {
     isHead: (head) =>
       head.split("\n").slice(0, 100).some((line) => {
-        const text = withoutTime(line.trim());
+        const text = leadingTime(line.trim()).text.replace(TIME_OF_DAY, "");
         return HEADING.test(text) || text.search(RTT) >= 0 || LOSS.test(text);
       }),
     open(options, take) {
@@ -59,10 +57,6 @@ export const ping: Format = {
     },
   },
 };
-
-function withoutTime(line: string): string {
-  return line.replace(TIME, "").replace(TIME_OF_DAY, "");
-}
 
 /** A ping that was sent. */
 interface PingEcho {
@@ -99,10 +93,9 @@ class OutputReader {
   }
 
   read(whole: string, line: number): void {
-    const time = TIME.exec(whole)?.[1];
-    const text = withoutTime(whole);
-    const parsed = time === undefined ? undefined : parseTimeUs(time);
-    const place = { line, timeUs: parsed && "timeUs" in parsed ? parsed.timeUs : NaN };
+    const { timeUs, text: timeless } = leadingTime(whole);
+    const text = timeless.replace(TIME_OF_DAY, "");
+    const place = { line, timeUs };
     const rtts = [...text.matchAll(RTT)];
     if (text === "" || rtts.length > 1) return; // Least, mean and greatest.
     if (HEADING.test(text)) this.#begin(text);
@@ -115,6 +108,7 @@ class OutputReader {
       this.#numUnsent++;
       this.#numEchoes++;
       this.#flush();
+      this.#numTaken++;
       this.#take({ skipped: "local error" }, line);
     } else if (LOSS.test(text)) this.#echo(text, place, FAILED_RTT_MS);
     else if (OTHER.test(text)) this.#maybeBegin(text);
@@ -134,9 +128,9 @@ class OutputReader {
     if (text.includes(" --> ")) this.#source = addresses[0];
   }
 
-  /** Takes a line for a heading in another language if it names another address than the lines before. */
+  /** Takes a line with a colon at the end for a heading in another language if it names another address. */
   #maybeBegin(text: string): void {
-    const address = addressesIn(text).at(-1);
+    const address = text.endsWith(":") ? addressesIn(text).at(-1) : undefined;
     if (address !== undefined && address !== this.#destination) this.#begin(text);
   }
 

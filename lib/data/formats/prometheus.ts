@@ -1,3 +1,204 @@
-import type { Format } from "./format.ts";
+/**
+ * RTTs in the answers of the Prometheus API to a query, `{status, data: {resultType, result}}`, and single series
+ * `{metric, values}` of such an answer.
+ *
+ * Series with the same labels are read together, so that a destination has one row per time:
+ *
+ * - `probe_icmp_duration_seconds{phase="rtt"}` of the blackbox exporter: RTT.
+ * - `probe_success`: 0 is no reply, whatever the other series say.
+ * - `probe_duration_seconds`: RTT if there is no better one. It includes the resolution of the name, and the timeout of a
+ *   lost ping, which only `probe_success` in the same answer tells from a reply.
+ * - `smokeping_response_duration_seconds_sum` and `_count` of smokeping_prober: mean RTT between two times;
+ *   `smokeping_requests_total` gives the loss.
+ * - Series without a name, as of `rate()` or `max by (instance) (…)`: RTT in seconds.
+ * - Others that are named as an RTT: in the unit at the end of the name, else in seconds; of several, the mean.
+ *
+ * Other series are skipped. 0, NaN and Inf are no reply: exporters set an RTT only when a reply comes.
+ *
+ * The destination is the first label of {@link DESTINATIONS} that is an address or a name whose address is known, else
+ * `--dst`. An answer above 4 MiB is read series by series, where none is known to belong to another: query only the RTT.
+ *
+ * @module
+ */
+import { shortened, UserError } from "../../base/errors.ts";
+import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import {
+  type Finding,
+  type Format,
+  hostOf,
+  isHost,
+  type JsonObject,
+  objectOf,
+  pingRow,
+  type ReadingOptions,
+  readRtt,
+  readTime,
+  RTT_UNITS,
+} from "./format.ts";
 
-export const prometheus: Format = { name: "prometheus", title: "range queries of Prometheus (JSON)" };
+/** Labels of the destination, the best first. */
+const DESTINATIONS = ["ip", "target", "dst", "destination", "instance", "host"];
+/** Labels of the source. */
+const SOURCES = ["src", "source", "source_ip", "source_address"];
+/** Names of other exporters' RTTs, such as `ping_average_response_ms`, and of what they say besides. */
+const RTT_NAME = /rtt|latency|ping|icmp|response|round_?trip|delay/;
+const NOT_RTT_NAME =
+  /^(?:probe|scrape|smokeping|go|process|prometheus)_|_(?:bucket|count|sum|total|info|up|ttl)$|dev|jitter|loss|ratio|percent|packets|code/;
+/** Of several RTTs of a time, such as least, mean and most, the one that counts. */
+const MEAN_NAME = /mean|avg|average|median/;
+const UNIT = /_(ns|nanoseconds|us|microseconds|ms|milliseconds)$/;
+const LONG_UNITS: Record<string, string> = { nanoseconds: "ns", microseconds: "us", milliseconds: "ms" };
+
+/** See the module. */
+export const prometheus: Format = {
+  name: "prometheus",
+  title: "range queries of Prometheus (JSON)",
+  json: {
+    isResult: (object) => isSeries(object) || isAnswer(object),
+    *findings(object, options) {
+      if (isSeries(object)) return yield* findingsOf([object], options);
+      const { data, errorType, error } = object;
+      if (object.status === "error") {
+        throw new UserError(
+          `Cannot read the answer of Prometheus: it is the error ${errorType}: ${
+            shortened(String(error), 200)
+          }, ` +
+            "expected series; correct the query",
+        );
+      }
+      const { resultType, result } = objectOf(data);
+      if (resultType !== "matrix" && resultType !== "vector") yield { skipped: `prometheus ${resultType}` };
+      else if (Array.isArray(result)) {
+        const all = result.map(objectOf);
+        for (const { metric } of all.filter((each) => !isSeries(each))) {
+          yield { skipped: `series ${objectOf(metric).__name__} without numbers` };
+        }
+        yield* findingsOf(all.filter(isSeries), options);
+      }
+    },
+  },
+};
+
+function isAnswer({ status, data, errorType }: JsonObject): boolean {
+  if (status === "error") return typeof errorType === "string";
+  return status === "success" && typeof objectOf(data).resultType === "string";
+}
+
+function isSeries({ metric, value, values }: JsonObject): boolean {
+  const isMetric = typeof metric === "object" && metric !== null && !Array.isArray(metric);
+  return isMetric && [value, (values as unknown[] | undefined)?.[0]].some(isSample);
+}
+
+/** Whether a value is `[1767225600, "0.027"]`. */
+function isSample(value: unknown): value is [number, string] {
+  return Array.isArray(value) && value.length === 2 && typeof value[0] === "number" &&
+    typeof value[1] === "string";
+}
+
+/** A series: its samples by time, Unix seconds. */
+interface Series {
+  name: string;
+  labels: JsonObject;
+  samples: ReadonlyMap<number, string>;
+}
+
+function* findingsOf(all: readonly JsonObject[], options: ReadingOptions): Generator<Finding> {
+  const groups = new Map<string, Series[]>();
+  for (const { metric, value, values } of all) {
+    const { __name__: named = "", phase, ...labels } = objectOf(metric);
+    const samples = (Array.isArray(values) ? values : [value]).filter(isSample);
+    const name = String(named);
+    if (phase !== undefined && phase !== "rtt") {
+      yield { skipped: `series ${name || "without a name"} of phase ${phase}` };
+      continue;
+    }
+    const key = JSON.stringify(Object.entries(labels).sort());
+    groups.set(key, [...groups.get(key) ?? [], { name, labels, samples: new Map(samples) }]);
+  }
+  for (const group of groups.values()) yield* groupFindings(group, options);
+}
+
+/** The findings in the series of the same labels. */
+function* groupFindings(group: readonly Series[], options: ReadingOptions): Generator<Finding> {
+  const find = (name: string) => group.find((series) => series.name === name);
+  const others = group.filter(({ name }) => name === "" || RTT_NAME.test(name) && !NOT_RTT_NAME.test(name));
+  const success = find("probe_success");
+  const counters = countersOf(find);
+  const rtt = find("probe_icmp_duration_seconds") ?? others.find(({ name }) => MEAN_NAME.test(name)) ??
+    others[0] ?? (counters ? undefined : find("probe_duration_seconds"));
+  const used: (Series | undefined)[] = [rtt, success, ...(counters && !rtt ? Object.values(counters) : [])];
+  for (const series of group) if (!used.includes(series)) yield { skipped: `series ${series.name}` };
+  const ends = endsOf(group[0].labels, options);
+  const row = (timeS: number, rttMs: number, numLost?: number): Finding => {
+    const timeUs = readTime(timeS, "seconds");
+    if (typeof timeUs !== "number") return timeUs;
+    const found = { ...ends, timeUs, rttsMs: [rttMs] };
+    return pingRow(numLost === undefined ? found : { ...found, numLost }, options);
+  };
+  if (counters && !rtt) yield* intervalFindings(counters, row);
+  for (const [timeS, text] of rtt?.samples ?? []) {
+    const isLost = Number(success?.samples.get(timeS) ?? 1) === 0 || Number(text) === 0 ||
+      !Number.isFinite(Number(text));
+    const rttMs = isLost
+      ? FAILED_RTT_MS
+      : readRtt(text, unitMsOf(rtt?.name ?? ""), options, rtt?.name || "rtt");
+    yield typeof rttMs === "number" ? row(timeS, rttMs) : rttMs;
+  }
+  for (const [timeS, text] of success?.samples ?? []) {
+    if (rtt?.samples.has(timeS)) continue;
+    yield Number(text) === 0 ? row(timeS, FAILED_RTT_MS) : { skipped: "series probe_success" };
+  }
+}
+
+/** The unit of a series' values, ms. */
+function unitMsOf(name: string): number {
+  const [, unit = "s"] = UNIT.exec(name) ?? [];
+  return RTT_UNITS[LONG_UNITS[unit] ?? unit];
+}
+
+/** The ends of a path that labels name. */
+function endsOf(
+  labels: JsonObject,
+  options: ReadingOptions,
+): { src: string | undefined; dst: string | undefined } {
+  const find = (names: readonly string[], given: string | undefined) => {
+    const hosts = names.map((name) => labels[name]).filter((label) =>
+      typeof label === "string" && label !== ""
+    )
+      .map((label) => hostOf(String(label)));
+    return hosts.find((host) => isHost(host, options)) ?? given ?? hosts[0];
+  };
+  return { src: find(SOURCES, options.src), dst: find(DESTINATIONS, options.dst) };
+}
+
+/** The counters of smokeping_prober for a destination. */
+interface Counters {
+  sum: Series;
+  count: Series;
+  requests: Series | undefined;
+}
+
+function countersOf(find: (name: string) => Series | undefined): Counters | undefined {
+  const [sum, count] = ["sum", "count"].map((each) => find(`smokeping_response_duration_seconds_${each}`));
+  return sum && count && { sum, count, requests: find("smokeping_requests_total") };
+}
+
+/** The mean RTTs between the times of counters. */
+function* intervalFindings(
+  { sum, count, requests }: Counters,
+  row: (timeS: number, rttMs: number, numLost: number) => Finding,
+): Generator<Finding> {
+  let beforeS: number | undefined;
+  for (const timeS of sum.samples.keys()) {
+    const rise = ({ samples }: Series) => Number(samples.get(timeS)) - Number(samples.get(beforeS ?? NaN));
+    const [sumS, numReplies, numSent] = [rise(sum), rise(count), requests ? rise(requests) : NaN];
+    const isFirst = beforeS === undefined;
+    beforeS = timeS;
+    if (isFirst) continue;
+    const numLost = Math.max(0, numSent - numReplies);
+    // A reset makes counters fall.
+    if (numReplies > 0 && sumS > 0) yield row(timeS, sumS / numReplies * 1000, numLost);
+    else if (numReplies === 0 && numSent > 0) yield row(timeS, FAILED_RTT_MS, numLost);
+    else yield { skipped: numReplies < 0 || numSent < 0 ? "counter reset" : "nothing sent" };
+  }
+}

@@ -25,17 +25,22 @@ export interface Found {
 /** Decodes UTF-16 text with a byte order mark to UTF-8; other bytes pass. */
 export class ToUtf8 {
   #utf16: TextDecoder | undefined;
-  #isFirst = true;
+  /** The first bytes until there are two. */
+  #first: Uint8Array | undefined = new Uint8Array(0);
 
-  /** Takes the next bytes, two or more at first. */
-  push(chunk: Uint8Array): Uint8Array {
-    if (this.#isFirst && chunk.length > 0) {
-      const mark = chunk[0] << 8 | chunk[1];
+  /** Takes the next bytes. @param isEnd Whether the text ends after them. */
+  push(chunk: Uint8Array, isEnd = false): Uint8Array {
+    let bytes = chunk;
+    if (this.#first) {
+      bytes = joinBytes([this.#first, chunk]);
+      this.#first = bytes;
+      if (bytes.length < 2 && !isEnd) return new Uint8Array(0);
+      const mark = bytes[0] << 8 | bytes[1];
       if (mark === 0xfffe) this.#utf16 = new TextDecoder("utf-16le");
       if (mark === 0xfeff) this.#utf16 = new TextDecoder("utf-16be");
-      this.#isFirst = false;
+      this.#first = undefined;
     }
-    return this.#utf16 ? new TextEncoder().encode(this.#utf16.decode(chunk, { stream: true })) : chunk;
+    return this.#utf16 ? new TextEncoder().encode(this.#utf16.decode(bytes, { stream: !isEnd })) : bytes;
   }
 }
 
@@ -79,7 +84,7 @@ export class MeasurementReader {
 
   /** Ends the text. @throws {UserError} If it cannot end here. */
   end(): void {
-    this.#read(new Uint8Array(0), true);
+    this.#read(this.#toUtf8.push(new Uint8Array(0), true), true);
   }
 
   #read(chunk: Uint8Array, isEnd: boolean): void {
@@ -122,16 +127,15 @@ class JsonReader implements ByteReader {
   /** Findings before each object that is too long to be parsed and has not ended. */
   readonly #numBefore: number[] = [];
   #numFound = 0;
-  /** Line at the offset, from 1. */
+  /** The line of the next piece's first byte, from 1. */
   #line = 1;
-  #offsetBytes = 0;
 
   constructor(
     path: string,
     readonly options: ReadingOptions & { isCompressed?: boolean },
     readonly take: (finding: Finding, line: number) => void,
   ) {
-    this.#scanner = new JsonObjectScanner(path, options);
+    this.#scanner = new JsonObjectScanner(path, { ...options, isLines: true });
   }
 
   /** @throws {UserError} If the text is not JSON. */
@@ -178,36 +182,25 @@ class JsonReader implements ByteReader {
   }
 
   /** The lines of the objects and marks of a piece, before it is parsed, which overwrites its bytes. */
-  #linesOf({ bytes, bounds, marks, offsetBytes }: JsonPiece): { bounds: number[]; marks: number[] } {
+  #linesOf(
+    { bytes, bounds, marks, offsetBytes, numConsumed }: JsonPiece,
+  ): { bounds: number[]; marks: number[] } {
     const places = [
       ...Array.from({ length: bounds.length / 2 }, (_, i) => ({ at: bounds[2 * i], i, isMark: false })),
       ...marks.map(({ offsetBytes: at }, i) => ({ at: at - offsetBytes, i, isMark: true })),
     ].sort((a, b) => a.at - b.at);
     const lines = { bounds: [] as number[], marks: [] as number[] };
-    let from = this.#offsetBytes - offsetBytes;
+    let newline = bytes.indexOf(NEWLINE);
+    const moveTo = (end: number) => {
+      for (; newline >= 0 && newline < end; newline = bytes.indexOf(NEWLINE, newline + 1)) this.#line++;
+    };
     for (const { at, i, isMark } of places) {
-      for (
-        let next = bytes.indexOf(NEWLINE, from);
-        next >= 0 && next < at;
-        next = bytes.indexOf(NEWLINE, from)
-      ) {
-        this.#line++;
-        from = next + 1;
-      }
+      moveTo(at);
       lines[isMark ? "marks" : "bounds"][i] = this.#line;
     }
-    this.#offsetBytes = offsetBytes + from;
+    moveTo(numConsumed);
     return lines;
   }
-}
-
-/** Reads a whole text. @throws {UserError} If it is of no known format or is truncated. */
-export function readWhole(text: string, path: string, options: ReadingOptions): Found[] {
-  const found: Found[] = [];
-  const reader = new MeasurementReader(path, options, (finding, line) => found.push({ finding, line }));
-  reader.push(new TextEncoder().encode(text));
-  reader.end();
-  return found;
 }
 
 /** Reads the measurements in a stream of bytes. @throws {UserError} As {@link MeasurementReader}. */

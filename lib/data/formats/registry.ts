@@ -26,6 +26,11 @@ const TEXT_FORMATS = FORMATS.flatMap(({ name, text }) => text ? [{ name, ...text
 /** The first characters from which a format is recognised, at most. */
 export const MAX_HEAD_CHARACTERS = 1 << 16;
 
+/** Lines without anything known in them, after which none is expected. */
+const MAX_UNKNOWN_LINES = 100;
+/** A text that goes on is recognised from as many characters at least. */
+const MIN_HEAD_CHARACTERS = 32;
+
 /** A format whose results are JSON objects. */
 export type JsonFormat = (typeof JSON_FORMATS)[number];
 
@@ -44,7 +49,8 @@ export function resultsIn(whole: JsonObject, options: ReadingOptions): [JsonObje
   return results;
 }
 
-function formatOf(object: JsonObject, options: ReadingOptions): JsonFormat | undefined {
+/** The format of a result in JSON; undefined if it is not one. */
+export function formatOf(object: JsonObject, options: ReadingOptions): JsonFormat | undefined {
   const { format } = options;
   return JSON_FORMATS.find((each) =>
     (format === undefined || format === each.name) && each.isResult(object, options)
@@ -59,7 +65,8 @@ export function beginsAsJson(head: string, { format }: ReadingOptions): boolean 
   const hasText = TEXT_FORMATS.some(({ name }) => name === format);
   if (format !== undefined && !hasText) return true;
   const hasJson = format === undefined || JSON_FORMATS.some(({ name }) => name === format);
-  return hasJson && /^\s*(?:\{|\[\s*(?:$|[{[\]"]))/.test(head);
+  if (!hasJson || !/^\s*(?:\{|\[\s*(?:$|[{[\]"]))/.test(head)) return false;
+  return format !== undefined || !TEXT_FORMATS.some(({ isJsonHead }) => isJsonHead?.(head.trimStart()));
 }
 
 /**
@@ -76,23 +83,32 @@ export function recognise(
   path: string,
 ): Recognised | undefined {
   const { format: name } = options;
-  if (beginsAsJson(head, options)) return { kind: "json" };
   const isLast = isWhole || head.length >= MAX_HEAD_CHARACTERS;
+  if (!isLast && head.length < MIN_HEAD_CHARACTERS) return undefined;
+  if (beginsAsJson(head, options)) return { kind: "json" };
   const lines = isLast ? head : head.slice(0, head.lastIndexOf("\n") + 1);
+  // deno-lint-ignore no-control-regex
   const isBinary = /[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(head.slice(0, 512));
   if (name !== undefined) {
     const format = TEXT_FORMATS.find((each) => each.name === name);
     if (format && lines.trim() !== "") return { kind: "text", format };
   } else if (!isBinary && lines.trim() !== "") {
     const format = TEXT_FORMATS.find((each) => each.isHead(lines, options));
+    // Most texts have a comma: a table must not look like anything else.
+    const isOther = format?.name === table.name && options.columns === undefined &&
+      looksOf(head) !== undefined;
+    if (isOther) throw unknownFormat(head, path);
+    // JSON lines behind something else, such as the greeting of a program.
+    if ((!format || format.name === table.name) && /^[{[]"/m.test(lines)) return { kind: "json" };
     if (format) return { kind: "text", format };
   }
-  if (!isLast && !isBinary) return undefined;
+  if (!isLast && !isBinary && lines.split("\n").length <= MAX_UNKNOWN_LINES) return undefined;
   throw unknownFormat(head, path);
 }
 
 /** What the first bytes of files that are no measurements look like. */
 const LOOKS: readonly (readonly [RegExp, string])[] = [
+  // deno-lint-ignore no-control-regex
   [/^PK(?:\x03\x04|\x05\x06)/, "it looks like a zip archive or a spreadsheet (unpack it, or save it as CSV)"],
   [/^SQLite format 3\0/, "it looks like an SQLite database (export a table as CSV)"],
   [/^PAR1/, "it looks like Parquet, which is not read from a stream (give the file)"],
@@ -101,15 +117,24 @@ const LOOKS: readonly (readonly [RegExp, string])[] = [
   [/^\s*<(?:!doctype html|html|head|body)/i, "it looks like HTML (a login or error page?)"],
   [/^\s*<\?xml|^\s*<rrd>/, "it looks like XML (of an RRD: rrdtool xport --json)"],
   [/^RRD\0/, "it looks like an RRD (rrdtool xport --json)"],
+  // deno-lint-ignore no-control-regex
   [/^\x12\x05/, "it looks like warts of scamper (sc_warts2json)"],
-  [/^(?:traceroute|tracert|mtr|HOST:|Start:)/i, "it looks like the output of traceroute or mtr"],
-  [/^\x7fELF|^MZ/, "it looks like a program"],
+  [
+    /^\s*(?:traceroute6? to |tracing route|mtr_version|HOST:|Start:)/i,
+    "it looks like the output of traceroute or mtr",
+  ],
+  [/^\x7fELF|^MZ\x90/, "it looks like a program"],
+  [/^(?:[^\0]\0){4}|^(?:\0[^\0]){4}/, "it looks like UTF-16 without a byte order mark (convert it to UTF-8)"],
+  // deno-lint-ignore no-control-regex
   [/[\0-\x08\x0e-\x1a]/, "it looks like binary data"],
 ];
 
+function looksOf(head: string): string | undefined {
+  return LOOKS.find(([pattern]) => pattern.test(head.slice(0, 512)))?.[1];
+}
+
 function unknownFormat(head: string, path: string): UserError {
-  const [, looks] = LOOKS.find(([pattern]) => pattern.test(head.slice(0, 512))) ??
-    [, `it begins with ${JSON.stringify(shortened(head.trimStart(), 40))}`];
+  const looks = looksOf(head) ?? `it begins with ${JSON.stringify(shortened(head.trimStart(), 40))}`;
   const names = FORMATS.map(({ name }) => name).join(", ");
   return new UserError(
     `Cannot read ${path}: ${looks}, expected measurements as ${names} or parquet; choose one with --format NAME if it ` +

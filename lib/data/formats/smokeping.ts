@@ -1,3 +1,145 @@
-import type { Format } from "./format.ts";
+/**
+ * The RRDs of SmokePing, by `rrdtool xport --json`, with or without `--showtime`.
+ *
+ * A row is a round of pings, by default 20. Its time is the end of its step, as rrdtool defines it: `meta.start` is that of
+ * the first row. The columns are known by their legends:
+ *
+ * | legend                       | column                                                        |
+ * | ---------------------------- | ------------------------------------------------------------- |
+ * | has `median`, `rtt` or `avg` | RTT in seconds, or in its unit, as in `median [ms]`           |
+ * | has `loss`                   | number of lost pings; with `%` their share                    |
+ * | `ping1`, `ping2`, …          | RTTs of the pings in seconds, used if there is no other RTT   |
+ *
+ * A word of a legend that is an address, or a name whose address is known, is the destination of the column: `192.0.2.1`
+ * alone is an RTT, `192.0.2.1 loss` its loss. Otherwise the destination is `--dst`. An RRD does not record the source.
+ *
+ * @module
+ */
+import { shortened } from "../../base/errors.ts";
+import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import {
+  type Finding,
+  type Format,
+  isHost,
+  type JsonObject,
+  objectOf,
+  pingRow,
+  type ReadingOptions,
+  readRtt,
+  readTime,
+  RTT_UNITS,
+} from "./format.ts";
 
-export const smokeping: Format = { name: "smokeping", title: "SmokePing by rrdtool xport --json" };
+/** Pings of a round, if the columns do not say it. */
+const NUM_PINGS = 20;
+/** A unit at the end of a legend. */
+const UNIT = /(?:[\s_[(]+(?<unit>ms|us|µs|ns|s|sec|seconds)|[\s_[(]*(?<percent>%))[\])]*$/;
+
+/** See the module. */
+export const smokeping: Format = {
+  name: "smokeping",
+  title: "SmokePing by rrdtool xport --json",
+  json: {
+    isResult({ meta, data }) {
+      const { step, legend } = objectOf(meta);
+      return Array.isArray(data) && typeof step === "number" && Array.isArray(legend);
+    },
+    findings: findingsOf,
+  },
+};
+
+/** The columns of a destination. */
+interface Series {
+  dst: string | undefined;
+  /** The RTT of a round; -1 if none. */
+  rtt: number;
+  rttUnitMs: number;
+  /** The loss of a round; -1 if none. */
+  loss: number;
+  isLossPercent: boolean;
+  /** The RTTs of single pings. */
+  pings: number[];
+  /** Pings of a round. */
+  numPings: number;
+}
+
+function seriesOf(legend: readonly string[], options: ReadingOptions): Series[] {
+  const series = new Map<string | undefined, Series>();
+  for (const [column, whole] of legend.entries()) {
+    const words = whole.trim().replace(UNIT, "").split(/\s+/);
+    const dst = words.find((word) => isHost(word, options));
+    const name = words.filter((word) => word !== dst).join(" ").toLowerCase();
+    const { unit = "s", percent } = UNIT.exec(whole.trim())?.groups ?? {};
+    const empty = {
+      dst,
+      rtt: -1,
+      rttUnitMs: 1000,
+      loss: -1,
+      isLossPercent: false,
+      pings: [],
+      numPings: NUM_PINGS,
+    };
+    const found = series.get(dst) ?? empty;
+    const ping = Number(/^ping(\d+)$/.exec(name)?.[1] ?? 0);
+    if (ping > 0) {
+      found.numPings = found.pings.length > 0 ? Math.max(found.numPings, ping) : ping;
+      found.pings.push(column);
+    } else if (name.includes("loss")) {
+      Object.assign(found, { loss: column, isLossPercent: percent !== undefined });
+    } else if (found.rtt < 0 && (name === "" || /median|rtt|avg|average|latency/.test(name))) {
+      Object.assign(found, { rtt: column, rttUnitMs: RTT_UNITS[unit] ?? 1000 });
+    } else continue;
+    series.set(dst, found);
+  }
+  return [...series.values()].filter(({ rtt, pings }) => rtt >= 0 || pings.length > 0);
+}
+
+function* findingsOf({ meta, data }: JsonObject, options: ReadingOptions): Generator<Finding> {
+  const { start, step, legend } = objectOf(meta);
+  const names = (legend as unknown[]).map(String);
+  const series = seriesOf(names, options);
+  if (series.length === 0) {
+    const found = shortened(names.join(", "), 120);
+    const detail = `found the legends ${found}, expected median; name it in xport: XPORT:median:median`;
+    return yield { reason: "nullValue", detail };
+  }
+  for (const [i, row] of (data as unknown[]).entries()) {
+    if (!Array.isArray(row) || row.length < names.length) {
+      yield { reason: "incompleteResult", detail: `row ${i + 1}: expected ${names.length} columns` };
+      continue;
+    }
+    // `--showtime` puts the time before the columns.
+    const time = row.length > names.length ? row[0] : Number(start) + i * Number(step);
+    const values = row.slice(row.length - names.length);
+    const timeUs = readTime(time, "seconds");
+    for (const each of series) {
+      yield typeof timeUs === "number" ? roundOf(values, timeUs, each, options) : timeUs;
+    }
+  }
+}
+
+/** The finding in a row. */
+function roundOf(
+  values: readonly unknown[],
+  timeUs: number,
+  { dst, rtt, rttUnitMs, loss, isLossPercent, pings, numPings }: Series,
+  options: ReadingOptions,
+): Finding {
+  const lost = loss < 0 || values[loss] === null
+    ? NaN
+    : Number(values[loss]) * (isLossPercent ? numPings / 100 : 1);
+  const areAllLost = lost >= numPings;
+  const rtts = (rtt >= 0 ? [rtt] : pings).map((column) => values[column]);
+  // Where all pings are known, those that are null had no reply.
+  const isByPing = rtt < 0 && pings.length === numPings;
+  if (rtts.every((value) => value === null) && !(lost > 0)) return { skipped: "no data" };
+  const rttsMs: number[] = [];
+  for (const value of areAllLost ? [] : rtts) {
+    const rttMs = readRtt(value, rttUnitMs, options);
+    if (typeof rttMs !== "number") return rttMs;
+    if (isByPing || rttMs !== FAILED_RTT_MS) rttsMs.push(rttMs);
+  }
+  if (rttsMs.length === 0) rttsMs.push(FAILED_RTT_MS);
+  const found = { src: undefined, dst, timeUs, rttsMs };
+  return pingRow(isByPing && !areAllLost ? found : { ...found, numLost: Math.round(lost) }, options);
+}

@@ -8,13 +8,13 @@
  * @module
  */
 import { FormatError, shortened, UsageError, UserError } from "../../base/errors.ts";
-import { readAddress } from "../addresses/address_book.ts";
 import { type CsvRecord, CsvScanner, type CsvSeparator } from "../measurement/csv.ts";
 import type { TimeUnit } from "../measurement/time_text.ts";
 import {
   decimal,
   type Finding,
   type Format,
+  isHost,
   type JsonObject,
   pingRow,
   type ReadingOptions,
@@ -133,9 +133,7 @@ function layoutOf(names: readonly string[], options: ReadingOptions): Layout | {
   const rtt = findOne(RTT_KEYS);
   const wide = rtt.field >= 0
     ? []
-    : names.flatMap((name, field) =>
-      readAddress(name).bytes || options.addresses?.has(name.toLowerCase()) ? [{ field, dst: name }] : []
-    );
+    : names.flatMap((name, field) => isHost(name, options) ? [{ field, dst: name }] : []);
   const rtts = rtt.field >= 0 ? [{ field: rtt.field }] : wide;
   const integers = INTEGER_KEYS.map((key) => ({ key, field: find(key) })).filter(({ field }) => field >= 0);
   const missing = [

@@ -205,7 +205,7 @@ class PieceCutter implements ByteReader {
   #pieces: JsonPiece[] = [];
 
   constructor(path: string, options: { isCompressed: boolean }) {
-    this.#scanner = new JsonObjectScanner(path, options);
+    this.#scanner = new JsonObjectScanner(path, { ...options, isLines: true });
   }
 
   push(chunk: Uint8Array): void {

@@ -54,6 +54,8 @@ export interface JsonPiece {
   bytes: Uint8Array<ArrayBuffer>;
   /** Offset of the first byte in the text. */
   offsetBytes: number;
+  /** The number of its bytes that the next piece does not have again. */
+  numConsumed: number;
   /** Begin and end in `bytes` of each object in turn. */
   bounds: Uint32Array<ArrayBuffer>;
   /** The parts between the objects, in order; of an object too long to be parsed, its objects are those between. */
@@ -129,6 +131,7 @@ const NOT_NUMBERS = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
 
 /** Extracts objects from a stream of JSON bytes. */
 export class JsonObjectScanner {
+  readonly #isLines: boolean;
   readonly #where: (offsetBytes: number) => { path: string; place: string };
   /** Bounds in the piece that is being scanned, and marks. */
   #bounds: number[] = [];
@@ -152,9 +155,11 @@ export class JsonObjectScanner {
 
   /**
    * @param path The file, for errors.
-   * @param options `isCompressed`: errors then state that offsets are those of the decompressed text.
+   * @param options `isCompressed`: errors then state that offsets are those of the decompressed text. `isLines`: lines
+   *   before the first object may be damaged, as those after it may.
    */
-  constructor(path: string, options: { isCompressed?: boolean } = {}) {
+  constructor(path: string, options: { isCompressed?: boolean; isLines?: boolean } = {}) {
+    this.#isLines = options.isLines ?? false;
     const suffix = options.isCompressed ? " of the decompressed text" : "";
     this.#where = (offsetBytes) => ({ path, place: `byte ${offsetBytes}${suffix}` });
   }
@@ -179,11 +184,11 @@ export class JsonObjectScanner {
       if (!(error instanceof FormatError)) throw error;
       this.#fault = error;
     }
-    const offsetBytes = this.#baseBytes;
-    this.#bytes = bytes.slice(this.#at);
-    this.#baseBytes += this.#at;
+    const [offsetBytes, numConsumed] = [this.#baseBytes, this.#at];
+    this.#bytes = bytes.slice(numConsumed);
+    this.#baseBytes += numConsumed;
     this.#at = 0;
-    return { bytes, offsetBytes, bounds: Uint32Array.from(this.#bounds), marks: this.#marks };
+    return { bytes, offsetBytes, numConsumed, bounds: Uint32Array.from(this.#bounds), marks: this.#marks };
   }
 
   #scan(): void {
@@ -310,7 +315,7 @@ export class JsonObjectScanner {
   /** Skips the rest of a damaged line of JSON lines; any other damage is an error. */
   #skipLine(isInObject = false): void {
     const offsetBytes = this.#baseBytes + this.#at;
-    const isLines = this.#containers.length === 0 && (this.#numObjects > 0 || isInObject);
+    const isLines = this.#containers.length === 0 && (this.#isLines || this.#numObjects > 0 || isInObject);
     if (!isLines) {
       const found = JSON.stringify(decoder.decode(this.#bytes.subarray(this.#at, this.#at + 12)));
       throw new FormatError(

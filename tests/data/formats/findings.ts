@@ -1,0 +1,53 @@
+/** What formats find in texts, in a short form. @module */
+import { type ReadingOptions, USUAL_READING } from "../../../lib/data/formats/format.ts";
+import { type Found, MeasurementReader } from "../../../lib/data/formats/reader.ts";
+
+/** The source of texts that do not say it. */
+export const SOURCE = "192.0.2.77";
+
+/** What is found in bytes that come in chunks. */
+export function foundInChunks(
+  chunks: Iterable<Uint8Array>,
+  path: string,
+  options: ReadingOptions,
+): Found[] {
+  const found: Found[] = [];
+  const reader = new MeasurementReader(path, options, (finding, line) => found.push({ finding, line }));
+  for (const chunk of chunks) reader.push(chunk);
+  reader.end();
+  return found;
+}
+
+/** What is found in a text. */
+export function foundIn(text: string, options: Partial<ReadingOptions> = {}): Found[] {
+  const bytes = new TextEncoder().encode(text);
+  return foundInChunks([bytes], "in.txt", { ...USUAL_READING, src: SOURCE, ...options });
+}
+
+/** What is found in a file of this folder. */
+export function foundInFile(name: string, options: Partial<ReadingOptions> = {}): Found[] {
+  const bytes = Deno.readFileSync(new URL(name, import.meta.url));
+  return foundInChunks([bytes], name, { ...USUAL_READING, src: SOURCE, ...options });
+}
+
+/** The rows among what was found: destination, time in seconds (null if none) and RTTs. */
+export function rowsOf(found: readonly Found[]): [string, number | null, ...number[]][] {
+  return found.flatMap(({ finding }) => {
+    if (!("srcAddr" in finding)) return [];
+    const timeS = Number.isNaN(finding.eventTimeUs) ? null : finding.eventTimeUs / 1e6;
+    return [[finding.dstAddr, timeS, ...finding.rttsMs.map((rttMs) => Number(rttMs.toFixed(6)))]];
+  });
+}
+
+/** The RTTs of all rows. */
+export function rttsOf(found: readonly Found[]): number[] {
+  return rowsOf(found).flatMap(([, , ...rttsMs]) => rttsMs);
+}
+
+/** What is not a row, as line and kind or reason. */
+export function othersOf(found: readonly Found[]): [number, string][] {
+  return found.flatMap(({ finding, line }): [number, string][] => {
+    if ("srcAddr" in finding) return [];
+    return [[line, "skipped" in finding ? finding.skipped : finding.reason]];
+  });
+}

@@ -1,0 +1,214 @@
+import { assertEquals } from "@std/assert";
+import { FAILED_RTT_MS } from "../../../lib/data/measurement/batch.ts";
+import { foundIn, foundInFile, othersOf, rowsOf, rttsOf } from "./findings.ts";
+
+const LOST = FAILED_RTT_MS;
+const HOST = "198.51.100.7";
+const START_S = 1_767_225_600;
+
+Deno.test("ping of Linux: losses as gaps, as lines and in the statistics, late and duplicate replies", () => {
+  const found = foundIn(
+    `$ ping -c 7 example.net
+PING example.net (${HOST}) 56(84) bytes of data.
+64 bytes from host.example.net (${HOST}): icmp_seq=1 ttl=57 time=12.3 ms
+64 bytes from host.example.net (${HOST}): icmp_seq=1 ttl=57 time=12.4 ms (DUP!)
+From 203.0.113.1 icmp_seq=2 Destination Host Unreachable
+64 bytes from host.example.net (${HOST}): icmp_seq=5 ttl=57 time=1234 ms
+no answer yet for icmp_seq=6
+64 bytes from host.example.net (${HOST}): icmp_seq=6 ttl=57 time=1500 ms
+^C
+--- example.net ping statistics ---
+7 packets transmitted, 3 received, +1 duplicates, +1 errors, 57.1429% packet loss, time 6008ms
+rtt min/avg/max/mdev = 12.300/915.433/1500.000/647.0 ms
+`,
+    { startS: START_S, intervalS: 0.5 },
+  );
+  assertEquals(rttsOf(found), [12.3, LOST, LOST, LOST, 1234, 1500, LOST]);
+  assertEquals(rowsOf(found).map(([, timeS]) => timeS), [0, 1, 2, 3, 4, 5, 6].map((i) => START_S + i / 2));
+  assertEquals(othersOf(found), []);
+  assertEquals(found.map(({ line }) => line), [3, 5, 6, 6, 6, 7, 11]);
+  assertEquals(found.map(({ finding }) => "srcAddr" in finding ? finding.numLost[0] : NaN), [
+    ...[0, 1, 1, 1, 0, 0, 1],
+  ]);
+});
+
+Deno.test("ping of Linux without times and without startS gives rows without times", () => {
+  assertEquals(rowsOf(foundInFile("ping_plain.txt")), [
+    ["127.0.0.1", null, 0.164],
+    ["127.0.0.1", null, 0.043],
+    ["127.0.0.1", null, 0.039],
+    ["127.0.0.1", null, 0.042],
+    ["127.0.0.1", null, 0.042],
+  ]);
+  const loss = foundInFile("ping_plain_loss.txt", { startS: START_S });
+  assertEquals(rttsOf(loss), [0.009, 0.043, LOST, LOST, 0.045, 0.044]);
+  assertEquals(rowsOf(loss).map(([, timeS]) => timeS), [0, 1, 2, 3, 4, 5].map((i) => START_S + i));
+});
+
+Deno.test("ping -D of Linux: times, and -O: losses as they happen", () => {
+  assertEquals(rowsOf(foundInFile("ping_times.txt"))[0], ["127.0.0.1", 1795761476.609009, 0.025]);
+  assertEquals(rowsOf(foundInFile("ping_times_loss.txt")), [
+    ["127.0.0.1", 1795761480.696112, 0.012],
+    ["127.0.0.1", 1795761481.718082, 0.04],
+    ["127.0.0.1", 1795761483.766019, LOST],
+    ["127.0.0.1", 1795761484.790103, LOST],
+    ["127.0.0.1", 1795761484.790195, 0.04],
+    ["127.0.0.1", 1795761485.81408, 0.042],
+  ]);
+  assertEquals(rttsOf(foundInFile("ping_times_dead.txt")), [LOST, LOST, LOST, LOST]);
+  assertEquals(rttsOf(foundInFile("ping_times_fast.txt")).length, 12);
+  assertEquals(rttsOf(foundInFile("ping_times_stopped.txt")).length, 7);
+  const name = foundInFile("ping_times_name.txt", { addresses: new Map([["localhost", "127.0.0.1"]]) });
+  assertEquals(rowsOf(name).map(([dst]) => dst), ["127.0.0.1", "127.0.0.1", "127.0.0.1"]);
+});
+
+Deno.test("ping -D -O of Linux: an ICMP error and `no answer yet` of a packet are one loss", () => {
+  const found = foundInFile("ping_times_unreachable.txt");
+  assertEquals(
+    rowsOf(found).map(([dst, , rtt]) => [dst, rtt]),
+    [1, 2, 3, 4].map(() => ["198.51.100.1", LOST]),
+  );
+  assertEquals(othersOf(found), []);
+});
+
+Deno.test("ping -D of Linux: gaps get times between their neighbours", () => {
+  const found = foundIn(`PING ${HOST} (${HOST}) 56(84) bytes of data.
+[1750000000.250000] 64 bytes from ${HOST}: icmp_seq=1 ttl=60 time=0.4 ms
+[1750000003.250000] 64 bytes from ${HOST}: icmp_seq=4 ttl=60 time=0.5 ms`);
+  assertEquals(rowsOf(found).map(([, timeS]) => timeS), [0.25, 1.25, 2.25, 3.25].map((s) => 1750000000 + s));
+});
+
+Deno.test("ping of Linux over IPv6, with the source", () => {
+  const found = foundIn(
+    `PING 2001:db8::7(2001:db8::7) from 2001:db8:1::1 eth0: 56 data bytes
+[1750000000.250000] 64 bytes from 2001:db8::7: icmp_seq=1 ttl=60 time=0.412 ms
+[1750000001.250000] 64 bytes from 2001:db8::7: icmp_seq=2 ttl=60 time=0.5 ms`,
+    { src: undefined },
+  );
+  assertEquals(rowsOf(found), [["2001:db8::7", 1750000000.25, 0.412], ["2001:db8::7", 1750000001.25, 0.5]]);
+  assertEquals(found.map(({ finding }) => "srcAddr" in finding ? finding.srcAddr : ""), [
+    ...["2001:db8:1::1", "2001:db8:1::1"],
+  ]);
+  assertEquals(rttsOf(foundInFile("ping_times_ipv6.txt", { src: "2001:db8::1" })).length, 5);
+});
+
+Deno.test("ping of Linux: what could not be sent is skipped, and takes its interval", () => {
+  const found = foundIn(
+    `PING ${HOST} (${HOST}) 56(84) bytes of data.
+64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=12 ms
+ping: sendmsg: Network is unreachable
+ping: sendmsg: Network is unreachable
+64 bytes from ${HOST}: icmp_seq=4 ttl=57 time=13 ms
+64 bytes from ${HOST}: icmp_seq=6 ttl=57 time=14 ms
+
+--- ${HOST} ping statistics ---
+6 packets transmitted, 3 received, 50% packet loss, time 5005ms`,
+    { startS: START_S },
+  );
+  assertEquals(rowsOf(found), [
+    [HOST, START_S, 12],
+    [HOST, START_S + 3, 13],
+    [HOST, START_S + 4, LOST],
+    [HOST, START_S + 5, 14],
+  ]);
+  assertEquals(othersOf(found), [[3, "local error"], [4, "local error"]]);
+});
+
+Deno.test("ping with a time of a logger before each line", () => {
+  for (
+    const [first, second] of [
+      ["2026-01-01 00:00:00 ", "2026-01-01 00:00:01 "],
+      ["2026-01-01T00:00:00Z ", "2026-01-01T00:00:01Z "],
+      ["[2026-01-01 00:00:00.000] ", "[2026-01-01 00:00:01.000] "],
+      ["2026-01-01T01:00:00+01:00: ", "2026-01-01T01:00:01+01:00: "],
+      ["2026/01/01 00:00:00,000 ", "2026/01/01 00:00:01,000 "],
+    ]
+  ) {
+    const found = foundIn(`${first}PING ${HOST} (${HOST}) 56(84) bytes of data.
+${first}64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=12.3 ms
+${second}no answer yet for icmp_seq=2
+`);
+    assertEquals(rowsOf(found), [[HOST, START_S, 12.3], [HOST, START_S + 1, LOST]], first);
+    assertEquals(othersOf(found), []);
+  }
+  const timeOfDay = foundIn(`[10:00:00] 64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=12.3 ms
+[10:00:01] no answer yet for icmp_seq=2`);
+  assertEquals(rowsOf(timeOfDay), [[HOST, null, 12.3], [HOST, null, LOST]]);
+});
+
+Deno.test("ping of macOS", () => {
+  const wanted = [15.234, 17.48, LOST, LOST, 13.247, 14.002];
+  for (const name of ["documented_macos_plain.txt", "documented_macos_apple_time.txt"]) {
+    const found = foundInFile(name, { startS: START_S });
+    assertEquals(rowsOf(found), wanted.map((rttMs, i) => ["192.0.2.10", START_S + i, rttMs]));
+    assertEquals(othersOf(found), []);
+  }
+  const ipv6 = foundIn(
+    `PING6(56=40+8+8 bytes) 2001:db8:1::1 --> 2001:db8::7
+16 bytes from 2001:db8::7, icmp_seq=0 hlim=57 time=9.25 ms`,
+    { src: undefined },
+  );
+  assertEquals(rowsOf(ipv6), [["2001:db8::7", null, 9.25]]);
+  const unsent = foundIn(`PING ${HOST} (${HOST}): 56 data bytes
+64 bytes from ${HOST}: icmp_seq=0 ttl=57 time=12 ms
+ping: sendto: No route to host
+Request timeout for icmp_seq 1
+64 bytes from ${HOST}: icmp_seq=2 ttl=57 time=13 ms`);
+  assertEquals(rttsOf(unsent), [12, 13]);
+  assertEquals(othersOf(unsent), [[3, "local error"]]);
+});
+
+Deno.test("ping of busybox", () => {
+  const found = foundIn(`PING example.net (${HOST}): 56 data bytes
+64 bytes from ${HOST}: seq=0 ttl=57 time=12.345 ms
+64 bytes from ${HOST}: seq=2 ttl=57 time=13.1 ms
+
+--- example.net ping statistics ---
+4 packets transmitted, 2 packets received, 50% packet loss
+round-trip min/avg/max = 12.345/12.7/13.1 ms`);
+  assertEquals(rowsOf(found), [12.345, LOST, 13.1, LOST].map((rttMs) => [HOST, null, rttMs]));
+  assertEquals(othersOf(found), []);
+});
+
+Deno.test("ping of Windows in English: of less than 1 ms the middle, and general failures are skipped", () => {
+  const found = foundInFile("documented_windows_en.txt");
+  assertEquals(rowsOf(found), [14, 0.5, LOST, LOST, 13].map((rttMs) => ["192.0.2.10", null, rttMs]));
+  assertEquals(othersOf(found), [[7, "local error"]]);
+  const ipv6 = foundInFile("documented_windows_ipv6_en.txt", { src: "2001:db8::1" });
+  assertEquals(rowsOf(ipv6), [18, 17, LOST, 18].map((rttMs) => ["2001:db8::10", null, rttMs]));
+});
+
+Deno.test("ping of Windows in German, in UTF-16 and in a code page", () => {
+  for (const name of ["documented_windows_de_utf16.txt", "documented_windows_de_cp850.txt"]) {
+    const found = foundInFile(name);
+    assertEquals(rowsOf(found), [24, 0.5, LOST, 23].map((rttMs) => ["192.0.2.10", null, rttMs]), name);
+    assertEquals(found.map(({ line }) => line), [3, 4, 5, 6]);
+  }
+});
+
+Deno.test("ping: several runs are taken apart, and lines that are not known are rejected", () => {
+  const found = foundIn(`PING ${HOST} (${HOST}): 56 data bytes
+64 bytes from ${HOST}: icmp_seq=0 ttl=57 time=12 ms
+what is this
+PING 203.0.113.9 (203.0.113.9): 56 data bytes
+64 bytes from 203.0.113.9: icmp_seq=0 ttl=57 time=20 ms
+From 192.0.2.1: icmp_seq=1 Redirect Host(New nexthop: 192.0.2.2)
+64 bytes from 203.0.113.9: icmp_seq=1 ttl=57 time=0 ms
+64 bytes from 203.0.113.9: icmp_seq=2 ttl=57 time=21 ms`);
+  assertEquals(rowsOf(found), [[HOST, null, 12], ["203.0.113.9", null, 20], ["203.0.113.9", null, 21]]);
+  assertEquals(othersOf(found), [[3, "unknownLine"], [7, "zeroRtt"]]);
+});
+
+Deno.test("ping: a reply that comes after ten others keeps its loss", () => {
+  const reply = (sequence: number) =>
+    `64 bytes from ${HOST}: icmp_seq=${sequence} ttl=57 time=${sequence} ms`;
+  const numbers = [...Array(12).keys()].map((i) => i + 2);
+  const text = ["no answer yet for icmp_seq=1", ...numbers.map(reply), reply(1)].join("\n");
+  assertEquals(rttsOf(foundIn(text, { dst: HOST })), [LOST, ...numbers]);
+});
+
+Deno.test("ping: lines without a destination are rejected unless it is given", () => {
+  const text = "Request timeout for icmp_seq 0\n";
+  assertEquals(othersOf(foundIn(text)), [[1, "nullValue"]]);
+  assertEquals(rowsOf(foundIn(text, { dst: HOST })), [[HOST, null, LOST]]);
+});

@@ -1,0 +1,173 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { UserError } from "../../../lib/base/errors.ts";
+import type { ReadingOptions } from "../../../lib/data/formats/format.ts";
+import { FAILED_RTT_MS } from "../../../lib/data/measurement/batch.ts";
+import { foundIn, foundInFile, othersOf, rowsOf, rttsOf, SOURCE } from "./findings.ts";
+
+const LOST = FAILED_RTT_MS;
+const DST = "198.51.100.7";
+const START_S = 1_767_225_600;
+
+/** A series whose values are a second apart. */
+function seriesOf(metric: Record<string, string>, ...values: string[]) {
+  return { metric, values: values.map((value, i) => [START_S + i, value]) };
+}
+
+/** What is found in an answer. */
+function answered(result: unknown[], options: Partial<ReadingOptions> = {}) {
+  return foundIn(JSON.stringify({ status: "success", data: { resultType: "matrix", result } }), options);
+}
+
+const near = (found: ReturnType<typeof foundIn>) => rowsOf(found).filter(([dst]) => dst === "127.0.0.1");
+
+Deno.test("Prometheus: the RTTs of the blackbox exporter, where 0 is no reply", () => {
+  const found = foundInFile("prometheus_rtt.json");
+  assertEquals(near(found).slice(4, 8), [
+    ["127.0.0.1", 1795761610, 0.211666],
+    ["127.0.0.1", 1795761615, LOST],
+    ["127.0.0.1", 1795761620, LOST],
+    ["127.0.0.1", 1795761625, 0.070435],
+  ]);
+  assertEquals(rttsOf(found).length, 24);
+  // The third target is of another IP version than the source.
+  assertEquals(new Set(othersOf(found).map(([, reason]) => reason)), new Set(["versionMismatch"]));
+  assertEquals(rowsOf(foundInFile("prometheus_rtt.json", { src: "2001:db8::1" }))[0], [
+    "::1",
+    1795761590,
+    0.122113,
+  ]);
+  for (const name of ["prometheus_aggregated.json", "prometheus_nan.json"]) {
+    assertEquals(rowsOf(foundInFile(name)), rowsOf(found), name);
+  }
+});
+
+Deno.test("Prometheus: all series of a probe give one row per time", () => {
+  const found = foundInFile("prometheus_probe_all.json");
+  assertEquals(near(found), [
+    ["127.0.0.1", 1795761600, 0.117345],
+    ["127.0.0.1", 1795761615, LOST],
+    ["127.0.0.1", 1795761630, 0.082874],
+    ["127.0.0.1", 1795761645, 0.109433],
+  ]);
+  const names = new Set(othersOf(found).map(([, name]) => name));
+  assertEquals([...names].sort(), [
+    "series probe_dns_lookup_time_seconds",
+    "series probe_duration_seconds",
+    "series probe_icmp_duration_seconds of phase resolve",
+    "series probe_icmp_duration_seconds of phase setup",
+    "series probe_icmp_reply_hop_limit",
+    "series probe_ip_addr_hash",
+    "series probe_ip_protocol",
+    "versionMismatch",
+  ]);
+});
+
+Deno.test("Prometheus: probe_success 0 is no reply, 1 says nothing by itself", () => {
+  assertEquals(near(foundInFile("prometheus_success.json")), [
+    ["127.0.0.1", 1795761615, LOST],
+    ["127.0.0.1", 1795761620, LOST],
+  ]);
+  assertEquals(near(foundInFile("prometheus_range_selector.json")), [
+    ["127.0.0.1", 1795761611.958, LOST],
+    ["127.0.0.1", 1795761616.958, LOST],
+  ]);
+  const instant = foundInFile("prometheus_instant.json");
+  assertEquals(rowsOf(instant), [["192.0.2.1", 1795761645, LOST]]);
+  assertEquals(othersOf(instant), [[1, "series probe_success"], [1, "series probe_success"]]);
+});
+
+Deno.test("Prometheus: probe_duration_seconds is the RTT if nothing else is, and probe_success tells its losses", () => {
+  assertEquals(near(foundInFile("prometheus_probe_duration.json")).length, 12);
+  const found = answered([
+    seriesOf({ __name__: "probe_duration_seconds", instance: DST, job: "a" }, "0.012", "2.0", "0.013"),
+    seriesOf({ job: "a", instance: DST, __name__: "probe_success" }, "1", "0", "1", "0"),
+    seriesOf({ __name__: "probe_success", instance: DST, job: "b" }, "0"),
+  ]);
+  assertEquals(rowsOf(found), [
+    [DST, START_S, 12],
+    [DST, START_S + 1, LOST],
+    [DST, START_S + 2, 13],
+    [DST, START_S + 3, LOST],
+    [DST, START_S, LOST],
+  ]);
+});
+
+Deno.test("Prometheus: smokeping_prober's counters give the mean RTT and the loss between two times", () => {
+  const labels = { ip: DST, host: "web.example", instance: "prober:9374", source: "" };
+  const counters = ["sum", "count"].map((each) => `smokeping_response_duration_seconds_${each}`);
+  const result = [
+    seriesOf({ __name__: counters[0], ...labels }, "1", "1.5", "1.5", "1.5", "0.01", "0.04"),
+    seriesOf({ __name__: counters[1], ...labels }, "100", "110", "110", "110", "1", "2"),
+    seriesOf({ __name__: "smokeping_requests_total", ...labels }, "100", "112", "115", "115", "1", "2"),
+    seriesOf({ __name__: "smokeping_response_duration_seconds_bucket", le: "0.1", ...labels }, "1"),
+  ];
+  const found = answered(result);
+  assertEquals(rowsOf(found), [[DST, START_S + 1, 50], [DST, START_S + 2, LOST], [DST, START_S + 5, 30]]);
+  assertEquals(found.flatMap(({ finding }) => "srcAddr" in finding ? finding.numLost : []), [2, 3, 0]);
+  assertEquals(othersOf(found).map(([, kind]) => kind).sort(), [
+    "counter reset",
+    "nothing sent",
+    "series smokeping_response_duration_seconds_bucket",
+  ]);
+  const withoutLoss = answered(result.slice(0, 2));
+  assertEquals(rttsOf(withoutLoss), [50, 30]);
+  assertEquals(othersOf(answered(result.slice(0, 1))), [[1, `series ${counters[0]}`]]);
+});
+
+Deno.test("Prometheus: other exporters, with the units of their names", () => {
+  const url = { url: "198.51.100.7", target: DST };
+  const found = answered([
+    seriesOf({ __name__: "ping_minimum_response_ms", ...url }, "11"),
+    seriesOf({ __name__: "ping_average_response_ms", ...url }, "12", "NaN"),
+    seriesOf({ __name__: "ping_standard_deviation_ms", ...url }, "1"),
+    seriesOf({ __name__: "ping_percent_packet_loss", ...url }, "0"),
+    seriesOf({ __name__: "up", ...url }, "1"),
+    seriesOf({ __name__: "ping_rtt_mean_seconds", target: "203.0.113.1" }, "0.02", "+Inf"),
+    seriesOf({ __name__: "latency_microseconds", target: "203.0.113.2" }, "1500"),
+  ]);
+  assertEquals(rowsOf(found), [
+    [DST, START_S, 12],
+    [DST, START_S + 1, LOST],
+    ["203.0.113.1", START_S, 20],
+    ["203.0.113.1", START_S + 1, LOST],
+    ["203.0.113.2", START_S, 1.5],
+  ]);
+  assertEquals(othersOf(found).map(([, name]) => name), [
+    "series ping_minimum_response_ms",
+    "series ping_standard_deviation_ms",
+    "series ping_percent_packet_loss",
+    "series up",
+  ]);
+});
+
+Deno.test("Prometheus: the ends of a path are labels that are hosts, then --src and --dst", () => {
+  const addresses = new Map([["web.example", "198.51.100.9"], ["berlin", "192.0.2.5"]]);
+  const ends = (labels: Record<string, string>, options: Partial<ReadingOptions> = {}) =>
+    answered([seriesOf(labels, "0.01")], { addresses, ...options }).map(({ finding }) =>
+      "srcAddr" in finding ? [finding.srcAddr, finding.dstAddr] : "reason" in finding ? finding.reason : ""
+    )[0];
+  assertEquals(ends({ instance: "exporter:9115", target: `https://${DST}:443/x` }), [SOURCE, DST]);
+  assertEquals(ends({ instance: "Web.example:443", source: "Berlin" }), ["192.0.2.5", "198.51.100.9"]);
+  assertEquals(ends({ instance: "[2001:db8::7]:80", src: "2001:db8::1" }), ["2001:db8::1", "2001:db8::7"]);
+  assertEquals(ends({ instance: "other.example" }), "unparseableAddress");
+  assertEquals(ends({ instance: "other.example" }, { dst: DST }), [SOURCE, DST]);
+  assertEquals(ends({ instance: DST }, { dst: "203.0.113.1" }), [SOURCE, DST]);
+  assertEquals(ends({ job: "a" }), "nullValue");
+});
+
+Deno.test("Prometheus: single series, as of an answer too long to be parsed, and what has no numbers", () => {
+  assertEquals(rowsOf(foundIn(JSON.stringify(seriesOf({ instance: DST }, "0.01")))), [[DST, START_S, 10]]);
+  const scalar = { status: "success", data: { resultType: "scalar", result: [START_S, "1"] } };
+  assertEquals(othersOf(foundIn(JSON.stringify(scalar))), [[1, "prometheus scalar"]]);
+  const histogram = { metric: { __name__: "rtt", instance: DST }, histograms: [[START_S, { count: "1" }]] };
+  assertEquals(othersOf(answered([histogram])), [[1, "series rtt without numbers"]]);
+  assertEquals(othersOf(answered([])), [[1, "not a result"]]);
+});
+
+Deno.test("Prometheus: an error in place of an answer is told", () => {
+  assertThrows(
+    () => foundInFile("prometheus_error.json"),
+    UserError,
+    "it is the error bad_data: exceeded maximum resolution of 11,000 points per timeseries.",
+  );
+});

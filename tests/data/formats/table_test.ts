@@ -1,0 +1,213 @@
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { FormatError, UsageError, UserError } from "../../../lib/base/errors.ts";
+import type { ReadingOptions } from "../../../lib/data/formats/format.ts";
+import { parseColumns } from "../../../lib/data/formats/table.ts";
+import { FAILED_RTT_MS } from "../../../lib/data/measurement/batch.ts";
+import { foundIn, othersOf, rowsOf, rttsOf } from "./findings.ts";
+
+const LOST = FAILED_RTT_MS;
+const SRC = "192.0.2.1";
+const DST = "198.51.100.7";
+const START_S = 1_767_225_600;
+
+/** What is found in a text that says its sources. */
+function found(text: string, options: Partial<ReadingOptions> = {}) {
+  return foundIn(text, { src: undefined, ...options });
+}
+
+function detailsOf(text: string, options: Partial<ReadingOptions> = {}): string[] {
+  return found(text, options).flatMap(({ finding }) => "detail" in finding ? [finding.detail] : []);
+}
+
+Deno.test("a table: named columns in any order, quoted or not, among others", () => {
+  const rows = [
+    "note,ms,to,when,from",
+    `"a, ""b""\nc",12.5,${DST},2026-01-01T00:00:00Z,${SRC}`,
+    `,,${DST},1767225601,${SRC}`,
+    `,*,"2001:DB8::1", 1767225602.25 ,2001:db8:0::2`,
+    `,-1,${DST},2026-01-01,${SRC}`,
+    `,-1.0,${DST},,${SRC}`,
+    `,7 ms,${DST},2026/01/01 00:00:01,${SRC}`,
+  ];
+  const columns = parseColumns("src=from,dst=to,time=when,rtt=ms");
+  const result = found(rows.join("\r\n"), { columns });
+  assertEquals(rowsOf(result), [
+    [DST, START_S, 12.5],
+    [DST, START_S + 1, LOST],
+    ["2001:db8::1", START_S + 2.25, LOST],
+    [DST, START_S, LOST],
+    [DST, null, LOST],
+    [DST, START_S + 1, 7],
+  ]);
+  assertEquals(result.map(({ line }) => line), [2, 4, 5, 6, 7, 8]);
+});
+
+Deno.test("a table: usual names, separators, comments above the header, byte order marks", () => {
+  const wanted: ReturnType<typeof rowsOf> = [[DST, START_S, 12.5], [DST, START_S + 1, LOST]];
+  for (const separator of [",", ";", "\t"]) {
+    for (
+      const before of [
+        "",
+        "\ufeff",
+        "# a comment, with a comma\n",
+        `sep=${separator}\n`,
+        "Report of pings\n\n",
+      ]
+    ) {
+      const lines = [["timestamp", "Source", "TARGET", "rtt_ms"], [START_S, SRC, DST, "12.5"], [
+        ...[START_S + 1, SRC, DST, "timeout"],
+      ]];
+      const text = before + lines.map((fields) => fields.join(separator)).join("\n");
+      assertEquals(rowsOf(found(text)), wanted, JSON.stringify(text));
+    }
+  }
+  assertEquals(rttsOf(found(`src;dst;rtt\n${SRC};${DST};12,5\n`)), [12.5]);
+});
+
+Deno.test("a table: units in the keys of columns, and the ids of measurements Parquet", () => {
+  const rttOf = (key: string, value: string) => rttsOf(found(`src,dst,${key}\n${SRC},${DST},${value}\n`));
+  assertEquals(rttOf("rtt_s", "0.0125"), [12.5]);
+  assertEquals(rttOf("rtt_us", "12500"), [12.5]);
+  assertEquals(rttOf("rtt_ns", "12500000"), [12.5]);
+  const timeOf = (key: string, value: string) =>
+    rowsOf(found(`src,dst,rtt,${key}\n${SRC},${DST},1,${value}\n`))[0][1];
+  assertEquals(timeOf("time_ms", "1767225600123"), START_S + 0.123);
+  assertEquals(timeOf("time_us", "1767225600123456"), START_S + 0.123456);
+  assertEquals(timeOf("time_ns", "1767225600123456000"), START_S + 0.123456);
+  const header = "prb_id,event_time,src_addr,dst_addr,rtt,msm_id,size,packet_error_count";
+  const [{ finding }] = found(`${header}\n7,1767225600,${SRC},${DST},1,9,48,2\n`);
+  assert("srcAddr" in finding);
+  const { prbId, msmId, sizeBytes, numLost } = finding;
+  assertEquals([prbId, msmId, sizeBytes, numLost], [7, 9, 48, [2]]);
+});
+
+Deno.test("a table: constants for columns that are not there, names as addresses, words for no reply", () => {
+  assertEquals(rowsOf(found(`dst,rtt\n${DST},5\n`, { src: SRC })), [[DST, null, 5]]);
+  assertEquals(rowsOf(found(`time,rtt\n${START_S},5\n`, { src: SRC, dst: DST })), [[DST, START_S, 5]]);
+  const addresses = new Map([["web.example", DST], ["here", SRC]]);
+  assertEquals(rowsOf(found("src,dst,rtt\nhere,Web.Example,5\n", { addresses })), [[DST, null, 5]]);
+  const text = `src,dst,rtt\n${SRC},${DST},0\n${SRC},${DST},9999\n${SRC},${DST},gone\n`;
+  assertEquals(rttsOf(found(text, { noReply: ["0", "9999", "gone"] })), [LOST, LOST, LOST]);
+  assertEquals(othersOf(found(text)), [[2, "zeroRtt"], [4, "invalidRtt"]]);
+});
+
+Deno.test("a table without a header: columns by their numbers", () => {
+  const columns = parseColumns("time=1,src=2,dst=3,rtt=4");
+  const text = `${START_S},${SRC},${DST},5\n${START_S + 1},${SRC},${DST},\n`;
+  assertEquals(rowsOf(found(text, { columns })), [[DST, START_S, 5], [DST, START_S + 1, LOST]]);
+  const withHeader = `when,a,b,ms\n${text}`;
+  assertEquals(rowsOf(found(withHeader, { columns })), [[DST, START_S, 5], [DST, START_S + 1, LOST]]);
+});
+
+Deno.test("a wide table: each column of a host is a destination", () => {
+  const text = `time,203.0.113.1,web.example,note\n${START_S},5,,x\n${START_S + 1},6,7,y\n`;
+  const addresses = new Map([["web.example", DST]]);
+  assertEquals(rowsOf(found(text, { src: SRC, addresses })), [
+    ["203.0.113.1", START_S, 5],
+    [DST, START_S, LOST],
+    ["203.0.113.1", START_S + 1, 6],
+    [DST, START_S + 1, 7],
+  ]);
+});
+
+Deno.test("a table: each row that cannot be used is rejected with its reason and line", () => {
+  const bad: [string, string][] = [
+    ["invalidTime", `17672256000000,${SRC},${DST},1,9`],
+    ["invalidTime", `soon,${SRC},${DST},1,9`],
+    ["nullValue", `1767225600,${SRC},,1,9`],
+    ["unparseableAddress", `1767225600,192.0.2.${"1".repeat(300)},${DST},1,9`],
+    ["unparseableAddress", `1767225600,${SRC},example.org,1,9`],
+    ["versionMismatch", `1767225600,${SRC},2001:db8::1,1,9`],
+    ["invalidRtt", `1767225600,${SRC},${DST},-2,9`],
+    ["invalidRtt", `1767225600,${SRC},${DST},fast,9`],
+    ["zeroRtt", `1767225600,${SRC},${DST},0,9`],
+    ["invalidInteger", `1767225600,${SRC},${DST},1,9.5`],
+    ["invalidCsv", `1767225600,${SRC},${DST},1`],
+    ["invalidCsv", `"1767225600"0,${SRC},${DST},1,9`],
+  ];
+  const text = ["time,src,dst,rtt,msm_id", ...bad.map(([, line]) => line)].join("\n");
+  assertEquals(othersOf(found(text)), bad.map(([reason], i) => [i + 2, reason]));
+  const details = detailsOf(text);
+  assertStringIncludes(details[1], "time soon: it is not a time");
+  assertEquals(details[2], "dst; give it with --dst ADDRESS");
+  assertEquals(details[8], "rtt 0 is not an RTT; add --no-reply 0 if it stands for no reply");
+});
+
+Deno.test("a table: quotes with separators and line ends, and a quote that does not close costs a line", () => {
+  const text = `note,src,dst,rtt\n"a, ""b""\nc",${SRC},${DST},7\n"open,${SRC},${DST},8\nd,${SRC},${DST},9`;
+  const result = found(text);
+  assertEquals(rttsOf(result), [7, 9]);
+  assertEquals(othersOf(result), [[4, "invalidCsv"]]);
+});
+
+Deno.test("a table whose header lacks a column ends with what it found and what to do", () => {
+  const row = `\n${START_S},${SRC},${DST},5\n`;
+  const cases: [string, Partial<ReadingOptions>, string][] = [
+    [
+      `t,a,b,r${row}`,
+      {},
+      "in.txt at its header: found the columns t, a, b, r, expected src, dst, rtt; name them",
+    ],
+    [
+      `t,a,b,rtt${row}`,
+      {},
+      "expected src, dst; name them, such as --columns src=SRC,dst=DST, or give all rows one",
+    ],
+    [`time,src,dst,rtt${row}`, { columns: parseColumns("src=a") }, "expected one a for src"],
+    [`r,src,dst,r${row}`, { columns: parseColumns("rtt=r") }, "expected one r for rtt"],
+  ];
+  for (const [text, options, message] of cases) {
+    assertThrows(() => found(text, options), FormatError, message);
+  }
+  assertThrows(() => found("time,src,dst,rtt\n"), UserError, "found no row below the header");
+});
+
+Deno.test("JSON objects with named fields, one a line or in lists", () => {
+  const lines = [
+    { src: SRC, dst: DST, time: "2026-01-01T00:00:00Z", rtt: null },
+    { src: SRC, dst: DST, time: START_S + 0.5, rtt: 7, extra: { a: 1 } },
+    { src: SRC, dst: DST, rtt: "timeout" },
+    { src: SRC, dst: "nowhere", rtt: 3 },
+    { src: SRC, dst: DST, time: START_S },
+    { rtt: 5, dst: DST },
+    { other: 1 },
+  ];
+  const wanted: ReturnType<typeof rowsOf> = [
+    [DST, START_S, LOST],
+    [DST, START_S + 0.5, 7],
+    [DST, null, LOST],
+  ];
+  const result = found(lines.map((line) => JSON.stringify(line)).join("\n"));
+  assertEquals(rowsOf(result), wanted);
+  assertEquals(othersOf(result), [
+    [4, "unparseableAddress"],
+    [5, "nullValue"],
+    [6, "nullValue"],
+    [7, "not a result"],
+  ]);
+  assertEquals(rowsOf(found(JSON.stringify({ data: [lines.slice(0, 3)] }, null, 2))), wanted);
+  const named = { from: SRC, to: DST, "it took": 0.007 };
+  const columns = parseColumns("rtt_s=it took");
+  assertEquals(rowsOf(found(JSON.stringify(named), { columns })), [[DST, null, 7]]);
+});
+
+Deno.test("parseColumns() takes a name for each key and says what is wrong", () => {
+  const columns = parseColumns('rtt=a=b,src=x y,dst="d,e",time_us=t,size=s');
+  assertEquals([...columns], [
+    ...[["rtt", "a=b"], ["src", "x y"], ["dst", "d,e"], ["time_us", "t"], ["size", "s"]] as [
+      string,
+      string,
+    ][],
+  ]);
+  const faults = {
+    "": "found the key ''",
+    "rtt=c,time=d,time_ms=e": "found time and time_ms",
+    "rtt=c,rtt_s=d": "found rtt and rtt_s",
+    "src=a,src=b": "found src twice",
+    "src=": "found no name for src",
+    "from=a": "found the key from",
+  };
+  for (const [text, fault] of Object.entries(faults)) {
+    assertThrows(() => parseColumns(text), UsageError, fault);
+  }
+});
