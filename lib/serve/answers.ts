@@ -70,6 +70,8 @@ interface BodyOptions {
 
 const JSON_TYPES = ["application/json"];
 const LINES_TYPES = ["application/x-ndjson", "application/jsonl"];
+/** Texts of the formats of measurements. */
+const MEASUREMENT_TYPES = ["text/plain", "text/csv", "text/tab-separated-values", "application/json"];
 
 /**
  * Reads a JSON value.
@@ -113,6 +115,8 @@ class BodyLines implements AsyncIterable<string> {
   numLines = 0;
   /** Whether all were read. */
   isWhole = false;
+  /** Whether they are not lines of JSON. */
+  readonly isText: boolean;
 
   /**
    * Reads nothing yet.
@@ -120,8 +124,9 @@ class BodyLines implements AsyncIterable<string> {
    * @param stop Ends the lines where they are.
    * @throws {ApiError} 415 if the body says that it is something else.
    */
-  constructor(request: Request, options: BodyOptions, stop: AbortSignal) {
-    requireType(request, LINES_TYPES);
+  constructor(request: Request, options: BodyOptions & { isMeasurements: boolean }, stop: AbortSignal) {
+    const types = options.isMeasurements ? [...LINES_TYPES, ...MEASUREMENT_TYPES] : LINES_TYPES;
+    this.isText = MEASUREMENT_TYPES.includes(requireType(request, types));
     this.#request = request;
     this.#options = options;
     this.#stop = stop;
@@ -166,7 +171,8 @@ async function* bodyOf({ body }: Request, signal: AbortSignal): AsyncGenerator<U
   }
 }
 
-function requireType(request: Request, wanted: readonly string[]): void {
+/** @returns The type. */
+function requireType(request: Request, wanted: readonly string[]): string {
   const encoding = request.headers.get("content-encoding");
   if (encoding !== null && encoding.trim().toLowerCase() !== "identity") {
     throw new ApiError(
@@ -176,8 +182,8 @@ function requireType(request: Request, wanted: readonly string[]): void {
     );
   }
   const found = request.headers.get("content-type");
-  const [type] = (found ?? "none").toLowerCase().split(";");
-  if (wanted.includes(type.trim())) return;
+  const [type] = (found ?? "none").toLowerCase().split(";").map((part) => part.trim());
+  if (wanted.includes(type)) return type;
   throw new ApiError(
     415,
     `Cannot read the request: its content type is ${found ?? "not given"}, expected ${wanted[0]}; ` +
@@ -238,30 +244,30 @@ export async function answerPost(
 export type AskLines = (
   service: PingService,
   lines: AsyncIterable<string>,
-  request: { url: string; signal: AbortSignal },
+  request: { url: string; signal: AbortSignal; isText: boolean },
 ) => AsyncIterable<{ line: number }>;
 
 /**
- * Answers a POST of JSON lines. A line is read when the client takes answers, so memory is bounded. An error before
+ * Answers a POST of JSON lines, or of measurements in another format. A line is read when the client takes answers, so memory is bounded. An error before
  * the first answer is a problem; later the connection breaks off.
  *
- * @param breakOff Ends the connection.
+ * @param options `breakOff`: ends the connection; `isMeasurements`: whether other formats are taken.
  */
 export async function answerLines(
   request: Request,
-  options: AnswerOptions & { breakOff: () => void },
+  options: AnswerOptions & { breakOff: () => void; isMeasurements: boolean },
   ask: AskLines,
 ): Promise<Response> {
-  const { limits: { maxBodyBytes, maxRequestS }, breakOff } = options;
+  const { limits: { maxBodyBytes, maxRequestS }, breakOff, isMeasurements } = options;
   const limit = new TimeLimit(maxRequestS, request.signal);
   const lease = options.models.lease();
   const lines = new LineAnswers(lease, limit);
   try {
-    const body = { maxBytes: maxBodyBytes, signal: limit.signal };
+    const body = { maxBytes: maxBodyBytes, signal: limit.signal, isMeasurements };
     const bodyLines = new BodyLines(request, body, options.stopping);
     await lines.begin(
       bodyLines,
-      (service) => ask(service, bodyLines, { url: request.url, signal: limit.signal }),
+      (service) => ask(service, bodyLines, { url: request.url, signal: limit.signal, isText: bodyLines.isText }),
     );
   } catch (error) {
     lines.end();

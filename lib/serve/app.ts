@@ -223,18 +223,19 @@ function addQuestions(app: Hono, options: AppOptions): void {
     requireOrigin(c.req.header("origin"), c.req.url, options.allowOrigins);
     return tools.answerPost(c.req.raw);
   });
-  const postLines = (path: string, ask: AskLines) =>
+  const postLines = (path: string, ask: AskLines, isMeasurements = true) =>
     app.post(path, (c) => {
       const breakOff = () => void (c.env as HttpBindings).outgoing.destroy();
-      return answerLines(c.req.raw, { ...options, breakOff }, ask);
+      return answerLines(c.req.raw, { ...options, breakOff, isMeasurements }, ask);
     });
   postLines(
     "/v1/rtt:batch",
     (service, lines, { url, signal }) => service.rttLines(lines, queryFields(url), signal),
+    false,
   );
   postLines(
     "/v1/score",
-    (service, lines, { url, signal }) => service.scoreLines(lines, queryFields(url), signal),
+    (service, lines, { url, signal, isText }) => service.scoreLines(lines, queryFields(url), signal, isText),
   );
   postLines(
     "/v1/watch",

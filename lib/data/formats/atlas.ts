@@ -141,7 +141,8 @@ export function resultType(object: JsonObject): string | undefined {
   const isResult = "prb_id" in object || "msm_id" in object || "timestamp" in object;
   if (typeof type === "string") return isResult ? type : undefined;
   const hasTarget = "dst_addr" in object || "addr" in object;
-  if (!isResult || !hasTarget) return undefined;
+  // A measurement with named fields may have a time and a target, too; a result has its RTTs in a list.
+  if (!isResult || !hasTarget || "rtt" in object) return undefined;
   const isPing = Array.isArray(result)
     ? result.every(isReply) && (result.length > 0 || "rcvd" in object)
     : result === undefined && "rcvd" in object;

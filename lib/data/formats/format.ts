@@ -75,6 +75,12 @@ export interface Rejection {
   detail: string;
 }
 
+/** Why a result gives no row, for people who have no command line: without advice on its options. */
+export function messageOf({ reason, detail }: Rejection): string {
+  const found = detail.replace(/; (?:give it with|give the addresses of names with|add) --.*$/, "");
+  return reason === "unknownLine" || reason === "invalidCsv" ? found : `${reason}, ${found}`;
+}
+
 /** A result that says nothing about a path, by its kind, such as `traceroute` or `dnserr`. */
 export interface Skipped {
   skipped: string;

@@ -93,8 +93,9 @@ export class MeasurementFiles {
       return;
     }
     this.numRead++;
-    if ("reason" in finding) this.rejects.add(finding.reason, path, line - 1, `line ${line}: ${finding.detail}`);
-    else yield* measurementsOf(finding);
+    if ("reason" in finding) {
+      this.rejects.add(finding.reason, path, line - 1, `line ${line}: ${finding.detail}`);
+    } else yield* measurementsOf(finding);
   }
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 import { shortened, UserError } from "../../base/errors.ts";
+import { isRtt } from "../../data/measurement/batch.ts";
 import { parseTimeUs } from "../../data/measurement/time_text.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
 import {
@@ -262,9 +263,9 @@ export function parseMeasurement(value: unknown): TokenMeasurement {
 
 function rttCodeOf(value: unknown): number | null {
   if (value === null) return null;
-  if (typeof value === "number" && value >= 0 && value < Infinity) return encodeRttCode(value);
+  if (typeof value === "number" && isRtt(value)) return encodeRttCode(value);
   const found = value === undefined ? "no rtt" : `rtt ${shown(value)}`;
-  throw new UserError(`found ${found}, expected ms of 0 or more, or null for no reply`);
+  throw new UserError(`found ${found}, expected ms above 0, or null for no reply`);
 }
 
 /** A value of JSON as a message shows it, however long or deep it is. */

@@ -1,5 +1,16 @@
 /** The lines or items of a request with many of them, and what came of each. @module */
+import { isObject } from "../../base/collections.ts";
 import { UserError } from "../../base/errors.ts";
+import {
+  type Finding,
+  type JsonObject,
+  messageOf,
+  type ReadingOptions,
+  USUAL_READING,
+} from "../../data/formats/format.ts";
+import { MeasurementReader } from "../../data/formats/reader.ts";
+import { formatOf, resultsIn } from "../../data/formats/registry.ts";
+import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
 import type { LineError } from "./schemas.ts";
 
 /** A line that is to be answered. */
@@ -17,6 +28,100 @@ export type Answered<Answer> = { readonly line: number; readonly answer: Answer 
 export async function* itemsOf(items: Iterable<unknown>): AsyncGenerator<Line> {
   let line = 0;
   for (const item of items) yield { line: ++line, read: () => item };
+}
+
+/** See {@link measurementLines}. */
+export interface MeasurementLinesOptions {
+  readonly isText: boolean;
+  readonly src?: string | undefined;
+  readonly dst?: string | undefined;
+  readonly withIds: boolean;
+}
+
+/**
+ * Measurements in a body: lines of JSON, each an object of the API or a result of a format that is read, such as RIPE
+ * Atlas'; or a text of such a format.
+ *
+ * @param options `isText`: whether it is not lines of JSON; `src`, `dst`: addresses of measurements that do not say theirs;
+ *   `withIds`: whether the numbers of RIPE Atlas' measurements and probes are given.
+ */
+export async function* measurementLines(
+  texts: AsyncIterable<string>,
+  { isText, src, dst, withIds }: MeasurementLinesOptions,
+): AsyncGenerator<Line> {
+  const reading = { ...USUAL_READING, src, dst };
+  if (!isText) {
+    for await (const { line, read } of linesOf(texts)) yield* measurementsOf(line, read, { reading, withIds });
+    return;
+  }
+  let found: Line[] = [];
+  const encoder = new TextEncoder();
+  const reader = new MeasurementReader(
+    "the body",
+    reading,
+    (finding, line) => found.push(...linesOfFinding(finding, line, withIds)),
+  );
+  for await (const text of texts) {
+    reader.push(encoder.encode(`${text}\n`));
+    yield* found;
+    found = [];
+  }
+  reader.end();
+  yield* found;
+}
+
+/** Measurements in the items of an array, as {@link measurementLines} has them. */
+export async function* measurementItems(items: Iterable<unknown>): AsyncGenerator<Line> {
+  let line = 0;
+  for (const item of items) yield* measurementsOf(++line, () => item, { reading: USUAL_READING, withIds: false });
+}
+
+function* measurementsOf(
+  line: number,
+  read: () => unknown,
+  { reading, withIds }: { reading: ReadingOptions; withIds: boolean },
+): Generator<Line> {
+  let value: unknown;
+  try {
+    value = read();
+  } catch {
+    return yield { line, read };
+  }
+  const isOwn = isObject(value) && (formatOf(value as JsonObject, reading)?.name ?? OWN) === OWN;
+  const results = isOwn || typeof value !== "object" || value === null
+    ? []
+    : resultsIn(value as JsonObject, reading);
+  if (results.length === 0) yield { line, read: () => value };
+  for (const [result, format] of results) {
+    for (const finding of format.findings(result, reading)) yield* linesOfFinding(finding, line, withIds);
+  }
+}
+
+/** The name of the format of the API's own measurements, which its schemas read. */
+const OWN = "csv";
+
+function* linesOfFinding(finding: Finding, line: number, withIds: boolean): Generator<Line> {
+  if ("srcAddr" in finding) {
+    const { srcAddr: src_addr, dstAddr: dst_addr, eventTimeUs, msmId, prbId } = finding;
+    const ids = withIds
+      ? { ...(msmId >= 0 && { msm_id: msmId }), ...(prbId >= 0 && { prb_id: prbId }) }
+      : {};
+    const timestamp = Number.isNaN(eventTimeUs) ? null : eventTimeUs / 1e6;
+    for (const rttMs of finding.rttsMs) {
+      const rtt = rttMs === FAILED_RTT_MS ? null : rttMs;
+      yield { line, read: () => ({ src_addr, dst_addr, timestamp, rtt, ...ids }) };
+    }
+    return;
+  }
+  const fault = "skipped" in finding
+    ? `found ${finding.skipped}, which says nothing about a path, expected a ping result`
+    : messageOf(finding);
+  yield {
+    line,
+    read() {
+      throw new UserError(fault);
+    },
+  };
 }
 
 /** Lines of JSON; empty ones are skipped, but counted. */

@@ -77,7 +77,17 @@ import { nearestOf } from "../../query/nearest/nearest.ts";
 import { bitsJson, measurementBits } from "../../query/likelihood/likelihood.ts";
 import { exactAnswer, type PrefixAnswer, rttBetweenPrefixes } from "../../query/rtt/prefix_query.ts";
 import { ApiError, computed, problemOf } from "./api_error.ts";
-import { type Answered, flat, inOrder, itemsOf, type Line, linesOf, listed } from "./lines.ts";
+import {
+  type Answered,
+  flat,
+  inOrder,
+  itemsOf,
+  type Line,
+  linesOf,
+  listed,
+  measurementItems,
+  measurementLines,
+} from "./lines.ts";
 import { scoreMeasurements } from "./score_lines.ts";
 import { placeText } from "../../data/addresses/place_index.ts";
 
@@ -353,21 +363,26 @@ export class PingService {
     options: ScoreApiOptions = {},
     signal?: AbortSignal,
   ): Promise<(ScoreApiAnswer | LineError)[]> {
-    return await listed(this.#scores(itemsOf(requireArray(measurements)), options, signal));
+    const lines = measurementItems(requireArray(measurements));
+    return await listed(this.#scores(lines, readFields(scoreOptionsSchema, options), signal));
   }
 
   /**
-   * Scores lines of JSON, each a measurement, as they come.
+   * Scores measurements as they come: lines of JSON, or a text of a format that is read.
    *
    * @param lines Empty ones are skipped, but counted.
+   * @param isText Whether they are not lines of JSON.
    * @returns The answer or error of each line, in order.
    */
   scoreLines(
     lines: AsyncIterable<string>,
     options: ScoreApiOptions = {},
     signal?: AbortSignal,
+    isText = false,
   ): AsyncGenerator<({ line: number } & ScoreApiAnswer) | LineError> {
-    return flat(this.#scores(linesOf(lines), options, signal));
+    const { src_addr: src, dst_addr: dst, ...scoring } = readFields(scoreOptionsSchema, options);
+    const measurements = measurementLines(lines, { isText, src, dst, withIds: false });
+    return flat(this.#scores(measurements, scoring, signal));
   }
 
   /** The description of the model. */
@@ -424,10 +439,9 @@ export class PingService {
 
   async *#scores(
     lines: AsyncIterable<Line>,
-    options: ScoreApiOptions,
+    { context = DEFAULT_CONTEXT, seed = 0 }: Pick<ScoreApiOptions, "context" | "seed">,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<Answered<ScoreApiAnswer>> {
-    const { context = DEFAULT_CONTEXT, seed = 0 } = readFields(scoreOptionsSchema, options);
     yield* scoreMeasurements(this.#model, lines, { context, seed, signal });
   }
 }

@@ -65,7 +65,7 @@ export const measurementSchema = fields({
   src_addr: measuredAddress,
   dst_addr: measuredAddress.meta(destinationExample),
   timestamp: time,
-  rtt: z.number().min(0).nullable().describe("ms; null: no reply").meta({ examples: [12.5] }),
+  rtt: z.number().positive().nullable().describe("ms; null: no reply").meta({ examples: [12.5] }),
 });
 /** See {@link measurementSchema}. */
 export type ApiMeasurement = z.input<typeof measurementSchema>;
@@ -118,6 +118,14 @@ export const watchedMeasurementSchema = fields({
   prb_id: z.int().min(0).optional().describe("the probe's number at RIPE Atlas, for status checks")
     .meta({ examples: [6001] }),
 });
+
+const constantEnds = {
+  src_addr: measuredAddress.optional().describe("source of measurements that do not say theirs"),
+  dst_addr: measuredAddress.optional().describe("destination of measurements that do not say theirs"),
+};
+
+/** How lines of watched measurements are read. */
+export const watchOptionsSchema = fields(constantEnds);
 
 /** An event of a watched measurement: the beginning, a change or the end of an alarm. */
 export const watchAnswerSchema = z.object({ line: z.int(), ...alarmLineSchema.shape });
@@ -355,6 +363,7 @@ export const scoreOptionsSchema = fields({
     .describe("how many earlier lines of the same source a line sees, at most (20)")
     .meta({ examples: [20] }),
   seed: z.int().min(0).max(2 ** 32 - 1).optional().describe("seed of p-values (0)").meta({ examples: [0] }),
+  ...constantEnds,
 });
 /** See {@link scoreOptionsSchema}. */
 export type ScoreApiOptions = z.input<typeof scoreOptionsSchema>;

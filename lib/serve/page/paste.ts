@@ -5,7 +5,7 @@
  */
 import { UserError } from "../../base/errors.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
-import { type Finding, type Rejection, USUAL_READING } from "../../data/formats/format.ts";
+import { type Finding, messageOf, type Rejection, USUAL_READING } from "../../data/formats/format.ts";
 import { type Found, MeasurementReader } from "../../data/formats/reader.ts";
 import { FORMATS } from "../../data/formats/registry.ts";
 import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
@@ -65,12 +65,6 @@ export function parsePaste(text: string, { source, endTimeS }: PasteOptions): Pa
   }
   pings.sort((a, b) => (a.timestamp ?? 0) - (b.timestamp ?? 0));
   return pasted;
-}
-
-/** Why a line cannot be used, without options that only the command line has. */
-function messageOf({ reason, detail }: Rejection): string {
-  const found = detail.replace(/; (?:give it with|give the addresses of names with|add) --.*$/, "");
-  return reason === "unknownLine" || reason === "invalidCsv" ? found : `${reason}, ${found}`;
 }
 
 /** Reads a text; a fault that ends it is the last finding. */

@@ -14,7 +14,7 @@ Deno.test("parseQuestion() reads a context, sorts it by time and says so", () =>
   const measurements = [
     { ...PAIR, time: "2025-01-01T00:05:00Z", rtt: 20 },
     { ...PAIR, time: START_S + 100, rtt: null },
-    { src: "2001:db8::1", dst: "::2", time: String(START_S + 200), rtt: 0 },
+    { src: "2001:db8::1", dst: "::2", time: String(START_S + 200), rtt: 0.001 },
   ];
   const { context, notes } = parseQuestion({ ...PAIR, context: measurements });
   assert(context);
@@ -37,6 +37,7 @@ Deno.test("parseQuestion() names what is wrong with a context", () => {
     ["recent", "expected an array of measurements"],
     [[3], "context[0]: found no JSON object"],
     [[measurement, { ...measurement, rtt: -1 }], "context[1]: found rtt -1"],
+    [[{ ...measurement, rtt: 0 }], "found rtt 0, expected ms above 0"],
     [[{ ...measurement, rtt: "5" }], 'found rtt "5"'],
     [[{ ...PAIR, time: START_S }], "found no rtt"],
     [[{ ...measurement, src: "10.0.0.0/8" }], 'found src "10.0.0.0/8"'],

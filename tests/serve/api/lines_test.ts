@@ -3,7 +3,8 @@ import fc from "fast-check";
 import * as z from "zod";
 import { snakeKeys, snakeShape } from "../../../lib/serve/api/snake_case.ts";
 import { streamOf, withService } from "./tiny_service.ts";
-import { inOrder } from "../../../lib/serve/api/lines.ts";
+import { inOrder, measurementLines, type MeasurementLinesOptions } from "../../../lib/serve/api/lines.ts";
+import { UserError } from "../../../lib/base/errors.ts";
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { LineHistories } from "../../../lib/serve/api/score_lines.ts";
@@ -294,3 +295,57 @@ Deno.test("scoreLines() reads no more lines than a part, and ends its source", (
     }
     assert(numPulled <= 256, `${numPulled} lines were read`);
   }));
+
+/** The measurements of lines as a score reads them, or their errors. */
+async function measuredIn(
+  text: string,
+  options: Partial<MeasurementLinesOptions> = {},
+): Promise<unknown[]> {
+  const texts = streamOf(text.split("\n"), () => {});
+  const found: unknown[] = [];
+  for await (const { line, read } of measurementLines(texts, { isText: false, withIds: true, ...options })) {
+    try {
+      found.push([line, read()]);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      found.push([line, error.message]);
+    }
+  }
+  return found;
+}
+
+Deno.test("measurementLines() takes results of RIPE Atlas as lines, and messages of its stream", async () => {
+  const ping = {
+    ...{ type: "ping", msm_id: 1, prb_id: 2, af: 4, timestamp: 1_700_000_000, from: "193.0.0.1" },
+    ...{ dst_addr: "198.51.100.7", src_addr: "10.0.0.2", sent: 1, rcvd: 1, size: 48, result: [{ rtt: 5 }] },
+  };
+  const own = { src: "192.0.2.1", dst: "198.51.100.7", time: 3, rtt: 5 };
+  const lines = [own, ["atlas_result", ping], ping, { ...ping, type: "dns" }, { ...ping, sent: 0 }];
+  const row = { src_addr: "193.0.0.1", dst_addr: "198.51.100.7", timestamp: 1_700_000_000, rtt: 5 };
+  const says = (what: string) => `found ${what}, which says nothing about a path, expected a ping result`;
+  assertEquals(await measuredIn(lines.map((line) => JSON.stringify(line)).join("\n")), [
+    [1, own],
+    [2, { ...row, msm_id: 1, prb_id: 2 }],
+    [3, { ...row, msm_id: 1, prb_id: 2 }],
+    [4, says("dns")],
+    [5, says("nothing sent")],
+  ]);
+  assertEquals(await measuredIn(JSON.stringify(ping), { withIds: false }), [[1, row]]);
+});
+
+Deno.test("measurementLines() takes texts of other formats, with the ends that these do not say", async () => {
+  const ping = "PING 198.51.100.7 (198.51.100.7) 56(84) bytes of data.\n" +
+    "[1700000000.5] 64 bytes from 198.51.100.7: icmp_seq=1 ttl=57 time=27.0 ms\n" +
+    "[1700000002.5] 64 bytes from 198.51.100.7: icmp_seq=3 ttl=57 time=16.7 ms";
+  const row = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7" };
+  assertEquals(await measuredIn(ping, { isText: true, src: "192.0.2.1" }), [
+    [2, { ...row, timestamp: 1_700_000_000.5, rtt: 27 }],
+    [3, { ...row, timestamp: 1_700_000_001.5, rtt: null }],
+    [3, { ...row, timestamp: 1_700_000_002.5, rtt: 16.7 }],
+  ]);
+  const table = "dst;time;rtt\n198.51.100.7;1700000000;5,5\n198.51.100.7;1700000001;0";
+  assertEquals(await measuredIn(table, { isText: true, src: "192.0.2.1" }), [
+    [2, { ...row, timestamp: 1_700_000_000, rtt: 5.5 }],
+    [3, "zeroRtt, rtt 0 is not an RTT"],
+  ]);
+});
