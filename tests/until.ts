@@ -1,16 +1,25 @@
+// Those of the machine, also where a test replaces them.
+const { setTimeout } = globalThis;
+const now = performance.now.bind(performance);
+
+const LONGEST_PAUSE_MS = 200;
+
 /**
  * Waits until something holds. A machine may be slow, so the time limit is long.
  *
  * @param what For the error after the time limit.
  */
 export async function until(
-  what: string,
+  what: string | (() => string),
   holds: () => boolean | Promise<boolean>,
-  seconds = 90,
+  seconds = 300,
 ): Promise<void> {
-  for (const endMs = performance.now() + 1000 * seconds; !(await holds());) {
-    if (performance.now() > endMs) throw new Error(`${what}: not after ${seconds} s`);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+  const endMs = now() + 1000 * seconds;
+  for (let pauseMs = 1; !(await holds()); pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    if (now() > endMs) {
+      throw new Error(`${typeof what === "string" ? what : what()}: not after ${seconds} s`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 

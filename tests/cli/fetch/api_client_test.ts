@@ -3,6 +3,8 @@ import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "
 import { InterruptedError, UsageError, UserError } from "../../../lib/base/errors.ts";
 import { ApiClient, type ApiOptions, parseBase, readKey } from "../../../lib/cli/fetch/api_client.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { SimulatedTime } from "../../simulated_time.ts";
+import { until } from "../../until.ts";
 import { ReplayServer } from "./replay_server.ts";
 
 function clientOf(server: ReplayServer, options: Partial<ApiOptions> = {}) {
@@ -11,7 +13,7 @@ function clientOf(server: ReplayServer, options: Partial<ApiOptions> = {}) {
   const log = (line: string) => lines.push(line);
   const base = new URL(server.url);
   const client = new ApiClient({
-    ...{ base, timeoutMs: 10_000, signal, log, firstWaitMs: 1, advice: "check the ids" },
+    ...{ base, timeoutMs: 600_000, signal, log, firstWaitMs: 1, advice: "check the ids" },
     ...options,
   });
   return { client, lines };
@@ -53,19 +55,20 @@ Deno.test("a request is tried again after 429, 5xx, a cut body and one that is n
 
 Deno.test("it waits as Retry-After or X-RateLimit-Reset asks, and not longer than a quarter of an hour", async () => {
   await using server = new ReplayServer();
-  const soon = () => new Date(Date.now() + 500).toUTCString();
+  using time = new SimulatedTime();
+  const soon = () => new Date(Date.now() + 5000).toUTCString();
   answering(
     server,
-    () => new Response("", { status: 429, headers: { "Retry-After": "1" } }),
+    () => new Response("", { status: 429, headers: { "Retry-After": "7" } }),
     () => new Response("", { status: 503, headers: { "Retry-After": soon() } }),
-    () => new Response("", { status: 429, headers: { "X-RateLimit-Reset": "0" } }),
+    () => new Response("", { status: 429, headers: { "X-RateLimit-Reset": "900" } }),
   );
-  const { client, lines } = clientOf(server, { firstWaitMs: 1e9 });
-  const startMs = performance.now();
-  await client.json("/");
-  assert(performance.now() - startMs >= 1000);
+  const { client, lines } = clientOf(server, { firstWaitMs: 1e9, timeoutMs: 1e9 });
+  const answered = client.json("/");
+  for (const waitMs of [7000, 5000, 900_000]) await time.passWait(waitMs);
+  await answered;
   assertEquals(lines.length, 3);
-  answering(server, () => new Response("", { status: 429, headers: { "Retry-After": "3600" } }));
+  answering(server, () => new Response("", { status: 429, headers: { "Retry-After": "901" } }));
   const error = await assertRejects(() => client.json("/"), UserError);
   assertMatch(
     error.message,
@@ -158,6 +161,7 @@ Deno.test("a redirection is not followed, so a key goes to no other host", async
 });
 
 Deno.test("silence ends an attempt, a slow body does not", async () => {
+  using time = new SimulatedTime();
   await using server = new ReplayServer();
   const silent = () =>
     new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array([0x7b])) }));
@@ -174,14 +178,20 @@ Deno.test("silence ends an attempt, a slow body does not", async () => {
               controller.close();
             }
             resolve();
-          }, 50);
+          }, 300);
           return promise;
         },
       }),
     );
   answering(server, silent, slow);
   const { client, lines } = clientOf(server, { timeoutMs: 400 });
-  assertEquals(await client.json("/"), [1]);
+  const answer = client.json("/");
+  await until("the request", () => server.requests.length === 1);
+  await time.passWait(400);
+  await time.passWait(1);
+  // The client waits for the next piece, anew since the one before.
+  for (let i = 0; i <= 12; i++) await time.passWait(300, 400);
+  assertEquals(await answer, [1]);
   assertEquals(lines.length, 1);
   assertMatch(lines[0], /it sent nothing for/);
 });
@@ -200,20 +210,28 @@ Deno.test("a server that is not there is a user's error", async () => {
 Deno.test("an interruption ends a request, its body and a wait at once", async () => {
   await using server = new ReplayServer();
   const endless = Promise.withResolvers<Response>();
-  for (
-    const answer of [
-      () => endless.promise,
-      () => new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(1)) })),
-      () => new Response("", { status: 429, headers: { "Retry-After": "600" } }),
-    ]
-  ) {
-    const stopped = new AbortController();
-    server.answer = answer;
-    server.onRequest = () => setTimeout(() => stopped.abort(new InterruptedError("SIGINT")), 20);
-    const { client } = clientOf(server, { signal: stopped.signal });
-    await assertRejects(() => client.json("/"), InterruptedError);
-  }
+  let stopped = new AbortController();
+  const stop = () => stopped.abort(new InterruptedError("SIGINT"));
+  const clientWith = (options: Partial<ApiOptions> = {}) => {
+    stopped = new AbortController();
+    return clientOf(server, { signal: stopped.signal, ...options }).client;
+  };
+  server.answer = () => endless.promise;
+  server.onRequest = stop;
+  await assertRejects(() => clientWith().json("/"), InterruptedError);
+  server.onRequest = () => {};
   endless.resolve(new Response(""));
+
+  server.answer = () =>
+    new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(1)) }));
+  const read = async (body: AsyncIterable<Uint8Array>) => {
+    for await (const _ of body) setTimeout(stop);
+  };
+  await assertRejects(() => clientWith().get("/", read), InterruptedError);
+
+  server.answer = () => new Response("", { status: 429, headers: { "Retry-After": "600" } });
+  const waiting = clientWith({ log: () => void setTimeout(stop) });
+  await assertRejects(() => waiting.json("/"), InterruptedError);
 });
 
 Deno.test("readKey() takes a file or a variable, and shows a wrong key to nobody", () => {
