@@ -11,6 +11,8 @@ import { readManifest } from "../../../lib/io/files/manifest.ts";
 import { fetchAtlasStage } from "../../../tasks/fetch.ts";
 import { STAGES } from "../../../tasks/stages.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { SimulatedTime } from "../../simulated_time.ts";
+import { until } from "../../until.ts";
 import { refused, runStageProcess, succeeded } from "../process.ts";
 import { answersIn } from "./fetched_files.ts";
 import { type Fault, REAL_LINES, ReplayServer, UNKNOWN_PROBE } from "./replay_server.ts";
@@ -103,7 +105,14 @@ for (const [name, fault] of FAULTS) {
     using folder = new TemporaryFolder();
     server.faults.push(["1768116/results/?start=1602040499", fault], ["/api/v2/probes/", fault]);
     const lines: string[] = [];
-    await fetchInto(server, folder.at("out"), [...HOUR, "--timeout", "1s"], { lines });
+    using time = new SimulatedTime();
+    const fetched = fetchInto(server, folder.at("out"), [...HOUR, "--timeout", "600s"], { lines });
+    if (fault === "silent") {
+      await until("the request", () => server.faults.length === 1);
+      await time.passWait(600_000);
+    }
+    if (typeof fault === "string") await time.passWait(1000);
+    await fetched;
     assertEquals(await linesIn(folder.at("out")), LINES_OF_TWO.toSorted());
     assertEquals(
       lines.length,

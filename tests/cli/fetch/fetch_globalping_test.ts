@@ -13,6 +13,7 @@ import {
   globalpingProbe,
 } from "../../data/import/globalping_measurement.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { SimulatedTime } from "../../simulated_time.ts";
 import { runStageProcess, succeeded } from "../process.ts";
 import { PrometheusServer } from "./prometheus_server.ts";
 import { ReplayServer } from "./replay_server.ts";
@@ -168,13 +169,20 @@ Deno.test("what cannot be fetched is refused in one line", async () => {
       [["--id", "../x"], UsageError, "--id ../x"],
       [["--id", "unknown"], UserError, "404 Not Found (Couldn't find the requested item.)"],
       [["--id", "dns"], UserError, "of the type dns, expected ping"],
-      [
-        ["--id", "endless", "--timeout", "2s"],
-        UserError,
-        "still in progress; run the same command again later",
-      ],
     ] as const
   ) await assertRejects(() => fetchInto(server, folder.at(String(args.at(1))), args), kind, message);
+});
+
+Deno.test("what does not end is looked at until the time limit", async () => {
+  await using server = new GlobalpingServer();
+  using folder = new TemporaryFolder();
+  using time = new SimulatedTime();
+  const fetched = fetchInto(server, folder.at("out"), ["--id", "endless", "--timeout", "2s"]);
+  const message = "still in progress; run the same command again later";
+  const refused = assertRejects(() => fetched, UserError, message);
+  for (const waitMs of [500, 1000]) await time.passWait(waitMs);
+  await refused;
+  assertEquals(server.looks.get("endless"), 3);
 });
 
 Deno.test("as a process it sends its token to the named host, and shows it to nobody", async () => {
