@@ -3,6 +3,7 @@ import { join } from "@std/path";
 import { Gpu } from "../../lib/tensor/device.ts";
 import { openMetrics, readMetrics } from "../../lib/train/metrics.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { SimulatedTime } from "../simulated_time.ts";
 import { StepJournal } from "../../lib/train/step_journal.ts";
 
 /** Runs `work` with a journal whose device numbers are set by the test. */
@@ -33,14 +34,16 @@ async function withJournal(
 }
 
 Deno.test("StepJournal writes each step's own numbers though they are read later, in one go", async () => {
+  using time = new SimulatedTime();
   const records = await withJournal({ logEverySteps: 1 }, async (journal, submit) => {
     for (let step = 1; step <= 5; step++) submit(step, step, 10 * step);
     assertEquals(journal.lastLoss, null);
+    time.pass(2000);
     await journal.settle();
     journal.write();
     assertEquals(journal.lastLoss, 5 / 4);
     assertEquals(journal.padding, 0.25);
-    assert((journal.tokensPerSecond ?? 0) > 0);
+    assertEquals(journal.tokensPerSecond, 5 * 8 / 2);
   });
   assertEquals(records.map((record) => record["train/loss"]), [0.25, 0.5, 0.75, 1, 1.25]);
   assertEquals(records.map((record) => record["train/grad_norm"]), [10, 20, 30, 40, 50]);
@@ -94,14 +97,20 @@ Deno.test("StepJournal counts no steps in a row while there is a smaller loss sc
   assertEquals(records.map((record) => record["train/loss_scale"]), [4, 2, 1, 4]);
 });
 
-Deno.test("StepJournal is due when its ring is full", async () => {
+Deno.test("StepJournal is due when its ring is full, and after a second", async () => {
+  using time = new SimulatedTime();
   await withJournal({ logEverySteps: 1 }, async (journal, submit) => {
     let step = 0;
     while (!journal.isDue) submit(++step, 1, 1);
-    assert(step > 1);
+    assertEquals(step, 32);
     await journal.settle();
     assert(!journal.isDue);
     assertEquals(journal.state.losses.length, step);
+    submit(++step, 1, 1);
+    time.pass(1000);
+    assert(!journal.isDue);
+    time.pass(1);
+    assert(journal.isDue);
   });
 });
 
