@@ -74,13 +74,17 @@ Deno.test("a stage talks with the threads that are started for it, and hears of 
   assertEquals([code, stdout], [0, "sent 0, got 7, Uncaught (in promise) Error: worn out\n"], stderr);
 });
 
+const MOMENTS = ["before it listened", "before the stage", "in the stage"];
+
 Deno.test("a stage that SIGTERM meets at any moment ends with 75, and never by a failure", async () => {
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20_000, numBad: 0 }));
   const seen = new Map<string, number>();
-  // From the start of the process until it is met at its work, which takes longer on a slow machine.
-  for (let delayMs = 0; delayMs <= 400 || !(seen.has("in the stage") || seen.has("done")); delayMs += 40) {
-    const args = ["--input", folder.at("in.parquet"), "--vocab", "v1", "--output", folder.at(`${delayMs}`)];
+  const isMissed = (moment: string) => (seen.get(moment) ?? 0) < 3;
+  // From the start of the process until it is met at its work or later; with shorter steps until all has been met.
+  for (let [delayMs, stepMs] = [0, 40]; MOMENTS.some(isMissed); delayMs += stepMs) {
+    const output = folder.at(`${stepMs}-${delayMs}`);
+    const args = ["--input", folder.at("in.parquet"), "--vocab", "v1", "--output", output];
     const child = spawnStage(["pretokenize", ...args, "--sequences-per-file", "500"]);
     await new Promise((resolve) => setTimeout(resolve, delayMs));
     try {
@@ -95,10 +99,11 @@ Deno.test("a stage that SIGTERM meets at any moment ends with 75, and never by a
       ? "in the stage"
       : "before the stage";
     seen.set(how, (seen.get(how) ?? 0) + 1);
-    if (how === "before it listened") assert(!exists(folder.at(`${delayMs}`)), "it had begun to write");
+    assert(stepMs > 0.5, `met ${JSON.stringify([...seen])}`);
+    if (how === "done") [delayMs, stepMs] = [0, stepMs / 2];
+    if (how === "before it listened") assert(!exists(output), "it had begun to write");
     if (how === "done" || how === "before it listened") continue;
     assertEquals(code, 75, `after ${delayMs} ms: ${stderr}`);
     assertMatch(stderr, /^error: stopped by SIGTERM; run the same command again to continue$/m);
   }
-  assert((seen.get("before the stage") ?? 0) > 0, `met ${JSON.stringify([...seen])}`);
 });

@@ -5,8 +5,11 @@
  * @module
  */
 import { endProcess, runStageThread, SignalListener, type StageReport } from "../../lib/cli/stage_thread.ts";
+import { SimulatedTime } from "../simulated_time.ts";
 
 const [place, ...names] = Deno.args;
+// The listeners alone do not keep a process alive.
+setTimeout(() => endProcess({ exitCode: 99, text: "nothing ended it" }), 600_000);
 
 /** Also tells when a stage begins to listen. */
 class ObservedListener extends SignalListener {
@@ -48,12 +51,17 @@ if (place === "before the thread") {
   await sendAll();
 } else if (place === "in the stage") {
   runCode(`
-    onmessage = ({ data: { signal } }) => {
-      if (signal) setTimeout(() => {${end("75", `"stage saw " + signal`)}}, 300);
+    const { promise: allSent, resolve } = Promise.withResolvers();
+    new BroadcastChannel("sent").onmessage = resolve;
+    onmessage = async ({ data: { signal } }) => {
+      if (!signal) return;
+      await allSent;
+      ${end("75", `"stage saw " + signal`)}
     };
     ${ready}`);
   await signals.begun;
   await sendAll();
+  new BroadcastChannel("sent").postMessage("all");
 } else if (place === "in a busy stage") {
   runCode(`onmessage = () => { for (;;); }; ${ready}`);
   await signals.begun;
@@ -78,6 +86,8 @@ if (place === "before the thread") {
     serveStage({ name: "test", purpose: "", help: () => "", check: () => {}, run });`);
   if (names.length > 0) {
     await signals.begun;
+    // However long the thread takes to finish.
+    new SimulatedTime();
     await sendAll();
   }
 } else if (place === "a bug") {
@@ -103,5 +113,3 @@ if (place === "before the thread") {
     };
     serveStage({ name: "test", purpose: "", help: () => "", check: () => {}, run });`);
 } else endProcess({ exitCode: 2, text: `no place ${place}` });
-// The listeners alone do not keep a process alive.
-setTimeout(() => endProcess({ exitCode: 99, text: "nothing ended it" }), 10_000);

@@ -218,7 +218,7 @@ Deno.test("readMeasurements() turns damaged bytes into a FormatError or rejected
           assert(error instanceof FormatError, `byte ${at}: ${error}`);
           assertStringIncludes(error.message, path);
         }
-        assert(performance.now() - startMs < 5000, `byte ${at} took too long`);
+        assert(performance.now() - startMs < 120_000, `byte ${at} took too long`);
       }
     }
   }));
