@@ -152,9 +152,9 @@ Deno.test("status tells of a run that was killed, has ended, and is damaged", as
   age(3, metrics, state, join(path, ".work", LOCK));
   const killed = await status(folder.path, folder.at("runs"));
   assertEquals([killed.code, killed.json.state], [3, "stopped"], killed.text);
-  assertMatch(killed.text, /stopped: no sign of work for 3 min 0\d s: train, process \d+, since/);
+  assertMatch(killed.text, /stopped: no sign of work for 3 min \d\d s: train, process \d+, since/);
   assertMatch(killed.text, new RegExp(`^ {2}steps +${at} of ${STEPS} steps \\(`, "m"));
-  assertMatch(killed.text, /^ {2}last checkpoint +step 7, 3 min 0\d s ago$/m);
+  assertMatch(killed.text, /^ {2}last checkpoint +step 7, 3 min \d\d s ago$/m);
   assertMatch(killed.text, /^ {2}speed +[\d.]+( k)? tokens\/s$/m);
   assertMatch(killed.text, /^ {2}time left +\d.* s at that speed$/m);
   assertMatch(killed.text, /^ {2}training loss +[\d.]+ nats per token$/m);

@@ -314,14 +314,14 @@ export async function interruptStage(
   const wanted = comparableFiles(join(folder, `${stage}-whole`));
   assert(Object.keys(wanted).length > 0, `${stage} wrote nothing`);
   const summary: InterruptionSummary = { stage, numTrials: 0, bySignal: {}, seconds: secondsSince(startMs) };
-  for (let trial = 0; summary.numTrials < count; trial++) {
-    assert(trial < 3 * count, `${stage} ended before its signal in ${trial - summary.numTrials} trials`);
+  for (let trial = 0; trial < count; trial++) {
     const random = new RandomStream(seed, `tests/fuzz/interruptions/${stage}`, trial);
     const args = stageArguments(stage, folder, place("stopped"));
     const done: string[] = [];
+    let share = 1;
     do {
       const [signal, codes] = SIGNALS[random.below(2) === 0 ? 0 : random.below(SIGNALS.length)];
-      const delayMs = 1000 * summary.seconds * random.float64();
+      const delayMs = 1000 * summary.seconds * share * random.float64();
       const { code, stderr, seconds } = await signalAfter(args, signal, delayMs);
       const what = `${stage} with ${signal} after ${delayMs.toFixed(0)} ms, trial ${trial}`;
       assert([0, ...codes].includes(code), `${what} ended with ${code}: ${stderr}`);
@@ -329,17 +329,18 @@ export async function interruptStage(
       if (code !== 0) {
         summary.bySignal[signal] = (summary.bySignal[signal] ?? 0) + 1;
         done.push(what);
-      } else {
-        // Where other programs held up the run that was timed, its time would be too long for good.
-        if (done.length === 0) summary.seconds = seconds;
-        break;
+        continue;
       }
-    } while (random.below(AGAIN_ONE_IN) === 0);
+      if (done.length > 0) break;
+      // It was faster than the run that was timed. At last the signal comes sooner than any run ends.
+      summary.seconds = seconds;
+      share /= 2;
+      Deno.removeSync(join(folder, `${stage}-stopped`), { recursive: true });
+    } while (done.length === 0 || random.below(AGAIN_ONE_IN) === 0);
     const what = done.join(", then ");
     await runToEnd(args, what);
     assertEquals(comparableFiles(join(folder, `${stage}-stopped`)), wanted, what);
     Deno.removeSync(join(folder, `${stage}-stopped`), { recursive: true });
-    if (done.length === 0) continue;
     summary.numTrials++;
     options.onTrial?.(summary.numTrials);
   }
@@ -487,8 +488,8 @@ const VALUES = [
 
 /** A stage that is still at work after so long is told to stop. */
 const WORK_MS = 4000;
-/** So long it may take to stop: a step of a large model. */
-const STOP_MS = 20_000;
+/** So long it may take to stop: a step of a large model, on a busy machine. */
+const STOP_MS = 300_000;
 /** Bound on the process's own writable memory (RLIMIT_DATA, getrlimit(2)), kB. */
 const MEMORY_KB = 6_000_000;
 
@@ -526,7 +527,12 @@ export async function tryHostileOptions(
     const { code, stderr, wasStopped } = await runBounded([...own, ...hostile]);
     const isOneLine = /(^|\n)error: [^\n]+\n$/;
     if (wasStopped) {
-      assert([0, 1, 75].includes(code), `${what} ended with ${code} when it was told to stop: ${stderr}`);
+      // On a busy machine it may not have begun to listen.
+      const isUnheard = code === 143 && stderr === "";
+      assert(
+        [0, 1, 75].includes(code) || isUnheard,
+        `${what} ended with ${code} when it was told to stop: ${stderr}`,
+      );
       summary.numStopped++;
     } else if (code === 0) summary.numDone++;
     else {

@@ -14,6 +14,7 @@ import {
   spawnStage,
 } from "../cli/process.ts";
 import { syntheticRows } from "../data/loader/synthetic_rows.ts";
+import { copyFolder } from "../io/files/temporary_folder.ts";
 import { type Settings, smallSettings } from "./small_run.ts";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 
@@ -46,6 +47,20 @@ export async function writeRows(folder: string, split: string, rows: readonly Pr
   writer.close();
 }
 
+/** Signals for a run. */
+interface SignalOptions {
+  signals: Deno.Signal[];
+  delayMs?: number;
+  settings?: Settings;
+  more?: string[];
+  process?: ProcessOptions;
+  /** The process to signal; by default the one that is started. */
+  target?: (child: Deno.ChildProcess) => number;
+}
+
+/** So often a run is started again that ended before its signals. */
+const MAX_ATTEMPTS = 20;
+
 /** The runs in one folder, on one set of rows. */
 export class TrainingRuns {
   readonly data: string;
@@ -68,20 +83,27 @@ export class TrainingRuns {
     return await runStageProcess(this.arguments(run, settings, ...more));
   }
 
-  /** Starts training and sends signals, one by one, once the metrics have a line of a step. */
-  async signalAtStep(
-    run: string,
-    step: number,
-    options: {
-      signals: Deno.Signal[];
-      delayMs?: number;
-      settings?: Settings;
-      more?: string[];
-      process?: ProcessOptions;
-      /** The process to signal; by default the one that is started. */
-      target?: (child: Deno.ChildProcess) => number;
-    },
-  ): Promise<ProcessResult> {
+  /**
+   * Starts training and sends signals, one by one, once the metrics have a line of a step; again from where the run was
+   * if it ended before them.
+   */
+  async signalAtStep(run: string, step: number, options: SignalOptions): Promise<ProcessResult> {
+    const before = `${run} before`;
+    if (exists(run)) copyFolder(run, before);
+    try {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        const result = await this.#signalOnce(run, step, options);
+        if (result.code !== 0) return result;
+        Deno.removeSync(run, { recursive: true });
+        if (exists(before)) copyFolder(before, run);
+      }
+    } finally {
+      if (exists(before)) Deno.removeSync(before, { recursive: true });
+    }
+    throw new Error(`${run} ended before its signal ${MAX_ATTEMPTS} times`);
+  }
+
+  async #signalOnce(run: string, step: number, options: SignalOptions): Promise<ProcessResult> {
     const { signals, delayMs = 0, settings = {}, more = [], process, target = ({ pid }) => pid } = options;
     const metrics = join(run, "metrics.jsonl");
     const hasStep = () => exists(metrics) && readMetrics(metrics).some((record) => record.step >= step);
