@@ -153,7 +153,8 @@ async function scoreOrdered(
   let numSeen = 0;
   const numDone = table.numDone;
   let numScored = numDone;
-  let committedMs = performance.now();
+  // The first chunk is saved at once.
+  let committedMs = -Infinity;
   const coming: { numbers: number[]; scores: Promise<Score[]> }[] = [];
   const askChunk = () => {
     const scores = scorers.score(chunk);

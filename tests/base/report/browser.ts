@@ -20,6 +20,9 @@ const ARGUMENTS = [
   ...["--disable-component-update", "--disable-sync"],
 ];
 
+/** How long a page may take for what is waited for: only to end a test that hangs. */
+const LONGEST_WAIT_MS = 300_000;
+
 /** WebGPU on the processor; without these, Chromium without a window gives pages no adapter. */
 export const SOFTWARE_WEBGPU: readonly string[] = [
   ...["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"],
@@ -42,7 +45,19 @@ export class TestBrowser implements AsyncDisposable {
   static async start(further: readonly string[] = []): Promise<TestBrowser> {
     const executablePath = PLACES.find(exists);
     if (!executablePath) throw new Error("no Chromium was found");
-    return new TestBrowser(await chromium.launch({ executablePath, args: [...ARGUMENTS, ...further] }));
+    const browser = await chromium.launch({
+      executablePath,
+      args: [...ARGUMENTS, ...further],
+      timeout: LONGEST_WAIT_MS,
+    });
+    const newContext = browser.newContext.bind(browser);
+    // Every page has one.
+    browser.newContext = async (options) => {
+      const context = await newContext(options);
+      context.setDefaultTimeout(LONGEST_WAIT_MS);
+      return context;
+    };
+    return new TestBrowser(browser);
   }
 
   /**

@@ -8,6 +8,7 @@ import { withRowCheckpoint } from "../../query/adapt/row_checkpoint.ts";
 import { tinyPlacedModel } from "../../query/adapt/tiny_rows.ts";
 import { withCheckpoint } from "../../query/tiny_checkpoint.ts";
 import { hasBrowser, TestBrowser } from "../../base/report/browser.ts";
+import { until } from "../../until.ts";
 import { TestServer } from "../test_server.ts";
 
 /** Reports violations of the page's policy on the console, which tests read. */
@@ -329,9 +330,8 @@ pageTest(
     await t.step("the policy is at work: a script in the HTML does not run and is reported", async () => {
       const { page, complaints } = await open("#model");
       await page.evaluate(`document.body.insertAdjacentHTML("beforeend", ${JSON.stringify(HOSTILE[0])})`);
-      await page.waitForTimeout(200);
+      await until("the report", () => complaints.some((text) => text.includes("CSP: script-src")));
       assertEquals(await ranIn(page), "undefined");
-      assert(complaints.some((text) => text.includes("CSP: script-src")), complaints.join("; "));
       await page.close();
     });
 
@@ -744,7 +744,7 @@ async function settled(page: Page): Promise<void> {
   await page.locator("h1").waitFor();
   // A part of an answer may begin the next question when it is drawn.
   for (let numQuiet = 0; numQuiet < 3;) {
-    await page.waitForTimeout(50);
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestIdleCallback(done)))");
     const isBusy = await page.locator("p.busy:not([hidden])").count() > 0;
     numQuiet = isBusy ? 0 : numQuiet + 1;
   }

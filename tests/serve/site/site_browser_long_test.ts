@@ -72,7 +72,7 @@ async function withSite(
 async function statusOf(page: Page, url: string, wanted: RegExp): Promise<string> {
   await page.goto(url);
   const status = page.getByRole("status").filter({ hasText: wanted });
-  await status.waitFor({ timeout: 120_000 });
+  await status.waitFor();
   return await status.innerText();
 }
 
@@ -153,12 +153,12 @@ Deno.test({
       await page.keyboard.press("ArrowDown");
       await page.keyboard.press("Enter");
       await page.keyboard.press("Enter");
-      await page.getByRole("heading", { name: "From 192.0.2.1 (probe 6001)" }).waitFor({ timeout: 120_000 });
+      await page.getByRole("heading", { name: "From 192.0.2.1 (probe 6001)" }).waitFor();
       await page.locator(".world .country").first().waitFor();
       await page.getByRole("combobox", { name: "Find on the map" }).pressSequentially("new jer");
       await page.getByRole("listbox").getByRole("option", { name: "New Jersey, US" }).click();
-      await page.locator(".world .dot").waitFor({ timeout: 120_000 });
-      await page.getByRole("heading", { name: "New Jersey, US" }).waitFor({ timeout: 120_000 });
+      await page.locator(".world .dot").waitFor();
+      await page.getByRole("heading", { name: "New Jersey, US" }).waitFor();
       assertMatch(await page.locator(".figures").first().innerText(), /Median\s+[\d.,]+ \w+/);
       assertEquals(server.requests.filter((path) => path.includes("v1")), [], "nothing else is asked");
     }, {
@@ -191,7 +191,7 @@ Deno.test({
       const first = await load();
       assertEquals(loaded(), 1);
       await first.goto(server.at("/#model"));
-      await first.getByText("swiftshader").waitFor({ timeout: 120_000 });
+      await first.getByText("swiftshader").waitFor();
       await load();
       assertEquals(loaded(), 0, "kept");
       await first.evaluate(`(async () => {
