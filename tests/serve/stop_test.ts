@@ -7,7 +7,8 @@ for (const [signal, exitCode] of [["SIGTERM", 75], ["SIGINT", 130]] as const) {
   Deno.test(`serve answers what it accepted and ends with ${exitCode} at ${signal}`, () =>
     withCheckpoint(async (_, checkpoint) => {
       await using server = await TestServer.start(checkpoint);
-      const batchText = linesWithoutEnd(server);
+      let hasBegun = false;
+      const batchText = linesWithoutEnd(server, (text) => hasBegun ||= text.includes("quantiles_ms"));
       // Clients that ask again and again, until they are refused.
       const outcomes: (number | "closed")[] = [];
       const client = async (index: number) => {
@@ -26,7 +27,7 @@ for (const [signal, exitCode] of [["SIGTERM", 75], ["SIGINT", 130]] as const) {
         }
       };
       const clients = Array.from({ length: 8 }, (_, index) => client(index));
-      await until("an answer to each client", () => outcomes.length >= 8);
+      await until("an answer to each client", () => outcomes.length >= 8 && hasBegun);
       server.kill(signal);
       await Promise.all(clients);
       const { code, stderr } = await server.end();
@@ -45,8 +46,8 @@ for (const [signal, exitCode] of [["SIGTERM", 75], ["SIGINT", 130]] as const) {
     }));
 }
 
-/** Sends lines until the server ends the answer. @returns All that it sends. */
-async function linesWithoutEnd(server: TestServer): Promise<string> {
+/** Sends lines until the server ends the answer. @param onText Gets it so far. @returns All that it sends. */
+async function linesWithoutEnd(server: TestServer, onText: (text: string) => void): Promise<string> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
   const encoder = new TextEncoder();
   const line = JSON.stringify(PAIR) + "\n";
@@ -64,6 +65,7 @@ async function linesWithoutEnd(server: TestServer): Promise<string> {
   try {
     for (let n = await connection.read(part); n !== null; n = await connection.read(part)) {
       text += decoder.decode(part.subarray(0, n), { stream: true });
+      onText(text);
     }
   } catch {
     // The server closed the connection while more was being sent.

@@ -42,6 +42,6 @@ if (searchParams.has("key")) {
   libc.fwrite(buffer.slice(1), 1n, BigInt(buffer.length - 1), pipe);
   worker.terminate();
   const isOpen = () => Deno.readTextFileSync("/proc/self/maps").includes("libvulkan.so");
-  await until("WebGPU is closed", () => !isOpen(), 20);
+  await until("WebGPU is closed", () => !isOpen());
   Deno.exit(buffer[0]);
 }

@@ -118,17 +118,32 @@ Deno.test("adapt --merge writes a whole checkpoint of the same weights", () =>
     assert(estimateOf({ config: whole.config.model, weights: whole.weights }, [NEW_ADDRESS, KNOWN[1]]));
   }, tinyLocatedModel()));
 
+Deno.test("adapt --follow publishes fewer lines after --every-seconds", () =>
+  withRowCheckpoint(async (at) => {
+    const follow = ["--follow", "--every-lines", "1000", "--every-seconds", "0.1"];
+    const child = spawnStage(command(at, "adapted", ...follow), { stdin: new Uint8Array() });
+    const output = outputOf(child);
+    const writer = child.stdin.getWriter();
+    const hashOf = () => exists(at("adapted")) ? folderHashes(at("adapted"))[UPDATE_FILE] : undefined;
+    await until("the first update", () => hashOf() !== undefined);
+    const published = hashOf();
+    await writer.write(new TextEncoder().encode(jsonLines(newMeasurements().slice(0, 2))));
+    await until("the lines are published", () => ![undefined, published].includes(hashOf()));
+    child.kill("SIGTERM");
+    assertEquals((await output).code, 75);
+    await writer.close().catch(() => {});
+  }));
+
 Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SIGTERM", () =>
   withRowCheckpoint(async (at) => {
-    const follow = ["--follow", "--every-lines", "2", "--every-seconds", "0.2"];
+    const follow = ["--follow", "--every-lines", "2", "--every-seconds", "86400"];
     const lines = jsonLines([...newMeasurements(), measured(KNOWN[2], NEW_ADDRESS, 40)]);
     const ended = await succeed(command(at, "adapted", ...follow), `${lines}no measurement\n`);
     assertEquals([ended.measurements, ended.numBad], [6, 1]);
     assertEquals(ended.numPublished, 4, "at first, and after two lines each");
     const before = loadCheckpoint(at("adapted"));
     assert((before.adapted?.rows.size ?? 0) > 1);
-    const patient = ["--follow", "--every-lines", "2", "--every-seconds", "600"];
-    const child = spawnStage(command(at, "adapted", ...patient), { stdin: new Uint8Array() });
+    const child = spawnStage(command(at, "adapted", ...follow), { stdin: new Uint8Array() });
     const writer = child.stdin.getWriter();
     const write = (text: string) => writer.write(new TextEncoder().encode(text));
     let log = "";

@@ -116,7 +116,7 @@ Deno.test("watch --listen tells Prometheus what Grafana's dashboard asks for, an
         for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) stderr += text;
       })(),
     ]);
-    await until("the alarm", () => stdout.includes("\n"));
+    await until("the alarm", () => stdout.includes("\n") && /Listening at \S+\s/.test(stderr));
     const [, url] = /Listening at (\S+)/.exec(stderr) ?? [];
     const get = async (path: string) => {
       const response = await fetch(new URL(path, url));
