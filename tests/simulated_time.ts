@@ -75,7 +75,9 @@ export class SimulatedTime implements Disposable {
     this.pass(waitsMs[0]);
   }
 
+  /** Ends what still waits, so that a test that failed does not hang. */
   [Symbol.dispose](): void {
     this.#restore();
+    for (const { call } of this.#timers.splice(0)) call();
   }
 }

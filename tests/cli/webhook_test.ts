@@ -179,6 +179,7 @@ Deno.test("finish() gives up what is not taken in its time, and after that of on
   for (const isStopped of [false, true]) {
     const slow = Promise.withResolvers<Response>();
     await withReceiver(() => slow.promise, async ({ webhook, received }) => {
+      using _ = { [Symbol.dispose]: () => slow.resolve(status(200)) };
       using time = new SimulatedTime();
       webhook.send({ alarm: 1 });
       webhook.send({ alarm: 2 });
@@ -193,7 +194,6 @@ Deno.test("finish() gives up what is not taken in its time, and after that of on
       time.pass(isStopped ? 11 : 59_961);
       await finished;
       assertEquals([webhook.numWaiting, webhook.numSent], [2, 0]);
-      slow.resolve(status(200));
     }, { timeoutMs: 50, firstWaitMs: 1e6, maxWaitMs: 1e6 });
   }
 });

@@ -161,8 +161,8 @@ Deno.test("a redirection is not followed, so a key goes to no other host", async
 });
 
 Deno.test("silence ends an attempt, a slow body does not", async () => {
-  using time = new SimulatedTime();
   await using server = new ReplayServer();
+  using time = new SimulatedTime();
   const silent = () =>
     new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array([0x7b])) }));
   let numPieces = 0;
