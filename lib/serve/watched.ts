@@ -18,6 +18,7 @@ import {
 } from "../query/changes/expectation.ts";
 import { type AlarmEvent, type PairWatch, rttMsOf, type WatchedPair } from "../query/changes/pair_watch.ts";
 import type { TimedMeasurement } from "../query/files/arriving.ts";
+import { exactTimeOf } from "../query/rtt/rtt_question.ts";
 import { ApiError } from "./api/api_error.ts";
 import { linesOf } from "./api/lines.ts";
 import type { PingService } from "./api/ping_service.ts";
@@ -220,7 +221,8 @@ export async function* watchLines(
 
 function watchedMeasurement(value: unknown): TimedMeasurement {
   const { msm_id: msmId, prb_id: prbId, ...asked } = readFields(watchedMeasurementSchema, value);
-  const { timeS, ...measurement } = readMeasurement(asked);
+  const measurement = readMeasurement(asked);
+  const timeS = exactTimeOf(asked.timestamp);
   if (timeS === null) throw new UserError("found no timestamp, expected one");
   return {
     ...measurement,

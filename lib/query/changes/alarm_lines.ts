@@ -102,7 +102,7 @@ function alarmText({ kind, reason, alarm: { usual, now } }: AlarmEvent): string 
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 
 function isoTime(timeS: number): string {
-  return new Date(1000 * timeS).toISOString().replace(".000Z", "Z");
+  return new Date(Math.round(1000 * timeS)).toISOString().replace(".000Z", "Z");
 }
 
 /** Four digits; undefined, which JSON leaves out, for NaN. */

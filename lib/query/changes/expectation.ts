@@ -24,13 +24,13 @@ export interface ExpectedOf {
   readonly rttMs: number;
 }
 
-/** Expected RTTs of measurements by a model. */
+/** Expected RTTs of measurements by a model, which knows whole seconds only. */
 export async function expectationsOf(model: PingModel, asked: readonly ExpectedOf[]): Promise<Expectation[]> {
   const queries = asked.map(({ measurement: { source, destination, timeS }, before }) => ({
     source,
     destination,
-    timeS,
-    context: before,
+    timeS: Math.floor(timeS),
+    context: before.map((each) => ({ ...each, timeS: Math.floor(each.timeS) })),
   }));
   const found: Expectation[] = [];
   await model.likelyRttDistributions(queries, (distribution, i) => {
@@ -51,25 +51,31 @@ export function pValueOf(below: number): number {
   return Math.min(1, 2 * Math.min(below, 1 - below));
 }
 
+interface KnownExpectation {
+  readonly measurement: TimedMeasurement;
+  readonly expectation: Expectation;
+}
+
 /** The expectations of the newest measurements of pairs, kept until there are newer ones. */
 export class PairExpectations {
-  #known = new Map<string, { timeS: number; expectation: Expectation }>();
+  #known = new Map<string, KnownExpectation>();
 
   constructor(readonly model: PingModel) {}
 
   /** Asks the model for pairs that have newer measurements; others are forgotten, so memory is that of the pairs. */
   async update(pairs: readonly WatchedPair[]): Promise<void> {
-    const kept = new Map<string, { timeS: number; expectation: Expectation }>();
-    const asked: (ExpectedOf & { key: string })[] = [];
+    const kept = new Map<string, KnownExpectation>();
+    const asked: (ExpectedOf & { key: string; measurement: TimedMeasurement })[] = [];
     for (const { src, dst, recent } of pairs) {
       const key = `${src} ${dst}`;
       const measurement = recent[recent.length - 1];
       const known = this.#known.get(key);
-      if (known?.timeS === measurement.timeS) kept.set(key, known);
+      // Two measurements may have the same time.
+      if (known?.measurement === measurement) kept.set(key, known);
       else asked.push({ key, measurement, before: recent.slice(0, -1), rttMs: rttMsOf(measurement) });
     }
     const found = await expectationsOf(this.model, asked);
-    asked.forEach(({ key, measurement: { timeS } }, i) => kept.set(key, { timeS, expectation: found[i] }));
+    asked.forEach(({ key, measurement }, i) => kept.set(key, { measurement, expectation: found[i] }));
     this.#known = kept;
   }
 

@@ -189,7 +189,7 @@ export class PairWatch {
     // The most recently seen pair is the last one.
     this.#pairs.delete(key);
     this.#pairs.set(key, pair);
-    if (timeS <= newestS) {
+    if (timeS < newestS) {
       this.numLate++;
       return dropped;
     }

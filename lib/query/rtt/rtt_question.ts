@@ -218,11 +218,17 @@ export function parseTimeS(text: string): { timeS: number } | { fault: string } 
   return "fault" in parsed ? parsed : { timeS: Math.floor(parsed.timeUs / 1e6) };
 }
 
-/** The time of a question: Unix seconds, or null for any. @throws {UserError} If it is invalid. */
+/** The time of a question: whole Unix seconds, or null for any. @throws {UserError} If it is invalid. */
 export function timeOf(value: unknown): number | null {
+  const exactS = exactTimeOf(value);
+  return exactS === null ? null : Math.floor(exactS);
+}
+
+/** The time of a measurement: Unix seconds to the microsecond, or null. @throws {UserError} If it is invalid. */
+export function exactTimeOf(value: unknown): number | null {
   if (value === undefined || value === null || value === "") return null;
-  const parsed = parseTimeS(typeof value === "string" || typeof value === "number" ? String(value) : "");
-  if ("timeS" in parsed) return parsed.timeS;
+  const parsed = parseTimeUs(typeof value === "string" || typeof value === "number" ? String(value) : "");
+  if ("timeUs" in parsed) return parsed.timeUs / 1e6;
   throw new UserError(`found time ${shown(value)}, ${parsed.fault}`);
 }
 

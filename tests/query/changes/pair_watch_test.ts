@@ -180,12 +180,19 @@ Deno.test("of too many pairs the one that was seen least recently is dropped, an
   assertEquals([watch.numPairs, watch.numDropped], [2, 1]);
 });
 
-Deno.test("a measurement that is not later than the newest of its pair is left out", () => {
+Deno.test("a measurement that is earlier than the newest of its pair is left out, one of the same time is not", () => {
   const watch = new PairWatch(OPTIONS);
   const pair = "10.0.0.1 192.0.2.1";
   eventsOf({ [pair]: () => 20 }, 30, watch);
-  for (const number of [29, 3]) assertEquals(watch.add(measured(pair, number, 500)), []);
+  const newest = measured(pair, 29, 20);
+  for (const beforeS of [0.001, 26 * INTERVAL_S]) {
+    assertEquals(watch.add({ ...newest, timeS: newest.timeS - beforeS }), []);
+  }
   assertEquals(watch.numLate, 2);
+  for (let i = 0; i < 5; i++) watch.add(newest);
+  assertEquals(watch.numLate, 2);
+  const [{ recent }] = watch.pairs();
+  assertEquals(recent.slice(-6).map(({ timeS }) => timeS), Array(6).fill(newest.timeS));
 });
 
 Deno.test("an alarm needs the evidence that is asked for", () => {

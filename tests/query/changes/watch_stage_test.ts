@@ -5,6 +5,7 @@ import { exists } from "../../../lib/io/files/inputs.ts";
 import { outputOf, refused, runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
 import { until } from "../../until.ts";
 import { SIGNATURE_HEADER, signatureOf } from "../../../lib/cli/webhook.ts";
+import { writeParquet } from "../../data/measurement_files/batches.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
 
 /** Dashboard of Grafana. */
@@ -17,13 +18,13 @@ const START_S = 1_480_000_000;
 function linesOf(
   from: number,
   to: number,
-  { shiftedFrom = 60, shiftedTo = 90, src = "10.0.0.1" } = {},
+  { shiftedFrom = 60, shiftedTo = 90, src = "10.0.0.1", intervalS = 240 } = {},
 ): string {
   let text = "";
   for (let number = from; number < to; number++) {
     const levelMs = number >= shiftedFrom && number < shiftedTo ? 58 : 20;
     const rtt = levelMs + 0.1 * (number % 3);
-    text += `${JSON.stringify({ src, dst: "192.0.2.1", time: START_S + 240 * number, rtt })}\n`;
+    text += `${JSON.stringify({ src, dst: "192.0.2.1", time: START_S + intervalS * number, rtt })}\n`;
   }
   return text;
 }
@@ -49,6 +50,34 @@ Deno.test("watch tells alarms of standard input, and names the lines that it can
   assertStringIncludes(stderr, "standard input, line 31: found no JSON object");
   assertStringIncludes(stderr, "130 measurements, 1 unusable, 0 late, 1 pairs, 0 dropped, 1 alarms");
 });
+
+Deno.test("watch takes several pings a second, of lines and of Parquet, and asks the model about whole seconds", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const pings = linesOf(0, 130, { intervalS: 0.2 });
+    const lines = join(folder, "pings.jsonl");
+    await Deno.writeTextFile(lines, pings);
+    const parquet = join(folder, "pings.parquet");
+    const measured = parse(pings);
+    const column = (name: string) => measured.map((each) => each[name]);
+    writeParquet(parquet, [{
+      numRows: measured.length,
+      eventTimeUs: Float64Array.from(column("time") as number[], (timeS) => Math.round(1e6 * timeS)),
+      srcAddr: column("src") as string[],
+      dstAddr: column("dst") as string[],
+      ipVersion: new Uint8Array(measured.length).fill(4),
+      rttMs: Float64Array.from(column("rtt") as number[]),
+    }]);
+    for (const input of [lines, parquet]) {
+      const { stdout, stderr } = await succeeded(
+        runStageProcess(["watch", "--input", input, "--checkpoint", checkpoint]),
+      );
+      const [begin, end, ...others] = parse(stdout);
+      assertEquals(others, []);
+      assertEquals([begin.time, end.time], ["2016-11-24T15:06:52Z", "2016-11-24T15:06:58Z"]);
+      assert(Number(begin.p_value) > 0);
+      assertStringIncludes(stderr, "130 measurements, 0 unusable, 0 late");
+    }
+  }));
 
 Deno.test("watch --metrics writes counts, RTTs and alarms of a bounded number of pairs for Prometheus", () =>
   inFolder(async (folder) => {

@@ -36,6 +36,16 @@ Deno.test("readMeasurementFiles() reads a measurement of ours and a ping result 
     assertEquals([others, skipped], [[], { dns: 1 }]);
   }));
 
+Deno.test("times of lines are exact for watch, and whole seconds for a context", () =>
+  withFolder(async (folder) => {
+    const ours = { src: "192.0.2.1", dst: "198.51.100.7", time: "2020-09-13T12:26:40.123456Z", rtt: 15 };
+    const text = JSON.stringify(ours);
+    assertEquals(measurementOfLine({ text })?.timeS, 1_600_000_000.123456);
+    Deno.writeTextFileSync(join(folder, "a.jsonl"), text);
+    const { measurements: [{ timeS }] } = await readContext(join(folder, "a.jsonl"));
+    assertEquals(timeS, 1_600_000_000);
+  }));
+
 Deno.test("readMeasurementFiles() keeps the newest of files of both kinds", () =>
   withFolder(async (folder) => {
     writeParquet(join(folder, "a.parquet"), [makeBatch(300)]);
