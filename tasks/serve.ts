@@ -71,7 +71,11 @@ async function serveHttp(
 ): Promise<void> {
   const { host, port, maxRequestS } = options;
   const watched = {
-    watch: new PairWatch({ ...DEFAULT_WATCH_OPTIONS, maxPairs: options.maxWatchedPairs }),
+    watch: new PairWatch({
+      ...DEFAULT_WATCH_OPTIONS,
+      maxPairs: options.maxWatchedPairs,
+      log: answering.log,
+    }),
     maxPairs: MAX_METRIC_PAIRS,
     get names() {
       return answering.models.current.service.names;

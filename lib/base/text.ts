@@ -94,6 +94,11 @@ export function formatSeconds(seconds: number): string {
   return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
 }
 
+/** A time as ISO 8601 in UTC: `2026-01-31T00:00:00Z`, or with milliseconds. @param timeS Unix seconds. */
+export function formatTime(timeS: number): string {
+  return new Date(Math.round(1000 * timeS)).toISOString().replace(".000Z", "Z");
+}
+
 /** A size in bytes: `512 B`, `1.50 MB` (powers of 1000). */
 export function formatBytes(bytes: number): string {
   return bytes < 1000 ? `${bytes} B` : `${formatCount(bytes).replace(/^([\d.]+)$/, "$1 ")}B`;

@@ -89,6 +89,8 @@ export function watchMetrics(
     counter("measurements", "Measurements that were watched.", watch.numMeasurements),
     counter("unusable", "Lines that could not be used.", numUnusable),
     counter("late", "Measurements that came after a later one of their pair.", watch.numLate),
+    counter("in_future", "Measurements with a time after now.", watch.numInFuture),
+    counter("wrong_clock", "Measurements whose times others of their pair contradict.", watch.numWrongClock),
     counter("dropped_pairs", "Pairs that were forgotten because of too many.", watch.numDropped),
     counter("alarms", "Alarms that have begun.", watch.numAlarms),
     gauge("pairs", "Pairs that are remembered.", watch.numPairs),
@@ -207,7 +209,9 @@ export async function* watchLines(
     signal.throwIfAborted();
     let events: AlarmEvent[];
     try {
+      const { numInFuture } = watch;
       events = watch.add(watchedMeasurement(read()));
+      if (watch.numInFuture > numInFuture) throw new UserError("found a timestamp after now, expected none");
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       yield { line, error: error.message };

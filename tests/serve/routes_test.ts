@@ -226,9 +226,19 @@ Deno.test("serve answers every route", (test) =>
       const check = (id: number | string, asked = "") =>
         server.fetch(`/api/v2/measurements/${id}/status-check${asked}`);
       await requireProblem(check(1001), 404, /no watched measurement has that msm_id or dst_addr/);
-      const others = ["{", { ...PAIR, rtt: 3 }, { ...PAIR, timestamp: startS, rtt: 3, rtts: 4 }];
+      // Wrong clocks of others hide nothing of the pair.
+      const wrong = { ...PAIR, timestamp: "2099-12-31", rtt: 3 };
+      const ahead = { ...PAIR, timestamp: startS + 1e8, rtt: 3 };
+      const others = [
+        "{",
+        { ...PAIR, rtt: 3 },
+        { ...PAIR, timestamp: startS, rtt: 3, rtts: 4 },
+        wrong,
+        ahead,
+      ];
       const faults = await server.postLines("/v1/watch", [...measured(0, 50), ...others]);
-      assertEquals(faults.map(({ line }) => line), [51, 52, 53]);
+      assertEquals(faults.map(({ line }) => line), [51, 52, 53, 54]);
+      assertStringIncludes(String(faults[3].error), "found a timestamp after now");
       assertStringIncludes(String(faults[1].error), "found no timestamp, expected one");
       const [begin, ...more] = await server.postLines("/v1/watch", measured(50, 100));
       assertEquals(more, []);
@@ -272,7 +282,7 @@ Deno.test("serve answers every route", (test) =>
       );
       assertStringIncludes(
         await (await server.fetch("/metrics")).text(),
-        "ping_llm_watch_measurements_total 131\n",
+        "ping_llm_watch_measurements_total 133\n",
       );
     });
 

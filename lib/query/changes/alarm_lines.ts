@@ -1,6 +1,6 @@
 /** Events of alarms as JSON and as text. @module */
 import * as z from "zod";
-import { formatMs } from "../../base/text.ts";
+import { formatMs, formatTime } from "../../base/text.ts";
 import { type AddressNames, NO_NAMES } from "../../data/addresses/address_names.ts";
 import { type Expectation, EXPECTED_QUANTILES } from "./expectation.ts";
 import type { AlarmEvent } from "./pair_watch.ts";
@@ -56,8 +56,8 @@ export function alarmLine(
   return {
     event: kind,
     alarm: id,
-    time: isoTime(timeS),
-    since: isoTime(sinceS),
+    time: formatTime(timeS),
+    since: formatTime(sinceS),
     src,
     ...(srcName !== undefined && { src_name: srcName }),
     dst,
@@ -100,10 +100,6 @@ function alarmText({ kind, reason, alarm: { usual, now } }: AlarmEvent): string 
 }
 
 const percent = (share: number) => `${Math.round(100 * share)} %`;
-
-function isoTime(timeS: number): string {
-  return new Date(Math.round(1000 * timeS)).toISOString().replace(".000Z", "Z");
-}
 
 /** Four digits; undefined, which JSON leaves out, for NaN. */
 function numberOf(value: number): number | undefined {

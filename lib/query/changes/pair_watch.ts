@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { formatCount, formatTime } from "../../base/text.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";
 import type { Place } from "../../data/addresses/place_table.ts";
@@ -18,6 +19,7 @@ import {
   DEFAULT_CHANGE_OPTIONS,
   type Level,
 } from "./change_detector.ts";
+import { type ClockTally, PairClock } from "./pair_clock.ts";
 
 /** How pairs are watched. */
 export interface WatchOptions {
@@ -33,6 +35,10 @@ export interface WatchOptions {
   readonly groupWithinS: number;
   /** Where an address is; groups share no AS and no country without it. */
   readonly placeOf?: ((address: Uint8Array) => WatchedPlace | undefined) | undefined;
+  /** The time now, Unix seconds (the machine's). */
+  readonly nowS?: (() => number) | undefined;
+  /** Gets a line for the first measurements that are left out because of their time. */
+  readonly log?: ((line: string) => void) | undefined;
 }
 
 /** The defaults of `watch`, but for the number of pairs. */
@@ -46,6 +52,10 @@ export const DEFAULT_WATCH_OPTIONS: Omit<WatchOptions, "maxPairs"> = {
 /** The part of a place that alarms may share; 0 and an empty text are as good as absent. */
 export type WatchedPlace = Pick<Place, "asNumber" | "countryCode">;
 
+/** How far clocks of probes may be ahead of now, s. */
+const AHEAD_S = 600;
+/** The number of lines about wrong times. */
+const MAX_TOLD_TIMES = 5;
 /** An alarm ends when the RTT is within this share of the shift from its usual level. */
 const BACK_SHARE = 0.5;
 /** An alarm for losses ends when their share is within this of the usual one. */
@@ -72,7 +82,7 @@ export interface Alarm {
   readonly src: string;
   readonly dst: string;
   /** When it began, Unix seconds. */
-  readonly sinceS: number;
+  sinceS: number;
   /** The pair's level before. */
   readonly usual: Level;
   /** Its level since the newest change. */
@@ -113,6 +123,7 @@ interface Pair {
   readonly srcPlace: WatchedPlace;
   readonly ends: readonly End[];
   readonly detector: ChangeDetector;
+  readonly clock: PairClock;
   /** The newest, oldest first; the last one is the detector's newest row. */
   readonly recent: TimedMeasurement[];
   alarm: Alarm | undefined;
@@ -130,15 +141,23 @@ export class PairWatch {
   /** The groups with alarms that have not ended, by all that these share. */
   readonly #groups = new Map<string, Set<AlarmGroup>>();
   readonly #open = new Map<Alarm, Pair>();
+  readonly #span = { firstS: Infinity, lastS: -Infinity };
   #numSeen = 0;
+  #numToldTimes = 0;
   /** The number of alarms that have begun. */
   numAlarms = 0;
-  /** The number of measurements that were added. */
+  /** The number of measurements that came. */
   numMeasurements = 0;
-  /** The number of measurements that were decided: `delay` more came of their pair. */
+  /** The number of measurements that were not left out. */
+  numUsed = 0;
+  /** The number of measurements that were decided: `delay` more came of their pair, or the input ended. */
   numDecided = 0;
   /** The number of measurements that came after a later one of their pair, and were left out. */
   numLate = 0;
+  /** The number of measurements that were left out because they are after now. */
+  numInFuture = 0;
+  /** The number of measurements that were left out because others of their pair contradict their times. */
+  numWrongClock = 0;
   /** The number of pairs that were dropped. */
   numDropped = 0;
 
@@ -151,6 +170,18 @@ export class PairWatch {
   /** The number of pairs that are remembered. */
   get numPairs(): number {
     return this.#pairs.size;
+  }
+
+  /** The number of measurements that are not decided, among them those of pairs that were dropped. */
+  get numUndecided(): number {
+    const held = this.#pairs.values().reduce((sum, { clock }) => sum + clock.numHeld, 0);
+    return this.numUsed - this.numDecided + held;
+  }
+
+  /** The time between the first and the last measurement that was used, s. */
+  get spanS(): number {
+    for (const pair of this.#pairs.values()) this.#widenSpan(pair);
+    return Math.max(0, this.#span.lastS - this.#span.firstS);
   }
 
   /** The number of alarms that have not ended. */
@@ -175,37 +206,77 @@ export class PairWatch {
   }
 
   /**
-   * Adds a measurement with a time.
+   * Adds a measurement with a time. One that is a little after now counts as one of now, so that it cannot make the next
+   * ones late; one that is farther ahead is left out.
    *
    * @returns Its events, oldest first.
    */
   add(measurement: TimedMeasurement): AlarmEvent[] {
     this.numMeasurements++;
-    const { source, destination, timeS } = measurement;
-    const key = `${formatAddress(source)} ${formatAddress(destination)}`;
-    const dropped: AlarmEvent[] = [];
-    const pair = this.#pairs.get(key) ?? this.#newPair(measurement, dropped);
-    const newestS = pair.recent.at(-1)?.timeS ?? -Infinity;
+    const { source, destination } = measurement;
+    const [src, dst] = [source, destination].map(formatAddress);
+    const nowS = this.#options.nowS?.() ?? Date.now() / 1000;
+    if (measurement.timeS > nowS + AHEAD_S) {
+      this.numInFuture++;
+      this.#tellTime(
+        `${src} ${dst}: found the time ${formatTime(measurement.timeS)}, expected none after now`,
+      );
+      return [];
+    }
+    const events: AlarmEvent[] = [];
+    const key = `${src} ${dst}`;
+    const pair = this.#pairs.get(key) ?? this.#newPair(measurement, events);
     // The most recently seen pair is the last one.
     this.#pairs.delete(key);
     this.#pairs.set(key, pair);
-    if (timeS < newestS) {
-      this.numLate++;
-      return dropped;
-    }
+    const timeS = Math.min(measurement.timeS, nowS);
+    const { added, isBack } = pair.clock.take({ ...measurement, timeS }, pair.recent, this.#tallyOf(pair));
+    if (isBack) setBack(pair, added[0].timeS);
+    for (const each of added) events.push(...this.#use(pair, each));
+    return events;
+  }
+
+  #use(pair: Pair, measurement: TimedMeasurement): AlarmEvent[] {
+    this.numUsed++;
     // All measurements of a pair share its addresses.
-    const { source: src, destination: dst } = pair.recent.at(-1) ?? measurement;
-    pair.recent.push({ ...measurement, source: src, destination: dst });
+    const { source, destination } = pair.recent.at(-1) ?? measurement;
+    pair.recent.push({ ...measurement, source, destination });
     if (pair.recent.length > this.#numKept) pair.recent.shift();
     const change = pair.detector.add(rttMsOf(measurement));
     if (pair.detector.numRows > this.#options.changes.delay) this.numDecided++;
-    return [...dropped, ...this.#eventsOf(pair, change, timeS)];
+    return this.#eventsOf(pair, change, measurement.timeS);
+  }
+
+  #tallyOf({ src, dst }: Pair): ClockTally {
+    return {
+      late: (count) => this.numLate += count,
+      wrongClock: (count, timeS) => {
+        this.numWrongClock += count;
+        this.#tellTime(
+          `${src} ${dst}: found ${formatCount(count)} from ${
+            formatTime(timeS)
+          } on, far after those that followed: ` +
+            "a wrong clock",
+        );
+      },
+    };
+  }
+
+  #tellTime(line: string): void {
+    if (++this.#numToldTimes > MAX_TOLD_TIMES) return;
+    this.#options.log?.(`${line}; left out`);
+  }
+
+  #widenSpan({ clock, recent }: Pair): void {
+    this.#span.firstS = Math.min(this.#span.firstS, clock.startS);
+    this.#span.lastS = Math.max(this.#span.lastS, recent.at(-1)?.timeS ?? -Infinity);
   }
 
   #newPair({ source, destination }: TimedMeasurement, events: AlarmEvent[]): Pair {
     if (this.#pairs.size >= this.#options.maxPairs) {
       const [[oldestKey, oldest]] = this.#pairs;
       this.#pairs.delete(oldestKey);
+      this.#widenSpan(oldest);
       this.numDropped++;
       if (oldest.alarm) events.push(this.#end(oldest, oldest.recent.at(-1)?.timeS ?? NaN, "dropped"));
     }
@@ -219,6 +290,7 @@ export class PairWatch {
       srcPlace,
       ends: endsOf([["src", src, srcPlace], ["dst", dst, dstPlace]]),
       detector: new ChangeDetector(changes),
+      clock: new PairClock(),
       recent: [],
       alarm: undefined,
     };
@@ -300,6 +372,12 @@ export class PairWatch {
     if (--group.numOpen === 0) { for (const { text } of group.ends) this.#leave(group, text); }
     return { kind: "end", alarm, timeS, reason };
   }
+}
+
+/** Takes a pair back to before its newest measurements, whose times were wrong. @param timeS Where it goes on. */
+function setBack({ recent, alarm }: Pair, timeS: number): void {
+  recent.forEach((each, i) => recent[i] = { ...each, timeS: Math.min(each.timeS, timeS) });
+  if (alarm) alarm.sinceS = Math.min(alarm.sinceS, timeS);
 }
 
 /** The RTT of a measurement, ms; NaN for a loss. */

@@ -212,3 +212,54 @@ Deno.test("evidenceThreshold() lets as many changes pass as the rate allows", ()
   assertEquals(evidenceThreshold(evidences, 10, 1), 0);
   assert(evidenceThreshold([5, 5, 5], 2, 1) > 5);
 });
+
+Deno.test("times after now are left out, and hide none of their pair", () => {
+  const log: string[] = [];
+  const nowS = START_S + 40 * INTERVAL_S;
+  const watch = new PairWatch({ ...OPTIONS, nowS: () => nowS, log: (line) => log.push(line) });
+  const pair = "10.0.0.1 192.0.2.1";
+  eventsOf({ [pair]: () => 20 }, 30, watch);
+  for (let i = 0; i < 20; i++) watch.add({ ...measured(pair, i, 20), timeS: nowS + 601 });
+  assertEquals(watch.add({ ...measured("10.0.0.9 192.0.2.1", 0, 20), timeS: nowS + 1e8 }), []);
+  assertEquals([watch.numInFuture, watch.numPairs], [21, 1]);
+  // A clock that is a little ahead.
+  watch.add({ ...measured(pair, 30, 20), timeS: nowS + 599 });
+  watch.add({ ...measured(pair, 31, 20), timeS: nowS });
+  assertEquals([watch.numLate, watch.numUsed], [0, 32]);
+  assertEquals(log.length, 5);
+  assertEquals(
+    log[0],
+    "10.0.0.1 192.0.2.1: found the time 2016-11-24T17:56:41Z, expected none after now; left out",
+  );
+});
+
+Deno.test("wrong clocks hide no alarm, and are told", () => {
+  const log: string[] = [];
+  const watch = new PairWatch({ ...OPTIONS, log: (line) => log.push(line) });
+  const pair = "10.0.0.1 192.0.2.1";
+  const level = between(40, 99, 60, 20);
+  const events: AlarmEvent[] = [];
+  const add = (from: number, to: number, laterS = 0) => {
+    for (let number = from; number < to; number++) {
+      const measurement = measured(pair, number, level(number));
+      events.push(...watch.add({ ...measurement, timeS: measurement.timeS + laterS }));
+    }
+  };
+  add(0, 1, 5e6);
+  add(0, 30);
+  add(30, 32, 9e6);
+  add(30, 40);
+  add(40, 45, 9e6);
+  add(40, 60);
+  assertEquals([watch.numWrongClock, watch.numLate], [8, 0]);
+  assertEquals(log.map((line) => /found \d/.exec(line)?.[0]), ["found 1", "found 2", "found 5"]);
+  assert(
+    log[0].includes("from 2017-01-21T12:00:00Z on, far after those that followed: a wrong clock; left out"),
+  );
+  const [{ kind, timeS, history = [] }, ...more] = events;
+  assertEquals([kind, more.length], ["begin", 0]);
+  // The change is found among the rows whose times were wrong: it began when the pair went on.
+  assertEquals(timeS, START_S + 40 * INTERVAL_S);
+  assert(history.every((each) => each.timeS <= timeS));
+  assertEquals(watch.spanS, 59 * INTERVAL_S);
+});
