@@ -32,7 +32,7 @@ import { StagedOutput } from "../lib/io/files/staged_output.ts";
 import { ATLAS_KEY, GLOBALPING_KEY, PROMETHEUS_KEY, STAGES } from "./stages.ts";
 import { zstdCompressSync } from "node:zlib";
 import { createPing, endedPing, GlobalpingPlaces, isId } from "../lib/cli/fetch/globalping.ts";
-import { fetchRange, MAX_POINTS, LATENESS_S } from "../lib/cli/fetch/prometheus.ts";
+import { fetchRange, LATENESS_S, MAX_POINTS } from "../lib/cli/fetch/prometheus.ts";
 import { divideTime, formatWindow, type TimeWindow } from "../lib/cli/fetch/windows.ts";
 import { openInput } from "../lib/io/compression/decompress.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/io/files/atomic.ts";

@@ -1021,7 +1021,8 @@ export const STAGES = named({
   "watch": command({
     summary: "tell when the RTTs of pairs leave their usual level, and when they return, without set limits",
     details:
-      "A change is told --delay measurements of its pair after it. Alarms that begin together and share a source or a " +
+      "A change is told --delay measurements of its pair after it, or at the end of the input. Without --follow it is an " +
+      "error if more than 5 % of the input is unusable or out of order. Alarms that begin together and share a source or a " +
       "destination are one group.",
     reads: "measurements as they come, perhaps a checkpoint",
     writes: "alarms as JSON lines: beginning, size, confidence, group, end",

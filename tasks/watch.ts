@@ -22,6 +22,7 @@ import {
   PairWatch,
   type WatchOptions,
 } from "../lib/query/changes/pair_watch.ts";
+import { checkRejected, describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import { ArrivingMeasurements } from "../lib/query/files/arriving.ts";
 import { STANDARD_INPUT } from "../lib/io/compression/decompress.ts";
 import { loadModel } from "../lib/query/files/load_model.ts";
@@ -43,6 +44,8 @@ const SECONDS_OF = { hour: 3600, day: 86_400, week: 604_800 };
 const METRICS_MS = 10_000;
 /** How long the webhook gets at the end of the input, and at a signal, ms. */
 const LAST_POSTS_MS = { end: 60_000, signal: 10_000 };
+/** The largest share of an input that may be left out. */
+const MAX_LEFT_OUT = 0.05;
 /** Limits of the connections of monitors. */
 const MONITOR_LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 
@@ -62,11 +65,8 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   const minEvidence = await calibrated(options, watching, stage);
   using model = options.checkpoint === undefined ? undefined : await loadModel(options.checkpoint);
   const names = await openNames(options.names);
-  const watch = new PairWatch({
-    ...watching,
-    minEvidence,
-    placeOf: await placesOf(options.geo, model, stage),
-  });
+  const placeOfAddress = await placesOf(options.geo, model, stage);
+  const watch = new PairWatch({ ...watching, minEvidence, placeOf: placeOfAddress, log: stage.log });
   const reading = await readingOf(options);
   const arriving = arrivalsOf(input, { ...options, reading }, stage);
   const expectations = model && new PairExpectations(model);
@@ -77,7 +77,7 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
     names,
     webhook,
     get numUnusable() {
-      return arriving.numBad;
+      return totalOf(arriving.rejected);
     },
   };
   const refresh = async () => await expectations?.update(watch.foremostPairs(metricPairs));
@@ -93,30 +93,28 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
     fetch: makeWatchApp(watched, { host: listenAt.host, refresh, log: stage.log }).fetch,
   });
   if (server) stage.log(`Listening at ${server.url}`);
-  for await (const measurement of arriving) {
-    metricsFile?.check();
-    progress.update(watch.numMeasurements, `${watch.numPairs} pairs, ${watch.numAlarms} alarms`);
-    for (const event of watch.add(measurement)) {
+  const tell = async (events: readonly AlarmEvent[]) => {
+    for (const event of events) {
       const line = alarmLine(event, model && await expectedAt(model, event), names);
       lines.write(line);
       webhook?.send(line);
     }
+  };
+  for await (const measurement of arriving) {
+    metricsFile?.check();
+    progress.update(watch.numMeasurements, `${watch.numPairs} pairs, ${watch.numAlarms} alarms`);
+    await tell(watch.add(measurement));
   }
+  const isWhole = !options.follow && !stage.signal.aborted;
+  if (isWhole) await tell(watch.finish());
   lines.commit();
   await webhook?.finish(stage.signal.aborted ? LAST_POSTS_MS.signal : LAST_POSTS_MS.end, stage.signal);
   await metricsFile?.run();
   await server?.stop(MONITOR_LIMITS.maxRequestS);
   if (webhook && webhook.numWaiting > 0) stage.log(`${webhook.numWaiting} alarms were not posted`);
+  const { counts, text } = countsOf(watch, arriving);
+  stage.log(text);
   stage.signal.throwIfAborted();
-  const counts = {
-    measurements: watch.numMeasurements,
-    unusable: arriving.numBad,
-    late: watch.numLate,
-    pairs: watch.numPairs,
-    dropped: watch.numDropped,
-    alarms: watch.numAlarms,
-  };
-  stage.log(Object.entries(counts).map(([name, count]) => `${formatCount(count)} ${name}`).join(", "));
   const numUnposted = webhook ? webhook.numLost + webhook.numWaiting : 0;
   if (numUnposted > 0) {
     throw new UserError(
@@ -124,8 +122,67 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
         "see the lines above, and mend the receiver",
     );
   }
+  if (isWhole) requireUsed(watch, arriving);
   return { text: "", json: { stage: "watch", ...counts, minEvidence } };
 });
+
+/** The final counts, and as a line. */
+function countsOf(watch: PairWatch, { rejected, skipped }: ArrivingMeasurements) {
+  const counts = {
+    measurements: watch.numMeasurements,
+    unusable: totalOf(rejected),
+    late: watch.numLate,
+    inFuture: watch.numInFuture,
+    wrongClock: watch.numWrongClock,
+    undecided: watch.numUndecided,
+    pairs: watch.numPairs,
+    dropped: watch.numDropped,
+    alarms: watch.numAlarms,
+  };
+  const ifAny = (count: number, what: string) => count > 0 ? [`${formatCount(count)} ${what}`] : [];
+  const text = [
+    `${formatCount(counts.measurements)} measurements`,
+    describeRejected(rejected, "unusable"),
+    ...(totalOf(skipped) > 0 ? [describeRejected(skipped, "skipped")] : []),
+    `${formatCount(counts.late)} late`,
+    ...ifAny(counts.inFuture, "in the future"),
+    ...ifAny(counts.wrongClock, "with a wrong clock"),
+    ...(["undecided", "pairs", "dropped", "alarms"] as const).map((name) =>
+      `${formatCount(counts[name])} ${name}`
+    ),
+  ].join(", ");
+  return { counts: { ...counts, rejected, skipped }, text };
+}
+
+/** @throws {UserError} If nothing of an input could be used, or more than a twentieth of it was left out. */
+function requireUsed(
+  watch: PairWatch,
+  { paths, rejected, skipped, firstRejected }: ArrivingMeasurements,
+): void {
+  const { numMeasurements, numUsed, numLate, numInFuture, numWrongClock } = watch;
+  checkRejected({ counts: rejected, first: firstRejected }, {
+    numRows: numMeasurements + totalOf(rejected),
+    maxRejectRatio: MAX_LEFT_OUT,
+    advice: "correct or remove them",
+  });
+  const numLeftOut = numLate + numInFuture + numWrongClock;
+  if (numLeftOut > MAX_LEFT_OUT * numMeasurements) {
+    throw new UserError(
+      `Cannot watch all of the input: ${numLeftOut} of ${numMeasurements} measurements were left out (${numLate} late, ` +
+        `${numInFuture} in the future, ${numWrongClock} with a wrong clock), expected at most ${
+          100 * MAX_LEFT_OUT
+        } %; ` +
+        "give files in the order of their times, and sort the lines of a file by time",
+    );
+  }
+  if (numUsed > 0) return;
+  const found = totalOf(skipped) > 0 ? `only ${describeRejected(skipped, "skipped results")}` : "nothing";
+  throw new UserError(
+    `Cannot watch ${
+      shortened(paths.join(", "))
+    }: found ${found}, expected measurements; check what writes them`,
+  );
+}
 
 function arrivalsOf(
   paths: readonly string[],
@@ -236,22 +293,25 @@ async function calibrated(
     throw new UsageError("Cannot calibrate on standard input: expected files; name them with --calibration");
   }
   const perDay = ratePerDay(falseAlarms);
-  const watch = new PairWatch({ ...watching, minEvidence: 0 });
+  const watch = new PairWatch({ ...watching, minEvidence: 0, log: stage.log });
+  const arriving = arrivalsOf(calibration, { reading: await readingOf(options), follow: false }, stage);
   const evidences: number[] = [];
-  let firstS = Infinity;
-  let lastS = -Infinity;
+  const add = (events: readonly AlarmEvent[]) => {
+    for (const { evidence } of events) if (evidence !== undefined) evidences.push(evidence);
+  };
   using progress = stage.progress("calibrating", { unit: "measurements" });
-  for await (
-    const measurement of arrivalsOf(calibration, { reading: await readingOf(options), follow: false }, stage)
-  ) {
+  for await (const measurement of arriving) {
     progress.update(watch.numMeasurements);
-    firstS = Math.min(firstS, measurement.timeS);
-    lastS = Math.max(lastS, measurement.timeS);
-    for (const { evidence } of watch.add(measurement)) if (evidence !== undefined) evidences.push(evidence);
+    add(watch.add(measurement));
   }
   stage.signal.throwIfAborted();
-  // Changes are found among the decided measurements only.
-  const spanDays = (lastS - firstS) / SECONDS_OF.day * (watch.numDecided / watch.numMeasurements);
+  // A measurement that is held may have any time.
+  const { spanS } = watch;
+  // Alarms at the end of a watched input need as much evidence as others.
+  add(watch.finish());
+  requireUsed(watch, arriving);
+  // Changes are found among the decided measurements only: those of dropped pairs are not.
+  const spanDays = spanS / SECONDS_OF.day * (watch.numDecided / watch.numUsed);
   const days = (spanDays || 0).toPrecision(3);
   if (!(spanDays * perDay >= 1)) {
     throw new UsageError(

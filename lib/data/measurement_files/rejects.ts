@@ -84,12 +84,10 @@ export class RejectLog {
 
   /** Number of rejected rows. */
   get total(): number {
-    let total = 0;
-    for (const count of this.#counts.values()) total += count;
-    return total;
+    return totalOf(this.counts);
   }
 
-  /** The first row of the first reason: its file, place and value, in a line; undefined if none was rejected. */
+  /** The first rejected row, for people. */
   get first(): string | undefined {
     const row = this.#rows.values().next().value?.[0];
     return row && `${row.path} row ${row.row}${row.detail ? ` (${row.detail})` : ""}`;
@@ -116,20 +114,14 @@ export class RejectLog {
    * @param advice Advice to the user (default: correct the input or raise the option --max-reject-ratio).
    * @throws {UserError} If more than that share was rejected.
    */
-  check(numRows: number, maxRejectRatio: number, advice?: string): void {
-    const { total } = this;
-    if (total <= maxRejectRatio * numRows) return;
-    const reasons = Object.entries(this.counts).map(([reason, count]) => `${reason} ${count}`).join(", ");
-    const { first } = this;
-    const example = first === undefined ? "" : `, first ${first}`;
-    throw new UserError(
-      `Cannot use the input: ${total} of ${numRows} rows were rejected (${reasons}${example}), ` +
-        `expected at most ${+(maxRejectRatio * 100).toPrecision(6)} %; ` +
-        (advice ??
-          `correct the input${
-            this.#listPath ? ` (${this.#listPath} lists the rows)` : ""
-          } or raise --max-reject-ratio`),
-    );
+  check(
+    numRows: number,
+    maxRejectRatio: number,
+    advice = `correct the input${
+      this.#listPath ? ` (${this.#listPath} lists the rows)` : ""
+    } or raise --max-reject-ratio`,
+  ): void {
+    checkRejected(this, { numRows, maxRejectRatio, advice });
   }
 
   /**
@@ -152,6 +144,43 @@ export class RejectLog {
     if (!listed) this.#rows.set(row.reason, [row]);
     else if (listed.length < MAX_LISTED_PER_REASON) listed.push(row);
   }
+}
+
+/** The sum of counts. */
+export function totalOf(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((total, count) => total + count, 0);
+}
+
+/** Counts by reason, for people: `invalidRtt 2, nullValue 1`. */
+export function listOfCounts(counts: Record<string, number>): string {
+  return Object.entries(counts).map(([reason, count]) => `${reason} ${count}`).join(", ");
+}
+
+/** Rejected rows by reason, for people: `3 rejected (invalidRtt 2, nullValue 1)`. @param word What they are. */
+export function describeRejected(counts: Record<string, number>, word = "rejected"): string {
+  const total = totalOf(counts);
+  return total === 0 ? `0 ${word}` : `${total} ${word} (${listOfCounts(counts)})`;
+}
+
+/**
+ * Ends the run when too many rows were rejected.
+ *
+ * @param rejected The counts by reason, and the first row.
+ * @param options `numRows`: number of rows read, rejected ones included; `maxRejectRatio`: the largest share that may be
+ *   rejected, 0 to 1; `advice`: to the user.
+ * @throws {UserError} If more than that share was rejected.
+ */
+export function checkRejected(
+  { counts, first }: { counts: Record<string, number>; first: string | undefined },
+  { numRows, maxRejectRatio, advice }: { numRows: number; maxRejectRatio: number; advice: string },
+): void {
+  const total = totalOf(counts);
+  if (total <= maxRejectRatio * numRows) return;
+  const reasons = `${listOfCounts(counts)}${first ? `, first ${first}` : ""}`;
+  throw new UserError(
+    `Cannot use the input: ${total} of ${numRows} rows were rejected (${reasons}), ` +
+      `expected at most ${+(maxRejectRatio * 100).toPrecision(6)} %; ${advice}`,
+  );
 }
 
 /** The path of the list of rejected rows of a stage that writes one file: `F.rejects.jsonl` beside `F.parquet`. */

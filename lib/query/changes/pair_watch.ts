@@ -236,6 +236,29 @@ export class PairWatch {
     return events;
   }
 
+  /**
+   * Decides what is left, at the end of the input. No measurement may be added afterwards.
+   *
+   * @returns The events of all pairs, oldest first.
+   */
+  finish(): AlarmEvent[] {
+    const events: AlarmEvent[] = [];
+    const found: { pair: Pair; change: Change; timeS: number }[] = [];
+    for (const pair of this.#pairs.values()) {
+      for (const each of pair.clock.finish(this.#tallyOf(pair))) events.push(...this.#use(pair, each));
+      for (const change of pair.detector.finish()) {
+        found.push({ pair, change, timeS: pair.recent[placeOf(pair, change)].timeS });
+      }
+      this.numDecided += Math.min(this.#options.changes.delay, pair.detector.numRows);
+    }
+    // In this order alarms find their groups, as they do while measurements come.
+    found.sort((a, b) => a.timeS - b.timeS);
+    for (const { pair, change } of found) {
+      events.push(...this.#eventsOf(pair, change, pair.recent.at(-1)?.timeS ?? NaN));
+    }
+    return events;
+  }
+
   #use(pair: Pair, measurement: TimedMeasurement): AlarmEvent[] {
     this.numUsed++;
     // All measurements of a pair share its addresses.
@@ -256,7 +279,7 @@ export class PairWatch {
           `${src} ${dst}: found ${formatCount(count)} from ${
             formatTime(timeS)
           } on, far after those that followed: ` +
-            "a wrong clock",
+            "a wrong clock, or lines out of order",
         );
       },
     };
@@ -302,8 +325,8 @@ export class PairWatch {
       events.push(this.#end(pair, nowS, "new usual"));
     }
     if (!change) return events;
-    const place = change.row - pair.detector.numRows + pair.recent.length;
-    const timeS = pair.recent[place].timeS ?? NaN;
+    const place = placeOf(pair, change);
+    const { timeS } = pair.recent[place];
     const { alarm } = pair;
     if (alarm && isUsual(change.after, alarm)) {
       events.push(this.#end(pair, timeS, "usual"));
@@ -372,6 +395,11 @@ export class PairWatch {
     if (--group.numOpen === 0) { for (const { text } of group.ends) this.#leave(group, text); }
     return { kind: "end", alarm, timeS, reason };
   }
+}
+
+/** The index of a change's row in the pair's recent measurements. */
+function placeOf({ detector, recent }: Pair, { row }: Change): number {
+  return row - detector.numRows + recent.length;
 }
 
 /** Takes a pair back to before its newest measurements, whose times were wrong. @param timeS Where it goes on. */

@@ -195,6 +195,26 @@ Deno.test("a measurement that is earlier than the newest of its pair is left out
   assertEquals(recent.slice(-6).map(({ timeS }) => timeS), Array(6).fill(newest.timeS));
 });
 
+Deno.test("the end of the input decides what is left, for all pairs in order of time", () => {
+  const watch = new PairWatch(OPTIONS);
+  const lost = (from: number) => between(from, 99, null, 20);
+  const pairs = { "10.0.0.1 192.0.2.1": lost(55), "10.0.0.2 192.0.2.1": lost(53) };
+  assertEquals(eventsOf({ ...pairs, "10.0.0.3 192.0.2.9": () => 20 }, 60, watch), []);
+  // A gap whose end is open.
+  watch.add(measured("10.0.0.3 192.0.2.9", 9e4, 20));
+  assertEquals([watch.numDecided, watch.numUndecided], [150, 31]);
+  const begun = watch.finish();
+  assertEquals(begun.map(({ kind, alarm: { src } }) => `${kind} ${src}`), [
+    "begin 10.0.0.2",
+    "begin 10.0.0.1",
+  ]);
+  assertEquals(begun.map(({ alarm: { group } }) => [group.id, group.shared]), [
+    [1, "dst 192.0.2.1"],
+    [1, "dst 192.0.2.1"],
+  ]);
+  assertEquals([watch.numDecided, watch.numUndecided, watch.numUsed], [181, 0, 181]);
+});
+
 Deno.test("an alarm needs the evidence that is asked for", () => {
   const shifted = { "10.0.0.1 192.0.2.1": between(40, 70, 58, 20) };
   const [{ evidence }] = eventsOf(shifted, 100);
@@ -254,7 +274,7 @@ Deno.test("wrong clocks hide no alarm, and are told", () => {
   assertEquals([watch.numWrongClock, watch.numLate], [8, 0]);
   assertEquals(log.map((line) => /found \d/.exec(line)?.[0]), ["found 1", "found 2", "found 5"]);
   assert(
-    log[0].includes("from 2017-01-21T12:00:00Z on, far after those that followed: a wrong clock; left out"),
+    log[0].includes("from 2017-01-21T12:00:00Z on, far after those that followed: a wrong clock, or lines"),
   );
   const [{ kind, timeS, history = [] }, ...more] = events;
   assertEquals([kind, more.length], ["begin", 0]);

@@ -1,6 +1,7 @@
 /** The stage `watch` as users run it. @module */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
+import { parquetWriteBuffer } from "hyparquet-writer";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { outputOf, refused, runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
 import { until } from "../../until.ts";
@@ -32,6 +33,16 @@ function linesOf(
 const parse = (text: string): Record<string, unknown>[] =>
   text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 
+/** The standard output of a process that must end with exit code 1, and its last line with the message. */
+async function failed(ended: ReturnType<typeof runStageProcess>, message: string): Promise<string> {
+  const { code, stdout, stderr } = await ended;
+  assertEquals(code, 1, stderr);
+  const [last] = stderr.trimEnd().split("\n").slice(-1);
+  assertStringIncludes(last, "error: Cannot ");
+  assertStringIncludes(last, message);
+  return stdout;
+}
+
 async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
@@ -48,8 +59,97 @@ Deno.test("watch tells alarms of standard input, and names the lines that it can
   assertEquals(others, []);
   assertEquals([begin.event, begin.time, end.event], ["begin", "2016-11-24T19:06:40Z", "end"]);
   assertStringIncludes(stderr, "standard input, line 31: found no JSON object");
-  assertStringIncludes(stderr, "130 measurements, 1 unusable, 0 late, 1 pairs, 0 dropped, 1 alarms");
+  assertStringIncludes(
+    stderr,
+    "130 measurements, 1 unusable (invalidJson 1), 0 late, 0 undecided, 1 pairs, 0 dropped, 1 alarms",
+  );
 });
+
+Deno.test("watch tells an outage that lasts until the end of the input", () =>
+  inFolder(async (folder) => {
+    const input = join(folder, "a.jsonl");
+    const lost = linesOf(100, 119).replace(/"rtt":[\d.]+/g, '"rtt":null');
+    await Deno.writeTextFile(input, linesOf(0, 100, { shiftedFrom: 999 }) + lost);
+    const { stdout } = await succeeded(runStageProcess(["watch", "--input", input]));
+    assertEquals(parse(stdout).map(({ text }) => text), ["100 % lost, usually 0 %"]);
+  }));
+
+Deno.test("watch fails at the end where it could use nothing, or too little, of its input", () =>
+  inFolder(async (folder) => {
+    const parquet = join(folder, "ms.parquet");
+    const numRows = 300;
+    const column = (name: string, type: string, data: unknown[]) => ({ name, type, data });
+    await Deno.writeFile(
+      parquet,
+      new Uint8Array(parquetWriteBuffer({
+        columnData: [
+          column(
+            "event_time",
+            "INT64",
+            Array.from({ length: numRows }, (_, i) => 1000n * BigInt(START_S + i)),
+          ),
+          column("src_addr", "STRING", Array(numRows).fill("10.0.0.1")),
+          column("dst_addr", "STRING", Array(numRows).fill("192.0.2.1")),
+          column("rtt", "DOUBLE", Array(numRows).fill(20)),
+        ] as never,
+      })),
+    );
+    await failed(
+      runStageProcess(["watch", "--input", parquet]),
+      `300 of 300 rows were rejected (timeOutOfRange 300, first ${parquet} row 0 (event_time 1480000000000 s))`,
+    );
+    const watch = (text: string, ...more: string[]) =>
+      runStageProcess(["watch", ...more], { stdin: new TextEncoder().encode(text) });
+    await failed(
+      watch("src,dst,time,rtt\n"),
+      "1 of 1 rows were rejected (invalidJson 1, first standard input, line 1: found no JSON object",
+    );
+    await failed(watch(""), "Cannot watch -: found nothing, expected measurements");
+    // All alarms are told before.
+    const bad = "{}\n".repeat(10);
+    const told = await failed(
+      watch(linesOf(0, 130) + bad),
+      "10 of 140 rows were rejected (invalidJson 10, first standard input, line 131",
+    );
+    assertEquals(parse(told).length, 2);
+    assertEquals((await watch(linesOf(0, 130) + bad.slice(0, 15))).code, 0);
+    const calibration = join(folder, "bad.jsonl");
+    await Deno.writeTextFile(calibration, linesOf(0, 800) + "{}\n".repeat(50));
+    await failed(
+      watch(linesOf(0, 130), "--calibration", calibration, "--false-alarms", "1/day"),
+      "50 of 850 rows were rejected",
+    );
+  }));
+
+Deno.test("watch fails at the end where much of its input is out of order or has wrong times", () =>
+  inFolder(async (folder) => {
+    const output = join(folder, "alarms.jsonl");
+    const watch = (text: string) =>
+      runStageProcess(["watch", "--output", output, "--json"], { stdin: new TextEncoder().encode(text) });
+    await failed(
+      watch(linesOf(0, 130) + linesOf(10, 20)),
+      "10 of 140 measurements were left out (10 late, 0 in the future, 0 with a wrong clock), expected at most 5 %; " +
+        "give files in the order of their times",
+    );
+    assertEquals(parse(await Deno.readTextFile(output)).length, 2);
+    const wrong = (numLines: number, year: number) =>
+      linesOf(0, numLines).replace(/"time":\d+/g, `"time":"${year}-01-01"`);
+    await Deno.remove(output);
+    const few = await watch(linesOf(0, 50) + wrong(2, 2020) + linesOf(50, 130) + wrong(3, 2099));
+    assertEquals(few.code, 0, few.stderr);
+    const { measurements, late: numLate, inFuture, wrongClock, alarms } = JSON.parse(few.stdout);
+    assertEquals([measurements, numLate, inFuture, wrongClock, alarms], [135, 0, 3, 2, 1]);
+    assertStringIncludes(few.stderr, "10.0.0.1 192.0.2.1: found 2 from 2020-01-01T00:00:00Z on");
+    assertStringIncludes(
+      few.stderr,
+      "135 measurements, 0 unusable, 0 late, 3 in the future, 2 with a wrong clock",
+    );
+    await Deno.remove(output);
+    await failed(
+      watch(linesOf(0, 50) + wrong(3, 2099)),
+      "3 of 53 measurements were left out (0 late, 3 in the future",
+    );
+  }));
 
 Deno.test("watch takes several pings a second, of lines and of Parquet, and asks the model about whole seconds", () =>
   withCheckpoint(async (folder, checkpoint) => {
@@ -279,7 +379,7 @@ Deno.test("watch --follow --output ends at a signal with its output whole", () =
     const input = join(folder, "a.jsonl");
     const output = join(folder, "alarms.jsonl");
     await Deno.writeTextFile(input, linesOf(0, 130));
-    const child = spawnStage(["watch", "--input", input, "--follow", "--output", output, "--quiet"]);
+    const child = spawnStage(["watch", "--input", input, "--follow", "--output", output]);
     const work = join(folder, ".alarms.jsonl.work");
     const written = () =>
       [...Deno.readDirSync(work)].map(({ name }) => Deno.readTextFileSync(join(work, name)));
@@ -287,6 +387,7 @@ Deno.test("watch --follow --output ends at a signal with its output whole", () =
     child.kill("SIGTERM");
     const { code, stderr } = await outputOf(child);
     assertEquals(code, 75, stderr);
+    assertStringIncludes(stderr, " 0 late, 20 undecided, 1 pairs");
     assertEquals(parse(await Deno.readTextFile(output)).length, 2);
   }));
 
@@ -331,13 +432,13 @@ Deno.test("watch needs more evidence where the calibration has changes", () =>
     assertEquals(numAllowed, 2);
     assertMatch(
       stderr,
-      /calibrated on 800 measurements of 1 pairs in 2\.16 decided days with 1 changes: alarms need/,
+      /calibrated on 800 measurements of 1 pairs in 2\.22 decided days with 1 changes: alarms need/,
     );
     const strict = await watch("--false-alarms", "1/week", "--calibration", noisy);
     assertEquals(strict.code, 2);
     assertStringIncludes(
       strict.stderr,
-      "found 2.16 days of decided measurements, expected enough for one alarm",
+      "found 2.22 days of decided measurements, expected enough for one alarm",
     );
   }));
 

@@ -40,8 +40,11 @@ Deno.test("times of lines are exact for watch, and whole seconds for a context",
   withFolder(async (folder) => {
     const ours = { src: "192.0.2.1", dst: "198.51.100.7", time: "2020-09-13T12:26:40.123456Z", rtt: 15 };
     const text = JSON.stringify(ours);
-    assertEquals(measurementOfLine({ text })?.timeS, 1_600_000_000.123456);
     Deno.writeTextFileSync(join(folder, "a.jsonl"), text);
+    const { signal } = new AbortController();
+    const options = { isFollowing: false, reading: USUAL_READING, signal, log: () => {} };
+    const [arrived] = await Array.fromAsync(new ArrivingMeasurements([folder], options));
+    assertEquals(arrived.timeS, 1_600_000_000.123456);
     const { measurements: [{ timeS }] } = await readContext(join(folder, "a.jsonl"));
     assertEquals(timeS, 1_600_000_000);
   }));
