@@ -32,7 +32,7 @@ import { ArrivingMeasurements } from "../lib/query/files/arriving.ts";
 import { readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
 import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
-import { readingOf } from "./reading.ts";
+import { identityOf, readingOf } from "./reading.ts";
 import { formatAddress } from "../lib/data/addresses/ip.ts";
 import { baseOf, isAdapted, UPDATE_FILE, writeAdapted } from "../lib/train/adapted_checkpoint.ts";
 import {
@@ -90,7 +90,7 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
     inputs: [...(follow ? [] : listMeasurementFiles(input)), ...modelFilesOf(path), ...geo].map((file) =>
       fingerprint(file)
     ),
-    options: { ...base, ...fit, maxMeasurements, merge, follow },
+    options: { ...base, ...fit, ...identityOf(reading), maxMeasurements, merge, follow },
     overwrite,
   };
   using staged = StagedOutput.openFolder(output, start);

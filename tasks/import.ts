@@ -13,7 +13,7 @@ import {
 import { namesPathBeside } from "../lib/data/import/imported_names.ts";
 import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
 import { rejectsPathBeside } from "../lib/data/measurement_files/rejects.ts";
-import { readingOf } from "./reading.ts";
+import { identityOf, readingOf } from "./reading.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
 
@@ -25,9 +25,8 @@ export const importStage: Stage = defineStage(
     const paths = listMeasurementFiles(options.input, { log: context.log, except: output });
     const inputs = [...paths, ...options.names].map(inputFingerprint);
     const besides = (path: string) => [rejectsPathBeside(path), namesPathBeside(path)];
-    const { addresses: _, columns, ...plain } = reading;
-    const readAs = { ...plain, ...(columns && { columns: [...columns] }) };
-    const start = { stage: "import", inputs, options: { ...readAs, maxRejectRatio }, overwrite, besides };
+    const identity = { ...identityOf(reading), maxRejectRatio };
+    const start = { stage: "import", inputs, options: identity, overwrite, besides };
     const run = await makeOutputFile(output, start, async ({ path }) => {
       const totalBytes = inputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
       using progress = context.progress("importing", { total: totalBytes, unit: "B" });

@@ -46,6 +46,12 @@ export async function readingOf(options: Options): Promise<ReadingOptions> {
   };
 }
 
+/** What of the options belongs to the identity of an output: plain data, without what is not given. */
+export function identityOf({ addresses: _, columns, ...plain }: ReadingOptions): Record<string, unknown> {
+  const values = { ...plain, ...(columns && { columns: [...columns] }) };
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}
+
 function addressOf(
   name: "src" | "dst",
   text: string | undefined,

@@ -34,7 +34,7 @@ import {
 import { digestOfModel, SCORE_COLUMNS, scoreFile } from "../lib/query/files/score_file.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { withGeo } from "../lib/train/run_places.ts";
-import { readingOf } from "./reading.ts";
+import { identityOf, readingOf } from "./reading.ts";
 import {
   checkInputs,
   type FileRun,
@@ -73,7 +73,15 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
   const start = {
     stage: "score",
     inputs: [...inputs, ...history].map(inputFingerprint),
-    options: { model: modelDigest, numInputs: inputs.length, maxContext, groupBy, seed, maxRejectRatio },
+    options: {
+      model: modelDigest,
+      numInputs: inputs.length,
+      maxContext,
+      groupBy,
+      seed,
+      maxRejectRatio,
+      ...identityOf(reading),
+    },
     overwrite,
     besides,
   };

@@ -126,7 +126,8 @@ Deno.test("readMeasurements() rejects rows it cannot use, each with its reason, 
       ["invalidRtt", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", -2, 4n],
       ["timeOutOfRange", 600_000_000n, "192.0.2.1", "192.0.2.2", 3, 4n],
       ["timeOutOfRange", 4_102_444_800n, "192.0.2.1", "192.0.2.2", 3, 4n],
-      ["good", 4_102_444_799n, "192.0.2.1", "192.0.2.2", 0, null],
+      ["zeroRtt", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", 0, 4n],
+      ["good", 4_102_444_799n, "192.0.2.1", "192.0.2.2", 0.5, null],
     ];
     const path = writeForeign(
       folder,
@@ -140,7 +141,7 @@ Deno.test("readMeasurements() rejects rows it cannot use, each with its reason, 
     );
     const { batches, rejects } = await readAll([path]);
     assertEquals(batches.length, 1);
-    assertEquals(Array.from(batches[0].rttMs), [3, 0]);
+    assertEquals(Array.from(batches[0].rttMs), [3, 0.5]);
     assertEquals(batches[0].numRowsRead, rows.length);
     const listed = rejects.snapshot().rows.sort((a, b) => a.row - b.row);
     assertEquals(

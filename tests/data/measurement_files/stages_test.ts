@@ -60,12 +60,12 @@ Deno.test("import fails with one line for every bad input", () =>
     const pipe = `${folder}/pipe.json`;
     assert(new Deno.Command("mkfifo", { args: [pipe] }).outputSync().success);
     const cases: [string[], number, string][] = [
-      [["--input", `${folder}/none.jsonl`], 1, "found no ping result (no object at all)"],
+      [["--input", `${folder}/none.jsonl`], 1, "found no measurement (no object and no row)"],
       [["--input", pipe], 1, "it is a named pipe, expected a file"],
       [["--input", `${folder}/none.json`], 1, "no such file"],
-      [["--input", `${folder}/empty`], 1, "expected a file of RIPE Atlas results"],
+      [["--input", `${folder}/empty`], 1, "expected a file of measurements"],
       [["--input", `${folder}/cut.json`], 1, `Cannot read ${folder}/cut.json at byte 16`],
-      [["--input", `${folder}/page.json`], 1, "it is not JSON"],
+      [["--input", `${folder}/page.json`], 1, "it looks like HTML"],
       [["--input", `${folder}/cut.json`, "--rtt", "fastest"], 2, "expected mean | min | median | each"],
       [["--inptu", "x"], 2, "did you mean input?"],
       [[], 2, "--input PATH is missing"],

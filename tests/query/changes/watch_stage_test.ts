@@ -58,7 +58,7 @@ Deno.test("watch tells alarms of standard input, and names the lines that it can
   const [begin, end, ...others] = parse(stdout);
   assertEquals(others, []);
   assertEquals([begin.event, begin.time, end.event], ["begin", "2016-11-24T19:06:40Z", "end"]);
-  assertStringIncludes(stderr, "standard input, line 31: found no JSON object");
+  assertStringIncludes(stderr, "standard input, line 31: invalidJson, it is not JSON; left out");
   assertStringIncludes(
     stderr,
     "130 measurements, 1 unusable (invalidJson 1), 0 late, 0 undecided, 1 pairs, 0 dropped, 1 alarms",
@@ -102,19 +102,20 @@ Deno.test("watch fails at the end where it could use nothing, or too little, of 
       runStageProcess(["watch", ...more], { stdin: new TextEncoder().encode(text) });
     await failed(
       watch("src,dst,time,rtt\n"),
-      "1 of 1 rows were rejected (invalidJson 1, first standard input, line 1: found no JSON object",
+      "found no row below the header",
     );
     await failed(watch(""), "Cannot watch -: found nothing, expected measurements");
     // All alarms are told before.
-    const bad = "{}\n".repeat(10);
+    const badLine = `{"src":"10.0.0.1","dst":"nowhere","time":${START_S},"rtt":1}\n`;
+    const bad = badLine.repeat(10);
     const told = await failed(
       watch(linesOf(0, 130) + bad),
-      "10 of 140 rows were rejected (invalidJson 10, first standard input, line 131",
+      "10 of 140 rows were rejected (unparseableAddress 10, first standard input row 130 (line 131: dst nowhere",
     );
     assertEquals(parse(told).length, 2);
-    assertEquals((await watch(linesOf(0, 130) + bad.slice(0, 15))).code, 0);
+    assertEquals((await watch(linesOf(0, 130) + badLine.repeat(5))).code, 0);
     const calibration = join(folder, "bad.jsonl");
-    await Deno.writeTextFile(calibration, linesOf(0, 800) + "{}\n".repeat(50));
+    await Deno.writeTextFile(calibration, linesOf(0, 800) + badLine.repeat(50));
     await failed(
       watch(linesOf(0, 130), "--calibration", calibration, "--false-alarms", "1/day"),
       "50 of 850 rows were rejected",
