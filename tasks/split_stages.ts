@@ -7,7 +7,9 @@
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { type ArrayTask, parseArrayTask } from "../lib/io/files/array_task.ts";
 import { formatBytes, formatCount, formatSeconds } from "../lib/base/text.ts";
+import { describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import type { StageSummary } from "../lib/data/probe_rows/sharded_stage.ts";
+import { noteOnFarTimes } from "../lib/data/probe_rows/time_cuts.ts";
 import { listSplitInputs, parseRatios, SPLIT_NAMES } from "../lib/data/probe_rows/splits.ts";
 import { threadsWithin } from "../lib/data/probe_rows/stage_threads.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
@@ -39,9 +41,12 @@ function splitStageResult(
     const { shards, bytes } = result.splits[split];
     return `${split.padEnd(6)}${describe(result.splits[split])}, ${shards} shards, ${formatBytes(bytes)}`;
   });
+  const note = result.timeCuts && noteOnFarTimes(result.timeCuts);
   const text = [
     result.wasComplete ? `${output} is already complete` : `wrote ${output}`,
     ...lines,
+    ...(note === undefined ? [] : [note]),
+    ...(totalOf(result.rejected) > 0 ? [describeRejected(result.rejected)] : []),
     `${formatCount(result.inputRows)} rows read in ${formatSeconds(result.seconds)}, ` +
     `peak memory ${formatBytes(result.peakMemoryBytes)}`,
   ].join("\n");

@@ -147,7 +147,7 @@ const time = option.text(
 
 const SPLIT_MODE_HELP: Record<SplitMode, string> = {
   probe: "all measurements of a source together",
-  time: "the end of the time span is test, the part before it val",
+  time: "the latest rows are test, those before them val",
   row: "each (msm_id, event_time); without msm_id each (src_addr, dst_addr, event_time)",
   pair: "all measurements between two addresses together, in both directions",
   destination: "all measurements to an address together",

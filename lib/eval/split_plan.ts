@@ -3,10 +3,10 @@
  * model, trained on the rows that the last split leaves, has seen no measurement that any of them holds out.
  *
  * By default a tenth of the sources is held out, then a tenth of the destinations of the rest, then a tenth of the pairs,
- * then the last tenth of the time. A fifth of each tenth is the validation split, which chooses the settings of baselines and
- * corrects distributions; that of the time also validates the training. Sources are told apart by `prb_id` where every row
+ * then the latest tenth of the rows. A fifth of each tenth is the validation split, which chooses the settings of baselines and
+ * corrects distributions; that of the latest rows also validates the training. Sources are told apart by `prb_id` where every row
  * has one, else by `src_addr`. In a mesh most sources are destinations too: there 70 % of the pairs are held out, and the
- * last tenth of the time if pairs were measured again and again. Where more than 10 % are held out, two percent are the
+ * latest tenth of the rows if pairs were measured again and again. Where more than 10 % are held out, two percent are the
  * validation split.
  *
  * @module

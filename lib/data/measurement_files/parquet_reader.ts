@@ -9,6 +9,7 @@
  * @module
  */
 import { ensure, FormatError, shortened } from "../../base/errors.ts";
+import { formatTime } from "../../base/text.ts";
 import { parseAddress } from "../addresses/ip.ts";
 import {
   END_TIME_US,
@@ -29,6 +30,8 @@ import { type NumberKind, timeKind } from "../../io/parquet/encodings.ts";
 // counted, each with its reason.
 
 const MICROSECONDS = 1e6;
+/** The first time that is too far in the future: clocks may be a day ahead. The same for all rows of a process. */
+const FUTURE_US = 1000 * (Date.now() + 86_400_000);
 
 /** A batch whose addresses are codes; equal texts have equal codes. */
 export interface CodedBatch extends MeasurementBatch {
@@ -81,7 +84,7 @@ function selectRows(
     const timeUs = eventTimeUs[row];
     const rtt = rttMs[row];
     const version = versionByCode[srcCode[row]];
-    const isGood = timeUs >= MIN_TIME_US && timeUs < END_TIME_US &&
+    const isGood = isUsableTime(timeUs) &&
       (isRtt(rtt) || rtt === FAILED_RTT_MS) && version > 0 &&
       version === versionByCode[dstCode[row]] &&
       (!ipVersion || ipVersion[row] === version || Number.isNaN(ipVersion[row])) &&
@@ -107,6 +110,11 @@ function selectRows(
   };
   for (const { key, values } of pieces.optional) batch[key] = values;
   return numKept === numRowsRead ? batch : compact(batch, numKept);
+}
+
+/** Whether a measurement may have this time, µs since 1970: from 1990, and at most a day after now. */
+export function isUsableTime(timeUs: number): boolean {
+  return timeUs >= MIN_TIME_US && timeUs < END_TIME_US && timeUs < FUTURE_US;
 }
 
 /** 1 for rows with a fault in an optional column; undefined if no row has one. */
@@ -171,6 +179,9 @@ function explainReject(
   const timeUs = pieces.eventTimeUs.values[row];
   if (!(timeUs >= MIN_TIME_US && timeUs < END_TIME_US)) {
     return { reason: "timeOutOfRange", detail: `event_time ${timeUs / MICROSECONDS} s` };
+  }
+  if (!isUsableTime(timeUs)) {
+    return { reason: "timeInFuture", detail: `event_time ${formatTime(timeUs / MICROSECONDS)}` };
   }
   const [srcAddr, dstAddr] = [pieces.srcAddr.values[row], pieces.dstAddr.values[row]];
   for (const address of [srcAddr, dstAddr]) {

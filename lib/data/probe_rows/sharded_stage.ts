@@ -6,7 +6,7 @@
  */
 import { join } from "@std/path";
 import { shareOf } from "../../io/files/array_task.ts";
-import { type InputSurvey, surveyInputs, timeColumn } from "../measurement_files/parquet_reader.ts";
+import { type InputSurvey, surveyInputs } from "../measurement_files/parquet_reader.ts";
 import { RejectLog } from "../measurement_files/rejects.ts";
 import { OutputRun, type SpillState } from "./output_run.ts";
 import { PeakMemory } from "../../io/threads/peak_memory.ts";
@@ -14,86 +14,7 @@ import { type Shard, ShardLayout, shardsWithin } from "./shard_layout.ts";
 import { type ShardedStage, type ShardQueue, StageThreads } from "./stage_threads.ts";
 import { SPLIT_NAMES } from "./splits.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
-import { NumberCursor } from "../../io/parquet/column.ts";
-import { ParquetFile, type RowGroupRange } from "../../io/parquet/file.ts";
-import type { NumberKind } from "../../io/parquet/encodings.ts";
-import { END_TIME_US, MIN_TIME_US } from "../measurement/batch.ts";
-
-// The first and last time of measurements in Parquet, the range that a split by time divides.
-//
-// Row groups whose footer has statistics of `event_time` are not read; of others only that column is read. Times that
-// are null or outside 1990..2100 do not count; rows that are rejected for another reason do.
-
-const BATCH_ROWS = 65_536;
-
-/** The first and the last time, µs since 1970. */
-export type TimeRangeUs = [firstUs: number, lastUs: number];
-
-/**
- * Finds the range of event_time over all files.
- *
- * @param paths The files.
- * @param onStep Called now and then, so that the caller can yield to the event loop.
- * @returns The range, or undefined if there are no times.
- * @throws {FormatError} If a file is not Parquet, is damaged or lacks the column.
- */
-export async function readTimeRangeUs(
-  paths: readonly string[],
-  onStep: () => Promise<void>,
-): Promise<TimeRangeUs | undefined> {
-  let range: TimeRangeUs | undefined;
-  for (const path of paths) {
-    using file = await ParquetFile.open(path);
-    for (const group of file.rowGroups) {
-      range = joined(range, statedRangeUs(file, group) ?? await scannedRangeUs(file, group, onStep));
-    }
-    await onStep();
-  }
-  return range;
-}
-
-/** The footer's range of a row group, if it is valid for the usable times. */
-function statedRangeUs(file: ParquetFile, group: RowGroupRange): TimeRangeUs | undefined {
-  const { name, kind } = timeColumn(file);
-  const stated = file.integerRange(name, group);
-  if (!stated) return undefined;
-  const range: TimeRangeUs = [toMicros(stated[0], kind), toMicros(stated[1], kind)];
-  return range.every(isUsable) ? range : undefined;
-}
-
-async function scannedRangeUs(
-  file: ParquetFile,
-  group: RowGroupRange,
-  onStep: () => Promise<void>,
-): Promise<TimeRangeUs | undefined> {
-  const { name, kind } = timeColumn(file);
-  const cursor = new NumberCursor(file.source, file.chunk(name, group), kind);
-  let range: TimeRangeUs | undefined;
-  for (let from = 0; from < group.numRows; from += BATCH_ROWS) {
-    const { values, isNull } = cursor.read(Math.min(BATCH_ROWS, group.numRows - from));
-    for (let row = 0; row < values.length; row++) {
-      if (isNull?.[row] || !isUsable(values[row])) continue;
-      range = joined(range, [values[row], values[row]]);
-    }
-    await onStep();
-  }
-  return range;
-}
-
-/** Converts like the values of the column, see parquet/encodings.ts. */
-function toMicros(value: bigint, kind: NumberKind): number {
-  if (kind === "nanos") return Number(value / 1000n);
-  return Number(value) * (kind === "seconds" ? 1e6 : kind === "millis" ? 1e3 : 1);
-}
-
-function isUsable(timeUs: number): boolean {
-  return timeUs >= MIN_TIME_US && timeUs < END_TIME_US;
-}
-
-function joined(a: TimeRangeUs | undefined, b: TimeRangeUs | undefined): TimeRangeUs | undefined {
-  if (!a || !b) return a ?? b;
-  return [Math.min(a[0], b[0]), Math.max(a[1], b[1])];
-}
+import { findTimeCuts, type TimeCuts } from "./time_cuts.ts";
 
 /** The rows that a thread reads in the 0.1 s that another thread needs to start. */
 const MIN_ROWS_PER_THREAD = 50_000;
@@ -105,6 +26,8 @@ export interface StageSummary {
   splits: Record<string, Record<string, number>>;
   rejected: Record<string, number>;
   inputRows: number;
+  /** Of a split by time. */
+  timeCuts?: TimeCuts;
   seconds: number;
   rowsPerSecond: number;
   peakMemoryBytes: number;
@@ -140,11 +63,13 @@ export async function runShardedStage(stage: ShardedStage, hooks: StageHooks): P
     run.finish(sumBySplit());
   }
   const seconds = (performance.now() - startMs) / 1000;
-  const inputRows = Number(run.output.manifest.counts.inputRows ?? 0);
+  const { counts } = run.output.manifest;
+  const inputRows = Number(counts.inputRows ?? 0);
   return {
     splits: sumBySplit(),
     rejected: run.output.manifest.rejected,
     inputRows,
+    ...(counts.timeCuts ? { timeCuts: counts.timeCuts as TimeCuts } : {}),
     seconds,
     rowsPerSecond: wasComplete ? 0 : inputRows / seconds,
     peakMemoryBytes: memory.peakBytes,
@@ -187,7 +112,7 @@ async function partitionRows(
   { survey, threads, hooks }: { survey: InputSurvey; threads: StageThreads; hooks: StageHooks },
 ): Promise<SpillState> {
   run.beginSpill();
-  const timeRangeUs = await timeRangeOf(stage, hooks);
+  const timeCuts = await timeCutsOf(stage, hooks);
   const [first, end] = shareOf(stage.rowShare, survey.numRows);
   const subdivisions = stage.subdivisions(end - first);
   const numShares = threads.numThreads;
@@ -197,7 +122,7 @@ async function partitionRows(
     spillPath: run.spillPath(i),
     subdivisions,
     bufferBytes: stage.memoryLimitBytes * SPILL_BUFFER_SHARE / numShares,
-    timeRangeUs,
+    timeCuts,
   }));
   const round = {
     work: shares.map((share) => ({ kind: "partition" as const, share })),
@@ -216,13 +141,16 @@ async function partitionRows(
   const rows = Object.fromEntries(
     SPLIT_NAMES.map((split) => [split, results.reduce((sum, result) => sum + result.rows[split], 0)]),
   );
-  const counts = { inputRows: numRowsRead, rows, ...(timeRangeUs ? { timeRangeUs } : {}) };
+  const counts = { inputRows: numRowsRead, rows, ...(timeCuts ? { timeCuts } : {}) };
   run.finishSpill(state, { counts, rejected: rejects.counts });
   return state;
 }
 
-async function timeRangeOf(stage: ShardedStage, hooks: StageHooks): Promise<[number, number] | undefined> {
-  if (!("plan" in stage.splits) || stage.splits.plan.mode !== "time") return undefined;
+async function timeCutsOf(
+  { splits, inputs }: ShardedStage,
+  hooks: StageHooks,
+): Promise<TimeCuts | undefined> {
+  if (!("plan" in splits) || splits.plan.mode !== "time" || splits.plan.ratios.includes(1)) return undefined;
   const pacer = new EventLoopPacer(hooks);
-  return await readTimeRangeUs(stage.inputs, () => pacer.yieldToEventLoop());
+  return await findTimeCuts(inputs, splits.plan.ratios, () => pacer.yieldToEventLoop());
 }

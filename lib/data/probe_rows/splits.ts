@@ -2,17 +2,18 @@
  * Assigns measurements to train, val and test.
  *
  * Modes: `probe` by hash of the source (src_addr, or prb_id when rows are grouped by it): sources unseen in
- * training; `time`: the end of the time span is test, the part before it val; `row` by hash of (msm_id,
+ * training; `time`: the latest rows are test, those before them val; `row` by hash of (msm_id,
  * event_time), or of (src_addr, dst_addr, event_time) in files without msm_id; `pair` by hash of the unordered pair
  * of addresses, because the reverse direction would reveal the answer; `destination` by hash of dst_addr; `node` by the
  * hashes of both addresses: test if either is, else val if either is. An address has the same hash as source, as
- * destination and as node. A row's split depends on the row, the seed and, for `time`, the range of event_time over
- * all rows, which takes a first pass over that column. It never depends on the order of the rows.
+ * destination and as node. A row's split depends on the row, the seed and, for `time`, the quantiles of event_time over
+ * all rows (`time_cuts.ts`). It never depends on the order of the rows.
  *
  * @module
  */
-import { shortened, UsageError, UserError } from "../../base/errors.ts";
+import { ensure, shortened, UsageError } from "../../base/errors.ts";
 import type { MeasurementBatch } from "../measurement/batch.ts";
+import type { TimeCuts } from "./time_cuts.ts";
 import { fillPhiloxBlock } from "../../base/random.ts";
 import { integerToWords, KeyKind, type SourceKeys } from "./external_sort/keys.ts";
 import { basename, dirname, join } from "@std/path";
@@ -40,8 +41,8 @@ export interface SplitPlan {
   ratios: SplitRatios;
   /** u32; it changes the random split. */
   seed: number;
-  /** The first and last event_time, µs since 1970; needed by mode `time`. */
-  timeRangeUs?: readonly [firstUs: number, lastUs: number];
+  /** Needed by mode `time` with several splits. */
+  timeCuts?: Pick<TimeCuts, "valUs" | "testUs">;
 }
 
 /** A batch with the ids of its sources and destinations. */
@@ -86,17 +87,13 @@ export class SplitAssigner {
   /** Below this fraction: val. */
   readonly #valEnd: number;
 
-  /**
-   * @param plan The way of splitting.
-   * @throws {UserError} If mode `time` has several splits and no time to divide.
-   */
+  /** @param plan The way of splitting. */
   constructor(plan: SplitPlan) {
     this.#plan = plan;
     this.#only = plan.ratios.indexOf(1);
     this.#trainEnd = plan.ratios[0];
     // A last share of exactly 0 must stay empty, whatever the rounding of the sum.
     this.#valEnd = plan.ratios[2] === 0 ? 2 : plan.ratios[0] + plan.ratios[1];
-    if (plan.mode === "time" && this.#only < 0) checkTimeRange(plan.timeRangeUs);
   }
 
   /**
@@ -107,7 +104,9 @@ export class SplitAssigner {
    */
   assign(keyed: KeyedBatch): Uint8Array {
     if (this.#only >= 0) return new Uint8Array(keyed.batch.numRows).fill(this.#only);
-    const fractions = this.#fractions(keyed);
+    const { mode, timeCuts } = this.#plan;
+    if (mode === "time") return splitsByTime(keyed.batch, timeCuts);
+    const fractions = this.#fractions(keyed, mode);
     const [trainEnd, valEnd] = [this.#trainEnd, this.#valEnd];
     const splits = new Uint8Array(fractions.length);
     for (let row = 0; row < splits.length; row++) {
@@ -116,13 +115,11 @@ export class SplitAssigner {
     return splits;
   }
 
-  /** A number in [0, 1) per row (mode `time`: [0, 1]), which the ratios divide. */
-  #fractions(keyed: KeyedBatch): Float64Array {
-    switch (this.#plan.mode) {
+  /** A number in [0, 1) per row, which the ratios divide. */
+  #fractions(keyed: KeyedBatch, mode: Exclude<SplitMode, "time">): Float64Array {
+    switch (mode) {
       case "probe":
         return keyFractions(keyed.keys, keyed.groupId, keyed.batch.numRows);
-      case "time":
-        return timeFractions(keyed.batch.eventTimeUs, keyed.batch.numRows, this.#plan.timeRangeUs ?? [0, 1]);
       case "row":
         return rowFractions(keyed, this.#plan.seed);
       case "pair":
@@ -135,12 +132,13 @@ export class SplitAssigner {
   }
 }
 
-function checkTimeRange(range: SplitPlan["timeRangeUs"]): void {
-  if (range && range[0] < range[1]) return;
-  const found = range && range[0] === range[1]
-    ? `every row has the time ${new Date(range[0] / 1000).toISOString()}`
-    : "found no rows";
-  throw new UserError(`Cannot split by time: ${found}, expected a time span; use --split-by probe`);
+function splitsByTime({ numRows, eventTimeUs }: MeasurementBatch, cuts: SplitPlan["timeCuts"]): Uint8Array {
+  ensure(cuts, "a split by time has no cuts");
+  const splits = new Uint8Array(numRows);
+  for (let row = 0; row < numRows; row++) {
+    splits[row] = eventTimeUs[row] < cuts.valUs ? 0 : eventTimeUs[row] < cuts.testUs ? 1 : 2;
+  }
+  return splits;
 }
 
 function keyFractions({ hashes }: SourceKeys, id: Uint32Array, numRows: number): Float64Array {
@@ -157,16 +155,6 @@ function nodeFractions({ batch, keys, srcId, dstId }: KeyedBatch): Float64Array 
   const fractions = keyFractions(keys, srcId, batch.numRows);
   const ofDst = keyFractions(keys, dstId, batch.numRows);
   for (let row = 0; row < fractions.length; row++) fractions[row] = Math.max(fractions[row], ofDst[row]);
-  return fractions;
-}
-
-function timeFractions(
-  timesUs: Float64Array,
-  numRows: number,
-  [firstUs, lastUs]: readonly [number, number],
-): Float64Array {
-  const fractions = new Float64Array(numRows);
-  for (let row = 0; row < numRows; row++) fractions[row] = (timesUs[row] - firstUs) / (lastUs - firstUs);
   return fractions;
 }
 

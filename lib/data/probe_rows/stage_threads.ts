@@ -22,6 +22,7 @@ import type { OptionalColumn } from "../measurement_files/parquet_writer.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
 import { type Shard, ShardLayout, type ShardRange } from "./shard_layout.ts";
 import { type KeyedBatch, SPLIT_NAMES, SplitAssigner, type SplitName, type SplitPlan } from "./splits.ts";
+import type { TimeCuts } from "./time_cuts.ts";
 import { RejectLog, type RejectSnapshot } from "../measurement_files/rejects.ts";
 import { readKeyed } from "./keyed_reader.ts";
 import { join } from "@std/path";
@@ -54,7 +55,7 @@ export interface ShardedStageOptions {
 
 /** The source of a row's split: a plan, or the folder of its file. */
 export type SplitSource =
-  | { plan: Omit<SplitPlan, "timeRangeUs"> }
+  | { plan: Omit<SplitPlan, "timeCuts"> }
   | { splitOfFile: ReadonlyMap<string, SplitName> };
 
 /** A shard's rows and its file. */
@@ -111,7 +112,7 @@ interface PartitionShare {
   subdivisions: number;
   /** Memory for rows waiting to be written. */
   bufferBytes: number;
-  timeRangeUs: [number, number] | undefined;
+  timeCuts: TimeCuts | undefined;
 }
 
 /** The result of a share: plain data. */
@@ -135,7 +136,7 @@ async function partitionShare(
 ): Promise<ShareResult> {
   const pacer = new EventLoopPacer(hooks);
   const rejects = new RejectLog();
-  const splitOf = makeSplitter(stage, share.timeRangeUs);
+  const splitOf = makeSplitter(stage, share.timeCuts);
   const layout = new ShardLayout(stage.numShards, share.subdivisions, stage.ownShards);
   using spill = new SpillWriter(share.spillPath, stage.schema, {
     numPartitions: layout.numPartitions,
@@ -167,14 +168,14 @@ async function partitionShare(
 
 function makeSplitter(
   { splits }: ShardedStage,
-  timeRangeUs: [number, number] | undefined,
+  timeCuts: TimeCuts | undefined,
 ): (keyed: KeyedBatch, path: string) => Uint8Array {
   if ("splitOfFile" in splits) {
     const { splitOfFile } = splits;
     return ({ batch }, path) =>
       new Uint8Array(batch.numRows).fill(SPLIT_NAMES.indexOf(splitOfFile.get(path) ?? "train"));
   }
-  const assigner = new SplitAssigner({ ...splits.plan, ...(timeRangeUs ? { timeRangeUs } : {}) });
+  const assigner = new SplitAssigner({ ...splits.plan, ...(timeCuts ? { timeCuts } : {}) });
   return (keyed) => assigner.assign(keyed);
 }
 

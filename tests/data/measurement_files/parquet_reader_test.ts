@@ -111,6 +111,7 @@ Deno.test("readMeasurements() takes rtt_avg for rtt and derives the IP version",
 
 Deno.test("readMeasurements() rejects rows it cannot use, each with its reason, and keeps the others", () =>
   withFolder(async (folder) => {
+    const inDays = (days: number) => BigInt(Math.round(Date.now() / 1000 + 86_400 * days));
     const rows: [string, bigint | null, string | null, string | null, number | null, bigint | null][] = [
       ["good", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", 3, 4n],
       ["unparseableAddress", BigInt(TIME_S), "192.0.2.300", "192.0.2.2", 3, 4n],
@@ -127,7 +128,9 @@ Deno.test("readMeasurements() rejects rows it cannot use, each with its reason, 
       ["timeOutOfRange", 600_000_000n, "192.0.2.1", "192.0.2.2", 3, 4n],
       ["timeOutOfRange", 4_102_444_800n, "192.0.2.1", "192.0.2.2", 3, 4n],
       ["zeroRtt", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", 0, 4n],
-      ["good", 4_102_444_799n, "192.0.2.1", "192.0.2.2", 0.5, null],
+      ["timeInFuture", 4_102_444_799n, "192.0.2.1", "192.0.2.2", 3, 4n],
+      ["timeInFuture", inDays(1.1), "192.0.2.1", "192.0.2.2", 3, 4n],
+      ["good", inDays(0.9), "192.0.2.1", "192.0.2.2", 0.5, null],
     ];
     const path = writeForeign(
       folder,

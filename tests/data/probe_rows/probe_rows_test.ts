@@ -1,5 +1,14 @@
 import fc from "fast-check";
-import { assert, assertEquals, assertLessOrEqual, assertMatch, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertLessOrEqual,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { succeed } from "../../cli/process.ts";
 import { join } from "@std/path";
 import { FormatError, UsageError, UserError } from "../../../lib/base/errors.ts";
 import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
@@ -240,6 +249,33 @@ Deno.test("buildProbeRows() counts and lists rejected rows, and fails when there
   const hashes = folderHashes(folder.at("out"));
   for (const { path, sha256 } of manifest.outputs) assertEquals(hashes[path], sha256);
   assertEquals(manifest.outputs.length + 1, Object.keys(hashes).length);
+});
+
+Deno.test("probe-rows, shard and pretokenize list rejected rows by reason, and a split by time tells far times", async () => {
+  using folder = new TemporaryFolder();
+  const batch = sampleBatch({ numRows: 1000, numBad: 3 });
+  batch.eventTimeUs[10] = Date.UTC(2099, 0) * 1000;
+  batch.eventTimeUs[11] = Date.UTC(1995, 0) * 1000;
+  writeParquet(folder.at("in.parquet"), batch);
+  const input = ["--input", folder.at("in.parquet"), "--output"];
+  const byTime = ["--split-by", "time"];
+  const reasons = "4 rejected (timeInFuture 1, unparseableAddress 3)";
+  const far =
+    /^98 % of the rows are from 2025-06-24\S+ to 2025-07-21\S+, others are from 1995-01-01T00:00:00Z to /m;
+  for (const stage of ["probe-rows", "shard"]) {
+    const { stdout } = await succeed(stage, ...input, folder.at(stage), ...byTime);
+    assertStringIncludes(stdout, reasons);
+    assertMatch(stdout, far);
+    const rows = [...stdout.matchAll(/^(?:train|val|test) +(\d+) /gm)].map(([, count]) => Number(count));
+    assertEquals(rows.reduce((sum, count) => sum + count, 0), 996);
+    rows.forEach((count, i) => assertAlmostEquals(count / 996, [0.8, 0.1, 0.1][i], 0.01));
+    // Also when there is nothing to do.
+    const again = await succeed(stage, ...input, folder.at(stage), ...byTime);
+    assertStringIncludes(again.stdout, reasons);
+    assertMatch(again.stdout, far);
+  }
+  const { stdout } = await succeed("pretokenize", ...input, folder.at("tokens"), "--vocab", "v1");
+  assertStringIncludes(stdout, reasons);
 });
 
 Deno.test("buildProbeRows() rejects rows without a probe id when grouped by it", async () => {

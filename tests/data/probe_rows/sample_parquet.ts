@@ -9,6 +9,7 @@ import type { SchemaElement } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
 import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
+import type { SplitRatios } from "../../../lib/data/probe_rows/splits.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 
 /** First time of the samples, µs since 1970: 2025-06-24T00:00:00Z. */
@@ -61,6 +62,23 @@ export function sampleBatch(options: SampleOptions): MeasurementBatch {
     if (row < numBad) batch.srcAddr[row] = "not an address";
   }
   return batch;
+}
+
+/** Where a split by time cuts, found by trying all times: so that the shares are closest to the ratios. */
+export function cutsOf(
+  timesUs: ArrayLike<number>,
+  [train, val, test]: SplitRatios,
+): { valUs: number; testUs: number } {
+  const sorted = Float64Array.from(timesUs).sort();
+  const last = sorted[sorted.length - 1];
+  const firstOfTimes = [...sorted.keys()].filter((row) => row > 0 && sorted[row] > sorted[row - 1]);
+  const cutAt = (share: number) => {
+    if (share === 0) return sorted[0];
+    if (share === 1) return last + 1;
+    const distance = (row: number) => Math.abs(row - share * sorted.length);
+    return sorted[firstOfTimes.reduce((best, row) => distance(row) < distance(best) ? row : best)];
+  };
+  return { valUs: cutAt(train), testUs: cutAt(test === 0 ? 1 : train + val) };
 }
 
 /** Writes a batch as one Parquet file. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { UsageError, UserError } from "../../../lib/base/errors.ts";
+import { UsageError } from "../../../lib/base/errors.ts";
 import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
 import { SourceKeys } from "../../../lib/data/probe_rows/external_sort/keys.ts";
 import {
@@ -11,16 +11,10 @@ import {
   type SplitMode,
   type SplitRatios,
 } from "../../../lib/data/probe_rows/splits.ts";
-import { FIRST_TIME_US, sampleBatch } from "./sample_parquet.ts";
-import type { SchemaElement } from "hyparquet";
-import { parquetWriteBuffer } from "hyparquet-writer";
-import { readTimeRangeUs } from "../../../lib/data/probe_rows/sharded_stage.ts";
-import { makeBatch, writeParquet } from "../measurement_files/batches.ts";
-import { withFolder } from "../../io/files/temporary_folder.ts";
+import { cutsOf, sampleBatch } from "./sample_parquet.ts";
 
 const RATIOS: SplitRatios = [0.8, 0.1, 0.1];
 const ROWS = sampleBatch({ numRows: 20_000, numProbes: 900, numDestinations: 60 });
-const RANGE_US = [Math.min(...ROWS.eventTimeUs), Math.max(...ROWS.eventTimeUs)] as const;
 
 function keyOf(batch: MeasurementBatch, seed = 0): KeyedBatch {
   const keys = new SourceKeys(seed);
@@ -35,7 +29,7 @@ function assign(
   options: { seed?: number; ratios?: SplitRatios } = {},
 ) {
   const { seed = 0, ratios = RATIOS } = options;
-  const plan = { mode, ratios, seed, timeRangeUs: RANGE_US };
+  const plan = { mode, ratios, seed, timeCuts: cutsOf(ROWS.eventTimeUs, ratios) };
   return new SplitAssigner(plan).assign(keyOf(batch, seed));
 }
 
@@ -144,16 +138,17 @@ Deno.test("SplitAssigner.assign() holds addresses out at both ends when the mode
   assertEquals(Array.from(splits), wanted);
 });
 
-Deno.test("SplitAssigner.assign() puts the end of the time span into test when the mode is time", () => {
-  const splits = assign(ROWS, "time");
-  const spanUs = RANGE_US[1] - RANGE_US[0];
-  for (let row = 0; row < ROWS.numRows; row++) {
-    const fraction = (ROWS.eventTimeUs[row] - FIRST_TIME_US - (RANGE_US[0] - FIRST_TIME_US)) / spanUs;
-    assertEquals(splits[row], fraction < 0.8 ? 0 : fraction < 0.8 + 0.1 ? 1 : 2);
+Deno.test("SplitAssigner.assign() puts the latest rows into test when the mode is time", () => {
+  for (const ratios of [RATIOS, [0.5, 0.2, 0.3]] as const) {
+    const splits = assign(ROWS, "time", { ratios });
+    const shares = [0, 1, 2].map((split) => splits.filter((each) => each === split).length / splits.length);
+    // Rows of equal times stay together.
+    shares.forEach((share, split) => assertAlmostEquals(share, ratios[split], 1e-3));
+    const timesOf = (split: number) => ROWS.eventTimeUs.filter((_, row) => splits[row] === split);
+    const lastOf = (split: number) => Math.max(...timesOf(split));
+    const firstOf = (split: number) => Math.min(...timesOf(split));
+    assert(lastOf(0) < firstOf(1) && lastOf(1) < firstOf(2));
   }
-  const lastOf = (split: number) => Math.max(...ROWS.eventTimeUs.filter((_, row) => splits[row] === split));
-  const firstOf = (split: number) => Math.min(...ROWS.eventTimeUs.filter((_, row) => splits[row] === split));
-  assert(lastOf(0) < firstOf(1) && lastOf(1) < firstOf(2));
 });
 
 Deno.test("SplitAssigner.assign() does not depend on the order of the rows", () => {
@@ -194,14 +189,6 @@ Deno.test("SplitAssigner.assign() keeps two spellings of an address together", (
   assertEquals(splits[0], splits[1]);
 });
 
-Deno.test("SplitAssigner() throws when the mode is time and there is no span", () => {
-  const plan = { mode: "time", ratios: RATIOS, seed: 0 } as const;
-  assertThrows(() => new SplitAssigner(plan), UserError, "found no rows");
-  assertThrows(() => new SplitAssigner({ ...plan, timeRangeUs: [5, 5] }), UserError, "1970-01-01");
-  const splits = new SplitAssigner({ ...plan, ratios: [0, 1, 0], timeRangeUs: [5, 5] }).assign(keyOf(ROWS));
-  assertEquals(new Set(splits), new Set([1]));
-});
-
 /** Their sum would be infinite, or lose the smaller of them. */
 const HUGE = ["1e308,1e308,1e308", "1e308,1,1", "1,1e308,1", "1000001,1,1"];
 
@@ -214,76 +201,3 @@ Deno.test("parseRatios() normalizes three numbers and refuses anything else", ()
     assertThrows(() => parseRatios(text), UsageError, "Cannot use --ratios");
   }
 });
-
-/** Not a whole number of milliseconds. */
-const FIRST_US = 1_750_000_000_123_457n;
-const LAST_US = FIRST_US + 86_400_000_001n;
-const times = [FIRST_US + 5n, LAST_US, FIRST_US, FIRST_US + 7n];
-
-interface TimeFile {
-  values: unknown[];
-  type?: Partial<SchemaElement>;
-  statistics?: boolean;
-}
-
-/** The range over two row groups of two times each. */
-async function rangeOf({ values, type = {}, statistics = true }: TimeFile): Promise<number[] | undefined> {
-  let range: number[] | undefined;
-  await withFolder(async (folder) => {
-    const path = `${folder}/f.parquet`;
-    const schema = [
-      { name: "root", num_children: 1 },
-      { name: "event_time", repetition_type: "OPTIONAL", type: "INT64", ...type } as SchemaElement,
-    ];
-    const columnData = [{ name: "event_time", data: values }];
-    Deno.writeFileSync(
-      path,
-      new Uint8Array(parquetWriteBuffer({ columnData, schema, rowGroupSize: 2, statistics })),
-    );
-    range = await readTimeRangeUs([path], () => Promise.resolve());
-  });
-  return range;
-}
-
-Deno.test("readTimeRangeUs() finds the same to the microsecond with statistics and without", async () => {
-  const micros = { converted_type: "TIMESTAMP_MICROS" } as const;
-  const nanos = { logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "NANOS" } } as const;
-  for (const statistics of [true, false]) {
-    const wanted = [Number(FIRST_US), Number(LAST_US)];
-    assertEquals(await rangeOf({ values: times, type: micros, statistics }), wanted);
-    const nanoTimes = times.map((timeUs) => 1000n * timeUs + 999n);
-    assertEquals(await rangeOf({ values: nanoTimes, type: nanos, statistics }), wanted);
-    const millis = { converted_type: "TIMESTAMP_MILLIS" } as const;
-    assertEquals(
-      await rangeOf({ values: times.map((timeUs) => timeUs / 1000n), type: millis, statistics }),
-      [FIRST_US, LAST_US].map((timeUs) => 1000 * Number(timeUs / 1000n)),
-    );
-    assertEquals(
-      await rangeOf({ values: times.map((timeUs) => timeUs / 1_000_000n), statistics }),
-      [FIRST_US, LAST_US].map((timeUs) => 1e6 * Number(timeUs / 1_000_000n)),
-    );
-  }
-});
-
-Deno.test("readTimeRangeUs() leaves out nulls and times that rows are rejected for", async () => {
-  const type = { converted_type: "TIMESTAMP_MICROS" } as const;
-  for (const statistics of [true, false]) {
-    const values = [null, FIRST_US, 0n, LAST_US];
-    assertEquals(await rangeOf({ values, type, statistics }), [Number(FIRST_US), Number(LAST_US)]);
-    assertEquals(await rangeOf({ values: [null, null, 0n], type, statistics }), undefined);
-  }
-});
-
-Deno.test("readTimeRangeUs() reads what MeasurementParquetWriter wrote, over several files", () =>
-  withFolder(async (folder) => {
-    const batch = makeBatch(1000);
-    writeParquet(`${folder}/a.parquet`, [batch]);
-    writeParquet(`${folder}/b.parquet`, [{
-      ...batch,
-      eventTimeUs: batch.eventTimeUs.map((time) => time + 7),
-    }]);
-    writeParquet(`${folder}/c.parquet`, []);
-    const paths = ["a", "b", "c"].map((name) => `${folder}/${name}.parquet`);
-    const range = await readTimeRangeUs(paths, () => Promise.resolve());
-    assertEquals(range, [Math.min(...batch.eventTimeUs), Math.max(...batch.eventTimeUs) + 7]);
-  }));

@@ -1,0 +1,179 @@
+/**
+ * The times at which a split by time cuts measurements in Parquet: quantiles of event_time over the rows, so that a
+ * single wrong clock takes no split, and data that lie irregularly in time are divided by the ratios.
+ *
+ * Only the column of times is read, once for each refinement of the histograms in which the quantiles are found (a
+ * refinement skips row groups whose footer says that they cannot have them): exact to the microsecond, whatever the order
+ * of files and rows, in bounded memory. Times that are null or cannot be used do
+ * not count; rows that are rejected for another reason do.
+ *
+ * @module
+ */
+import { UserError } from "../../base/errors.ts";
+import { formatTime } from "../../base/text.ts";
+import { NumberCursor } from "../../io/parquet/column.ts";
+import type { NumberKind } from "../../io/parquet/encodings.ts";
+import { ParquetFile } from "../../io/parquet/file.ts";
+import { END_TIME_US, MIN_TIME_US } from "../measurement/batch.ts";
+import { isUsableTime, timeColumn } from "../measurement_files/parquet_reader.ts";
+import type { SplitRatios } from "./splits.ts";
+
+const BATCH_ROWS = 65_536;
+/** Three refinements reach a microsecond; 2 MiB for each quantile. */
+const NUM_BINS = 1 << 18;
+const FIRST_BIN_US = Math.ceil((END_TIME_US - MIN_TIME_US) / NUM_BINS);
+/** The share of the rows on each side that may be far from the others. */
+const FAR_SHARE = 0.01;
+/** A row is far if it is farther from the others than these spread, in multiples of their span, or of an hour. */
+const FAR_SPANS = 5;
+const HOUR_US = 3600e6;
+
+/** Where a split by time cuts, µs since 1970. */
+export interface TimeCuts {
+  /** The first time that is not in train. */
+  valUs: number;
+  /** The first time that is in test. */
+  testUs: number;
+  /** The first and the last time. */
+  rangeUs: readonly [firstUs: number, lastUs: number];
+  /** The first and the last time of 98 % of the rows. */
+  mostUs: readonly [firstUs: number, lastUs: number];
+}
+
+/**
+ * Finds where to cut.
+ *
+ * @param paths The files.
+ * @param ratios More than one of them is above 0: then train and test have a row each, if theirs is.
+ * @param onStep Called now and then, so that the caller can yield to the event loop.
+ * @throws {FormatError} If a file is not Parquet, is damaged or lacks the column.
+ * @throws {UserError} If there is no time to divide.
+ */
+export async function findTimeCuts(
+  paths: readonly string[],
+  [train, val, test]: SplitRatios,
+  onStep: () => Promise<void>,
+): Promise<TimeCuts> {
+  // A last share of exactly 0 must stay empty, whatever the rounding of the sum.
+  const searches = [train, test === 0 ? 1 : train + val, FAR_SHARE, 1 - FAR_SHARE]
+    .map((share) => new QuantileSearch(share));
+  const rangeUs: [number, number] = [Infinity, -Infinity];
+  for (let binUs = FIRST_BIN_US, isLast = false; !isLast; binUs = Math.ceil(binUs / NUM_BINS)) {
+    isLast = binUs === 1;
+    // At first all have the same one.
+    const histograms = new Map(searches.map(({ timeUs }) => [timeUs, new Histogram(timeUs, binUs)]));
+    const all = [...histograms.values()];
+    const isNeeded = (range: readonly [number, number]) => all.some((histogram) => histogram.meets(range));
+    for await (const timesUs of readTimes(paths, isNeeded)) {
+      for (const timeUs of timesUs) {
+        if (!isUsableTime(timeUs)) continue;
+        if (timeUs < rangeUs[0]) rangeUs[0] = timeUs;
+        if (timeUs > rangeUs[1]) rangeUs[1] = timeUs;
+        for (const histogram of all) histogram.add(timeUs);
+      }
+      await onStep();
+    }
+    requireSpan(rangeUs);
+    for (const search of searches) search.narrow(histograms.get(search.timeUs) as Histogram);
+  }
+  const [valUs, testUs, mostFirstUs, mostLastUs] = searches;
+  return {
+    valUs: valUs.cutUs(rangeUs),
+    testUs: testUs.cutUs(rangeUs),
+    rangeUs,
+    mostUs: [mostFirstUs.timeUs, mostLastUs.timeUs],
+  };
+}
+
+/** A note on rows whose times are far from those of the others, for people; undefined if there are none. */
+export function noteOnFarTimes({ rangeUs, mostUs }: TimeCuts): string | undefined {
+  const farUs = FAR_SPANS * Math.max(HOUR_US, mostUs[1] - mostUs[0]);
+  if (mostUs[0] - rangeUs[0] <= farUs && rangeUs[1] - mostUs[1] <= farUs) return undefined;
+  const [[first, last], [mostFirst, mostLast]] = [rangeUs, mostUs].map((range) =>
+    range.map((timeUs) => formatTime(timeUs / 1e6))
+  );
+  return `98 % of the rows are from ${mostFirst} to ${mostLast}, others are from ${first} to ${last}: ` +
+    "check the clocks of these";
+}
+
+/** @param isNeeded Whether a row group is read whose times are in a range. */
+async function* readTimes(
+  paths: readonly string[],
+  isNeeded: (rangeUs: readonly [number, number]) => boolean,
+): AsyncGenerator<Float64Array> {
+  for (const path of paths) {
+    using file = await ParquetFile.open(path);
+    const { name, kind } = timeColumn(file);
+    for (const group of file.rowGroups) {
+      const stated = file.integerRange(name, group);
+      if (stated && !isNeeded([toMicros(stated[0], kind), toMicros(stated[1], kind)])) continue;
+      const cursor = new NumberCursor(file.source, file.chunk(name, group), kind);
+      for (let from = 0; from < group.numRows; from += BATCH_ROWS) {
+        yield cursor.read(Math.min(BATCH_ROWS, group.numRows - from)).values;
+      }
+    }
+  }
+}
+
+/** Converts like the values of the column, see parquet/encodings.ts. */
+function toMicros(value: bigint, kind: NumberKind): number {
+  if (kind === "nanos") return Number(value / 1000n);
+  return Number(value) * (kind === "seconds" ? 1e6 : kind === "millis" ? 1e3 : 1);
+}
+
+function requireSpan([firstUs, lastUs]: readonly [number, number]): void {
+  if (firstUs < lastUs) return;
+  const found = firstUs === lastUs ? `every row has the time ${formatTime(firstUs / 1e6)}` : "found no rows";
+  throw new UserError(`Cannot split by time: ${found}, expected a time span; use --split-by probe`);
+}
+
+/** Counts of times in an interval. */
+class Histogram {
+  readonly bins = new Float64Array(NUM_BINS);
+  readonly #lengthUs: number;
+
+  constructor(readonly startUs: number, readonly binUs: number) {
+    this.#lengthUs = NUM_BINS * binUs;
+  }
+
+  /** Whether times of a range may be in the interval. */
+  meets([firstUs, lastUs]: readonly [number, number]): boolean {
+    return lastUs >= this.startUs && firstUs < this.startUs + this.#lengthUs;
+  }
+
+  add(timeUs: number): void {
+    const offsetUs = timeUs - this.startUs;
+    if (offsetUs >= 0 && offsetUs < this.#lengthUs) this.bins[Math.floor(offsetUs / this.binUs)]++;
+  }
+}
+
+/** Narrows an interval down to the time of the row at a share of all rows in order of time. */
+class QuantileSearch {
+  /** The start of the interval, in the end the time of the row. */
+  timeUs = MIN_TIME_US;
+  /** Rows before the interval, in it, and in all. */
+  #numBefore = 0;
+  #numAt = NaN;
+  #numRows = NaN;
+
+  constructor(readonly share: number) {}
+
+  /** Takes the bin that the row is in as the next interval. @param histogram Of this interval. */
+  narrow({ bins, binUs }: Histogram): void {
+    if (Number.isNaN(this.#numRows)) this.#numRows = bins.reduce((sum, count) => sum + count, 0);
+    const rank = Math.min(Math.floor(this.share * this.#numRows), this.#numRows - 1);
+    let bin = 0;
+    while (this.#numBefore + bins[bin] <= rank) this.#numBefore += bins[bin++];
+    this.#numAt = bins[bin];
+    this.timeUs += bin * binUs;
+  }
+
+  /** A time before or after all rows of the found time, so that the share before it is closest to the wanted one. */
+  cutUs([firstUs, lastUs]: readonly [number, number]): number {
+    if (this.share === 0) return firstUs;
+    if (this.share === 1) return lastUs + 1;
+    const wanted = this.share * this.#numRows;
+    const isAfter = this.#numBefore + this.#numAt - wanted < wanted - this.#numBefore;
+    return Math.min(Math.max(this.timeUs + (isAfter ? 1 : 0), firstUs + 1), lastUs);
+  }
+}
