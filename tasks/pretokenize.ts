@@ -5,6 +5,7 @@
  */
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import { formatBytes, formatCount, formatSeconds } from "../lib/base/text.ts";
+import { describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { exists } from "../lib/io/files/inputs.ts";
@@ -66,11 +67,10 @@ function describe(output: string, result: PretokenizeSummary): string {
     `${split.padEnd(6)}${formatCount(sequences)} sequences, ${formatCount(tokens)} tokens in ${files} ` +
     `files, ${formatBytes(bytes)}`
   );
-  const reasons = Object.entries(rejected).map(([reason, count]) => `${reason} ${count}`).join(", ");
   return [
     wasComplete ? `${output} is already complete` : `wrote ${output}`,
     ...lines,
-    ...(reasons ? [`rejected: ${reasons}`] : []),
+    ...(totalOf(rejected) > 0 ? [describeRejected(rejected)] : []),
     `${formatCount(inputRows)} rows read in ${formatSeconds(seconds)}, peak memory ` +
     `${formatBytes(peakMemoryBytes)}`,
   ].join("\n");

@@ -21,7 +21,7 @@ import { openNames } from "../lib/data/addresses/places/open_places.ts";
 import { importMeasurements, inputFingerprint } from "../lib/data/import/import_measurements.ts";
 import { isParquet, listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
 import { MEASUREMENT_COLUMNS } from "../lib/data/measurement_files/parquet_writer.ts";
-import { RejectLog, rejectsPathBeside } from "../lib/data/measurement_files/rejects.ts";
+import { describeRejected, RejectLog, rejectsPathBeside } from "../lib/data/measurement_files/rejects.ts";
 import type { GroupKey } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
 import { PingModel, requireQueryable } from "../lib/query/ping_model.ts";
 import { readRows } from "../lib/query/files/ordered_rows.ts";
@@ -174,11 +174,10 @@ async function resultOf(
     doneAlready: isDone,
     outputs,
   };
-  const numRejected = Object.values(rejected).reduce((sum, count) => sum + count, 0);
   const made = isDone
     ? `${output} exists already, made from the same inputs with the same options:`
     : `Wrote ${output} in ${formatSeconds(seconds)}:`;
-  const head = `${made} ${rows} rows, ${numRejected} rejected, ${meanBits.toFixed(2)} bits a result`;
+  const head = `${made} ${rows} rows, ${describeRejected(rejected)}, ${meanBits.toFixed(2)} bits a result`;
   const text = `${head}\n\n${describeFindings(findings)}`;
   return { text, json };
 }
