@@ -128,7 +128,7 @@ export {
 export { decodeRttCode, encodeRttCode } from "./lib/data/tokens/rtt_code.ts";
 export type { DecodedMeasurement, Field, TokenMeasurement } from "./lib/data/tokens/vocab_v2.ts";
 export type { RttEncodingName } from "./lib/data/tokens/vocab_v1.ts";
-export { FAILED_RTT_MS, type MeasurementBatch } from "./lib/data/measurement/batch.ts";
+export { FAILED_RTT_MS, type MeasurementBatch } from "./lib/data/formats/batch.ts";
 export type { AddressNames } from "./lib/data/addresses/address_names.ts";
 export type { PlaceIndex } from "./lib/data/addresses/place_index.ts";
 export type { ReadingOptions, RttChoice, SourceChoice } from "./lib/data/formats/format.ts";

@@ -24,7 +24,7 @@ import { ApiClient, parseBase, readKey } from "../lib/cli/fetch/api_client.ts";
 import type { OptionsOf } from "../lib/cli/command.ts";
 import { parseDurationS } from "../lib/cli/options.ts";
 import { defineStage, serveStage, type Stage, type StageContext } from "../lib/cli/stage.ts";
-import { parseTimeUs } from "../lib/data/measurement/time_text.ts";
+import { parseTimeUs } from "../lib/data/formats/time_text.ts";
 import { formatIndexes } from "../lib/io/files/array_task.ts";
 import { exists, readText } from "../lib/io/files/inputs.ts";
 import type { ManifestOutput } from "../lib/io/files/manifest.ts";

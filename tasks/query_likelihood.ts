@@ -7,7 +7,7 @@
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
-import { FAILED_RTT_MS } from "../lib/data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../lib/data/formats/batch.ts";
 import { readMeasurements } from "../lib/data/measurement_files/parquet_reader.ts";
 import { RejectLog } from "../lib/data/measurement_files/rejects.ts";
 import { contextThatFits, knownAt, tokenMeasurementAt } from "../lib/query/query_tokens.ts";

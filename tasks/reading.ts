@@ -10,7 +10,7 @@ import { openNames } from "../lib/data/addresses/places/open_places.ts";
 import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { FORMATS } from "../lib/data/formats/registry.ts";
 import { parseColumns } from "../lib/data/formats/table.ts";
-import { parseTimeUs } from "../lib/data/measurement/time_text.ts";
+import { parseTimeUs } from "../lib/data/formats/time_text.ts";
 import type { STAGES } from "./stages.ts";
 
 type Options = Pick<

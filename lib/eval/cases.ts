@@ -14,7 +14,7 @@ import { getOrMake, partitionPoint } from "../base/collections.ts";
 import { NUM_HISTORY_RTTS } from "../data/tokens/rtt_history.ts";
 import type { TokenMeasurement } from "../data/tokens/vocab_v2.ts";
 import { pairNameOf, SourceHistory } from "../data/tokens/source_history.ts";
-import { FAILED_RTT_MS } from "../data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../data/formats/batch.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
 import { EventLoopPacer } from "../io/threads/stage_hooks.ts";
 import { drawDistinct, RandomStream } from "../base/random.ts";

@@ -9,7 +9,7 @@ import { getOrMake, isSameBytes } from "../base/collections.ts";
 import { RandomStream } from "../base/random.ts";
 import { named, UserError } from "../base/errors.ts";
 import type { ProbeRowSource } from "../data/loader/row_source.ts";
-import { FAILED_RTT_MS } from "../data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../data/formats/batch.ts";
 import { addressBytes } from "../data/addresses/ip.ts";
 import { type IpPrefix, prefixOfAddress } from "../data/addresses/ip_prefix.ts";
 import type { KnownAddresses } from "../data/addresses/known_addresses.ts";

@@ -12,7 +12,7 @@ import {
   type TokenMeasurement,
   TokenWriter,
 } from "../data/tokens/vocab_v2.ts";
-import { FAILED_RTT_MS, type MeasurementBatch } from "../data/measurement/batch.ts";
+import { FAILED_RTT_MS, type MeasurementBatch } from "../data/formats/batch.ts";
 import { addressBytes } from "../data/addresses/ip.ts";
 import { encodeRttCode } from "../data/tokens/rtt_code.ts";
 

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { runStageProcess, succeed, succeeded } from "../cli/process.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
-import { ping } from "../data/measurement/ping_result.ts";
+import { ping } from "../data/formats/ping_result.ts";
 import { folderHashes } from "../data/probe_rows/stage_fixtures.ts";
 import { sampleBatch, writeParquet } from "../data/probe_rows/sample_parquet.ts";
 import { TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";

@@ -13,7 +13,7 @@ export const LAYERS = ["base", "io", "data", "tensor", "model", "train", "query"
 /** Folders of lib/ whose modules run in a browser as they do in Deno; folders inside them are named of their own. */
 export const IN_BROWSER: readonly string[] = [
   ...["base", "base/report"],
-  ...["data/addresses", "data/formats", "data/measurement", "data/tokens"],
+  ...["data/addresses", "data/formats", "data/tokens"],
   ...["tensor", "tensor/ops", "model", "model/coordinates", "model/pool", "train/optim"],
   ...[
     "query",

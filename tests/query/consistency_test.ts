@@ -4,7 +4,7 @@ import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import type { Stage } from "../../lib/cli/stage.ts";
 import { addressBytes } from "../../lib/data/addresses/ip.ts";
-import { FAILED_RTT_MS } from "../../lib/data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../../lib/data/formats/batch.ts";
 import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
 import type { EvalCase } from "../../lib/eval/cases.ts";
 import { forecastRtts } from "../../lib/eval/sections/rtt_forecasts.ts";

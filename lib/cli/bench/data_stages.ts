@@ -4,7 +4,7 @@
  * @module
  */
 import { ByteFile } from "../../io/files/byte_file.ts";
-import { FAILED_RTT_MS, type MeasurementBatch } from "../../data/measurement/batch.ts";
+import { FAILED_RTT_MS, type MeasurementBatch } from "../../data/formats/batch.ts";
 import { readMeasurements } from "../../data/measurement_files/parquet_reader.ts";
 import { RejectLog } from "../../data/measurement_files/rejects.ts";
 import { dirname, join } from "@std/path";

@@ -4,7 +4,7 @@
  * @module
  */
 import { basename, dirname } from "@std/path";
-import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { KeyTable } from "../../data/probe_rows/external_sort/keys.ts";
 import { SPLIT_NAMES } from "../../data/probe_rows/splits.ts";
 import { mix } from "../../base/random.ts";

@@ -10,7 +10,7 @@
 import { getOrMake } from "../../base/collections.ts";
 import { FormatError, shortened } from "../../base/errors.ts";
 import { csvField } from "../../base/text.ts";
-import { type CsvRecord, type CsvSeparator, readCsv } from "../measurement/csv.ts";
+import { type CsvRecord, type CsvSeparator, readCsv } from "../formats/csv.ts";
 import {
   faultOfPrefix,
   formatPrefix,

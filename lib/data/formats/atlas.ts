@@ -7,7 +7,7 @@
  * @module
  */
 import { type Address, readAddress } from "../addresses/address_book.ts";
-import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "../measurement/batch.ts";
+import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "./batch.ts";
 import { shortened } from "../../base/errors.ts";
 import {
   type Format,

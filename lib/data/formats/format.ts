@@ -9,8 +9,8 @@
  */
 import { shortened } from "../../base/errors.ts";
 import { type Address, readAddress } from "../addresses/address_book.ts";
-import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "../measurement/batch.ts";
-import { parseTimeUs, type TimeUnit } from "../measurement/time_text.ts";
+import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "./batch.ts";
+import { parseTimeUs, type TimeUnit } from "./time_text.ts";
 import type { RejectReason } from "../measurement_files/rejects.ts";
 
 /** The choice of the source address of an Atlas result: `auto` is `from` if that is public, else `src_addr`. */

@@ -11,7 +11,7 @@
  * @module
  */
 import { shortened } from "../../base/errors.ts";
-import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import { FAILED_RTT_MS } from "./batch.ts";
 import {
   type Format,
   type JsonObject,

@@ -8,7 +8,7 @@
  * @module
  */
 import { parseAddress } from "../addresses/ip.ts";
-import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import { FAILED_RTT_MS } from "./batch.ts";
 import {
   decimal,
   type Format,

@@ -9,7 +9,7 @@ import {
   type JsonPiece,
   MAX_OBJECT_BYTES,
   parsePiece,
-} from "../measurement/json_stream.ts";
+} from "./json_stream.ts";
 import type { Finding, ReadingOptions, TakeFinding, TextReader } from "./format.ts";
 import { MAX_HEAD_CHARACTERS, recognise, resultsIn } from "./registry.ts";
 

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import { FAILED_RTT_MS } from "./batch.ts";
 import {
   type Finding,
   type Format,

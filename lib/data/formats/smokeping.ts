@@ -16,7 +16,7 @@
  * @module
  */
 import { shortened } from "../../base/errors.ts";
-import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import { FAILED_RTT_MS } from "./batch.ts";
 import {
   type Finding,
   type Format,

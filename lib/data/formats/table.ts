@@ -8,8 +8,8 @@
  * @module
  */
 import { FormatError, shortened, UsageError, UserError } from "../../base/errors.ts";
-import { type CsvRecord, CsvScanner, type CsvSeparator } from "../measurement/csv.ts";
-import type { TimeUnit } from "../measurement/time_text.ts";
+import { type CsvRecord, CsvScanner, type CsvSeparator } from "./csv.ts";
+import type { TimeUnit } from "./time_text.ts";
 import {
   decimal,
   type Finding,

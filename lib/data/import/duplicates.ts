@@ -14,7 +14,7 @@ import { explainFileError } from "../../io/files/file_errors.ts";
 import { NumberCursor } from "../../io/parquet/column.ts";
 import type { NumberKind } from "../../io/parquet/encodings.ts";
 import { ParquetFile } from "../../io/parquet/file.ts";
-import type { MeasurementBatch } from "../measurement/batch.ts";
+import type { MeasurementBatch } from "../formats/batch.ts";
 import { readMeasurements } from "../measurement_files/parquet_reader.ts";
 import { MeasurementParquetWriter, type OptionalColumn } from "../measurement_files/parquet_writer.ts";
 import { RejectLog } from "../measurement_files/rejects.ts";

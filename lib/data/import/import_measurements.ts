@@ -18,7 +18,7 @@ import {
   JsonObjectScanner,
   type JsonPiece,
   MAX_OBJECT_BYTES,
-} from "../measurement/json_stream.ts";
+} from "../formats/json_stream.ts";
 import { isParquet } from "../measurement_files/input_files.ts";
 import { readMeasurements } from "../measurement_files/parquet_reader.ts";
 import { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";

@@ -14,7 +14,7 @@ import type { Finding, ReadingOptions, Rejection } from "../formats/format.ts";
 import { resultsIn } from "../formats/registry.ts";
 import { decompressWhole } from "../../io/compression/decompress.ts";
 import { ToUtf8 } from "../formats/reader.ts";
-import { type JsonMark, JsonObjectScanner, type JsonPiece, parsePiece } from "../measurement/json_stream.ts";
+import { type JsonMark, JsonObjectScanner, type JsonPiece, parsePiece } from "../formats/json_stream.ts";
 
 const WORKER = new URL("./piece_worker.ts", import.meta.url);
 const PIECES_PER_WORKER = 8;

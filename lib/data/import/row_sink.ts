@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { FAILED_RTT_MS, type MeasurementBatch } from "../measurement/batch.ts";
+import { FAILED_RTT_MS, type MeasurementBatch } from "../formats/batch.ts";
 import type { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
 
 /** Distinct addresses are counted exactly up to this many, about 150 MB. */

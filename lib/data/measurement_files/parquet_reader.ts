@@ -17,7 +17,7 @@ import {
   isRtt,
   type MeasurementBatch,
   MIN_TIME_US,
-} from "../measurement/batch.ts";
+} from "../formats/batch.ts";
 import { NumberCursor, type Piece, TextCursor, type TextPiece } from "../../io/parquet/column.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "./parquet_writer.ts";
 import type { RejectLog, RejectReason } from "./rejects.ts";

@@ -5,7 +5,7 @@
  */
 import type { SchemaElement } from "hyparquet";
 import { ensure } from "../../base/errors.ts";
-import type { MeasurementBatch } from "../measurement/batch.ts";
+import type { MeasurementBatch } from "../formats/batch.ts";
 import {
   type ChunkSource,
   DictionaryColumn,

@@ -11,7 +11,7 @@
  * @module
  */
 import { ONLY_TASK } from "../../io/files/array_task.ts";
-import type { MeasurementBatch } from "../measurement/batch.ts";
+import type { MeasurementBatch } from "../formats/batch.ts";
 import { MeasurementParquetWriter, OPTIONAL_COLUMNS } from "../measurement_files/parquet_writer.ts";
 import { integerToWords, KeyKind, KeyTable, KeyTranslation, wordsToAddress } from "./external_sort/keys.ts";
 import type { GroupKey } from "./external_sort/probe_columns.ts";

@@ -12,7 +12,7 @@
  * @module
  */
 import { ensure, shortened, UsageError } from "../../base/errors.ts";
-import type { MeasurementBatch } from "../measurement/batch.ts";
+import type { MeasurementBatch } from "../formats/batch.ts";
 import type { TimeCuts } from "./time_cuts.ts";
 import { fillPhiloxBlock } from "../../base/random.ts";
 import { integerToWords, KeyKind, type SourceKeys } from "./external_sort/keys.ts";

@@ -14,7 +14,7 @@ import { formatTime } from "../../base/text.ts";
 import { NumberCursor } from "../../io/parquet/column.ts";
 import type { NumberKind } from "../../io/parquet/encodings.ts";
 import { ParquetFile } from "../../io/parquet/file.ts";
-import { END_TIME_US, MIN_TIME_US } from "../measurement/batch.ts";
+import { END_TIME_US, MIN_TIME_US } from "../formats/batch.ts";
 import { isUsableTime, timeColumn } from "../measurement_files/parquet_reader.ts";
 import type { SplitRatios } from "./splits.ts";
 

@@ -9,7 +9,7 @@
  */
 import { RandomStream } from "../../base/random.ts";
 import { pairLatency, type World } from "./world.ts";
-import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import { FAILED_RTT_MS } from "../formats/batch.ts";
 import { diurnalLoad, type LatencyModel, latencyUnderLoad } from "./latency_model.ts";
 import { type EncodedRowGroup, NULL_INDEX } from "../../io/parquet/writer.ts";
 import { encodeRowGroup, type OptionalColumn, ROW_GROUP_ROWS } from "../measurement_files/parquet_writer.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { ProbeRowSource } from "../../data/loader/row_source.ts";
-import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { RandomStream } from "../../base/random.ts";
 import type { BaselineMeasurement } from "./baseline.ts";

@@ -31,7 +31,7 @@ import { PingModel } from "../../query/ping_model.ts";
 import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
 import { forecastRtts, joinForecasts, type RttForecasts } from "./rtt_forecasts.ts";
 import type { ProbeRowSource } from "../../data/loader/row_source.ts";
-import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";
 import type { ProbeRow } from "../../data/probe_rows/probe_row.ts";

@@ -26,7 +26,7 @@ import {
 } from "../metrics/bootstrap.ts";
 import { canonicalText, type EvalCase, evenlySpread, withContexts } from "../cases.ts";
 import { meanOf } from "../../base/sample_statistics.ts";
-import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { EventLoopPacer } from "../../io/threads/stage_hooks.ts";
 import { addressBytes, formatAddress } from "../../data/addresses/ip.ts";
 import { decodeRttCode } from "../../data/tokens/rtt_code.ts";

@@ -9,7 +9,7 @@ import { getOrMake } from "../../base/collections.ts";
 import { drawDistinct, RandomStream } from "../../base/random.ts";
 import { meanOf, quantileOfSample } from "../../base/sample_statistics.ts";
 import type { ProbeRowSource } from "../../data/loader/row_source.ts";
-import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { EventLoopPacer, type StageHooks } from "../../io/threads/stage_hooks.ts";
 import { raceOf } from "../../query/nearest/nearest.ts";
 import type { PingModel } from "../../query/ping_model.ts";

@@ -7,7 +7,7 @@
 import { getOrMake } from "../../base/collections.ts";
 import type { AddressNames } from "../../data/addresses/address_names.ts";
 import { withName } from "../../data/addresses/ip_prefix.ts";
-import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { histogramChart, rowChart } from "../../base/report/charts.ts";
 import { element, pageOf, tableOf } from "../../base/report/page.ts";
 import { formatCount, formatMs, formatTable } from "../../base/text.ts";

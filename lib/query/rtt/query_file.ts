@@ -12,7 +12,7 @@
 import { FormatError, shortened, UserError } from "../../base/errors.ts";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
 import type { PlaceIndex } from "../../data/addresses/place_index.ts";
-import { type CsvSeparator, readCsv } from "../../data/measurement/csv.ts";
+import { type CsvSeparator, readCsv } from "../../data/formats/csv.ts";
 import { type ParsedQuestion, parseQuestion, shown } from "./rtt_question.ts";
 import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 

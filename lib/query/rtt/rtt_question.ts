@@ -4,8 +4,8 @@
  * @module
  */
 import { shortened, UserError } from "../../base/errors.ts";
-import { isRtt } from "../../data/measurement/batch.ts";
-import { parseTimeUs } from "../../data/measurement/time_text.ts";
+import { isRtt } from "../../data/formats/batch.ts";
+import { parseTimeUs } from "../../data/formats/time_text.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
 import {
   adviceOnName,

@@ -10,7 +10,7 @@ import {
 } from "../../data/formats/format.ts";
 import { MeasurementReader } from "../../data/formats/reader.ts";
 import { formatOf, resultsIn } from "../../data/formats/registry.ts";
-import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import type { LineError } from "./schemas.ts";
 
 /** A line that is to be answered. */

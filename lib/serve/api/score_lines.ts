@@ -4,7 +4,7 @@
  * @module
  */
 import { pairNameOf, SourceHistory } from "../../data/tokens/source_history.ts";
-import { parseTimeUs } from "../../data/measurement/time_text.ts";
+import { parseTimeUs } from "../../data/formats/time_text.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { type ApiMeasurement, type LineError, measurementSchema, type ScoreApiAnswer } from "./schemas.ts";
 import { UserError } from "../../base/errors.ts";

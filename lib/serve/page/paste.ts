@@ -8,7 +8,7 @@ import { parseAddress } from "../../data/addresses/ip.ts";
 import { type Finding, messageOf, type Rejection, USUAL_READING } from "../../data/formats/format.ts";
 import { type Found, MeasurementReader } from "../../data/formats/reader.ts";
 import { FORMATS } from "../../data/formats/registry.ts";
-import { FAILED_RTT_MS } from "../../data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import type { ApiMeasurement } from "../api/schemas.ts";
 
 /** A measurement and the line, from 1, that says it. */

@@ -1,5 +1,5 @@
 /** RTTs, probabilities and times as a person reads them. @module */
-import { parseTimeUs } from "../../data/measurement/time_text.ts";
+import { parseTimeUs } from "../../data/formats/time_text.ts";
 
 /** An RTT with three figures: `0.42 ms`, `15.3 ms`, `154 ms`, `2.31 s`, `1.2 h`. */
 export function formatMs(rttMs: number): string {

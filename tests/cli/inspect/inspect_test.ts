@@ -24,7 +24,7 @@ import { knownData, newMeasurements } from "../../query/adapt/tiny_rows.ts";
 import { SMALL_RUN } from "../../train/small_run.ts";
 import { TemporaryFolder, withFolder } from "../../io/files/temporary_folder.ts";
 import { SimulatedTime } from "../../simulated_time.ts";
-import { ping } from "../../data/measurement/ping_result.ts";
+import { ping } from "../../data/formats/ping_result.ts";
 import { runStageProcess, succeeded } from "../process.ts";
 import { TokenParquetWriter } from "../../../lib/data/loader/pretokenize/token_shards.ts";
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
 import type { ReadingOptions } from "../../../lib/data/formats/format.ts";
-import { FAILED_RTT_MS } from "../../../lib/data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
 import { foundIn, foundInFile, othersOf, rowsOf, rttsOf, SOURCE } from "./findings.ts";
 
 const LOST = FAILED_RTT_MS;

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { FAILED_RTT_MS } from "../../../lib/data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
 import { foundIn, foundInFile, othersOf, rowsOf } from "./findings.ts";
 
 const LOST = FAILED_RTT_MS;

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { ReadingOptions } from "../../../lib/data/formats/format.ts";
-import { FAILED_RTT_MS } from "../../../lib/data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
 import { foundIn, foundInFile, othersOf, rowsOf, rttsOf } from "./findings.ts";
 
 const LOST = FAILED_RTT_MS;

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import { FormatError, UsageError, UserError } from "../../../lib/base/errors.ts";
 import type { ReadingOptions } from "../../../lib/data/formats/format.ts";
 import { parseColumns } from "../../../lib/data/formats/table.ts";
-import { FAILED_RTT_MS } from "../../../lib/data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
 import { foundIn, othersOf, rowsOf, rttsOf } from "./findings.ts";
 
 const LOST = FAILED_RTT_MS;

@@ -5,7 +5,7 @@ import { exists } from "../../../lib/io/files/inputs.ts";
 import { outputOf, refused, runStageProcess, spawnStage, succeeded } from "../../cli/process.ts";
 import { SmallDisk } from "../../io/files/small_disk.ts";
 import { untilAtWork } from "../../until.ts";
-import { ping } from "../measurement/ping_result.ts";
+import { ping } from "../formats/ping_result.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 
 /** Lines of results; no two are the same. */

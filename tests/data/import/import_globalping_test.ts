@@ -3,9 +3,9 @@ import { assert, assertAlmostEquals, assertEquals, assertMatch, assertRejects } 
 import { UserError } from "../../../lib/base/errors.ts";
 import { importMeasurements, type ImportOptions } from "../../../lib/data/import/import_measurements.ts";
 import { placeholderAddress } from "../../../lib/data/formats/globalping.ts";
-import { MAX_OBJECT_BYTES } from "../../../lib/data/measurement/json_stream.ts";
+import { MAX_OBJECT_BYTES } from "../../../lib/data/formats/json_stream.ts";
 import { joinBatches, readAll } from "../measurement_files/batches.ts";
-import { ping } from "../measurement/ping_result.ts";
+import { ping } from "../formats/ping_result.ts";
 import { finishedPing, globalpingMeasurement, globalpingProbe } from "./globalping_measurement.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 

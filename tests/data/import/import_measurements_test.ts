@@ -9,10 +9,10 @@ import {
   type ImportSummary,
 } from "../../../lib/data/import/import_measurements.ts";
 import { openNames } from "../../../lib/data/addresses/places/open_places.ts";
-import { MAX_OBJECT_BYTES } from "../../../lib/data/measurement/json_stream.ts";
+import { MAX_OBJECT_BYTES } from "../../../lib/data/formats/json_stream.ts";
 import { runProgram, succeeded } from "../../cli/process.ts";
 import { joinBatches, readAll, realData } from "../measurement_files/batches.ts";
-import { ping } from "../measurement/ping_result.ts";
+import { ping } from "../formats/ping_result.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 
 /** Imports in a process of its own, whose memory is that of nothing else. */

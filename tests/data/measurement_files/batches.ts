@@ -1,6 +1,6 @@
 /** Measurements for tests, and what tests do with files of them. @module */
 import { fromFileUrl } from "@std/path";
-import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
+import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
 import {
   readMeasurements,

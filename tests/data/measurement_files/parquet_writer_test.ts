@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { asyncBufferFromFile, parquetMetadata, parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
-import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
+import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import {
   encodeRowGroup,
   MeasurementParquetWriter,

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { refused, runStageProcess, succeeded } from "../../cli/process.ts";
-import { ping } from "../measurement/ping_result.ts";
+import { ping } from "../formats/ping_result.ts";
 import { withFolder } from "../../io/files/temporary_folder.ts";
 
 Deno.test("import reads files and standard input, and does nothing the second time", () =>

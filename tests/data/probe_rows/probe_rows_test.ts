@@ -11,7 +11,7 @@ import {
 import { succeed } from "../../cli/process.ts";
 import { join } from "@std/path";
 import { FormatError, UsageError, UserError } from "../../../lib/base/errors.ts";
-import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
+import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import { buildProbeRows, RECORD_OVERHEAD_BYTES, RowCutter } from "../../../lib/data/probe_rows/probe_rows.ts";
 import { shardMeasurements } from "../../../lib/data/probe_rows/shard.ts";
 import { listSplitInputs, SPLIT_MODES, SPLIT_NAMES } from "../../../lib/data/probe_rows/splits.ts";

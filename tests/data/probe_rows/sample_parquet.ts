@@ -7,7 +7,7 @@
 import { dirname } from "@std/path";
 import type { SchemaElement } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
-import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
+import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
 import type { SplitRatios } from "../../../lib/data/probe_rows/splits.ts";
 import { RandomStream } from "../../../lib/base/random.ts";

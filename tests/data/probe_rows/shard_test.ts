@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { UsageError, UserError } from "../../../lib/base/errors.ts";
-import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
+import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import { readMeasurements, type SourcedBatch } from "../../../lib/data/measurement_files/parquet_reader.ts";
 import { RejectLog } from "../../../lib/data/measurement_files/rejects.ts";
 import { shardMeasurements } from "../../../lib/data/probe_rows/shard.ts";

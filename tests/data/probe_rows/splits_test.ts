@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { UsageError } from "../../../lib/base/errors.ts";
-import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
+import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import { SourceKeys } from "../../../lib/data/probe_rows/external_sort/keys.ts";
 import {
   type KeyedBatch,

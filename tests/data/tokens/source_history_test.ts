@@ -6,7 +6,7 @@ import type { ProbeRow } from "../../../lib/data/probe_rows/probe_row.ts";
 import { encodeQuery } from "../../../lib/query/query_tokens.ts";
 import { orderRows, readOrdered } from "../../../lib/query/files/ordered_rows.ts";
 import { MEASUREMENT_START, type TokenMeasurement } from "../../../lib/data/tokens/vocab_v2.ts";
-import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
+import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { sampleRows, writeRows } from "../../query/score/sample_rows.ts";
 import { MemoryRowSource } from "../loader/synthetic_rows.ts";

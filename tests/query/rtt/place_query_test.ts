@@ -20,7 +20,7 @@ import {
 import { PlaceIndex } from "../../../lib/data/addresses/place_index.ts";
 import { addressNumber, countryCode, PlaceTable } from "../../../lib/data/addresses/place_table.ts";
 import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
-import { FAILED_RTT_MS } from "../../../lib/data/measurement/batch.ts";
+import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
 import { AddressEmbeddings } from "../../../lib/model/address_embeddings.ts";
 import { EMBEDDING_VALUES } from "../../../lib/model/embedding_update.ts";
 import { modelShapes } from "../../../lib/model/model_config.ts";

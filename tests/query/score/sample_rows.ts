@@ -1,5 +1,5 @@
 /** Measurements for the tests of score, as Parquet. */
-import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
+import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import { MeasurementParquetWriter } from "../../../lib/data/measurement_files/parquet_writer.ts";
 import { RandomStream } from "../../../lib/base/random.ts";
 

@@ -12,7 +12,7 @@ import { UserError } from "../../../lib/base/errors.ts";
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { inspect } from "../../../lib/cli/inspect/inspect.ts";
 import { describeReports } from "../../../lib/cli/inspect/report.ts";
-import type { MeasurementBatch } from "../../../lib/data/measurement/batch.ts";
+import type { MeasurementBatch } from "../../../lib/data/formats/batch.ts";
 import { tokenMeasurement } from "../../../lib/query/query_tokens.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import { scoreFile, type ScoreFileOptions } from "../../../lib/query/files/score_file.ts";

@@ -9,12 +9,12 @@ import { openInput } from "../../../io/compression/decompress.ts";
 import { isMmdb, Mmdb, type MmdbMap, type MmdbValue } from "../../../io/mmdb.ts";
 import { AddressNames } from "../address_names.ts";
 import { addressNumber, composedPlace, NUMBER_BYTES, type Place, type PlaceSource } from "../place_table.ts";
-import { CsvScanner } from "../../measurement/csv.ts";
+import { CsvScanner } from "../../formats/csv.ts";
 import { isObject, joinBytes, partitionPoint } from "../../../base/collections.ts";
 import { FormatError, shortened } from "../../../base/errors.ts";
 import { parseAddress } from "../ip.ts";
 import { faultOfPrefix, parsePrefix } from "../ip_prefix.ts";
-import { JsonObjectScanner, parsePiece } from "../../measurement/json_stream.ts";
+import { JsonObjectScanner, parsePiece } from "../../formats/json_stream.ts";
 
 /**
  * Opens files of places as one source.

@@ -4,7 +4,7 @@ import { join } from "@std/path";
 import { FormatError, UsageError, UserError } from "../../../../lib/base/errors.ts";
 import { DEFAULT_SAMPLING, numContextsOfRow, sampleContext } from "../../../../lib/data/tokens/contexts.ts";
 import { prepareRow } from "../../../../lib/data/loader/prepared_row.ts";
-import type { MeasurementBatch } from "../../../../lib/data/measurement/batch.ts";
+import type { MeasurementBatch } from "../../../../lib/data/formats/batch.ts";
 import {
   pretokenize,
   type V1Options,

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { FormatError } from "../../../lib/base/errors.ts";
-import { JsonObjectScanner, MAX_OBJECT_BYTES, objectsOf } from "../../../lib/data/measurement/json_stream.ts";
+import { JsonObjectScanner, MAX_OBJECT_BYTES, objectsOf } from "../../../lib/data/formats/json_stream.ts";
 
 /** Scans a text cut into chunks of the given size. */
 function scan(text: string, chunkBytes = 1 << 16): { value: unknown; offsetBytes: number }[] {

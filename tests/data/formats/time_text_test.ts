@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { parseTimeUs, type TimeUnit } from "../../../lib/data/measurement/time_text.ts";
+import { parseTimeUs, type TimeUnit } from "../../../lib/data/formats/time_text.ts";
 
 Deno.test("parseTimeUs() takes ISO 8601 and Unix time to the microsecond", () => {
   const expected: [text: string, timeUs: number, unit?: TimeUnit][] = [
