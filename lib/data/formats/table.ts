@@ -52,7 +52,7 @@ const USUAL_NAMES: Record<string, readonly string[]> = {
   src: ["src", "src_addr", "source", "from", "src_ip", "source_ip", "source_address"],
   dst: ["dst", "dst_addr", "destination", "to", "target", "dst_ip", "destination_ip", "destination_address"],
   time: ["time", "event_time", "timestamp"],
-  rtt: ["rtt", "rtt_ms"],
+  rtt: ["rtt", "rtt_ms", "rtt_avg"],
 };
 
 /** A header is among the first records: what is above it are comments. */
@@ -105,7 +105,7 @@ interface Layout {
 }
 
 /** The layout of records, or what is wrong with their names, for people. */
-function layoutOf(names: readonly string[], options: ReadingOptions): Layout | { fault: string } {
+export function layoutOf(names: readonly string[], options: ReadingOptions): Layout | { fault: string } {
   const { columns = new Map<string, string>() } = options;
   const lower = names.map((name) => name.toLowerCase());
   let fault: string | undefined;

@@ -20,7 +20,7 @@ import {
   MAX_OBJECT_BYTES,
 } from "../formats/json_stream.ts";
 import { isParquet } from "../measurement_files/input_files.ts";
-import { readMeasurements } from "../measurement_files/parquet_reader.ts";
+import { isUsableTime, readMeasurements } from "../measurement_files/parquet_reader.ts";
 import { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
 import { RejectLog, type RejectReason } from "../measurement_files/rejects.ts";
 import { DuplicateSet, moveUniqueRows, rowsOf } from "./duplicates.ts";
@@ -150,7 +150,7 @@ export async function importMeasurements(
     signal?.throwIfAborted();
     if (isParquet(path)) {
       await take(pieces.rest());
-      for await (const batch of readMeasurements([path], { rejects: importer.rejects })) {
+      for await (const batch of readMeasurements([path], { rejects: importer.rejects, reading })) {
         signal?.throwIfAborted();
         importer.addRows(rowsOf(batch), batch.numRowsRead);
         report();
@@ -239,14 +239,10 @@ function memoryForKeys(limitBytes: number): number {
   return Math.max(KEYS_SHARE * (limitBytes - RUNTIME_BYTES), LEAST_KEYS_SHARE * limitBytes);
 }
 
-/** The latest time of a measurement: clocks differ by less. */
-const MAX_AHEAD_MS = 86_400_000;
-
 /** Receives findings, passes rows to the sink and counts the others. */
 class Importer {
   readonly rejects = new RejectLog();
   readonly names = new ImportedNames();
-  readonly #endTimeUs = 1000 * (Date.now() + MAX_AHEAD_MS);
   readonly #skipped = new KindCounts();
   /** For each open container, the number of results before it. */
   readonly #resultsBefore: number[] = [];
@@ -383,7 +379,7 @@ class Importer {
   /** @param line Where it is, for the reason. */
   #addRow(row: MeasurementRow, line?: number): void {
     const { eventTimeUs } = row;
-    if (eventTimeUs < this.#endTimeUs) return this.sink.add(row);
+    if (isUsableTime(eventTimeUs)) return this.sink.add(row);
     const [reason, detail] = Number.isNaN(eventTimeUs)
       ? ["nullValue", "time; give it with --start TIME and --interval SECONDS"] as const
       : ["timeInFuture", new Date(eventTimeUs / 1000).toISOString()] as const;

@@ -78,8 +78,8 @@ export async function inOrderOfTime(paths: readonly string[], options: ReadingOp
 async function firstTimeUs(path: string, options: ReadingOptions): Promise<number> {
   if (path === STANDARD_INPUT) return 0;
   if (isParquet(path)) {
-    const options = { rejects: new RejectLog(), columns: [], batchRows: 64 };
-    for await (const { numRows, eventTimeUs } of readMeasurements([path], options)) {
+    const read = { rejects: new RejectLog(), columns: [], batchRows: 64, reading: options };
+    for await (const { numRows, eventTimeUs } of readMeasurements([path], read)) {
       if (numRows > 0) return eventTimeUs[0];
     }
     return 0;

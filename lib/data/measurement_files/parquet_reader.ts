@@ -3,7 +3,8 @@
  * needed column, whatever the size of the row groups.
  *
  * Accepts what other tools write: `event_time` as timestamp in ms, µs or ns, with or without zone, as INT96 or
- * as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns. A file that is not Parquet, is damaged
+ * as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns; with {@link ReadingOptions} also other names
+ * and units, and no columns of ends. A null or NaN RTT is no reply. A file that is not Parquet, is damaged
  * or lacks a needed column fails at once; unusable rows are counted in a {@link RejectLog}.
  *
  * @module
@@ -18,6 +19,9 @@ import {
   type MeasurementBatch,
   MIN_TIME_US,
 } from "../formats/batch.ts";
+import { decimal, type ReadingOptions, wrongRtt } from "../formats/format.ts";
+import { layoutOf } from "../formats/table.ts";
+import type { TimeUnit } from "../formats/time_text.ts";
 import { NumberCursor, type Piece, TextCursor, type TextPiece } from "../../io/parquet/column.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "./parquet_writer.ts";
 import type { RejectLog, RejectReason } from "./rejects.ts";
@@ -55,6 +59,10 @@ interface RowPieces {
 
 /** The inputs of {@link selectRows} besides the rows. */
 interface Selection {
+  /** The unit of the RTTs, ms. */
+  rttUnitMs: number;
+  /** RTTs that also stand for no reply. */
+  noReply: readonly number[];
   versions: AddressVersions;
   /** Counts the other rows. */
   rejects: RejectLog;
@@ -66,10 +74,15 @@ interface Selection {
 function selectRows(
   pieces: RowPieces,
   { path, firstRow, numRowsRead }: { path: string; firstRow: number; numRowsRead: number },
-  { versions, rejects, neverNull }: Selection,
+  { versions, rejects, neverNull, rttUnitMs, noReply }: Selection,
 ): CodedBatch {
   const eventTimeUs = pieces.eventTimeUs.values;
   const rttMs = pieces.rttMs.values;
+  for (let row = 0; row < numRowsRead; row++) {
+    const rtt = rttMs[row];
+    if (rtt !== rtt || noReply.includes(rtt)) rttMs[row] = FAILED_RTT_MS;
+    else if (rttUnitMs !== 1 && rtt !== FAILED_RTT_MS) rttMs[row] = rttUnitMs * rtt;
+  }
   const srcAddr = pieces.srcAddr.values;
   const dstAddr = pieces.dstAddr.values;
   const ipVersion = pieces.ipVersion?.values;
@@ -173,7 +186,6 @@ function explainReject(
     ["event_time", pieces.eventTimeUs],
     ["src_addr", pieces.srcAddr],
     ["dst_addr", pieces.dstAddr],
-    ["rtt", pieces.rttMs],
   ] as const;
   for (const [name, { isNull }] of needed) if (isNull?.[row]) return { reason: "nullValue", detail: name };
   const timeUs = pieces.eventTimeUs.values[row];
@@ -195,7 +207,7 @@ function explainReject(
     return { reason: "versionMismatch", detail: `ip_version is ${stated}, the addresses are IPv${src}` };
   }
   const rttMs = pieces.rttMs.values[row];
-  if (!isRtt(rttMs) && rttMs !== FAILED_RTT_MS) return { reason: "invalidRtt", detail: `rtt ${rttMs}` };
+  if (!isRtt(rttMs) && rttMs !== FAILED_RTT_MS) return wrongRtt(rttMs, `rtt ${rttMs}`);
   const fault = pieces.optional.find(({ key, values }) => isFault(values[row], !neverNull.includes(key)));
   ensure(fault, "a row was rejected without a reason");
   const name = OPTIONAL_COLUMNS.find(({ key }) => key === fault.key)?.name;
@@ -235,6 +247,8 @@ export interface ReadOptions {
   required?: readonly OptionalColumn[];
   /** Rows without a value in one of these are rejected, where a file has the column; none by default. */
   neverNull?: readonly OptionalColumn[];
+  /** How other files than those of this program are read: names and units of columns, ends that they do not have. */
+  reading?: ReadingOptions | undefined;
   /** Advice to the user if a file lacks a required one. */
   ifMissing?: string;
   /** Largest number of rows of a batch (default 65,536). */
@@ -293,7 +307,8 @@ export async function* readMeasurements(
         const numRowsRead = Math.min(batchRows, group.numRows - from);
         pool.trim(MAX_CACHED_ADDRESSES);
         const where = { path, firstRow: group.firstRow + from, numRowsRead };
-        const selection = { versions, rejects, neverNull };
+        const { rttUnitMs, noReply } = plan;
+        const selection = { versions, rejects, neverNull, rttUnitMs, noReply };
         yield { ...selectRows(readNext(numRowsRead), where, selection), ...where };
       }
     }
@@ -335,18 +350,19 @@ export function timeColumn(file: ParquetFile): { name: string; kind: NumberKind 
 }
 
 /** The columns of a file that are read, by their names in the file. */
-interface ColumnPlan {
+interface ColumnPlan extends Pick<Selection, "rttUnitMs" | "noReply"> {
   eventTime: { name: string; kind: NumberKind };
+  /** The column, or the address of all rows. */
+  src: string | { address: string };
+  dst: string | { address: string };
+  addresses?: ReadonlyMap<string, string> | undefined;
   rtt: string;
   ipVersion: string | undefined;
   optional: { key: OptionalColumn; name: string }[];
 }
 
 function planColumns(file: ParquetFile, options: ReadOptions): ColumnPlan {
-  const eventTime = timeColumn(file);
-  needColumn(file, ["src_addr"], isText, "a string");
-  needColumn(file, ["dst_addr"], isText, "a string");
-  const rtt = needColumn(file, ["rtt", "rtt_avg"], isNumber, "a number");
+  const needed = options.reading ? planForeign(file, options.reading) : planOwn(file);
   const ipVersion = file.column("ip_version") && needColumn(file, ["ip_version"], isNumber, "an integer");
   const wanted = new Set([
     ...(options.columns ?? OPTIONAL_COLUMNS.map(({ key }) => key)),
@@ -356,8 +372,55 @@ function planColumns(file: ParquetFile, options: ReadOptions): ColumnPlan {
     wanted.has(key) && (options.required?.includes(key) || file.column(name))
   );
   for (const { name } of optional) needColumn(file, [name], isNumber, "an integer", options.ifMissing);
-  return { eventTime, rtt, ipVersion, optional };
+  return { ...needed, ipVersion, optional };
 }
+
+type NeededColumns = Omit<ColumnPlan, "ipVersion" | "optional">;
+
+/** The columns of files of this program, and of those that name them alike. */
+function planOwn(file: ParquetFile): NeededColumns {
+  return {
+    eventTime: timeColumn(file),
+    src: needColumn(file, ["src_addr"], isText, "a string"),
+    dst: needColumn(file, ["dst_addr"], isText, "a string"),
+    rtt: needColumn(file, ["rtt", "rtt_avg"], isNumber, "a number"),
+    rttUnitMs: 1,
+    noReply: [],
+  };
+}
+
+/** The columns of any file, as of a table. */
+function planForeign(file: ParquetFile, reading: ReadingOptions): NeededColumns {
+  const names = file.columnNames;
+  const layout = layoutOf(names, reading);
+  const found = `found the columns ${shortened(names.join(", "), 200)}`;
+  if ("fault" in layout) throw new FormatError(`${found}, ${layout.fault}`, { path: file.path });
+  const [rtt, ...others] = layout.rtts;
+  if (others.length > 0 || rtt.dst !== undefined || layout.time < 0) {
+    const wanted = layout.time < 0 ? "a time; name it with --columns time=NAME" : "one column of RTTs; unpivot it";
+    throw new FormatError(`${found}, expected ${wanted}`, { path: file.path });
+  }
+  const time = needColumn(file, [names[layout.time]], isTimeOrNumber, "a timestamp or epoch time");
+  const element = file.column(time);
+  const endOf = (field: number, address = "") =>
+    field < 0 ? { address } : needColumn(file, [names[field]], isText, "a string");
+  return {
+    eventTime: { name: time, kind: (element && timeKind(element)) ?? KINDS[layout.timeUnit] },
+    src: endOf(layout.src, reading.src),
+    dst: endOf(layout.dst, reading.dst),
+    addresses: reading.addresses,
+    rtt: needColumn(file, [names[rtt.field]], isNumber, "a number"),
+    rttUnitMs: layout.rttUnitMs,
+    noReply: (reading.noReply ?? []).map(decimal),
+  };
+}
+
+const KINDS: Record<TimeUnit, NumberKind> = {
+  seconds: "seconds",
+  milliseconds: "millis",
+  microseconds: "micros",
+  nanoseconds: "nanos",
+};
 
 function needColumn(
   file: ParquetFile,
@@ -396,6 +459,10 @@ function isTime(element: SchemaElement): boolean {
   return timeKind(element) !== undefined || (isNumber(element) && /^INT/.test(element.type ?? ""));
 }
 
+function isTimeOrNumber(element: SchemaElement): boolean {
+  return isTime(element) || isNumber(element);
+}
+
 /** Opens the needed columns of a row group; each call of the result reads the next rows. */
 function openGroup(
   file: ParquetFile,
@@ -404,9 +471,14 @@ function openGroup(
 ): (numRows: number) => RowPieces {
   const numbers = (name: string, kind: NumberKind = "number") =>
     new NumberCursor(file.source, file.chunk(name, group), kind);
-  const texts = (name: string) => new TextCursor(file.source, file.chunk(name, group), pool);
+  const texts = (end: string | { address: string }): { read(numRows: number): TextPiece } => {
+    if (typeof end !== "string") return { read: (numRows) => constantPiece(end.address, numRows, pool) };
+    const cursor = new TextCursor(file.source, file.chunk(end, group), pool);
+    const { addresses } = plan;
+    return addresses ? { read: (numRows) => withAddresses(cursor.read(numRows), addresses, pool) } : cursor;
+  };
   const eventTime = numbers(plan.eventTime.name, plan.eventTime.kind);
-  const [src, dst, rtt] = [texts("src_addr"), texts("dst_addr"), numbers(plan.rtt)];
+  const [src, dst, rtt] = [texts(plan.src), texts(plan.dst), numbers(plan.rtt)];
   const ipVersion = plan.ipVersion ? numbers(plan.ipVersion) : undefined;
   const optional = plan.optional.map(({ key, name }) => ({ key, cursor: numbers(name) }));
   return (numRows) => ({
@@ -417,4 +489,22 @@ function openGroup(
     ipVersion: ipVersion?.read(numRows),
     optional: optional.map(({ key, cursor }) => ({ key, values: cursor.read(numRows).values })),
   });
+}
+
+function constantPiece(text: string, numRows: number, pool: TextPool): TextPiece {
+  return {
+    values: new Array<string>(numRows).fill(text),
+    codes: new Int32Array(numRows).fill(pool.codeOf(text)),
+    isNull: undefined,
+  };
+}
+
+/** Addresses in place of the names that a text column has for them. */
+function withAddresses(
+  { values, codes, isNull }: TextPiece,
+  addresses: ReadonlyMap<string, string>,
+  pool: TextPool,
+): TextPiece {
+  const named = values.map((text) => addresses.get(text.toLowerCase()) ?? text);
+  return { values: named, codes: codes.map((code, row) => named[row] === values[row] ? code : pool.codeOf(named[row])), isNull };
 }

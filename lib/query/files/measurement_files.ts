@@ -68,7 +68,7 @@ export class MeasurementFiles {
       return;
     }
     const columns = ["msmId", "prbId"] as const;
-    for await (const batch of readMeasurements([path], { rejects: this.rejects, columns })) {
+    for await (const batch of readMeasurements([path], { rejects: this.rejects, columns, reading: this.reading })) {
       this.numRead += batch.numRowsRead;
       for (let i = 0; i < batch.numRows; i++) {
         yield* measurementsOf({
