@@ -96,7 +96,7 @@ Deno.test("no stage asks for more than it is granted, and each works with that",
   const done = folder.at("done");
   Deno.mkdirSync(done);
   Deno.writeTextFileSync(join(done, "queries.jsonl"), '{"src": "192.0.2.1", "dst": "198.51.100.7"}\n');
-  const measurement = { src: PAIR[1], dst: PAIR[3], rtt: 12.5 };
+  const measurement = { src: PAIR[1], dst: PAIR[3], time: 1_600_000_000, rtt: 12.5 };
   Deno.writeTextFileSync(join(done, "new.jsonl"), `${JSON.stringify(measurement)}\n`);
   Deno.writeTextFileSync(join(done, "nodes.txt"), `${PAIR[1]}\n${PAIR[3]}\n`);
   for (const [index, command] of CHAIN.entries()) {
