@@ -12,7 +12,7 @@ import {
 } from "../lib/data/import/import_measurements.ts";
 import { namesPathBeside } from "../lib/data/import/imported_names.ts";
 import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
-import { rejectsPathBeside } from "../lib/data/measurement_files/rejects.ts";
+import { describeRejected, rejectsPathBeside, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import { identityOf, readingOf } from "./reading.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
@@ -53,7 +53,7 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
     ImportSummary,
     "rejected"
   >;
-  const skipped = sum(skippedByType);
+  const skipped = totalOf(skippedByType);
   const toIso = (timeS: number | undefined) =>
     timeS === undefined ? undefined : new Date(timeS * 1000).toISOString();
   const json = {
@@ -75,22 +75,12 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
       : `Wrote ${output}:`,
     `  ${counts.rows} rows, ${failedPercent} % without reply, ${counts.sources} sources, ` +
     `${counts.destinations} destinations`,
-    `  left out: ${counts.duplicates} duplicate results (same measurement, probe and time); ` +
-    `${skipped} that say nothing about a path${listed(skippedByType)}; ` +
-    `${sum(rejected)} rejected${listed(rejected)}`,
+    `  left out: ${counts.duplicates} duplicate results (same measurement, probe and time), ` +
+    `${describeRejected(skippedByType, "that say nothing about a path")}, ${describeRejected(rejected)}`,
     ...(json.firstTime ? [`  ${json.firstTime} to ${json.lastTime}`] : []),
     ...(isDone ? [] : [`  in ${formatSeconds(seconds)}`]),
   ].join("\n");
   return { text, json };
-}
-
-function sum(counts: Record<string, number>): number {
-  return Object.values(counts).reduce((total, count) => total + count, 0);
-}
-
-function listed(counts: Record<string, number>): string {
-  const texts = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
-  return texts.length > 0 ? ` (${texts.join(", ")})` : "";
 }
 
 if (import.meta.main) serveStage(importStage);

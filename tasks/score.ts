@@ -102,8 +102,7 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
         signal: stage.signal,
         onNote: stage.log,
       });
-      const reasons = Object.entries(rejected).map(([reason, count]) => `, rejected ${reason} ${count}`);
-      stage.log(`${input}: ${rows} rows${reasons.join("")}`);
+      stage.log(`${input}: ${rows} rows, ${describeRejected(rejected)}`);
     }
     const { rejected, ...counts } = await scoreFile(pingModel, {
       inputs: imported,

@@ -341,7 +341,7 @@ export const STAGES = named({
   "import": command({
     summary: "turn measurements of any format into measurements Parquet",
     reads:
-      "measurements of any format of the table below, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
+      "measurements of any format of the table above, also .gz, .bz2, .zst: files, folders, globs, `-` for standard input",
     writes: "measurements Parquet; names of addresses for `--names`",
     example: "--input results/ --output pings.parquet",
     options: {

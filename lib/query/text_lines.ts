@@ -54,7 +54,7 @@ export async function* chunksUntil(
 }
 
 /** Divides bytes into lines as they come. */
-export class LineSplitter {
+class LineSplitter {
   readonly #line: LineBytes;
 
   constructor(maxLineBytes = MAX_LINE_BYTES) {

@@ -239,7 +239,8 @@ function addQuestions(app: Hono, options: AppOptions): void {
   );
   postLines(
     "/v1/watch",
-    (service, lines, { signal }) => watchLines(options.watched.watch, lines, service, signal),
+    (service, lines, { url, signal, isText }) =>
+      watchLines(options.watched.watch, lines, service, { signal, isText, fields: queryFields(url) }),
   );
 }
 

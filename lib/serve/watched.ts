@@ -20,7 +20,7 @@ import { type AlarmEvent, type PairWatch, rttMsOf, type WatchedPair } from "../q
 import type { TimedMeasurement } from "../query/files/arriving.ts";
 import { exactTimeOf } from "../query/rtt/rtt_question.ts";
 import { ApiError } from "./api/api_error.ts";
-import { linesOf } from "./api/lines.ts";
+import { measurementLines } from "./api/lines.ts";
 import type { PingService } from "./api/ping_service.ts";
 import { readFields, readMeasurement } from "./api/read_question.ts";
 import {
@@ -29,6 +29,7 @@ import {
   statusCheckQuestionSchema,
   type WatchApiAnswer,
   watchedMeasurementSchema,
+  watchOptionsSchema,
 } from "./api/schemas.ts";
 import { snakeKeys } from "./api/snake_case.ts";
 import { type Metric, Reading } from "./metrics.ts";
@@ -193,19 +194,21 @@ function selectorOf(id: string): (pair: WatchedPair) => boolean {
 const finiteOrNull = (rttMs: number) => Number.isNaN(rttMs) ? null : Number(rttMs.toPrecision(6));
 
 /**
- * Watches lines of JSON, each a measurement, as they come.
+ * Watches measurements as they come: lines of JSON, or a text of a format that is read.
  *
  * @param watch Keeps what it knows of the pairs.
  * @param service Says what its model expected when an alarm began.
+ * @param options `isText`: whether they are not lines of JSON; `fields`: those of {@link watchOptionsSchema}.
  * @returns Events and errors by line; most lines have neither.
  */
 export async function* watchLines(
   watch: PairWatch,
   lines: AsyncIterable<string>,
   service: PingService,
-  signal: AbortSignal,
+  { signal, isText, fields }: { signal: AbortSignal; isText: boolean; fields: Record<string, unknown> },
 ): AsyncGenerator<WatchApiAnswer | LineError> {
-  for await (const { line, read } of linesOf(lines)) {
+  const { src_addr: src, dst_addr: dst } = readFields(watchOptionsSchema, fields);
+  for await (const { line, read } of measurementLines(lines, { isText, src, dst, withIds: true })) {
     signal.throwIfAborted();
     let events: AlarmEvent[];
     try {

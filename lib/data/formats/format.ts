@@ -24,7 +24,9 @@ export const NETWORK_SOURCE = "network";
 
 /** How measurements are read. Plain data: worker threads get it. */
 export interface ReadingOptions {
-  source: SourceChoice | typeof NETWORK_SOURCE;
+  /** The source of an Atlas result; `network`: as `auto`, and for results without a source {@link NETWORK_SOURCE}. */
+  source: SourceChoice | "network";
+  /** The choice of one RTT from a result's replies. */
   rtt: RttChoice;
   /** The only format that is read (all, recognised by their first bytes). */
   format?: string | undefined;

@@ -60,7 +60,7 @@ export function isGlobalping(object: JsonObject): boolean {
  * @param measurement An object for which {@link isGlobalping} holds.
  * @param options `rtt`: as for RIPE Atlas. `withNetworks`: whether networks and cities are sources.
  */
-export function* globalpingRows(
+function* globalpingRows(
   measurement: JsonObject,
   { rtt, withNetworks }: { rtt: RttChoice; withNetworks: boolean },
 ): Generator<Finding> {

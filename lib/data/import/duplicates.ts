@@ -118,7 +118,7 @@ function canGrow(capacity: number, maxBytes: number): boolean {
 }
 
 /** The part, of {@link numParts}, that a key belongs to, from 0. */
-export function partOfKey({ msmId, prbId, eventTimeUs }: ResultKey, numParts: number): number {
+function partOfKey({ msmId, prbId, eventTimeUs }: ResultKey, numParts: number): number {
   return Math.floor(hashKey(msmId, prbId, eventTimeUs) / 2 ** 32 * numParts);
 }
 

@@ -65,7 +65,7 @@ export interface PieceResults {
 }
 
 /** Reads the results in the objects of a piece. */
-export function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResults {
+function readPiece(piece: JsonPiece, options: ReadingOptions): PieceResults {
   const kinds: number[] = [];
   const pings: number[] = [];
   const rows: number[] = [];

@@ -152,7 +152,7 @@ export function totalOf(counts: Record<string, number>): number {
 }
 
 /** Counts by reason, for people: `invalidRtt 2, nullValue 1`. */
-export function listOfCounts(counts: Record<string, number>): string {
+function listOfCounts(counts: Record<string, number>): string {
   return Object.entries(counts).map(([reason, count]) => `${reason} ${count}`).join(", ");
 }
 

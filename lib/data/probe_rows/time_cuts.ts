@@ -16,7 +16,6 @@ import type { NumberKind } from "../../io/parquet/encodings.ts";
 import { ParquetFile } from "../../io/parquet/file.ts";
 import { END_TIME_US, MIN_TIME_US } from "../formats/batch.ts";
 import { isUsableTime, timeColumn } from "../measurement_files/parquet_reader.ts";
-import type { SplitRatios } from "./splits.ts";
 
 const BATCH_ROWS = 65_536;
 /** Three refinements reach a microsecond; 2 MiB for each quantile. */
@@ -51,7 +50,7 @@ export interface TimeCuts {
  */
 export async function findTimeCuts(
   paths: readonly string[],
-  [train, val, test]: SplitRatios,
+  [train, val, test]: readonly [train: number, val: number, test: number],
   onStep: () => Promise<void>,
 ): Promise<TimeCuts> {
   // A last share of exactly 0 must stay empty, whatever the rounding of the sum.

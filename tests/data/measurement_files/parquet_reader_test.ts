@@ -1,3 +1,5 @@
+import { USUAL_READING } from "../../../lib/data/formats/format.ts";
+import { parseColumns } from "../../../lib/data/formats/table.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { SchemaElement } from "hyparquet";
 import { type ColumnSource, parquetWriteBuffer } from "hyparquet-writer";
@@ -121,8 +123,8 @@ Deno.test("readMeasurements() rejects rows it cannot use, each with its reason, 
       ["nullValue", null, "192.0.2.1", "192.0.2.2", 3, 4n],
       ["nullValue", BigInt(TIME_S), null, "192.0.2.2", 3, 4n],
       ["nullValue", BigInt(TIME_S), "192.0.2.1", null, 3, 4n],
-      ["nullValue", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", null, 4n],
-      ["invalidRtt", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", NaN, 4n],
+      ["good", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", null, 4n],
+      ["good", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", NaN, 4n],
       ["invalidRtt", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", Infinity, 4n],
       ["invalidRtt", BigInt(TIME_S), "192.0.2.1", "192.0.2.2", -2, 4n],
       ["timeOutOfRange", 600_000_000n, "192.0.2.1", "192.0.2.2", 3, 4n],
@@ -144,7 +146,7 @@ Deno.test("readMeasurements() rejects rows it cannot use, each with its reason, 
     );
     const { batches, rejects } = await readAll([path]);
     assertEquals(batches.length, 1);
-    assertEquals(Array.from(batches[0].rttMs), [3, 0.5]);
+    assertEquals(Array.from(batches[0].rttMs), [3, -1, -1, 0.5]);
     assertEquals(batches[0].numRowsRead, rows.length);
     const listed = rejects.snapshot().rows.sort((a, b) => a.row - b.row);
     assertEquals(
@@ -238,5 +240,46 @@ Deno.test("a flipped bit in a page that MeasurementParquetWriter wrote is notice
       damaged[at] ^= 4;
       Deno.writeFileSync(path, damaged);
       await assertRejects(() => readAll([path]), FormatError, "column event_time is damaged");
+    }
+  }));
+
+Deno.test("readMeasurements() takes other names, units, constants and names of hosts, as a table has them", () =>
+  withFolder(async (folder) => {
+    const path = writeForeign(folder, [
+      { name: "ts", data: [BigInt(TIME_S) * 1000n, BigInt(TIME_S) * 1000n + 500n], schema: int64 },
+      { name: "target", data: ["Web", "198.51.100.7"], schema: text },
+      { name: "seconds", data: [0.034, 0], schema: double },
+    ]);
+    const reading = {
+      ...USUAL_READING,
+      columns: parseColumns("time_ms=ts,rtt_s=seconds"),
+      src: "192.0.2.1",
+      noReply: ["0", "lost"],
+      addresses: new Map([["web", "198.51.100.9"]]),
+    };
+    const { batches: [batch], rejects } = await readAll([path], { reading });
+    assertEquals(rejects.counts, {});
+    assertEquals(Array.from(batch.eventTimeUs), [TIME_S * 1e6, TIME_S * 1e6 + 500_000]);
+    assertEquals([batch.srcAddr, batch.dstAddr], [Array(2).fill("192.0.2.1"), [
+      "198.51.100.9",
+      "198.51.100.7",
+    ]]);
+    assertEquals(Array.from(batch.rttMs), [34, -1]);
+    for (
+      const [changes, message] of [
+        [{ src: undefined }, "found the columns ts, target, seconds, expected src; name them"],
+        [{ columns: undefined }, "expected rtt; name them"],
+        [{ columns: parseColumns("rtt_s=seconds") }, "expected a time; name it with --columns time=NAME"],
+        [
+          { columns: parseColumns("time=target,rtt=seconds") },
+          "column target is of type UTF8, expected a timestamp",
+        ],
+      ] as const
+    ) {
+      await assertRejects(
+        () => readAll([path], { reading: { ...reading, ...changes } }),
+        FormatError,
+        message,
+      );
     }
   }));
