@@ -32,7 +32,7 @@ import { ArrivingMeasurements } from "../lib/query/files/arriving.ts";
 import { readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
 import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { listMeasurementFiles } from "../lib/data/measurement_files/input_files.ts";
-import { identityOf, readingOf } from "./reading.ts";
+import { identityOf, logLeftOut, readingOf } from "./reading.ts";
 import { formatAddress } from "../lib/data/addresses/ip.ts";
 import { baseOf, isAdapted, UPDATE_FILE, writeAdapted } from "../lib/train/adapted_checkpoint.ts";
 import {
@@ -133,11 +133,12 @@ async function make(
   { staged, stage }: { staged: StagedOutput; stage: StageContext },
 ): Promise<void> {
   const asked = fit.addresses && new Set(fit.addresses);
-  const { measurements, numRead } = await readMeasurementFiles(input, {
+  const { measurements, numRead, rejected, skipped } = await readMeasurementFiles(input, {
     most: maxMeasurements,
     reading,
     isWanted: (measurement) => !asked || usesAddress(measurement, asked),
   });
+  logLeftOut({ rejected, skipped }, stage.log);
   if (numRead > measurements.length) {
     stage.log(`using the newest ${measurements.length} of ${numRead} measurements: --max-measurements`);
   }

@@ -14,6 +14,7 @@ import { checkpointDirectory } from "../lib/train/checkpoint.ts";
 import { isMeantAsPrefix, parseEnds, parseTimeS } from "../lib/query/rtt/rtt_question.ts";
 import { parseAddress } from "../lib/data/addresses/ip.ts";
 import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
+import { logLeftOut } from "./reading.ts";
 import { OutputFile, type OutputFileOptions, writeAll } from "../lib/io/files/output_file.ts";
 
 /** The bytes of an address given as `--option`. @throws {UsageError} If it is not an address. */
@@ -101,10 +102,11 @@ export async function contextOf(
   timeS: number | null = null,
 ): Promise<TokenMeasurement[]> {
   if (path === undefined) return [];
-  const { measurements, isSorted, numLater } = await readContext(path, timeS, {
+  const { measurements, isSorted, numLater, skipped } = await readContext(path, timeS, {
     ...USUAL_READING,
     src: src !== undefined && parseAddress(src) ? src : undefined,
   });
+  logLeftOut({ skipped }, stage.log);
   if (!isSorted) stage.log(`${path} is not in order of time: its measurements were sorted`);
   if (numLater > 0) stage.log(`${numLater} measurements of ${path} are after --time and were skipped`);
   return measurements;

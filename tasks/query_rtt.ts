@@ -22,6 +22,7 @@ import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { type RttSummary, summaryOf } from "../lib/query/rtt/rtt_summary.ts";
 import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt.ts";
+import { logLeftOut } from "./reading.ts";
 import {
   askedModel,
   contextOf,
@@ -218,10 +219,11 @@ async function fittedModel(
   const { adapt } = options;
   if (adapt === undefined) return model;
   const asked = addresses && new Set(addresses);
-  const { measurements } = await readMeasurementFiles([adapt], {
+  const { measurements, rejected, skipped } = await readMeasurementFiles([adapt], {
     most: MAX_ADAPT_MEASUREMENTS,
     isWanted: (measurement) => !asked || usesAddress(measurement, asked),
   });
+  logLeftOut({ rejected, skipped }, stage.log);
   const { signal } = stage;
   noteEstimate(measurements.length, ADAPT_DEFAULTS.steps, stage.log);
   using progress = adaptProgress(stage, ADAPT_DEFAULTS.steps);

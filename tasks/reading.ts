@@ -11,6 +11,7 @@ import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { FORMATS } from "../lib/data/formats/registry.ts";
 import { parseColumns } from "../lib/data/formats/table.ts";
 import { parseTimeUs } from "../lib/data/formats/time_text.ts";
+import { describeRejected, totalOf } from "../lib/data/measurement_files/rejects.ts";
 import type { STAGES } from "./stages.ts";
 
 type Options = Pick<
@@ -50,6 +51,15 @@ export async function readingOf(options: Options): Promise<ReadingOptions> {
 export function identityOf({ addresses: _, columns, ...plain }: ReadingOptions): Record<string, unknown> {
   const values = { ...plain, ...(columns && { columns: [...columns] }) };
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}
+
+/** Logs how many rows of files were left out, if any. */
+export function logLeftOut(
+  { rejected = {}, skipped }: { rejected?: Record<string, number>; skipped: Record<string, number> },
+  log: (line: string) => void,
+): void {
+  const counts = [describeRejected(rejected), describeRejected(skipped, "that say nothing about a path")];
+  if (totalOf(rejected) + totalOf(skipped) > 0) log(`left out: ${counts.join(", ")}`);
 }
 
 function addressOf(

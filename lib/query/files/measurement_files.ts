@@ -153,6 +153,8 @@ export interface FileContext {
   isSorted: boolean;
   /** The number of measurements of the file that are later and were skipped. */
   numLater: number;
+  /** Results that say nothing about a path, by their kind. */
+  skipped: Record<string, number>;
 }
 
 /**
@@ -180,6 +182,6 @@ export async function readContext(
     return !isLater;
   };
   const options = { most: MAX_CONTEXT_MEASUREMENTS, isWanted: isKnown, maxRejectRatio: 0, reading };
-  const { measurements } = await readMeasurementFiles([path], options);
-  return { measurements, isSorted, numLater };
+  const { measurements, skipped } = await readMeasurementFiles([path], options);
+  return { measurements, isSorted, numLater, skipped };
 }

@@ -516,7 +516,7 @@ Deno.test("import counts results, inspect counts rows: two probes behind one add
   const imported = await succeeded(runStageProcess(["import", "--input", input, "--output", output]));
   assertStringIncludes(
     imported.stdout,
-    "  skipped: 1 duplicate results (same measurement, probe and time), 0 of other types; 0 rejected\n",
+    "  left out: 1 duplicate results (same measurement, probe and time), 0 that say nothing about a path, 0 rejected\n",
   );
   const inspected = await succeeded(runStageProcess(["inspect", output]));
   assertStringIncludes(

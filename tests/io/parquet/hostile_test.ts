@@ -101,7 +101,7 @@ Deno.test("readMeasurements() rejects ids that a double cannot hold, and fractio
 Deno.test("readMeasurements() reads any number of row groups with one WebAssembly instance", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
-    const data = Array.from({ length: 300 }, (_, i) => i);
+    const data = Array.from({ length: 300 }, (_, i) => i + 1);
     writeRows(path, { rtt: { data, schema: { type: "DOUBLE" } } }, { rowGroupSize: 1, codec: "SNAPPY" });
     const { Instance } = WebAssembly;
     let numInstances = 0;
