@@ -11,7 +11,7 @@ import {
   parsePiece,
 } from "./json_stream.ts";
 import type { Finding, ReadingOptions, TakeFinding, TextReader } from "./format.ts";
-import { MAX_HEAD_CHARACTERS, recognise, resultsIn } from "./registry.ts";
+import { MAX_HEAD_CHARACTERS, NOT_A_RESULT, recognise, resultsIn } from "./registry.ts";
 
 const NEWLINE = 0x0a;
 
@@ -158,7 +158,7 @@ class JsonReader implements ByteReader {
       for (const [result, format] of resultsIn(object, this.options)) {
         for (const finding of format.findings(result, this.options)) this.#found(finding, line);
       }
-      if (this.#numFound === numBefore) this.#found({ skipped: "not a result" }, line);
+      if (this.#numFound === numBefore) this.#found({ skipped: NOT_A_RESULT }, line);
     });
     addMarks(Infinity);
   }

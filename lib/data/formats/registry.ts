@@ -31,6 +31,9 @@ const MAX_UNKNOWN_LINES = 100;
 /** A text that goes on is recognised from as many characters at least. */
 const MIN_HEAD_CHARACTERS = 32;
 
+/** How objects without a result in them are counted. */
+export const NOT_A_RESULT = "not a result";
+
 /** A format whose results are JSON objects. */
 export type JsonFormat = (typeof JSON_FORMATS)[number];
 

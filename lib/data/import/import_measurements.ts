@@ -12,7 +12,7 @@ import { decompressWhole, openInput, STANDARD_INPUT } from "../../io/compression
 import { fingerprint, type InputFingerprint } from "../../io/files/inputs.ts";
 import type { Finding, ReadingOptions, Rejection } from "../formats/format.ts";
 import { type ByteReader, MeasurementReader, ToUtf8 } from "../formats/reader.ts";
-import { beginsAsJson } from "../formats/registry.ts";
+import { beginsAsJson, NOT_A_RESULT } from "../formats/registry.ts";
 import {
   type JsonMark,
   JsonObjectScanner,
@@ -89,7 +89,8 @@ export function inputFingerprint(path: string): InputFingerprint {
  *
  * @param paths The files, `-` for standard input.
  * @param outputPath The Parquet file to write; a temporary file is made beside it.
- * @throws {UserError} If a file is of no known format or is truncated, its compressed data is damaged, too many results are rejected, the memory is too small or the disk is full.
+ * @throws {UserError} If a file is of no known format or is truncated, its compressed data is damaged, too many results
+ *   are rejected, the memory is too small or the disk is full.
  */
 export async function importMeasurements(
   paths: readonly string[],
@@ -102,71 +103,9 @@ export async function importMeasurements(
   const maxBytes = memoryForKeys(options.memoryLimitBytes - (numThreads - 1) * WORKER_BYTES);
   const duplicates = new DuplicateSet({ maxBytes });
   const importer = new Importer(new RowSink(writer), duplicates, options);
-  const { signal, onProgress } = options;
-  const reading = readingOf(options);
-  using pieces = new PieceReader(reading, { numThreads, signal });
-  let numBytes = 0;
-  const report = () => onProgress?.({ bytes: numBytes, rows: importer.numRows });
-  const take = async (read: AsyncIterable<ReadPiece>) => {
-    for await (const { file, found, numBytes: bytes } of read) {
-      if (found) importer.addPiece(file, found);
-      else {
-        // As a stream and in this thread, in its place among the others.
-        using here = new PieceReader(reading, { numThreads: 1 });
-        await readStream(file, here);
-      }
-      onProgress?.({ bytes, rows: importer.numRows });
-    }
-  };
-  const readStream = async (file: { path: string }, pieces: PieceReader) => {
-    const { path } = file;
-    const { compression, chunks } = await openInput(path, { onBytes: (count) => numBytes += count });
-    const json = new PieceCutter(path, { isCompressed: compression !== "none" });
-    // What is found in text before the pieces of earlier files are taken.
-    const early: [Finding, number][] = [];
-    let isTaken = false;
-    const reader = new MeasurementReader(path, options, (finding, line) => {
-      if (isTaken) importer.addFinding(finding, line);
-      else early.push([finding, line]);
-    }, json);
-    const takeNext = async () => {
-      for (const piece of json.take()) await take(pieces.read(file, numBytes, piece));
-      if (reader.format === "json" || isTaken) return;
-      await take(pieces.rest());
-      importer.begin(file);
-      for (const [finding, line] of early) importer.addFinding(finding, line);
-      isTaken = true;
-    };
-    for await (const chunk of chunks) {
-      signal?.throwIfAborted();
-      reader.push(chunk);
-      await takeNext();
-      if (isTaken) report();
-    }
-    reader.end();
-    await takeNext();
-  };
-  for (const path of paths) {
-    signal?.throwIfAborted();
-    if (isParquet(path)) {
-      await take(pieces.rest());
-      for await (const batch of readMeasurements([path], { rejects: importer.rejects, reading })) {
-        signal?.throwIfAborted();
-        importer.addRows(rowsOf(batch), batch.numRowsRead);
-        report();
-      }
-      numBytes += fingerprint(path).sizeBytes;
-      continue;
-    }
-    const whole = readSmallJson(path, options);
-    if (!whole) {
-      await readStream({ path }, pieces);
-      continue;
-    }
-    numBytes += whole.length;
-    await take(pieces.read({ path }, numBytes, { whole }));
-  }
-  await take(pieces.rest());
+  using files = new FileReader(importer, numThreads, options);
+  for (const path of paths) await files.read(path);
+  await files.finish();
   const summary = importer.finish(paths);
   if (options.namesPath !== undefined) importer.names.write(options.namesPath);
   writer.close();
@@ -180,6 +119,103 @@ export async function importMeasurements(
   } catch (error) {
     Deno.removeSync(rowsPath);
     throw error;
+  }
+}
+
+/** Reads files and hands what is in them to an importer, in their order. */
+class FileReader implements Disposable {
+  readonly #importer: Importer;
+  readonly #options: ImportOptions;
+  readonly #reading: ReadingOptions;
+  readonly #pieces: PieceReader;
+  #numBytes = 0;
+
+  constructor(importer: Importer, numThreads: number, options: ImportOptions) {
+    this.#importer = importer;
+    this.#options = options;
+    this.#reading = readingOf(options);
+    this.#pieces = new PieceReader(this.#reading, { numThreads, signal: options.signal });
+  }
+
+  /** Reads a file; what is in its last pieces comes with those of the next one. @throws {UserError} If it cannot be read. */
+  async read(path: string): Promise<void> {
+    this.#options.signal?.throwIfAborted();
+    const whole = isParquet(path) ? undefined : readSmallJson(path, this.#reading);
+    if (whole) {
+      this.#numBytes += whole.length;
+      await this.#take(this.#pieces.read({ path }, this.#numBytes, { whole }));
+    } else if (isParquet(path)) await this.#readParquet(path);
+    else await this.#readStream({ path }, this.#pieces, (count) => this.#numBytes += count);
+  }
+
+  /** Hands over the last pieces. */
+  async finish(): Promise<void> {
+    await this.#take(this.#pieces.rest());
+  }
+
+  async #take(read: AsyncIterable<ReadPiece>): Promise<void> {
+    for await (const { file, found, numBytes } of read) {
+      if (found) this.#importer.addPiece(file, found);
+      else {
+        // As a stream and in this thread, in its place among the others.
+        using here = new PieceReader(this.#reading, { numThreads: 1 });
+        await this.#readStream(file, here, () => {});
+      }
+      this.#report(numBytes);
+    }
+  }
+
+  #report(bytes: number): void {
+    this.#options.onProgress?.({ bytes, rows: this.#importer.numRows });
+  }
+
+  async #readParquet(path: string): Promise<void> {
+    await this.finish();
+    const { rejects } = this.#importer;
+    for await (const batch of readMeasurements([path], { rejects, reading: this.#reading })) {
+      this.#options.signal?.throwIfAborted();
+      this.#importer.addRows(rowsOf(batch), batch.numRowsRead);
+      this.#report(this.#numBytes);
+    }
+    this.#numBytes += fingerprint(path).sizeBytes;
+  }
+
+  /** Reads JSON piece by piece, and text once the pieces of earlier files are taken. */
+  async #readStream(
+    file: { path: string },
+    pieces: PieceReader,
+    onBytes: (count: number) => void,
+  ): Promise<void> {
+    const { path } = file;
+    const { compression, chunks } = await openInput(path, { onBytes });
+    const options = { ...this.#reading, isCompressed: compression !== "none" };
+    const json = new PieceCutter(path, options);
+    const early: [Finding, number][] = [];
+    let isText = false;
+    const reader = new MeasurementReader(path, options, (finding, line) => {
+      if (isText) this.#importer.addFinding(finding, line);
+      else early.push([finding, line]);
+    }, json);
+    const takeNext = async () => {
+      for (const piece of json.take()) await this.#take(pieces.read(file, this.#numBytes, piece));
+      if (isText) this.#report(this.#numBytes);
+      if (isText || early.length === 0) return;
+      await this.finish();
+      this.#importer.begin(file);
+      for (const [finding, line] of early) this.#importer.addFinding(finding, line);
+      isText = true;
+    };
+    for await (const chunk of chunks) {
+      this.#options.signal?.throwIfAborted();
+      reader.push(chunk);
+      await takeNext();
+    }
+    reader.end();
+    await takeNext();
+  }
+
+  [Symbol.dispose](): void {
+    this.#pieces[Symbol.dispose]();
   }
 }
 
@@ -314,7 +350,7 @@ class Importer {
           if (!isRepeated) this.#addPing(results, next, kind === FOUND.ping);
           next.row += pings[next.ping + PING.numRows];
           next.ping += PING_NUMBERS;
-        } else if (kind === FOUND.nothing) this.#skipped.add("notAResult");
+        } else if (kind === FOUND.nothing) this.#skipped.add(NOT_A_RESULT);
         else if (kind === FOUND.skipped) {
           this.#numResults++;
           this.#skipped.add(skipped[next.skipped++]);

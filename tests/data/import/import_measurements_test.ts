@@ -159,7 +159,7 @@ Deno.test("importMeasurements() counts duplicates, other results and rejects, an
     const summary = await importInto(folder, [path]);
     assertEquals(summary.rows, 42);
     assertEquals(summary.duplicates, 1);
-    assertEquals(summary.skippedByType, { notAResult: 1, traceroute: 1 });
+    assertEquals(summary.skippedByType, { "not a result": 1, traceroute: 1 });
     assertEquals(summary.rejected, { invalidJson: 1, nullValue: 1 });
     assertEquals([summary.firstTimeS, summary.lastTimeS], [1_600_000_000, 1_600_000_039]);
     const rejects = Deno.readTextFileSync(`${folder}/out.rejects.jsonl`).trim().split("\n").map((line) =>
@@ -225,7 +225,7 @@ Deno.test("importMeasurements() counts an object that is too long, unless it is 
       Deno.writeTextFileSync(`${folder}/in.json`, text);
       const { rows, rejected, skippedByType } = await importInto(folder, [`${folder}/in.json`]);
       assertEquals([rows, rejected], [30, { objectTooLong: 1 }]);
-      assertEquals(skippedByType, { dns: 1, notAResult: 1 });
+      assertEquals(skippedByType, { dns: 1, "not a result": 1 });
       const [listed] = Deno.readTextFileSync(`${folder}/out.rejects.jsonl`).trim().split("\n");
       const { reason, row, detail } = JSON.parse(listed);
       assertEquals([reason, row], ["objectTooLong", 30]);
@@ -243,7 +243,7 @@ Deno.test("importMeasurements() refuses inputs without any ping result, says wha
       ["[]", "no object and no row"],
       [
         JSON.stringify([ping({ type: "dns" }), ping({ type: "traceroute" }), { a: 1 }]),
-        "dns 1, notAResult 1, traceroute 1",
+        "dns 1, not a result 1, traceroute 1",
       ],
     ];
     for (const [text, found] of cases) {
