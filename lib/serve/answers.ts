@@ -7,6 +7,7 @@ import { ApiError, problemOf } from "./api/api_error.ts";
 import type { LineError } from "./api/schemas.ts";
 import { shortened } from "../base/errors.ts";
 import { linesOf } from "../query/text_lines.ts";
+import { MEASUREMENT_TYPES } from "./api/lines.ts";
 import { createHash } from "node:crypto";
 import type { PingService } from "./api/ping_service.ts";
 import type { QuestionName } from "./openapi.ts";
@@ -70,8 +71,6 @@ interface BodyOptions {
 
 const JSON_TYPES = ["application/json"];
 const LINES_TYPES = ["application/x-ndjson", "application/jsonl"];
-/** Texts of the formats of measurements. */
-const MEASUREMENT_TYPES = ["text/plain", "text/csv", "text/tab-separated-values", "application/json"];
 
 /**
  * Reads a JSON value.

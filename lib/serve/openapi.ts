@@ -6,6 +6,7 @@
  * @module
  */
 import * as z from "zod";
+import { MEASUREMENT_TYPES } from "./api/lines.ts";
 import { PROBLEM_TITLES, PROBLEM_TYPE, type ProblemStatus } from "./api/api_error.ts";
 import {
   destinationsAnswerSchema,
@@ -34,6 +35,7 @@ import {
   statusCheckQuestionSchema,
   watchAnswerSchema,
   watchedMeasurementSchema,
+  watchOptionsSchema,
 } from "./api/schemas.ts";
 import { ALIASES, type QueryForm, queryFormOf } from "./api/read_question.ts";
 import type { PingService } from "./api/ping_service.ts";
@@ -77,7 +79,8 @@ interface Operation {
   path?: Readonly<Record<string, string>>;
   /** The fields of the URL's query. */
   query?: z.ZodObject;
-  body?: { type: string; schema: SchemaName };
+  /** `texts`: further types, of texts in the formats that are read. */
+  body?: { type: string; schema: SchemaName; texts?: readonly string[] };
   /** The media type and the schemas of one of which an answer is. */
   answer: { type: string; schemas: readonly SchemaName[] };
   /** Further statuses. */
@@ -158,7 +161,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       operationId: "postScore",
       summary: "how surprising each measurement is, given the lines before it",
       query: scoreOptionsSchema,
-      body: { type: LINES_TYPE, schema: "Measurement" },
+      body: { type: LINES_TYPE, schema: "Measurement", texts: MEASUREMENT_TYPES },
       answer: { type: LINES_TYPE, schemas: ["ScoreAnswer", "LineError"] },
       problems: READ,
     },
@@ -167,7 +170,8 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
     post: {
       operationId: "postWatch",
       summary: "alarms when pairs leave their usual RTT and when they return; the server remembers the pairs",
-      body: { type: LINES_TYPE, schema: "WatchedMeasurement" },
+      query: watchOptionsSchema,
+      body: { type: LINES_TYPE, schema: "WatchedMeasurement", texts: MEASUREMENT_TYPES },
       answer: { type: LINES_TYPE, schemas: ["WatchAnswer", "LineError"] },
       problems: READ,
     },
@@ -294,6 +298,11 @@ function parametersOf({ shape }: z.ZodObject): object[] {
   });
 }
 
+function contentOf({ type, schema, texts = [] }: NonNullable<Operation["body"]>): object {
+  const contents = texts.map((text) => [text, { schema: { type: "string" } }]);
+  return Object.fromEntries([[type, { schema: ref(schema) }], ...contents]);
+}
+
 function operationObject(
   { operationId, summary, path = {}, query, body, answer, problems }: Operation,
 ): object {
@@ -317,7 +326,7 @@ function operationObject(
       )),
       ...query ? parametersOf(query) : [],
     ],
-    ...(body && { requestBody: { required: true, content: { [body.type]: { schema: ref(body.schema) } } } }),
+    ...(body && { requestBody: { required: true, content: contentOf(body) } }),
     responses: {
       "200": { description: "the answer", content: { [answer.type]: { schema } } },
       ...Object.fromEntries(refusals),

@@ -154,15 +154,25 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
 
 const NO_INTEGERS = { msmId: NaN, prbId: NaN, sizeBytes: NaN, packetErrorCount: NaN };
 
-/** Takes the findings in a record. @param fields Texts or values of JSON. */
+/**
+ * Takes the findings in a record.
+ *
+ * @param fields Texts or values of JSON.
+ * @param row The number of rows before it, if it is of a table: without a column of times, it is as many intervals after
+ *   the start.
+ */
 function takeFindings(
   fields: readonly unknown[],
   layout: Layout,
   options: ReadingOptions,
   take: (finding: Finding) => void,
+  row = NaN,
 ): void {
   const { names, timeUnit, rttUnitMs } = layout;
-  const timeUs = layout.time < 0 ? NaN : readTime(fields[layout.time], timeUnit, names[layout.time]);
+  const { startS = NaN, intervalS = 1 } = options;
+  const timeUs = layout.time < 0
+    ? Math.round((startS + intervalS * row) * 1e6)
+    : readTime(fields[layout.time], timeUnit, names[layout.time]);
   if (typeof timeUs !== "number") return take(timeUs);
   const integers = layout.integers.length > 0 ? { ...NO_INTEGERS } : NO_INTEGERS;
   for (const { key, field } of layout.integers) {
@@ -324,11 +334,14 @@ class TableReader implements TextReader {
     const { names } = this.#layout as Layout;
     const invalid = (detail: string): Rejection => ({ reason: "invalidCsv", detail });
     if (record.fault !== undefined) return this.take(invalid(record.fault), record.line);
-    if (record.fields.length !== names.length) {
-      return this.take(invalid(`${record.fields.length} fields, ${names.length} in the header`), record.line);
+    const { fields } = record;
+    // Some spreadsheets end each row with a separator.
+    if (fields.length === names.length + 1 && fields.at(-1) === "") fields.pop();
+    if (fields.length !== names.length) {
+      return this.take(invalid(`${fields.length} fields, ${names.length} in the header`), record.line);
     }
     this.#line = record.line;
-    takeFindings(record.fields, this.#layout as Layout, this.#options, this.#takeHere);
+    takeFindings(fields, this.#layout as Layout, this.#options, this.#takeHere, this.#numRows - 1);
   }
 }
 

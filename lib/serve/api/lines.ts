@@ -30,6 +30,11 @@ export async function* itemsOf(items: Iterable<unknown>): AsyncGenerator<Line> {
   for (const item of items) yield { line: ++line, read: () => item };
 }
 
+/** Types of bodies of measurements besides lines of JSON. */
+export const MEASUREMENT_TYPES: readonly string[] = [
+  ...["text/plain", "text/csv", "text/tab-separated-values", "application/json"],
+];
+
 /** See {@link measurementLines}. */
 export interface MeasurementLinesOptions {
   readonly isText: boolean;

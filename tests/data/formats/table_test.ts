@@ -211,3 +211,17 @@ Deno.test("parseColumns() takes a name for each key and says what is wrong", () 
     assertThrows(() => parseColumns(text), UsageError, fault);
   }
 });
+
+Deno.test("a table without times has those of its start and interval", () => {
+  const options = { startS: 1767225600, intervalS: 60 };
+  assertEquals(rowsOf(foundIn("dst,rtt\n198.51.100.7,5\n198.51.100.7,6\n", options)), [
+    ["198.51.100.7", 1767225600, 5],
+    ["198.51.100.7", 1767225660, 6],
+  ]);
+  assertEquals(rowsOf(foundIn("dst,rtt\n198.51.100.7,5\n")), [["198.51.100.7", null, 5]]);
+});
+
+Deno.test("a separator at the end of each row is no field", () => {
+  assertEquals(rttsOf(foundIn("dst;time;rtt\n198.51.100.7;1767225600;5;\n")), [5]);
+  assertEquals(othersOf(foundIn("dst;time;rtt\n198.51.100.7;1767225600;5;6\n")), [[2, "invalidCsv"]]);
+});
