@@ -152,6 +152,8 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
   return { names, src, dst, time: time.field, timeUnit, rtts, rttUnitMs, integers };
 }
 
+/** What stands for an unknown number. */
+const ABSENT = /^(?:|-|nan|na|n\/a|<na>|null|none|nil)$/i;
 const NO_INTEGERS = { msmId: NaN, prbId: NaN, sizeBytes: NaN, packetErrorCount: NaN };
 
 /**
@@ -177,7 +179,7 @@ function takeFindings(
   const integers = layout.integers.length > 0 ? { ...NO_INTEGERS } : NO_INTEGERS;
   for (const { key, field } of layout.integers) {
     const value = fields[field];
-    if (value === "" || value === null || value === undefined) continue;
+    if (value === null || value === undefined || ABSENT.test(String(value))) continue;
     const number = typeof value === "number" ? value : decimal(String(value));
     if (!Number.isSafeInteger(number) || number < 0) {
       return take({ reason: "invalidInteger", detail: `${key} ${shortened(String(value))}` });

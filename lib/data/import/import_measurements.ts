@@ -373,7 +373,8 @@ class Importer {
     if (this.#numPings === 0) throw noPings(paths, this.#skipped.counts);
     if (rejectsPath !== undefined) this.rejects.write(rejectsPath);
     const numRead = this.#numPings + this.#numDamaged;
-    this.rejects.check(numRead, this.numRows === 0 ? 0 : maxRejectRatio);
+    // An import of nothing fails, whatever may be rejected.
+    this.rejects.check(numRead, this.numRows === 0 ? Math.min(maxRejectRatio, 0.99) : maxRejectRatio);
     const advice = adviceOnUnit(this.sink.medianRttMs);
     if (advice) onNote?.(advice);
     return {

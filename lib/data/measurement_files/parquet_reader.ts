@@ -21,7 +21,7 @@ import {
 } from "../formats/batch.ts";
 import { decimal, type ReadingOptions, wrongRtt } from "../formats/format.ts";
 import { layoutOf } from "../formats/table.ts";
-import type { TimeUnit } from "../formats/time_text.ts";
+import { parseTimeUs, type TimeUnit } from "../formats/time_text.ts";
 import { NumberCursor, type Piece, TextCursor, type TextPiece } from "../../io/parquet/column.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "./parquet_writer.ts";
 import type { RejectLog, RejectReason } from "./rejects.ts";
@@ -34,6 +34,12 @@ import { type NumberKind, timeKind } from "../../io/parquet/encodings.ts";
 // counted, each with its reason.
 
 const MICROSECONDS = 1e6;
+/** Keys of `--columns` by the unit of times. */
+const TIME_KEYS_OF: Record<string, string> = {
+  milliseconds: "time_ms",
+  microseconds: "time_us",
+  nanoseconds: "time_ns",
+};
 /** The first time that is too far in the future: clocks may be a day ahead. The same for all rows of a process. */
 const FUTURE_US = 1000 * (Date.now() + 86_400_000);
 
@@ -190,7 +196,11 @@ function explainReject(
   for (const [name, { isNull }] of needed) if (isNull?.[row]) return { reason: "nullValue", detail: name };
   const timeUs = pieces.eventTimeUs.values[row];
   if (!(timeUs >= MIN_TIME_US && timeUs < END_TIME_US)) {
-    return { reason: "timeOutOfRange", detail: `event_time ${timeUs / MICROSECONDS} s` };
+    const timeS = timeUs / MICROSECONDS;
+    const parsed = parseTimeUs(String(timeS));
+    const other = "fault" in parsed && /^these look like (\w+)/.exec(parsed.fault)?.[1];
+    const advice = other ? `, which looks like ${other}: name the column with --columns ${TIME_KEYS_OF[other]}=NAME` : "";
+    return { reason: "timeOutOfRange", detail: `event_time ${timeS} s${advice}` };
   }
   if (!isUsableTime(timeUs)) {
     return { reason: "timeInFuture", detail: `event_time ${formatTime(timeUs / MICROSECONDS)}` };
