@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { shortened, UserError } from "../../base/errors.ts";
 import { addressBytes } from "../../data/addresses/ip.ts";
 import { type PingRow, type ReadingOptions, USUAL_READING } from "../../data/formats/format.ts";
 import type { Found } from "../../data/formats/reader.ts";
@@ -13,7 +14,7 @@ import {
   readFindings,
 } from "../../data/measurement_files/input_files.ts";
 import { readMeasurements } from "../../data/measurement_files/parquet_reader.ts";
-import { RejectLog } from "../../data/measurement_files/rejects.ts";
+import { describeRejected, RejectLog, totalOf } from "../../data/measurement_files/rejects.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { tokenMeasurement } from "../query_tokens.ts";
 
@@ -142,6 +143,12 @@ export async function readMeasurementFiles(
     }
   }
   files.rejects.check(files.numRead, maxRejectRatio, "correct or remove them");
+  if (files.numRead === 0 && totalOf(files.skipped) > 0) {
+    const found = describeRejected(files.skipped, "results that say nothing about a path");
+    throw new UserError(
+      `Cannot use ${shortened(paths.join(", "))}: found no measurement, only ${found}; name other fields with --columns`,
+    );
+  }
   return { measurements: trim(), numRead, rejected: files.rejects.counts, skipped: files.skipped };
 }
 

@@ -181,7 +181,8 @@ Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SI
 Deno.test("adapt refuses what it cannot use with one line", () =>
   withRowCheckpoint(async (at) => {
     Deno.writeTextFileSync(at("new.jsonl"), jsonLines(newMeasurements()));
-    Deno.writeTextFileSync(at("bad.jsonl"), '{"src": "10.0.0.1"}\n[]\n');
+    Deno.writeTextFileSync(at("bad.jsonl"), '{"src": "10.0.0.1", "dst": "x", "rtt": 1}\n'.repeat(2));
+    Deno.writeTextFileSync(at("other.jsonl"), '{"src": "10.0.0.1"}\n[]\n');
     const refuse = async (args: string[], code: number, message: string) =>
       await refused(runStageProcess(args), code, message);
     const input = ["--input", at("new.jsonl")];
@@ -190,6 +191,7 @@ Deno.test("adapt refuses what it cannot use with one line", () =>
     await refuse(command(at, "run", ...input), 2, "Cannot write to");
     const line = await refuse(command(at, "out", "--input", at("bad.jsonl")), 1, "2 of 2 rows were rejected");
     assertMatch(line, /expected at most 5 %; correct or remove them\n$/);
+    await refuse(command(at, "out", "--input", at("other.jsonl")), 1, "found no measurement, only 1 results");
     await refuse(command(at, "out", ...input, "--addresses", "nowhere"), 2, "it is not an address");
   }));
 
