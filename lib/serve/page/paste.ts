@@ -41,7 +41,8 @@ export function parsePaste(text: string, { source, endTimeS }: PasteOptions): Pa
   const take = (finding: Finding, line: number) => void found.push({ finding, line });
   const reader = new MeasurementReader("the pasted text", reading, take);
   readInto(found, text, reader);
-  const format = FORMATS.find(({ name }) => name === reader.format)?.title ?? "JSON";
+  const title = FORMATS.find(({ name }) => name === reader.format)?.title ?? "JSON";
+  const format = title[0].toUpperCase() + title.slice(1);
   const pasted: Pasted = { format, needsSource: false, pings: [], faults: [] };
   for (const { finding, line } of found) {
     if ("skipped" in finding) {

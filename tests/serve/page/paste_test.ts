@@ -30,7 +30,7 @@ rtt min/avg/max/mdev = 12.300/915.433/1500.000/647.0 ms
 `;
   assertEquals(rttsOf(text).map(([, rtt]) => rtt), [12.3, null, null, null, 1234, 1500, null]);
   const { pings, format } = parsePaste(text, OPTIONS);
-  assertEquals(format, "output of ping");
+  assertEquals(format, "Output of ping");
   assertEquals(pings[0], { src_addr: SOURCE, dst_addr: HOST, timestamp: END_S - 6, rtt: 12.3, line: 3 });
   assertEquals(pings.at(-1)?.timestamp, END_S);
 });
