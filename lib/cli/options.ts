@@ -184,6 +184,12 @@ export function splitArguments(args: readonly string[], options: Options): Argum
     negatable: switches.map(kebab),
     string: ["_", ...others.map(kebab)],
     collect: others.map(kebab),
+    // `parseArgs` takes `--no-reply=0` for a value of `reply`.
+    alias: Object.fromEntries(
+      others.map(kebab).filter((name) => name.startsWith("no-")).map((
+        name,
+      ) => [name, name.slice("no-".length)]),
+    ),
     unknown(arg, key) {
       if (key !== undefined) throw unknownOption(arg, [...byOption.keys()]);
     },

@@ -21,6 +21,7 @@ const OPTIONS = {
   steps: option.integer("how long"),
   quiet: option.switch("no progress"),
   noDraw: option.switch("no pictures"),
+  noReply: option.text("what means no reply"),
 };
 
 function parse(args: readonly string[]) {
@@ -40,6 +41,7 @@ Deno.test("a command line has lists, numbers, choices, switches and positionals"
     maxRowSizeMb: 2.5,
     steps: undefined,
     noDraw: false,
+    noReply: undefined,
   });
   assertEquals(positionals, []);
   const switched = parse(["--no-draw", "false", "--quiet", "true", "--input=a", "-"]);
@@ -51,6 +53,14 @@ Deno.test("a command line has lists, numbers, choices, switches and positionals"
     steps: -5,
   });
   assertEquals(parse(["x", "--no-quiet", "--input=a", "--", "--y"]).positionals, ["x", "--y"]);
+});
+
+Deno.test("an option with a value may begin with no-", () => {
+  for (const words of [["--no-reply", "0,lost"], ["--no-reply=0,lost"]]) {
+    assertEquals(parse(["--input=a", ...words]).values.noReply, "0,lost");
+  }
+  assertThrows(() => parse(["--input=a", "--reply", "0"]), UsageError, "it is unknown");
+  assertThrows(() => parse(["--input=a", "--no-reply"]), UsageError, "no value was given");
 });
 
 Deno.test("an unknown option is refused with the nearest known one", () => {
