@@ -87,9 +87,9 @@ export const adaptStage: Stage = defineStage(STAGES.adapt, async (options, stage
   const fit = { steps, learningRate, maxDrift, ...(addresses ? { addresses } : {}) };
   const start = {
     stage: "adapt",
-    inputs: [...(follow ? [] : listMeasurementFiles(input)), ...modelFilesOf(path), ...geo].map((file) =>
-      fingerprint(file)
-    ),
+    inputs: [...(follow ? [] : listMeasurementFiles(input, { reading })), ...modelFilesOf(path), ...geo].map((
+      file,
+    ) => fingerprint(file)),
     options: { ...base, ...fit, ...identityOf(reading), maxMeasurements, merge, follow },
     overwrite,
   };

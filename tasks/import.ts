@@ -22,7 +22,7 @@ export const importStage: Stage = defineStage(
   async (options, context): Promise<StageResult> => {
     const { maxRejectRatio, output, overwrite } = options;
     const reading = await readingOf(options);
-    const paths = listMeasurementFiles(options.input, { log: context.log, except: output });
+    const paths = listMeasurementFiles(options.input, { log: context.log, except: output, reading });
     const inputs = [...paths, ...options.names].map(inputFingerprint);
     const besides = (path: string) => [rejectsPathBeside(path), namesPathBeside(path)];
     const identity = { ...identityOf(reading), maxRejectRatio };

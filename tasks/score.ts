@@ -56,8 +56,8 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
     );
   }
   await checkInputs([...options.input, ...options.history], options, stage);
-  const inputs = listMeasurementFiles(options.input, { log: stage.log, except: output });
   const reading = await readingOf(options);
+  const inputs = listMeasurementFiles(options.input, { log: stage.log, except: output, reading });
   const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];
   await checkColumns(inputs.filter(isParquet), history, { groupBy, stage });
   const names = await openNames(options.names);

@@ -13,5 +13,6 @@ export function parseArgs(args: readonly string[], options: {
   string: readonly string[];
   collect: readonly string[];
   negatable: readonly string[];
+  alias: Readonly<Record<string, string>>;
   unknown: (arg: string, key?: string) => void;
 }): { _: string[]; [name: string]: string[] | boolean };

@@ -15,11 +15,11 @@ export const MAX_RECORD_CHARACTERS = 1 << 16;
 const SPACE = 0x20;
 
 /** A character between fields. */
-export type CsvSeparator = "," | ";" | "\t";
+export type CsvSeparator = "," | ";" | "\t" | "|";
 
 /** A field, in quotes or not, and its end: a separator, a newline or the end of the text. */
 function fieldPattern(separator: CsvSeparator): RegExp {
-  const end = `(${separator}|\\n|$)`;
+  const end = `([${separator}]|\\n|$)`;
   return new RegExp(` *"((?:[^"]|"")*)"[^\\S\\n${separator}]*${end}|(?! *")([^${separator}\\n]*)${end}`, "y");
 }
 const QUOTED = / *"(?:[^"]|"")*"(?!")/y;

@@ -7,10 +7,10 @@
  *
  * @module
  */
-import { shortened } from "../../base/errors.ts";
+import { FormatError, shortened } from "../../base/errors.ts";
 import { type Address, readAddress } from "../addresses/address_book.ts";
 import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "./batch.ts";
-import { parseTimeUs, type TimeUnit } from "./time_text.ts";
+import { OTHER_DATE, parseTimeUs, type TimeUnit } from "./time_text.ts";
 import type { RejectReason } from "../measurement_files/rejects.ts";
 
 /** The choice of the source address of an Atlas result: `auto` is `from` if that is public, else `src_addr`. */
@@ -77,6 +77,18 @@ export interface Rejection {
   detail: string;
 }
 
+/** A text is not measurements, as its beginning shows: its format or its header is not known, or it has no row. */
+export class NoMeasurementsError extends FormatError {
+  /** What was found, for people. */
+  readonly found: string;
+
+  /** @param fault As {@link FormatError} has it. */
+  constructor(fault: string, where: { path: string; place?: string }) {
+    super(fault, where);
+    this.found = fault.replace(/, expected .*$/s, "");
+  }
+}
+
 /** Why a result gives no row, for people who have no command line: without advice on its options. */
 export function messageOf({ reason, detail }: Rejection): string {
   const found = detail.replace(/; (?:give it with|give the addresses of names with|add) --.*$/, "");
@@ -128,6 +140,8 @@ export interface Format {
   readonly text?: {
     /** Whether a text that begins so is of this format. @param head Whole lines. */
     isHead(head: string, options: ReadingOptions): boolean;
+    /** Whether it is of this format even if another one's lines are in it. */
+    isSurely?(head: string, options: ReadingOptions): boolean;
     /** Whether a text that begins so is JSON lines that this format reads as text. */
     isJsonHead?(head: string): boolean;
     /** @param path The file, for errors. */
@@ -153,9 +167,12 @@ export class LineReader implements TextReader {
   }
 }
 
+const ISO_DATE = String
+  .raw`\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:[Zz]|UTC|GMT|[+-]\d\d(?::?\d\d)?)\b)?`;
 /** `[1750766400.123456]` of `ping -D` and `fping -D`, or a date and time that a logger puts before a line. */
-const LEADING_TIME =
-  /^\[?(\d{9,10}\.\d+|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d)\b)?)\]?(?:[:,;]?\s+|$)/;
+const LEADING_TIME = new RegExp(
+  String.raw`^\[?(\d{9}\.\d+|\d{10}(?:\.\d+)?|${ISO_DATE}|${OTHER_DATE})\]?(?: ?[-:,;|]?\s+|$)`,
+);
 
 /** Divides a line into the time that it begins with, microseconds since 1970 or NaN, and the rest. */
 export function leadingTime(line: string): { timeUs: number; text: string } {
@@ -167,8 +184,26 @@ export function leadingTime(line: string): { timeUs: number; text: string } {
 
 /** Texts for no reply, in lower case: of fping, rrdtool, pandas, R, SQL and ping loggers. */
 const NO_REPLY = new Set([
-  ...["", "-", "*", "x", "null", "none", "nil", "nan", "-nan", "na", "n/a", "#n/a", "<na>", "lost", "loss"],
-  ...["timeout", "timed out", "time out", "request timed out", "request timeout", "no reply", "unreachable"],
+  ...[
+    "",
+    "-",
+    "*",
+    "x",
+    "null",
+    "none",
+    "nil",
+    "nan",
+    "-nan",
+    "na",
+    "n/a",
+    "#n/a",
+    "<na>",
+    "\\n",
+    "lost",
+    "loss",
+  ],
+  ...["inf", "+inf", "-inf", "infinity", "-infinity", "no reply", "request timed out", "request timeout"],
+  ...["timeout", "timedout", "timed out", "time out"],
 ]);
 
 /** The units of RTTs, ms. */
@@ -180,7 +215,9 @@ const RTT_WITH_UNIT = /^(.*\d)\s*(ns|us|µs|μs|ms|s|sec)$/;
 
 /** Whether a value stands for no reply. @param text In lower case, without blanks around it. */
 function isNoReply(text: string, { noReply = [] }: ReadingOptions): boolean {
-  if (NO_REPLY.has(text.replace(/\.$/, "")) || Number(text) === FAILED_RTT_MS) return true;
+  if (
+    NO_REPLY.has(text.replace(/\.$/, "")) || /unreachable\.?$/.test(text) || Number(text) === FAILED_RTT_MS
+  ) return true;
   return noReply.some((word) =>
     word.trim().toLowerCase() === text || (word.trim() !== "" && Number(word) === Number(text))
   );
@@ -207,7 +244,9 @@ export function readRtt(
   const text = isScalar ? String(value).trim().toLowerCase() : "?";
   if (isNoReply(text, options)) return FAILED_RTT_MS;
   const [, digits = text, unit] = RTT_WITH_UNIT.exec(text) ?? [];
-  const rttMs = decimal(digits) * (unit === undefined ? unitMs : RTT_UNITS[unit]);
+  // `<1 ms` of Windows: of less than 1 the middle.
+  const number = digits.startsWith("<") ? decimal(digits.slice(1).trim()) / 2 : decimal(digits);
+  const rttMs = number * (unit === undefined ? unitMs : RTT_UNITS[unit]);
   return isRtt(rttMs) ? rttMs : wrongRtt(rttMs, `${name} ${shortened(String(value))}`);
 }
 
@@ -217,10 +256,16 @@ export function wrongRtt(rttMs: number, detail: string): Rejection {
   return { reason: "zeroRtt", detail: `${detail} is not an RTT; add --no-reply 0 if it stands for no reply` };
 }
 
+/** `1,034.5`, `1.034,5`, `1'034.5`, `1 034,5`: groups of three and another mark for the decimals. */
+const GROUPED = /^([+-]?\d{1,3})((?:([.,'’\s])\d{3})(?:\3\d{3})*)(?!\3)([.,])(\d+)$/;
+
 /** A number as people and programs write it, with a point or a comma; NaN for anything else. */
 export function decimal(text: string): number {
   const number = text.trim() === "" ? NaN : Number(text);
-  return Number.isNaN(number) && /^[+-]?\d+,\d+$/.test(text) ? Number(text.replace(",", ".")) : number;
+  if (!Number.isNaN(number)) return number;
+  if (/^[+-]?\d+,\d+$/.test(text)) return Number(text.replace(",", "."));
+  const [, first, groups, , , decimals] = GROUPED.exec(text) ?? [];
+  return first === undefined ? NaN : Number(`${first}${groups.replace(/\D/g, "")}.${decimals}`);
 }
 
 /** Reads a time. @returns Microseconds since 1970; NaN for null and nothing. */
@@ -311,9 +356,11 @@ export function isHost(text: string, { addresses }: ReadingOptions): boolean {
 /** The address that a text is or names. */
 function addressOf(text: string, addresses: ReadingOptions["addresses"]): Address {
   const address = readAddress(text);
-  if (address.bytes || !addresses) return address;
-  const found = addresses.get(text.toLowerCase());
-  return found === undefined ? address : readAddress(found);
+  if (address.bytes) return address;
+  const found = addresses?.get(text.toLowerCase());
+  if (found !== undefined) return readAddress(found);
+  const host = hostOf(text);
+  return host === text ? address : addressOf(host, addresses);
 }
 
 function wrongEnd(name: "src" | "dst", { text }: Address): Rejection {

@@ -171,8 +171,13 @@ class OutputReader {
     const target = this.#of(name);
     const isKnown = this.#endRun(target, false);
     if (isKnown) return;
+    const beginUs = this.#intervalTimeUs ?? NaN;
     if (!Number.isNaN(place.timeUs)) this.#report(place, name, 0, rtts);
-    else for (const rtt of rtts) this.#report(place, name, target.nextRound++, [rtt]);
+    else if (!Number.isNaN(beginUs)) {
+      // A time alone in the line before, as of `date`, is when the run began.
+      const stepUs = 1e6 * (this.options.intervalS ?? 1);
+      rtts.forEach((rtt, i) => this.#report({ ...place, timeUs: beginUs + i * stepUs }, name, 0, [rtt]));
+    } else for (const rtt of rtts) this.#report(place, name, target.nextRound++, [rtt]);
     target.firstRound = target.nextRound;
   }
 

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { shortened } from "../../base/errors.ts";
 import { parseAddress } from "../addresses/ip.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
 import {
@@ -86,10 +87,13 @@ class OutputReader {
   /** Packets since the last one that could not be sent. */
   #numUnsent = 0;
   #numTaken = 0;
+  /** When the first of those was sent that {@link #numTaken} counts, microseconds since 1970. */
+  #startUs: number;
 
   constructor(options: ReadingOptions, take: TakeFinding) {
     this.#options = options;
     this.#take = take;
+    this.#startUs = 1e6 * (options.startS ?? NaN);
   }
 
   read(whole: string, line: number): void {
@@ -97,6 +101,7 @@ class OutputReader {
     const text = timeless.replace(TIME_OF_DAY, "");
     const place = { line, timeUs };
     const rtts = [...text.matchAll(RTT)];
+    if (text === "" && !Number.isNaN(timeUs)) return this.#beginAt(timeUs);
     if (text === "" || rtts.length > 1) return; // Least, mean and greatest.
     if (HEADING.test(text)) this.#begin(text);
     else if (rtts.length === 1) {
@@ -112,11 +117,21 @@ class OutputReader {
       this.#take({ skipped: "local error" }, line);
     } else if (LOSS.test(text)) this.#echo(text, place, FAILED_RTT_MS);
     else if (OTHER.test(text)) this.#maybeBegin(text);
-    else this.#take({ reason: "unknownLine", detail: "no line of ping that is known" }, line);
+    else {
+      const detail = `no line of ping that is known: ${shortened(whole)}`;
+      this.#take({ reason: "unknownLine", detail }, line);
+    }
   }
 
   end(): void {
     this.#flush();
+  }
+
+  /** A time alone in a line, as of `date`, is when the next run begins. */
+  #beginAt(timeUs: number): void {
+    this.#endRun();
+    this.#startUs = timeUs;
+    this.#numTaken = 0;
   }
 
   #begin(text: string): void {
@@ -221,11 +236,11 @@ class OutputReader {
     this.#take(pingRow(found, this.#options), line);
   }
 
-  /** The time of the next ping: its own, else as many intervals after `startS` as pings were before it. */
+  /** The time of the next ping: its own, else as many intervals after the start as pings were before it. */
   #timeOf(timeUs: number): number {
-    const { startS = NaN, intervalS = 1 } = this.#options;
+    const { intervalS = 1 } = this.#options;
     const numBefore = this.#numTaken++;
-    return Number.isNaN(timeUs) ? Math.round((startS + intervalS * numBefore) * 1e6) : timeUs;
+    return Number.isNaN(timeUs) ? Math.round(this.#startUs + 1e6 * intervalS * numBefore) : timeUs;
   }
 }
 

@@ -4,12 +4,7 @@
  * @module
  */
 import { joinBytes } from "../../base/collections.ts";
-import {
-  JsonObjectScanner,
-  type JsonPiece,
-  MAX_OBJECT_BYTES,
-  parsePiece,
-} from "./json_stream.ts";
+import { JsonObjectScanner, type JsonPiece, MAX_OBJECT_BYTES, parsePiece } from "./json_stream.ts";
 import type { Finding, ReadingOptions, TakeFinding, TextReader } from "./format.ts";
 import { MAX_HEAD_CHARACTERS, NOT_A_RESULT, recognise, resultsIn } from "./registry.ts";
 
@@ -59,6 +54,8 @@ export class MeasurementReader {
   #json: ByteReader | undefined;
   #text: TextReader | undefined;
   readonly #take: TakeFinding;
+  /** Whether lines end with a carriage return alone, as spreadsheets write them for old Macs. */
+  #isCarriageReturns = false;
   /** The name of the text's format, or `json`; undefined before it is known. */
   format: string | undefined;
 
@@ -99,7 +96,8 @@ export class MeasurementReader {
       this.#json.push(bytes);
       if (isEnd) this.#json.end();
     } else {
-      this.#text?.push(this.#decoder.decode(bytes, { stream: !isEnd }));
+      const text = this.#decoder.decode(bytes, { stream: !isEnd });
+      this.#text?.push(this.#isCarriageReturns ? text.replaceAll("\r", "\n") : text);
       if (isEnd) this.#text?.push(undefined);
     }
   }
@@ -108,7 +106,9 @@ export class MeasurementReader {
   #open(bytes: Uint8Array, isEnd: boolean): boolean {
     const { path, options } = this;
     // One character may have up to three bytes.
-    const head = new TextDecoder().decode(bytes.subarray(0, 3 * MAX_HEAD_CHARACTERS), { stream: !isEnd });
+    let head = new TextDecoder().decode(bytes.subarray(0, 3 * MAX_HEAD_CHARACTERS), { stream: !isEnd });
+    this.#isCarriageReturns = /\r.+\r/.test(head) && !head.includes("\n");
+    if (this.#isCarriageReturns) head = head.replaceAll("\r", "\n");
     // A file without content has no measurements: an empty log beside others is not an error.
     if (head.trim() === "") return false;
     const recognised = recognise(head.slice(0, MAX_HEAD_CHARACTERS), isEnd, options, path);

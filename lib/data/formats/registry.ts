@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { shortened, UserError } from "../../base/errors.ts";
+import { shortened } from "../../base/errors.ts";
 import { atlas } from "./atlas.ts";
 import { fping } from "./fping.ts";
-import type { Format, JsonObject, ReadingOptions } from "./format.ts";
+import { type Format, type JsonObject, NoMeasurementsError, type ReadingOptions } from "./format.ts";
 import { globalping } from "./globalping.ts";
 import { ping } from "./ping.ts";
 import { prometheus } from "./prometheus.ts";
@@ -77,7 +77,7 @@ export function beginsAsJson(head: string, { format }: ReadingOptions): boolean 
  *
  * @param head Without a byte order mark. @param isWhole Whether the text ends with it.
  * @returns Undefined if more of it is needed.
- * @throws {UserError} If it is of no known format.
+ * @throws {NoMeasurementsError} If it is of no known format.
  */
 export function recognise(
   head: string,
@@ -96,7 +96,8 @@ export function recognise(
     const format = TEXT_FORMATS.find((each) => each.name === name);
     if (format && lines.trim() !== "") return { kind: "text", format };
   } else if (!isBinary && lines.trim() !== "") {
-    const format = TEXT_FORMATS.find((each) => each.isHead(lines, options));
+    const format = TEXT_FORMATS.find((each) => each.isSurely?.(lines, options)) ??
+      TEXT_FORMATS.find((each) => each.isHead(lines, options));
     // Most texts have a comma: a table must not look like anything else.
     const isOther = format?.name === table.name && options.columns === undefined &&
       looksOf(head) !== undefined;
@@ -136,11 +137,12 @@ function looksOf(head: string): string | undefined {
   return LOOKS.find(([pattern]) => pattern.test(head.slice(0, 512)))?.[1];
 }
 
-function unknownFormat(head: string, path: string): UserError {
+function unknownFormat(head: string, path: string): NoMeasurementsError {
   const looks = looksOf(head) ?? `it begins with ${JSON.stringify(shortened(head.trimStart(), 40))}`;
   const names = FORMATS.map(({ name }) => name).join(", ");
-  return new UserError(
-    `Cannot read ${path}: ${looks}, expected measurements as ${names} or parquet; choose one with --format NAME if it ` +
-      "is one of these, else convert it to CSV",
+  return new NoMeasurementsError(
+    `${looks}, expected measurements as ${names} or parquet; choose one with --format NAME if it is one of these, ` +
+      "else convert it to CSV",
+    { path },
   );
 }

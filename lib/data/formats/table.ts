@@ -2,13 +2,13 @@
  * Measurements with named fields: tables as text (CSV and its relatives) and JSON objects such as
  * `{"src": …, "dst": …, "time": …, "rtt": ms or null}`, the form of this program's own JSON lines.
  *
- * A table has commas, semicolons or tabs between its fields, its names in a header, perhaps comments above it, or columns
+ * A table has commas, semicolons, tabs or bars between its fields, its names in a header, perhaps comments above it, or columns
  * by number. In a wide table each column of RTTs is a destination.
  *
  * @module
  */
-import { FormatError, shortened, UsageError, UserError } from "../../base/errors.ts";
-import { type CsvRecord, CsvScanner, type CsvSeparator } from "./csv.ts";
+import { shortened, UsageError } from "../../base/errors.ts";
+import { type CsvRecord, CsvScanner, type CsvSeparator, readCsv } from "./csv.ts";
 import type { TimeUnit } from "./time_text.ts";
 import {
   decimal,
@@ -16,6 +16,7 @@ import {
   type Format,
   isHost,
   type JsonObject,
+  NoMeasurementsError,
   pingRow,
   type ReadingOptions,
   readRtt,
@@ -51,12 +52,17 @@ const KEYS = ["src", "dst", ...TIME_KEYS, ...RTT_KEYS, ...INTEGER_KEYS];
 const USUAL_NAMES: Record<string, readonly string[]> = {
   src: ["src", "src_addr", "source", "from", "src_ip", "source_ip", "source_address"],
   dst: ["dst", "dst_addr", "destination", "to", "target", "dst_ip", "destination_ip", "destination_address"],
-  time: ["time", "event_time", "timestamp"],
+  time: ["time", "event_time", "timestamp", "time_utc"],
   rtt: ["rtt", "rtt_ms", "rtt_avg"],
 };
 
 /** A header is among the first records: what is above it are comments. */
 const MAX_COMMENT_RECORDS = 20;
+const SEPARATORS: readonly CsvSeparator[] = [";", "\t", ",", "|"];
+/** The characters in which a header is looked for before other formats. */
+const MAX_HEADER_CHARACTERS = 1 << 13;
+/** Records that are not rows: comments, the separator, lines and counts of database shells. */
+const NO_ROW = /^#|^sep=.$|^[-+]+$|^\(\d+ rows?\)$/;
 
 /** The names of columns by key, such as `src`, `time_ms` or `rtt_s`. */
 export type Columns = ReadonlyMap<string, string>;
@@ -107,7 +113,7 @@ interface Layout {
 /** The layout of records, or what is wrong with their names, for people. */
 export function layoutOf(names: readonly string[], options: ReadingOptions): Layout | { fault: string } {
   const { columns = new Map<string, string>() } = options;
-  const lower = names.map((name) => name.toLowerCase());
+  const lower = names.map(usualName);
   let fault: string | undefined;
   const find = (key: string): number => {
     const asked = columns.get(key);
@@ -115,10 +121,13 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
       const usual = USUAL_NAMES[key] ?? [key];
       return usual.map((name) => lower.indexOf(name)).find((field) => field >= 0) ?? -1;
     }
-    const field = names.indexOf(asked);
-    if (field >= 0 && names.lastIndexOf(asked) === field) return field;
+    const isNamed = names.includes(asked);
+    const fields = names.flatMap((name, field) =>
+      (isNamed ? name === asked : name.toLowerCase() === asked.toLowerCase()) ? [field] : []
+    );
+    if (fields.length === 1) return fields[0];
     // Columns by their number, from 1, where there is no such name.
-    const number = field < 0 && /^\d+$/.test(asked) ? Number(asked) : 0;
+    const number = fields.length === 0 && /^\d+$/.test(asked) ? Number(asked) : 0;
     if (number >= 1 && number <= names.length) return number - 1;
     fault ??= `expected one ${shortened(asked)} for ${key}; correct --columns or the header`;
     return -1;
@@ -141,7 +150,11 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
     ...(dst < 0 && !options.dst && wide.length === 0 ? ["dst"] : []),
     ...(rtts.length === 0 ? ["rtt"] : []),
   ];
-  if (!fault && missing.length > 0) {
+  if (!fault && missing.length > 0 && names.some((name) => decimal(name) >= 0)) {
+    fault =
+      "which look like values, expected the names of columns; without a header name them by number, such as " +
+      "--columns src=1,dst=2,time=3,rtt=4";
+  } else if (!fault && missing.length > 0) {
     const example = missing.map((key) => `${key}=${key.toUpperCase()}`).join(",");
     const constant = missing.find((key) => key !== "rtt");
     fault = `expected ${missing.join(", ")}; name them, such as --columns ${example}` +
@@ -239,10 +252,28 @@ export const table: Format = {
     },
   },
   text: {
-    isHead: (head, { columns }) => columns !== undefined || /^(?:sep=|#TYPE )|[,;\t]/.test(head),
+    isHead: (head) => /^(?:sep=|#TYPE )|[,;\t|]/.test(head),
+    isSurely: (head, options) => options.columns !== undefined || hasHeader(head, options),
     open: (options, take, path) => new TableReader(options, take, path),
   },
 };
+
+/** `rtt_ms` for `RTT (ms)`. */
+function usualName(name: string): string {
+  return name.toLowerCase().replace(
+    /\s*[([]([nuµμm]?s|utc)[)\]]$/,
+    (_, unit) => `_${unit.replace(/[µμ]/, "u")}`,
+  );
+}
+
+/** Whether the first record of a text that is not a comment names the columns of a table. */
+function hasHeader(head: string, options: ReadingOptions): boolean {
+  for (const record of readCsv(head.slice(0, MAX_HEADER_CHARACTERS), separatorOf(head))) {
+    if (record.fault !== undefined) return false;
+    if (!NO_ROW.test(record.fields[0])) return !("fault" in layoutOf(record.fields, options));
+  }
+  return false;
+}
 
 function shownNames(object: JsonObject): string {
   return shortened(Object.keys(object).join(", "), 120);
@@ -256,6 +287,7 @@ class TableReader implements TextReader {
   /** Records before the header is found. */
   #first: CsvRecord[] = [];
   #layout: Layout | undefined;
+  #hasHeader = true;
   #numRows = 0;
   #line = 0;
   readonly #takeHere = (finding: Finding) => this.take(finding, this.#line);
@@ -276,15 +308,13 @@ class TableReader implements TextReader {
     this.#scan(undefined);
     if (!this.#layout) this.#begin(true);
     if (this.#numRows === 0) {
-      throw new UserError(
-        `Cannot read ${this.path}: found no row below the header, expected some; check the file`,
-      );
+      throw new NoMeasurementsError("found no row below the header, expected some; check the file", this);
     }
   }
 
   #scan(text: string | undefined): void {
     for (const record of this.#scanner?.push(text) ?? []) {
-      if (record.fault === undefined && /^#|^sep=.$/.test(record.fields[0])) continue;
+      if (record.fault === undefined && NO_ROW.test(record.fields[0])) continue;
       if (this.#layout) this.#takeRow(record);
       else {
         this.#first.push(record);
@@ -304,7 +334,8 @@ class TableReader implements TextReader {
       if (!("fault" in layout)) {
         this.#layout = layout;
         // Without names, a first record whose fields can be read is a row.
-        if (isByNumber && isRow(record.fields, layout, this.#options)) this.#takeRow(record);
+        this.#hasHeader = !(isByNumber && isRow(record.fields, layout, this.#options));
+        if (!this.#hasHeader) this.#takeRow(record);
         this.#first = [];
         return;
       }
@@ -314,37 +345,50 @@ class TableReader implements TextReader {
     throw this.#headerError(fault);
   }
 
-  #headerError(lastFault: string | undefined): FormatError {
+  #headerError(lastFault: string | undefined): NoMeasurementsError {
     const place = { path: this.path, place: "its header" };
     const [header] = this.#first;
     if (!header) {
-      return new FormatError(
+      return new NoMeasurementsError(
         "it is empty, expected a header with the names of columns; check the file",
         place,
       );
     }
     if (header.fault !== undefined) {
-      return new FormatError(`found ${header.fault}, expected the names of columns; check the file`, place);
+      return new NoMeasurementsError(
+        `found ${header.fault}, expected the names of columns; check the file`,
+        place,
+      );
     }
     const layout = layoutOf(header.fields, this.#options);
     const fault = "fault" in layout ? layout.fault : lastFault;
-    return new FormatError(`found the columns ${shortened(header.fields.join(", "), 200)}, ${fault}`, place);
+    return new NoMeasurementsError(
+      `found the columns ${shortened(header.fields.join(", "), 200)}, ${fault}`,
+      place,
+    );
   }
 
   #takeRow(record: CsvRecord): void {
     this.#numRows++;
-    const { names } = this.#layout as Layout;
+    const { names, rtts: [{ field }] } = this.#layout as Layout;
     const invalid = (detail: string): Rejection => ({ reason: "invalidCsv", detail });
     if (record.fault !== undefined) return this.take(invalid(record.fault), record.line);
     const { fields } = record;
-    // Some spreadsheets end each row with a separator.
-    if (fields.length === names.length + 1 && fields.at(-1) === "") fields.pop();
-    if (fields.length !== names.length) {
+    // The header again, as of files that were joined.
+    const isHeader = this.#hasHeader && fields[field] === names[field] &&
+      names.every((name, i) => fields[i] === name);
+    if (isHeader) return;
+    if (fields.length !== names.length && !hasEmptyEnd(fields, names.length)) {
       return this.take(invalid(`${fields.length} fields, ${names.length} in the header`), record.line);
     }
     this.#line = record.line;
     takeFindings(fields, this.#layout as Layout, this.#options, this.#takeHere, this.#numRows - 1);
   }
+}
+
+/** Whether a record has more fields than its header, but nothing in them. */
+function hasEmptyEnd(fields: readonly string[], numNames: number): boolean {
+  return fields.length > numNames && fields.slice(numNames).every((field) => field === "");
 }
 
 function isRow(fields: readonly string[], layout: Layout, options: ReadingOptions): boolean {
@@ -355,11 +399,12 @@ function isRow(fields: readonly string[], layout: Layout, options: ReadingOption
 
 /** The separator of a table: said, or the one that the first line with one has. */
 function separatorOf(head: string): CsvSeparator {
-  const [, said] = /^\ufeff?sep=(.)\s*$/m.exec(head.slice(0, 200)) ?? [];
-  if (said === ";" || said === "," || said === "\t") return said;
-  const line = head.split("\n").find((each) => !each.startsWith("#") && /[,;\t]/.test(each)) ?? "";
+  const [, said] = /^\ufeff?"?sep=(.)"?\s*$/m.exec(head.slice(0, 200)) ?? [];
+  const known = SEPARATORS.find((separator) => separator === said);
+  if (known) return known;
+  const line = head.split("\n").find((each) => !each.startsWith("#") && /[,;\t|]/.test(each)) ?? "";
   const bare = line.replace(/"(?:[^"]|"")*"/g, "");
-  const counts = ([";", "\t", ","] as const).map((separator) => bare.split(separator).length);
+  const counts = SEPARATORS.map((separator) => bare.split(separator).length);
   const most = Math.max(...counts);
-  return most === 1 ? "," : ([";", "\t", ","] as const)[counts.indexOf(most)];
+  return most === 1 ? "," : SEPARATORS[counts.indexOf(most)];
 }

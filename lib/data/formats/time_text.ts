@@ -8,6 +8,22 @@ import { END_TIME_US, MIN_TIME_US } from "./batch.ts";
 const ISO_TIME =
   /^(\d{4}([-/])\d\d\2\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)(?: ?(?:[Zz]|UTC|GMT)| ?([+-]\d\d)(?::?(\d\d))?(?: [A-Z]{1,5}| [+-]\d\d(?:\d\d)?)?)?(?: m=[+-][\d.]+)?)?$/;
 
+const ZONE = String.raw` (?<zone>UTC|GMT|[+-]\d\d:?\d\d)`;
+const CLOCK = String.raw`(?<time>\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?)(?: (?<half>[AP]M))?`;
+/**
+ * Other dates whose order and zone are sure: `Thu Jan  1 00:00:00 UTC 2026` of `date`, `Thu, 01 Jan 2026 00:00:00 +0000` of
+ * mail and HTTP, `01.01.2026 00:00:00`.
+ */
+const OTHER_DATES: readonly string[] = [
+  String.raw`(?:[A-Z][a-z]{2} )?(?<month>[A-Z][a-z]{2}) {1,2}(?<day>\d\d?) ${CLOCK}${ZONE} (?<year>\d{4})`,
+  String.raw`(?:[A-Z][a-z]{2},? )?(?<day>\d\d?) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) ${CLOCK}${ZONE}`,
+  String.raw`(?<day>\d\d?)\.(?<month>\d\d?)\.(?<year>\d{4}),? ${CLOCK}(?:${ZONE})?`,
+];
+const OTHER_TIMES = OTHER_DATES.map((pattern) => new RegExp(`^${pattern}$`));
+/** Any of {@link OTHER_DATES}, for a larger pattern: without names. */
+export const OTHER_DATE: string = OTHER_DATES.map((each) => each.replace(/\(\?<\w+>/g, "(?:")).join("|");
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
 /** Microseconds in the units of Unix time. */
 const UNITS_US = { seconds: 1e6, milliseconds: 1e3, microseconds: 1, nanoseconds: 1e-3 } as const;
 /** A unit of Unix time. */
@@ -33,6 +49,10 @@ export function parseTimeUs(
   const timeUs = isNumber ? Math.round(number * UNITS_US[unit]) : isoMicroseconds(text);
   if (isMeasured(timeUs)) return { timeUs };
   if (Number.isNaN(timeUs)) {
+    const [, before, zone] = /^(.*\d) ?([A-Z]{3,5})$/.exec(text) ?? [];
+    if (zone && isMeasured(isoMicroseconds(before))) {
+      return { fault: `the zone ${zone} is not sure, expected UTC or an offset such as +01:00` };
+    }
     const what = ISO_TIME.test(text) ? "there is no such date or time" : "it is not a time";
     return { fault: `${what}, expected a time as ISO 8601 or Unix ${unit}` };
   }
@@ -49,7 +69,7 @@ function isMeasured(timeUs: number): boolean {
 
 /** NaN if invalid; `Date` alone would accept "-1" and 30 February, and would assume local time without a zone. */
 function isoMicroseconds(text: string): number {
-  const match = ISO_TIME.exec(text);
+  const match = ISO_TIME.exec(text) ?? ISO_TIME.exec(isoOf(text) ?? "");
   if (!match) return NaN;
   const [, written, , time = "00:00", zoneHours = "+00", zoneMinutes = "00"] = match;
   const date = written.replaceAll("/", "-");
@@ -62,4 +82,18 @@ function isoMicroseconds(text: string): number {
   const [whole, decimals = ""] = time.split(/[.,]/);
   return Date.parse(`${date}T${whole}${zoneHours}:${zoneMinutes}`) * 1e3 +
     Number(decimals.slice(0, 6).padEnd(6, "0"));
+}
+
+/** One of {@link OTHER_DATES} as ISO 8601. */
+function isoOf(text: string): string | undefined {
+  for (const pattern of OTHER_TIMES) {
+    const { year, month, day, time, half, zone = "" } = pattern.exec(text)?.groups ?? {};
+    if (year === undefined) continue;
+    const number = /\d/.test(month) ? month : String(MONTHS.indexOf(month) + 1);
+    const [hours, ...rest] = time.split(":");
+    const hour = half === undefined ? Number(hours) : Number(hours) % 12 + (half === "PM" ? 12 : 0);
+    const clock = [String(hour), ...rest].map((part) => part.padStart(2, "0")).join(":");
+    return `${year}-${number.padStart(2, "0")}-${day.padStart(2, "0")}T${clock} ${zone}`.trimEnd();
+  }
+  return undefined;
 }

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
+import { decompressWhole, openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { listInputs, type OnLink } from "../../io/files/inputs.ts";
 import { openRegularFile } from "../../io/files/byte_file.ts";
-import type { ReadingOptions } from "../formats/format.ts";
-import { type Found, readStream } from "../formats/reader.ts";
+import { NoMeasurementsError, type ReadingOptions, USUAL_READING } from "../formats/format.ts";
+import { type Found, MeasurementReader, readStream } from "../formats/reader.ts";
 import { readMeasurements } from "./parquet_reader.ts";
 import { RejectLog } from "./rejects.ts";
 
@@ -20,18 +20,29 @@ export const MEASUREMENT_EXTENSIONS: readonly string[] = [".parquet", ...TEXT_EX
 const BESIDES =
   /\.(?:rejects\.jsonl|names\.csv|truth\.json|manifest\.json)$|(?:^|\/)manifest(?:-[^/]*)?\.json$/;
 const PARQUET_MAGIC = "PAR1";
+/** Names that say a format: such a file that has another one is at fault. */
+const MEASUREMENT_NAME = /\.(?:json|jsonl|ndjson|parquet)(?:\.gz|\.bz2|\.zst)?$/;
+/** The bytes of a file from which it is told whether it is measurements, and as many of text at most. */
+const HEAD_BYTES = 1 << 16;
+const MAX_HEAD_BYTES = 1 << 24;
+/** The number of files of a folder that are told to be left out, each with a reason. */
+const MAX_SHOWN_LEFT_OUT = 10;
 
 /**
  * The files of measurements that arguments name, each once.
  *
  * @param paths Files, folders, globs, or `-` for standard input.
  * @param options `log`: gets a line for links that are followed and for what a folder has besides; `except`: a path that
- *   is not read, such as the output.
+ *   is not read, such as the output; `reading`: how they are read.
  * @throws {UserError} If a path does not exist, or a folder or glob has no such file.
  */
 export function listMeasurementFiles(
   paths: readonly string[],
-  { log = () => {}, except }: { log?: OnLink | undefined; except?: string | undefined } = {},
+  { log = () => {}, except, reading = USUAL_READING }: {
+    log?: OnLink | undefined;
+    except?: string | undefined;
+    reading?: ReadingOptions;
+  } = {},
 ): string[] {
   const files = paths.filter((path) => path !== STANDARD_INPUT);
   const others: string[] = [];
@@ -40,12 +51,55 @@ export function listMeasurementFiles(
     extensions: MEASUREMENT_EXTENSIONS,
     wanted: "a file of measurements",
     isLeftOut,
+    nameOf: withoutRotation,
     onLink: log,
     onOther: (path) => others.push(path),
   });
   const more = others.length > 1 ? ` and ${others.length - 1} more` : "";
   if (others.length > 0) log(`leaving out ${others[0]}${more}: not files of measurements by their names`);
-  return files.length < paths.length ? [STANDARD_INPUT, ...listed] : listed;
+  const read = listed.length > 1 ? withoutOthers(listed, files, { log, reading }) : listed;
+  return files.length < paths.length ? [STANDARD_INPUT, ...read] : read;
+}
+
+/** The name of a log before it was rotated: `ping.log.gz` for `ping.log.2.gz`, `ping.log` for `ping.log-20260101`. */
+function withoutRotation(path: string): string {
+  return path.replace(/[.-]\d+(?=(?:\.(?:gz|bz2|zst))?$)/, "");
+}
+
+/** Leaves out what folders and globs have besides measurements. All stay if there are none. */
+function withoutOthers(
+  listed: readonly string[],
+  named: readonly string[],
+  { log, reading }: { log: OnLink; reading: ReadingOptions },
+): string[] {
+  const others = new Map<string, string>();
+  for (const path of listed) {
+    const found = named.includes(path) ? undefined : foundInsteadIn(path, reading);
+    if (found !== undefined) others.set(path, found);
+  }
+  if (others.size === listed.length) return [...listed];
+  for (const [path, found] of [...others].slice(0, MAX_SHOWN_LEFT_OUT)) log(`leaving out ${path}: ${found}`);
+  const numMore = others.size - MAX_SHOWN_LEFT_OUT;
+  if (numMore > 0) log(`leaving out ${numMore} more that are not measurements`);
+  return listed.filter((path) => !others.has(path));
+}
+
+/** What a text that is not measurements looks like; undefined if it is, or if its beginning does not show it. */
+function foundInsteadIn(path: string, reading: ReadingOptions): string | undefined {
+  if (MEASUREMENT_NAME.test(path)) return undefined;
+  using file = openRegularFile(path);
+  const bytes = new Uint8Array(HEAD_BYTES);
+  const numRead = file.readSync(bytes) ?? 0;
+  const head = decompressWhole(bytes.subarray(0, numRead), MAX_HEAD_BYTES, { isHead: true });
+  if (!head) return undefined;
+  try {
+    const reader = new MeasurementReader(path, reading, () => {});
+    reader.push(head);
+    if (numRead < HEAD_BYTES) reader.end();
+    return undefined;
+  } catch (error) {
+    return error instanceof NoMeasurementsError ? error.found : undefined;
+  }
 }
 
 /** Whether a file is Parquet by its first bytes. @throws {UserError} If it cannot be read. */

@@ -31,7 +31,7 @@ export type OnLink = (line: string) => void;
  * @param options `extensions`: which files of a directory count, such as `[".parquet"]`; a file named
  *   by itself always counts. `wanted`: what the error message says is expected, such as `a Parquet file`. `isRead`:
  *   what counts of directories, which may then have none. `isLeftOut`: which files of directories do not count in spite
- *   of their extension. `onLink`: called with the links that are followed; `onOther`: with files of directories that do
+ *   of their extension. `nameOf`: the name whose extension counts (the file's). `onLink`: called with the links that are followed; `onOther`: with files of directories that do
  *   not count by their extension.
  * @throws {UserError} If a path does not exist, is neither a file nor a directory, or a directory or glob has no
  *   such file.
@@ -43,6 +43,7 @@ export function listInputs(
     wanted: string;
     isRead?: IsRead | undefined;
     isLeftOut?: IsRead | undefined;
+    nameOf?: (path: string) => string;
     onLink?: OnLink | undefined;
     onOther?: OnLink | undefined;
   },
@@ -76,10 +77,18 @@ function listed(extensions: readonly string[]): string {
  */
 export function findFiles(
   path: string,
-  { extensions, isRead = () => true, isLeftOut = () => false, onLink = () => {}, onOther = () => {} }: {
+  {
+    extensions,
+    isRead = () => true,
+    isLeftOut = () => false,
+    nameOf = (name) => name,
+    onLink = () => {},
+    onOther = () => {},
+  }: {
     extensions: readonly string[];
     isRead?: IsRead | undefined;
     isLeftOut?: IsRead | undefined;
+    nameOf?: (path: string) => string;
     onLink?: OnLink | undefined;
     onOther?: OnLink | undefined;
   },
@@ -90,7 +99,7 @@ export function findFiles(
     if (info.isDirectory) {
       const isWanted = (file: string) => {
         if (!isRead(file) || isLeftOut(file)) return false;
-        const hasExtension = extensions.some((extension) => file.endsWith(extension));
+        const hasExtension = extensions.some((extension) => nameOf(file).endsWith(extension));
         if (!hasExtension) onOther(file);
         return hasExtension;
       };

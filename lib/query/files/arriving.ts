@@ -102,7 +102,7 @@ export class ArrivingMeasurements {
     } else if (isFollowing) {
       yield* this.#follow();
     } else {
-      for (const path of await inOrderOfTime(listMeasurementFiles(paths, { log }), reading)) {
+      for (const path of await inOrderOfTime(listMeasurementFiles(paths, { log, reading }), reading)) {
         for await (const measurement of this.#files.read(path)) {
           if (signal.aborted) return;
           yield { measurement, path, line: undefined };

@@ -133,7 +133,7 @@ export async function readMeasurementFiles(
   let newest: TokenMeasurement[] = [];
   let numRead = 0;
   const trim = () => newest = newest.sort((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0)).slice(-most);
-  for (const path of await inOrderOfTime(listMeasurementFiles(paths), reading)) {
+  for (const path of await inOrderOfTime(listMeasurementFiles(paths, { reading }), reading)) {
     for await (const { source, destination, rttCode, timeS } of files.read(path)) {
       const measurement = { source, destination, rttCode, timeS };
       if (!isWanted(measurement)) continue;

@@ -209,3 +209,15 @@ Deno.test("fping -J: times of -D and of intervals, and lines that are not known"
   ]);
   assertEquals(othersOf(times), [[4, "fping stats"], [5, "invalidJson"], [6, "invalidTime"]]);
 });
+
+Deno.test("fping -C -q: a time alone in a line is when the next run begins", () => {
+  const text =
+    "2026-01-01T00:00:00Z\n192.0.2.10 : 5.1 - 5.2\nThu Jan  1 00:01:00 UTC 2026\n192.0.2.10 : 5.3 -\n";
+  assertEquals(rowsOf(foundIn(text)), [
+    ["192.0.2.10", START_S, 5.1],
+    ["192.0.2.10", START_S + 1, LOST],
+    ["192.0.2.10", START_S + 2, 5.2],
+    ["192.0.2.10", START_S + 60, 5.3],
+    ["192.0.2.10", START_S + 61, LOST],
+  ]);
+});

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
 import { foundIn, foundInFile, othersOf, rowsOf, rttsOf } from "./findings.ts";
 
@@ -211,4 +211,36 @@ Deno.test("ping: lines without a destination are rejected unless it is given", (
   const text = "Request timeout for icmp_seq 0\n";
   assertEquals(othersOf(foundIn(text)), [[1, "nullValue"]]);
   assertEquals(rowsOf(foundIn(text, { dst: HOST })), [[HOST, null, LOST]]);
+});
+
+Deno.test("ping: a time alone in a line is when the next run begins", () => {
+  const run = (time: string, replies: string) =>
+    `${time}\nPING ${HOST} (${HOST}) 56(84) bytes of data.\n${replies}\n--- ${HOST} ping statistics ---\n` +
+    "1 packets transmitted, 0 received, 0% packet loss, time 0ms\n";
+  const reply = `64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=5 ms`;
+  const text = run("Thu Jan  1 00:00:00 UTC 2026", reply) + run("2026-01-01T00:01:00+00:00", "") +
+    run("1767225720", `${reply}\n${reply.replace("seq=1", "seq=2")}`);
+  const startS = 1_767_225_600;
+  assertEquals(rowsOf(foundIn(text, { intervalS: 2 })), [
+    [HOST, startS, 5],
+    [HOST, startS + 60, LOST],
+    [HOST, startS + 120, 5],
+    [HOST, startS + 122, 5],
+  ]);
+});
+
+Deno.test("ping: times as loggers put them before lines, and what is not one is shown", () => {
+  const reply = `64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=5 ms`;
+  const times = [
+    "1767225600",
+    "2026-01-01 00:00:00 -",
+    "Thu Jan  1 00:00:00 UTC 2026:",
+    "[01.01.2026 00:00:00]",
+  ];
+  for (const time of times) {
+    assertEquals(rowsOf(foundIn(`${time} ${reply}\n`)), [[HOST, 1_767_225_600, 5]], time);
+  }
+  const [{ finding }] = foundIn(`Jan 01 00:00:00 PING ${HOST}\nJan 01 00:00:00 ${reply}\n`);
+  assert("detail" in finding);
+  assertEquals(finding.detail, `no line of ping that is known: Jan 01 00:00:00 PING ${HOST}`);
 });

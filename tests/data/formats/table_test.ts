@@ -44,13 +44,14 @@ Deno.test("a table: named columns in any order, quoted or not, among others", ()
 
 Deno.test("a table: usual names, separators, comments above the header, byte order marks", () => {
   const wanted: ReturnType<typeof rowsOf> = [[DST, START_S, 12.5], [DST, START_S + 1, LOST]];
-  for (const separator of [",", ";", "\t"]) {
+  for (const separator of [",", ";", "\t", "|"]) {
     for (
       const before of [
         "",
         "\ufeff",
         "# a comment, with a comma\n",
         `sep=${separator}\n`,
+        `"sep=${separator}"\n`,
         "Report of pings\n\n",
       ]
     ) {
@@ -89,6 +90,73 @@ Deno.test("a table: constants for columns that are not there, names as addresses
   const text = `src,dst,rtt\n${SRC},${DST},0\n${SRC},${DST},9999\n${SRC},${DST},gone\n`;
   assertEquals(rttsOf(found(text, { noReply: ["0", "9999", "gone"] })), [LOST, LOST, LOST]);
   assertEquals(othersOf(found(text)), [[2, "zeroRtt"], [4, "invalidRtt"]]);
+});
+
+Deno.test("a table: numbers and words as spreadsheets and loggers write them", () => {
+  const rttOf = (text: string) => rttsOf(found(`src,dst,rtt\n${SRC},${DST},"${text}"\n`))[0];
+  for (const text of ["1,034.5", "1.034,5", "1'034.5", "1\u202f034,5", "1034,5 ms", "1.0345 s"]) {
+    assertEquals(rttOf(text), 1034.5, text);
+  }
+  assertEquals([rttOf("34,123"), rttOf("1,234,567.5"), rttOf("<1"), rttOf("<1 ms")], [
+    34.123,
+    1234567.5,
+    0.5,
+    0.5,
+  ]);
+  for (const text of ["1,03,4.5", "1,034,567", "1.034.5"]) assertEquals(rttOf(text), undefined, text);
+  for (
+    const text of [
+      "inf",
+      "-Infinity",
+      "\\N",
+      "TimedOut",
+      "Request timed out.",
+      "Destination Host Unreachable",
+    ]
+  ) {
+    assertEquals(rttOf(text), LOST, text);
+  }
+});
+
+Deno.test("a table: what surrounds rows is not a row", () => {
+  const row = `${SRC},${DST},5`;
+  // Files that were joined, rows that end with a separator, what a database shell adds.
+  const text = `src,dst,rtt\n------+------\n${row}\nsrc,dst,rtt\n${row},,\n(2 rows)\n`;
+  assertEquals([rttsOf(found(text)), othersOf(found(text))], [[5, 5], []]);
+  assertEquals(othersOf(found(`src,dst,rtt\n${row},6\n`)), [[2, "invalidCsv"]]);
+});
+
+Deno.test("a table is one by its header, whatever texts are in it", () => {
+  const reply = `64 bytes from ${DST}: icmp_seq=1 ttl=57 time=9 ms`;
+  const text = `src,dst,rtt,log\n${SRC},${DST},5,${reply}\n${SRC},${DST},,Destination Host Unreachable\n`;
+  assertEquals(rttsOf(found(text)), [5, LOST]);
+  const columns = parseColumns("src=a,dst=b,rtt=c");
+  assertEquals(rttsOf(found(text.replace("src,dst,rtt", "a,b,c"), { columns })), [5, LOST]);
+});
+
+Deno.test("a table: names of columns in other cases and with units, hosts with ports and as URLs", () => {
+  const row = `${SRC},${DST},0.0125`;
+  assertEquals(rttsOf(found(`SRC,Dst,RTT (s)\n${row}\n`)), [12.5]);
+  assertEquals(rttsOf(found(`SRC,Dst,RTT [ms]\n${row}\n`)), [0.0125]);
+  assertEquals(rttsOf(found(`src,dst,Latency\n${row}\n`, { columns: parseColumns("rtt_s=latency") })), [
+    12.5,
+  ]);
+  const cased = `src,dst,MS,ms\n${SRC},${DST},1,2\n`;
+  assertEquals(rttsOf(found(cased, { columns: parseColumns("rtt=ms") })), [2]);
+  assertThrows(
+    () => found(cased, { columns: parseColumns("rtt=Ms") }),
+    FormatError,
+    "expected one Ms for rtt",
+  );
+  for (const host of [`${DST}:443`, `https://${DST}/a`, `https://web.example:8443/`]) {
+    const addresses = new Map([["web.example", DST]]);
+    assertEquals(rowsOf(found(`src,dst,rtt\n${SRC},${host},5\n`, { addresses })), [[DST, null, 5]], host);
+  }
+});
+
+Deno.test("a table whose lines end with a carriage return alone", () => {
+  const text = `src,dst,rtt\r${SRC},${DST},5\r${SRC},${DST},6\r`;
+  assertEquals(rttsOf(found(text)), [5, 6]);
 });
 
 Deno.test("a table without a header: columns by their numbers", () => {
@@ -154,6 +222,12 @@ Deno.test("a table whose header lacks a column ends with what it found and what 
       "expected src, dst; name them, such as --columns src=SRC,dst=DST, or give all rows one",
     ],
     [`time,src,dst,rtt${row}`, { columns: parseColumns("src=a") }, "expected one a for src"],
+    [
+      `${START_S},${SRC},${DST},5${row}`,
+      {},
+      "which look like values, expected the names of columns; without a header name them by number, such as " +
+      "--columns src=1,dst=2,time=3,rtt=4",
+    ],
     [`r,src,dst,r${row}`, { columns: parseColumns("rtt=r") }, "expected one r for rtt"],
   ];
   for (const [text, options, message] of cases) {

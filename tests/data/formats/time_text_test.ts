@@ -13,6 +13,12 @@ Deno.test("parseTimeUs() takes ISO 8601 and Unix time to the microsecond", () =>
     ["1700000000123.5", 1_700_000_000_123_500, "milliseconds"],
     ["1700000000123456", 1_700_000_000_123_456, "microseconds"],
     ["2023-11-14", 1_699_920_000_000_000, "milliseconds"],
+    ["Tue Nov 14 22:13:20 UTC 2023", 1_700_000_000_000_000],
+    ["Tue Nov 14 10:13:20 PM UTC 2023", 1_700_000_000_000_000],
+    ["Tue, 14 Nov 2023 23:13:20 +0100", 1_700_000_000_000_000],
+    ["Tue, 14 Nov 2023 22:13:20 GMT", 1_700_000_000_000_000],
+    ["14.11.2023 22:13:20", 1_700_000_000_000_000],
+    ["4.1.2023 2:13", Date.UTC(2023, 0, 4, 2, 13) * 1000],
   ];
   for (const [text, timeUs, unit] of expected) assertEquals(parseTimeUs(text, unit), { timeUs }, text);
 });
@@ -37,6 +43,14 @@ Deno.test("parseTimeUs() says which unit a number of another unit is in", () => 
     ],
     ["yesterday", "microseconds", "it is not a time, expected a time as ISO 8601 or Unix microseconds"],
     ["1700000000.", "seconds", "it is not a time"],
+    [
+      "2023-11-14 22:13:20 CET",
+      "seconds",
+      "the zone CET is not sure, expected UTC or an offset such as +01:00",
+    ],
+    ["Tue Nov 14 22:13:20 2023", "seconds", "it is not a time"],
+    ["31.02.2023 22:13:20", "seconds", "it is not a time"],
+    ["11/14/2023 22:13:20", "seconds", "it is not a time"],
   ];
   for (const [text, unit, fault] of faults) {
     const parsed = parseTimeUs(text, unit);

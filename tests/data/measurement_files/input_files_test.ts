@@ -1,0 +1,72 @@
+/** Which files of a folder are read. @module */
+import { assertEquals, assertRejects } from "@std/assert";
+import { basename, join } from "@std/path";
+import { gzipSync } from "node:zlib";
+import { listMeasurementFiles, readFindings } from "../../../lib/data/measurement_files/input_files.ts";
+import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
+import { NoMeasurementsError, USUAL_READING } from "../../../lib/data/formats/format.ts";
+
+const TABLE = "src,dst,time,rtt\n192.0.2.1,198.51.100.7,1767225600,5\n";
+
+/** The names of the files that are read of a folder with these, and the lines about the others. */
+function listed(folder: TemporaryFolder, files: Record<string, string | Uint8Array>) {
+  for (const [name, content] of Object.entries(files)) {
+    if (typeof content === "string") Deno.writeTextFileSync(folder.at(name), content);
+    else Deno.writeFileSync(folder.at(name), content);
+  }
+  const lines: string[] = [];
+  const paths = listMeasurementFiles([folder.path], { log: (line) => lines.push(line) });
+  const strip = (line: string) => line.replaceAll(`${folder.path}/`, "");
+  return { names: paths.map((path) => basename(path)).sort(), lines: lines.map(strip) };
+}
+
+Deno.test("of a mixed folder the measurements are read, and the others told", () => {
+  using folder = new TemporaryFolder();
+  const { names, lines } = listed(folder, {
+    "a.csv": TABLE,
+    "b.txt": TABLE,
+    "c.log.gz": gzipSync(TABLE),
+    "d.json": "{}",
+    "empty.log": "",
+    "header.csv": "src,dst,time,rtt\n",
+    "notes.txt": "hello, world\n",
+    "page.csv.gz": gzipSync("<html>\n<p>a, b</p>\n"),
+    "README.md": "# a, b\n",
+    ".hidden.csv": "hello\n",
+  });
+  assertEquals(names, ["a.csv", "b.txt", "c.log.gz", "d.json", "empty.log"]);
+  assertEquals(lines, [
+    "leaving out README.md: not files of measurements by their names",
+    "leaving out header.csv: found no row below the header",
+    "leaving out notes.txt: found the columns hello, world",
+    "leaving out page.csv.gz: it looks like HTML (a login or error page?)",
+  ]);
+});
+
+Deno.test("rotated logs are read", () => {
+  using folder = new TemporaryFolder();
+  const rotated = ["ping.log", "ping.log-20260101", "ping.log.1", "ping.log.2.gz"];
+  const { names, lines } = listed(folder, {
+    ...Object.fromEntries(rotated.map((name) => [name, name.endsWith("gz") ? gzipSync(TABLE) : TABLE])),
+    "ping.log.old": TABLE,
+  });
+  assertEquals(names, rotated);
+  assertEquals(lines, ["leaving out ping.log.old: not files of measurements by their names"]);
+});
+
+Deno.test("what is named is read, whatever is in it, and so is a folder of nothing else", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.at("notes.txt");
+  Deno.writeTextFileSync(path, "hello, world\n");
+  Deno.writeTextFileSync(folder.at("a.csv"), TABLE);
+  assertEquals(listMeasurementFiles([path, folder.at("a.csv")]), [folder.at("a.csv"), path]);
+  Deno.removeSync(folder.at("a.csv"));
+  Deno.writeTextFileSync(folder.at("more.txt"), "and, more\n");
+  const paths = listMeasurementFiles([join(folder.path, "*.txt")]);
+  assertEquals(paths.length, 2);
+  await assertRejects(
+    () => readFindings(paths[0], USUAL_READING).next(),
+    NoMeasurementsError,
+    "found the columns and, more",
+  );
+});
