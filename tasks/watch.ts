@@ -176,7 +176,9 @@ function requireUsed(
     );
   }
   if (numUsed > 0) return;
-  const found = totalOf(skipped) > 0 ? `only ${describeRejected(skipped, "skipped results")}` : "nothing";
+  const found = totalOf(skipped) > 0
+    ? `nothing else than ${describeRejected(skipped, "skipped")}`
+    : "nothing";
   throw new UserError(
     `Cannot watch ${
       shortened(paths.join(", "))

@@ -277,7 +277,8 @@ export function readTime(value: unknown, unit: TimeUnit, name = "time"): number 
     const timeUs = Math.round(Number(value) * 1e6);
     if (timeUs >= MIN_TIME_US && timeUs < END_TIME_US) return timeUs;
   }
-  const text = typeof value === "string" || typeof value === "number" ? String(value).trim() : "?";
+  const isScalar = typeof value === "string" || typeof value === "number";
+  const text = isScalar ? String(value).trim() : JSON.stringify(value);
   const parsed = parseTimeUs(text, unit);
   return "timeUs" in parsed
     ? parsed.timeUs

@@ -22,11 +22,19 @@ import {
 import { isParquet } from "../measurement_files/input_files.ts";
 import { isUsableTime, readMeasurements } from "../measurement_files/parquet_reader.ts";
 import { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
-import { RejectLog, type RejectReason } from "../measurement_files/rejects.ts";
+import { listOfCounts, RejectLog, type RejectReason } from "../measurement_files/rejects.ts";
 import { DuplicateSet, moveUniqueRows, rowsOf } from "./duplicates.ts";
 import { ImportedNames } from "./imported_names.ts";
-import { FOUND, type JobResults, PieceReader, type PieceResults, PING, PING_NUMBERS, type ReadPiece } from "./json_pieces.ts";
-import { adviceOnUnit, type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
+import {
+  FOUND,
+  type JobResults,
+  PieceReader,
+  type PieceResults,
+  PING,
+  PING_NUMBERS,
+  type ReadPiece,
+} from "./json_pieces.ts";
+import { type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
 
 /** Resident memory without keys, measured with several GB of results. */
 const RUNTIME_BYTES = 200e6;
@@ -375,7 +383,7 @@ class Importer {
     const numRead = this.#numPings + this.#numDamaged;
     // An import of nothing fails, whatever may be rejected.
     this.rejects.check(numRead, this.numRows === 0 ? Math.min(maxRejectRatio, 0.99) : maxRejectRatio);
-    const advice = adviceOnUnit(this.sink.medianRttMs);
+    const { advice } = this.sink.scale;
     if (advice) onNote?.(advice);
     return {
       ...this.sink.finish(),
@@ -475,10 +483,11 @@ class KindCounts {
 
 function noPings(paths: readonly string[], skipped: Record<string, number>): UserError {
   const others = paths.length > 1 ? ` and ${paths.length - 1} more` : "";
-  const found = Object.entries(skipped).map(([type, count]) => `${type} ${count}`).join(", ");
+  const found = listOfCounts(skipped);
+  const isOther = Object.keys(skipped).every((kind) => kind === "notAResult") && found !== "";
   return new UserError(
     `Cannot import ${paths[0]}${others}: found no measurement ` +
       `(${shortened(found || "no object and no row", 200)}), expected measurements; ` +
-      "check --input",
+      `check --input${isOther ? ", or name the fields with --columns" : ""}`,
   );
 }

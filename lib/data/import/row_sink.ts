@@ -5,6 +5,7 @@
  */
 import { FAILED_RTT_MS, type MeasurementBatch } from "../formats/batch.ts";
 import type { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
+import { RttScale } from "../measurement_files/rtt_scale.ts";
 
 /** Distinct addresses are counted exactly up to this many, about 150 MB. */
 const MAX_COUNTED_ADDRESSES = 1_000_000;
@@ -40,30 +41,12 @@ export interface RowCounts {
   lastTimeS?: number;
 }
 
-/** RTTs are counted by their logarithm, in steps of 2 %, from 1 ns to 51 days. */
-const STEPS_PER_E = 50;
-const LEAST_RTT_MS = 1e-6;
-const NUM_STEPS = Math.ceil(STEPS_PER_E * Math.log(1e16));
-/** Medians of plausible data, ms. */
-const PLAUSIBLE_MS = { least: 0.05, most: 10_000 };
-
-/** One line if RTTs are not what they are in any network, or undefined. @param medianMs NaN without an RTT. */
-export function adviceOnUnit(medianMs: number): string | undefined {
-  const { least, most } = PLAUSIBLE_MS;
-  if (!(medianMs < least || medianMs > most)) return undefined;
-  const [unit, key] = medianMs < least
-    ? ["seconds", "rtt_s"]
-    : medianMs > 1000 * most
-    ? ["nanoseconds", "rtt_ns"]
-    : ["microseconds", "rtt_us"];
-  return `the median RTT is ${+medianMs.toPrecision(3)} ms, which looks like ${unit}: name the column with ` +
-    `--columns ${key}=NAME`;
-}
-
 /** Writes and counts rows. */
 export class RowSink {
   /** Rows added so far. */
   numRows = 0;
+  /** Their RTTs. */
+  readonly scale = new RttScale();
   readonly #writer: MeasurementParquetWriter;
   readonly #sources = new Set<string>();
   readonly #destinations = new Set<string>();
@@ -71,7 +54,6 @@ export class RowSink {
   #numFailed = 0;
   #firstTimeUs = Infinity;
   #lastTimeUs = -Infinity;
-  readonly #rttCounts = new Float64Array(NUM_STEPS);
 
   /** @param writer Takes the rows; it must be closed after {@link finish}. */
   constructor(writer: MeasurementParquetWriter) {
@@ -110,18 +92,10 @@ export class RowSink {
     };
   }
 
-  /** The median of the RTTs, to 2 %, ms; NaN if there is none. */
-  get medianRttMs(): number {
-    const half = (this.numRows - this.#numFailed) / 2;
-    let numBelow = 0;
-    const step = this.#rttCounts.findIndex((count) => count > 0 && (numBelow += count) >= half);
-    return step < 0 ? NaN : LEAST_RTT_MS * Math.exp((step + 0.5) / STEPS_PER_E);
-  }
-
   #count({ srcAddr, dstAddr, eventTimeUs, rttMs }: MeasurementRow): void {
     this.numRows++;
     if (rttMs === FAILED_RTT_MS) this.#numFailed++;
-    else this.#rttCounts[stepOf(rttMs)]++;
+    else this.scale.add(rttMs);
     if (this.#sources.size < MAX_COUNTED_ADDRESSES) this.#sources.add(srcAddr);
     if (this.#destinations.size < MAX_COUNTED_ADDRESSES) this.#destinations.add(dstAddr);
     this.#firstTimeUs = Math.min(this.#firstTimeUs, eventTimeUs);
@@ -132,11 +106,6 @@ export class RowSink {
     this.#writer.append(this.#batch);
     this.#batch.numRows = 0;
   }
-}
-
-function stepOf(rttMs: number): number {
-  const step = Math.floor(STEPS_PER_E * Math.log(rttMs / LEAST_RTT_MS));
-  return Math.max(0, Math.min(NUM_STEPS - 1, step));
 }
 
 function makeBatch(): Required<MeasurementBatch> {

@@ -111,15 +111,15 @@ export class RejectLog {
    *
    * @param numRows Number of rows read, rejected ones included.
    * @param maxRejectRatio The largest share that may be rejected, 0 to 1.
-   * @param advice Advice to the user (default: correct the input or raise the option --max-reject-ratio).
+   * @param advice Advice to the user (default: correct the input, or raise the option --max-reject-ratio if that helps).
    * @throws {UserError} If more than that share was rejected.
    */
   check(
     numRows: number,
     maxRejectRatio: number,
-    advice = `correct the input${
-      this.#listPath ? ` (${this.#listPath} lists the rows)` : ""
-    } or raise --max-reject-ratio`,
+    advice = `correct the input${this.#listPath ? ` (${this.#listPath} lists the rows)` : ""}${
+      this.total < numRows ? " or raise --max-reject-ratio" : ""
+    }`,
   ): void {
     checkRejected(this, { numRows, maxRejectRatio, advice });
   }
@@ -152,7 +152,7 @@ export function totalOf(counts: Record<string, number>): number {
 }
 
 /** Counts by reason, for people: `invalidRtt 2, nullValue 1`. */
-function listOfCounts(counts: Record<string, number>): string {
+export function listOfCounts(counts: Record<string, number>): string {
   return Object.entries(counts).map(([reason, count]) => `${reason} ${count}`).join(", ");
 }
 

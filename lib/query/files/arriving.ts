@@ -4,7 +4,7 @@
  * @module
  */
 import { UserError } from "../../base/errors.ts";
-import type { ReadingOptions } from "../../data/formats/format.ts";
+import { NoMeasurementsError, type ReadingOptions } from "../../data/formats/format.ts";
 import { type Found, MeasurementReader, readStream } from "../../data/formats/reader.ts";
 import {
   inOrderOfTime,
@@ -23,6 +23,8 @@ import { type FileMeasurement, MeasurementFiles } from "./measurement_files.ts";
 const MAX_SHOWN_LINES = 20;
 /** How long to wait for more once all was read, ms. */
 const POLL_MS = 500;
+/** The RTTs whose median says whether their unit is plausible, if no end comes before. */
+const NUM_JUDGED_RTTS = 100;
 const CHUNK_BYTES = 1 << 16;
 
 /** A measurement whose time is known, in Unix seconds with decimals. */
@@ -81,10 +83,18 @@ export class ArrivingMeasurements {
    * @throws {UserError} If a file cannot be read, or is Parquet and shall be followed.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<TimedMeasurement> {
+    const { scale } = this.#files;
+    let isJudged = false;
+    const judge = () => {
+      isJudged = true;
+      if (scale.advice) this.options.log(scale.advice);
+    };
     for await (const { measurement: { eventTimeUs, ...rest }, path, line } of this.#placed()) {
+      if (!isJudged && scale.numRtts >= NUM_JUDGED_RTTS) judge();
       if (Number.isNaN(eventTimeUs)) this.#reject(path, line);
       else yield { ...rest, timeS: eventTimeUs / 1e6 };
     }
+    if (!isJudged) judge();
   }
 
   /** Reads all, also those without a time. @throws {UserError} As above. */
@@ -131,18 +141,26 @@ export class ArrivingMeasurements {
   async *#follow(): AsyncGenerator<Placed> {
     const { signal, reading } = this.options;
     const followed = new Map<string, FollowedFile>();
+    const leftOut = new Set<string>();
     using files = new DisposableStack();
     files.defer(() => followed.forEach((file) => file[Symbol.dispose]()));
     for (;;) {
       let isIdle = true;
       for (const path of listFollowed(this.paths)) {
+        if (leftOut.has(path)) continue;
         const file = followed.get(path) ?? FollowedFile.open(path, reading);
         if (!file) continue;
         followed.set(path, file);
-        for await (const found of file.read()) {
-          isIdle = false;
-          if (signal.aborted) return;
-          yield* this.#take(found, path);
+        try {
+          for await (const found of file.read()) {
+            isIdle = false;
+            if (signal.aborted) return;
+            yield* this.#take(found, path);
+          }
+        } catch (error) {
+          if (!(error instanceof NoMeasurementsError) || this.paths.includes(path)) throw error;
+          this.options.log(`leaving out ${path}: ${error.found}`);
+          leftOut.add(path);
         }
       }
       if (signal.aborted) return;

@@ -5,6 +5,7 @@
  */
 import { shortened, UserError } from "../../base/errors.ts";
 import { addressBytes } from "../../data/addresses/ip.ts";
+import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
 import { type PingRow, type ReadingOptions, USUAL_READING } from "../../data/formats/format.ts";
 import type { Found } from "../../data/formats/reader.ts";
 import {
@@ -15,6 +16,7 @@ import {
 } from "../../data/measurement_files/input_files.ts";
 import { readMeasurements } from "../../data/measurement_files/parquet_reader.ts";
 import { describeRejected, RejectLog, totalOf } from "../../data/measurement_files/rejects.ts";
+import { RttScale } from "../../data/measurement_files/rtt_scale.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { tokenMeasurement } from "../query_tokens.ts";
 
@@ -50,6 +52,8 @@ export function* measurementsOf(row: PingRow): Generator<FileMeasurement> {
 export class MeasurementFiles {
   /** Rows that cannot be used, by reason. */
   readonly rejects = new RejectLog();
+  /** The RTTs that were read. */
+  readonly scale = new RttScale();
   /** Results that say nothing about a path, by their kind. */
   readonly #skipped = new Map<string, number>();
   /** Rows and results that were read, rejected ones included. */
@@ -72,7 +76,7 @@ export class MeasurementFiles {
     for await (const batch of readMeasurements([path], { rejects: this.rejects, columns, reading: this.reading })) {
       this.numRead += batch.numRowsRead;
       for (let i = 0; i < batch.numRows; i++) {
-        yield* measurementsOf({
+        yield* this.#measurementsOf({
           msmId: batch.msmId?.[i] ?? NaN,
           prbId: batch.prbId?.[i] ?? NaN,
           eventTimeUs: batch.eventTimeUs[i],
@@ -96,7 +100,12 @@ export class MeasurementFiles {
     this.numRead++;
     if ("reason" in finding) {
       this.rejects.add(finding.reason, path, line - 1, `line ${line}: ${finding.detail}`);
-    } else yield* measurementsOf(finding);
+    } else yield* this.#measurementsOf(finding);
+  }
+
+  #measurementsOf(row: PingRow): Generator<FileMeasurement> {
+    for (const rttMs of row.rttsMs) if (rttMs !== FAILED_RTT_MS) this.scale.add(rttMs);
+    return measurementsOf(row);
   }
 }
 

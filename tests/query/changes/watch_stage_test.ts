@@ -65,6 +65,17 @@ Deno.test("watch tells alarms of standard input, and names the lines that it can
   );
 });
 
+Deno.test("watch says once which unit would fit RTTs that are not those of a network", async () => {
+  const inSeconds = linesOf(0, 130).replace(/"rtt":([\d.]+)/g, (_, ms) => `"rtt":${Number(ms) / 1000}`);
+  for (const text of [inSeconds, inSeconds.slice(0, inSeconds.indexOf("\n", 500) + 1)]) {
+    const { stderr } = await succeeded(runStageProcess(["watch"], { stdin: new TextEncoder().encode(text) }));
+    assertEquals(
+      stderr.match(/ms, which looks like seconds: name the column with --columns rtt_s=NAME/g)?.length,
+      1,
+    );
+  }
+});
+
 Deno.test("watch tells an outage that lasts until the end of the input", () =>
   inFolder(async (folder) => {
     const input = join(folder, "a.jsonl");
@@ -396,7 +407,8 @@ Deno.test("watch --follow tells an alarm while it waits for more", () =>
   inFolder(async (folder) => {
     const path = join(folder, "a.jsonl");
     await Deno.writeTextFile(path, linesOf(0, 30) + linesOf(30, 31).slice(0, 10));
-    const child = spawnStage(["watch", "--input", folder, "--follow", "--quiet"]);
+    await Deno.writeTextFile(join(folder, "notes.txt"), "<html>\n<p>hello, world</p>\n".repeat(2));
+    const child = spawnStage(["watch", "--input", folder, "--follow"]);
     let stdout = "";
     const read = (async () => {
       for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) stdout += text;
@@ -414,7 +426,8 @@ Deno.test("watch --follow tells an alarm while it waits for more", () =>
     child.kill("SIGINT");
     assertEquals((await child.status).code, 130);
     await read;
-    await child.stderr.cancel();
+    const stderr = await new Response(child.stderr).text();
+    assertStringIncludes(stderr, `leaving out ${join(folder, "notes.txt")}: it looks like HTML`);
     assertEquals(parse(stdout).map(({ event }) => event), ["begin", "begin", "end"]);
   }));
 
