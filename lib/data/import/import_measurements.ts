@@ -23,7 +23,7 @@ import { isParquet } from "../measurement_files/input_files.ts";
 import { isUsableTime, readMeasurements } from "../measurement_files/parquet_reader.ts";
 import { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
 import { listOfCounts, RejectLog, type RejectReason } from "../measurement_files/rejects.ts";
-import { DuplicateSet, moveUniqueRows, rowsOf } from "./duplicates.ts";
+import { DuplicateSet, isSameResult, moveUniqueRows, type ResultKey, rowsOf } from "./duplicates.ts";
 import { ImportedNames } from "./imported_names.ts";
 import {
   FOUND,
@@ -283,6 +283,8 @@ function memoryForKeys(limitBytes: number): number {
   return Math.max(KEYS_SHARE * (limitBytes - RUNTIME_BYTES), LEAST_KEYS_SHARE * limitBytes);
 }
 
+const NO_RESULT = { key: { msmId: NaN, prbId: NaN, eventTimeUs: NaN }, isRepeated: false };
+
 /** Receives findings, passes rows to the sink and counts the others. */
 class Importer {
   readonly rejects = new RejectLog();
@@ -300,6 +302,8 @@ class Importer {
   /** Objects and lines that may have been results. */
   #numDamaged = 0;
   #numDuplicates = 0;
+  /** The last result with a key. */
+  #last = NO_RESULT;
   /** The ids of objects with several results so far. */
   readonly #measurementIds = new Set<string>();
 
@@ -312,7 +316,7 @@ class Importer {
   /** Receives the rows of Parquet. @param numRead Those that were rejected included. */
   addRows(rows: Iterable<MeasurementRow>, numRead: number): void {
     this.#numPings += numRead;
-    for (const row of rows) this.#addRow(row);
+    for (const row of rows) if (!this.#isRepeated(row)) this.sink.add(row);
   }
 
   /** Receives a finding in the text of the file that began last. */
@@ -324,12 +328,15 @@ class Importer {
     const { eventTimeUs, srcAddr, dstAddr, ipVersion, msmId, prbId, sizeBytes, rttsMs, numLost } = finding;
     this.#numPings++;
     this.#index++;
+    if (!this.#hasTime(eventTimeUs, line)) return;
+    const key = { msmId, prbId, eventTimeUs };
+    if (this.#isRepeated(key)) return;
     for (let i = 0; i < rttsMs.length; i++) {
-      this.#addRow({
+      this.sink.add({
         ...{ eventTimeUs, srcAddr, dstAddr, ipVersion, msmId, prbId, sizeBytes },
         rttMs: rttsMs[i],
         packetErrorCount: numLost[i],
-      }, line);
+      });
     }
   }
 
@@ -421,21 +428,31 @@ class Importer {
     this.rejects.add(reason, this.#file.path, this.#index++, detail);
   }
 
-  /** @param line Where it is, for the reason. */
-  #addRow(row: MeasurementRow, line?: number): void {
-    const { eventTimeUs } = row;
-    if (isUsableTime(eventTimeUs)) return this.sink.add(row);
+  /** Whether a result has a time that it can have; otherwise it is rejected. @param line Where it is, for the reason. */
+  #hasTime(eventTimeUs: number, line?: number): boolean {
+    if (isUsableTime(eventTimeUs)) return true;
     const [reason, detail] = Number.isNaN(eventTimeUs)
       ? ["nullValue", "time; give it with --start TIME and --interval SECONDS"] as const
       : ["timeInFuture", new Date(eventTimeUs / 1000).toISOString()] as const;
     this.rejects.add(reason, this.#file.path, this.#index - 1, line ? `line ${line}: ${detail}` : detail);
+    return false;
   }
 
-  /** Receives a ping by its place in the columns. @param hasKey Whether it may repeat an earlier one. */
+  /** Whether a row repeats a result. Rows with one key that follow each other are of one result. */
+  #isRepeated(key: ResultKey): boolean {
+    if (Number.isNaN(key.msmId) || Number.isNaN(key.prbId)) return false;
+    if (!isSameResult(key, this.#last.key)) {
+      this.#last = { key, isRepeated: !this.duplicates.add(key) };
+      if (this.#last.isRepeated) this.#numDuplicates++;
+    }
+    return this.#last.isRepeated;
+  }
+
+  /** Receives a ping by its place in the columns. @param isResult Whether it is a result of its own. */
   #addPing(
     { pings, rows, addresses }: PieceResults,
     { ping, row: firstRow }: { ping: number; row: number },
-    hasKey: boolean,
+    isResult: boolean,
   ): void {
     this.#numPings++;
     this.#numResults++;
@@ -451,17 +468,15 @@ class Importer {
       rttMs: NaN,
       packetErrorCount: NaN,
     };
-    const isUnique = !hasKey || Number.isNaN(row.msmId) || Number.isNaN(row.prbId) ||
-      this.duplicates.add(row);
-    if (!isUnique) {
-      this.#numDuplicates++;
-      return;
-    }
+    if (!this.#hasTime(row.eventTimeUs)) return;
+    // Each Atlas result is one by itself, also beside its copy.
+    if (isResult) this.#last = NO_RESULT;
+    if (this.#isRepeated({ ...row })) return;
     this.names.addRow(row);
     for (let i = firstRow; i < firstRow + pings[ping + PING.numRows]; i++) {
       row.rttMs = rows[2 * i];
       row.packetErrorCount = rows[2 * i + 1];
-      this.#addRow(row);
+      this.sink.add(row);
     }
   }
 }
