@@ -32,15 +32,16 @@ export interface InputStream {
  * Opens a file, or standard input for `-`, and looks at its first bytes.
  *
  * @param path The file.
- * @param options `onBytes`: called after each read with the number of (compressed) bytes.
+ * @param options `onBytes`: called after each read with the number of (compressed) bytes; `raw`: the bytes, if they are
+ *   not read here.
  * @throws {UserError} If the file cannot be opened. Reading on throws a {@link FormatError} that names the file and
  *   the byte where compressed data is damaged or ends too early.
  */
 export async function openInput(
   path: string,
-  options: { onBytes?: (numBytes: number) => void } = {},
+  options: { onBytes?: (numBytes: number) => void; raw?: AsyncGenerator<Uint8Array> } = {},
 ): Promise<InputStream> {
-  const raw = readRaw(path, options.onBytes);
+  const raw = options.raw ?? readRaw(path, options.onBytes);
   const head = await takeHead(raw);
   const compression = detectCompression(head);
   return { compression, chunks: decompress(compression, prepend(head, raw), path) };

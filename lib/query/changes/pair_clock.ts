@@ -25,8 +25,11 @@ const SETTLED = 100;
 export interface ClockTally {
   /** @param count Measurements that came after a later one of their pair. */
   late(count: number): void;
-  /** @param count Measurements whose clocks were wrong. @param timeS The time of the first one, Unix seconds. */
-  wrongClock(count: number, timeS: number): void;
+  /**
+   * @param count Measurements whose clocks were wrong. @param timeS The time of the first one, Unix seconds.
+   * @param options `wereUsed`: whether they had been added.
+   */
+  wrongClock(count: number, timeS: number, options: { wereUsed: boolean }): void;
 }
 
 /** The clock of a pair. Memory is bounded: it holds fewer than twice {@link AGREEING} measurements. */
@@ -75,14 +78,17 @@ export class PairClock {
   #takeBehind(measurement: TimedMeasurement, tally: ClockTally) {
     const { timeS } = measurement;
     const { fromS, toS, numSince } = this.#gap;
-    const isInGap = timeS > fromS && timeS < toS && (fromS > -Infinity || numSince <= AGREEING);
+    // Before the first measurement of a pair anything may be, such as a backlog that comes late.
+    const isFirstGap = fromS === -Infinity;
+    const isLikely = !isFirstGap || numSince <= AGREEING || numSince <= SETTLED && toS - timeS > FAR_S;
+    const isInGap = timeS > fromS && timeS < toS && isLikely;
     if (!isInGap || timeS < (this.#behind.at(-1)?.timeS ?? -Infinity)) {
       tally.late(1);
       return NONE;
     }
     this.#behind.push(measurement);
     if (this.#behind.length < AGREEING) return NONE;
-    tally.wrongClock(numSince, toS);
+    tally.wrongClock(numSince, toS, { wereUsed: true });
     this.#dropAhead(0, tally);
     this.#gap = { fromS: timeS, toS: timeS, numSince: 0 };
     this.startS = Math.min(this.startS, this.#behind[0].timeS);
@@ -116,7 +122,7 @@ export class PairClock {
   /** @param first The first one that is dropped. */
   #dropAhead(first: number, tally: ClockTally): void {
     const dropped = this.#ahead.splice(first);
-    if (dropped.length > 0) tally.wrongClock(dropped.length, dropped[0].timeS);
+    if (dropped.length > 0) tally.wrongClock(dropped.length, dropped[0].timeS, { wereUsed: false });
   }
 
   #dropBehind(tally: ClockTally): void {

@@ -273,8 +273,12 @@ export class PairWatch {
   #tallyOf({ src, dst }: Pair): ClockTally {
     return {
       late: (count) => this.numLate += count,
-      wrongClock: (count, timeS) => {
+      wrongClock: (count, timeS, { wereUsed }) => {
         this.numWrongClock += count;
+        if (wereUsed) {
+          this.numUsed -= count;
+          this.numDecided -= count;
+        }
         this.#tellTime(
           `${src} ${dst}: found ${formatCount(count)} from ${
             formatTime(timeS)

@@ -12,7 +12,7 @@ import {
   listMeasurementFiles,
   MEASUREMENT_EXTENSIONS,
 } from "../../data/measurement_files/input_files.ts";
-import { STANDARD_INPUT } from "../../io/compression/decompress.ts";
+import { openInput, STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { explainFileError } from "../../io/files/file_errors.ts";
 import { findFiles, isMissing } from "../../io/files/inputs.ts";
 import { pause } from "../../io/threads/stage_hooks.ts";
@@ -107,7 +107,8 @@ export class ArrivingMeasurements {
     if (paths.includes(STANDARD_INPUT)) {
       if (paths.length > 1) throw new UserError("Cannot read - and files: expected only one of them");
       const path = "standard input";
-      const found = readStream(chunksUntil(signal, Deno.stdin.readable), path, reading);
+      const { chunks } = await openInput(STANDARD_INPUT, { raw: chunksUntil(signal, Deno.stdin.readable) });
+      const found = readStream(chunks, path, reading);
       for await (const each of found) yield* this.#take(each, path);
     } else if (isFollowing) {
       yield* this.#follow();
@@ -211,11 +212,25 @@ class FollowedFile implements Disposable {
   async *read(): AsyncGenerator<Found> {
     yield* this.#readOn();
     if (!this.#isReplaced()) return;
+    const next = FollowedFile.open(this.path, this.reading);
+    if (!next) return;
+    yield* this.#end();
     this.#file.close();
-    this.#file = Deno.openSync(this.path);
+    this.#file = next.#file;
     this.#reader = this.#newReader();
     this.#numBytes = 0;
     yield* this.#readOn();
+  }
+
+  /** What the text has at its end, such as losses that might have been late replies. */
+  #end(): Found[] {
+    try {
+      this.#reader.end();
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      this.#found.push({ finding: { reason: "invalidJson", detail: error.message }, line: 0 });
+    }
+    return this.#found.splice(0);
   }
 
   async *#readOn(): AsyncGenerator<Found> {

@@ -73,7 +73,9 @@ export class MeasurementFiles {
       return;
     }
     const columns = ["msmId", "prbId"] as const;
-    for await (const batch of readMeasurements([path], { rejects: this.rejects, columns, reading: this.reading })) {
+    for await (
+      const batch of readMeasurements([path], { rejects: this.rejects, columns, reading: this.reading })
+    ) {
       this.numRead += batch.numRowsRead;
       for (let i = 0; i < batch.numRows; i++) {
         yield* this.#measurementsOf({
@@ -155,7 +157,9 @@ export async function readMeasurementFiles(
   if (files.numRead === 0 && totalOf(files.skipped) > 0) {
     const found = describeRejected(files.skipped, "results that say nothing about a path");
     throw new UserError(
-      `Cannot use ${shortened(paths.join(", "))}: found no measurement, only ${found}; name other fields with --columns`,
+      `Cannot use ${
+        shortened(paths.join(", "))
+      }: found no measurement, only ${found}; name other fields with --columns`,
     );
   }
   return { measurements: trim(), numRead, rejected: files.rejects.counts, skipped: files.skipped };

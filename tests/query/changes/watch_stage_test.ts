@@ -107,7 +107,8 @@ Deno.test("watch fails at the end where it could use nothing, or too little, of 
     );
     await failed(
       runStageProcess(["watch", "--input", parquet]),
-      `300 of 300 rows were rejected (timeOutOfRange 300, first ${parquet} row 0 (event_time 1480000000000 s))`,
+      `300 of 300 rows were rejected (timeOutOfRange 300, first ${parquet} row 0 ` +
+        `(event_time 1480000000000 s, which looks like milliseconds: name the column with --columns time_ms=NAME))`,
     );
     const watch = (text: string, ...more: string[]) =>
       runStageProcess(["watch", ...more], { stdin: new TextEncoder().encode(text) });
