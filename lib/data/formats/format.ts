@@ -89,9 +89,14 @@ export class NoMeasurementsError extends FormatError {
   }
 }
 
-/** Why a result gives no row, for people who have no command line: without advice on its options. */
+/** A message for people who have no command line: without advice on its options. */
+export function withoutOptions(message: string): string {
+  return message.replace(/[;,] (?:or )?(?:give|add|name|choose|correct)[^;]* --[a-z].*$/, "");
+}
+
+/** Why a result gives no row, for people who have no command line. */
 export function messageOf({ reason, detail }: Rejection): string {
-  const found = detail.replace(/; (?:give it with|give the addresses of names with|add) --.*$/, "");
+  const found = withoutOptions(detail);
   return reason === "unknownLine" || reason === "invalidCsv" ? found : `${reason}, ${found}`;
 }
 

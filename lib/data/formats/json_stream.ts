@@ -21,6 +21,7 @@ const MAX_DEPTH = 512; // of containers around the objects; real files have 1 to
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const NEWLINE = 0x0a;
 const OPEN_BRACE = 0x7b;
@@ -343,10 +344,23 @@ function scanObject(
     if (byte === QUOTE) {
       at = scanText(bytes, at + 1, limit);
       if (at < limit && bytes[at] === NEWLINE) return { end: at, state: "damaged" };
+    } else if (byte === OPEN_BRACE && depth > 0 && isNewLine(bytes, start, at)) {
+      return { end: at - 1, state: "damaged" };
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
     else if (--depth === 0) return { end: at + 1, state: "whole" };
   }
   return { end: limit, state: "unfinished" };
+}
+
+/**
+ * Whether a brace inside an object begins a line after one that was cut: no object may follow what is before it. What a
+ * writer that was killed leaves costs a line.
+ */
+function isNewLine(bytes: Uint8Array, start: number, brace: number): boolean {
+  if (bytes[brace - 1] !== NEWLINE) return false;
+  let at = brace - 1;
+  while (at > start && bytes[at] <= SPACE) at--;
+  return bytes[at] !== COMMA && bytes[at] !== COLON && bytes[at] !== OPEN_BRACKET;
 }
 
 /** The index of a string's closing quote or of a newline, or an index of `limit` or more. */

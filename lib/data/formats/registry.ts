@@ -90,23 +90,26 @@ export function recognise(
   if (!isLast && head.length < MIN_HEAD_CHARACTERS) return undefined;
   if (beginsAsJson(head, options)) return { kind: "json" };
   const lines = isLast ? head : head.slice(0, head.lastIndexOf("\n") + 1);
+  const hasManyLines = lines.split("\n").length > MAX_UNKNOWN_LINES;
   // deno-lint-ignore no-control-regex
   const isBinary = /[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(head.slice(0, 512));
   if (name !== undefined) {
     const format = TEXT_FORMATS.find((each) => each.name === name);
     if (format && lines.trim() !== "") return { kind: "text", format };
   } else if (!isBinary && lines.trim() !== "") {
-    const format = TEXT_FORMATS.find((each) => each.isSurely?.(lines, options)) ??
-      TEXT_FORMATS.find((each) => each.isHead(lines, options));
+    const sure = TEXT_FORMATS.find((each) => each.isSurely?.(lines, options));
+    const format = sure ?? TEXT_FORMATS.find((each) => each.isHead(lines, options));
     // Most texts have a comma: a table must not look like anything else.
     const isOther = format?.name === table.name && options.columns === undefined &&
       looksOf(head) !== undefined;
     if (isOther) throw unknownFormat(head, path);
     // JSON lines behind something else, such as the greeting of a program.
     if ((!format || format.name === table.name) && /^[{[]"/m.test(lines)) return { kind: "json" };
-    if (format) return { kind: "text", format };
+    // A line with a comma may be a greeting: what it is shows later.
+    const isKnown = format && (format.name !== table.name || sure || isLast || hasManyLines);
+    if (isKnown) return { kind: "text", format };
   }
-  if (!isLast && !isBinary && lines.split("\n").length <= MAX_UNKNOWN_LINES) return undefined;
+  if (!isLast && !isBinary && !hasManyLines) return undefined;
   throw unknownFormat(head, path);
 }
 

@@ -8,7 +8,7 @@
  * @module
  */
 import { shortened, UsageError } from "../../base/errors.ts";
-import { type CsvRecord, CsvScanner, type CsvSeparator, readCsv } from "./csv.ts";
+import { type CsvRecord, CsvScanner, type CsvSeparator, MAX_RECORD_CHARACTERS, readCsv } from "./csv.ts";
 import type { TimeUnit } from "./time_text.ts";
 import {
   decimal,
@@ -140,7 +140,7 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
   const [src, dst] = [find("src"), find("dst")];
   const time = findOne(TIME_KEYS);
   const rtt = findOne(RTT_KEYS);
-  const wide = rtt.field >= 0
+  const wide = rtt.field >= 0 || time.field < 0
     ? []
     : names.flatMap((name, field) => isHost(name, options) ? [{ field, dst: name }] : []);
   const rtts = rtt.field >= 0 ? [{ field: rtt.field }] : wide;
@@ -266,13 +266,16 @@ function usualName(name: string): string {
   );
 }
 
-/** Whether the first record of a text that is not a comment names the columns of a table. */
+/** Whether one of the first records of a text names the columns of a table. */
 function hasHeader(head: string, options: ReadingOptions): boolean {
-  for (const record of readCsv(head.slice(0, MAX_HEADER_CHARACTERS), separatorOf(head))) {
-    if (record.fault !== undefined) return false;
-    if (!NO_ROW.test(record.fields[0])) return !("fault" in layoutOf(record.fields, options));
-  }
-  return false;
+  const first = readCsv(head.slice(0, MAX_HEADER_CHARACTERS), separatorOf(head)).slice(
+    0,
+    MAX_COMMENT_RECORDS,
+  );
+  return first.some((record) =>
+    record.fault === undefined && !NO_ROW.test(record.fields[0]) &&
+    !("fault" in layoutOf(record.fields, options))
+  );
 }
 
 function shownNames(object: JsonObject): string {
@@ -300,7 +303,7 @@ class TableReader implements TextReader {
     if (!this.#scanner) {
       this.#head += text ?? "";
       const end = this.#head.lastIndexOf("\n");
-      if (text !== undefined && end < 0) return;
+      if (text !== undefined && end < 0 && this.#head.length < MAX_RECORD_CHARACTERS) return;
       this.#scanner = new CsvScanner(separatorOf(this.#head));
       this.#scan(this.#head);
     } else this.#scan(text);

@@ -5,8 +5,10 @@ import {
   type Finding,
   type JsonObject,
   messageOf,
+  NoMeasurementsError,
   type ReadingOptions,
   USUAL_READING,
+  withoutOptions,
 } from "../../data/formats/format.ts";
 import { MeasurementReader } from "../../data/formats/reader.ts";
 import { formatOf, resultsIn } from "../../data/formats/registry.ts";
@@ -56,7 +58,9 @@ export async function* measurementLines(
 ): AsyncGenerator<Line> {
   const reading = { ...USUAL_READING, src, dst };
   if (!isText) {
-    for await (const { line, read } of linesOf(texts)) yield* measurementsOf(line, read, { reading, withIds });
+    for await (const { line, read } of linesOf(texts)) {
+      yield* measurementsOf(line, read, { reading, withIds });
+    }
     return;
   }
   let found: Line[] = [];
@@ -66,19 +70,28 @@ export async function* measurementLines(
     reading,
     (finding, line) => found.push(...linesOfFinding(finding, line, withIds)),
   );
-  for await (const text of texts) {
-    reader.push(encoder.encode(`${text}\n`));
-    yield* found;
-    found = [];
+  try {
+    for await (const text of texts) {
+      reader.push(encoder.encode(`${text}\n`));
+      yield* found;
+      found = [];
+    }
+    reader.end();
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const isEnd = error instanceof NoMeasurementsError;
+    const advice = isEnd ? "; src_addr and dst_addr in the URL stand for ends that a text does not say" : "";
+    throw new UserError(withoutOptions(error.message) + advice, { cause: error });
   }
-  reader.end();
   yield* found;
 }
 
 /** Measurements in the items of an array, as {@link measurementLines} has them. */
 export async function* measurementItems(items: Iterable<unknown>): AsyncGenerator<Line> {
   let line = 0;
-  for (const item of items) yield* measurementsOf(++line, () => item, { reading: USUAL_READING, withIds: false });
+  for (const item of items) {
+    yield* measurementsOf(++line, () => item, { reading: USUAL_READING, withIds: false });
+  }
 }
 
 function* measurementsOf(
@@ -108,9 +121,7 @@ const OWN = "csv";
 function* linesOfFinding(finding: Finding, line: number, withIds: boolean): Generator<Line> {
   if ("srcAddr" in finding) {
     const { srcAddr: src_addr, dstAddr: dst_addr, eventTimeUs, msmId, prbId } = finding;
-    const ids = withIds
-      ? { ...(msmId >= 0 && { msm_id: msmId }), ...(prbId >= 0 && { prb_id: prbId }) }
-      : {};
+    const ids = withIds ? { ...(msmId >= 0 && { msm_id: msmId }), ...(prbId >= 0 && { prb_id: prbId }) } : {};
     const timestamp = Number.isNaN(eventTimeUs) ? null : eventTimeUs / 1e6;
     for (const rttMs of finding.rttsMs) {
       const rtt = rttMs === FAILED_RTT_MS ? null : rttMs;

@@ -5,7 +5,13 @@
  */
 import { UserError } from "../../base/errors.ts";
 import { parseAddress } from "../../data/addresses/ip.ts";
-import { type Finding, messageOf, type Rejection, USUAL_READING } from "../../data/formats/format.ts";
+import {
+  type Finding,
+  messageOf,
+  type Rejection,
+  USUAL_READING,
+  withoutOptions,
+} from "../../data/formats/format.ts";
 import { type Found, MeasurementReader } from "../../data/formats/reader.ts";
 import { FORMATS } from "../../data/formats/registry.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
@@ -75,7 +81,7 @@ function readInto(found: Found[], text: string, reader: MeasurementReader): void
     reader.end();
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    const finding: Rejection = { reason: "unknownLine", detail: error.message.replace(/; .*$/, "") };
+    const finding: Rejection = { reason: "unknownLine", detail: withoutOptions(error.message) };
     found.push({ finding, line: found.length === 0 ? 1 : text.trimEnd().split("\n").length });
   }
 }

@@ -106,7 +106,7 @@ PING 203.0.113.9 (203.0.113.9): 56 data bytes
 64 bytes from 203.0.113.9: icmp_seq=0 ttl=57 time=20 ms`;
   const { pings, faults } = parsePaste(text, OPTIONS);
   assertEquals(pings.map(({ dst_addr }) => dst_addr), [HOST, "203.0.113.9"]);
-  assertEquals(faults, [{ line: 3, message: "no line of ping that is known" }]);
+  assertEquals(faults, [{ line: 3, message: "no line of ping that is known: what is this" }]);
 });
 
 /** A ping result of Atlas. */
