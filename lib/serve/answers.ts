@@ -266,7 +266,8 @@ export async function answerLines(
     const bodyLines = new BodyLines(request, body, options.stopping);
     await lines.begin(
       bodyLines,
-      (service) => ask(service, bodyLines, { url: request.url, signal: limit.signal, isText: bodyLines.isText }),
+      (service) =>
+        ask(service, bodyLines, { url: request.url, signal: limit.signal, isText: bodyLines.isText }),
     );
   } catch (error) {
     lines.end();

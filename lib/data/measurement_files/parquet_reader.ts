@@ -12,13 +12,7 @@
 import { ensure, FormatError, shortened } from "../../base/errors.ts";
 import { formatTime } from "../../base/text.ts";
 import { parseAddress } from "../addresses/ip.ts";
-import {
-  END_TIME_US,
-  FAILED_RTT_MS,
-  isRtt,
-  type MeasurementBatch,
-  MIN_TIME_US,
-} from "../formats/batch.ts";
+import { END_TIME_US, FAILED_RTT_MS, isRtt, type MeasurementBatch, MIN_TIME_US } from "../formats/batch.ts";
 import { decimal, type ReadingOptions, wrongRtt } from "../formats/format.ts";
 import { layoutOf } from "../formats/table.ts";
 import { parseTimeUs, type TimeUnit } from "../formats/time_text.ts";
@@ -199,7 +193,9 @@ function explainReject(
     const timeS = timeUs / MICROSECONDS;
     const parsed = parseTimeUs(String(timeS));
     const other = "fault" in parsed && /^these look like (\w+)/.exec(parsed.fault)?.[1];
-    const advice = other ? `, which looks like ${other}: name the column with --columns ${TIME_KEYS_OF[other]}=NAME` : "";
+    const advice = other
+      ? `, which looks like ${other}: name the column with --columns ${TIME_KEYS_OF[other]}=NAME`
+      : "";
     return { reason: "timeOutOfRange", detail: `event_time ${timeS} s${advice}` };
   }
   if (!isUsableTime(timeUs)) {
@@ -407,7 +403,9 @@ function planForeign(file: ParquetFile, reading: ReadingOptions): NeededColumns 
   if ("fault" in layout) throw new FormatError(`${found}, ${layout.fault}`, { path: file.path });
   const [rtt, ...others] = layout.rtts;
   if (others.length > 0 || rtt.dst !== undefined || layout.time < 0) {
-    const wanted = layout.time < 0 ? "a time; name it with --columns time=NAME" : "one column of RTTs; unpivot it";
+    const wanted = layout.time < 0
+      ? "a time; name it with --columns time=NAME"
+      : "one column of RTTs; unpivot it";
     throw new FormatError(`${found}, expected ${wanted}`, { path: file.path });
   }
   const time = needColumn(file, [names[layout.time]], isTimeOrNumber, "a timestamp or epoch time");
@@ -516,5 +514,9 @@ function withAddresses(
   pool: TextPool,
 ): TextPiece {
   const named = values.map((text) => addresses.get(text.toLowerCase()) ?? text);
-  return { values: named, codes: codes.map((code, row) => named[row] === values[row] ? code : pool.codeOf(named[row])), isNull };
+  return {
+    values: named,
+    codes: codes.map((code, row) => named[row] === values[row] ? code : pool.codeOf(named[row])),
+    isNull,
+  };
 }
