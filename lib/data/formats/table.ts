@@ -378,9 +378,10 @@ class TableReader implements TextReader {
     if (record.fault !== undefined) return this.take(invalid(record.fault), record.line);
     const { fields } = record;
     // The header again, as of files that were joined.
-    const isHeader = this.#hasHeader && fields[field] === names[field] &&
-      names.every((name, i) => fields[i] === name);
-    if (isHeader) return;
+    if (this.#hasHeader && fields[field] === names[field] && names.every((name, i) => fields[i] === name)) {
+      this.#numRows--;
+      return;
+    }
     if (fields.length !== names.length && !hasEmptyEnd(fields, names.length)) {
       return this.take(invalid(`${fields.length} fields, ${names.length} in the header`), record.line);
     }

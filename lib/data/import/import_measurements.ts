@@ -499,7 +499,7 @@ class KindCounts {
 function noPings(paths: readonly string[], skipped: Record<string, number>): UserError {
   const others = paths.length > 1 ? ` and ${paths.length - 1} more` : "";
   const found = listOfCounts(skipped);
-  const isOther = Object.keys(skipped).every((kind) => kind === "notAResult") && found !== "";
+  const isOther = Object.keys(skipped).every((kind) => kind === NOT_A_RESULT) && found !== "";
   return new UserError(
     `Cannot import ${paths[0]}${others}: found no measurement ` +
       `(${shortened(found || "no object and no row", 200)}), expected measurements; ` +

@@ -124,6 +124,9 @@ Deno.test("a table: what surrounds rows is not a row", () => {
   const text = `src,dst,rtt\n------+------\n${row}\nsrc,dst,rtt\n${row},,\n(2 rows)\n`;
   assertEquals([rttsOf(found(text)), othersOf(found(text))], [[5, 5], []]);
   assertEquals(othersOf(found(`src,dst,rtt\n${row},6\n`)), [[2, "invalidCsv"]]);
+  // The second header takes no time.
+  const times = rowsOf(found(text, { startS: START_S })).map(([, timeS]) => timeS);
+  assertEquals(times, [START_S, START_S + 1]);
 });
 
 Deno.test("a table is one by its header, whatever texts are in it", () => {

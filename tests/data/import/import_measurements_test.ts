@@ -245,7 +245,7 @@ Deno.test("importMeasurements() refuses inputs without any ping result, says wha
         JSON.stringify([ping({ type: "dns" }), ping({ type: "traceroute" }), { a: 1 }]),
         "dns 1, not a result 1, traceroute 1",
       ],
-      ['{"columns": ["src", "rtt"], "data": [["192.0.2.1", 5]]}', "notAResult 1"],
+      ['{"columns": ["src", "rtt"], "data": [["192.0.2.1", 5]]}', "not a result 1"],
     ];
     for (const [text, found] of cases) {
       Deno.writeTextFileSync(path, text);
@@ -256,7 +256,7 @@ Deno.test("importMeasurements() refuses inputs without any ping result, says wha
             error.message,
             `Cannot import ${named}: found no measurement (${found}), ` +
               `expected measurements; check --input` +
-              (found === "notAResult 1" ? ", or name the fields with --columns" : ""),
+              (found === "not a result 1" ? ", or name the fields with --columns" : ""),
           );
         } else assertStringIncludes(error.message, `Cannot import ${named}: found no measurement`);
       }
