@@ -2,13 +2,14 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { TemporaryFolder } from "../../io/files/temporary_folder.ts";
 import { until } from "../../until.ts";
-import { refused, runStageProcess, succeeded } from "../process.ts";
+import { programsAreMissing } from "../missing_programs.ts";
+import { refused, runStageProcess, succeed, succeeded } from "../process.ts";
 import { pointsIn } from "./fetched_files.ts";
-import { prometheusIsMissing, RealPrometheus } from "./real_prometheus.ts";
+import { PROMETHEUS_PROGRAMS, RealPrometheus } from "./real_prometheus.ts";
 
 Deno.test({
   name: "what Prometheus has is in the files, each value once",
-  ignore: prometheusIsMissing(),
+  ignore: programsAreMissing(PROMETHEUS_PROGRAMS),
   fn: async () => {
     using folder = new TemporaryFolder();
     const startS = Math.floor(Date.now() / 1000);
@@ -48,6 +49,18 @@ Deno.test({
     assert(valuesOf("probe_success", openTarget).has("1"));
     assertEquals([...valuesOf("probe_success", closedTarget)], ["0"]);
     assert(valuesOf("probe_icmp_duration_seconds", "127.0.0.1", "rtt").size > 0);
+
+    // A row for each probe, and a loss for each that failed.
+    const success = expected.filter(({ metric }) =>
+      (metric as Record<string, string>).__name__ === "probe_success"
+    );
+    const probes = success.flatMap(({ values }) => (values as [number, string][]).map(([, value]) => value));
+    const measured = folder.at("measured.parquet");
+    const words = ["--input", folder.at("out"), "--output", measured, "--src", "127.0.0.9", "--json"];
+    const counts = JSON.parse((await succeed("import", ...words)).stdout);
+    assertEquals(counts.rows, probes.length);
+    assertEquals(counts.failed, probes.filter((value) => value === "0").length);
+    assertEquals([counts.destinations, counts.rejected], [1, {}]);
 
     // Prometheus refuses more than 11,000 points a series.
     const long = await succeeded(

@@ -1,19 +1,8 @@
 /** Prometheus with its blackbox exporter, as Debian has them; they use this machine's own network only. @module */
 import { until } from "../../until.ts";
 
-const PROGRAMS = ["prometheus", "prometheus-blackbox-exporter"];
-
-/** Whether they are missing, which it prints, and which CI does not allow. */
-export function prometheusIsMissing(): boolean {
-  const missing = PROGRAMS.filter((name) =>
-    !new Deno.Command("which", { args: [name] }).outputSync().success
-  );
-  if (missing.length === 0) return false;
-  const reason = `there is no ${missing.join(" and no ")}; sh setup.sh --tools installs it`;
-  if (Deno.env.get("CI")) throw new Error(reason);
-  console.log(`tests of a real Prometheus are left out: ${reason}`);
-  return true;
-}
+/** The programs of {@link RealPrometheus}. */
+export const PROMETHEUS_PROGRAMS = ["prometheus", "prometheus-blackbox-exporter"];
 
 /** Scrapes probes of three targets every 2 s: TCP to an open and a closed port, and ICMP to 127.0.0.1. */
 export class RealPrometheus implements AsyncDisposable {
