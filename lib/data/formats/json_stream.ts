@@ -80,7 +80,9 @@ export function parsePiece({ bytes, bounds, offsetBytes }: JsonPiece, take: Obje
       // Objects with nothing between them are parsed one by one.
       if (bounds[at - 1] < bounds[at]) bytes[bounds[at - 1]] = COMMA;
     }
-    const objects = parsed(`[${decoder.decode(bytes.subarray(bounds[from], bounds[to - 1]))}]`) as unknown[];
+    const objects = parseLenientJson(
+      `[${decoder.decode(bytes.subarray(bounds[from], bounds[to - 1]))}]`,
+    ) as unknown[];
     const areAll = objects?.length === (to - from) / 2;
     for (let at = from; at < to; at += 2) {
       const index = at / 2;
@@ -92,7 +94,7 @@ export function parsePiece({ bytes, bounds, offsetBytes }: JsonPiece, take: Obje
 
 /** Parses what should be one object; a line may hold several, or damage after its first. */
 function parseAlone(bytes: Uint8Array, index: number, offsetBytes: number, take: ObjectTaker): void {
-  const value = parsed(decoder.decode(bytes)) as Record<string, unknown> | undefined;
+  const value = parseLenientJson(decoder.decode(bytes)) as Record<string, unknown> | undefined;
   if (value) return take(value, index, offsetBytes);
   const line = new Uint8Array(bytes.length + 1);
   line.set(bytes);
@@ -104,14 +106,14 @@ function parseAlone(bytes: Uint8Array, index: number, offsetBytes: number, take:
 }
 
 /** The value of a text; undefined if it is not JSON. NaN and Infinity, which Python writes, are null. */
-function parsed(text: string): unknown {
+export function parseLenientJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     if (!/NaN|Infinity/.test(text)) return undefined;
     const strict = text.replace(NOT_NUMBERS, (found) => found.startsWith('"') ? found : "null");
-    return strict === text ? undefined : parsed(strict);
+    return strict === text ? undefined : parseLenientJson(strict);
   }
 }
 

@@ -10,6 +10,7 @@ import {
   USUAL_READING,
   withoutOptions,
 } from "../../data/formats/format.ts";
+import { parseLenientJson } from "../../data/formats/json_stream.ts";
 import { MeasurementReader } from "../../data/formats/reader.ts";
 import { formatOf, resultsIn } from "../../data/formats/registry.ts";
 import { FAILED_RTT_MS } from "../../data/formats/batch.ts";
@@ -164,14 +165,9 @@ export async function* flat<Answer>(
 }
 
 function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) {
-      throw new UserError("found no JSON, expected a JSON object", { cause: error });
-    }
-    throw error;
-  }
+  const value = parseLenientJson(text);
+  if (value === undefined) throw new UserError("found no JSON, expected a JSON object");
+  return value;
 }
 
 /**

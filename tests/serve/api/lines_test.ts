@@ -331,6 +331,11 @@ Deno.test("measurementLines() takes results of RIPE Atlas as lines, and messages
     [5, says("nothing sent")],
   ]);
   assertEquals(await measuredIn(JSON.stringify(ping), { withIds: false }), [[1, row]]);
+  const nan = '{"src":"192.0.2.1","dst":"198.51.100.7","time":3,"rtt":NaN,"note":"NaN"}';
+  assertEquals(await measuredIn(`${nan}\n{"rtt":nan}`), [
+    [1, { src: "192.0.2.1", dst: "198.51.100.7", time: 3, rtt: null, note: "NaN" }],
+    [2, "found no JSON, expected a JSON object"],
+  ]);
 });
 
 Deno.test("measurementLines() takes texts of other formats, with the ends that these do not say", async () => {
