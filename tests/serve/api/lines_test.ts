@@ -353,4 +353,10 @@ Deno.test("measurementLines() takes texts of other formats, with the ends that t
     [2, { ...row, timestamp: 1_700_000_000, rtt: 5.5 }],
     [3, "zeroRtt, rtt 0 is not an RTT"],
   ]);
+  const { message } = await assertRejects(() => measuredIn("hello, world\n", { isText: true }), UserError);
+  assertEquals(
+    message,
+    "Cannot read the body at its header: found the columns hello, world, expected src, dst, rtt; " +
+      "src_addr and dst_addr in the URL stand for ends that a text does not say",
+  );
 });
