@@ -98,6 +98,15 @@ Deno.test("JsonObjectScanner hands on a line that ends inside an object as undef
   }
 });
 
+Deno.test("JsonObjectScanner hands on a line that was cut after a number or a bracket, and the next lines whole", () => {
+  for (const cut of [`{"a": 17`, `{"a"`, `{"a": {"b": 2`, `{"a": [1, 2`, `{"a": true`]) {
+    for (const chunkBytes of [1, 10, 100]) {
+      const text = `{"a": 1}\n${cut}\n{"a": 2}\n{"a": 3}\n`;
+      assertEquals(values(text, chunkBytes), [{ a: 1 }, undefined, { a: 2 }, { a: 3 }]);
+    }
+  }
+});
+
 Deno.test("JsonObjectScanner reads no text, blanks and a byte order mark as nothing", () => {
   for (const text of ["", " \r\n\t", "\u{feff}[]", "[[], [[]]]", "null"]) assertEquals(values(text), []);
 });

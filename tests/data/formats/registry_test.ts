@@ -3,7 +3,7 @@ import { UserError } from "../../../lib/base/errors.ts";
 import { type JsonObject, USUAL_READING } from "../../../lib/data/formats/format.ts";
 import { formatOf, FORMATS, recognise } from "../../../lib/data/formats/registry.ts";
 import { finishedPing, globalpingMeasurement, globalpingProbe } from "../import/globalping_measurement.ts";
-import { foundIn, foundInChunks, foundInFile, othersOf, rowsOf, rttsOf } from "./findings.ts";
+import { foundIn, foundInChunks, foundInFile, othersOf, rowsOf, rttsOf, SOURCE } from "./findings.ts";
 
 const FOLDER = new URL("./", import.meta.url);
 const SAMPLES = [...Deno.readDirSync(FOLDER)].map(({ name }) => name)
@@ -157,6 +157,16 @@ Deno.test("a file without text has no measurements, and is no error", () => {
 Deno.test("JSON lines are read behind a line that is none", () => {
   const found = foundIn(`hello, world\n${EXAMPLES.csv}\n`);
   assertEquals([rttsOf(found), othersOf(found)], [[5], [[1, "invalidJson"]]]);
+});
+
+Deno.test("a first line with a comma decides nothing before those that follow it are there", () => {
+  const greeting = "Connected to the broker, waiting for messages\n";
+  const ping = "64 bytes from 198.51.100.7: icmp_seq=1 ttl=57 time=5 ms\n";
+  const options = { ...USUAL_READING, src: SOURCE };
+  for (const text of [EXAMPLES.csv + "\n", `PING 198.51.100.7 (198.51.100.7): 56 data bytes\n${ping}`]) {
+    const lines = [greeting, ...text.split(/(?<=\n)/)].map((line) => new TextEncoder().encode(line));
+    assertEquals(rttsOf(foundInChunks(lines, "in", options)), [5]);
+  }
 });
 
 Deno.test("the only format that is asked for is read, also where it would not be recognised", () => {

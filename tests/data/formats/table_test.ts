@@ -181,6 +181,11 @@ Deno.test("a wide table: each column of a host is a destination", () => {
   ]);
 });
 
+Deno.test("a wide table needs a column of times: a row is not its header", () => {
+  const text = `when,host,ms\n${START_S},8.8.8.8,5\n${START_S + 1},8.8.4.4,6\n`;
+  assertThrows(() => found(text, { src: SRC }), FormatError, "found the columns when, host, ms");
+});
+
 Deno.test("a table: each row that cannot be used is rejected with its reason and line", () => {
   const bad: [string, string][] = [
     ["invalidTime", `17672256000000,${SRC},${DST},1,9`],

@@ -80,6 +80,20 @@ Deno.test("importMeasurements() takes columns by their names in measurements Par
     await assertRejects(wrong, FormatError, "c.csv at its header");
   }));
 
+Deno.test("importMeasurements() takes a result of a table once, whatever the memory", () =>
+  withFolder(async (folder) => {
+    const rows = Array.from(
+      { length: 800 },
+      (_, i) => `${1_700_000_000 + i % 400},192.0.2.1,192.0.2.2,${i + 1},9,${i % 400}`,
+    );
+    Deno.writeTextFileSync(`${folder}/a.csv`, ["time,src,dst,rtt,msm_id,prb_id", ...rows].join("\n"));
+    for (const memoryLimitBytes of [1e9, 2000]) {
+      const summary = await importInto(folder, [`${folder}/a.csv`], { memoryLimitBytes });
+      assertEquals([summary.rows, summary.duplicates], [400, 400]);
+      assertEquals((await readBack(folder)).rttMs, Float64Array.from({ length: 400 }, (_, i) => i + 1));
+    }
+  }));
+
 Deno.test("importMeasurements() counts every row that it cannot use by its reason", () =>
   withFolder(async (folder) => {
     const good = "1700000000,192.0.2.1,192.0.2.2,1,9";

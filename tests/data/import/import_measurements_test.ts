@@ -197,6 +197,18 @@ for (const rtt of ["mean", "each"] as const) {
     }));
 }
 
+Deno.test("importMeasurements() rejects a result once, however many rows it would have", () =>
+  withFolder(async (folder) => {
+    const results = Array.from({ length: 100 }, (_, i) =>
+      ping({
+        ...{ prb_id: i, sent: 3, rcvd: 3, result: [{ rtt: 1 }, { rtt: 2 }, { rtt: 3 }] },
+        timestamp: i < 2 ? 4_000_000_000 : 1_600_000_000,
+      }));
+    Deno.writeTextFileSync(`${folder}/in.jsonl`, results.map((each) => JSON.stringify(each)).join("\n"));
+    const { rows, rejected } = await importInto(folder, [`${folder}/in.jsonl`], { rtt: "each" });
+    assertEquals([rows, rejected], [294, { timeInFuture: 2 }]);
+  }));
+
 Deno.test("importMeasurements() names a hundred types at most, and no more than the start of each", () =>
   withFolder(async (folder) => {
     const lines = [ping(), ping({ type: "x".repeat(500_000) })];

@@ -95,6 +95,28 @@ Deno.test("ArrivingMeasurements gives the ids of measurements and probes that Pa
     ]);
   }));
 
+Deno.test("ArrivingMeasurements reads a file to its end that another took the place of", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "ping.log");
+    const ended = new AbortController();
+    const reading = { ...USUAL_READING, src: "192.0.2.1" };
+    const options = { isFollowing: true, reading, signal: ended.signal, log: () => {} } as const;
+    const line = (sequence: number, result: string) =>
+      `[${1_700_000_000 + sequence}.000000] ${result} icmp_seq=${sequence}`;
+    const reply = (sequence: number) => `${line(sequence, "64 bytes from 192.0.2.7:")} ttl=57 time=5.0 ms\n`;
+    const losses = Array.from({ length: 7 }, (_, i) => `${line(2 + i, "no answer yet for")}\n`);
+    await Deno.writeTextFile(path, reply(1) + losses.join(""));
+    const found: (number | null)[] = [];
+    for await (const { rttCode } of new ArrivingMeasurements([path], options).measurements()) {
+      found.push(rttCode);
+      if (found.length === 1) {
+        await Deno.rename(path, `${path}.1`);
+        await Deno.writeTextFile(path, reply(9));
+      } else if (found.length === 9) ended.abort();
+    }
+    assertEquals(found, [encodeRttCode(5), ...Array(7).fill(null), encodeRttCode(5)]);
+  }));
+
 Deno.test("readContext() gives the newest measurements, oldest first, and says if the file was not so", () =>
   withFolder(async (folder) => {
     const path = join(folder, "context.parquet");
