@@ -59,7 +59,7 @@ export const fping: Format = {
       head.split("\n").slice(0, 100).some((line) => {
         const { text } = leadingTime(line.trim());
         // `x : 5` alone may be anything.
-        const isValues = /^\S*[.:]\S*.* : /.test(text) && VALUES.test(text);
+        const isValues = /^\S*[.:]/.test(text) && VALUES.test(text);
         return isValues ||
           [PACKET, SUMMARY, ALIVE, ICMP_ERROR, JSON_LINE].some((pattern) => pattern.test(text));
       }),

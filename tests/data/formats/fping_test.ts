@@ -1,5 +1,6 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
+import { NoMeasurementsError } from "../../../lib/data/formats/format.ts";
 import { foundIn, foundInFile, othersOf, rowsOf, rttsOf } from "./findings.ts";
 
 const LOST = FAILED_RTT_MS;
@@ -220,4 +221,10 @@ Deno.test("fping -C -q: a time alone in a line is when the next run begins", () 
     ["192.0.2.10", START_S + 60, 5.3],
     ["192.0.2.10", START_S + 61, LOST],
   ]);
+});
+
+Deno.test("fping: a long first line with colons or points is told from a summary", () => {
+  for (const text of [":", "a.", "192.0.2.1:80 ", "1.1 : "]) {
+    assertThrows(() => foundIn(text.repeat(65_536 / text.length)), NoMeasurementsError, "it begins with");
+  }
 });
