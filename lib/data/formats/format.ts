@@ -154,21 +154,42 @@ export interface Format {
   };
 }
 
-/** Divides a text into lines. */
+/** The longest line that a {@link LineReader} reads, characters. */
+const MAX_LINE_CHARACTERS = 1 << 16;
+
+/** Divides a text into lines, and rejects lines that are too long. */
 export class LineReader implements TextReader {
   #rest = "";
   #line = 0;
 
-  /** @param take Gets a line without its end, and its number from 1. @param end Called at the end of the text. */
-  constructor(readonly take: (text: string, line: number) => void, readonly end: () => void = () => {}) {}
+  /**
+   * @param read Gets a line without its end, and its number from 1.
+   * @param reject Gets the rejection of a line above 65,536 characters.
+   * @param end Called at the end of the text.
+   */
+  constructor(
+    readonly read: (text: string, line: number) => void,
+    readonly reject: TakeFinding,
+    readonly end: () => void = () => {},
+  ) {}
 
   /** See {@link TextReader}. */
   push(text: string | undefined): void {
-    const lines = (this.#rest + (text ?? "")).split("\n");
-    this.#rest = text === undefined ? "" : lines.pop() ?? "";
-    if (text === undefined && lines.at(-1) === "") lines.pop();
-    for (const line of lines) this.take(line.endsWith("\r") ? line.slice(0, -1) : line, ++this.#line);
+    const lines = (text ?? "").split("\n");
+    lines[0] = this.#rest + lines[0];
+    const isUnended = text === undefined && lines[0] !== "";
+    this.#rest = isUnended ? "" : (lines.pop() ?? "").slice(0, MAX_LINE_CHARACTERS + 1);
+    for (const line of lines) this.#endLine(line);
     if (text === undefined) this.end();
+  }
+
+  #endLine(text: string): void {
+    this.#line++;
+    if (text.length <= MAX_LINE_CHARACTERS) {
+      return this.read(text.endsWith("\r") ? text.slice(0, -1) : text, this.#line);
+    }
+    const detail = `a line of more than ${MAX_LINE_CHARACTERS} characters: ${shortened(text)}`;
+    this.reject({ reason: "unknownLine", detail }, this.#line);
   }
 }
 

@@ -66,7 +66,7 @@ export const fping: Format = {
     isJsonHead: (head) => JSON_LINE.test(head),
     open(options, take) {
       const reader = new OutputReader(options, take);
-      return new LineReader((text, line) => reader.read(text.trim(), line));
+      return new LineReader((text, line) => reader.read(text.trim(), line), take);
     },
   },
 };

@@ -28,7 +28,7 @@ const RTT = /(?:^|\s)\p{L}+\s*([=<])\s*(\d+(?:[.,]\d+)?)\s*ms(?!\p{L})/gu;
 const SEQUENCE = /\b(?:icmp_)?seq[= ](\d+)/;
 const HEADING = /^(?:PING6?\b|Pinging )/;
 /** `4 packets transmitted, …`; `Sent = 4, Received = 3, Lost = 1`. */
-const NUM_SENT = /^(\d+) packets transmitted|\p{L}+ = (\d+), \p{L}+ = \d+, \p{L}+ = \d+/u;
+const NUM_SENT = /^(\d+) packets transmitted|(?<!\p{L})\p{L}+ = (\d+), \p{L}+ = \d+, \p{L}+ = \d+/u;
 /** Letters that are not ASCII may be of a code page of Windows. */
 const LOSS =
   /^(?:request timeout|request timed out|no answer yet|zeit.{1,2}berschreitung|d.{1,2}lai d|tiempo de espera)|unreachable|nicht erreichbar|time to live exceeded|ttl expired|packet filtered/i;
@@ -54,7 +54,7 @@ export const ping: Format = {
       }),
     open(options, take) {
       const reader = new OutputReader(options, take);
-      return new LineReader((text, line) => reader.read(text.trim(), line), () => reader.end());
+      return new LineReader((text, line) => reader.read(text.trim(), line), take, () => reader.end());
     },
   },
 };
@@ -246,7 +246,7 @@ class OutputReader {
 
 /** The addresses in a line, without the marks around them. */
 function addressesIn(text: string): string[] {
-  const words = text.match(/[0-9a-f.:]*[.:][0-9a-f.:]+/gi) ?? [];
+  const words = text.match(/[0-9a-f.:]+/gi) ?? [];
   // A colon ends the address of a reply; `::` may be the end of an address itself.
   return words.map((word) => word.replace(/(?<!:):$|\.$/, "")).filter((word) => parseAddress(word));
 }

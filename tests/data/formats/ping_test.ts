@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
-import { foundIn, foundInFile, othersOf, rowsOf, rttsOf } from "./findings.ts";
+import { USUAL_READING } from "../../../lib/data/formats/format.ts";
+import { foundIn, foundInChunks, foundInFile, othersOf, rowsOf, rttsOf, SOURCE } from "./findings.ts";
 
 const LOST = FAILED_RTT_MS;
 const HOST = "198.51.100.7";
@@ -243,4 +244,20 @@ Deno.test("ping: times as loggers put them before lines, and what is not one is 
   const [{ finding }] = foundIn(`Jan 01 00:00:00 PING ${HOST}\nJan 01 00:00:00 ${reply}\n`);
   assert("detail" in finding);
   assertEquals(finding.detail, `no line of ping that is known: Jan 01 00:00:00 PING ${HOST}`);
+});
+
+Deno.test("ping: lines of 64 Ki characters end, and longer ones are one unknown line", () => {
+  const reply = (sequence: number) => `64 bytes from ${HOST}: icmp_seq=${sequence} ttl=57 time=5 ms\n`;
+  const longest = ["x".repeat(65_536), "x ".repeat(32_768), "f".repeat(65_535) + ":"];
+  const text = reply(1) + longest.map((line) => `${line}\n`.repeat(100)).join("") + reply(2);
+  assertEquals(rttsOf(foundIn(text)), [5, 5]);
+
+  const encoder = new TextEncoder();
+  const chunks = [reply(1), ...Array(5).fill("y".repeat(30_000)), `\n${reply(2)}`, "z".repeat(65_537)];
+  const found = foundInChunks(chunks.map((chunk) => encoder.encode(chunk)), "in.txt", {
+    ...USUAL_READING,
+    src: SOURCE,
+  });
+  assertEquals(rttsOf(found), [5, 5]);
+  assertEquals(othersOf(found), [[2, "unknownLine"], [4, "unknownLine"]]);
 });
