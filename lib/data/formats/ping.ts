@@ -1,5 +1,6 @@
 /**
- * The output of `ping`: Linux (iputils), macOS and the BSDs, busybox, Windows in most languages; also of several runs, and
+ * The output of `ping`: Linux (iputils), macOS and the BSDs, busybox, Windows in most languages; also of several runs, whose
+ * lines may mix, and
  * with a time before each line, as `ping -D` and loggers write it.
  *
  * All write a line for each reply with the address and then `time=12.3 ms`. They differ in how a loss shows: as a line, as
@@ -8,17 +9,17 @@
  * @module
  */
 import { shortened } from "../../base/errors.ts";
-import { parseAddress } from "../addresses/ip.ts";
+import { formatAddress, parseAddress } from "../addresses/ip.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
 import {
-  decimal,
   type Format,
   leadingTime,
   LineReader,
   pingRow,
   type ReadingOptions,
+  readRtt,
+  type Rejection,
   type TakeFinding,
-  wrongRtt,
 } from "./format.ts";
 
 /** The time of day of macOS' `--apple-time` or a logger, whose date is not known. */
@@ -41,6 +42,12 @@ const OTHER = /^(?:\^C|---|\(\d+ ?%|rtt |round-trip |From .* Redirect |[$#>%]|[A
 const MAX_GAP = 1000;
 /** A reply may come so many packets late: `no answer yet` is then no loss. */
 const MAX_LATE = 10;
+/** Sequence numbers have 16 bits. */
+const NUM_SEQUENCES = 1 << 16;
+/** Runs that may go on at a time, each of another destination. */
+const MAX_RUNS = 100;
+/** A reply that is not the first one of its packet, or of another address of the destination. */
+const OTHER_REPLY = /\(DUP!\)|\(DIFFERENT ADDRESS!\)/;
 
 /** See the module. */
 export const ping: Format = {
@@ -63,10 +70,27 @@ export const ping: Format = {
 interface PingEcho {
   /** The line that says it, from 1; of a loss that no line says, the line that shows it. */
   line: number;
-  destination: string;
-  rttMs: number;
+  run: Run;
+  rtt: number | Rejection;
   /** Microseconds since 1970; NaN where the output has no time. */
   timeUs: number;
+}
+
+/** A run of ping, or what goes on of several runs to a destination. */
+interface Run {
+  source: string | undefined;
+  destination: string | undefined;
+  /** Whether a reply came from the destination's own address. */
+  hasOwnReply: boolean;
+  /** Pings that may still change, by sequence number without the wrap at 16 bits. */
+  bySequence: Map<number, PingEcho>;
+  lastSequence: number | undefined;
+  lastTimeUs: number;
+  numEchoes: number;
+  /** Packets since the last one that could not be sent. */
+  numUnsent: number;
+  /** Packets before the next one that is reported, from when the text begins. */
+  numTaken: number;
 }
 
 type EchoPosition = Pick<PingEcho, "line" | "timeUs">;
@@ -75,19 +99,13 @@ type EchoPosition = Pick<PingEcho, "line" | "timeUs">;
 class OutputReader {
   readonly #options: ReadingOptions;
   readonly #take: TakeFinding;
-  #source: string | undefined;
-  /** The destination of the run that the lines belong to. */
-  #destination: string | undefined;
-  /** The pings that may still change, oldest first, and those of the run by their sequence number. */
+  /** The run that the lines belong to. */
+  #run: Run = newRun(undefined, undefined, 0);
+  /** Runs by the addresses of their destinations; the one that was read last is the last. */
+  readonly #runs = new Map<string, Run>();
+  /** The pings that may still change, oldest first. */
   readonly #pending: PingEcho[] = [];
-  #bySequence = new Map<number, PingEcho>();
-  #lastSequence: number | undefined;
-  #lastTimeUs = NaN;
-  #numEchoes = 0;
-  /** Packets since the last one that could not be sent. */
-  #numUnsent = 0;
-  #numTaken = 0;
-  /** When the first of those was sent that {@link #numTaken} counts, microseconds since 1970. */
+  /** When the first of those was sent that {@link Run.numTaken} counts, microseconds since 1970. */
   #startUs: number;
 
   constructor(options: ReadingOptions, take: TakeFinding) {
@@ -106,14 +124,15 @@ class OutputReader {
     if (HEADING.test(text)) this.#begin(text);
     else if (rtts.length === 1) {
       const [[, sign, digits]] = rtts;
-      // Windows counts whole milliseconds; of less than 1 the middle is the best guess.
-      this.#echo(text, place, decimal(digits) / (sign === "<" ? 2 : 1));
+      const rtt = readRtt(sign === "<" ? `<${digits}` : digits, 1, this.#options);
+      this.#findRun(text);
+      this.#echo(text, place, rtt);
     } else if (NUM_SENT.test(text)) this.#endOfRun(text, place);
     else if (LOCAL_ERROR.test(text)) {
-      this.#numUnsent++;
-      this.#numEchoes++;
+      this.#run.numUnsent++;
+      this.#run.numEchoes++;
       this.#flush();
-      this.#numTaken++;
+      this.#run.numTaken++;
       this.#take({ skipped: "local error" }, line);
     } else if (LOSS.test(text)) this.#echo(text, place, FAILED_RTT_MS);
     else if (OTHER.test(text)) this.#maybeBegin(text);
@@ -131,61 +150,100 @@ class OutputReader {
   #beginAt(timeUs: number): void {
     this.#endRun();
     this.#startUs = timeUs;
-    this.#numTaken = 0;
+    this.#run.numTaken = 0;
+    this.#runs.clear();
+    this.#setRun(this.#run);
   }
 
   #begin(text: string): void {
-    this.#endRun();
+    this.#flush();
     const [to, from] = text.split(" from ");
     const addresses = addressesIn(to);
-    this.#destination = addresses.at(-1) ?? /^(?:PING6?|Pinging)\s+([^\s(]+)/.exec(to)?.[1];
-    this.#source = from === undefined ? this.#source : addressesIn(from)[0];
-    if (text.includes(" --> ")) this.#source = addresses[0];
+    const destination = addresses.at(-1) ?? /^(?:PING6?|Pinging)\s+([^\s(]+)/.exec(to)?.[1];
+    let source = from === undefined ? this.#run.source : addressesIn(from)[0];
+    if (text.includes(" --> ")) source = addresses[0];
+    this.#setRun(newRun(source, destination, this.#run.numTaken));
   }
 
-  /** Takes a line with a colon at the end for a heading in another language if it names another address. */
+  /** Makes a run that of the lines that follow. */
+  #setRun(run: Run): void {
+    this.#run = run;
+    if (run.destination === undefined) return;
+    this.#runs.delete(run.destination);
+    this.#runs.set(run.destination, run);
+    const [[oldest]] = this.#runs;
+    if (this.#runs.size > MAX_RUNS) this.#runs.delete(oldest);
+  }
+
+  /** Goes on with the run to the address that answers, which is another one where lines of several runs mix. */
+  #findRun(text: string): void {
+    const { destination, hasOwnReply, source, numTaken } = this.#run;
+    const address = addressesIn(text).at(-1);
+    if (address === undefined || OTHER_REPLY.test(text)) return;
+    const known = address === destination ? this.#run : this.#runs.get(address);
+    // A destination that never answers by its own address has others.
+    if (!known && !hasOwnReply && destination !== undefined) return;
+    const run = known ?? newRun(source, address, numTaken + this.#pending.length);
+    run.hasOwnReply = true;
+    this.#setRun(run);
+  }
+
+  /** Takes a line of statistics or a heading in another language for the run to the address that it names. */
   #maybeBegin(text: string): void {
-    const address = text.endsWith(":") ? addressesIn(text).at(-1) : undefined;
-    if (address !== undefined && address !== this.#destination) this.#begin(text);
+    const address = /^---|:$/.test(text) ? addressesIn(text).at(-1) : undefined;
+    const known = this.#runs.get(address ?? "");
+    if (known) this.#setRun(known);
+    else if (address !== undefined && text.endsWith(":") && address !== this.#run.destination) {
+      this.#begin(text);
+    }
   }
 
-  #echo(text: string, place: EchoPosition, rttMs: number): void {
-    const isLoss = rttMs === FAILED_RTT_MS;
-    const destination = this.#destination ?? (isLoss ? undefined : addressesIn(text).at(-1)) ??
-      this.#options.dst;
+  #echo(text: string, place: EchoPosition, rtt: number | Rejection): void {
+    const destination = this.#run.destination ?? this.#options.dst;
     if (destination === undefined) {
       const detail = "no address in it, and none in a line before it";
       this.#take({ reason: "nullValue", detail: `dst; ${detail}; give it with --dst ADDRESS` }, place.line);
       return;
     }
-    this.#destination = destination;
-    const match = SEQUENCE.exec(text);
-    const sequence = match ? Number(match[1]) : undefined;
-    if (isLoss && this.#numUnsent > 0) {
+    this.#run.destination = destination;
+    const [, digits] = SEQUENCE.exec(text) ?? [];
+    const sent = digits === undefined ? undefined : Number(digits);
+    let sequence = sent;
+    const last = this.#run.lastSequence;
+    if (sequence !== undefined && last !== undefined) {
+      sequence += NUM_SEQUENCES * Math.round((last - sequence) / NUM_SEQUENCES);
+    }
+    if (rtt === FAILED_RTT_MS && this.#run.numUnsent > 0) {
       // macOS and the BSDs also say that what was not sent had no reply.
-      this.#numUnsent--;
-      if (sequence !== undefined) this.#lastSequence = sequence;
+      this.#run.numUnsent--;
+      if (sequence !== undefined) this.#run.lastSequence = sequence;
       return;
     }
-    const known = sequence === undefined ? undefined : this.#bySequence.get(sequence);
-    // A late reply takes the place of its loss; what comes twice (DUP!) counts once.
-    if (known) known.rttMs = known.rttMs === FAILED_RTT_MS ? rttMs : known.rttMs;
-    else {
+    const known = sequence === undefined ? undefined : this.#run.bySequence.get(sequence);
+    const isAnswered = known !== undefined && known.rtt !== FAILED_RTT_MS;
+    const isBehind = sequence !== undefined && last !== undefined && last - sequence > MAX_GAP;
+    if (isBehind || isAnswered && !OTHER_REPLY.test(text)) {
+      // ping began anew.
+      this.#endRun();
+      this.#add({ ...place, run: this.#run, rtt }, sent);
+    } else if (known) {
+      // A late reply takes the place of its loss; what comes twice (DUP!) counts once.
+      if (!isAnswered) known.rtt = rtt;
+    } else {
       this.#fillGap(sequence, place);
-      this.#add({ ...place, destination, rttMs }, sequence);
+      this.#add({ ...place, run: this.#run, rtt }, sequence);
     }
-    this.#lastTimeUs = place.timeUs;
+    this.#run.lastTimeUs = place.timeUs;
   }
 
   /** Adds the losses between the last sequence number and this one. */
   #fillGap(sequence: number | undefined, place: EchoPosition): void {
-    const last = this.#lastSequence;
-    const numUnsent = this.#numUnsent;
-    this.#numUnsent = 0;
+    const { lastSequence: last, lastTimeUs, numUnsent } = this.#run;
+    this.#run.numUnsent = 0;
     if (sequence === undefined || last === undefined || sequence - last > MAX_GAP) return;
-    const stepUs = (place.timeUs - this.#lastTimeUs) / (sequence - last);
+    const stepUs = (place.timeUs - lastTimeUs) / (sequence - last);
     for (let missing = last + 1 + numUnsent; missing < sequence; missing++) {
-      const timeUs = Math.round(this.#lastTimeUs + stepUs * (missing - last));
+      const timeUs = Math.round(lastTimeUs + stepUs * (missing - last));
       this.#addLoss({ line: place.line, timeUs }, missing);
     }
   }
@@ -193,35 +251,36 @@ class OutputReader {
   /** Statistics: what was sent and did not show was lost. Where lines have a time, its own time is not known. */
   #endOfRun(text: string, place: EchoPosition): void {
     const [, unix, windows] = NUM_SENT.exec(text) ?? [];
-    const numMissing = Number(unix ?? windows) - this.#numEchoes;
+    const numMissing = Number(unix ?? windows) - this.#run.numEchoes;
     for (let i = 0; i < numMissing && numMissing <= MAX_GAP; i++) {
-      this.#addLoss({ ...place, timeUs: Number.isNaN(place.timeUs) ? this.#lastTimeUs : place.timeUs });
+      this.#addLoss({ ...place, timeUs: Number.isNaN(place.timeUs) ? this.#run.lastTimeUs : place.timeUs });
     }
     this.#endRun();
   }
 
   #endRun(): void {
     this.#flush();
-    this.#bySequence = new Map();
-    this.#lastSequence = undefined;
-    this.#lastTimeUs = NaN;
-    this.#numEchoes = this.#numUnsent = 0;
+    const { source, destination, hasOwnReply, numTaken } = this.#run;
+    this.#setRun({ ...newRun(source, destination, numTaken), hasOwnReply });
   }
 
   #addLoss(place: EchoPosition, sequence?: number): void {
-    const destination = this.#destination;
-    if (destination !== undefined) this.#add({ ...place, destination, rttMs: FAILED_RTT_MS }, sequence);
+    if (this.#run.destination === undefined) return;
+    this.#add({ ...place, run: this.#run, rtt: FAILED_RTT_MS }, sequence);
   }
 
   #add(echo: PingEcho, sequence?: number): void {
     this.#pending.push(echo);
-    this.#numEchoes++;
+    const { run } = echo;
+    run.numEchoes++;
     if (sequence !== undefined) {
-      this.#bySequence.set(sequence, echo);
-      this.#bySequence.delete(sequence - 2 * MAX_GAP);
-      this.#lastSequence = Math.max(sequence, this.#lastSequence ?? sequence);
+      run.bySequence.set(sequence, echo);
+      run.bySequence.delete(sequence - 2 * MAX_GAP);
+      run.lastSequence = Math.max(sequence, run.lastSequence ?? sequence);
     }
-    while (this.#pending.length > MAX_LATE || this.#pending[0]?.rttMs > 0) this.#report();
+    while (this.#pending.length > MAX_LATE || this.#pending[0] && this.#pending[0].rtt !== FAILED_RTT_MS) {
+      this.#report();
+    }
   }
 
   #flush(): void {
@@ -230,23 +289,40 @@ class OutputReader {
 
   /** Reports the oldest ping that may still change. */
   #report(): void {
-    const { line, destination, rttMs, timeUs } = this.#pending.shift() as PingEcho;
-    if (rttMs === 0) return this.#take(wrongRtt(0, "rtt 0"), line);
-    const found = { src: this.#source, dst: destination, timeUs: this.#timeOf(timeUs), rttsMs: [rttMs] };
+    const { line, run, rtt, timeUs } = this.#pending.shift() as PingEcho;
+    if (typeof rtt !== "number") return this.#take(rtt, line);
+    const found = { src: run.source, dst: run.destination, timeUs: this.#timeOf(run, timeUs), rttsMs: [rtt] };
     this.#take(pingRow(found, this.#options), line);
   }
 
   /** The time of the next ping: its own, else as many intervals after the start as pings were before it. */
-  #timeOf(timeUs: number): number {
+  #timeOf(run: Run, timeUs: number): number {
     const { intervalS = 1 } = this.#options;
-    const numBefore = this.#numTaken++;
+    const numBefore = run.numTaken++;
     return Number.isNaN(timeUs) ? Math.round(this.#startUs + 1e6 * intervalS * numBefore) : timeUs;
   }
 }
 
-/** The addresses in a line, without the marks around them. */
+function newRun(source: string | undefined, destination: string | undefined, numTaken: number): Run {
+  return {
+    source,
+    destination,
+    hasOwnReply: false,
+    bySequence: new Map(),
+    lastSequence: undefined,
+    lastTimeUs: NaN,
+    numEchoes: 0,
+    numUnsent: 0,
+    numTaken,
+  };
+}
+
+/** The addresses in a line, as RFC 5952 writes them, without the marks around them. */
 function addressesIn(text: string): string[] {
   const words = text.match(/[0-9a-f.:]+/gi) ?? [];
-  // A colon ends the address of a reply; `::` may be the end of an address itself.
-  return words.map((word) => word.replace(/(?<!:):$|\.$/, "")).filter((word) => parseAddress(word));
+  return words.flatMap((word) => {
+    // A colon ends the address of a reply; `::` may be the end of an address itself.
+    const bytes = parseAddress(word.replace(/(?<!:):$|\.$/, ""));
+    return bytes ? [formatAddress(bytes)] : [];
+  });
 }

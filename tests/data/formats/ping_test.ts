@@ -261,3 +261,60 @@ Deno.test("ping: lines of 64 Ki characters end, and longer ones are one unknown 
   assertEquals(rttsOf(found), [5, 5]);
   assertEquals(othersOf(found), [[2, "unknownLine"], [4, "unknownLine"]]);
 });
+
+Deno.test("ping: sequence numbers of 16 bits go on after 65,535", () => {
+  const sent = Array.from({ length: 140_000 }, (_, i) => i + 1);
+  const isLost = (i: number) => i % 1000 === 0 || i > 65_530 && i < 65_540;
+  const lines = sent.filter((i) => !isLost(i)).map((i) =>
+    `[${START_S + i}.5] 64 bytes from ${HOST}: icmp_seq=${i % 65_536} ttl=57 time=5 ms\n`
+  );
+  const rows = rowsOf(foundIn(lines.join("")));
+  assertEquals(rows.length, 139_999); // The last packet is lost.
+  assertEquals(rows.filter(([, , rttMs]) => rttMs === LOST).length, sent.filter(isLost).length - 1);
+  assertEquals(new Set(rows.map(([, timeS]) => timeS)).size, rows.length);
+});
+
+Deno.test("ping: lines of several destinations and runs, with and without headings", () => {
+  const other = "203.0.113.9";
+  const reply = (timeS: number, address: string, sequence: number, rttMs: number) =>
+    `[${START_S + timeS}] 64 bytes from ${address}: icmp_seq=${sequence} ttl=57 time=${rttMs} ms\n`;
+  const mixed = reply(1, HOST, 1, 5) + reply(1, other, 1, 7) + reply(3, HOST, 3, 5) + reply(2, other, 2, 7);
+  const wanted = [
+    [HOST, START_S + 1, 5],
+    [other, START_S + 1, 7],
+    [HOST, START_S + 2, LOST],
+    [HOST, START_S + 3, 5],
+    [other, START_S + 2, 7],
+  ];
+  assertEquals(rowsOf(foundIn(mixed)), wanted);
+  const headings = [HOST, other].map((each) => `PING ${each} (${each}) 56(84) bytes of data.\n`).join("");
+  const statistics = `--- ${HOST} ping statistics ---\n3 packets transmitted, 2 received, 33% packet loss\n` +
+    `--- ${other} ping statistics ---\n2 packets transmitted, 2 received, 0% packet loss\n`;
+  assertEquals(rowsOf(foundIn(headings + mixed + statistics)), wanted);
+
+  // ping began anew, and a duplicate.
+  const anew = reply(1, HOST, 1, 5) + reply(2, HOST, 2, 5) + reply(2, HOST, 2, 6).replace("\n", " (DUP!)\n") +
+    reply(11, HOST, 1, 6) + reply(12, HOST, 2, 6) + reply(14, HOST, 4, 6);
+  assertEquals(rowsOf(foundIn(anew)).map(([, timeS, rttMs]) => [Number(timeS) - START_S, rttMs]), [
+    ...[[1, 5], [2, 5], [11, 6], [12, 6], [13, LOST], [14, 6]],
+  ]);
+  const long = Array.from({ length: 3000 }, (_, i) => reply(i, HOST, i + 1, 5)).join("") +
+    reply(4000, HOST, 1, 5);
+  assertEquals(rttsOf(foundIn(long + reply(4002, HOST, 3, 5))).slice(3000), [5, LOST, 5]);
+
+  // A destination that answers by another address, and one whose heading has a name alone.
+  for (const [name, dst] of [[HOST, HOST], ["web.example", "192.0.2.3"]]) {
+    const run = `PING ${name} 56 data bytes\n` + reply(1, other, 1, 5) + reply(3, other, 3, 5);
+    const addresses = new Map([["web.example", "192.0.2.3"]]);
+    assertEquals(rowsOf(foundIn(run, { addresses })).map(([dst, , rttMs]) => [dst, rttMs]), [
+      ...[[dst, 5], [dst, LOST], [dst, 5]],
+    ]);
+  }
+});
+
+Deno.test("ping: an RTT that stands for no reply", () => {
+  const text = `64 bytes from ${HOST}: icmp_seq=1 ttl=57 time=0.000 ms
+64 bytes from ${HOST}: icmp_seq=2 ttl=57 time=5 ms`;
+  assertEquals(rttsOf(foundIn(text, { noReply: ["0"] })), [LOST, 5]);
+  assertEquals(othersOf(foundIn(text)), [[1, "zeroRtt"]]);
+});
