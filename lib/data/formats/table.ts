@@ -61,6 +61,8 @@ const MAX_COMMENT_RECORDS = 20;
 const SEPARATORS: readonly CsvSeparator[] = [";", "\t", ",", "|"];
 /** The characters in which a header is looked for before other formats. */
 const MAX_HEADER_CHARACTERS = 1 << 13;
+/** A number in quotes in a table with commas between its fields. */
+const UNCLEAR_NUMBER = /^\s*\d{1,3},\d{3}\s*$/;
 /** Records that are not rows: comments, the separator, lines and counts of database shells. */
 const NO_ROW = /^#|^sep=.$|^[-+]+$|^\(\d+ rows?\)$/;
 
@@ -293,6 +295,7 @@ class TableReader implements TextReader {
   #hasHeader = true;
   #numRows = 0;
   #line = 0;
+  #separator: CsvSeparator = ",";
   readonly #takeHere = (finding: Finding) => this.take(finding, this.#line);
 
   constructor(options: ReadingOptions, readonly take: TakeFinding, readonly path: string) {
@@ -304,7 +307,8 @@ class TableReader implements TextReader {
       this.#head += text ?? "";
       const end = this.#head.lastIndexOf("\n");
       if (text !== undefined && end < 0 && this.#head.length < MAX_RECORD_CHARACTERS) return;
-      this.#scanner = new CsvScanner(separatorOf(this.#head));
+      this.#separator = separatorOf(this.#head);
+      this.#scanner = new CsvScanner(this.#separator);
       this.#scan(this.#head);
     } else this.#scan(text);
     if (text !== undefined) return;
@@ -373,7 +377,8 @@ class TableReader implements TextReader {
 
   #takeRow(record: CsvRecord): void {
     this.#numRows++;
-    const { names, rtts: [{ field }] } = this.#layout as Layout;
+    const { names, rtts } = this.#layout as Layout;
+    const [{ field }] = rtts;
     const invalid = (detail: string): Rejection => ({ reason: "invalidCsv", detail });
     if (record.fault !== undefined) return this.take(invalid(record.fault), record.line);
     const { fields } = record;
@@ -386,6 +391,12 @@ class TableReader implements TextReader {
       return this.take(invalid(`${fields.length} fields, ${names.length} in the header`), record.line);
     }
     this.#line = record.line;
+    const unclear = this.#separator === "," && rtts.find((each) => UNCLEAR_NUMBER.test(fields[each.field]));
+    if (unclear) {
+      const number = `${names[unclear.field]} ${fields[unclear.field]}`;
+      const detail = `${number}: its comma may be of decimals or of thousands, expected a point`;
+      return this.take({ reason: "invalidRtt", detail }, record.line);
+    }
     takeFindings(fields, this.#layout as Layout, this.#options, this.#takeHere, this.#numRows - 1);
   }
 }

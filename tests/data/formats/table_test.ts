@@ -97,13 +97,17 @@ Deno.test("a table: numbers and words as spreadsheets and loggers write them", (
   for (const text of ["1,034.5", "1.034,5", "1'034.5", "1\u202f034,5", "1034,5 ms", "1.0345 s"]) {
     assertEquals(rttOf(text), 1034.5, text);
   }
-  assertEquals([rttOf("34,123"), rttOf("1,234,567.5"), rttOf("<1"), rttOf("<1 ms")], [
-    34.123,
+  assertEquals([rttOf("34,1234"), rttOf("1,234,567.5"), rttOf("<1"), rttOf("<1 ms")], [
+    34.1234,
     1234567.5,
     0.5,
     0.5,
   ]);
-  for (const text of ["1,03,4.5", "1,034,567", "1.034.5"]) assertEquals(rttOf(text), undefined, text);
+  // It may be 34 ms, or 34 s.
+  assertEquals(rttsOf(found(`src;dst;rtt\n${SRC};${DST};34,123\n`)), [34.123]);
+  for (const text of ["34,123", "1,03,4.5", "1,034,567", "1.034.5"]) {
+    assertEquals(rttOf(text), undefined, text);
+  }
   for (
     const text of [
       "inf",
