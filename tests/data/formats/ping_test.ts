@@ -279,7 +279,7 @@ Deno.test("ping: lines of several destinations and runs, with and without headin
   const reply = (timeS: number, address: string, sequence: number, rttMs: number) =>
     `[${START_S + timeS}] 64 bytes from ${address}: icmp_seq=${sequence} ttl=57 time=${rttMs} ms\n`;
   const mixed = reply(1, HOST, 1, 5) + reply(1, other, 1, 7) + reply(3, HOST, 3, 5) + reply(2, other, 2, 7);
-  const wanted = [
+  const wanted: ReturnType<typeof rowsOf> = [
     [HOST, START_S + 1, 5],
     [other, START_S + 1, 7],
     [HOST, START_S + 2, LOST],
