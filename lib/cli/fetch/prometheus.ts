@@ -14,6 +14,9 @@
  */
 import { isObject } from "../../base/collections.ts";
 import { shortened, UserError } from "../../base/errors.ts";
+import { MAX_OBJECT_BYTES } from "../../data/formats/json_stream.ts";
+import { objectOf } from "../../data/formats/format.ts";
+import { labelsKey } from "../../data/formats/prometheus.ts";
 import type { ApiClient } from "./api_client.ts";
 import type { TimeWindow } from "./windows.ts";
 
@@ -32,7 +35,7 @@ export interface RangeQuery {
 
 /** The answer to a {@link RangeQuery}. */
 export interface RangeAnswer {
-  /** As it came. */
+  /** As it came; one too long to be read at once is divided into answers, each of the series with the same labels. */
   bytes: Uint8Array;
   numSeries: number;
   numPoints: number;
@@ -53,7 +56,18 @@ export async function fetchRange(
   const end = Math.min(stopS - 1, Math.floor(Date.now() / 1000));
   const words = { query, start: String(startS), end: String(end), step: String(stepS) };
   const { bytes, value } = await client.jsonBytes(`/api/v1/query_range?${new URLSearchParams(words)}`);
-  return { bytes, ...countMatrix(value) };
+  const counts = countMatrix(value);
+  return { bytes: bytes.length < MAX_OBJECT_BYTES ? bytes : dividedByLabels(value), ...counts };
+}
+
+/** An answer as several, a line each, none of which parts the series that are read together. */
+function dividedByLabels(answer: unknown): Uint8Array {
+  const all = objectOf(objectOf(answer).data).result as unknown[];
+  const groups = Map.groupBy(all, (series) => labelsKey(objectOf(objectOf(series).metric)));
+  const lines = [...groups.values()].map((result) =>
+    JSON.stringify({ status: "success", data: { resultType: "matrix", result } })
+  );
+  return new TextEncoder().encode(`${lines.join("\n")}\n`);
 }
 
 /** Counts what an answer has. @throws {UserError} If it is an error, or not a matrix of series. */

@@ -1,7 +1,6 @@
 /**
- * The output of `ping`: Linux (iputils), macOS and the BSDs, busybox, Windows in most languages; also of several runs, whose
- * lines may mix, and
- * with a time before each line, as `ping -D` and loggers write it.
+ * The output of `ping`: Linux (iputils), macOS and the BSDs, busybox, Windows in most languages; also of several runs,
+ * whose lines may mix, and with a time before each line, as `ping -D` and loggers write it.
  *
  * All write a line for each reply with the address and then `time=12.3 ms`. They differ in how a loss shows: as a line, as
  * a gap of the sequence numbers, or only in the statistics at the end.

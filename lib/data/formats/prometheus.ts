@@ -16,7 +16,9 @@
  * Other series are skipped. 0, NaN and Inf are no reply: exporters set an RTT only when a reply comes.
  *
  * The destination is the first label of {@link DESTINATIONS} that is an address or a name whose address is known, else
- * `--dst`. An answer above 4 MiB is read series by series, where none is known to belong to another: query only the RTT.
+ * `--dst`. An answer above 4 MiB is read series by series, none of which is known to belong to another:
+ * `probe_success` is then skipped, so that it does not count losses again that the RTT says by 0. `fetch prometheus`
+ * divides its answers by labels, so that this does not happen.
  *
  * @module
  */
@@ -56,7 +58,13 @@ export const prometheus: Format = {
   json: {
     isResult: (object) => isSeries(object) || isAnswer(object),
     *findings(object, options) {
-      if (isSeries(object)) return yield* findingsOf([object], options);
+      if (isSeries(object)) {
+        // The RTT of the same probe says its losses too.
+        if (objectOf(object.metric).__name__ === "probe_success") {
+          return yield { skipped: "series probe_success by itself" };
+        }
+        return yield* findingsOf([object], options);
+      }
       const { data, errorType, error } = object;
       if (object.status === "error") {
         throw new UserError(
@@ -102,6 +110,11 @@ interface Series {
   samples: ReadonlyMap<number, string>;
 }
 
+/** The same text for series that are read together: those whose labels but the name and the phase are equal. */
+export function labelsKey({ __name__: _name, phase: _phase, ...labels }: JsonObject): string {
+  return JSON.stringify(Object.entries(labels).sort());
+}
+
 function* findingsOf(all: readonly JsonObject[], options: ReadingOptions): Generator<Finding> {
   const groups = new Map<string, Series[]>();
   for (const { metric, value, values } of all) {
@@ -112,8 +125,10 @@ function* findingsOf(all: readonly JsonObject[], options: ReadingOptions): Gener
       yield { skipped: `series ${name || "without a name"} of phase ${phase}` };
       continue;
     }
-    const key = JSON.stringify(Object.entries(labels).sort());
-    groups.set(key, [...groups.get(key) ?? [], { name, labels, samples: new Map(samples) }]);
+    const key = labelsKey(labels);
+    const group = groups.get(key) ?? [];
+    group.push({ name, labels, samples: new Map(samples) });
+    groups.set(key, group);
   }
   for (const group of groups.values()) yield* groupFindings(group, options);
 }

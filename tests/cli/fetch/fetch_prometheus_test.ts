@@ -81,6 +81,24 @@ Deno.test("answers are kept as they came", async () => {
   assertEquals(await answersIn(folder.at("out")), [text]);
 });
 
+Deno.test("an answer above 4 MiB is written as one for each target, with all of its series", async () => {
+  await using server = new PrometheusServer();
+  using folder = new TemporaryFolder();
+  const targets = ["127.0.0.1", "192.0.2.1"];
+  const values = (value: string) => Array.from({ length: 80_000 }, (_, i) => [START_S + i, value]);
+  const result = [["probe_icmp_duration_seconds", "0.01"], ["probe_success", "1"]].flatMap((
+    [__name__, value],
+  ) => targets.map((instance) => ({ metric: { __name__, instance }, values: values(value) })));
+  server.answer = () => Response.json({ status: "success", data: { resultType: "matrix", result } });
+  await fetchInto(server, folder.at("out"), { window: "1h" });
+  const [text] = await answersIn(folder.at("out"));
+  const divided = targets.map((target) => {
+    const ofTarget = result.filter(({ metric }) => metric.instance === target);
+    return JSON.stringify({ status: "success", data: { resultType: "matrix", result: ofTarget } });
+  });
+  assert(text === `${divided.join("\n")}\n`);
+});
+
 Deno.test("a second run asks for nothing, one with another query is refused", async () => {
   await using server = new PrometheusServer();
   using folder = new TemporaryFolder();

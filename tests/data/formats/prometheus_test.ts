@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../../lib/base/errors.ts";
-import type { ReadingOptions } from "../../../lib/data/formats/format.ts";
+import { type ReadingOptions, USUAL_READING } from "../../../lib/data/formats/format.ts";
+import { prometheus } from "../../../lib/data/formats/prometheus.ts";
 import { FAILED_RTT_MS } from "../../../lib/data/formats/batch.ts";
 import { foundIn, foundInFile, othersOf, rowsOf, rttsOf, SOURCE } from "./findings.ts";
 
@@ -170,4 +171,28 @@ Deno.test("Prometheus: an error in place of an answer is told", () => {
     UserError,
     "it is the error bad_data: exceeded maximum resolution of 11,000 points per timeseries.",
   );
+});
+
+Deno.test("Prometheus: an answer too long to be parsed does not count losses twice", () => {
+  const numPoints = 100_000;
+  const values = (lost: string) => Array.from({ length: numPoints }, (_, i) => i % 10 === 0 ? "0" : lost);
+  const found = answered([
+    seriesOf({ __name__: "probe_icmp_duration_seconds", phase: "rtt", instance: DST }, ...values("0.01")),
+    seriesOf({ __name__: "probe_success", instance: DST }, ...values("1")),
+    seriesOf({ __name__: "probe_icmp_duration_seconds", phase: "setup", instance: DST }, ...values("0.01")),
+  ]);
+  assertEquals(rttsOf(found).length, numPoints);
+  assertEquals(rttsOf(found).filter((rttMs) => rttMs === LOST).length, numPoints / 10);
+  assertEquals(othersOf(found).map(([, kind]) => kind), [
+    "series probe_success by itself",
+    "series probe_icmp_duration_seconds of phase setup",
+  ]);
+});
+
+Deno.test("Prometheus: 100,000 series with equal labels are read together", () => {
+  const one = seriesOf({ instance: DST }, "0.01");
+  const text = JSON.stringify(Array(100_000).fill(one));
+  const object = { status: "success", data: { resultType: "matrix", result: JSON.parse(text) } };
+  const findings = [...prometheus.json?.findings(object, { ...USUAL_READING, src: SOURCE }) ?? []];
+  assertEquals(findings.filter((finding) => "srcAddr" in finding).length, 1);
 });
