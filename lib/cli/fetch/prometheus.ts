@@ -35,7 +35,7 @@ export interface RangeQuery {
 
 /** The answer to a {@link RangeQuery}. */
 export interface RangeAnswer {
-  /** As it came; one too long to be read at once is divided into answers, each of the series with the same labels. */
+  /** As it came; one too long to be read at once is divided by the labels of its series. */
   bytes: Uint8Array;
   numSeries: number;
   numPoints: number;

@@ -30,7 +30,8 @@ export const globalping: Format = {
     isResult: isGlobalping,
     findings: (object, { source, rtt }) =>
       globalpingRows(object, { rtt, withNetworks: source === NETWORK_SOURCE }),
-    idOf: ({ id }) => String(id),
+    // Objects that other programs wrote may have no id.
+    idOf: (object) => typeof object.id === "string" ? object.id : hashOf(object).toHex(),
   },
 };
 
@@ -115,12 +116,15 @@ export function* globalpingProbes(
  */
 export function placeholderAddress(probe: GlobalpingProbe, isV6: boolean): string {
   const { asn, country, state, city } = probe;
-  const text = JSON.stringify([asn, country, state ?? null, city]);
-  const hash = sha256(new TextEncoder().encode(text));
+  const hash = hashOf([asn, country, state ?? null, city]);
   // 255.0.0.0/8 has the broadcast address.
   if (!isV6) return `${240 + hash[0] % 15}.${hash[1]}.${hash[2]}.${hash[3]}`;
   const digits = hash.toHex();
   return `fd${digits.slice(0, 2)}:${digits.slice(2, 6)}:${digits.slice(6, 10)}::1`;
+}
+
+function hashOf(value: unknown): Uint8Array {
+  return sha256(new TextEncoder().encode(JSON.stringify(value)));
 }
 
 /** A network and city as people read them, such as `Berlin, DE, AS3320`. */

@@ -48,7 +48,10 @@ function* findingsOf(ping: JsonObject, options: ReadingOptions): Generator<Findi
   if (!String(method).startsWith("icmp-")) return yield { skipped: `scamper ping by ${method}` };
   if (numSent === 0) return yield { skipped: "nothing sent" };
   if (!Number.isSafeInteger(numSent) || Number(numSent) < 0 || Number(numSent) > MAX_SENT) {
-    return yield { reason: "invalidInteger", detail: `ping_sent ${numSent}` };
+    return yield {
+      reason: "invalidInteger",
+      detail: `ping_sent ${numSent}, more than ${MAX_SENT} or not a number of packets`,
+    };
   }
   const startUs = timeOf(ping.start);
   if (typeof startUs !== "number") return yield startUs;
@@ -76,8 +79,8 @@ function* findingsOf(ping: JsonObject, options: ReadingOptions): Generator<Findi
   }
 }
 
-/** scamper counts packets in 16 bits. */
-const MAX_SENT = 65_535;
+/** The most packets of a ping: a short object may claim 65,535, each of which is a row with `--rtt each`. */
+const MAX_SENT = 4096;
 
 /** Reads `{sec, usec}`. */
 function timeOf(value: unknown): ReturnType<typeof readTime> {

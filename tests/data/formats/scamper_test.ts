@@ -56,13 +56,17 @@ Deno.test("scamper: only the first echo reply of the destination to each packet 
   assertEquals(found.map(({ finding }) => "srcAddr" in finding && finding.numLost), [[2]]);
 });
 
+Deno.test("scamper: up to 4,096 packets are read", () => {
+  assertEquals(rowsOf(foundIn(pingOf({ ping_sent: 4096 }), { rtt: "each" })).length, 4096);
+});
+
 Deno.test("scamper: what says nothing about a path is skipped, what is wrong rejected", () => {
   const lines = [
     pingOf({ ping_sent: 0 }),
     pingOf({ method: "udp" }),
     '{"type":"trace", "version":"0.1", "src":"192.0.2.1", "dst":"198.51.100.7", "hops":[{"rtt": 3}]}',
     pingOf({ ping_sent: -1 }),
-    pingOf({ ping_sent: 1e9 }),
+    pingOf({ ping_sent: 4097 }),
     pingOf({ responses: [replyOf(0, 0)] }),
     pingOf({ start: { sec: 5 } }),
     pingOf({ dst: "2001:db8::1" }),

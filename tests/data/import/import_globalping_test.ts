@@ -58,6 +58,15 @@ Deno.test("a measurement of Globalping gives a row for each probe", async () => 
   assert(rows.srcAddr[2] !== rows.srcAddr[0]);
 });
 
+Deno.test("measurements of Globalping without an id are repeated only if they are equal", async () => {
+  const measurements = [10, 20, 10].map((rttMs) => ({
+    ...globalpingMeasurement([[BERLIN, finishedPing("151.101.1.229", [rttMs])]]),
+    id: undefined,
+  }));
+  const { summary, rows } = await rowsOf(measurements);
+  assertEquals([summary.duplicates, ...rows.rttMs], [1, 10, 20]);
+});
+
 Deno.test("names of Globalping are the target, and the network and city of a probe", () =>
   withFolder(async (folder) => {
     const measurement = globalpingMeasurement([[BERLIN, finishedPing("151.101.1.229", [10])]]);
