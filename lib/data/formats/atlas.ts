@@ -7,19 +7,20 @@
  * @module
  */
 import { type Address, readAddress } from "../addresses/address_book.ts";
-import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "./batch.ts";
+import { END_TIME_US, FAILED_RTT_MS, MIN_TIME_US } from "./batch.ts";
 import { shortened } from "../../base/errors.ts";
 import {
   type Format,
   type JsonObject,
   NETWORK_SOURCE,
   type PingRow,
+  type ReadingOptions,
+  readRtt,
   type Rejection,
   type RttChoice,
   type Skipped,
   type SourceChoice,
   summarise,
-  wrongRtt,
 } from "./format.ts";
 
 /** Names of types are cut to this length. */
@@ -36,10 +37,11 @@ export const atlas: Format = {
   json: {
     hasKeys: true,
     isResult: (object) => resultType(object) !== undefined,
-    findings(object, { source, rtt }) {
+    findings(object, options) {
       const type = resultType(object);
       if (type !== "ping") return [{ skipped: shortened(type ?? "unknown", MAX_TYPE_LENGTH) }];
-      return [convertPing(object, { source: source === NETWORK_SOURCE ? "auto" : source, rtt })];
+      const source = options.source === NETWORK_SOURCE ? "auto" : options.source;
+      return [convertPing(object, { ...options, source })];
     },
   },
 };
@@ -60,8 +62,10 @@ interface PingFields {
   numEntries: number;
   /** RTTs of the entries that are neither duplicates nor late; NaN for no reply. */
   rttsMs: number[];
-  /** The first of these RTTs that is impossible, if any. */
-  wrongRttMs: number | undefined;
+  /** Why the first of these RTTs that is impossible is, if any. */
+  wrongRtt: Rejection | undefined;
+  /** Whether an entry has an RTT that stands for no reply, which the counts may not say. */
+  hasNoReplyRtt: boolean;
   /** Number of entries that say an error of the probe, such as no network. */
   numErrors: number;
   /** Seconds since the probe's clock was synchronised; -1: never. */
@@ -70,8 +74,7 @@ interface PingFields {
 }
 
 /** Reads the fields of a parsed result. */
-function fieldsOfObject(result: JsonObject): PingFields {
-  const { numEntries, rttsMs, wrongRttMs, numErrors } = readReplies(result.result);
+function fieldsOfObject(result: JsonObject, options: ConvertOptions): PingFields {
   return {
     timestampS: toNumber(result.timestamp),
     msmId: toNumber(result.msm_id),
@@ -82,10 +85,7 @@ function fieldsOfObject(result: JsonObject): PingFields {
     rcvd: toNumber(result.rcvd),
     minMs: toNumber(result.min),
     avgMs: toNumber(result.avg),
-    numEntries,
-    rttsMs,
-    wrongRttMs,
-    numErrors,
+    ...readReplies(result.result, options),
     unsyncedS: toNumber(result.lts),
     storedS: toNumber(result.stored_timestamp),
   };
@@ -93,22 +93,27 @@ function fieldsOfObject(result: JsonObject): PingFields {
 
 function readReplies(
   list: unknown,
-): Pick<PingFields, "numEntries" | "rttsMs" | "wrongRttMs" | "numErrors"> {
+  options: ConvertOptions,
+): Pick<PingFields, "numEntries" | "rttsMs" | "wrongRtt" | "hasNoReplyRtt" | "numErrors"> {
   const rttsMs: number[] = [];
   let numEntries = 0;
   let numErrors = 0;
-  let wrongRttMs: number | undefined;
+  let wrongRtt: Rejection | undefined;
+  let hasNoReplyRtt = false;
   for (const entry of Array.isArray(list) ? list : []) {
     if (!isReply(entry)) continue;
     numEntries++;
     const { dup, late, rtt } = entry;
     if (dup !== undefined || late !== undefined) continue;
     if ("error" in entry && rtt === undefined) numErrors++;
-    const rttMs = toNumber(rtt);
-    rttsMs.push(rttMs);
-    if (rtt !== undefined && !isRtt(rttMs)) wrongRttMs ??= rttMs;
+    const rttMs = readRtt(rtt, 1, options);
+    if (typeof rttMs !== "number") wrongRtt ??= rttMs;
+    else {
+      rttsMs.push(rttMs === FAILED_RTT_MS ? NaN : rttMs);
+      hasNoReplyRtt ||= rtt !== undefined && rttMs === FAILED_RTT_MS;
+    }
   }
-  return { numEntries, rttsMs, wrongRttMs, numErrors };
+  return { numEntries, rttsMs, wrongRtt, hasNoReplyRtt, numErrors };
 }
 
 /** Whether an entry of a list describes a packet (and not, for example, a hop). */
@@ -150,7 +155,7 @@ export function resultType(object: JsonObject): string | undefined {
 }
 
 /** The options of a conversion: the choices of source address and RTT. */
-interface ConvertOptions {
+interface ConvertOptions extends ReadingOptions {
   source: SourceChoice;
   rtt: RttChoice;
 }
@@ -163,7 +168,7 @@ interface ConvertOptions {
  */
 export function convertPing(result: JsonObject, options: ConvertOptions): PingRow | Rejection | Skipped {
   if ("dnserr" in result) return { skipped: "dnserr" };
-  const fields = fieldsOfObject(result);
+  const fields = fieldsOfObject(result, options);
   const { timestampS } = fields;
   const skipped = unmeasured(fields);
   if (skipped) return { skipped };
@@ -174,7 +179,7 @@ export function convertPing(result: JsonObject, options: ConvertOptions): PingRo
   }
   const addresses = chooseAddresses(result, fields.af, options.source);
   if ("reason" in addresses) return addresses;
-  const replies = summariseReplies(fields, options.rtt);
+  const replies = summariseReplies(fields, options);
   if ("reason" in replies) return replies;
   const [msmId, prbId] = [toId(fields.msmId), toId(fields.prbId)];
   if (Number.isNaN(msmId) && !Number.isNaN(fields.msmId)) return invalidId("msm_id", fields.msmId);
@@ -260,10 +265,11 @@ function textOf(address: Address | undefined): string {
 /** The RTTs and losses of the result's rows. */
 function summariseReplies(
   fields: PingFields,
-  choice: RttChoice,
+  options: ConvertOptions,
 ): { rttsMs: number[]; numLost: number[] } | Rejection {
-  const { rttsMs: inTimeMs, numEntries, wrongRttMs, rcvd, sent } = fields;
-  if (wrongRttMs !== undefined) return wrongRtt(wrongRttMs, `rtt ${wrongRttMs}`);
+  const { rttsMs: inTimeMs, numEntries, wrongRtt, hasNoReplyRtt, rcvd, sent } = fields;
+  const choice = options.rtt;
+  if (wrongRtt) return wrongRtt;
   if (numEntries === 0 && Number.isNaN(rcvd)) {
     return { reason: "incompleteResult", detail: "replies and rcvd are missing" };
   }
@@ -272,15 +278,18 @@ function summariseReplies(
     return { rttsMs, numLost: rttsMs.map((rttMs) => rttMs === FAILED_RTT_MS ? 1 : 0) };
   }
   const replies = inTimeMs.filter((rttMs) => !Number.isNaN(rttMs));
-  const numReceived = Number.isNaN(rcvd) ? replies.length : rcvd;
+  const numReceived = Number.isNaN(rcvd) || hasNoReplyRtt ? replies.length : rcvd;
   const numSent = Number.isNaN(sent) && numEntries > 0 ? inTimeMs.length : sent;
   const numLost = [toId(Math.max(0, numSent - numReceived))];
   if (numReceived === 0) return { rttsMs: [FAILED_RTT_MS], numLost };
   const statedMs = choice === "min" ? fields.minMs : fields.avgMs;
-  const rttMs = replies.length > 0 ? summarise(replies, choice) : statedMs;
-  if (isRtt(rttMs)) return { rttsMs: [rttMs], numLost };
-  if (!Number.isNaN(rttMs)) return wrongRtt(rttMs, `rtt ${rttMs}`);
-  return { reason: "incompleteResult", detail: `rcvd is ${rcvd} and the RTT is missing` };
+  if (replies.length > 0) return { rttsMs: [summarise(replies, choice)], numLost };
+  if (Number.isNaN(statedMs)) {
+    return { reason: "incompleteResult", detail: `rcvd is ${rcvd} and the RTT is missing` };
+  }
+  const rttMs = readRtt(statedMs, 1, options);
+  if (typeof rttMs !== "number") return rttMs;
+  return { rttsMs: [rttMs], numLost: rttMs === FAILED_RTT_MS ? [toId(numSent)] : numLost };
 }
 
 /** A non-negative integer; NaN for anything else. */

@@ -19,7 +19,7 @@ import {
   type JsonObject,
   NETWORK_SOURCE,
   objectOf,
-  type RttChoice,
+  type ReadingOptions,
 } from "./format.ts";
 
 /** See the module. */
@@ -28,8 +28,7 @@ export const globalping: Format = {
   title: "measurements of Globalping (JSON)",
   json: {
     isResult: isGlobalping,
-    findings: (object, { source, rtt }) =>
-      globalpingRows(object, { rtt, withNetworks: source === NETWORK_SOURCE }),
+    findings: globalpingRows,
     // Objects that other programs wrote may have no id.
     idOf: (object) => typeof object.id === "string" ? object.id : hashOf(object).toHex(),
   },
@@ -59,11 +58,11 @@ export function isGlobalping(object: JsonObject): boolean {
  * Of a result's time only the time of the measurement's creation is known; it runs within seconds of it.
  *
  * @param measurement An object for which {@link isGlobalping} holds.
- * @param options `rtt`: as for RIPE Atlas. `withNetworks`: whether networks and cities are sources.
+ * @param options As for RIPE Atlas; with the source {@link NETWORK_SOURCE} networks and cities are sources.
  */
 function* globalpingRows(
   measurement: JsonObject,
-  { rtt, withNetworks }: { rtt: RttChoice; withNetworks: boolean },
+  options: ReadingOptions,
 ): Generator<Finding> {
   const timestamp = Date.parse(String(measurement.createdAt)) / 1000;
   for (const { probe, result } of resultsOf(measurement)) {
@@ -75,7 +74,7 @@ function* globalpingRows(
       const destination = parseAddress(String(result.resolvedAddress));
       const isV6 = destination?.length === 16;
       if (!destination) yield { reason: "nullValue", detail: "resolvedAddress" };
-      else if (!withNetworks) {
+      else if (options.source !== NETWORK_SOURCE) {
         yield {
           reason: "unknownSource",
           detail:
@@ -85,7 +84,7 @@ function* globalpingRows(
       } else {
         const from = placeholderAddress(probe, isV6);
         const atlas = { ...atlasResult(result, timestamp, from), dst_name: measurement.target };
-        const row = convertPing(atlas, { source: "from", rtt });
+        const row = convertPing(atlas, { ...options, source: "from" });
         yield "srcAddr" in row ? { ...row, srcName: nameOf(probe) } : row;
       }
     }

@@ -122,6 +122,24 @@ Deno.test("convertPing() rejects results without what a row needs", () => {
   assertEquals(reason({ result: [{ rtt: -3 }] }), "invalidRtt");
 });
 
+Deno.test("convertPing() reads RTTs that stand for no reply", () => {
+  for (const rtt of [null, -1, "NaN"]) {
+    assertEquals(row({ result: [{ rtt }], sent: 1, rcvd: 0 }).rttsMs, [-1], `${rtt}`);
+    assertEquals(row({ result: [{ rtt }, { rtt: 5 }], sent: 2, rcvd: 1 }).rttsMs, [5], `${rtt}`);
+  }
+  assertEquals(reason({ result: [{ rtt: 0 }] }), "zeroRtt");
+  const noReply = ["0"];
+  for (const rcvd of [0, 1]) {
+    const lost = row({ result: [{ rtt: 0 }], sent: 1, rcvd }, { noReply });
+    assertEquals([lost.rttsMs, lost.numLost], [[-1], [1]]);
+  }
+  const half = row({ result: [{ rtt: 0 }, { rtt: 5 }], sent: 2, rcvd: 2 }, { noReply });
+  assertEquals([half.rttsMs, half.numLost], [[5], [1]]);
+  assertEquals(row({ result: [{ rtt: 0 }, { rtt: 5 }] }, { noReply, rtt: "each" }).rttsMs, [-1, 5]);
+  const stated = row({ result: undefined, avg: 0, sent: 3, rcvd: 3 }, { noReply });
+  assertEquals([stated.rttsMs, stated.numLost], [[-1], [3]]);
+});
+
 Deno.test("convertPing() rejects numbers that a measurement cannot hold", () => {
   assertEquals(reason({ result: [{ rtt: 1e39 }] }), "invalidRtt");
   assertEquals(reason({ result: [{ rtt: END_RTT_MS }] }), "invalidRtt");
