@@ -12,14 +12,11 @@ import { shortened } from "../../base/errors.ts";
 import {
   type Format,
   type JsonObject,
-  NETWORK_SOURCE,
   type PingRow,
   type ReadingOptions,
   readRtt,
   type Rejection,
-  type RttChoice,
   type Skipped,
-  type SourceChoice,
   summarise,
 } from "./format.ts";
 
@@ -40,8 +37,7 @@ export const atlas: Format = {
     findings(object, options) {
       const type = resultType(object);
       if (type !== "ping") return [{ skipped: shortened(type ?? "unknown", MAX_TYPE_LENGTH) }];
-      const source = options.source === NETWORK_SOURCE ? "auto" : options.source;
-      return [convertPing(object, { ...options, source })];
+      return [convertPing(object, options)];
     },
   },
 };
@@ -74,7 +70,7 @@ interface PingFields {
 }
 
 /** Reads the fields of a parsed result. */
-function fieldsOfObject(result: JsonObject, options: ConvertOptions): PingFields {
+function fieldsOfObject(result: JsonObject, options: ReadingOptions): PingFields {
   return {
     timestampS: toNumber(result.timestamp),
     msmId: toNumber(result.msm_id),
@@ -93,7 +89,7 @@ function fieldsOfObject(result: JsonObject, options: ConvertOptions): PingFields
 
 function readReplies(
   list: unknown,
-  options: ConvertOptions,
+  options: ReadingOptions,
 ): Pick<PingFields, "numEntries" | "rttsMs" | "wrongRtt" | "hasNoReplyRtt" | "numErrors"> {
   const rttsMs: number[] = [];
   let numEntries = 0;
@@ -154,19 +150,13 @@ export function resultType(object: JsonObject): string | undefined {
   return isPing ? "ping" : "unknown";
 }
 
-/** The options of a conversion: the choices of source address and RTT. */
-interface ConvertOptions extends ReadingOptions {
-  source: SourceChoice;
-  rtt: RttChoice;
-}
-
 /**
  * Converts a parsed ping result.
  *
  * @param result An object for which {@link resultType} is `ping`.
  * @param options The choices of source address and RTT.
  */
-export function convertPing(result: JsonObject, options: ConvertOptions): PingRow | Rejection | Skipped {
+export function convertPing(result: JsonObject, options: ReadingOptions): PingRow | Rejection | Skipped {
   if ("dnserr" in result) return { skipped: "dnserr" };
   const fields = fieldsOfObject(result, options);
   const { timestampS } = fields;
@@ -217,14 +207,15 @@ function invalidId(name: string, id: number): Rejection {
 function chooseAddresses(
   result: JsonObject,
   af: number,
-  choice: SourceChoice,
+  choice: ReadingOptions["source"],
 ): { src: Address; dst: Address; ipVersion: 4 | 6 } | Rejection {
   const dstAddr = toAddress(result.dst_addr) ?? toAddress(result.addr);
   if (!dstAddr?.bytes) return missingAddress("dst_addr", dstAddr);
   const numBytes = dstAddr.bytes.length;
   const first = toAddress(choice === "src_addr" ? result.src_addr : result.from);
   const isChosen = first?.isPublic && first.bytes?.length === numBytes;
-  const second = choice === "auto" && !isChosen ? toAddress(result.src_addr) : undefined;
+  const isEither = choice !== "from" && choice !== "src_addr";
+  const second = isEither && !isChosen ? toAddress(result.src_addr) : undefined;
   const src = chooseSource(first, second, numBytes);
   if (!src && (first?.bytes || second?.bytes)) {
     const [from, srcAddr] = [toAddress(result.from), toAddress(result.src_addr)];
@@ -265,7 +256,7 @@ function textOf(address: Address | undefined): string {
 /** The RTTs and losses of the result's rows. */
 function summariseReplies(
   fields: PingFields,
-  options: ConvertOptions,
+  options: ReadingOptions,
 ): { rttsMs: number[]; numLost: number[] } | Rejection {
   const { rttsMs: inTimeMs, numEntries, wrongRtt, hasNoReplyRtt, rcvd, sent } = fields;
   const choice = options.rtt;
