@@ -101,7 +101,7 @@ const readingOptions = {
     ["auto", "from", "src_addr", "network"],
     [
       "source address of Atlas results: auto is `from` if it is public, else src_addr;",
-      "network is auto, and gives probes of Globalping, whose addresses nobody tells, one for each network and city",
+      "network is auto, and gives probes of Globalping, which publishes no addresses, one for each network and city",
     ].join("\n"),
     { default: "auto" },
   ),

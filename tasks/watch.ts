@@ -119,7 +119,7 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   if (numUnposted > 0) {
     throw new UserError(
       `Cannot post all alarms: the webhook has ${webhook?.numSent} of them, ${numUnposted} were given up; ` +
-        "see the lines above, and mend the receiver",
+        "see the lines above, and correct the receiver",
     );
   }
   if (isWhole) requireUsed(watch, arriving);

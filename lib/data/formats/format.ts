@@ -323,7 +323,7 @@ export interface FoundPing {
   msmId?: number;
   prbId?: number;
   sizeBytes?: number;
-  /** Lost packets of a result whose packets are not all told; those of `rttsMs` without reply if absent. */
+  /** Lost packets of a result that does not list all packets; those of `rttsMs` without reply if absent. */
   numLost?: number;
 }
 

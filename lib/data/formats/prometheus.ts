@@ -42,7 +42,7 @@ import {
 const DESTINATIONS = ["ip", "target", "dst", "destination", "instance", "host"];
 /** Labels of the source. */
 const SOURCES = ["src", "source", "source_ip", "source_address"];
-/** Names of other exporters' RTTs, such as `ping_average_response_ms`, and of what they say besides. */
+/** Names of other exporters' RTTs, such as `ping_average_response_ms`, and those of their other series. */
 const RTT_NAME = /rtt|latency|ping|icmp|response|round_?trip|delay/;
 const NOT_RTT_NAME =
   /^(?:probe|scrape|smokeping|go|process|prometheus)_|_(?:bucket|count|sum|total|info|up|ttl)$|dev|jitter|loss|ratio|percent|packets|code/;

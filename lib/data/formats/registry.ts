@@ -113,7 +113,7 @@ export function recognise(
   throw unknownFormat(head, path);
 }
 
-/** What the first bytes of files that are no measurements look like. */
+/** The first bytes of files that are not measurements. */
 const LOOKS: readonly (readonly [RegExp, string])[] = [
   // deno-lint-ignore no-control-regex
   [/^PK(?:\x03\x04|\x05\x06)/, "it looks like a zip archive or a spreadsheet (unpack it, or save it as CSV)"],

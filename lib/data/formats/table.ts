@@ -238,7 +238,7 @@ export const table: Format = {
     isResult(object, options) {
       const layout = layoutOfObject(object, options);
       if (!("fault" in layout)) return true;
-      // An object that has an RTT and an end is meant as one: what it lacks is told.
+      // An object that has an RTT and an end is meant as one: the error names what is missing.
       const names = Object.keys(object).map((name) => name.toLowerCase());
       const has = (key: string) => USUAL_NAMES[key].some((name) => names.includes(name));
       return has("rtt") && (has("dst") || has("src")) || (has("src") && has("dst") && has("time"));

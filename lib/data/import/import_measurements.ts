@@ -40,7 +40,7 @@ import { type MeasurementRow, type RowCounts, RowSink } from "./row_sink.ts";
 const RUNTIME_BYTES = 200e6;
 /** Memory of a worker with its pieces. */
 const WORKER_BYTES = 60e6;
-/** This thread cuts and merges as fast as so many workers read. */
+/** The number of workers that one thread can feed, since it cuts the text and merges the results. */
 const MAX_WORKERS = 4;
 /** The keys' share of the remaining memory limit, and their smallest share of the limit itself. */
 const KEYS_SHARE = 0.7;
