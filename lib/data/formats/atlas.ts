@@ -71,6 +71,7 @@ interface PingFields {
 
 /** Reads the fields of a parsed result. */
 function fieldsOfObject(result: JsonObject, options: ReadingOptions): PingFields {
+  const { numEntries, rttsMs, wrongRtt, hasNoReplyRtt, numErrors } = readReplies(result.result, options);
   return {
     timestampS: toNumber(result.timestamp),
     msmId: toNumber(result.msm_id),
@@ -81,7 +82,11 @@ function fieldsOfObject(result: JsonObject, options: ReadingOptions): PingFields
     rcvd: toNumber(result.rcvd),
     minMs: toNumber(result.min),
     avgMs: toNumber(result.avg),
-    ...readReplies(result.result, options),
+    numEntries,
+    rttsMs,
+    wrongRtt,
+    hasNoReplyRtt,
+    numErrors,
     unsyncedS: toNumber(result.lts),
     storedS: toNumber(result.stored_timestamp),
   };

@@ -194,9 +194,10 @@ function takeFindings(
   const integers = layout.integers.length > 0 ? { ...NO_INTEGERS } : NO_INTEGERS;
   for (const { key, field } of layout.integers) {
     const value = fields[field];
-    if (value === null || value === undefined || ABSENT.test(String(value))) continue;
+    if (value === null || value === undefined) continue;
     const number = typeof value === "number" ? value : decimal(String(value));
     if (!Number.isSafeInteger(number) || number < 0) {
+      if (ABSENT.test(String(value))) continue;
       return take({ reason: "invalidInteger", detail: `${key} ${shortened(String(value))}` });
     }
     integers[INTEGERS[key]] = number;

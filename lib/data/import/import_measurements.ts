@@ -471,7 +471,7 @@ class Importer {
     if (!this.#hasTime(row.eventTimeUs)) return;
     // Each Atlas result is one by itself, also beside its copy.
     if (isResult) this.#last = NO_RESULT;
-    if (this.#isRepeated({ ...row })) return;
+    if (this.#isRepeated(row)) return;
     this.names.addRow(row);
     for (let i = firstRow; i < firstRow + pings[ping + PING.numRows]; i++) {
       row.rttMs = rows[2 * i];
