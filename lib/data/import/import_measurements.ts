@@ -148,7 +148,7 @@ class FileReader implements Disposable {
   /** Reads a file; what is in its last pieces comes with those of the next one. @throws {UserError} If it cannot be read. */
   async read(path: string): Promise<void> {
     this.#options.signal?.throwIfAborted();
-    const whole = isParquet(path) ? undefined : readSmallJson(path, this.#reading);
+    const whole = isParquet(path) ? undefined : await readSmallJson(path, this.#reading);
     if (whole) {
       this.#numBytes += whole.length;
       await this.#take(this.#pieces.read({ path }, this.#numBytes, { whole }));
@@ -228,9 +228,13 @@ class FileReader implements Disposable {
 }
 
 /** The bytes of a small file of JSON as they are on disk: a worker unpacks and reads them; undefined for others. */
-function readSmallJson(path: string, options: ReadingOptions): Uint8Array<ArrayBuffer> | undefined {
+async function readSmallJson(
+  path: string,
+  options: ReadingOptions,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (path === STANDARD_INPUT || fingerprint(path).sizeBytes > MAX_SMALL_BYTES) return undefined;
-  const bytes = Deno.readFileSync(path);
+  // Not readFileSync(): workers are heard between files.
+  const bytes = await Deno.readFile(path);
   const head = decompressWhole(bytes.subarray(0, HEAD_BYTES), MAX_SMALL_BYTES, { isHead: true });
   const text = new TextDecoder().decode(new ToUtf8().push(head ?? new Uint8Array(0)));
   if (text.trim() === "") return undefined;
