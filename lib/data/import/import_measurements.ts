@@ -329,18 +329,15 @@ class Importer {
     if ("reason" in finding) {
       return this.#reject({ ...finding, detail: `line ${line}: ${finding.detail}` }, { isPing: true });
     }
-    const { eventTimeUs, srcAddr, dstAddr, ipVersion, msmId, prbId, sizeBytes, rttsMs, numLost } = finding;
     this.#numPings++;
     this.#index++;
-    if (!this.#hasTime(eventTimeUs, line)) return;
-    const key = { msmId, prbId, eventTimeUs };
-    if (this.#isRepeated(key)) return;
+    if (!this.#hasTime(finding.eventTimeUs, line) || this.#isRepeated(finding)) return;
+    const { eventTimeUs, srcAddr, dstAddr, ipVersion, msmId, prbId, sizeBytes, rttsMs, numLost } = finding;
     for (let i = 0; i < rttsMs.length; i++) {
-      this.sink.add({
-        ...{ eventTimeUs, srcAddr, dstAddr, ipVersion, msmId, prbId, sizeBytes },
-        rttMs: rttsMs[i],
-        packetErrorCount: numLost[i],
-      });
+      const [rttMs, packetErrorCount] = [rttsMs[i], numLost[i]];
+      this.sink.add(
+        { eventTimeUs, srcAddr, dstAddr, ipVersion, msmId, prbId, sizeBytes, rttMs, packetErrorCount },
+      );
     }
   }
 
