@@ -287,8 +287,6 @@ function memoryForKeys(limitBytes: number): number {
   return Math.max(KEYS_SHARE * (limitBytes - RUNTIME_BYTES), LEAST_KEYS_SHARE * limitBytes);
 }
 
-const NO_RESULT = { key: { msmId: NaN, prbId: NaN, eventTimeUs: NaN }, isRepeated: false };
-
 /** Receives findings, passes rows to the sink and counts the others. */
 class Importer {
   readonly rejects = new RejectLog();
@@ -306,8 +304,9 @@ class Importer {
   /** Objects and lines that may have been results. */
   #numDamaged = 0;
   #numDuplicates = 0;
-  /** The last result with a key. */
-  #last = NO_RESULT;
+  /** The key of the last result that had one, and whether it repeats an earlier one. */
+  #lastKey: ResultKey | undefined;
+  #isLastRepeated = false;
   /** The ids of objects with several results so far. */
   readonly #measurementIds = new Set<string>();
 
@@ -442,11 +441,12 @@ class Importer {
   /** Whether a row repeats a result. Rows with one key that follow each other are of one result. */
   #isRepeated(key: ResultKey): boolean {
     if (Number.isNaN(key.msmId) || Number.isNaN(key.prbId)) return false;
-    if (!isSameResult(key, this.#last.key)) {
-      this.#last = { key, isRepeated: !this.duplicates.add(key) };
-      if (this.#last.isRepeated) this.#numDuplicates++;
+    if (!this.#lastKey || !isSameResult(key, this.#lastKey)) {
+      this.#lastKey = key;
+      this.#isLastRepeated = !this.duplicates.add(key);
+      if (this.#isLastRepeated) this.#numDuplicates++;
     }
-    return this.#last.isRepeated;
+    return this.#isLastRepeated;
   }
 
   /** Receives a ping by its place in the columns. @param isResult Whether it is a result of its own. */
@@ -471,7 +471,7 @@ class Importer {
     };
     if (!this.#hasTime(row.eventTimeUs)) return;
     // Each Atlas result is one by itself, also beside its copy.
-    if (isResult) this.#last = NO_RESULT;
+    if (isResult) this.#lastKey = undefined;
     if (this.#isRepeated(row)) return;
     this.names.addRow(row);
     for (let i = firstRow; i < firstRow + pings[ping + PING.numRows]; i++) {
