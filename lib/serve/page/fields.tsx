@@ -285,7 +285,8 @@ export function faultOfEnd(text: string): string | undefined {
 
 /** The field that a message of the API is about: such messages begin with its name. */
 export function faultsOfError(error: string | undefined): Faults {
-  const name = /^(?:cannot [^:]*: )*(?:found )?(?:no )?(src|dst|time)\b/i.exec(error ?? "")?.[1];
+  const name = /^(?:cannot [^:]*: )*(?:found )?(?:no )?(src|dst|time)(?:_addr|stamp)?\b/i.exec(error ?? "")
+    ?.[1];
   return name && error ? { [name]: error } : {};
 }
 
