@@ -392,9 +392,9 @@ class TableReader implements TextReader {
       return this.take(invalid(`${fields.length} fields, ${names.length} in the header`), record.line);
     }
     this.#line = record.line;
-    const unclear = this.#separator === "," && rtts.find((each) => UNCLEAR_NUMBER.test(fields[each.field]));
-    if (unclear) {
-      const number = `${names[unclear.field]} ${fields[unclear.field]}`;
+    for (const { field } of this.#separator === "," ? rtts : []) {
+      if (!UNCLEAR_NUMBER.test(fields[field])) continue;
+      const number = `${names[field]} ${fields[field]}`;
       const detail = `${number}: its comma may be of decimals or of thousands, expected a point`;
       return this.take({ reason: "invalidRtt", detail }, record.line);
     }
