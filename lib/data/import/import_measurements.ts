@@ -22,7 +22,7 @@ import {
 import { isParquet } from "../measurement_files/input_files.ts";
 import { isUsableTime, readMeasurements } from "../measurement_files/parquet_reader.ts";
 import { MeasurementParquetWriter } from "../measurement_files/parquet_writer.ts";
-import { listOfCounts, RejectLog, type RejectReason } from "../measurement_files/rejects.ts";
+import { KindCounts, listOfCounts, RejectLog, type RejectReason } from "../measurement_files/rejects.ts";
 import { DuplicateSet, isSameResult, moveUniqueRows, type ResultKey, rowsOf } from "./duplicates.ts";
 import { ImportedNames } from "./imported_names.ts";
 import {
@@ -51,10 +51,6 @@ const PARALLEL_FROM_BYTES = 1 << 20;
 const MAX_SMALL_BYTES = 1 << 20;
 /** The bytes of a compressed file from which its format is recognised. */
 const HEAD_BYTES = 512;
-/** The number of types of objects that are counted separately: the input may have any number of them. */
-const MAX_COUNTED_TYPES = 100;
-/** The name for all further types. */
-const OTHER_TYPES = "other";
 const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as const;
 
 /** Options of {@link importMeasurements}. */
@@ -148,12 +144,12 @@ class FileReader implements Disposable {
   /** Reads a file; what is in its last pieces comes with those of the next one. @throws {UserError} If it cannot be read. */
   async read(path: string): Promise<void> {
     this.#options.signal?.throwIfAborted();
-    const whole = isParquet(path) ? undefined : await readSmallJson(path, this.#reading);
+    if (isParquet(path)) return await this.#readParquet(path);
+    const whole = await readSmallJson(path, this.#reading);
     if (whole) {
       this.#numBytes += whole.length;
       await this.#take(this.#pieces.read({ path }, this.#numBytes, { whole }));
-    } else if (isParquet(path)) await this.#readParquet(path);
-    else await this.#readStream({ path }, this.#pieces, (count) => this.#numBytes += count);
+    } else await this.#readStream({ path }, this.#pieces, (count) => this.#numBytes += count);
   }
 
   /** Hands over the last pieces. */
@@ -358,7 +354,7 @@ class Importer {
         }
         if (kind === FOUND.measurement) {
           const { id, numResults } = measurements[next.measurement++];
-          // Of objects with the same id, the first counts.
+          // Only the first object with an id counts.
           if (this.#measurementIds.has(id)) endOfRepeated = next.result + 1 + numResults;
           this.#measurementIds.add(id);
         } else if (kind === FOUND.ping || kind === FOUND.record) {
@@ -479,21 +475,6 @@ class Importer {
       row.packetErrorCount = rows[2 * i + 1];
       this.sink.add(row);
     }
-  }
-}
-
-/** Counts results by their kinds. */
-class KindCounts {
-  readonly #counts = new Map<string, number>();
-
-  add(type: string): void {
-    const key = this.#counts.has(type) || this.#counts.size < MAX_COUNTED_TYPES ? type : OTHER_TYPES;
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
-  }
-
-  /** In alphabetical order. */
-  get counts(): Record<string, number> {
-    return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 }
 

@@ -15,7 +15,7 @@ import {
   readFindings,
 } from "../../data/measurement_files/input_files.ts";
 import { readMeasurements } from "../../data/measurement_files/parquet_reader.ts";
-import { describeRejected, RejectLog, totalOf } from "../../data/measurement_files/rejects.ts";
+import { describeRejected, KindCounts, RejectLog, totalOf } from "../../data/measurement_files/rejects.ts";
 import { RttScale } from "../../data/measurement_files/rtt_scale.ts";
 import type { TokenMeasurement } from "../../data/tokens/vocab_v2.ts";
 import { tokenMeasurement } from "../query_tokens.ts";
@@ -55,7 +55,7 @@ export class MeasurementFiles {
   /** The RTTs that were read. */
   readonly scale = new RttScale();
   /** Results that say nothing about a path, by their kind. */
-  readonly #skipped = new Map<string, number>();
+  readonly #skipped = new KindCounts();
   /** Rows and results that were read, rejected ones included. */
   numRead = 0;
 
@@ -63,7 +63,7 @@ export class MeasurementFiles {
 
   /** Results that say nothing about a path, by their kind. */
   get skipped(): Record<string, number> {
-    return Object.fromEntries(this.#skipped);
+    return this.#skipped.counts;
   }
 
   /** The measurements of a file in its order. @throws {UserError} If it cannot be read. */
@@ -95,10 +95,7 @@ export class MeasurementFiles {
 
   /** The measurements of what was found in a text; none if it cannot be used. */
   *take({ finding, line }: Found, path: string): Generator<FileMeasurement> {
-    if ("skipped" in finding) {
-      this.#skipped.set(finding.skipped, (this.#skipped.get(finding.skipped) ?? 0) + 1);
-      return;
-    }
+    if ("skipped" in finding) return this.#skipped.add(finding.skipped);
     this.numRead++;
     if ("reason" in finding) {
       this.rejects.add(finding.reason, path, line - 1, `line ${line}: ${finding.detail}`);
