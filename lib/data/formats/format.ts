@@ -311,6 +311,11 @@ export function readTime(value: unknown, unit: TimeUnit, name = "time"): number 
     : { reason: "invalidTime", detail: `${name} ${shortened(text)}: ${parsed.fault}` };
 }
 
+/** When packet n of a text without times was sent, from 0: microseconds since 1970, or NaN. */
+export function intervalTimeUs({ startS = NaN, intervalS = 1 }: ReadingOptions, n: number): number {
+  return Math.round((startS + intervalS * n) * 1e6);
+}
+
 /** A packet or result, its ends and RTTs as a file says them. */
 export interface FoundPing {
   /** An address or a name; undefined if the file does not say it. */

@@ -14,6 +14,7 @@ import { shortened } from "../../base/errors.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
 import {
   type Format,
+  intervalTimeUs,
   type JsonObject,
   leadingTime,
   LineReader,
@@ -213,7 +214,6 @@ class OutputReader {
     rtts: readonly unknown[],
     numLost?: number,
   ): void {
-    const { startS = NaN, intervalS = 1 } = this.options;
     const rttsMs: number[] = [];
     for (const rtt of rtts) {
       const rttMs = rtt === null || rtt === "-" ? FAILED_RTT_MS : readRtt(rtt, 1, this.options);
@@ -221,7 +221,7 @@ class OutputReader {
       rttsMs.push(rttMs);
     }
     const [, address = name] = / \((\S+)\)$/.exec(name) ?? [];
-    const time = Number.isNaN(timeUs) ? Math.round((startS + intervalS * round) * 1e6) : timeUs;
+    const time = Number.isNaN(timeUs) ? intervalTimeUs(this.options, round) : timeUs;
     const found = { src: undefined, dst: address, timeUs: time, rttsMs };
     this.take(pingRow(numLost === undefined ? found : { ...found, numLost }, this.options), line);
   }

@@ -39,7 +39,7 @@ const LOCAL_ERROR =
 const OTHER = /^(?:\^C|---|\(\d+ ?%|rtt |round-trip |From .* Redirect |[$#>%]|[A-Z]:\\|PS |ping6?: )|:$/;
 /** More losses than that at once are a counter that was reset. */
 const MAX_GAP = 1000;
-/** A reply may come so many packets late: `no answer yet` is then no loss. */
+/** A reply that comes at most this many packets late replaces its `no answer yet`. */
 const MAX_LATE = 10;
 /** Sequence numbers have 16 bits. */
 const NUM_SEQUENCES = 1 << 16;

@@ -5,7 +5,7 @@
  * Series with the same labels are read together, so that a destination has one row per time:
  *
  * - `probe_icmp_duration_seconds{phase="rtt"}` of the blackbox exporter: RTT.
- * - `probe_success`: 0 is no reply, whatever the other series say.
+ * - `probe_success`: 0 means no reply, even if another series has an RTT.
  * - `probe_duration_seconds`: RTT if there is no better one. It includes the resolution of the name, and the timeout of a
  *   lost ping, which only `probe_success` in the same answer tells from a reply.
  * - `smokeping_response_duration_seconds_sum` and `_count` of smokeping_prober: mean RTT between two times;
@@ -46,7 +46,7 @@ const SOURCES = ["src", "source", "source_ip", "source_address"];
 const RTT_NAME = /rtt|latency|ping|icmp|response|round_?trip|delay/;
 const NOT_RTT_NAME =
   /^(?:probe|scrape|smokeping|go|process|prometheus)_|_(?:bucket|count|sum|total|info|up|ttl)$|dev|jitter|loss|ratio|percent|packets|code/;
-/** Of several RTTs of a time, such as least, mean and most, the one that counts. */
+/** The name of a mean, which is preferred to a minimum or maximum of the same time. */
 const MEAN_NAME = /mean|avg|average|median/;
 const UNIT = /_(ns|nanoseconds|us|microseconds|ms|milliseconds)$/;
 const LONG_UNITS: Record<string, string> = { nanoseconds: "ns", microseconds: "us", milliseconds: "ms" };

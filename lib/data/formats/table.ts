@@ -14,6 +14,7 @@ import {
   decimal,
   type Finding,
   type Format,
+  intervalTimeUs,
   isHost,
   type JsonObject,
   NoMeasurementsError,
@@ -186,9 +187,8 @@ function takeFindings(
   row = NaN,
 ): void {
   const { names, timeUnit, rttUnitMs } = layout;
-  const { startS = NaN, intervalS = 1 } = options;
   const timeUs = layout.time < 0
-    ? Math.round((startS + intervalS * row) * 1e6)
+    ? intervalTimeUs(options, row)
     : readTime(fields[layout.time], timeUnit, names[layout.time]);
   if (typeof timeUs !== "number") return take(timeUs);
   const integers = layout.integers.length > 0 ? { ...NO_INTEGERS } : NO_INTEGERS;
