@@ -62,12 +62,12 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
     newUsualAfterS: parseDurationS(options.newUsualAfter, "new-usual-after"),
     groupWithinS: parseDurationS(options.groupWithin, "group-within"),
   };
-  const minEvidence = await calibrated(options, watching, stage);
+  const reading = await readingOf(options);
+  const minEvidence = await calibrated(options, watching, reading, stage);
   using model = options.checkpoint === undefined ? undefined : await loadModel(options.checkpoint);
   const names = await openNames(options.names);
   const placeOfAddress = await placesOf(options.geo, model, stage);
   const watch = new PairWatch({ ...watching, minEvidence, placeOf: placeOfAddress, log: stage.log });
-  const reading = await readingOf(options);
   const arriving = arrivalsOf(input, { ...options, reading }, stage);
   const expectations = model && new PairExpectations(model);
   const watched = {
@@ -282,6 +282,7 @@ class Repeated implements Disposable {
 async function calibrated(
   options: Options,
   watching: Omit<WatchOptions, "minEvidence">,
+  reading: ReadingOptions,
   stage: StageContext,
 ): Promise<number> {
   const { falseAlarms, calibration } = options;
@@ -296,7 +297,7 @@ async function calibrated(
   }
   const perDay = ratePerDay(falseAlarms);
   const watch = new PairWatch({ ...watching, minEvidence: 0, log: stage.log });
-  const arriving = arrivalsOf(calibration, { reading: await readingOf(options), follow: false }, stage);
+  const arriving = arrivalsOf(calibration, { reading, follow: false }, stage);
   const evidences: number[] = [];
   const add = (events: readonly AlarmEvent[]) => {
     for (const { evidence } of events) if (evidence !== undefined) evidences.push(evidence);

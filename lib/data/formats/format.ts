@@ -365,8 +365,11 @@ function chosenRtts(rttsMs: number[], choice: RttChoice): number[] {
 
 /** The lost packets of a result's rows. */
 function lostOf(rttsMs: readonly number[], choice: RttChoice): number[] {
-  const lost = rttsMs.map((rttMs) => rttMs === FAILED_RTT_MS ? 1 : 0);
-  return choice === "each" ? lost : [lost.reduce((sum: number, each) => sum + each, 0)];
+  const isLost = (rttMs: number) => rttMs === FAILED_RTT_MS ? 1 : 0;
+  if (choice === "each") return rttsMs.map(isLost);
+  let numLost = 0;
+  for (const rttMs of rttsMs) numLost += isLost(rttMs);
+  return [numLost];
 }
 
 /** One RTT for several replies, ms. */

@@ -97,25 +97,23 @@ class OutputReader {
   read(whole: string, line: number): void {
     const { timeUs, text } = leadingTime(whole);
     const place = { line, timeUs };
-    const values = VALUES.exec(text);
-    const [, target = "", first = "", second = "", third] = PACKET.exec(text) ?? SUMMARY.exec(text) ??
-      ALIVE.exec(text) ??
-      [];
+    let found: RegExpExecArray | null;
     if (TIME_OF_DAY.test(text) || text === "" && !Number.isNaN(timeUs)) this.#beginInterval(timeUs);
     else if (text === "" || ICMP_ERROR.test(text) || OTHER.test(text)) return;
     else if (text.startsWith("{")) this.#readJson(text, line);
     else if (LOCAL_ERROR.test(text)) this.take({ skipped: "local error" }, line);
-    else if (values) this.#values(place, values[1], values[2].trim().split(" "));
-    else if (PACKET.test(text)) this.#packet(place, target, Number(first), second || null);
-    else if (SUMMARY.test(text)) {
+    else if ((found = VALUES.exec(text))) this.#values(place, found[1], found[2].trim().split(" "));
+    else if ((found = PACKET.exec(text))) this.#packet(place, found[1], Number(found[2]), found[3] || null);
+    else if ((found = SUMMARY.exec(text))) {
+      const [, target, numSent, numReceived, meanRtt] = found;
       const isInterval = this.#intervalTimeUs !== undefined && this.#of(target).reportedBy !== "interval";
       const time = { line, timeUs: Number.isNaN(timeUs) ? this.#intervalTimeUs ?? NaN : timeUs };
-      this.#summary(time, target, isInterval, Number(first), Number(second), third);
-    } else if (ALIVE.test(text)) this.#alive(place, target, first === "alive", second);
-    else {this.take(
-        { reason: "unknownLine", detail: `no line of fping that is known: ${shortened(text)}` },
-        line,
-      );}
+      this.#summary(time, target, isInterval, Number(numSent), Number(numReceived), meanRtt);
+    } else if ((found = ALIVE.exec(text))) this.#alive(place, found[1], found[2] === "alive", found[3] ?? "");
+    else {
+      const detail = `no line of fping that is known: ${shortened(text)}`;
+      this.take({ reason: "unknownLine", detail }, line);
+    }
   }
 
   #beginInterval(timeUs: number): void {

@@ -393,7 +393,7 @@ class TableReader implements TextReader {
     }
     this.#line = record.line;
     for (const { field } of this.#separator === "," ? rtts : []) {
-      if (!UNCLEAR_NUMBER.test(fields[field])) continue;
+      if (!fields[field].includes(",") || !UNCLEAR_NUMBER.test(fields[field])) continue;
       const number = `${names[field]} ${fields[field]}`;
       const detail = `${number}: its comma may be of decimals or of thousands, expected a point`;
       return this.take({ reason: "invalidRtt", detail }, record.line);

@@ -196,7 +196,7 @@ async function copyUniqueRows(
         numLeftOut++;
         leftOut = row;
       } else if (leftOut && !isSameResult(leftOut, row)) leftOut = undefined;
-      if (!leftOut) sink.add(row);
+      if (!leftOut) sink.add(row, row.rttMs, row.packetErrorCount);
       at++;
     }
   }

@@ -206,7 +206,8 @@ class FileReader implements Disposable {
       if (isText || early.length === 0) return;
       await this.finish();
       this.#importer.begin(file);
-      for (const [finding, line] of early) this.#importer.addFinding(finding, line);
+      // Not kept: V8 would then place all later findings among the old objects.
+      for (const [finding, line] of early.splice(0)) this.#importer.addFinding(finding, line);
       isText = true;
     };
     for await (const chunk of chunks) {
@@ -315,7 +316,9 @@ class Importer {
   /** Receives the rows of Parquet. @param numRead Those that were rejected included. */
   addRows(rows: Iterable<MeasurementRow>, numRead: number): void {
     this.#numPings += numRead;
-    for (const row of rows) if (!this.#isRepeated(row)) this.sink.add(row);
+    for (const row of rows) {
+      if (!this.#isRepeated(row)) this.sink.add(row, row.rttMs, row.packetErrorCount);
+    }
   }
 
   /** Receives a finding in the text of the file that began last. */
@@ -327,13 +330,8 @@ class Importer {
     this.#numPings++;
     this.#index++;
     if (!this.#hasTime(finding.eventTimeUs, line) || this.#isRepeated(finding)) return;
-    const { eventTimeUs, srcAddr, dstAddr, ipVersion, msmId, prbId, sizeBytes, rttsMs, numLost } = finding;
-    for (let i = 0; i < rttsMs.length; i++) {
-      const [rttMs, packetErrorCount] = [rttsMs[i], numLost[i]];
-      this.sink.add(
-        { eventTimeUs, srcAddr, dstAddr, ipVersion, msmId, prbId, sizeBytes, rttMs, packetErrorCount },
-      );
-    }
+    const { rttsMs, numLost } = finding;
+    for (let i = 0; i < rttsMs.length; i++) this.sink.add(finding, rttsMs[i], numLost[i]);
   }
 
   /** Receives the next piece of JSON, or a whole file. */
@@ -454,7 +452,7 @@ class Importer {
     this.#numPings++;
     this.#numResults++;
     this.#index++;
-    const row: MeasurementRow = {
+    const result = {
       msmId: pings[ping + PING.msmId],
       prbId: pings[ping + PING.prbId],
       eventTimeUs: pings[ping + PING.eventTimeUs],
@@ -462,18 +460,14 @@ class Importer {
       ipVersion: pings[ping + PING.ipVersion],
       srcAddr: addresses[pings[ping + PING.src]],
       dstAddr: addresses[pings[ping + PING.dst]],
-      rttMs: NaN,
-      packetErrorCount: NaN,
     };
-    if (!this.#hasTime(row.eventTimeUs)) return;
+    if (!this.#hasTime(result.eventTimeUs)) return;
     // Each Atlas result is one by itself, also beside its copy.
     if (isResult) this.#lastKey = undefined;
-    if (this.#isRepeated(row)) return;
-    this.names.addRow(row);
+    if (this.#isRepeated(result)) return;
+    this.names.addRow(result);
     for (let i = firstRow; i < firstRow + pings[ping + PING.numRows]; i++) {
-      row.rttMs = rows[2 * i];
-      row.packetErrorCount = rows[2 * i + 1];
-      this.sink.add(row);
+      this.sink.add(result, rows[2 * i], rows[2 * i + 1]);
     }
   }
 }

@@ -12,16 +12,20 @@ const MAX_COUNTED_ADDRESSES = 1_000_000;
 
 const BATCH_ROWS = 8192;
 
-/** A measurement; NaN stands for an unknown optional number. */
-export interface MeasurementRow {
+/** What the rows of a result have in common; NaN stands for an unknown optional number. */
+interface ResultFacts {
   eventTimeUs: number;
   srcAddr: string;
   dstAddr: string;
   ipVersion: number;
-  rttMs: number;
   msmId: number;
   prbId: number;
   sizeBytes: number;
+}
+
+/** A measurement. */
+export interface MeasurementRow extends ResultFacts {
+  rttMs: number;
   packetErrorCount: number;
 }
 
@@ -60,20 +64,20 @@ export class RowSink {
     this.#writer = writer;
   }
 
-  /** Adds a row. @throws {UserError} If the disk is full. */
-  add(row: MeasurementRow): void {
+  /** Adds a row of a result. @throws {UserError} If the disk is full. */
+  add(result: ResultFacts, rttMs: number, packetErrorCount: number): void {
     const batch = this.#batch;
     const at = batch.numRows++;
-    batch.eventTimeUs[at] = row.eventTimeUs;
-    batch.srcAddr[at] = row.srcAddr;
-    batch.dstAddr[at] = row.dstAddr;
-    batch.ipVersion[at] = row.ipVersion;
-    batch.rttMs[at] = row.rttMs;
-    batch.msmId[at] = row.msmId;
-    batch.prbId[at] = row.prbId;
-    batch.sizeBytes[at] = row.sizeBytes;
-    batch.packetErrorCount[at] = row.packetErrorCount;
-    this.#count(row);
+    batch.eventTimeUs[at] = result.eventTimeUs;
+    batch.srcAddr[at] = result.srcAddr;
+    batch.dstAddr[at] = result.dstAddr;
+    batch.ipVersion[at] = result.ipVersion;
+    batch.rttMs[at] = rttMs;
+    batch.msmId[at] = result.msmId;
+    batch.prbId[at] = result.prbId;
+    batch.sizeBytes[at] = result.sizeBytes;
+    batch.packetErrorCount[at] = packetErrorCount;
+    this.#count(result, rttMs);
     if (batch.numRows === BATCH_ROWS) this.#flush();
   }
 
@@ -92,7 +96,7 @@ export class RowSink {
     };
   }
 
-  #count({ srcAddr, dstAddr, eventTimeUs, rttMs }: MeasurementRow): void {
+  #count({ srcAddr, dstAddr, eventTimeUs }: ResultFacts, rttMs: number): void {
     this.numRows++;
     if (rttMs === FAILED_RTT_MS) this.#numFailed++;
     else this.scale.add(rttMs);

@@ -46,7 +46,7 @@ export class DictionaryColumn<T extends string | number> {
     const { indexes } = this;
     for (let i = from; i < end; i++) {
       const value = values[i];
-      if (value !== this.#lastValue) this.#find(value);
+      if (!Object.is(value, this.#lastValue)) this.#find(value);
       indexes[at++] = this.#lastIndex;
     }
   }
