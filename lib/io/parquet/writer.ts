@@ -381,7 +381,7 @@ function writeIndexed(
 ): WrittenChunk {
   const offsetBytes = sink.offset;
   const plain = plainValues(values, type);
-  const present = isOptional ? withoutNulls(indexes) : indexes;
+  const present = values.length === 0 ? indexes.subarray(0, 0) : isOptional ? withoutNulls(indexes) : indexes;
   const numNulls = indexes.length - present.length;
   const page = {
     numRows,
@@ -418,8 +418,9 @@ function withoutNulls(indexes: Int32Array): Int32Array {
 
 /** The definition level of each row: the level of a value, or one less for null. */
 function definitionLevels(indexes: Int32Array, numNulls: number, levelOfValues: 1 | 2): Uint8Array {
-  const levels = numNulls === 0
-    ? new Int32Array(indexes.length).fill(levelOfValues)
+  const isUniform = numNulls === 0 || numNulls === indexes.length;
+  const levels = isUniform
+    ? new Int32Array(indexes.length).fill(numNulls === 0 ? levelOfValues : levelOfValues - 1)
     : indexes.map((index) => index === NULL_INDEX ? levelOfValues - 1 : levelOfValues);
   return hybrid(levels, levelOfValues);
 }
