@@ -83,7 +83,7 @@ const readingOptions = {
     [
       "names of the columns of a table, or of the fields of JSON lines, such as src=from,dst=to,time=when,rtt=ms",
       "  src, dst: addresses; rtt: ms, or rtt_s, rtt_us, rtt_ns: seconds, microseconds, nanoseconds",
-      "  time: ISO 8601 or Unix seconds; or time_ms, time_us, time_ns: Unix milliseconds, …",
+      "  time: ISO 8601 or Unix seconds; or time_ms, time_us, time_ns: Unix milliseconds, …; date: the day of times without one",
       "  perhaps msm_id, prb_id, size, packet_error_count: integers",
       "  a number is a column's place, from 1; needed only where names are not the usual ones",
     ].join("\n"),

@@ -15,7 +15,7 @@ export const MAX_RECORD_CHARACTERS = 1 << 16;
 const SPACE = 0x20;
 
 /** A character between fields. */
-export type CsvSeparator = "," | ";" | "\t" | "|";
+export type CsvSeparator = "," | ";" | "\t" | "|" | " ";
 
 /** A field, in quotes or not, and its end: a separator, a newline or the end of the text. */
 function fieldPattern(separator: CsvSeparator): RegExp {
@@ -25,7 +25,9 @@ function fieldPattern(separator: CsvSeparator): RegExp {
 const QUOTED = / *"(?:[^"]|"")*"(?!")/y;
 
 /** The fields of a record, or its fault, for people; `line`: its first one, from 1. */
-export type CsvRecord = { line: number; fields: string[]; fault?: never } | { line: number; fault: string };
+export type CsvRecord =
+  | { line: number; fields: string[]; fault?: never }
+  | { line: number; fields?: never; fault: string };
 
 /** Extracts records from a stream of bytes or characters. */
 export class CsvScanner {

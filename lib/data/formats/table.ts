@@ -2,8 +2,9 @@
  * Measurements with named fields: tables as text (CSV and its relatives) and JSON objects such as
  * `{"src": …, "dst": …, "time": …, "rtt": ms or null}`, the form of this program's own JSON lines.
  *
- * A table has commas, semicolons, tabs or bars between its fields, its names in a header, perhaps comments above it, or columns
- * by number. In a wide table each column of RTTs is a destination.
+ * A table has commas, semicolons, tabs, bars or blanks between its fields, its names in a header, perhaps comments above it, or
+ * columns by number. In a wide table each column of RTTs is a destination. In JSON a table may be columns:
+ * `{"src": [...], "dst": [...], ...}`, or its names and rows, as pandas writes it.
  *
  * @module
  */
@@ -47,25 +48,30 @@ const INTEGERS = {
 const TIME_KEYS = Object.keys(TIME_UNITS);
 const RTT_KEYS = Object.keys(RTT_UNITS_MS);
 const INTEGER_KEYS = Object.keys(INTEGERS) as (keyof typeof INTEGERS)[];
-const KEYS = ["src", "dst", ...TIME_KEYS, ...RTT_KEYS, ...INTEGER_KEYS];
+const KEYS = ["src", "dst", "date", ...TIME_KEYS, ...RTT_KEYS, ...INTEGER_KEYS];
 
 /** Names of fields that need no `--columns`, in lower case, the first that a record has. */
 const USUAL_NAMES: Record<string, readonly string[]> = {
   src: ["src", "src_addr", "source", "from", "src_ip", "source_ip", "source_address"],
   dst: ["dst", "dst_addr", "destination", "to", "target", "dst_ip", "destination_ip", "destination_address"],
-  time: ["time", "event_time", "timestamp", "time_utc"],
+  time: ["time", "event_time", "timestamp", "time_utc", "datetime", "date_time", "date"],
+  date: ["date", "day"],
   rtt: ["rtt", "rtt_ms", "rtt_avg"],
 };
 
 /** A header is among the first records: what is above it are comments. */
 const MAX_COMMENT_RECORDS = 20;
 const SEPARATORS: readonly CsvSeparator[] = [";", "\t", ",", "|"];
+/** A header with blanks between its names, which may be in quotes: other lines with blanks are sentences or rows. */
+const BLANK_HEADER = /^(?: *(?:"[^"]*"|[A-Za-z_]\w*)(?= |$)){2,} *\r?$/;
 /** The characters in which a header is looked for before other formats. */
 const MAX_HEADER_CHARACTERS = 1 << 13;
 /** A number in quotes in a table with commas between its fields. */
 const UNCLEAR_NUMBER = /^\s*\d{1,3},\d{3}\s*$/;
-/** Records that are not rows: comments, the separator, lines and counts of database shells. */
-const NO_ROW = /^#|^sep=.$|^[-+]+$|^\(\d+ rows?\)$/;
+/** Records that are not rows: comments, the separator, rules of database shells and of Markdown, counts of rows. */
+const NO_ROW = /^#|^sep=.$|^:?[-+]{3,}:?$|^\(\d+ rows?\)$/;
+/** A time in a column of its own beside that of dates. */
+const TIME_OF_DAY = /^\d{1,2}:\d\d/;
 
 /** The names of columns by key, such as `src`, `time_ms` or `rtt_s`. */
 export type Columns = ReadonlyMap<string, string>;
@@ -80,7 +86,9 @@ export function parseColumns(text: string): Columns {
   const wrong = (fault: string) =>
     new UsageError(
       `Cannot use --columns ${shortened(text)}: ${fault}, expected KEY=NAME of src, dst, one of ` +
-        `${TIME_KEYS.join(" ")}, one of ${RTT_KEYS.join(" ")} and perhaps ${INTEGER_KEYS.join(" ")}; ` +
+        `${TIME_KEYS.join(" ")} (and date, if times are without it), one of ${
+          RTT_KEYS.join(" ")
+        } and perhaps ${INTEGER_KEYS.join(" ")}; ` +
         "separate them by commas",
     );
   for (const part of text.split(new RegExp(`,(?=(?:${KEYS.join("|")}|[^,=]*)=)`))) {
@@ -106,6 +114,8 @@ interface Layout {
   readonly dst: number;
   /** -1 where records have no time. */
   readonly time: number;
+  /** The date of the time of day in `time`; -1 where that has the date too. */
+  readonly date: number;
   readonly timeUnit: TimeUnit;
   /** The fields of RTTs, in a wide table each with its destination. */
   readonly rtts: readonly { readonly field: number; readonly dst?: string }[];
@@ -142,6 +152,7 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
   };
   const [src, dst] = [find("src"), find("dst")];
   const time = findOne(TIME_KEYS);
+  const date = find("date");
   const rtt = findOne(RTT_KEYS);
   const wide = rtt.field >= 0 || time.field < 0
     ? []
@@ -165,7 +176,17 @@ export function layoutOf(names: readonly string[], options: ReadingOptions): Lay
   }
   if (fault !== undefined) return { fault };
   const [timeUnit, rttUnitMs] = [TIME_UNITS[time.key], RTT_UNITS_MS[rtt.key]];
-  return { names, src, dst, time: time.field, timeUnit, rtts, rttUnitMs, integers };
+  return {
+    names,
+    src,
+    dst,
+    time: time.field,
+    date: date === time.field ? -1 : date,
+    timeUnit,
+    rtts,
+    rttUnitMs,
+    integers,
+  };
 }
 
 /** What stands for an unknown number. */
@@ -189,7 +210,7 @@ function takeFindings(
   const { names, timeUnit, rttUnitMs } = layout;
   const timeUs = layout.time < 0
     ? intervalTimeUs(options, row)
-    : readTime(fields[layout.time], timeUnit, names[layout.time]);
+    : readTime(timeOf(fields, layout), timeUnit, names[layout.time]);
   if (typeof timeUs !== "number") return take(timeUs);
   const integers = layout.integers.length > 0 ? { ...NO_INTEGERS } : NO_INTEGERS;
   for (const { key, field } of layout.integers) {
@@ -211,6 +232,13 @@ function takeFindings(
   }
 }
 
+function timeOf(fields: readonly unknown[], { time, date }: Layout): unknown {
+  const value = fields[time];
+  return date >= 0 && typeof value === "string" && TIME_OF_DAY.test(value)
+    ? `${textOf(fields[date])} ${value.trim()}`
+    : value;
+}
+
 function textOf(value: unknown): string | undefined {
   return typeof value === "string"
     ? value.trim()
@@ -223,12 +251,24 @@ function textOf(value: unknown): string | undefined {
 let last: { keys: string; options: ReadingOptions; layout: ReturnType<typeof layoutOf> } | undefined;
 
 function layoutOfObject(object: JsonObject, options: ReadingOptions): ReturnType<typeof layoutOf> {
-  const names = Object.keys(object);
+  const { columns, data } = object;
+  const names = Array.isArray(columns) && Array.isArray(data) ? columns.map(String) : Object.keys(object);
   const keys = names.join("\n");
   if (last?.keys !== keys || last.options !== options) {
     last = { keys, options, layout: layoutOf(names, options) };
   }
   return last.layout;
+}
+
+/** The rows in an object: itself, the lists beside the names of their columns, or those of columns by row. */
+function rowsOf(object: JsonObject, { names, time }: Layout): unknown[][] {
+  const values = Object.values(object);
+  if (names.length > 0 && Array.isArray(object.columns) && Array.isArray(object.data)) {
+    return object.data.map((row) => Array.isArray(row) ? row : [row]);
+  }
+  if (time < 0 || !values.every((value) => typeof value === "object" && value !== null)) return [values];
+  const columns = values as JsonObject[];
+  return Object.keys(columns[time]).map((row) => columns.map((column) => column[row]));
 }
 
 /** Tables, and JSON objects with named fields. */
@@ -250,7 +290,15 @@ export const table: Format = {
         return [{ reason: "nullValue", detail: `found ${shownNames(object)}, ${layout.fault}` }];
       }
       const findings: Finding[] = [];
-      takeFindings(Object.values(object), layout, options, (finding) => findings.push(finding));
+      const { length } = layout.names;
+      for (const row of rowsOf(object, layout)) {
+        const isWhole = row.length === length && !row.includes(undefined);
+        if (isWhole) takeFindings(row, layout, options, (finding) => findings.push(finding));
+        else {findings.push({
+            reason: "invalidJson",
+            detail: `a row without a value for each of ${length} columns`,
+          });}
+      }
       return findings;
     },
   },
@@ -271,12 +319,12 @@ function usualName(name: string): string {
 
 /** Whether one of the first records of a text names the columns of a table. */
 function hasHeader(head: string, options: ReadingOptions): boolean {
-  const first = readCsv(head.slice(0, MAX_HEADER_CHARACTERS), separatorOf(head)).slice(
+  const first = readCsv(head.slice(0, MAX_HEADER_CHARACTERS), separatorOf(head, options)).slice(
     0,
     MAX_COMMENT_RECORDS,
   );
   return first.some((record) =>
-    record.fault === undefined && !NO_ROW.test(record.fields[0]) &&
+    record.fault === undefined && !isNoRow(record) &&
     !("fault" in layoutOf(record.fields, options))
   );
 }
@@ -308,7 +356,7 @@ class TableReader implements TextReader {
       this.#head += text ?? "";
       const end = this.#head.lastIndexOf("\n");
       if (text !== undefined && end < 0 && this.#head.length < MAX_RECORD_CHARACTERS) return;
-      this.#separator = separatorOf(this.#head);
+      this.#separator = separatorOf(this.#head, this.#options);
       this.#scanner = new CsvScanner(this.#separator);
       this.#scan(this.#head);
     } else this.#scan(text);
@@ -322,7 +370,8 @@ class TableReader implements TextReader {
 
   #scan(text: string | undefined): void {
     for (const record of this.#scanner?.push(text) ?? []) {
-      if (record.fault === undefined && NO_ROW.test(record.fields[0])) continue;
+      if (isNoRow(record)) continue;
+      if (this.#separator === " " && record.fault === undefined) this.#dropBlanks(record);
       if (this.#layout) this.#takeRow(record);
       else {
         this.#first.push(record);
@@ -331,10 +380,14 @@ class TableReader implements TextReader {
     }
   }
 
+  /** Several blanks are one separator, and a field before those of the header is the name of a row. */
+  #dropBlanks(record: { fields: string[] }): void {
+    record.fields = record.fields.filter((field) => field !== "");
+    if (record.fields.length === (this.#layout?.names.length ?? NaN) + 1) record.fields.shift();
+  }
+
   /** Finds the header among the first records. @param isLast Whether it must be among them. */
   #begin(isLast: boolean): void {
-    const { columns } = this.#options;
-    const isByNumber = columns !== undefined && [...columns.values()].every((name) => /^\d+$/.test(name));
     const record = this.#first.at(-1);
     let fault: string | undefined;
     if (record && record.fault === undefined) {
@@ -342,7 +395,7 @@ class TableReader implements TextReader {
       if (!("fault" in layout)) {
         this.#layout = layout;
         // Without names, a first record whose fields can be read is a row.
-        this.#hasHeader = !(isByNumber && isRow(record.fields, layout, this.#options));
+        this.#hasHeader = !(isByNumber(this.#options) && isRow(record.fields, layout, this.#options));
         if (!this.#hasHeader) this.#takeRow(record);
         this.#first = [];
         return;
@@ -402,9 +455,19 @@ class TableReader implements TextReader {
   }
 }
 
+/** Whether all columns are given by their numbers. */
+function isByNumber({ columns }: ReadingOptions): boolean {
+  return columns !== undefined && [...columns.values()].every((name) => /^\d+$/.test(name));
+}
+
 /** Whether a record has more fields than its header, but nothing in them. */
 function hasEmptyEnd(fields: readonly string[], numNames: number): boolean {
   return fields.length > numNames && fields.slice(numNames).every((field) => field === "");
+}
+
+/** Lines of a table in Markdown begin with a bar. */
+function isNoRow({ fields }: CsvRecord): boolean {
+  return fields !== undefined && NO_ROW.test(fields[0] || (fields[1] ?? ""));
 }
 
 function isRow(fields: readonly string[], layout: Layout, options: ReadingOptions): boolean {
@@ -414,13 +477,15 @@ function isRow(fields: readonly string[], layout: Layout, options: ReadingOption
 }
 
 /** The separator of a table: said, or the one that the first line with one has. */
-function separatorOf(head: string): CsvSeparator {
+function separatorOf(head: string, options: ReadingOptions): CsvSeparator {
   const [, said] = /^\ufeff?"?sep=(.)"?\s*$/m.exec(head.slice(0, 200)) ?? [];
   const known = SEPARATORS.find((separator) => separator === said);
   if (known) return known;
-  const line = head.split("\n").find((each) => !each.startsWith("#") && /[,;\t|]/.test(each)) ?? "";
+  const lines = head.split("\n").filter((each) => !/^#|^\s*$/.test(each));
+  const line = lines.find((each) => /[,;\t|]/.test(each)) ?? "";
   const bare = line.replace(/"(?:[^"]|"")*"/g, "");
   const counts = SEPARATORS.map((separator) => bare.split(separator).length);
   const most = Math.max(...counts);
-  return most === 1 ? "," : SEPARATORS[counts.indexOf(most)];
+  if (most > 1) return SEPARATORS[counts.indexOf(most)];
+  return isByNumber(options) || BLANK_HEADER.test(lines[0] ?? "") ? " " : ",";
 }

@@ -18,7 +18,8 @@ import {
   type PlaceSource,
   PlaceTable,
 } from "../../../lib/data/addresses/place_table.ts";
-import { openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
+import { openNames, openPlaces } from "../../../lib/data/addresses/places/open_places.ts";
+import { withFolder } from "../../io/files/temporary_folder.ts";
 import { placeCredits } from "../../../lib/data/addresses/place_credits.ts";
 
 const fixture = (name: string) => fromFileUrl(new URL(`../places/${name}`, import.meta.url));
@@ -63,6 +64,20 @@ Deno.test("openPlaces() reads the same cities from an MMDB file", async () => {
   });
   assertGreater(count, 10);
   assertEquals(at(database, "2a0d:3344::1")?.countryCode, "FR");
+});
+
+Deno.test("openPlaces() and openNames() read UTF-16, as PowerShell and spreadsheets write it", async () => {
+  await withFolder(async (folder) => {
+    const save = (name: string, text: string) => {
+      const codes = Uint16Array.from(`\ufeff${text}`, (character) => character.charCodeAt(0));
+      Deno.writeFileSync(`${folder}/${name}`, new Uint8Array(codes.buffer));
+      return `${folder}/${name}`;
+    };
+    const names = await openNames([save("names.csv", "192.0.2.1,routeur é\r\n")]);
+    assertEquals([...names.entries()], [["192.0.2.1", "routeur é"]]);
+    const places = await openPlaces([save("city.csv", Deno.readTextFileSync(CITY))]);
+    assertEquals(at(places, "100.12.134.77"), at(await openPlaces([CITY]), "100.12.134.77"));
+  });
 });
 
 Deno.test("openPlaces() composes files field by field, the later over the earlier", async () => {

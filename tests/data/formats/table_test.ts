@@ -133,6 +133,37 @@ Deno.test("a table: what surrounds rows is not a row", () => {
   assertEquals(times, [START_S, START_S + 1]);
 });
 
+Deno.test("a table: blanks between its fields, names of rows, rules of Markdown", () => {
+  const wanted: ReturnType<typeof rowsOf> = [[DST, START_S, 12.5], [DST, START_S + 1, LOST]];
+  const [first, second] = [[START_S, SRC, DST, "12.5"], [START_S + 1, SRC, DST, "NA"]];
+  const texts = [
+    `time src dst rtt\n${first.join(" ")}\n${second.join(" ")}\n`,
+    // R's write.table(), and a data frame of pandas as it is printed.
+    `"time" "src" "dst" "rtt"\n"1" ${first.join(" ")}\n"2" ${second.join(" ")}\n`,
+    `         time        src           dst   rtt\n0  ${first.join("  ")}\n1  ${second.join("    ")}\n`,
+    `| time | src | dst | rtt |\n|---:|:---|---|---|\n| ${first.join(" | ")} |\n| ${second.join(" | ")} |\n`,
+  ];
+  for (const text of texts) assertEquals([rowsOf(found(text)), othersOf(found(text))], [wanted, []], text);
+  const columns = parseColumns("time=1,src=2,dst=3,rtt=4");
+  assertEquals(rowsOf(found(`${first.join(" ")}\n${second.join(" ")}\n`, { columns })), wanted);
+  // A dash in the first column is no reply, not a rule.
+  assertEquals(rttsOf(found(`rtt,src,dst\n-,${SRC},${DST}\n`)), [LOST]);
+});
+
+Deno.test("a table: the date and the time of day in columns of their own", () => {
+  const row = `,${SRC},${DST},12.5\n`;
+  const timesOf = (text: string, options = {}) => rowsOf(found(text, options)).map(([, timeS]) => timeS);
+  assertEquals(timesOf(`Date,Time,src,dst,rtt\n2026-01-01,00:00:01.5${row}`), [START_S + 1.5]);
+  assertEquals(timesOf(`date;time;src;dst;rtt\n01.01.2026;0:00:02${row.replaceAll(",", ";")}`), [
+    START_S + 2,
+  ]);
+  assertEquals(timesOf(`date,time,src,dst,rtt\n2026-01-01,${START_S}${row}`), [START_S]);
+  assertEquals(timesOf(`date,src,dst,rtt\n2026-01-01 00:00:03${row}`), [START_S + 3]);
+  const columns = parseColumns("date=Tag,time=Uhrzeit");
+  assertEquals(timesOf(`Tag,Uhrzeit,src,dst,rtt\n2026-01-01,00:00:04${row}`, { columns }), [START_S + 4]);
+  assertEquals(othersOf(found(`date,time,src,dst,rtt\n01/02/2026,00:00:01${row}`)), [[2, "invalidTime"]]);
+});
+
 Deno.test("a table is one by its header, whatever texts are in it", () => {
   const reply = `64 bytes from ${DST}: icmp_seq=1 ttl=57 time=9 ms`;
   const text = `src,dst,rtt,log\n${SRC},${DST},5,${reply}\n${SRC},${DST},,Destination Host Unreachable\n`;
@@ -275,6 +306,22 @@ Deno.test("JSON objects with named fields, one a line or in lists", () => {
   const named = { from: SRC, to: DST, "it took": 0.007 };
   const columns = parseColumns("rtt_s=it took");
   assertEquals(rowsOf(found(JSON.stringify(named), { columns })), [[DST, null, 7]]);
+});
+
+Deno.test("JSON columns: lists, columns by row, and names beside rows", () => {
+  const columns = { src: [SRC, SRC], dst: [DST, DST], time: [START_S, START_S + 1], rtt: [12.5, null] };
+  const byRow = Object.fromEntries(
+    Object.entries(columns).map(([name, [first, second]]) => [name, { "0": first, "1": second }]),
+  );
+  const rows = [0, 1].map((row) => Object.values(columns).map((column) => column[row]));
+  for (const object of [columns, byRow, { columns: Object.keys(columns), index: [0, 1], data: rows }]) {
+    const result = found(JSON.stringify(object));
+    assertEquals(rowsOf(result), [[DST, START_S, 12.5], [DST, START_S + 1, LOST]]);
+    assertEquals(othersOf(result), []);
+  }
+  const short = { columns: Object.keys(columns), data: [[SRC, DST, START_S]] };
+  assertEquals(othersOf(found(JSON.stringify(short))), [[1, "invalidJson"]]);
+  assertEquals(othersOf(found(JSON.stringify({ ...columns, rtt: [1] }))), [[1, "invalidJson"]]);
 });
 
 Deno.test("parseColumns() takes a name for each key and says what is wrong", () => {

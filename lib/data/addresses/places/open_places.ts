@@ -15,6 +15,7 @@ import { FormatError, shortened } from "../../../base/errors.ts";
 import { parseAddress } from "../ip.ts";
 import { faultOfPrefix, parsePrefix } from "../ip_prefix.ts";
 import { JsonObjectScanner, parsePiece } from "../../formats/json_stream.ts";
+import { ToUtf8 } from "../../formats/reader.ts";
 
 /**
  * Opens files of places as one source.
@@ -32,17 +33,18 @@ export async function openPlaces(paths: readonly string[]): Promise<PlaceSource>
 /**
  * Reads files of names.
  *
- * @param paths CSV, compressed or not; later ones override earlier ones.
+ * @param paths CSV or hosts files, compressed or not; later ones override earlier ones.
  * @throws {UserError} If a file cannot be read or a line of it is invalid.
  */
 export async function openNames(paths: readonly string[]): Promise<AddressNames> {
   const names = new AddressNames();
-  for (const path of paths) names.add(await readWhole(path), path);
+  for (const path of paths) names.add(new ToUtf8().push(await readWhole(path), true), path);
   return names;
 }
 
-function placesOf(bytes: Uint8Array, path: string): PlaceSource {
-  if (isMmdb(bytes)) return new MmdbPlaces(bytes, path);
+function placesOf(whole: Uint8Array, path: string): PlaceSource {
+  if (isMmdb(whole)) return new MmdbPlaces(whole, path);
+  const bytes = new ToUtf8().push(whole, true);
   const first = bytes.find((byte) => byte > 0x20);
   const isJson = first === "[".charCodeAt(0) || first === "{".charCodeAt(0);
   return isJson ? new AtlasPlaces(bytes, path) : new CsvPlaces(bytes, path);
