@@ -30,9 +30,18 @@ export function parseConfig<T>(schema: z.ZodType<T>, value: unknown, keyPath = "
     const hint = didYouMean(key, knownKeys(schema, path, value));
     throw new ConfigError(dotted(keyPath, [...path, key]), `the key is unknown${hint}`);
   }
+  throw new ConfigError(dotted(keyPath, path), foundAndWanted(issue, value));
+}
+
+/** The first fault in JSON that a program wrote, such as `position.block: found -1, expected at least 0`. */
+export function faultOfJson(error: z.ZodError, value: unknown): string {
+  const issue = error.issues[0];
+  return `${dotted("", issue.path.map(String))}: ${foundAndWanted(issue, value)}`;
+}
+
+function foundAndWanted(issue: z.core.$ZodIssue, value: unknown): string {
   const found = valueAt(value, issue.path);
-  const shown = found === undefined ? "nothing" : JSON.stringify(found);
-  throw new ConfigError(dotted(keyPath, path), `found ${shown}, ${wanted(issue)}`);
+  return `found ${found === undefined ? "nothing" : JSON.stringify(found)}, ${wanted(issue)}`;
 }
 
 /**

@@ -67,8 +67,6 @@ export interface RowUse {
   readonly recent?: readonly TimedRtt[] | undefined;
 }
 
-/** Tables of places by their numbers, so that several models of one checkpoint share them. */
-const decoded = new WeakMap<Float32Array, PlaceTable>();
 /** How many paths are remembered, some 0.5 kB each. */
 const MAX_PATHS = 2 ** 15;
 /** The steps of a path whose places may have coordinates, from specific to general. */
@@ -114,9 +112,7 @@ export class AddressEmbeddings {
     this.#paths.clear();
     if (numbers === this.#placeNumbers) return;
     this.#placeNumbers = numbers;
-    let table = decoded.get(numbers);
-    if (!table) decoded.set(numbers, table = PlaceTable.decode(numbers, PLACE_TABLE));
-    this.#places = table;
+    this.#places = PlaceTable.decode(numbers, PLACE_TABLE);
   }
 
   /** Writes the keys and histories into the entries of a checkpoint; lib/model/EXACT.md has the formats. */

@@ -66,10 +66,10 @@ export class NodeCoordinates {
     this.#nodes.load(named(weights, COORDINATE_KEYS));
     const parts = Object.keys(coordinateShapes(sizeOfCoordinates(this.config)));
     const saved = Object.fromEntries(parts.map((part) => [part, named(weights, nameOfCoordinates(part))]));
-    this.#coordinates = Coordinates.load(
-      sizeOfCoordinates(this.config),
-      saved as unknown as SavedCoordinates,
-    );
+    const { fits } = saved;
+    this.#coordinates = fits.every((value) => value === 0)
+      ? undefined
+      : Coordinates.load(sizeOfCoordinates(this.config), saved as unknown as SavedCoordinates);
   }
 
   /** Writes the entries of a checkpoint. */

@@ -14,7 +14,8 @@ import { isClosed } from "../io/files/checked_outputs.ts";
 import { absolutePath } from "../io/files/real_path.ts";
 import { EMBEDDING_KEYS, type ModelConfig, modelShapes, PAIR_HISTORY } from "../model/model_config.ts";
 import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
-import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
+import { WEIGHT_LIMIT } from "../model/finite.ts";
+import { faultOfNumbers } from "../model/tensor_bounds.ts";
 import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
 import {
   EMBEDDING_VALUES,
@@ -162,6 +163,8 @@ export function readUpdate(folder: string): UpdateFile {
   const [numRows = 0, numNodes = 0] = [ROW_NUMBERS, NODE_NUMBERS].map((name) =>
     content.shapes.get(name)?.[0]
   );
+  const fault = faultOfNumbers(content.tensors, { limit: WEIGHT_LIMIT });
+  if (fault !== undefined) throw new FormatError(`${fault}; ${ADVICE}`, { path });
   return {
     path,
     content,
@@ -204,6 +207,8 @@ function updateOf(
   { tensors, shapes }: Pick<SafetensorsContent, "tensors" | "shapes">,
   { path, config }: { path: string; config: ModelConfig },
 ): EmbeddingUpdate {
+  const fault = faultOfNumbers(tensors, { config, limit: WEIGHT_LIMIT });
+  if (fault !== undefined) throw new FormatError(`${fault}; ${ADVICE}`, { path });
   const read = (widths: Widths, size: number): [Uint32Array, ...Float32Array[]] => {
     const count = shapes.get(widths[0][0])?.[0] ?? 0;
     const [halves, keys, values, ...others] = widths.map(([name, width]) => {
@@ -212,8 +217,13 @@ function updateOf(
       return found;
     });
     const numbers = ofHalves(halves);
-    const isOther = numbers.some((number) => number >= size);
-    if (isOther || faultOfTensors(new Map([[path, values]]), WEIGHT_LIMIT)) throw damaged(path);
+    const other = numbers.findIndex((number, i) => number >= size || (i > 0 && number <= numbers[i - 1]));
+    if (other >= 0) {
+      const found = `row ${other} of tensor ${widths[0][0]} is ${numbers[other]}`;
+      throw new FormatError(`${found}, expected numbers below ${size} in ascending order; ${ADVICE}`, {
+        path,
+      });
+    }
     return [numbers, keys, values, ...others];
   };
   const [rows, keys, values, history] = read(rowWidths(config), modelShapes(config).numAddressEmbeddings);
@@ -224,8 +234,10 @@ function updateOf(
   return { ...update, coordinates: { nodes, keys: nodeKeys, values: nodeValues } };
 }
 
+const ADVICE = "run adapt again";
+
 function damaged(path: string): FormatError {
-  return new FormatError("its embeddings do not fit the model of its base, it was damaged; run adapt again", {
+  return new FormatError(`its embeddings do not fit the model of its base, it was damaged; ${ADVICE}`, {
     path,
   });
 }

@@ -6,17 +6,20 @@
  */
 import * as z from "zod";
 import { isObject } from "../base/collections.ts";
+import { faultOfJson } from "../base/config_file.ts";
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { ConfigError, ensure, FormatError, UserError } from "../base/errors.ts";
-import { modelShapes } from "../model/model_config.ts";
+import { modelShapes, PLACE_TABLE } from "../model/model_config.ts";
+import { PlaceTable } from "../data/addresses/place_table.ts";
 import {
   checkFormatVersion,
   FORMAT_METADATA,
   FORMAT_VERSION,
   presentNames,
 } from "../model/checkpoint_format.ts";
-import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
+import { WEIGHT_LIMIT } from "../model/finite.ts";
+import { faultOfNumbers } from "../model/tensor_bounds.ts";
 import { LOSS_SCALE_STATE } from "./optim/optimizer.ts";
 import { ByteFile } from "../io/files/byte_file.ts";
 import {
@@ -94,7 +97,8 @@ export function checkpointFiles(folder: string): string[] {
 export function readCheckpoint(directory: string): LoadedCheckpoint {
   const state = readState(directory);
   const path = join(directory, "model.safetensors");
-  const { tensors: weights, shapes } = readVerified(path, state.files.model, WEIGHT_LIMIT);
+  const { model: config } = state.config;
+  const { tensors: weights, shapes } = readVerified(path, state.files.model, { config, limit: WEIGHT_LIMIT });
   for (const [name, shape] of modelShapes(state.config.model).entries) {
     const found = shapes.get(name);
     if (found?.join() !== shape.join()) {
@@ -103,6 +107,8 @@ export function readCheckpoint(directory: string): LoadedCheckpoint {
       });
     }
   }
+  const places = weights.get(PLACE_TABLE);
+  if (places) PlaceTable.decode(places, path);
   return {
     directory,
     config: state.config,
@@ -137,7 +143,11 @@ export function readResumable(directory: string): ResumableCheckpoint {
   return { ...checkpoint, optimizer };
 }
 
-function readVerified(path: string, wanted: SafetensorsFile, limit = Infinity): SafetensorsContent {
+function readVerified(
+  path: string,
+  wanted: SafetensorsFile,
+  options?: Parameters<typeof faultOfNumbers>[1],
+): SafetensorsContent {
   const sha256 = sha256OfFile(path);
   if (sha256 !== wanted.sha256) {
     throw new FormatError("its checksum does not match state.json, it was damaged or cut short", { path });
@@ -145,7 +155,7 @@ function readVerified(path: string, wanted: SafetensorsFile, limit = Infinity): 
   const { metadata, ...content } = readSafetensors(path);
   const present = <T>(byName: Map<string, T>) => presentNames(byName, metadata.format_version, path);
   const tensors = present(content.tensors);
-  const fault = faultOfTensors(tensors, limit);
+  const fault = faultOfNumbers(tensors, options);
   if (fault) throw new FormatError(`${fault}; use an earlier checkpoint or another run`, { path });
   return { tensors, shapes: present(content.shapes), metadata };
 }
@@ -213,22 +223,34 @@ export interface LoadedCheckpoint {
   adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
 }
 
-const fileSchema = z.object({ sizeBytes: z.number(), sha256: z.string() });
+const count = z.int().min(0);
+const loss = z.number().min(0).nullable();
+const fileSchema = z.object({ sizeBytes: count, sha256: z.string() });
 
 const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown }> = z.object({
   version: z.string(),
-  step: z.int().min(0),
+  step: count,
   seed: z.int(),
   config: z.record(z.string(), z.unknown()),
   dataFingerprint: z.string(),
   asked: z.string().optional(),
   teacher: z.string().optional(),
-  position: z.object({ epoch: z.int(), block: z.int(), sequence: z.int(), blockRows: z.int() }),
-  losses: z.array(z.object({ step: z.int(), loss: z.number().nullable() })),
-  evalLoss: z.number().nullable(),
-  numSkippedSteps: z.int(),
-  numSkippedInRow: z.int(),
+  position: z.object({ epoch: count, block: count, sequence: count, blockRows: z.int().min(1) }),
+  losses: z.array(z.object({ step: count, loss })),
+  evalLoss: loss,
+  numSkippedSteps: count,
+  numSkippedInRow: count,
   files: z.object({ model: fileSchema, optimizer: fileSchema, trainingData: fileSchema.optional() }),
+}).superRefine(({ step, losses, numSkippedSteps, numSkippedInRow }, context) => {
+  const isLater = losses.findIndex((each) => each.step > step);
+  const wrong = isLater >= 0
+    ? ["losses", isLater, "step"]
+    : numSkippedSteps > step
+    ? ["numSkippedSteps"]
+    : numSkippedInRow > numSkippedSteps
+    ? ["numSkippedInRow"]
+    : undefined;
+  if (wrong) context.addIssue({ code: "custom", path: wrong, message: "expected at most the steps in all" });
 });
 
 /** Writes `state.json` into a folder. */
@@ -269,7 +291,13 @@ function parseState(
   try {
     const { sha256, formatVersion, ...rest } = z.looseObject({ sha256: z.string() }).parse(JSON.parse(text));
     checkFormatVersion(formatVersion, path);
-    return { sha256, formatVersion, state: stateSchema.parse(rest) };
+    const { data: state, error } = stateSchema.safeParse(rest);
+    if (error) {
+      throw new FormatError(`${faultOfJson(error, rest)}; use an earlier checkpoint or another run`, {
+        path,
+      });
+    }
+    return { sha256, formatVersion, state };
   } catch (cause) {
     if (cause instanceof UserError) throw cause;
     throw new FormatError("it is no checkpoint state, it was damaged or cut short", { path, cause });
@@ -322,7 +350,7 @@ export function readPool(folder: string, modelSha256: string): Map<string, Float
     ? "its checksum does not match, it was damaged or cut short"
     : metadata.model_sha256 !== modelSha256
     ? "it is of another checkpoint"
-    : faultOfTensors(tensors);
+    : faultOfNumbers(tensors);
   if (fault === undefined) return tensors;
   throw new FormatError(`${fault}; delete it, the model answers without it`, { path });
 }

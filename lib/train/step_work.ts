@@ -20,6 +20,7 @@ import { readSafetensors, sha256OfTensors, writeSafetensors } from "../io/safete
 import type { Batch } from "../data/loader/batches.ts";
 import { FORMAT_METADATA, presentNames } from "../model/checkpoint_format.ts";
 import { EMBEDDING_VALUES } from "../model/embedding_update.ts";
+import { faultOfNumbers } from "../model/tensor_bounds.ts";
 
 // Sums gradients over the ranks, in buckets that are sent while the backward pass still runs (Li et al., PyTorch
 // Distributed, VLDB 2020, section 3.2.3).
@@ -276,6 +277,7 @@ function readWhole(path: string): State | undefined {
   try {
     const { tensors, metadata } = readSafetensors(path);
     if (metadata.sha256 !== sha256OfTensors(tensors)) return undefined;
+    if (faultOfNumbers(tensors) !== undefined) return undefined;
     return presentNames(tensors, metadata.format_version, path);
   } catch (error) {
     if (error instanceof FormatError) return undefined;

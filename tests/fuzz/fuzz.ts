@@ -1,7 +1,7 @@
 /**
  * `deno task fuzz`: the long fault tests, which `deno task test:long` runs a small part of (fuzz_long_test.ts). Damaged files of
- * every format go through the real readers under bounds on time and memory; every stage is interrupted at random
- * moments and run again; two processes write one output; copies are broken; numbers make no sense.
+ * every format go through the real readers under bounds on time and memory; checkpoints with forged numbers are asked; every
+ * stage is interrupted at random moments and run again; two processes write one output; copies are broken; numbers make no sense.
  *
  * @module
  */
@@ -22,11 +22,14 @@ import {
 import { FORMATS } from "./formats.ts";
 import { BOUNDS, fuzzFormat, type Summary } from "./supervise.ts";
 
+/** Its cases take a second each; 500 change all tensors to all values. */
+const FORGED = "forged-checkpoints";
 /** The kinds of trials beside damaged files. Those of stages can be asked for by stage, as in `two-at-once/shard`. */
-const KINDS = ["interruptions", "two-at-once", "broken-copies", "hostile-options"] as const;
+const KINDS = [FORGED, "interruptions", "two-at-once", "broken-copies", "hostile-options"] as const;
 const ofStages = (kind: string) => TRIAL_STAGES.map((stage) => `${kind}/${stage}`);
 const PARTS: readonly string[] = [
   ...FORMATS.map((format) => `damaged/${format}`),
+  FORGED,
   ...ofStages("interruptions"),
   ...ofStages("two-at-once"),
   "broken-copies",
@@ -42,7 +45,7 @@ const fuzzStage = defineStage(
     example: "damaged/parquet two-at-once --files 100 --trials 5 --seed 1",
     positionals: { value: `[damaged|${KINDS.join("|")}…][/FORMAT|/STAGE]`, min: 0 },
     options: {
-      files: option.integer("damaged files of each format", { default: 300, min: 1 }),
+      files: option.integer("damaged files of each format, and forged checkpoints", { default: 300, min: 1 }),
       from: option.integer("number of the first damaged file, to see one again", { default: 0, min: 0 }),
       trials: option.integer("trials of each stage and kind; six times as many of hostile options", {
         default: 25,
@@ -61,7 +64,7 @@ const fuzzStage = defineStage(
     const json: Record<string, unknown> = { stage: "fuzz", seed: options.seed };
     const failed: string[] = [];
     try {
-      if (parts.some((part) => !part.startsWith("damaged/"))) await prepareTrials(folder);
+      if (parts.some((part) => part !== FORGED && !part.startsWith("damaged/"))) await prepareTrials(folder);
       for (const part of parts) {
         try {
           json[part] = await runPart(part, { ...options, folder }, context);
@@ -94,10 +97,11 @@ async function runPart(part: string, options: PartOptions, context: StageContext
   const [kind, name] = part.split("/");
   const { folder, seed, trials } = options;
   const isHostile = kind === "hostile-options";
-  const count = kind === "damaged" ? options.files : isHostile ? 6 * trials : trials;
-  using progress = context.progress(part, { total: count, unit: kind === "damaged" ? "files" : "trials" });
+  const isOfFiles = kind === "damaged" || kind === FORGED;
+  const count = isOfFiles ? options.files : isHostile ? 6 * trials : trials;
+  using progress = context.progress(part, { total: count, unit: isOfFiles ? "files" : "trials" });
   const common = { folder, seed, count, onTrial: (done: number) => progress.update(done) };
-  if (kind === "damaged") return await damageFiles(name, options, context, common.onTrial);
+  if (isOfFiles) return await damageFiles(name ?? "checkpoint", options, context, common.onTrial);
   const stage = TRIAL_STAGES.find((each) => each === name);
   const summary = stage === undefined
     ? await (isHostile ? tryHostileOptions(common) : readBrokenCopies(common))
@@ -114,7 +118,7 @@ async function damageFiles(
   context: StageContext,
   onCase: (done: number) => void,
 ): Promise<unknown> {
-  const format = FORMATS.find((each) => each === name) ?? FORMATS[0];
+  const format = FORMATS.find((each) => each === name) ?? "checkpoint";
   const summary = await fuzzFormat(format, { seed, from, count, folder, onCase });
   context.log(describe(summary, verbose));
   if (summary.faults.length > 0) throw new AssertionError(`${summary.faults.length} faults`);
@@ -125,10 +129,14 @@ function describe(
   { format, numCases, counts, faults, messages, peakBytes }: Summary,
   isVerbose: boolean,
 ): string {
+  const ended = format === "checkpoint"
+    ? `${numCases} forgeries: ${counts.error} refused, ${counts.read} with possible answers`
+    : `${numCases} damaged files: ${counts.error} refused, ${counts.rejected} with rejects counted, ` +
+      `${counts.read} read (the damage is not to be seen)`;
   const lines = [
-    `${format}: ${numCases} damaged files: ${counts.error} refused, ${counts.rejected} with rejects counted, ` +
-    `${counts.read} read (the damage is not to be seen), ${counts.fault} faults; at most ` +
-    `${(peakBytes / 1e6).toFixed(0)} MB resident (bound ${BOUNDS.memoryBytes / 1e6})`,
+    `${format}: ${ended}, ${counts.fault} faults; at most ${
+      (peakBytes / 1e6).toFixed(0)
+    } MB resident (bound ${BOUNDS.memoryBytes / 1e6})`,
     ...faults.map(({ index, mutation, message }) => `  fault in case ${index} (${mutation}): ${message}`),
   ];
   if (isVerbose) {

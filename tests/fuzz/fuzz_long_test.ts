@@ -29,6 +29,15 @@ for (const format of FORMATS) {
   });
 }
 
+Deno.test("checkpoints with forged numbers are refused in one clear line, or their answers are possible", async () => {
+  using folder = new TemporaryFolder();
+  const options = { seed: 2026, from: 0, count: NUM_FILES, folder: folder.path };
+  const { numCases, counts, faults } = await fuzzFormat("checkpoint", options);
+  assertEquals(faults, []);
+  assertEquals(numCases, NUM_FILES);
+  assert(counts.error >= NUM_FILES / 4 && counts.read > 0, JSON.stringify(counts));
+});
+
 /** The faults of two cases that run this code. */
 async function faultsOf(code: string, bounds: Bounds): Promise<string[]> {
   using folder = new TemporaryFolder();

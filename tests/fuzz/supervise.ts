@@ -18,7 +18,7 @@ export interface FuzzOptions {
   /** For the files of the cases. */
   folder: string;
   bounds?: Bounds;
-  /** The script that reads the files; worker.ts by default. */
+  /** The script that reads the files; by default worker.ts, of checkpoints forge_worker.ts. */
   worker?: string;
   /** Told how many cases have ended. */
   onCase?: (done: number) => void;
@@ -38,11 +38,16 @@ export interface Bounds {
  */
 export const BOUNDS: Bounds = { seconds: 300, memoryBytes: 1.2e9 };
 
-const WORKER = fromFileUrl(new URL("worker.ts", import.meta.url));
+const [WORKER, FORGE_WORKER] = ["worker.ts", "forge_worker.ts"].map((name) =>
+  fromFileUrl(new URL(name, import.meta.url))
+);
+
+/** What is read: damaged files of a format, or forged checkpoints. */
+export type FuzzedName = FormatName | "checkpoint";
 
 /** How the cases of a format ended. */
 export interface Summary {
-  format: FormatName;
+  format: FuzzedName;
   numCases: number;
   counts: Record<Outcome["kind"], number>;
   /** The cases that ended otherwise than they may. */
@@ -55,8 +60,9 @@ export interface Summary {
 /**
  * Reads `count` damaged files of a format.
  */
-export async function fuzzFormat(format: FormatName, options: FuzzOptions): Promise<Summary> {
-  const { seed, from, count, folder, bounds = BOUNDS, worker = WORKER } = options;
+export async function fuzzFormat(format: FuzzedName, options: FuzzOptions): Promise<Summary> {
+  const { seed, from, count, folder, bounds = BOUNDS } = options;
+  const { worker = format === "checkpoint" ? FORGE_WORKER : WORKER } = options;
   const summary: Summary = {
     format,
     numCases: 0,

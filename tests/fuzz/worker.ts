@@ -27,7 +27,8 @@ export interface Outcome {
   rssBytes: number;
 }
 
-function print(value: Partial<Outcome>): void {
+/** Prints a line of JSON. */
+export function print(value: Partial<Outcome>): void {
   const bytes = new TextEncoder().encode(JSON.stringify(value) + "\n");
   for (let done = 0; done < bytes.length;) done += Deno.stdout.writeSync(bytes.subarray(done));
 }

@@ -73,7 +73,7 @@ Deno.test("loadCheckpoint() puts changed coordinates on top of their base, to th
     assertEquals(estimateOf({ config: model, weights: base.weights }, pair)?.isOfBoth, false);
     const another = { ...update.coordinates, nodes: Uint32Array.of(16) };
     writeUpdate(path, { ...update, coordinates: another }, { from: baseOf(base), config: model });
-    assertThrows(() => loadCheckpoint(at("adapted")), FormatError, "damaged");
+    assertThrows(() => loadCheckpoint(at("adapted")), FormatError, "is 16, expected numbers below 16");
   }, tinyLocatedModel()));
 
 Deno.test("loadCheckpoint() knows the measurements of an adaptation, and none of a checkpoint that does not say them", () =>
@@ -95,7 +95,7 @@ Deno.test("loadCheckpoint() knows the measurements of an adaptation, and none of
     assertEquals(trainingData?.adaptation?.known.columns, adaptation.known.columns);
     const forged = { ...adaptation, summary: { ...summary, measurements: 1.5 } };
     writeUpdate(path, update, { from: baseOf(checkpoint), config: model, adaptation: forged });
-    assertThrows(() => loadCheckpoint(at("adapted")), FormatError, "no table");
+    assertThrows(() => loadCheckpoint(at("adapted")), FormatError, "measurements: found 1.5");
   }));
 
 Deno.test("loadCheckpoint() refuses changed embeddings whose base is gone or another one", () =>

@@ -146,6 +146,12 @@ interface Columns {
 
 /** Format 1 has no names. */
 const FORMAT = 2;
+/** Codes of countries, hashes of regions and AS numbers are at most these. */
+const [MOST_COUNTRY, MOST_REGION, MOST_AS] = [26 ** 2, 2 ** 16 - 1, 2 ** 32 - 1];
+/** The coarsest step of positions, quarters of a degree. */
+const MOST_QUARTERS = 360;
+/** Tables by their numbers, so that several models of one checkpoint share them. */
+const decoded = new WeakMap<Float32Array, PlaceTable>();
 const NO_RANGES: readonly Ranges[] = Array.from({ length: 4 }, () => ({
   starts: new Float64Array(),
   values: new Uint32Array(),
@@ -205,6 +211,10 @@ export class PlaceTable {
 
   /** A table as {@link encode} writes it. @throws {FormatError} If it is damaged. */
   static decode(numbers: Float32Array, path: string): PlaceTable {
+    return decoded.get(numbers) ?? PlaceTable.#decode(numbers, path);
+  }
+
+  static #decode(numbers: Float32Array, path: string): PlaceTable {
     // A model that was not trained yet has zeros.
     if (!(numbers[0] > 0)) {
       return new PlaceTable({
@@ -218,34 +228,45 @@ export class PlaceTable {
     const read = new ByteReader(bytesOf(numbers), path);
     const format = read.number();
     if (format !== 1 && format !== FORMAT) read.fail("its format is unknown");
-    const [quarterDegrees, v4, v6, numSites] = Array.from({ length: 4 }, () => read.number());
+    const [quarterDegrees, v4, v6] = [
+      read.within(1, MOST_QUARTERS, "step of positions"),
+      ...[4, 16].map((length) =>
+        read.within(0, 8 * NUMBER_BYTES[length as 4 | 16], "number of bits of blocks")
+      ),
+    ];
+    const numSites = read.number();
     const sites: Site[] = [NOWHERE];
     for (let i = 0; i < numSites; i++) {
-      const [latitude, longitude, country, region] = Array.from({ length: 4 }, () => read.number());
+      const [latitude, longitude] = [180, 360].map((degrees, i) =>
+        read.within(0, degrees * 4 / quarterDegrees + 1 - i, "position")
+      );
+      const [country, region] = [
+        read.within(0, MOST_COUNTRY, "country"),
+        read.within(0, MOST_REGION, "region"),
+      ];
       const position = latitude === 0 ? undefined : {
         latitude: (latitude - 1) * quarterDegrees / 4 - 90,
         longitude: longitude * quarterDegrees / 4 - 180,
       };
       sites.push({ position, country, region });
     }
-    const ranges = Array.from({ length: 4 }, () => {
-      const count = read.number();
-      if (count > 3 * numbers.length) read.fail("it has fewer ranges than it says");
+    const ranges = [numSites, MOST_AS, numSites, MOST_AS].map((most, kind) => {
+      const limit = kind < 2 ? 2 ** (8 * NUMBER_BYTES[4] - v4) : 2 ** (8 * NUMBER_BYTES[16] - v6);
+      const count = read.count();
       const starts = new Float64Array(count);
       const values = new Uint32Array(count);
       for (let i = 0, start = 0; i < count; i++) {
-        starts[i] = start += read.number();
-        values[i] = read.number();
+        starts[i] = start += read.within(i === 0 ? 0 : 1, limit - 1 - start, "range");
+        values[i] = read.within(0, most, kind % 2 === 0 ? "number of a site" : "number of an AS");
       }
       return { starts, values };
     });
-    for (const { values } of [ranges[0], ranges[2]]) {
-      if (values.some((site) => site > numSites)) read.fail("it has a number of no site");
-    }
     const rest = read.rest();
     let names: PlaceNames | undefined;
     const readNames = () => names ??= format === 1 ? NO_NAMES : decodeNames(rest, sites);
-    return new PlaceTable({ quarterDegrees, blockBits: { v4, v6 }, sites, ranges, names: readNames });
+    const table = new PlaceTable({ quarterDegrees, blockBits: { v4, v6 }, sites, ranges, names: readNames });
+    decoded.set(numbers, table);
+    return table;
   }
 
   /** The table as whole numbers below 2^24, which float32 holds exactly; lib/model/EXACT.md has the format. */
@@ -700,12 +721,14 @@ function encodeNames(bytes: ByteWriter, { cities, regions, networks }: PlaceName
 
 function decodeNames(read: ByteReader, sites: readonly Site[]): PlaceNames {
   const listOf = <T>(entry: () => T) => Array.from({ length: read.count() }, entry);
-  const cities = listOf(() => ({ site: read.number(), name: read.text() }));
-  if (cities.some(({ site }) => site >= sites.length)) read.fail("a city has a number of no site");
   return {
-    cities,
-    regions: listOf(() => ({ country: read.number(), region: read.number(), name: read.text() })),
-    networks: listOf(() => ({ asNumber: read.number(), name: read.text() })),
+    cities: listOf(() => ({ site: read.within(0, sites.length - 1, "number of a site"), name: read.text() })),
+    regions: listOf(() => ({
+      country: read.within(0, MOST_COUNTRY, "country"),
+      region: read.within(0, MOST_REGION, "region"),
+      name: read.text(),
+    })),
+    networks: listOf(() => ({ asNumber: read.within(0, MOST_AS, "number of an AS"), name: read.text() })),
   };
 }
 
@@ -788,10 +811,19 @@ class ByteReader {
     }
   }
 
+  /** A number within bounds. */
+  within(least: number, most: number, what: string): number {
+    const value = this.number();
+    if (value < least || value > most) {
+      this.fail(`it has ${value} for a ${what}, expected ${least} to ${most}`);
+    }
+    return value;
+  }
+
   /** A number of things, of which each takes at least a byte. */
   count(): number {
     const count = this.number();
-    if (count > this.#bytes.length - this.#at) this.fail("it has fewer names than it says");
+    if (count > this.#bytes.length - this.#at) this.fail("it has fewer entries than it says");
     return count;
   }
 

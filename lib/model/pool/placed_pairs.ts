@@ -75,6 +75,9 @@ const MAX_SAVED = 2 ** 15;
 /** Four halves of the hashes of what it is of, the sum, the count. */
 export const SAVED_WIDTH = 6;
 
+/** Of `featuresOf`: six of each end, and six of the pair. */
+export const NUM_FEATURES = 18;
+
 /** Excesses and the regression on the distance, as tensors. */
 export interface SavedExcesses {
   /** base, slope, median. */
@@ -180,7 +183,7 @@ export class PlacedPairs {
       excessOf(pair.destination, hidden.destination);
   }
 
-  /** The features of a pair that was not measured, or with parts hidden; NaN where nothing is known. */
+  /** The {@link NUM_FEATURES} features of a pair that was not measured, or with parts hidden; NaN where nothing is known. */
   featuresOf(pair: Pair, hidden: Hidden): number[] {
     const { km, source, destination, countries } = pair;
     const endOf = ({ place, levels, added }: End, isHidden: boolean) => {

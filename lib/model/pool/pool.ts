@@ -59,7 +59,7 @@ export const POOL_TENSORS = {
   factors: "pool.factors",
 } as const;
 /** The numbers of a row of each tensor. */
-const POOL_WIDTHS: Readonly<Record<keyof typeof POOL_TENSORS, number>> = {
+export const POOL_WIDTHS: Readonly<Record<keyof typeof POOL_TENSORS, number>> = {
   weights: NUM_COMPONENTS,
   range: 4,
   pairs: 5,
@@ -73,19 +73,17 @@ const POOL_WIDTHS: Readonly<Record<keyof typeof POOL_TENSORS, number>> = {
   factors: FACTORS_WIDTH,
 };
 
-/** The names of all tensors of a pool. */
-export const POOL_NAMES: ReadonlySet<string> = new Set([
-  ...Object.values(POOL_TENSORS),
-  ...Object.values(FOREST_TENSORS).map(([name]) => name),
+/** The names of all tensors of a pool, and the numbers of a row of each. */
+export const POOL_ROWS: ReadonlyMap<string, number> = new Map([
+  ...Object.entries(POOL_TENSORS).map(([part, name]) =>
+    [name, POOL_WIDTHS[part as keyof typeof POOL_TENSORS]] as const
+  ),
+  ...Object.values(FOREST_TENSORS),
 ]);
 
 /** The shapes of a pool's tensors. */
 export function poolShapes(tensors: ReadonlyMap<string, Float32Array>): Map<string, number[]> {
-  const widths = Object.entries(POOL_TENSORS).map(([part, name]) =>
-    [name, POOL_WIDTHS[part as keyof typeof POOL_TENSORS]] as const
-  );
-  const all = [...widths, ...Object.values(FOREST_TENSORS)];
-  return new Map(all.map(([name, width]) => [name, [named(tensors, name).length / width, width]]));
+  return new Map([...POOL_ROWS].map(([name, width]) => [name, [named(tensors, name).length / width, width]]));
 }
 
 /** The mass that every code has whatever the weights, all codes together: no measurement is impossible. */

@@ -49,7 +49,8 @@ export interface ForestArrays {
   readonly targets: Float32Array;
 }
 export const NODE_WIDTH = 3;
-const LEAF = -1;
+/** The feature of a leaf. */
+export const LEAF = -1;
 /** Less than any feature, and finite as all that checkpoints hold. */
 const LEAST = -(2 ** 100);
 

@@ -14,6 +14,7 @@ import { indexOfCode, NUM_CODES } from "../../model/pool/kernel_mixture.ts";
 import type { PooledForecast } from "../../model/pool/pool.ts";
 import { BYTE_BASE, FAILED, RTT_START } from "../../data/tokens/vocab_v2.ts";
 import { rowOf } from "../decoder_rows.ts";
+import { requirePossible } from "../possible.ts";
 import { RttArrays, RttDistribution } from "./rtt_distribution.ts";
 
 /** The first bytes of canonical RTT codes, ascending: 132 of them. */
@@ -110,7 +111,7 @@ export function distributionOf(
  */
 export function failureProbability(outcome: Float32Array, pool: PooledForecast | undefined): number {
   const ofModel = 1 / (1 + Math.exp(outcome[RTT_START] - outcome[FAILED]));
-  return pool?.failureProbability(ofModel) ?? ofModel;
+  return requirePossible("P(no reply)", pool?.failureProbability(ofModel) ?? ofModel);
 }
 
 /**
@@ -120,7 +121,7 @@ export function failureProbability(outcome: Float32Array, pool: PooledForecast |
  */
 export function pooledOutcome(isFailed: boolean, pool: PooledForecast, ofModel: number): number {
   const pFailed = pool.failureProbability(isFailed ? Math.exp(ofModel) : -Math.expm1(ofModel));
-  return Math.log(isFailed ? pFailed : 1 - pFailed);
+  return logOf("P(no reply)", isFailed ? pFailed : 1 - pFailed);
 }
 
 /**
@@ -178,9 +179,14 @@ export function pooledLogProbabilities(
   const place = FIRST_BYTES.indexOf(rttCode >> 8);
   const share = index < pool.end ? pool.modelShare * Math.exp(first) : 0;
   return {
-    ofFirst: Math.log(share + pool.massBetween(FIRST_INDEXES[place], FIRST_INDEXES[place + 1])),
-    ofCode: Math.log(share * Math.exp(second) + pool.massBetween(index, index + 1)),
+    ofFirst: logOf("P(first byte)", share + pool.massBetween(FIRST_INDEXES[place], FIRST_INDEXES[place + 1])),
+    ofCode: logOf("P(RTT)", share * Math.exp(second) + pool.massBetween(index, index + 1)),
   };
+}
+
+/** The logarithm of a probability, nats. @param name See {@link requirePossible}. */
+function logOf(name: string, probability: number): number {
+  return Math.log(Math.min(1, requirePossible(name, probability)));
 }
 
 /**
@@ -217,6 +223,8 @@ export function rangeMass(
       else if (code <= high) mass.within += probabilities[i] * given[j];
     });
   });
+  requirePossible("P(a shorter RTT)", mass.below);
+  requirePossible("P(RTT in the range)", mass.within);
   return mass;
 }
 

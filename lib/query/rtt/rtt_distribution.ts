@@ -8,6 +8,7 @@
  */
 import { lowerBound } from "../../base/collections.ts";
 import { ensure } from "../../base/errors.ts";
+import { requirePossible } from "../possible.ts";
 import {
   CANONICAL_RTT_CODES,
   decodeRttCode,
@@ -67,6 +68,7 @@ export class RttDistribution {
    *   renormalised; near 1 for a trained model.
    * @param spreadMass The mass that is spread evenly within first bytes whose second bytes were not asked for.
    * @param cumulative Is overwritten and kept, as long as `probabilities`.
+   * @throws {UserError} If the probabilities are not possible.
    */
   constructor(
     readonly pFailed: number,
@@ -78,7 +80,15 @@ export class RttDistribution {
     ensure(probabilities.length === CANONICAL_RTT_CODES.length, "one probability per canonical code");
     this.#cumulative = cumulative;
     let sum = 0;
-    for (let i = 0; i < probabilities.length; i++) cumulative[i] = sum += probabilities[i];
+    let least = 0;
+    for (let i = 0; i < probabilities.length; i++) {
+      const probability = probabilities[i];
+      if (probability < least) least = probability;
+      cumulative[i] = sum += probability;
+    }
+    requirePossible("P(no reply)", pFailed);
+    requirePossible("the least P(RTT)", least);
+    requirePossible("the sum of P(RTT)", sum, 1);
   }
 
   /** The same in memory of its own, 0.5 MB: of one that is valid for the length of a call only. */

@@ -5,7 +5,7 @@
  * @module
  */
 import { AddressNames } from "../../data/addresses/address_names.ts";
-import { UserError } from "../../base/errors.ts";
+import { FormatError, UserError } from "../../base/errors.ts";
 import { presentNames } from "../../model/checkpoint_format.ts";
 import { parseModelConfig } from "../../model/model_config.ts";
 import { type ModelCheckpoint, PingModel } from "../../query/ping_model.ts";
@@ -14,7 +14,9 @@ import { WeightCache } from "./weight_cache.ts";
 import { decodeTensors } from "../../base/safetensors_header.ts";
 import { type PingApi, PingService } from "../api/ping_service.ts";
 import { problemOf } from "../api/api_error.ts";
-import { POOL_NAMES } from "../../model/pool/pool.ts";
+import { WEIGHT_LIMIT } from "../../model/finite.ts";
+import { faultOfNumbers } from "../../model/tensor_bounds.ts";
+import { POOL_ROWS } from "../../model/pool/pool.ts";
 import { bufferLimitBytes, largestTensorBytes, mib } from "../../model/allocation.ts";
 import { parameterTensors } from "../../model/buffers.ts";
 import { QuantileCalibration } from "../../query/rtt/quantile_calibration.ts";
@@ -55,11 +57,14 @@ async function loadWeights(site: Site, address: URL, onBytes: OnBytes): Promise<
     for (const [name, values] of tensors) weights.set(name, values);
     doneBytes += file.sizeBytes;
   }
-  const pool = new Map([...weights].filter(([name]) => POOL_NAMES.has(name)));
-  const { step, config, model_sha256: sha256 } = site.model;
+  const model = parseModelConfig(site.model.config.model);
+  const fault = faultOfNumbers(weights, { config: model, limit: WEIGHT_LIMIT });
+  if (fault !== undefined) throw new FormatError(`${fault}; export the site again`, { path: address.href });
+  const pool = new Map([...weights].filter(([name]) => POOL_ROWS.has(name)));
+  const { step, model_sha256: sha256 } = site.model;
   return {
     directory: address.href,
-    config: { model: parseModelConfig(config.model) },
+    config: { model },
     state: { step, files: { model: { sha256 } } },
     weights: new Map([...weights].filter(([name]) => !pool.has(name))),
     ...(pool.size > 0 && { pool }),

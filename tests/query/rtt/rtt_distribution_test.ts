@@ -12,7 +12,7 @@ import { faultOfXml } from "../../base/report/xml.ts";
 function distributionOf(masses: Record<number, number>, pFailed = 0.1): RttDistribution {
   const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
   for (const [rttMs, mass] of Object.entries(masses)) {
-    probabilities[CANONICAL_RTT_CODES.indexOf(encodeRttCode(Number(rttMs)))] = mass;
+    probabilities[CANONICAL_RTT_CODES.indexOf(encodeRttCode(Number(rttMs)))] += mass;
   }
   return new RttDistribution(pFailed, probabilities, 1);
 }
@@ -58,7 +58,9 @@ Deno.test("RttDistribution.likeliest() finds as much mass as trying all interval
   const random = new RandomStream(3, "likeliest");
   for (let draw = 0; draw < 20; draw++) {
     const rttsMs = Array.from({ length: 60 }, () => 5 + 0.5 * random.float64());
-    const masses = Object.fromEntries(rttsMs.map((rttMs) => [rttMs, random.float64()]));
+    const weights = rttsMs.map(() => random.float64());
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    const masses = Object.fromEntries(rttsMs.map((rttMs, i) => [rttMs, weights[i] / total]));
     const distribution = distributionOf(masses);
     const values = Array.from(distribution.probabilities.keys()).filter((i) =>
       distribution.probabilities[i] > 0
