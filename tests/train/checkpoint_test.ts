@@ -40,6 +40,7 @@ import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { inspectAdapted, inspectCheckpoint } from "../../lib/cli/inspect/checkpoint.ts";
 import { checkFormatVersion, presentNames } from "../../lib/model/checkpoint_format.ts";
 import { embeddingUpdateOf } from "../../lib/model/embedding_update.ts";
+import { HISTORY_LENGTH } from "../../lib/model/pair_history.ts";
 import { parseSite } from "../../lib/serve/page/site_file.ts";
 import { baseOf, UPDATE_FILE, writeUpdate } from "../../lib/train/adapted_checkpoint.ts";
 import { withRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
@@ -412,7 +413,8 @@ function adaptRows(at: (name: string) => string): void {
   const { config: { model }, weights } = checkpoint;
   const update = embeddingUpdateOf(model, weights, Uint32Array.of(2, 127), Uint32Array.of(1));
   update.values.forEach((_, i) => update.values[i] = i / 7);
-  update.history.forEach((_, i) => update.history[i] = i);
+  const isCode = (i: number) => i % HISTORY_LENGTH < HISTORY_LENGTH - 2;
+  update.history.forEach((_, i) => update.history[i] = isCode(i) ? i + 1 : 0);
   Deno.mkdirSync(at("adapted"));
   writeUpdate(at(join("adapted", UPDATE_FILE)), update, { from: baseOf(checkpoint), config: model });
 }

@@ -228,22 +228,16 @@ export class PlaceTable {
     const read = new ByteReader(bytesOf(numbers), path);
     const format = read.number();
     if (format !== 1 && format !== FORMAT) read.fail("its format is unknown");
-    const [quarterDegrees, v4, v6] = [
-      read.within(1, MOST_QUARTERS, "step of positions"),
-      ...[4, 16].map((length) =>
-        read.within(0, 8 * NUMBER_BYTES[length as 4 | 16], "number of bits of blocks")
-      ),
-    ];
+    const quarterDegrees = read.within(1, MOST_QUARTERS, "the step of positions");
+    const v4 = read.within(0, 8 * NUMBER_BYTES[4], "the bits of IPv4 blocks");
+    const v6 = read.within(0, 8 * NUMBER_BYTES[16], "the bits of IPv6 blocks");
     const numSites = read.number();
     const sites: Site[] = [NOWHERE];
     for (let i = 0; i < numSites; i++) {
-      const [latitude, longitude] = [180, 360].map((degrees, i) =>
-        read.within(0, degrees * 4 / quarterDegrees + 1 - i, "position")
-      );
-      const [country, region] = [
-        read.within(0, MOST_COUNTRY, "country"),
-        read.within(0, MOST_REGION, "region"),
-      ];
+      const latitude = read.within(0, 180 * 4 / quarterDegrees + 1, "a latitude");
+      const longitude = read.within(0, 360 * 4 / quarterDegrees, "a longitude");
+      const country = read.within(0, MOST_COUNTRY, "a country");
+      const region = read.within(0, MOST_REGION, "a region");
       const position = latitude === 0 ? undefined : {
         latitude: (latitude - 1) * quarterDegrees / 4 - 90,
         longitude: longitude * quarterDegrees / 4 - 180,
@@ -256,8 +250,8 @@ export class PlaceTable {
       const starts = new Float64Array(count);
       const values = new Uint32Array(count);
       for (let i = 0, start = 0; i < count; i++) {
-        starts[i] = start += read.within(i === 0 ? 0 : 1, limit - 1 - start, "range");
-        values[i] = read.within(0, most, kind % 2 === 0 ? "number of a site" : "number of an AS");
+        starts[i] = start += read.within(i === 0 ? 0 : 1, limit - 1 - start, "the distance of ranges");
+        values[i] = read.within(0, most, kind % 2 === 0 ? "a site" : "an AS");
       }
       return { starts, values };
     });
@@ -722,13 +716,13 @@ function encodeNames(bytes: ByteWriter, { cities, regions, networks }: PlaceName
 function decodeNames(read: ByteReader, sites: readonly Site[]): PlaceNames {
   const listOf = <T>(entry: () => T) => Array.from({ length: read.count() }, entry);
   return {
-    cities: listOf(() => ({ site: read.within(0, sites.length - 1, "number of a site"), name: read.text() })),
+    cities: listOf(() => ({ site: read.within(0, sites.length - 1, "a site"), name: read.text() })),
     regions: listOf(() => ({
-      country: read.within(0, MOST_COUNTRY, "country"),
-      region: read.within(0, MOST_REGION, "region"),
+      country: read.within(0, MOST_COUNTRY, "a country"),
+      region: read.within(0, MOST_REGION, "a region"),
       name: read.text(),
     })),
-    networks: listOf(() => ({ asNumber: read.within(0, MOST_AS, "number of an AS"), name: read.text() })),
+    networks: listOf(() => ({ asNumber: read.within(0, MOST_AS, "an AS"), name: read.text() })),
   };
 }
 
@@ -815,7 +809,7 @@ class ByteReader {
   within(least: number, most: number, what: string): number {
     const value = this.number();
     if (value < least || value > most) {
-      this.fail(`it has ${value} for a ${what}, expected ${least} to ${most}`);
+      this.fail(`found ${value} for ${what}, expected ${least} to ${most}`);
     }
     return value;
   }

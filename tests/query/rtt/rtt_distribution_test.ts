@@ -4,6 +4,7 @@ import { RandomStream } from "../../../lib/base/random.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/data/tokens/rtt_code.ts";
 import { exactAnswer, MixtureSums } from "../../../lib/query/rtt/prefix_query.ts";
 import { summaryOf } from "../../../lib/query/rtt/rtt_summary.ts";
+import { UserError } from "../../../lib/base/errors.ts";
 import { formatMs } from "../../../lib/base/text.ts";
 import { plotRttDistribution } from "../../../lib/query/rtt/rtt_plot.ts";
 import { faultOfXml } from "../../base/report/xml.ts";
@@ -52,6 +53,22 @@ Deno.test("RttDistribution.likeliest() is where most mass is within a hundredth,
   // Apart by a little less than a hundredth and by a little more.
   assertAlmostEquals(distributionOf({ 10: 0.5, 10.08: 0.5 }).likeliest().probability, 1, 1e-12);
   assertAlmostEquals(distributionOf({ 10: 0.5, 10.12: 0.5 }).likeliest().probability, 0.5, 1e-12);
+});
+
+Deno.test("RttDistribution refuses probabilities that cannot be, in one line", () => {
+  for (
+    const [masses, pFailed, found] of [
+      [{ 10: 0.5, 20: NaN }, 0.1, "the sum of P(RTT) is NaN, expected 1"],
+      [{ 10: 0.5, 20: 2.1 }, 0.1, "the sum of P(RTT) is 2.6, expected 1"],
+      [{ 10: 0.5 }, 0.1, "the sum of P(RTT) is 0.5, expected 1"],
+      [{ 10: 1.5, 20: -0.5 }, 0.1, "the least P(RTT) is -0.5, expected 0 to 1"],
+      [{ 10: 1 }, -2.2, "P(no reply) is -2.2, expected 0 to 1"],
+      [{ 10: 1 }, NaN, "P(no reply) is NaN, expected 0 to 1"],
+    ] as const
+  ) {
+    const { message } = assertThrows(() => distributionOf(masses, pFailed), UserError);
+    assertEquals(message, `Cannot answer: ${found}; use an earlier checkpoint or another run`);
+  }
 });
 
 Deno.test("RttDistribution.likeliest() finds as much mass as trying all intervals", () => {

@@ -1,0 +1,104 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { named } from "../../lib/base/errors.ts";
+import { encodeRttCode } from "../../lib/data/tokens/rtt_code.ts";
+import { POOL_ROWS, POOL_TENSORS } from "../../lib/model/pool/pool.ts";
+import { fitPool } from "../../lib/model/pool/pool_fit.ts";
+import { PoolTables } from "../../lib/model/pool/pool_tables.ts";
+import { faultOfNumbers } from "../../lib/model/tensor_bounds.ts";
+import { VALUES } from "../fuzz/forged_checkpoints.ts";
+
+/** The pool of a mesh of six addresses, with a loss for each pair. */
+function poolOfMesh(): Map<string, Float32Array> {
+  const tables = new PoolTables();
+  const ends = Array.from({ length: 6 }, (_, i) => PoolTables.endOf(Uint8Array.of(192, 0, 2, i)));
+  ends.forEach((a, i) =>
+    ends.forEach((b, j) => {
+      if (i === j) return;
+      tables.add(a, b, encodeRttCode(10 + 5 * Math.abs(i - j)), 1_700_000_000 + i);
+      tables.add(a, b, null, 1_700_000_600);
+    })
+  );
+  return tables.save(fitPool([]));
+}
+
+Deno.test("of the numbers of a pool only those are read that are possible, in every tensor and column", () => {
+  const pool = poolOfMesh();
+  assertEquals(faultOfNumbers(pool), undefined);
+  let numTried = 0;
+  // Without zeros, which are possible in most places.
+  const accepted = new Map<string, Set<number>>();
+  for (const [name, width] of POOL_ROWS) {
+    const values = named(pool, name);
+    for (let column = 0; column < width; column++) {
+      const kept = values[column];
+      for (const value of VALUES) {
+        if (value === kept) continue;
+        values[column] = value;
+        numTried++;
+        const fault = faultOfNumbers(pool);
+        if (fault !== undefined) assertStringIncludes(fault, "pool.");
+        else if (value !== 0) accepted.set(name, new Set([...accepted.get(name) ?? [], value]));
+      }
+      values[column] = kept;
+    }
+  }
+  assertEquals(
+    accepted,
+    new Map([
+      ["pool.rtts", new Set([1e9])],
+      ["pool.failure_weights", new Set([0.5])],
+      ["pool.factors", new Set([0.5, 1e9])],
+      ["pool.regression", new Set([-1, 0.5])],
+      ["pool.excesses", new Set([-1, 0.5, 1e9])],
+      ["pool.nodes", new Set([-1, 0.5, 1e9])],
+      ["pool.leaves", new Set([-1, 0.5])],
+      ["pool.kriging_kernel", new Set([0.5])],
+      ["pool.kriging_pairs", new Set([-1, 0.5, 1e9])],
+    ]),
+  );
+  assert(numTried > 700, `${numTried}`);
+});
+
+Deno.test("a pool whose numbers do not fit each other is refused by the first that does not", () => {
+  const cases: [tensor: string, index: number, value: number, fault: string][] = [
+    [POOL_TENSORS.weights, 7, 0.5, "row 0 of tensor pool.weights adds up to"],
+    [
+      POOL_TENSORS.range,
+      1,
+      20,
+      "element 0 of tensor pool.rtts is 10067, expected a code within the range of pool.range",
+    ],
+    [POOL_TENSORS.range, 2, 0, "element 2 of tensor pool.range is 0, expected 0 or a time from 1990 on"],
+    [POOL_TENSORS.pairs, 5, 0, "element 5 of tensor pool.pairs is 0, expected rows in ascending order"],
+    [
+      POOL_TENSORS.pairs,
+      4,
+      9,
+      "the counts of tensor pool.pairs add up to 37, expected 30, the rows of pool.rtts",
+    ],
+    [POOL_TENSORS.ends, 4, 3, "the rows of pool.usual"],
+    [
+      POOL_TENSORS.endTries,
+      5,
+      11,
+      "element 5 of tensor pool.end_tries is 11, expected at most the measurements",
+    ],
+    [POOL_TENSORS.endTries, 4, 11, "add up to 61 of sources and 60 of destinations, expected equal sums"],
+    ["pool.roots", 3, 1e6, "element 3 of tensor pool.roots is 1000000, expected below"],
+    ["pool.nodes", 2, 0, "element 2 of tensor pool.nodes is 0, expected a node from 2 to"],
+    [
+      "pool.leaves",
+      0,
+      9,
+      "element 1 of tensor pool.leaves is 0.3778659999370575, expected numbers in ascending order",
+    ],
+    ["pool.kriging_ends", 0, 5, "element 0 of tensor pool.kriging_ends is 5, expected 4 or 16"],
+    ["pool.kriging_pairs", 1, 0, "element 1 of tensor pool.kriging_pairs is 0, expected from 6 to 11"],
+    ["pool.excesses", 4, -1e6, "element 4 of tensor pool.excesses is -1000000, expected at most 1024 times"],
+  ];
+  for (const [tensor, index, value, fault] of cases) {
+    const pool = poolOfMesh();
+    named(pool, tensor)[index] = value;
+    assertStringIncludes(faultOfNumbers(pool) ?? "none", fault);
+  }
+});

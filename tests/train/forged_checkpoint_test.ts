@@ -1,0 +1,152 @@
+/** Checkpoints with impossible numbers and right checksums: all files but the pool, see tests/model/tensor_bounds_test.ts. */
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { basename } from "@std/path";
+import { FormatError, named } from "../../lib/base/errors.ts";
+import { Gpu } from "../../lib/tensor/device.ts";
+import { KernelRegistry } from "../../lib/tensor/registry.ts";
+import { loadCheckpoint, loadResumable } from "../../lib/train/checkpoint.ts";
+import {
+  askForged,
+  type Forgery,
+  targetsOf,
+  type Whole,
+  withForged,
+  writeWhole,
+} from "../fuzz/forged_checkpoints.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+
+/** A change: the number of a tensor, or the key of JSON, and its value; without a number all of the tensor. */
+type Change = readonly [name: string, first: number | "all", value: number];
+
+/** Makes a change of a file, uses the checkpoint and takes the change back. */
+type Forge = (file: string, change: Change, use: (forged: Forgery) => unknown) => Promise<unknown>;
+
+async function withWhole(test: (whole: Whole, forge: Forge) => Promise<void>): Promise<void> {
+  using folder = new TemporaryFolder();
+  const whole = await writeWhole(folder.path);
+  const targets = new Map(
+    targetsOf(whole).map((target) => [`${basename(target.file)} ${target.name}`, target]),
+  );
+  await test(whole, (file, [name, first, value], use) => {
+    const target = named(targets, `${file} ${name}`);
+    const place = first === "all" ? { first: 0, count: target.length } : { first, count: 1 };
+    const forged = { ...target, ...place, step: 1, value };
+    return withForged(whole, forged, () => use(forged));
+  });
+}
+
+const HALF = "expected a whole number from 0 to 65535";
+const IMPOSSIBLE: Record<string, readonly (readonly [...Change, fault: string])[]> = {
+  "model.safetensors": [
+    ["address_embed.keys", 0, 0.5, `element 0 of tensor address_embed.keys is 0.5, ${HALF}`],
+    ["address_embed.keys", 5, -1, `element 5 of tensor address_embed.keys is -1, ${HALF}`],
+    [
+      "address_embed.history",
+      8,
+      -5,
+      "element 8 of tensor address_embed.history is -5, expected 0 or an RTT code",
+    ],
+    ["address_embed.history", 8, 2049, "is 2049, expected 0 or an RTT code"],
+    ["address_embed.history", 9, 1e9, "is 1000000000, expected 0 or a whole number from 601 to 3912"],
+    ["address_embed.history", 10, 0.5, "is 0.5, expected a whole number from 0 to 1048575"],
+    [
+      "address_embed.history",
+      10,
+      7,
+      "element 9 of tensor address_embed.history is 0, expected 0 or a time from 1990",
+    ],
+    ["coordinates.keys", 0, 1e9, `element 0 of tensor coordinates.keys is 1000000000, ${HALF}`],
+    ["coordinates.nodes", 3, 0.5, "is 0.5, expected a whole number from -33 to 31"],
+    ["coordinates.nodes", 32, -1, "element 32 of tensor coordinates.nodes is -1, expected a number from 0"],
+    ["coordinates.fits", 1, 60, "expected least, typical and greatest logarithm in this order"],
+    ["coordinates.fits", 5, 0, "element 5 of tensor coordinates.fits is 0, expected a number above 0"],
+    ["places.table", 2, 0.5, "element 2 of tensor places.table is 0.5, expected a whole number"],
+    ["places.table", 0, 2 ** 24 - 1, "the table of places is damaged"],
+    ["places.table", "all", 1, "the table of places is damaged"],
+  ],
+  "optimizer.safetensors": [
+    [
+      "wte.weight.exp_avg_sq",
+      4,
+      -1,
+      "element 4 of tensor wte.weight.exp_avg_sq is -1, expected a number of at least 0",
+    ],
+  ],
+  "training_data.safetensors": [
+    ["v4", 1, 0.5, `element 1 of tensor v4 is 0.5, ${HALF}`],
+    ["v4", 2, 0, "of tensor v4 are "],
+    ["seen", 0, 9, "elements 0 and 1 of tensor seen are 589824, expected 0, the sum of its pairs"],
+    ["seen", 2, 65535, "expected 0 or a time from 1700000000 to 1700001800"],
+    ["pairs", 203, 99, "elements 202 and 203 of tensor pairs are 99, expected below 12"],
+    ["pairs", "all", 0, "of tensor pairs are 0, expected rows in ascending order"],
+    ["summary startS", 0, 0.5, "its summary: startS: found 0.5, expected at least 631152000"],
+    ["summary endS", 0, 1e9, "its summary is of 1700000000 to 1000000000 s, expected a start before the end"],
+    [
+      "summary measurements",
+      0,
+      8_589_803_518,
+      "the counts of tensor seen add up to 104, expected 8589803518",
+    ],
+    ["summary sources", 0, 1, "tensor seen has 6 sources, expected 1"],
+    ["summary destinations", 0, -1, "its summary: destinations: found -1, expected at least 0"],
+  ],
+  "rows.safetensors": [
+    ["address_embed.rows", 1, 0.5, `element 1 of tensor address_embed.rows is 0.5, ${HALF}`],
+    ["address_embed.rows", 0, 1, "row 0 of tensor address_embed.rows is 65"],
+    ["address_embed.rows", "all", 0, "row 1 of tensor address_embed.rows is 0, expected numbers below"],
+    ["address_embed.keys", 0, -1, HALF],
+    ["address_embed.history", 8, -5, "expected 0 or an RTT code"],
+    ["coordinates.numbers", 1, 99, "row 0 of tensor coordinates.numbers is 99, expected numbers below 32"],
+    ["coordinates.values", 9, 0.5, "is 0.5, expected a whole number from -33 to 31"],
+    ["coordinates.values", 10, -1, "element 10 of tensor coordinates.values is -1, expected a number from 0"],
+    ["adaptation.seen", 0, 9, "elements 0 and 1 of tensor adaptation.seen are 589824"],
+    ["adaptation.summary measurements", 0, 1.5, "its adaptation.summary: measurements: found 1.5"],
+  ],
+  "state.json": [
+    ["step", 0, -1, "step: found -1, expected at least 0"],
+    ["position.block", 0, -1, "position.block: found -1, expected at least 0"],
+    ["position.blockRows", 0, 0, "position.blockRows: found 0, expected at least 1"],
+    ["numSkippedSteps", 0, 4, "numSkippedSteps: found 4, expected at most the steps"],
+    ["numSkippedInRow", 0, 1, "numSkippedInRow: found 1, expected at most the steps"],
+    ["files.model.sizeBytes", 0, 0.5, "files.model.sizeBytes: found 0.5, expected an integer"],
+  ],
+};
+
+for (const [file, changes] of Object.entries(IMPOSSIBLE)) {
+  Deno.test(`impossible numbers in ${file} are refused by file, tensor and element`, () =>
+    withWhole(async ({ run, adapted }, forge) => {
+      const load = () => file === "rows.safetensors" ? loadCheckpoint(adapted) : loadResumable(run);
+      load();
+      for (const [name, first, value, fault] of changes) {
+        const { message } = await assertRejects(
+          () => forge(file, [name, first, value], load),
+          FormatError,
+          undefined,
+          `${name} ${first} = ${value}`,
+        );
+        assertMatch(message, /^Cannot read [^\n]+$/);
+        assertStringIncludes(message, `/${file}`);
+        assertStringIncludes(message, fault);
+      }
+      load();
+    }));
+}
+
+Deno.test("a checkpoint with extreme numbers that are possible gives possible answers", () =>
+  withWhole(async (whole, forge) => {
+    using gpu = await Gpu.open();
+    const registry = new KernelRegistry(gpu);
+    const changes: [file: string, change: Change][] = [
+      ["model.safetensors", ["coordinates.vectors", "all", 1e9]],
+      ["model.safetensors", ["coordinates.fits", "all", 0]],
+      ["pool.safetensors", ["pool.factors", 4, 1e9]],
+      ["pool.safetensors", ["pool.regression", "all", 0.5]],
+      ["pool.safetensors", ["pool.kriging_kernel", "all", 0]],
+      ["pool.safetensors", ["pool.kriging_pairs", 2, 1e9]],
+      ["pool.safetensors", ["pool.failure_weights", "all", 0]],
+    ];
+    for (const [file, change] of changes) {
+      const faults = await forge(file, change, (forged) => askForged(whole, forged, registry));
+      assertEquals(faults, [], `${file} ${change}`);
+    }
+  }));
