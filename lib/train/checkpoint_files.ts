@@ -224,7 +224,6 @@ export interface LoadedCheckpoint {
 }
 
 const count = z.int().min(0);
-const loss = z.number().min(0).nullable();
 const fileSchema = z.object({ sizeBytes: count, sha256: z.string() });
 
 const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown }> = z.object({
@@ -236,8 +235,8 @@ const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown
   asked: z.string().optional(),
   teacher: z.string().optional(),
   position: z.object({ epoch: count, block: count, sequence: count, blockRows: z.int().min(1) }),
-  losses: z.array(z.object({ step: count, loss })),
-  evalLoss: loss,
+  losses: z.array(z.object({ step: count, loss: z.number().nullable() })),
+  evalLoss: z.number().nullable(),
   numSkippedSteps: count,
   numSkippedInRow: count,
   files: z.object({ model: fileSchema, optimizer: fileSchema, trainingData: fileSchema.optional() }),

@@ -190,7 +190,8 @@ function parseReport(text: string, path: string): z.infer<typeof reportSchema> {
   }
 }
 
-function isRising(shares: readonly number[]): boolean {
+/** Whether numbers are the shares of a calibration, see {@link QuantileCalibration.shares}. */
+export function isRising(shares: readonly number[]): boolean {
   return shares.length === CALIBRATION_LEVELS.length && shares[0] === 0 && shares.at(-1) === 1 &&
     shares.every((share, i) => i === 0 || share > shares[i - 1]);
 }

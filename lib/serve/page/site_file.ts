@@ -7,6 +7,7 @@ import * as z from "zod";
 import { modelInfoSchema } from "../api/schemas.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
 import { checkFormatVersion } from "../../model/checkpoint_format.ts";
+import { isRising } from "../../query/rtt/quantile_calibration.ts";
 
 /** The name of the file, beside `index.html`. */
 export const SITE_FILE = "site.json";
@@ -19,7 +20,7 @@ const siteSchema = z.object({
   /** The page's information about the model; the GPU is the reader's. */
   model: modelInfoSchema,
   /** Corrects distributions: see `QuantileCalibration`; null for none. */
-  calibration: z.array(z.number()).nullable(),
+  calibration: z.array(z.number()).refine(isRising).nullable(),
   dtype: z.enum(SITE_DTYPES),
   /** Names of addresses, as CSV: see `AddressNames`. */
   names: z.string().optional(),
