@@ -112,7 +112,7 @@ function* faultsOf({ known, summary }: MeasuredData, prefix: string): Generator<
     const compared = name === "pairs" ? 2 : width;
     for (let at = width; at < words.length; at += width) {
       if (isAfter(words, at, at - width, compared)) continue;
-      yield at32(prefix + name, words, at, "rows in ascending order");
+      yield faultOfWord(prefix + name, words, at, "rows in ascending order");
     }
   }
   const [first, last] = [Math.floor(startS ?? 0), Math.ceil(endS ?? 0)];
@@ -120,7 +120,7 @@ function* faultsOf({ known, summary }: MeasuredData, prefix: string): Generator<
   for (const [name, words, column] of times) {
     for (let at = column; at < words.length; at += 4) {
       if (words[at] === 0 || (words[at] >= first && words[at] <= last)) continue;
-      yield at32(prefix + name, words, at, `0 or a time from ${first} to ${last}`);
+      yield faultOfWord(prefix + name, words, at, `0 or a time from ${first} to ${last}`);
     }
   }
   const ofEnds = [new Float64Array(numAddresses), new Float64Array(numAddresses)];
@@ -128,7 +128,7 @@ function* faultsOf({ known, summary }: MeasuredData, prefix: string): Generator<
     for (const role of [0, 1]) {
       const end = pairs[at + role];
       if (end >= numAddresses) {
-        yield at32(prefix + "pairs", pairs, at + role, `below ${numAddresses}, the addresses`);
+        yield faultOfWord(prefix + "pairs", pairs, at + role, `below ${numAddresses}, the addresses`);
       }
       ofEnds[role][end] += pairs[at + 2];
     }
@@ -142,7 +142,7 @@ function* faultsOf({ known, summary }: MeasuredData, prefix: string): Generator<
       total += seen[at];
       if (seen[at] > 0) numMeasured++;
       if (isWrong(ofEnds[role][end], seen[at])) {
-        yield at32(prefix + "seen", seen, at, `${ofEnds[role][end]}, the sum of its pairs`);
+        yield faultOfWord(prefix + "seen", seen, at, `${ofEnds[role][end]}, the sum of its pairs`);
       }
     }
     const addresses = role === 0 ? summary.sources : summary.destinations;
@@ -166,7 +166,7 @@ function isAfter(words: Uint32Array, at: number, before: number, width: number):
 }
 
 /** A wrong number, whose two halves are elements of the tensor. */
-function at32(name: string, words: Uint32Array, at: number, wanted: string): string {
+function faultOfWord(name: string, words: Uint32Array, at: number, wanted: string): string {
   return `elements ${2 * at} and ${2 * at + 1} of tensor ${name} are ${words[at]}, expected ${wanted}`;
 }
 
