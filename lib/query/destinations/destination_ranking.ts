@@ -31,6 +31,7 @@ import {
 import { groupsOf } from "../model_decoders.ts";
 import { rowOf } from "../decoder_rows.ts";
 import type { PingModel } from "../ping_model.ts";
+import { requirePossible } from "../possible.ts";
 import { encodeQuery } from "../query_tokens.ts";
 import { type AddressDrawOptions, drawSources } from "../rtt/prefix_query.ts";
 import { failureProbability, rangeMass } from "../rtt/rtt_bytes.ts";
@@ -326,6 +327,6 @@ function rank(
     destinations,
     unlistedProbability: Math.max(0, 1 - listed),
     candidates: candidates.length,
-    priorMass: candidates.reduce((sum, { prior }) => sum + prior, 0),
+    priorMass: candidates.reduce((sum, { prior }) => sum + requirePossible("P(destination)", prior), 0),
   };
 }

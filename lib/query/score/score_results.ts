@@ -20,6 +20,7 @@ import type { PooledForecast } from "../../model/pool/pool.ts";
 import type { ModelCheckpoint, PingModel } from "../ping_model.ts";
 import { encodeQuery } from "../query_tokens.ts";
 import { rowOf } from "../decoder_rows.ts";
+import { requirePossible } from "../possible.ts";
 import { RandomStream } from "../../base/random.ts";
 import {
   BYTE_BASE,
@@ -127,7 +128,7 @@ class ResultSurprise {
    * @param draw Uniform in [0, 1): which share of the ties counts.
    */
   pValue(draw: number): number {
-    return Math.min(1, this.#less + this.#same * (1 - draw));
+    return Math.min(1, requirePossible("the p-value", this.#less + this.#same * (1 - draw)));
   }
 
   #count(probability: number): void {
@@ -146,7 +147,7 @@ class ResultSurprise {
         ofOthers += OTHERS[i];
         if (OTHERS[i] > greatest) greatest = OTHERS[i];
       }
-      const mass = this.#mass[index] + ofOthers * (1 - pFailed);
+      const mass = requirePossible("P(first byte)", this.#mass[index] + ofOthers * (1 - pFailed));
       if (this.#mass[index] + greatest * (1 - pFailed) < this.#own) this.#less += mass;
       else unsure.push({ index, mass, most: Math.min(mass, NUM_CODES[index] * this.#own) });
     }
