@@ -16,24 +16,19 @@ import {
 } from "./forged_checkpoints.ts";
 import { type Outcome, print } from "./worker.ts";
 
-/** Models whose memory is held until the GPU is closed. */
-const MODELS_AT_ONCE = 100;
-
 /** Its arguments are those of worker.ts. */
 async function main(): Promise<void> {
   const [seed, from, to] = Deno.args.slice(1, 4).map(Number);
   const whole = await writeWhole(Deno.args[4]);
   const targets = targetsOf(whole);
-  for (let first = from; first < to; first += MODELS_AT_ONCE) {
-    using gpu = await Gpu.open();
-    const registry = new KernelRegistry(gpu);
-    for (let index = first; index < Math.min(to, first + MODELS_AT_ONCE); index++) {
-      const forged = forgeryOf(targets, seed, index);
-      const mutation = describeForgery(forged);
-      print({ index, mutation });
-      const ask = () => withForged(whole, forged, () => askForged(whole, forged, registry));
-      print({ index, mutation, ...await outcomeOf(ask), rssBytes: Deno.memoryUsage().rss });
-    }
+  using gpu = await Gpu.open();
+  const registry = new KernelRegistry(gpu);
+  for (let index = from; index < to; index++) {
+    const forged = forgeryOf(targets, seed, index);
+    const mutation = describeForgery(forged);
+    print({ index, mutation });
+    const ask = () => withForged(whole, forged, () => askForged(whole, forged, registry));
+    print({ index, mutation, ...await outcomeOf(ask), rssBytes: Deno.memoryUsage().rss });
   }
 }
 

@@ -42,6 +42,9 @@ const [WORKER, FORGE_WORKER] = ["worker.ts", "forge_worker.ts"].map((name) =>
   fromFileUrl(new URL(name, import.meta.url))
 );
 
+/** The most cases of one process, whose memory grows with them. */
+const CASES_OF_PROCESS = 300;
+
 /** What is read: damaged files of a format, or forged checkpoints. */
 export type FuzzedName = FormatName | "checkpoint";
 
@@ -73,7 +76,8 @@ export async function fuzzFormat(format: FuzzedName, options: FuzzOptions): Prom
   };
   let next = from;
   while (next < from + count) {
-    const args = [worker, format, String(seed), String(next), String(from + count), folder];
+    const end = Math.min(next + CASES_OF_PROCESS, from + count);
+    const args = [worker, format, String(seed), String(next), String(end), folder];
     next = await runWorker(args, bounds, (outcome) => {
       add(summary, outcome);
       options.onCase?.(summary.numCases);
