@@ -94,7 +94,7 @@ export const evalStage: Stage = defineStage(STAGES.eval, async (options, context
     geo: options.geo.length > 0 ? options.geo : undefined,
   };
   const checked = await checkInputs([dataDir, options.train ?? dataDir], options, context);
-  const { config } = loadCheckpoint(evaluation.checkpoint);
+  const { config } = loadCheckpoint(evaluation.checkpoint, { onNote: context.log });
   if (adapt) requireAdaptable(config, splitModeOf(dataDir));
   requirePlaces(options, config);
   using folder = EvalFolder.open(options.output, { ...evaluation, overwrite: options.overwrite });

@@ -42,7 +42,11 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
   const quantiles = numbersOf("quantiles", options.quantiles, [0, 1]);
   const timeS = timeOf(options.time);
   const context = await contextOf(options, stage, timeS);
-  const checkpoint = await withGeo(loadCheckpoint(options.checkpoint), options.geo, stage.log);
+  const checkpoint = await withGeo(
+    loadCheckpoint(options.checkpoint, { onNote: stage.log }),
+    options.geo,
+    stage.log,
+  );
   const { noPool } = options;
   const weights = new Map([...checkpoint.weights, ...(!noPool && checkpoint.pool || [])]);
   const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);

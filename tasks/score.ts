@@ -61,7 +61,11 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
   const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];
   await checkColumns(inputs.filter(isParquet), history, { groupBy, stage });
   const names = await openNames(options.names);
-  const checkpoint = await withGeo(loadCheckpoint(options.checkpoint), options.geo, stage.log);
+  const checkpoint = await withGeo(
+    loadCheckpoint(options.checkpoint, { onNote: stage.log }),
+    options.geo,
+    stage.log,
+  );
   requireQueryable(checkpoint);
   const model = {
     config: checkpoint.config.model,

@@ -14,7 +14,7 @@ import { QuantileCalibration } from "../rtt/quantile_calibration.ts";
  * Loads a checkpoint and opens the GPU.
  *
  * @param path A run directory, its `checkpoints`, one `step-…` directory, or that of an adapted checkpoint.
- * @param options The resources that the model may use; `geo`, `onLog`: see `withGeo`; `names`: see `openNames`.
+ * @param options The resources that the model may use; `geo`: see `withGeo`; `onLog`: also see `loadCheckpoint`; `names`: see `openNames`.
  * @throws {UserError} If there is no usable checkpoint or no GPU, or a file cannot be read.
  */
 export async function loadModel(
@@ -26,7 +26,8 @@ export async function loadModel(
   } = {},
 ): Promise<PingModel> {
   const opened = await openNames(names);
-  return await PingModel.from(await withGeo(loadCheckpoint(path), geo, onLog), { ...options, names: opened });
+  const checkpoint = await withGeo(loadCheckpoint(path, { onNote: onLog }), geo, onLog);
+  return await PingModel.from(checkpoint, { ...options, names: opened });
 }
 
 /**
