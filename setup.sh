@@ -2,7 +2,8 @@
 # Prepares a machine for `deno task …`: installs Deno, a Vulkan driver and the locked packages.
 # It keeps existing installations, prints its steps, and can run any number of times, as root or with sudo.
 # With --browser also Chromium, in which tests open the reports; with --cluster also SLURM, on which tests run jobs, and
-# two MPIs, with which they train in several processes; with --tools also other ping tools, whose outputs tests read.
+# two MPIs, with which they train in several processes; with --tools also other ping tools, whose outputs tests read, and
+# zsh and fish, in which they complete command lines.
 # With --geo also files that say where addresses are, for `train --geo`.
 set -eu
 cd "$(dirname "$0")"
@@ -155,19 +156,20 @@ if [ -n "$wants_cluster" ]; then
 fi
 
 if [ -n "$wants_tools" ]; then
-  if has ping && has fping && has sc_warts2json && has prometheus && has prometheus-blackbox-exporter && has rrdtool; then
-    say "using the installed ping tools and Prometheus"
+  if has ping && has fping && has sc_warts2json && has prometheus && has prometheus-blackbox-exporter && has rrdtool &&
+    has zsh && has fish; then
+    say "using the installed ping tools, Prometheus, zsh and fish"
   elif has apt-get && can_root; then
-    say "installing ping tools and Prometheus, for tests"
+    say "installing ping tools, Prometheus, zsh and fish, for tests"
     services=
     for service in prometheus prometheus-blackbox-exporter; do has $service || services="$services $service"; done
-    apt_install iputils-ping fping scamper prometheus prometheus-blackbox-exporter rrdtool ||
-      fail "apt-get could not install fping, scamper, prometheus, prometheus-blackbox-exporter, rrdtool; install them and run this again"
+    apt_install iputils-ping fping scamper prometheus prometheus-blackbox-exporter rrdtool zsh fish ||
+      fail "apt-get could not install fping, scamper, prometheus, prometheus-blackbox-exporter, rrdtool, zsh, fish; install them and run this again"
     # Tests start their own; Debian's packages start one on all addresses, at every boot.
     # shellcheck disable=SC2086  # words on purpose
     [ ! -d /run/systemd/system ] || [ -z "$services" ] || as_root systemctl disable --now --quiet $services
   else
-    fail "no fping, scamper, prometheus, prometheus-blackbox-exporter or rrdtool found, and no root, sudo or apt-get to install them; install these and iputils' ping and run this again"
+    fail "no fping, scamper, prometheus, prometheus-blackbox-exporter, rrdtool, zsh or fish found, and no root, sudo or apt-get to install them; install these and iputils' ping and run this again"
   fi
 fi
 

@@ -8,7 +8,7 @@ import { chooseCommand, helpOf, parseArguments } from "../lib/cli/command.ts";
 import { endProcess, runStageThread, SignalListener } from "../lib/cli/stage_thread.ts";
 import { permissionsOf, refuseOverlaps } from "../lib/cli/stage_permissions.ts";
 import { UserError } from "../lib/base/errors.ts";
-import { VERSION } from "../lib/base/version.ts";
+import { splitEmbedded, versionText } from "../lib/cli/version.ts";
 import { moduleOf, STAGES } from "./stages.ts";
 
 function help(): string {
@@ -19,22 +19,26 @@ function help(): string {
     "",
     ...Object.entries(STAGES).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`),
     "",
-    "STAGE --help lists a stage's options. --version prints the version.",
+    "STAGE --help lists a stage's options. --version prints the version, the commit and the engines.",
   ].join("\n");
 }
 
 /**
  * Starts the stage that the arguments name.
  *
+ * @param words The arguments. @param commit The commit that an executable was compiled from.
  * @returns The text that they ask for instead.
  * @throws {UsageError} If they are wrong.
  */
-function start(words: readonly string[], signals: SignalListener): string | undefined {
+function start(
+  words: readonly string[],
+  { commit, signals }: { commit?: string | undefined; signals: SignalListener },
+): string | undefined {
   if (words.length === 0 || words[0] === "--help") return help();
-  if (words[0] === "--version") return VERSION;
+  if (words[0] === "--version") return versionText(commit);
   const { command, rest } = chooseCommand(STAGES, words);
   if ("kinds" in command || rest.includes("--help")) return helpOf(command);
-  if (rest.includes("--version")) return VERSION;
+  if (rest.includes("--version")) return versionText(commit);
   parseArguments(command, rest);
   refuseOverlaps(command, rest);
   const { name } = command;
@@ -45,7 +49,8 @@ function start(words: readonly string[], signals: SignalListener): string | unde
 if (import.meta.main) {
   const signals = new SignalListener();
   try {
-    const text = start(Deno.args, signals);
+    const { commit, words } = Deno.build.standalone ? splitEmbedded(Deno.args) : { words: Deno.args };
+    const text = start(words, { commit, signals });
     if (text !== undefined) endProcess({ exitCode: 0, text });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

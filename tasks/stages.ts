@@ -8,6 +8,7 @@
 import { command, leavesOf, named } from "../lib/cli/command.ts";
 import { option } from "../lib/cli/options.ts";
 import * as uses from "../lib/cli/path_uses.ts";
+import { gitFolders } from "../lib/cli/version.ts";
 import type { NETWORK_SOURCE, RttChoice, SourceChoice } from "../lib/data/formats/format.ts";
 import type { GROUP_KEYS } from "../lib/data/probe_rows/external_sort/probe_columns.ts";
 import type { SplitMode } from "../lib/data/probe_rows/splits.ts";
@@ -21,6 +22,7 @@ import type { MAP_LAYERS } from "../lib/query/rtt/map_format.ts";
 import type { DEFAULT_NUM_SOURCES } from "../lib/query/destinations/destination_ranking.ts";
 import type { DEFAULT_NUM_DRAWS } from "../lib/query/rtt/prefix_query.ts";
 import type { SITE_DTYPES } from "../lib/serve/page/site_file.ts";
+import type { COMPLETED_SHELLS } from "../lib/cli/completion/completion.ts";
 import { LAUNCH_VARIABLES } from "../lib/train/mpi/launch.ts";
 
 // Constants of modules that import too much to be loaded here; the compiler checks that they are the same.
@@ -30,6 +32,7 @@ const ADAPTING: typeof ADAPT_DEFAULTS = { steps: 20, learningRate: 0.1, maxDrift
 const CHANGES: Pick<typeof DEFAULT_CHANGE_OPTIONS, "delay" | "minShiftMs"> = { delay: 20, minShiftMs: 0.5 };
 const NEAREST: typeof NEAREST_ORDERS = ["median", "probability"];
 const LAYERS: typeof MAP_LAYERS = ["median", "interval"];
+const SHELLS: typeof COMPLETED_SHELLS = ["bash", "zsh", "fish"];
 const SOURCE_KEYS: typeof GROUP_KEYS = ["src_addr", "prb_id"];
 
 // Options of several stages.
@@ -1469,6 +1472,19 @@ export const STAGES = named({
     },
     needs: { files: programFiles, deno: true },
   }),
+  "completion": command({
+    summary: "print a script with which a shell completes this command line",
+    details:
+      "It completes stages, options, their choices and paths after `ping-llm`. Install it with one of:\n" +
+      "  ping-llm completion bash > ~/.local/share/bash-completion/completions/ping-llm\n" +
+      '  ping-llm completion zsh > "${fpath[1]}/_ping-llm"\n' +
+      "  ping-llm completion fish > ~/.config/fish/completions/ping-llm.fish",
+    reads: "nothing",
+    writes: "a script for bash, zsh or fish, on standard output",
+    example: "bash",
+    positionals: { value: SHELLS.join("|"), min: 1, choices: SHELLS },
+    options: {},
+  }),
 });
 
 /** The URL of the module that runs a command, beside this one. */
@@ -1487,5 +1503,6 @@ export const STAGE_MODULES: readonly string[] = [
 function programFiles(): (string | URL)[] {
   const names = ["configs", "deno.json", "deno.lock", "kernels", "lib", "LICENSE", "tasks", ...DEMO_FILES];
   const deno = Deno.execPath();
-  return [...names.map((name) => new URL(`../${name}`, import.meta.url)), deno, Deno.realPathSync(deno)];
+  const checkout = names.map((name) => new URL(`../${name}`, import.meta.url));
+  return [...checkout, ...gitFolders(), deno, Deno.realPathSync(deno)];
 }

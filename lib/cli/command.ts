@@ -59,7 +59,7 @@ interface Declaration<O extends Options> {
   example: string;
   options: O;
   /** The arguments without `--`; if absent, none are allowed. */
-  positionals?: { value: string; min: number; use?: PathUse };
+  positionals?: { value: string; min: number; use?: PathUse; choices?: readonly string[] };
   /** Whether it takes its arguments as they are: for the program's own use. */
   isRaw?: true;
   needs?: Needs;

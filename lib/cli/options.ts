@@ -17,6 +17,8 @@ interface Option<T> {
   readonly arity: "switch" | "one" | "many";
   /** The name of the value in `--help`, such as `N` or `DIR`. */
   readonly value: string;
+  /** The words that it can be, if these are known. */
+  readonly choices: readonly string[] | undefined;
   /** Its effect, with its unit; it may have several lines. */
   readonly help: string;
   /** Its value if it is not given; undefined for none. */
@@ -39,6 +41,7 @@ export type Values<O extends Options> = { [K in keyof O]: O[K] extends Option<in
 /** Properties of options of any type. */
 interface Given<T> {
   value?: string;
+  choices?: readonly string[];
   default?: T;
   required?: true;
 }
@@ -58,8 +61,8 @@ function make<T>(
   convert: Option<T>["convert"] = (text) => text,
   use?: PathUse,
 ): Option<T> {
-  const { value = "TEXT", required: isRequired = false } = given;
-  return { arity, value, help, default: given.default, isRequired, use, convert };
+  const { value = "TEXT", choices, required: isRequired = false } = given;
+  return { arity, value, choices, help, default: given.default, isRequired, use, convert };
 }
 
 /** Declares options. One without `default` and not `required` is undefined if it is not given. */
@@ -90,7 +93,8 @@ export const option = {
     help: string,
     given: { default: NoInfer<W> },
   ): Option<W> {
-    return make<W>("one", help, { value: words.join("|"), ...given } as Given<NonNullable<W>>, (text) => {
+    const choice = { value: words.join("|"), choices: words, ...given } as Given<NonNullable<W>>;
+    return make<W>("one", help, choice, (text) => {
       if ((words as readonly string[]).includes(text)) return text;
       throw new RangeError(`expected ${words.join(" | ")}`);
     });
@@ -143,7 +147,7 @@ export const commonOptions = {
   json: option.switch("print one JSON object on standard output, everything else on standard error"),
   quiet: option.switch("show no progress"),
   help: option.switch("print this text"),
-  version: option.switch("print the version of the program"),
+  version: option.switch("print the version, the commit and the engines"),
 };
 
 /** `maxRowSizeMb` -> `max-row-size-mb`. */

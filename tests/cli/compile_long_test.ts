@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { basename, dirname, fromFileUrl, join } from "@std/path";
-import { VERSION } from "../../lib/base/version.ts";
+import { versionText } from "../../lib/cli/version.ts";
 import { helpOf } from "../../lib/cli/command.ts";
 import { moduleOf, STAGES } from "../../tasks/stages.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
@@ -18,6 +18,8 @@ const ATLAS = fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url));
 const COMMANDS = ["sh", "tail", "gzip", "tar", "cat"].concat(
   ["chmod", "find", "id", "ls", "mkdir", "mktemp", "mv", "rm", "sync", "uname", "wc"],
 );
+/** What the program prints at `--version`: the commit too, whether or not it has a checkout. */
+const version = `${versionText()}\n`;
 /** Where nobody makes folders, not even root. */
 const NOWHERE = "/proc/nowhere";
 const SHARDING = ["--split-by", "row", "--train-shards", "2", "--val-shards", "1", "--test-shards", "1"];
@@ -122,7 +124,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
   const at = (name: string) => join(dirname(machine.program), name);
 
   await test.step("says its version and what each stage takes", async () => {
-    assertEquals(await machine.done(["--version"]), `${VERSION}\n`);
+    assertEquals(await machine.done(["--version"]), version);
     assertEquals(await machine.done(["--help"]), (await runStageProcess(["--help"])).stdout);
     await Promise.all(
       Object.values(STAGES).map(async (command) =>
@@ -204,7 +206,7 @@ Deno.test("the launcher of compile unpacks what nobody else can have changed", a
   await test.step("unpacks once, however many start at the same time", async () => {
     const env = { XDG_CACHE_HOME: elsewhere.at("xdg"), HOME: NOWHERE };
     const outputs = await Promise.all([1, 2].map(() => machine.done(["--version"], { env })));
-    assertEquals(outputs, [`${VERSION}\n`, `${VERSION}\n`]);
+    assertEquals(outputs, [version, version]);
     assertEquals(namesIn(cacheOf("xdg")), [hash]);
     assertEquals(namesIn(join(cacheOf("xdg"), hash)).sort(), ["deno", "program", "whole"]);
     assertEquals(namesIn(elsewhere.at("home/.cache/ping-llm")), [hash]);

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { codeFiles, compileArguments, threadModules } from "../../lib/cli/compile/program.ts";
+import { programCommit, splitEmbedded } from "../../lib/cli/version.ts";
 import { LAUNCH_VARIABLES } from "../../lib/train/mpi/launch.ts";
 import { PROGRAM } from "../../tasks/compile.ts";
 import { STAGES } from "../../tasks/stages.ts";
@@ -50,7 +51,13 @@ Deno.test("compileArguments() gives one process what its stages may do, and all 
     "lib/serve/page/bundle",
     ...PROGRAM.data,
   ]);
-  assertEquals(args.slice(-3), ["--output", "out", "tasks/main.ts"]);
+  const [output, out, main, ...embedded] = args.slice(args.indexOf("--output"));
+  assertEquals([output, out, main], ["--output", "out", "tasks/main.ts"]);
+  const commit = programCommit();
+  assertEquals(splitEmbedded([...embedded, "train", "--help"]), {
+    ...(commit && { commit }),
+    words: ["train", "--help"],
+  });
 });
 
 const quiet = { onProgress: () => {}, signal: new AbortController().signal };

@@ -80,6 +80,7 @@ bench changes --input in/b.parquet --output out/f.parquet | in/b.parquet out/ | 
 bench gpu --output dir --config in/b.parquet | in/b.parquet dir/report.json | DIR
 bench loader --folder dir | dir/report.json | DIR | deno
 compile --output out/f.parquet | out/ | FILE | deno
+completion bash
 query rtt --help
 `.trim().split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { VERSION } from "../../lib/base/version.ts";
+import { versionText } from "../../lib/cli/version.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { refused, runDeno, runStageProcess, succeeded } from "./process.ts";
 import { UserError } from "../../lib/base/errors.ts";
@@ -13,10 +13,12 @@ import { Progress } from "../../lib/cli/progress.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 
-Deno.test("the dispatcher lists the stages, tells its version and refuses an unknown stage", async () => {
+Deno.test("the dispatcher lists the stages, prints its version and refuses an unknown stage", async () => {
   const help = await succeeded(runStageProcess(["--help"]));
   assertStringIncludes(help.stdout, "probe-rows");
-  assertEquals((await runStageProcess(["--version"])).stdout.trim(), VERSION);
+  for (const words of [["--version"], ["train", "--version"]]) {
+    assertEquals((await succeeded(runStageProcess(words))).stdout, `${versionText()}\n`);
+  }
   const unknown = await runStageProcess(["trian"]);
   assertEquals(unknown.code, 2);
   assertEquals(unknown.stderr, "error: Cannot run trian: no such stage; did you mean train?\n");

@@ -9,6 +9,7 @@ import { join, toFileUrl } from "@std/path";
 import * as z from "zod";
 import { readText } from "../../io/files/inputs.ts";
 import { UserError } from "../../base/errors.ts";
+import { embedCommit, programCommit } from "../version.ts";
 import type { TarEntry } from "./launcher.ts";
 
 /** A checkout and its entry modules. */
@@ -80,7 +81,7 @@ export async function collectProgram(
   await requireDeno(["install", "--quiet", "--frozen", ...layout], { cwd: workFolder, signal });
   // Its own workspace, so that a deno.json above the cache folder has no effect.
   const own = { lock: false, nodeModulesDir: "manual", workspace: [] };
-  const config = { ...JSON.parse(readText(join(root, "deno.json"))), ...own };
+  const config = { ...JSON.parse(readText(join(root, "deno.json"))), ...own, commit: programCommit() };
   Deno.writeTextFileSync(join(workFolder, "deno.json"), JSON.stringify(config, null, 2));
   const packages = filesIn(workFolder, PACKAGES).filter((name) =>
     LOADED.test(name) && names.has(packageOf(name))
@@ -196,5 +197,6 @@ export function compileArguments(path: string, program: Program): string[] {
     "--output",
     path,
     program.main,
+    ...embedCommit(programCommit()),
   ];
 }

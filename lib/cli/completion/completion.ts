@@ -1,0 +1,197 @@
+/**
+ * Scripts with which shells complete the program's command line, made from the declarations of its commands. Each is a
+ * template with two tables: what follows an option, and what follows a command.
+ *
+ * @module
+ */
+import BASH from "./completion.bash" with { type: "text" };
+import FISH from "./completion.fish" with { type: "text" };
+import ZSH from "./completion.zsh" with { type: "text" };
+import { type Command, type Group, leavesOf } from "../command.ts";
+import { kebab, type Options } from "../options.ts";
+import * as uses from "../path_uses.ts";
+
+/** The shells that have a script. */
+export const COMPLETED_SHELLS = ["bash", "zsh", "fish"] as const;
+
+/** A word, and what it does. */
+type Word = readonly [name: string, help: string];
+
+/** What can be typed at a place. */
+interface Candidates {
+  words: readonly Word[];
+  /** Also paths; or nothing but the options of the command. */
+  kind: "" | "files" | "folders" | "options";
+}
+
+/** What follows an option. */
+interface ValuesOfOption extends Candidates {
+  takes: "one" | "many";
+}
+
+/** What follows a command. */
+interface WordsOfCommand extends Candidates {
+  options: readonly Word[];
+}
+
+/** The notation of a shell. */
+interface Notation {
+  template: string;
+  quote(text: string): string;
+  /** A word of a list. */
+  word(word: Word): string;
+  /** A command that sets a list. */
+  list(name: string, words: readonly string[]): string;
+  /** A command that sets a text. */
+  text(name: string, text: string): string;
+  /** A pattern of texts that end with this, or are this. */
+  pattern(text: string, isEnd?: boolean): string;
+  row(patterns: readonly string[], commands: readonly string[]): string;
+  groups(patterns: readonly string[]): string;
+}
+
+const posixQuote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+const posix = {
+  quote: posixQuote,
+  text: (name: string, text: string) => `${name}=${text}`,
+  pattern: (text: string, isEnd = false) => `${isEnd ? "*" : ""}${posixQuote(text)}`,
+  row: (patterns: readonly string[], commands: readonly string[]) =>
+    `    ${patterns.join(" | ")}) ${commands.join(" ")} ;;`,
+  groups: (patterns: readonly string[]) => patterns.join(" | "),
+};
+
+const NOTATIONS: Record<typeof COMPLETED_SHELLS[number], Notation> = {
+  bash: {
+    ...posix,
+    template: BASH,
+    word: ([name]) => name,
+    list: (name, words) => `${name}=${posixQuote(words.join(" "))}`,
+  },
+  zsh: {
+    ...posix,
+    template: ZSH,
+    word: ([name, help]) => posixQuote(help ? `${name}:${help}` : name),
+    list: (name, words) => `${name}=(${words.join(" ")})`,
+  },
+  fish: {
+    template: FISH,
+    quote: (text) => `'${text.replace(/[\\']/g, "\\$&")}'`,
+    word([name, help]) {
+      return this.quote(help ? `${name}\t${help}` : name);
+    },
+    list: (name, words) => `set ${[name, ...words].join(" ")}`,
+    text: (name, text) => `set ${name} ${text}`,
+    pattern(text, isEnd = false) {
+      return this.quote(`${isEnd ? "*" : ""}${text}`);
+    },
+    row: (patterns, commands) =>
+      [`        case ${patterns.join(" ")}`, ...commands.map((each) => `            ${each}`)].join("\n"),
+    groups: (patterns) => patterns.join(" "),
+  },
+};
+
+/**
+ * The script of a shell.
+ *
+ * @param commands All commands.
+ * @param presets Names that an option for a configuration takes beside files.
+ */
+export function completionScript(
+  shell: typeof COMPLETED_SHELLS[number],
+  commands: Record<string, Command | Group>,
+  presets: readonly string[],
+): string {
+  const notation = NOTATIONS[shell];
+  const groups = Object.values(commands).filter((each) => "kinds" in each).map(({ name }) => name);
+  const tables: Record<string, string> = {
+    GROUPS: notation.groups(["", ...groups].map((name) => notation.quote(`:${name}`))),
+    OPTIONS: optionRows(notation, leavesOf(commands), presets).join("\n"),
+    COMMANDS: commandRows(notation, commands).join("\n"),
+  };
+  return notation.template.replace(/@([A-Z]+)@/g, (_, name: string) => tables[name]).trimEnd();
+}
+
+/** What follows each option with values. Commands whose option takes the same share a row. */
+function optionRows(notation: Notation, commands: readonly Command[], presets: readonly string[]): string[] {
+  const found = new Map<string, { name: string; commands: string[] }[]>();
+  const numOf = new Map<string, number>();
+  for (const { name: command, options, isRaw } of commands) {
+    for (const [key, option] of Object.entries(isRaw ? {} : options)) {
+      if (option.arity === "switch") continue;
+      const name = kebab(key);
+      const takes = setters(notation, valuesOf(option, presets)).join("\n");
+      const rows = found.get(takes) ?? [];
+      found.set(takes, rows);
+      const row = rows.find((each) => each.name === name);
+      if (row) row.commands.push(command);
+      else rows.push({ name, commands: [command] });
+      numOf.set(name, (numOf.get(name) ?? 0) + 1);
+    }
+  }
+  return [...found].map(([takes, rows]) => {
+    const patterns = rows.flatMap(({ name, commands }) =>
+      commands.length === numOf.get(name)
+        ? [notation.pattern(` --${name}`, true)]
+        : commands.map((command) => notation.pattern(`${command} --${name}`))
+    );
+    return notation.row(patterns, takes.split("\n"));
+  });
+}
+
+/** What follows each command, each group and the program's name. */
+function commandRows(notation: Notation, commands: Record<string, Command | Group>): string[] {
+  const ofList = (list: Record<string, Command | Group>, options: Word[]): WordsOfCommand => ({
+    words: Object.entries(list).filter(([, each]) => !("isRaw" in each)).map(([name, { summary }]) =>
+      [name, shorten(summary)] as const
+    ),
+    kind: "",
+    options: [["--help", "print a help text"], ...options],
+  });
+  const rows: [string, WordsOfCommand][] = [
+    ["", ofList(commands, [["--version", "print the version, the commit and the engines"]])],
+    ...Object.values(commands).flatMap((each): [string, WordsOfCommand][] =>
+      "kinds" in each ? [[each.name, ofList(each.kinds, [])]] : []
+    ),
+    ...leavesOf(commands).filter(({ isRaw }) => !isRaw).map(
+      (command): [string, WordsOfCommand] => [command.name, wordsOf(command)],
+    ),
+  ];
+  return rows.map(([name, words]) => notation.row([notation.pattern(name)], setters(notation, words)));
+}
+
+function wordsOf({ positionals, options }: Command): WordsOfCommand {
+  const words = (positionals?.choices ?? []).map((name): Word => [name, ""]);
+  const kind = positionals?.use ? "files" : words.length > 0 ? "" : "options";
+  return { words, kind, options: wordsOfOptions(options) };
+}
+
+function wordsOfOptions(options: Options): Word[] {
+  return Object.entries(options).map(([name, { help }]) => [`--${kebab(name)}`, shorten(help)]);
+}
+
+function valuesOf(option: Options[string], presets: readonly string[]): ValuesOfOption {
+  const { arity, use, value, choices = use && value === uses.config.value ? presets : [] } = option;
+  return {
+    takes: arity === "many" ? "many" : "one",
+    words: choices.map((name) => [name, ""]),
+    kind: use === undefined ? "" : use.value === "DIR" ? "folders" : "files",
+  };
+}
+
+/** The commands that set what a row has. */
+function setters(notation: Notation, row: ValuesOfOption | WordsOfCommand): string[] {
+  const lists = [["found", row.words], ["options", "options" in row ? row.options : []]] as const;
+  return [
+    ...("takes" in row ? [notation.text("takes", row.takes)] : []),
+    ...(row.kind ? [notation.text("kind", row.kind)] : []),
+    ...lists.filter(([, words]) => words.length > 0).map(([name, words]) =>
+      notation.list(name, words.map((word) => notation.word(word)))
+    ),
+  ];
+}
+
+/** The first line of a help text, as far as it has place beside a word. */
+function shorten(help: string): string {
+  const [line] = help.split("\n");
+  return line.length <= 70 ? line : `${line.slice(0, 69)}…`;
+}

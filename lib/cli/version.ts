@@ -1,0 +1,77 @@
+/**
+ * What `--version` prints: the version, the commit, and the engines that run the program.
+ *
+ * @module
+ */
+import { fileURLToPath } from "node:url";
+import config from "../../deno.json" with { type: "json" };
+import { VERSION } from "../base/version.ts";
+import { absolutePath, folderOf } from "../io/files/real_path.ts";
+
+/** The folder of deno.json. */
+const ROOT = new URL("../../", import.meta.url);
+/** An argument before the user's, which `deno compile` embeds: an executable has no checkout to look in. */
+const EMBEDDED = /^--commit=([0-9a-f]+)$/;
+
+/**
+ * The text of `--version`.
+ *
+ * @param commit The commit that an executable was compiled from; by default the one in deno.json, where releases have
+ *   it, or the one that the checkout is at.
+ */
+export function versionText(commit: string | undefined = programCommit()): string {
+  return [
+    `ping-llm ${VERSION}${commit ? ` (commit ${commit.slice(0, 12)})` : ""}`,
+    `deno ${Deno.version.deno} (${Deno.build.target})`,
+    `v8 ${Deno.version.v8}`,
+    `webgpu ${navigator.gpu ? "wgpu, part of Deno" : "none"}`,
+  ].join("\n");
+}
+
+/** The commit of this program, in hexadecimal; undefined if neither deno.json nor a checkout names it. */
+export function programCommit(): string | undefined {
+  return (config as { commit?: string }).commit ?? checkoutCommit(gitFolders());
+}
+
+/** The arguments that {@link splitEmbedded} takes for the commit. */
+export function embedCommit(commit: string | undefined): string[] {
+  return commit === undefined ? [] : [`--commit=${commit}`];
+}
+
+/** Divides the arguments of an executable into the commit that it was compiled from and those of the user. */
+export function splitEmbedded(args: readonly string[]): { commit?: string; words: readonly string[] } {
+  const [, commit] = EMBEDDED.exec(args[0] ?? "") ?? [];
+  return commit === undefined ? { words: args } : { commit, words: args.slice(1) };
+}
+
+/**
+ * The places that name a checkout's commit: `.git`, and the folders that it refers to if it is a worktree's.
+ *
+ * @param root The folder of the checkout.
+ */
+export function gitFolders(root: URL = ROOT): string[] {
+  if (root.protocol !== "file:") return [];
+  const git = absolutePath(".git", fileURLToPath(root));
+  const [, linked] = /^gitdir: (.*)$/m.exec(textOf(git) ?? "") ?? [];
+  const folder = linked === undefined ? git : absolutePath(linked, folderOf(git));
+  return [...new Set([git, folder, absolutePath(textOf(`${folder}/commondir`) ?? ".", folder)])];
+}
+
+/** The commit in the folders that {@link gitFolders} returns: that of `HEAD`, or of the branch that it names. */
+export function checkoutCommit(folders: readonly string[]): string | undefined {
+  const first = (path: string) => folders.map((folder) => textOf(`${folder}/${path}`)).find((text) => text);
+  const head = first("HEAD");
+  const [, branch] = /^ref: (.*)$/.exec(head ?? "") ?? [];
+  if (branch === undefined) return head;
+  const packed = first("packed-refs")?.split("\n").find((line) => line.endsWith(` ${branch}`));
+  return first(branch) ?? packed?.split(" ")[0];
+}
+
+/** A file's text without white space around it; undefined if it cannot be read. */
+function textOf(path: string): string | undefined {
+  try {
+    return Deno.readTextFileSync(path).trim();
+  } catch {
+    return undefined;
+  }
+}

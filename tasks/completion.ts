@@ -1,0 +1,21 @@
+/**
+ * `completion`: a script with which a shell completes the program's command line.
+ *
+ * @module
+ */
+import { UsageError } from "../lib/base/errors.ts";
+import { COMPLETED_SHELLS, completionScript } from "../lib/cli/completion/completion.ts";
+import { defineStage, serveStage } from "../lib/cli/stage.ts";
+import { PRESETS } from "../lib/train/run_config.ts";
+import { STAGES } from "./stages.ts";
+
+export const completionStage = defineStage(STAGES.completion, (_options, _context, words) => {
+  const shell = COMPLETED_SHELLS.find((name) => name === words[0]);
+  if (shell === undefined || words.length > 1) {
+    throw new UsageError(`Cannot complete in ${words.join(" ")}: expected ${COMPLETED_SHELLS.join(" | ")}`);
+  }
+  const script = completionScript(shell, STAGES, [...PRESETS.keys()]);
+  return Promise.resolve({ text: script, json: { stage: "completion", shell, script } });
+});
+
+if (import.meta.main) serveStage(completionStage);
