@@ -32,8 +32,8 @@ _ping_llm() {
   while IFS= read -r word; do COMPREPLY+=("$word"); done < <(
     compgen -W "$found" -- "$current"
     case $kind in
-      files) compgen -f -- "$current" ;;
-      folders) compgen -d -- "$current" ;;
+      (files) compgen -f -- "$current" ;;
+      (folders) compgen -d -- "$current" ;;
     esac
   )
   case $kind in files | folders) compopt -o filenames 2>/dev/null ;; esac
