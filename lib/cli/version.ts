@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import { VERSION } from "../base/version.ts";
 import { absolutePath, folderOf } from "../io/files/real_path.ts";
@@ -51,7 +50,7 @@ export function splitEmbedded(args: readonly string[]): { commit?: string; words
  */
 export function gitFolders(root: URL = ROOT): string[] {
   if (root.protocol !== "file:") return [];
-  const git = absolutePath(".git", fileURLToPath(root));
+  const git = absolutePath(".git", decodeURIComponent(root.pathname));
   const [, linked] = /^gitdir: (.*)$/m.exec(textOf(git) ?? "") ?? [];
   const folder = linked === undefined ? git : absolutePath(linked, folderOf(git));
   return [...new Set([git, folder, absolutePath(textOf(`${folder}/commondir`) ?? ".", folder)])];
