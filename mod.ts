@@ -226,3 +226,6 @@ export {
 } from "./lib/query/likelihood/sample.ts";
 export type { HistogramBar, LikeliestRtt, RttDistribution } from "./lib/query/rtt/rtt_distribution.ts";
 export { VERSION } from "./lib/base/version.ts";
+
+// The package as a command: deno run -A jsr:@ping-llm/ping-llm STAGE
+if (import.meta.main) await import("./tasks/registry_main.ts");

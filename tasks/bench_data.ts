@@ -5,7 +5,7 @@
  * @module
  */
 import type { OptionsOf } from "../lib/cli/command.ts";
-import { fromFileUrl, join } from "@std/path";
+import { join } from "@std/path";
 import { DataBench, type StageRunner } from "../lib/cli/bench/data_stages.ts";
 import {
   type LoaderPass,
@@ -28,6 +28,7 @@ import {
   type StageContext,
   type StageResult,
 } from "../lib/cli/stage.ts";
+import { ownProgram } from "../lib/cli/own_program.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
 import { VERSION } from "../lib/base/version.ts";
 import { STAGES } from "./stages.ts";
@@ -214,11 +215,9 @@ async function runProgram(
   { label, signal }: { label: string; signal: AbortSignal },
 ): Promise<unknown> {
   signal.throwIfAborted();
-  const main = fromFileUrl(new URL("./main.ts", import.meta.url));
   // The kernel's peak memory can only be read with all permissions.
-  const program = Deno.build.standalone ? [] : ["run", "--no-prompt", "--allow-all", main];
   const command = new Deno.Command(Deno.execPath(), {
-    args: [...program, ...args],
+    args: [...ownProgram(["--allow-all"]), ...args],
     env: { NO_COLOR: "1" },
     signal,
   });

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { basename, fromFileUrl, join } from "@std/path";
+import { basename, join } from "@std/path";
 import { formatBytes, formatSeconds } from "../lib/base/text.ts";
 import {
   defineStage,
@@ -14,6 +14,7 @@ import {
 } from "../lib/cli/stage.ts";
 import { collectProgram, hashOfProgram, type Program, writeCompiled } from "../lib/cli/compile/program.ts";
 import { writeLauncher } from "../lib/cli/compile/launcher.ts";
+import { CHECKOUT } from "../lib/cli/own_program.ts";
 import { denoFlagsOf } from "../lib/cli/stage_permissions.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { exists } from "../lib/io/files/inputs.ts";
@@ -22,7 +23,7 @@ import { VERSION } from "../lib/base/version.ts";
 import { DEMO_FILES, STAGE_MODULES, STAGES } from "./stages.ts";
 
 export const PROGRAM: Program = {
-  root: fromFileUrl(new URL("../", import.meta.url)),
+  root: CHECKOUT ?? "",
   main: "tasks/main.ts",
   stages: STAGE_MODULES,
   data: DEMO_FILES,
@@ -39,9 +40,9 @@ const SYSTEMS: Record<string, string> = {
 export const compileStage: Stage = defineStage(
   STAGES.compile,
   async ({ output, form, overwrite }, context): Promise<StageResult> => {
-    if (Deno.build.standalone || !exists(join(PROGRAM.root, "deno.lock"))) {
+    if (CHECKOUT === undefined || !exists(join(CHECKOUT, "deno.lock"))) {
       throw new UserError(
-        "Cannot compile: this program is already the one file, expected a checkout; run deno task compile in one",
+        "Cannot compile: this program is not a checkout, expected one; run deno task compile in one",
       );
     }
     const startMs = performance.now();

@@ -135,9 +135,14 @@ async function makeMeasurements(
   return [parquet];
 }
 
-/** The path of a file of this program. @param name From the checkout's root. */
+/** The path of a file of this program. @param name From the checkout's root. @throws {UsageError} In a published package. */
 function pathOf(name: string): string {
-  return fromFileUrl(new URL(`../${name}`, import.meta.url));
+  const url = new URL(`../${name}`, import.meta.url);
+  if (url.protocol === "file:") return fromFileUrl(url);
+  throw new UsageError(
+    "Cannot run the demo on its campaign: the published package does not have it, expected a checkout or the " +
+      "executable; use --synthetic, --fetch or --input",
+  );
 }
 
 /** Fetches results of RIPE Atlas. @returns Their folder. */

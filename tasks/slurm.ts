@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { fromFileUrl } from "@std/path";
+import { join } from "@std/path";
 import { parseArguments } from "../lib/cli/command.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import {
@@ -14,6 +14,7 @@ import {
   writeScripts,
 } from "../lib/cli/cluster/chain.ts";
 import { type ChainStage, loadClusterConfig } from "../lib/cli/cluster/cluster_config.ts";
+import { CHECKOUT } from "../lib/cli/own_program.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
 import { absolutePath, refuseOverlap } from "../lib/io/files/real_path.ts";
@@ -122,11 +123,14 @@ async function checkFooters(files: readonly string[], jobs: readonly ChainJob[])
   await readKeyed(files, { ...options, rowRange: [0, 0] }).next();
 }
 
-/** The command with which jobs start the program: the one file if this is it, else tasks of this checkout. */
+/** The command with which jobs start the program: the one file if this is it, tasks of this checkout, or the package. */
 function programOf(given: string | undefined): string[] {
   if (given !== undefined) return [given];
   if (Deno.build.standalone) return [Deno.execPath()];
-  const config = fromFileUrl(new URL("../deno.json", import.meta.url));
+  if (CHECKOUT === undefined) {
+    return [Deno.execPath(), "run", "-A", new URL("../mod.ts", import.meta.url).href];
+  }
+  const config = join(CHECKOUT, "deno.json");
   return [Deno.execPath(), "task", "--quiet", "--config", config];
 }
 

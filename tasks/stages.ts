@@ -21,7 +21,7 @@ import type { NEAREST_ORDERS } from "../lib/query/nearest/nearest.ts";
 import type { MAP_LAYERS } from "../lib/query/rtt/map_format.ts";
 import type { DEFAULT_NUM_SOURCES } from "../lib/query/destinations/destination_ranking.ts";
 import type { DEFAULT_NUM_DRAWS } from "../lib/query/rtt/prefix_query.ts";
-import type { SITE_DTYPES } from "../lib/serve/page/site_file.ts";
+import type { SITE_DTYPES } from "../lib/serve/api/site_file.ts";
 import type { COMPLETED_SHELLS } from "../lib/cli/completion/completion.ts";
 import { LAUNCH_VARIABLES } from "../lib/train/mpi/launch.ts";
 

@@ -7,9 +7,10 @@ import { refuseOverlap } from "../io/files/real_path.ts";
 import { urlHost } from "../base/text.ts";
 import type { Command, Group } from "./command.ts";
 import { splitArguments } from "./options.ts";
+import { REGISTRY_HOST } from "./own_program.ts";
 import { accessOf, namedInput, outputFolder, type PathUse, temporaryFolder } from "./path_uses.ts";
 
-/** The folders of code that threads of a stage load with the stage's permissions. */
+/** The folders of code that threads of a stage load with the stage's permissions, where they are files. */
 const CODE = ["../", "../../deno.json"].map((path) => new URL(path, import.meta.url));
 
 /**
@@ -28,7 +29,7 @@ export function permissionsOf(command: Command, args: readonly string[]): Deno.P
     Deno.permissions.querySync(wanted).state === "granted";
   const allowed = (name: "read" | "write", further: readonly (string | URL)[] = []) =>
     [...new Set([...accesses.flatMap((access) => access[name]), ...further])]
-      .filter((path) => isGranted({ name, path }));
+      .filter((path) => !(path instanceof URL && path.protocol !== "file:") && isGranted({ name, path }));
   const started = [...(deno ? [Deno.execPath()] : []), ...programs];
   return {
     read: allowed("read", [...CODE, ...files()]),
@@ -44,7 +45,7 @@ export function permissionsOf(command: Command, args: readonly string[]): Deno.P
     ),
     ffi: launchVariables.some((name) => isGranted({ name: "env", variable: name }) && Deno.env.has(name)) &&
       isGranted({ name: "ffi" }),
-    import: false,
+    import: REGISTRY_HOST === undefined ? false : [REGISTRY_HOST],
   };
 }
 

@@ -4,34 +4,35 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { ensure, UserError } from "../base/errors.ts";
-import { explainFileError } from "../io/files/file_errors.ts";
+import { ensure } from "../base/errors.ts";
+import docsHtml from "./bundle/docs.html" with { type: "text" };
+import docsJs from "./bundle/docs.js.txt" with { type: "text" };
+import iconSvg from "./bundle/icon.svg" with { type: "text" };
+import indexHtml from "./bundle/index.html" with { type: "text" };
+import pageCss from "./bundle/page.css" with { type: "text" };
+import pageJs from "./bundle/page.js.txt" with { type: "text" };
+import workerJs from "./bundle/worker.js.txt" with { type: "text" };
 
-/** The output folder of `deno task bundle`. */
-const BUNDLE = new URL("./page/bundle/", import.meta.url);
 /** The file that a browser opens. */
 export const PAGE = "index.html";
-
 /**
- * Reads the files of the page.
- *
- * @param folder Their folder.
- * @returns The bytes of each by its name.
- * @throws {UserError} If they are missing.
+ * Files in `bundle/`, imported, since programs of a registry have no files beside them. Scripts have another ending there,
+ * since `deno publish` rewrites the imports of modules.
  */
-export function readPage(folder: URL = BUNDLE): Map<string, Uint8Array<ArrayBuffer>> {
-  const files = new Map<string, Uint8Array<ArrayBuffer>>();
-  try {
-    for (const { name, isFile } of Deno.readDirSync(folder)) {
-      if (isFile) files.set(name, Deno.readFileSync(new URL(name, folder)));
-    }
-  } catch (error) {
-    throw explainFileError(error, `read ${folder.pathname}`);
-  }
-  if (!files.has(PAGE)) {
-    throw new UserError(`Cannot read the page: found no ${PAGE} in ${folder.pathname}; run deno task bundle`);
-  }
-  return files;
+const TEXTS = {
+  "docs.html": docsHtml,
+  "docs.js": docsJs,
+  "icon.svg": iconSvg,
+  [PAGE]: indexHtml,
+  "page.css": pageCss,
+  "page.js": pageJs,
+  "worker.js": workerJs,
+};
+
+/** The files of the page: the bytes of each by its name. */
+export function readPage(): Map<string, Uint8Array<ArrayBuffer>> {
+  const encoder = new TextEncoder();
+  return new Map(Object.entries(TEXTS).map(([name, text]) => [name, encoder.encode(text)]));
 }
 
 /** The files of the page for an exported site: without the description of the HTTP API, which a site does not have. */
@@ -67,14 +68,9 @@ const TYPES: Record<string, string> = {
   svg: "image/svg+xml",
 };
 
-/**
- * Reads the page, once.
- *
- * @param folder As for `readPage`.
- * @returns By path, such as `/page.js`; the page itself is at `/`, the description of the API at `/docs`.
- */
-export function readPageFiles(folder?: URL): Map<string, PageFile> {
-  return new Map([...readPage(folder)].map(([name, body]) => {
+/** The files of the page by path, such as `/page.js`; the page itself is at `/`, the description of the API at `/docs`. */
+export function readPageFiles(): Map<string, PageFile> {
+  return new Map([...readPage()].map(([name, body]) => {
     const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];
     ensure(type, `the page has ${name}, whose media type is not known`);
     const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;

@@ -177,8 +177,41 @@ const ATTENTION_TILES_TILED = markedSource("attention_tiles_tiled", attention_ti
 const ATTENTION_SLOTS_SUBGROUP8 = markedSource("attention_slots_subgroup8", attention_slots_subgroup8);
 const ATTENTION_SOFTMAX_SUBGROUP8 = markedSource("attention_softmax_subgroup8", attention_softmax_subgroup8);
 
+/** The name of a registered kernel. */
+export type KernelName =
+  | "adamw"
+  | "adamw_rows"
+  | "add_rows"
+  | "attention_backward_key_subgroup8"
+  | "attention_backward_key_tiled"
+  | "attention_backward_query_subgroup8"
+  | "attention_backward_query_tiled"
+  | "attention_decode_subgroup8"
+  | "attention_decode_tiled"
+  | "attention_forward_subgroup8"
+  | "attention_forward_tiled"
+  | "clip_factor"
+  | "copy"
+  | "cross_entropy"
+  | "embedding_backward"
+  | "embedding_forward"
+  | "gemm_subgroup8"
+  | "gemm_tiled"
+  | "limit_rows"
+  | "log_probabilities"
+  | "muon_factors"
+  | "muon_momentum"
+  | "muon_scale"
+  | "qk_norm_rope_backward"
+  | "qk_norm_rope_forward"
+  | "reduce_partials"
+  | "rms_norm_backward"
+  | "rms_norm_forward"
+  | "shift_keys"
+  | "sum_splits";
+
 /** Every registered kernel: the file's name without `.wgsl` -> its text. */
-export const KERNEL_SOURCES = {
+export const KERNEL_SOURCES: Readonly<Record<KernelName, string>> = {
   cross_entropy,
   log_probabilities,
   qk_norm_rope_backward,
@@ -211,7 +244,4 @@ export const KERNEL_SOURCES = {
   attention_forward_subgroup8: attention_forward_subgroup8 + ATTENTION_SLOTS_SUBGROUP8 +
     ATTENTION_SOFTMAX_SUBGROUP8,
   attention_forward_tiled: attention_forward_tiled + ATTENTION_TILES_TILED,
-} as const;
-
-/** The name of a registered kernel. */
-export type KernelName = keyof typeof KERNEL_SOURCES;
+};

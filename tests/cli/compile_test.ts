@@ -48,7 +48,6 @@ Deno.test("compileArguments() gives one process what its stages may do, and all 
   assertEquals(included, [
     ...PROGRAM.stages,
     ...threadModules(PROGRAM),
-    "lib/serve/page/bundle",
     ...PROGRAM.data,
   ]);
   const [output, out, main, ...embedded] = args.slice(args.indexOf("--output"));

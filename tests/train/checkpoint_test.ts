@@ -41,7 +41,7 @@ import { inspectAdapted, inspectCheckpoint } from "../../lib/cli/inspect/checkpo
 import { checkFormatVersion, presentNames } from "../../lib/model/checkpoint_format.ts";
 import { embeddingUpdateOf } from "../../lib/model/embedding_update.ts";
 import { HISTORY_LENGTH } from "../../lib/model/pair_history.ts";
-import { parseSite } from "../../lib/serve/page/site_file.ts";
+import { parseSite } from "../../lib/serve/api/site_file.ts";
 import { baseOf, UPDATE_FILE, writeUpdate } from "../../lib/train/adapted_checkpoint.ts";
 import { withRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
 import { tinyLocatedModel } from "../query/adapt/tiny_rows.ts";

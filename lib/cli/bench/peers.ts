@@ -19,6 +19,7 @@ import { weightDecayFactor, widthFactor } from "../../train/optim/schedule.ts";
 import { claimedAddresses, denseBatch } from "../../train/step_timing.ts";
 import type { RunConfig } from "../../train/run_config.ts";
 import type { JaxRule, JaxStepNumbers, PeerModel, PeerReply, PeerRequest } from "./peers_jax.ts";
+import { CHECKOUT } from "../own_program.ts";
 import { medianOf } from "./throughput.ts";
 import { timed, type Times } from "./usage.ts";
 import { fromFileUrl } from "@std/path";
@@ -226,9 +227,9 @@ export class PeerProcess implements Peer, Disposable {
    * @throws {UserError} If the peer is not available.
    */
   static async start(name: PeerName, options: PeerOptions = {}): Promise<PeerProcess> {
-    if (Deno.build.standalone) {
+    if (CHECKOUT === undefined) {
       throw new UserError(
-        `Cannot compare with ${name}: this is the compiled program, expected a checkout; run bench from one`,
+        `Cannot compare with ${name}: this program is not a checkout, expected one; run bench from one`,
       );
     }
     let peer: PeerProcess;

@@ -163,9 +163,6 @@ export async function runDeno(
 /** Part of Deno's message if its runtime stub cannot be fetched. */
 const NO_STUB = /denort|base binary/;
 
-/** The files of the page, which no module imports. */
-const PAGE = "lib/serve/page/bundle";
-
 /**
  * Runs `deno compile`. One process runs all stages, so it has the permissions of all of them. Each stage's
  * permissions are reduced in its thread, as in a checkout.
@@ -187,7 +184,7 @@ export async function writeCompiled(path: string, program: Program, signal: Abor
 /** Deno's arguments to compile a program into a file. */
 export function compileArguments(path: string, program: Program): string[] {
   const flags = new Set([...program.flags.values()].flat());
-  const loaded = [...program.stages, ...threadModules(program), PAGE, ...program.data];
+  const loaded = [...program.stages, ...threadModules(program), ...program.data];
   const found = ["--quiet", "--no-check", "--frozen", "--exclude-unused-npm"];
   return [
     "compile",

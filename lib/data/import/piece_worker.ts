@@ -3,8 +3,6 @@
  *
  * @module
  */
-/// <reference no-default-lib="true" />
-/// <reference lib="deno.worker" />
 import { serveJobs } from "../../io/threads/worker_pool.ts";
 import type { ReadingOptions } from "../formats/format.ts";
 import { type Job, type JobResults, readJob } from "./json_pieces.ts";

@@ -3,8 +3,6 @@
  *
  * @module
  */
-/// <reference no-default-lib="true" />
-/// <reference lib="deno.worker" />
 import { serveJobs } from "../../io/threads/worker_pool.ts";
 import { type BlockJob, BlockMaker, type BlockOptions } from "./blocks.ts";
 import { openRowFiles, type RowFiles } from "./row_source.ts";

@@ -3,8 +3,6 @@
  *
  * @module
  */
-/// <reference no-default-lib="true" />
-/// <reference lib="deno.worker" />
 import { serveJobs } from "../../io/threads/worker_pool.ts";
 import { type ProbeRowsOptions, probeRowsStage } from "./probe_rows.ts";
 import { type ShardOptions, shardStage } from "./shard.ts";

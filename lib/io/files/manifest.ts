@@ -21,13 +21,12 @@ const FIRST_BYTES = 1 << 16;
 const LAST_BYTES = 1 << 17;
 
 const inputsSchema = z.array(z.object({ path: z.string(), sizeBytes: z.number(), mtimeMs: z.number() }));
-const outputSchema = z.object({
+const outputSchema: z.ZodType<ManifestOutput> = z.object({
   path: z.string().refine(isWithinFolder, {
     error: ({ input }) => `it lists ${JSON.stringify(input)} as output, expected names within its folder`,
   }),
   sizeBytes: z.number(),
   sha256: z.string(),
-  /** The SHA-256 of {@link hashOfEnds}; absent in manifests of older versions. */
   endsSha256: z.string().optional(),
   counts: z.record(z.string(), z.number()).optional(),
 });
@@ -50,7 +49,15 @@ export type Manifest = z.infer<typeof manifestSchema>;
 /** The fields that are known when a {@link Manifest} is started. */
 export type ManifestStart = Pick<Manifest, "stage" | "inputs" | "inputManifests" | "options">;
 /** One output file of a {@link Manifest}. */
-export type ManifestOutput = z.infer<typeof outputSchema>;
+export interface ManifestOutput {
+  /** Its path, from the folder. */
+  path: string;
+  sizeBytes: number;
+  sha256: string;
+  /** The SHA-256 of {@link hashOfEnds}; absent in manifests of older versions. */
+  endsSha256?: string | undefined;
+  counts?: Record<string, number> | undefined;
+}
 
 /** Starts the manifest of a stage with the current software version. */
 export function newManifest({ stage, inputs, inputManifests, options }: ManifestStart): Manifest {

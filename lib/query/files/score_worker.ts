@@ -3,8 +3,6 @@
  *
  * @module
  */
-/// <reference no-default-lib="true" />
-/// <reference lib="deno.worker" />
 import { serveJobs } from "../../io/threads/worker_pool.ts";
 import { Gpu } from "../../tensor/device.ts";
 import { KernelRegistry } from "../../tensor/registry.ts";

@@ -151,7 +151,7 @@ export class QuantileCalibration {
   }
 
   /** The corrected distribution; whether a reply comes is as predicted. @param arrays The memory of the result. */
-  apply(predicted: RttDistribution, arrays = new RttArrays()): RttDistribution {
+  apply(predicted: RttDistribution, arrays: RttArrays = new RttArrays()): RttDistribution {
     const { pFailed, probabilities, canonicalMass, spreadMass } = predicted;
     const { probabilities: corrected, cumulative } = arrays;
     let upTo = 0;

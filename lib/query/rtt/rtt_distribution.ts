@@ -51,8 +51,8 @@ export interface LikeliestRtt {
 
 /** The memory of a distribution, 0.5 MB, for one after the other. */
 export class RttArrays {
-  readonly probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
-  readonly cumulative = new Float64Array(CANONICAL_RTT_CODES.length);
+  readonly probabilities: Float64Array = new Float64Array(CANONICAL_RTT_CODES.length);
+  readonly cumulative: Float64Array = new Float64Array(CANONICAL_RTT_CODES.length);
 }
 
 /** The distribution of one measurement's result. */

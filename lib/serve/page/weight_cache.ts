@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { WeightFile } from "./site_file.ts";
+import type { WeightFile } from "../api/site_file.ts";
 
 const CACHE = "ping-llm weights";
 

@@ -9,7 +9,7 @@ import { FormatError, UserError } from "../../base/errors.ts";
 import { presentNames } from "../../model/checkpoint_format.ts";
 import { parseModelConfig } from "../../model/model_config.ts";
 import { type ModelCheckpoint, PingModel } from "../../query/ping_model.ts";
-import { parseSite, type Site, SITE_FILE, type WeightFile } from "./site_file.ts";
+import { parseSite, type Site, SITE_FILE, type WeightFile } from "../api/site_file.ts";
 import { WeightCache } from "./weight_cache.ts";
 import { decodeTensors } from "../../base/safetensors_header.ts";
 import { type PingApi, PingService } from "../api/ping_service.ts";

@@ -1,5 +1,5 @@
 /**
- * Makes `lib/serve/page/bundle/`, the page as browsers load it, of the files of `lib/serve/page/`: `deno task bundle`.
+ * Makes `lib/serve/bundle/`, the page as browsers load it, of the files of `lib/serve/page/`: `deno task bundle`.
  *
  * @module
  */
@@ -10,12 +10,12 @@ const FOLDER = new URL("../page/", import.meta.url);
 /** The scripts of the bundle and their sources. */
 const SCRIPTS = { "page.js": "app.tsx", "docs.js": "docs.tsx", "worker.js": "worker.ts" };
 
-/** Makes the bundle. @returns The text of each file by its name. @throws {Error} If `deno bundle` fails. */
+/** Makes the bundle. @returns The text of each file by its name in the folder. @throws {Error} If `deno bundle` fails. */
 export async function bundleFiles(): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   for (const name of ["index.html", "docs.html", "icon.svg"]) files.set(name, await readSource(name));
   files.set("page.css", `${COLOR_VARIABLES.trim()}\n${uPlotCss.trim()}\n${await readSource("page.css")}`);
-  for (const [name, source] of Object.entries(SCRIPTS)) files.set(name, await bundleScript(source));
+  for (const [name, source] of Object.entries(SCRIPTS)) files.set(`${name}.txt`, await bundleScript(source));
   return files;
 }
 
@@ -36,7 +36,7 @@ async function bundleScript(source: string): Promise<string> {
 
 if (import.meta.main) {
   for (const [name, text] of await bundleFiles()) {
-    await Deno.writeTextFile(new URL(`bundle/${name}`, FOLDER), text);
-    console.log(`lib/serve/page/bundle/${name} ${text.length} B`);
+    await Deno.writeTextFile(new URL(`../bundle/${name}`, import.meta.url), text);
+    console.log(`lib/serve/bundle/${name} ${text.length} B`);
   }
 }

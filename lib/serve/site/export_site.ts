@@ -18,7 +18,7 @@ import { poolShapes } from "../../model/pool/pool.ts";
 import { sha256OfTensors, writeSafetensors } from "../../io/safetensors.ts";
 import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
 import { PAGE } from "../page_files.ts";
-import { type Site, SITE_FILE } from "../page/site_file.ts";
+import { type Site, SITE_FILE } from "../api/site_file.ts";
 
 const WEIGHTS = "model.safetensors";
 /** The smallest magnitude that rounds to infinity: halfway from the largest float16 to the next power of two. */

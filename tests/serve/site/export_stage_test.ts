@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createHash } from "node:crypto";
 import { modelShapes } from "../../../lib/model/model_config.ts";
 import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
-import { parseSite } from "../../../lib/serve/page/site_file.ts";
+import { parseSite } from "../../../lib/serve/api/site_file.ts";
 import { readSafetensors } from "../../../lib/io/safetensors.ts";
 import { fitPool } from "../../../lib/model/pool/pool_fit.ts";
 import { PoolTables } from "../../../lib/model/pool/pool_tables.ts";
@@ -37,7 +37,7 @@ Deno.test("export writes the page, and weights whose size and SHA-256 the site n
     assertStringIncludes(await exported(at, "site"), "Wrote ");
     const names = [...Deno.readDirSync(at("site"))].map(({ name }) => name).sort();
     // A site has no HTTP API, and so no description of it.
-    const page = [...Deno.readDirSync("lib/serve/page/bundle")].map(({ name }) => name)
+    const page = [...Deno.readDirSync("lib/serve/bundle")].map(({ name }) => name.replace(".txt", ""))
       .filter((name) => !["docs.html", "docs.js"].includes(name));
     assertEquals(names, ["manifest.json", "model.safetensors", "site.json", ...page].sort());
     const meta = '<meta name="ping-llm-site" content="site.json">';

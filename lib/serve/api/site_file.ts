@@ -4,7 +4,7 @@
  * @module
  */
 import * as z from "zod";
-import { modelInfoSchema } from "../api/schemas.ts";
+import { modelInfoSchema } from "./schemas.ts";
 import { FormatError, UserError } from "../../base/errors.ts";
 import { checkFormatVersion } from "../../model/checkpoint_format.ts";
 import { isRising } from "../../query/rtt/quantile_calibration.ts";

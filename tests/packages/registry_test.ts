@@ -1,0 +1,75 @@
+/** The published package, as projects and people elsewhere get it. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl, join } from "@std/path";
+import { VERSION } from "../../lib/base/version.ts";
+import { exists } from "../../lib/io/files/inputs.ts";
+import { outputOf, refused, succeed, succeeded } from "../cli/process.ts";
+import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { untilAtWork } from "../until.ts";
+import { LocalRegistry } from "./local_registry.ts";
+
+const ROOT = fromFileUrl(new URL("../../", import.meta.url));
+const PACKAGE = "jsr:@ping-llm/ping-llm";
+const PAIR = ["--src", "192.0.2.1", "--dst", "198.51.100.7"];
+
+Deno.test("deno publish takes the package, which works elsewhere as the checkout does", (test) =>
+  withCheckpoint(async (folder, checkpoint) => {
+    await using registry = await LocalRegistry.of(ROOT);
+    const run = (...args: string[]) => registry.run(["run", "--quiet", "-A", PACKAGE, ...args], folder);
+
+    await test.step("it has what a user needs, and nothing else", () => {
+      const top = new Set(registry.files.map((path) => path.split("/")[1]));
+      const needed = ["LICENSE", "README.md", "configs", "deno.json", "kernels", "lib", "mod.ts", "tasks"];
+      assertEquals([...top].sort(), needed);
+      assertEquals(registry.files.filter((path) => /\.tsx$|_test\.ts$|golden|\.(py|lock)$/.test(path)), []);
+    });
+
+    await test.step("a project imports it", async () => {
+      const program = `import { loadModel } from "${PACKAGE}@^${VERSION}";
+        using model = await loadModel("${checkpoint}");
+        console.log((await model.rttDistribution({ src: "${PAIR[1]}", dst: "${
+        PAIR[3]
+      }" })).quantileMs(0.5));`;
+      Deno.writeTextFileSync(join(folder, "program.ts"), program);
+      const read = `--allow-read=${checkpoint}`;
+      const { stdout } = await succeeded(registry.run(["run", "--quiet", read, "program.ts"], folder));
+      assertEquals(Number(stdout) > 0, true, stdout);
+    });
+
+    await test.step("it runs as a command", async () => {
+      assertEquals((await succeeded(run("--version"))).stdout, `${VERSION}\n`);
+      await refused(run("query", "rtt", "--checkpiont", checkpoint), 2, "did you mean checkpoint?");
+      const question = ["query", "rtt", "--checkpoint", checkpoint, ...PAIR];
+      assertEquals(await succeeded(run(...question)), await succeed(...question));
+      // Its threads are loaded from the registry, too.
+      await succeeded(run("synth", "--rows", "2000", "--output", join(folder, "synth.parquet")));
+      await succeeded(run("export", "--checkpoint", checkpoint, "--output", join(folder, "site")));
+      // Publishing rewrites the imports of modules, and must not change what browsers load.
+      const [worker, bundled] = [join(folder, "site/worker.js"), join(ROOT, "lib/serve/bundle/worker.js.txt")]
+        .map((path) => Deno.readTextFileSync(path));
+      assertEquals(worker === bundled, true);
+    });
+
+    await test.step("it says what only a checkout can do", async () => {
+      await refused(run("demo", "--output", join(folder, "demo"), "--quiet"), 2, "use --synthetic");
+      await refused(run("compile", "--output", join(folder, "one")), 1, "this program is not a checkout");
+    });
+
+    await test.step("deno install makes the command ping-llm of it", async () => {
+      await succeeded(registry.run(["install", "--quiet", "-gA", "--root", folder, PACKAGE], folder));
+      const { code, stdout } = await registry.start(join(folder, "bin/ping-llm"), ["--version"], folder)
+        .output();
+      assertEquals([code, new TextDecoder().decode(stdout)], [0, `${VERSION}\n`]);
+    });
+
+    await test.step("a signal reaches the stage", async () => {
+      const output = join(folder, "large.parquet");
+      const args = ["run", "-A", PACKAGE, "synth", "--rows", "100000000", "--output", output];
+      const child = registry.start(Deno.execPath(), args, folder).spawn();
+      await untilAtWork(child, "it wrote", () => exists(join(folder, ".large.parquet.work")));
+      child.kill("SIGTERM");
+      const { code, stderr } = await outputOf(child);
+      assertEquals(code, 75, stderr);
+      assertStringIncludes(stderr, "SIGTERM: finishing");
+    });
+  }, { run: "run" }));
