@@ -188,32 +188,20 @@ async function open(address: URL): Promise<void> {
 }
 
 /**
- * Opens a model in a program: the module of an npm package (`lib/serve/site/npm_package.ts`).
+ * Opens a model in a program: the module `model.js` of an npm package (`lib/serve/site/npm_package.ts`).
  *
  * @param site The address of `site.json`: that of the package, or of any exported site.
  * @throws {UserError} If there is no GPU, or the model cannot be loaded.
  */
 export async function openModel(site: string | URL = new URL(SITE_FILE, import.meta.url)) {
-  await takeDawn();
   const adapter = await navigator.gpu?.requestAdapter();
   if (!adapter) {
     throw new UserError(
-      "Cannot run the model: found no WebGPU adapter, expected a GPU or a software driver; install one, and for Node " +
-        "the package webgpu",
+      "Cannot run the model: found no WebGPU adapter, expected a GPU or a software driver; install one",
     );
   }
   const { service, model } = await loadService(new URL(site), adapter);
   return Object.assign(service, { close: () => model.close() });
-}
-
-/** Node has no WebGPU; the package `webgpu` is Dawn, that of Chromium. */
-async function takeDawn(): Promise<void> {
-  if (navigator.gpu || !("process" in globalThis)) return;
-  const module = "webgpu";
-  const dawn = await import(module).catch(() => undefined);
-  if (!dawn) return;
-  Object.assign(globalThis, dawn.globals);
-  Object.defineProperty(navigator, "gpu", { value: dawn.create([]), configurable: true });
 }
 
 /** @throws {UserError} If the GPU cannot run the model, or it cannot be loaded. */

@@ -12,6 +12,8 @@ import { readPage } from "../page_files.ts";
 
 type Json = Record<string, unknown>;
 
+const OLDEST_NODE = 22;
+
 /** The files of the package besides those of the model. @throws {UserError} If the worker's is missing. */
 export function npmPackage({ version, step, config }: ModelInfo): Map<string, Uint8Array<ArrayBuffer>> {
   const module = readPage().get("worker.js");
@@ -25,24 +27,25 @@ export function npmPackage({ version, step, config }: ModelInfo): Map<string, Ui
     license: "MIT",
     type: "module",
     exports: { ".": { types: "./index.d.ts", default: "./index.js" } },
-    engines: { node: ">=22" },
+    engines: { node: `>=${OLDEST_NODE}` },
     peerDependencies: { webgpu: ">=0.3" },
     peerDependenciesMeta: { webgpu: { optional: true } },
   };
   const texts = {
     "package.json": JSON.stringify(manifest, null, 2),
+    "index.js": ENTRY,
     "index.d.ts": declarations(),
     "README.md": `${README}${credits.length > 0 ? "\n" : ""}${credits.join("")}`,
   };
   const encoded = Object.entries(texts).map(([name, text]) =>
     [name, new TextEncoder().encode(text)] as const
   );
-  return new Map([["index.js", module], ...encoded]);
+  return new Map([["model.js", module], ...encoded]);
 }
 
 const README = `# ping-llm-model
 
-A generative model of the Internet's round-trip times. It runs by WebGPU: in browsers, in Deno, and in Node 22 or later
+A generative model of the Internet's round-trip times. It runs by WebGPU: in browsers, in Deno, and in Node ${OLDEST_NODE} or later
 with the package \`webgpu\` beside it. Types and bounds of all questions are in \`index.d.ts\`.
 
 \`\`\`js
@@ -53,6 +56,65 @@ const { quantiles_ms, p_failed } = await model.rtt({ src_addr: "192.0.2.1", dst_
 console.log(quantiles_ms["0.5"], p_failed);
 model.close();
 \`\`\`
+`;
+
+/**
+ * The module of the package. It loads `model.js` late, which older Node cannot load, and gives Node the WebGPU of
+ * Chromium. Node prints the source line and the stack of errors that nothing catches, here half a megabyte: what is wrong
+ * with a question has neither.
+ */
+const ENTRY = `const WEBGPU = "webgpu";
+
+export async function openModel(site = new URL("site.json", import.meta.url)) {
+  try {
+    await requireWebGpu();
+    const { openModel } = await import("./model.js");
+    return new Proxy(await openModel(site), {
+      get(model, name) {
+        const value = model[name];
+        return typeof value === "function" ? (...args) => withoutStack(value.apply(model, args)) : value;
+      },
+    });
+  } catch (error) {
+    throw shortened(error);
+  }
+}
+
+function withoutStack(result) {
+  return result instanceof Promise ? result.catch((error) => Promise.reject(shortened(error))) : result;
+}
+
+function shortened(error) {
+  if (error instanceof Error && ("exitCode" in error || "problem" in error)) error.stack = \`error: \${error.message}\`;
+  return error;
+}
+
+function failure(found) {
+  const error = new Error(\`Cannot run the model: \${found}\`);
+  error.stack = \`error: \${error.message}\`;
+  return error;
+}
+
+async function requireWebGpu() {
+  const version = globalThis.process?.versions?.node;
+  if (Number.parseInt(version) < ${OLDEST_NODE}) {
+    throw failure(\`found Node \${version}, expected Node ${OLDEST_NODE} or later; install one from https://nodejs.org\`);
+  }
+  if (version === undefined || navigator.gpu) return;
+  const dawn = await import(WEBGPU).catch(importFromProgram).catch(({ code, message }) => {
+    const found = code === "MODULE_NOT_FOUND" ? "no package webgpu" : message.split("\\n")[0];
+    throw failure(\`found \${found}, expected the WebGPU of Chromium for Node; run npm install webgpu\`);
+  });
+  Object.assign(globalThis, dawn.globals);
+  Object.defineProperty(navigator, "gpu", { value: dawn.create([]), configurable: true });
+}
+
+// Where this package is a link, it is in another folder than the packages of the program.
+async function importFromProgram() {
+  const [{ createRequire }, { pathToFileURL }] = await Promise.all(["node:module", "node:url"].map((name) => import(name)));
+  const { resolve } = createRequire(process.argv[1] ?? \`\${process.cwd()}/\`);
+  return await import(pathToFileURL(resolve(WEBGPU)).href);
+}
 `;
 
 /** The types of the module. */

@@ -1,0 +1,54 @@
+/** A project that asks the npm package with a model in it. @module */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { type ProcessResult, succeed } from "../../cli/process.ts";
+
+const PAIR = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7" };
+/** The lines of a project's program after those of the package's README, before it closes the model. */
+const MORE =
+  `const { nearest } = await model.nearest({ src_addr: "192.0.2.1", candidates: ["198.51.100.7"] });
+const fault = await model.rtt({ src_addr: "nobody", dst_addr: "::1" }).catch(({ message }) => message);
+const { examples, step } = await model.model();
+console.log(JSON.stringify([quantiles_ms, p_failed, nearest[0].median_ms, fault, examples.length > 0 && step]));
+`;
+
+/** A project's program, and what it must print. */
+export interface NpmProject {
+  /** The example of the package's README, and more. */
+  program: string;
+  /** Checks the output of the program. @param isExact Whether the GPU is that of Deno; another one rounds otherwise. */
+  check(output: ProcessResult, isExact: boolean): void;
+}
+
+/** Exports a checkpoint as a package. @returns A project that asks it. */
+export async function exportPackage(checkpoint: string, folder: string): Promise<NpmProject> {
+  const { stdout } = await succeed("export", "--checkpoint", checkpoint, "--output", folder, "--form", "npm");
+  assertStringIncludes(stdout, `run npm install --install-links ${folder}`);
+  const asked = ["--src", PAIR.src_addr, "--dst", PAIR.dst_addr, "--json"];
+  const query = JSON.parse((await succeed("query", "rtt", "--checkpoint", checkpoint, ...asked)).stdout);
+  const [, example] = /```js\n([^]*?)```/.exec(Deno.readTextFileSync(`${folder}/README.md`)) ?? [];
+  assertStringIncludes(Deno.readTextFileSync("lib/serve/site/README.md"), example);
+  const program = example.replace("model.close();", (close) => MORE + close);
+  const check = (output: ProcessResult, isExact: boolean) => {
+    assertEquals(output.code, 0, output.stderr);
+    const [quantilesMs, pFailed, medianMs, fault, step] = JSON.parse(output.stdout.split("\n")[1]);
+    assertEquals(output.stdout.split("\n")[0], `${quantilesMs["0.5"]} ${pFailed}`);
+    const found = [...Object.values<number>(quantilesMs), pFailed, medianMs];
+    const expected = [...Object.values<number>(query.quantilesMs), query.pFailed, query.quantilesMs["0.5"]];
+    // Another driver rounds otherwise: one RTT code at most.
+    found.forEach((value, i) =>
+      assert(Math.abs(value / expected[i] - 1) <= (isExact ? 0 : 0.0016), output.stdout)
+    );
+    assertEquals(Object.keys(quantilesMs), Object.keys(query.quantilesMs));
+    assertStringIncludes(fault, 'Cannot read "nobody": expected an IPv4 or IPv6 address or prefix');
+    assertEquals(step, 3);
+  };
+  return { program, check };
+}
+
+/** Runs a program in a folder to its end. */
+export async function runIn(folder: string, program: string, ...args: string[]): Promise<ProcessResult> {
+  const command = new Deno.Command(program, { args, cwd: folder, env: { NO_COLOR: "1" }, stdin: "null" });
+  const { code, stdout, stderr } = await command.output();
+  const text = new TextDecoder();
+  return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
+}
