@@ -44,13 +44,17 @@ for (const [path, numExamples] of [["mod.ts", 5], ["README.md", 1]] as const) {
       const examples = examplesOf(path);
       assertEquals(examples.length, numExamples);
       await writeInputs(folder);
+      // As README.md says.
+      const imports = { "@ping-llm/ping-llm": `jsr:@ping-llm/ping-llm@^${library.VERSION}` };
+      Deno.writeTextFileSync(
+        join(folder, "deno.json"),
+        JSON.stringify({ links: [fromFileUrl(ROOT)], imports }),
+      );
       for (const code of examples) {
         const example = join(folder, "example.ts");
-        const library = new URL("mod.ts", ROOT).href;
-        Deno.writeTextFileSync(example, code.replaceAll("@ping-llm/ping-llm", library));
-        const config = ["--check", "--config", fromFileUrl(new URL("deno.json", ROOT))];
+        Deno.writeTextFileSync(example, code);
         const { code: exitCode, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-          args: ["run", ...config, "--allow-read", "--allow-write=.", example],
+          args: ["run", "--quiet", "--check", "--allow-read", "--allow-write=.", example],
           env: { NO_COLOR: "1" },
           cwd: folder,
         }).output();

@@ -51,7 +51,9 @@ export interface LikeliestRtt {
 
 /** The memory of a distribution, 0.5 MB, for one after the other. */
 export class RttArrays {
+  /** P(RTT code | a reply came), by the code's index. */
   readonly probabilities: Float64Array = new Float64Array(CANONICAL_RTT_CODES.length);
+  /** Sums of {@link probabilities} up to each code. */
   readonly cumulative: Float64Array = new Float64Array(CANONICAL_RTT_CODES.length);
 }
 
