@@ -224,7 +224,12 @@ export {
   type SampleOptions,
   type SampleQuery,
 } from "./lib/query/likelihood/sample.ts";
-export type { HistogramBar, LikeliestRtt, RttArrays, RttDistribution } from "./lib/query/rtt/rtt_distribution.ts";
+export type {
+  HistogramBar,
+  LikeliestRtt,
+  RttArrays,
+  RttDistribution,
+} from "./lib/query/rtt/rtt_distribution.ts";
 export { VERSION } from "./lib/base/version.ts";
 
 // The package as a command: deno run -A jsr:@ping-llm/ping-llm STAGE

@@ -6,18 +6,29 @@
  */
 import { ownProgram } from "../lib/cli/own_program.ts";
 import { denoFlagsOf } from "../lib/cli/stage_permissions.ts";
+import { endProcess, SIGNALS } from "../lib/cli/stage_thread.ts";
 import { STAGES } from "./stages.ts";
 
-const stage = Object.values(STAGES).find(({ name }) => name === Deno.args[0]);
-const program = new Deno.Command(Deno.execPath(), {
-  args: [...ownProgram(stage ? denoFlagsOf(stage) : []), ...Deno.args],
-}).spawn();
-// A terminal sends SIGINT to both processes.
-const sent: Deno.Signal[] = ["SIGTERM", "SIGUSR2", ...(Deno.stdin.isTerminal() ? [] : ["SIGINT"] as const)];
-if (Deno.build.os !== "windows") {
-  for (const name of sent) {
-    Deno.addSignalListener(name, () => program.kill(name));
+function start(): Deno.ChildProcess {
+  const stage = Object.values(STAGES).find(({ name }) => name === Deno.args[0]);
+  const args = [...ownProgram(stage ? denoFlagsOf(stage) : []), ...Deno.args];
+  try {
+    return new Deno.Command(Deno.execPath(), { args }).spawn();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    const text =
+      "Cannot start ping-llm: it may not run Deno, expected all permissions, of which each stage gets only " +
+      "those that it needs; put -A after deno run";
+    return endProcess({ exitCode: 1, text });
   }
 }
-if (!sent.includes("SIGINT")) Deno.addSignalListener("SIGINT", () => {});
+
+const program = start();
+// A terminal sends SIGINT to both processes.
+const isSentToBoth = Deno.stdin.isTerminal() || Deno.stderr.isTerminal();
+for (const name of SIGNALS) {
+  Deno.addSignalListener(name, () => {
+    if (name !== "SIGINT" || !isSentToBoth) program.kill(name);
+  });
+}
 Deno.exit((await program.status).code);

@@ -113,7 +113,10 @@ export interface Outcome {
   isResult?: boolean;
 }
 
-const SIGNALS: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGUSR2"];
+/** The signals that end a stage. */
+export const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
+  ? ["SIGINT"]
+  : ["SIGINT", "SIGTERM", "SIGUSR2"];
 
 /**
  * Prints the outcome and exits: 0 done, 1 failed, 2 wrong usage, 3 something is still to be done

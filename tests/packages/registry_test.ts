@@ -50,7 +50,12 @@ Deno.test("deno publish takes the package, which works elsewhere as the checkout
       assertEquals(worker === bundled, true);
     });
 
-    await test.step("it says what only a checkout can do", async () => {
+    await test.step("it says what it may not and what only a checkout can do", async () => {
+      await refused(
+        registry.run(["run", "--quiet", "--no-prompt", PACKAGE, "synth"], folder),
+        1,
+        "put -A after deno run",
+      );
       await refused(run("demo", "--output", join(folder, "demo"), "--quiet"), 2, "use --synthetic");
       await refused(run("compile", "--output", join(folder, "one")), 1, "this program is not a checkout");
     });
