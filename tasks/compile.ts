@@ -42,7 +42,7 @@ export const compileStage: Stage = defineStage(
   async ({ output, form, overwrite }, context): Promise<StageResult> => {
     if (CHECKOUT === undefined || !exists(join(CHECKOUT, "deno.lock"))) {
       throw new UserError(
-        "Cannot compile: this program is not a checkout, expected one; run deno task compile in one",
+        "Cannot compile: found no sources of this program, expected a checkout; run deno task compile in one",
       );
     }
     const startMs = performance.now();

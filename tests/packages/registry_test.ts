@@ -57,7 +57,7 @@ Deno.test("deno publish takes the package, which works elsewhere as the checkout
         "put -A after deno run",
       );
       await refused(run("demo", "--output", join(folder, "demo"), "--quiet"), 2, "use --synthetic");
-      await refused(run("compile", "--output", join(folder, "one")), 1, "this program is not a checkout");
+      await refused(run("compile", "--output", join(folder, "one")), 1, "expected a checkout");
     });
 
     await test.step("deno install makes the command ping-llm of it", async () => {

@@ -229,7 +229,7 @@ export class PeerProcess implements Peer, Disposable {
   static async start(name: PeerName, options: PeerOptions = {}): Promise<PeerProcess> {
     if (CHECKOUT === undefined) {
       throw new UserError(
-        `Cannot compare with ${name}: this program is not a checkout, expected one; run bench from one`,
+        `Cannot compare with ${name}: found no sources of this program, expected a checkout; run bench from one`,
       );
     }
     let peer: PeerProcess;
