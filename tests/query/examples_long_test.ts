@@ -44,7 +44,7 @@ for (const [path, numExamples] of [["mod.ts", 5], ["README.md", 1]] as const) {
       const examples = examplesOf(path);
       assertEquals(examples.length, numExamples);
       await writeInputs(folder);
-      // As README.md says.
+      // As README.md says. Deno asks npm what versions there are of packages, unless its cache has that.
       const imports = { "@ping-llm/ping-llm": `jsr:@ping-llm/ping-llm@^${library.VERSION}` };
       Deno.writeTextFileSync(
         join(folder, "deno.json"),

@@ -1,4 +1,7 @@
-/** The published package, as projects and people elsewhere get it. */
+/**
+ * The published package, as projects and people elsewhere get it. Deno asks npm what versions there are of the packages
+ * that it needs, unless its cache has that.
+ */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
 import { VERSION } from "../../lib/base/version.ts";
@@ -12,17 +15,10 @@ const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 const PACKAGE = "jsr:@ping-llm/ping-llm";
 const PAIR = ["--src", "192.0.2.1", "--dst", "198.51.100.7"];
 
-Deno.test("deno publish takes the package, which works elsewhere as the checkout does", (test) =>
+Deno.test("the published package works elsewhere as the checkout does", (test) =>
   withCheckpoint(async (folder, checkpoint) => {
     await using registry = await LocalRegistry.of(ROOT);
     const run = (...args: string[]) => registry.run(["run", "--quiet", "-A", PACKAGE, ...args], folder);
-
-    await test.step("it has what a user needs, and nothing else", () => {
-      const top = new Set(registry.files.map((path) => path.split("/")[1]));
-      const needed = ["LICENSE", "README.md", "configs", "deno.json", "kernels", "lib", "mod.ts", "tasks"];
-      assertEquals([...top].sort(), needed);
-      assertEquals(registry.files.filter((path) => /\.tsx$|_test\.ts$|golden|\.(py|lock)$/.test(path)), []);
-    });
 
     await test.step("a project imports it", async () => {
       const program = `import { loadModel } from "${PACKAGE}@^${VERSION}";
