@@ -17,23 +17,21 @@ import {
 } from "../lib/cli/bench/changes.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { formatCount } from "../lib/base/text.ts";
-import { JsonLinesOutput } from "./query_options.ts";
+import { writeLines } from "./query_options.ts";
+import { openOwn } from "./own_outputs.ts";
 import { STAGES } from "./stages.ts";
 
 export const changesBench = defineStage(STAGES.bench.kinds.changes, async (options, stage) => {
-  const { input, output } = options;
+  const { input, output, overwrite } = options;
   const detecting = options.delay === undefined ? {} : { delay: options.delay };
   const paths = listSeries(input);
-  using lines = output === undefined
-    ? undefined
-    : new JsonLinesOutput(output, { stage: "bench changes", inputs: input });
+  using file = openOwn("bench changes --output", output, overwrite);
   const series: Series[] = [];
   for (const path of paths) series.push(await readSeries(path));
   const startMs = performance.now();
   const changes = series.map((each) => changesOf(each, detecting));
   const seconds = (performance.now() - startMs) / 1000;
-  for (const { file, detections } of changes) lines?.write({ file, detections });
-  lines?.commit();
+  writeLines(file, changes.map(({ file, detections }) => ({ file, detections })));
   const rowsPerSecond = changes.reduce((sum, { numRows }) => sum + numRows, 0) / seconds;
   const agreements = changes.flatMap(({ agreement }) => agreement ?? []);
   const validation = options.settings === undefined

@@ -7,6 +7,7 @@ import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/base/errors.ts";
 import { inspect } from "../lib/cli/inspect/inspect.ts";
 import { describeReports, plotHistograms, reportsAsJson } from "../lib/cli/inspect/report.ts";
+import { openOwn, signed } from "./own_outputs.ts";
 import { checkInputs } from "./stage_files.ts";
 import { STAGES } from "./stages.ts";
 
@@ -15,6 +16,7 @@ export const inspectStage = defineStage(STAGES.inspect, async (options, context,
   if (plot !== undefined && !/\.svg$/i.test(plot)) {
     throw new UsageError(`Cannot use --plot ${plot}: expected a name that ends with .svg`);
   }
+  using file = openOwn("inspect --plot", plot, options.overwrite);
   await checkInputs(paths, options, context);
   using progress = context.progress("inspecting", { unit: "rows" });
   const reports = await inspect(paths, {
@@ -23,12 +25,12 @@ export const inspectStage = defineStage(STAGES.inspect, async (options, context,
     signal: context.signal,
     onProgress: (done, path) => progress.update(done, path),
   });
-  if (plot !== undefined) {
+  if (file) {
     const groups = reports.map(({ kind, path, histograms = [] }) => ({
       title: `${kind}: ${path}`,
       histograms,
     }));
-    await plotHistograms(plot, groups, { stage: "inspect", inputs: paths });
+    file.finish(signed(await plotHistograms(file.path, groups), "inspect"));
   }
   return { text: describeReports(reports), json: reportsAsJson(reports) };
 });

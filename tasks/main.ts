@@ -6,7 +6,7 @@
  */
 import { chooseCommand, helpOf, parseArguments } from "../lib/cli/command.ts";
 import { endProcess, runStageThread, SignalListener } from "../lib/cli/stage_thread.ts";
-import { permissionsOf, refuseOverlaps } from "../lib/cli/stage_permissions.ts";
+import { permissionsOf, refuseOutputs } from "../lib/cli/stage_permissions.ts";
 import { UserError } from "../lib/base/errors.ts";
 import { splitEmbedded, versionText } from "../lib/cli/version.ts";
 import { moduleOf, STAGES } from "./stages.ts";
@@ -40,7 +40,7 @@ function start(
   if ("kinds" in command || rest.includes("--help")) return helpOf(command);
   if (rest.includes("--version")) return versionText(commit);
   parseArguments(command, rest);
-  refuseOverlaps(command, rest);
+  refuseOutputs(command, rest);
   const { name } = command;
   runStageThread(moduleOf(command), rest, { name, permissions: permissionsOf(command, rest), signals });
   return undefined;

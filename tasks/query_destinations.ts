@@ -22,19 +22,20 @@ import {
   contextOf,
   endsOf,
   logContext,
-  readBy,
   requireEnd,
   timeOf,
   writeLines,
 } from "./query_options.ts";
+import { openOwn } from "./own_outputs.ts";
 import { STAGES } from "./stages.ts";
 
 export const destinationsStage = defineStage(STAGES.query.kinds.destinations, async (options, stage) => {
-  const { src, within } = options;
+  const { src, within, output, overwrite } = options;
   requireEnd("src", src);
   const rttMs = rttRangeOf(options.rtt);
   const timeS = timeOf(options.time);
   codeRangeOf(rttMs);
+  using file = openOwn("query destinations --output", output, overwrite);
   const context = await contextOf(options, stage, timeS);
   using model = await askedModel(options, stage);
   const { source, notes: [note] } = endsOf({ src, dst: src }, model);
@@ -75,8 +76,7 @@ export const destinationsStage = defineStage(STAGES.query.kinds.destinations, as
     below.push("the model lists only the most measured addresses and pairs: others count as never measured");
   }
   const json = destinationsJson(answer, source, model);
-  const { output } = options;
-  writeLines(output, json.destinations, { stage: "query destinations", inputs: readBy(options) });
+  writeLines(file, json.destinations);
   const named = model.names.namedEnds({ src });
   const asked = { src, ...named, within, rttMs, timeS, contextMeasurements, prefixLength };
   return {

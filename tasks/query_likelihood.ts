@@ -54,7 +54,7 @@ export const likelihoodStage = defineStage(STAGES.query.kinds.likelihood, async 
         "no context; leave it out",
     );
   }
-  using lines = openLines("query likelihood", { ...options, input: paths }, "rows");
+  using lines = openLines("query likelihood --output", options, "rows");
   using progress = stage.progress("computing likelihoods", { unit: "rows" });
   const totals = new Totals();
   let numLate = 0;
@@ -190,7 +190,7 @@ export const sampleStage = defineStage(STAGES.query.kinds.sample, async (options
   if (src !== undefined) requireEnd("src", src);
   if (dst !== undefined) requireEnd("dst", dst);
   const timeS = timeOf(options.time);
-  using lines = openLines("query sample", options, "measurements");
+  using lines = openLines("query sample --output", options, "measurements");
   const context = await contextOf(options, stage, timeS);
   using model = await askedModel(options, stage);
   const known = src ?? dst;

@@ -10,11 +10,12 @@ import { OutputFile } from "../lib/io/files/output_file.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import { MAP_FORMATS, MAP_LEVELS } from "../lib/query/rtt/map_format.ts";
 import { type MapRtt, RttMaps } from "../lib/query/rtt/rtt_map.ts";
-import { askedModel, contextOf, logContext, readBy, timeOf } from "./query_options.ts";
+import { askedModel, contextOf, logContext, timeOf } from "./query_options.ts";
+import { ownOutput, signed } from "./own_outputs.ts";
 import { STAGES } from "./stages.ts";
 
 export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stage) => {
-  const { src, output, layer } = options;
+  const { src, output, layer, overwrite } = options;
   const write = MAP_FORMATS.get(/\.([a-z]+)$/.exec(output)?.[1] ?? "");
   if (!write) {
     throw new UsageError(
@@ -23,7 +24,7 @@ export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stag
   }
   const timeS = timeOf(options.time);
   const context = await contextOf(options, stage, timeS);
-  using file = new OutputFile(output, { stage: "query map", inputs: readBy(options) });
+  using file = new OutputFile(output, ownOutput("query map --output", overwrite));
   using model = await askedModel(options, stage);
   const maps = new RttMaps(model);
   const source = maps.source(src);
@@ -40,12 +41,8 @@ export const mapStage = defineStage(STAGES.query.kinds.map, async (options, stag
   }
   progress.finish();
   const geoFiles = model.config.places?.sources ?? [];
-  file.writeSync(
-    new TextEncoder().encode(
-      write({ src: model.names.shown(src), places, layer, mark: origin.position, geoFiles }),
-    ),
-  );
-  file.commit();
+  const shown = model.names.shown(src);
+  file.finish(signed(write({ src: shown, places, layer, mark: origin.position, geoFiles }), "query map"));
   const countries = places.filter(({ cellDegrees }) => cellDegrees === null);
   const nearest = countries.toSorted((a, b) => a.medianMs - b.medianMs).slice(0, 5);
   const named = nearest.map(({ name, medianMs }) => `${name} ${formatMs(medianMs)} ms`).join(", ");

@@ -11,16 +11,8 @@ import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
 import { type Nearest, nearestOf } from "../lib/query/nearest/nearest.ts";
 import { type FileQuery, readQueries } from "../lib/query/rtt/query_file.ts";
-import {
-  askedModel,
-  contextOf,
-  endsOf,
-  percent,
-  readBy,
-  requireEnd,
-  timeOf,
-  writeLines,
-} from "./query_options.ts";
+import { askedModel, contextOf, endsOf, percent, requireEnd, timeOf, writeLines } from "./query_options.ts";
+import { openOwn } from "./own_outputs.ts";
 import { STAGES } from "./stages.ts";
 import { loadModel } from "../lib/query/files/load_model.ts";
 import { adviseOn } from "../lib/query/nearest/advise.ts";
@@ -29,6 +21,7 @@ export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (optio
   const { src, candidates: path, time, output, by, top, maxCandidates, draws: numDraws, seed } = options;
   requireEnd("src", src);
   const timeS = timeOf(time);
+  using file = openOwn("query nearest --output", output, options.overwrite);
   const context = await contextOf(options, stage, timeS);
   using model = await askedModel(options, stage);
   using progress = stage.progress("comparing", { unit: "candidates" });
@@ -55,8 +48,7 @@ export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (optio
     throw new UserError(`Cannot compare the candidates of ${path}: ${error.message}`);
   });
   progress.finish();
-  const inputs = readBy({ ...options, queries: path });
-  writeLines(output, answer.nearest, { stage: "query nearest", inputs });
+  writeLines(file, answer.nearest);
   return {
     text: describe(answer),
     json: {
@@ -94,6 +86,7 @@ export const adviseStage = defineStage(STAGES.query.kinds.advise, async (options
   const { src, candidates, targets, time, output, budget, maxPairs, draws: numDraws, seed } = options;
   if (src !== undefined) requireEnd("src", src);
   const timeS = timeOf(time);
+  using file = openOwn("query advise --output", output, options.overwrite);
   const context = await contextOf(options, stage, timeS);
   const { geo, names } = options;
   using model = await loadModel(options.checkpoint, { geo, names, onLog: stage.log });
@@ -125,8 +118,7 @@ export const adviseStage = defineStage(STAGES.query.kinds.advise, async (options
     { ...each, ...model.names.namedEnds(each) }
   ));
   progress.finish();
-  const input = [candidates, ...targets === undefined ? [] : [targets]];
-  writeLines(output, advice, { stage: "query advise", inputs: readBy({ ...options, input }) });
+  writeLines(file, advice);
   const rows = advice.map((
     { src, srcName, dst, dstName, medianMs, reductionMs, spreadBeforeMs, spreadAfterMs },
   ) => [

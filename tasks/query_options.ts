@@ -10,10 +10,10 @@ import { loadModel, readCalibration } from "../lib/query/files/load_model.ts";
 import { USUAL_READING } from "../lib/data/formats/format.ts";
 import { readContext } from "../lib/query/files/measurement_files.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
-import { checkpointDirectory } from "../lib/train/checkpoint.ts";
 import { isMeantAsPrefix, parseEnds, parseTimeS } from "../lib/query/rtt/rtt_question.ts";
 import { parseAddress } from "../lib/data/addresses/ip.ts";
 import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
+import { type OwnOutput, ownOutput } from "./own_outputs.ts";
 import { logLeftOut } from "./reading.ts";
 import { OutputFile, type OutputFileOptions, writeAll } from "../lib/io/files/output_file.ts";
 
@@ -112,42 +112,22 @@ export async function contextOf(
   return measurements;
 }
 
-/** The files and folders that a query reads; its output must not replace any of them. */
-export function readBy(
-  options: {
-    checkpoint: string;
-    context?: string | undefined;
-    calibration?: string | undefined;
-    adapt?: string | undefined;
-    queries?: string | undefined;
-    input?: readonly string[];
-    geo?: readonly string[];
-    names?: readonly string[];
-  },
-): string[] {
-  const { checkpoint, context, calibration, adapt, queries, input = [], geo = [], names = [] } = options;
-  const files = [context, calibration, adapt, queries, ...input, ...geo, ...names].filter((path) =>
-    path !== undefined
-  );
-  return [checkpointDirectory(checkpoint), ...files];
-}
-
 /**
  * Opens the output of a kind of query that writes JSON lines.
  *
- * @param stage The kind's name.
+ * @param name The option.
  * @param what The lines, for the message.
  * @throws {UsageError} If `--json` would share standard output with the lines.
  */
 export function openLines(
-  stage: string,
-  options: Parameters<typeof readBy>[0] & { json: boolean; output: string | undefined },
+  name: OwnOutput,
+  { json, output, overwrite }: { json: boolean; output: string | undefined; overwrite: boolean },
   what: string,
 ): JsonLinesOutput {
-  if (options.json && options.output === undefined) {
+  if (json && output === undefined) {
     throw new UsageError(`Cannot use --json: the ${what} use standard output; add --output FILE`);
   }
-  return new JsonLinesOutput(options.output, { stage, inputs: readBy(options) });
+  return new JsonLinesOutput(output, ownOutput(name, overwrite));
 }
 
 /** Logs if not all of the context is used. */
@@ -162,16 +142,9 @@ export function percent(share: number, error?: number): string {
   return error === undefined ? text : `${text} ± ${percent(error)}`;
 }
 
-/** Writes all values as JSON lines to a file, if one is given. */
-export function writeLines(
-  path: string | undefined,
-  values: readonly unknown[],
-  options: OutputFileOptions,
-): void {
-  if (path === undefined) return;
-  using lines = new JsonLinesOutput(path, options);
-  for (const value of values) lines.write(value);
-  lines.commit();
+/** Writes all values as JSON lines, if there is a file. */
+export function writeLines(file: OutputFile | undefined, values: readonly unknown[]): void {
+  file?.finish(values.map((value) => `${JSON.stringify(value)}\n`).join(""));
 }
 
 /** Writes values as JSON lines to a file, which appears complete or not at all, or to standard output. */
@@ -183,7 +156,7 @@ export class JsonLinesOutput {
    * Opens the output.
    *
    * @param path The file, or undefined for standard output.
-   * @param options The writing stage, and its inputs.
+   * @param options The writing stage.
    * @throws {UserError} If the file cannot be made.
    */
   constructor(path: string | undefined, options: OutputFileOptions) {

@@ -11,7 +11,6 @@ import { basisJson } from "../lib/data/addresses/known_addresses.ts";
 import { isAddress } from "../lib/data/addresses/ip_prefix.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/base/errors.ts";
-import { writeOutputFile } from "../lib/io/files/output_file.ts";
 import { readMeasurementFiles } from "../lib/query/files/measurement_files.ts";
 import { readLines } from "../lib/query/files/read_lines.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
@@ -31,10 +30,10 @@ import {
   numbersOf,
   openLines,
   percent,
-  readBy,
   requireEnd,
   timeOf,
 } from "./query_options.ts";
+import { openOwn, signed } from "./own_outputs.ts";
 import { STAGES } from "./stages.ts";
 import { drawHistogram, formatMs } from "../lib/base/text.ts";
 import type { RttDistribution } from "../lib/query/rtt/rtt_distribution.ts";
@@ -75,6 +74,7 @@ async function answerOne(options: Options, stage: StageContext, summary: Wanted)
   requireEnd("dst", dst);
   const timeS = timeOf(options.time);
   const context = await contextOf(options, stage, timeS);
+  using plot = openOwn("query rtt --plot", options.plot, options.overwrite);
   const addresses = [src, dst].flatMap((text) => parseAddress(text) ?? []).map(formatAddress);
   using model = await fittedModel(options, stage, addresses);
   const { source, destination, notes: asked } = endsOf({ src, dst }, model);
@@ -101,10 +101,10 @@ async function answerOne(options: Options, stage: StageContext, summary: Wanted)
   const { names } = model;
   const title = `${names.shown(src)} -> ${names.shown(dst)}${calibration === undefined ? "" : ", corrected"}`;
   const { quantiles } = summary;
-  if (options.plot !== undefined) {
+  if (plot) {
     const subtitle = numDraws > 0 ? `mixture of ${numDraws} draws from the model` : "exact";
     const svg = await plotRttDistribution(distribution, { title, subtitle, quantiles });
-    writeOutputFile(options.plot, svg, { stage: "query rtt", inputs: readBy(options) });
+    plot.finish(signed(svg, "query rtt"));
   }
   const numbers = summaryOf(answer, summary);
   const basis = model.basisOf(query);
@@ -146,7 +146,7 @@ async function answerFile(
   if (options.plot !== undefined) {
     throw new UsageError(`Cannot use --plot ${options.plot}: it is for one query, without --queries`);
   }
-  using lines = openLines("query rtt", options, "answers");
+  using lines = openLines("query rtt --output", options, "answers");
   const context = await contextOf(options, stage);
   using model = await fittedModel(options, stage);
   using progress = stage.progress("answering", { unit: "queries" });

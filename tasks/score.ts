@@ -13,7 +13,7 @@ import {
   type StageContext,
   type StageResult,
 } from "../lib/cli/stage.ts";
-import { writeOutputFile } from "../lib/io/files/output_file.ts";
+import type { OutputFile } from "../lib/io/files/output_file.ts";
 import { listInputs } from "../lib/io/files/inputs.ts";
 import { ParquetFile } from "../lib/io/parquet/file.ts";
 import type { AddressNames } from "../lib/data/addresses/address_names.ts";
@@ -34,6 +34,7 @@ import {
 import { digestOfModel, SCORE_COLUMNS, scoreFile } from "../lib/query/files/score_file.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { withGeo } from "../lib/train/run_places.ts";
+import { openOwn } from "./own_outputs.ts";
 import { identityOf, readingOf } from "./reading.ts";
 import {
   checkInputs,
@@ -55,6 +56,7 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
         "scored.html",
     );
   }
+  using page = openOwn("score --report", options.report, overwrite);
   await checkInputs([...options.input, ...options.history], options, stage);
   const reading = await readingOf(options);
   const inputs = listMeasurementFiles(options.input, { log: stage.log, except: output, reading });
@@ -122,9 +124,7 @@ export const scoreStage: Stage = defineStage(STAGES.score, async (options, stage
     }, { signal: stage.signal, onProgress: phases.update });
     return { counts: { ...counts, step: pingModel.step }, rows: counts.rows, rejected };
   });
-  const { report } = options;
-  const made = { output, report, names, inputs: [...inputs, ...history, ...options.names] };
-  return await resultOf(made, run);
+  return await resultOf({ output, page, names }, run);
 });
 
 /** Refuses files that lack a column, before anything is written; logs the columns that are not copied. */
@@ -146,11 +146,10 @@ async function checkColumns(
 
 /** The result as text, with the page if requested. */
 async function resultOf(
-  { output, report, names, inputs }: {
+  { output, page, names }: {
     output: string;
-    report: string | undefined;
+    page: OutputFile | undefined;
     names: AddressNames;
-    inputs: readonly string[];
   },
   { manifest, seconds, isDone }: FileRun,
 ): Promise<StageResult> {
@@ -160,12 +159,9 @@ async function resultOf(
     findings: ScoreFindings;
   };
   const findings = namedFindings(counted, names);
-  if (report !== undefined) {
-    const page = await pageOfFindings(`Scores of ${output}`, findings);
-    writeOutputFile(report, page, { stage: "score", inputs });
-  }
+  page?.finish(await pageOfFindings(`Scores of ${output}`, findings));
   const { rejected } = manifest;
-  const outputs = [...outputPaths(output, manifest), ...(report === undefined ? [] : [report])];
+  const outputs = [...outputPaths(output, manifest), ...(page ? [page.path] : [])];
   const json = {
     stage: "score",
     rows,

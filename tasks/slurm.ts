@@ -79,7 +79,7 @@ export const slurmStage: Stage = defineStage(STAGES.slurm, async (options, conte
     const text = scripts.map(({ path, script }) => `# ==> ${path} <==\n${script}`).join("\n");
     return { text, json: { ...json, texts: scripts.map(({ script }) => script) } };
   }
-  writeScripts(jobs, options.overwrite);
+  writeScripts(jobs, options.output, options.overwrite);
   const { signal } = context;
   const onSubmit = ({ id, path }: { id: number; path: string }) =>
     context.log(`submitted ${path} as job ${id}`);

@@ -46,6 +46,9 @@ const overwriteFile = option.switch(
 const overwriteFolder = option.switch(
   "replace what this stage wrote to the output folder with other inputs or options",
 );
+const overwriteOther = option.switch(
+  "replace any file, not only one that the same command wrote; what the command reads is never replaced",
+);
 const memoryLimitGb = option.number("bound on the resident memory, in GB", { default: 2, min: 0.25 });
 const maxRejectRatio = option.number("largest share of the rows that may be rejected", {
   default: 0.05,
@@ -488,6 +491,7 @@ export const STAGES = named({
       plot: option.path(uses.outputFile(), "draw histograms of measurements or probe rows to this file", {
         value: "F.svg",
       }),
+      overwrite: overwriteOther,
       onCorrupt,
       verify,
     },
@@ -762,6 +766,7 @@ export const STAGES = named({
             value: "MS,MS,…",
           }),
           plot: option.path(uses.outputFile(), "write the density as SVG"),
+          overwrite: overwriteOther,
         },
       }),
       "destinations": command({
@@ -805,6 +810,7 @@ export const STAGES = named({
           calibration,
           noPool,
           output: linesOutput("destinations"),
+          overwrite: overwriteOther,
         },
       }),
       "nearest": command({
@@ -840,6 +846,7 @@ export const STAGES = named({
           calibration,
           noPool,
           output: linesOutput("candidates"),
+          overwrite: overwriteOther,
         },
       }),
       "advise": command({
@@ -869,6 +876,7 @@ export const STAGES = named({
           }),
           draws,
           output: linesOutput("measurements"),
+          overwrite: overwriteOther,
         },
         module: "query_nearest",
       }),
@@ -934,6 +942,7 @@ export const STAGES = named({
           output: option.path(uses.outputFile(), "the file to write: .svg; .geojson or .json; .csv", {
             required: true,
           }),
+          overwrite: overwriteOther,
         },
       }),
       "sample": command({
@@ -954,6 +963,7 @@ export const STAGES = named({
           time: { ...time, help: time.help.replace("any time", "drawn, or none") },
           noPool,
           output: option.path(uses.outputFile(), "write the measurements there (default: standard output)"),
+          overwrite: overwriteOther,
         },
         module: "query_likelihood",
       }),
@@ -980,6 +990,7 @@ export const STAGES = named({
             uses.outputFile(),
             "write a JSON line for each row there (default: standard output)",
           ),
+          overwrite: overwriteOther,
         },
       }),
     },
@@ -1017,7 +1028,7 @@ export const STAGES = named({
       }),
       maxRejectRatio,
       verify,
-      overwrite: overwriteFile,
+      overwrite: option.switch(`${overwriteFile.help}; and any file at --report`),
       memoryLimitGb,
     },
   }),
@@ -1052,6 +1063,7 @@ export const STAGES = named({
         "write counts, RTTs and alarms there every 10 s in Prometheus' text format, for node_exporter's textfile collector",
         { value: "F.prom" },
       ),
+      overwrite: overwriteOther,
       listen: option.text(
         "answer GET /metrics for Prometheus, and status checks as RIPE Atlas does, at this address and port",
         { value: "ADDRESS:PORT" },
@@ -1411,6 +1423,7 @@ export const STAGES = named({
             "also write the rows of the changes, a line for each series",
             { value: "F.jsonl" },
           ),
+          overwrite: overwriteOther,
           delay: option.integer("later rows that are seen before a row is decided (20)", {
             min: 0,
             max: 10_000,

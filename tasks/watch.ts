@@ -34,6 +34,7 @@ import { watchMetrics } from "../lib/serve/watched.ts";
 import { writeOutputFile } from "../lib/io/files/output_file.ts";
 import type { ReadingOptions } from "../lib/data/formats/format.ts";
 import { JsonLinesOutput } from "./query_options.ts";
+import { ownOutput } from "./own_outputs.ts";
 import { readingOf } from "./reading.ts";
 import { STAGES, WEBHOOK_KEY } from "./stages.ts";
 
@@ -50,7 +51,7 @@ const MAX_LEFT_OUT = 0.05;
 const MONITOR_LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 64, maxClientConnections: 32 };
 
 export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
-  const { output, input, metrics, metricPairs } = options;
+  const { output, input, metrics, metricPairs, overwrite } = options;
   if (options.json && output === undefined) {
     throw new UsageError("Cannot use --json: the alarms use standard output; add --output FILE");
   }
@@ -81,11 +82,14 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
     },
   };
   const refresh = async () => await expectations?.update(watch.foremostPairs(metricPairs));
-  using lines = new JsonLinesOutput(output, { stage: "watch", inputs: input });
+  using lines = new JsonLinesOutput(output, ownOutput("watch --output", overwrite));
   using progress = stage.progress("watching", { unit: "measurements" });
+  let metricsOutput = ownOutput("watch --metrics", overwrite);
   using metricsFile = metrics === undefined ? undefined : new Repeated(METRICS_MS, async () => {
     await refresh();
-    writeOutputFile(metrics, exposition(watchMetrics(watched)), { stage: "watch", inputs: input });
+    writeOutputFile(metrics, exposition(watchMetrics(watched)), metricsOutput);
+    // A file that appears there later is not replaced.
+    metricsOutput = ownOutput("watch --metrics", false);
   });
   const server = listenAt && await HttpServer.listen({
     ...listenAt,

@@ -5,8 +5,10 @@
  *
  * @module
  */
-import { TRACE } from "../io/files/array_task.ts";
-import { hasState, runOfCheckpoint } from "../io/files/checkpoint_folder.ts";
+import { TRACE, WORK } from "../io/files/array_task.ts";
+import { CHECKPOINTS, hasState, RUN_FILES, runOfCheckpoint } from "../io/files/checkpoint_folder.ts";
+import { findFiles } from "../io/files/inputs.ts";
+import { globToRegExp } from "@std/path";
 import { absolutePath, folderOf, nameOf, realPath } from "../io/files/real_path.ts";
 
 /** Absolute paths that may be read and written, with everything below them. */
@@ -19,10 +21,14 @@ interface Access {
 export interface PathUse {
   /** The name of such a path in `--help`. */
   readonly value: string;
-  /** An output must not be, contain or lie in an input of the same command. */
-  readonly role: "input" | "output" | "other";
+  readonly role: "input" | "output";
   /** The access that a stage needs for these absolute paths. */
   accessTo(paths: string[]): Access;
+  /**
+   * Files and folders that the command reads because of these values: an output must not be, contain or lie in one of
+   * them. All that {@link accessTo} allows to be read is more.
+   */
+  kept?(values: readonly string[], output: string): string[];
   /** The path that is used if the option is not given and has no default. */
   elsewhere?(): string;
 }
@@ -44,6 +50,7 @@ export const inputs: PathUse = {
     const targets = named.flatMap(({ path, root }) => linkTargets(root, levelsOf(path, root)));
     return reading([...withManifests([...places]), ...targets]);
   },
+  kept: (values, output) => values.flatMap((value) => filesNamed(value, output)),
 };
 
 /** A file or folder. */
@@ -51,20 +58,29 @@ export const input: PathUse = {
   value: "FILE",
   role: "input",
   accessTo: (paths) => reading([...withManifests(paths), ...paths.flatMap((path) => linkTargets(path))]),
+  kept: (values) => [...values],
 };
 
 /** A configuration: a file, or the name of a preset, which a folder may also have. */
-export const config: PathUse = { ...input, value: "NAME|FILE", role: "other" };
+export const config: PathUse = {
+  ...input,
+  value: "NAME|FILE",
+  kept: (values) => values.filter((value) => infoOf(value)?.isFile),
+};
 
 /** A run or one of its checkpoints: the whole run is read. For an adapted checkpoint also the run of its base. */
 export const run: PathUse = {
   value: "DIR",
-  // Outputs may lie beside checkpoints.
-  role: "other",
+  role: "input",
   accessTo: (paths) => {
-    const runs = withReal([...paths, ...paths.flatMap(basesOf)]).map((path) => runOfCheckpoint(path) ?? path);
+    const runs = runsOf(paths);
     return reading([...runs, ...runs.flatMap((path) => linkTargets(path))]);
   },
+  // Outputs may lie beside the files of a run, and a run may be continued.
+  kept: (values, output) =>
+    runsOf(values.map((value) => absolutePath(value)))
+      .filter((path) => realPath(path) !== realPath(output))
+      .flatMap((path) => namesIn(path).map((name) => `${path}/${name}`)),
 };
 
 /** As {@link run}, and the evaluation beside a run, as `demo` makes it. */
@@ -78,8 +94,8 @@ export const runWithEvaluation: PathUse = {
 
 /** Probe rows, and the true distributions of the measurements that they were made from. */
 export const rowsWithTruth: PathUse = {
+  ...input,
   value: "DIR",
-  role: "input",
   accessTo: (paths) => {
     const { read } = input.accessTo(paths);
     return reading([...read, ...paths.flatMap(originsOf)]);
@@ -88,8 +104,8 @@ export const rowsWithTruth: PathUse = {
 
 /** Probe rows, and the manifests of the stages before them, which say what the measurements are. */
 export const rowsWithOrigin: PathUse = {
+  ...input,
   value: "DIR",
-  role: "input",
   accessTo: (paths) => {
     const { read } = input.accessTo(paths);
     return reading([...read, ...paths.flatMap(manifestsBefore)]);
@@ -99,7 +115,7 @@ export const rowsWithOrigin: PathUse = {
 /** Runs and outputs, or folders of them; their manifests are read. */
 export const watched: PathUse = {
   value: "PATH",
-  role: "other",
+  role: "input",
   accessTo: (paths) => {
     const places = withReal(paths).flatMap((path) => {
       if (infoOf(path)?.isDirectory) return [path, ...linkTargets(path, WATCHED_LEVELS)];
@@ -157,14 +173,27 @@ export function accessOf(use: PathUse, values: readonly string[]): Access {
 }
 
 /**
- * The folder or file that an input names. For a glob that searches all levels of a folder, that folder.
- *
- * @returns Undefined for standard input and for other globs, whose files are known when they are listed.
+ * What an input names: a file or folder; for a glob that searches all levels of a folder, that folder, for another one the
+ * files that it matches, and the output if it matches that.
  */
-export function namedInput(value: string): string | undefined {
+function filesNamed(value: string, output: string): string[] {
+  if (value === "-") return [];
   const path = absolutePath(value);
   const root = rootOf(path);
-  return value === "-" || levelsOf(path, root) < Infinity ? undefined : root;
+  if (levelsOf(path, root) === Infinity) return [root];
+  const isMatch = globToRegExp(path, { globstar: true }).test(absolutePath(output));
+  return [...findFiles(path, { extensions: [] }).values(), ...isMatch ? [output] : []];
+}
+
+/** The runs of these paths: checkpoints, runs, or adapted checkpoints, whose bases count too. */
+function runsOf(paths: string[]): string[] {
+  return withReal([...paths, ...paths.flatMap(basesOf)]).map((path) => runOfCheckpoint(path) ?? path);
+}
+
+/** The names of a run's own files, whether they exist or not; of a checkpoint apart from a run those of its files. */
+function namesIn(run: string): string[] {
+  if (exists(`${run}/${CHECKPOINTS}`)) return [CHECKPOINTS, WORK, ...Object.values(RUN_FILES)];
+  return entriesOf(run).filter(({ isDirectory }) => !isDirectory).map(({ name }) => name);
 }
 
 function reading(read: string[]): Access {

@@ -3,12 +3,14 @@
  *
  * @module
  */
-import { refuseOverlap } from "../io/files/real_path.ts";
+import { UsageError } from "../base/errors.ts";
+import { absolutePath, realPath, refuseOverlap } from "../io/files/real_path.ts";
+import { exists } from "../io/files/inputs.ts";
 import { urlHost } from "../base/text.ts";
 import type { Command, Group } from "./command.ts";
 import { splitArguments } from "./options.ts";
 import { REGISTRY_HOST } from "./own_program.ts";
-import { accessOf, namedInput, outputFolder, type PathUse, temporaryFolder } from "./path_uses.ts";
+import { accessOf, type PathUse, temporaryFolder, workFolder } from "./path_uses.ts";
 
 /** The folders of code that threads of a stage load with the stage's permissions, where they are files. */
 const CODE = ["../", "../../deno.json"].map((path) => new URL(path, import.meta.url));
@@ -70,20 +72,43 @@ export function denoFlagsOf(command: Command | Group): string[] {
   ];
 }
 
+/** Folders in which the runtime opens no files for a program, whatever its permissions. */
+const SYSTEM = /^\/(?:dev|proc|sys)(?:\/|$)/;
+
 /**
- * Refuses outputs of a stage that are, contain or lie in its inputs. The stage checks its own files, but may not read the
- * folders around them.
+ * Refuses outputs of a stage that are, contain or lie in what it reads, that are one file, or that are devices. What
+ * an output may replace, the stage checks.
  *
- * @throws {UsageError} If they overlap.
+ * @throws {UserError} If there is such an output.
  */
-export function refuseOverlaps(command: Command, args: readonly string[]): void {
-  const paths = namedPaths(command, args).flatMap(({ use, values }) =>
-    values.filter((value) => value !== "").map((value) => ({ role: use.role, value }))
-  );
-  const valuesOf = (role: PathUse["role"]) =>
-    paths.filter((path) => path.role === role).map(({ value }) => value);
-  const inputs = valuesOf("input").map(namedInput).filter((path) => path !== undefined);
-  for (const output of valuesOf("output")) refuseOverlap(output, inputs);
+export function refuseOutputs(command: Command, args: readonly string[]): void {
+  const named = namedPaths(command, args).map(({ use, values }) => (
+    { use, values: values.filter((value) => value !== "") }
+  ));
+  const places = new Set<string>();
+  for (const { use, values } of named) {
+    // What is made in a folder of temporary files has names of its own.
+    if (use.role === "input" || use === workFolder) continue;
+    for (const output of values) {
+      const place = realPath(output);
+      if (SYSTEM.test(place)) {
+        throw new UsageError(
+          `Cannot write to ${output}: it is in a folder of devices, expected another path; for standard output leave ` +
+            "out the option if it may be left out, or name a file",
+        );
+      }
+      if (places.has(place)) {
+        throw new UsageError(
+          `Cannot write to ${output}: two options name it, expected a path for each; choose another one`,
+        );
+      }
+      places.add(place);
+      const kept = named.flatMap(({ use, values }) => use.kept?.(values, output) ?? []);
+      // Further files beside it count only where they would be replaced.
+      const { write } = use.accessTo([absolutePath(output)]);
+      for (const path of [output, ...write.filter(exists)]) refuseOverlap(path, kept);
+    }
+  }
 }
 
 /** The address of a stage that takes connections. */
@@ -126,6 +151,6 @@ function namedPaths(
     return [{ use, values }];
   });
   if (positionals?.use) paths.push({ use: positionals.use, values: others });
-  if (needs?.temporaryFiles) paths.push({ use: outputFolder, values: [temporaryFolder()] });
+  if (needs?.temporaryFiles) paths.push({ use: workFolder, values: [temporaryFolder()] });
   return paths;
 }

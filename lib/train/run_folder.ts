@@ -10,7 +10,7 @@ import { basename, dirname, join, relative } from "@std/path";
 import { UserError } from "../base/errors.ts";
 import { explainFileError } from "../io/files/file_errors.ts";
 import { isTemporary, removeStaleTemporaries, writeJsonAtomic } from "../io/files/atomic.ts";
-import { CHECKPOINTS } from "../io/files/checkpoint_folder.ts";
+import { CHECKPOINTS, RUN_FILES } from "../io/files/checkpoint_folder.ts";
 import { exists } from "../io/files/inputs.ts";
 import { type Manifest, newManifest, readManifest, writeManifest } from "../io/files/manifest.ts";
 import { OutputLock } from "../io/files/output_lock.ts";
@@ -21,14 +21,6 @@ import type { RunPlaces } from "./run_places.ts";
 import { openMetrics, type ScalarLog } from "./metrics.ts";
 
 const STAGE = "train";
-const TENSORBOARD = "tensorboard";
-const METRICS = "metrics.jsonl";
-const PROFILE = "profile.txt";
-const MANIFEST = "manifest.json";
-const PLACES = "places.json";
-const CHOICE = "choice.json";
-/** The name of the page with a run's curves. */
-export const REPORT = "report.html";
 
 /** An open, locked run folder. */
 export class RunFolder {
@@ -49,13 +41,13 @@ export class RunFolder {
 
   private constructor(readonly path: string, lock: OutputLock) {
     this.checkpointsDir = join(path, CHECKPOINTS);
-    this.metricsPath = join(path, METRICS);
-    this.eventsPath = join(path, TENSORBOARD, EVENT_FILE);
-    this.reportPath = join(path, REPORT);
-    this.profilePath = join(path, PROFILE);
-    this.manifestPath = join(path, MANIFEST);
-    this.placesPath = join(path, PLACES);
-    this.choicePath = join(path, CHOICE);
+    this.metricsPath = join(path, RUN_FILES.metrics);
+    this.eventsPath = join(path, RUN_FILES.tensorboard, EVENT_FILE);
+    this.reportPath = join(path, RUN_FILES.report);
+    this.profilePath = join(path, RUN_FILES.profile);
+    this.manifestPath = join(path, RUN_FILES.manifest);
+    this.placesPath = join(path, RUN_FILES.places);
+    this.choicePath = join(path, RUN_FILES.choice);
     this.#lock = lock;
     [this.#replaced, this.#moving] = SET_ASIDE.map((name) => join(path, WORK, name));
   }
@@ -169,7 +161,8 @@ export class RunFolder {
 
 /** The files of a run that exist. */
 function runPaths(folder: string): string[] {
-  const files = [METRICS, join(TENSORBOARD, EVENT_FILE), REPORT, PROFILE, CHOICE, MANIFEST].map((name) =>
+  const { metrics, tensorboard, report, profile, choice, manifest } = RUN_FILES;
+  const files = [metrics, join(tensorboard, EVENT_FILE), report, profile, choice, manifest].map((name) =>
     join(folder, name)
   );
   return [...checkpointPaths(join(folder, CHECKPOINTS)), ...files.filter(exists)];
@@ -199,7 +192,7 @@ function checkOwn(path: string): void {
   } catch (error) {
     throw explainFileError(error, `write to ${path}`);
   }
-  if (readManifest(join(path, MANIFEST))?.stage === STAGE) return;
+  if (readManifest(join(path, RUN_FILES.manifest))?.stage === STAGE) return;
   throw new UserError(
     `Cannot train in ${path}: it holds other files, expected an empty folder or an earlier run; choose another --run`,
   );

@@ -26,7 +26,8 @@ import { checkHostMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
 import { checkSameRun, shareConfig } from "./ranks.ts";
 import { writeRunReport } from "./report.ts";
-import { REPORT, RunFolder } from "./run_folder.ts";
+import { RUN_FILES } from "../io/files/checkpoint_folder.ts";
+import { RunFolder } from "./run_folder.ts";
 import { allAgreeOnStart, checkNotWithin, openRun, type RunStart, type StartOptions } from "./run_start.ts";
 import { loadTeacher, openGpu, openModel } from "./open_model.ts";
 import { openRunPlaces, type RunPlaces } from "./run_places.ts";
@@ -178,7 +179,7 @@ async function endEarlier(
   if (run && !exists(run.reportPath)) await report(run, options, last.checkpoint);
   const isChanged = run && await options.afterLastStep?.(last.checkpoint);
   await run?.finishEarlier(() => describeRun(run, last), isChanged);
-  return alreadyDone(resumed, join(options.runDir, REPORT));
+  return alreadyDone(resumed, join(options.runDir, RUN_FILES.report));
 }
 
 /** Validates an end of the run. @returns Whether a kind of question got better. */
@@ -445,7 +446,7 @@ async function trainFrom(
     numSkippedSteps: journal.state.numSkippedSteps,
     sentBytes: ranks?.numSentBytes ?? null,
     checkpoint: loop.checkpoint,
-    report: join(options.runDir, REPORT),
+    report: join(options.runDir, RUN_FILES.report),
     profile,
   };
   return { result, manifest };

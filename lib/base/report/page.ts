@@ -83,6 +83,7 @@ export async function pageOf(title: string, blocks: readonly Block[]): Promise<s
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
+<meta name="generator" content="ping-llm">
 <title>${escapeHtml(title)}</title>
 <style>${STYLE}</style>
 </head>

@@ -15,7 +15,7 @@ import {
 } from "./cluster_config.ts";
 import { nameOf } from "../../io/files/real_path.ts";
 import { dirname, join } from "@std/path";
-import { WORK } from "../../io/files/array_task.ts";
+import { TRACE, WORK } from "../../io/files/array_task.ts";
 import { removeStaleTemporaries, writeFileAtomic } from "../../io/files/atomic.ts";
 import { exists, readText } from "../../io/files/inputs.ts";
 import { OutputLock } from "../../io/files/output_lock.ts";
@@ -290,10 +290,17 @@ const SIGN = "# Written by ping-llm slurm";
 /**
  * Writes scripts. Existing files with the same text are not changed.
  *
+ * @param output The folder that they are in.
  * @param overwrite Whether to replace scripts of slurm with other options or with changes by hand.
- * @throws {UserError} If an existing file may not be replaced; then none is written.
+ * @throws {UserError} If an existing file may not be replaced, or another stage wrote the folder; then none is written.
  */
-export function writeScripts(jobs: readonly ChainJob[], overwrite: boolean): void {
+export function writeScripts(jobs: readonly ChainJob[], output: string, overwrite: boolean): void {
+  if (exists(output) && [...Deno.readDirSync(output)].some(({ name }) => TRACE.test(name))) {
+    throw new UserError(
+      `Cannot write to ${output}: another stage wrote to it, expected a new folder or one of slurm; choose another ` +
+        "--output",
+    );
+  }
   const changed = jobs.filter(({ path, script }) => {
     if (!exists(path)) return true;
     const found = readText(path);

@@ -4,7 +4,6 @@
  * @module
  */
 import { UserError } from "../../base/errors.ts";
-import { type OutputFileOptions, writeOutputFile } from "../../io/files/output_file.ts";
 import { histogramChart, renderPicture } from "../../base/report/charts.ts";
 
 /** The options of an inspection. */
@@ -290,18 +289,16 @@ export function logHistogram(label: string, countLabel: string, values: ValueHis
 }
 
 /**
- * Writes histograms as SVG, the same bytes for the same counts.
+ * Draws histograms as SVG, the same bytes for the same counts.
  *
- * @param path The file to write.
+ * @param path The file that they are for.
  * @param groups Histograms, one group below the other.
- * @param options The stage and its inputs, for the manifest.
- * @throws {UserError} If there is nothing to draw or the file cannot be written.
+ * @throws {UserError} If there is nothing to draw.
  */
 export async function plotHistograms(
   path: string,
   groups: readonly { title: string; histograms: readonly Histogram[] }[],
-  options: OutputFileOptions,
-): Promise<void> {
+): Promise<string> {
   const vconcat = groups.map(({ title, histograms }) => ({
     title,
     columns: 2,
@@ -314,7 +311,7 @@ export async function plotHistograms(
     );
   }
   const resolve = { scale: { x: "independent", y: "independent" } };
-  writeOutputFile(path, await renderPicture({ vconcat, resolve }), options);
+  return await renderPicture({ vconcat, resolve });
 }
 
 const MAX_HOURS_MS = 3 * 86_400_000;

@@ -1,5 +1,5 @@
 /**
- * How the folders of checkpoints are named: `RUN/checkpoints/step-00000200/` with `state.json` in it. The program looks
+ * The names in the folders of runs and checkpoints: `RUN/checkpoints/step-00000200/` with `state.json` in it. The program looks
  * for them at every start, before it loads a stage, so this imports no module of a stage.
  *
  * @module
@@ -9,6 +9,16 @@ import { exists } from "./inputs.ts";
 
 /** The folder of a run's checkpoints. */
 export const CHECKPOINTS = "checkpoints";
+/** The names of what `train` writes to the folder of a run, beside {@link CHECKPOINTS} and its work folder. */
+export const RUN_FILES = {
+  tensorboard: "tensorboard",
+  metrics: "metrics.jsonl",
+  profile: "profile.txt",
+  manifest: "manifest.json",
+  places: "places.json",
+  choice: "choice.json",
+  report: "report.html",
+} as const;
 /** A checkpoint's file with its step, configuration and checksums. */
 export const STATE_FILE = "state.json";
 const STEP_NAME = /^step-(\d{8,})$/;

@@ -1,8 +1,9 @@
 /**
- * A file that a command writes without a manifest: answers, a picture, a cache.
+ * A file that a command writes without a manifest: answers, a picture, a page, metrics.
  *
- * A regular file is replaced when the new one is complete; of a link, the target is replaced. Other files, such as
- * a pipe or /dev/null, are written to directly.
+ * It appears when it is complete, and replaces only what the same command wrote, as the first bytes show, or an empty
+ * file. `overwrite` replaces any other file too. The target of a link is replaced, not the link. Pipes, devices and
+ * folders are refused.
  *
  * @module
  */
@@ -10,56 +11,69 @@ import { basename, join } from "@std/path";
 import { UserError } from "../../base/errors.ts";
 import { explainFileError } from "./file_errors.ts";
 import { AtomicFile } from "./atomic.ts";
-import { writeWhole } from "./byte_file.ts";
-import { refuseOverlap } from "./real_path.ts";
+import { openRegularFile, requireRegular, writeWhole } from "./byte_file.ts";
 import { isMissing } from "./inputs.ts";
 import { OutputLock } from "./output_lock.ts";
 import { placeOfFile } from "./staged_output.ts";
 
+/** The bytes of a file that show who wrote it. */
+const HEAD_BYTES = 4096;
+
 /** The command that writes a file. */
 export interface OutputFileOptions {
-  /** Its name, for the messages of others that want to write the file. */
+  /** Its name, for messages. */
   stage: string;
-  /** Files and folders that it reads; the output must not be one of them. */
-  inputs: readonly string[];
+  /** Matches the beginning of what it writes, and of no file that others write. */
+  own: RegExp;
+  /** Whether a file that it did not write is replaced. */
+  overwrite: boolean;
 }
 
 /** An open output. */
 export class OutputFile implements Disposable {
   readonly #opened = new DisposableStack();
-  readonly #write: (bytes: Uint8Array) => void;
-  readonly #commit: () => void;
+  readonly #file: AtomicFile;
+  readonly #target: string;
+  /** Which file was at the path when this one was opened. */
+  readonly #found: string;
 
   /**
    * Opens the output.
    *
-   * @throws {UserError} If it is read too, another process writes it, or it cannot be made.
+   * @throws {UserError} If a file is there that may not be replaced, another process writes it, or it cannot be made.
    */
-  constructor(readonly path: string, { stage, inputs }: OutputFileOptions) {
-    refuseOverlap(path, inputs);
-    const special = openSpecial(path);
-    if (special) {
-      this.#opened.use(special);
-      this.#write = (bytes) => writeAll(special, bytes, path);
-      this.#commit = () => {};
-      return;
-    }
+  constructor(readonly path: string, readonly options: OutputFileOptions) {
     const { path: target, work } = placeOfFile(path);
-    const lock = this.#opened.use(OutputLock.acquire(work, { output: path, stage }));
-    lock.clearFolder(); // deletes files that a killed process left
-    const file = this.#opened.use(AtomicFile.create(join(work, basename(target))));
-    this.#write = (bytes) => file.writeSync(bytes);
-    this.#commit = () => file.commit(target);
+    this.#target = target;
+    this.#found = versionOf(path);
+    requireReplaceable(path, options);
+    const lock = this.#opened.use(OutputLock.acquire(work, { output: path, stage: options.stage }));
+    try {
+      lock.clearFolder(); // deletes files that a killed process left
+      this.#file = this.#opened.use(AtomicFile.create(join(work, basename(target))));
+    } catch (error) {
+      this.#opened.dispose();
+      throw error;
+    }
   }
 
-  /** Appends all the bytes. @throws {UserError} If the disk is full or the pipe's reader has gone. */
+  /** Appends all the bytes. @throws {UserError} If the disk is full. */
   writeSync(bytes: Uint8Array): void {
-    this.#write(bytes);
+    this.#file.writeSync(bytes);
   }
 
-  /** Gives a regular file its name. */
+  /** Writes a text (UTF-8) and gives the file its name. @throws {UserError} As {@link commit}. */
+  finish(text: string): void {
+    this.writeSync(new TextEncoder().encode(text));
+    this.commit();
+  }
+
+  /** Gives the file its name. @throws {UserError} If another program's file has taken the name since the output was opened. */
   commit(): void {
-    this.#commit();
+    if (versionOf(this.path) !== this.#found) {
+      requireReplaceable(this.path, { ...this.options, overwrite: false });
+    }
+    this.#file.commit(this.#target);
   }
 
   [Symbol.dispose](): void {
@@ -70,8 +84,41 @@ export class OutputFile implements Disposable {
 /** Writes a whole file through an {@link OutputFile}. @param content Text (written as UTF-8). */
 export function writeOutputFile(path: string, content: string, options: OutputFileOptions): void {
   using file = new OutputFile(path, options);
-  file.writeSync(new TextEncoder().encode(content));
-  file.commit();
+  file.finish(content);
+}
+
+/**
+ * Refuses a path where something is that a command may not replace.
+ *
+ * @throws {UserError} If it is no regular file, or a file that the command did not write and `overwrite` is not set.
+ */
+function requireReplaceable(path: string, { stage, own, overwrite }: OutputFileOptions): void {
+  try {
+    requireRegular(Deno.statSync(path), `write ${path}`);
+    if (overwrite) return;
+    using file = openRegularFile(path, `write ${path}`);
+    const head = new Uint8Array(HEAD_BYTES);
+    const numBytes = file.readSync(head) ?? 0;
+    if (numBytes === 0 || own.test(new TextDecoder().decode(head.subarray(0, numBytes)))) return;
+  } catch (error) {
+    if (isMissing(error)) return;
+    throw explainFileError(error, `write ${path}`);
+  }
+  throw new UserError(
+    `Cannot write ${path}: it is a file that ${stage} did not write; choose another path, or add --overwrite to ` +
+      "replace it",
+  );
+}
+
+/** Tells a file from any other at its path, and from itself after a change; empty if there is none. */
+function versionOf(path: string): string {
+  try {
+    const { dev, ino, size, mtime } = Deno.statSync(path);
+    return [dev, ino, size, mtime?.getTime()].join();
+  } catch (error) {
+    if (isMissing(error)) return "";
+    throw explainFileError(error, `write ${path}`);
+  }
 }
 
 /**
@@ -91,19 +138,6 @@ export function writeAll(
     if (error instanceof Deno.errors.BrokenPipe) {
       throw new UserError(`Cannot write to ${path}: its reader has gone`, { cause: error });
     }
-    throw explainFileError(error, `write to ${path}`);
-  }
-}
-
-/** Opens a pipe or device; undefined for a regular file or one that does not exist yet. */
-function openSpecial(path: string): Deno.FsFile | undefined {
-  try {
-    const { isFile, isDirectory } = Deno.statSync(path);
-    if (isFile) return undefined;
-    if (isDirectory) throw new Deno.errors.IsADirectory();
-    return Deno.openSync(path, { write: true });
-  } catch (error) {
-    if (isMissing(error)) return undefined;
     throw explainFileError(error, `write to ${path}`);
   }
 }

@@ -12,7 +12,7 @@ import {
 import { exists } from "../../../lib/io/files/inputs.ts";
 import { BusyError, OutputLock } from "../../../lib/io/files/output_lock.ts";
 
-const OPTIONS = { stage: "query", inputs: [] };
+const OPTIONS = { stage: "query", own: /^text/, overwrite: false };
 
 function names(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
@@ -20,21 +20,21 @@ function names(folder: string): string[] {
 
 Deno.test("OutputFile replaces a regular file when it is whole, keeps it otherwise, and leaves nothing else", () => {
   using folder = new TemporaryFolder();
-  writeOutputFile(folder.at("a.jsonl"), "first", OPTIONS);
+  writeOutputFile(folder.at("a.jsonl"), "text 1", OPTIONS);
   {
     using file = new OutputFile(folder.at("a.jsonl"), OPTIONS);
     file.writeSync(new Uint8Array(10));
     assertThrows(() => writeOutputFile(folder.at("a.jsonl"), "", OPTIONS), UserError, "another process");
   }
-  assertEquals([names(folder.path), Deno.readTextFileSync(folder.at("a.jsonl"))], [["a.jsonl"], "first"]);
-  writeOutputFile(folder.at("a.jsonl"), "second", OPTIONS);
-  assertEquals([names(folder.path), Deno.readTextFileSync(folder.at("a.jsonl"))], [["a.jsonl"], "second"]);
+  assertEquals([names(folder.path), Deno.readTextFileSync(folder.at("a.jsonl"))], [["a.jsonl"], "text 1"]);
+  writeOutputFile(folder.at("a.jsonl"), "text 2", OPTIONS);
+  assertEquals([names(folder.path), Deno.readTextFileSync(folder.at("a.jsonl"))], [["a.jsonl"], "text 2"]);
 });
 
 Deno.test("OutputFile writes through a link, to a target that is there or not", () => {
   using folder = new TemporaryFolder();
   for (const target of ["there", "new"]) {
-    if (target === "there") Deno.writeTextFileSync(folder.at(target), "old");
+    if (target === "there") Deno.writeTextFileSync(folder.at(target), "text before");
     Deno.symlinkSync(target, folder.at(`to-${target}`));
     writeOutputFile(folder.at(`to-${target}`), "text", OPTIONS);
     assertEquals(Deno.readLinkSync(folder.at(`to-${target}`)), target);
@@ -42,26 +42,46 @@ Deno.test("OutputFile writes through a link, to a target that is there or not", 
   }
 });
 
-Deno.test("OutputFile writes to a pipe and to /dev/null as they are", async () => {
+Deno.test("OutputFile replaces what its stage wrote or an empty file; with overwrite any file", () => {
+  using folder = new TemporaryFolder();
+  const path = folder.at("a.jsonl");
+  for (const kept of ["mine", "\ntext", " text"]) {
+    Deno.writeTextFileSync(path, kept);
+    assertThrows(() => writeOutputFile(path, "text", OPTIONS), UserError, "query did not write");
+    assertEquals([names(folder.path), Deno.readTextFileSync(path)], [["a.jsonl"], kept]);
+  }
+  for (const [replaced, overwrite] of [["mine", true], ["", false], ["text of before", false]] as const) {
+    Deno.writeTextFileSync(path, replaced);
+    writeOutputFile(path, "text", { ...OPTIONS, overwrite });
+    assertEquals(Deno.readTextFileSync(path), "text");
+  }
+});
+
+Deno.test("OutputFile keeps a file that takes its name while it is written, also with overwrite", () => {
+  using folder = new TemporaryFolder();
+  for (const [before, overwrite] of [[undefined, true], ["text", false], ["mine", true]] as const) {
+    const path = folder.at(`${before}.jsonl`);
+    if (before !== undefined) Deno.writeTextFileSync(path, before);
+    using file = new OutputFile(path, { ...OPTIONS, overwrite });
+    Deno.writeTextFileSync(path, "of another program");
+    assertThrows(() => file.finish("text"), UserError, "query did not write");
+    assertEquals(Deno.readTextFileSync(path), "of another program");
+  }
+});
+
+Deno.test("OutputFile refuses folders, pipes and devices, with overwrite too", async () => {
   using folder = new TemporaryFolder();
   const pipe = folder.at("pipe");
   assertEquals((await new Deno.Command("mkfifo", { args: [pipe] }).output()).code, 0);
-  const reader = new Deno.Command("cat", { args: [pipe], stdout: "piped" }).spawn();
-  writeOutputFile(pipe, "through the pipe", OPTIONS);
-  assertEquals(new TextDecoder().decode((await reader.output()).stdout), "through the pipe");
-  assertEquals(Deno.statSync(pipe).isFifo, true);
-  writeOutputFile("/dev/null", "nothing", OPTIONS);
-  assertEquals(Deno.statSync("/dev/null").isCharDevice, true);
+  const refused = [[folder.path, "a directory"], [pipe, "a named pipe"], ["/dev/null", "a device"]];
+  for (const [path, found] of refused) {
+    assertThrows(
+      () => writeOutputFile(path, "", { ...OPTIONS, overwrite: true }),
+      UserError,
+      `it is ${found}`,
+    );
+  }
   assertEquals(names(folder.path), ["pipe"]);
-});
-
-Deno.test("OutputFile refuses a folder, and a file that is read", () => {
-  using folder = new TemporaryFolder();
-  Deno.writeTextFileSync(folder.at("q.csv"), "src,dst");
-  assertThrows(() => writeOutputFile(folder.path, "", OPTIONS), UserError, "it is a directory");
-  const reading = { stage: "query", inputs: [folder.at("q.csv")] };
-  assertThrows(() => writeOutputFile(folder.at("q.csv"), "", reading), UserError, "it is read too");
-  assertEquals(Deno.readTextFileSync(folder.at("q.csv")), "src,dst");
 });
 
 Deno.test("AtomicFile shows its name only after commit()", () => {
@@ -84,13 +104,13 @@ Deno.test("AtomicFile leaves nothing behind when it is not committed, and keeps 
   using temporary = new TemporaryFolder();
   const folder = temporary.path;
   const path = join(folder, "a.txt");
-  writeFileAtomic(path, "first");
+  writeFileAtomic(path, "text 1");
   {
     using file = AtomicFile.create(path);
     file.writeSync(new Uint8Array(1000));
   }
   assertEquals(names(folder), ["a.txt"]);
-  assertEquals(Deno.readTextFileSync(path), "first");
+  assertEquals(Deno.readTextFileSync(path), "text 1");
   writeJsonAtomic(path, { a: 1 });
   assertEquals(JSON.parse(Deno.readTextFileSync(path)), { a: 1 });
 });

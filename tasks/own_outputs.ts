@@ -1,0 +1,64 @@
+/**
+ * The files that stages write without a manifest, and how each is recognised by its first bytes, so that a stage replaces
+ * its own earlier file and no other.
+ *
+ * @module
+ */
+import { OutputFile, type OutputFileOptions } from "../lib/io/files/output_file.ts";
+
+/** The options, each with the beginning of its file. */
+const OWN = {
+  "inspect --plot": signOf("inspect"),
+  "query rtt --output": jsonLine("line", "src|error"),
+  "query rtt --plot": signOf("query rtt"),
+  "query destinations --output": jsonLine("prefix", "probability"),
+  "query nearest --output": jsonLine("candidate", "medianMs", "pNearest"),
+  "query advise --output": jsonLine("src", "dst", "reductionMs"),
+  "query map --output": anyOf(
+    signOf("query map"),
+    jsonLine("type", "src", "attribution"),
+    /^country,name,latitude,longitude,cell_degrees,median_ms,q0\.05_ms,q0\.95_ms,p_failed\n/,
+  ),
+  "query sample --output": /^\{"src":.*"rttMs":[^,]*,"order":"/,
+  "query likelihood --output": jsonLine("src", "dst", "timeS", "rttMs", "orders"),
+  "score --report": /^<!DOCTYPE html>[^]*<meta name="generator" content="ping-llm">\n<title>Scores of /,
+  "watch --output": jsonLine("event", "alarm", "time", "since"),
+  "watch --metrics": /^# HELP ping_llm_watch_/,
+  "bench changes --output": jsonLine("file", "detections"),
+};
+
+/** A stage's option that names a file without a manifest. */
+export type OwnOutput = keyof typeof OWN;
+export const OWN_OUTPUTS = Object.keys(OWN) as readonly OwnOutput[];
+
+/** How the file of an option is written. @param overwrite Whether it may replace any other file. */
+export function ownOutput(name: OwnOutput, overwrite: boolean): OutputFileOptions {
+  return { stage: name.replace(/ --.*/, ""), own: OWN[name], overwrite };
+}
+
+/** Opens the file of an option, if it is given, before the work that fills it. @throws {UserError} As {@link OutputFile}. */
+export function openOwn(
+  name: OwnOutput,
+  path: string | undefined,
+  overwrite: boolean,
+): OutputFile | undefined {
+  return path === undefined ? undefined : new OutputFile(path, ownOutput(name, overwrite));
+}
+
+/** A picture with the sign of the stage that drew it. @param svg SVG without a declaration before its first tag. */
+export function signed(svg: string, stage: string): string {
+  return svg.replace(/^<svg[^>]*>/, (tag) => `${tag}<!-- ping-llm ${stage} -->`);
+}
+
+function signOf(stage: string): RegExp {
+  return new RegExp(`^<svg[^>]*><!-- ping-llm ${stage} -->`);
+}
+
+/** A line of JSON by its first key and some of the further ones, in their order. */
+function jsonLine(first: string, ...further: string[]): RegExp {
+  return new RegExp(`^\\{"${first}":${further.map((key) => `.*"(?:${key})":`).join("")}`);
+}
+
+function anyOf(...patterns: RegExp[]): RegExp {
+  return new RegExp(patterns.map(({ source }) => source).join("|"));
+}

@@ -1,0 +1,193 @@
+/** Every option that names a path to write keeps what is there, whoever wrote it, and whatever is read. */
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { kebab } from "../../lib/cli/options.ts";
+import { leavesOf } from "../../lib/cli/command.ts";
+import { workFolder } from "../../lib/cli/path_uses.ts";
+import { refuseOutputs } from "../../lib/cli/stage_permissions.ts";
+import { UsageError, UserError } from "../../lib/base/errors.ts";
+import { exists } from "../../lib/io/files/inputs.ts";
+import { OWN_OUTPUTS } from "../../tasks/own_outputs.ts";
+import { STAGES } from "../../tasks/stages.ts";
+import { folderHashes } from "../data/probe_rows/stage_fixtures.ts";
+import { sampleBatch, writeParquet } from "../data/probe_rows/sample_parquet.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { writeRowCheckpoint } from "../query/adapt/row_checkpoint.ts";
+import { tinyLocatedModel, tinyPlacedModel } from "../query/adapt/tiny_rows.ts";
+import { smallSettings } from "../train/small_run.ts";
+import { writeTrainingRows } from "../train/training_runs.ts";
+import { commandOf, loadStage } from "./stage_in_process.ts";
+import { refused, runStageProcess } from "./process.ts";
+
+const folder = new TemporaryFolder();
+const at = (name: string) => folder.at(name);
+const MINE = "src;dst;what I noted\n";
+
+/** The rest of a command, whose words with a slash are in the folder, by option that names what it writes. */
+const TABLE: Record<string, string> = {
+  "synth --output": "--rows 10 --probes 2 --destinations 2",
+  "fetch atlas --output": "--measurement 1 --start 2020-01-01 --stop 2020-01-02",
+  "fetch globalping --output": "--id 1",
+  "fetch prometheus --output": "--query up --start 2020-01-01 --stop 2020-01-02",
+  "import --output": "--input ./in.parquet",
+  "shard --output": "--input ./in.parquet",
+  "probe-rows --output": "--input ./in.parquet",
+  "pretokenize --output": "--input ./rows",
+  "inspect --plot": "./rows/train",
+  "train --run": "--data ./rows --steps 1 SMALL",
+  "adapt --output": "--checkpoint ./run --input ./pings.jsonl --steps 1",
+  "eval --output": "--checkpoint ./run --data ./rows",
+  "query rtt --output": "--checkpoint ./run --queries ./queries.jsonl",
+  "query rtt --plot": "--checkpoint ./run --src 192.0.2.1 --dst 198.51.100.7",
+  "query destinations --output": "--checkpoint ./run --src 192.0.2.1 --rtt 20 --max-expansions 2",
+  "query nearest --output": "--checkpoint ./run --src 192.0.2.1 --candidates ./nodes.txt",
+  "query advise --output": "--checkpoint ./located --src 192.0.2.1 --candidates ./nodes.txt",
+  "query matrix --output": "--checkpoint ./run --nodes ./nodes.txt",
+  "query map --output": "--checkpoint ./run --src 192.0.2.1",
+  "query sample --output": "--checkpoint ./run --count 2",
+  "query likelihood --output": "--checkpoint ./run --input ./few.parquet",
+  "score --output": "--checkpoint ./run --input ./pings.jsonl",
+  "score --report": "--checkpoint ./run --input ./pings.jsonl --output ./scored.parquet",
+  "watch --output": "--input ./pings.jsonl",
+  "watch --metrics": "--input ./pings.jsonl --output ./alarms.jsonl",
+  "export --output": "--checkpoint ./run",
+  "slurm --output": "--input ./in.parquet",
+  "demo --output": "--input ./in.parquet",
+  "bench gpu --output": "--scale small",
+  "bench changes --output": "--input ./series.csv",
+  "compile --output": "--form launcher",
+};
+/** The endings of files that say their format. */
+const ENDINGS: Record<string, string[]> = {
+  "query map --output": [".svg", ".csv", ".geojson"],
+  "query matrix --output": [".csv"],
+  "inspect --plot": [".svg"],
+  "score --report": [".html"],
+};
+const isFile = (name: string) => (OWN_OUTPUTS as readonly string[]).includes(name);
+
+/** The words of a command that writes to a path. */
+function wordsOf(name: string, path: string): string[] {
+  const [command, option] = name.split(" --");
+  const words = TABLE[name].split(" ").flatMap((word) =>
+    word === "SMALL" ? smallSettings({}) : word.startsWith("./") ? at(word.slice(2)) : word
+  );
+  return [...command.split(" "), ...words, `--${option}`, path, "--quiet"];
+}
+
+/** Runs a command in this process, after the checks that the program makes. */
+async function run(words: readonly string[]): Promise<void> {
+  const { command, rest } = commandOf(words);
+  refuseOutputs(command, rest);
+  await (await loadStage(command)).run(rest);
+}
+
+Deno.test.beforeAll(async () => {
+  writeRowCheckpoint(at("run"), 3, await tinyPlacedModel());
+  Deno.writeTextFileSync(at("run/manifest.json"), "{}");
+  writeRowCheckpoint(at("located"), 3, tinyLocatedModel());
+  await writeTrainingRows(at("rows"), 4);
+  writeParquet(at("in.parquet"), sampleBatch({ numRows: 40 }));
+  writeParquet(at("few.parquet"), sampleBatch({ numRows: 2 }));
+  const lines = Array.from({ length: 130 }, (_, i) => {
+    const rtt = (i > 60 ? 58 : 20) + 0.1 * (i % 3);
+    return `{"src":"192.0.2.1","dst":"198.51.100.7","time":${1_480_000_000 + 240 * i},"rtt":${rtt}}\n`;
+  });
+  Deno.writeTextFileSync(at("pings.jsonl"), lines.join(""));
+  Deno.writeTextFileSync(at("queries.jsonl"), '{"src":"192.0.2.1","dst":"198.51.100.7"}\n');
+  Deno.writeTextFileSync(at("nodes.txt"), "192.0.2.1\n198.51.100.7\n");
+  const rows = lines.map((_, i) => `${i};${i > 60 ? 58 : 20};${Number(i === 61)}\n`);
+  Deno.writeTextFileSync(at("series.csv"), `epoch;rtt;cp\n${rows.join("")}`);
+});
+Deno.test.afterAll(() => folder[Symbol.dispose]());
+
+Deno.test("the table has every option that names a path to write, but folders of temporary files", () => {
+  const named = leavesOf(STAGES).flatMap(({ name, options }) =>
+    Object.entries(options).filter(([, { use }]) => use?.role === "output" && use !== workFolder)
+      .map(([option]) => `${name} --${kebab(option)}`)
+  );
+  assertEquals(Object.keys(TABLE).sort(), named.sort());
+});
+
+for (const name of Object.keys(TABLE)) {
+  Deno.test(`${name}: a user's file is kept, and so is what is read`, async () => {
+    const [ending] = ENDINGS[name] ?? [".out"];
+    const isFolder = commandOf(wordsOf(name, "x")).command.options[name.split(" --")[1]].use?.value === "DIR";
+    const place = isFolder ? at("mine") : at(`mine${ending}`);
+    // slurm adds a folder of scripts to one of a user, but not to one that a stage wrote.
+    const path = isFolder ? `${place}/${name === "slurm --output" ? "manifest.json" : "notes.txt"}` : place;
+    if (isFolder) Deno.mkdirSync(place);
+    Deno.writeTextFileSync(path, MINE);
+    // With --overwrite only a file without a manifest is replaced.
+    for (const words of isFile(name) || name === "train --run" ? [[]] : [[], ["--overwrite"]]) {
+      const before = folderHashes(folder.path);
+      await assertRejects(() => run([...wordsOf(name, place), ...words]), UserError, "Cannot ");
+      assertEquals(folderHashes(folder.path), before);
+    }
+    Deno.removeSync(place, { recursive: true });
+    const { command, rest } = commandOf(wordsOf(name, place));
+    const read = rest.slice(0, -3).filter((word) => word.startsWith(folder.path) && exists(word));
+    const inRun = ["manifest.json", "checkpoints", "checkpoints/latest", "checkpoints/step-00000003/new"];
+    const within = (path: string) => {
+      if (exists(`${path}/checkpoints`)) return inRun.map((name) => `${path}/${name}`);
+      return path === at("rows") ? [`${path}/train/new`] : [path];
+    };
+    const kept = read.flatMap(within);
+    assertEquals(kept.length > 0, TABLE[name].includes("./"));
+    for (const path of kept) {
+      const args = rest.map((word) => word === place ? path : word);
+      assertThrows(() => refuseOutputs(command, args), UsageError, "read", path);
+    }
+  });
+}
+
+for (const name of OWN_OUTPUTS) {
+  for (const ending of ENDINGS[name] ?? [".out"]) {
+    Deno.test(`${name} replaces its own ${ending}, and any file with --overwrite`, async () => {
+      const path = at(name.replace(/\W+/g, "-") + ending);
+      for (const overwrite of [false, false, true]) {
+        if (overwrite) Deno.writeTextFileSync(path, MINE);
+        await run([...wordsOf(name, path), ...overwrite ? ["--overwrite"] : []]);
+        assert(Deno.statSync(path).size > MINE.length, "too small to be tested");
+      }
+      assert(Deno.readTextFileSync(path) !== MINE);
+      // Others do not take it for theirs.
+      const others = OWN_OUTPUTS.filter((other) =>
+        other !== name && (ENDINGS[other] ?? [ending]).includes(ending)
+      );
+      for (const other of others) {
+        await assertRejects(() => run(wordsOf(other, path)), UserError, "did not write");
+      }
+    });
+  }
+}
+
+Deno.test("outputs are no device, no two options name the same, and a glob does not match one", async () => {
+  const watch = ["watch", "--input", at("pings.jsonl")];
+  for (const path of ["/dev/stdout", "/dev/full", "/proc/self/fd/1"]) {
+    await refused(runStageProcess([...watch, "--output", path]), 2, `${path}: it is in a folder of devices`);
+  }
+  const same = [...watch, "--output", at("a.jsonl"), "--metrics", at("./a.jsonl")];
+  await refused(runStageProcess(same), 2, "two options name it");
+  for (const name of ["pings.jsonl", "new.jsonl"]) {
+    const { command, rest } = commandOf([
+      "watch",
+      "--input",
+      at("*.jsonl"),
+      "--output",
+      at(name),
+      "--overwrite",
+    ]);
+    assertThrows(() => refuseOutputs(command, rest), UsageError, "it is read too");
+  }
+  for (
+    const words of [
+      "watch --input ./*.jsonl --output ./new.out",
+      "train --data ./rows --run ./run --resume-from ./run",
+    ]
+  ) {
+    const { command, rest } = commandOf(
+      words.split(" ").map((word) => word.startsWith("./") ? at(word.slice(2)) : word),
+    );
+    refuseOutputs(command, rest);
+  }
+});
