@@ -15,7 +15,8 @@ import { parseAddress } from "../lib/data/addresses/ip.ts";
 import type { TokenMeasurement } from "../lib/data/tokens/vocab_v2.ts";
 import { type OwnOutput, ownOutput } from "./own_outputs.ts";
 import { logLeftOut } from "./reading.ts";
-import { OutputFile, type OutputFileOptions, writeAll } from "../lib/io/files/output_file.ts";
+import { OutputFile, type OutputFileOptions } from "../lib/io/files/output_file.ts";
+import { printLine } from "../lib/io/files/standard_output.ts";
 
 /** The bytes of an address given as `--option`. @throws {UsageError} If it is not an address. */
 export function addressOf(option: string, text: string): Uint8Array {
@@ -165,9 +166,9 @@ export class JsonLinesOutput {
 
   /** Writes a value as one line. @throws {UserError} If the disk is full or the output's reader has gone. */
   write(value: unknown): void {
-    const bytes = this.#encoder.encode(JSON.stringify(value) + "\n");
-    if (this.#file) this.#file.writeSync(bytes);
-    else writeAll(Deno.stdout, bytes, "standard output");
+    const line = JSON.stringify(value);
+    if (this.#file) this.#file.writeSync(this.#encoder.encode(`${line}\n`));
+    else printLine(line);
   }
 
   /** Gives the file its name. */

@@ -21,6 +21,7 @@ import { type ServedModel, ServedModels, stateOf, watchCheckpoint } from "../lib
 import { HttpServer } from "../lib/serve/server.ts";
 import { ServerMetrics } from "../lib/serve/metrics.ts";
 import { VERSION } from "../lib/base/version.ts";
+import { printLine } from "../lib/io/files/standard_output.ts";
 import { sha256OfTensors } from "../lib/io/safetensors.ts";
 import { STAGES } from "./stages.ts";
 
@@ -91,7 +92,7 @@ async function serveHttp(
     pageFiles: readPageFiles(),
   });
   const server = await HttpServer.listen({ host, port, limits: options, fetch: app.fetch });
-  console.log(asJson ? JSON.stringify({ stage: "serve", url: server.url }) : `Listening at ${server.url}`);
+  printLine(asJson ? JSON.stringify({ stage: "serve", url: server.url }) : `Listening at ${server.url}`);
   const { stopping } = answering;
   // A signal may have arrived while the server began to listen.
   if (!stopping.aborted) await new Promise((resolve) => stopping.addEventListener("abort", resolve));

@@ -147,8 +147,16 @@ async function outcomeOf(stage: Stage, args: readonly string[], signal: AbortSig
   }
 }
 
+/** The first user error of a failure at which closing a file or folder failed too, the closing first: it tells of a folder that is gone. */
+function firstFault(error: unknown): unknown {
+  if (!(error instanceof SuppressedError)) return error;
+  const faults = [error.error, error.suppressed].map(firstFault);
+  return faults.find((fault) => fault instanceof UserError) ?? error;
+}
+
 /** Deno starts single programs only where the environment loads no code into them. */
-function explainStartError(error: unknown, name: string): unknown {
+function explainStartError(thrown: unknown, name: string): unknown {
+  const error = firstFault(thrown);
   const variable = error instanceof Deno.errors.NotCapable && /\b(?:LD|DYLD)_\w+/.exec(error.message)?.[0];
   if (!variable) return error;
   return new UserError(

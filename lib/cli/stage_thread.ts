@@ -7,7 +7,8 @@
  * @module
  */
 import type { Introduction, Thread } from "../io/threads/worker_pool.ts";
-import { InterruptedError } from "../base/errors.ts";
+import { InterruptedError, UserError } from "../base/errors.ts";
+import { printLine } from "../io/files/standard_output.ts";
 
 /** How long a second signal waits for the thread to finish its work on devices. */
 const LONGEST_END_MS = 1000;
@@ -126,8 +127,14 @@ export const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
  *   reports the error.
  */
 export function endProcess({ exitCode, text, isResult = exitCode === 0 }: Outcome): never {
-  if (text !== "" && !isResult) console.error(`error: ${text.replaceAll("\n", " ")}`);
-  else if (text !== "") console.log(text);
+  try {
+    if (text !== "" && !isResult) console.error(`error: ${text.replaceAll("\n", " ")}`);
+    else if (text !== "") printLine(text);
+  } catch (error) {
+    if (isResult) {
+      endProcess({ exitCode: 1, text: error instanceof UserError ? error.message : String(error) });
+    }
+  }
   Deno.exit(exitCode);
 }
 

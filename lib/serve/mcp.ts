@@ -20,7 +20,7 @@ import type {
 import { isObject } from "../base/collections.ts";
 import { shortened } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
-import { writeAll } from "../io/files/output_file.ts";
+import { printLine } from "../io/files/standard_output.ts";
 import { chunksUntil, linesOf, type TextLine } from "../query/text_lines.ts";
 import { problemOf } from "./api/api_error.ts";
 import { type AnswerOptions, askQuestion, describeError, readJson, TimeLimit } from "./answers.ts";
@@ -190,7 +190,7 @@ class LineTransport implements Transport {
   send(message: JSONRPCMessage): Promise<void> {
     return Promise.try(() => {
       try {
-        writeAll(Deno.stdout, new TextEncoder().encode(JSON.stringify(message) + "\n"), "standard output");
+        printLine(JSON.stringify(message));
       } catch (error) {
         // The package passes no error on.
         this.#fault = error;

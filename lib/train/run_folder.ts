@@ -24,32 +24,54 @@ const STAGE = "train";
 
 /** An open, locked run folder. */
 export class RunFolder {
-  readonly checkpointsDir: string;
-  readonly metricsPath: string;
-  readonly eventsPath: string;
-  readonly reportPath: string;
-  readonly profilePath: string;
-  readonly manifestPath: string;
-  /** The places of addresses, see {@link writePlaces}. */
-  readonly placesPath: string;
-  /** Where the run may end, see `StepChoice`. */
-  readonly choicePath: string;
   readonly #lock: OutputLock;
   readonly #replaced: string;
   /** Where files wait while they are moved to {@link #replaced} or back. */
   readonly #moving: string;
 
   private constructor(readonly path: string, lock: OutputLock) {
-    this.checkpointsDir = join(path, CHECKPOINTS);
-    this.metricsPath = join(path, RUN_FILES.metrics);
-    this.eventsPath = join(path, RUN_FILES.tensorboard, EVENT_FILE);
-    this.reportPath = join(path, RUN_FILES.report);
-    this.profilePath = join(path, RUN_FILES.profile);
-    this.manifestPath = join(path, RUN_FILES.manifest);
-    this.placesPath = join(path, RUN_FILES.places);
-    this.choicePath = join(path, RUN_FILES.choice);
     this.#lock = lock;
     [this.#replaced, this.#moving] = SET_ASIDE.map((name) => join(path, WORK, name));
+  }
+
+  /** The folder of its checkpoints. As of all these paths: @throws {UserError} If the run was moved or deleted meanwhile. */
+  get checkpointsDir(): string {
+    return this.#within(CHECKPOINTS);
+  }
+
+  get metricsPath(): string {
+    return this.#within(RUN_FILES.metrics);
+  }
+
+  get eventsPath(): string {
+    return join(this.#within(RUN_FILES.tensorboard), EVENT_FILE);
+  }
+
+  get reportPath(): string {
+    return this.#within(RUN_FILES.report);
+  }
+
+  get profilePath(): string {
+    return this.#within(RUN_FILES.profile);
+  }
+
+  get manifestPath(): string {
+    return this.#within(RUN_FILES.manifest);
+  }
+
+  /** The places of addresses, see {@link writePlaces}. */
+  get placesPath(): string {
+    return this.#within(RUN_FILES.places);
+  }
+
+  /** Where the run may end, see `StepChoice`. */
+  get choicePath(): string {
+    return this.#within(RUN_FILES.choice);
+  }
+
+  #within(name: string): string {
+    this.#lock.requireHeld();
+    return join(this.path, name);
   }
 
   /**
@@ -96,12 +118,14 @@ export class RunFolder {
 
   /** Sets the earlier run aside. {@link dropReplaced} deletes it; without that it is put back. */
   replace(): void {
+    this.#lock.requireHeld();
     moveRun(this.path, this.#moving);
     Deno.renameSync(this.#moving, this.#replaced);
   }
 
   /** Deletes the run that was set aside, if there is one. */
   dropReplaced(): void {
+    this.#lock.requireHeld();
     if (exists(this.#replaced)) Deno.removeSync(this.#replaced, { recursive: true });
   }
 
@@ -140,6 +164,7 @@ export class RunFolder {
 
   [Symbol.dispose](): void {
     try {
+      this.#lock.requireHeld();
       this.#settleReplaced();
     } finally {
       this.#lock[Symbol.dispose]();

@@ -416,7 +416,7 @@ async function trainFrom(
     work,
     end,
     ends,
-    checkpointsDir: run?.checkpointsDir,
+    run,
     onCheckpoint: () => run?.dropReplaced(),
     signal: options.signal ?? new AbortController().signal,
     deadlineMs,

@@ -16,6 +16,7 @@ import { mergeProfiles, type ProfileRow } from "../tensor/program.ts";
 import type { Optimizer } from "./optim/optimizer.ts";
 import type { TrainingData } from "../data/addresses/known_addresses.ts";
 import { VERSION } from "../base/version.ts";
+import type { RunFolder } from "./run_folder.ts";
 import { stepName } from "../io/files/checkpoint_folder.ts";
 import { saveCheckpoint } from "./checkpoint.ts";
 import type { CheckpointState } from "./checkpoint_files.ts";
@@ -164,7 +165,7 @@ interface LoopParts {
   /** Steps whose checkpoints stay, see step_choice.ts. */
   ends: readonly number[];
   /** Where checkpoints go; undefined on ranks that write none. */
-  checkpointsDir: string | undefined;
+  run: Pick<RunFolder, "checkpointsDir"> | undefined;
   /** Called when a checkpoint is saved. */
   onCheckpoint: () => void;
   signal: AbortSignal;
@@ -353,24 +354,24 @@ export class TrainingLoop {
   }
 
   async #save(): Promise<void> {
-    const { journal, model, work, checkpointsDir, onLog } = this.#parts;
+    const { journal, model, work, run, onLog } = this.#parts;
     if (this.#isSaved) return;
     await this.#settle();
     const weights = await model.weights();
     await work.checkWeights(weights, this.#step);
     this.#isSaved = true;
-    if (checkpointsDir !== undefined) await this.#write(checkpointsDir, weights);
+    if (run) await this.#write(run, weights);
     await work.saveOwn(this.#checkpoint);
-    if (checkpointsDir !== undefined) onLog(`step ${this.#step}: saved ${stepName(this.#step)}`);
+    if (run) onLog(`step ${this.#step}: saved ${stepName(this.#step)}`);
     collectGarbage();
     journal.restartClock();
   }
 
   /** Writes the checkpoint of all ranks. */
-  async #write(checkpointsDir: string, weights: Map<string, Float32Array>): Promise<void> {
+  async #write(run: Pick<RunFolder, "checkpointsDir">, weights: Map<string, Float32Array>): Promise<void> {
     const { journal, scalars, optimizer, work, config, loader, onCheckpoint } = this.#parts;
     scalars.flush();
-    this.#checkpoint = saveCheckpoint(checkpointsDir, {
+    this.#checkpoint = saveCheckpoint(run.checkpointsDir, {
       state: {
         version: VERSION,
         step: this.#step,

@@ -3,7 +3,8 @@ import { fromFileUrl } from "@std/path";
 import { exists } from "../../lib/io/files/inputs.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { sampleBatch, writeParquet } from "../data/probe_rows/sample_parquet.ts";
-import { outputOf, runDeno, spawnStage } from "./process.ts";
+import { until } from "../until.ts";
+import { outputOf, refused, runDeno, runStageProcess, spawnStage } from "./process.ts";
 
 const SIGNALLED = fromFileUrl(new URL("./signalled.ts", import.meta.url));
 const FLAGS = ["--allow-run", "--allow-read", "--allow-write"];
@@ -107,3 +108,46 @@ Deno.test("a stage that SIGTERM meets at any moment ends with 75, and never by a
     assertMatch(stderr, /^error: stopped by SIGTERM; run the same command again to continue$/m);
   }
 });
+
+Deno.test("a result that standard output does not take ends in one line and exit code 1", async () => {
+  using folder = new TemporaryFolder();
+  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20 }));
+  const launcher = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
+  const inspected = ["inspect", folder.at("in.parquet"), "--quiet"];
+  for (const words of [["--help"], ["inspect", "--help"], inspected, [...inspected, "--json"]]) {
+    await refused(runStageProcess(words, { launcher }), 1, "Cannot write to standard output: no space left");
+  }
+});
+
+for (const how of ["moved", "deleted", "replaced by a link"]) {
+  for (const [stage, file] of [["import", "a.parquet"], ["watch", "a.jsonl"]]) {
+    Deno.test(`${stage} whose output folder is ${how} meanwhile ends in one line`, async () => {
+      using folder = new TemporaryFolder();
+      const [out, foreign] = [folder.at("out"), folder.at("foreign")];
+      const work = `.${file}.work`;
+      Deno.mkdirSync(`${foreign}/${work}`, { recursive: true });
+      for (const name of ["lock", "manifest.json"]) {
+        Deno.writeTextFileSync(`${foreign}/${work}/${name}`, "mine");
+      }
+      const args = [stage, "--input", "-", "--output", `${out}/${file}`, "--quiet"];
+      const child = spawnStage(args, { stdin: new Uint8Array() });
+      // It has opened its output, and waits for its input.
+      await until(
+        "it has no lock",
+        () => exists(`${out}/${work}/lock`) && Deno.readTextFileSync(`${out}/${work}/lock`) !== "",
+      );
+      if (how === "deleted") Deno.removeSync(out, { recursive: true });
+      else Deno.renameSync(out, folder.at("moved"));
+      if (how === "replaced by a link") Deno.symlinkSync(foreign, out);
+      const ping = { src: "192.0.2.1", dst: "198.51.100.7", time: 1_480_000_000, rtt: 20 };
+      const writer = child.stdin.getWriter();
+      await writer.write(new TextEncoder().encode(`${JSON.stringify(ping)}\n`));
+      await writer.close();
+      const message = "its folder was moved, deleted or replaced during the work";
+      assertStringIncludes(await refused(outputOf(child), 1, message), `${out}/${file}`);
+      for (const name of ["lock", "manifest.json"]) {
+        assertEquals(Deno.readTextFileSync(`${foreign}/${work}/${name}`), "mine");
+      }
+    });
+  }
+}

@@ -40,6 +40,36 @@ function contentOf(folder: string, within = ""): Record<string, unknown> {
 const RUN_FILES = ["manifest.json", "metrics.jsonl", `tensorboard/${EVENT_FILE}`];
 const CHECKPOINT_FILE = `checkpoints/${stepName(1)}/state.json`;
 
+for (const how of ["moved", "deleted", "replaced by a link"]) {
+  Deno.test(`a run that is ${how} meanwhile takes no more files, and no other run is changed`, () => {
+    inFolder((folder) => {
+      const [path, other] = [join(folder, "run"), join(folder, "other")];
+      {
+        using run = RunFolder.open(other);
+        fill(run, "other");
+      }
+      const before = contentOf(other);
+      const run = RunFolder.open(path);
+      fill(run, "new");
+      const manifest = run.begin({ inputs: [], options: {} });
+      if (how === "deleted") Deno.removeSync(path, { recursive: true });
+      else Deno.renameSync(path, join(folder, "moved"));
+      if (how === "replaced by a link") Deno.symlinkSync(other, path);
+      const work = [
+        () => run.checkpointsDir,
+        () => run.reportPath,
+        () => run.finish(manifest, { counts: {}, outputs: [] }),
+        () => run.replace(),
+        () => run.dropReplaced(),
+        () => run[Symbol.dispose](),
+      ];
+      for (const each of work) assertThrows(each, UserError, "moved, deleted or replaced");
+      assertEquals(contentOf(other), before);
+      assertEquals(exists(path), how === "replaced by a link");
+    });
+  });
+}
+
 Deno.test("RunFolder.replace() keeps the run before until the new one has a checkpoint, and what is a user's for good", () => {
   inFolder((folder) => {
     const [notes, lines] = ["notes.txt", "checkpoints/notes.txt"].map((name) => join(folder, name));

@@ -297,9 +297,17 @@ export class StageThreads implements Disposable {
     const failed = new AbortController();
     const signal = hooks.signal ? AbortSignal.any([hooks.signal, failed.signal]) : failed.signal;
     const rowsOf = new Float64Array(this.numThreads);
+    const fail = (error: unknown) => {
+      if (!failed.signal.aborted) this.#pool.stop();
+      failed.abort(error);
+    };
     const results = work.map(async (piece, thread) => {
       const report = (event: StageEvent) => {
-        if ("shard" in event) return onShard?.(event.shard);
+        try {
+          if ("shard" in event) return onShard?.(event.shard);
+        } catch (error) {
+          return fail(error); // an error in a message of a worker would end the process
+        }
         rowsOf[thread] = event.rows;
         hooks.onProgress?.(phase, rowsOf.reduce((sum, rows) => sum + rows, 0), total);
       };
@@ -308,8 +316,7 @@ export class StageThreads implements Disposable {
           ? doStageWork(this.#stage, piece, { signal, report })
           : this.#pool.ask(thread - 1, piece, report));
       } catch (error) {
-        if (!failed.signal.aborted) this.#pool.stop();
-        failed.abort(error);
+        fail(error);
         throw error;
       }
     });

@@ -81,7 +81,7 @@ export class AtomicFile {
       syncDirectory(dirname(path));
     } catch (error) {
       this.abort();
-      throw explainFileError(error, `write ${this.path}`);
+      throw explainFileError(error, `write ${path}`);
     }
   }
 
@@ -112,17 +112,19 @@ export class AtomicFile {
  *
  * @param path The file.
  * @param content Text (written as UTF-8) or bytes.
+ * @param check Called before the file gets its name, may throw.
  * @throws {UserError} If the file cannot be written.
  */
-export function writeFileAtomic(path: string, content: string | Uint8Array): void {
+export function writeFileAtomic(path: string, content: string | Uint8Array, check = () => {}): void {
   using file = AtomicFile.create(path);
   file.writeSync(typeof content === "string" ? new TextEncoder().encode(content) : content);
+  check();
   file.commit();
 }
 
-/** Writes a value as indented JSON with a final newline, atomically. */
-export function writeJsonAtomic(path: string, value: unknown): void {
-  writeFileAtomic(path, JSON.stringify(value, null, 2) + "\n");
+/** Writes a value as indented JSON with a final newline, atomically. @param check See {@link writeFileAtomic}. */
+export function writeJsonAtomic(path: string, value: unknown, check?: () => void): void {
+  writeFileAtomic(path, JSON.stringify(value, null, 2) + "\n", check);
 }
 
 /** Makes the names in a folder durable; does nothing where the system cannot sync a folder. */

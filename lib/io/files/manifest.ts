@@ -107,9 +107,9 @@ function isWithinFolder(name: string): boolean {
     names.every((part) => !["", ".", ".."].includes(part));
 }
 
-/** Writes the manifest atomically. */
-export function writeManifest(path: string, manifest: Manifest): void {
-  writeJsonAtomic(path, manifest);
+/** Writes the manifest atomically. @param check Called before the file gets its name, may throw. */
+export function writeManifest(path: string, manifest: Manifest, check?: () => void): void {
+  writeJsonAtomic(path, manifest, check);
 }
 
 /** Whether two manifests are of the same run: stage, version, options, and the inputs that tasks divide. */

@@ -11,7 +11,7 @@ import { basename, join } from "@std/path";
 import { UserError } from "../../base/errors.ts";
 import { explainFileError } from "./file_errors.ts";
 import { AtomicFile } from "./atomic.ts";
-import { openRegularFile, requireRegular, writeWhole } from "./byte_file.ts";
+import { openRegularFile, requireRegular } from "./byte_file.ts";
 import { isMissing } from "./inputs.ts";
 import { OutputLock } from "./output_lock.ts";
 import { placeOfFile } from "./staged_output.ts";
@@ -32,6 +32,7 @@ export interface OutputFileOptions {
 /** An open output. */
 export class OutputFile implements Disposable {
   readonly #opened = new DisposableStack();
+  readonly #lock: OutputLock;
   readonly #file: AtomicFile;
   readonly #target: string;
   /** Which file was at the path when this one was opened. */
@@ -47,9 +48,9 @@ export class OutputFile implements Disposable {
     this.#target = target;
     this.#found = versionOf(path);
     requireReplaceable(path, options);
-    const lock = this.#opened.use(OutputLock.acquire(work, { output: path, stage: options.stage }));
+    this.#lock = this.#opened.use(OutputLock.acquire(work, { output: path, stage: options.stage }));
     try {
-      lock.clearFolder(); // deletes files that a killed process left
+      this.#lock.clearFolder(); // deletes files that a killed process left
       this.#file = this.#opened.use(AtomicFile.create(join(work, basename(target))));
     } catch (error) {
       this.#opened.dispose();
@@ -70,6 +71,7 @@ export class OutputFile implements Disposable {
 
   /** Gives the file its name. @throws {UserError} If another program's file has taken the name since the output was opened. */
   commit(): void {
+    this.#lock.requireHeld();
     if (versionOf(this.path) !== this.#found) {
       requireReplaceable(this.path, { ...this.options, overwrite: false });
     }
@@ -118,26 +120,5 @@ function versionOf(path: string): string {
   } catch (error) {
     if (isMissing(error)) return "";
     throw explainFileError(error, `write ${path}`);
-  }
-}
-
-/**
- * Writes all the bytes to a writer that may take them in pieces.
- *
- * @param path Its name in errors.
- * @throws {UserError} If the disk is full or the pipe's reader has gone.
- */
-export function writeAll(
-  writer: { writeSync(bytes: Uint8Array): number },
-  bytes: Uint8Array,
-  path: string,
-): void {
-  try {
-    writeWhole(writer, bytes);
-  } catch (error) {
-    if (error instanceof Deno.errors.BrokenPipe) {
-      throw new UserError(`Cannot write to ${path}: its reader has gone`, { cause: error });
-    }
-    throw explainFileError(error, `write to ${path}`);
   }
 }

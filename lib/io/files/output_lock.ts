@@ -26,7 +26,7 @@ export class BusyError extends UserError {
 export class OutputLock implements Disposable {
   readonly #file: Deno.FsFile;
 
-  private constructor(readonly folder: string, file: Deno.FsFile) {
+  private constructor(readonly folder: string, readonly output: string, file: Deno.FsFile) {
     this.#file = file;
   }
 
@@ -57,7 +57,7 @@ export class OutputLock implements Disposable {
             file.close(); // else a lock would stay that nobody can release
             throw error;
           }
-          return new OutputLock(folder, file);
+          return new OutputLock(folder, output, file);
         }
         file.close();
       }
@@ -67,19 +67,35 @@ export class OutputLock implements Disposable {
     throw new UserError(`Cannot lock ${output}: ${folder} was removed repeatedly; run again`);
   }
 
-  /** Deletes everything in the folder but the lock. */
+  /**
+   * Makes sure that the folder's path still leads to the locked folder, before something is written or deleted by that path.
+   *
+   * @throws {UserError} If the folder was moved or deleted, or another one or a link has its place.
+   */
+  requireHeld(): void {
+    if (isStillThere(this.folder, this.#file)) return;
+    throw new UserError(
+      `Cannot write to ${this.output}: its folder was moved, deleted or replaced during the work; run again`,
+    );
+  }
+
+  /** Deletes everything in the folder but the lock. @throws {UserError} As {@link requireHeld}. */
   clearFolder(): void {
+    this.requireHeld();
     for (const { name } of Deno.readDirSync(this.folder)) {
+      this.requireHeld();
       if (name !== LOCK) Deno.removeSync(join(this.folder, name), { recursive: true });
     }
   }
 
-  /** Releases the lock, and removes the folder if it is empty. */
+  /** Releases the lock, and removes the folder if it is empty. @throws {UserError} As {@link requireHeld}. */
   [Symbol.dispose](): void {
     try {
+      this.requireHeld();
       Deno.removeSync(join(this.folder, LOCK));
-    } catch { /* the folder may be gone */ }
-    this.#file.close();
+    } finally {
+      this.#file.close();
+    }
     try {
       Deno.removeSync(this.folder);
     } catch { /* it holds unfinished work, or already belongs to another process */ }
@@ -127,9 +143,8 @@ function isStillThere(folder: string, file: Deno.FsFile): boolean {
     const named = Deno.statSync(join(folder, LOCK));
     const held = file.statSync();
     return named.ino === held.ino && named.dev === held.dev;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
+  } catch {
+    return false; // there is none, or it may not be read where a link leads
   }
 }
 

@@ -103,7 +103,7 @@ function targetOf(file: string): string {
  *
  * @throws {UserError} If a file cannot be moved, or its path leads through a link; nothing is changed then.
  */
-function finishMoving({ root, work, manifestPath }: OutputPath): void {
+function finishMoving({ root, work, manifestPath }: OutputPath, lock: OutputLock): void {
   const manifest = readManifest(join(work, MANIFEST));
   if (!manifest?.complete) return;
   try {
@@ -114,12 +114,19 @@ function finishMoving({ root, work, manifestPath }: OutputPath): void {
     for (const name of [...names, ...replaced?.outputs.map(({ path }) => path) ?? []]) {
       refuseLinksTo(root, name);
     }
+    const move = (from: string, to: string) => {
+      lock.requireHeld();
+      Deno.renameSync(from, to);
+    };
     if (published) {
-      Deno.renameSync(manifestPath, replacedPath);
+      move(manifestPath, replacedPath);
       syncDirectory(root);
     }
     if (replaced?.stage === manifest.stage) {
-      for (const { path } of replaced.outputs) if (!names.has(path)) removeOutput(root, path);
+      for (const { path } of replaced.outputs) {
+        lock.requireHeld();
+        if (!names.has(path)) removeOutput(root, path);
+      }
     }
     const folders = new Set([root]);
     for (const name of names) {
@@ -129,10 +136,10 @@ function finishMoving({ root, work, manifestPath }: OutputPath): void {
       // The folder of a file exists, and this process may not be allowed to make it.
       if (!folders.has(dirname(to))) Deno.mkdirSync(dirname(to), { recursive: true });
       folders.add(dirname(to));
-      Deno.renameSync(from, to);
+      move(from, to);
     }
     folders.forEach(syncDirectory);
-    Deno.renameSync(join(work, MANIFEST), manifestPath);
+    move(join(work, MANIFEST), manifestPath);
     syncDirectory(root);
   } catch (error) {
     throw explainFileError(error, `write to ${root}`);
@@ -302,7 +309,7 @@ export class StagedOutput implements Disposable {
     const lock = OutputLock.acquire(place.work, { output: place.output, stage });
     try {
       refuseLinksIn(place.work, `write to ${place.output}`);
-      finishMoving(place);
+      finishMoving(place, lock);
       const begun = readManifest(join(place.work, MANIFEST));
       // A run that was killed while it cleared the folder left the rest.
       if (!begun) lock.clearFolder();
@@ -332,11 +339,13 @@ export class StagedOutput implements Disposable {
 
   /** The folder to write outputs to, under their final names. */
   get folder(): string {
+    this.#lock.requireHeld();
     return join(this.#place.work, NEXT);
   }
 
   /** The path of a temporary file; it is deleted at the end. @param name Within the work folder. */
   workPath(name: string): string {
+    this.#lock.requireHeld();
     return join(this.#place.work, name);
   }
 
@@ -357,7 +366,7 @@ export class StagedOutput implements Disposable {
 
   /** Writes the manifest of the work so far. */
   save(): void {
-    writeManifest(this.workPath(MANIFEST), this.manifest);
+    writeManifest(this.workPath(MANIFEST), this.manifest, () => this.#lock.requireHeld());
   }
 
   /**
@@ -381,7 +390,7 @@ export class StagedOutput implements Disposable {
     }
     this.manifest.complete = true;
     this.save();
-    finishMoving(this.#place);
+    finishMoving(this.#place, this.#lock);
     this.discard();
   }
 
@@ -400,6 +409,7 @@ export class StagedOutput implements Disposable {
   [Symbol.dispose](): void {
     // The next run moves the outputs that a complete manifest lists.
     try {
+      this.#lock.requireHeld();
       const hasWork = this.isComplete ||
         filesIn(this.#place.work).some((name) => name !== LOCK && name !== MANIFEST);
       if (!hasWork) this.discard();

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { FormatError, UserError } from "../../../lib/base/errors.ts";
 import { checkOutputs } from "../../../lib/io/files/checked_outputs.ts";
@@ -102,6 +102,67 @@ Deno.test("a swap that is killed at any step is refused by readers or whole, and
   assert(numRefused > 6, `${numRefused} were refused`);
 });
 
+const WORKS: Record<string, (folder: string) => Promise<void> | void> = {
+  async "an output folder"(folder) {
+    using output = open(folder, 2);
+    await write(output, 2);
+    output.publish();
+  },
+  "an output file"(folder) {
+    using file = new OutputFile(join(folder, "a.jsonl"), { stage: "query", own: /^/, overwrite: true });
+    file.finish("text");
+  },
+};
+
+/** The errors that one consists of. */
+function faultsOf(error: unknown): unknown[] {
+  return error instanceof SuppressedError ? [error.error, error.suppressed].flatMap(faultsOf) : [error];
+}
+
+for (const [name, work] of Object.entries(WORKS)) {
+  for (const how of ["moved", "deleted", "replaced by a link"]) {
+    Deno.test(`${name} that is ${how} at any step is told, and no file of another folder is lost`, async () => {
+      using temporary = new TemporaryFolder();
+      let numTold = 0;
+      // The first two changes make the lock.
+      for (let n = 3, isDone = false; !isDone; n++) {
+        const [folder, moved, foreign] = ["out", "moved", "foreign"].map((name) => temporary.at(name + n));
+        {
+          using output = open(folder, 1);
+          await write(output, 1);
+          output.publish();
+        }
+        const inWork = ["lock", "manifest.json", "next/train/a.arrayrecord", "x"];
+        const works = [".work", ".a.jsonl.work"].flatMap((work) => inWork.map((name) => join(work, name)));
+        for (const path of [...works, "manifest.json", ...FILES[1], ...FILES[2], "a.jsonl"]) {
+          Deno.mkdirSync(join(foreign, path, ".."), { recursive: true });
+          Deno.writeTextFileSync(join(foreign, path), `foreign ${path}`);
+        }
+        const before = contentOf(foreign);
+        const intervene = () => {
+          if (how === "deleted") return Deno.removeSync(folder, { recursive: true });
+          Deno.renameSync(folder, moved);
+          if (how !== "moved") Deno.symlinkSync(foreign, folder);
+        };
+        const ended = runUntilChange(n, () => work(folder), intervene);
+        isDone = await ended.catch((error) => {
+          const told = faultsOf(error).filter((fault) => fault instanceof UserError);
+          assertStringIncludes(
+            told.join(),
+            "moved, deleted or replaced during the work",
+            `after ${n} changes`,
+          );
+          numTold++;
+          return false;
+        });
+        const after = contentOf(foreign);
+        assertEquals(Object.entries(before).filter(([path, text]) => after[path] !== text), []);
+      }
+      assert(numTold > 2, `${numTold} were told`);
+    });
+  }
+}
+
 Deno.test("names of a manifest that lead out of its folder are refused, and links are not followed", async (t) => {
   const forge = (path: string, name: string, sizeBytes = 4) => {
     const manifest = { stage: "probe-rows", version: "1", inputs: [], options: {}, counts: {}, rejected: {} };
@@ -182,14 +243,18 @@ Deno.test("links that lead nowhere, and names that are too long, are refused in 
     const path = temporary.at("é".repeat(numBytes >> 1) + "x".repeat(numBytes & 1));
     const found = `${numBytes} bytes, expected at most 234`;
     assertThrows(() => StagedOutput.openFile(path, { ...start, besides: [] }), UserError, found);
-    assertThrows(() => new OutputFile(path, { stage: "query", inputs: [] }), UserError, found);
+    assertThrows(
+      () => new OutputFile(path, { stage: "query", own: /^/, overwrite: false }),
+      UserError,
+      found,
+    );
   }
   assertThrows(() => open(temporary.at("x".repeat(256)), 1), UserError, "a name in it is too long");
   const longest = temporary.at("x".repeat(234));
   const output = StagedOutput.openFile(longest, { ...start, besides: [] });
   output[Symbol.dispose]();
   {
-    using file = new OutputFile(longest, { stage: "query", inputs: [] });
+    using file = new OutputFile(longest, { stage: "query", own: /^/, overwrite: false });
     file.commit();
   }
   assertEquals(

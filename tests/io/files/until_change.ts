@@ -9,9 +9,14 @@ const IN_FILES = ["write", "truncate"];
  * Runs an action until its n-th change of the file system, synchronous or not: neither that one nor any later one takes
  * place, as if the process were killed. Reading goes on, and locks are released.
  *
+ * @param intervene If given, the work goes on: this is called once, after the n-th change.
  * @returns Whether the action ended before.
  */
-export async function runUntilChange(n: number, action: () => unknown): Promise<boolean> {
+export async function runUntilChange(
+  n: number,
+  action: () => unknown,
+  intervene?: () => void,
+): Promise<boolean> {
   class Killed extends Error {}
   let numChanges = 0;
   const owners: [owner: object, names: string[]][] = [[Deno, [...CHANGES, ...OPENING]], [
@@ -33,6 +38,11 @@ export async function runUntilChange(n: number, action: () => unknown): Promise<
       // A write to open files belongs to the change that opened them.
       if (isChange && owner === Deno) numChanges++;
       if (!isChange || numChanges < n) return Reflect.apply(original, this, args);
+      if (intervene) {
+        const result = Reflect.apply(original, this, args);
+        if (owner === Deno && numChanges === n) intervene();
+        return result;
+      }
       const killed = new Killed(name);
       if (isSync) throw killed;
       return Promise.reject(killed);
@@ -42,7 +52,7 @@ export async function runUntilChange(n: number, action: () => unknown): Promise<
   try {
     await action();
   } catch (error) {
-    if (numChanges < n) throw error;
+    if (numChanges < n || intervene) throw error;
   } finally {
     for (const { owner, name, original } of originals) Object.assign(owner, { [name]: original });
   }

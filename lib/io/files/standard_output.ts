@@ -1,0 +1,23 @@
+/**
+ * Lines on standard output. The runtime replaces a standard output that is closed at the start by /dev/null, so that
+ * what is written there is lost without an error.
+ *
+ * @module
+ */
+import { UserError } from "../../base/errors.ts";
+import { explainFileError } from "./file_errors.ts";
+import { writeWhole } from "./byte_file.ts";
+
+const encoder = new TextEncoder();
+
+/** Writes a line to standard output. @throws {UserError} If the disk is full or the pipe's reader has gone. */
+export function printLine(text: string): void {
+  try {
+    writeWhole(Deno.stdout, encoder.encode(`${text}\n`));
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) {
+      throw new UserError("Cannot write to standard output: its reader has gone", { cause: error });
+    }
+    throw explainFileError(error, "write to standard output");
+  }
+}
