@@ -138,7 +138,16 @@ export function escapeHtml(text: string): string {
   );
 }
 
-/** A text as a field of CSV (RFC 4180): in quotes where it has a comma, a quote or a line break. */
+/**
+ * A text as a field of CSV (RFC 4180): in quotes where it has a comma, a quote or a line break. A text that a spreadsheet
+ * would compute as a formula has an apostrophe before it, which {@link csvText} removes.
+ */
 export function csvField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const safe = /^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** The text of a field that {@link csvField} wrote, without its quotes. */
+export function csvText(field: string): string {
+  return /^'+[=+\-@\t\r]/.test(field) ? field.slice(1) : field;
 }

@@ -9,7 +9,7 @@
  */
 import { getOrMake } from "../../base/collections.ts";
 import { FormatError, shortened } from "../../base/errors.ts";
-import { csvField } from "../../base/text.ts";
+import { csvField, csvText } from "../../base/text.ts";
 import { type CsvRecord, type CsvSeparator, readCsv } from "../formats/csv.ts";
 import {
   faultOfPrefix,
@@ -51,7 +51,12 @@ const isColumn = (value: string) => /^[\p{L} _]+$/u.test(value);
 function recordsOf(text: string, path: string): { records: CsvRecord[]; isHosts: boolean } {
   const uncommented = text.replace(/^[ \t]*#.*$/gm, "");
   const separator = separatorOf(uncommented, path);
-  if (separator !== undefined) return { records: readCsv(uncommented, separator), isHosts: false };
+  if (separator !== undefined) {
+    const records = readCsv(uncommented, separator);
+    const asText = (record: CsvRecord) =>
+      record.fault === undefined ? { ...record, fields: record.fields.map(csvText) } : record;
+    return { records: records.map(asText), isHosts: false };
+  }
   const records = uncommented.split("\n").flatMap((line, i) => {
     const fields = line.replace(/#.*/, "").trim().split(/\s+/);
     return fields[0] === "" ? [] : [{ line: i + 1, fields }];

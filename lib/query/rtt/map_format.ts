@@ -112,7 +112,7 @@ function geoJson(map: RttMapFile): string {
 function csv({ places }: RttMapFile): string {
   const rows = places.map((place) =>
     [
-      place.country,
+      csvField(place.country),
       csvField(place.name),
       place.latitude,
       place.longitude,

@@ -10,6 +10,7 @@
  * @module
  */
 import { FormatError, shortened, UserError } from "../../base/errors.ts";
+import { csvText } from "../../base/text.ts";
 import { faultOfPrefix } from "../../data/addresses/ip_prefix.ts";
 import type { PlaceIndex } from "../../data/addresses/place_index.ts";
 import { type CsvSeparator, readCsv } from "../../data/formats/csv.ts";
@@ -156,5 +157,5 @@ function separatorOf(header: string): CsvSeparator {
 function cellsOf(line: string, separator: CsvSeparator): string[] {
   const [record] = readCsv(line, separator);
   if (record?.fault !== undefined) throw new UserError(`found ${record.fault}`);
-  return record?.fields ?? [""];
+  return (record?.fields ?? [""]).map(csvText);
 }

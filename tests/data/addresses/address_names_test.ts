@@ -1,6 +1,8 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { AddressNames } from "../../../lib/data/addresses/address_names.ts";
+import { csvField, csvText } from "../../../lib/base/text.ts";
+import { readCsv } from "../../../lib/data/formats/csv.ts";
+import { AddressNames, namesCsv } from "../../../lib/data/addresses/address_names.ts";
 import { formatAddress } from "../../../lib/data/addresses/ip.ts";
 import {
   formatPrefix,
@@ -152,5 +154,30 @@ Deno.test("a line that names nothing is told in one line, with its file and numb
     const error = assertThrows(() => namesOf(`address,name\n9.9.9.9,first\n\n${line}\n`), FormatError, found);
     assertEquals(error.message.split("\n").length, 1);
     assertEquals(error.message.startsWith("Cannot read names.csv at line 4: "), true, error.message);
+  }
+});
+
+Deno.test("names that a spreadsheet would compute are written as text, and read back", () => {
+  const texts = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@a",
+    "'=1",
+    "''@",
+    "'a",
+    "a=b",
+    '=HYPERLINK("http://example.com","x")',
+    "=a, b",
+  ];
+  const names = texts.map((name, i) => [`192.0.2.${i}`, name] as const);
+  const text = namesCsv(names);
+  assertEquals(text.split("\n")[1], "192.0.2.0,'=1+1");
+  assertEquals(text.match(/,"?[=+\-@]/g), null);
+  const read = namesOf(text);
+  for (const [address, name] of names) assertEquals(read.of(address), name);
+  for (const field of ["\t=1", "\r=1"]) {
+    const [{ fields }] = readCsv(`"${csvField(field).replaceAll('"', "")}"`) as { fields: string[] }[];
+    assertEquals([fields[0][0], csvText(fields[0])], ["'", field]);
   }
 });

@@ -190,6 +190,9 @@ Deno.test("query matrix --names writes the names of nodes beside them in every f
     const { destinationNames, rows } = JSON.parse(Deno.readTextFileSync(await run("m.json")));
     assertEquals(destinationNames, [null, 'a, "b"']);
     assertEquals(rows.map(({ srcName }: { srcName?: string }) => srcName), [undefined, 'a, "b"']);
+    Deno.writeTextFileSync(names, '192.0.2.1,"=HYPERLINK(""http://example.com"")"\n');
+    const [, line] = Deno.readTextFileSync(await run("formula.csv")).split("\n");
+    assert(line.startsWith(`192.0.2.1,198.51.100.7,"'=HYPERLINK(""http://example.com"")",,`), line);
     Deno.writeTextFileSync(names, '192.0.2.1,T\u00fcrkiye & \u{1f30d}\n198.51.100.0/24,"a, ""&#b"""\n');
     const text = Deno.readTextFileSync(await run("m.gml"));
     assertMatch(text, /^[ -~\n]*$/);
