@@ -147,7 +147,10 @@ async function outcomeOf(stage: Stage, args: readonly string[], signal: AbortSig
   }
 }
 
-/** The first user error of a failure at which closing a file or folder failed too, the closing first: it tells of a folder that is gone. */
+/**
+ * The user error to report where closing a file or folder failed after another error. The closing comes first: its error
+ * says that a folder is gone.
+ */
 function firstFault(error: unknown): unknown {
   if (!(error instanceof SuppressedError)) return error;
   const faults = [error.error, error.suppressed].map(firstFault);

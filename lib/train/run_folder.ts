@@ -34,7 +34,9 @@ export class RunFolder {
     [this.#replaced, this.#moving] = SET_ASIDE.map((name) => join(path, WORK, name));
   }
 
-  /** The folder of its checkpoints. As of all these paths: @throws {UserError} If the run was moved or deleted meanwhile. */
+  // All these paths are refused (UserError) once the run was moved, deleted or replaced by a link.
+
+  /** The folder of its checkpoints. */
   get checkpointsDir(): string {
     return this.#within(CHECKPOINTS);
   }

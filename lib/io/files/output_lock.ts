@@ -68,7 +68,7 @@ export class OutputLock implements Disposable {
   }
 
   /**
-   * Makes sure that the folder's path still leads to the locked folder, before something is written or deleted by that path.
+   * Makes sure that the folder's path still leads to the locked folder, before something is written or deleted there.
    *
    * @throws {UserError} If the folder was moved or deleted, or another one or a link has its place.
    */
@@ -90,13 +90,10 @@ export class OutputLock implements Disposable {
 
   /** Releases the lock, and removes the folder if it is empty. @throws {UserError} As {@link requireHeld}. */
   [Symbol.dispose](): void {
+    using _file = this.#file;
+    this.requireHeld();
     try {
-      this.requireHeld();
       Deno.removeSync(join(this.folder, LOCK));
-    } finally {
-      this.#file.close();
-    }
-    try {
       Deno.removeSync(this.folder);
     } catch { /* it holds unfinished work, or already belongs to another process */ }
   }
