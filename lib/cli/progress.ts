@@ -5,6 +5,7 @@
  * @module
  */
 import { formatCount, formatSeconds } from "../base/text.ts";
+import { signOfWork } from "../io/threads/signs_of_work.ts";
 
 const REDRAW_MS = 100;
 const LINE_MS = 10_000;
@@ -42,6 +43,7 @@ export class Progress {
    * @param note More to show, such as `loss 3.21`.
    */
   update(done: number, note = ""): void {
+    signOfWork();
     if (this.#mode === "quiet") return;
     const nowMs = performance.now();
     if (nowMs - this.#lastMs < (this.#mode === "bar" ? REDRAW_MS : LINE_MS)) return;

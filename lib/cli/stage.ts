@@ -14,8 +14,12 @@ import {
   type StageReport,
 } from "./stage_thread.ts";
 import type { commonOptions, Options, Values } from "./options.ts";
+import { countSignsIn, signOfWork } from "../io/threads/signs_of_work.ts";
 import { startThreadsWith } from "../io/threads/worker_pool.ts";
 import { Progress } from "./progress.ts";
+
+/** The time between two signs of an event loop that turns, ms. */
+const SIGN_MS = 200;
 
 /** The program's services for a stage: its signal, progress and log. */
 export interface StageContext {
@@ -110,9 +114,14 @@ export function serveStage(...stages: Stage[]): void {
   addEventListener("error", (event) => endWithBug(event, event.error));
   addEventListener("unhandledrejection", (event) => endWithBug(event, event.reason));
   main.onmessage = async ({ data }: MessageEvent<StageCommand>) => {
-    if (data.kind === "stop") return stopped.abort(new InterruptedError(data.signal));
+    if (data.kind === "stop") {
+      // An event loop that turns is a sign of work: a stage that waits ends by its signal.
+      setInterval(signOfWork, SIGN_MS);
+      return stopped.abort(new InterruptedError(data.signal));
+    }
     if (data.kind === "thread died") return threads[data.id].fail(data.message);
     if (data.kind === "end now") return end({ exitCode: data.exitCode, text: "" });
+    countSignsIn(data.signs);
     const stage = stages.find(({ name }) => name === data.name) ?? stages[0];
     end(await outcomeOf(stage, data.args, stopped.signal));
   };

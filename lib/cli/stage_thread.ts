@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { newSigns, SignObserver } from "../io/threads/signs_of_work.ts";
 import type { Introduction, Thread } from "../io/threads/worker_pool.ts";
 import { InterruptedError, UserError } from "../base/errors.ts";
 import { printLine } from "../io/files/standard_output.ts";
@@ -13,9 +14,18 @@ import { printLine } from "../io/files/standard_output.ts";
 /** How long a second signal waits for the thread to finish its work on devices. */
 const LONGEST_END_MS = 1000;
 
+/** How long a stage that was told to end may show no sign of work, s; batch systems kill 30 s after SIGTERM. */
+const LONGEST_STUCK_S = 20;
+
 /** A message to the thread of a stage. */
 export type StageCommand =
-  | { kind: "run"; name: string | undefined; args: readonly string[] }
+  | {
+    kind: "run";
+    name: string | undefined;
+    args: readonly string[];
+    /** Where the thread counts its signs of work. */
+    signs: Int32Array<SharedArrayBuffer>;
+  }
   | { kind: "stop"; signal: string }
   | { kind: "end now"; exitCode: number }
   | { kind: "thread died"; id: number; message: string };
@@ -64,12 +74,36 @@ export function runStageThread(
     if (data.kind === "end") endProcess(data.outcome);
     if (data.kind === "start thread") return startFurther(data.id, data.module, data.port);
     if (data.kind === "end thread") return further.get(data.id)?.terminate();
-    signals.begin(({ signal }) => post({ kind: "stop", signal }), ({ exitCode }) => {
+    const signs = newSigns();
+    const endNow = ({ exitCode }: InterruptedError) => {
       post({ kind: "end now", exitCode });
       setTimeout(() => Deno.exit(exitCode), LONGEST_END_MS);
-    });
-    post({ kind: "run", name, args });
+    };
+    signals.begin((error) => {
+      post({ kind: "stop", signal: error.signal });
+      whenStuck(signs, () => {
+        console.error(
+          `error: Cannot end in order after ${error.signal}: the stage showed no work for ${LONGEST_STUCK_S} s, ` +
+            "expected it to save and end; it was cut off, run the same command again to continue",
+        );
+        endNow(error);
+      });
+    }, endNow);
+    post({ kind: "run", name, args, signs });
   };
+}
+
+/** Calls back once if a thread shows no sign of work for too long from now on: it is blocked, or busy without end. */
+function whenStuck(signs: Int32Array<SharedArrayBuffer>, end: () => void): void {
+  const observer = new SignObserver(signs);
+  // Counted by looks, not by a clock: while the whole process is stopped, none is missed.
+  let numWithout = 0;
+  const look = () => {
+    numWithout = observer.hasWorked() ? 0 : numWithout + 1;
+    if (numWithout >= LONGEST_STUCK_S) end();
+    else setTimeout(look, 1000);
+  };
+  setTimeout(look, 1000);
 }
 
 /** The stage's handle of such a thread. */

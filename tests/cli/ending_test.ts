@@ -1,6 +1,13 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import { exists } from "../../lib/io/files/inputs.ts";
+import {
+  countSignsIn,
+  newSigns,
+  SignObserver,
+  signOfWork,
+  whileFlushing,
+} from "../../lib/io/threads/signs_of_work.ts";
 import { TemporaryFolder } from "../io/files/temporary_folder.ts";
 import { sampleBatch, writeParquet } from "../data/probe_rows/sample_parquet.ts";
 import { until } from "../until.ts";
@@ -41,6 +48,29 @@ for (const name of ["SIGTERM", "SIGUSR2"] as const) {
     assertEquals(busy.code, 130, busy.stderr);
   });
 }
+
+for (const [name, exitCode] of [["SIGTERM", 75], ["SIGINT", 130], ["SIGUSR2", 75]] as const) {
+  Deno.test(`a stage that shows no work after ${name} is cut off, and one that saves for long is not`, async () => {
+    const stuck = await runSignalled("in a stuck stage", name);
+    assertEquals(stuck.code, exitCode, stuck.stderr);
+    assertMatch(
+      stuck.stderr,
+      new RegExp(`\\nerror: Cannot end in order after ${name}: the stage showed no work for 20 s, [^\\n]+\\n$`),
+    );
+    const working = await runSignalled("in a stage that saves for long", name);
+    assertEquals(working.code, 98, working.stderr);
+  });
+}
+
+Deno.test("a thread that waits for a disk shows work", () => {
+  const signs = newSigns();
+  const observer = new SignObserver(signs);
+  countSignsIn(signs);
+  whileFlushing(() => assertEquals([observer.hasWorked(), observer.hasWorked()], [true, true]));
+  assertEquals(observer.hasWorked(), false);
+  signOfWork();
+  assertEquals([observer.hasWorked(), observer.hasWorked()], [true, false]);
+});
 
 Deno.test("a bug of ours in a stage ends the process with 1 and its stack trace", async () => {
   const { code, stderr } = await runSignalled("a bug");

@@ -4,8 +4,9 @@
  *
  * @module
  */
-import { endProcess, runStageThread, SignalListener, type StageReport } from "../../lib/cli/stage_thread.ts";
+import { endProcess, runStageThread, SignalListener, type StageCommand, type StageReport } from "../../lib/cli/stage_thread.ts";
 import { SimulatedTime } from "../simulated_time.ts";
+import { until } from "../until.ts";
 
 const [place, ...names] = Deno.args;
 // The listeners alone do not keep a process alive.
@@ -40,6 +41,20 @@ function runCode(code: string): void {
   runStageThread(module, ["argument"], { permissions: "none", signals });
 }
 
+/** More than the seconds after which a stuck stage is cut off. */
+const NUM_LOOKS = 100;
+
+/** Where the stage counts its signs of work. */
+function signsOfStage(): Promise<Int32Array> {
+  const { postMessage } = Worker.prototype;
+  return new Promise((resolve) => {
+    Worker.prototype.postMessage = function (message: StageCommand, ...rest: never[]) {
+      if (message.kind === "run") resolve(message.signs);
+      postMessage.call(this, message, ...rest);
+    };
+  });
+}
+
 const ready = `postMessage(${JSON.stringify({ kind: "ready" } satisfies StageReport)});`;
 const end = (exitCode: string, text: string) =>
   `postMessage({ kind: "end", outcome: { exitCode: ${exitCode}, text: ${text} } });`;
@@ -66,6 +81,25 @@ if (place === "before the thread") {
   runCode(`onmessage = () => { for (;;); }; ${ready}`);
   await signals.begun;
   await sendAll();
+} else if (place === "in a stuck stage") {
+  runCode(`onmessage = () => { for (;;); }; ${ready}`);
+  await signals.begun;
+  using time = new SimulatedTime();
+  await sendAll();
+  for (let s = 0; s < NUM_LOOKS; s++) time.pass(1000);
+} else if (place === "in a stage that saves for long") {
+  const signs = signsOfStage();
+  runCode(`onmessage = ({ data }) => { for (;;) Atomics.add(data.signs, 0, 1); }; ${ready}`);
+  await signals.begun;
+  const counted = await signs;
+  using time = new SimulatedTime();
+  await sendAll();
+  for (let s = 0; s < NUM_LOOKS; s++) {
+    const count = Atomics.load(counted, 0);
+    await until("a sign of work", () => Atomics.load(counted, 0) !== count);
+    time.pass(1000);
+  }
+  endProcess({ exitCode: 98, text: "it was not cut off" });
 } else if (place === "with work at its end") {
   const lib = new URL("../../lib/", import.meta.url).href;
   const [how, ...sent] = names.splice(0);

@@ -9,6 +9,7 @@
  */
 import { dirname, join } from "@std/path";
 import { explainFileError } from "./file_errors.ts";
+import { whileFlushing } from "../threads/signs_of_work.ts";
 import { writeWhole } from "./byte_file.ts";
 
 /** Matches names made by {@link temporaryName}, which no user would choose. */
@@ -74,7 +75,7 @@ export class AtomicFile {
   commit(path: string = this.path): void {
     const file = this.#open();
     try {
-      file.syncSync();
+      whileFlushing(() => file.syncSync());
       file.close();
       this.#file = undefined;
       Deno.renameSync(this.temporaryPath, path);
@@ -131,7 +132,7 @@ export function writeJsonAtomic(path: string, value: unknown, check?: () => void
 export function syncDirectory(path: string): void {
   try {
     using folder = Deno.openSync(path);
-    folder.syncSync();
+    whileFlushing(() => folder.syncSync());
   } catch { /* Windows cannot open a folder; the rename is durable there without */ }
 }
 

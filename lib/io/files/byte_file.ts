@@ -7,10 +7,11 @@
  */
 import { dirname } from "@std/path";
 import { FormatError, UserError } from "../../base/errors.ts";
+import { signOfWork, whileFlushing } from "../threads/signs_of_work.ts";
 import { explainFileError } from "./file_errors.ts";
 
 const CHUNK_BYTES = 1 << 20;
-/** Largest part of one call: the system takes no more than 2 GiB at a time. */
+/** Largest part of one call, so that each is short; the system takes no more than 2 GiB at a time. */
 const MAX_CALL_BYTES = 1 << 24;
 // ASSUMPTION: large enough to make system calls rare, and small compared with every memory limit.
 const READ_AHEAD_BYTES = 1 << 18;
@@ -35,7 +36,7 @@ export class ByteFile implements Disposable {
   }
 
   /**
-   * Opens a file for writing; it and its folder are made if needed.
+   * Opens a regular file for writing; it and its folder are made if needed.
    *
    * @param mode `new`: empty; `append`: at its end; `update`: anywhere in it, and for reading too.
    * @throws {UserError} If it cannot be written.
@@ -48,6 +49,11 @@ export class ByteFile implements Disposable {
     };
     return explained(`write ${path}`, () => {
       Deno.mkdirSync(dirname(path), { recursive: true });
+      try {
+        requireRegular(Deno.statSync(path), `write ${path}`);
+      } catch (error) {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      }
       return new ByteFile(path, Deno.openSync(path, options[mode]));
     });
   }
@@ -80,6 +86,7 @@ export class ByteFile implements Disposable {
         const count = this.#file.readSync(into.subarray(done, done + MAX_CALL_BYTES));
         if (count === null) break;
         done += count;
+        signOfWork();
       }
       return done;
     });
@@ -114,7 +121,7 @@ export class ByteFile implements Disposable {
 
   /** Makes the written bytes durable. */
   flush(): void {
-    explained(`write ${this.path}`, () => this.#file.syncSync());
+    explained(`write ${this.path}`, () => whileFlushing(() => this.#file.syncSync()));
   }
 
   /** Closes the file; a second call does nothing. */
@@ -193,6 +200,16 @@ export function openRegularFile(path: string, action = `read ${path}`): Deno.FsF
   }
 }
 
+/**
+ * The text of a regular file.
+ *
+ * @throws {UserError} If it is not a regular file; other errors are those of the system.
+ */
+export function readRegularText(path: string): string {
+  requireRegular(Deno.statSync(path), `read ${path}`);
+  return Deno.readTextFileSync(path);
+}
+
 /** Refuses anything but a regular file. @param action The action, for errors. @throws {UserError} If it is not one. */
 export function requireRegular(info: Deno.FileInfo, action: string): void {
   if (info.isFile) return;
@@ -233,7 +250,10 @@ function kindOf({ isDirectory, isFifo, isSocket }: Deno.FileInfo): string {
 
 /** Writes all the bytes to a writer that may take them in pieces. */
 export function writeWhole(writer: { writeSync(bytes: Uint8Array): number }, bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.length;) done += writer.writeSync(bytes.subarray(done));
+  for (let done = 0; done < bytes.length;) {
+    done += writer.writeSync(bytes.subarray(done, done + MAX_CALL_BYTES));
+    signOfWork();
+  }
 }
 
 function explained<T>(action: string, work: () => T): T {
