@@ -53,10 +53,10 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
   const memoryLimitBytes = (options.memoryLimitGb - BESIDES_GPU_GB) * 1e9;
   const names = await openNames(options.names);
   using model = await PingModel.from(checkpoint, { calibration, memoryLimitBytes, noPool, names });
-  const nodes = await nodesOf(options.nodes, model);
+  const nodes = await nodesOf(options.nodes, model, stage.signal);
   const destinations = options.destinations === undefined
     ? nodes
-    : await nodesOf(options.destinations, model);
+    : await nodesOf(options.destinations, model, stage.signal);
   const asked = { nodes, destinations, timeS, quantiles, numSamples, context, numDraws, seed };
   const onDraws = () => stage.signal.throwIfAborted();
   const matrix = new RttMatrix(model, { ...asked, onDraws });
@@ -105,8 +105,12 @@ export const matrixStage = defineStage(STAGES.query.kinds.matrix, async (options
 });
 
 /** The nodes of a file; places are those of IPv4. @throws {UserError} If a line names no node, or one again. */
-async function nodesOf(path: string, { places, names }: PingModel): Promise<MatrixNode[]> {
-  const lines = readQueries(readLines(path), path, { src: "0.0.0.0", time: undefined }, places);
+async function nodesOf(
+  path: string,
+  { places, names }: PingModel,
+  signal: AbortSignal,
+): Promise<MatrixNode[]> {
+  const lines = readQueries(readLines(path, signal), path, { src: "0.0.0.0", time: undefined }, places);
   return await matrixNodes(lines, "line", names).catch((error) => {
     if (!(error instanceof UserError) || error.message.includes(path)) throw error;
     throw new UserError(`Cannot read ${path}: ${error.message}`);

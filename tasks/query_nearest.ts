@@ -31,7 +31,7 @@ export const nearestStage = defineStage(STAGES.query.kinds.nearest, async (optio
     progress.update(done);
   };
   for (const note of endsOf({ src, dst: src }, model).notes.slice(0, 1)) stage.log(note);
-  const queries = readQueries(readLines(path), path, { src, time }, model.places);
+  const queries = readQueries(readLines(path, stage.signal), path, { src, time }, model.places);
   const asked = {
     context,
     numDraws,
@@ -93,7 +93,7 @@ export const adviseStage = defineStage(STAGES.query.kinds.advise, async (options
   const pairsIn = async (path: string) => {
     const shared = src === undefined ? undefined : { src, time };
     const pairs: FileQuery[] = [];
-    for await (const line of readQueries(readLines(path), path, shared, model.places)) {
+    for await (const line of readQueries(readLines(path, stage.signal), path, shared, model.places)) {
       if ("error" in line) throw new UserError(`Cannot read ${path}: line ${line.line}: ${line.error}`);
       if (pairs.push(line) <= maxPairs) continue;
       throw new UserError(

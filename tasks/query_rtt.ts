@@ -157,7 +157,7 @@ async function answerFile(
   const notesOnRows = rowNotes(model);
   const answers = answerQueries(
     model,
-    readQueries(readLines(queries), queries, undefined, model.places),
+    readQueries(readLines(queries, stage.signal), queries, undefined, model.places),
     { context, numDraws, seed, onDraws },
     (answered) => lineOf(answered, summary, { model, notesOnRows }),
   );

@@ -287,6 +287,8 @@ function inManifests(folder: string, read: (manifest: WrittenManifest) => string
 /** Reads something from a manifest, if there is one. */
 function inManifest(path: string, read: (manifest: WrittenManifest) => string[]): string[] {
   try {
+    // A pipe would block the thread that takes signals.
+    if (!infoOf(path)?.isFile) return [];
     return read(JSON.parse(Deno.readTextFileSync(path)) as WrittenManifest);
   } catch {
     // The stage will report what is wrong with it.

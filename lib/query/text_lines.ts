@@ -36,7 +36,7 @@ export async function* linesOf(
   yield* splitter.end();
 }
 
-/** The chunks of a stream until a signal, also while none comes. */
+/** The chunks of a stream until a signal, also while none comes; the stream is canceled at the end. */
 export async function* chunksUntil(
   signal: AbortSignal,
   stream: ReadableStream<Uint8Array>,
@@ -45,12 +45,16 @@ export async function* chunksUntil(
   // Ends a read that waits; its error, if the stream has one, is that of the read.
   const cancel = () => void reader.cancel().catch(() => {});
   signal.addEventListener("abort", cancel);
-  while (!signal.aborted) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    yield value;
+  try {
+    while (!signal.aborted) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      yield value;
+    }
+  } finally {
+    signal.removeEventListener("abort", cancel);
+    cancel();
   }
-  signal.removeEventListener("abort", cancel);
 }
 
 /** Divides bytes into lines as they come. */

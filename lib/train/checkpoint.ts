@@ -18,7 +18,7 @@ import {
   stepName,
   stepOfName,
 } from "../io/files/checkpoint_folder.ts";
-import { exists } from "../io/files/inputs.ts";
+import { exists, readText } from "../io/files/inputs.ts";
 import { WORK } from "../io/files/array_task.ts";
 import { refuseHalfMoved } from "../io/files/task_manifests.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
@@ -256,7 +256,7 @@ function candidates(path: string): { folders: string[]; isSingle: boolean } {
 function newestFirst(checkpointsDir: string): string[] {
   const steps = stepsIn(checkpointsDir).reverse();
   const path = join(checkpointsDir, LATEST);
-  const latest = (exists(path) ? stepOfName(Deno.readTextFileSync(path).trim()) : undefined) ?? Infinity;
+  const latest = (exists(path) ? stepOfName(readText(path).trim()) : undefined) ?? Infinity;
   const order = [...steps.filter((step) => step <= latest), ...steps.filter((step) => step > latest)];
   return order.map((step) => join(checkpointsDir, stepName(step)));
 }

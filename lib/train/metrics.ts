@@ -85,7 +85,7 @@ export function readLastMetrics(path: string): MetricsRecord[] {
 
 function truncateAfter(path: string, lastStep: number): void {
   if (!exists(path)) return;
-  const text = Deno.readTextFileSync(path);
+  const text = readText(path);
   const kept = lastStep === 0 ? "" : parseLines(text, path, lastStep).map(({ line }) => `${line}\n`).join("");
   if (kept !== text) writeFileAtomic(path, kept);
 }

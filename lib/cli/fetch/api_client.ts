@@ -286,7 +286,7 @@ export function waitAskedS(headers: Headers): number | undefined {
  * @throws {UserError} If it cannot be a key.
  */
 export function readKey(path: string | undefined, variable: string): string | undefined {
-  const key = (path === undefined ? Deno.env.get(variable) : readText(path))?.trim();
+  const key = (path === undefined ? Deno.env.get(variable) : readText(path, { mayBePipe: true }))?.trim();
   if (key === undefined || key === "" && path === undefined) return undefined;
   if (/^[\x21-\x7e]+$/.test(key)) return key;
   throw new UserError(

@@ -11,7 +11,7 @@ import { join } from "@std/path";
 import { UserError } from "../../base/errors.ts";
 import { type ArrayTask, ONLY_TASK, taskSuffix } from "../../io/files/array_task.ts";
 import { writeJsonAtomic } from "../../io/files/atomic.ts";
-import { exists, fingerprint } from "../../io/files/inputs.ts";
+import { exists, fingerprint, readText } from "../../io/files/inputs.ts";
 import { describeOutput, type ManifestOutput } from "../../io/files/manifest.ts";
 import { StagedOutput } from "../../io/files/staged_output.ts";
 import type { SpillIndex } from "./external_sort/spill.ts";
@@ -83,7 +83,7 @@ export class OutputRun implements Disposable {
     const path = join(this.#spill, "index.json");
     if (!exists(path)) return undefined;
     try {
-      const state: SpillState = JSON.parse(Deno.readTextFileSync(path));
+      const state: SpillState = JSON.parse(readText(path));
       const isWhole = state.indexes.every(({ sizeBytes }, thread) =>
         Deno.statSync(this.spillPath(thread)).size === sizeBytes
       );

@@ -6,7 +6,7 @@
 import { isObject } from "../../base/collections.ts";
 import { dirname, globToRegExp, isGlob, join, normalize } from "@std/path";
 import { FormatError, UserError } from "../../base/errors.ts";
-import { requireRegular } from "./byte_file.ts";
+import { readRegularText, requireRegular } from "./byte_file.ts";
 import { explainFileError, isNameTooLong } from "./file_errors.ts";
 
 /** An input file's state when a stage read it; kept in manifests to tell a rerun from another run. */
@@ -122,10 +122,16 @@ export function fingerprint(path: string): InputFingerprint {
   }
 }
 
-/** The text of a file. @throws {UserError} If it cannot be read. */
-export function readText(path: string): string {
+/**
+ * The text of a file.
+ *
+ * @param options `mayBePipe`: also reads what another program writes, such as `<(pass show key)`; only for files that
+ *   a user names and that are read once.
+ * @throws {UserError} If it cannot be read or is not a regular file.
+ */
+export function readText(path: string, { mayBePipe = false }: { mayBePipe?: boolean } = {}): string {
   try {
-    return Deno.readTextFileSync(path);
+    return mayBePipe ? Deno.readTextFileSync(path) : readRegularText(path);
   } catch (error) {
     throw explainFileError(error, `read ${path}`);
   }

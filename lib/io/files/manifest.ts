@@ -11,7 +11,7 @@ import { FormatError } from "../../base/errors.ts";
 import { VERSION } from "../../base/version.ts";
 import { WORK } from "./array_task.ts";
 import { writeJsonAtomic } from "./atomic.ts";
-import { ByteFile } from "./byte_file.ts";
+import { ByteFile, openRegularFile, readRegularText } from "./byte_file.ts";
 import { explainFileError } from "./file_errors.ts";
 import { type InputFingerprint, isMissing } from "./inputs.ts";
 
@@ -84,7 +84,7 @@ export function newManifest({ stage, inputs, inputManifests, options }: Manifest
 export function readManifest(path: string): Manifest | undefined {
   let text: string;
   try {
-    text = Deno.readTextFileSync(path);
+    text = readRegularText(path);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw explainFileError(error, `read ${path}`);
@@ -158,7 +158,7 @@ export async function describeOutput(
 ): Promise<ManifestOutput> {
   const path = join(folder, name);
   const [all, ends] = [createHash("sha256"), createHash("sha256")];
-  const file = await Deno.open(path);
+  const file = openRegularFile(path);
   const lastAt = Math.max(FIRST_BYTES, (await file.stat()).size - LAST_BYTES);
   let sizeBytes = 0;
   for await (const chunk of file.readable) {

@@ -8,7 +8,7 @@
  */
 import { dirname, join } from "@std/path";
 import { UserError } from "../../base/errors.ts";
-import { refuseLink } from "./byte_file.ts";
+import { refuseLink, requireRegular } from "./byte_file.ts";
 import { explainFileError } from "./file_errors.ts";
 import { exists } from "./inputs.ts";
 
@@ -108,12 +108,14 @@ export class OutputLock implements Disposable {
  * @throws {UserError} If it cannot be read.
  */
 export function readLock(folder: string): { holder: string; sinceMs: number } | undefined {
+  const path = join(folder, LOCK);
   try {
-    using file = Deno.openSync(join(folder, LOCK));
+    requireRegular(Deno.statSync(path), `read ${path}`);
+    using file = Deno.openSync(path);
     return { holder: readText(file), sinceMs: file.statSync().mtime?.getTime() ?? 0 };
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
-    throw explainFileError(error, `read ${join(folder, LOCK)}`);
+    throw explainFileError(error, `read ${path}`);
   }
 }
 
@@ -125,7 +127,15 @@ function openLock(folder: string): Deno.FsFile | undefined {
   }
   try {
     Deno.mkdirSync(folder, { recursive: true });
-    return Deno.openSync(join(folder, LOCK), { read: true, write: true, create: true });
+    const path = join(folder, LOCK);
+    const file = Deno.openSync(path, { read: true, write: true, create: true });
+    try {
+      requireRegular(file.statSync(), `lock ${path}`);
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+    return file;
   } catch (error) {
     // The second error: the folder existed when it was to be made, and was removed since.
     const isGone = error instanceof Deno.errors.NotFound || error instanceof Deno.errors.AlreadyExists;

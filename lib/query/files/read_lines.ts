@@ -5,21 +5,36 @@
  */
 import { STANDARD_INPUT } from "../../io/compression/decompress.ts";
 import { explainFileError } from "../../io/files/file_errors.ts";
-import { linesOf, type TextLine } from "../text_lines.ts";
+import { chunksUntil, linesOf, type TextLine } from "../text_lines.ts";
 
 /**
  * Reads lines.
  *
- * @param path A file, or `-` for standard input.
+ * @param path A file, a named pipe, or `-` for standard input.
+ * @param signal Ends the reading with its reason, also while nothing comes.
  * @param maxLineBytes The longest line.
  * @throws {UserError} If the file cannot be read.
  */
-export async function* readLines(path: string, maxLineBytes?: number): AsyncGenerator<TextLine> {
+export async function* readLines(
+  path: string,
+  signal: AbortSignal,
+  maxLineBytes?: number,
+): AsyncGenerator<TextLine> {
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => {});
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", abort);
   try {
-    // Leaving the loop closes the file.
-    const file = path === STANDARD_INPUT ? Deno.stdin : await Deno.open(path);
-    yield* linesOf(file.readable, maxLineBytes);
+    signal.throwIfAborted();
+    // A named pipe is open only when another program writes to it. Leaving the loop closes the file.
+    const file = path === STANDARD_INPUT
+      ? Deno.stdin
+      : await Promise.race([Deno.open(path), aborted.promise]);
+    yield* linesOf(chunksUntil(signal, file.readable), maxLineBytes);
+    signal.throwIfAborted();
   } catch (error) {
     throw explainFileError(error, `read ${path}`);
+  } finally {
+    signal.removeEventListener("abort", abort);
   }
 }

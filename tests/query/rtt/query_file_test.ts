@@ -13,12 +13,14 @@ import { readLines } from "../../../lib/query/files/read_lines.ts";
 import { formatPrefix } from "../../../lib/data/addresses/ip_prefix.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
+const NEVER = new AbortController().signal;
+
 async function read(content: string | Uint8Array, shared?: SharedEnds): Promise<(FileQuery | BadLine)[]> {
   const path = Deno.makeTempFileSync();
   try {
     if (typeof content === "string") Deno.writeTextFileSync(path, content);
     else Deno.writeFileSync(path, content);
-    return await Array.fromAsync(readQueries(readLines(path), path, shared));
+    return await Array.fromAsync(readQueries(readLines(path, NEVER), path, shared));
   } finally {
     Deno.removeSync(path);
   }
@@ -142,7 +144,7 @@ Deno.test("readQueries() refuses a header that it does not know and a file that 
   await assertRejects(() => read("source,dst\n1.2.3.4,1.2.3.4\n"), FormatError, "header src,dst[,time]");
   await assertRejects(() => read("src,src,dst\n"), FormatError);
   await assertRejects(() => read(new Uint8Array(1000).fill(200)), FormatError);
-  await assertRejects(() => Array.fromAsync(readLines("no/such/file")), UserError, "no such file");
+  await assertRejects(() => Array.fromAsync(readLines("no/such/file", NEVER)), UserError, "no such file");
 });
 
 Deno.test("readQueries() reads lines that lie across its buffer's edges", async () => {
@@ -194,7 +196,7 @@ Deno.test("readLines() gives lines of any length up to the limit, and the number
       path,
       lengths.map((length, i) => "x".repeat(length) + (i % 2 ? "\n" : "\r\n")).join(""),
     );
-    const lines = await Array.fromAsync(readLines(path, 200_001));
+    const lines = await Array.fromAsync(readLines(path, NEVER, 200_001));
     assertEquals(
       lines.map(({ text, fault }) => fault ?? text.length),
       lengths.map((length, i) => {

@@ -1,0 +1,94 @@
+/** Named pipes where files are read, and stages that are blocked by one when a signal comes. */
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { join } from "@std/path";
+import { UserError } from "../../lib/base/errors.ts";
+import { readLines } from "../../lib/query/files/read_lines.ts";
+import { TemporaryFolder } from "../io/files/temporary_folder.ts";
+import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "./process.ts";
+
+/** Puts a named pipe that nobody writes to in the place of a file. @returns Its path. */
+async function pipeAt(path: string): Promise<string> {
+  Deno.removeSync(path, { recursive: true });
+  return await newPipe(path);
+}
+
+async function newPipe(path: string): Promise<string> {
+  const { success } = await new Deno.Command("mkfifo", { args: [path] }).output();
+  assertEquals(success, true);
+  return path;
+}
+
+/** A stage that was to read the pipe says so in one line, and blocks nowhere. */
+function assertRefused({ code, stderr }: ProcessResult, name: string): void {
+  assertMatch(
+    stderr,
+    new RegExp(`^(?:error: )?Cannot .*${name}: it is a named pipe, expected a file; .*$`, "m"),
+  );
+  assertMatch(stderr, /^(?:[^\n]+\n)+$/);
+  assertEquals(code, 1, stderr);
+}
+
+const ASK = ["query", "rtt", "--src", "192.0.2.1", "--dst", "198.51.100.7"];
+
+for (const name of ["latest", "step-00000003/state.json", "step-00000003/model.safetensors"]) {
+  Deno.test(`a named pipe as ${name} of a run is refused in one line`, () =>
+    withCheckpoint(async (_, checkpoint) => {
+      await pipeAt(join(checkpoint, "checkpoints", name));
+      assertRefused(await runStageProcess([...ASK, "--checkpoint", checkpoint]), name);
+    }));
+}
+
+Deno.test("a named pipe as metrics.jsonl of a run is refused in one line", () =>
+  withCheckpoint(async (_, checkpoint) => {
+    await newPipe(join(checkpoint, "metrics.jsonl"));
+    assertRefused(await runStageProcess(["inspect", checkpoint]), "metrics.jsonl");
+  }));
+
+Deno.test("a named pipe as a manifest, a lock or a configuration is refused in one line", async () => {
+  using folder = new TemporaryFolder();
+  const input = folder.at("in.csv");
+  Deno.writeTextFileSync(input, "src,dst,time,rtt\n192.0.2.1,198.51.100.7,2024-01-01T00:00:00Z,20\n");
+  const output = folder.at("out.parquet");
+  const imported = ["import", "--input", input, "--output", output];
+  const manifest = await newPipe(`${output}.manifest.json`);
+  assertRefused(await runStageProcess(imported), "manifest.json");
+  Deno.removeSync(manifest);
+  Deno.mkdirSync(folder.at(".out.parquet.work"));
+  const lock = await newPipe(folder.at(".out.parquet.work/lock"));
+  assertRefused(await runStageProcess(imported), "lock");
+  Deno.removeSync(lock);
+  const pipe = await newPipe(folder.at("pipe"));
+  Deno.mkdirSync(folder.at("data"));
+  const train = ["train", "--data", folder.at("data"), "--run", folder.at("run"), "--config", pipe];
+  assertRefused(await runStageProcess(train), "pipe");
+});
+
+Deno.test("queries come from a named pipe, and a signal ends the wait for them", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const pipe = await newPipe(join(folder, "queries"));
+    const args = ["query", "rtt", "--checkpoint", checkpoint, "--queries", pipe];
+    const asked = spawnStage(args);
+    await Deno.writeTextFile(pipe, '{"src": "192.0.2.1", "dst": "198.51.100.7"}\n');
+    const { code, stdout, stderr } = await outputOf(asked);
+    assertEquals(code, 0, stderr);
+    assertEquals(JSON.parse(stdout).line, 1);
+    const waiting = spawnStage(args);
+    // Waits until the stage opens it.
+    using _writer = await Deno.open(pipe, { write: true });
+    waiting.kill("SIGTERM");
+    const ended = await outputOf(waiting);
+    assertEquals(ended.code, 75, ended.stderr);
+    assertMatch(ended.stderr, /error: stopped by SIGTERM; run the same command again to continue\n$/);
+  }));
+
+Deno.test("readLines() ends by its signal while nobody writes to a named pipe", async () => {
+  using folder = new TemporaryFolder();
+  const pipe = await newPipe(folder.at("pipe"));
+  const stopped = new AbortController();
+  const line = readLines(pipe, stopped.signal).next();
+  stopped.abort(new UserError("stopped"));
+  await assertRejects(() => line, UserError, "stopped");
+  // Ends the opening, which nobody waits for.
+  (await Deno.open(pipe, { write: true })).close();
+});
