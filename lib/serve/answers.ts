@@ -274,6 +274,7 @@ export async function answerLines(
     throw error;
   }
   const giveUp = (reason: unknown) => {
+    if (lines.isOver) return;
     lines.end();
     if (problemOf(reason).status === 500) options.log(describeError(reason));
     breakOff();
@@ -295,6 +296,8 @@ class LineAnswers {
   #lines: BodyLines | undefined;
   #answers: AsyncIterator<{ line: number }> | undefined;
   #next: IteratorResult<{ line: number }> | undefined;
+  /** Whether no more answers are taken. */
+  isOver = false;
 
   constructor(readonly lease: ModelLease, readonly limit: TimeLimit) {}
 
@@ -310,6 +313,8 @@ class LineAnswers {
     this.limit.restart();
     const next = this.#next ?? await this.#answers?.next();
     this.#next = undefined;
+    // The client may have gone meanwhile.
+    if (this.isOver) return;
     const write = (value: unknown) => controller.enqueue(this.#encoder.encode(JSON.stringify(value) + "\n"));
     if (next && !next.done) return write(this.#lines?.explained(next.value));
     const refused = this.#refused();
@@ -330,6 +335,7 @@ class LineAnswers {
 
   /** Ends the reading of lines and the use of the model. */
   end(): void {
+    this.isOver = true;
     this.limit[Symbol.dispose]();
     this.lease[Symbol.dispose]();
     this.#answers?.return?.()?.catch(() => {});

@@ -55,7 +55,10 @@ export class McpTools {
     using limit = new TimeLimit(maxRequestS, request.signal);
     const body = await readJson(request, { maxBytes: maxBodyBytes, signal: limit.signal });
     this.#http ??= this.#loadHttp();
-    return await (await this.#http)(request, withoutNullParams(body));
+    const answer = await (await this.#http)(request, withoutNullParams(body));
+    // The package says `keep-alive` whatever the client asks; the server says what is true.
+    answer.headers.delete("connection");
+    return answer;
   }
 
   /**

@@ -1,0 +1,88 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { until } from "../until.ts";
+import { answerLines } from "../../lib/serve/answers.ts";
+import type { ServedModels } from "../../lib/serve/served_models.ts";
+import { LINES, PAIR_QUERY, TestServer } from "./test_server.ts";
+
+const encoder = new TextEncoder();
+
+function connect(server: TestServer): Promise<Deno.Conn> {
+  return Deno.connect({ hostname: "127.0.0.1", port: server.port });
+}
+
+async function isIdle(server: TestServer): Promise<boolean> {
+  const text = await (await server.fetch("/metrics")).text();
+  return /^ping_llm_requests_in_flight 1$/m.test(text);
+}
+
+Deno.test("nothing is logged of a client that leaves while its next answer is made", async () => {
+  const logged: string[] = [];
+  const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+  const { promise: isLeft, resolve: left } = Promise.withResolvers<void>();
+  const { promise: isOver, resolve: over } = Promise.withResolvers<void>();
+  const lease = { model: {}, [Symbol.dispose]: () => {} };
+  const response = await answerLines(
+    new Request("http://localhost/", { method: "POST", headers: LINES, body: "{}\n" }),
+    {
+      models: { lease: () => lease } as unknown as ServedModels,
+      limits: { maxBodyBytes: 1024, maxRequestS: 600, maxConnections: 1, maxClientConnections: 1 },
+      stopping: new AbortController().signal,
+      log: (line) => logged.push(line),
+      breakOff: () => {},
+      isMeasurements: false,
+    },
+    async function* () {
+      try {
+        yield { line: 1 };
+        asked();
+        await isLeft;
+        yield { line: 2 };
+      } finally {
+        over();
+      }
+    },
+  );
+  const reader = response.body?.getReader();
+  await reader?.read();
+  await isAsked;
+  await reader?.cancel();
+  left();
+  await isOver;
+  // The second answer is taken in a later turn.
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assertEquals(logged, []);
+});
+
+Deno.test("serve answers many requests that come at once without a warning", () =>
+  withCheckpoint(async (_, checkpoint) => {
+    await using server = await TestServer.start(checkpoint);
+    using connection = await connect(server);
+    const request = `GET /v1/rtt?${PAIR_QUERY} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+    await connection.write(encoder.encode(request.repeat(16)));
+    let text = "";
+    const part = new Uint8Array(2 ** 16);
+    while (text.split("HTTP/1.1 200").length <= 16) {
+      const length = await connection.read(part);
+      if (length === null) break;
+      text += new TextDecoder().decode(part.subarray(0, length));
+    }
+    assertEquals(text.split("HTTP/1.1 200").length - 1, 16);
+    await until("the end of all", () => isIdle(server));
+    assertEquals(server.errors, "");
+  }));
+
+Deno.test("/mcp closes the connection of a client that wants it", () =>
+  withCheckpoint(async (_, checkpoint) => {
+    await using server = await TestServer.start(checkpoint);
+    using connection = await connect(server);
+    const clientInfo = { name: "test", version: "1" };
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+    await connection.write(encoder.encode(
+      `POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept: application/json, text/event-stream\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    ));
+    const text = await new Response(connection.readable).text();
+    assertMatch(text, /^HTTP\/1\.1 200 [^]*\r\nconnection: close\r\n[^]*"serverInfo"/i);
+  }));
