@@ -91,7 +91,13 @@ async function serveHttp(
     allowOrigins: options.allowOrigin,
     pageFiles: readPageFiles(),
   });
-  const server = await HttpServer.listen({ host, port, limits: options, fetch: app.fetch });
+  const server = await HttpServer.listen({
+    host,
+    port,
+    limits: options,
+    log: answering.log,
+    fetch: app.fetch,
+  });
   printLine(asJson ? JSON.stringify({ stage: "serve", url: server.url }) : `Listening at ${server.url}`);
   const { stopping } = answering;
   // A signal may have arrived while the server began to listen.

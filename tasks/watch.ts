@@ -94,6 +94,7 @@ export const watchStage = defineStage(STAGES.watch, async (options, stage) => {
   const server = listenAt && await HttpServer.listen({
     ...listenAt,
     limits: MONITOR_LIMITS,
+    log: stage.log,
     fetch: makeWatchApp(watched, { host: listenAt.host, refresh, log: stage.log }).fetch,
   });
   if (server) stage.log(`Listening at ${server.url}`);

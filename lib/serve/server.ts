@@ -7,12 +7,13 @@
  * @module
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { Server as ListeningServer, type Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { ApiError, problemResponse, type ProblemStatus, rawProblem } from "./api/api_error.ts";
 import { UserError } from "../base/errors.ts";
 import { urlHost } from "../base/text.ts";
 import type { Limits } from "./answers.ts";
+import { type ConnectionLimits, withinDescriptors } from "./descriptors.ts";
 
 /** Bytes of a request's head; a question with every field is shorter. */
 const MAX_HEAD_BYTES = 16 * 2 ** 10;
@@ -21,9 +22,7 @@ const MAX_HEAD_S = 10;
 /** How long a connection may wait for the next request, s. */
 const MAX_IDLE_S = 15;
 
-/** Connections over the limits, which monitors need while clients hold all others. */
-const MAX_SPARE = 16;
-/** The paths that are answered on these. */
+/** The paths that are answered on spare connections. */
 const SPARE_PATHS = ["/healthz", "/metrics"];
 /** How long one of these may be open, s. */
 const MAX_SPARE_S = 2;
@@ -37,21 +36,33 @@ interface ServerOptions {
   /** 0 for any that is free. */
   port: number;
   limits: Limits;
+  /** Prints a line for the user. */
+  log: (line: string) => void;
   /** Answers a request. */
   fetch: (request: Request, env: object) => Response | Promise<Response>;
 }
 
+/** When to look whether connections are still taken, ms: now and then, and after one that was refused. */
+const LOOK_MS = { usual: 5000, afterRefusal: 100 };
+/** How often and how many turns of the event loop the look waits for a connection of its own. */
+const LOOK_TURNS = { everyMs: 50, most: 20 };
+/** The time between two lines that say that none are taken, ms. */
+const LOG_EVERY_MS = 60_000;
+
 /** A server that listens. */
 export class HttpServer {
   readonly #server: Server;
+  readonly #acceptWatch: AcceptWatch;
 
-  private constructor(server: Server, readonly url: string) {
+  private constructor(server: Server, readonly url: string, acceptWatch: AcceptWatch) {
     this.#server = server;
+    this.#acceptWatch = acceptWatch;
   }
 
   /** Starts to listen. @throws {UserError} If the place is taken or not of this machine. */
   static async listen(options: ServerOptions): Promise<HttpServer> {
-    const { host, port, limits } = options;
+    const { host, port, log } = options;
+    const limits = withinDescriptors(options.limits, log);
     const server = createServer({
       maxHeaderSize: MAX_HEAD_BYTES,
       headersTimeout: 1000 * MAX_HEAD_S,
@@ -73,8 +84,9 @@ export class HttpServer {
       else socket.destroy();
     });
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    server.once("error", reject);
-    server.listen(port, host, resolve);
+    // Also takes later errors of a server that cannot listen again yet.
+    server.on("error", reject);
+    server.listen({ port, host, backlog: limits.maxBacklog }, resolve);
     try {
       await promise;
     } catch (error) {
@@ -82,7 +94,9 @@ export class HttpServer {
     }
     const address = server.address();
     const ownPort = typeof address === "object" && address !== null ? address.port : port;
-    return new HttpServer(server, `http://${urlHost(host)}:${ownPort}/`);
+    const place = { host, port: ownPort, backlog: limits.maxBacklog };
+    const acceptWatch = new AcceptWatch(server, connections, place, log);
+    return new HttpServer(server, `http://${urlHost(host)}:${ownPort}/`, acceptWatch);
   }
 
   /**
@@ -91,6 +105,7 @@ export class HttpServer {
    * @param withinS Ends those that take longer.
    */
   async stop(withinS: number): Promise<void> {
+    this.#acceptWatch[Symbol.dispose]();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     // A client who still sends lines gets time to read that they are not answered.
     const idle = setInterval(() => this.#server.closeIdleConnections(), 1000);
@@ -116,23 +131,33 @@ function listenError(error: unknown, place: string): unknown {
 
 /** The open connections, and those of them that are over the limits. */
 class Connections {
-  readonly #limits: Limits;
+  readonly #limits: ConnectionLimits;
   readonly #numOfClient = new Map<string, number>();
   /** Over the limits, and why. */
   readonly #spare = new Map<Socket, ApiError>();
   #numOpen = 0;
+  /** The number of connections so far. */
+  numTaken = 0;
+  /** Called when a connection is closed at once. */
+  onRefusal = (): void => {};
 
   /** Counts from zero. */
-  constructor(limits: Limits) {
+  constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
 
   /** Counts a connection until it is closed; closes it at once if too many are over the limits. */
   take(socket: Socket): void {
+    this.numTaken++;
+    // Each request that waits listens, the app's for the end of its answer.
+    socket.setMaxListeners(4 * MAX_PIPELINED);
     const client = socket.remoteAddress ?? "";
     const fault = this.#faultOf(client);
     if (fault) {
-      if (this.#spare.size >= MAX_SPARE) return void socket.destroy();
+      if (this.#spare.size >= this.#limits.maxSpare) {
+        socket.destroy();
+        return this.onRefusal();
+      }
       this.#spare.set(socket, fault);
       const timer = setTimeout(() => socket.destroy(), 1000 * MAX_SPARE_S);
       socket.once("close", () => {
@@ -170,6 +195,94 @@ class Connections {
     if (this.#numOpen < maxConnections) return undefined;
     const found = `${maxConnections} connections are open`;
     return new ApiError(503, `Cannot answer: ${found}, expected fewer; ask again later`);
+  }
+}
+
+/** Where a server listens. */
+interface ListeningPlace {
+  host: string;
+  port: number;
+  backlog: number;
+}
+
+/**
+ * Has a server listen again that takes no more connections.
+ *
+ * When the process may open no more files as a connection comes, `node:http` of Deno (2.9.6) reports nothing and never
+ * takes another one. It opens all connections that wait before the first of them can be refused. So a server that has
+ * taken none for a while connects to itself.
+ */
+class AcceptWatch implements Disposable {
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isLooking = false;
+  #isOver = false;
+  #numSeen = 0;
+  #loggedMs = -Infinity;
+
+  constructor(
+    readonly server: Server,
+    readonly connections: Connections,
+    readonly place: ListeningPlace,
+    readonly log: (line: string) => void,
+  ) {
+    connections.onRefusal = () => this.#lookAfter(LOOK_MS.afterRefusal);
+    this.#lookAfter(LOOK_MS.usual);
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+  }
+
+  #lookAfter(ms: number): void {
+    // A look may itself be refused.
+    if (this.#isLooking || this.#isOver) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#look(), ms);
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true;
+    const isTaking = this.#hasTaken() || await this.#takesOwn();
+    this.#isLooking = false;
+    this.#numSeen = this.connections.numTaken;
+    if (!isTaking && !this.#isOver) this.#listenAgain();
+    this.#lookAfter(LOOK_MS.usual);
+  }
+
+  #hasTaken(): boolean {
+    return this.connections.numTaken > this.#numSeen;
+  }
+
+  async #takesOwn(): Promise<boolean> {
+    const { host: hostname, port } = this.place;
+    const { everyMs, most } = LOOK_TURNS;
+    try {
+      (await Deno.connect({ hostname, port, signal: AbortSignal.timeout(everyMs * most) })).close();
+    } catch (error) {
+      // A permission to listen at port 0 is for no other port.
+      if (error instanceof Deno.errors.NotCapable) return true;
+    }
+    // Turns and not the time: the event loop may have been busy.
+    for (let turn = 0; turn < most && !this.#hasTaken(); turn++) {
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
+    }
+    return this.#hasTaken();
+  }
+
+  #listenAgain(): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#loggedMs >= LOG_EVERY_MS) {
+      this.log(
+        "Cannot take connections: found no free file, expected one for each; idle connections are closed, " +
+          "raise the limit with ulimit -n",
+      );
+      this.#loggedMs = nowMs;
+    }
+    this.server.closeIdleConnections();
+    // Not its own close(), which would end the checks of open connections.
+    ListeningServer.prototype.close.call(this.server);
+    this.server.listen(this.place);
   }
 }
 

@@ -31,7 +31,8 @@ export function spawnStage(args: readonly string[], options: ProcessOptions = {}
   return spawnDeno([...FILES, ...options.flags ?? [], MAIN, ...args], options);
 }
 
-function spawnDeno(args: readonly string[], options: ProcessOptions): Deno.ChildProcess {
+/** Starts Deno. @param args Flags of `deno run`, a program's path, its arguments. */
+export function spawnDeno(args: readonly string[], options: ProcessOptions): Deno.ChildProcess {
   const [program, ...rest] = [...options.launcher ?? [], Deno.execPath(), "run"];
   return new Deno.Command(program, {
     args: [...rest, "--no-prompt", ...args],

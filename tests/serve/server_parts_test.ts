@@ -163,7 +163,7 @@ Deno.test("the server says that it is ill when its GPU is lost", () =>
         numUnusable: 0,
       },
     });
-    const server = await HttpServer.listen({ ...place, port: 0, fetch: answer });
+    const server = await HttpServer.listen({ ...place, port: 0, log: () => {}, fetch: answer });
     const health = async () => {
       const response = await fetch(new URL("/healthz", server.url));
       return { status: response.status, text: await response.text() };

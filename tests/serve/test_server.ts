@@ -21,9 +21,19 @@ export class TestServer implements AsyncDisposable {
   }
 
   /** Starts it at a free port, and waits until it listens. */
-  static async start(checkpoint: string, ...options: string[]): Promise<TestServer> {
+  static start(checkpoint: string, ...options: string[]): Promise<TestServer> {
+    return this.startWithFiles(undefined, checkpoint, ...options);
+  }
+
+  /** {@link start} where the process may open only some files. */
+  static async startWithFiles(
+    maxFiles: number | undefined,
+    checkpoint: string,
+    ...options: string[]
+  ): Promise<TestServer> {
     const args = ["serve", "--checkpoint", checkpoint, "--port", "0", "--json", ...options];
-    const child = spawnStage(args, { flags: ["--allow-net"] });
+    const launcher = maxFiles === undefined ? [] : withFiles(maxFiles);
+    const child = spawnStage(args, { flags: ["--allow-net"], launcher });
     const server = new TestServer(child);
     const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
@@ -114,6 +124,21 @@ export class TestServer implements AsyncDisposable {
     }
     await this.end();
   }
+}
+
+/** A launcher of a process that may open only some files. */
+export function withFiles(maxFiles: number): string[] {
+  return ["sh", "-c", `ulimit -n ${maxFiles} && exec "$@"`, "sh"];
+}
+
+/** Opens connections to a local port at once, and sends each a text. @returns Those that could be opened. */
+export async function connectMany(port: number, count: number, text = ""): Promise<Deno.Conn[]> {
+  const connecting = Array.from({ length: count }, () => Deno.connect({ hostname: "127.0.0.1", port }));
+  const open = (await Promise.allSettled(connecting)).flatMap((each) =>
+    each.status === "fulfilled" ? [each.value] : []
+  );
+  await Promise.allSettled(open.map((connection) => connection.write(new TextEncoder().encode(text))));
+  return open;
 }
 
 /** Whether an answer that tells its length is all there. */

@@ -39,7 +39,7 @@ export function explainFileError(error: unknown, action: string): unknown {
       cause,
     );
   }
-  if (/os error 2[34]\b|E[MN]FILE|too many open files/i.test(error.message)) {
+  if (isOutOfFiles(error)) {
     return new UserError(
       `Cannot ${action}: this process may not open more files; raise the limit with ulimit -n, or give fewer files`,
       cause,
@@ -49,6 +49,11 @@ export function explainFileError(error: unknown, action: string): unknown {
     return new UserError(`Cannot ${action}: no space left on the device; free some and run again`, cause);
   }
   return error;
+}
+
+/** Whether the system refuses to open more files or connections. */
+export function isOutOfFiles(error: unknown): boolean {
+  return error instanceof Error && /os error 2[34]\b|E[MN]FILE|too many open files/i.test(error.message);
 }
 
 /** Whether the file system refuses a path because a name in it is too long. */

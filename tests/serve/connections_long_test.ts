@@ -1,0 +1,80 @@
+/** Thousands of connections to servers whose processes may open few files. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { spawnStage } from "../cli/process.ts";
+import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { until } from "../until.ts";
+import { connectMany, PAIR_QUERY, TestServer, withFiles } from "./test_server.ts";
+
+const NUM_CONNECTIONS = 6000;
+/** Memory rises once as decoders and buffers are made. */
+const MOST_GROWTH_BYTES = 2 ** 28;
+
+async function residentBytes(server: TestServer): Promise<number> {
+  const text = await (await server.fetch("/metrics", CLOSING)).text();
+  return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1]);
+}
+
+const CLOSING = { headers: { connection: "close" } };
+
+/** Asks again and again: a connection over the limits is closed without an answer. */
+async function untilAnswered(url: URL): Promise<void> {
+  await until(`an answer of ${url}`, async () => {
+    try {
+      const response = await fetch(url, { ...CLOSING, signal: AbortSignal.timeout(20_000) });
+      await response.body?.cancel();
+      return response.status === 200;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Opens connections in waves; most ask something, and all are closed unread. */
+async function flood(port: number, path: string, perWave: number): Promise<void> {
+  for (let done = 0; done < NUM_CONNECTIONS; done += perWave) {
+    const text = done % (3 * perWave) === 0 ? "" : `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+    const open = await connectMany(port, perWave, text);
+    for (const connection of open) connection.close();
+    await untilAnswered(new URL(path, `http://127.0.0.1:${port}/`));
+  }
+}
+
+for (const [maxFiles, perWave] of [[64, 150], [256, 500], [1024, 500]]) {
+  Deno.test(`serve is well after ${NUM_CONNECTIONS} connections where it may open ${maxFiles} files`, () =>
+    withCheckpoint(async (_, checkpoint) => {
+      await using server = await TestServer.startWithFiles(maxFiles, checkpoint);
+      const path = `/v1/rtt?${PAIR_QUERY}`;
+      await untilAnswered(new URL(path, server.url));
+      const before = await residentBytes(server);
+      await flood(server.port, path, perWave);
+      const after = await residentBytes(server);
+      assert(after - before < MOST_GROWTH_BYTES, `${before} bytes before, ${after} after`);
+      const lines = server.errors.trimEnd();
+      if (maxFiles === 1024) assertEquals(lines, "");
+      else {assertMatch(
+          lines,
+          /^Cannot take 256 connections: .*(?:\nCannot take connections: found no free file.*)*$/,
+        );}
+    }));
+}
+
+Deno.test("watch is well after many connections where it may open few files", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  const args = ["watch", "--input", "-", "--listen", `127.0.0.1:${port}`];
+  const child = spawnStage(args, {
+    flags: ["--allow-net"],
+    launcher: withFiles(64),
+    stdin: new Uint8Array(),
+  });
+  const output = child.output();
+  await untilAnswered(new URL(`http://127.0.0.1:${port}/metrics`));
+  await flood(port, "/metrics", 150);
+  child.kill("SIGTERM");
+  await child.stdin.close();
+  const { code, stderr } = await output;
+  const text = new TextDecoder().decode(stderr);
+  assertEquals(code, 75, text);
+  assertMatch(text, /^Cannot take 64 connections: this process may open \d+ more files/m);
+});

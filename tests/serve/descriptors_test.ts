@@ -1,0 +1,99 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { fromFileUrl } from "@std/path";
+import { spawnDeno } from "../cli/process.ts";
+import { until } from "../until.ts";
+import { connectMany, withFiles } from "./test_server.ts";
+
+const FEW_FILES = fromFileUrl(new URL("./few_files.ts", import.meta.url));
+const ASK = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+/** A port that is free now: a server may connect to itself only at a port that is named. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+/** A small server in a process that may open only some files. */
+class SmallServer implements AsyncDisposable {
+  readonly port = freePort();
+  readonly #child: Deno.ChildProcess;
+  readonly #output: ReadableStreamDefaultReader<string>;
+  readonly #whole: Promise<void>;
+  /** Its standard error so far. */
+  errors = "";
+
+  constructor(maxFiles: number) {
+    const args = ["--allow-read", "--allow-net", FEW_FILES, String(this.port)];
+    const child = spawnDeno(args, { launcher: withFiles(maxFiles), stdin: new Uint8Array() });
+    this.#child = child;
+    this.#output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    this.#whole = (async () => {
+      for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) this.errors += text;
+    })();
+  }
+
+  /** Waits for a line of its output; undefined if it has ended. */
+  async line(): Promise<string | undefined> {
+    return (await this.#output.read()).value;
+  }
+
+  /** Sends it a line, and waits until it has done what that says. */
+  async tell(text: string): Promise<void> {
+    const writer = this.#child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(`${text}\n`));
+    writer.releaseLock();
+    assertEquals(await this.line(), `${text}\n`);
+  }
+
+  /** Whether it answers soon. */
+  async isHealthy(): Promise<boolean> {
+    try {
+      const options = { signal: AbortSignal.timeout(5000), headers: { connection: "close" } };
+      return await (await fetch(`http://127.0.0.1:${this.port}/`, options)).text() === "ok";
+    } catch {
+      return false;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#child.stdin.close();
+    await this.#output.cancel();
+    await this.#child.status;
+    await this.#whole;
+  }
+}
+
+Deno.test("a server takes fewer connections where its process may open few files, and says so", async () => {
+  await using server = new SmallServer(64);
+  assertMatch(await server.line() ?? "", /^http/);
+  for (let wave = 0; wave < 4; wave++) {
+    const open = await connectMany(server.port, 150, ASK);
+    for (const connection of open) connection.close();
+    await until("an answer", () => server.isHealthy());
+  }
+  assertMatch(
+    server.errors,
+    /^Cannot take 64 connections: this process may open \d+ more files; taking \d+, \d+ of one client; .*\n/,
+  );
+});
+
+Deno.test("a server refuses to listen where its process may open too few files", async () => {
+  await using server = new SmallServer(36);
+  assertEquals(await server.line(), undefined);
+  assertMatch(
+    server.errors,
+    /^Cannot listen: this process may open \d+ more files, expected at least 20; .*\n$/,
+  );
+});
+
+Deno.test("a server that has found no free file listens again", async () => {
+  await using server = new SmallServer(64);
+  await server.line();
+  await server.tell("take");
+  const waiting = await connectMany(server.port, 1, ASK);
+  await until("the line of it", () => server.errors.includes("Cannot take connections: found no free file"));
+  await server.tell("free");
+  await until("an answer", () => server.isHealthy());
+  for (const connection of waiting) connection.close();
+  assertEquals(server.errors.match(/^Cannot take connections/gm)?.length, 1, server.errors);
+});
