@@ -73,11 +73,16 @@ const JSON_TYPES = ["application/json"];
 const LINES_TYPES = ["application/x-ndjson", "application/jsonl"];
 
 /**
- * Reads a JSON value.
+ * Reads the body of a JSON request.
  *
- * @throws {ApiError} 413 if it is too long, 415 if it says that it is encoded or something else, 400 if it is no JSON.
+ * @returns Its length, and a function that reads its value.
+ * @throws {ApiError} 413 if it is too long, 415 if it says that it is encoded or something else; later 400 if it is no
+ *   JSON.
  */
-export async function readJson(request: Request, { maxBytes, signal }: BodyOptions): Promise<unknown> {
+export async function readJson(
+  request: Request,
+  { maxBytes, signal }: BodyOptions,
+): Promise<{ lengthBytes: number; value: () => unknown }> {
   requireType(request, JSON_TYPES);
   const tooLong = new ApiError(
     413,
@@ -92,13 +97,16 @@ export async function readJson(request: Request, { maxBytes, signal }: BodyOptio
     if (lengthBytes > maxBytes) throw tooLong;
     parts.push(part);
   }
-  try {
-    const bytes = await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer();
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch (cause) {
-    const found = cause instanceof SyntaxError ? cause.message : "found bytes that are not UTF-8";
-    throw new ApiError(400, `Cannot read the request: ${found}, expected a JSON object`, { cause });
-  }
+  const bytes = await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer();
+  const value = (): unknown => {
+    try {
+      return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    } catch (cause) {
+      const found = cause instanceof SyntaxError ? cause.message : "found bytes that are not UTF-8";
+      throw new ApiError(400, `Cannot read the request: ${found}, expected a JSON object`, { cause });
+    }
+  };
+  return { lengthBytes, value };
 }
 
 /** In place of a line that cannot be read: no JSON, so it has an error as its answer. */
@@ -233,9 +241,15 @@ export async function answerPost(
 ): Promise<Response> {
   const { maxBodyBytes, maxRequestS } = options.limits;
   using limit = new TimeLimit(maxRequestS, request.signal);
-  const body = await readJson(request, { maxBytes: maxBodyBytes, signal: limit.signal });
+  const { signal } = limit;
+  const { lengthBytes, value } = await readJson(request, { maxBytes: maxBodyBytes, signal });
   using lease = options.models.lease();
-  const answer = await askQuestion(lease.model.service, name, body, limit.signal);
+  const { service } = lease.model;
+  const answer = await service.gate.run(
+    lengthBytes,
+    async () => await askQuestion(service, name, value(), signal),
+    signal,
+  );
   return Response.json(answer, { headers: { "cache-control": "no-store" } });
 }
 

@@ -53,9 +53,16 @@ export class McpTools {
   async answerPost(request: Request): Promise<Response> {
     const { maxBodyBytes, maxRequestS } = this.#options.limits;
     using limit = new TimeLimit(maxRequestS, request.signal);
-    const body = await readJson(request, { maxBytes: maxBodyBytes, signal: limit.signal });
+    const { signal } = limit;
+    const { lengthBytes, value } = await readJson(request, { maxBytes: maxBodyBytes, signal });
     this.#http ??= this.#loadHttp();
-    const answer = await (await this.#http)(request, withoutNullParams(body));
+    const http = await this.#http;
+    const { gate } = this.#options.models.current.service;
+    const answer = await gate.run(
+      lengthBytes,
+      async () => await http(request, withoutNullParams(value())),
+      signal,
+    );
     // The package says `keep-alive` whatever the client asks; the server says what is true.
     answer.headers.delete("connection");
     return answer;

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { spawnStage } from "../cli/process.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { until } from "../until.ts";
-import { connectMany, PAIR_QUERY, TestServer, withFiles } from "./test_server.ts";
+import { connectMany, freePort, PAIR_QUERY, TestServer, withFiles } from "./test_server.ts";
 
 const NUM_CONNECTIONS = 6000;
 /** Memory rises once as decoders and buffers are made. */
@@ -20,7 +20,7 @@ const CLOSING = { headers: { connection: "close" } };
 async function untilAnswered(url: URL): Promise<void> {
   await until(`an answer of ${url}`, async () => {
     try {
-      const response = await fetch(url, { ...CLOSING, signal: AbortSignal.timeout(20_000) });
+      const response = await fetch(url, { ...CLOSING, signal: AbortSignal.timeout(2000) });
       await response.body?.cancel();
       return response.status === 200;
     } catch {
@@ -59,9 +59,7 @@ for (const [maxFiles, perWave] of [[64, 150], [256, 500], [1024, 500]]) {
 }
 
 Deno.test("watch is well after many connections where it may open few files", async () => {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
+  const port = freePort();
   const args = ["watch", "--input", "-", "--listen", `127.0.0.1:${port}`];
   const child = spawnStage(args, {
     flags: ["--allow-net"],

@@ -2,16 +2,10 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import { spawnDeno } from "../cli/process.ts";
 import { until } from "../until.ts";
-import { connectMany, withFiles } from "./test_server.ts";
+import { connectMany, freePort, withFiles } from "./test_server.ts";
 
 const FEW_FILES = fromFileUrl(new URL("./few_files.ts", import.meta.url));
 const ASK = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
-
-/** A port that is free now: a server may connect to itself only at a port that is named. */
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
 
 /** A small server in a process that may open only some files. */
 class SmallServer implements AsyncDisposable {

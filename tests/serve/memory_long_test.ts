@@ -3,7 +3,7 @@
  *
  * `deno test … tests/serve/memory_long_test.ts -- 50000 5000` makes 50,000 and prints the memory every 5,000.
  */
-import { assert } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { MAX_PROGRAMS } from "../../lib/model/decoder.ts";
 import { RandomStream } from "../../lib/base/random.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
@@ -60,6 +60,29 @@ Deno.test("serve's memory does not grow with the number of requests", () =>
     const found = `${growthMb.join(" and ")} MB a quarter: ${samplesMb.map(Math.round).join(" ")}`;
     assert(Math.min(...growthMb) < MOST_GROWTH_MB, found);
     assert(growthMb[0] + growthMb[1] < MOST_GROWTH_MB + STEP_MB, found);
+  }));
+
+/** Without a bound on what is worked on at once it is 2 GB and more. */
+const MOST_WITH_LARGE_MB = 1600;
+
+Deno.test("serve's memory is bounded while many clients post large questions", () =>
+  withCheckpoint(async (_, checkpoint) => {
+    await using server = await TestServer.start(checkpoint, "--max-request-s", "600");
+    const context = Array.from(
+      { length: 12_000 },
+      (_, i) => ({ src_addr: "192.0.2.1", dst_addr: "198.51.100.7", timestamp: 1_700_000_000 + i, rtt: 20 }),
+    );
+    const large = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7", context };
+    const line = postLines("/v1/rtt:batch", [large, large]);
+    const client = async (i: number) => {
+      const { path, init } = i % 4 === 0 ? line : post("/v1/rtt", large);
+      const response = await server.fetch(path, init);
+      assertEquals(response.status, 200, await response.text());
+    };
+    await Promise.all(Array.from({ length: 120 }, (_, i) => client(i)));
+    const text = await (await server.fetch("/metrics")).text();
+    const residentMb = Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1]) / 1e6;
+    assert(residentMb < MOST_WITH_LARGE_MB, `${residentMb} MB`);
   }));
 
 // Requests as many different clients send them, valid and not, by a seed.

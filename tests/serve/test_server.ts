@@ -22,18 +22,16 @@ export class TestServer implements AsyncDisposable {
 
   /** Starts it at a free port, and waits until it listens. */
   static start(checkpoint: string, ...options: string[]): Promise<TestServer> {
-    return this.startWithFiles(undefined, checkpoint, ...options);
+    return this.#start(["--checkpoint", checkpoint, "--port", "0", ...options], []);
   }
 
   /** {@link start} where the process may open only some files. */
-  static async startWithFiles(
-    maxFiles: number | undefined,
-    checkpoint: string,
-    ...options: string[]
-  ): Promise<TestServer> {
-    const args = ["serve", "--checkpoint", checkpoint, "--port", "0", "--json", ...options];
-    const launcher = maxFiles === undefined ? [] : withFiles(maxFiles);
-    const child = spawnStage(args, { flags: ["--allow-net"], launcher });
+  static startWithFiles(maxFiles: number, checkpoint: string): Promise<TestServer> {
+    return this.#start(["--checkpoint", checkpoint, "--port", String(freePort())], withFiles(maxFiles));
+  }
+
+  static async #start(options: readonly string[], launcher: readonly string[]): Promise<TestServer> {
+    const child = spawnStage(["serve", "--json", ...options], { flags: ["--allow-net"], launcher });
     const server = new TestServer(child);
     const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
@@ -124,6 +122,12 @@ export class TestServer implements AsyncDisposable {
     }
     await this.end();
   }
+}
+
+/** A port that is free now: a server may connect to itself only at a port that is named. */
+export function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
 }
 
 /** A launcher of a process that may open only some files. */

@@ -22,6 +22,8 @@ export interface Line {
   readonly line: number;
   /** The value of the line. @throws {UserError} If it cannot be read. */
   read(): unknown;
+  /** The length of its text, if it has one of its own. */
+  readonly lengthBytes?: number;
 }
 
 /** The answer to a line, or its error. */
@@ -146,7 +148,7 @@ export async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<Lin
   let line = 0;
   for await (const text of texts) {
     line++;
-    if (text.trim() !== "") yield { line, read: () => jsonOf(text) };
+    if (text.trim() !== "") yield { line, read: () => jsonOf(text), lengthBytes: text.length };
   }
 }
 

@@ -66,7 +66,7 @@ import {
 } from "./schemas.ts";
 import { formatAddress } from "../../data/addresses/ip.ts";
 import { sampleMeasurements } from "../../query/likelihood/sample.ts";
-import { type BatchOptions, type Caller, LongWork, RttBatcher } from "./queues.ts";
+import { type BatchOptions, type Caller, LongWork, RttBatcher, SizeGate } from "./queues.ts";
 import { type AnsweredQuery, notesOn, prepareQuery } from "../../query/rtt/answer_queries.ts";
 import { type RttWanted, summaryOf } from "../../query/rtt/rtt_summary.ts";
 import { snakeKeys } from "./snake_case.ts";
@@ -212,6 +212,8 @@ export class PingService {
   #examples: Promise<ModelApiAnswer["examples"]> | undefined;
   readonly #batcher: RttBatcher;
   readonly #longWork: LongWork;
+  /** Bounds the memory of large questions. */
+  readonly gate = new SizeGate();
   #maps: RttMaps | undefined;
   #search: PlaceSearch | undefined;
 
@@ -401,12 +403,11 @@ export class PingService {
   ): AsyncGenerator<Answered<RttApiAnswer>> {
     const wanted = readFields(rttDefaultsSchema, defaults);
     const caller = { lane: {}, signal };
-    const answer = async ({ line, read }: Line) => {
+    const answer = async ({ line, read, lengthBytes = 0 }: Line) => {
       try {
-        return {
-          line,
-          answer: await this.#answer(readRttQuestion(read(), wanted, this.#model.places), caller),
-        };
+        const work = async () =>
+          await this.#answer(readRttQuestion(read(), wanted, this.#model.places), caller);
+        return { line, answer: await this.gate.run(lengthBytes, work, signal) };
       } catch (error) {
         if (!(error instanceof Error) || problemOf(error).status !== 400) throw error;
         return { line, error: error.message };

@@ -49,6 +49,67 @@ function queueFull(maxQueue: number): ApiError {
   return new ApiError(429, `Cannot answer: ${maxQueue} requests wait already; ask again in a second`);
 }
 
+/** Bytes of large questions that are worked on at once; while it is read, one takes some 20 times as much memory. */
+const MAX_AT_WORK_BYTES = 4 * 2 ** 20;
+/** Questions up to this length are not counted. */
+const SMALL_BYTES = 2 ** 14;
+
+/** Bounds the memory of large questions: they wait as text, in the order in which they came. */
+export class SizeGate {
+  readonly #waiting: { bytes: number; enter: () => void }[] = [];
+  #atWorkBytes = 0;
+
+  /**
+   * Works on a question when others leave room for it.
+   *
+   * @param bytes The length of the question.
+   * @param work Reads and answers it.
+   * @param signal Ends the wait.
+   */
+  async run<T>(bytes: number, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (bytes <= SMALL_BYTES) return await work();
+    const counted = Math.min(bytes, MAX_AT_WORK_BYTES);
+    await this.#room(counted, signal);
+    try {
+      return await work();
+    } finally {
+      this.#atWorkBytes -= counted;
+      this.#admit();
+    }
+  }
+
+  async #room(bytes: number, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    const { promise, resolve: enter, reject } = Promise.withResolvers<void>();
+    const waiting = { bytes, enter };
+    const leave = () => {
+      const place = this.#waiting.indexOf(waiting);
+      if (place < 0) return;
+      this.#waiting.splice(place, 1);
+      reject(signal?.reason);
+      this.#admit();
+    };
+    signal?.addEventListener("abort", leave);
+    this.#waiting.push(waiting);
+    this.#admit();
+    try {
+      await promise;
+    } finally {
+      signal?.removeEventListener("abort", leave);
+    }
+  }
+
+  #admit(): void {
+    for (;;) {
+      const next = this.#waiting[0];
+      if (!next || this.#atWorkBytes + next.bytes > MAX_AT_WORK_BYTES) return;
+      this.#waiting.shift();
+      this.#atWorkBytes += next.bytes;
+      next.enter();
+    }
+  }
+}
+
 /** The queue of questions for exact distributions. */
 export class RttBatcher {
   readonly #model: Pick<PingModel, "config" | "likelyRttDistributions">;

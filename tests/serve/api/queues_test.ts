@@ -1,6 +1,12 @@
 import { assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { problemOf } from "../../../lib/serve/api/api_error.ts";
-import { type BatchOptions, FairQueue, LongWork, RttBatcher } from "../../../lib/serve/api/queues.ts";
+import {
+  type BatchOptions,
+  FairQueue,
+  LongWork,
+  RttBatcher,
+  SizeGate,
+} from "../../../lib/serve/api/queues.ts";
 import { UserError } from "../../../lib/base/errors.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import type { RttQuery } from "../../../lib/query/query_tokens.ts";
@@ -279,4 +285,45 @@ Deno.test("LongWork does one piece at a time, callers in turn, also after one th
   assertEquals(events, ["a1", "a2", "b1", "c", "a3"]);
   assertEquals(work.queueLength, 0);
   await work.run(piece("late"), {});
+});
+
+Deno.test("SizeGate lets large questions in one after another, small ones at once, and none after its signal", async () => {
+  const gate = new SizeGate();
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const ask = (name: string, bytes: number, signal?: AbortSignal) => {
+    const work = () => {
+      begun.push(name);
+      return new Promise<void>((resolve) => ends.set(name, resolve));
+    };
+    return gate.run(bytes, work, signal);
+  };
+  const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
+  const left = new AbortController();
+  const first = ask("longer than all that fit", 2 ** 28);
+  const second = ask("2 MiB", 2 ** 21);
+  const third = ask("4 MiB", 2 ** 22, left.signal);
+  const fourth = ask("1 MiB", 2 ** 20);
+  const fifth = ask("1 KiB", 1024);
+  await turn();
+  assertEquals(begun.splice(0), ["1 KiB", "longer than all that fit"]);
+  ends.get("longer than all that fit")?.();
+  await turn();
+  assertEquals(begun.splice(0), ["2 MiB"]);
+  left.abort(new UserError("too late"));
+  await assertRejects(() => third, UserError, "too late");
+  assertEquals(begun.splice(0), ["1 MiB"]);
+  await assertRejects(() => ask("later", 2 ** 20, left.signal), UserError, "too late");
+  await assertRejects(
+    () => gate.run(2 ** 20, () => Promise.reject(new UserError("wrong"))),
+    UserError,
+    "wrong",
+  );
+  for (const end of ends.values()) end();
+  await Promise.all([first, second, fourth, fifth]);
+  const last = ask("all that fit", 2 ** 22);
+  await turn();
+  assertEquals(begun.splice(0), ["all that fit"]);
+  ends.get("all that fit")?.();
+  await last;
 });
